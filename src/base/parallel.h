@@ -1,0 +1,49 @@
+// Parallel loops whose results do not depend on the number of threads. A loop body must write only what belongs to its
+// index; a reduction adds partial results of fixed chunks in index order.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <tbb/parallel_for.h>
+#include <vector>
+
+namespace spindrift {
+
+// How many threads the loops below may use; 0 means all cores. Call once, before any loop.
+void set_thread_count(int threads);
+int thread_count();
+
+template <class Body> void parallel_for(size_t count, const Body& body, size_t grain = 1)
+{
+    tbb::parallel_for(tbb::blocked_range<size_t>(0, count, grain), [&](const tbb::blocked_range<size_t>& range) {
+        for (size_t i = range.begin(); i != range.end(); ++i) body(i);
+    });
+}
+
+// Calls body(begin, end) on consecutive chunks of fixed size.
+template <class Body> void parallel_chunks(size_t count, size_t chunk, const Body& body)
+{
+    parallel_for((count + chunk - 1) / chunk, [&](size_t c) { body(c * chunk, std::min(count, (c + 1) * chunk)); });
+}
+
+// Combines value(i) of all i in index order within fixed chunks, then the chunks in order: same bits for any thread count.
+template <class T, class Value, class Combine>
+T parallel_reduce(size_t count, T identity, const Value& value, const Combine& combine, size_t chunk = 64)
+{
+    std::vector<T> partial((count + chunk - 1) / chunk, identity);
+    parallel_for(partial.size(), [&](size_t c) {
+        T sum = identity;
+        for (size_t i = c * chunk, end = std::min(count, (c + 1) * chunk); i < end; ++i) sum = combine(sum, value(i));
+        partial[c] = sum;
+    });
+    T total = identity;
+    for (const T& p : partial) total = combine(total, p);
+    return total;
+}
+
+template <class Value> double parallel_sum(size_t count, const Value& value, size_t chunk = 64)
+{
+    return parallel_reduce(count, 0.0, value, [](double a, double b) { return a + b; }, chunk);
+}
+
+} // namespace spindrift

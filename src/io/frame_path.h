@@ -1,0 +1,22 @@
+// File sequences as people write them: splash.####.vdb, splash.%04d.vdb, splash.$F4.vdb, splash.$F.vdb.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace spindrift {
+
+bool has_frame_pattern(const std::string& pattern);
+// The name of one frame; negative frames get a minus sign in front of the padded digits.
+std::string frame_path(const std::string& pattern, int frame);
+// Frames that exist on disk, ascending.
+std::vector<int> frames_on_disk(const std::string& pattern);
+
+struct FrameRange {
+    int first = 1, last = 1;
+    int count() const { return last - first + 1; }
+};
+// "10-40", "7", "-5--1". Throws bad_input for anything else and for an end before its start.
+FrameRange parse_frame_range(const std::string& text);
+
+} // namespace spindrift

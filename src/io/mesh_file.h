@@ -1,0 +1,16 @@
+// Meshes as PLY (binary or text) and OBJ.
+#pragma once
+
+#include "mesh/mesh.h"
+
+#include <string>
+
+namespace spindrift {
+
+// By the ending of the name. Polygons are cut into triangles. Throws Error(bad_input) naming the file, and the line or
+// byte where it can, for anything that is not a sound mesh: a missing or truncated file, an index out of range, NaN.
+Mesh read_mesh(const std::string& path);
+// Binary little-endian PLY with normals (nx ny nz) and velocities (vx vy vz) if the mesh has them, or OBJ. Atomic.
+void write_mesh(const std::string& path, const Mesh& mesh);
+
+} // namespace spindrift

@@ -1,0 +1,57 @@
+// VDB files: particle sets as VDB points, fields as float or vector grids, in the names that Houdini and Blender read.
+// Nothing of OpenVDB shows in this header. Files are byte-identical for identical content: the random id that OpenVDB
+// writes into every file is replaced by one derived from the content.
+#pragma once
+
+#include "field/tiles.h"
+#include "points/particles.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace spindrift {
+
+using FileMetadata = std::map<std::string, std::string>; // e.g. the frame, the program's version
+
+// Points "P" (16-bit fixed point within a voxel: error below 1e-5 of it), "v", "id", "pscale" and every attribute of the
+// set, in one PointDataGrid named "particles". `pscale` is the radius [m] written for each particle as a uniform value.
+void write_particles(const std::string& path, const Particles& particles, float voxel, float pscale,
+                     const FileMetadata& metadata = {});
+// Reads the first PointDataGrid of any VDB file: ours, Houdini's, any codec or float/half/fixed-point type. Velocity
+// comes from "v" or "vel" if there; "id" is made up if missing; "pscale" becomes an attribute if it varies.
+struct ParticleFile {
+    Particles particles;
+    float voxel = 0;  // of the point grid
+    float pscale = 0; // uniform radius, 0 if there is none
+    FileMetadata metadata;
+};
+ParticleFile read_particles(const std::string& path);
+
+// A scalar field whose value lies at cell centres (world position of cell (i,j,k): (i+0.5, j+0.5, k+0.5) * voxel) or at
+// cell corners. `is_level_set` sets the grid class so that other programs treat it as a signed distance.
+struct NamedField {
+    std::string name;
+    const Field<float>* field = nullptr;
+    bool is_level_set = false;
+    bool corners = false;
+};
+// Copies whole leaves; every cell of a tile becomes an active voxel except those equal to the background.
+void write_fields(const std::string& path, const std::vector<NamedField>& fields, float voxel,
+                  const FileMetadata& metadata = {});
+// A scalar grid of a file as a topology and a field, by copying whole leaves.
+struct FieldFile {
+    std::unique_ptr<Topology> topology;
+    Field<float> field;
+    float voxel = 0;
+};
+FieldFile read_field(const std::string& path, const std::string& name);
+
+// What is in a VDB file (grids, types, classes, voxel size, bounds, active count, point attributes with type and range,
+// metadata), as lines for people.
+std::string describe_vdb(const std::string& path);
+
+// Throws Error(failed) naming the file if it is not a complete VDB file. Reads it through.
+void check_vdb(const std::string& path);
+
+} // namespace spindrift

@@ -1,0 +1,50 @@
+// Geometry that artists place in a scene: sources, colliders, regions. A shape is a box, a sphere, a half-space or a
+// closed mesh, still or moved by keyframes, and answers the two questions solvers ask: how far is this point from the
+// surface (negative inside), and how fast does the shape move there.
+#pragma once
+
+#include "mesh/mesh.h"
+#include "scene/params.h"
+
+#include <memory>
+
+namespace spindrift {
+
+class MeshDistance; // mesh/distance.h
+
+struct ShapeParams {
+    enum class Kind { box, sphere, half_space, mesh };
+    Kind shape = Kind::box;
+    Vec3f min = Vec3f(0, 0, 0), max = Vec3f(1, 1, 1);      // box
+    Vec3f center = Vec3f(0, 0, 0);                         // sphere
+    float radius = 0.5f;                                   // sphere
+    Vec3f point = Vec3f(0, 0, 0), normal = Vec3f(0, 1, 0); // half_space: all x with (x - point) . normal < 0
+    std::string file;                                      // mesh: PLY or OBJ
+    bool invert = false;                                   // the outside of the shape instead: a container
+    std::vector<std::vector<float>> translate; // keyframes [frame, x, y, z]: linear between, held outside
+    std::vector<std::vector<float>> rotate;    // keyframes [frame, ax, ay, az, degrees] about the shape's centre
+
+    void visit(ParamVisitor& v);
+};
+
+class Shape {
+  public:
+    // Loads the mesh if there is one: `file` must already be resolved. Throws bad_input("{where}: ...") for a missing,
+    // open, empty or non-finite mesh.
+    Shape(const ShapeParams& params, const std::string& where);
+
+    // Signed distance [m] at a moment given in (fractional) frames.
+    float distance(const Vec3f& x, float frame) const;
+    // Velocity [m/s] of the material point of the shape that is at x.
+    Vec3f velocity(const Vec3f& x, float frame, float fps) const;
+    bool moves() const;
+    // Bounds at a moment; infinite for a half-space or an inverted shape.
+    Box3f bounds(float frame) const;
+
+  private:
+    ShapeParams params_;
+    Vec3f pivot_;
+    std::shared_ptr<const MeshDistance> mesh_;
+};
+
+} // namespace spindrift
