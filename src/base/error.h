@@ -12,7 +12,7 @@ enum class ExitCode { ok = 0, failed = 1, bad_input = 2, interrupted = 130 };
 
 class Error : public std::runtime_error {
   public:
-    Error(ExitCode code, const std::string& message) : std::runtime_error(message), code(code) {}
+    Error(ExitCode exit_code, const std::string& message) : std::runtime_error(message), code(exit_code) {}
     ExitCode code;
 };
 

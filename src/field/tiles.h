@@ -117,6 +117,14 @@ template <class T> class Field {
         std::fill_n(tile(topology.tile_count()), kTileCells, background);
     }
 
+    void copy_from(const Field& other)
+    {
+        reset_uninitialized(other.topology(), other.background());
+        parallel_for(static_cast<size_t>(topology_->tile_count()),
+                     [&](size_t t) { std::copy_n(other.tile(static_cast<int>(t)), kTileCells, tile(static_cast<int>(t))); },
+                     16);
+    }
+
     const Topology& topology() const { return *topology_; }
     // The 512 values of a tile; index tile_count() is the background tile.
     T* tile(int index) { return data_.data() + static_cast<size_t>(index) * kTileCells; }

@@ -22,9 +22,19 @@ struct Image {
 void write_image(const std::string& path, const Image& image);
 Image read_image(const std::string& path);
 
+// The exact piecewise sRGB curve, for values in [0, 1].
+float srgb_from_linear(float linear);
+float linear_from_srgb(float encoded);
+// Red, green, blue, row by row from the top, rounded to 8 bits; outside [0, 1] is clipped and NaN is black.
+std::vector<uint8_t> srgb_bytes(const Image& image);
+
+// The mean colour of the area that each new pixel covers, in linear light.
+Image resized(const Image& image, int width, int height);
+
 // `count` pictures spread evenly over the sequence, in a grid `columns` wide, scaled to `tile_width`.
 Image contact_sheet(const std::vector<std::string>& pictures, int count, int columns, int tile_width);
-// H.264 from numbered PNGs through ffmpeg (libx264, yuv420p, even size); throws Error(failed) with ffmpeg's last line.
+// H.264 from pictures of one size, in the given order, through ffmpeg (libx264, yuv420p, an odd edge repeated to an
+// even size); throws Error(failed) with ffmpeg's last line. Atomic.
 void write_movie(const std::string& path, const std::vector<std::string>& pictures, int fps);
 
 } // namespace spindrift

@@ -39,11 +39,15 @@ struct NamedField {
 // Copies whole leaves; every cell of a tile becomes an active voxel except those equal to the background.
 void write_fields(const std::string& path, const std::vector<NamedField>& fields, float voxel,
                   const FileMetadata& metadata = {});
-// A scalar grid of a file as a topology and a field, by copying whole leaves.
+// A scalar grid (float or double) of any VDB file as a topology and a field, by copying whole leaves. Regions of one
+// active value become tiles. The inactive inside of another program's level set is background here, for a field has no
+// value for cells without a tile.
 struct FieldFile {
     std::unique_ptr<Topology> topology;
     Field<float> field;
     float voxel = 0;
+    Vec3f origin = Vec3f::Zero(); // world position of the value of cell (0,0,0): half a voxel each way in our own files
+    bool corners = false;         // the origin is zero: values lie at cell corners
 };
 FieldFile read_field(const std::string& path, const std::string& name);
 
@@ -51,7 +55,8 @@ FieldFile read_field(const std::string& path, const std::string& name);
 // metadata), as lines for people.
 std::string describe_vdb(const std::string& path);
 
-// Throws Error(failed) naming the file if it is not a complete VDB file. Reads it through.
+// Throws Error(failed) naming the file if it is not a complete VDB file. Reads it through. In files written here a single
+// changed bit is found, because their id is also a checksum; every reading function above checks it.
 void check_vdb(const std::string& path);
 
 } // namespace spindrift

@@ -48,4 +48,7 @@ struct Particles {
     }
 };
 
+// Removes the particles whose entry in `keep` is zero; the others keep their order.
+void remove_particles(Particles& particles, const std::vector<uint8_t>& keep);
+
 } // namespace spindrift

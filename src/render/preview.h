@@ -1,6 +1,6 @@
 // The preview renderer: a small path tracer on Embree for looking at a shot, not a production renderer. Water that
-// refracts, reflects a sky and absorbs with depth; a floor; soft shadows; particles as spheres coloured by an attribute.
-// Deterministic: the same input gives the same bits for any number of threads.
+// refracts, reflects a sky and absorbs with depth; a floor; soft shadows; particles as spheres coloured by an
+// attribute. Deterministic: the same input gives the same bits for any number of threads.
 #pragma once
 
 #include "io/image.h"
@@ -18,16 +18,39 @@ struct CameraParams {
     void visit(ParamVisitor& v);
 };
 
+struct WaterLook {
+    Vec3f color = Vec3f(0.10f, 0.51f, 0.69f);      // what is left of white light after `depth` metres
+    std::optional<float> depth;                    // left out: 0.6 of the longest edge of what the shot shows
+    Vec3f deep_color = Vec3f(0.02f, 0.11f, 0.15f); // where the bottom is too far to be seen
+    float ior = 1.333f;
+    void visit(ParamVisitor& v);
+};
+
+struct LightParams {
+    float azimuth = -74;  // [deg] about y; 0 shines from -z, where the automatic camera looks, 90 from +x
+    float elevation = 50; // [deg]
+    float size = 5;       // [deg] across: larger is softer
+    float strength = 1;
+    void visit(ParamVisitor& v);
+};
+
 struct RenderParams {
     enum class Show { surface, particles };
     enum class Format { png, exr };
+    enum class Sky { studio, daylight, uniform };
     Show show = Show::surface;
     Format format = Format::png;
     int width = 960, height = 540;
     int samples = 16;               // paths a pixel
     std::string color_by = "speed"; // particles: "speed", "id", or any attribute
     CameraParams camera;
-    // ... water, sky, sun, floor and tone settings the renderer needs
+    WaterLook water;
+    LightParams light;
+    Sky sky = Sky::studio;
+    bool floor = true; // at the lower end of the extent, fading into the background
+    Vec3f solid_color = Vec3f(0.60f, 0.57f, 0.53f);
+    bool edges = true;  // thin lines where the container has its edges
+    float exposure = 0; // stops; pictures for the eye only, EXR stays as it is
     void visit(ParamVisitor& v);
 };
 
@@ -37,16 +60,22 @@ struct RenderSpheres {
     float radius = 0;
 };
 
-// Everything in one picture. `extent` is what the automatic camera frames: the same for all frames of a shot.
+// Everything in one picture. `extent` is what the automatic camera frames and the floor lies under: the same
+// for all frames of a shot. Meshes and spheres must outlive the call only.
 struct RenderScene {
-    const Mesh* liquid = nullptr;          // drawn as water
-    std::vector<const Mesh*> solids;       // drawn matte
+    const Mesh* liquid = nullptr;    // drawn as water
+    std::vector<const Mesh*> solids; // drawn matte
     const RenderSpheres* spheres = nullptr;
     Box3f extent;
     std::optional<Box3f> container; // a glass-less tank: where its walls are, so that water against them looks right
 };
 
+// Linear light, no exposure or tone curve.
 Image render(const RenderScene& scene, const RenderParams& params);
+
+// Exposure and a gentle filmic curve into 0..1, still linear: what a PNG should hold. EXR takes the picture as
+// rendered.
+Image tone_mapped(const Image& image, const RenderParams& params);
 
 // Colours for a scalar attribute: a perceptually even map from low to high.
 Vec3f color_map(float t);

@@ -37,8 +37,8 @@ struct Range {
     double high = std::numeric_limits<double>::infinity();
     bool low_open = false, high_open = false; // the end itself is not allowed
 
-    bool contains(double x) const;  // false for NaN
-    std::string text() const;       // "above 0", "0 to 1", "any number", ...
+    bool contains(double x) const; // false for NaN
+    std::string text() const;      // "above 0", "0 to 1", "any number", ...
 };
 inline Range anything() { return {}; }
 inline Range above(double low) { return {low, std::numeric_limits<double>::infinity(), true, false}; }
@@ -84,7 +84,7 @@ class ParamVisitor {
     void operator()(const char* name, bool& value, const char* help) { boolean({name, "", help, {}, {}}, value); }
     void operator()(const char* name, std::string& value, const char* help) { text({name, "", help, {}, {}}, value); }
     template <class Enum>
-        requires std::is_enum_v<Enum>
+    requires std::is_enum_v<Enum>
     void operator()(const char* name, Enum& value, const std::vector<std::string>& names, const char* help)
     {
         int index = static_cast<int>(value);
@@ -106,6 +106,7 @@ class ParamVisitor {
     {
         ListAccess access;
         access.size = [&items] { return items.size(); };
+        access.clear = [&items] { items.clear(); };
         access.add = [&items] { items.emplace_back(); };
         access.visit = [&items](size_t i, ParamVisitor& v) { items[i].visit(v); };
         access.visit_default = [](ParamVisitor& v) { T().visit(v); };
@@ -121,6 +122,7 @@ class ParamVisitor {
   protected:
     struct ListAccess {
         std::function<size_t()> size;
+        std::function<void()> clear; // a list in the scene replaces the default list
         std::function<void()> add;
         std::function<void(size_t, ParamVisitor&)> visit;
         std::function<void(ParamVisitor&)> visit_default; // visits a default item, for descriptions

@@ -21,8 +21,8 @@ struct ShapeParams {
     Vec3f point = Vec3f(0, 0, 0), normal = Vec3f(0, 1, 0); // half_space: all x with (x - point) . normal < 0
     std::string file;                                      // mesh: PLY or OBJ
     bool invert = false;                                   // the outside of the shape instead: a container
-    std::vector<std::vector<float>> translate; // keyframes [frame, x, y, z]: linear between, held outside
-    std::vector<std::vector<float>> rotate;    // keyframes [frame, ax, ay, az, degrees] about the shape's centre
+    std::vector<std::vector<float>> translate;             // keyframes [frame, x, y, z]: linear between, held outside
+    std::vector<std::vector<float>> rotate; // keyframes [frame, ax, ay, az, degrees] about the shape's centre
 
     void visit(ParamVisitor& v);
 };
@@ -35,15 +35,27 @@ class Shape {
 
     // Signed distance [m] at a moment given in (fractional) frames.
     float distance(const Vec3f& x, float frame) const;
-    // Velocity [m/s] of the material point of the shape that is at x.
+    // Velocity [m/s] of the material point of the shape that is at x. At a keyframe it is that of the motion that
+    // follows, zero at the last one.
     Vec3f velocity(const Vec3f& x, float frame, float fps) const;
     bool moves() const;
     // Bounds at a moment; infinite for a half-space or an inverted shape.
     Box3f bounds(float frame) const;
 
   private:
+    // Where the shape is at a moment, x = pivot + rotation (X - pivot) + shift for a point X of the shape at rest, and
+    // how that changes.
+    struct Pose {
+        Mat3f rotation = Mat3f::Identity();
+        Vec3f shift = Vec3f::Zero();
+        Vec3f shift_rate = Vec3f::Zero(); // [m/frame]
+        Vec3f spin = Vec3f::Zero();       // angular velocity [rad/frame]
+    };
+    Pose pose(float frame) const;
+    float distance_at_rest(const Vec3f& x) const;
+
     ShapeParams params_;
-    Vec3f pivot_;
+    Vec3f pivot_; // the centre, about which keyframes rotate
     std::shared_ptr<const MeshDistance> mesh_;
 };
 

@@ -1,0 +1,73 @@
+// A tile copied together with a margin of H cells around it into one small dense array, so that a kernel can reach its
+// neighbours by plain indexing.
+#pragma once
+
+#include "field/tiles.h"
+
+namespace spindrift {
+
+// What stands in the margin where a tile is missing: the field's background, or the nearest value that exists.
+enum class Margin { background, nearest };
+
+template <class T, int H> struct Block {
+    static_assert(H >= 1 && H <= kTileSize);
+    static constexpr int kSize = kTileSize + 2 * H;
+    static constexpr int kStrideY = kSize, kStrideX = kSize * kSize;
+    alignas(64) T data[kSize * kSize * kSize];
+
+    // Index of a cell in tile coordinates, each in [-H, 8 + H).
+    static constexpr int index(int x, int y, int z) { return ((x + H) * kSize + y + H) * kSize + z + H; }
+    T& at(int x, int y, int z) { return data[index(x, y, z)]; }
+    const T& at(int x, int y, int z) const { return data[index(x, y, z)]; }
+
+    void gather(const Field<T>& field, int tile, Margin margin = Margin::background)
+    {
+        for (int dx = -1; dx <= 1; ++dx)
+            for (int dy = -1; dy <= 1; ++dy)
+                for (int dz = -1; dz <= 1; ++dz) copy_part(field, tile, {dx, dy, dz}, margin);
+    }
+
+  private:
+    // The part of the block that lies in the neighbour `step`.
+    void copy_part(const Field<T>& field, int tile, const Vec3i& step, Margin margin)
+    {
+        const Topology& topology = field.topology();
+        int source = topology.neighbour(tile, step.x(), step.y(), step.z());
+        Vec3i from = step; // the tile that values are taken from
+        if (source == topology.tile_count() && margin == Margin::nearest) {
+            from = nearest_existing(topology, tile, step);
+            source = topology.neighbour(tile, from.x(), from.y(), from.z());
+        }
+        const T* values = field.tile(source);
+        Vec3i low, high;
+        for (int a = 0; a < 3; ++a) {
+            low[a] = step[a] < 0 ? -H : step[a] * kTileSize;
+            high[a] = step[a] > 0 ? kTileSize + H : (step[a] + 1) * kTileSize;
+        }
+        if (from == step && step.z() == 0) { // whole rows: the common case
+            for (int x = low.x(); x < high.x(); ++x)
+                for (int y = low.y(); y < high.y(); ++y)
+                    std::memcpy(&at(x, y, 0), values + offset_in_tile(x & 7, y & 7, 0), sizeof(T) * kTileSize);
+            return;
+        }
+        const auto local = [&](int c, int a) { return std::clamp(c - from[a] * kTileSize, 0, kTileSize - 1); };
+        for (int x = low.x(); x < high.x(); ++x)
+            for (int y = low.y(); y < high.y(); ++y)
+                for (int z = low.z(); z < high.z(); ++z)
+                    at(x, y, z) = values[offset_in_tile(local(x, 0), local(y, 1), local(z, 2))];
+    }
+
+    static Vec3i nearest_existing(const Topology& topology, int tile, const Vec3i& step)
+    {
+        // Give up one axis, then two: the tile itself is always there.
+        for (int given_up = 1; given_up <= 2; ++given_up)
+            for (int a = 2; a >= 0; --a) {
+                Vec3i from = given_up == 1 ? step : Vec3i(0, 0, 0);
+                from[a] = given_up == 1 ? 0 : step[a];
+                if (topology.neighbour(tile, from.x(), from.y(), from.z()) != topology.tile_count()) return from;
+            }
+        return {0, 0, 0};
+    }
+};
+
+} // namespace spindrift

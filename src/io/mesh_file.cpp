@@ -1,0 +1,139 @@
+#include "io/mesh_file.h"
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "io/atomic_file.h"
+#include "io/mesh_readers.h"
+
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cstring>
+
+namespace spindrift {
+
+namespace {
+
+enum class Format { ply, obj };
+
+Format format_of(const std::string& path)
+{
+    const size_t dot = path.rfind('.');
+    std::string ending = dot == std::string::npos ? "" : path.substr(dot);
+    for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (ending == ".ply") return Format::ply;
+    if (ending == ".obj") return Format::obj;
+    bad_input("{}: a mesh file must end in .ply or .obj", path);
+}
+
+// A mesh whose arrays do not match would be written as a file that nobody can read.
+void check_arrays(const std::string& path, const Mesh& mesh)
+{
+    const auto check = [&](const std::vector<Vec3f>& array, const char* what) {
+        if (!array.empty() && array.size() != mesh.positions.size())
+            fail("cannot write {}: the mesh has {} vertices but {} {}", path, mesh.positions.size(), array.size(),
+                 what);
+    };
+    check(mesh.normals, "normals");
+    check(mesh.velocities, "velocities");
+}
+
+std::string ply_header(const Mesh& mesh)
+{
+    std::string header = "ply\nformat binary_little_endian 1.0\n";
+    header += fmt::format("element vertex {}\n", mesh.positions.size());
+    header += "property float x\nproperty float y\nproperty float z\n";
+    if (!mesh.normals.empty()) header += "property float nx\nproperty float ny\nproperty float nz\n";
+    if (!mesh.velocities.empty()) header += "property float vx\nproperty float vy\nproperty float vz\n";
+    header +=
+        fmt::format("element face {}\nproperty list uchar int vertex_indices\nend_header\n", mesh.triangles.size());
+    return header;
+}
+
+// The whole file in one buffer; every row has a fixed size, so the rows are filled in parallel.
+std::string ply_bytes(const Mesh& mesh)
+{
+    constexpr size_t kVector = 3 * sizeof(float);
+    constexpr size_t kFaceRow = 1 + 3 * sizeof(int32_t);
+    constexpr size_t kChunk = 1 << 14;
+    std::string bytes = ply_header(mesh);
+    const size_t vertices_begin = bytes.size();
+
+    std::vector<const std::vector<Vec3f>*> columns = {&mesh.positions};
+    if (!mesh.normals.empty()) columns.push_back(&mesh.normals);
+    if (!mesh.velocities.empty()) columns.push_back(&mesh.velocities);
+    const size_t row = columns.size() * kVector;
+    const size_t faces_begin = vertices_begin + mesh.positions.size() * row;
+    bytes.resize(faces_begin + mesh.triangles.size() * kFaceRow);
+
+    parallel_chunks(mesh.positions.size(), kChunk, [&](size_t begin, size_t end) {
+        char* out = bytes.data() + vertices_begin + begin * row;
+        for (size_t i = begin; i < end; ++i)
+            for (const auto* column : columns) std::memcpy(out, (*column)[i].data(), kVector), out += kVector;
+    });
+    parallel_chunks(mesh.triangles.size(), kChunk, [&](size_t begin, size_t end) {
+        char* out = bytes.data() + faces_begin + begin * kFaceRow;
+        for (size_t i = begin; i < end; ++i, out += kFaceRow) {
+            *out = 3;
+            std::memcpy(out + 1, mesh.triangles[i].data(), 3 * sizeof(int32_t));
+        }
+    });
+    return bytes;
+}
+
+// "v 1 2.5 -3": the shortest digits that read back to the same float.
+void append_vector(std::string& text, const char* keyword, const Vec3f& value)
+{
+    std::array<char, 80> line;
+    char* out = line.data();
+    for (const char* c = keyword; *c; ++c) *out++ = *c;
+    for (int axis = 0; axis < 3; ++axis) {
+        *out++ = ' ';
+        out = std::to_chars(out, line.data() + line.size(), value[axis]).ptr;
+    }
+    *out++ = '\n';
+    text.append(line.data(), out);
+}
+
+std::string obj_bytes(const Mesh& mesh)
+{
+    std::string text = "# Spindrift\n";
+    text.reserve(mesh.positions.size() * (mesh.normals.empty() ? 36 : 72) + mesh.triangles.size() * 48);
+    for (const Vec3f& p : mesh.positions) append_vector(text, "v", p);
+    for (const Vec3f& n : mesh.normals) append_vector(text, "vn", n);
+    const bool normals = !mesh.normals.empty();
+    for (const Vec3i& triangle : mesh.triangles) {
+        text += 'f';
+        for (int corner = 0; corner < 3; ++corner) {
+            const fmt::format_int index(triangle[corner] + 1); // OBJ counts from one
+            text += ' ';
+            text.append(index.data(), index.size());
+            if (normals) text.append("//").append(index.data(), index.size());
+        }
+        text += '\n';
+    }
+    return text;
+}
+
+} // namespace
+
+Mesh read_mesh(const std::string& path)
+{
+    const Format format = format_of(path);
+    std::string bytes;
+    try {
+        bytes = read_file(path);
+    } catch (const Error& e) {
+        bad_input("{}", e.what()); // a mesh is named by the user: a missing one is the user's to mend
+    }
+    return format == Format::ply ? read_ply(path, bytes) : read_obj(path, bytes);
+}
+
+void write_mesh(const std::string& path, const Mesh& mesh)
+{
+    const Format format = format_of(path);
+    check_arrays(path, mesh);
+    write_file(path, format == Format::ply ? ply_bytes(mesh) : obj_bytes(mesh));
+}
+
+} // namespace spindrift

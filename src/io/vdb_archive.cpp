@@ -1,0 +1,136 @@
+#include "io/vdb_archive.h"
+
+#include "io/atomic_file.h"
+
+#include <mutex>
+#include <openvdb/io/Archive.h>
+#include <openvdb/io/GridDescriptor.h>
+#include <sstream>
+
+namespace spindrift::vdb {
+
+namespace {
+
+// The header of a VDB file: magic number, format and library versions, a flag, and the id as 36 characters.
+constexpr size_t kIdBegin = 21;
+constexpr size_t kIdSize = 36;
+constexpr std::string_view kMagic(" BDV\0\0\0\0", 8);
+
+// An id made from all bytes but the id itself, as a UUID of version 8 ("custom"). OpenVDB draws ids of version 4
+// (random), so a version 8 tells that the id is also a checksum.
+std::string content_id(std::string_view bytes)
+{
+    const auto hash = [&](uint64_t seed) {
+        const uint64_t head = hash_bytes(bytes.substr(0, kIdBegin), seed);
+        return hash_bytes(bytes.substr(kIdBegin + kIdSize), head);
+    };
+    const uint64_t a = hash(1), b = hash(2);
+    return fmt::format("{:08x}-{:04x}-8{:03x}-{:04x}-{:012x}", a >> 32, a >> 16 & 0xffff, a & 0xfff,
+                       (b >> 48 & 0x3fff) | 0x8000, b & 0xffffffffffff);
+}
+
+// The part of OpenVDB's file format code that works on streams is for derived classes only. Going through it, rather
+// than through openvdb::io::File, gives a stream that throws when it ends too early, and files with grid offsets (so
+// that other programs can load single grids) without a detour over the disk.
+class MemoryArchive : public openvdb::io::Archive {
+  public:
+    std::string to_bytes(const openvdb::GridCPtrVec& grids, const openvdb::MetaMap& metadata)
+    {
+        std::ostringstream out;
+        out.exceptions(std::ios::failbit | std::ios::badbit);
+        setCompression(openvdb::io::COMPRESS_BLOSC | openvdb::io::COMPRESS_ACTIVE_MASK);
+        openvdb::io::Archive::write(out, grids, /*seekable=*/true, metadata);
+        std::string bytes = std::move(out).str();
+        bytes.replace(kIdBegin, kIdSize, content_id(bytes));
+        return bytes;
+    }
+
+    Contents from_bytes(std::string bytes, const Wanted& wanted)
+    {
+        std::istringstream in(std::move(bytes));
+        in.exceptions(std::ios::failbit | std::ios::badbit);
+        const openvdb::io::StreamMetadata::Ptr stream_metadata(new openvdb::io::StreamMetadata);
+        openvdb::io::setStreamMetadataPtr(in, stream_metadata_ = stream_metadata, /*transfer=*/false);
+        readHeader(in);
+        openvdb::io::setVersion(in, libraryVersion(), fileVersion());
+        openvdb::io::setDataCompression(in, compression());
+
+        Contents contents;
+        openvdb::MetaMap metadata;
+        metadata.readMeta(in);
+        for (auto it = metadata.beginMeta(); it != metadata.endMeta(); ++it)
+            contents.metadata[it->first] = it->second->str();
+        read_all(in, wanted, contents);
+        return contents;
+    }
+
+  private:
+    void read_all(std::istream& in, const Wanted& wanted, Contents& contents)
+    {
+        NamedGridMap by_name;
+        std::vector<std::pair<openvdb::io::GridDescriptor, openvdb::GridBase::Ptr>> chosen;
+        const int count = readGridCount(in);
+        for (int i = 0; i < count; ++i) {
+            openvdb::io::GridDescriptor descriptor;
+            const openvdb::GridBase::Ptr grid = descriptor.read(in);
+            contents.names.push_back(descriptor.gridName());
+            const bool chose = wanted(descriptor.gridName(), descriptor.gridType());
+            // Without offsets in the file the only way past a grid is to read it.
+            if (chose || !inputHasGridOffsets()) {
+                readGrid(grid, descriptor, in);
+                by_name[descriptor.uniqueName()] = grid;
+            }
+            if (chose) chosen.emplace_back(descriptor, grid);
+            if (inputHasGridOffsets()) descriptor.seekToEnd(in);
+        }
+        for (const auto& [descriptor, grid] : chosen) {
+            if (descriptor.isInstance()) connectInstance(descriptor, by_name);
+            contents.grids.push_back(grid);
+        }
+    }
+
+    openvdb::io::StreamMetadata::Ptr stream_metadata_; // the stream keeps a pointer to this very pointer
+};
+
+void check_header(const std::string& path, std::string_view bytes)
+{
+    if (bytes.empty()) fail("{} is empty", path);
+    const bool starts_well = bytes.substr(0, kMagic.size()) == kMagic.substr(0, std::min(kMagic.size(), bytes.size()));
+    if (!starts_well) fail("{} is not a VDB file", path);
+    if (bytes.size() < kIdBegin + kIdSize) fail("{} is cut short: it ends inside the header", path);
+    const std::string_view id = bytes.substr(kIdBegin, kIdSize);
+    if (id[14] == '8' && id != content_id(bytes)) fail("{} is damaged or cut short: its checksum does not match", path);
+}
+
+} // namespace
+
+void initialize()
+{
+    static std::once_flag once;
+    std::call_once(once, [] { openvdb::initialize(); });
+}
+
+void write_grids(const std::string& path, const openvdb::GridCPtrVec& grids, const FileMetadata& metadata)
+{
+    openvdb::MetaMap map;
+    for (const auto& [name, value] : metadata) map.insertMeta(name, openvdb::StringMetadata(value));
+    write_file(path, MemoryArchive().to_bytes(grids, map));
+}
+
+Contents read_grids(const std::string& path, const Wanted& wanted)
+{
+    initialize();
+    std::string bytes = read_file(path);
+    check_header(path, bytes);
+    return reading(path, [&] { return MemoryArchive().from_bytes(std::move(bytes), wanted); });
+}
+
+openvdb::math::Transform::Ptr make_transform(float voxel, bool corners)
+{
+    const double edge = static_cast<double>(voxel);
+    auto transform = openvdb::math::Transform::createLinearTransform(edge);
+    if (!corners) transform->postTranslate(openvdb::Vec3d(0.5 * edge));
+    return transform;
+}
+
+} // namespace spindrift::vdb

@@ -1,0 +1,53 @@
+// What the VDB translation units share: grids to bytes and back. Internal to this folder, because it includes OpenVDB,
+// which costs many seconds of compilation.
+#pragma once
+
+#include "base/error.h"
+#include "io/vdb.h"
+
+#include <functional>
+#include <openvdb/openvdb.h>
+
+namespace spindrift::vdb {
+
+// Registers OpenVDB's types; any number of calls from any thread.
+void initialize();
+
+// Writes the file atomically. Equal grids give equal bytes.
+void write_grids(const std::string& path, const openvdb::GridCPtrVec& grids, const FileMetadata& metadata);
+
+struct Contents {
+    openvdb::GridPtrVec grids;      // the wanted ones, in the order of the file, completely read
+    std::vector<std::string> names; // of all grids of the file
+    FileMetadata metadata;
+};
+using Wanted = std::function<bool(const std::string& name, const std::string& type)>;
+// Throws Error(failed) that names the file for anything that is not a whole, undamaged VDB file.
+Contents read_grids(const std::string& path, const Wanted& wanted);
+
+// The transform of a grid whose values lie at cell centres or corners.
+openvdb::math::Transform::Ptr make_transform(float voxel, bool corners);
+
+// For grids of points: the lines of describe_vdb() about their attributes, and a check that their leaves are sound.
+// Both do nothing for other grids.
+std::string describe_points(const openvdb::GridBase& grid);
+void validate_points(const openvdb::GridBase& grid, const std::string& path);
+
+// Runs `body` and turns whatever it throws into an Error(failed) about `path`. Damaged files make OpenVDB throw all
+// kinds of exceptions.
+template <class Body> auto reading(const std::string& path, const Body& body)
+{
+    try {
+        return body();
+    } catch (const Error&) {
+        throw;
+    } catch (const std::ios_base::failure&) {
+        fail("{} is damaged: it ends too early or points beyond its end", path);
+    } catch (const std::bad_alloc&) {
+        fail("{} is damaged or too large: it asks for more memory than there is", path);
+    } catch (const std::exception& e) {
+        fail("{} is not a readable VDB file: {}", path, e.what());
+    }
+}
+
+} // namespace spindrift::vdb

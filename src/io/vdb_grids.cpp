@@ -1,0 +1,185 @@
+// Fields as VDB grids and back, leaf by leaf, and what is in a VDB file.
+#include "io/vdb_archive.h"
+
+namespace spindrift {
+
+namespace {
+
+using Tree = openvdb::FloatTree;
+using Leaf = Tree::LeafNodeType;
+
+static_assert(Leaf::DIM == kTileSize && Leaf::SIZE == kTileCells, "a tile is a leaf");
+
+// More cells than this in one grid is a damaged file or a filled box that nobody meant to make dense.
+constexpr uint64_t kMostCells = uint64_t(1) << 31;
+
+// A leaf with the values of a tile; null if all of them are the background.
+std::unique_ptr<Leaf> make_leaf(const Field<float>& field, int tile)
+{
+    const float background = field.background();
+    const float* values = field.tile(tile);
+    Leaf::NodeMaskType active;
+    for (uint32_t word = 0; word < 8; ++word) {
+        uint64_t bits = 0;
+        for (uint32_t bit = 0; bit < 64; ++bit) bits |= uint64_t(values[64 * word + bit] != background) << bit;
+        active.getWord<uint64_t>(word) = bits;
+    }
+    if (active.isOff()) return nullptr;
+    const Vec3i cell = field.topology().first_cell(tile);
+    auto leaf = std::make_unique<Leaf>(openvdb::Coord(cell.x(), cell.y(), cell.z()), background);
+    std::copy_n(values, kTileCells, leaf->buffer().data());
+    leaf->setValueMask(active);
+    return leaf;
+}
+
+openvdb::FloatGrid::Ptr make_grid(const NamedField& named, float voxel)
+{
+    const Field<float>& field = *named.field;
+    const Topology& topology = field.topology();
+    std::vector<std::unique_ptr<Leaf>> leaves(static_cast<size_t>(topology.tile_count()));
+    for_each_tile(topology, [&](int t) { leaves[static_cast<size_t>(t)] = make_leaf(field, t); });
+
+    auto grid = openvdb::FloatGrid::create(field.background());
+    for (auto& leaf : leaves)
+        if (leaf) grid->tree().addLeaf(leaf.release());
+    grid->setName(named.name);
+    grid->setCreator("Spindrift");
+    grid->setTransform(vdb::make_transform(voxel, named.corners));
+    if (named.is_level_set) grid->setGridClass(openvdb::GRID_LEVEL_SET);
+    return grid;
+}
+
+// Values sit on a grid of cubes along the axes, or a Field cannot hold them.
+void read_transform(const openvdb::GridBase& grid, const std::string& path, FieldFile& file)
+{
+    const openvdb::math::Transform& transform = grid.transform();
+    const openvdb::Vec3d origin = transform.indexToWorld(openvdb::Vec3d(0));
+    const double voxel = transform.voxelSize()[0];
+    bool cubes = transform.isLinear() && voxel > 0;
+    for (int axis = 0; axis < 3 && cubes; ++axis) {
+        openvdb::Vec3d step(0), expected(0);
+        step[axis] = 1, expected[axis] = voxel;
+        cubes = (transform.indexToWorld(step) - origin - expected).length() < 1e-4 * voxel;
+    }
+    if (!cubes) fail("grid \"{}\" of {} is rotated or has cells that are not cubes", grid.getName(), path);
+    file.voxel = static_cast<float>(voxel);
+    file.origin = Vec3d(origin.x(), origin.y(), origin.z()).cast<float>();
+    file.corners = origin.length() < 1e-3 * voxel;
+}
+
+// Copies leaf by leaf. Active tiles (regions of one value that OpenVDB stores as one number) become leaves first.
+template <class Grid> void read_values(Grid& grid, const std::string& path, FieldFile& file)
+{
+    using GridLeaf = typename Grid::TreeType::LeafNodeType;
+    auto& tree = grid.tree();
+    const uint64_t tile_cells = tree.activeVoxelCount() - tree.activeLeafVoxelCount();
+    if (tile_cells + uint64_t(tree.leafCount()) * kTileCells > kMostCells)
+        fail("grid \"{}\" of {} is too large: {} active cells", grid.getName(), path, tree.activeVoxelCount());
+    tree.voxelizeActiveTiles();
+
+    std::vector<const GridLeaf*> leaves;
+    std::as_const(tree).getNodes(leaves);
+    std::vector<uint64_t> codes(leaves.size());
+    const auto tile_of = [](const GridLeaf& leaf) {
+        return tile_of_cell(Vec3i(leaf.origin().x(), leaf.origin().y(), leaf.origin().z()));
+    };
+    for (size_t l = 0; l < leaves.size(); ++l) {
+        const Vec3i tile = tile_of(*leaves[l]);
+        if ((tile.array() < -kTileReach).any() || (tile.array() >= kTileReach).any())
+            fail("grid \"{}\" of {} reaches too far from the origin", grid.getName(), path);
+        codes[l] = morton_of_tile(tile);
+    }
+    file.topology = std::make_unique<Topology>(std::move(codes));
+    file.field.reset_uninitialized(*file.topology, static_cast<float>(grid.background()));
+    parallel_for(leaves.size(), [&](size_t l) {
+        const auto* values = leaves[l]->buffer().data();
+        float* out = file.field.tile(file.topology->find(tile_of(*leaves[l])));
+        for (int i = 0; i < kTileCells; ++i) out[i] = static_cast<float>(values[i]);
+    });
+}
+
+std::string class_name(const openvdb::GridBase& grid)
+{
+    return openvdb::GridBase::gridClassToMenuName(grid.getGridClass());
+}
+
+// Lines about one grid.
+std::string describe_grid(const openvdb::GridBase& grid)
+{
+    std::string text = fmt::format("grid {}\n", grid.getName().empty() ? "(no name)" : grid.getName());
+    const auto line = [&text](const char* label, const std::string& value) {
+        text += fmt::format("  {:<13} {}\n", label, value);
+    };
+    const openvdb::Vec3d voxel = grid.voxelSize();
+    line("type", grid.valueType() + (grid.saveFloatAsHalf() ? " (half)" : ""));
+    line("class", class_name(grid));
+    line("voxel", voxel.eq(openvdb::Vec3d(voxel[0]), 1e-9) ? fmt::format("{:.6g} m", voxel[0]) : voxel.str());
+    line("active", fmt::format("{}", grid.activeVoxelCount()));
+    const openvdb::CoordBBox cells = grid.evalActiveVoxelBoundingBox();
+    if (!cells.empty()) {
+        const openvdb::Vec3d half(0.5); // voxels reach half a step beyond their centres
+        const auto low = grid.indexToWorld(cells.min().asVec3d() - half),
+                   high = grid.indexToWorld(cells.max().asVec3d() + half);
+        line("bounds", fmt::format("({:.6g}, {:.6g}, {:.6g}) to ({:.6g}, {:.6g}, {:.6g})", low[0], low[1], low[2],
+                                   high[0], high[1], high[2]));
+    }
+    return text + vdb::describe_points(grid);
+}
+
+vdb::Contents read_everything(const std::string& path)
+{
+    return vdb::read_grids(path, [](const std::string&, const std::string&) { return true; });
+}
+
+} // namespace
+
+void write_fields(const std::string& path, const std::vector<NamedField>& fields, float voxel,
+                  const FileMetadata& metadata)
+{
+    if (!(voxel > 0) || !std::isfinite(voxel)) fail("cannot write {}: the voxel size {} is not above 0", path, voxel);
+    vdb::initialize();
+    openvdb::GridCPtrVec grids;
+    for (const NamedField& field : fields) grids.push_back(make_grid(field, voxel));
+    vdb::write_grids(path, grids, metadata);
+}
+
+FieldFile read_field(const std::string& path, const std::string& name)
+{
+    bool found = false;
+    const auto first_of_name = [&](const std::string& grid, const std::string&) {
+        return grid == name && !std::exchange(found, true);
+    };
+    const vdb::Contents contents = vdb::read_grids(path, first_of_name);
+    if (contents.grids.empty()) fail("{} has no grid \"{}\" (grids: {})", path, name, fmt::join(contents.names, ", "));
+    openvdb::GridBase& grid = *contents.grids.front();
+    return vdb::reading(path, [&] {
+        FieldFile file;
+        read_transform(grid, path, file);
+        if (grid.isType<openvdb::FloatGrid>())
+            read_values(static_cast<openvdb::FloatGrid&>(grid), path, file);
+        else if (grid.isType<openvdb::DoubleGrid>())
+            read_values(static_cast<openvdb::DoubleGrid&>(grid), path, file);
+        else
+            fail("grid \"{}\" of {} holds {} values, not one number per cell", name, path, grid.valueType());
+        return file;
+    });
+}
+
+std::string describe_vdb(const std::string& path)
+{
+    const vdb::Contents contents = read_everything(path);
+    return vdb::reading(path, [&] {
+        std::string text =
+            fmt::format("{}: {} grid{}\n", path, contents.grids.size(), contents.grids.size() == 1 ? "" : "s");
+        for (const auto& [name, value] : contents.metadata) text += fmt::format("metadata {} = {}\n", name, value);
+        for (const auto& grid : contents.grids) text += describe_grid(*grid);
+        return text;
+    });
+}
+
+void check_vdb(const std::string& path)
+{
+    for (const auto& grid : read_everything(path).grids) vdb::validate_points(*grid, path);
+}
+
+} // namespace spindrift

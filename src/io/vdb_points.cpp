@@ -1,0 +1,426 @@
+// Particle sets as VDB points. OpenVDB's own conversion goes through a generic index grid and one virtual call per
+// value; here the particles are bucketed by leaf first and every leaf's arrays are filled directly, in parallel.
+#include "base/parallel.h"
+#include "io/point_buckets.h"
+#include "io/vdb_archive.h"
+
+#include <openvdb/points/AttributeArray.h>
+#include <openvdb/points/AttributeSet.h>
+#include <openvdb/points/PointDataGrid.h>
+#include <set>
+#include <tbb/task_arena.h>
+
+namespace spindrift {
+
+namespace {
+
+using openvdb::points::AttributeArray;
+using openvdb::points::AttributeHandle;
+using openvdb::points::AttributeSet;
+using openvdb::points::PointDataGrid;
+using openvdb::points::PointDataTree;
+using openvdb::points::TypedAttributeArray;
+using Descriptor = AttributeSet::Descriptor;
+using Leaf = PointDataTree::LeafNodeType;
+using PositionArray = TypedAttributeArray<openvdb::Vec3f, openvdb::points::FixedPointCodec<false>>;
+using Members = std::span<const uint32_t>;
+
+static_assert(sizeof(Vec3f) == sizeof(openvdb::Vec3f), "vectors are copied as they lie in memory");
+
+// ---------------------------------------------------------------------------------------------------------- writing --
+
+// The array's memory for writing. OpenVDB hands out a const pointer only; the array itself is not const.
+template <class Array> auto* storage_of(AttributeArray& array)
+{
+    auto& typed = static_cast<Array&>(array);
+    typed.expand(/*fill=*/false);
+    return const_cast<typename Array::StorageType*>(typed.constData());
+}
+
+// One attribute to write: fill(array, members) puts the values of these particles into the array of a leaf.
+struct Column {
+    std::string name;
+    openvdb::NamePair type;
+    std::function<void(AttributeArray&, Members)> fill;
+};
+
+template <class Stored, class T> Column column(const std::string& name, const std::vector<T>& source)
+{
+    static_assert(sizeof(Stored) == sizeof(T));
+    using Array = TypedAttributeArray<Stored>;
+    const auto fill = [&source](AttributeArray& array, Members members) {
+        auto* out = storage_of<Array>(array);
+        for (const uint32_t i : members) std::memcpy(static_cast<void*>(out++), &source[i], sizeof(Stored));
+    };
+    return {name, Array::attributeType(), fill};
+}
+Column column_of(const std::string& name, const std::vector<float>& source) { return column<float>(name, source); }
+Column column_of(const std::string& name, const std::vector<int32_t>& source) { return column<int32_t>(name, source); }
+Column column_of(const std::string& name, const std::vector<Vec3f>& source)
+{
+    return column<openvdb::Vec3f>(name, source);
+}
+
+Column uniform_column(const std::string& name, float value)
+{
+    using Array = TypedAttributeArray<float>;
+    return {name, Array::attributeType(),
+            [value](AttributeArray& array, Members) { static_cast<Array&>(array).collapse(value); }};
+}
+
+// Every attribute but P, which needs the voxel as well.
+std::vector<Column> columns_of(const Particles& particles, float pscale)
+{
+    std::vector<Column> columns = {column_of("v", particles.v), column_of("id", particles.id)};
+    if (!particles.attributes.contains("pscale")) columns.push_back(uniform_column("pscale", pscale));
+    for (const auto& [name, array] : particles.attributes)
+        columns.push_back(std::visit([&, &n = name](const auto& a) { return column_of(n, a); }, array));
+    return columns;
+}
+
+void check_arrays(const std::string& path, const Particles& particles)
+{
+    for (const auto& [name, array] : particles.attributes) {
+        if (name == "P" || name == "v" || name == "id" || !Descriptor::validName(name))
+            fail("cannot write {}: \"{}\" cannot be the name of an attribute", path, name);
+    }
+    particles.for_each_array([&](const std::string& name, const auto& array) {
+        if (array.size() != particles.size())
+            fail("cannot write {}: there are {} particles but {} values of \"{}\"", path, particles.size(),
+                 array.size(), name);
+    });
+}
+
+// The nearest 16-bit step. OpenVDB's own encoder rounds down, which doubles the error and shifts every point.
+openvdb::math::Vec3<uint16_t> encode(const Vec3f& within)
+{
+    const auto step = [](float w) {
+        return static_cast<uint16_t>(std::clamp((w + 0.5f) * 65535.0f + 0.5f, 0.0f, 65535.0f));
+    };
+    return {step(within.x()), step(within.y()), step(within.z())};
+}
+
+// Points in a leaf are sorted by voxel. A counting sort: `members` come in tile order and leave in voxel order, stably.
+struct VoxelOrder {
+    std::vector<uint32_t> members;
+    std::vector<openvdb::math::Vec3<uint16_t>> positions;
+    std::vector<Leaf::ValueType> ends; // of each voxel's points, as the leaf stores them
+
+    VoxelOrder(const Particles& particles, Members unsorted, double cells_per_metre)
+        : members(unsorted.size()), positions(unsorted.size()), ends(kTileCells)
+    {
+        std::array<uint32_t, kTileCells> next = {};
+        std::vector<uint16_t> voxel(unsorted.size());
+        std::vector<openvdb::math::Vec3<uint16_t>> codes(unsorted.size());
+        for (size_t k = 0; k < unsorted.size(); ++k) {
+            const CellPoint point = cell_point(particles.P[unsorted[k]], cells_per_metre);
+            voxel[k] = static_cast<uint16_t>(offset_of_cell(point.cell));
+            codes[k] = encode(point.within);
+            ++next[voxel[k]];
+        }
+        uint32_t end = 0;
+        for (size_t offset = 0; offset < kTileCells; ++offset) {
+            end += std::exchange(next[offset], end);
+            ends[offset] = end;
+        }
+        for (size_t k = 0; k < unsorted.size(); ++k) {
+            const uint32_t to = next[voxel[k]]++;
+            members[to] = unsorted[k];
+            positions[to] = codes[k];
+        }
+    }
+};
+
+std::unique_ptr<Leaf> make_leaf(const Vec3i& tile, const VoxelOrder& order, const std::vector<Column>& columns,
+                                const Descriptor::Ptr& descriptor, const AttributeArray::ScopedRegistryLock& lock)
+{
+    const openvdb::Coord origin(tile.x() * kTileSize, tile.y() * kTileSize, tile.z() * kTileSize);
+    auto leaf = std::make_unique<Leaf>(origin);
+    const auto count = static_cast<openvdb::Index>(order.members.size());
+    // initializeAttributes() allows P only; the leaf takes ownership of a whole set here.
+    leaf->replaceAttributeSet(new AttributeSet(descriptor, count, &lock), /*allowMismatchingDescriptors=*/true);
+    leaf->setOffsets(order.ends);
+    std::copy(order.positions.begin(), order.positions.end(), storage_of<PositionArray>(leaf->attributeArray(0)));
+    for (size_t c = 0; c < columns.size(); ++c) columns[c].fill(leaf->attributeArray(c + 1), order.members);
+    return leaf;
+}
+
+PointDataGrid::Ptr make_grid(const Particles& particles, float voxel, float pscale)
+{
+    const TileBuckets buckets = bucket_by_tile(particles.P, voxel);
+    const std::vector<Column> columns = columns_of(particles, pscale);
+    Descriptor::Ptr descriptor = Descriptor::create(PositionArray::attributeType());
+    for (const Column& c : columns) descriptor = descriptor->duplicateAppend(c.name, c.type);
+
+    std::vector<std::unique_ptr<Leaf>> leaves(buckets.tiles.size());
+    // The lock on OpenVDB's type registry is held for all threads of the loop. Isolated, this thread cannot pick up
+    // another writer's work while it waits, which would wait for the lock in turn.
+    tbb::this_task_arena::isolate([&] {
+        const AttributeArray::ScopedRegistryLock lock;
+        parallel_for(leaves.size(), [&](size_t t) {
+            const VoxelOrder order(particles, buckets.members(t), 1.0 / static_cast<double>(voxel));
+            leaves[t] = make_leaf(buckets.tiles[t], order, columns, descriptor, lock);
+        });
+    });
+
+    auto grid = PointDataGrid::create();
+    for (auto& leaf : leaves) grid->tree().addLeaf(leaf.release());
+    grid->setName("particles");
+    grid->setCreator("Spindrift");
+    grid->setTransform(vdb::make_transform(voxel, /*corners=*/false));
+    return grid;
+}
+
+// ---------------------------------------------------------------------------------------------------------- reading --
+
+// Calls body(zero) with a zero of the array's value type, if it is a number or a vector of three that we can use. What
+// codec stores it does not matter here.
+template <class Body> bool with_value_type(const AttributeArray& array, const Body& body)
+{
+    if (!array.hasConstantStride() || array.stride() != 1) return false;
+    const std::string type = array.valueType();
+    if (type == "float")
+        body(0.0f);
+    else if (type == "double")
+        body(0.0);
+    else if (type == "bool")
+        body(false);
+    else if (type == "int8")
+        body(int8_t(0));
+    else if (type == "int16")
+        body(int16_t(0));
+    else if (type == "int32")
+        body(int32_t(0));
+    else if (type == "int64")
+        body(int64_t(0));
+    else if (type == "vec3s")
+        body(openvdb::Vec3f(0));
+    else if (type == "vec3d")
+        body(openvdb::Vec3d(0));
+    else if (type == "vec3i")
+        body(openvdb::Vec3i(0));
+    else
+        return false; // groups, strings, matrices, quaternions
+    return true;
+}
+
+template <class T> constexpr bool kIsVector = openvdb::VecTraits<T>::IsVec;
+
+template <class To, class From> void convert(const From& from, To& to)
+{
+    if constexpr (std::is_same_v<To, Vec3f>)
+        to = Vec3f(static_cast<float>(from[0]), static_cast<float>(from[1]), static_cast<float>(from[2]));
+    else
+        to = static_cast<To>(from);
+}
+
+// Values of an array as T; false if they are not of that kind (a vector for a number).
+template <class T> bool copy_values(const AttributeArray& array, T* out)
+{
+    bool fits = false;
+    with_value_type(array, [&]<class V>(const V&) {
+        if constexpr (kIsVector<V> == std::is_same_v<T, Vec3f>) {
+            const AttributeHandle<V> handle(array);
+            for (openvdb::Index i = 0, count = array.size(); i < count; ++i) convert(handle.get(i), out[i]);
+            fits = true;
+        }
+    });
+    return fits;
+}
+
+AttributeArray const* find_array(const Leaf& leaf, const std::string& name)
+{
+    return leaf.attributeSet().getConst(name);
+}
+
+void check_leaf(const Leaf& leaf, const std::string& path)
+{
+    const auto damaged = [&](const char* what) {
+        fail("{} is damaged: the points of the leaf at {} {}", path, leaf.origin().asVec3i().str(), what);
+    };
+    if (leaf.attributeSet().size() == 0) {
+        if (leaf.getLastValue() != 0) damaged("have no attributes");
+        return;
+    }
+    if (leaf.attributeSet().find("P") == AttributeSet::INVALID_POS) damaged("have no positions");
+    leaf.validateOffsets();
+}
+
+// The leaves of a point grid, and which range of the particles each one fills.
+struct Leaves {
+    std::vector<const Leaf*> leaves;
+    std::vector<size_t> begin = {0};
+
+    Leaves(const PointDataGrid& grid, const std::string& path)
+    {
+        for (auto it = grid.tree().cbeginLeaf(); it; ++it) {
+            check_leaf(*it, path);
+            leaves.push_back(&*it);
+            begin.push_back(begin.back() + it->pointCount());
+        }
+    }
+    size_t point_count() const { return begin.back(); }
+
+    // Reads a named attribute; particles of leaves that have none of the kind keep what is there.
+    template <class T> void read(const std::string& name, std::vector<T>& out) const
+    {
+        parallel_for(leaves.size(), [&](size_t l) {
+            const AttributeArray* array = find_array(*leaves[l], name);
+            if (array) copy_values(*array, out.data() + begin[l]);
+        });
+    }
+
+    // The value type of each attribute, as the first leaf that has it says.
+    std::map<std::string, const AttributeArray*> attributes() const
+    {
+        std::map<std::string, const AttributeArray*> found;
+        const Descriptor* last = nullptr;
+        for (const Leaf* leaf : leaves) {
+            const Descriptor* descriptor = &leaf->attributeSet().descriptor();
+            if (std::exchange(last, descriptor) == descriptor) continue; // mostly shared by all leaves
+            for (const auto& [name, position] : descriptor->map())
+                found.emplace(name, leaf->attributeSet().getConst(position));
+        }
+        return found;
+    }
+};
+
+void read_positions(const Leaves& leaves, const openvdb::math::Transform& transform, std::vector<Vec3f>& positions)
+{
+    leaves.read("P", positions); // within the voxel
+    parallel_for(leaves.leaves.size(), [&](size_t l) {
+        const Leaf& leaf = *leaves.leaves[l];
+        Vec3f* points = positions.data() + leaves.begin[l];
+        openvdb::Index point = 0;
+        for (openvdb::Index offset = 0; offset < Leaf::SIZE; ++offset) {
+            const openvdb::Index end = leaf.getValue(offset);
+            if (point == end) continue;
+            const openvdb::Vec3d voxel = leaf.offsetToGlobalCoord(offset).asVec3d();
+            for (; point < end; ++point) {
+                const Vec3f& within = points[point];
+                const openvdb::Vec3d at(within.x(), within.y(), within.z());
+                convert(transform.indexToWorld(voxel + at), points[point]);
+            }
+        }
+    });
+}
+
+// pscale as one number if all particles agree, else it stays an attribute.
+void read_pscale(const Leaves& leaves, ParticleFile& file)
+{
+    std::vector<float> radii(leaves.point_count(), 0.0f);
+    leaves.read("pscale", radii);
+    const bool varies = std::adjacent_find(radii.begin(), radii.end(), std::not_equal_to<>()) != radii.end();
+    if (varies)
+        file.particles.attributes["pscale"] = std::move(radii);
+    else if (!radii.empty())
+        file.pscale = radii.front();
+}
+
+void read_other(const Leaves& leaves, const std::string& name, const AttributeArray& example, Particles& particles)
+{
+    with_value_type(example, [&]<class V>(const V&) {
+        if constexpr (kIsVector<V>)
+            leaves.read(name, particles.attribute<Vec3f>(name));
+        else if constexpr (std::is_floating_point_v<V>)
+            leaves.read(name, particles.attribute<float>(name));
+        else
+            leaves.read(name, particles.attribute<int32_t>(name));
+    });
+}
+
+ParticleFile read_grid(const PointDataGrid& grid, const std::string& path)
+{
+    ParticleFile file;
+    Particles& particles = file.particles;
+    const Leaves leaves(grid, path);
+    const auto attributes = leaves.attributes();
+    particles.resize(leaves.point_count());
+    file.voxel = static_cast<float>(grid.voxelSize()[0]);
+
+    read_positions(leaves, grid.transform(), particles.P);
+    const std::string velocity = attributes.contains("v") ? "v" : "vel";
+    leaves.read(velocity, particles.v);
+    if (attributes.contains("id"))
+        leaves.read("id", particles.id);
+    else
+        std::iota(particles.id.begin(), particles.id.end(), 0);
+    if (attributes.contains("pscale")) read_pscale(leaves, file);
+    for (const auto& [name, example] : attributes)
+        if (name != "P" && name != velocity && name != "id" && name != "pscale")
+            read_other(leaves, name, *example, particles);
+    return file;
+}
+
+// ------------------------------------------------------------------------------------------------------- describing --
+
+std::string range_of(const Leaves& leaves, const std::string& name, bool is_vector)
+{
+    const auto range = [&]<class T>(std::vector<T> values) {
+        leaves.read(name, values);
+        T low = values.front(), high = values.front();
+        for (const T& value : values) {
+            if constexpr (std::is_same_v<T, Vec3f>)
+                low = low.cwiseMin(value), high = high.cwiseMax(value);
+            else
+                low = std::min(low, value), high = std::max(high, value);
+        }
+        if constexpr (std::is_same_v<T, Vec3f>)
+            return fmt::format("({}, {}, {}) to ({}, {}, {})", low.x(), low.y(), low.z(), high.x(), high.y(), high.z());
+        else
+            return fmt::format("{} to {}", low, high);
+    };
+    const size_t count = leaves.point_count();
+    if (count == 0) return "none";
+    if (is_vector) return range(std::vector<Vec3f>(count, Vec3f::Zero()));
+    return range(std::vector<double>(count, 0.0)); // holds every integer attribute that is not absurd
+}
+
+} // namespace
+
+std::string vdb::describe_points(const openvdb::GridBase& grid)
+{
+    if (!grid.isType<PointDataGrid>()) return "";
+    const auto& points = static_cast<const PointDataGrid&>(grid);
+    const Leaves leaves(points, "the file");
+    std::string text = fmt::format("  points        {}\n", leaves.point_count());
+    for (const auto& [name, example] : leaves.attributes()) {
+        std::string range = "(not read)";
+        with_value_type(*example, [&]<class V>(const V&) { range = range_of(leaves, name, kIsVector<V>); });
+        if (name == "P") range = "within voxels";
+        text += fmt::format("  attribute     {} {}:{}, {}\n", name, example->valueType(), example->codecType(), range);
+    }
+    return text;
+}
+
+void vdb::validate_points(const openvdb::GridBase& grid, const std::string& path)
+{
+    if (grid.isType<PointDataGrid>()) reading(path, [&] { Leaves(static_cast<const PointDataGrid&>(grid), path); });
+}
+
+void write_particles(const std::string& path, const Particles& particles, float voxel, float pscale,
+                     const FileMetadata& metadata)
+{
+    if (!(voxel > 0) || !std::isfinite(voxel)) fail("cannot write {}: the voxel size {} is not above 0", path, voxel);
+    check_arrays(path, particles);
+    vdb::initialize();
+    vdb::write_grids(path, {make_grid(particles, voxel, pscale)}, metadata);
+}
+
+ParticleFile read_particles(const std::string& path)
+{
+    vdb::initialize();
+    bool found = false;
+    const auto first_points = [&found](const std::string&, const std::string& type) {
+        return type == PointDataGrid::gridType() && !std::exchange(found, true);
+    };
+    const vdb::Contents contents = vdb::read_grids(path, first_points);
+    if (contents.grids.empty()) fail("{} holds no points (grids: {})", path, fmt::join(contents.names, ", "));
+    return vdb::reading(path, [&] {
+        ParticleFile file = read_grid(static_cast<const PointDataGrid&>(*contents.grids.front()), path);
+        file.metadata = contents.metadata;
+        return file;
+    });
+}
+
+} // namespace spindrift

@@ -1,0 +1,96 @@
+// How liquid comes into the shot: 8 jittered particles a cell (document 001, "Initializing Particles").
+#include "liquid/liquid.h"
+
+#include "base/random.h"
+
+namespace spindrift {
+
+namespace {
+
+constexpr int kAlongEdge = 2, kPerCell = kAlongEdge * kAlongEdge * kAlongEdge;
+
+// One place in eight of a cell.
+inline int place_of(const Vec3f& position_in_cells, const Vec3i& cell)
+{
+    const Vec3f f = (position_in_cells - cell.cast<float>()) * kAlongEdge;
+    const auto half = [](float x) { return x >= 1 ? 1 : 0; };
+    return half(f.x()) << 2 | half(f.y()) << 1 | half(f.z());
+}
+
+inline Vec3f jittered_place(const Vec3i& cell, int place, uint64_t seed)
+{
+    const uint64_t key = hash64(hash64(static_cast<uint32_t>(cell.x()), static_cast<uint32_t>(cell.y())),
+                                static_cast<uint64_t>(static_cast<uint32_t>(cell.z())) << 3 | static_cast<uint64_t>(place));
+    Random random(seed, key);
+    const Vec3f jitter(random.uniform(), random.uniform(), random.uniform());
+    return cell.cast<float>() + (Vec3f(static_cast<float>(place >> 2), static_cast<float>(place >> 1 & 1), static_cast<float>(place & 1)) + jitter) / kAlongEdge;
+}
+
+} // namespace
+
+void Liquid::emit(float frame, bool initial)
+{
+    for (size_t s = 0; s < sources_.size(); ++s) {
+        const SourceParams& source = params_.sources[s];
+        const bool flows = source.mode == SourceParams::Mode::flow;
+        if (flows == initial) continue;
+        if (flows && (frame < static_cast<float>(source.first_frame) || frame > static_cast<float>(source.last_frame) + 1))
+            continue;
+        fill(sources_[s], source, frame, initial);
+    }
+}
+
+void Liquid::fill(const Shape& shape, const SourceParams& source, float frame, bool initial)
+{
+    const float voxel = params_.voxel, inverse_voxel = 1 / voxel;
+    Box3f box = shape.bounds(frame);
+    if (params_.domain.bounded()) {
+        box.min = box.min.cwiseMax(*params_.domain.min);
+        box.max = box.max.cwiseMin(*params_.domain.max);
+    }
+    if (box.empty()) return;
+    const Vec3i first = cell_of(box.min, inverse_voxel), last = cell_of(box.max, inverse_voxel);
+    const Vec3i size = (last - first).array() + 1;
+    const auto cells = static_cast<size_t>(size.x()) * static_cast<size_t>(size.y()) * static_cast<size_t>(size.z());
+    const auto cell_number = [&](const Vec3i& c) {
+        return (static_cast<size_t>(c.x() - first.x()) * static_cast<size_t>(size.y()) + static_cast<size_t>(c.y() - first.y())) * static_cast<size_t>(size.z()) + static_cast<size_t>(c.z() - first.z());
+    };
+
+    // A flowing source sets the velocity of what is in it, and fills only the places that are free.
+    std::vector<uint8_t> taken(initial ? 0 : cells, 0);
+    if (!initial)
+        for (size_t i = 0; i < particles_.size(); ++i) {
+            const Vec3f x = particles_.P[i] * inverse_voxel;
+            const Vec3i c = cell_of(particles_.P[i], inverse_voxel);
+            if ((c.array() < first.array()).any() || (c.array() > last.array()).any()) continue;
+            taken[cell_number(c)] |= static_cast<uint8_t>(1 << place_of(x, c));
+            if (shape.distance(particles_.P[i], frame) < 0) particles_.v[i] = source.velocity;
+        }
+
+    // New places change their jitter from time to time, or a flow would show a pattern.
+    const uint64_t seed = initial ? static_cast<uint64_t>(params_.seed) : hash64(static_cast<uint64_t>(params_.seed), static_cast<uint64_t>(next_id_) + 1);
+    std::vector<std::vector<Vec3f>> slabs(static_cast<size_t>(size.x()));
+    parallel_for(slabs.size(), [&](size_t slab) {
+        const int x = first.x() + static_cast<int>(slab);
+        for (int y = first.y(); y <= last.y(); ++y)
+            for (int z = first.z(); z <= last.z(); ++z) {
+                const Vec3i cell(x, y, z);
+                for (int place = 0; place < kPerCell; ++place) {
+                    if (!initial && taken[cell_number(cell)] >> place & 1) continue;
+                    const Vec3f p = jittered_place(cell, place, seed) * voxel;
+                    if (shape.distance(p, frame) >= 0 || solids_.distance(p) <= 0 || solids_.outside_open_side(p)) continue;
+                    slabs[slab].push_back(p);
+                }
+            }
+    });
+    size_t at = particles_.size(), total = at;
+    for (const auto& s : slabs) total += s.size();
+    particles_.resize(total);
+    for (const auto& s : slabs)
+        for (const Vec3f& p : s) {
+            particles_.P[at] = p, particles_.v[at] = source.velocity, particles_.id[at] = next_id_++;
+            ++at;
+        }
+}
+
+} // namespace spindrift

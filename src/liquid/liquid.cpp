@@ -1,0 +1,146 @@
+#include "liquid/liquid.h"
+
+#include "base/error.h"
+#include "base/random.h"
+#include "field/row.h"
+
+namespace spindrift {
+
+namespace {
+
+constexpr int kReach = 2;             // cells around particles that the grid covers
+constexpr int kParticlesAlongEdge = 2; // of a cell: 8 particles
+constexpr int kMaxSubsteps = 500;
+
+} // namespace
+
+Liquid::Liquid(const LiquidParams& params, std::vector<Shape> sources, std::vector<Shape> colliders, float fps)
+    : params_(params), sources_(std::move(sources)), fps_(fps), solids_(params.domain, std::move(colliders), fps)
+{
+}
+
+float Liquid::particle_radius() const
+{
+    return static_cast<float>(std::cbrt(particle_volume() * 3 / (4 * kPi)));
+}
+
+double Liquid::particle_volume() const
+{
+    return std::pow(static_cast<double>(params_.voxel) / kParticlesAlongEdge, 3);
+}
+
+size_t Liquid::bytes() const
+{
+    return particles_.bytes() + topology_.bytes() + index_.bytes() + solid_cells_.bytes() + velocity_.bytes() +
+           before_.bytes() + weight_.bytes() + phi_.bytes() + crowding_.bytes() + projection_.bytes();
+}
+
+void Liquid::start(int frame)
+{
+    frame_ = frame, next_id_ = 0;
+    particles_ = {};
+    if (params_.transfer == Transfer::apic)
+        for (const char* name : kAffine) particles_.attribute<Vec3f>(name);
+    time_ = static_cast<float>(frame);
+    solids_.set_frame(time_);
+    emit(time_, true);
+}
+
+void Liquid::restore(State state)
+{
+    frame_ = state.frame, next_id_ = state.next_id;
+    particles_ = std::move(state.particles);
+}
+
+LiquidReport Liquid::advance()
+{
+    report_ = {};
+    const float frame_time = 1 / fps_;
+    float left = frame_time;
+    while (left > 0) {
+        const float steps = std::ceil(left / largest_step() - 1e-3f);
+        if (!(steps <= kMaxSubsteps))
+            fail("frame {}: the liquid would need {} substeps; its fastest particle is not plausible. Check velocities of "
+                 "sources and colliders, or raise liquid.voxel",
+                 frame_ + 1, steps);
+        const float dt = steps <= 1 ? left : left / steps;
+        time_ = static_cast<float>(frame_) + (frame_time - left + dt) * fps_;
+        solids_.set_frame(time_);
+        emit(time_, false);
+        substep(dt);
+        left = steps <= 1 ? 0 : left - dt;
+        ++report_.substeps;
+    }
+    ++frame_;
+    report_.particles = particles_.size();
+    report_.tiles = static_cast<size_t>(topology_.tile_count());
+    report_.liquid_cells = projection_.liquid_cells();
+    return report_;
+}
+
+void Liquid::substep(float dt)
+{
+    if (particles_.size() == 0) return;
+    const float voxel = params_.voxel;
+    const auto phase = [&](const char* name, const auto& body) { report_.times.measure(name, body); };
+
+    phase("sort", [&] { // the grid follows the liquid
+        topology_ = tiles_around(particles_, voxel, kReach);
+        sort_by_tile(particles_, topology_, voxel, index_);
+    });
+    phase("to grid", [&] {
+        to_grid(particles_, index_, topology_, voxel, params_.transfer, velocity_, weight_); // (2.11)
+    });
+    phase("surface", [&] {
+        solid_cells_.update(topology_, solids_, voxel);
+        distance_to_surface(particles_, index_, topology_, voxel, solid_cells_, phi_);
+        if (params_.keep_volume) measure_crowding();
+    });
+    phase("forces", [&] {
+        extrapolate(velocity_, weight_, 1);
+        if (params_.transfer == Transfer::flip) before_.copy_from(velocity_);
+        add_forces(dt); // (2.12)
+    });
+    phase("pressure", [&] { // (2.15)-(2.19)
+        projection_.prepare(topology_, phi_, solids_, solid_cells_, voxel);
+        report_.iterations += projection_.make_divergence_free(velocity_, weight_, params_.tolerance).iterations;
+    });
+    phase("extrapolate", [&] {
+        extrapolate(velocity_, weight_, static_cast<int>(std::ceil(params_.cfl)) + 2);
+        constrain_to_solids();
+    });
+    phase("to particles", [&] {
+        to_particles(velocity_, before_, params_.transfer, params_.flip, index_, voxel, particles_); // (2.20)
+    });
+    phase("even out", [&] {
+        if (params_.keep_volume) projection_.spread(crowding_, voxel, dt, velocity_);
+    });
+    phase("advect", [&] {
+        advect(particles_, index_, velocity_, voxel, dt, params_.advection_order); // (2.21)
+        collide();
+    });
+}
+
+// The longest step in which nothing moves farther than cfl cells, gravity's pull included.
+float Liquid::largest_step() const
+{
+    const float speed = parallel_reduce(
+        particles_.size(), 0.0f, [&](size_t i) { return particles_.v[i].cwiseAbs().maxCoeff(); },
+        [](float a, float b) { return std::max(a, b); }, 4096);
+    const float distance = params_.cfl * params_.voxel;
+    return distance / (speed + std::sqrt(distance * params_.gravity.cwiseAbs().maxCoeff()) + 1e-20f);
+}
+
+void Liquid::add_forces(float dt)
+{
+    for (int a = 0; a < 3; ++a) {
+        const float change = dt * params_.gravity[a];
+        if (change == 0) continue;
+        for_each_tile(topology_, [&](int tile) {
+            float* u = velocity_.u[a].tile(tile);
+            for (int o = 0; o < kTileCells; o += kTileSize) store_row(u + o, load_row(u + o) + change);
+        });
+    }
+}
+
+} // namespace spindrift

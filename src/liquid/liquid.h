@@ -1,0 +1,73 @@
+// A PIC/FLIP/APIC liquid (document 001 chapter 3, document 003 chapter 2). Particles carry the liquid; a grid that is built
+// anew around them in every substep makes their velocity divergence-free. See substep() for the algorithm.
+#pragma once
+
+#include "base/timing.h"
+#include "liquid/free_surface.h"
+#include "liquid/projection.h"
+
+namespace spindrift {
+
+// What happened while a frame was computed.
+struct LiquidReport {
+    size_t particles = 0, tiles = 0, liquid_cells = 0;
+    int substeps = 0, iterations = 0;
+    PhaseTimes times;
+};
+
+class Liquid {
+  public:
+    // Shapes belong to params.sources and params.colliders, in this order.
+    Liquid(const LiquidParams& params, std::vector<Shape> sources, std::vector<Shape> colliders, float fps);
+
+    // The liquid as it is when the shot starts.
+    void start(int frame);
+    // From the last frame to the next.
+    LiquidReport advance();
+
+    int frame() const { return frame_; }
+    const Particles& particles() const { return particles_; }
+    // Radius of the ball that has a particle's share of the volume [m].
+    float particle_radius() const;
+    // Volume of one particle [m3]: an eighth of a cell.
+    double particle_volume() const;
+    // Bytes held by particles and grids.
+    size_t bytes() const;
+
+    // Everything that the next frame depends on, for resuming.
+    struct State {
+        int frame = 0, next_id = 0;
+        Particles particles;
+    };
+    State state() const { return {frame_, next_id_, particles_}; }
+    void restore(State state);
+
+  private:
+    void substep(float dt);
+    float largest_step() const;
+    void emit(float frame, bool initial);
+    void fill(const Shape& shape, const SourceParams& source, float frame, bool initial);
+    void measure_crowding();
+    void add_forces(float dt);
+    void constrain_to_solids();
+    void collide();
+
+    LiquidParams params_;
+    std::vector<Shape> sources_;
+    float fps_;
+    int frame_ = 0, next_id_ = 0;
+    float time_ = 0; // within the shot, in frames
+    Particles particles_;
+    Solids solids_;
+
+    // The grid, rebuilt in every substep; memory is kept.
+    Topology topology_;
+    ParticleIndex index_;
+    SolidCells solid_cells_;
+    MacField velocity_, before_, weight_;
+    Field<float> phi_, crowding_;
+    Projection projection_;
+    LiquidReport report_;
+};
+
+} // namespace spindrift

@@ -1,0 +1,55 @@
+#include "liquid/params.h"
+
+namespace spindrift {
+
+void SourceParams::visit(ParamVisitor& v)
+{
+    ShapeParams::visit(v);
+    v("mode", mode, choices("initial", "flow"), "Filled once at the start, or kept filled from first_frame to last_frame.");
+    v("velocity", velocity, unit::metres_per_second, anything(), "Velocity of the liquid where it appears.");
+    v("first_frame", first_frame, unit::frames, anything(), "Flow starts at this frame; by default with the shot.");
+    v("last_frame", last_frame, unit::frames, anything(), "Flow ends after this frame; by default with the shot.");
+    v.require(first_frame <= last_frame, "last_frame", "the flow ends before it starts; last_frame must not be before first_frame");
+}
+
+void ColliderParams::visit(ParamVisitor& v) { ShapeParams::visit(v); }
+
+void DomainParams::visit(ParamVisitor& v)
+{
+    v("min", min, unit::metres, anything(), "Lower corner; without min and max the liquid may go anywhere.");
+    v("max", max, unit::metres, anything(), "Upper corner.");
+    const auto sides = choices("closed", "open");
+    v("x_min", x_min, sides, "A wall, or a side through which liquid leaves the shot.");
+    v("x_max", x_max, sides, "As x_min.");
+    v("y_min", y_min, sides, "As x_min.");
+    v("y_max", y_max, sides, "As x_min.");
+    v("z_min", z_min, sides, "As x_min.");
+    v("z_max", z_max, sides, "As x_min.");
+    v.require(min.has_value() == max.has_value(), min ? "min" : "max", "a domain needs both min and max, or neither");
+    if (min && max)
+        v.require((min->array() < max->array()).all(), "max", "every component of max must be above that of min");
+}
+
+bool DomainParams::closed(int axis, int upper) const
+{
+    const Side sides[3][2] = {{x_min, x_max}, {y_min, y_max}, {z_min, z_max}};
+    return sides[axis][upper] == Side::closed;
+}
+
+void LiquidParams::visit(ParamVisitor& v)
+{
+    v("voxel", voxel, unit::metres, above(0), "Edge of a grid cell.");
+    v("transfer", transfer, choices("pic", "flip", "apic"), "How velocity moves between particles and grid.");
+    v("flip", flip, unit::none, between(0, 1), "Share of FLIP in the blend; the rest is PIC.");
+    v("cfl", cfl, unit::cells, between(0.1, kMaxAdvectionCells), "How far liquid may move in one substep.");
+    v("advection_order", advection_order, unit::none, between(2, 3), "Order of the Runge-Kutta method that moves particles.");
+    v("gravity", gravity, unit::metres_per_second2, anything(), "Acceleration of everything.");
+    v("tolerance", tolerance, unit::none, between(1e-6, 0.1), "Relative residual at which the pressure solve ends.");
+    v("keep_volume", keep_volume, "Move crowded particles apart, so that the volume does not drift.");
+    v("seed", seed, unit::none, at_least(0), "Changes the jitter of new particles.");
+    v.group("domain", domain, "The box that holds the liquid.");
+    v.list("source", sources, "Where liquid comes from.");
+    v.list("collider", colliders, "Solids in the way of the liquid.");
+}
+
+} // namespace spindrift

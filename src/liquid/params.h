@@ -1,0 +1,52 @@
+// What an artist can say about a liquid.
+#pragma once
+
+#include "points/transfer.h"
+#include "scene/shapes.h"
+
+namespace spindrift {
+
+// Where liquid comes from: a shape filled once when the shot starts, or kept filled while it flows.
+struct SourceParams : ShapeParams {
+    enum class Mode { initial, flow };
+    Mode mode = Mode::initial;
+    Vec3f velocity = Vec3f::Zero();
+    int first_frame = std::numeric_limits<int>::min(), last_frame = std::numeric_limits<int>::max();
+    void visit(ParamVisitor& v);
+};
+
+struct ColliderParams : ShapeParams {
+    void visit(ParamVisitor& v);
+};
+
+// The box the liquid lives in. A closed side is a wall; liquid that crosses an open side is gone. Left out, the liquid may
+// go anywhere.
+struct DomainParams {
+    enum class Side { closed, open };
+    std::optional<Vec3f> min, max;
+    Side x_min = Side::closed, x_max = Side::closed, y_min = Side::closed;
+    Side y_max = Side::closed, z_min = Side::closed, z_max = Side::closed;
+
+    void visit(ParamVisitor& v);
+    bool bounded() const { return min && max; }
+    bool closed(int axis, int upper) const;
+};
+
+struct LiquidParams {
+    float voxel = 0.02f;
+    Transfer transfer = Transfer::flip;
+    float flip = 0.97f;
+    float cfl = 5;
+    int advection_order = 3;
+    Vec3f gravity = Vec3f(0, -9.81f, 0);
+    float tolerance = 1e-4f;
+    bool keep_volume = true;
+    int seed = 1;
+    DomainParams domain;
+    std::vector<SourceParams> sources;
+    std::vector<ColliderParams> colliders;
+
+    void visit(ParamVisitor& v);
+};
+
+} // namespace spindrift

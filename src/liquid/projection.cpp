@@ -1,0 +1,183 @@
+#include "liquid/projection.h"
+
+#include "field/row.h"
+
+namespace spindrift {
+
+namespace {
+
+// The surface may not come nearer to a cell's centre than this share of a cell: the system would become stiff.
+constexpr float kSmallestShare = 0.05f;
+
+// The six area fractions around each row of a tile.
+struct OpenView {
+    TileView x, y, z;
+    OpenView(const SolidCells& cells, const Topology& topology, int tile)
+        : x(view(cells, topology, tile, 0)), y(view(cells, topology, tile, 1)), z(view(cells, topology, tile, 2))
+    {
+    }
+    static TileView view(const SolidCells& cells, const Topology& topology, int tile, int axis)
+    {
+        const auto& n = topology.neighbours(tile);
+        const auto at = [&](int slot) { return cells.open(n[static_cast<size_t>(slot)], axis); };
+        return TileView{at(neighbour_slot(0, 0, 0)), at(neighbour_slot(-1, 0, 0)), at(neighbour_slot(1, 0, 0)),
+                        at(neighbour_slot(0, -1, 0)), at(neighbour_slot(0, 1, 0)), at(neighbour_slot(0, 0, -1)),
+                        at(neighbour_slot(0, 0, 1))};
+    }
+};
+
+// What a face adds to the diagonal of a liquid cell: 1 towards liquid; towards air, 1 / (share of the way to the
+// neighbour at which the surface lies).
+inline Row towards(Row phi, Row neighbour)
+{
+    const Row zero = splat(0), one = splat(1);
+    const Row share = phi / (neighbour > zero ? phi - neighbour : splat(-1)); // where the neighbour is liquid: not used
+    return neighbour < zero ? one : one / max(share, splat(kSmallestShare));
+}
+
+inline float share_of(float liquid, float air) { return std::max(liquid / (liquid - air), kSmallestShare); }
+
+} // namespace
+
+void Projection::prepare(const Topology& topology, const Field<float>& phi, const Solids& solids, const SolidCells& cells,
+                         float voxel)
+{
+    phi_ = &phi, cells_ = &cells;
+    const size_t tiles = static_cast<size_t>(topology.tile_count());
+    has_liquid_.assign(tiles + 1, 0);
+    std::vector<int> liquid(tiles, 0);
+    parallel_for(tiles, [&](size_t t) {
+        const float* p = phi.tile(static_cast<int>(t));
+        for (int i = 0; i < kTileCells; ++i) liquid[t] += p[i] < 0;
+        has_liquid_[t] = liquid[t] > 0;
+    }, 16);
+    liquid_cells_ = 0;
+    for (const int n : liquid) liquid_cells_ += static_cast<size_t>(n);
+
+    matrix_.reset(topology);
+    for_each_tile(topology, [&](int tile) {
+        if (!has_liquid(tile)) return;
+        const TileView p(phi, tile);
+        const OpenView open(cells, topology, tile);
+        for_each_row([&](int x, int y, int o) {
+            const Row zero = splat(0), one = splat(1), here = p.at(x, y);
+            const Row in_liquid = here < zero ? one : zero;
+            const Row below[3] = {p.below_x(x, y), p.below_y(x, y), p.below_z(x, y)};
+            const Row above[3] = {p.above_x(x, y), p.above_y(x, y), p.above_z(x, y)};
+            const Row low[3] = {open.x.at(x, y), open.y.at(x, y), open.z.at(x, y)};
+            const Row high[3] = {open.x.above_x(x, y), open.y.above_y(x, y), open.z.above_z(x, y)};
+            Row faces = zero, air = zero;
+            for (int a = 0; a < 3; ++a) {
+                const Row w_low = low[a] * (below[a] < zero ? in_liquid : zero);
+                const Row w_high = high[a] * (above[a] < zero ? in_liquid : zero);
+                store_row(matrix_.face[a].tile(tile) + o, w_low);
+                faces += w_low + w_high; // in the order in which the solver sums them
+                air += (low[a] * towards(here, below[a]) - (below[a] < zero ? low[a] : zero)) +
+                       (high[a] * towards(here, above[a]) - (above[a] < zero ? high[a] : zero));
+            }
+            store_row(matrix_.diagonal.tile(tile) + o, faces + in_liquid * air);
+        });
+    });
+    solver_.set_matrix(matrix_);
+
+    solids_move_ = solids.moving();
+    if (!solids_move_) return;
+    solid_velocity_.reset(topology, 0);
+    for_each_tile(topology, [&](int tile) {
+        if (!cells.tile(tile)) return;
+        const Vec3f first = topology.first_cell(tile).cast<float>();
+        for (int a = 0; a < 3; ++a)
+            for (int c = 0; c < kTileCells; ++c)
+                if (cells.open(tile, a)[c] < 1) {
+                    Vec3f x = first + cell_in_tile(c).cast<float>() + Vec3f::Constant(0.5f);
+                    x[a] -= 0.5f;
+                    solid_velocity_.u[a].tile(tile)[c] = solids.velocity(x * voxel)[a];
+                }
+    });
+}
+
+PoissonResult Projection::make_divergence_free(MacField& velocity, MacField& known, double tolerance)
+{
+    const Topology& topology = phi_->topology();
+    b_.reset(topology, 0);
+    for_each_tile(topology, [&](int tile) {
+        if (!has_liquid(tile)) return;
+        const OpenView open(*cells_, topology, tile);
+        const TileView ux(velocity.u[0], tile), uy(velocity.u[1], tile), uz(velocity.u[2], tile);
+        const bool solid_flow = solids_move_ && cells_->tile(tile);
+        const Field<float>& any = solid_flow ? solid_velocity_.u[0] : velocity.u[0];
+        const TileView sx(any, tile), sy(solid_flow ? solid_velocity_.u[1] : any, tile),
+            sz(solid_flow ? solid_velocity_.u[2] : any, tile);
+        for_each_row([&](int x, int y, int o) {
+            Row out = open.x.above_x(x, y) * ux.above_x(x, y) - open.x.at(x, y) * ux.at(x, y) +
+                      open.y.above_y(x, y) * uy.above_y(x, y) - open.y.at(x, y) * uy.at(x, y) +
+                      open.z.above_z(x, y) * uz.above_z(x, y) - open.z.at(x, y) * uz.at(x, y);
+            if (solid_flow) {
+                const Row one = splat(1);
+                out += (one - open.x.above_x(x, y)) * sx.above_x(x, y) - (one - open.x.at(x, y)) * sx.at(x, y) +
+                       (one - open.y.above_y(x, y)) * sy.above_y(x, y) - (one - open.y.at(x, y)) * sy.at(x, y) +
+                       (one - open.z.above_z(x, y)) * sz.above_z(x, y) - (one - open.z.at(x, y)) * sz.at(x, y);
+            }
+            store_row(b_.tile(tile) + o, -out);
+        });
+    });
+    const PoissonResult result = solver_.solve(b_, s_, tolerance);
+    add_gradient(velocity, -1);
+
+    // Closed faces have no velocity of their own.
+    for_each_tile(topology, [&](int tile) {
+        const TileView p(*phi_, tile);
+        for_each_row([&](int x, int y, int o) {
+            const Row zero = splat(0), one = splat(1);
+            const Row below[3] = {p.below_x(x, y), p.below_y(x, y), p.below_z(x, y)};
+            for (int a = 0; a < 3; ++a) {
+                float* k = known.u[a].tile(tile) + o;
+                const Row wet = min(p.at(x, y), below[a]) < zero ? one : load_row(k);
+                store_row(k, load_row(cells_->open(tile, a) + o) > zero ? wet : zero);
+            }
+        });
+    });
+    return result;
+}
+
+// velocity += factor * gradient of s, on open faces next to liquid.
+void Projection::add_gradient(MacField& velocity, float factor) const
+{
+    const Topology& topology = phi_->topology();
+    for_each_tile(topology, [&](int tile) {
+        for (int a = 0; a < 3; ++a) {
+            const Vec3i step = -Vec3i::Unit(a);
+            const int below = topology.neighbour(tile, step.x(), step.y(), step.z());
+            if (!has_liquid(tile) && !has_liquid(below)) continue;
+            const int stride = a == 0 ? 64 : a == 1 ? 8 : 1, wrap = 7 * stride;
+            const float *phi = phi_->tile(tile), *phi_below = phi_->tile(below), *open = cells_->open(tile, a);
+            const double *s = s_.tile(tile), *s_below = s_.tile(below);
+            float* u = velocity.u[a].tile(tile);
+            for (int c = 0; c < kTileCells; ++c) {
+                const bool inside = (c & wrap) != 0;
+                const float phi1 = phi[c], phi0 = inside ? phi[c - stride] : phi_below[c + wrap];
+                if (!(open[c] > 0) || (phi0 >= 0 && phi1 >= 0)) continue;
+                const double s1 = s[c], s0 = inside ? s[c - stride] : s_below[c + wrap];
+                double difference = s1 - s0;
+                if (phi0 >= 0) difference = s1 / share_of(phi1, phi0);
+                if (phi1 >= 0) difference = -s0 / share_of(phi0, phi1);
+                u[c] += factor * static_cast<float>(difference);
+            }
+        }
+    });
+}
+
+PoissonResult Projection::spread(const Field<float>& crowding, float voxel, float dt, MacField& velocity)
+{
+    // A displacement d (in cells) with divergence equal to the excess thins it out: d = -grad s, -laplace s = excess.
+    const PoissonResult result = solver_.solve(crowding, s_, 0.1, 4);
+    add_gradient(velocity, -voxel / dt);
+    return result;
+}
+
+size_t Projection::bytes() const
+{
+    return matrix_.bytes() + solver_.bytes() + b_.bytes() + s_.bytes() + solid_velocity_.bytes();
+}
+
+} // namespace spindrift

@@ -1,0 +1,50 @@
+#include "render/preview.h"
+
+namespace spindrift {
+
+void CameraParams::visit(ParamVisitor& v)
+{
+    v("position", position, unit::metres, anything(),
+      "Where the camera stands. Left out: far enough to see the whole shot from a little above.");
+    v("target", target, unit::metres, anything(), "What the camera looks at. Left out: the middle of the shot.");
+    v("fov", fov, unit::degrees, between(1, 170), "Field of view from the lower to the upper edge of the picture.");
+}
+
+void WaterLook::visit(ParamVisitor& v)
+{
+    v("color", color, unit::none, between(0, 1), "What is left of white light after `depth` of water (linear RGB).");
+    v("depth", depth, unit::metres, above(0),
+      "How much water gives light that colour. Left out: 0.6 of the longest edge of what the shot shows.");
+    v("deep_color", deep_color, unit::none, between(0, 1), "Colour of water too deep to see the bottom (linear RGB).");
+    v("ior", ior, unit::none, between(1, 4), "Index of refraction.");
+}
+
+void LightParams::visit(ParamVisitor& v)
+{
+    v("azimuth", azimuth, unit::degrees, between(-360, 360),
+      "Where the key light stands around the scene: 0 towards -z, 90 towards +x.");
+    v("elevation", elevation, unit::degrees, between(15, 90), "How high the key light stands.");
+    v("size", size, unit::degrees, between(0.2, 60), "How wide the key light looks: larger gives softer shadows.");
+    v("strength", strength, unit::none, at_least(0), "Brightness of the key light; 1 suits the sky.");
+}
+
+void RenderParams::visit(ParamVisitor& v)
+{
+    v("show", show, choices("surface", "particles"), "Draw the liquid's surface, or its particles as spheres.");
+    v("format", format, choices("png", "exr"), "PNG for looking at, or EXR with linear light.");
+    v("width", width, unit::pixels, between(1, 16384), "Width of the picture.");
+    v("height", height, unit::pixels, between(1, 16384), "Height of the picture.");
+    v("samples", samples, unit::none, between(1, 65536), "Paths a pixel; best a power of two.");
+    v("color_by", color_by, "Attribute that colours particles: speed, id, or any other.");
+    v.group("camera", camera, "Where the picture is taken from.");
+    v.group("water", water, "How water looks.");
+    v.group("light", light, "The main light.");
+    v("sky", sky, choices("studio", "daylight", "uniform"),
+      "Surroundings: a light studio, a clear day, or plain white from everywhere.");
+    v("floor", floor, "Stand the scene on a floor that fades into the background.");
+    v("solid_color", solid_color, unit::none, between(0, 1), "Colour of solid bodies (linear RGB).");
+    v("edges", edges, "Draw the edges of the container as thin lines.");
+    v("exposure", exposure, unit::none, between(-20, 20), "Brightness of PNG pictures in stops; 1 is twice as bright.");
+}
+
+} // namespace spindrift

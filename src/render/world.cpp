@@ -1,0 +1,264 @@
+#include "render/world.h"
+
+#include "base/error.h"
+
+#include <embree3/rtcore.h>
+#include <tbb/task_arena.h>
+
+namespace spindrift {
+
+namespace {
+
+Vec3f absorption_of(const WaterLook& water, const Box3f& extent)
+{
+    const float depth = water.depth.value_or(0.6f * extent.size().maxCoeff());
+    const Vec3f color = water.color.cwiseMax(1e-4f).cwiseMin(1.0f);
+    return -color.array().log() / std::max(depth, 1e-6f);
+}
+
+bool valid(const Vec3i& triangle, int vertices) { return triangle.minCoeff() >= 0 && triangle.maxCoeff() < vertices; }
+
+// Mean edge of the mesh: how finely the surface was sampled.
+float mean_edge(const Mesh& mesh)
+{
+    double sum = 0;
+    size_t count = 0;
+    for (const Vec3i& t : mesh.triangles) {
+        if (!valid(t, static_cast<int>(mesh.positions.size()))) continue;
+        const float edge = (mesh.positions[t[0]] - mesh.positions[t[1]]).norm();
+        if (std::isfinite(edge)) sum += edge, ++count;
+    }
+    return count ? static_cast<float>(sum / static_cast<double>(count)) : 0;
+}
+
+} // namespace
+
+// One body per Embree geometry, numbered alike.
+struct World::Embree {
+    struct Body {
+        Hit::Kind kind;
+        const Mesh* mesh;           // null for the spheres
+        std::vector<Vec3f> normals; // empty: faces are flat
+    };
+    RTCDevice device;
+    RTCScene scene;  // everything
+    RTCScene solids; // solids alone, to feel for them through water
+    std::vector<Body> bodies;
+    const RenderSpheres* spheres = nullptr;
+    Vec3f solid_color;
+
+    Embree()
+        : device(rtcNewDevice(nullptr)), scene(device ? rtcNewScene(device) : nullptr),
+          solids(device ? rtcNewScene(device) : nullptr)
+    {
+        if (!scene || !solids)
+            fail("render: Embree does not start on this machine (error {})",
+                 static_cast<int>(rtcGetDeviceError(device)));
+        rtcSetSceneFlags(scene, RTC_SCENE_FLAG_ROBUST); // no leaks between the triangles of a closed surface
+    }
+    ~Embree()
+    {
+        rtcReleaseScene(solids);
+        rtcReleaseScene(scene);
+        rtcReleaseDevice(device);
+    }
+    Embree(const Embree&) = delete;
+    Embree& operator=(const Embree&) = delete;
+
+    Box3f add_mesh(const Mesh& mesh, Hit::Kind kind);
+    Box3f add_spheres(const RenderSpheres& balls);
+    void attach(RTCGeometry geometry, Body body);
+    void commit();
+    static RTCRayHit nearest(RTCScene among, const Ray& ray, float far);
+    Hit describe(const RTCRayHit& found, const Ray& ray) const;
+    void smooth_normal(Hit& hit, const Body& body, const RTCHit& at) const;
+};
+
+void World::Embree::attach(RTCGeometry geometry, Body body)
+{
+    rtcCommitGeometry(geometry);
+    rtcAttachGeometryByID(scene, geometry, static_cast<unsigned>(bodies.size()));
+    if (body.kind == Hit::Kind::solid) rtcAttachGeometryByID(solids, geometry, static_cast<unsigned>(bodies.size()));
+    rtcReleaseGeometry(geometry);
+    bodies.push_back(std::move(body));
+}
+
+Box3f World::Embree::add_mesh(const Mesh& mesh, Hit::Kind kind)
+{
+    Box3f bounds;
+    const size_t vertices = mesh.positions.size(), triangles = mesh.triangles.size();
+    if (vertices == 0 || triangles == 0) return bounds;
+    const RTCGeometry geometry = rtcNewGeometry(device, RTC_GEOMETRY_TYPE_TRIANGLE);
+    auto* position = static_cast<float*>(
+        rtcSetNewGeometryBuffer(geometry, RTC_BUFFER_TYPE_VERTEX, 0, RTC_FORMAT_FLOAT3, 3 * sizeof(float), vertices));
+    auto* index = static_cast<unsigned*>(
+        rtcSetNewGeometryBuffer(geometry, RTC_BUFFER_TYPE_INDEX, 0, RTC_FORMAT_UINT3, 3 * sizeof(unsigned), triangles));
+    if (!position || !index) fail("render: not enough memory for a mesh of {} triangles", triangles);
+    for (size_t i = 0; i < vertices; ++i) {
+        const Vec3f& p = mesh.positions[i];
+        std::copy_n(p.data(), 3, position + 3 * i);
+        if (p.allFinite()) bounds.add(p);
+    }
+    for (size_t i = 0; i < triangles; ++i) {
+        // A triangle of vertices that do not exist collapses to a point, which no ray hits.
+        const bool good = valid(mesh.triangles[i], static_cast<int>(vertices));
+        for (int k = 0; k < 3; ++k) index[3 * i + k] = good ? static_cast<unsigned>(mesh.triangles[i][k]) : 0u;
+    }
+    std::vector<Vec3f> normals = mesh.normals;
+    if (normals.size() != vertices) normals.clear();
+    if (normals.empty() && kind == Hit::Kind::liquid) {
+        Mesh smooth = mesh;
+        compute_normals(smooth);
+        normals = std::move(smooth.normals);
+    }
+    attach(geometry, {kind, &mesh, std::move(normals)});
+    return bounds;
+}
+
+Box3f World::Embree::add_spheres(const RenderSpheres& balls)
+{
+    Box3f bounds;
+    if (balls.centers.empty() || !(balls.radius > 0)) return bounds;
+    spheres = &balls;
+    const RTCGeometry geometry = rtcNewGeometry(device, RTC_GEOMETRY_TYPE_SPHERE_POINT);
+    auto* ball = static_cast<float*>(rtcSetNewGeometryBuffer(geometry, RTC_BUFFER_TYPE_VERTEX, 0, RTC_FORMAT_FLOAT4,
+                                                             4 * sizeof(float), balls.centers.size()));
+    if (!ball) fail("render: not enough memory for {} spheres", balls.centers.size());
+    for (const Vec3f& c : balls.centers) {
+        ball = std::copy_n(c.data(), 3, ball);
+        *ball++ = balls.radius;
+        if (c.allFinite()) bounds.add(c);
+    }
+    attach(geometry, {Hit::Kind::sphere, nullptr, {}});
+    return bounds.empty() ? bounds : bounds.grown(balls.radius);
+}
+
+// On one thread: where a ray meets an edge, which of the two triangles is hit depends on their order in the tree, and
+// that on how many threads built it. Pictures should not.
+void World::Embree::commit()
+{
+    tbb::task_arena alone(1);
+    alone.execute([this] { rtcJoinCommitScene(scene), rtcJoinCommitScene(solids); });
+    if (const RTCError error = rtcGetDeviceError(device); error != RTC_ERROR_NONE)
+        fail("render: Embree cannot build its tree (error {})", static_cast<int>(error));
+}
+
+World::World(const RenderScene& scene, const RenderParams& params, const Box3f& extent)
+    : embree_(std::make_unique<Embree>()), container_(scene.container), ior_(std::clamp(params.water.ior, 1.0f, 4.0f)),
+      absorption_(absorption_of(params.water, extent)), deep_color_(params.water.deep_color)
+{
+    embree_->solid_color = params.solid_color;
+    if (scene.liquid) {
+        bounds_.add(embree_->add_mesh(*scene.liquid, Hit::Kind::liquid));
+        contact_ = std::min(0.75f * mean_edge(*scene.liquid), 0.012f * extent.size().maxCoeff());
+    }
+    for (const Mesh* solid : scene.solids) {
+        if (!solid) continue;
+        const Box3f solid_bounds = embree_->add_mesh(*solid, Hit::Kind::solid);
+        has_solids_ |= !solid_bounds.empty();
+        bounds_.add(solid_bounds);
+    }
+    if (scene.spheres) bounds_.add(embree_->add_spheres(*scene.spheres));
+    embree_->commit();
+    if (!bounds_.empty())
+        offset_ =
+            1e-5f * bounds_.size().norm() + 4e-7f * bounds_.min.cwiseAbs().cwiseMax(bounds_.max.cwiseAbs()).norm();
+}
+
+World::~World() = default;
+
+void World::Embree::smooth_normal(Hit& hit, const Body& body, const RTCHit& at) const
+{
+    if (body.normals.empty()) return;
+    const Vec3i& t = body.mesh->triangles[at.primID];
+    const Vec3f &a = body.normals[t[0]], &b = body.normals[t[1]], &c = body.normals[t[2]];
+    const Vec3f smooth = (1 - at.u - at.v) * a + at.u * b + at.v * c;
+    // Sharp edges of a solid, like those of a box, must not be smoothed away.
+    if (body.kind == Hit::Kind::solid && std::min({a.dot(hit.face), b.dot(hit.face), c.dot(hit.face)}) < 0.7f) return;
+    const float length = smooth.norm();
+    if (length > 1e-3f && smooth.dot(hit.face) > 0) hit.normal = smooth / length;
+}
+
+RTCRayHit World::Embree::nearest(RTCScene among, const Ray& ray, float far)
+{
+    RTCIntersectContext context;
+    rtcInitIntersectContext(&context);
+    RTCRayHit query;
+    query.ray.org_x = ray.origin.x(), query.ray.org_y = ray.origin.y(), query.ray.org_z = ray.origin.z();
+    query.ray.dir_x = ray.direction.x(), query.ray.dir_y = ray.direction.y(), query.ray.dir_z = ray.direction.z();
+    query.ray.tnear = 0, query.ray.tfar = far;
+    query.ray.time = 0, query.ray.mask = ~0u, query.ray.id = 0, query.ray.flags = 0;
+    query.hit.geomID = RTC_INVALID_GEOMETRY_ID, query.hit.instID[0] = RTC_INVALID_GEOMETRY_ID;
+    rtcIntersect1(among, &context, &query);
+    return query;
+}
+
+Hit World::Embree::describe(const RTCRayHit& found, const Ray& ray) const
+{
+    Hit hit;
+    if (found.hit.geomID == RTC_INVALID_GEOMETRY_ID) return hit;
+    const Body& body = bodies[found.hit.geomID];
+    hit.kind = body.kind;
+    hit.distance = found.ray.tfar;
+    hit.position = ray.origin + hit.distance * ray.direction;
+    hit.face = Vec3f(found.hit.Ng_x, found.hit.Ng_y, found.hit.Ng_z).normalized();
+    hit.normal = hit.face;
+    hit.from_inside = hit.face.dot(ray.direction) > 0;
+    hit.color = solid_color;
+    if (body.kind != Hit::Kind::sphere)
+        smooth_normal(hit, body, found.hit);
+    else if (found.hit.primID < spheres->colors.size())
+        hit.color = spheres->colors[found.hit.primID];
+    return hit;
+}
+
+Hit World::hit(const Ray& ray, float far) const
+{
+    Hit hit = embree_->describe(Embree::nearest(embree_->scene, ray, far), ray);
+    if (hit.kind == Hit::Kind::liquid && container_) flatten_against_walls(hit);
+    return hit;
+}
+
+Hit World::solid_hit(const Ray& ray, float far) const
+{
+    return embree_->describe(Embree::nearest(embree_->solids, ray, far), ray);
+}
+
+// Water that rests against a wall is as flat as the wall; its mesh is only as flat as its voxels, and refraction shows
+// every dent.
+void World::flatten_against_walls(Hit& hit) const
+{
+    for (int axis = 0; axis < 3; ++axis)
+        for (const float side : {-1.0f, 1.0f}) {
+            const float wall = side < 0 ? container_->min[axis] : container_->max[axis];
+            const float facing = side * hit.face[axis];
+            if (facing < 0.5f || std::abs(hit.position[axis] - wall) > 2 * contact_) continue;
+            Vec3f flat = Vec3f::Zero();
+            flat[axis] = side;
+            const float share = smoothstep(0.5f, 0.85f, facing);
+            hit.normal = (hit.normal + share * (flat - hit.normal)).normalized();
+        }
+}
+
+Ray World::leave(const Hit& hit, const Vec3f& direction) const
+{
+    const float side = direction.dot(hit.face) < 0 ? -offset_ : offset_;
+    return {hit.position + side * hit.face, direction};
+}
+
+Vec3f World::transmittance(Ray ray) const
+{
+    Vec3f through = Vec3f::Ones();
+    for (int crossing = 0; crossing < 12; ++crossing) {
+        const Hit met = hit(ray);
+        if (met.kind == Hit::Kind::none) return through;
+        if (met.kind != Hit::Kind::liquid) return Vec3f::Zero();
+        const float cosine = std::abs(met.normal.dot(ray.direction));
+        through *= 1 - fresnel(cosine, 1 / ior_); // the same in both directions along one path
+        if (met.from_inside) through = through.cwiseProduct(beer_lambert(absorption_, met.distance));
+        ray = leave(met, ray.direction);
+    }
+    return through;
+}
+
+} // namespace spindrift

@@ -1,0 +1,248 @@
+#include "scene/shapes.h"
+
+#include "base/error.h"
+#include "io/mesh_file.h"
+#include "mesh/distance.h"
+
+#include <Eigen/Geometry>
+#include <map>
+
+namespace spindrift {
+
+namespace {
+
+using Rows = std::vector<std::vector<float>>;
+
+bool ascending(const Rows& keys)
+{
+    for (size_t i = 1; i < keys.size(); ++i)
+        if (!(keys[i - 1][0] < keys[i][0])) return false;
+    return true;
+}
+
+Vec3f vector_in(const std::vector<float>& key) { return {key[1], key[2], key[3]}; }
+
+bool every_turn_has_an_axis(const Rows& keys)
+{
+    for (const std::vector<float>& key : keys)
+        if (key[4] != 0 && vector_in(key).isZero(0)) return false;
+    return true;
+}
+
+bool changes(const Rows& keys)
+{
+    for (size_t i = 1; i < keys.size(); ++i)
+        if (!std::equal(keys[i].begin() + 1, keys[i].end(), keys[i - 1].begin() + 1)) return true;
+    return false;
+}
+
+} // namespace
+
+void ShapeParams::visit(ParamVisitor& v)
+{
+    v("shape", shape, choices("box", "sphere", "half_space", "mesh"), "Kind of shape.");
+    v("min", min, unit::metres, anything(), "Lowest corner of a box.");
+    v("max", max, unit::metres, anything(), "Highest corner of a box.");
+    v("center", center, unit::metres, anything(), "Centre of a sphere.");
+    v("radius", radius, unit::metres, above(0), "Radius of a sphere.");
+    v("point", point, unit::metres, anything(), "A point on the plane that bounds a half-space.");
+    v("normal", normal, unit::none, anything(), "Direction out of a half-space, of any length.");
+    v("file", file, "Closed mesh, PLY or OBJ; relative to the scene's folder.");
+    v("invert", invert, "Take the outside of the shape instead: a container.");
+    v.rows("translate", translate, 4, unit::none,
+           "Keyframes [frame, x, y, z] of a shift in metres; linear between, held before and after.");
+    v.rows("rotate", rotate, 5, unit::none,
+           "Keyframes [frame, ax, ay, az, degrees] of a turn about an axis through the shape's centre.");
+
+    v.require(shape != Kind::box || (min.array() < max.array()).all(), "max", "must be above min in x, y and z");
+    v.require(shape != Kind::half_space || normal.cast<double>().norm() > 0, "normal", "must not be zero");
+    v.require(shape != Kind::mesh || !file.empty(), "file", "must name a mesh for shape = \"mesh\"");
+    v.require(ascending(translate), "translate", "must have keyframes in the order of their frames");
+    v.require(ascending(rotate), "rotate", "must have keyframes in the order of their frames");
+    v.require(every_turn_has_an_axis(rotate), "rotate", "must have an axis other than [0, 0, 0] for each turn");
+}
+
+// ------------------------------------------------------------------------------------------------------------- the
+// mesh
+
+namespace {
+
+// Many programs write a vertex once for each normal or texture coordinate it has; only its position matters here.
+Mesh welded(const Mesh& mesh)
+{
+    const auto before = [](const Vec3f& a, const Vec3f& b) {
+        return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
+    };
+    std::map<Vec3f, int, decltype(before)> index_of(before);
+    Mesh result;
+    std::vector<int> index;
+    for (const Vec3f& x : mesh.positions) {
+        const auto [found, is_new] = index_of.try_emplace(x, static_cast<int>(result.positions.size()));
+        if (is_new) result.positions.push_back(x);
+        index.push_back(found->second);
+    }
+    for (const Vec3i& t : mesh.triangles) {
+        const Vec3i joined = t.unaryExpr([&](int i) { return index[static_cast<size_t>(i)]; });
+        const bool has_corners = joined[0] != joined[1] && joined[1] != joined[2] && joined[2] != joined[0];
+        if (has_corners) result.triangles.push_back(joined);
+    }
+    return result;
+}
+
+std::shared_ptr<const MeshDistance> load_mesh(const std::string& file, const std::string& where)
+{
+    Mesh mesh;
+    try {
+        mesh = welded(read_mesh(file));
+    } catch (const Error& error) {
+        bad_input("{}: {}", where, error.what());
+    }
+    if (mesh.triangles.empty()) bad_input("{}: {} has no triangles", where, file);
+    for (const Vec3f& x : mesh.positions)
+        if (!x.allFinite()) bad_input("{}: {} has a vertex that is not finite", where, file);
+    if (!is_closed(mesh))
+        bad_input("{}: {} is not closed, so it has no inside: each edge must belong to two triangles that agree which "
+                  "side is out",
+                  where, file);
+    return std::make_shared<MeshDistance>(mesh);
+}
+
+} // namespace
+
+Shape::Shape(const ShapeParams& params, const std::string& where) : params_(params)
+{
+    switch (params.shape) {
+    case ShapeParams::Kind::box:
+        pivot_ = 0.5f * (params.min + params.max);
+        break;
+    case ShapeParams::Kind::sphere:
+        pivot_ = params.center;
+        break;
+    case ShapeParams::Kind::half_space:
+        pivot_ = params.point;
+        params_.normal = params.normal.cast<double>().normalized().cast<float>();
+        break;
+    case ShapeParams::Kind::mesh:
+        mesh_ = load_mesh(params.file, where);
+        pivot_ = mesh_->bounds().center();
+        break;
+    }
+}
+
+// ----------------------------------------------------------------------------------------------------------- keyframes
+
+namespace {
+
+// The two keys around a moment and how far it is from one to the other; the same key twice where the pose is held.
+struct Span {
+    const std::vector<float>&from, &to;
+    double t, frames;
+};
+
+// At a key, the span that follows: motion starts at the first key and has ended at the last.
+Span span_at(const Rows& keys, float frame)
+{
+    const auto next = std::upper_bound(keys.begin(), keys.end(), frame,
+                                       [](float f, const std::vector<float>& key) { return f < key[0]; });
+    if (next == keys.begin()) return {keys.front(), keys.front(), 0, 1};
+    if (next == keys.end()) return {keys.back(), keys.back(), 0, 1};
+    const std::vector<float>& from = *(next - 1);
+    const double frames = static_cast<double>((*next)[0]) - from[0];
+    return {from, *next, (frame - from[0]) / frames, frames};
+}
+
+struct Turn {
+    Vec3d axis; // unit length, or zero
+    double radians;
+    explicit Turn(const std::vector<float>& key)
+        : axis(vector_in(key).cast<double>().normalized()), radians(key[4] * kPi / 180)
+    {
+    }
+    Eigen::Quaterniond rotation() const { return Eigen::Quaterniond(Eigen::AngleAxisd(radians, axis)); }
+};
+
+// The rotation within a span, and its angular velocity [rad/frame], which is constant there.
+std::pair<Eigen::Quaterniond, Vec3d> turn_at(const Span& span)
+{
+    Turn from(span.from), to(span.to);
+    // No turn at all is a turn about whatever axis the other key has.
+    if (from.radians == 0) from.axis = to.axis;
+    if (to.radians == 0) to.axis = from.axis;
+    if (from.axis.dot(to.axis) < 0) to.axis = -to.axis, to.radians = -to.radians;
+    const bool same_axis = (from.axis - to.axis).norm() < 1e-5;
+    const Eigen::Quaterniond start = from.rotation();
+    // About one axis the degrees are what counts, so that 720 is two turns; otherwise the shortest way.
+    const Eigen::AngleAxisd way = same_axis ? Eigen::AngleAxisd(to.radians - from.radians, from.axis)
+                                            : Eigen::AngleAxisd(to.rotation() * start.conjugate());
+    const Eigen::AngleAxisd part(way.angle() * span.t, way.axis());
+    return {Eigen::Quaterniond(part) * start, way.axis() * way.angle() / span.frames};
+}
+
+} // namespace
+
+Shape::Pose Shape::pose(float frame) const
+{
+    Pose pose;
+    if (!params_.translate.empty()) {
+        const Span span = span_at(params_.translate, frame);
+        const Vec3d from = vector_in(span.from).cast<double>(), to = vector_in(span.to).cast<double>();
+        pose.shift = (from + span.t * (to - from)).cast<float>();
+        pose.shift_rate = ((to - from) / span.frames).cast<float>();
+    }
+    if (!params_.rotate.empty()) {
+        const auto [rotation, spin] = turn_at(span_at(params_.rotate, frame));
+        pose.rotation = rotation.toRotationMatrix().cast<float>();
+        pose.spin = spin.cast<float>();
+    }
+    return pose;
+}
+
+// ------------------------------------------------------------------------------------------------------------
+// questions
+
+float Shape::distance_at_rest(const Vec3f& x) const
+{
+    switch (params_.shape) {
+    case ShapeParams::Kind::box: {
+        const Vec3f q = (x - pivot_).cwiseAbs() - 0.5f * (params_.max - params_.min);
+        return q.cwiseMax(0.0f).norm() + std::min(q.maxCoeff(), 0.0f);
+    }
+    case ShapeParams::Kind::sphere:
+        return (x - params_.center).norm() - params_.radius;
+    case ShapeParams::Kind::half_space:
+        return (x - params_.point).dot(params_.normal);
+    case ShapeParams::Kind::mesh:
+        break;
+    }
+    return mesh_->distance(x);
+}
+
+float Shape::distance(const Vec3f& x, float frame) const
+{
+    const Pose at = pose(frame);
+    const float d = distance_at_rest(pivot_ + at.rotation.transpose() * (x - pivot_ - at.shift));
+    return params_.invert ? -d : d;
+}
+
+Vec3f Shape::velocity(const Vec3f& x, float frame, float fps) const
+{
+    const Pose at = pose(frame);
+    return fps * (at.shift_rate + at.spin.cross(x - pivot_ - at.shift));
+}
+
+bool Shape::moves() const { return changes(params_.translate) || changes(params_.rotate); }
+
+Box3f Shape::bounds(float frame) const
+{
+    if (params_.invert || params_.shape == ShapeParams::Kind::half_space)
+        return {Vec3f::Constant(-kInfinity), Vec3f::Constant(kInfinity)};
+    const Pose at = pose(frame);
+    const Vec3f center = pivot_ + at.shift;
+    if (params_.shape == ShapeParams::Kind::sphere) return Box3f{center, center}.grown(params_.radius);
+    // The box around a turned box; for a mesh, around its turned bounds.
+    const Vec3f size = mesh_ ? mesh_->bounds().size() : params_.max - params_.min;
+    const Vec3f half = at.rotation.cwiseAbs() * (0.5f * size);
+    return {center - half, center + half};
+}
+
+} // namespace spindrift

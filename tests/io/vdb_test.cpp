@@ -1,0 +1,592 @@
+#include "io/vdb.h"
+
+#include "base/random.h"
+#include "io/atomic_file.h"
+#include "temp_folder.h"
+
+#include <numeric>
+#include <openvdb/openvdb.h>
+#include <openvdb/points/PointAttribute.h>
+#include <openvdb/points/PointConversion.h>
+#include <openvdb/points/PointCount.h>
+#include <openvdb/points/PointGroup.h>
+
+using namespace spindrift;
+namespace points = openvdb::points;
+
+namespace {
+
+constexpr float kVoxel = 0.1f;
+
+// Particles at random in a box, in random order, with one attribute of each type.
+Particles random_particles(size_t count, const Vec3f& center, float size, uint64_t seed = 1)
+{
+    Particles particles;
+    particles.resize(count);
+    Random random(seed);
+    const auto vector = [&] { return Vec3f(random.uniform(-1, 1), random.uniform(-1, 1), random.uniform(-1, 1)); };
+    auto& age = particles.attribute<float>("age");
+    auto& kind = particles.attribute<int32_t>("kind");
+    auto& rest = particles.attribute<Vec3f>("rest");
+    for (size_t i = 0; i < count; ++i) {
+        particles.P[i] = center + size * vector();
+        particles.v[i] = 10 * vector();
+        particles.id[i] = static_cast<int>(i);
+        age[i] = random.uniform();
+        kind[i] = static_cast<int32_t>(random.bits());
+        rest[i] = vector();
+    }
+    return particles;
+}
+
+// place[id] is where the particle with that id stands.
+std::vector<size_t> places_by_id(const Particles& particles)
+{
+    std::vector<size_t> place(particles.size(), particles.size());
+    for (size_t i = 0; i < particles.size(); ++i) place.at(static_cast<size_t>(particles.id[i])) = i;
+    return place;
+}
+
+// Writes and reads back; the particles in the order of their ids.
+Particles round_trip(const Particles& particles, float voxel)
+{
+    const TempFolder folder;
+    write_particles(folder / "p.vdb", particles, voxel, 0.05f);
+    const Particles back = read_particles(folder / "p.vdb").particles;
+    EXPECT_EQ(back.size(), particles.size());
+    Particles ordered = back;
+    const auto place = places_by_id(back);
+    for (size_t i = 0; i < place.size(); ++i) {
+        ordered.P[i] = back.P[place[i]], ordered.v[i] = back.v[place[i]], ordered.id[i] = back.id[place[i]];
+        ordered.attribute<float>("age")[i] = back.find<float>("age")->at(place[i]);
+        ordered.attribute<int32_t>("kind")[i] = back.find<int32_t>("kind")->at(place[i]);
+        ordered.attribute<Vec3f>("rest")[i] = back.find<Vec3f>("rest")->at(place[i]);
+    }
+    return ordered;
+}
+
+float largest_error(const Particles& a, const Particles& b)
+{
+    float largest = 0;
+    for (size_t i = 0; i < a.size(); ++i) largest = std::max(largest, (a.P[i] - b.P[i]).cwiseAbs().maxCoeff());
+    return largest;
+}
+
+// A file as another program writes it: with a random id (version 4) instead of a checksum.
+void write_foreign(const std::string& path, const openvdb::GridCPtrVec& grids) { openvdb::io::File(path).write(grids); }
+
+std::string as_foreign(std::string bytes) { return bytes.replace(21, 36, "01234567-89ab-4def-8123-456789abcdef"); }
+
+// Every function that reads must fail in good order.
+void expect_unreadable(const std::string& path)
+{
+    EXPECT_TRUE(contains(error_of(ExitCode::failed, [&] { check_vdb(path); }), path));
+    EXPECT_TRUE(contains(error_of(ExitCode::failed, [&] { describe_vdb(path); }), path));
+    EXPECT_TRUE(contains(error_of(ExitCode::failed, [&] { read_particles(path); }), path));
+    EXPECT_TRUE(contains(error_of(ExitCode::failed, [&] { read_field(path, "surface"); }), path));
+}
+
+Field<float> ball(const Topology& topology, float radius)
+{
+    Field<float> field(topology, 0.0f, 1000.0f);
+    for (int t = 0; t < topology.tile_count(); ++t)
+        for (int c = 0; c < kTileCells; ++c) {
+            const Vec3i cell = topology.first_cell(t) + cell_in_tile(c);
+            field.tile(t)[c] = cell.cast<float>().norm() - radius;
+        }
+    return field;
+}
+
+} // namespace
+
+TEST(VdbPoints, EveryArrayComesBack)
+{
+    const Particles particles = random_particles(20000, Vec3f::Zero(), 2);
+    const Particles back = round_trip(particles, kVoxel);
+    EXPECT_EQ(back.id, particles.id);
+    EXPECT_TRUE(back.v == particles.v);
+    EXPECT_TRUE(back.attributes == particles.attributes);
+    EXPECT_LT(largest_error(back, particles), 1e-5f * kVoxel);
+    EXPECT_GT(largest_error(back, particles), 0.0f); // 16 bits must show
+}
+
+TEST(VdbPoints, PositionsSurviveWithin1e4OfAVoxelFarFromTheOrigin)
+{
+    for (const Vec3f& center : {Vec3f(1000, -2000, 3000), Vec3f(-8000, 8000, 0), Vec3f(0.03f, 0.01f, -0.07f)}) {
+        const Particles particles = random_particles(20000, center, 3);
+        for (const float voxel : {0.013f, 0.1f, 1.7f})
+            EXPECT_LT(largest_error(round_trip(particles, voxel), particles), 1e-4f * voxel)
+                << center.transpose() << voxel;
+    }
+}
+
+TEST(VdbPoints, PointsOnCellFacesSurvive)
+{
+    Particles particles = random_particles(1000, Vec3f::Zero(), 1);
+    Random random(3);
+    for (Vec3f& p : particles.P)
+        for (int axis = 0; axis < 3; ++axis) {
+            const float face = std::floor(random.uniform(-20, 20)) * kVoxel;
+            p[axis] = random.uniform() < 0.5f ? face : std::nextafter(face, -1e9f);
+        }
+    EXPECT_LT(largest_error(round_trip(particles, kVoxel), particles), 1e-4f * kVoxel);
+}
+
+TEST(VdbPoints, RadiusVoxelAndMetadataComeBack)
+{
+    const TempFolder folder;
+    write_particles(folder / "p.vdb", random_particles(100, Vec3f::Zero(), 1), kVoxel, 0.0625f,
+                    {{"frame", "12"}, {"text", "naïve \"quotes\"\n"}});
+    const ParticleFile file = read_particles(folder / "p.vdb");
+    EXPECT_EQ(file.voxel, kVoxel);
+    EXPECT_EQ(file.pscale, 0.0625f);
+    EXPECT_FALSE(file.particles.attributes.contains("pscale"));
+    EXPECT_EQ(file.metadata.at("frame"), "12");
+    EXPECT_EQ(file.metadata.at("text"), "naïve \"quotes\"\n");
+}
+
+TEST(VdbPoints, ARadiusThatVariesIsAnAttribute)
+{
+    const TempFolder folder;
+    Particles particles = random_particles(100, Vec3f::Zero(), 1);
+    particles.attribute<float>("pscale").assign(100, 0.5f);
+    particles.attribute<float>("pscale")[3] = 0.25f;
+    write_particles(folder / "p.vdb", particles, kVoxel, 1);
+    const ParticleFile file = read_particles(folder / "p.vdb");
+    EXPECT_EQ(file.pscale, 0);
+    const auto place = places_by_id(file.particles);
+    EXPECT_EQ(file.particles.find<float>("pscale")->at(place[3]), 0.25f);
+    EXPECT_EQ(file.particles.find<float>("pscale")->at(place[4]), 0.5f);
+}
+
+TEST(VdbPoints, ParticlesOfOneCellKeepTheirOrder)
+{
+    const TempFolder folder;
+    Particles particles;
+    particles.resize(5000);
+    Random random(5);
+    for (size_t i = 0; i < particles.size(); ++i) {
+        const Vec3f cell(std::floor(random.uniform(-9, 9)), std::floor(random.uniform(-9, 9)), 0);
+        particles.P[i] = kVoxel * (cell + Vec3f(random.uniform(0.1f, 0.9f), random.uniform(0.1f, 0.9f), 0.5f));
+        particles.id[i] = static_cast<int>(i);
+    }
+    write_particles(folder / "p.vdb", particles, kVoxel, 0.05f);
+    const Particles back = read_particles(folder / "p.vdb").particles;
+    const auto cell = [](const Vec3f& p) { return Vec3i((p / kVoxel).array().floor().cast<int>()); };
+    int shared = 0;
+    for (size_t i = 1; i < back.size(); ++i) {
+        if (cell(back.P[i]) != cell(back.P[i - 1])) continue;
+        EXPECT_LT(back.id[i - 1], back.id[i]);
+        ++shared;
+    }
+    EXPECT_EQ(shared, 5000 - 18 * 18); // each cell's particles stand together
+}
+
+TEST(VdbPoints, FilesAreByteIdenticalForAnyThreadCount)
+{
+    const TempFolder folder;
+    const Particles particles = random_particles(100000, Vec3f(5, -3, 2), 4);
+    std::vector<std::string> files;
+    for (const int threads : {1, 2, 7, 0}) {
+        set_thread_count(threads);
+        write_particles(folder / "p.vdb", particles, kVoxel, 0.05f, {{"frame", "1"}});
+        files.push_back(read_file(folder / "p.vdb"));
+    }
+    set_thread_count(0);
+    for (const std::string& file : files) EXPECT_TRUE(file == files[0]);
+    EXPECT_EQ(files[0][21 + 14], '8'); // a custom id, not a random one
+
+    Particles other = particles;
+    other.v[77].x() += 1e-6f;
+    write_particles(folder / "p.vdb", other, kVoxel, 0.05f, {{"frame", "1"}});
+    EXPECT_NE(read_file(folder / "p.vdb").substr(21, 36), files[0].substr(21, 36));
+}
+
+// As another program sees the file: through OpenVDB's own reader.
+TEST(VdbPoints, OpenVdbItselfReadsTheFile)
+{
+    const TempFolder folder;
+    const Particles particles = random_particles(30000, Vec3f(-1, 2, 3), 2);
+    write_particles(folder / "p.vdb", particles, kVoxel, 0.05f);
+    openvdb::initialize();
+    openvdb::io::File file(folder / "p.vdb");
+    file.open();
+    EXPECT_TRUE(file.hasGrid("particles"));
+    const auto grid = openvdb::gridPtrCast<points::PointDataGrid>(file.readGrid("particles"));
+    EXPECT_EQ(points::pointCount(grid->tree()), 30000u);
+    EXPECT_EQ(file.compression(), openvdb::io::COMPRESS_BLOSC | openvdb::io::COMPRESS_ACTIVE_MASK);
+
+    for (auto leaf = grid->tree().cbeginLeaf(); leaf; ++leaf) {
+        leaf->validateOffsets();
+        const auto& set = leaf->attributeSet();
+        EXPECT_EQ(set.getConst("P")->type(), openvdb::NamePair("vec3s", "fxpt16"));
+        EXPECT_EQ(set.getConst("v")->type(), openvdb::NamePair("vec3s", "null"));
+        EXPECT_EQ(set.getConst("id")->type(), openvdb::NamePair("int32", "null"));
+        EXPECT_EQ(set.getConst("pscale")->type(), openvdb::NamePair("float", "null"));
+        EXPECT_TRUE(set.getConst("pscale")->isUniform());
+        const points::AttributeHandle<openvdb::Vec3f> position(*set.getConst("P"));
+        const points::AttributeHandle<int32_t> id(*set.getConst("id"));
+        for (auto index = leaf->beginIndexOn(); index; ++index) {
+            const auto world = grid->indexToWorld(position.get(*index) + index.getCoord().asVec3d());
+            const Vec3f& expected = particles.P[static_cast<size_t>(id.get(*index))];
+            EXPECT_LT((Vec3d(world[0], world[1], world[2]) - expected.cast<double>()).norm(), 2e-5 * kVoxel);
+        }
+    }
+}
+
+TEST(VdbPoints, FewOrNoParticlesAreAFileToo)
+{
+    const TempFolder folder;
+    write_particles(folder / "none.vdb", Particles(), kVoxel, 0.05f, {{"frame", "3"}});
+    EXPECT_EQ(read_particles(folder / "none.vdb").particles.size(), 0u);
+    EXPECT_EQ(read_particles(folder / "none.vdb").metadata.at("frame"), "3");
+    check_vdb(folder / "none.vdb");
+
+    const Particles one = random_particles(1, Vec3f(-7, -7, -7), 0.1f);
+    EXPECT_LT(largest_error(round_trip(one, kVoxel), one), 1e-4f * kVoxel);
+}
+
+TEST(VdbPoints, WhatCannotBeWrittenIsAnErrorAndTheEarlierFileStays)
+{
+    const TempFolder folder;
+    const std::string path = folder / "p.vdb";
+    const Particles good = random_particles(100, Vec3f::Zero(), 1);
+    write_particles(path, good, kVoxel, 0.05f);
+    const auto error_for = [&](const Particles& particles, float voxel) {
+        const std::string message = error_of(ExitCode::failed, [&] { write_particles(path, particles, voxel, 0.05f); });
+        EXPECT_EQ(read_particles(path).particles.size(), 100u);
+        return message;
+    };
+    Particles bad = good;
+    bad.P[42].y() = std::nanf("");
+    EXPECT_TRUE(contains(error_for(bad, kVoxel), "particle 42"));
+    bad.P[42].y() = 1e30f;
+    EXPECT_TRUE(contains(error_for(bad, kVoxel), "too far"));
+    bad = good;
+    bad.v.pop_back();
+    EXPECT_TRUE(contains(error_for(bad, kVoxel), "99 values of \"v\""));
+    bad = good;
+    bad.attribute<float>("P");
+    EXPECT_TRUE(contains(error_for(bad, kVoxel), "\"P\""));
+    bad = good;
+    bad.attribute<float>("two words");
+    EXPECT_TRUE(contains(error_for(bad, kVoxel), "\"two words\""));
+    error_for(good, 0);
+    error_for(good, std::nanf(""));
+}
+
+namespace {
+
+// Points made by OpenVDB's generic conversion, with positions of the given codec.
+template <class Codec> points::PointDataGrid::Ptr foreign_points(const std::vector<openvdb::Vec3f>& positions,
+                                                                 const openvdb::math::Transform& transform)
+{
+    openvdb::initialize();
+    return points::createPointDataGrid<Codec, points::PointDataGrid>(positions, transform);
+}
+
+std::vector<openvdb::Vec3f> some_positions(int count)
+{
+    std::vector<openvdb::Vec3f> positions;
+    Random random(9);
+    for (int i = 0; i < count; ++i)
+        positions.emplace_back(random.uniform(-3, 3), random.uniform(-3, 3), random.uniform(-3, 3));
+    return positions;
+}
+
+// Adds an attribute with value(i) for the point with index i.
+template <class T, class Codec, class Value> void add_attribute(points::PointDataGrid& grid,
+                                                                const std::vector<openvdb::Vec3f>& positions,
+                                                                const std::string& name, const Value& value)
+{
+    std::vector<T> values;
+    for (size_t i = 0; i < positions.size(); ++i) values.push_back(value(i));
+    const points::PointAttributeVector<openvdb::Vec3f> wrapper(positions);
+    const auto index = openvdb::tools::createPointIndexGrid<openvdb::tools::PointIndexGrid>(wrapper, grid.transform());
+    points::appendAttribute<T, Codec>(grid.tree(), name);
+    const points::PointAttributeVector<T> source(values);
+    points::populateAttribute<points::PointDataTree, openvdb::tools::PointIndexTree, points::PointAttributeVector<T>>(
+        grid.tree(), index->tree(), name, source);
+}
+
+} // namespace
+
+TEST(VdbPoints, PointsOfOtherProgramsAreReadWhateverTheirTypes)
+{
+    const TempFolder folder;
+    const auto positions = some_positions(3000);
+    const auto transform = openvdb::math::Transform::createLinearTransform(0.25);
+    const auto grid = foreign_points<points::NullCodec>(positions, *transform);
+    const auto number = [](size_t i) { return static_cast<double>(i); };
+    add_attribute<openvdb::Vec3d, points::NullCodec>(
+        *grid, positions, "v", [&](size_t i) { return openvdb::Vec3d(number(i), 0.5, -number(i)); });
+    add_attribute<int64_t, points::NullCodec>(*grid, positions, "id", [](size_t i) { return static_cast<int64_t>(i); });
+    add_attribute<double, points::NullCodec>(*grid, positions, "mass", [&](size_t i) { return number(i) / 4; });
+    add_attribute<float, points::TruncateCodec>(*grid, positions, "heat",
+                                                [](size_t i) { return static_cast<float>(i % 64); });
+    add_attribute<bool, points::NullCodec>(*grid, positions, "flag", [](size_t i) { return i % 3 == 0; });
+    add_attribute<openvdb::Vec3i, points::NullCodec>(
+        *grid, positions, "cell", [](size_t i) { return openvdb::Vec3i(static_cast<int>(i), 1, -2); });
+    add_attribute<int16_t, points::NullCodec>(*grid, positions, "small",
+                                              [](size_t i) { return static_cast<int16_t>(i); });
+    add_attribute<openvdb::math::Quats, points::NullCodec>(*grid, positions, "orient",
+                                                           [](size_t) { return openvdb::math::Quats(0, 0, 0, 1); });
+    add_attribute<float, points::NullCodec>(*grid, positions, "pscale", [](size_t) { return 0.125f; });
+    points::appendGroup(grid->tree(), "wet");
+    grid->setName("splash");
+    const auto second = foreign_points<points::NullCodec>(some_positions(7), *transform);
+    second->setName("later");
+    const auto volume = openvdb::FloatGrid::create(1);
+    volume->setName("first");
+    write_foreign(folder / "f.vdb", {volume, grid, second});
+
+    const ParticleFile file = read_particles(folder / "f.vdb");
+    const Particles& read = file.particles;
+    ASSERT_EQ(read.size(), 3000u);
+    EXPECT_EQ(file.voxel, 0.25f);
+    EXPECT_EQ(file.pscale, 0.125f);
+    std::vector<std::string> names;
+    for (const auto& [name, array] : read.attributes) names.push_back(name);
+    EXPECT_EQ(names, (std::vector<std::string>{"cell", "flag", "heat", "mass", "small"}));
+    for (size_t i = 0; i < read.size(); ++i) {
+        const auto id = static_cast<size_t>(read.id[i]);
+        const auto x = static_cast<float>(id);
+        EXPECT_LT((read.P[i] - Vec3f(positions[id].x(), positions[id].y(), positions[id].z())).norm(), 1e-6f);
+        EXPECT_EQ(read.v[i], Vec3f(x, 0.5f, -x));
+        EXPECT_EQ(read.find<float>("mass")->at(i), x / 4);
+        EXPECT_EQ(read.find<float>("heat")->at(i), static_cast<float>(id % 64));
+        EXPECT_EQ(read.find<int32_t>("flag")->at(i), id % 3 == 0);
+        EXPECT_EQ(read.find<Vec3f>("cell")->at(i), Vec3f(x, 1, -2));
+        EXPECT_EQ(read.find<int32_t>("small")->at(i), static_cast<int32_t>(id));
+    }
+}
+
+TEST(VdbPoints, PositionsOfAnyCodecAreReadAndMissingIdsAreMadeUp)
+{
+    const TempFolder folder;
+    const auto positions = some_positions(500);
+    openvdb::math::Mat4d matrix = openvdb::math::Mat4d::identity();
+    matrix.postRotate(openvdb::math::Y_AXIS, 0.3);
+    matrix.preScale(openvdb::Vec3d(0.2, 0.2, 0.2));
+    const auto transform = openvdb::math::Transform::createLinearTransform(matrix);
+    const auto check = [&](const points::PointDataGrid::Ptr& grid, float tolerance) {
+        add_attribute<openvdb::Vec3f, points::TruncateCodec>(*grid, positions, "vel",
+                                                             [](size_t) { return openvdb::Vec3f(1, 2, 3); });
+        write_foreign(folder / "f.vdb", {grid});
+        const Particles read = read_particles(folder / "f.vdb").particles;
+        ASSERT_EQ(read.size(), positions.size());
+        for (size_t i = 0; i < read.size(); ++i) {
+            EXPECT_EQ(read.id[i], static_cast<int32_t>(i));
+            EXPECT_EQ(read.v[i], Vec3f(1, 2, 3));
+        }
+        EXPECT_TRUE(read.attributes.empty());
+        // The sets must agree: each given point has a read one near it.
+        for (const openvdb::Vec3f& p : positions) {
+            float nearest = kInfinity;
+            for (const Vec3f& q : read.P) nearest = std::min(nearest, (q - Vec3f(p.x(), p.y(), p.z())).norm());
+            EXPECT_LT(nearest, tolerance);
+        }
+    };
+    check(foreign_points<points::NullCodec>(positions, *transform), 1e-6f);
+    check(foreign_points<points::TruncateCodec>(positions, *transform), 1e-4f);
+    check(foreign_points<points::FixedPointCodec<false>>(positions, *transform), 1e-5f);
+    check(foreign_points<points::FixedPointCodec<true>>(positions, *transform), 2e-3f);
+}
+
+TEST(VdbPoints, AFileWithoutPointsSaysWhatItHas)
+{
+    const TempFolder folder;
+    const Topology topology = Topology::covering(Vec3i::Zero(), Vec3i(8, 8, 8));
+    const Field<float> field = ball(topology, 3);
+    write_fields(folder / "f.vdb", {{"surface", &field}, {"density", &field}}, kVoxel);
+    const std::string message = error_of(ExitCode::failed, [&] { read_particles(folder / "f.vdb"); });
+    EXPECT_TRUE(contains(message, "surface, density")) << message;
+}
+
+TEST(VdbFields, ValuesAndTilesComeBackWithNegativeCells)
+{
+    const TempFolder folder;
+    const Topology topology = Topology::covering(Vec3i(-40, -17, -3), Vec3i(25, 9, 30));
+    const Field<float> field = ball(topology, 10);
+    write_fields(folder / "f.vdb", {{"surface", &field, true}}, kVoxel, {{"frame", "1"}});
+    const FieldFile file = read_field(folder / "f.vdb", "surface");
+    ASSERT_EQ(file.topology->codes(), topology.codes());
+    EXPECT_EQ(file.voxel, kVoxel);
+    EXPECT_EQ(file.field.background(), 1000.0f);
+    EXPECT_LT((file.origin - Vec3f::Constant(kVoxel / 2)).norm(), 1e-7f);
+    EXPECT_FALSE(file.corners);
+    EXPECT_TRUE(std::equal(field.values().begin(), field.values().end(), file.field.values().begin()));
+}
+
+TEST(VdbFields, OpenVdbSeesEachValueAtItsPlace)
+{
+    const TempFolder folder;
+    const Topology topology = Topology::covering(Vec3i(-8, -8, -8), Vec3i(8, 16, 8));
+    Field<float> field = ball(topology, 5);
+    const int empty = topology.find(Vec3i(0, 1, 0));
+    std::fill_n(field.tile(empty), kTileCells, field.background()); // no leaf is needed for this one
+    field.tile(0)[offset_in_tile(1, 2, 3)] = field.background();
+    write_fields(folder / "f.vdb", {{"surface", &field, true, false}, {"corner", &field, false, true}}, kVoxel);
+
+    openvdb::initialize();
+    openvdb::io::File file(folder / "f.vdb");
+    file.open();
+    const auto grid = openvdb::gridPtrCast<openvdb::FloatGrid>(file.readGrid("surface"));
+    EXPECT_EQ(grid->getGridClass(), openvdb::GRID_LEVEL_SET);
+    EXPECT_EQ(grid->tree().leafCount(), static_cast<openvdb::Index32>(topology.tile_count() - 1));
+    EXPECT_EQ(grid->activeVoxelCount(), topology.cell_count() - kTileCells - 1);
+    const auto expect_near = [](const openvdb::Vec3d& a, double x, double y, double z) {
+        EXPECT_LT((a - openvdb::Vec3d(x, y, z)).length(), 1e-6);
+    };
+    expect_near(grid->indexToWorld(openvdb::Coord(2, -1, 0)), 0.25, -0.05, 0.05);
+    for (const Vec3i& cell : {Vec3i(2, -1, 0), Vec3i(-8, 7, 3), Vec3i(1, 12, 4)})
+        EXPECT_EQ(grid->tree().getValue(openvdb::Coord(cell.x(), cell.y(), cell.z())), field.at(cell));
+
+    const auto corner = file.readGrid("corner");
+    EXPECT_EQ(corner->getGridClass(), openvdb::GRID_UNKNOWN);
+    expect_near(corner->indexToWorld(openvdb::Coord(2, -1, 0)), 0.2, -0.1, 0);
+    EXPECT_TRUE(read_field(folder / "f.vdb", "corner").corners);
+    EXPECT_EQ(read_field(folder / "f.vdb", "surface").topology->tile_count(), topology.tile_count() - 1);
+}
+
+TEST(VdbFields, FilesAreByteIdenticalForAnyThreadCount)
+{
+    const TempFolder folder;
+    const Topology topology = Topology::covering(Vec3i(-40, -40, -40), Vec3i(40, 40, 40));
+    const Field<float> field = ball(topology, 20);
+    std::vector<std::string> files;
+    for (const int threads : {1, 2, 0}) {
+        set_thread_count(threads);
+        write_fields(folder / "f.vdb", {{"a", &field}, {"b", &field}}, kVoxel);
+        files.push_back(read_file(folder / "f.vdb"));
+    }
+    EXPECT_TRUE(files[0] == files[1] && files[1] == files[2]);
+}
+
+TEST(VdbFields, ActiveTilesOfOtherProgramsBecomeCells)
+{
+    const TempFolder folder;
+    openvdb::initialize();
+    const auto grid = openvdb::FloatGrid::create(-1);
+    grid->setName("density");
+    grid->sparseFill(openvdb::CoordBBox(openvdb::Coord(-256), openvdb::Coord(-129)), 3,
+                     true); // a tile of a higher level
+    grid->tree().setValue(openvdb::Coord(5, -6, 7), 8);
+    ASSERT_GT(grid->tree().activeTileCount(), 0u);
+    grid->setTransform(openvdb::math::Transform::createLinearTransform(0.5));
+    write_foreign(folder / "f.vdb", {grid});
+    const FieldFile file = read_field(folder / "f.vdb", "density");
+    EXPECT_EQ(file.topology->tile_count(), 16 * 16 * 16 + 1);
+    EXPECT_EQ(file.field.at(Vec3i(-256, -129, -200)), 3);
+    EXPECT_EQ(file.field.at(Vec3i(-128, -129, -200)), -1);
+    EXPECT_EQ(file.field.at(Vec3i(5, -6, 7)), 8);
+    EXPECT_EQ(file.field.at(Vec3i(5, -6, 6)), -1);
+    EXPECT_EQ(file.voxel, 0.5f);
+    EXPECT_TRUE(file.corners);
+}
+
+TEST(VdbFields, GridsThatDoNotFitAFieldAreErrors)
+{
+    const TempFolder folder;
+    openvdb::initialize();
+    const auto huge = openvdb::FloatGrid::create(0);
+    huge->setName("huge");
+    huge->sparseFill(openvdb::CoordBBox(openvdb::Coord(0), openvdb::Coord(1 << 15)), 1, true);
+    const auto vector = openvdb::Vec3SGrid::create();
+    vector->setName("vel");
+    const auto flat = openvdb::FloatGrid::create(0);
+    flat->setName("flat");
+    flat->transform().preScale(openvdb::Vec3d(1, 2, 1));
+    const auto number = openvdb::DoubleGrid::create(0.5);
+    number->setName("double");
+    number->tree().setValue(openvdb::Coord(-1, 0, 1), 0.25);
+    write_foreign(folder / "f.vdb", {huge, vector, flat, number});
+    const auto error_for = [&](const char* name) {
+        return error_of(ExitCode::failed, [&] { read_field(folder / "f.vdb", name); });
+    };
+    EXPECT_TRUE(contains(error_for("huge"), "too large"));
+    EXPECT_TRUE(contains(error_for("vel"), "vec3s"));
+    EXPECT_TRUE(contains(error_for("flat"), "not cubes"));
+    EXPECT_TRUE(contains(error_for("nothing"), "huge, vel, flat, double"));
+    EXPECT_EQ(read_field(folder / "f.vdb", "double").field.at(Vec3i(-1, 0, 1)), 0.25f);
+}
+
+TEST(VdbDescribe, NamesGridsTypesBoundsAndAttributes)
+{
+    const TempFolder folder;
+    Particles particles = random_particles(100, Vec3f::Zero(), 1);
+    particles.attribute<float>("age").assign(100, 0.5f);
+    particles.attribute<float>("age")[7] = 2.5f;
+    write_particles(folder / "p.vdb", particles, 0.25f, 0.0625f, {{"frame", "12"}});
+    const std::string text = describe_vdb(folder / "p.vdb");
+    for (const char* part :
+         {"1 grid", "metadata frame = 12", "grid particles", "voxel         0.25 m", "points        100",
+          "attribute     age float:null, 0.5 to 2.5", "attribute     id int32:null, 0 to 99",
+          "attribute     P vec3s:fxpt16", "attribute     pscale float:null, 0.0625 to 0.0625"})
+        EXPECT_TRUE(contains(text, part)) << part << " in\n" << text;
+
+    const Topology topology = Topology::covering(Vec3i(-8, 0, 0), Vec3i(8, 8, 8));
+    const Field<float> field = ball(topology, 3);
+    write_fields(folder / "f.vdb", {{"surface", &field, true}}, kVoxel);
+    const std::string fields = describe_vdb(folder / "f.vdb");
+    for (const char* part :
+         {"grid surface", "float", "Level Set", "active        1024", "(-0.8, 0, 0) to (0.8, 0.8, 0.8)"})
+        EXPECT_TRUE(contains(fields, part)) << part << " in\n" << fields;
+}
+
+TEST(VdbDamage, WhatIsNoVdbFileIsNamed)
+{
+    const TempFolder folder;
+    expect_unreadable(folder / "missing.vdb");
+    expect_unreadable(folder.path());
+    write_file(folder / "empty.vdb", "");
+    expect_unreadable(folder / "empty.vdb");
+    write_file(folder / "text.vdb",
+               "solid cube\n  facet normal 0 0 1\n and so on, long enough to hold a header and more\n");
+    EXPECT_TRUE(contains(error_of(ExitCode::failed, [&] { check_vdb(folder / "text.vdb"); }), "not a VDB file"));
+    Random random(4);
+    for (const size_t length : {3, 60, 1000, 100000}) {
+        std::string noise(length, '\0');
+        for (char& c : noise) c = static_cast<char>(random.bits());
+        write_file(folder / "noise.vdb", noise);
+        expect_unreadable(folder / "noise.vdb");
+    }
+}
+
+// Cut at many lengths, as a file of ours (with a checksum) and as one of another program (without).
+TEST(VdbDamage, EveryTruncationIsFound)
+{
+    const TempFolder folder;
+    const Topology topology = Topology::covering(Vec3i(-8, -8, -8), Vec3i(8, 8, 8));
+    const Field<float> field = ball(topology, 5);
+    write_fields(folder / "f.vdb", {{"surface", &field}, {"other", &field}}, kVoxel);
+    write_particles(folder / "p.vdb", random_particles(3000, Vec3f::Zero(), 1), kVoxel, 0.05f);
+    for (const char* name : {"f.vdb", "p.vdb"}) {
+        const std::string ours = read_file(folder / name), foreign = as_foreign(ours);
+        write_file(folder / "whole.vdb", foreign);
+        check_vdb(folder / "whole.vdb"); // the change of id alone does no harm
+        for (size_t length = 0; length < ours.size(); length += length < 1200 ? 1 : 97) {
+            for (const std::string& bytes : {ours, foreign}) {
+                write_file(folder / "cut.vdb", bytes.substr(0, length));
+                EXPECT_TRUE(contains(error_of(ExitCode::failed, [&] { check_vdb(folder / "cut.vdb"); }), "cut.vdb"))
+                    << length;
+            }
+        }
+        write_file(folder / "cut.vdb", foreign.substr(0, foreign.size() - 1));
+        EXPECT_TRUE(contains(error_of(ExitCode::failed, [&] { check_vdb(folder / "cut.vdb"); }), "cut.vdb"));
+    }
+}
+
+TEST(VdbDamage, ASingleChangedBitIsFound)
+{
+    const TempFolder folder;
+    write_particles(folder / "p.vdb", random_particles(3000, Vec3f::Zero(), 1), kVoxel, 0.05f);
+    const std::string whole = read_file(folder / "p.vdb");
+    for (size_t at = 0; at < whole.size(); at += at < 400 ? 1 : 211) {
+        if (at == 21 + 14) continue; // the version of the id: says whether there is a checksum at all
+        std::string changed = whole;
+        changed[at] = static_cast<char>(changed[at] ^ 0x10);
+        write_file(folder / "bit.vdb", changed);
+        EXPECT_TRUE(contains(error_of(ExitCode::failed, [&] { check_vdb(folder / "bit.vdb"); }), "bit.vdb")) << at;
+    }
+}
