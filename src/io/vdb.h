@@ -14,8 +14,9 @@ namespace spindrift {
 
 using FileMetadata = std::map<std::string, std::string>; // e.g. the frame, the program's version
 
-// Points "P" (16-bit fixed point within a voxel: error below 1e-5 of it), "v", "id", "pscale" and every attribute of the
-// set, in one PointDataGrid named "particles". `pscale` is the radius [m] written for each particle as a uniform value.
+// Points "P" (16-bit fixed point within a voxel: error below 1e-5 of it), "v", "id", "pscale" and every attribute of
+// the set, in one PointDataGrid named "particles". `pscale` is the radius [m] written for each particle as a uniform
+// value.
 void write_particles(const std::string& path, const Particles& particles, float voxel, float pscale,
                      const FileMetadata& metadata = {});
 // Reads the first PointDataGrid of any VDB file: ours, Houdini's, any codec or float/half/fixed-point type. Velocity
@@ -55,8 +56,8 @@ FieldFile read_field(const std::string& path, const std::string& name);
 // metadata), as lines for people.
 std::string describe_vdb(const std::string& path);
 
-// Throws Error(failed) naming the file if it is not a complete VDB file. Reads it through. In files written here a single
-// changed bit is found, because their id is also a checksum; every reading function above checks it.
+// Throws Error(failed) naming the file if it is not a complete VDB file. Reads it through. In files written here a
+// single changed bit is found, because their id is also a checksum; every reading function above checks it.
 void check_vdb(const std::string& path);
 
 } // namespace spindrift

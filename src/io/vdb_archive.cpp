@@ -49,8 +49,8 @@ class MemoryArchive : public openvdb::io::Archive {
     {
         std::istringstream in(std::move(bytes));
         in.exceptions(std::ios::failbit | std::ios::badbit);
-        const openvdb::io::StreamMetadata::Ptr stream_metadata(new openvdb::io::StreamMetadata);
-        openvdb::io::setStreamMetadataPtr(in, stream_metadata_ = stream_metadata, /*transfer=*/false);
+        stream_metadata_.reset(new openvdb::io::StreamMetadata);
+        openvdb::io::setStreamMetadataPtr(in, stream_metadata_, /*transfer=*/false);
         readHeader(in);
         openvdb::io::setVersion(in, libraryVersion(), fileVersion());
         openvdb::io::setDataCompression(in, compression());
@@ -112,9 +112,15 @@ void initialize()
 
 void write_grids(const std::string& path, const openvdb::GridCPtrVec& grids, const FileMetadata& metadata)
 {
-    openvdb::MetaMap map;
-    for (const auto& [name, value] : metadata) map.insertMeta(name, openvdb::StringMetadata(value));
-    write_file(path, MemoryArchive().to_bytes(grids, map));
+    std::string bytes;
+    try {
+        openvdb::MetaMap map;
+        for (const auto& [name, value] : metadata) map.insertMeta(name, openvdb::StringMetadata(value));
+        bytes = MemoryArchive().to_bytes(grids, map);
+    } catch (const std::exception& e) {
+        fail("cannot write {}: {}", path, e.what());
+    }
+    write_file(path, bytes);
 }
 
 Contents read_grids(const std::string& path, const Wanted& wanted)

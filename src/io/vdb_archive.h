@@ -30,7 +30,7 @@ openvdb::math::Transform::Ptr make_transform(float voxel, bool corners);
 
 // For grids of points: the lines of describe_vdb() about their attributes, and a check that their leaves are sound.
 // Both do nothing for other grids.
-std::string describe_points(const openvdb::GridBase& grid);
+std::string describe_points(const openvdb::GridBase& grid, const std::string& path);
 void validate_points(const openvdb::GridBase& grid, const std::string& path);
 
 // Runs `body` and turns whatever it throws into an Error(failed) about `path`. Damaged files make OpenVDB throw all

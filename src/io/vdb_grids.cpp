@@ -104,7 +104,7 @@ std::string class_name(const openvdb::GridBase& grid)
 }
 
 // Lines about one grid.
-std::string describe_grid(const openvdb::GridBase& grid)
+std::string describe_grid(const openvdb::GridBase& grid, const std::string& path)
 {
     std::string text = fmt::format("grid {}\n", grid.getName().empty() ? "(no name)" : grid.getName());
     const auto line = [&text](const char* label, const std::string& value) {
@@ -123,7 +123,7 @@ std::string describe_grid(const openvdb::GridBase& grid)
         line("bounds", fmt::format("({:.6g}, {:.6g}, {:.6g}) to ({:.6g}, {:.6g}, {:.6g})", low[0], low[1], low[2],
                                    high[0], high[1], high[2]));
     }
-    return text + vdb::describe_points(grid);
+    return text + vdb::describe_points(grid, path);
 }
 
 vdb::Contents read_everything(const std::string& path)
@@ -172,7 +172,7 @@ std::string describe_vdb(const std::string& path)
         std::string text =
             fmt::format("{}: {} grid{}\n", path, contents.grids.size(), contents.grids.size() == 1 ? "" : "s");
         for (const auto& [name, value] : contents.metadata) text += fmt::format("metadata {} = {}\n", name, value);
-        for (const auto& grid : contents.grids) text += describe_grid(*grid);
+        for (const auto& grid : contents.grids) text += describe_grid(*grid, path);
         return text;
     });
 }

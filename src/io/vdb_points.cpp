@@ -4,10 +4,12 @@
 #include "io/point_buckets.h"
 #include "io/vdb_archive.h"
 
+#include <array>
+#include <cstring>
+#include <numeric>
 #include <openvdb/points/AttributeArray.h>
 #include <openvdb/points/AttributeSet.h>
 #include <openvdb/points/PointDataGrid.h>
-#include <set>
 #include <tbb/task_arena.h>
 
 namespace spindrift {
@@ -228,7 +230,7 @@ template <class T> bool copy_values(const AttributeArray& array, T* out)
     return fits;
 }
 
-AttributeArray const* find_array(const Leaf& leaf, const std::string& name)
+const AttributeArray* find_array(const Leaf& leaf, const std::string& name)
 {
     return leaf.attributeSet().getConst(name);
 }
@@ -378,11 +380,11 @@ std::string range_of(const Leaves& leaves, const std::string& name, bool is_vect
 
 } // namespace
 
-std::string vdb::describe_points(const openvdb::GridBase& grid)
+std::string vdb::describe_points(const openvdb::GridBase& grid, const std::string& path)
 {
     if (!grid.isType<PointDataGrid>()) return "";
     const auto& points = static_cast<const PointDataGrid&>(grid);
-    const Leaves leaves(points, "the file");
+    const Leaves leaves(points, path);
     std::string text = fmt::format("  points        {}\n", leaves.point_count());
     for (const auto& [name, example] : leaves.attributes()) {
         std::string range = "(not read)";

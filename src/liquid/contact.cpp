@@ -1,7 +1,5 @@
-// What solids do to the velocity and the particles, and how crowded particles are found.
+// What solids do to the velocity and to particles.
 #include "liquid/liquid.h"
-
-#include "field/row.h"
 
 namespace spindrift {
 
@@ -62,56 +60,6 @@ void Liquid::collide()
         }
     });
     remove_particles(particles_, keep);
-}
-
-namespace {
-
-// Share of a tent of width 2 centred on a point that lies on the free side of a wall at a distance (in cells).
-inline float free_share(float distance)
-{
-    const float d = std::clamp(distance, -1.0f, 1.0f);
-    return d > 0 ? 1 - 0.5f * (1 - d) * (1 - d) : 0.5f * (1 + d) * (1 + d);
-}
-
-} // namespace
-
-// How many more particles than eight a cell there are, from the weights that the transfer to the grid left on faces. Near
-// the surface too few is no fault; inside, gaps are closed as well.
-void Liquid::measure_crowding()
-{
-    constexpr float kRest = 8, kRate = 0.5f, kTolerated = 0.02f, kMost = 0.5f;
-    crowding_.reset(topology_, 0);
-    for_each_tile(topology_, [&](int tile) {
-        const float* phi = phi_.tile(tile);
-        const TileView w[3] = {{weight_.u[0], tile}, {weight_.u[1], tile}, {weight_.u[2], tile}};
-        const SolidTile* solid = solid_cells_.tile(tile);
-        float* out = crowding_.tile(tile);
-        for_each_row([&](int x, int y, int o) {
-            const Row sum = w[0].at(x, y) + w[0].above_x(x, y) + w[1].at(x, y) + w[1].above_y(x, y) + w[2].at(x, y) + w[2].above_z(x, y);
-            for (int i = 0; i < kTileSize; ++i) {
-                if (!(phi[o + i] < 0)) continue;
-                float rest = 6 * kRest;
-                if (solid && solid->distance[o + i] < 1.5f) {
-                    // Distances at the faces, from that at the centre and its slope.
-                    rest = 0;
-                    const Vec3i c = cell_in_tile(o + i);
-                    for (int a = 0; a < 3; ++a) {
-                        Vec3i low = c, high = c;
-                        low[a] = std::max(0, low[a] - 1), high[a] = std::min(kTileSize - 1, high[a] + 1);
-                        const float slope = (solid->distance[offset_in_tile(high.x(), high.y(), high.z())] -
-                                             solid->distance[offset_in_tile(low.x(), low.y(), low.z())]) /
-                                            static_cast<float>(high[a] - low[a]);
-                        const float d = solid->distance[o + i];
-                        rest += kRest * (free_share(d - 0.5f * slope) + free_share(d + 0.5f * slope));
-                    }
-                }
-                const float excess = sum[i] / std::max(rest, 1.0f) - 1;
-                const bool inside = phi[o + i] <= -kSurfaceBand;
-                const float wanted = inside ? excess : std::max(0.0f, excess - kTolerated);
-                out[o + i] = kRate * std::clamp(wanted, -kMost, kMost);
-            }
-        });
-    });
 }
 
 } // namespace spindrift

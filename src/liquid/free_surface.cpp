@@ -1,173 +1,163 @@
 #include "liquid/free_surface.h"
 
-#include "field/block.h"
-
 namespace spindrift {
 
 namespace {
 
 constexpr float kFullCell = 8; // particles
+constexpr float kInverseRadius2 = 1 / (kSurfaceBand * kSurfaceBand);
 
-// (4.5) of document 001, s the squared distance over the squared radius.
-inline float kernel(float s) { return s < 1 ? (1 - s) * (1 - s) * (1 - s) : 0; }
+// (4.5) of document 001, s the squared distance over the squared radius; scaled so that it integrates to 1 over space
+// measured in cells.
+inline float kernel(float s)
+{
+    constexpr float norm = static_cast<float>(315 / (64 * kPi)) / (kSurfaceBand * kSurfaceBand * kSurfaceBand);
+    return s < 1 ? norm * (1 - s) * (1 - s) * (1 - s) : 0;
+}
 
-// For a half-space filled with particles whose surface is a distance d (in radii, positive outside) from the point, how
-// far the weighted centre of mass lies from the point; tabulated the other way round.
-class OffsetToDistance {
+// The share of the kernel that lies in a half-space whose surface is a distance d (in radii, positive outside) away from
+// the kernel's centre, tabulated the other way round.
+class ShareToDistance {
   public:
-    OffsetToDistance()
+    ShareToDistance()
     {
-        // Mass and moment of the kernel beyond each height h: a disc at h has mass pi * integral of (1 - h^2 - q)^3 dq
-        // over the squared disc radius q = pi (1 - h^2)^4 / 4.
+        // A disc of the kernel at height h has a mass proportional to (1 - h^2)^4.
         constexpr int steps = 4096;
-        std::vector<float> distances, offsets;
-        double mass = 0, moment = 0;
+        std::vector<double> share(steps + 1, 0.0);
         for (int i = 0; i < steps; ++i) {
-            const double h = 1 - (i + 0.5) * 2.0 / steps; // from the far end, where a point just begins to see particles
-            const double disc = std::pow(1 - h * h, 4);
-            mass += disc, moment += h * disc;
-            distances.push_back(static_cast<float>(h));
-            offsets.push_back(static_cast<float>(moment / mass));
+            const double h = 1 - (i + 0.5) * 2.0 / steps; // from the far end, where a point just begins to see liquid
+            share[static_cast<size_t>(i) + 1] = share[static_cast<size_t>(i)] + std::pow(1 - h * h, 4);
         }
-        // offsets fall from 1 (d = 1) to 0 (d = -1)
         size_t at = 0;
-        for (int k = kEntries; k >= 0; --k) {
-            const float wanted = static_cast<float>(k) / kEntries;
-            while (at + 1 < offsets.size() && offsets[at] > wanted) ++at;
-            table_[static_cast<size_t>(k)] = distances[at];
+        for (int k = 0; k <= kEntries; ++k) {
+            const double wanted = share.back() * k / kEntries;
+            while (at + 1 < share.size() && share[at + 1] < wanted) ++at;
+            table_[static_cast<size_t>(k)] = static_cast<float>(1 - static_cast<double>(at) * 2.0 / steps);
         }
-        table_[0] = -1;
+        table_[0] = 1, table_[kEntries] = -1;
     }
-    float operator()(float offset) const
+    float operator()(float share) const
     {
-        const float t = std::min(offset, 1.0f) * kEntries;
+        const float t = std::clamp(share, 0.0f, 1.0f) * kEntries;
         const int k = std::min(static_cast<int>(t), kEntries - 1);
         return mix(table_[static_cast<size_t>(k)], table_[static_cast<size_t>(k) + 1], t - static_cast<float>(k));
     }
 
   private:
-    static constexpr int kEntries = 256;
+    static constexpr int kEntries = 512;
     std::array<float, kEntries + 1> table_{};
 };
 
-// Particle ranges of the cells of a tile and one cell around it.
-struct CellRanges {
-    uint32_t begin[1000], count[1000];
+// The kernel's integral over each of the 27 cells around its centre.
+std::array<float, 27> kernel_by_cell()
+{
+    constexpr int n = 32;
+    std::array<float, 27> sum{};
+    for (int x = 0; x < 3 * n; ++x)
+        for (int y = 0; y < 3 * n; ++y)
+            for (int z = 0; z < 3 * n; ++z) {
+                const Vec3f r = (Vec3f(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)).array() + 0.5f) / n - 1.5f;
+                sum[static_cast<size_t>(x / n * 9 + y / n * 3 + z / n)] += kernel(r.squaredNorm() * kInverseRadius2) / (n * n * n);
+            }
+    return sum;
+}
 
-    void gather(const ParticleIndex& index, const Topology& topology, int tile)
+// Particles and open space of the cells of a tile and one cell around it.
+struct Surroundings {
+    uint32_t begin[1000], count[1000];
+    float open[1000]; // share of the cell outside solids
+
+    void gather(const ParticleIndex& index, const Topology& topology, const SolidCells& solid_cells, int tile)
     {
-        for (int x = -1; x <= kTileSize; ++x)
-            for (int y = -1; y <= kTileSize; ++y)
-                for (int z = -1; z <= kTileSize; ++z) {
-                    const auto step = [](int c) { return c < 0 ? -1 : c / kTileSize; };
-                    const int t = topology.neighbour(tile, step(x), step(y), step(z));
-                    const int at = at_cell(x, y, z), offset = offset_in_tile(x & 7, y & 7, z & 7);
-                    if (t == topology.tile_count()) {
-                        begin[at] = count[at] = 0;
-                        continue;
+        if (!solid_cells.gather_volumes(topology, tile, open)) std::fill_n(open, 1000, 1.0f);
+        for (int s = 0; s < 27; ++s) {
+            const Vec3i step(s / 9 - 1, s / 3 % 3 - 1, s % 3 - 1);
+            const int t = topology.neighbour(tile, step.x(), step.y(), step.z());
+            const bool exists = t != topology.tile_count();
+            const bool particles = exists && !index.tile_empty(t);
+            Vec3i low, high;
+            for (int a = 0; a < 3; ++a) {
+                low[a] = step[a] < 0 ? -1 : step[a] * kTileSize;
+                high[a] = step[a] > 0 ? kTileSize + 1 : (step[a] + 1) * kTileSize;
+            }
+            for (int x = low.x(); x < high.x(); ++x)
+                for (int y = low.y(); y < high.y(); ++y)
+                    for (int z = low.z(); z < high.z(); ++z) {
+                        const int at = volume_index(x, y, z), offset = offset_in_tile(x & 7, y & 7, z & 7);
+                        begin[at] = particles ? static_cast<uint32_t>(index.cell_begin(t, offset)) : 0;
+                        count[at] = particles ? static_cast<uint32_t>(index.cell_end(t, offset)) - begin[at] : 0;
                     }
-                    begin[at] = static_cast<uint32_t>(index.cell_begin(t, offset));
-                    count[at] = static_cast<uint32_t>(index.cell_end(t, offset)) - begin[at];
-                }
+        }
     }
-    static int at_cell(int x, int y, int z) { return ((x + 1) * 10 + y + 1) * 10 + z + 1; }
 };
 
-float distance_at(const Particles& particles, const CellRanges& ranges, const Vec3f& center, float inverse_voxel, int x,
-                  int y, int z, const OffsetToDistance& to_distance)
+// The share of the open space around a cell's centre that is filled.
+float filled_share(const Particles& particles, const Surroundings& around, const Vec3f& center, float inverse_voxel, int cell)
 {
-    constexpr float inverse_radius2 = 1 / (kSurfaceBand * kSurfaceBand);
-    Vec3f moment = Vec3f::Zero();
-    float mass = 0;
-    for (int dx = -1; dx <= 1; ++dx)
-        for (int dy = -1; dy <= 1; ++dy) {
-            // The particles of three cells along z are consecutive unless the row leaves the tile.
-            for (int dz = -1; dz <= 1; ++dz) {
-                const int at = CellRanges::at_cell(x + dx, y + dy, z + dz);
-                // A cell counts for at most its fill, or a clump of particles would draw the centre of mass to itself.
-                const float share = std::min(1.0f, kFullCell / static_cast<float>(ranges.count[at]));
-                for (uint32_t i = ranges.begin[at], end = i + ranges.count[at]; i < end; ++i) {
-                    const Vec3f r = particles.P[i] * inverse_voxel - center;
-                    const float w = share * kernel(r.squaredNorm() * inverse_radius2);
-                    moment += w * r, mass += w;
-                }
-            }
-        }
-    if (!(mass > 0)) return kSurfaceBand;
-    const float distance = kSurfaceBand * to_distance(moment.norm() / (mass * kSurfaceBand));
-    // A cell that is nearly full has its centre in the liquid, whatever stands around it.
-    const float fill = std::min(1.0f, static_cast<float>(ranges.count[CellRanges::at_cell(x, y, z)]) / kFullCell);
-    return fill > 0.7f ? std::min(distance, 0.5f - fill) : distance;
+    static const std::array<float, 27> cell_mass = kernel_by_cell();
+    float mass = 0, room = 0;
+    for (int s = 0; s < 27; ++s) {
+        const int at = cell + (s / 9 - 1) * 100 + (s / 3 % 3 - 1) * 10 + s % 3 - 1;
+        room += cell_mass[static_cast<size_t>(s)] * around.open[at];
+        if (around.count[at] == 0) continue;
+        float sum = 0;
+        for (uint32_t i = around.begin[at], end = i + around.count[at]; i < end; ++i)
+            sum += kernel((particles.P[i] * inverse_voxel - center).squaredNorm() * kInverseRadius2);
+        mass += sum / std::max(kFullCell, static_cast<float>(around.count[at]));
+    }
+    // Deep in a solid there is nothing to say; its faces are closed anyway.
+    return room > 0.02f ? mass / room : 0;
 }
 
-void measure_tile(const Particles& particles, const ParticleIndex& index, const Topology& topology, float inverse_voxel,
-                  int tile, float* phi)
+void measure_tile(const Particles& particles, const Surroundings& around, const Vec3f& first, float inverse_voxel, float* phi)
 {
-    static const OffsetToDistance to_distance;
-    thread_local CellRanges ranges;
-    ranges.gather(index, topology, tile);
-    const Vec3f first = topology.first_cell(tile).cast<float>();
+    static const ShareToDistance to_distance;
     for (int c = 0; c < kTileCells; ++c) {
-        const Vec3i cell = cell_in_tile(c);
+        const Vec3i i = cell_in_tile(c);
+        const int cell = volume_index(i.x(), i.y(), i.z());
         uint32_t fewest = std::numeric_limits<uint32_t>::max(), most = 0;
-        for (int dx = -1; dx <= 1; ++dx)
-            for (int dy = -1; dy <= 1; ++dy)
+        for (int dx = -100; dx <= 100; dx += 100)
+            for (int dy = -10; dy <= 10; dy += 10)
                 for (int dz = -1; dz <= 1; ++dz) {
-                    const uint32_t n = ranges.count[CellRanges::at_cell(cell.x() + dx, cell.y() + dy, cell.z() + dz)];
-                    fewest = std::min(fewest, n), most = std::max(most, n);
+                    const int at = cell + dx + dy + dz;
+                    most = std::max(most, around.count[at]);
+                    if (around.open[at] >= 0.5f) fewest = std::min(fewest, around.count[at]);
                 }
-        if (most == 0)
+        if (most == 0) {
             phi[c] = kSurfaceBand;
-        else if (fewest >= 2) // particles all around
+        } else if (fewest >= 2) { // particles all around
             phi[c] = -kSurfaceBand;
-        else
-            phi[c] = distance_at(particles, ranges, first + cell.cast<float>() + Vec3f::Constant(0.5f), inverse_voxel,
-                                 cell.x(), cell.y(), cell.z(), to_distance);
+        } else {
+            const Vec3f center = first + i.cast<float>() + Vec3f::Constant(0.5f);
+            phi[c] = kSurfaceBand * to_distance(filled_share(particles, around, center, inverse_voxel, cell));
+            // A cell that is nearly full has its centre in the liquid, whatever stands around it.
+            const float fill = std::min(1.0f, static_cast<float>(around.count[cell]) / kFullCell);
+            if (fill > 0.7f) phi[c] = std::min(phi[c], 0.5f - fill);
+        }
     }
 }
 
-// Trilinear value and gradient of a cell-centred block at a position in tile coordinates.
-template <int H> float sample(const Block<float, H>& block, const Vec3f& position, Vec3f& gradient)
+// A cell whose centre is in a solid holds too few particles to tell: it takes the mean of its neighbours farther out,
+// weighted by how open the faces to them are.
+void fill_solid_centers(const Topology& topology, const SolidCells& solids, const Field<float>& phi, int tile, float* out)
 {
-    const Vec3f p = position.array() - 0.5f;
-    const int x = floor_int(p.x()), y = floor_int(p.y()), z = floor_int(p.z());
-    const float fx = p.x() - static_cast<float>(x), fy = p.y() - static_cast<float>(y), fz = p.z() - static_cast<float>(z);
-    float v[2][2][2];
-    for (int k = 0; k < 8; ++k) v[k >> 2][k >> 1 & 1][k & 1] = block.at(x + (k >> 2), y + (k >> 1 & 1), z + (k & 1));
-    const auto mix_yz = [&](int i) { return mix(mix(v[i][0][0], v[i][0][1], fz), mix(v[i][1][0], v[i][1][1], fz), fy); };
-    const auto mix_xz = [&](int j) { return mix(mix(v[0][j][0], v[0][j][1], fz), mix(v[1][j][0], v[1][j][1], fz), fx); };
-    const auto mix_xy = [&](int k) { return mix(mix(v[0][0][k], v[0][1][k], fy), mix(v[1][0][k], v[1][1][k], fy), fx); };
-    gradient = {mix_yz(1) - mix_yz(0), mix_xz(1) - mix_xz(0), mix_xy(1) - mix_xy(0)};
-    return mix(mix_yz(0), mix_yz(1), fx);
-}
-
-// Continues the distance from kSurfaceBand away from the wall along a straight line.
-void continue_into_wall(const Topology& topology, const SolidCells& solids, const Field<float>& phi, int tile, float* out)
-{
-    const SolidTile* wall = solids.tile(tile);
-    thread_local Block<float, 4> block;
-    bool gathered = false;
-    (void)topology;
+    const SolidTile& solid = *solids.tile(tile);
     for (int c = 0; c < kTileCells; ++c) {
-        const float d = wall->distance[c];
-        if (d > kSurfaceBand - 0.01f || d < -1) continue;
-        const Vec3i cell = cell_in_tile(c);
-        // Away from the wall, from differences inside the tile.
-        Vec3f n;
-        for (int a = 0; a < 3; ++a) {
-            Vec3i low = cell, high = cell;
-            low[a] = std::max(0, low[a] - 1), high[a] = std::min(kTileSize - 1, high[a] + 1);
-            n[a] = (wall->distance[offset_in_tile(high.x(), high.y(), high.z())] -
-                    wall->distance[offset_in_tile(low.x(), low.y(), low.z())]) /
-                   static_cast<float>(high[a] - low[a]);
-        }
-        if (!(n.squaredNorm() > 0.01f)) continue;
-        n.normalize();
-        if (!gathered) block.gather(phi, tile, Margin::nearest), gathered = true;
-        const Vec3f x = cell.cast<float>().array() + 0.5f, from = x + n * (kSurfaceBand - d);
-        Vec3f gradient;
-        const float there = sample(block, from, gradient);
-        out[c] = std::clamp(std::min(out[c], there + gradient.dot(x - from)), -kSurfaceBand, kSurfaceBand);
+        if (solid.distance[c] >= 0 || !(solid.volume[c] > 0)) continue;
+        float sum = 0, weights = 0;
+        for (int a = 0; a < 3; ++a)
+            for (int side = -1; side <= 1; side += 2) {
+                Vec3i other = cell_in_tile(c), step = Vec3i::Zero();
+                other[a] += side;
+                if (other[a] < 0 || other[a] >= kTileSize) step[a] = side;
+                const int t = topology.neighbour(tile, step.x(), step.y(), step.z()), o = offset_of_cell(other);
+                if (t == topology.tile_count()) continue;
+                const float open = side < 0 ? solid.open[a][c] : solids.open(t, a)[o];
+                const SolidTile* there = solids.tile(t);
+                if (there && there->distance[o] <= solid.distance[c]) continue;
+                sum += open * phi.tile(t)[o], weights += open;
+            }
+        if (weights > 0) out[c] = sum / weights;
     }
 }
 
@@ -177,20 +167,21 @@ void distance_to_surface(const Particles& particles, const ParticleIndex& index,
                          const SolidCells& solids, Field<float>& phi)
 {
     phi.reset_uninitialized(topology, kSurfaceBand);
-    const float inverse_voxel = 1 / voxel;
     for_each_tile(topology, [&](int tile) {
-        measure_tile(particles, index, topology, inverse_voxel, tile, phi.tile(tile));
+        thread_local Surroundings around;
+        around.gather(index, topology, solids, tile);
+        measure_tile(particles, around, topology.first_cell(tile).cast<float>(), 1 / voxel, phi.tile(tile));
     });
-    // Into walls, from an unchanged copy.
+
     std::vector<int> near;
     for (int t = 0; t < topology.tile_count(); ++t)
         if (solids.tile(t)) near.push_back(t);
-    std::vector<std::array<float, kTileCells>> continued(near.size());
+    std::vector<std::array<float, kTileCells>> filled(near.size());
     parallel_for(near.size(), [&](size_t k) {
-        std::memcpy(continued[k].data(), phi.tile(near[k]), sizeof continued[k]);
-        continue_into_wall(topology, solids, phi, near[k], continued[k].data());
+        std::memcpy(filled[k].data(), phi.tile(near[k]), sizeof filled[k]);
+        fill_solid_centers(topology, solids, phi, near[k], filled[k].data());
     });
-    parallel_for(near.size(), [&](size_t k) { std::memcpy(phi.tile(near[k]), continued[k].data(), sizeof continued[k]); });
+    parallel_for(near.size(), [&](size_t k) { std::memcpy(phi.tile(near[k]), filled[k].data(), sizeof filled[k]); });
 }
 
 } // namespace spindrift

@@ -1,9 +1,9 @@
 // Where the liquid is: a signed distance at cell centres, in cells, from the particles.
 //
-// The centre of mass of the particles around a point, weighted as in document 001 (4.5), lies below a flat surface by an
-// amount that depends only on the point's distance from it. Inverting that relation turns the centre's offset into a
-// distance that is exact for a flat surface and does not depend on how densely the particles lie. Near solids, where the
-// missing particles behind the wall would look like a free surface, the distance is continued from farther inside.
+// The share of the space around a point that particles fill, weighted with the kernel of document 001 (4.5), depends for a
+// flat surface only on the point's distance from it. Inverting that relation turns the share into a distance that is exact
+// for a flat surface. Only space outside solids counts, so that a wall does not look like a free surface, and a cell
+// counts for no more than its fill, so that clumps of particles do not matter.
 #pragma once
 
 #include "liquid/solids.h"

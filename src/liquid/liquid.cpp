@@ -94,7 +94,7 @@ void Liquid::substep(float dt)
     phase("surface", [&] {
         solid_cells_.update(topology_, solids_, voxel);
         distance_to_surface(particles_, index_, topology_, voxel, solid_cells_, phi_);
-        if (params_.keep_volume) measure_crowding();
+        if (params_.keep_volume) measure_crowding(weight_, phi_, solid_cells_, crowding_);
     });
     phase("forces", [&] {
         extrapolate(velocity_, weight_, 1);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/timing.h"
+#include "liquid/crowding.h"
 #include "liquid/free_surface.h"
 #include "liquid/projection.h"
 
@@ -47,7 +48,6 @@ class Liquid {
     float largest_step() const;
     void emit(float frame, bool initial);
     void fill(const Shape& shape, const SourceParams& source, float frame, bool initial);
-    void measure_crowding();
     void add_forces(float dt);
     void constrain_to_solids();
     void collide();

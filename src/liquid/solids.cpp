@@ -1,5 +1,7 @@
 #include "liquid/solids.h"
 
+#include <numeric>
+
 namespace spindrift {
 
 Solids::Solids(const DomainParams& domain, std::vector<Shape> colliders, float fps)
@@ -76,6 +78,27 @@ float positive_area(float bottom_left, float bottom_right, float top_left, float
     return area < 0.01f ? 0 : std::min(area, 1.0f); // slivers only make the pressure system stiff
 }
 
+// The share of a unit cube where a function given at its corners (x slowest, z fastest) is positive.
+float positive_volume(const std::array<float, 8>& v)
+{
+    const auto [low, high] = std::minmax_element(v.begin(), v.end());
+    if (*low >= 0 || *high <= 0) return *high > 0 ? 1 : 0;
+    // Small cubes, in each of which the function passes through zero over its width along the gradient.
+    constexpr int n = 4;
+    float sum = 0;
+    for (int k = 0; k < n * n * n; ++k) {
+        const float x = (static_cast<float>(k / (n * n)) + 0.5f) / n, y = (static_cast<float>(k / n % n) + 0.5f) / n,
+                    z = (static_cast<float>(k % n) + 0.5f) / n;
+        const float a0 = mix(v[0], v[1], z), a1 = mix(v[2], v[3], z), b0 = mix(v[4], v[5], z), b1 = mix(v[6], v[7], z);
+        const float low_x = mix(a0, a1, y), high_x = mix(b0, b1, y);
+        const float dx = high_x - low_x, dy = mix(a1 - a0, b1 - b0, x);
+        const float dz = mix(mix(v[1] - v[0], v[3] - v[2], y), mix(v[5] - v[4], v[7] - v[6], y), x);
+        const float width = (std::abs(dx) + std::abs(dy) + std::abs(dz)) / n;
+        sum += clamp01(0.5f + mix(low_x, high_x, x) / std::max(width, 1e-6f));
+    }
+    return sum / (n * n * n);
+}
+
 void evaluate(const Solids& solids, const Vec3i& first_cell, float voxel, SolidTile& out)
 {
     constexpr int n = kTileSize + 1;
@@ -86,14 +109,15 @@ void evaluate(const Solids& solids, const Vec3i& first_cell, float voxel, SolidT
             for (int z = 0; z < n; ++z)
                 corner[x][y][z] = inverse_voxel * solids.distance((first_cell + Vec3i(x, y, z)).cast<float>() * voxel);
     for (int c = 0; c < kTileCells; ++c) {
-        const Vec3i i = cell_in_tile(c);
-        const int x = i.x(), y = i.y(), z = i.z();
+        const Vec3i cell = cell_in_tile(c);
+        const int x = cell.x(), y = cell.y(), z = cell.z();
         out.open[0][c] = positive_area(corner[x][y][z], corner[x][y + 1][z], corner[x][y][z + 1], corner[x][y + 1][z + 1]);
         out.open[1][c] = positive_area(corner[x][y][z], corner[x + 1][y][z], corner[x][y][z + 1], corner[x + 1][y][z + 1]);
         out.open[2][c] = positive_area(corner[x][y][z], corner[x + 1][y][z], corner[x][y + 1][z], corner[x + 1][y + 1][z]);
-        float sum = 0;
-        for (int k = 0; k < 8; ++k) sum += corner[x + (k >> 2)][y + (k >> 1 & 1)][z + (k & 1)];
-        out.distance[c] = sum / 8;
+        std::array<float, 8> at;
+        for (int k = 0; k < 8; ++k) at[static_cast<size_t>(k)] = corner[x + (k >> 2)][y + (k >> 1 & 1)][z + (k & 1)];
+        out.volume[c] = positive_volume(at);
+        out.distance[c] = std::accumulate(at.begin(), at.end(), 0.0f) / 8;
     }
 }
 
@@ -102,6 +126,7 @@ void evaluate(const Solids& solids, const Vec3i& first_cell, float voxel, SolidT
 SolidCells::SolidCells() : closed_(std::make_unique<SolidTile>())
 {
     std::memset(closed_->open, 0, sizeof closed_->open);
+    std::memset(closed_->volume, 0, sizeof closed_->volume);
     std::fill_n(closed_->distance, kTileCells, -10.0f);
     std::fill_n(all_open_, kTileCells, 1.0f);
 }
@@ -130,6 +155,23 @@ void SolidCells::update(const Topology& topology, const Solids& solids, float vo
         evaluate(solids, first, voxel, **slots[k]);
     });
     for (size_t t = 0; t < count; ++t) tiles_[t] = stored_[topology.codes()[t]].get();
+}
+
+bool SolidCells::gather_volumes(const Topology& topology, int tile, float volumes[1000]) const
+{
+    bool any = false;
+    for (const int t : topology.neighbours(tile)) any |= t != topology.tile_count() && tiles_[static_cast<size_t>(t)];
+    if (!any) return false;
+    for (int x = -1; x <= kTileSize; ++x)
+        for (int y = -1; y <= kTileSize; ++y)
+            for (int z = -1; z <= kTileSize; ++z) {
+                const auto step = [](int c) { return c < 0 ? -1 : c / kTileSize; };
+                const int t = topology.neighbour(tile, step(x), step(y), step(z));
+                // Where there is no tile there is no particle near, so it does not matter what is there.
+                const SolidTile* solid = t == topology.tile_count() ? nullptr : tiles_[static_cast<size_t>(t)];
+                volumes[volume_index(x, y, z)] = solid ? solid->volume[offset_in_tile(x & 7, y & 7, z & 7)] : 1;
+            }
+    return true;
 }
 
 } // namespace spindrift

@@ -39,8 +39,12 @@ class Solids {
 // What the solids leave open in one tile.
 struct SolidTile {
     alignas(64) float open[3][kTileCells]; // area fraction of each lower face, 0 to 1
+    alignas(64) float volume[kTileCells];   // open share of each cell
     alignas(64) float distance[kTileCells]; // at cell centres, in cells
 };
+
+// Place of a cell in the array that gather_volumes() fills; coordinates within the tile, from -1 to 8.
+inline int volume_index(int x, int y, int z) { return ((x + 1) * 10 + y + 1) * 10 + z + 1; }
 
 class SolidCells {
   public:
@@ -55,6 +59,8 @@ class SolidCells {
         const SolidTile* t = tiles_[static_cast<size_t>(index)];
         return t ? t->open[axis] : all_open_;
     }
+    // The open share of every cell of a tile and of one cell around it; false if all of it is open. See volume_index().
+    bool gather_volumes(const Topology& topology, int tile, float volumes[1000]) const;
     size_t bytes() const { return stored_.size() * sizeof(SolidTile) + tiles_.capacity() * sizeof(void*); }
 
   private:

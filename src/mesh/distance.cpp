@@ -95,13 +95,13 @@ struct MeshDistance::Builder {
     {
         if (part.empty()) return 0; // never reached: its box is empty
         Leaf& leaf = tree.leaves_.emplace_back();
-        leaf.count = static_cast<int>(part.size());
         for (size_t lane = 0; lane < kLanes; ++lane) {
-            const int t = part[lane < part.size() ? lane : 0];
+            const bool used = lane < part.size();
+            const int t = part[used ? lane : 0];
             for (int axis = 0; axis < 3; ++axis) {
                 leaf.a[axis][lane] = corner(t, 0)[axis];
-                leaf.b[axis][lane] = corner(t, 1)[axis];
-                leaf.c[axis][lane] = corner(t, 2)[axis];
+                leaf.b[axis][lane] = corner(t, used ? 1 : 0)[axis];
+                leaf.c[axis][lane] = corner(t, used ? 2 : 0)[axis];
             }
         }
         return static_cast<int>(tree.leaves_.size()) - 1;
@@ -301,7 +301,7 @@ bool MeshDistance::inside(const Vec3f& x) const
         const auto corner = [&](const float(&values)[3][kLanes], int i) -> Vec3d {
             return Vec3f(values[0][i], values[1][i], values[2][i]).cast<double>() - x.cast<double>();
         };
-        for (int i = 0; i < leaf.count; ++i)
+        for (int i = 0; i < kLanes; ++i)
             if (reached[i]) winding += ray.crossing(corner(leaf.a, i), corner(leaf.b, i), corner(leaf.c, i));
     }
     return inside_out_ ? winding < 0 : winding > 0;

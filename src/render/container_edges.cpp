@@ -2,8 +2,6 @@
 
 #include "base/parallel.h"
 
-#include <array>
-
 namespace spindrift {
 
 namespace {
@@ -43,6 +41,33 @@ std::vector<Segment> edges_of(const Box3f& box, const Camera& camera)
     return edges;
 }
 
+// How much of a pixel lines cover. Never inlined: see render/floor_light.h.
+[[gnu::noinline]] float coverage(const std::vector<Segment>& edges, const Vec2f& here, float seen, float half_width)
+{
+    float cover = 0;
+    for (const Segment& e : edges) {
+        const Vec2f a = e.a.head<2>(), along = e.b.head<2>() - a;
+        const float t = clamp01((here - a).dot(along) / std::max(along.squaredNorm(), 1e-12f));
+        const float off = (here - a - t * along).norm();
+        // Depth is not linear in the picture; its reciprocal is.
+        if (off > half_width + 1 || 1 / mix(1 / e.a.z(), 1 / e.b.z(), t) > seen) continue;
+        cover = std::max(cover, clamp01(half_width + 0.5f - off));
+    }
+    return cover;
+}
+
+[[gnu::noinline]] void draw_row(const std::vector<Segment>& edges, const Camera& camera, float tolerance, int row,
+                                const float* distance, Image& image)
+{
+    const float half_width = 0.35f + 0.5f * static_cast<float>(image.height) / 1080; // pixels
+    for (int x = 0; x < image.width; ++x) {
+        const Vec2f here(static_cast<float>(x) + 0.5f, static_cast<float>(row) + 0.5f);
+        const float seen = distance[x] * camera.ray(here.x(), here.y()).direction.dot(camera.forward());
+        Vec3f& pixel = image.at(x, row);
+        pixel += kOpacity * coverage(edges, here, seen + tolerance, half_width) * (kLineColor - pixel);
+    }
+}
+
 } // namespace
 
 void draw_edges(const Box3f& container, const Camera& camera, const std::vector<float>& distance, Image& image)
@@ -50,26 +75,8 @@ void draw_edges(const Box3f& container, const Camera& camera, const std::vector<
     if (container.empty() || !container.size().allFinite()) return;
     const std::vector<Segment> edges = edges_of(container, camera);
     const float tolerance = 0.012f * container.size().norm();
-    const float half_width = 0.35f + 0.5f * static_cast<float>(image.height) / 1080; // pixels
     parallel_for(static_cast<size_t>(image.height), [&](size_t row) {
-        for (int x = 0; x < image.width; ++x) {
-            const Vec2f here(static_cast<float>(x) + 0.5f, static_cast<float>(row) + 0.5f);
-            const Vec3f view = camera.ray(here.x(), here.y()).direction;
-            const float seen = distance[row * image.width + x] * view.dot(camera.forward());
-            float cover = 0;
-            for (const Segment& e : edges) {
-                const Vec2f a = e.a.head<2>(), along = e.b.head<2>() - a;
-                const float t = clamp01((here - a).dot(along) / std::max(along.squaredNorm(), 1e-12f));
-                const float off = (here - a - t * along).norm();
-                if (off > half_width + 1) continue;
-                // Depth is not linear in the picture; its reciprocal is.
-                const float depth = 1 / mix(1 / e.a.z(), 1 / e.b.z(), t);
-                if (depth > seen + tolerance) continue;
-                cover = std::max(cover, clamp01(half_width + 0.5f - off));
-            }
-            Vec3f& pixel = image.at(x, static_cast<int>(row));
-            pixel += kOpacity * cover * (kLineColor - pixel);
-        }
+        draw_row(edges, camera, tolerance, static_cast<int>(row), &distance[row * image.width], image);
     });
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 const Vec3f kFloorColor(0.68f, 0.715f, 0.75f);
 constexpr int kPhotons = 1 << 19;
-constexpr int kKeyTexels = 320, kDomeTexels = 96, kDomeRays = 64;
+constexpr int kKeyTexels = 272, kDomeTexels = 96, kDomeRays = 64;
 
 Box3f above_floor(const Box3f& bounds, float floor)
 {
@@ -155,6 +155,19 @@ bool Floor::follow(Ray ray, Vec2f& place, Vec3f& light) const
     return true;
 }
 
+Floor::Photon Floor::shoot(size_t number) const
+{
+    const Vec2f size(key_.texel * static_cast<float>(key_.width), key_.texel * static_cast<float>(key_.height));
+    Sampler even(0, static_cast<uint32_t>(number)); // all photons are one even set of points
+    Photon photon;
+    photon.aim = key_.low + even.pair().cwiseProduct(size);
+    const Vec3f toward = sample_cone(sky_.key_direction(), sky_.key_cos_radius(), even.pair());
+    const float rise = world_.bounds().max.y() - height_ + 0.01f * radius_, back = rise / std::max(toward.y(), 0.05f);
+    const Ray ray{Vec3f(photon.aim.x(), height_, photon.aim.y()) + back * toward, -toward};
+    photon.disturbed = follow(ray, photon.place, photon.light);
+    return photon;
+}
+
 // Photons are aimed so that without anything in their way they would cover the map evenly. Those that meet something
 // are taken away from where they were aimed and put where they arrive, so that the open floor is exactly evenly lit.
 void Floor::trace_key()
@@ -173,24 +186,9 @@ void Floor::trace_key()
     low -= margin, high += margin;
     key_ = LightMap(low, high, kKeyTexels);
 
-    struct Photon {
-        Vec2f aim = Vec2f::Zero(), place = Vec2f::Zero();
-        Vec3f light = Vec3f::Zero();
-        bool disturbed = false;
-    };
     std::vector<Photon> photons(kPhotons);
-    const Vec2f size(key_.texel * static_cast<float>(key_.width), key_.texel * static_cast<float>(key_.height));
-    parallel_chunks(kPhotons, 4096, [&](size_t begin, size_t end) {
-        for (size_t i = begin; i < end; ++i) {
-            Sampler even(0, static_cast<uint32_t>(i)); // all photons are one even set of points
-            Photon& photon = photons[i];
-            photon.aim = low + even.pair().cwiseProduct(size);
-            const Vec3f d = sample_cone(toward, sky_.key_cos_radius(), even.pair());
-            const float back = (rise + 0.01f * radius_) / std::max(d.y(), 0.05f);
-            const Ray ray{Vec3f(photon.aim.x(), height_, photon.aim.y()) + back * d, -d};
-            photon.disturbed = follow(ray, photon.place, photon.light);
-        }
-    });
+    parallel_for(
+        photons.size(), [&](size_t i) { photons[i] = shoot(i); }, 4096);
     std::fill(key_.light.begin(), key_.light.end(), Vec3f::Ones());
     const float each = static_cast<float>(key_.light.size()) / kPhotons;
     for (const Photon& p : photons) {
@@ -202,28 +200,29 @@ void Floor::trace_key()
     for (Vec3f& light : key_.light) light = light.cwiseMax(0.0f);
 }
 
+Vec3f Floor::dome_share(size_t texel) const
+{
+    const int column = static_cast<int>(texel) % dome_.width, row = static_cast<int>(texel) / dome_.width;
+    const Vec3f from(dome_.low.x() + (static_cast<float>(column) + 0.5f) * dome_.texel, height_ + 1e-4f * radius_,
+                     dome_.low.y() + (static_cast<float>(row) + 0.5f) * dome_.texel);
+    // Relative to the same directions without anything in the way: the open floor is exactly evenly lit.
+    Vec3f sum = Vec3f::Zero(), open = Vec3f::Constant(1e-6f);
+    for (int k = 0; k < kDomeRays; ++k) {
+        const Vec3f d = sample_cosine({0, 1, 0}, Sampler(texel, static_cast<uint32_t>(k)).pair());
+        const Vec3f light = sky_.dome(d);
+        sum += light.cwiseProduct(world_.transmittance({from, d}));
+        open += light;
+    }
+    return sum.cwiseQuotient(open);
+}
+
 void Floor::gather_dome()
 {
     const Box3f box = above_floor(world_.bounds(), height_);
     const Vec2f reach = Vec2f::Constant(1.5f * (box.max.y() - height_) + 0.05f * radius_);
     dome_ = LightMap(Vec2f(box.min.x(), box.min.z()) - reach, Vec2f(box.max.x(), box.max.z()) + reach, kDomeTexels);
     parallel_for(
-        dome_.light.size(),
-        [&](size_t i) {
-            const int column = static_cast<int>(i) % dome_.width, row = static_cast<int>(i) / dome_.width;
-            const Vec3f from(dome_.low.x() + (static_cast<float>(column) + 0.5f) * dome_.texel,
-                             height_ + 1e-4f * radius_, dome_.low.y() + (static_cast<float>(row) + 0.5f) * dome_.texel);
-            // Relative to the same directions without anything in the way: the open floor is exactly evenly lit.
-            Vec3f sum = Vec3f::Zero(), open = Vec3f::Constant(1e-6f);
-            for (int k = 0; k < kDomeRays; ++k) {
-                const Vec3f d = sample_cosine({0, 1, 0}, Sampler(i, static_cast<uint32_t>(k)).pair());
-                const Vec3f light = sky_.dome(d);
-                sum += light.cwiseProduct(world_.transmittance({from, d}));
-                open += light;
-            }
-            dome_.light[i] = sum.cwiseQuotient(open);
-        },
-        64);
+        dome_.light.size(), [&](size_t i) { dome_.light[i] = dome_share(i); }, 64);
     for (int pass = 0; pass < 3; ++pass) dome_.blur();
     dome_.fade_rim();
 }

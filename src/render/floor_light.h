@@ -45,8 +45,18 @@ class Floor {
     bool present() const { return present_; }
 
   private:
+    struct Photon {
+        Vec2f aim = Vec2f::Zero(), place = Vec2f::Zero();
+        Vec3f light = Vec3f::Zero();
+        bool disturbed = false;
+    };
     void trace_key();
     void gather_dome();
+    // What parallel loops do for one index stands in functions of their own that are never inlined: TBB's templates
+    // inline a loop's body more than once, the compiler fuses multiplications and additions differently in each copy,
+    // and which copy runs depends on the threads. The last bits of the result would too.
+    [[gnu::noinline]] Photon shoot(size_t number) const;
+    [[gnu::noinline]] Vec3f dome_share(size_t texel) const;
     // Where a photon that starts towards the floor ends, and what is left of it; false if it meets nothing before.
     bool follow(Ray ray, Vec2f& place, Vec3f& light) const;
 

@@ -188,7 +188,7 @@ Vec3f PathTracer::matte(const Hit& hit, const Vec3f& direction, bool wet, Sample
         key = sky_.key_irradiance().cwiseProduct(world_.transmittance(leave(toward)));
 
     // The dome: smooth as if nothing stood in the way, times how much gets through along a few rays.
-    const int rays = hit.kind == Hit::Kind::sphere ? 1 : 3;
+    const int rays = world_.crowded() ? 1 : 3;
     Vec3f open = Vec3f::Zero();
     for (int i = 0; i < rays; ++i)
         open += openness(leave(on_side(sample_cosine(normal, random.pair()), face))) / static_cast<float>(rays);

@@ -60,7 +60,8 @@ struct Frame {
     }
 
     // Adds the paths [begin, end) of a pixel. Positions follow a tent two pixels wide, which leaves no jagged edges.
-    void add_paths(int x, int y, int begin, int end)
+    // Never inlined, like all arithmetic of parallel loops here: see render/floor_light.h.
+    [[gnu::noinline]] void add_paths(int x, int y, int begin, int end)
     {
         const size_t number = static_cast<size_t>(y) * width + x;
         Pixel& pixel = pixels[number];
@@ -77,6 +78,14 @@ struct Frame {
             pixel.nearest = std::min(pixel.nearest, sample.distance);
             pixel.detailed |= sample.detailed;
         }
+    }
+
+    // All paths of a pixel that has something in it: half of them do where they agree.
+    [[gnu::noinline]] void finish(int x, int y, int pilot, int samples)
+    {
+        const int half = std::max(pilot, samples / 2);
+        add_paths(x, y, pilot, half);
+        if (pixels[static_cast<size_t>(y) * width + x].noisy()) add_paths(x, y, half, samples);
     }
 
     bool detailed_around(int x, int y) const
@@ -113,13 +122,10 @@ Image render(const RenderScene& scene, const RenderParams& params)
     frame.for_each_tile(
         [&](int x, int y) { unfinished[static_cast<size_t>(y) * params.width + x] = frame.detailed_around(x, y); });
     Image image(params.width, params.height);
-    const int half = std::max(pilot, params.samples / 2);
     frame.for_each_tile([&](int x, int y) {
         const size_t number = static_cast<size_t>(y) * params.width + x;
-        const Pixel& pixel = frame.pixels[number];
-        if (unfinished[number]) frame.add_paths(x, y, pilot, half);
-        if (unfinished[number] && pixel.noisy()) frame.add_paths(x, y, half, params.samples);
-        image.pixels[number] = pixel.sum / static_cast<float>(pixel.paths);
+        if (unfinished[number]) frame.finish(x, y, pilot, params.samples);
+        image.pixels[number] = frame.pixels[number].sum / static_cast<float>(frame.pixels[number].paths);
     });
     if (params.edges && scene.container) {
         std::vector<float> depth(frame.pixels.size());

@@ -1,6 +1,12 @@
 // The preview renderer: a small path tracer on Embree for looking at a shot, not a production renderer. Water that
-// refracts, reflects a sky and absorbs with depth; a floor; soft shadows; particles as spheres coloured by an
-// attribute. Deterministic: the same input gives the same bits for any number of threads.
+// refracts, reflects a sky and absorbs with depth; a floor with soft shadows and caustics; particles as spheres
+// coloured by an attribute. Deterministic: the same input gives the same bits for any number of threads.
+//
+//     Image picture = render(scene, params);
+//     write_image("still.png", tone_mapped(picture, params));
+//
+// Water is drawn without noise at a few paths a pixel because nothing in it is random: see render/path_tracer.h for
+// what that leaves out, and render/floor_light.h for the light on the floor.
 #pragma once
 
 #include "io/image.h"
@@ -60,8 +66,8 @@ struct RenderSpheres {
     float radius = 0;
 };
 
-// Everything in one picture. `extent` is what the automatic camera frames and the floor lies under: the same
-// for all frames of a shot. Meshes and spheres must outlive the call only.
+// Everything in one picture. `extent` is what the automatic camera frames, what the floor lies under and what the
+// colour of water scales with: the same for all frames of a shot.
 struct RenderScene {
     const Mesh* liquid = nullptr;    // drawn as water
     std::vector<const Mesh*> solids; // drawn matte
@@ -73,8 +79,7 @@ struct RenderScene {
 // Linear light, no exposure or tone curve.
 Image render(const RenderScene& scene, const RenderParams& params);
 
-// Exposure and a gentle filmic curve into 0..1, still linear: what a PNG should hold. EXR takes the picture as
-// rendered.
+// Exposure and a gentle filmic curve into 0..1, still linear: what a PNG should hold. EXR takes the picture as it is.
 Image tone_mapped(const Image& image, const RenderParams& params);
 
 // Colours for a scalar attribute: a perceptually even map from low to high.

@@ -134,11 +134,12 @@ Box3f World::Embree::add_spheres(const RenderSpheres& balls)
 }
 
 // On one thread: where a ray meets an edge, which of the two triangles is hit depends on their order in the tree, and
-// that on how many threads built it. Pictures should not.
+// that on the threads that built it. Pictures should not. rtcJoinCommitScene would leave this arena for one of the
+// device's own, with all threads.
 void World::Embree::commit()
 {
     tbb::task_arena alone(1);
-    alone.execute([this] { rtcJoinCommitScene(scene), rtcJoinCommitScene(solids); });
+    alone.execute([this] { rtcCommitScene(scene), rtcCommitScene(solids); });
     if (const RTCError error = rtcGetDeviceError(device); error != RTC_ERROR_NONE)
         fail("render: Embree cannot build its tree (error {})", static_cast<int>(error));
 }
@@ -158,7 +159,10 @@ World::World(const RenderScene& scene, const RenderParams& params, const Box3f& 
         has_solids_ |= !solid_bounds.empty();
         bounds_.add(solid_bounds);
     }
-    if (scene.spheres) bounds_.add(embree_->add_spheres(*scene.spheres));
+    if (scene.spheres) {
+        bounds_.add(embree_->add_spheres(*scene.spheres));
+        crowded_ = scene.spheres->centers.size() > 50000;
+    }
     embree_->commit();
     if (!bounds_.empty())
         offset_ =

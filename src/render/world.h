@@ -37,6 +37,8 @@ class World {
     bool empty() const { return bounds_.empty(); }
     const Box3f& bounds() const { return bounds_; }
     bool has_solids() const { return has_solids_; }
+    // So many spheres that each covers a pixel or less, and the pixel evens out their light.
+    bool crowded() const { return crowded_; }
     float ior() const { return ior_; }
     const Vec3f& absorption() const { return absorption_; }
     const Vec3f& deep_color() const { return deep_color_; }
@@ -52,7 +54,7 @@ class World {
     std::optional<Box3f> container_;
     float ior_, offset_ = 0, contact_ = 0;
     Vec3f absorption_, deep_color_;
-    bool has_solids_ = false;
+    bool has_solids_ = false, crowded_ = false;
 };
 
 } // namespace spindrift

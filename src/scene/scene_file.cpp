@@ -24,9 +24,9 @@ constexpr size_t kMaxDepth = 32;
 struct SceneFile::Impl {
     std::string path;
     std::vector<std::string> overrides;
-    Value root;
+    SceneValue root;
 
-    std::string text_of(const Place& place) const
+    std::string text_of(const ScenePlace& place) const
     {
         if (place.override_index >= 0) return "--set " + shown(overrides[static_cast<size_t>(place.override_index)]);
         return fmt::format("{}:{}:{}", path, place.line, place.column);
@@ -34,15 +34,15 @@ struct SceneFile::Impl {
 
     std::string read_text() const;
     void reject_long_keys(const std::string& text, int override_index) const;
-    Value value_of(const toml::node& node, int override_index, size_t depth) const;
+    SceneValue value_of(const toml::node& node, int override_index, size_t depth) const;
     void expect_tables() const;
     void apply_override(int index);
-    Value parse_override(int index, std::string_view text) const;
+    SceneValue parse_override(int index, std::string_view text) const;
 };
 
 namespace {
 
-Place place_of(const toml::source_region& source, int override_index)
+ScenePlace place_of(const toml::source_region& source, int override_index)
 {
     return {source.begin.line, source.begin.column, override_index};
 }
@@ -70,7 +70,7 @@ std::string SceneFile::Impl::read_text() const
 // The parser limits how deep values nest, but follows a.b.c.d... to any depth, and would run out of stack.
 void SceneFile::Impl::reject_long_keys(const std::string& text, int override_index) const
 {
-    Place place = {1, 1, override_index};
+    ScenePlace place = {1, 1, override_index};
     size_t dots = 0;
     bool blank = true, comment = false; // what the line holds so far
     for (const char c : text) {
@@ -88,36 +88,36 @@ void SceneFile::Impl::reject_long_keys(const std::string& text, int override_ind
     }
 }
 
-Value SceneFile::Impl::value_of(const toml::node& node, int override_index, size_t depth) const
+SceneValue SceneFile::Impl::value_of(const toml::node& node, int override_index, size_t depth) const
 {
-    Value value;
+    SceneValue value;
     value.place = value.key_place = place_of(node.source(), override_index);
     if (depth > kMaxDepth) bad_input("{}: nested more than {} deep", text_of(value.place), kMaxDepth);
     if (const toml::table* table = node.as_table()) {
         for (const auto& [key, member] : *table) {
-            Value copy = value_of(member, override_index, depth + 1);
+            SceneValue copy = value_of(member, override_index, depth + 1);
             copy.key_place = place_of(key.source(), override_index);
             value.members.emplace(std::string(key.str()), std::move(copy));
         }
     } else if (const toml::array* array = node.as_array()) {
-        value.kind = Value::Kind::list;
+        value.kind = SceneValue::Kind::list;
         value.items.reserve(array->size());
         for (const toml::node& item : *array) value.items.push_back(value_of(item, override_index, depth + 1));
     } else if (const auto* text = node.as_string()) {
-        value.kind = Value::Kind::text;
+        value.kind = SceneValue::Kind::text;
         value.text = text->get();
     } else if (const auto* integer = node.as_integer()) {
-        value.kind = Value::Kind::integer;
+        value.kind = SceneValue::Kind::integer;
         value.integer = integer->get();
         value.number = static_cast<double>(value.integer);
     } else if (const auto* number = node.as_floating_point()) {
-        value.kind = Value::Kind::number;
+        value.kind = SceneValue::Kind::number;
         value.number = number->get();
     } else if (const auto* boolean = node.as_boolean()) {
-        value.kind = Value::Kind::boolean;
+        value.kind = SceneValue::Kind::boolean;
         value.boolean = boolean->get();
     } else {
-        value.kind = Value::Kind::date;
+        value.kind = SceneValue::Kind::date;
     }
     return value;
 }
@@ -126,11 +126,11 @@ void SceneFile::Impl::expect_tables() const
 {
     for (const auto& [name, value] : root.members) {
         const std::string where = text_of(value.key_place), title = shown(name);
-        const bool list_of_tables =
-            value.kind == Value::Kind::list && !value.items.empty() && value.items[0].kind == Value::Kind::table;
+        const bool list_of_tables = value.kind == SceneValue::Kind::list && !value.items.empty() &&
+                                    value.items[0].kind == SceneValue::Kind::table;
         if (list_of_tables)
             bad_input("{}: there can be only one '{}': write [{}], not [[{}]]", where, title, title, title);
-        if (value.kind != Value::Kind::table)
+        if (value.kind != SceneValue::Kind::table)
             bad_input("{}: '{}' stands outside any table; put it below a line such as [liquid]", where, title);
     }
 }
@@ -175,7 +175,7 @@ std::string_view trimmed(std::string_view text)
 
 } // namespace
 
-Value SceneFile::Impl::parse_override(int index, std::string_view text) const
+SceneValue SceneFile::Impl::parse_override(int index, std::string_view text) const
 {
     const std::string where = text_of({1, 1, index}), document = fmt::format("value = {}", text);
     reject_long_keys(document, index);
@@ -187,8 +187,8 @@ Value SceneFile::Impl::parse_override(int index, std::string_view text) const
         // Shells eat quotes, so a bare word is text; what opens like another kind of value was meant as one.
         const bool structured = !text.empty() && std::string_view("[{\"'").find(text.front()) != std::string_view::npos;
         if (structured) bad_input("{}: {}", where, one_line(error.description()));
-        Value word;
-        word.kind = Value::Kind::text;
+        SceneValue word;
+        word.kind = SceneValue::Kind::text;
         word.place = {1, 1, index};
         word.text = text;
         return word;
@@ -198,19 +198,19 @@ Value SceneFile::Impl::parse_override(int index, std::string_view text) const
 void SceneFile::Impl::apply_override(int index)
 {
     const std::string_view text = overrides[static_cast<size_t>(index)];
-    const Place place = {1, 1, index};
+    const ScenePlace place = {1, 1, index};
     const std::string where = text_of(place);
     const size_t equals = text.find('=');
     const std::vector<Step> steps = steps_of(trimmed(text.substr(0, std::min(equals, text.size()))));
     if (equals == text.npos || steps.size() < 2 || steps[0].index) bad_input("{}: write it as table.name=value", where);
     if (steps.size() > kMaxDepth) bad_input("{}: nested more than {} deep", where, kMaxDepth);
 
-    Value* value = &root;
+    SceneValue* value = &root;
     std::string so_far;
     for (size_t i = 0; i < steps.size(); ++i) {
         const Step& step = steps[i];
         if (step.index) {
-            if (value->kind != Value::Kind::list)
+            if (value->kind != SceneValue::Kind::list)
                 bad_input("{}: '{}' is {}, not a list", where, so_far, described(*value));
             if (*step.index >= value->items.size())
                 bad_input("{}: '{}' has no item {}; there are {}, counted from 0", where, so_far, *step.index,
@@ -219,13 +219,13 @@ void SceneFile::Impl::apply_override(int index)
             so_far += fmt::format("[{}]", *step.index);
             continue;
         }
-        if (value->kind != Value::Kind::table)
+        if (value->kind != SceneValue::Kind::table)
             bad_input("{}: '{}' is {}, not a table", where, so_far, described(*value));
         so_far += (so_far.empty() ? "" : ".") + step.name;
         const bool item_follows = i + 1 < steps.size() && steps[i + 1].index;
         if (item_follows && !value->find(step.name))
             bad_input("{}: the scene has no list '{}'{}", where, so_far, hint(step.name, value->names(), "there are"));
-        Value added;
+        SceneValue added;
         added.place = added.key_place = place;
         value = &value->members.try_emplace(step.name, added).first->second;
     }
@@ -260,9 +260,10 @@ bool SceneFile::has(const std::string& table) const { return impl_->root.find(ta
 
 void SceneFile::read(const std::string& table, const VisitFunction& visit) const
 {
-    const Value* given = impl_->root.find(table);
+    const SceneValue* given = impl_->root.find(table);
     read_table(
-        given, given ? given->place : Place(), table, [this](const Place& p) { return impl_->text_of(p); }, visit);
+        given, given ? given->place : ScenePlace(), table, [this](const ScenePlace& p) { return impl_->text_of(p); },
+        visit);
 }
 
 void SceneFile::expect_only(const std::vector<std::string>& known) const
@@ -275,12 +276,12 @@ void SceneFile::expect_only(const std::vector<std::string>& known) const
 
 std::string SceneFile::where(const std::string& dotted_path) const
 {
-    const Value* value = &impl_->root;
+    const SceneValue* value = &impl_->root;
     for (const Step& step : steps_of(dotted_path)) {
-        const Value* next = nullptr;
-        if (value->kind == Value::Kind::list && step.index && *step.index < value->items.size())
+        const SceneValue* next = nullptr;
+        if (value->kind == SceneValue::Kind::list && step.index && *step.index < value->items.size())
             next = &value->items[*step.index];
-        else if (value->kind == Value::Kind::table)
+        else if (value->kind == SceneValue::Kind::table)
             next = value->find(step.name);
         if (!next) break;
         value = next;

@@ -20,22 +20,22 @@ std::string shown(std::string_view text)
     return one_line(text.substr(0, length)) + (length < text.size() ? "..." : "");
 }
 
-std::string described(const Value& value)
+std::string described(const SceneValue& value)
 {
     switch (value.kind) {
-    case Value::Kind::table:
+    case SceneValue::Kind::table:
         return "a table";
-    case Value::Kind::list:
+    case SceneValue::Kind::list:
         return fmt::format("a list of {}", value.items.size());
-    case Value::Kind::text:
+    case SceneValue::Kind::text:
         return fmt::format("the text \"{}\"", shown(value.text));
-    case Value::Kind::number:
+    case SceneValue::Kind::number:
         return fmt::format("the number {}", value.number);
-    case Value::Kind::integer:
+    case SceneValue::Kind::integer:
         return fmt::format("the integer {}", value.integer);
-    case Value::Kind::boolean:
+    case SceneValue::Kind::boolean:
         return value.boolean ? "true" : "false";
-    case Value::Kind::date:
+    case SceneValue::Kind::date:
         break;
     }
     return "a date";
@@ -53,7 +53,7 @@ namespace {
 // Fills parameters from one table, which need not be there.
 class Reader : public ParamVisitor {
   public:
-    Reader(const Value* table, const Place& place, std::string path, const PlaceText& text)
+    Reader(const SceneValue* table, const ScenePlace& place, std::string path, const PlaceText& text)
         : table_(table), place_(place), path_(std::move(path)), text_(text)
     {
     }
@@ -72,20 +72,20 @@ class Reader : public ParamVisitor {
     void require(bool holds, const char* name, const std::string& message) override
     {
         if (holds || !broken_.empty()) return;
-        const Value* value = table_ ? table_->find(name) : nullptr;
+        const SceneValue* value = table_ ? table_->find(name) : nullptr;
         broken_ = fmt::format("{}: {}.{} {}", text_(value ? value->key_place : place_), path_, name, message);
     }
 
   protected:
     void number(const ParamInfo& info, float& value) override
     {
-        if (const Value* given = find(info)) value = float_of(*given, info, path_of(info));
+        if (const SceneValue* given = find(info)) value = float_of(*given, info, path_of(info));
     }
     void integer(const ParamInfo& info, int& value) override
     {
-        const Value* given = find(info);
+        const SceneValue* given = find(info);
         if (!given) return;
-        if (given->kind != Value::Kind::integer) wrong_type(*given, path_of(info), "an integer", info);
+        if (given->kind != SceneValue::Kind::integer) wrong_type(*given, path_of(info), "an integer", info);
         expect_in_range(*given, info, path_of(info));
         if (given->integer != static_cast<int>(given->integer))
             bad_input("{}: {} is {}, which is too large", at(*given), path_of(info), given->integer);
@@ -93,7 +93,7 @@ class Reader : public ParamVisitor {
     }
     void vector(const ParamInfo& info, Vec3f& value) override
     {
-        const Value* given = find(info);
+        const SceneValue* given = find(info);
         if (!given) return;
         const std::vector<float> numbers = row_of(*given, 3, info, path_of(info));
         value = {numbers[0], numbers[1], numbers[2]};
@@ -112,24 +112,24 @@ class Reader : public ParamVisitor {
     }
     void boolean(const ParamInfo& info, bool& value) override
     {
-        const Value* given = find(info);
+        const SceneValue* given = find(info);
         if (!given) return;
-        if (given->kind != Value::Kind::boolean) wrong_type(*given, path_of(info), "true or false", info);
+        if (given->kind != SceneValue::Kind::boolean) wrong_type(*given, path_of(info), "true or false", info);
         value = given->boolean;
     }
     void text(const ParamInfo& info, std::string& value) override
     {
-        const Value* given = find(info);
+        const SceneValue* given = find(info);
         if (!given) return;
-        if (given->kind != Value::Kind::text) wrong_type(*given, path_of(info), "a text in quotes", info);
+        if (given->kind != SceneValue::Kind::text) wrong_type(*given, path_of(info), "a text in quotes", info);
         value = given->text;
     }
     void choice(const ParamInfo& info, int& value) override
     {
-        const Value* given = find(info);
+        const SceneValue* given = find(info);
         if (!given) return;
         const std::string names = fmt::format("one of \"{}\"", fmt::join(info.choices, "\", \""));
-        if (given->kind != Value::Kind::text) wrong_type(*given, path_of(info), names, info);
+        if (given->kind != SceneValue::Kind::text) wrong_type(*given, path_of(info), names, info);
         const auto found = std::find(info.choices.begin(), info.choices.end(), given->text);
         if (found == info.choices.end()) {
             const std::string nearest = nearest_name(given->text, info.choices);
@@ -140,31 +140,31 @@ class Reader : public ParamVisitor {
     }
     void table(const ParamInfo& info, int columns, std::vector<std::vector<float>>& value) override
     {
-        const Value* given = find(info);
+        const SceneValue* given = find(info);
         if (!given) return;
-        if (given->kind != Value::Kind::list)
+        if (given->kind != SceneValue::Kind::list)
             wrong_type(*given, path_of(info), fmt::format("a list of rows of {} numbers", columns), info);
         value.clear();
-        for (const Value& row : given->items)
+        for (const SceneValue& row : given->items)
             value.push_back(row_of(row, columns, info, fmt::format("{}[{}]", path_of(info), value.size())));
     }
     void group_of(const ParamInfo& info, const VisitFunction& visit) override
     {
-        const Value* given = find(info);
-        if (given && given->kind != Value::Kind::table) wrong_type(*given, path_of(info), "a table", info);
+        const SceneValue* given = find(info);
+        if (given && given->kind != SceneValue::Kind::table) wrong_type(*given, path_of(info), "a table", info);
         read_table(given, given ? given->place : place_, path_of(info), text_, visit);
     }
     void list_of(const ParamInfo& info, const ListAccess& access) override
     {
-        const Value* given = find(info);
+        const SceneValue* given = find(info);
         if (!given) return;
         const std::string expected = fmt::format("a list of tables, each opened by [[{}]]", path_of(info));
-        if (given->kind != Value::Kind::list) wrong_type(*given, path_of(info), expected, info);
+        if (given->kind != SceneValue::Kind::list) wrong_type(*given, path_of(info), expected, info);
         access.clear();
-        for (const Value& item : given->items) {
+        for (const SceneValue& item : given->items) {
             const size_t i = access.size();
             const std::string path = fmt::format("{}[{}]", path_of(info), i);
-            if (item.kind != Value::Kind::table) wrong_type(item, path, "a table", info);
+            if (item.kind != SceneValue::Kind::table) wrong_type(item, path, "a table", info);
             access.add();
             read_table(&item, item.place, path, text_, [&](ParamVisitor& v) { access.visit(i, v); });
         }
@@ -172,23 +172,23 @@ class Reader : public ParamVisitor {
 
   private:
     std::string path_of(const ParamInfo& info) const { return path_ + "." + info.name; }
-    std::string at(const Value& value) const { return text_(value.place); }
+    std::string at(const SceneValue& value) const { return text_(value.place); }
     bool is_given(const ParamInfo& info) const { return table_ && table_->find(info.name); }
 
-    const Value* find(const ParamInfo& info)
+    const SceneValue* find(const ParamInfo& info)
     {
         known_.push_back(info.name);
         return table_ ? table_->find(info.name) : nullptr;
     }
 
-    [[noreturn]] void wrong_type(const Value& given, const std::string& path, const std::string& expected,
+    [[noreturn]] void wrong_type(const SceneValue& given, const std::string& path, const std::string& expected,
                                  const ParamInfo& info) const
     {
         const std::string unit = info.unit.empty() ? "" : fmt::format(" [{}]", info.unit);
         bad_input("{}: {} must be {}{}, not {}", at(given), path, expected, unit, described(given));
     }
 
-    void expect_in_range(const Value& given, const ParamInfo& info, const std::string& path) const
+    void expect_in_range(const SceneValue& given, const ParamInfo& info, const std::string& path) const
     {
         const std::string unit = info.unit.empty() ? "" : " " + info.unit;
         if (!std::isfinite(given.number)) bad_input("{}: {} is {}; it must be finite", at(given), path, given.number);
@@ -196,9 +196,9 @@ class Reader : public ParamVisitor {
             bad_input("{}: {} is {}{}; it must be {}{}", at(given), path, given.number, unit, info.range.text(), unit);
     }
 
-    float float_of(const Value& given, const ParamInfo& info, const std::string& path) const
+    float float_of(const SceneValue& given, const ParamInfo& info, const std::string& path) const
     {
-        const bool is_number = given.kind == Value::Kind::number || given.kind == Value::Kind::integer;
+        const bool is_number = given.kind == SceneValue::Kind::number || given.kind == SceneValue::Kind::integer;
         if (!is_number) wrong_type(given, path, "a number", info);
         expect_in_range(given, info, path);
         const auto value = static_cast<float>(given.number);
@@ -209,19 +209,20 @@ class Reader : public ParamVisitor {
         return value;
     }
 
-    std::vector<float> row_of(const Value& given, int columns, const ParamInfo& info, const std::string& path) const
+    std::vector<float> row_of(const SceneValue& given, int columns, const ParamInfo& info,
+                              const std::string& path) const
     {
         const std::string expected = fmt::format("a list of {} numbers", columns);
-        if (given.kind != Value::Kind::list || given.items.size() != static_cast<size_t>(columns))
+        if (given.kind != SceneValue::Kind::list || given.items.size() != static_cast<size_t>(columns))
             wrong_type(given, path, expected, info);
         std::vector<float> row;
-        for (const Value& item : given.items)
+        for (const SceneValue& item : given.items)
             row.push_back(float_of(item, info, fmt::format("{}[{}]", path, row.size())));
         return row;
     }
 
-    const Value* table_;
-    Place place_; // of the table, or of the nearest one around it that is there
+    const SceneValue* table_;
+    ScenePlace place_; // of the table, or of the nearest one around it that is there
     std::string path_;
     const PlaceText& text_;
     std::vector<std::string> known_;
@@ -230,7 +231,7 @@ class Reader : public ParamVisitor {
 
 } // namespace
 
-void read_table(const Value* table, const Place& place, const std::string& path, const PlaceText& text,
+void read_table(const SceneValue* table, const ScenePlace& place, const std::string& path, const PlaceText& text,
                 const VisitFunction& visit)
 {
     Reader reader(table, place, path, text);

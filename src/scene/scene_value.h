@@ -9,25 +9,25 @@
 namespace spindrift {
 
 // Where a value stands: in the file, or in an override, which has no lines.
-struct Place {
+struct ScenePlace {
     uint32_t line = 1, column = 1;
     int override_index = -1;
 };
 
 // A value of the scene. The parser's own tree is copied into this one because here values from the file and from
 // overrides mix freely and each keeps its place.
-struct Value {
+struct SceneValue {
     enum class Kind { table, list, text, number, integer, boolean, date };
     Kind kind = Kind::table;
-    Place place, key_place; // of the value, and of the key it was given under
+    ScenePlace place, key_place; // of the value, and of the key it was given under
     std::string text;
     double number = 0; // of an integer too
     int64_t integer = 0;
     bool boolean = false;
-    std::vector<Value> items;             // of a list
-    std::map<std::string, Value> members; // of a table
+    std::vector<SceneValue> items;             // of a list
+    std::map<std::string, SceneValue> members; // of a table
 
-    const Value* find(const std::string& name) const
+    const SceneValue* find(const std::string& name) const
     {
         const auto found = members.find(name);
         return found == members.end() ? nullptr : &found->second;
@@ -45,16 +45,16 @@ std::string one_line(std::string_view text);
 // ... and not too long for a message.
 std::string shown(std::string_view text);
 // "the text \"abc\"", "a list of 2", ...
-std::string described(const Value& value);
+std::string described(const SceneValue& value);
 // "; did you mean 'voxel'?", or, if no name is near, "; {title}: voxel, gravity".
 std::string hint(std::string_view word, const std::vector<std::string>& names, const char* title);
 
 // "file:line:column" or "--set ...".
-using PlaceText = std::function<std::string(const Place&)>;
+using PlaceText = std::function<std::string(const ScenePlace&)>;
 
 // Fills parameters from a table, which need not be there: `table` may be null, and `place` is then where it would be.
 // `path` is its full name for messages. Throws bad_input for unknown keys, wrong types, values that are not allowed.
-void read_table(const Value* table, const Place& place, const std::string& path, const PlaceText& text,
+void read_table(const SceneValue* table, const ScenePlace& place, const std::string& path, const PlaceText& text,
                 const VisitFunction& visit);
 
 } // namespace spindrift

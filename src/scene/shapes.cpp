@@ -89,7 +89,7 @@ Mesh welded(const Mesh& mesh)
     return result;
 }
 
-std::shared_ptr<const MeshDistance> load_mesh(const std::string& file, const std::string& where)
+Mesh load_mesh(const std::string& file, const std::string& where)
 {
     Mesh mesh;
     try {
@@ -104,7 +104,7 @@ std::shared_ptr<const MeshDistance> load_mesh(const std::string& file, const std
         bad_input("{}: {} is not closed, so it has no inside: each edge must belong to two triangles that agree which "
                   "side is out",
                   where, file);
-    return std::make_shared<MeshDistance>(mesh);
+    return mesh;
 }
 
 } // namespace
@@ -123,7 +123,8 @@ Shape::Shape(const ShapeParams& params, const std::string& where) : params_(para
         params_.normal = params.normal.cast<double>().normalized().cast<float>();
         break;
     case ShapeParams::Kind::mesh:
-        mesh_ = load_mesh(params.file, where);
+        mesh_at_rest_ = std::make_shared<Mesh>(load_mesh(params.file, where));
+        mesh_ = std::make_shared<MeshDistance>(*mesh_at_rest_);
         pivot_ = mesh_->bounds().center();
         break;
     }
@@ -243,6 +244,56 @@ Box3f Shape::bounds(float frame) const
     const Vec3f size = mesh_ ? mesh_->bounds().size() : params_.max - params_.min;
     const Vec3f half = at.rotation.cwiseAbs() * (0.5f * size);
     return {center - half, center + half};
+}
+
+// ------------------------------------------------------------------------------------------------------- to look at
+
+namespace {
+
+Mesh box_mesh(const Vec3f& low, const Vec3f& high)
+{
+    Mesh mesh;
+    for (int k = 0; k < 8; ++k)
+        mesh.positions.emplace_back(k & 4 ? high.x() : low.x(), k & 2 ? high.y() : low.y(), k & 1 ? high.z() : low.z());
+    for (const auto& q : {std::array{0, 1, 3, 2}, {4, 6, 7, 5}, {0, 4, 5, 1}, {2, 3, 7, 6}, {0, 2, 6, 4}, {1, 5, 7, 3}}) {
+        mesh.triangles.emplace_back(q[0], q[1], q[2]);
+        mesh.triangles.emplace_back(q[0], q[2], q[3]);
+    }
+    return mesh;
+}
+
+Mesh sphere_mesh(const Vec3f& center, float radius)
+{
+    constexpr int rings = 48, sectors = 96;
+    Mesh mesh;
+    for (int r = 0; r <= rings; ++r)
+        for (int s = 0; s < sectors; ++s) {
+            const double a = kPi * r / rings, b = 2 * kPi * s / sectors;
+            const Vec3f n = Vec3d(std::sin(a) * std::cos(b), std::cos(a), std::sin(a) * std::sin(b)).cast<float>();
+            mesh.positions.push_back(center + radius * n), mesh.normals.push_back(n);
+        }
+    for (int r = 0; r < rings; ++r)
+        for (int s = 0; s < sectors; ++s) {
+            const int a = r * sectors + s, b = r * sectors + (s + 1) % sectors;
+            if (r > 0) mesh.triangles.emplace_back(a, b, a + sectors);
+            if (r < rings - 1) mesh.triangles.emplace_back(b, b + sectors, a + sectors);
+        }
+    return mesh;
+}
+
+} // namespace
+
+Mesh Shape::mesh(float frame) const
+{
+    if (params_.invert) return {};
+    Mesh mesh;
+    if (params_.shape == ShapeParams::Kind::box) mesh = box_mesh(params_.min, params_.max);
+    if (params_.shape == ShapeParams::Kind::sphere) mesh = sphere_mesh(params_.center, params_.radius);
+    if (mesh_at_rest_) mesh = *mesh_at_rest_;
+    const Pose at = pose(frame);
+    for (Vec3f& x : mesh.positions) x = pivot_ + at.rotation * (x - pivot_) + at.shift;
+    for (Vec3f& n : mesh.normals) n = at.rotation * n;
+    return mesh;
 }
 
 } // namespace spindrift

@@ -41,6 +41,8 @@ class Shape {
     bool moves() const;
     // Bounds at a moment; infinite for a half-space or an inverted shape.
     Box3f bounds(float frame) const;
+    // The shape to look at, at a moment; empty for a half-space or an inverted shape.
+    Mesh mesh(float frame) const;
 
   private:
     // Where the shape is at a moment, x = pivot + rotation (X - pivot) + shift for a point X of the shape at rest, and
@@ -57,6 +59,7 @@ class Shape {
     ShapeParams params_;
     Vec3f pivot_; // the centre, about which keyframes rotate
     std::shared_ptr<const MeshDistance> mesh_;
+    std::shared_ptr<const Mesh> mesh_at_rest_; // of a mesh shape
 };
 
 } // namespace spindrift

@@ -178,9 +178,9 @@ TEST(Preview, PicturesHaveTheSameBitsForAnyNumberOfThreads)
     set_thread_count(1);
     const Image one = render(scene, small_picture());
     set_thread_count(2);
-    const Image two = render(scene, small_picture());
+    for (int i = 0; i < 5; ++i) // how the work is shared between threads differs every time
+        EXPECT_TRUE(render(scene, small_picture()).pixels == one.pixels);
     set_thread_count(0);
-    EXPECT_EQ(one.pixels, two.pixels);
 }
 
 TEST(Preview, TheAutomaticCameraSeesTheWholeExtent)

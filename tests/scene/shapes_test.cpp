@@ -167,6 +167,18 @@ TEST_F(ShapeTest, AnAxisTurnedRoundIsTheSameAxis)
     EXPECT_NEAR(shape.velocity({1, 0, 0}, 5, 1).y(), -2 * kPi / 10, 1e-5);
 }
 
+TEST_F(ShapeTest, ATurnFromOrToZeroDegreesHasTheAxisOfTheOtherKey)
+{
+    ShapeParams params = box({-2, -1, -1}, {2, 1, 1});
+    for (const std::vector<std::vector<float>>& keys :
+         {std::vector<std::vector<float>>{{0, 0, 0, 0, 0}, {10, 0, 0, 1, 720}},
+          {{0, 1, 0, 0, 0}, {10, 0, 0, 1, 720}},
+          {{0, 0, 0, 1, -720}, {10, 0, 1, 0, 0}}}) {
+        params.rotate = keys;
+        EXPECT_TRUE(Shape(params, "").velocity({1, 0, 0}, 5, 1).isApprox(Vec3f(0, static_cast<float>(0.4 * kPi), 0)));
+    }
+}
+
 TEST_F(ShapeTest, BetweenAxesRotationTakesTheShortestWayAtConstantSpeed)
 {
     ShapeParams params = box({-2, -1, -1}, {2, 1, 1});

@@ -1,0 +1,66 @@
+# The whole project in a few words: make demo, make test, make bench. Everything a target needs is set up first, and what
+# is already there is left alone.
+SHELL := /bin/bash
+BUILD ?= build
+JOBS ?= $(shell nproc)
+CMAKE_FLAGS ?=
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+
+.PHONY: build demo test bench validate format lint packages packages-build packages-test packages-bench asan tsan clean
+
+build: packages-build $(BUILD)/build.ninja
+	cmake --build $(BUILD) -j $(JOBS) --target spindrift
+
+demo: build
+	$(BUILD)/spindrift run scenes/dam_break.toml
+
+test: packages-build packages-test
+	cmake -S . -B $(BUILD) -G Ninja -DSPINDRIFT_TESTS=ON $(CMAKE_FLAGS)
+	cmake --build $(BUILD) -j $(JOBS)
+	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+$(BUILD)/build.ninja:
+	cmake -S . -B $(BUILD) -G Ninja -DSPINDRIFT_TESTS=OFF $(CMAKE_FLAGS)
+
+# packages.txt names every package once; the first column says who needs it.
+define install_packages
+	@missing=$$(for p in $$(awk '$$1 == "$(1)" {print $$2}' packages.txt); do \
+	    dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'install ok installed' || echo $$p; done); \
+	if [ -n "$$missing" ]; then \
+	    echo "installing" $$missing; \
+	    $(SUDO) apt-get update -q && \
+	    $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $$missing; \
+	fi
+endef
+
+packages-build:
+	$(call install_packages,build)
+packages-test:
+	$(call install_packages,test)
+packages-bench:
+	$(call install_packages,bench)
+packages: packages-build packages-test packages-bench
+
+bench: packages-build packages-bench
+	cmake -S . -B $(BUILD)-bench -G Ninja -DSPINDRIFT_TESTS=OFF -DSPINDRIFT_BENCH=ON $(CMAKE_FLAGS)
+	cmake --build $(BUILD)-bench -j $(JOBS)
+	$(BUILD)-bench/spindrift_bench
+
+validate: build
+	tools/validate $(BUILD)/spindrift
+
+format:
+	git ls-files 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'bench/*.cpp' | xargs clang-format -i
+
+lint: packages-build packages-test
+	git ls-files 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'bench/*.cpp' | xargs clang-format --dry-run -Werror
+	cmake -S . -B $(BUILD) -G Ninja $(CMAKE_FLAGS)
+	git ls-files 'src/*.cpp' | xargs -P $(JOBS) -n 4 clang-tidy -p $(BUILD) --quiet
+
+asan tsan: packages-build packages-test
+	cmake --preset $@
+	cmake --build --preset $@ -j $(JOBS)
+	ctest --preset $@
+
+clean:
+	rm -rf $(BUILD) $(BUILD)-bench build-asan build-tsan out

@@ -1,0 +1,11 @@
+// Ctrl-C: a signal only raises a flag; long computations look at it where they can stop cleanly.
+#pragma once
+
+namespace spindrift {
+
+// From now on SIGINT and SIGTERM raise the flag instead of ending the process; a second one ends it.
+void catch_interrupts();
+// Throws Error(interrupted) if the flag is up.
+void check_interrupt();
+
+} // namespace spindrift

@@ -1,0 +1,22 @@
+// The exact state of a time stage between two frames, in our own binary format: named numbers and a particle set, bit for
+// bit, with a check sum. Only this program reads it, and only to resume; everything for other programs is VDB.
+#pragma once
+
+#include "points/particles.h"
+
+#include <map>
+#include <string>
+
+namespace spindrift {
+
+struct StateFile {
+    std::map<std::string, int64_t> numbers;
+    Particles particles;
+};
+
+// Atomic. `fingerprint` says what the state was computed from.
+void write_state(const std::string& path, const std::string& fingerprint, const StateFile& state);
+// False if the file is missing, damaged, or was computed from something else.
+bool read_state(const std::string& path, const std::string& fingerprint, StateFile& state);
+
+} // namespace spindrift

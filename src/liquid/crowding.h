@@ -1,0 +1,13 @@
+// Where particles have drifted closer together or farther apart than they should be.
+#pragma once
+
+#include "field/mac.h"
+#include "liquid/solids.h"
+
+namespace spindrift {
+
+// The relative excess of particles in each liquid cell, from the weights that to_grid() left on its faces, as far as it
+// should be undone in one substep. Near the surface too few particles are no fault; inside, gaps are closed as well.
+void measure_crowding(const MacField& weight, const Field<float>& phi, const SolidCells& solids, Field<float>& crowding);
+
+} // namespace spindrift

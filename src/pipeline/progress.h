@@ -1,0 +1,34 @@
+// Tells how a run is going: a line with the time left on a terminal, plain lines when piped, JSON lines for machines.
+#pragma once
+
+#include "pipeline/stage.h"
+
+namespace spindrift {
+
+class Progress {
+  public:
+    enum class Style { terminal, plain, json };
+    explicit Progress(Style style) : style_(style) {}
+    // Terminal if standard output is one.
+    static Style suitable();
+
+    void stage_starts(const std::string& stage, int first, int last, int done_before);
+    void frame_done(int frame, const FrameReport& report);
+    void stage_ends();
+    // A line of text for people, a message object for machines.
+    void say(const std::string& text);
+
+  private:
+    Style style_;
+    std::string stage_;
+    int first_ = 0, last_ = 0, done_ = 0, total_ = 0;
+    std::chrono::steady_clock::time_point start_;
+};
+
+// "12 s", "3 min 05 s", "2 h 10 min".
+std::string duration_text(double seconds);
+// "512 B", "3.4 MB", "1.2 GB".
+std::string size_text(double bytes);
+std::string json_string(const std::string& text);
+
+} // namespace spindrift
