@@ -4,6 +4,8 @@
 #include "liquid/liquid.h"
 #include "pipeline/stage.h"
 
+#include <fmt/format.h>
+
 namespace spindrift {
 
 class LiquidStage : public TimeStage {

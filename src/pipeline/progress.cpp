@@ -1,6 +1,7 @@
 #include "pipeline/progress.h"
 
 #include <cstdio>
+#include <fmt/format.h>
 #include <unistd.h>
 
 namespace spindrift {
