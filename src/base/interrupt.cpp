@@ -22,6 +22,8 @@ void catch_interrupts()
 {
     std::signal(SIGINT, on_signal);
     std::signal(SIGTERM, on_signal);
+    // A file that grows beyond a limit of the system is then an error of write(), not the end of the process.
+    std::signal(SIGXFSZ, SIG_IGN);
 }
 
 void check_interrupt()

@@ -3,7 +3,8 @@
 
 namespace spindrift {
 
-// From now on SIGINT and SIGTERM raise the flag instead of ending the process; a second one ends it.
+// From now on SIGINT and SIGTERM raise the flag instead of ending the process; a second one ends it. A file-size
+// limit no longer ends the process either: writing fails instead.
 void catch_interrupts();
 // Throws Error(interrupted) if the flag is up.
 void check_interrupt();

@@ -50,6 +50,14 @@ template <class T, int H> struct Block {
                     std::memcpy(&at(x, y, 0), values + offset_in_tile(x & 7, y & 7, 0), sizeof(T) * kTileSize);
             return;
         }
+        if (from == step) { // the near ends of rows
+            constexpr size_t bytes = sizeof(T) * H;
+            const int z = low.z(), first = z < 0 ? kTileSize - H : 0;
+            for (int x = low.x(); x < high.x(); ++x)
+                for (int y = low.y(); y < high.y(); ++y)
+                    std::memcpy(&at(x, y, z), values + offset_in_tile(x & 7, y & 7, first), bytes);
+            return;
+        }
         const auto local = [&](int c, int a) { return std::clamp(c - from[a] * kTileSize, 0, kTileSize - 1); };
         for (int x = low.x(); x < high.x(); ++x)
             for (int y = low.y(); y < high.y(); ++y)

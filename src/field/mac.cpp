@@ -1,7 +1,5 @@
 #include "field/mac.h"
 
-#include "field/row.h"
-
 namespace spindrift {
 
 namespace {

@@ -10,6 +10,28 @@ typedef float Row __attribute__((vector_size(32)));
 typedef int RowMask __attribute__((vector_size(32)));
 typedef double HalfRowd __attribute__((vector_size(32)));
 
+// Four numbers: half a row, or one number for each of three components.
+typedef float Quad __attribute__((vector_size(16)));
+typedef int QuadInt __attribute__((vector_size(16)));
+
+inline Quad load_quad(const float* p)
+{
+    Quad q;
+    std::memcpy(&q, p, sizeof q);
+    return q;
+}
+inline void store_quad(float* p, Quad q) { std::memcpy(p, &q, sizeof q); }
+// The two pairs of numbers at p and q.
+inline Quad load_pairs(const float* p, const float* q)
+{
+    typedef double Pair __attribute__((vector_size(16)));
+    Pair both;
+    std::memcpy(&both[0], p, 8), std::memcpy(&both[1], q, 8);
+    return reinterpret_cast<Quad&>(both);
+}
+inline Quad splat_quad(float x) { return Quad{x, x, x, x}; }
+inline Quad mix(Quad a, Quad b, Quad t) { return a + t * (b - a); }
+
 inline Row load_row(const float* p) { return *reinterpret_cast<const Row*>(p); }
 inline void store_row(float* p, Row r) { *reinterpret_cast<Row*>(p) = r; }
 inline Row splat(float x) { return Row{x, x, x, x, x, x, x, x}; }

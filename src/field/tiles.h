@@ -113,8 +113,9 @@ template <class T> class Field {
     void reset_uninitialized(const Topology& topology, T background)
     {
         topology_ = &topology;
-        data_.resize(topology.cell_count() + kTileCells);
-        std::fill_n(tile(topology.tile_count()), kTileCells, background);
+        // One row more than the background tile, so that looking one past the end of any tile is allowed.
+        data_.resize(topology.cell_count() + kTileCells + kTileSize);
+        std::fill_n(tile(topology.tile_count()), kTileCells + kTileSize, background);
     }
 
     void copy_from(const Field& other)

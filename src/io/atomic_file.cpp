@@ -95,6 +95,22 @@ std::string temporary_name(const std::string& path)
     return fmt::format("{}.{}-{:08x}-{}.tmp", path, ::getpid(), machine, counter++);
 }
 
+// Whether temporary_name() could have made this name.
+bool is_temporary(std::string_view name)
+{
+    constexpr std::string_view ending = ".tmp", digits = "0123456789", hex = "0123456789abcdef";
+    if (!name.ends_with(ending)) return false;
+    name.remove_suffix(ending.size());
+    // Takes "<separator><characters>" off the end.
+    const auto take = [&](char separator, std::string_view characters) {
+        const size_t last = name.find_last_not_of(characters);
+        const bool found = last != name.npos && name[last] == separator && last + 1 < name.size();
+        if (found) name = name.substr(0, last);
+        return found;
+    };
+    return take('-', digits) && take('-', hex) && take('.', digits) && !name.empty();
+}
+
 void flush_file(const std::string& temporary, const std::string& path)
 {
     const Descriptor file(::open(temporary.c_str(), O_RDONLY | O_CLOEXEC));
@@ -138,6 +154,15 @@ void write_atomically(const std::string& path, const std::function<void(const st
         throw;
     }
     flush_folder(folder);
+}
+
+void remove_leftovers(const std::string& folder)
+{
+    std::error_code error;
+    std::vector<fs::path> leftovers;
+    for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+        if (is_temporary(it->path().filename().string())) leftovers.push_back(it->path());
+    for (const fs::path& path : leftovers) ::unlink(path.c_str());
 }
 
 void write_file(const std::string& path, std::string_view bytes)

@@ -21,7 +21,8 @@ void Liquid::constrain_to_solids()
             const float* open = solid_cells_.open(tile, a);
             std::memcpy(constrained[k][static_cast<size_t>(a)].data(), velocity_.u[a].tile(tile), sizeof constrained[k][0]);
             for (int c = 0; c < kTileCells; ++c) {
-                if (open[c] > 0) continue;
+                // Particles sample no deeper in solids than one cell.
+                if (open[c] > 0 || solid_cells_.tile(tile)->distance[c] < -2) continue;
                 Vec3f x = cell_in_tile(c).cast<float>() + Vec3f::Constant(0.5f);
                 x[a] -= 0.5f;
                 const Vec3f world = (first + x) * voxel;
@@ -42,11 +43,15 @@ void Liquid::collide()
     const float voxel = params_.voxel, gap = 0.02f * voxel, inverse_voxel = 1 / voxel;
     std::vector<uint8_t> keep(particles_.size(), 1);
     for_each_tile(topology_, [&](int tile) {
+        const Vec3i here = topology_.tile(tile);
         for (size_t i = index_.tile_begin(tile); i < index_.tile_end(tile); ++i) {
             Vec3f& x = particles_.P[i];
-            // Only where the particle is now can tell whether a solid is near.
-            const int now = topology_.find(tile_of_cell(cell_of(x, inverse_voxel)));
-            if (now != topology_.tile_count() && !solid_cells_.tile(now)) continue;
+            // Only where the particle is now can tell whether a solid is near. It has moved by less than a tile.
+            const Vec3i step = tile_of_cell(cell_of(x, inverse_voxel)) - here;
+            if (step.cwiseAbs().maxCoeff() <= 1) {
+                const int now = topology_.neighbour(tile, step.x(), step.y(), step.z());
+                if (now != topology_.tile_count() && !solid_cells_.tile(now)) continue;
+            }
             // In a corner, getting out of one wall may take a particle nearer to the next.
             for (int attempt = 0; attempt < 4; ++attempt) {
                 const float d = solids_.distance(x);

@@ -12,7 +12,8 @@ constexpr float kInverseRadius2 = 1 / (kSurfaceBand * kSurfaceBand);
 inline float kernel(float s)
 {
     constexpr float norm = static_cast<float>(315 / (64 * kPi)) / (kSurfaceBand * kSurfaceBand * kSurfaceBand);
-    return s < 1 ? norm * (1 - s) * (1 - s) * (1 - s) : 0;
+    const float t = std::max(0.0f, 1 - s); // no branch: whether a particle is near is a coin toss
+    return norm * (t * t * t);
 }
 
 // The share of the kernel that lies in a half-space whose surface is a distance d (in radii, positive outside) away from
@@ -64,30 +65,55 @@ std::array<float, 27> kernel_by_cell()
 
 // Particles and open space of the cells of a tile and one cell around it.
 struct Surroundings {
-    uint32_t begin[1000], count[1000];
+    uint32_t begin[1000];
+    uint16_t count[1000];
     float open[1000]; // share of the cell outside solids
+    // For each cell of the tile: the fewest particles that one of the 27 cells around it has, those in solids left out,
+    // and the most.
+    uint16_t fewest[kTileCells], most[kTileCells];
+    bool any = false; // particles
 
     void gather(const ParticleIndex& index, const Topology& topology, const SolidCells& solid_cells, int tile)
     {
-        if (!solid_cells.gather_volumes(topology, tile, open)) std::fill_n(open, 1000, 1.0f);
-        for (int s = 0; s < 27; ++s) {
-            const Vec3i step(s / 9 - 1, s / 3 % 3 - 1, s % 3 - 1);
-            const int t = topology.neighbour(tile, step.x(), step.y(), step.z());
-            const bool exists = t != topology.tile_count();
-            const bool particles = exists && !index.tile_empty(t);
-            Vec3i low, high;
-            for (int a = 0; a < 3; ++a) {
-                low[a] = step[a] < 0 ? -1 : step[a] * kTileSize;
-                high[a] = step[a] > 0 ? kTileSize + 1 : (step[a] + 1) * kTileSize;
-            }
-            for (int x = low.x(); x < high.x(); ++x)
-                for (int y = low.y(); y < high.y(); ++y)
-                    for (int z = low.z(); z < high.z(); ++z) {
-                        const int at = volume_index(x, y, z), offset = offset_in_tile(x & 7, y & 7, z & 7);
-                        begin[at] = particles ? static_cast<uint32_t>(index.cell_begin(t, offset)) : 0;
-                        count[at] = particles ? static_cast<uint32_t>(index.cell_end(t, offset)) - begin[at] : 0;
+        any = false;
+        for (const int t : topology.neighbours(tile)) any |= t != topology.tile_count() && !index.tile_empty(t);
+        if (!any) return;
+        for (int x = -1; x <= kTileSize; ++x)
+            for (int y = -1; y <= kTileSize; ++y) {
+                const int dx = x < 0 ? -1 : x / kTileSize, dy = y < 0 ? -1 : y / kTileSize;
+                const int at = volume_index(x, y, 0), offset = offset_in_tile(x & 7, y & 7, 0);
+                const auto take = [&](int dz, int from, int to, int n) {
+                    const uint32_t* first = index.cell_first(topology.neighbour(tile, dx, dy, dz)) + offset + from;
+                    for (int z = 0; z < n; ++z) {
+                        begin[at + to + z] = first[z];
+                        count[at + to + z] = static_cast<uint16_t>(std::min(first[z + 1] - first[z], 0xfffeu));
                     }
-        }
+                };
+                take(-1, 7, -1, 1), take(0, 0, 0, kTileSize), take(1, 0, kTileSize, 1);
+            }
+        if (!solid_cells.gather_volumes(topology, tile, open)) std::fill_n(open, 1000, 1.0f);
+        alignas(64) uint16_t outside[1000];
+        for (int i = 0; i < 1000; ++i) outside[i] = open[i] >= 0.5f ? count[i] : uint16_t(0xffff);
+        over_neighbours(outside, fewest, [](uint16_t a, uint16_t b) { return std::min(a, b); });
+        over_neighbours(count, most, [](uint16_t a, uint16_t b) { return std::max(a, b); });
+    }
+
+  private:
+    // Combines the values of the 27 cells around each cell of the tile, one axis after the other.
+    template <class Combine> static void over_neighbours(const uint16_t* from, uint16_t* to, const Combine& combine)
+    {
+        alignas(64) uint16_t along_z[10 * 10 * 8], along_yz[10 * 8 * 8];
+        for (int xy = 0; xy < 100; ++xy)
+            for (int z = 0; z < 8; ++z) {
+                const uint16_t* f = from + xy * 10 + z;
+                along_z[xy * 8 + z] = combine(combine(f[0], f[1]), f[2]);
+            }
+        for (int x = 0; x < 10; ++x)
+            for (int yz = 0; yz < 64; ++yz) {
+                const uint16_t* f = along_z + x * 80 + yz;
+                along_yz[x * 64 + yz] = combine(combine(f[0], f[8]), f[16]);
+            }
+        for (int i = 0; i < kTileCells; ++i) to[i] = combine(combine(along_yz[i], along_yz[i + 64]), along_yz[i + 128]);
     }
 };
 
@@ -112,20 +138,16 @@ float filled_share(const Particles& particles, const Surroundings& around, const
 void measure_tile(const Particles& particles, const Surroundings& around, const Vec3f& first, float inverse_voxel, float* phi)
 {
     static const ShareToDistance to_distance;
+    if (!around.any) {
+        std::fill_n(phi, kTileCells, kSurfaceBand);
+        return;
+    }
     for (int c = 0; c < kTileCells; ++c) {
         const Vec3i i = cell_in_tile(c);
         const int cell = volume_index(i.x(), i.y(), i.z());
-        uint32_t fewest = std::numeric_limits<uint32_t>::max(), most = 0;
-        for (int dx = -100; dx <= 100; dx += 100)
-            for (int dy = -10; dy <= 10; dy += 10)
-                for (int dz = -1; dz <= 1; ++dz) {
-                    const int at = cell + dx + dy + dz;
-                    most = std::max(most, around.count[at]);
-                    if (around.open[at] >= 0.5f) fewest = std::min(fewest, around.count[at]);
-                }
-        if (most == 0) {
+        if (around.most[c] == 0) {
             phi[c] = kSurfaceBand;
-        } else if (fewest >= 2) { // particles all around
+        } else if (around.fewest[c] >= 2) { // particles all around
             phi[c] = -kSurfaceBand;
         } else {
             const Vec3f center = first + i.cast<float>() + Vec3f::Constant(0.5f);

@@ -1,6 +1,7 @@
 #include "liquid/liquid.h"
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/random.h"
 #include "field/row.h"
 
@@ -58,6 +59,7 @@ LiquidReport Liquid::advance()
     const float frame_time = 1 / fps_;
     float left = frame_time;
     while (left > 0) {
+        check_interrupt();
         const float steps = std::ceil(left / largest_step() - 1e-3f);
         if (!(steps <= kMaxSubsteps))
             fail("frame {}: the liquid would need {} substeps; its fastest particle is not plausible. Check velocities of "
@@ -127,8 +129,9 @@ float Liquid::largest_step() const
     const float speed = parallel_reduce(
         particles_.size(), 0.0f, [&](size_t i) { return particles_.v[i].cwiseAbs().maxCoeff(); },
         [](float a, float b) { return std::max(a, b); }, 4096);
-    const float distance = params_.cfl * params_.voxel;
-    return distance / (speed + std::sqrt(distance * params_.gravity.cwiseAbs().maxCoeff()) + 1e-20f);
+    // speed t + pull t^2 = distance; the root in the form that does not cancel.
+    const float distance = params_.cfl * params_.voxel, pull = params_.gravity.cwiseAbs().maxCoeff();
+    return 2 * distance / (speed + std::sqrt(speed * speed + 4 * pull * distance) + 1e-20f);
 }
 
 void Liquid::add_forces(float dt)

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "io/atomic_file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -16,8 +17,8 @@ namespace spindrift {
 
 namespace {
 
-constexpr const char* kRecordName = "spindrift.record";
-constexpr const char* kTitle = "spindrift record 1";
+constexpr const char* kTitle = "spindrift record 2";
+constexpr const char* kNoInput = "-";
 
 int64_t size_of(const std::string& path)
 {
@@ -25,15 +26,50 @@ int64_t size_of(const std::string& path)
     return ::stat(path.c_str(), &info) == 0 ? static_cast<int64_t>(info.st_size) : -1;
 }
 
+std::vector<std::string> lines_of(const std::string& text)
+{
+    std::vector<std::string> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) lines.push_back(line);
+    return lines;
+}
+
+// A line "name = value", or "name: signature", of what frames were made from.
+struct Ingredient {
+    std::string name, value, line;
+};
+
+std::vector<Ingredient> ingredients_of(const std::string& made_from)
+{
+    std::vector<Ingredient> result;
+    for (const std::string& line : lines_of(made_from)) {
+        const size_t equals = line.find(" = ");
+        const size_t end = equals != std::string::npos ? equals : line.find(": ");
+        result.push_back(
+            {line.substr(0, end), equals != std::string::npos ? line.substr(equals + 3) : std::string(), line});
+    }
+    return result;
+}
+
+const Ingredient* find(const std::vector<Ingredient>& ingredients, const std::string& name)
+{
+    for (const Ingredient& i : ingredients)
+        if (i.name == name) return &i;
+    return nullptr;
+}
+
 } // namespace
+
+// ---------------------------------------------------------------------------------------------------------- the lock
 
 FolderLock::FolderLock(const std::string& folder)
 {
     std::error_code error;
     std::filesystem::create_directories(folder, error);
+    if (error) fail("cannot make the folder {}: {}", folder, error.message());
     const std::string path = folder + "/.lock";
     descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (descriptor_ < 0) fail("cannot write to {}: {}", folder, std::strerror(error ? error.value() : errno));
+    if (descriptor_ < 0) fail("cannot write to the folder {}: {}", folder, std::strerror(errno));
     if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
         ::close(descriptor_);
         fail("another run is working in {}; wait for it to end, or choose another folder with -o", folder);
@@ -42,91 +78,177 @@ FolderLock::FolderLock(const std::string& folder)
 
 FolderLock::~FolderLock() { ::close(descriptor_); }
 
+std::string fingerprint_of(const std::string& made_from)
+{
+    return fmt::format("{:016x}{:016x}", hash_bytes(made_from), hash_bytes(made_from, 1));
+}
+
 std::string file_signature(const std::string& path)
 {
     struct stat info;
     if (::stat(path.c_str(), &info) != 0) return {};
-    return fmt::format("{}:{}.{}", info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
+    return fmt::format("{}:{}.{:09}", info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
 }
 
-StageCache::StageCache(const std::string& folder, const std::string& pattern, const std::string& fingerprint)
-    : folder_(folder), pattern_(pattern), fingerprint_(fingerprint)
+// -------------------------------------------------------------------------------------------------------- the record
+
+StageCache::StageCache(const std::string& folder, const std::string& name, const std::vector<std::string>& endings,
+                       const std::string& made_from)
+    : folder_(folder), name_(name), endings_(endings), made_from_(made_from), fingerprint_(fingerprint_of(made_from))
 {
-    const std::string record = folder_ + "/" + kRecordName;
-    if (!file_exists(record)) return;
-    std::istringstream lines(read_file(record));
-    std::string line;
-    std::getline(lines, line);
-    if (line != kTitle) fail("{} is not a record of this program; move it away or choose another folder with -o", record);
-    while (std::getline(lines, line)) {
-        if (lines.eof()) break; // a line without its end was cut off by a kill
+    if (size_of(record_path()) >= 0) read_record();
+}
+
+void StageCache::read_record()
+{
+    const std::string text = read_file(record_path());
+    const std::string whole = text.substr(0, text.rfind('\n') + 1); // a kill may have cut the last line
+    const std::vector<std::string> lines = lines_of(whole);
+    if (lines.empty() || lines[0] != kTitle)
+        fail("{} was not written by this version of the program; move it and the frames beside it away, or choose "
+             "another folder with -o",
+             record_path());
+    for (const std::string& line : lines) {
         std::istringstream words(line);
         std::string word;
         words >> word;
-        if (word == "fingerprint") {
-            words >> word;
-            outdated_ = word != fingerprint_;
-            started_ = true;
-        } else if (int frame; words >> frame) {
-            Entry entry;
-            if (word == "done") words >> entry.size >> entry.input;
-            entries_[frame] = entry;
-        }
+        if (word == "from" && line.size() > 5) recorded_made_from_ += line.substr(5) + "\n";
+        int frame;
+        if ((word != "begin" && word != "done") || !(words >> frame)) continue;
+        Entry entry;
+        if (word == "done") words >> entry.input;
+        if (entry.input == kNoInput) entry.input.clear();
+        int64_t size = kUnfinished;
+        for (std::string ending; words >> ending; entry.sizes[ending] = size)
+            if (word == "done") words >> size;
+        entries_[frame] = entry;
     }
+    outdated_ = recorded_made_from_ != made_from_;
+    appendable_ = whole.size() == text.size();
 }
 
-std::string StageCache::state_path() const { return folder_ + "/state.bin"; }
+std::string StageCache::line_of(int frame, const Entry& entry)
+{
+    const bool done = !entry.sizes.empty() && entry.sizes.begin()->second != kUnfinished;
+    std::string line = fmt::format("{} {}", done ? "done" : "begin", frame);
+    if (done) line += fmt::format(" {}", entry.input.empty() ? kNoInput : entry.input);
+    for (const auto& [ending, size] : entry.sizes)
+        line += done ? fmt::format(" {} {}", ending, size) : fmt::format(" {}", ending);
+    return line + "\n";
+}
 
 void StageCache::append(const std::string& line)
 {
-    const std::string record = folder_ + "/" + kRecordName;
-    if (!started_) {
-        write_file(record, fmt::format("{}\nfingerprint {}\n", kTitle, fingerprint_));
-        started_ = true;
+    if (!appendable_) {
+        std::string text = fmt::format("{}\n", kTitle);
+        for (const std::string& part : lines_of(made_from_)) text += fmt::format("from {}\n", part);
+        for (const auto& [frame, entry] : entries_) text += line_of(frame, entry);
+        write_file(record_path(), text);
+        appendable_ = true;
     }
-    // One write to the end of the file: lines of a killed run are whole or cut, never mixed.
-    const int file = ::open(record.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-    const bool written = file >= 0 && ::write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+    // One write to the end of the file, on the disk before the frame is: after a kill or a power cut, every frame that
+    // is there is known.
+    const int file = ::open(record_path().c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    const bool written = file >= 0 && ::write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size()) &&
+                         ::fdatasync(file) == 0;
     const int reason = errno;
     if (file >= 0) ::close(file);
-    if (!written) fail("cannot write {}: {}", record, std::strerror(reason));
+    if (!written) fail("cannot write {}: {}", record_path(), std::strerror(reason));
+}
+
+std::string StageCache::what_changed() const
+{
+    const std::vector<Ingredient> before = ingredients_of(recorded_made_from_), now = ingredients_of(made_from_);
+    for (const Ingredient& i : now) {
+        const Ingredient* old = find(before, i.name);
+        if (!old) return i.name + " is new";
+        if (old->line == i.line) continue;
+        return i.value.empty() ? i.name + " has changed"
+                               : fmt::format("{} was {} and is {} now", i.name, old->value, i.value);
+    }
+    for (const Ingredient& i : before)
+        if (!find(now, i.name)) return i.name + " is gone";
+    return "the order of its parameters has changed";
+}
+
+// -------------------------------------------------------------------------------------------------------- the frames
+
+void StageCache::expect_ours(int frame, const std::string& ending) const
+{
+    const std::string path = file(frame, ending);
+    const int64_t size = size_of(path);
+    if (size < 0) return;
+    const auto entry = entries_.find(frame);
+    const auto known = entry == entries_.end() ? std::map<std::string, int64_t>() : entry->second.sizes;
+    const auto written = known.find(ending);
+    if (written == known.end())
+        fail("{} is in the way: it was not written by this shot. Move it away or choose another folder with -o", path);
+    if (written->second != kUnfinished && written->second != size)
+        fail("{} is damaged: it has {} bytes and was written with {}. Delete it to have it computed again", path, size,
+             written->second);
+}
+
+void StageCache::expect_only_ours(const FrameRange& range) const
+{
+    for (int frame = range.first; frame <= range.last; ++frame)
+        for (const std::string& ending : endings_) expect_ours(frame, ending);
+    if (!outdated_) return;
+    // clear() will remove these.
+    for (const auto& [frame, entry] : entries_)
+        for (const auto& [ending, size] : entry.sizes) expect_ours(frame, ending);
 }
 
 void StageCache::clear()
 {
-    for (const auto& [frame, entry] : entries_) std::filesystem::remove(path(frame));
+    for (const auto& [frame, entry] : entries_)
+        for (const auto& [ending, size] : entry.sizes) std::filesystem::remove(file(frame, ending));
     std::filesystem::remove(state_path());
-    std::filesystem::remove(folder_ + "/" + kRecordName);
+    std::filesystem::remove(record_path()); // last: a kill before leaves the frames known
     entries_.clear();
-    outdated_ = started_ = false;
+    outdated_ = appendable_ = false;
 }
 
-bool StageCache::has(int frame, const std::string& input)
+bool StageCache::complete(int frame) const
 {
-    const std::string file = path(frame);
-    const int64_t size = size_of(file);
-    if (size < 0) return false;
     const auto entry = entries_.find(frame);
-    if (entry == entries_.end())
-        fail("{} is in the way: it was not written by this shot. Move it away or choose another folder with -o", file);
-    if (entry->second.size < 0) return false; // left over from a kill
-    if (entry->second.size != size)
-        fail("{} is damaged: it has {} bytes and was written with {}. Delete it to have it computed again", file, size,
-             entry->second.size);
-    return entry->second.input == input;
+    if (entry == entries_.end()) return false;
+    return std::all_of(endings_.begin(), endings_.end(), [&](const std::string& ending) {
+        const auto written = entry->second.sizes.find(ending);
+        return written != entry->second.sizes.end() && written->second != kUnfinished &&
+               written->second == size_of(file(frame, ending));
+    });
+}
+
+bool StageCache::has(int frame, const std::string& input) const
+{
+    return complete(frame) && entries_.at(frame).input == input;
+}
+
+std::vector<std::string> StageCache::paths(int frame) const
+{
+    std::vector<std::string> result;
+    for (const std::string& ending : endings_) result.push_back(file(frame, ending));
+    return result;
 }
 
 void StageCache::begin(int frame)
 {
-    append(fmt::format("begin {}\n", frame));
-    entries_[frame] = {};
+    Entry entry;
+    for (const std::string& ending : endings_) {
+        expect_ours(frame, ending);
+        entry.sizes[ending] = kUnfinished;
+    }
+    append(line_of(frame, entry));
+    entries_[frame] = entry;
 }
 
 void StageCache::finish(int frame, const std::string& input)
 {
-    const int64_t size = size_of(path(frame));
-    append(fmt::format("done {} {} {}\n", frame, size, input));
-    entries_[frame] = {size, input};
+    Entry entry;
+    entry.input = input;
+    for (const std::string& ending : endings_) entry.sizes[ending] = size_of(file(frame, ending));
+    append(line_of(frame, entry));
+    entries_[frame] = entry;
 }
 
 } // namespace spindrift

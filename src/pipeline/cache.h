@@ -1,8 +1,8 @@
 // The frames of one stage on disk, and the record of what they were made from.
 //
-// The record is a text file beside the frames: a fingerprint of everything that went into them, and two lines a frame, one
-// before it is written and one, with its size, after. With it a later run knows which frames are done, which are left over
-// from a kill, and which files are not ours and must not be overwritten.
+// The record is a text file beside the frames: everything that went into them, and two lines a frame, one before its
+// files are written and one, with their sizes, after. With it a later run knows which frames are done, which are left
+// over from a kill, and which files are not ours and must not be overwritten.
 #pragma once
 
 #include "io/frame_path.h"
@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace spindrift {
 
@@ -26,37 +27,62 @@ class FolderLock {
 
 class StageCache {
   public:
-    // Reads the record, if there is one.
-    StageCache(const std::string& folder, const std::string& pattern, const std::string& fingerprint);
+    // Reads the record, if there is one. Frames are <folder>/<name>.####.<ending>, one file for each ending.
+    // `made_from` is everything the frames depend on: lines "parameter = value", or "thing: signature" for what has no
+    // value to show.
+    StageCache(const std::string& folder, const std::string& name, const std::vector<std::string>& endings,
+               const std::string& made_from);
 
-    // True if the frames on disk were made from something else.
+    // True if the frames on disk were made from something else, and the first thing that differs, for people.
     bool outdated() const { return outdated_; }
-    // Removes outdated frames of ours, so that none of them is taken for a new one.
+    std::string what_changed() const;
+    // Throws Error(failed) if a file of these frames, or one that clear() would remove, is not ours, or was changed
+    // since it was written.
+    void expect_only_ours(const FrameRange& range) const;
+    // Removes outdated frames, so that none of them is taken for a new one.
     void clear();
-    // A frame that is complete and made from `input` (a signature of the input file; empty for none). Throws
-    // Error(failed) for a file that is not ours, or was damaged since it was written.
-    bool has(int frame, const std::string& input = {});
-    std::string path(int frame) const { return frame_path(pattern_, frame); }
-    // To be called before and after the frame's file is written.
+
+    // A frame whose files are all there as they were written...
+    bool complete(int frame) const;
+    // ... from this input (a signature of the input file; empty for none).
+    bool has(int frame, const std::string& input = {}) const;
+    // The files of a frame; the first is the one that other stages read.
+    std::vector<std::string> paths(int frame) const;
+    std::string path(int frame) const { return file(frame, endings_.front()); }
+    // To be called before and after the frame's files are written. begin() throws as expect_only_ours() does.
     void begin(int frame);
     void finish(int frame, const std::string& input = {});
 
     const std::string& fingerprint() const { return fingerprint_; }
-    std::string state_path() const;
+    std::string state_path() const { return folder_ + "/spindrift.state"; }
 
   private:
+    static constexpr int64_t kUnfinished = -1;
     struct Entry {
-        int64_t size = -1; // -1: begun, not finished
+        std::map<std::string, int64_t> sizes; // bytes by ending, or kUnfinished
         std::string input;
     };
+    void read_record();
+    static std::string line_of(int frame, const Entry& entry);
     void append(const std::string& line);
+    void expect_ours(int frame, const std::string& ending) const;
+    std::string record_path() const { return folder_ + "/spindrift.record"; }
+    std::string file(int frame, const std::string& ending) const
+    {
+        return frame_path(folder_ + "/" + name_ + ".####." + ending, frame);
+    }
 
-    std::string folder_, pattern_, fingerprint_;
+    std::string folder_, name_;
+    std::vector<std::string> endings_;
+    std::string made_from_, fingerprint_, recorded_made_from_;
     std::map<int, Entry> entries_;
-    bool outdated_ = false, started_ = false;
+    bool outdated_ = false;
+    bool appendable_ = false; // the record on disk is there and whole
 };
 
-// Size and time of change of a file, to notice when it was replaced.
+// A hash of everything that frames were made from.
+std::string fingerprint_of(const std::string& made_from);
+// Size and time of change of a file, to notice when it was replaced; empty if there is none.
 std::string file_signature(const std::string& path);
 
 } // namespace spindrift

@@ -9,7 +9,7 @@
 #include "pipeline/shot.h"
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
+#include <fmt/ranges.h>
 
 namespace spindrift {
 
@@ -22,73 +22,159 @@ struct Options {
     int threads = 0;
 };
 
-// Runs all stages (or one) of a shot.
-void run_shot(Options& options, const std::string& stage)
+// ------------------------------------------------------------------------------------------------------- the commands
+
+void run(Options& options)
 {
     if (!options.frames.empty()) options.shot.frames = parse_frame_range(options.frames);
     Shot shot(options.shot);
     Progress progress(options.json ? Progress::Style::json : Progress::suitable());
     catch_interrupts();
     try {
-        shot.run(stage, progress);
+        shot.run(progress);
     } catch (const Error& error) {
         if (error.code != ExitCode::interrupted) throw;
-        throw Error(ExitCode::interrupted, "interrupted; run the same command again to go on from the last complete frame");
+        throw Error(ExitCode::interrupted,
+                    "interrupted; run the same command again to go on from the last complete frame");
     }
 }
 
+void check(const Options& options) { fmt::print("{}\n", Shot(options.shot).needs()); }
+
+// One table of a scene, as `describe` shows it.
+struct Description {
+    std::string name, help;
+    VisitFunction visit;
+};
+
 void describe(const Options& options)
 {
-    std::vector<std::string> names = {"shot"};
-    const auto show = [&](const std::string& name, const std::string& help, const VisitFunction& visit) {
-        if (options.json)
-            fmt::print("{}\n", describe_json(name, visit));
-        else
-            fmt::print("{}{}\n", options.markdown ? describe_markdown(name, visit) : describe_text(name + ": " + help, visit), options.markdown ? "" : "");
-    };
-    bool found = false;
-    const auto wanted = [&](const std::string& name) {
-        const bool yes = options.stage.empty() || options.stage == name;
-        found |= yes;
-        return yes;
-    };
     ShotParams shot;
-    if (wanted("shot")) show("shot", "What all stages of a shot share.", [&](ParamVisitor& v) { shot.visit(v); });
-    for (const auto& stage : make_stages()) {
-        names.push_back(stage->name());
-        if (wanted(stage->name())) show(stage->name(), stage->help(), [&](ParamVisitor& v) { stage->visit(v); });
+    const auto stages = make_stages();
+    std::vector<Description> tables = {
+        {"shot", "What all stages of a shot share.", [&](ParamVisitor& v) { shot.visit(v); }}};
+    for (const auto& stage : stages)
+        tables.push_back({stage->name(), stage->help(), [&stage](ParamVisitor& v) { stage->visit(v); }});
+
+    std::vector<std::string> names, texts;
+    for (const Description& table : tables) {
+        names.push_back(table.name);
+        if (!options.stage.empty() && options.stage != table.name) continue;
+        texts.push_back(options.json       ? describe_json(table.name, table.visit)
+                        : options.markdown ? describe_markdown(table.name, table.visit)
+                                           : table.help + "\n" + describe_text(table.name, table.visit));
     }
-    if (!found) {
+    if (texts.empty()) {
         const std::string near = nearest_name(options.stage, names);
-        bad_input("there is no stage '{}'; {} {}", options.stage, near.empty() ? "there are:" : "did you mean",
-                  near.empty() ? fmt::format("{}", fmt::join(names, ", ")) : near + "?");
+        bad_input("there is no stage '{}'; {}", options.stage,
+                  near.empty() ? fmt::format("there are: {}", fmt::join(names, ", "))
+                               : fmt::format("did you mean '{}'?", near));
     }
+    if (options.json && options.stage.empty())
+        fmt::print("[{}]\n", fmt::join(texts, ","));
+    else
+        fmt::print("{}", fmt::join(texts, "\n"));
 }
 
 void new_scene(const Options& options)
 {
-    const std::string path = options.name + ".toml";
-    if (options.name.empty() || options.name.find('/') != std::string::npos)
-        bad_input("'{}' is not a name for a scene; use letters, digits, - and _", options.name);
+    std::string name = options.name;
+    if (name.ends_with(".toml")) name.resize(name.size() - 5);
+    const bool usable = !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+        return std::isalnum(c) || c == '-' || c == '_';
+    });
+    if (!usable) bad_input("'{}' is not a name for a scene; use letters, digits, - and _", options.name);
+    const std::string path = name + ".toml";
     if (file_exists(path)) bad_input("{} exists already; choose another name", path);
-    write_file(path, scene_template(options.name));
+    write_file(path, scene_template(name));
     fmt::print("wrote {}; run it with: spindrift run {}\n", path, path);
 }
 
-void check(const Options& options)
-{
-    const Shot shot(options.shot);
-    fmt::print("{}\n", shot.needs());
-}
+// --------------------------------------------------------------------------------------------------------- the parser
 
-void add_shot_options(CLI::App* command, Options& options, bool frames)
+void add_shot_options(CLI::App* command, Options& options)
 {
     command->add_option("scene", options.shot.scene, "The scene file")->required();
     command->add_option("-o,--out", options.shot.folder, "Folder for the caches; default out/<scene name>");
-    command->add_option("--set", options.shot.overrides, "Override a value: --set liquid.voxel=0.01")->take_all()->allow_extra_args(false);
-    if (frames) command->add_option("--frames", options.frames, "Only these frames: 10-40, or 7");
-    command->add_option("-j,--threads", options.threads, "Number of threads; default all cores")->check(CLI::Range(1, 1024));
-    if (frames) command->add_flag("--json", options.json, "Progress as one JSON object a line");
+    command->add_option("--set", options.shot.overrides, "Override a value: --set liquid.voxel=0.01")
+        ->take_all()
+        ->allow_extra_args(false);
+    command->add_option("-j,--threads", options.threads, "Number of threads; default all cores")
+        ->check(CLI::Range(1, 1024));
+}
+
+void add_run_command(CLI::App& app, Options& options, std::function<void()>& action, const std::string& name,
+                     const std::string& help, const std::string& stage)
+{
+    CLI::App* command = app.add_subcommand(name, help);
+    add_shot_options(command, options);
+    command->add_option("--frames", options.frames, "Only these frames: 10-40, or 7");
+    command->add_flag("--json", options.json, "Progress as one JSON object a line");
+    command->callback([&options, &action, stage] {
+        options.shot.only_stage = stage;
+        action = [&options] { run(options); };
+    });
+}
+
+void add_commands(CLI::App& app, Options& options, std::function<void()>& action)
+{
+    add_run_command(app, options, action, "run", "All stages of a scene that are out of date", "");
+    for (const auto& stage : make_stages())
+        add_run_command(app, options, action, stage->command(),
+                        fmt::format("Only [{}]: {}", stage->name(), stage->help()), stage->name());
+
+    CLI::App* command = app.add_subcommand("check", "Validate a scene and say what the shot needs, without computing");
+    add_shot_options(command, options);
+    command->callback([&] { action = [&] { check(options); }; });
+
+    command = app.add_subcommand("describe", "Every parameter with unit, default, range and help");
+    command->add_option("stage", options.stage, "One stage; default all");
+    CLI::Option* markdown = command->add_flag("--markdown", options.markdown, "As Markdown tables");
+    command->add_flag("--json", options.json, "As JSON")->excludes(markdown);
+    command->callback([&] { action = [&] { describe(options); }; });
+
+    command = app.add_subcommand("info", "What is in a cache file: VDB, PLY, OBJ, PNG, EXR");
+    command->add_option("file", options.file, "The file, or a pattern like splash.####.vdb")->required();
+    command->callback([&] { action = [&] { fmt::print("{}", describe_file(options.file)); }; });
+
+    command = app.add_subcommand("new", "A new scene from a template, in the current folder");
+    command->add_option("name", options.name, "Name of the scene")->required();
+    command->callback([&] { action = [&] { new_scene(options); }; });
+}
+
+// "; did you mean 'run'?", or where to look.
+std::string suggestion(const std::string& word, const std::vector<std::string>& names, const std::string& help)
+{
+    const std::string near = nearest_name(word, names);
+    return near.empty() ? fmt::format("; see: {} --help", help) : fmt::format("; did you mean '{}'?", near);
+}
+
+void expect_command(const CLI::App& app, int argc, char** argv)
+{
+    std::vector<std::string> names;
+    for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+    if (argc < 2) bad_input("give a command: {}; see: spindrift --help", fmt::join(names, ", "));
+    const std::string word = argv[1];
+    if (!word.starts_with('-') && std::find(names.begin(), names.end(), word) == names.end())
+        bad_input("there is no command '{}'{}", word, suggestion(word, names, "spindrift"));
+}
+
+// One line that says what is wrong with the command line, in place of the parser's two.
+[[noreturn]] void explain(const CLI::App& app, const CLI::ParseError& error)
+{
+    const auto commands = app.get_subcommands();
+    const CLI::App& command = commands.empty() ? app : *commands.front();
+    const std::string name = commands.empty() ? "spindrift" : "spindrift " + command.get_name();
+    std::vector<std::string> options;
+    for (const CLI::Option* option : command.get_options())
+        for (const std::string& long_name : option->get_lnames()) options.push_back("--" + long_name);
+    for (const std::string& word : app.remaining(true)) {
+        if (!word.starts_with('-')) continue;
+        const std::string option = word.substr(0, word.find('='));
+        bad_input("{} has no option {}{}", name, option, suggestion(option, options, name));
+    }
+    for (const std::string& word : app.remaining(true)) bad_input("{}: '{}' is one argument too many", name, word);
+    bad_input("{}: {}; see: {} --help", name, error.what(), name);
 }
 
 int parse_and_run(int argc, char** argv)
@@ -97,58 +183,40 @@ int parse_and_run(int argc, char** argv)
     app.set_version_flag("--version", std::string("spindrift ") + SPINDRIFT_VERSION);
     app.require_subcommand(1);
     Options options;
-
-    const std::pair<const char*, const char*> stage_commands[] = {{"run", "All stages of a scene that are out of date"},
-                                                                  {"sim", "The simulation alone"},
-                                                                  {"surface", "The surface alone"},
-                                                                  {"render", "The pictures alone"}};
-    for (const auto& [name, help] : stage_commands) {
-        CLI::App* command = app.add_subcommand(name, help);
-        add_shot_options(command, options, true);
-        const std::string stage = std::string(name) == "run" ? "" : std::string(name) == "sim" ? "liquid" : name;
-        command->callback([&options, stage] { run_shot(options, stage); });
-    }
-    CLI::App* command = app.add_subcommand("check", "Validate a scene and say what the shot needs, without computing");
-    add_shot_options(command, options, false);
-    command->callback([&] { check(options); });
-    command = app.add_subcommand("describe", "Every parameter with unit, default, range and help");
-    command->add_option("stage", options.stage, "One stage; default all");
-    command->add_flag("--markdown", options.markdown, "As a Markdown table");
-    command->add_flag("--json", options.json, "As JSON");
-    command->callback([&] { describe(options); });
-    command = app.add_subcommand("info", "What is in a cache file: VDB, PLY, OBJ, PNG, EXR");
-    command->add_option("file", options.file, "The file, or a pattern like splash.####.vdb")->required();
-    command->callback([&] { fmt::print("{}", describe_file(options.file)); });
-    command = app.add_subcommand("new", "A new scene from a template, in the current folder");
-    command->add_option("name", options.name, "Name of the scene, without .toml")->required();
-    command->callback([&] { new_scene(options); });
-
-    app.parse_complete_callback([&] { set_thread_count(options.threads); });
+    std::function<void()> action;
+    add_commands(app, options, action);
+    expect_command(app, argc, argv);
     try {
         app.parse(argc, argv);
+    } catch (const CLI::Success& wanted) { // --help, --version
+        return app.exit(wanted);
     } catch (const CLI::ParseError& error) {
-        // --help and --version end up here too, with exit code 0.
-        return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::bad_input);
+        explain(app, error);
     }
-    return 0;
+    set_thread_count(options.threads);
+    action();
+    return static_cast<int>(ExitCode::ok);
 }
 
 } // namespace
 
 int run_command_line(int argc, char** argv)
 {
+    const auto report = [](ExitCode code, const std::string& message) {
+        std::fflush(stdout);
+        fmt::print(stderr, "spindrift: {}\n", message);
+        return static_cast<int>(code);
+    };
     try {
         return parse_and_run(argc, argv);
     } catch (const Error& error) {
-        std::fflush(stdout);
-        fmt::print(stderr, "spindrift: {}\n", error.what());
-        return static_cast<int>(error.code);
+        return report(error.code, error.what());
     } catch (const std::bad_alloc&) {
-        fmt::print(stderr, "spindrift: out of memory; raise liquid.voxel, or see what the shot needs with: spindrift check SCENE\n");
+        return report(ExitCode::failed,
+                      "out of memory; raise liquid.voxel, or see what the shot needs with: spindrift check SCENE");
     } catch (const std::exception& error) {
-        fmt::print(stderr, "spindrift: {}\n", error.what());
+        return report(ExitCode::failed, error.what());
     }
-    return static_cast<int>(ExitCode::failed);
 }
 
 } // namespace spindrift

@@ -1,6 +1,7 @@
 #include "pipeline/file_info.h"
 
 #include "base/error.h"
+#include "io/atomic_file.h"
 #include "io/frame_path.h"
 #include "io/image.h"
 #include "io/mesh_file.h"
@@ -19,11 +20,12 @@ std::string describe_mesh(const std::string& path)
 {
     const Mesh mesh = read_mesh(path);
     const Box3f box = bounds_of(mesh);
-    std::string text = fmt::format("mesh: {} vertices, {} triangles, {}\n", mesh.positions.size(), mesh.triangles.size(),
-                                   is_closed(mesh) ? "closed" : "open");
+    std::string text = fmt::format("mesh: {} vertices, {} triangles, {}\n", mesh.positions.size(),
+                                   mesh.triangles.size(), is_closed(mesh) ? "closed" : "open");
     if (!box.empty()) text += fmt::format("bounds: {} to {} m\n", vector_text(box.min), vector_text(box.max));
     if (is_closed(mesh)) text += fmt::format("volume: {:.6g} m3\n", volume_of(mesh));
-    text += fmt::format("per vertex: position{}{}\n", mesh.normals.empty() ? "" : ", normal", mesh.velocities.empty() ? "" : ", velocity");
+    text += fmt::format("per vertex: position{}{}\n", mesh.normals.empty() ? "" : ", normal",
+                        mesh.velocities.empty() ? "" : ", velocity");
     return text;
 }
 
@@ -41,7 +43,7 @@ std::string describe_picture(const std::string& path)
 std::string describe_file(const std::string& path_or_pattern)
 {
     std::string path = path_or_pattern, text;
-    if (has_frame_pattern(path_or_pattern)) {
+    if (!file_exists(path) && has_frame_pattern(path_or_pattern)) {
         const std::vector<int> frames = frames_on_disk(path_or_pattern);
         if (frames.empty()) bad_input("no file matches {}", path_or_pattern);
         const bool gaps = frames.back() - frames.front() + 1 != static_cast<int>(frames.size());

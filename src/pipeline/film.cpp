@@ -1,23 +1,44 @@
 #include "pipeline/film.h"
 
-#include "io/atomic_file.h"
-#include "io/image.h"
+#include "base/error.h"
+#include "base/interrupt.h"
 
 #include <filesystem>
 
 namespace spindrift {
 
-void make_film(const ShotPaths& paths, const std::vector<std::string>& pictures, float fps, Progress& progress)
+namespace {
+
+bool is_outdated(const std::string& path, const std::vector<std::string>& pictures)
 {
     namespace fs = std::filesystem;
-    const std::string sheet = paths.folder + "/" + paths.shot + ".contact.png", film = paths.folder + "/" + paths.shot + ".mp4";
-    fs::file_time_type newest = fs::file_time_type::min();
-    for (const std::string& picture : pictures) newest = std::max(newest, fs::last_write_time(picture));
-    const auto outdated = [&](const std::string& path) { return !fs::exists(path) || fs::last_write_time(path) < newest; };
-    if (outdated(sheet)) write_image(sheet, contact_sheet(pictures, 12, 3, 480));
-    if (outdated(film)) write_movie(film, pictures, std::max(1, static_cast<int>(std::lround(fps))));
+    if (!fs::exists(path)) return true;
+    const fs::file_time_type made = fs::last_write_time(path);
+    return std::any_of(pictures.begin(), pictures.end(),
+                       [&](const std::string& picture) { return fs::last_write_time(picture) > made; });
+}
+
+} // namespace
+
+void make_contact_sheet(const ShotPaths& paths, const std::vector<std::string>& pictures,
+                        const std::function<Image(const Image&)>& developed, Progress& progress)
+{
+    constexpr int count = 12, columns = 3, width = 480;
+    const std::string sheet = paths.folder + "/" + paths.shot + ".contact.png";
+    if (is_outdated(sheet, pictures)) write_image(sheet, developed(contact_sheet(pictures, count, columns, width)));
     progress.say("contact sheet: " + sheet);
-    progress.say("film:          " + film);
+}
+
+void make_film(const ShotPaths& paths, const std::vector<std::string>& pictures, float fps, Progress& progress)
+{
+    const std::string film = paths.folder + "/" + paths.shot + ".mp4";
+    try {
+        if (is_outdated(film, pictures)) write_movie(film, pictures, std::max(1, static_cast<int>(std::lround(fps))));
+        progress.say("film:          " + film);
+    } catch (const Error& error) {
+        check_interrupt(); // Ctrl-C reaches ffmpeg too
+        progress.say(fmt::format("no film: {}", error.what()));
+    }
 }
 
 } // namespace spindrift

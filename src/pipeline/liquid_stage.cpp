@@ -12,6 +12,9 @@ namespace {
 constexpr double kBytesPerParticle = 90, kBytesPerCell = 110, kCellsPerFullCell = 2.5;
 // Position 6, velocity 12, id 4 bytes, less what compression finds.
 constexpr double kFileBytesPerParticle = 20;
+constexpr double kMaxParticles = 2e9;
+
+double volume_of(const Vec3f& size) { return static_cast<double>(size.x()) * size.y() * size.z(); }
 
 double volume_inside(const Shape& shape, const Box3f& box, float frame)
 {
@@ -20,109 +23,116 @@ double volume_inside(const Shape& shape, const Box3f& box, float frame)
     for (int x = 0; x < n; ++x)
         for (int y = 0; y < n; ++y)
             for (int z = 0; z < n; ++z) {
-                const Vec3f f = (Vec3f(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)).array() + 0.5f) / n;
+                const Vec3f f = (Vec3i(x, y, z).cast<float>().array() + 0.5f) / n;
                 inside += shape.distance(box.min + f.cwiseProduct(box.size()), frame) < 0;
             }
-    return static_cast<double>(box.size().x()) * box.size().y() * box.size().z() * inside / (n * n * n);
+    return volume_of(box.size()) * inside / (n * n * n);
+}
+
+// "mesh ship.ply: <hash>" for each mesh file that a shape names.
+template <class Params> std::string mesh_files_of(const std::vector<Params>& items, const SceneFile& scene)
+{
+    std::string lines;
+    for (const ShapeParams& item : items)
+        if (!item.file.empty())
+            lines += fmt::format("mesh {}: {:016x}\n", item.file, hash_bytes(read_file(scene.resolve(item.file))));
+    return lines;
+}
+
+FrameReport report_of(const LiquidReport& liquid)
+{
+    FrameReport report;
+    report.numbers = {{"particles", static_cast<double>(liquid.particles)},
+                      {"tiles", static_cast<double>(liquid.tiles)},
+                      {"substeps", liquid.substeps},
+                      {"iterations", liquid.iterations}};
+    report.times = liquid.times;
+    return report;
 }
 
 } // namespace
 
-LiquidParams liquid_of(const SceneFile& scene)
-{
-    LiquidParams params;
-    scene.read("liquid", [&](ParamVisitor& v) { params.visit(v); });
-    return params;
-}
-
-Box3f extent_of(const LiquidParams& params, const std::vector<Shape>& sources, const std::vector<Shape>& colliders, int frame)
-{
-    if (params.domain.bounded()) return {*params.domain.min, *params.domain.max};
-    Box3f box;
-    for (const auto* shapes : {&sources, &colliders})
-        for (const Shape& shape : *shapes)
-            if (const Box3f b = shape.bounds(static_cast<float>(frame)); b.size().allFinite()) box.add(b);
-    return box.empty() ? Box3f{Vec3f::Zero(), Vec3f::Ones()} : box;
-}
-
-void LiquidStage::prepare(const SceneFile& scene, const ShotParams& shot, const ShotPaths&)
+void LiquidStage::prepare(const SceneFile& scene, const ShotParams& shot)
 {
     if (!scene.has("liquid")) return;
-    if (params_.sources.empty())
+    LiquidParams& params = setup_->params;
+    if (params.sources.empty())
         bad_input("{}: the liquid has no source; add a [[liquid.source]] with a shape", scene.where("liquid"));
-    std::vector<Shape> sources = load_shapes(scene, params_.sources, "source");
-    std::vector<Shape> colliders = load_shapes(scene, params_.colliders, "collider");
-    for (const auto* files : {&params_.sources}) {
-        for (const SourceParams& s : *files)
-            if (!s.file.empty()) mesh_contents_ += fmt::format("{:016x}\n", hash_bytes(read_file(scene.resolve(s.file))));
-    }
-    for (const ColliderParams& c : params_.colliders)
-        if (!c.file.empty()) mesh_contents_ += fmt::format("{:016x}\n", hash_bytes(read_file(scene.resolve(c.file))));
+    setup_->load(scene, shot.range().first);
+    mesh_files_ = mesh_files_of(params.sources, scene) + mesh_files_of(params.colliders, scene);
 
+    const double cells = expected_volume(scene, shot) / std::pow(static_cast<double>(params.voxel), 3);
+    const double particles = 8 * cells;
+    if (!(particles <= kMaxParticles))
+        bad_input("{}: liquid.voxel is {} m, which makes about {:.3g} particles; at most {:.0g} are possible; raise "
+                  "liquid.voxel",
+                  scene.where("liquid.voxel"), params.voxel, particles, kMaxParticles);
+    estimate_ = {kBytesPerParticle * particles + kBytesPerCell * kCellsPerFullCell * cells,
+                 kFileBytesPerParticle * particles * shot.range().count(),
+                 fmt::format("about {:.3g} particles", particles), "raise liquid.voxel"};
+    liquid_ = std::make_unique<Liquid>(params, setup_->sources, setup_->colliders, shot.fps);
+}
+
+// Volume of liquid when there is most of it [m3]. Throws bad_input for a source that cannot be filled.
+double LiquidStage::expected_volume(const SceneFile& scene, const ShotParams& shot) const
+{
+    const LiquidParams& params = setup_->params;
     const FrameRange range = shot.range();
     const auto first = static_cast<float>(range.first);
     double volume = 0;
-    for (size_t i = 0; i < sources.size(); ++i) {
-        const SourceParams& source = params_.sources[i];
-        Box3f box = sources[i].bounds(first);
-        if (params_.domain.bounded()) {
-            box.min = box.min.cwiseMax(*params_.domain.min), box.max = box.max.cwiseMin(*params_.domain.max);
-            if (box.empty() || !((box.size().array() > 0).any()))
-                bad_input("{}: the source lies outside the domain", scene.where(fmt::format("liquid.source[{}]", i)));
+    for (size_t i = 0; i < params.sources.size(); ++i) {
+        const SourceParams& source = params.sources[i];
+        const auto where = [&] { return scene.where(fmt::format("liquid.source[{}]", i)); };
+        Box3f box = setup_->sources[i].bounds(first);
+        if (params.domain.bounded()) {
+            box.min = box.min.cwiseMax(*params.domain.min), box.max = box.max.cwiseMin(*params.domain.max);
+            if (box.empty()) bad_input("{}: the source lies outside the domain", where());
         }
         if (!box.size().allFinite())
-            bad_input("{}: this source has no end; give the liquid a domain (liquid.domain.min and max)",
-                      scene.where(fmt::format("liquid.source[{}]", i)));
-        const double filled = volume_inside(sources[i], box, first);
+            bad_input("{}: this source has no end; give the liquid a domain (liquid.domain.min and max)", where());
+        const double filled = volume_inside(setup_->sources[i], box, first);
         volume += filled;
         if (source.mode == SourceParams::Mode::flow) {
-            const double frames = std::min<double>(range.last, source.last_frame) - std::max<double>(range.first, source.first_frame) + 1;
-            volume += std::pow(filled, 2.0 / 3) * source.velocity.norm() * std::max(0.0, frames) / shot.fps;
+            const double from = std::max(range.first, source.first_frame), to = std::min(range.last, source.last_frame);
+            const double seconds = std::max(0.0, to - from + 1) / shot.fps;
+            volume += std::pow(filled, 2.0 / 3) * source.velocity.norm() * seconds;
         }
     }
-    if (params_.domain.bounded()) {
-        const Vec3f size = *params_.domain.max - *params_.domain.min;
-        volume = std::min(volume, static_cast<double>(size.x()) * size.y() * size.z());
-    }
-    const double cells = volume / std::pow(static_cast<double>(params_.voxel), 3), particles = 8 * cells;
-    estimate_.memory = kBytesPerParticle * particles + kBytesPerCell * kCellsPerFullCell * cells;
-    estimate_.disk = kFileBytesPerParticle * particles * range.count();
-    estimate_.note = fmt::format("about {:.3g} particles", particles);
-    if (particles > 2e9)
-        bad_input("{}: about {:.3g} particles at this voxel; at most 2e9 are possible; raise liquid.voxel", scene.where("liquid.voxel"),
-                  particles);
-    liquid_ = std::make_unique<Liquid>(params_, std::move(sources), std::move(colliders), shot.fps);
+    return params.domain.bounded() ? std::min(volume, volume_of(setup_->extent.size())) : volume;
 }
 
-Estimate LiquidStage::estimate() const { return estimate_; }
-
-FrameReport LiquidStage::advance()
+FrameReport LiquidStage::start(int frame)
 {
-    const LiquidReport r = liquid_->advance();
-    FrameReport report;
-    report.numbers = {{"particles", static_cast<double>(r.particles)},
-                      {"tiles", static_cast<double>(r.tiles)},
-                      {"substeps", r.substeps},
-                      {"iterations", r.iterations}};
-    report.times = r.times;
-    return report;
+    LiquidReport report;
+    report.times.measure("fill", [&] { liquid_->start(frame); });
+    report.particles = liquid_->particles().size();
+    return report_of(report);
 }
+
+FrameReport LiquidStage::restore(StateFile state)
+{
+    const auto number = [&](const char* name) { return static_cast<int>(state.numbers[name]); };
+    LiquidReport report;
+    report.times.measure("restore", [&] {
+        liquid_->restore({number("frame"), number("next_id"), std::move(state.particles)});
+    });
+    report.particles = liquid_->particles().size();
+    return report_of(report);
+}
+
+FrameReport LiquidStage::advance() { return report_of(liquid_->advance()); }
 
 void LiquidStage::write(const std::string& path)
 {
-    write_particles(path, liquid_->particles(), params_.voxel, liquid_->particle_radius(),
-                    {{"frame", std::to_string(liquid_->frame())}, {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}});
+    write_particles(
+        path, liquid_->particles(), setup_->params.voxel, liquid_->particle_radius(),
+        {{"frame", std::to_string(liquid_->frame())}, {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}});
 }
 
 StateFile LiquidStage::save() const
 {
     Liquid::State state = liquid_->state();
     return {{{"frame", state.frame}, {"next_id", state.next_id}}, std::move(state.particles)};
-}
-
-void LiquidStage::restore(StateFile state)
-{
-    liquid_->restore({static_cast<int>(state.numbers["frame"]), static_cast<int>(state.numbers["next_id"]), std::move(state.particles)});
 }
 
 } // namespace spindrift

@@ -39,15 +39,16 @@ std::string json_string(const std::string& text)
     return out + '"';
 }
 
-void Progress::stage_starts(const std::string& stage, int first, int last, int done_before)
+void Progress::stage_starts(const std::string& stage, const FrameRange& range, int to_do)
 {
-    stage_ = stage, first_ = first, last_ = last, done_ = 0, total_ = last - first + 1 - done_before;
+    stage_ = stage, last_ = range.last, done_ = 0, to_do_ = to_do;
     start_ = std::chrono::steady_clock::now();
+    const int there = range.count() - to_do;
     if (style_ == Style::json)
-        fmt::print("{{\"stage\": {}, \"event\": \"start\", \"first\": {}, \"last\": {}, \"to_do\": {}}}\n", json_string(stage),
-                   first, last, total_);
-    else if (done_before > 0)
-        say(fmt::format("{}: {} of {} frames are there already", stage, done_before, last - first + 1));
+        fmt::print("{{\"stage\": {}, \"event\": \"start\", \"first\": {}, \"last\": {}, \"to_do\": {}}}\n",
+                   json_string(stage), range.first, range.last, to_do);
+    else if (there > 0)
+        say(fmt::format("{}: {} of {} frames are there already", stage, there, range.count()));
     std::fflush(stdout);
 }
 
@@ -55,7 +56,7 @@ void Progress::frame_done(int frame, const FrameReport& report)
 {
     ++done_;
     const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    const double left = spent / done_ * (total_ - done_);
+    const double left = spent / done_ * std::max(0, to_do_ - done_);
     if (style_ == Style::json) {
         std::string numbers, phases;
         for (const auto& [name, value] : report.numbers) numbers += fmt::format(", {}: {}", json_string(name), value);
@@ -82,8 +83,8 @@ void Progress::stage_ends()
 {
     const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
     if (style_ == Style::json)
-        fmt::print("{{\"stage\": {}, \"event\": \"end\", \"frames\": {}, \"seconds\": {:.3f}}}\n", json_string(stage_), done_,
-                   spent);
+        fmt::print("{{\"stage\": {}, \"event\": \"end\", \"frames\": {}, \"seconds\": {:.3f}}}\n", json_string(stage_),
+                   done_, spent);
     else if (done_ > 0)
         fmt::print("{}{}: {} frames in {}\n", style_ == Style::terminal ? "\r\x1b[K" : "", stage_, done_,
                    duration_text(spent));

@@ -12,7 +12,8 @@ class Progress {
     // Terminal if standard output is one.
     static Style suitable();
 
-    void stage_starts(const std::string& stage, int first, int last, int done_before);
+    // `to_do` is the number of frames that will be reported.
+    void stage_starts(const std::string& stage, const FrameRange& range, int to_do);
     void frame_done(int frame, const FrameReport& report);
     void stage_ends();
     // A line of text for people, a message object for machines.
@@ -21,7 +22,7 @@ class Progress {
   private:
     Style style_;
     std::string stage_;
-    int first_ = 0, last_ = 0, done_ = 0, total_ = 0;
+    int last_ = 0, done_ = 0, to_do_ = 0;
     std::chrono::steady_clock::time_point start_;
 };
 

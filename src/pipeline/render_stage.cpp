@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "io/mesh_file.h"
 #include "io/vdb.h"
-#include "pipeline/liquid_stage.h"
+#include "pipeline/film.h"
 
 namespace spindrift {
 
@@ -29,7 +29,8 @@ std::vector<Vec3f> colors_of(const Particles& particles, const std::string& attr
     else {
         std::string known = "speed, id";
         for (const auto& [name, array] : particles.attributes) known += ", " + name;
-        fail("{}: particles have no attribute '{}' to colour by (render.color_by); they have {}", file, attribute, known);
+        fail("{}: particles have no attribute '{}' to colour by (render.color_by); they have {}", file, attribute,
+             known);
     }
     // A few outliers must not take all the colour: the ends of the map are the 1st and 99th percentile.
     std::vector<float> sorted = values;
@@ -42,35 +43,29 @@ std::vector<Vec3f> colors_of(const Particles& particles, const std::string& attr
         high = sorted[b];
     }
     std::vector<Vec3f> colors(values.size());
-    for (size_t i = 0; i < colors.size(); ++i) colors[i] = color_map(high > low ? (values[i] - low) / (high - low) : 0.5f);
+    for (size_t i = 0; i < colors.size(); ++i)
+        colors[i] = color_map(high > low ? (values[i] - low) / (high - low) : 0.5f);
     return colors;
 }
 
 } // namespace
 
-void RenderStage::prepare(const SceneFile& scene, const ShotParams& shot, const ShotPaths&)
-{
-    frames_ = shot.range().count();
-    if (!scene.has("liquid")) return;
-    const LiquidParams liquid = liquid_of(scene);
-    const std::vector<Shape> sources = load_shapes(scene, liquid.sources, "source");
-    colliders_ = load_shapes(scene, liquid.colliders, "collider");
-    extent_ = extent_of(liquid, sources, colliders_, shot.range().first);
-    if (liquid.domain.bounded()) container_ = extent_;
-}
+void RenderStage::prepare(const SceneFile&, const ShotParams& shot) { shot_ = shot; }
 
 Estimate RenderStage::estimate() const
 {
     const double pixels = static_cast<double>(params_.width) * params_.height;
-    const double bytes_per_pixel = params_.format == RenderParams::Format::png ? 1.2 : 5;
-    return {pixels * 64 + 1e8, pixels * bytes_per_pixel * frames_, fmt::format("{} x {} pixels", params_.width, params_.height)};
+    const double bytes_per_pixel = is_png() ? 1.2 : 5;
+    return {pixels * 64 + 1e8, pixels * bytes_per_pixel * shot_.range().count(),
+            fmt::format("{} x {} pixels", params_.width, params_.height), "lower render.width and render.height"};
 }
 
-FrameReport RenderStage::make(int frame, const std::string& input, const std::string& output)
+FrameReport RenderStage::make(int frame, const std::string& input, const std::vector<std::string>& outputs)
 {
     FrameReport report;
     RenderScene scene;
-    scene.extent = extent_, scene.container = container_;
+    scene.extent = liquid_->extent;
+    if (liquid_->params.domain.bounded()) scene.container = liquid_->extent;
     Mesh water;
     RenderSpheres spheres;
     std::vector<Mesh> solids;
@@ -87,16 +82,26 @@ FrameReport RenderStage::make(int frame, const std::string& input, const std::st
             scene.spheres = &spheres;
             report.numbers = {{"particles", static_cast<double>(spheres.centers.size())}};
         }
-        for (const Shape& shape : colliders_)
-            if (Mesh mesh = shape.mesh(static_cast<float>(frame)); !mesh.triangles.empty()) solids.push_back(std::move(mesh));
+        if (scene.extent.empty()) { // the liquid is another program's
+            scene.extent = bounds_of(water);
+            for (const Vec3f& center : spheres.centers) scene.extent.add(center);
+        }
+        for (const Shape& shape : liquid_->colliders)
+            if (Mesh mesh = shape.mesh(static_cast<float>(frame)); !mesh.triangles.empty())
+                solids.push_back(std::move(mesh));
         for (const Mesh& mesh : solids) scene.solids.push_back(&mesh);
     });
     Image image;
     report.times.measure("render", [&] { image = render(scene, params_); });
-    report.times.measure("write", [&] {
-        write_image(output, params_.format == RenderParams::Format::png ? tone_mapped(image, params_) : image);
-    });
+    report.times.measure("write", [&] { write_image(outputs[0], is_png() ? tone_mapped(image, params_) : image); });
     return report;
+}
+
+void RenderStage::shot_complete(const std::vector<std::string>& files, const ShotPaths& paths, Progress& progress)
+{
+    const auto developed = [this](const Image& image) { return is_png() ? image : tone_mapped(image, params_); };
+    make_contact_sheet(paths, files, developed, progress);
+    if (is_png()) make_film(paths, files, shot_.fps, progress);
 }
 
 } // namespace spindrift

@@ -1,29 +1,32 @@
 // Pictures of a shot: its surface as water, or its particles.
 #pragma once
 
+#include "pipeline/liquid_setup.h"
 #include "pipeline/stage.h"
 #include "render/preview.h"
-#include "scene/shapes.h"
 
 namespace spindrift {
 
 class RenderStage : public FrameStage {
   public:
+    explicit RenderStage(std::shared_ptr<const LiquidSetup> liquid) : liquid_(std::move(liquid)) {}
+
     std::string name() const override { return "render"; }
     std::string help() const override { return "Preview pictures, a contact sheet and a film."; }
     std::string input() const override { return params_.show == RenderParams::Show::surface ? "surface" : "liquid"; }
-    std::string ending() const override { return params_.format == RenderParams::Format::png ? "png" : "exr"; }
+    std::vector<std::string> endings() const override { return {is_png() ? "png" : "exr"}; }
     void visit(ParamVisitor& v) override { params_.visit(v); }
-    void prepare(const SceneFile& scene, const ShotParams& shot, const ShotPaths& paths) override;
+    void prepare(const SceneFile& scene, const ShotParams& shot) override;
     Estimate estimate() const override;
-    FrameReport make(int frame, const std::string& input, const std::string& output) override;
+    FrameReport make(int frame, const std::string& input, const std::vector<std::string>& outputs) override;
+    void shot_complete(const std::vector<std::string>& files, const ShotPaths& paths, Progress& progress) override;
 
   private:
+    bool is_png() const { return params_.format == RenderParams::Format::png; }
+
+    std::shared_ptr<const LiquidSetup> liquid_;
     RenderParams params_;
-    std::vector<Shape> colliders_;
-    Box3f extent_;
-    std::optional<Box3f> container_;
-    int frames_ = 0;
+    ShotParams shot_;
 };
 
 } // namespace spindrift

@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "io/atomic_file.h"
-#include "pipeline/film.h"
 
 #include <filesystem>
 #include <unistd.h>
@@ -17,10 +16,13 @@ void ShotParams::visit(ParamVisitor& v)
     try {
         const FrameRange range = parse_frame_range(frames);
         v.require(range.count() <= 1000000, "frames", "a shot may have a million frames at most");
+        v.require(range.first > -100000000 && range.last < 100000000, "frames", "must have at most eight digits");
     } catch (const Error& error) {
         v.require(false, "frames", error.what());
     }
 }
+
+// ----------------------------------------------------------------------------------------------- reading and checking
 
 Shot::Shot(const ShotOptions& options) : scene_(options.scene, options.overrides)
 {
@@ -30,167 +32,223 @@ Shot::Shot(const ShotOptions& options) : scene_(options.scene, options.overrides
     std::vector<std::string> tables = {"shot"};
     for (auto& stage : make_stages()) {
         tables.push_back(stage->name());
-        const bool in_scene = scene_.has(stage->name());
-        links_.push_back({std::move(stage), {}, in_scene});
+        links_.push_back({std::move(stage), false, {}});
     }
     scene_.expect_only(tables);
-    scene_.read("shot", [this](ParamVisitor& v) { params_.visit(v); });
-    shot_range_ = wanted_ = params_.range();
-    if (options.frames) {
-        wanted_ = *options.frames;
-        if (wanted_.first < shot_range_.first || wanted_.last > shot_range_.last)
-            bad_input("--frames {}-{}: the shot has frames {}-{} ({})", wanted_.first, wanted_.last, shot_range_.first,
-                      shot_range_.last, scene_.where("shot.frames"));
-    }
-
+    read_frames(options.frames);
+    for (Link& link : links_) scene_.read(link.stage->name(), [&](ParamVisitor& v) { link.stage->visit(v); });
+    choose_stages(options.only_stage);
     for (Link& link : links_) {
-        Stage& stage = *link.stage;
-        scene_.read(stage.name(), [&](ParamVisitor& v) { stage.visit(v); });
-        stage.prepare(scene_, params_, paths_);
-        std::string made_from = fmt::format("spindrift {}\nstage {}\nfps {}\nfirst {}\n", SPINDRIFT_VERSION, stage.name(),
-                                            params_.fps, shot_range_.first);
-        made_from += canonical_text([&](ParamVisitor& v) { stage.visit(v); });
-        made_from += stage.dependencies();
-        if (const Link* input = find(stage.input())) made_from += input->fingerprint;
-        link.fingerprint = fmt::format("{:016x}{:016x}", hash_bytes(made_from), hash_bytes(made_from, 1));
+        link.stage->prepare(scene_, params_);
+        link.made_from = ingredients(*link.stage);
     }
-    check_memory();
+    expect_enough_memory();
 }
 
 Shot::~Shot() = default;
 
-Shot::Link* Shot::find(const std::string& stage)
+void Shot::read_frames(const std::optional<FrameRange>& frames)
 {
-    for (Link& link : links_)
-        if (link.stage->name() == stage) return &link;
-    return nullptr;
+    scene_.read("shot", [this](ParamVisitor& v) { params_.visit(v); });
+    shot_range_ = params_.range();
+    wanted_ = frames.value_or(shot_range_);
+    if (wanted_.first < shot_range_.first || wanted_.last > shot_range_.last)
+        bad_input("--frames {}-{}: the shot has frames {}-{} ({})", wanted_.first, wanted_.last, shot_range_.first,
+                  shot_range_.last, scene_.where("shot.frames"));
 }
 
-void Shot::check_memory() const
+// Those that the scene has a table for, and those that they read. What another program may have made is left to it: a
+// stage whose own input is not in the scene is not run for the sake of the next.
+void Shot::choose_stages(const std::string& only_stage)
 {
-    const double machine = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGE_SIZE));
+    const auto has = [&](const std::string& stage) { return scene_.has(stage); };
+    bool any = false;
+    for (size_t i = links_.size(); i-- > 0;) {
+        const Stage& stage = *links_[i].stage;
+        bool read_by_next = false;
+        for (size_t j = i + 1; j < links_.size(); ++j)
+            read_by_next |= links_[j].runs && links_[j].stage->input() == stage.name();
+        links_[i].runs =
+            only_stage.empty() ? has(stage.name()) || (read_by_next && has(stage.input())) : stage.name() == only_stage;
+        any |= links_[i].runs;
+        if (links_[i].runs && stage.input().empty() && !has(stage.name()))
+            bad_input("{}: the scene has no [{}] table", scene_.path(), stage.name());
+    }
+    if (!any) bad_input("{}: the scene asks for nothing; add a table such as [liquid]", scene_.path());
+}
+
+// Numbers are written so that equal text means equal bits.
+std::string Shot::ingredients(Stage& stage) const
+{
+    std::string lines =
+        fmt::format("version = {}\nfps = {}\nfirst frame = {}\n", SPINDRIFT_VERSION, params_.fps, shot_range_.first);
+    lines += canonical_text([&](ParamVisitor& v) { stage.visit(v); });
+    lines += stage.dependencies();
+    if (const Link* input = find(stage.input()))
+        lines += fmt::format("{}: {}\n", stage.input(), fingerprint_of(input->made_from));
+    return lines;
+}
+
+void Shot::expect_enough_memory() const
+{
+    const double machine =
+        static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGE_SIZE));
     for (const Link& link : links_) {
-        if (!link.in_scene) continue;
         const Estimate estimate = link.stage->estimate();
-        if (estimate.memory > machine)
-            bad_input("{}: {} needs about {} of memory ({}), and this machine has {}; raise {}.voxel",
+        if (link.runs && estimate.memory > machine)
+            bad_input("{}: {} needs about {} of memory ({}), and this machine has {}; {}",
                       scene_.where(link.stage->name()), link.stage->name(), size_text(estimate.memory), estimate.note,
-                      size_text(machine), link.stage->name());
+                      size_text(machine), estimate.remedy);
     }
 }
 
 std::string Shot::needs() const
 {
     std::string text;
-    double disk = 0;
+    double memory = 0, disk = 0;
     for (const Link& link : links_) {
-        if (!link.in_scene) continue;
+        if (!link.runs) continue;
         const Estimate e = link.stage->estimate();
-        disk += e.disk;
+        memory = std::max(memory, e.memory), disk += e.disk;
         text += fmt::format("{:<8} memory {:>8}   disk {:>8}   {}\n", link.stage->name(), size_text(e.memory),
                             size_text(e.disk), e.note);
     }
     std::error_code error;
     std::filesystem::path folder = std::filesystem::absolute(paths_.folder);
-    while (!std::filesystem::exists(folder, error) && folder.has_parent_path()) folder = folder.parent_path();
+    while (!std::filesystem::exists(folder, error) && folder != folder.parent_path()) folder = folder.parent_path();
     const auto space = std::filesystem::space(folder, error);
-    text += fmt::format("frames {}-{} at {} fps into {}: {} on disk", shot_range_.first, shot_range_.last, params_.fps,
-                        paths_.folder, size_text(disk));
+    text += fmt::format("frames {}-{} at {} fps into {}: {} of memory, {} on disk", shot_range_.first, shot_range_.last,
+                        params_.fps, paths_.folder, size_text(memory), size_text(disk));
     if (!error) text += fmt::format(" ({} free)", size_text(static_cast<double>(space.available)));
     return text;
 }
 
-void Shot::run(const std::string& only_stage, Progress& progress)
+const Shot::Link* Shot::find(const std::string& stage) const
 {
-    const FolderLock lock(paths_.folder);
-    for (Link& link : links_) {
-        if (only_stage.empty() ? !link.in_scene : link.stage->name() != only_stage) continue;
-        run_link(link, progress);
-    }
+    for (const Link& link : links_)
+        if (link.stage->name() == stage) return &link;
+    return nullptr;
 }
 
-void Shot::run_link(Link& link, Progress& progress)
+StageCache Shot::cache_of(const Link& link) const
 {
-    Stage& stage = *link.stage;
-    StageCache cache(paths_.stage_folder(stage.name()), pattern(stage), link.fingerprint);
-    if (cache.outdated()) {
-        progress.say(fmt::format("{}: the scene has changed since its frames were made; making them again", stage.name()));
-        cache.clear();
+    const std::string name = link.stage->name();
+    return {paths_.stage_folder(name), name, link.stage->endings(), link.made_from};
+}
+
+// ------------------------------------------------------------------------------------------------------------ running
+
+void Shot::run(Progress& progress)
+{
+    const FolderLock lock(paths_.folder);
+    remove_leftovers(paths_.folder);
+
+    // A file in the way should be known now, not hours later when its frame's turn has come.
+    std::vector<std::pair<Stage*, StageCache>> chosen;
+    for (const Link& link : links_) {
+        if (!link.runs) continue;
+        remove_leftovers(paths_.stage_folder(link.stage->name()));
+        chosen.emplace_back(link.stage.get(), cache_of(link));
+        chosen.back().second.expect_only_ours(frames_of(*link.stage));
     }
+    for (auto& [stage, cache] : chosen) run_stage(*stage, cache, progress);
+}
+
+void Shot::run_stage(Stage& stage, StageCache& cache, Progress& progress)
+{
     if (auto* time_stage = dynamic_cast<TimeStage*>(&stage))
         run_time_stage(*time_stage, cache, progress);
     else
         run_frame_stage(dynamic_cast<FrameStage&>(stage), cache, progress);
-    if (stage.ending() == "png" && wanted_.count() == shot_range_.count()) {
-        std::vector<std::string> pictures;
-        for (int frame = shot_range_.first; frame <= shot_range_.last; ++frame) pictures.push_back(cache.path(frame));
-        make_film(paths_, pictures, params_.fps, progress);
-    }
+
+    std::vector<std::string> files;
+    for (int frame = shot_range_.first; frame <= shot_range_.last && cache.complete(frame); ++frame)
+        files.push_back(cache.path(frame));
+    if (static_cast<int>(files.size()) == shot_range_.count()) stage.shot_complete(files, paths_, progress);
+}
+
+// A time stage has to go through all frames before those that are wanted.
+FrameRange Shot::frames_of(const Stage& stage) const
+{
+    return dynamic_cast<const TimeStage*>(&stage) ? FrameRange{shot_range_.first, wanted_.last} : wanted_;
+}
+
+void Shot::discard_outdated(const Stage& stage, StageCache& cache, Progress& progress)
+{
+    if (!cache.outdated()) return;
+    progress.say(fmt::format("{}: {}; its frames are made again", stage.name(), cache.what_changed()));
+    cache.clear();
 }
 
 // From the last complete frame to the end of the wanted range. The state is written before the frame: whatever a kill
 // leaves behind, the state can still make the frame it belongs to.
 void Shot::run_time_stage(TimeStage& stage, StageCache& cache, Progress& progress)
 {
-    int done = 0; // frames from the start that are there
-    while (done < wanted_.last - shot_range_.first + 1 && cache.has(shot_range_.first + done)) ++done;
-    const int first_missing = shot_range_.first + done;
-    progress.stage_starts(stage.name(), shot_range_.first, wanted_.last, done);
-    if (first_missing > wanted_.last) {
+    discard_outdated(stage, cache, progress);
+    const FrameRange range = frames_of(stage);
+    int missing = range.first; // the first that is
+    while (missing <= range.last && cache.has(missing)) ++missing;
+    if (missing > range.last) {
+        progress.stage_starts(stage.name(), range, 0);
         progress.stage_ends();
         return;
     }
 
-    int frame = shot_range_.first;
-    const auto write = [&] {
-        if (cache.has(frame)) return;
-        cache.begin(frame);
-        stage.write(cache.path(frame));
-        cache.finish(frame);
-    };
-    StateFile state;
     // A state later than the first missing frame cannot make it: a frame was deleted, so start again.
-    if (read_state(cache.state_path(), cache.fingerprint(), state) && state.numbers["frame"] <= first_missing) {
-        frame = static_cast<int>(state.numbers["frame"]);
-        stage.restore(std::move(state));
-    } else {
-        stage.start(frame);
-        write_state(cache.state_path(), cache.fingerprint(), stage.save());
-    }
-    write();
-    if (frame >= first_missing) progress.frame_done(frame, {});
-    while (frame < wanted_.last) {
-        check_interrupt();
-        FrameReport report = stage.advance();
-        ++frame;
+    StateFile state;
+    const bool resume = read_state(cache.state_path(), cache.fingerprint(), state) && state.numbers["frame"] <= missing;
+    int frame = resume ? static_cast<int>(state.numbers["frame"]) : range.first;
+    const int first_reported = frame < missing && resume ? frame + 1 : frame;
+    if (!resume && missing > range.first)
+        progress.say(
+            fmt::format("{}: frame {} is missing; computing again from frame {}", stage.name(), missing, frame));
+    progress.stage_starts(stage.name(), range, range.last - first_reported + 1);
+
+    FrameReport report = resume ? stage.restore(std::move(state)) : stage.start(frame);
+    for (bool is_saved = resume;; is_saved = false) {
         report.times.measure("write", [&] {
-            write_state(cache.state_path(), cache.fingerprint(), stage.save());
-            write();
+            if (!is_saved) write_state(cache.state_path(), cache.fingerprint(), stage.save());
+            if (cache.has(frame)) return;
+            cache.begin(frame);
+            stage.write(cache.path(frame));
+            cache.finish(frame);
         });
-        progress.frame_done(frame, report);
+        if (frame >= first_reported) progress.frame_done(frame, report);
+        if (frame == range.last) break;
+        check_interrupt();
+        report = stage.advance();
+        ++frame;
     }
     progress.stage_ends();
 }
 
 void Shot::run_frame_stage(FrameStage& stage, StageCache& cache, Progress& progress)
 {
-    const Link* input = find(stage.input());
-    const std::string input_pattern = pattern(*input->stage);
+    const Link& input = *find(stage.input());
+    const StageCache input_cache = cache_of(input);
+    if (input_cache.outdated())
+        progress.say(fmt::format(
+            "{}: reads frames of another version of the scene ({}: {}); bring them up to date with: "
+            "spindrift {} {}",
+            stage.name(), input.stage->name(), input_cache.what_changed(), input.stage->command(), scene_.path()));
+    // A frame whose input is gone is good as it is: inputs may be deleted to save space.
     std::vector<int> missing;
     for (int frame = wanted_.first; frame <= wanted_.last; ++frame) {
-        const std::string from = frame_path(input_pattern, frame);
-        if (!file_exists(from))
-            fail("{} is missing; make it with: spindrift {} {}", from, input->stage->name() == "liquid" ? "sim" : input->stage->name(),
-                 scene_.path());
-        if (!cache.has(frame, file_signature(from))) missing.push_back(frame);
+        const std::string from = input_cache.path(frame);
+        const bool has_input = file_exists(from);
+        const bool good = has_input ? cache.has(frame, file_signature(from)) : cache.complete(frame);
+        if (good && !cache.outdated()) continue;
+        if (!has_input)
+            fail("{} is missing; make it with: spindrift {} {}", from, input.stage->command(), scene_.path());
+        missing.push_back(frame);
     }
-    progress.stage_starts(stage.name(), wanted_.first, wanted_.last, wanted_.count() - static_cast<int>(missing.size()));
+    discard_outdated(stage, cache, progress);
+    progress.stage_starts(stage.name(), wanted_, static_cast<int>(missing.size()));
     for (const int frame : missing) {
         check_interrupt();
-        const std::string from = frame_path(input_pattern, frame);
-        const std::string signature = file_signature(from);
+        const std::string from = input_cache.path(frame), signature = file_signature(from);
         cache.begin(frame);
-        const FrameReport report = stage.make(frame, from, cache.path(frame));
+        const FrameReport report = stage.make(frame, from, cache.paths(frame));
         cache.finish(frame, signature);
         progress.frame_done(frame, report);
     }

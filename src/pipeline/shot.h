@@ -1,5 +1,5 @@
 // A shot: the scene, its stages in order, and the folder of its caches. The way from `main` to a solver's step is
-// main -> Shot::run -> run_stage -> TimeStage::advance.
+// main -> Shot::run -> run_time_stage -> TimeStage::advance.
 #pragma once
 
 #include "pipeline/cache.h"
@@ -11,9 +11,10 @@ namespace spindrift {
 
 struct ShotOptions {
     std::string scene;
-    std::string folder; // empty: out/<scene name>
-    std::optional<FrameRange> frames;
+    std::string folder;                 // empty: out/<scene name>
+    std::optional<FrameRange> frames;   // empty: all
     std::vector<std::string> overrides; // table.name=value
+    std::string only_stage;             // empty: all that the scene asks for
 };
 
 class Shot {
@@ -22,23 +23,29 @@ class Shot {
     explicit Shot(const ShotOptions& options);
     ~Shot();
 
-    // All stages of the scene that are out of date, or the one named. Throws Error.
-    void run(const std::string& only_stage, Progress& progress);
+    // Brings the frames of all stages, or of the one chosen, up to date. Throws Error.
+    void run(Progress& progress);
     // What the shot will need, as lines for people.
     std::string needs() const;
 
   private:
     struct Link {
         std::unique_ptr<Stage> stage;
-        std::string fingerprint;
-        bool in_scene;
+        bool runs = false;     // asked for
+        std::string made_from; // everything its frames depend on
     };
-    void run_link(Link& link, Progress& progress);
+    void read_frames(const std::optional<FrameRange>& frames);
+    void choose_stages(const std::string& only_stage);
+    std::string ingredients(Stage& stage) const;
+    void expect_enough_memory() const;
+
+    void run_stage(Stage& stage, StageCache& cache, Progress& progress);
     void run_time_stage(TimeStage& stage, StageCache& cache, Progress& progress);
     void run_frame_stage(FrameStage& stage, StageCache& cache, Progress& progress);
-    void check_memory() const;
-    Link* find(const std::string& stage);
-    std::string pattern(const Stage& stage) const { return paths_.pattern(stage.name(), stage.ending()); }
+    void discard_outdated(const Stage& stage, StageCache& cache, Progress& progress);
+    FrameRange frames_of(const Stage& stage) const;
+    const Link* find(const std::string& stage) const;
+    StageCache cache_of(const Link& link) const;
 
     SceneFile scene_;
     ShotParams params_;

@@ -1,5 +1,6 @@
-// A stage: one link of a shot's chain. It declares its parameters, says what it reads, and writes one file a frame. A time
-// stage moves from frame to frame and can save and restore its state; a frame stage can do any frame alone.
+// A stage: one link of a shot's chain. It declares its parameters, says what it reads, and writes its files for each
+// frame. A time stage moves from frame to frame and can save and restore its state; a frame stage can do any frame
+// alone.
 //
 // To add one: derive from TimeStage or FrameStage, and name it in make_stages() (stages.cpp).
 #pragma once
@@ -12,6 +13,8 @@
 #include <memory>
 
 namespace spindrift {
+
+class Progress;
 
 // [shot]: what all stages share.
 struct ShotParams {
@@ -26,10 +29,6 @@ struct ShotPaths {
     std::string folder; // of the whole shot
     std::string shot;   // its name
     std::string stage_folder(const std::string& stage) const { return folder + "/" + stage; }
-    std::string pattern(const std::string& stage, const std::string& ending) const
-    {
-        return stage_folder(stage) + "/" + stage + ".####." + ending;
-    }
 };
 
 // What is told about a frame when it is done.
@@ -42,6 +41,7 @@ struct FrameReport {
 struct Estimate {
     double memory = 0, disk = 0; // bytes: at the peak, and of all frames together
     std::string note;            // what it is based on
+    std::string remedy;          // what to do if it is too much: "raise liquid.voxel"
 };
 
 class Stage {
@@ -50,31 +50,42 @@ class Stage {
 
     virtual std::string name() const = 0;
     virtual std::string help() const = 0; // one line
+    // What runs this stage alone: spindrift <command> scene.toml
+    virtual std::string command() const { return name(); }
     virtual void visit(ParamVisitor& v) = 0;
     // The stage whose frames are read; empty for none.
     virtual std::string input() const { return {}; }
-    // The ending of the frames written.
-    virtual std::string ending() const = 0;
-    // After the parameters were read and before anything is computed: loads what the scene refers to and throws
-    // bad_input if something cannot be done.
-    virtual void prepare(const SceneFile& scene, const ShotParams& shot, const ShotPaths& paths) = 0;
+    // The endings of a frame's files; the first is the one that other stages read.
+    virtual std::vector<std::string> endings() const = 0;
+    // After the parameters were read, in the order of the chain, and before anything is computed: loads what the scene
+    // refers to and throws bad_input if something cannot be done. Called even if the scene has no table of this stage.
+    virtual void prepare(const SceneFile& scene, const ShotParams& shot) = 0;
     virtual Estimate estimate() const = 0;
-    // Everything that the frames depend on besides parameters and input, e.g. the contents of mesh files.
+    // Everything that the frames depend on besides parameters and input, as lines "thing: signature".
     virtual std::string dependencies() const { return {}; }
+    // Called at the end of a run that leaves all frames of the shot complete; `files` are the first file of each.
+    virtual void shot_complete(const std::vector<std::string>& files, const ShotPaths& paths, Progress& progress)
+    {
+        (void)files, (void)paths, (void)progress;
+    }
 };
 
 class TimeStage : public Stage {
   public:
-    virtual void start(int frame) = 0;
+    // Each reaches a frame: the first of the shot, that of a saved state, or the next.
+    virtual FrameReport start(int frame) = 0;
+    virtual FrameReport restore(StateFile state) = 0;
     virtual FrameReport advance() = 0;
+    // The frame that was reached.
     virtual void write(const std::string& path) = 0;
+    // Has the frame in numbers["frame"].
     virtual StateFile save() const = 0;
-    virtual void restore(StateFile state) = 0;
 };
 
 class FrameStage : public Stage {
   public:
-    virtual FrameReport make(int frame, const std::string& input, const std::string& output) = 0;
+    // `outputs` has a path for each of endings().
+    virtual FrameReport make(int frame, const std::string& input, const std::vector<std::string>& outputs) = 0;
 };
 
 // All stages there are, in the order of the chain.

@@ -6,10 +6,11 @@ namespace spindrift {
 
 std::vector<std::unique_ptr<Stage>> make_stages()
 {
+    const auto liquid = std::make_shared<LiquidSetup>();
     std::vector<std::unique_ptr<Stage>> stages;
-    stages.push_back(std::make_unique<LiquidStage>());
-    stages.push_back(std::make_unique<SurfaceStage>());
-    stages.push_back(std::make_unique<RenderStage>());
+    stages.push_back(std::make_unique<LiquidStage>(liquid));
+    stages.push_back(std::make_unique<SurfaceStage>(liquid));
+    stages.push_back(std::make_unique<RenderStage>(liquid));
     return stages;
 }
 

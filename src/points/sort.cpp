@@ -139,7 +139,7 @@ void sort_by_tile(Particles& particles, const Topology& topology, float voxel, P
     });
 
     // Within each tile, by cell.
-    index.cell_first_.reset_uninitialized(topology, 0);
+    index.cell_first_.reset_uninitialized(topology, total); // the missing tile: all cells begin at the end
     parallel_for(tiles, [&](size_t t) {
         const size_t begin = index.first_[t], end = index.first_[t + 1];
         uint32_t* cell_first = index.cell_first_.tile(static_cast<int>(t));

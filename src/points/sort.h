@@ -23,11 +23,9 @@ class ParticleIndex {
     size_t tile_end(int tile) const { return first_[static_cast<size_t>(tile) + 1]; }
     bool tile_empty(int tile) const { return tile_begin(tile) == tile_end(tile); }
     size_t cell_begin(int tile, int offset) const { return cell_first_.tile(tile)[offset]; }
-    size_t cell_end(int tile, int offset) const
-    {
-        return offset + 1 < kTileCells ? cell_first_.tile(tile)[offset + 1] : tile_end(tile);
-    }
-    // First particle of each cell of a tile; only for tiles that hold particles.
+    size_t cell_end(int tile, int offset) const { return cell_first_.tile(tile)[offset + 1]; }
+    // First particle of each cell of a tile, and one entry more: a cell ends where the next one begins. A missing tile
+    // has no particles.
     const uint32_t* cell_first(int tile) const { return cell_first_.tile(tile); }
     size_t bytes() const;
 

@@ -1,20 +1,8 @@
 #include "points/transfer.h"
 
-#include "field/row.h"
-
 namespace spindrift {
 
 namespace {
-
-typedef float Quad __attribute__((vector_size(16)));
-
-inline Quad load_quad(const float* p)
-{
-    Quad q;
-    std::memcpy(&q, p, sizeof q);
-    return q;
-}
-inline void store_quad(float* p, Quad q) { std::memcpy(p, &q, sizeof q); }
 
 // Sums of weighted velocities and of weights around one tile: cells -1 to 8 along x and y, and along z rows long enough
 // for four values from any of them.
@@ -145,16 +133,16 @@ inline Vec3f place_in_tile(const Vec3f& position, float inverse_voxel, const Vec
 
 // Gradient of one component of the velocity at a point: sum over faces of the gradient of the weight times the value
 // (the affine part of APIC on a staggered grid).
-template <int H> Vec3f gradient(const MacBlock<H>& block, int axis, const FaceWeights& w)
+template <int H> Vec3f gradient(const MacBlock<H>& block, int axis, const FacesAround<H>& faces)
 {
     using B = Block<float, H>;
-    const float* p = block.u[axis].data + B::index(w.x, w.y, w.z);
+    const float* p = block.u[axis].data + faces.first[axis];
     const auto value = [&](int x, int y, int z) { return p[x * B::kStrideX + y * B::kStrideY + z]; };
+    const float fx = faces.fx[axis], fy = faces.fy[axis], fz = faces.fz[axis];
     Vec3f g = Vec3f::Zero();
     for (int a = 0; a < 2; ++a)
         for (int b = 0; b < 2; ++b) {
-            const float wx = a ? w.fx : 1 - w.fx, wy = a ? w.fy : 1 - w.fy;
-            const float vy = b ? w.fy : 1 - w.fy, vz = b ? w.fz : 1 - w.fz;
+            const float wx = a ? fx : 1 - fx, wy = a ? fy : 1 - fy, vy = b ? fy : 1 - fy, vz = b ? fz : 1 - fz;
             g.x() += wy * vz * (value(1, a, b) - value(0, a, b));
             g.y() += wx * vz * (value(a, 1, b) - value(a, 0, b));
             g.z() += wx * vy * (value(a, b, 1) - value(a, b, 0));
@@ -208,13 +196,12 @@ void to_particles(const MacField& velocity, const MacField& before, Transfer tra
         const Vec3f first = topology.first_cell(tile).cast<float>();
         for (size_t i = index.tile_begin(tile); i < index.tile_end(tile); ++i) {
             const Vec3f x = place_in_tile(particles.P[i], inverse_voxel, first);
-            for (int a = 0; a < 3; ++a) {
-                const FaceWeights w(x, a);
-                float u = now.sample(a, w);
-                if (transfer == Transfer::flip) u += flip * (particles.v[i][a] - then.sample(a, w)); // (2.20)
-                if (transfer == Transfer::apic) affine[a][i] = inverse_voxel * gradient(now, a, w);
-                particles.v[i][a] = u;
-            }
+            const FacesAround<1> faces(x);
+            Vec3f u = now.sample(faces);
+            if (transfer == Transfer::flip) u += flip * (particles.v[i] - then.sample(faces)); // (2.20)
+            if (transfer == Transfer::apic)
+                for (int a = 0; a < 3; ++a) affine[a][i] = inverse_voxel * gradient(now, a, faces);
+            particles.v[i] = u;
         }
     });
 }
@@ -234,16 +221,22 @@ void advect(Particles& particles, const ParticleIndex& index, const MacField& ve
         const auto look = [&](const Vec3f& x) {
             return block.sample(Vec3f(x.cwiseMax(-kReach).cwiseMin(kTileSize + kReach)));
         };
-        for (size_t i = index.tile_begin(tile); i < index.tile_end(tile); ++i) {
-            const Vec3f x = place_in_tile(particles.P[i], inverse_voxel, first);
-            const Vec3f k1 = block.sample(x);
-            const Vec3f k2 = look(x + 0.5f * step * k1);
-            if (order == 2) {
-                particles.P[i] += dt * k2;
-            } else {
-                const Vec3f k3 = look(x + 0.75f * step * k2);
-                particles.P[i] += dt * (2.0f / 9 * k1 + 3.0f / 9 * k2 + 4.0f / 9 * k3); // Ralston 1962
-            }
+        // The stages of one particle wait for each other; those of a batch need not.
+        constexpr size_t kBatch = 16;
+        Vec3f x[kBatch], k1[kBatch], k2[kBatch];
+        for (size_t begin = index.tile_begin(tile), end = index.tile_end(tile); begin < end; begin += kBatch) {
+            const size_t n = std::min(kBatch, end - begin);
+            Vec3f* P = particles.P.data() + begin;
+            for (size_t i = 0; i < n; ++i) x[i] = place_in_tile(P[i], inverse_voxel, first);
+            for (size_t i = 0; i < n; ++i) k1[i] = block.sample(x[i]);
+            for (size_t i = 0; i < n; ++i) k2[i] = look(x[i] + 0.5f * step * k1[i]);
+            if (order == 2)
+                for (size_t i = 0; i < n; ++i) P[i] += dt * k2[i];
+            else
+                for (size_t i = 0; i < n; ++i) { // Ralston 1962
+                    const Vec3f k3 = look(x[i] + 0.75f * step * k2[i]);
+                    P[i] += dt * (2.0f / 9 * k1[i] + 3.0f / 9 * k2[i] + 4.0f / 9 * k3);
+                }
         }
     });
 }

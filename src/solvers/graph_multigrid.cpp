@@ -38,6 +38,21 @@ void jacobi(const GraphLevel& level, const std::vector<float>& from, std::vector
     });
 }
 
+// The residual summed over the children of each node of the next level.
+void restrict_residual(const GraphLevel& level, GraphLevel& coarse)
+{
+    const auto restrict_chunk = [&](size_t c) {
+        std::fill(coarse.b.begin() + level.chunk_parent[c], coarse.b.begin() + level.chunk_parent[c + 1], 0.0f);
+        for (auto i = static_cast<size_t>(level.chunk[c]); i < static_cast<size_t>(level.chunk[c + 1]); ++i)
+            if (level.parent[i] >= 0) coarse.b[static_cast<size_t>(level.parent[i])] += residual(level, level.x, i);
+    };
+    const size_t chunks = level.chunk.size() - 1;
+    if (chunks == 1)
+        restrict_chunk(0);
+    else
+        parallel_for(chunks, restrict_chunk);
+}
+
 void finish_level(GraphLevel& level)
 {
     const size_t count = static_cast<size_t>(level.size());
@@ -73,21 +88,49 @@ int label_pieces(GraphLevel& level, size_t begin, size_t end, int next, std::vec
     return next;
 }
 
-// The edges of coarse node `node`, whose children lie among the fine nodes [begin, end): half the sum of the fine weights
-// to each neighbour, in the order in which the neighbours are first met.
-void sum_edges(const GraphLevel& fine, int node, size_t begin, size_t end, GraphLevel& coarse)
+// Numbers the parents of a chunk of nodes from 0; returns how many there are.
+int label_chunk(GraphLevel& level, size_t chunk)
 {
-    const size_t first = coarse.neighbour.size();
-    for (size_t i = begin; i < end; ++i) {
-        if (fine.parent[i] != node) continue;
-        for (int e = fine.first_edge[i]; e < fine.first_edge[i + 1]; ++e) {
-            const int other = fine.parent[static_cast<size_t>(fine.neighbour[static_cast<size_t>(e)])];
-            if (other == node) continue;
-            size_t k = first;
-            while (k < coarse.neighbour.size() && coarse.neighbour[k] != other) ++k;
-            if (k == coarse.neighbour.size()) coarse.neighbour.push_back(other), coarse.weight.push_back(0);
-            coarse.weight[k] += 0.5f * fine.weight[static_cast<size_t>(e)];
+    std::vector<size_t> stack;
+    int parents = 0;
+    const auto end = static_cast<size_t>(level.chunk[chunk + 1]);
+    for (size_t begin = static_cast<size_t>(level.chunk[chunk]); begin < end;) {
+        size_t family_end = begin;
+        while (family_end < end && level.block[family_end] >> 3 == level.block[begin] >> 3) ++family_end;
+        parents = label_pieces(level, begin, family_end, parents, stack);
+        begin = family_end;
+    }
+    return parents;
+}
+
+struct ChunkEdges {
+    std::vector<int> count, neighbour; // how many each parent has; where to
+    std::vector<float> weight;
+};
+
+// The edges of the parents of a chunk: half the sum of the weights between their children, neighbours in the order in
+// which they are first met.
+void sum_edges(const GraphLevel& fine, size_t chunk, ChunkEdges& out)
+{
+    const int first_parent = fine.chunk_parent[chunk], parents = fine.chunk_parent[chunk + 1] - first_parent;
+    auto begin = static_cast<size_t>(fine.chunk[chunk]);
+    const auto end = static_cast<size_t>(fine.chunk[chunk + 1]);
+    for (int node = first_parent; node < first_parent + parents; ++node) {
+        // The children of a node lie within its family; families come in the order of their parents.
+        const size_t first = out.neighbour.size();
+        while (begin < end && fine.parent[begin] < node) ++begin;
+        for (size_t i = begin; i < end && fine.block[i] >> 3 == fine.block[begin] >> 3; ++i) {
+            if (fine.parent[i] != node) continue;
+            for (int e = fine.first_edge[i]; e < fine.first_edge[i + 1]; ++e) {
+                const int other = fine.parent[static_cast<size_t>(fine.neighbour[static_cast<size_t>(e)])];
+                if (other == node) continue;
+                size_t k = first;
+                while (k < out.neighbour.size() && out.neighbour[k] != other) ++k;
+                if (k == out.neighbour.size()) out.neighbour.push_back(other), out.weight.push_back(0);
+                out.weight[k] += 0.5f * fine.weight[static_cast<size_t>(e)];
+            }
         }
+        out.count.push_back(static_cast<int>(out.neighbour.size() - first));
     }
 }
 
@@ -96,7 +139,8 @@ void sum_edges(const GraphLevel& fine, int node, size_t begin, size_t end, Graph
 size_t GraphLevel::bytes() const
 {
     return block.capacity() * sizeof(uint64_t) +
-           (first_edge.capacity() + neighbour.capacity() + parent.capacity()) * sizeof(int) +
+           (first_edge.capacity() + neighbour.capacity() + parent.capacity() + chunk.capacity() + chunk_parent.capacity()) *
+               sizeof(int) +
            (weight.capacity() + dirichlet.capacity() + diagonal.capacity() + x.capacity() + b.capacity() +
             scratch.capacity()) *
                sizeof(float);
@@ -132,33 +176,47 @@ void GraphMultigrid::coarsen(int level)
 {
     GraphLevel& fine = levels_[static_cast<size_t>(level)];
     GraphLevel& coarse = levels_[static_cast<size_t>(level + 1)];
-    coarse.block.clear(), coarse.first_edge.assign(1, 0), coarse.neighbour.clear(), coarse.weight.clear();
-    fine.parent.resize(static_cast<size_t>(fine.size()));
+    const size_t count = static_cast<size_t>(fine.size());
+    fine.parent.resize(count);
 
-    std::vector<size_t> stack;
-    struct Family {
-        size_t begin, end; // fine nodes of the parent block
-        int first_parent, last_parent;
-    };
-    std::vector<Family> families;
-    int parents = 0;
-    for (size_t begin = 0, count = static_cast<size_t>(fine.size()); begin < count;) {
-        size_t end = begin;
-        while (end < count && fine.block[end] >> 3 == fine.block[begin] >> 3) ++end;
-        const int next = label_pieces(fine, begin, end, parents, stack);
-        families.push_back({begin, end, parents, next});
-        for (; parents < next; ++parents) coarse.block.push_back(fine.block[begin] >> 3);
-        begin = end;
+    // Chunks of fixed size, moved on to the next family of siblings.
+    fine.chunk.assign(1, 0);
+    for (size_t at = kNodesPerTask; at < count; at += kNodesPerTask) {
+        while (at < count && fine.block[at] >> 3 == fine.block[at - 1] >> 3) ++at;
+        fine.chunk.push_back(static_cast<int>(at));
     }
+    if (static_cast<size_t>(fine.chunk.back()) < count) fine.chunk.push_back(static_cast<int>(count));
+    const size_t chunks = fine.chunk.size() - 1;
 
-    coarse.dirichlet.assign(coarse.block.size(), 0);
-    for (size_t i = 0; i < fine.parent.size(); ++i)
-        if (fine.parent[i] >= 0) coarse.dirichlet[static_cast<size_t>(fine.parent[i])] += 0.5f * fine.dirichlet[i];
-    for (const Family& f : families)
-        for (int node = f.first_parent; node < f.last_parent; ++node) {
-            sum_edges(fine, node, f.begin, f.end, coarse);
-            coarse.first_edge.push_back(static_cast<int>(coarse.neighbour.size()));
+    // Number the parents within each chunk, then over all.
+    fine.chunk_parent.assign(chunks + 1, 0);
+    parallel_for(chunks, [&](size_t c) { fine.chunk_parent[c + 1] = label_chunk(fine, c); });
+    for (size_t c = 0; c < chunks; ++c) fine.chunk_parent[c + 1] += fine.chunk_parent[c];
+    const auto parents = static_cast<size_t>(fine.chunk_parent.back());
+    coarse.block.resize(parents), coarse.dirichlet.assign(parents, 0);
+    parallel_for(chunks, [&](size_t c) {
+        for (int i = fine.chunk[c]; i < fine.chunk[c + 1]; ++i) {
+            int& parent = fine.parent[static_cast<size_t>(i)];
+            if (parent < 0) continue;
+            parent += fine.chunk_parent[c];
+            coarse.block[static_cast<size_t>(parent)] = fine.block[static_cast<size_t>(i)] >> 3;
+            coarse.dirichlet[static_cast<size_t>(parent)] += 0.5f * fine.dirichlet[static_cast<size_t>(i)];
         }
+    });
+
+    // Edges of each chunk in lists of its own, then side by side.
+    std::vector<ChunkEdges> edges(chunks);
+    parallel_for(chunks, [&](size_t c) { sum_edges(fine, c, edges[c]); });
+    std::vector<size_t> first_of(chunks + 1, 0);
+    for (size_t c = 0; c < chunks; ++c) first_of[c + 1] = first_of[c] + edges[c].neighbour.size();
+    coarse.first_edge.assign(parents + 1, 0);
+    coarse.neighbour.resize(first_of.back()), coarse.weight.resize(first_of.back());
+    parallel_for(chunks, [&](size_t c) {
+        size_t node = static_cast<size_t>(fine.chunk_parent[c]), e = first_of[c];
+        for (const int n : edges[c].count) coarse.first_edge[++node] = static_cast<int>(e += static_cast<size_t>(n));
+        std::copy(edges[c].neighbour.begin(), edges[c].neighbour.end(), coarse.neighbour.begin() + static_cast<long>(first_of[c]));
+        std::copy(edges[c].weight.begin(), edges[c].weight.end(), coarse.weight.begin() + static_cast<long>(first_of[c]));
+    });
     finish_level(coarse);
 }
 
@@ -176,10 +234,7 @@ void GraphMultigrid::cycle(int index, bool from_zero)
 
     if (index + 1 < used_levels_) {
         GraphLevel& coarse = levels_[static_cast<size_t>(index + 1)];
-        for_each_node(level, [&](size_t i) { level.scratch[i] = residual(level, level.x, i); });
-        std::fill(coarse.b.begin(), coarse.b.end(), 0.0f);
-        for (size_t i = 0; i < level.parent.size(); ++i)
-            if (level.parent[i] >= 0) coarse.b[static_cast<size_t>(level.parent[i])] += level.scratch[i];
+        restrict_residual(level, coarse);
         cycle(index + 1, true);
         cycle(index + 1, false); // twice: the W of the W-cycle
         for_each_node(level, [&](size_t i) {

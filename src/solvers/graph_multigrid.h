@@ -28,6 +28,8 @@ struct GraphLevel {
     std::vector<float> dirichlet; // what ties a node to the free surface
     std::vector<float> diagonal;  // dirichlet + sum of weights
     std::vector<int> parent;      // on the next level; -1 for a node without edges
+    std::vector<int> chunk;       // starts of chunks of nodes, and the total: a chunk holds whole families of siblings
+    std::vector<int> chunk_parent; // the first parent of each chunk, and the total
     std::vector<float> x, b, scratch;
 
     int size() const { return static_cast<int>(dirichlet.size()); }

@@ -49,7 +49,6 @@ class PoissonSolver {
   private:
     enum class TileKind : uint8_t { general, uniform }; // uniform: every weight of every cell is 1
 
-    void build_finest_graph();
     void make_compatible();
     void precondition();
     double multiply_and_dot();

@@ -1,0 +1,46 @@
+// What the benchmarks share: timing by the best of several runs, and the rows of the one table.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace spindrift {
+
+struct BenchRow {
+    std::string what, measured, wanted;
+    bool reached;
+};
+
+class BenchTable {
+  public:
+    // Prints the row at once, so that a long run shows how far it is.
+    void add(const std::string& what, const std::string& measured, const std::string& wanted, bool reached);
+    void note(const std::string& text);
+    bool all_reached() const;
+
+  private:
+    std::vector<BenchRow> rows_;
+};
+
+template <class Body> double seconds_of(const Body& body)
+{
+    const auto start = std::chrono::steady_clock::now();
+    body();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Machines are noisy: the shortest of several runs.
+template <class Body> double best_seconds(int runs, const Body& body)
+{
+    double best = seconds_of(body);
+    for (int i = 1; i < runs; ++i) best = std::min(best, seconds_of(body));
+    return best;
+}
+
+void bench_poisson(BenchTable& table, const std::string& program_folder);
+void bench_liquid(BenchTable& table, const std::string& program);
+// Measures one liquid shot in a process of its own, for its peak memory; called by bench_liquid through the command line.
+int run_liquid_child(int argc, char** argv);
+
+} // namespace spindrift

@@ -1,0 +1,117 @@
+// The dam break of the benchmark: a 1 m cube, a block of 0.4 x 0.6 x 1 of it in one corner, 8 particles a cell, FLIP,
+// CFL 5, 24 frames a second, everything but surfacing and writing. Each shot runs in a process of its own, so that its
+// peak memory is its own.
+#include "bench.h"
+
+#include "liquid/liquid.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+namespace spindrift {
+
+namespace {
+
+struct Measured {
+    double seconds_per_frame = 0, nanoseconds = 0, particles = 0, substeps = 0, bytes = 0, cells = 0;
+};
+
+Measured run_child(const std::string& program, int cells, int frames, float domain)
+{
+    Measured m;
+    const std::string command = fmt::format("{} --liquid-child {} {} {}", program, cells, frames, domain);
+    if (FILE* pipe = ::popen(command.c_str(), "r")) {
+        if (std::fscanf(pipe, "%lf %lf %lf %lf %lf %lf", &m.seconds_per_frame, &m.nanoseconds, &m.particles, &m.substeps, &m.bytes,
+                        &m.cells) != 6)
+            fmt::print("the run with {} cells failed\n", cells);
+        ::pclose(pipe);
+    }
+    return m;
+}
+
+Measured best_of(const std::string& program, int cells, int frames, float domain, int runs)
+{
+    Measured best = run_child(program, cells, frames, domain);
+    for (int i = 1; i < runs; ++i)
+        if (const Measured m = run_child(program, cells, frames, domain); m.seconds_per_frame < best.seconds_per_frame) best = m;
+    return best;
+}
+
+void add_memory_row(BenchTable& table, int cells, const Measured& m)
+{
+    const double allowed = 200 * m.particles + 100 * m.cells;
+    table.add(fmt::format("  peak memory at {}", cells), fmt::format("{:.0f} MB", m.bytes / 1e6), fmt::format("at most {:.0f} MB", allowed / 1e6),
+              m.bytes <= allowed);
+}
+
+} // namespace
+
+// cells across, frames, edge of the domain in units of the cube: prints seconds a frame, nanoseconds a particle and
+// substep, particles, substeps, peak bytes above the start, most active cells.
+int run_liquid_child(int argc, char** argv)
+{
+    if (argc < 5) return 2;
+    const int cells = std::atoi(argv[2]), frames = std::atoi(argv[3]);
+    const float domain = static_cast<float>(std::atof(argv[4]));
+    LiquidParams params;
+    params.voxel = 1.0f / static_cast<float>(cells);
+    params.cfl = 5, params.transfer = Transfer::flip;
+    params.domain.min = Vec3f::Zero(), params.domain.max = Vec3f::Constant(domain);
+    SourceParams block;
+    block.min = Vec3f::Zero(), block.max = Vec3f(0.4f, 0.6f, 1);
+    params.sources.push_back(block);
+    // In the larger domain the same splash: walls where the cube had them.
+    if (domain > 1)
+        for (int axis = 0; axis < 3; ++axis) {
+            ColliderParams wall;
+            wall.min = Vec3f::Zero(), wall.max = Vec3f::Constant(domain);
+            wall.min[axis] = 1, wall.max[axis] = 1.1f;
+            params.colliders.push_back(wall);
+        }
+    std::vector<Shape> sources, colliders;
+    sources.emplace_back(block, "bench");
+    for (const ColliderParams& wall : params.colliders) colliders.emplace_back(wall, "bench");
+    rusage before{}, after{};
+    getrusage(RUSAGE_SELF, &before);
+    Liquid liquid(params, std::move(sources), std::move(colliders), 24);
+    liquid.start(0);
+    double seconds = 0, work = 0, substeps = 0, most_cells = 0;
+    for (int f = 0; f < frames; ++f) {
+        LiquidReport report;
+        seconds += seconds_of([&] { report = liquid.advance(); });
+        work += static_cast<double>(report.substeps) * static_cast<double>(report.particles);
+        substeps += report.substeps;
+        most_cells = std::max(most_cells, 512.0 * static_cast<double>(report.tiles));
+    }
+    getrusage(RUSAGE_SELF, &after);
+    fmt::print("{} {} {} {} {} {}\n", seconds / frames, 1e9 * seconds / work, liquid.particles().size(), substeps,
+               1024.0 * static_cast<double>(after.ru_maxrss - before.ru_maxrss), most_cells);
+    return 0;
+}
+
+void bench_liquid(BenchTable& table, const std::string& program)
+{
+    const Measured at64 = best_of(program, 64, 24, 1, 3);
+    table.add(fmt::format("dam break, 64 cells, {:.0f} thousand particles, 24 frames", at64.particles / 1e3),
+              fmt::format("{:.3f} s a frame, {:.0f} ns", at64.seconds_per_frame, at64.nanoseconds), "at most 0.2 s a frame",
+              at64.seconds_per_frame <= 0.2);
+    add_memory_row(table, 64, at64);
+    const Measured at128 = best_of(program, 128, 8, 1, 2);
+    table.add(fmt::format("dam break, 128 cells, {:.1f} million particles, 8 frames", at128.particles / 1e6),
+              fmt::format("{:.2f} s a frame, {:.0f} ns", at128.seconds_per_frame, at128.nanoseconds), "2.6 s a frame or 160 ns",
+              at128.seconds_per_frame <= 2.6 || at128.nanoseconds <= 160);
+    add_memory_row(table, 128, at128);
+    const Measured larger = best_of(program, 64, 24, 2, 3);
+    table.add("the 64-cell splash in a domain 8x larger",
+              fmt::format("{:+.1f}% time, {:+.1f}% memory", 100 * (larger.nanoseconds / at64.nanoseconds - 1), 100 * (larger.bytes / at64.bytes - 1)),
+              "at most +5%", larger.nanoseconds <= 1.05 * at64.nanoseconds && larger.bytes <= 1.05 * at64.bytes);
+    const Measured at256 = best_of(program, 256, 2, 1, 1);
+    const Measured short64 = best_of(program, 64, 2, 1, 3);
+    table.add(fmt::format("time per particle and substep, 64 to 256 cells ({:.0f} million)", at256.particles / 1e6),
+              fmt::format("{:.0f} to {:.0f} ns, {:.2f}x", short64.nanoseconds, at256.nanoseconds, at256.nanoseconds / short64.nanoseconds),
+              "less than 1.5x", at256.nanoseconds < 1.5 * short64.nanoseconds);
+}
+
+} // namespace spindrift

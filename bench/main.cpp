@@ -1,0 +1,48 @@
+// make bench: every figure of the table comes from this one run.
+//
+//     spindrift_bench            everything
+//     spindrift_bench poisson    the pressure engine alone
+//     spindrift_bench liquid     the liquid alone
+#include "bench.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <fmt/format.h>
+
+namespace spindrift {
+
+void BenchTable::add(const std::string& what, const std::string& measured, const std::string& wanted, bool reached)
+{
+    if (rows_.empty()) fmt::print("{:<58} {:>26}  {:<26}\n{:-<112}\n", "what", "measured", "wanted", "");
+    rows_.push_back({what, measured, wanted, reached});
+    fmt::print("{:<58} {:>26}  {:<26} {}\n", what, measured, wanted, wanted.empty() ? "" : reached ? "yes" : "NO");
+    std::fflush(stdout);
+}
+
+void BenchTable::note(const std::string& text)
+{
+    fmt::print("  {}\n", text);
+    std::fflush(stdout);
+}
+
+bool BenchTable::all_reached() const
+{
+    for (const BenchRow& row : rows_)
+        if (!row.reached) return false;
+    return true;
+}
+
+} // namespace spindrift
+
+int main(int argc, char** argv)
+{
+    using namespace spindrift;
+    const std::string mode = argc > 1 ? argv[1] : "";
+    if (mode == "--liquid-child") return run_liquid_child(argc, argv);
+    BenchTable table;
+    const auto folder = std::filesystem::absolute(argv[0]).parent_path();
+    if (mode.empty() || mode == "poisson") bench_poisson(table, folder.string());
+    if (mode.empty() || mode == "liquid") bench_liquid(table, std::filesystem::absolute(argv[0]).string());
+    fmt::print("{}\n", table.all_reached() ? "every figure reached" : "some figures not reached");
+    return 0;
+}

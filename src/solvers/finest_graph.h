@@ -1,0 +1,34 @@
+// From the fine grid of the Poisson solver to the finest of its graphs: which connected piece of which 2x2x2 block each
+// cell belongs to, and how the pieces are joined.
+#pragma once
+
+#include "field/row.h"
+#include "solvers/poisson.h"
+
+namespace spindrift {
+
+constexpr uint16_t kNoNode = 0xffff;
+
+// The matrix around one tile.
+struct MatrixView {
+    TileView wx, wy, wz;
+    const float* diagonal;
+
+    MatrixView(const PoissonMatrix& m, int tile)
+        : wx(m.face[0], tile), wy(m.face[1], tile), wz(m.face[2], tile), diagonal(m.diagonal.tile(tile))
+    {
+    }
+    // The sum of the six weights of each cell of a row, always in this order: a cell without a tie to the free surface
+    // has exactly this as its diagonal.
+    [[gnu::always_inline]] Row faces(int x, int y) const
+    {
+        return ((wx.at(x, y) + wx.above_x(x, y)) + (wy.at(x, y) + wy.above_y(x, y))) + (wz.at(x, y) + wz.above_z(x, y));
+    }
+};
+
+// `tiles` are those with a cell that takes part, ascending. Fills, for each tile of the topology, its first node (and the
+// total), for each cell its node relative to that (kNoNode if it takes no part), and the graph up to what build() makes.
+void build_finest_graph(const PoissonMatrix& matrix, const std::vector<int>& tiles, std::vector<int>& first_node,
+                        Field<uint16_t>& node_in_tile, GraphLevel& graph);
+
+} // namespace spindrift

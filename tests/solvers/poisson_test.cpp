@@ -1,0 +1,408 @@
+#include "solvers/poisson.h"
+
+#include "base/determinism.h"
+#include "solvers/poisson_problem.h"
+
+#include <gtest/gtest.h>
+
+namespace spindrift {
+namespace {
+
+constexpr int kSizes[3] = {32, 64, 96};
+
+struct RandomProblem {
+    Vec3i min, max;
+    float cells = 0.8f; // chance of a cell to take part
+    float faces = 0.8f; // ... of a face between two such cells to be open
+    float ties = 0.05f; // ... of a cell to touch the free surface
+};
+
+std::unique_ptr<PoissonProblem> make_random(const RandomProblem& r, uint64_t seed)
+{
+    // Some tiles of the box are missing, and some stand around it without taking part.
+    std::vector<Vec3i> tiles =
+        random_tiles(tile_of_cell(r.min), tile_of_cell((r.max.array() - 1).matrix()).array() + 1, 0.85f, seed);
+    tiles.push_back(Vec3i(-9, 4, 3));
+    auto made = std::make_unique<PoissonProblem>(topology_of(tiles));
+    Random random(seed, 7);
+    Dense<uint8_t> used(r.min, r.max, 0);
+    for_each_cell(r.min, r.max, [&](const Vec3i& c) {
+        used.at(c) = made->topology.find(tile_of_cell(c)) != made->topology.tile_count() && random.uniform() < r.cells;
+    });
+    for_each_cell(r.min, r.max, [&](const Vec3i& c) {
+        if (!used.get(c)) return;
+        for (int a = 0; a < 3; ++a)
+            if (used.get(c - Vec3i(Vec3i::Unit(a))) && random.uniform() < r.faces)
+                made->set_face(c, a, random.uniform(0.05f, 1));
+        if (random.uniform() < r.ties) made->add_tie(c, random.uniform(0.1f, 4));
+    });
+    made->finish();
+    set_random_b(*made, seed + 1);
+    return made;
+}
+
+PoissonResult solve(const PoissonProblem& problem, Field<double>& x, double tolerance)
+{
+    PoissonSolver solver;
+    solver.set_matrix(problem.matrix);
+    return solver.solve(problem.b, x, tolerance);
+}
+
+// Solves and compares with a direct solve, up to a constant in each body without a free surface.
+void expect_exact(const PoissonProblem& problem)
+{
+    const PlainSystem system(problem);
+    Field<double> x;
+    const PoissonResult result = solve(problem, x, 1e-7);
+    EXPECT_TRUE(result.converged) << result.iterations << " iterations, residual " << result.relative_residual;
+    Eigen::VectorXd got = system.gather(x);
+    system.make_compatible(got);
+    const Eigen::VectorXd want = system.solve();
+    EXPECT_LT((got - want).cwiseAbs().maxCoeff(), 2e-6 * want.cwiseAbs().maxCoeff())
+        << system.cells.size() << " cells, " << system.body_count() << " bodies, " << system.closed_count()
+        << " closed";
+    // Nothing is written where no cell takes part.
+    for_each_value(x, [&](const Vec3i& cell, double& value) {
+        if (!(problem.matrix.diagonal.at(cell) > 0)) {
+            ASSERT_EQ(value, 0) << cell.transpose();
+        }
+    });
+}
+
+TEST(Poisson, RandomSparseSystemsAgreeWithADirectSolve)
+{
+    for (uint64_t seed = 1; seed <= 6; ++seed) {
+        SCOPED_TRACE(seed);
+        expect_exact(*make_random({Vec3i(-5, -6, -4), Vec3i(5, 4, 6)}, seed));
+    }
+}
+
+TEST(Poisson, DisconnectedBodiesAndClosedPocketsAgreeWithADirectSolve)
+{
+    for (uint64_t seed = 11; seed <= 16; ++seed) {
+        SCOPED_TRACE(seed);
+        const auto problem = make_random({Vec3i(-6, -6, -6), Vec3i(6, 6, 6), 0.6f, 0.5f, 0.02f}, seed);
+        const PlainSystem system(*problem);
+        ASSERT_GT(system.body_count(), 30u);
+        ASSERT_GT(system.closed_count(), 20u);
+        ASSERT_LT(system.closed_count(), system.body_count());
+        expect_exact(*problem);
+    }
+}
+
+TEST(Poisson, SystemsWithoutAnyFreeSurfaceAgreeWithADirectSolveUpToAConstant)
+{
+    for (uint64_t seed = 21; seed <= 23; ++seed) {
+        SCOPED_TRACE(seed);
+        expect_exact(*make_random({Vec3i(-5, -5, -5), Vec3i(5, 5, 5), 0.9f, 0.9f, 0}, seed));
+    }
+}
+
+TEST(Poisson, GridsOneCellDeepAgreeWithADirectSolve)
+{
+    for (int axis = 0; axis < 3; ++axis)
+        for (uint64_t seed = 31; seed <= 32; ++seed) {
+            SCOPED_TRACE(axis);
+            RandomProblem r{Vec3i(-14, -13, -15), Vec3i(13, 14, 12), 0.9f, 0.9f, 0.03f};
+            r.min[axis] = 0, r.max[axis] = 1;
+            expect_exact(*make_random(r, seed));
+        }
+}
+
+TEST(Poisson, IsolatedCellsAreSolvedExactly)
+{
+    expect_exact(*make_random({Vec3i(-8, -8, -8), Vec3i(8, 8, 0), 0.6f, 0, 0.5f}, 41));
+}
+
+TEST(Poisson, PairsOfCellsInClosedPocketsAreSolvedExactly)
+{
+    // Pairs within a block, across blocks and across tiles, none with a free surface.
+    PoissonProblem problem(Topology::covering(Vec3i(-8, -8, -8), Vec3i(8, 8, 8)));
+    for (const int x : {-7, -6, -4, 0, 3, 5}) problem.set_face(Vec3i(x, 2 * x % 7, 1), 0, 0.7f);
+    problem.finish();
+    set_random_b(problem, 3);
+    ASSERT_GE(PlainSystem(problem).closed_count(), 5u);
+    expect_exact(problem);
+}
+
+TEST(Poisson, EmptySystemsHaveTheSolutionZero)
+{
+    PoissonSolver solver;
+    Field<double> x;
+    const Topology nothing;
+    PoissonMatrix matrix;
+    matrix.reset(nothing);
+    solver.set_matrix(matrix);
+    EXPECT_TRUE(solver.solve(Field<float>(nothing, 0), x, 1e-6).converged);
+
+    const Topology tiles = Topology::covering(Vec3i(-8, -8, -8), Vec3i(8, 8, 8));
+    matrix.reset(tiles);
+    solver.set_matrix(matrix);
+    const PoissonResult result = solver.solve(Field<float>(tiles, 1), x, 1e-6);
+    EXPECT_TRUE(result.converged);
+    EXPECT_EQ(result.iterations, 0);
+    for (const double value : x.values()) ASSERT_EQ(value, 0);
+}
+
+TEST(Poisson, AZeroRightHandSideNeedsNoIteration)
+{
+    LiquidBox box(Vec3i(-8, -8, -8), Vec3i(8, 8, 8));
+    box.fill_below([](const Vec3f&) { return 9.3f; });
+    const auto problem = box.problem();
+    Field<double> x;
+    const PoissonResult result = solve(*problem, x, 1e-6);
+    EXPECT_TRUE(result.converged);
+    EXPECT_EQ(result.iterations, 0);
+    for (const double value : x.values()) ASSERT_EQ(value, 0);
+}
+
+TEST(Poisson, ASolverCanBeUsedAgainForAnotherSystem)
+{
+    // The second system is smaller, has fewer levels, and must not see anything of the first.
+    const auto large = make_random({Vec3i(-20, -20, -20), Vec3i(20, 20, 20)}, 51);
+    const auto small = make_random({Vec3i(1, 1, 1), Vec3i(7, 7, 7), 0.9f, 0.8f, 0.1f}, 52);
+    Field<double> fresh, again, x;
+    solve(*small, fresh, 1e-6);
+    PoissonSolver solver;
+    solver.set_matrix(large->matrix);
+    solver.solve(large->b, x, 1e-6);
+    solver.set_matrix(small->matrix);
+    solver.solve(small->b, again, 1e-6);
+    EXPECT_TRUE(same_bits(fresh, again));
+}
+
+// The largest error of a solve against a smooth solution on a grid of n cells a side: zero at y = 0, no flow through
+// the other sides.
+double manufactured_error(int n)
+{
+    const Vec3i min(-n / 2, -n / 2, -n / 2), max = min.array() + n;
+    PoissonProblem problem(Topology::covering(min, max));
+    const double h = 1.0 / n;
+    const auto exact = [&](const Vec3i& c) {
+        const Vec3d x = ((c - min).cast<double>().array() + 0.5) * h;
+        return std::cos(kPi * x.x()) * std::sin(0.5 * kPi * x.y()) * std::cos(2 * kPi * x.z());
+    };
+    for_each_cell(min, max, [&](const Vec3i& c) {
+        for (int a = 0; a < 3; ++a)
+            if (c[a] > min[a]) problem.set_face(c, a, 1);
+        if (c.y() == min.y()) problem.add_tie(c, 2); // the side is half a cell away
+        value_at(problem.b, c) = static_cast<float>(h * h * (1 + 0.25 + 4) * kPi * kPi * exact(c));
+    });
+    problem.finish();
+    Field<double> x;
+    EXPECT_TRUE(solve(problem, x, 1e-7).converged);
+    double worst = 0;
+    for_each_cell(min, max, [&](const Vec3i& c) { worst = std::max(worst, std::abs(x.at(c) - exact(c))); });
+    return worst;
+}
+
+TEST(Poisson, ErrorsOfASmoothSolutionFallWithTheSquareOfTheCellSize)
+{
+    const double coarse = manufactured_error(12), middle = manufactured_error(24), fine = manufactured_error(48);
+    std::printf("largest error at 12, 24, 48 cells: %.3e %.3e %.3e\n", coarse, middle, fine);
+    EXPECT_LT(coarse, 0.03);
+    EXPECT_NEAR(std::log2(coarse / middle), 2, 0.15);
+    EXPECT_NEAR(std::log2(middle / fine), 2, 0.1);
+}
+
+// Walls of one cell between rooms, with doors that make the rooms a tree.
+void build_maze(LiquidBox& box, int room, uint64_t seed)
+{
+    Random random(seed);
+    const int rooms = (box.max.x() - box.min.x()) / room;
+    const auto number = [&](const Vec3i& r) { return static_cast<size_t>((r.x() * rooms + r.y()) * rooms + r.z()); };
+    std::vector<std::array<bool, 3>> door(number(Vec3i::Constant(rooms - 1)) + 1,
+                                          {false, false, false}); // at the lower sides
+    std::vector<bool> seen(door.size(), false);
+    std::vector<Vec3i> path = {Vec3i::Zero()};
+    seen[0] = true;
+    while (!path.empty()) {
+        const Vec3i here = path.back();
+        std::vector<std::pair<int, int>> ways;
+        for (int a = 0; a < 3; ++a)
+            for (int side = -1; side <= 1; side += 2) {
+                const Vec3i next = here + Vec3i(side * Vec3i::Unit(a));
+                if (next[a] >= 0 && next[a] < rooms && !seen[number(next)]) ways.emplace_back(a, side);
+            }
+        if (ways.empty()) {
+            path.pop_back();
+            continue;
+        }
+        const auto [axis, side] = ways[random.bits() % ways.size()];
+        const Vec3i next = here + Vec3i(side * Vec3i::Unit(axis));
+        door[number(side > 0 ? next : here)][static_cast<size_t>(axis)] = true;
+        seen[number(next)] = true;
+        path.push_back(next);
+    }
+    for_each_cell(box.min, box.max, [&](const Vec3i& c) {
+        const Vec3i place = c - box.min, r = (place / room).cwiseMin(rooms - 1);
+        for (int a = 0; a < 3; ++a)
+            if (place[a] > 0 && place[a] == r[a] * room && !door[number(r)][static_cast<size_t>(a)])
+                box.solid.at(c) = 1;
+    });
+}
+
+// Balls of liquid, one in every few hundred cells, over a rough pool.
+void scatter_blobs(LiquidBox& box, uint64_t seed)
+{
+    const float n = static_cast<float>(box.max.x() - box.min.x());
+    box.fill_below(
+        [&](const Vec3f& x) { return 0.2f * n + 0.03f * n * std::sin(20 * x.x() / n) * std::sin(15 * x.z() / n); });
+    Random random(seed);
+    for (int i = 0, count = static_cast<int>(n * n * n / 400); i < count; ++i) {
+        const float radius = 0.6f + 6 * random.uniform() * random.uniform() * random.uniform();
+        const Vec3f center = box.min.cast<float>() + n * Vec3f(random.uniform(), random.uniform(), random.uniform());
+        const int reach = static_cast<int>(radius) + 2;
+        const Vec3i middle(floor_int(center.x()), floor_int(center.y()), floor_int(center.z()));
+        for_each_cell((middle.array() - reach).matrix().cwiseMax(box.min),
+                      (middle.array() + reach).matrix().cwiseMin(box.max), [&](const Vec3i& c) {
+                          const float d = (c.cast<float>() + Vec3f::Constant(0.5f) - center).norm() - radius;
+                          box.phi.at(c) = std::min(box.phi.at(c), d);
+                      });
+    }
+}
+
+// Iterations to 1e-6 at the three sizes; checks that each solution is one.
+template <class Build> std::array<int, 3> count_iterations(const char* name, const Build& build)
+{
+    std::array<int, 3> counts{};
+    for (size_t k = 0; k < counts.size(); ++k) {
+        LiquidBox box(Vec3i(0, 0, 0), Vec3i::Constant(kSizes[k]));
+        build(box);
+        const auto problem = box.problem();
+        set_random_b(*problem, 5);
+        Field<double> x;
+        const PoissonResult result = solve(*problem, x, 1e-6);
+        EXPECT_TRUE(result.converged);
+        counts[k] = result.iterations;
+        if (k < 2) {
+            EXPECT_LT(PlainSystem(*problem).relative_residual(x), 1.2e-6);
+        }
+    }
+    std::printf("iterations at 32, 64, 96: %2d %2d %2d  %s\n", counts[0], counts[1], counts[2], name);
+    return counts;
+}
+
+void expect_few(const std::array<int, 3>& counts, int most)
+{
+    for (const int n : counts) EXPECT_LE(n, most);
+    EXPECT_LE(*std::max_element(counts.begin(), counts.end()), counts[0] + 2);
+}
+
+TEST(Poisson, AFullTankTakesFewIterationsAtAnySize)
+{
+    expect_few(count_iterations("full, closed", [](LiquidBox&) {}), 15);
+    const auto full = [](LiquidBox& box) {
+        const float n = static_cast<float>(box.max.y());
+        box.fill_below([n](const Vec3f&) { return n - 0.7f; });
+    };
+    expect_few(count_iterations("full, open at the top", full), 15);
+}
+
+TEST(Poisson, AHalfFullTankTakesFewIterationsAtAnySize)
+{
+    const auto half = [](LiquidBox& box) {
+        const float n = static_cast<float>(box.max.y());
+        box.fill_below([n](const Vec3f& x) { return 0.5f * n + 0.3f + 0.05f * n * std::sin(12.5f * x.x() / n); });
+    };
+    expect_few(count_iterations("half full", half), 15);
+}
+
+TEST(Poisson, ThousandsOfBlobsTakeFewIterationsAtAnySize)
+{
+    expect_few(count_iterations("blobs", [](LiquidBox& box) { scatter_blobs(box, 1); }), 30);
+}
+
+TEST(Poisson, AMazeOfThinSolidsTakesFewIterationsAtAnySize)
+{
+    const auto open_top = [](LiquidBox& box) {
+        const float n = static_cast<float>(box.max.y());
+        box.fill_below([n](const Vec3f&) { return n - 0.7f; });
+    };
+    expect_few(count_iterations("maze of 8^3 rooms",
+                                [&](LiquidBox& box) {
+                                    open_top(box);
+                                    build_maze(box, box.max.x() / 8, 2);
+                                }),
+               30);
+    expect_few(count_iterations("maze of rooms of 8 cells",
+                                [&](LiquidBox& box) {
+                                    open_top(box);
+                                    build_maze(box, 8, 2);
+                                }),
+               30);
+}
+
+TEST(Poisson, WhereTheGridLiesDoesNotMatter)
+{
+    std::array<int, 3> iterations{}, levels{};
+    const int corners[3] = {0, -16, 1024};
+    for (size_t k = 0; k < 3; ++k) {
+        const Vec3i min = Vec3i::Constant(corners[k]);
+        LiquidBox box(min, min.array() + 32);
+        box.fill_below([](const Vec3f&) { return 20.3f; });
+        const auto problem = box.problem();
+        Random random(5);
+        for_each_cell(min, min.array() + 32, [&](const Vec3i& c) { value_at(problem->b, c) = random.uniform(-1, 1); });
+        PoissonSolver solver;
+        solver.set_matrix(problem->matrix);
+        Field<double> x;
+        iterations[k] = solver.solve(problem->b, x, 1e-6).iterations;
+        levels[k] = solver.level_count();
+    }
+    for (size_t k = 1; k < 3; ++k) {
+        EXPECT_NEAR(iterations[k], iterations[0], 1) << "from cell " << corners[k];
+        EXPECT_NEAR(levels[k], levels[0], 2) << "from cell " << corners[k];
+    }
+}
+
+TEST(Poisson, TheReportedResidualIsTheTrueOne)
+{
+    LiquidBox half(Vec3i::Constant(-16), Vec3i::Constant(16)), blobs(Vec3i::Zero(), Vec3i::Constant(48));
+    half.fill_below([](const Vec3f& x) { return 16 + 3 * std::sin(0.3f * x.x()); });
+    scatter_blobs(blobs, 4);
+    std::vector<std::unique_ptr<PoissonProblem>> problems;
+    problems.push_back(half.problem()), problems.push_back(blobs.problem());
+    for (const auto& p : problems) set_random_b(*p, 9);
+    problems.push_back(make_random({Vec3i(-12, -12, -12), Vec3i(12, 12, 12), 0.7f, 0.7f, 0.02f}, 61));
+    for (const auto& p : problems) {
+        const PlainSystem system(*p);
+        for (const double tolerance : {1e-2, 1e-4, 1e-6}) {
+            Field<double> x;
+            const PoissonResult result = solve(*p, x, tolerance);
+            EXPECT_LE(result.relative_residual, tolerance);
+            EXPECT_NEAR(system.relative_residual(x) / result.relative_residual, 1, 0.2) << tolerance;
+        }
+    }
+}
+
+TEST(Poisson, ASolveThatRunsOutOfIterationsSaysSo)
+{
+    const auto problem = make_random({Vec3i(-12, -12, -12), Vec3i(12, 12, 12)}, 71);
+    PoissonSolver solver;
+    solver.set_matrix(problem->matrix);
+    Field<double> x;
+    const PoissonResult result = solver.solve(problem->b, x, 1e-6, 3);
+    EXPECT_FALSE(result.converged);
+    EXPECT_EQ(result.iterations, 3);
+    EXPECT_GT(result.relative_residual, 1e-6);
+    EXPECT_NEAR(PlainSystem(*problem).relative_residual(x) / result.relative_residual, 1, 0.2);
+}
+
+TEST(Poisson, AnyNumberOfThreadsGivesTheSameBits)
+{
+    LiquidBox box(Vec3i::Constant(-24), Vec3i::Constant(24));
+    scatter_blobs(box, 6);
+    const auto problem = box.problem();
+    set_random_b(*problem, 8);
+    Field<double> reference;
+    with_threads(1, [&] { solve(*problem, reference, 1e-5); });
+    for (const int threads : {2, 7}) {
+        Field<double> x;
+        with_threads(threads, [&] { solve(*problem, x, 1e-5); });
+        EXPECT_TRUE(same_bits(reference, x)) << threads << " threads";
+    }
+}
+
+} // namespace
+} // namespace spindrift
