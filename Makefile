@@ -46,8 +46,10 @@ bench: packages-build packages-bench
 	cmake --build $(BUILD)-bench -j $(JOBS)
 	$(BUILD)-bench/spindrift_bench
 
-validate: build
-	tools/validate $(BUILD)/spindrift
+validate: packages-build
+	cmake -S . -B $(BUILD) -G Ninja -DSPINDRIFT_VALIDATE=ON $(CMAKE_FLAGS)
+	cmake --build $(BUILD) -j $(JOBS) --target spindrift_validate
+	$(BUILD)/spindrift_validate
 
 format:
 	git ls-files 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'bench/*.cpp' | xargs clang-format -i

@@ -24,10 +24,10 @@ inline void store_quad(float* p, Quad q) { std::memcpy(p, &q, sizeof q); }
 // The two pairs of numbers at p and q.
 inline Quad load_pairs(const float* p, const float* q)
 {
-    typedef double Pair __attribute__((vector_size(16)));
-    Pair both;
-    std::memcpy(&both[0], p, 8), std::memcpy(&both[1], q, 8);
-    return reinterpret_cast<Quad&>(both);
+    typedef float Pair __attribute__((vector_size(8)));
+    Pair a, b;
+    std::memcpy(&a, p, sizeof a), std::memcpy(&b, q, sizeof b);
+    return __builtin_shufflevector(a, b, 0, 1, 2, 3);
 }
 inline Quad splat_quad(float x) { return Quad{x, x, x, x}; }
 inline Quad mix(Quad a, Quad b, Quad t) { return a + t * (b - a); }

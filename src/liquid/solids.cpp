@@ -1,7 +1,5 @@
 #include "liquid/solids.h"
 
-#include <numeric>
-
 namespace spindrift {
 
 Solids::Solids(const DomainParams& domain, std::vector<Shape> colliders, float fps)
@@ -55,34 +53,35 @@ bool Solids::outside_open_side(const Vec3f& x) const
 
 namespace {
 
-// Area of the unit square where a function that is linear along its edges, given at the corners, is positive.
-float positive_area(float bottom_left, float bottom_right, float top_left, float top_right)
+// Share of a triangle where a function that is linear on it is positive.
+float positive_share(float a, float b, float c)
 {
-    // Clip the square's outline against the zero line and take the polygon's area.
-    const Vec2f corner[4] = {{0, 0}, {1, 0}, {1, 1}, {0, 1}};
-    const float value[4] = {bottom_left, bottom_right, top_right, top_left};
-    Vec2f polygon[8];
-    int count = 0, positive = 0;
-    for (int i = 0; i < 4; ++i) {
-        const int j = (i + 1) % 4;
-        if (value[i] > 0) polygon[count++] = corner[i], ++positive;
-        if ((value[i] > 0) != (value[j] > 0))
-            polygon[count++] = corner[i] + value[i] / (value[i] - value[j]) * (corner[j] - corner[i]);
-    }
-    if (positive == 4) return 1;
-    float area = 0;
-    for (int i = 0; i < count; ++i) {
-        const Vec2f &a = polygon[i], &b = polygon[(i + 1) % count];
-        area += 0.5f * (a.x() * b.y() - a.y() * b.x());
-    }
-    return area < 0.01f ? 0 : std::min(area, 1.0f); // slivers only make the pressure system stiff
+    const int positive = (a > 0) + (b > 0) + (c > 0);
+    if (positive == 0) return 0;
+    if (std::min({a, b, c}) >= 0) return 1;
+    // One corner stands alone on its side of the zero line and cuts off a small triangle.
+    const bool alone_is_positive = positive == 1;
+    if (alone_is_positive ? b > 0 : b <= 0) std::swap(a, b);
+    if (alone_is_positive ? c > 0 : c <= 0) std::swap(a, c);
+    const float cut = a / (a - b) * (a / (a - c));
+    return alone_is_positive ? cut : 1 - cut;
 }
 
-// The share of a unit cube where a function given at its corners (x slowest, z fastest) is positive.
-float positive_volume(const std::array<float, 8>& v)
+// Area of the unit square where a function given at its corners (in the order of its outline) and its centre is positive.
+// The centre matters where walls are as close to each other as the corners are.
+float positive_area(const std::array<float, 4>& corner, float center)
+{
+    float area = 0;
+    for (size_t i = 0; i < 4; ++i) area += 0.25f * positive_share(corner[i], corner[(i + 1) % 4], center);
+    return area < 0.01f ? 0 : area; // slivers only make the pressure system stiff
+}
+
+// The share of a unit cube where a function given at its corners (x slowest, z fastest) and its centre is positive.
+float positive_volume(const std::array<float, 8>& v, float center)
 {
     const auto [low, high] = std::minmax_element(v.begin(), v.end());
-    if (*low >= 0 || *high <= 0) return *high > 0 ? 1 : 0;
+    if (*low >= 0 && *high > 0) return 1;
+    if (*high <= 0) return clamp01(2 * center); // between two walls no farther apart than the corners
     // Small cubes, in each of which the function passes through zero over its width along the gradient.
     constexpr int n = 4;
     float sum = 0;
@@ -102,22 +101,32 @@ float positive_volume(const std::array<float, 8>& v)
 void evaluate(const Solids& solids, const Vec3i& first_cell, float voxel, SolidTile& out)
 {
     constexpr int n = kTileSize + 1;
-    float corner[n][n][n]; // distance at cell corners, in cells
     const float inverse_voxel = 1 / voxel;
+    const Vec3f first = first_cell.cast<float>();
+    // Distance in cells at a place in cells from the tile's corner.
+    const auto at = [&](float x, float y, float z) { return inverse_voxel * solids.distance((first + Vec3f(x, y, z)) * voxel); };
+    float corner[n][n][n];
     for (int x = 0; x < n; ++x)
         for (int y = 0; y < n; ++y)
             for (int z = 0; z < n; ++z)
-                corner[x][y][z] = inverse_voxel * solids.distance((first_cell + Vec3i(x, y, z)).cast<float>() * voxel);
+                corner[x][y][z] = at(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z));
     for (int c = 0; c < kTileCells; ++c) {
         const Vec3i cell = cell_in_tile(c);
         const int x = cell.x(), y = cell.y(), z = cell.z();
-        out.open[0][c] = positive_area(corner[x][y][z], corner[x][y + 1][z], corner[x][y][z + 1], corner[x][y + 1][z + 1]);
-        out.open[1][c] = positive_area(corner[x][y][z], corner[x + 1][y][z], corner[x][y][z + 1], corner[x + 1][y][z + 1]);
-        out.open[2][c] = positive_area(corner[x][y][z], corner[x + 1][y][z], corner[x][y + 1][z], corner[x + 1][y + 1][z]);
-        std::array<float, 8> at;
-        for (int k = 0; k < 8; ++k) at[static_cast<size_t>(k)] = corner[x + (k >> 2)][y + (k >> 1 & 1)][z + (k & 1)];
-        out.volume[c] = positive_volume(at);
-        out.distance[c] = std::accumulate(at.begin(), at.end(), 0.0f) / 8;
+        const Vec3f p = cell.cast<float>();
+        std::array<float, 8> v;
+        for (int k = 0; k < 8; ++k) v[static_cast<size_t>(k)] = corner[x + (k >> 2)][y + (k >> 1 & 1)][z + (k & 1)];
+        const float center = at(p.x() + 0.5f, p.y() + 0.5f, p.z() + 0.5f);
+        // Far from the surface there is nothing to work out.
+        if (std::abs(center) > 1.8f) {
+            for (auto& open : out.open) open[c] = center > 0 ? 1 : 0;
+        } else {
+            out.open[0][c] = positive_area({v[0], v[1], v[3], v[2]}, at(p.x(), p.y() + 0.5f, p.z() + 0.5f));
+            out.open[1][c] = positive_area({v[0], v[1], v[5], v[4]}, at(p.x() + 0.5f, p.y(), p.z() + 0.5f));
+            out.open[2][c] = positive_area({v[0], v[2], v[6], v[4]}, at(p.x() + 0.5f, p.y() + 0.5f, p.z()));
+        }
+        out.volume[c] = positive_volume(v, center);
+        out.distance[c] = center;
     }
 }
 

@@ -164,17 +164,17 @@ void expect_command(const CLI::App& app, int argc, char** argv)
 {
     const auto commands = app.get_subcommands();
     const CLI::App& command = commands.empty() ? app : *commands.front();
-    const std::string name = commands.empty() ? "spindrift" : "spindrift " + command.get_name();
+    const std::string name = command.get_name(), help = commands.empty() ? name : "spindrift " + name;
     std::vector<std::string> options;
     for (const CLI::Option* option : command.get_options())
         for (const std::string& long_name : option->get_lnames()) options.push_back("--" + long_name);
     for (const std::string& word : app.remaining(true)) {
         if (!word.starts_with('-')) continue;
         const std::string option = word.substr(0, word.find('='));
-        bad_input("{} has no option {}{}", name, option, suggestion(option, options, name));
+        bad_input("{} has no option {}{}", name, option, suggestion(option, options, help));
     }
     for (const std::string& word : app.remaining(true)) bad_input("{}: '{}' is one argument too many", name, word);
-    bad_input("{}: {}; see: {} --help", name, error.what(), name);
+    bad_input("{}: {}; see: {} --help", name, error.what(), help);
 }
 
 int parse_and_run(int argc, char** argv)

@@ -2,6 +2,8 @@
 
 #include "base/parallel.h"
 
+#include <bit>
+
 namespace spindrift {
 
 namespace {
@@ -64,6 +66,20 @@ void finish_level(GraphLevel& level)
     });
 }
 
+// By how many bits the codes of blocks must be shifted so that some joined nodes come to share a block: three, the next
+// larger blocks, unless nothing would change. A body that lies across a boundary of far larger blocks (as every one around
+// the origin does) would else go through many idle levels, each visited twice as often as the last.
+int shift_to_parents(const GraphLevel& level)
+{
+    int bits = 64;
+    for (size_t i = 0; i + 1 < level.first_edge.size() && bits > 3; ++i)
+        for (int e = level.first_edge[i]; e < level.first_edge[i + 1]; ++e) {
+            const size_t other = static_cast<size_t>(level.neighbour[static_cast<size_t>(e)]);
+            bits = std::min(bits, static_cast<int>(std::bit_width(level.block[i] ^ level.block[other])));
+        }
+    return std::clamp((bits + 2) / 3 * 3, 3, 63);
+}
+
 // Numbers the connected pieces among the nodes [begin, end) of one parent block, starting at `next`; returns the number
 // after the last. Nodes without any edge get no parent: the smoother alone solves for them.
 int label_pieces(GraphLevel& level, size_t begin, size_t end, int next, std::vector<size_t>& stack)
@@ -96,7 +112,7 @@ int label_chunk(GraphLevel& level, size_t chunk)
     const auto end = static_cast<size_t>(level.chunk[chunk + 1]);
     for (size_t begin = static_cast<size_t>(level.chunk[chunk]); begin < end;) {
         size_t family_end = begin;
-        while (family_end < end && level.block[family_end] >> 3 == level.block[begin] >> 3) ++family_end;
+        while (family_end < end && level.block[family_end] >> level.to_parent == level.block[begin] >> level.to_parent) ++family_end;
         parents = label_pieces(level, begin, family_end, parents, stack);
         begin = family_end;
     }
@@ -119,7 +135,7 @@ void sum_edges(const GraphLevel& fine, size_t chunk, ChunkEdges& out)
         // The children of a node lie within its family; families come in the order of their parents.
         const size_t first = out.neighbour.size();
         while (begin < end && fine.parent[begin] < node) ++begin;
-        for (size_t i = begin; i < end && fine.block[i] >> 3 == fine.block[begin] >> 3; ++i) {
+        for (size_t i = begin; i < end && fine.block[i] >> fine.to_parent == fine.block[begin] >> fine.to_parent; ++i) {
             if (fine.parent[i] != node) continue;
             for (int e = fine.first_edge[i]; e < fine.first_edge[i + 1]; ++e) {
                 const int other = fine.parent[static_cast<size_t>(fine.neighbour[static_cast<size_t>(e)])];
@@ -170,6 +186,12 @@ void GraphMultigrid::build()
     }
     GraphLevel& last = levels_[static_cast<size_t>(used_levels_ - 1)];
     last.parent.assign(static_cast<size_t>(last.size()), -1);
+    has_closed_bodies_ = false;
+    for (int k = 0; k < used_levels_; ++k) {
+        const GraphLevel& level = levels_[static_cast<size_t>(k)];
+        for (size_t i = 0; i < level.parent.size(); ++i)
+            has_closed_bodies_ |= level.parent[i] < 0 && level.dirichlet[i] == 0;
+    }
 }
 
 void GraphMultigrid::coarsen(int level)
@@ -178,11 +200,12 @@ void GraphMultigrid::coarsen(int level)
     GraphLevel& coarse = levels_[static_cast<size_t>(level + 1)];
     const size_t count = static_cast<size_t>(fine.size());
     fine.parent.resize(count);
+    fine.to_parent = shift_to_parents(fine);
 
     // Chunks of fixed size, moved on to the next family of siblings.
     fine.chunk.assign(1, 0);
     for (size_t at = kNodesPerTask; at < count; at += kNodesPerTask) {
-        while (at < count && fine.block[at] >> 3 == fine.block[at - 1] >> 3) ++at;
+        while (at < count && fine.block[at] >> fine.to_parent == fine.block[at - 1] >> fine.to_parent) ++at;
         fine.chunk.push_back(static_cast<int>(at));
     }
     if (static_cast<size_t>(fine.chunk.back()) < count) fine.chunk.push_back(static_cast<int>(count));
@@ -199,7 +222,7 @@ void GraphMultigrid::coarsen(int level)
             int& parent = fine.parent[static_cast<size_t>(i)];
             if (parent < 0) continue;
             parent += fine.chunk_parent[c];
-            coarse.block[static_cast<size_t>(parent)] = fine.block[static_cast<size_t>(i)] >> 3;
+            coarse.block[static_cast<size_t>(parent)] = fine.block[static_cast<size_t>(i)] >> fine.to_parent;
             coarse.dirichlet[static_cast<size_t>(parent)] += 0.5f * fine.dirichlet[static_cast<size_t>(i)];
         }
     });

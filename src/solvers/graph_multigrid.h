@@ -22,6 +22,7 @@ constexpr float kJacobiFirst = 0.6f, kJacobiSecond = 1.4f;
 
 struct GraphLevel {
     std::vector<uint64_t> block;  // Morton code of the node's block: nodes of one block are consecutive
+    int to_parent = 3;            // by how many bits to shift it for the block of the node's parent
     std::vector<int> first_edge;  // size() + 1
     std::vector<int> neighbour;   // of each edge
     std::vector<float> weight;    // of each edge
@@ -48,6 +49,8 @@ class GraphMultigrid {
     // For each node of the finest level, the mean that must be taken from the right-hand side so that every body without
     // a free surface has a solution; `sum` and `count` are the totals over the cells of each finest node.
     std::vector<double> null_space_means(std::vector<double> sum, std::vector<double> count) const;
+    // True if there is any such body.
+    bool has_closed_bodies() const { return has_closed_bodies_; }
     int level_count() const { return used_levels_; }
     size_t bytes() const;
 
@@ -57,6 +60,7 @@ class GraphMultigrid {
 
     std::vector<GraphLevel> levels_; // kept when a later system needs fewer, for their memory
     int used_levels_ = 0;
+    bool has_closed_bodies_ = false;
 };
 
 } // namespace spindrift

@@ -103,6 +103,7 @@ void PoissonSolver::set_matrix(const PoissonMatrix& matrix)
 
 void PoissonSolver::make_compatible()
 {
+    if (!coarse_.has_closed_bodies()) return;
     const size_t nodes = static_cast<size_t>(coarse_.finest().size());
     std::vector<double> sum(nodes, 0.0), count(nodes, 0.0);
     parallel_for(tiles_.size(), [&](size_t k) {
@@ -240,6 +241,8 @@ PoissonResult PoissonSolver::solve(const Field<float>& b, Field<double>& x, doub
     if (!(norm2 > 0)) return result;
     double rz = 0;
     while (result.iterations < max_iterations) {
+        // Rounding leaves a mean in r that does not shrink with it, and the coarse levels would make it grow.
+        if (result.iterations > 0) make_compatible();
         precondition();
         const double rz_next = total();
         const float beta = static_cast<float>(rz > 0 ? rz_next / rz : 0);

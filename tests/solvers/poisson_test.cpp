@@ -325,12 +325,12 @@ TEST(Poisson, AMazeOfThinSolidsTakesFewIterationsAtAnySize)
                                     build_maze(box, box.max.x() / 8, 2);
                                 }),
                30);
-    expect_few(count_iterations("maze of rooms of 8 cells",
-                                [&](LiquidBox& box) {
-                                    open_top(box);
-                                    build_maze(box, 8, 2);
-                                }),
-               30);
+    // More rooms make a longer maze, not the same one on a finer grid.
+    const auto more_rooms = [&](LiquidBox& box) {
+        open_top(box);
+        build_maze(box, 8, 2);
+    };
+    for (const int n : count_iterations("maze of rooms of 8 cells", more_rooms)) EXPECT_LE(n, 30);
 }
 
 TEST(Poisson, WhereTheGridLiesDoesNotMatter)

@@ -1,0 +1,235 @@
+#include "pipeline/json.h"
+#include "pipeline/program.h"
+#include "pipeline/stage.h"
+
+#include <sstream>
+
+namespace spindrift {
+
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text)
+{
+    std::vector<std::string> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) lines.push_back(line);
+    return lines;
+}
+
+// The small shot, computed once.
+const Workplace& finished_shot()
+{
+    static const Workplace place;
+    if (!place.has("out")) {
+        place.write("small.toml", small_scene());
+        place.succeed({"run", "small.toml", "-o", "out", "--set", "surface.sdf=true"});
+    }
+    return place;
+}
+
+// ---------------------------------------------------------------------------------------------------------------- info
+
+TEST(Info, ShowsWhatIsInOurFiles)
+{
+    const Workplace& place = finished_shot();
+    const std::string points = place.succeed({"info", "out/liquid/liquid.0002.vdb"}).out;
+    for (const char* part : {"out/liquid/liquid.0002.vdb: ", "particles", "pscale", "7680"})
+        EXPECT_TRUE(contains(points, part)) << part << "\n" << points;
+    const std::string field = place.succeed({"info", "out/surface/surface.0002.vdb"}).out;
+    EXPECT_TRUE(contains(field, "surface")) << field;
+    const std::string mesh = place.succeed({"info", "out/surface/surface.0002.ply"}).out;
+    for (const char* part : {"mesh: ", " triangles, closed\n", "bounds: ", "volume: ", "normal, velocity\n"})
+        EXPECT_TRUE(contains(mesh, part)) << part << "\n" << mesh;
+    const std::string picture = place.succeed({"info", "out/render/render.0002.png"}).out;
+    EXPECT_TRUE(contains(picture, "picture: 96 x 54 pixels")) << picture;
+}
+
+TEST(Info, UnderstandsEveryWayToWriteASequence)
+{
+    const Workplace& place = finished_shot();
+    const std::string expected = place.succeed({"info", "out/liquid/liquid.####.vdb"}).out;
+    EXPECT_TRUE(expected.starts_with("6 frames from 1 to 6; the first:\nout/liquid/liquid.0001.vdb: ")) << expected;
+    EXPECT_EQ(place.succeed({"info", "out/liquid/liquid.%04d.vdb"}).out, expected);
+    EXPECT_EQ(place.succeed({"info", "out/liquid/liquid.$F4.vdb"}).out, expected);
+}
+
+TEST(Info, NamesAFileThatIsNotWhatItsEndingSays)
+{
+    const Workplace place;
+    for (const std::string& garbage :
+         {std::string(), std::string("garbage"), std::string(5000, '\0'), std::string(300, '\xff')})
+        for (const char* name : {"a.vdb", "a.ply", "a.obj", "a.png", "a.exr", "a.jpg"}) {
+            if (garbage.empty() && std::string(name) == "a.obj") continue; // an empty text is an OBJ without a mesh
+            place.write(name, garbage);
+            const Outcome outcome = place.run({"info", name});
+            EXPECT_TRUE(outcome.code == 1 || outcome.code == 2) << name << ": " << outcome.code;
+            EXPECT_TRUE(outcome.err.starts_with("spindrift: ") && contains(outcome.err, name)) << outcome.err;
+            EXPECT_EQ(lines_of(outcome.err).size(), 1u) << outcome.err;
+            EXPECT_EQ(outcome.out, "");
+        }
+}
+
+// ------------------------------------------------------------------------------------------------- new, check,
+// describe
+
+TEST(New, WritesASceneThatRuns)
+{
+    const Workplace place;
+    for (const std::string name : {"splash", "other.toml"}) {
+        const std::string file = name == "splash" ? "splash.toml" : name;
+        EXPECT_EQ(place.succeed({"new", name}).out, "wrote " + file + "; run it with: spindrift run " + file + "\n");
+        place.succeed({"check", file});
+    }
+    place.succeed({"run", "splash.toml", "--frames", "1-2", "--set", "liquid.voxel=0.1", "--set", "render.width=96",
+                   "--set", "render.height=54", "--set", "render.samples=1", "--set", "render.floor=false"});
+    EXPECT_TRUE(place.has("out/splash/render/render.0002.png"));
+    EXPECT_FALSE(place.has("out/splash/render/render.0003.png"));
+}
+
+TEST(Check, SaysWhatAShotNeedsAndWritesNothing)
+{
+    const Workplace place;
+    place.write("small.toml", small_scene());
+    const std::string text = place.succeed({"check", "small.toml"}).out;
+    for (const char* part : {"liquid   memory ", "surface  memory ", "render   memory ", "about 7.68e+03 particles",
+                             "frames 1-6 at 24 fps into out/small: ", " of memory, ", " on disk (", " free)"})
+        EXPECT_TRUE(contains(text, part)) << part << "\n" << text;
+    EXPECT_FALSE(place.has("out"));
+}
+
+TEST(Describe, ListsEveryParameterOfEveryStage)
+{
+    const Workplace place;
+    const std::string text = place.succeed({"describe"}).out, json = place.succeed({"describe", "--json"}).out;
+    EXPECT_TRUE(JsonChecker::accepts(json)) << json;
+    for (const auto& stage : make_stages()) {
+        const std::string name = stage->name();
+        EXPECT_TRUE(contains(text, "[" + name + "]")) << text;
+        const std::string one = place.succeed({"describe", name, "--json"}).out;
+        EXPECT_TRUE(JsonChecker::accepts(one)) << one;
+        EXPECT_TRUE(one.starts_with("{\"name\": \"" + name + "\"")) << one;
+        const std::string markdown = place.succeed({"describe", name, "--markdown"}).out;
+        EXPECT_TRUE(markdown.starts_with("### `[" + name + "]`\n")) << markdown;
+        // The record of what frames were made from has one line a parameter, lists apart.
+        for (const std::string& line : lines_of(canonical_text([&](ParamVisitor& v) { stage->visit(v); }))) {
+            const std::string path = line.substr(0, line.find(" = "));
+            const std::string parameter = path.substr(path.rfind('.') + 1);
+            EXPECT_TRUE(contains(text, "  " + parameter)) << parameter;
+            EXPECT_TRUE(contains(one, "{\"name\": \"" + parameter + "\"")) << parameter;
+            EXPECT_TRUE(contains(markdown, path)) << path;
+        }
+    }
+}
+
+TEST(Describe, TheJsonCheckerKnowsWhatIsWrong)
+{
+    for (const char* good : {"{}", " [1, -2.5e+3, \"a\\u00e9\\n\", true, null, {\"a\": []}] ", "0", "\"\""})
+        EXPECT_TRUE(JsonChecker::accepts(good)) << good;
+    for (const char* bad :
+         {"", "{", "[1,]", "{\"a\" 1}", "01", "1.", "nan", "inf", "\"\n\"", "\"\\x\"", "{} {}", "'a'", "\"a"})
+        EXPECT_FALSE(JsonChecker::accepts(bad)) << bad;
+}
+
+TEST(Help, IsThereForEveryCommand)
+{
+    const Workplace place;
+    const std::string text = place.succeed({"--help"}).out;
+    for (const char* command : {"run", "sim", "surface", "render", "check", "describe", "info", "new"}) {
+        EXPECT_TRUE(contains(text, std::string("\n  ") + command + " ")) << text;
+        EXPECT_TRUE(contains(place.succeed({command, "--help"}).out, "Usage: spindrift " + std::string(command)));
+    }
+    EXPECT_TRUE(place.succeed({"--version"}).out.starts_with("spindrift "));
+}
+
+// ------------------------------------------------------------------------------------------------------------ progress
+
+TEST(ProgressLines, AreValidJsonWithNumbersAndPhasesOfEachFrame)
+{
+    const Workplace place;
+    place.write("a \"quoted\" name.toml", small_scene());
+    const std::string text = place.succeed({"run", "a \"quoted\" name.toml", "--json"}).out;
+    std::map<std::string, int> frames;
+    for (const std::string& line : lines_of(text)) {
+        EXPECT_TRUE(JsonChecker::accepts(line)) << line;
+        if (!contains(line, "\"event\": \"frame\"")) continue;
+        for (const char* stage : {"liquid", "surface", "render"})
+            if (contains(line, "\"stage\": \"" + std::string(stage) + "\"")) ++frames[stage];
+        std::vector<std::string> parts = {"\"frame\": ", "\"seconds\": ", "\"phases\": {\"",
+                                          "\"write\": ", "\"seconds_left\": "};
+        if (contains(line, "\"stage\": \"liquid\""))
+            for (const char* name : {"particles", "tiles", "substeps", "iterations"})
+                parts.push_back("\"" + std::string(name) + "\": ");
+        for (const std::string& part : parts) EXPECT_TRUE(contains(line, part)) << part << "\n" << line;
+    }
+    EXPECT_EQ(frames, (std::map<std::string, int>{{"liquid", 6}, {"surface", 6}, {"render", 6}}));
+    const std::string again = place.succeed({"run", "a \"quoted\" name.toml", "--json"}).out;
+    EXPECT_TRUE(
+        contains(again, "{\"stage\": \"liquid\", \"event\": \"start\", \"first\": 1, \"last\": 6, \"to_do\": 0}\n"));
+    EXPECT_TRUE(contains(again, "{\"stage\": \"liquid\", \"event\": \"end\", \"frames\": 0, "));
+}
+
+TEST(ProgressLines, HaveNoEscapeCodesInAPipe)
+{
+    const Workplace place;
+    place.write("small.toml", small_scene());
+    const std::string text = place.succeed({"run", "small.toml"}).out;
+    EXPECT_EQ(text.find_first_of("\x1b\r"), std::string::npos) << text;
+    EXPECT_TRUE(contains(text, "liquid 1/6  particles 7680 ")) << text;
+    EXPECT_TRUE(contains(text, "liquid: 6 frames in ")) << text;
+    EXPECT_FALSE(contains(text, "()")) << text;
+}
+
+// ------------------------------------------------------------------------------------------------------ single stages
+
+TEST(Stages, WorkAloneWithDefaultsWhenTheSceneHasNoTableForThem)
+{
+    const Workplace place;
+    const std::string scene = small_scene();
+    place.write("bare.toml", scene.substr(0, scene.find("[surface]")));
+    const std::vector<std::string> small = {"--set", "render.width=48",  "--set", "render.height=27",
+                                            "--set", "render.samples=1", "--set", "render.floor=false"};
+    place.succeed({"run", "bare.toml"});
+    EXPECT_FALSE(place.has("out/bare/surface"));
+    place.succeed({"surface", "bare.toml"});
+    std::vector<std::string> render = {"render", "bare.toml"};
+    render.insert(render.end(), small.begin(), small.end());
+    place.succeed(render);
+    EXPECT_TRUE(place.has("out/bare/bare.mp4"));
+}
+
+TEST(Stages, AStageThatAnotherReadsIsRunForIt)
+{
+    const Workplace place;
+    std::string scene = small_scene();
+    scene.erase(scene.find("[surface]"), 9);
+    place.write("small.toml", scene);
+    place.succeed({"run", "small.toml", "-o", "out"});
+    EXPECT_EQ(differences(undisturbed(), results_in(place / "out")), std::vector<std::string>());
+    // Particles need no surface.
+    place.succeed({"run", "small.toml", "-o", "particles", "--set", "render.show=particles"});
+    EXPECT_FALSE(place.has("particles/surface"));
+    EXPECT_TRUE(place.has("particles/render/render.0006.png"));
+}
+
+TEST(Stages, AMissingInputIsNamedWithTheCommandThatMakesIt)
+{
+    const Workplace place;
+    place.write("small.toml", small_scene());
+    const Outcome outcome = place.run({"render", "small.toml"});
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_EQ(outcome.err,
+              "spindrift: out/small/surface/surface.0001.ply is missing; make it with: spindrift surface small.toml\n");
+}
+
+TEST(Stages, MeshesOfAnotherProgramAreRendered)
+{
+    const Workplace place;
+    place.write("other.toml", "[shot]\nframes = \"1-1\"\n[render]\nwidth = 48\nheight = 27\nsamples = 1\n");
+    place.write("out/other/surface/surface.0001.ply", finished_shot().read("out/surface/surface.0003.ply"));
+    place.succeed({"run", "other.toml"});
+    EXPECT_TRUE(place.has("out/other/render/render.0001.png"));
+}
+
+} // namespace
+
+} // namespace spindrift
