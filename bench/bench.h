@@ -40,7 +40,8 @@ template <class Body> double best_seconds(int runs, const Body& body)
 
 void bench_poisson(BenchTable& table, const std::string& program_folder);
 void bench_liquid(BenchTable& table, const std::string& program);
-// Measures one liquid shot in a process of its own, for its peak memory; called by bench_liquid through the command line.
+// Measures one liquid shot in a process of its own, for its peak memory; called by bench_liquid through the command
+// line.
 int run_liquid_child(int argc, char** argv);
 
 } // namespace spindrift

@@ -23,8 +23,8 @@ Measured run_child(const std::string& program, int cells, int frames, float doma
     Measured m;
     const std::string command = fmt::format("{} --liquid-child {} {} {}", program, cells, frames, domain);
     if (FILE* pipe = ::popen(command.c_str(), "r")) {
-        if (std::fscanf(pipe, "%lf %lf %lf %lf %lf %lf", &m.seconds_per_frame, &m.nanoseconds, &m.particles, &m.substeps, &m.bytes,
-                        &m.cells) != 6)
+        if (std::fscanf(pipe, "%lf %lf %lf %lf %lf %lf", &m.seconds_per_frame, &m.nanoseconds, &m.particles,
+                        &m.substeps, &m.bytes, &m.cells) != 6)
             fmt::print("the run with {} cells failed\n", cells);
         ::pclose(pipe);
     }
@@ -35,15 +35,16 @@ Measured best_of(const std::string& program, int cells, int frames, float domain
 {
     Measured best = run_child(program, cells, frames, domain);
     for (int i = 1; i < runs; ++i)
-        if (const Measured m = run_child(program, cells, frames, domain); m.seconds_per_frame < best.seconds_per_frame) best = m;
+        if (const Measured m = run_child(program, cells, frames, domain); m.seconds_per_frame < best.seconds_per_frame)
+            best = m;
     return best;
 }
 
 void add_memory_row(BenchTable& table, int cells, const Measured& m)
 {
     const double allowed = 200 * m.particles + 100 * m.cells;
-    table.add(fmt::format("  peak memory at {}", cells), fmt::format("{:.0f} MB", m.bytes / 1e6), fmt::format("at most {:.0f} MB", allowed / 1e6),
-              m.bytes <= allowed);
+    table.add(fmt::format("  peak memory at {}", cells), fmt::format("{:.0f} MB", m.bytes / 1e6),
+              fmt::format("at most {:.0f} MB", allowed / 1e6), m.bytes <= allowed);
 }
 
 } // namespace
@@ -95,22 +96,24 @@ void bench_liquid(BenchTable& table, const std::string& program)
 {
     const Measured at64 = best_of(program, 64, 24, 1, 3);
     table.add(fmt::format("dam break, 64 cells, {:.0f} thousand particles, 24 frames", at64.particles / 1e3),
-              fmt::format("{:.3f} s a frame, {:.0f} ns", at64.seconds_per_frame, at64.nanoseconds), "at most 0.2 s a frame",
-              at64.seconds_per_frame <= 0.2);
+              fmt::format("{:.3f} s a frame, {:.0f} ns", at64.seconds_per_frame, at64.nanoseconds),
+              "at most 0.2 s a frame", at64.seconds_per_frame <= 0.2);
     add_memory_row(table, 64, at64);
     const Measured at128 = best_of(program, 128, 8, 1, 2);
     table.add(fmt::format("dam break, 128 cells, {:.1f} million particles, 8 frames", at128.particles / 1e6),
-              fmt::format("{:.2f} s a frame, {:.0f} ns", at128.seconds_per_frame, at128.nanoseconds), "2.6 s a frame or 160 ns",
-              at128.seconds_per_frame <= 2.6 || at128.nanoseconds <= 160);
+              fmt::format("{:.2f} s a frame, {:.0f} ns", at128.seconds_per_frame, at128.nanoseconds),
+              "2.6 s a frame or 160 ns", at128.seconds_per_frame <= 2.6 || at128.nanoseconds <= 160);
     add_memory_row(table, 128, at128);
     const Measured larger = best_of(program, 64, 24, 2, 3);
     table.add("the 64-cell splash in a domain 8x larger",
-              fmt::format("{:+.1f}% time, {:+.1f}% memory", 100 * (larger.nanoseconds / at64.nanoseconds - 1), 100 * (larger.bytes / at64.bytes - 1)),
+              fmt::format("{:+.1f}% time, {:+.1f}% memory", 100 * (larger.nanoseconds / at64.nanoseconds - 1),
+                          100 * (larger.bytes / at64.bytes - 1)),
               "at most +5%", larger.nanoseconds <= 1.05 * at64.nanoseconds && larger.bytes <= 1.05 * at64.bytes);
     const Measured at256 = best_of(program, 256, 2, 1, 1);
     const Measured short64 = best_of(program, 64, 2, 1, 3);
     table.add(fmt::format("time per particle and substep, 64 to 256 cells ({:.0f} million)", at256.particles / 1e6),
-              fmt::format("{:.0f} to {:.0f} ns, {:.2f}x", short64.nanoseconds, at256.nanoseconds, at256.nanoseconds / short64.nanoseconds),
+              fmt::format("{:.0f} to {:.0f} ns, {:.2f}x", short64.nanoseconds, at256.nanoseconds,
+                          at256.nanoseconds / short64.nanoseconds),
               "less than 1.5x", at256.nanoseconds < 1.5 * short64.nanoseconds);
 }
 

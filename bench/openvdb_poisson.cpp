@@ -14,7 +14,8 @@ double openvdb_poisson_seconds(int size, int runs)
     for (int x = 0; x < size; ++x)
         for (int y = 0; y < size; ++y)
             for (int z = 0; z < size; ++z)
-                source.setValue({x, y, z}, Random(1, static_cast<uint64_t>((x * size + y) * size + z)).uniform() - 0.5f);
+                source.setValue({x, y, z},
+                                Random(1, static_cast<uint64_t>((x * size + y) * size + z)).uniform() - 0.5f);
     return best_seconds(runs, [&] {
         auto state = openvdb::math::pcg::terminationDefaults<double>();
         state.iterations = 1000;

@@ -49,7 +49,8 @@ double kinetic_energy(const Particles& p) // per unit mass
 // Still water in a box tilted by 20 degrees, for 5 s.
 void still_water()
 {
-    fmt::print("\n| cells across | tilt | largest kinetic energy / (g x box height) in 5 s | allowed |\n|---|---|---|---|\n");
+    fmt::print(
+        "\n| cells across | tilt | largest kinetic energy / (g x box height) in 5 s | allowed |\n|---|---|---|---|\n");
     for (const int cells : {32, 64})
         for (const float degrees : {0.0f, 20.0f, 45.0f}) {
             Setup s;
@@ -89,7 +90,8 @@ void dam_break_to_rest()
         const double energy = kinetic_energy(liquid.particles()), depth = 2 * mean_height(liquid.particles());
         const bool at_rest = energy < 1e-3;
         if (f % 48 == 0 || at_rest)
-            fmt::print("| {:.1f} | {:.2g} | {:.4f} | {:.4f} | {:+.2f}% |\n", f / 24.0, energy, depth, exact, 100 * (depth / exact - 1));
+            fmt::print("| {:.1f} | {:.2g} | {:.4f} | {:.4f} | {:+.2f}% |\n", f / 24.0, energy, depth, exact,
+                       100 * (depth / exact - 1));
         std::fflush(stdout);
         if (at_rest) break;
     }
@@ -101,9 +103,12 @@ void martin_moyce()
     constexpr double times[] = {0.41, 0.84, 1.19, 1.43, 1.63, 1.83, 1.98, 2.20, 2.32, 2.51, 2.65, 2.83, 2.98, 3.11};
     constexpr double fronts[] = {1.11, 1.22, 1.44, 1.67, 1.89, 2.11, 2.33, 2.56, 2.78, 3.00, 3.22, 3.44, 3.67, 3.89};
     constexpr float a = 0.05715f; // the experiment's 2.25 inches
-    const int cells = getenv("CELLS")?atoi(getenv("CELLS")):32; const double thr=getenv("THR")?atof(getenv("THR")):0.25;
+    const int cells = getenv("CELLS") ? atoi(getenv("CELLS")) : 32;
+    const double thr = getenv("THR") ? atof(getenv("THR")) : 0.25;
     Setup s;
-    s.params.voxel = a / static_cast<float>(cells); if(getenv("KV"))s.params.keep_volume=false; if(getenv("TR"))s.params.transfer=Transfer(atoi(getenv("TR")));
+    s.params.voxel = a / static_cast<float>(cells);
+    if (getenv("KV")) s.params.keep_volume = false;
+    if (getenv("TR")) s.params.transfer = Transfer(atoi(getenv("TR")));
     s.set_domain(Vec3f::Zero(), Vec3f(6 * a, 3 * a, 8 * s.params.voxel));
     s.add_box(Vec3f::Zero(), Vec3f(a, 2 * a, 8 * s.params.voxel));
     const double unit = std::sqrt(2 * 9.81 / a); // t* = t unit
@@ -115,7 +120,8 @@ void martin_moyce()
     const auto front = [&] {
         std::vector<int> count(6 * static_cast<size_t>(cells), 0);
         for (const Vec3f& x : liquid.particles().P) {
-            const auto bin = static_cast<size_t>(std::clamp(x.x() / s.params.voxel, 0.0f, 6.0f * static_cast<float>(cells) - 1));
+            const auto bin =
+                static_cast<size_t>(std::clamp(x.x() / s.params.voxel, 0.0f, 6.0f * static_cast<float>(cells) - 1));
             ++count[bin];
         }
         size_t last = 0;
@@ -144,12 +150,17 @@ void martin_moyce()
 // A round tank full of liquid that spins as a whole, without gravity, in a scene one cell deep.
 void spinning_disc_at(float cfl)
 {
-    for (const auto& [name, transfer, flip] : {std::tuple{"pic", Transfer::pic, 0.0f}, {"flip 0.97", Transfer::flip, 0.97f}, {"flip 1.0", Transfer::flip, 1.0f}, {"apic", Transfer::apic, 0.0f}}) {
+    for (const auto& [name, transfer, flip] : {std::tuple{"pic", Transfer::pic, 0.0f},
+                                               {"flip 0.97", Transfer::flip, 0.97f},
+                                               {"flip 1.0", Transfer::flip, 1.0f},
+                                               {"apic", Transfer::apic, 0.0f}}) {
         Setup s;
-        s.params.voxel = 1.0f / 64, s.params.transfer = transfer, s.params.flip = flip, s.params.gravity = Vec3f::Zero(), s.params.cfl = cfl;
+        s.params.voxel = 1.0f / 64, s.params.transfer = transfer, s.params.flip = flip,
+        s.params.gravity = Vec3f::Zero(), s.params.cfl = cfl;
         s.set_domain(Vec3f::Zero(), Vec3f(1, 1, s.params.voxel));
         SourceParams& disc = s.add_box(Vec3f::Zero(), Vec3f::Ones());
-        disc.shape = ShapeParams::Kind::sphere, disc.center = Vec3f(0.5f, 0.5f, 0.5f * s.params.voxel), disc.radius = 0.3f;
+        disc.shape = ShapeParams::Kind::sphere, disc.center = Vec3f(0.5f, 0.5f, 0.5f * s.params.voxel),
+        disc.radius = 0.3f;
         ColliderParams tank;
         tank.shape = disc.shape, tank.center = disc.center, tank.radius = disc.radius, tank.invert = true;
         s.params.colliders.push_back(tank);
@@ -200,8 +211,10 @@ void emitter()
     liquid.start(0);
     for (int f = 1; f <= 480; ++f) {
         liquid.advance();
-        const double in = static_cast<double>(liquid.particles().size()) * liquid.particle_volume(), there = 2 * mean_height(liquid.particles());
-        if (f == 200 || f == 300 || f == 400 || f == 480) fmt::print("| {} | {:.4f} | {:.4f} | {:+.2f}% |\n", f, in, there, 100 * (there / in - 1));
+        const double in = static_cast<double>(liquid.particles().size()) * liquid.particle_volume(),
+                     there = 2 * mean_height(liquid.particles());
+        if (f == 200 || f == 300 || f == 400 || f == 480)
+            fmt::print("| {} | {:.4f} | {:.4f} | {:+.2f}% |\n", f, in, there, 100 * (there / in - 1));
         std::fflush(stdout);
     }
 }
@@ -218,7 +231,8 @@ void column()
     double seconds = 0;
     constexpr int frames = 24;
     for (int f = 0; f < frames; ++f) seconds += liquid.advance().times.total();
-    fmt::print("\nColumn of document 001 on a 100 x 60 x 60 grid: {} particles, {:.2f} s a frame (the document: 433,479 particles, about 12 s).\n",
+    fmt::print("\nColumn of document 001 on a 100 x 60 x 60 grid: {} particles, {:.2f} s a frame (the document: "
+               "433,479 particles, about 12 s).\n",
                liquid.particles().size(), seconds / frames);
 }
 
@@ -227,8 +241,9 @@ void column()
 int main(int argc, char** argv)
 {
     const std::string only = argc > 1 ? argv[1] : "";
-    const std::pair<const char*, void (*)()> checks[] = {{"still", still_water}, {"rest", dam_break_to_rest}, {"front", martin_moyce},
-                                                         {"disc", spinning_disc}, {"emitter", emitter},        {"column", column}};
+    const std::pair<const char*, void (*)()> checks[] = {{"still", still_water},  {"rest", dam_break_to_rest},
+                                                         {"front", martin_moyce}, {"disc", spinning_disc},
+                                                         {"emitter", emitter},    {"column", column}};
     for (const auto& [name, check] : checks)
         if (only.empty() || only == name) fmt::print("\n## {}\n", name), check();
     return 0;

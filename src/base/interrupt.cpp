@@ -2,17 +2,19 @@
 
 #include "base/error.h"
 
+#include <atomic>
 #include <csignal>
 
 namespace spindrift {
 
 namespace {
 
-volatile std::sig_atomic_t interrupted = 0;
+std::atomic<bool> interrupted = false; // read by all threads
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may not wait");
 
 extern "C" void on_signal(int number)
 {
-    interrupted = 1;
+    interrupted = true;
     std::signal(number, SIG_DFL);
 }
 

@@ -26,7 +26,8 @@ template <class Body> void parallel_chunks(size_t count, size_t chunk, const Bod
     parallel_for((count + chunk - 1) / chunk, [&](size_t c) { body(c * chunk, std::min(count, (c + 1) * chunk)); });
 }
 
-// Combines value(i) of all i in index order within fixed chunks, then the chunks in order: same bits for any thread count.
+// Combines value(i) of all i in index order within fixed chunks, then the chunks in order: same bits for any thread
+// count.
 template <class T, class Value, class Combine>
 T parallel_reduce(size_t count, T identity, const Value& value, const Combine& combine, size_t chunk = 64)
 {
@@ -43,7 +44,8 @@ T parallel_reduce(size_t count, T identity, const Value& value, const Combine& c
 
 template <class Value> double parallel_sum(size_t count, const Value& value, size_t chunk = 64)
 {
-    return parallel_reduce(count, 0.0, value, [](double a, double b) { return a + b; }, chunk);
+    return parallel_reduce(
+        count, 0.0, value, [](double a, double b) { return a + b; }, chunk);
 }
 
 } // namespace spindrift

@@ -1,5 +1,5 @@
-// Counter-based random numbers: the value depends only on what it is asked for (a seed and a counter), never on what was
-// drawn before or by which thread, so runs repeat to the bit.
+// Counter-based random numbers: the value depends only on what it is asked for (a seed and a counter), never on what
+// was drawn before or by which thread, so runs repeat to the bit.
 #pragma once
 
 #include "base/math.h"

@@ -62,13 +62,17 @@ void extrapolate(MacField& velocity, MacField& known, int layers)
                 if (!complete[static_cast<size_t>(t)]) tiles.push_back(t);
             if (tiles.empty()) break;
             if (next.size() < tiles.size()) next.resize(tiles.size());
-            parallel_for(tiles.size(), [&](size_t i) { compute_layer(u, k, tiles[i], next[i]); }, 4);
-            parallel_for(tiles.size(), [&](size_t i) {
-                if (!next[i].changed) return;
-                std::memcpy(u.tile(tiles[i]), next[i].value, sizeof next[i].value);
-                std::memcpy(k.tile(tiles[i]), next[i].known, sizeof next[i].known);
-                complete[static_cast<size_t>(tiles[i])] = next[i].complete;
-            }, 4);
+            parallel_for(
+                tiles.size(), [&](size_t i) { compute_layer(u, k, tiles[i], next[i]); }, 4);
+            parallel_for(
+                tiles.size(),
+                [&](size_t i) {
+                    if (!next[i].changed) return;
+                    std::memcpy(u.tile(tiles[i]), next[i].value, sizeof next[i].value);
+                    std::memcpy(k.tile(tiles[i]), next[i].known, sizeof next[i].known);
+                    complete[static_cast<size_t>(tiles[i])] = next[i].complete;
+                },
+                4);
         }
     }
 }

@@ -1,5 +1,5 @@
-// A velocity on the faces of cells (Harlow and Welch 1965): component a of cell (i, j, k) lies at the centre of the cell's
-// lower face along axis a. Positions in this room are in cells: world position divided by the edge of a cell.
+// A velocity on the faces of cells (Harlow and Welch 1965): component a of cell (i, j, k) lies at the centre of the
+// cell's lower face along axis a. Positions in this room are in cells: world position divided by the edge of a cell.
 #pragma once
 
 #include "field/block.h"
@@ -21,8 +21,8 @@ struct MacField {
     size_t bytes() const { return u[0].bytes() + u[1].bytes() + u[2].bytes(); }
 };
 
-// The faces around a point, for all three components at once: where in a block with margin H the lowest of the eight faces
-// is, and the share of the upper side along each axis. The position is relative to the tile.
+// The faces around a point, for all three components at once: where in a block with margin H the lowest of the eight
+// faces is, and the share of the upper side along each axis. The position is relative to the tile.
 template <int H> struct FacesAround {
     int first[3];
     Quad fx, fy, fz; // one entry for each component
@@ -60,9 +60,12 @@ template <int H> struct MacBlock {
     {
         // Along x for each component: (y0 z0, y0 z1, y1 z0, y1 z1); then, turned, along y and z for all components.
         const Quad a = along_x(0, faces), b = along_x(1, faces), c = along_x(2, faces);
-        const Quad ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-        const Quad y0z0 = __builtin_shufflevector(ab_low, c, 0, 1, 4, 4), y0z1 = __builtin_shufflevector(ab_low, c, 2, 3, 5, 5);
-        const Quad y1z0 = __builtin_shufflevector(ab_high, c, 0, 1, 6, 6), y1z1 = __builtin_shufflevector(ab_high, c, 2, 3, 7, 7);
+        const Quad ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5),
+                   ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+        const Quad y0z0 = __builtin_shufflevector(ab_low, c, 0, 1, 4, 4),
+                   y0z1 = __builtin_shufflevector(ab_low, c, 2, 3, 5, 5);
+        const Quad y1z0 = __builtin_shufflevector(ab_high, c, 0, 1, 6, 6),
+                   y1z1 = __builtin_shufflevector(ab_high, c, 2, 3, 7, 7);
         const Quad value = mix(mix(y0z0, y1z0, faces.fy), mix(y0z1, y1z1, faces.fy), faces.fz);
         return {value[0], value[1], value[2]};
     }
@@ -79,8 +82,8 @@ template <int H> struct MacBlock {
     }
 };
 
-// Gives every face a velocity that lies within `layers` cells of a known one: the mean of its known neighbours, layer by
-// layer. `known` holds a positive number at known faces and zero elsewhere; faces that get a value become known.
+// Gives every face a velocity that lies within `layers` cells of a known one: the mean of its known neighbours, layer
+// by layer. `known` holds a positive number at known faces and zero elsewhere; faces that get a value become known.
 void extrapolate(MacField& velocity, MacField& known, int layers);
 
 } // namespace spindrift

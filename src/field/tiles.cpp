@@ -60,13 +60,16 @@ Topology::Topology(std::vector<uint64_t> codes) : codes_(std::move(codes))
     }
 
     neighbours_.resize(count);
-    parallel_for(count, [&](size_t i) {
-        for (int dx = -1; dx <= 1; ++dx)
-            for (int dy = -1; dy <= 1; ++dy)
-                for (int dz = -1; dz <= 1; ++dz)
-                    neighbours_[i][static_cast<size_t>(neighbour_slot(dx, dy, dz))] =
-                        find(coords_[i] + Vec3i(dx, dy, dz));
-    }, 64);
+    parallel_for(
+        count,
+        [&](size_t i) {
+            for (int dx = -1; dx <= 1; ++dx)
+                for (int dy = -1; dy <= 1; ++dy)
+                    for (int dz = -1; dz <= 1; ++dz)
+                        neighbours_[i][static_cast<size_t>(neighbour_slot(dx, dy, dz))] =
+                            find(coords_[i] + Vec3i(dx, dy, dz));
+        },
+        64);
 }
 
 Topology Topology::covering(const Vec3i& min_cell, const Vec3i& max_cell)
@@ -81,8 +84,7 @@ Topology Topology::covering(const Vec3i& min_cell, const Vec3i& max_cell)
 
 int Topology::find(const Vec3i& tile) const
 {
-    if (codes_.empty() || (tile.array() < -kTileReach).any() || (tile.array() >= kTileReach).any())
-        return tile_count();
+    if (codes_.empty() || (tile.array() < -kTileReach).any() || (tile.array() >= kTileReach).any()) return tile_count();
     const uint64_t code = morton_of_tile(tile);
     const size_t mask = table_.size() - 1;
     for (size_t slot = hash64(code) & mask; table_[slot] >= 0; slot = (slot + 1) & mask)

@@ -1,12 +1,12 @@
 // The sparse grid that all volumetric work stands on.
 //
-// Space is cut into tiles of 8x8x8 cells, laid out like an OpenVDB leaf (z runs fastest, then y, then x), so that a field
-// becomes a VDB grid by copying whole leaves. A `Topology` says which tiles exist and who their neighbours are; any number
-// of `Field`s share it, each one flat array. Tiles are kept in Morton order: neighbours in space are near in memory, and
-// the eight tiles that share a parent on a coarser level are consecutive.
+// Space is cut into tiles of 8x8x8 cells, laid out like an OpenVDB leaf (z runs fastest, then y, then x), so that a
+// field becomes a VDB grid by copying whole leaves. A `Topology` says which tiles exist and who their neighbours are;
+// any number of `Field`s share it, each one flat array. Tiles are kept in Morton order: neighbours in space are near in
+// memory, and the eight tiles that share a parent on a coarser level are consecutive.
 //
-// A missing tile is never a special case for a kernel: its index is `tile_count()`, and every field keeps one extra tile
-// there, filled with the field's background value.
+// A missing tile is never a special case for a kernel: its index is `tile_count()`, and every field keeps one extra
+// tile there, filled with the field's background value.
 #pragma once
 
 #include "base/math.h"
@@ -106,8 +106,9 @@ template <class T> class Field {
     void reset(const Topology& topology, T value, T background)
     {
         reset_uninitialized(topology, background);
-        parallel_for(static_cast<size_t>(topology.tile_count()),
-                     [&](size_t t) { std::fill_n(tile(static_cast<int>(t)), kTileCells, value); }, 16);
+        parallel_for(
+            static_cast<size_t>(topology.tile_count()),
+            [&](size_t t) { std::fill_n(tile(static_cast<int>(t)), kTileCells, value); }, 16);
     }
     // As reset(), but the cells hold garbage until they are written.
     void reset_uninitialized(const Topology& topology, T background)
@@ -121,9 +122,9 @@ template <class T> class Field {
     void copy_from(const Field& other)
     {
         reset_uninitialized(other.topology(), other.background());
-        parallel_for(static_cast<size_t>(topology_->tile_count()),
-                     [&](size_t t) { std::copy_n(other.tile(static_cast<int>(t)), kTileCells, tile(static_cast<int>(t))); },
-                     16);
+        parallel_for(
+            static_cast<size_t>(topology_->tile_count()),
+            [&](size_t t) { std::copy_n(other.tile(static_cast<int>(t)), kTileCells, tile(static_cast<int>(t))); }, 16);
     }
 
     const Topology& topology() const { return *topology_; }

@@ -1,5 +1,5 @@
-// The exact state of a time stage between two frames, in our own binary format: named numbers and a particle set, bit for
-// bit, with a check sum. Only this program reads it, and only to resume; everything for other programs is VDB.
+// The exact state of a time stage between two frames, in our own binary format: named numbers and a particle set, bit
+// for bit, with a check sum. Only this program reads it, and only to resume; everything for other programs is VDB.
 #pragma once
 
 #include "points/particles.h"

@@ -9,12 +9,12 @@ namespace {
 
 constexpr float kRest = 8; // particles in a cell
 constexpr float kRate = 0.5f, kMost = 0.5f;
-// What is no fault: the jitter of particles, where only an excess would be undone and chance would become a trend; and the
-// inexact volumes of cells that solids cut.
+// What is no fault: the jitter of particles, where only an excess would be undone and chance would become a trend; and
+// the inexact volumes of cells that solids cut.
 constexpr float kToleratedAtSurface = 0.15f, kToleratedAtSolids = 0.3f;
 
-// The trilinear weights that the six faces of a cell collect from each of the 27 cells around it, in shares of the whole:
-// along its own axis a pair of faces has the profile (1, 2, 1) / 4, across it (1, 6, 1) / 8.
+// The trilinear weights that the six faces of a cell collect from each of the 27 cells around it, in shares of the
+// whole: along its own axis a pair of faces has the profile (1, 2, 1) / 4, across it (1, 6, 1) / 8.
 std::array<float, 27> collected_from()
 {
     constexpr float along[3] = {0.25f, 0.5f, 0.25f}, across[3] = {0.125f, 0.75f, 0.125f};

@@ -8,6 +8,7 @@ namespace spindrift {
 
 // The relative excess of particles in each liquid cell, from the weights that to_grid() left on its faces, as far as it
 // should be undone in one substep. Near the surface too few particles are no fault; inside, gaps are closed as well.
-void measure_crowding(const MacField& weight, const Field<float>& phi, const SolidCells& solids, Field<float>& crowding);
+void measure_crowding(const MacField& weight, const Field<float>& phi, const SolidCells& solids,
+                      Field<float>& crowding);
 
 } // namespace spindrift

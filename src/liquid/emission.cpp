@@ -19,11 +19,15 @@ inline int place_of(const Vec3f& position_in_cells, const Vec3i& cell)
 
 inline Vec3f jittered_place(const Vec3i& cell, int place, uint64_t seed)
 {
-    const uint64_t key = hash64(hash64(static_cast<uint32_t>(cell.x()), static_cast<uint32_t>(cell.y())),
-                                static_cast<uint64_t>(static_cast<uint32_t>(cell.z())) << 3 | static_cast<uint64_t>(place));
+    const uint64_t key =
+        hash64(hash64(static_cast<uint32_t>(cell.x()), static_cast<uint32_t>(cell.y())),
+               static_cast<uint64_t>(static_cast<uint32_t>(cell.z())) << 3 | static_cast<uint64_t>(place));
     Random random(seed, key);
     const Vec3f jitter(random.uniform(), random.uniform(), random.uniform());
-    return cell.cast<float>() + (Vec3f(static_cast<float>(place >> 2), static_cast<float>(place >> 1 & 1), static_cast<float>(place & 1)) + jitter) / kAlongEdge;
+    return cell.cast<float>() +
+           (Vec3f(static_cast<float>(place >> 2), static_cast<float>(place >> 1 & 1), static_cast<float>(place & 1)) +
+            jitter) /
+               kAlongEdge;
 }
 
 } // namespace
@@ -34,7 +38,8 @@ void Liquid::emit(float frame, bool initial)
         const SourceParams& source = params_.sources[s];
         const bool flows = source.mode == SourceParams::Mode::flow;
         if (flows == initial) continue;
-        if (flows && (frame < static_cast<float>(source.first_frame) || frame > static_cast<float>(source.last_frame) + 1))
+        if (flows &&
+            (frame < static_cast<float>(source.first_frame) || frame > static_cast<float>(source.last_frame) + 1))
             continue;
         fill(sources_[s], source, frame, initial);
     }
@@ -53,7 +58,10 @@ void Liquid::fill(const Shape& shape, const SourceParams& source, float frame, b
     const Vec3i size = (last - first).array() + 1;
     const auto cells = static_cast<size_t>(size.x()) * static_cast<size_t>(size.y()) * static_cast<size_t>(size.z());
     const auto cell_number = [&](const Vec3i& c) {
-        return (static_cast<size_t>(c.x() - first.x()) * static_cast<size_t>(size.y()) + static_cast<size_t>(c.y() - first.y())) * static_cast<size_t>(size.z()) + static_cast<size_t>(c.z() - first.z());
+        return (static_cast<size_t>(c.x() - first.x()) * static_cast<size_t>(size.y()) +
+                static_cast<size_t>(c.y() - first.y())) *
+                   static_cast<size_t>(size.z()) +
+               static_cast<size_t>(c.z() - first.z());
     };
 
     // A flowing source sets the velocity of what is in it, and fills only the places that are free.
@@ -68,7 +76,8 @@ void Liquid::fill(const Shape& shape, const SourceParams& source, float frame, b
         }
 
     // New places change their jitter from time to time, or a flow would show a pattern.
-    const uint64_t seed = initial ? static_cast<uint64_t>(params_.seed) : hash64(static_cast<uint64_t>(params_.seed), static_cast<uint64_t>(next_id_) + 1);
+    const uint64_t seed = initial ? static_cast<uint64_t>(params_.seed)
+                                  : hash64(static_cast<uint64_t>(params_.seed), static_cast<uint64_t>(next_id_) + 1);
     std::vector<std::vector<Vec3f>> slabs(static_cast<size_t>(size.x()));
     parallel_for(slabs.size(), [&](size_t slab) {
         const int x = first.x() + static_cast<int>(slab);
@@ -78,7 +87,8 @@ void Liquid::fill(const Shape& shape, const SourceParams& source, float frame, b
                 for (int place = 0; place < kPerCell; ++place) {
                     if (!initial && taken[cell_number(cell)] >> place & 1) continue;
                     const Vec3f p = jittered_place(cell, place, seed) * voxel;
-                    if (shape.distance(p, frame) >= 0 || solids_.distance(p) <= 0 || solids_.outside_open_side(p)) continue;
+                    if (shape.distance(p, frame) >= 0 || solids_.distance(p) <= 0 || solids_.outside_open_side(p))
+                        continue;
                     slabs[slab].push_back(p);
                 }
             }

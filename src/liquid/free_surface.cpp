@@ -16,8 +16,8 @@ inline float kernel(float s)
     return norm * (t * t * t);
 }
 
-// The share of the kernel that lies in a half-space whose surface is a distance d (in radii, positive outside) away from
-// the kernel's centre, tabulated the other way round.
+// The share of the kernel that lies in a half-space whose surface is a distance d (in radii, positive outside) away
+// from the kernel's centre, tabulated the other way round.
 class ShareToDistance {
   public:
     ShareToDistance()
@@ -57,8 +57,11 @@ std::array<float, 27> kernel_by_cell()
     for (int x = 0; x < 3 * n; ++x)
         for (int y = 0; y < 3 * n; ++y)
             for (int z = 0; z < 3 * n; ++z) {
-                const Vec3f r = (Vec3f(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)).array() + 0.5f) / n - 1.5f;
-                sum[static_cast<size_t>(x / n * 9 + y / n * 3 + z / n)] += kernel(r.squaredNorm() * kInverseRadius2) / (n * n * n);
+                const Vec3f r =
+                    (Vec3f(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)).array() + 0.5f) / n -
+                    1.5f;
+                sum[static_cast<size_t>(x / n * 9 + y / n * 3 + z / n)] +=
+                    kernel(r.squaredNorm() * kInverseRadius2) / (n * n * n);
             }
     return sum;
 }
@@ -118,7 +121,8 @@ struct Surroundings {
 };
 
 // The share of the open space around a cell's centre that is filled.
-float filled_share(const Particles& particles, const Surroundings& around, const Vec3f& center, float inverse_voxel, int cell)
+float filled_share(const Particles& particles, const Surroundings& around, const Vec3f& center, float inverse_voxel,
+                   int cell)
 {
     static const std::array<float, 27> cell_mass = kernel_by_cell();
     float mass = 0, room = 0;
@@ -135,7 +139,8 @@ float filled_share(const Particles& particles, const Surroundings& around, const
     return room > 0.02f ? mass / room : 0;
 }
 
-void measure_tile(const Particles& particles, const Surroundings& around, const Vec3f& first, float inverse_voxel, float* phi)
+void measure_tile(const Particles& particles, const Surroundings& around, const Vec3f& first, float inverse_voxel,
+                  float* phi)
 {
     static const ShareToDistance to_distance;
     if (!around.any) {
@@ -161,7 +166,8 @@ void measure_tile(const Particles& particles, const Surroundings& around, const 
 
 // A cell whose centre is in a solid holds too few particles to tell: it takes the mean of its neighbours farther out,
 // weighted by how open the faces to them are.
-void fill_solid_centers(const Topology& topology, const SolidCells& solids, const Field<float>& phi, int tile, float* out)
+void fill_solid_centers(const Topology& topology, const SolidCells& solids, const Field<float>& phi, int tile,
+                        float* out)
 {
     const SolidTile& solid = *solids.tile(tile);
     for (int c = 0; c < kTileCells; ++c) {

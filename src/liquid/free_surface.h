@@ -1,9 +1,9 @@
 // Where the liquid is: a signed distance at cell centres, in cells, from the particles.
 //
-// The share of the space around a point that particles fill, weighted with the kernel of document 001 (4.5), depends for a
-// flat surface only on the point's distance from it. Inverting that relation turns the share into a distance that is exact
-// for a flat surface. Only space outside solids counts, so that a wall does not look like a free surface, and a cell
-// counts for no more than its fill, so that clumps of particles do not matter.
+// The share of the space around a point that particles fill, weighted with the kernel of document 001 (4.5), depends
+// for a flat surface only on the point's distance from it. Inverting that relation turns the share into a distance that
+// is exact for a flat surface. Only space outside solids counts, so that a wall does not look like a free surface, and
+// a cell counts for no more than its fill, so that clumps of particles do not matter.
 #pragma once
 
 #include "liquid/solids.h"

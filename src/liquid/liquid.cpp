@@ -9,7 +9,7 @@ namespace spindrift {
 
 namespace {
 
-constexpr int kReach = 2;             // cells around particles that the grid covers
+constexpr int kReach = 2;              // cells around particles that the grid covers
 constexpr int kParticlesAlongEdge = 2; // of a cell: 8 particles
 constexpr int kMaxSubsteps = 500;
 
@@ -20,15 +20,9 @@ Liquid::Liquid(const LiquidParams& params, std::vector<Shape> sources, std::vect
 {
 }
 
-float Liquid::particle_radius() const
-{
-    return static_cast<float>(std::cbrt(particle_volume() * 3 / (4 * kPi)));
-}
+float Liquid::particle_radius() const { return static_cast<float>(std::cbrt(particle_volume() * 3 / (4 * kPi))); }
 
-double Liquid::particle_volume() const
-{
-    return std::pow(static_cast<double>(params_.voxel) / kParticlesAlongEdge, 3);
-}
+double Liquid::particle_volume() const { return std::pow(static_cast<double>(params_.voxel) / kParticlesAlongEdge, 3); }
 
 size_t Liquid::bytes() const
 {
@@ -62,7 +56,8 @@ LiquidReport Liquid::advance()
         check_interrupt();
         const float steps = std::ceil(left / largest_step() - 1e-3f);
         if (!(steps <= kMaxSubsteps))
-            fail("frame {}: the liquid would need {} substeps; its fastest particle is not plausible. Check velocities of "
+            fail("frame {}: the liquid would need {} substeps; its fastest particle is not plausible. Check velocities "
+                 "of "
                  "sources and colliders, or raise liquid.voxel",
                  frame_ + 1, steps);
         const float dt = steps <= 1 ? left : left / steps;

@@ -1,5 +1,5 @@
-// A PIC/FLIP/APIC liquid (document 001 chapter 3, document 003 chapter 2). Particles carry the liquid; a grid that is built
-// anew around them in every substep makes their velocity divergence-free. See substep() for the algorithm.
+// A PIC/FLIP/APIC liquid (document 001 chapter 3, document 003 chapter 2). Particles carry the liquid; a grid that is
+// built anew around them in every substep makes their velocity divergence-free. See substep() for the algorithm.
 #pragma once
 
 #include "base/timing.h"

@@ -5,11 +5,13 @@ namespace spindrift {
 void SourceParams::visit(ParamVisitor& v)
 {
     ShapeParams::visit(v);
-    v("mode", mode, choices("initial", "flow"), "Filled once at the start, or kept filled from first_frame to last_frame.");
+    v("mode", mode, choices("initial", "flow"),
+      "Filled once at the start, or kept filled from first_frame to last_frame.");
     v("velocity", velocity, unit::metres_per_second, anything(), "Velocity of the liquid where it appears.");
     v("first_frame", first_frame, unit::frames, anything(), "Flow starts at this frame; by default with the shot.");
     v("last_frame", last_frame, unit::frames, anything(), "Flow ends after this frame; by default with the shot.");
-    v.require(first_frame <= last_frame, "last_frame", "the flow ends before it starts; last_frame must not be before first_frame");
+    v.require(first_frame <= last_frame, "last_frame",
+              "the flow ends before it starts; last_frame must not be before first_frame");
 }
 
 void ColliderParams::visit(ParamVisitor& v) { ShapeParams::visit(v); }
@@ -42,7 +44,8 @@ void LiquidParams::visit(ParamVisitor& v)
     v("transfer", transfer, choices("pic", "flip", "apic"), "How velocity moves between particles and grid.");
     v("flip", flip, unit::none, between(0, 1), "Share of FLIP in the blend; the rest is PIC.");
     v("cfl", cfl, unit::cells, between(0.1, kMaxAdvectionCells), "How far liquid may move in one substep.");
-    v("advection_order", advection_order, unit::none, between(2, 3), "Order of the Runge-Kutta method that moves particles.");
+    v("advection_order", advection_order, unit::none, between(2, 3),
+      "Order of the Runge-Kutta method that moves particles.");
     v("gravity", gravity, unit::metres_per_second2, anything(), "Acceleration of everything.");
     v("tolerance", tolerance, unit::none, between(1e-6, 0.1), "Relative residual at which the pressure solve ends.");
     v("keep_volume", keep_volume, "Move crowded particles apart, so that the volume does not drift.");

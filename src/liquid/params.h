@@ -19,8 +19,8 @@ struct ColliderParams : ShapeParams {
     void visit(ParamVisitor& v);
 };
 
-// The box the liquid lives in. A closed side is a wall; liquid that crosses an open side is gone. Left out, the liquid may
-// go anywhere.
+// The box the liquid lives in. A closed side is a wall; liquid that crosses an open side is gone. Left out, the liquid
+// may go anywhere.
 struct DomainParams {
     enum class Side { closed, open };
     std::optional<Vec3f> min, max;

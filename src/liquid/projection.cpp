@@ -20,8 +20,8 @@ struct OpenView {
     {
         const auto& n = topology.neighbours(tile);
         const auto at = [&](int slot) { return cells.open(n[static_cast<size_t>(slot)], axis); };
-        return TileView{at(neighbour_slot(0, 0, 0)), at(neighbour_slot(-1, 0, 0)), at(neighbour_slot(1, 0, 0)),
-                        at(neighbour_slot(0, -1, 0)), at(neighbour_slot(0, 1, 0)), at(neighbour_slot(0, 0, -1)),
+        return TileView{at(neighbour_slot(0, 0, 0)),  at(neighbour_slot(-1, 0, 0)), at(neighbour_slot(1, 0, 0)),
+                        at(neighbour_slot(0, -1, 0)), at(neighbour_slot(0, 1, 0)),  at(neighbour_slot(0, 0, -1)),
                         at(neighbour_slot(0, 0, 1))};
     }
 };
@@ -39,18 +39,21 @@ inline float share_of(float liquid, float air) { return std::max(liquid / (liqui
 
 } // namespace
 
-void Projection::prepare(const Topology& topology, const Field<float>& phi, const Solids& solids, const SolidCells& cells,
-                         float voxel)
+void Projection::prepare(const Topology& topology, const Field<float>& phi, const Solids& solids,
+                         const SolidCells& cells, float voxel)
 {
     phi_ = &phi, cells_ = &cells;
     const size_t tiles = static_cast<size_t>(topology.tile_count());
     has_liquid_.assign(tiles + 1, 0);
     std::vector<int> liquid(tiles, 0);
-    parallel_for(tiles, [&](size_t t) {
-        const float* p = phi.tile(static_cast<int>(t));
-        for (int i = 0; i < kTileCells; ++i) liquid[t] += p[i] < 0;
-        has_liquid_[t] = liquid[t] > 0;
-    }, 16);
+    parallel_for(
+        tiles,
+        [&](size_t t) {
+            const float* p = phi.tile(static_cast<int>(t));
+            for (int i = 0; i < kTileCells; ++i) liquid[t] += p[i] < 0;
+            has_liquid_[t] = liquid[t] > 0;
+        },
+        16);
     liquid_cells_ = 0;
     for (const int n : liquid) liquid_cells_ += static_cast<size_t>(n);
 

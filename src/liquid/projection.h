@@ -1,9 +1,9 @@
-// Makes a velocity divergence-free (document 003, equations 2.15-2.19): the pressure is zero at the free surface, placed
-// within its cell by the ghost-fluid method (Gibou et al. 2002), and the flow through each face follows the solid's velocity
-// on the closed part of the face (Batty et al. 2007, Ng et al. 2009).
+// Makes a velocity divergence-free (document 003, equations 2.15-2.19): the pressure is zero at the free surface,
+// placed within its cell by the ghost-fluid method (Gibou et al. 2002), and the flow through each face follows the
+// solid's velocity on the closed part of the face (Batty et al. 2007, Ng et al. 2009).
 //
-// The unknown is s = pressure * dt / (density * voxel) [m/s], so that a face's velocity changes by the plain difference of
-// s across it.
+// The unknown is s = pressure * dt / (density * voxel) [m/s], so that a face's velocity changes by the plain difference
+// of s across it.
 #pragma once
 
 #include "field/mac.h"
@@ -17,11 +17,11 @@ class Projection {
     // Sets up the system for a free surface (distance in cells, see free_surface.h) and solids.
     void prepare(const Topology& topology, const Field<float>& phi, const Solids& solids, const SolidCells& cells,
                  float voxel);
-    // Subtracts the pressure gradient. `known` holds where velocities come from particles, and afterwards where they are
-    // meaningful: open faces next to liquid, and open faces near particles.
+    // Subtracts the pressure gradient. `known` holds where velocities come from particles, and afterwards where they
+    // are meaningful: open faces next to liquid, and open faces near particles.
     PoissonResult make_divergence_free(MacField& velocity, MacField& known, double tolerance);
-    // Adds to the velocity what moves crowded particles apart within `dt`: `crowding` is the relative excess of particles
-    // in each cell, and s the potential of the displacement in cells.
+    // Adds to the velocity what moves crowded particles apart within `dt`: `crowding` is the relative excess of
+    // particles in each cell, and s the potential of the displacement in cells.
     PoissonResult spread(const Field<float>& crowding, float voxel, float dt, MacField& velocity);
 
     size_t liquid_cells() const { return liquid_cells_; }

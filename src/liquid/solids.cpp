@@ -67,8 +67,8 @@ float positive_share(float a, float b, float c)
     return alone_is_positive ? cut : 1 - cut;
 }
 
-// Area of the unit square where a function given at its corners (in the order of its outline) and its centre is positive.
-// The centre matters where walls are as close to each other as the corners are.
+// Area of the unit square where a function given at its corners (in the order of its outline) and its centre is
+// positive. The centre matters where walls are as close to each other as the corners are.
 float positive_area(const std::array<float, 4>& corner, float center)
 {
     float area = 0;
@@ -104,7 +104,9 @@ void evaluate(const Solids& solids, const Vec3i& first_cell, float voxel, SolidT
     const float inverse_voxel = 1 / voxel;
     const Vec3f first = first_cell.cast<float>();
     // Distance in cells at a place in cells from the tile's corner.
-    const auto at = [&](float x, float y, float z) { return inverse_voxel * solids.distance((first + Vec3f(x, y, z)) * voxel); };
+    const auto at = [&](float x, float y, float z) {
+        return inverse_voxel * solids.distance((first + Vec3f(x, y, z)) * voxel);
+    };
     float corner[n][n][n];
     for (int x = 0; x < n; ++x)
         for (int y = 0; y < n; ++y)

@@ -38,7 +38,7 @@ class Solids {
 
 // What the solids leave open in one tile.
 struct SolidTile {
-    alignas(64) float open[3][kTileCells]; // area fraction of each lower face, 0 to 1
+    alignas(64) float open[3][kTileCells];  // area fraction of each lower face, 0 to 1
     alignas(64) float volume[kTileCells];   // open share of each cell
     alignas(64) float distance[kTileCells]; // at cell centres, in cells
 };

@@ -9,8 +9,8 @@ namespace spindrift {
 
 struct Mesh {
     std::vector<Vec3f> positions;
-    std::vector<Vec3i> triangles; // counter-clockwise seen from outside
-    std::vector<Vec3f> normals;   // empty, or one per vertex
+    std::vector<Vec3i> triangles;  // counter-clockwise seen from outside
+    std::vector<Vec3f> normals;    // empty, or one per vertex
     std::vector<Vec3f> velocities; // empty, or one per vertex [m/s]
 };
 

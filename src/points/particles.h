@@ -37,8 +37,7 @@ struct Particles {
     template <class F> void for_each_array(F&& f)
     {
         f("P", P), f("v", v), f("id", id);
-        for (auto& [name, array] : attributes)
-            std::visit([&, &name = name](auto& a) { f(name, a); }, array);
+        for (auto& [name, array] : attributes) std::visit([&, &name = name](auto& a) { f(name, a); }, array);
     }
     template <class F> void for_each_array(F&& f) const
     {

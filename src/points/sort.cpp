@@ -62,8 +62,9 @@ Topology tiles_around(const Particles& particles, float voxel, int reach)
     parallel_for(found.size(), [&](size_t c) {
         RecentTiles<uint32_t> recent;
         for (size_t i = c * kChunk, end = std::min(particles.size(), (c + 1) * kChunk); i < end; ++i) {
-            if (!((particles.P[i] * inverse_voxel).cwiseAbs().maxCoeff() < limit))
-                fail("particle {} is at ({}, {}, {}) m, which is outside the grid: it reaches {} m each way at this voxel",
+            if (!((particles.P[i] * inverse_voxel).array().abs() < limit).all()) // NaN is nowhere
+                fail("particle {} is at ({}, {}, {}) m, which is outside the grid: it reaches {} m each way at this "
+                     "voxel",
                      particles.id[i], particles.P[i].x(), particles.P[i].y(), particles.P[i].z(), limit * voxel);
             const Vec3i cell = cell_of(particles.P[i], inverse_voxel), tile = tile_of_cell(cell);
             auto& entry = recent.slot(tile);
@@ -171,7 +172,8 @@ void sort_by_tile(Particles& particles, const Topology& topology, float voxel, P
             for (size_t i = begin; i < end; ++i) moved[i] = array[index.order_[i]];
         });
         std::swap(array, moved);
-        if constexpr (std::is_same_v<std::decay_t<decltype(moved)>, std::vector<Vec3f>>) index.moved_ = std::move(moved);
+        if constexpr (std::is_same_v<std::decay_t<decltype(moved)>, std::vector<Vec3f>>)
+            index.moved_ = std::move(moved);
     });
 }
 

@@ -26,9 +26,9 @@ struct AxisWeights {
 };
 
 // Adds the particles [begin, end), all of the cell (cx, cy, cz) of the tile, to one component of the block.
-template <int Axis, bool Affine>
-void splat_cell(const Vec3f* P, const Vec3f* v, const Vec3f* affine, size_t begin, size_t end, const Vec3f& corner,
-                float inverse_voxel, float voxel, int cx, int cy, int cz, SplatBlock& block)
+template <int Axis, bool Affine> void splat_cell(const Vec3f* P, const Vec3f* v, const Vec3f* affine, size_t begin,
+                                                 size_t end, const Vec3f& corner, float inverse_voxel, float voxel,
+                                                 int cx, int cy, int cz, SplatBlock& block)
 {
     constexpr int nx = Axis == 0 ? 2 : 3, ny = Axis == 1 ? 2 : 3;
     constexpr int x0 = Axis == 0 ? 0 : -1, y0 = Axis == 1 ? 0 : -1, z0 = Axis == 2 ? 0 : -1;
@@ -73,9 +73,9 @@ void splat_cell(const Vec3f* P, const Vec3f* v, const Vec3f* affine, size_t begi
         }
 }
 
-template <bool Affine>
-void splat_tile(const Particles& particles, const Vec3f* const affine[3], const ParticleIndex& index,
-                const Topology& topology, float voxel, int tile, SplatBlock& block)
+template <bool Affine> void splat_tile(const Particles& particles, const Vec3f* const affine[3],
+                                       const ParticleIndex& index, const Topology& topology, float voxel, int tile,
+                                       SplatBlock& block)
 {
     block.clear();
     const float inverse_voxel = 1 / voxel;
@@ -175,7 +175,8 @@ void to_grid(const Particles& particles, const ParticleIndex& index, const Topol
         for (int a = 0; a < 3; ++a) {
             float* u = velocity.u[a].tile(tile);
             const float* w = weight.u[a].tile(tile);
-            for_each_row([&](int, int, int o) { store_row(u + o, load_row(u + o) * inverse_or_zero(load_row(w + o))); });
+            for_each_row(
+                [&](int, int, int o) { store_row(u + o, load_row(u + o) * inverse_or_zero(load_row(w + o))); });
         }
     });
 }
@@ -206,7 +207,8 @@ void to_particles(const MacField& velocity, const MacField& before, Transfer tra
     });
 }
 
-void advect(Particles& particles, const ParticleIndex& index, const MacField& velocity, float voxel, float dt, int order)
+void advect(Particles& particles, const ParticleIndex& index, const MacField& velocity, float voxel, float dt,
+            int order)
 {
     const Topology& topology = velocity.u[0].topology();
     const float inverse_voxel = 1 / voxel, step = dt * inverse_voxel;

@@ -1,6 +1,7 @@
 #include "render/preview.h"
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/parallel.h"
 #include "render/camera.h"
 #include "render/container_edges.h"
@@ -53,6 +54,7 @@ struct Frame {
     {
         const int across = (width + kTile - 1) / kTile, down = (height + kTile - 1) / kTile;
         parallel_for(static_cast<size_t>(across) * down, [&](size_t tile) {
+            check_interrupt();
             const int x0 = static_cast<int>(tile) % across * kTile, y0 = static_cast<int>(tile) / across * kTile;
             for (int y = y0; y < std::min(y0 + kTile, height); ++y)
                 for (int x = x0; x < std::min(x0 + kTile, width); ++x) body(x, y);

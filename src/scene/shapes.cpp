@@ -255,7 +255,8 @@ Mesh box_mesh(const Vec3f& low, const Vec3f& high)
     Mesh mesh;
     for (int k = 0; k < 8; ++k)
         mesh.positions.emplace_back(k & 4 ? high.x() : low.x(), k & 2 ? high.y() : low.y(), k & 1 ? high.z() : low.z());
-    for (const auto& q : {std::array{0, 1, 3, 2}, {4, 6, 7, 5}, {0, 4, 5, 1}, {2, 3, 7, 6}, {0, 2, 6, 4}, {1, 5, 7, 3}}) {
+    for (const auto& q :
+         {std::array{0, 1, 3, 2}, {4, 6, 7, 5}, {0, 4, 5, 1}, {2, 3, 7, 6}, {0, 2, 6, 4}, {1, 5, 7, 3}}) {
         mesh.triangles.emplace_back(q[0], q[1], q[2]);
         mesh.triangles.emplace_back(q[0], q[2], q[3]);
     }

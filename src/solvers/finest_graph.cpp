@@ -104,8 +104,8 @@ class EdgeFinder {
   public:
     EdgeFinder(const PoissonMatrix& m, const std::vector<int>& first_node, const Field<uint16_t>& node_in_tile,
                const std::vector<Pieces>& pieces, const std::vector<int>& pieces_of)
-        : m_(m), topology_(m.diagonal.topology()), first_node_(first_node), node_in_tile_(node_in_tile), pieces_(pieces),
-          pieces_of_(pieces_of)
+        : m_(m), topology_(m.diagonal.topology()), first_node_(first_node), node_in_tile_(node_in_tile),
+          pieces_(pieces), pieces_of_(pieces_of)
     {
     }
 
@@ -113,10 +113,12 @@ class EdgeFinder {
     void find(int tile, int block, Edges& out) const
     {
         const Pieces& own = pieces_[static_cast<size_t>(pieces_of_[static_cast<size_t>(tile)])];
-        for (int piece = own.first[static_cast<size_t>(block)]; piece < own.first[static_cast<size_t>(block) + 1]; ++piece) {
+        for (int piece = own.first[static_cast<size_t>(block)]; piece < own.first[static_cast<size_t>(block) + 1];
+             ++piece) {
             const size_t first = out.neighbour.size();
             for (int axis = 0; axis < 3; ++axis)
-                for (int side = -1; side <= 1; side += 2) across(tile, block, piece, own.single(block), axis, side, first, out);
+                for (int side = -1; side <= 1; side += 2)
+                    across(tile, block, piece, own.single(block), axis, side, first, out);
             out.count.push_back(static_cast<int>(out.neighbour.size() - first));
         }
     }
@@ -141,13 +143,17 @@ class EdgeFinder {
         const Pieces& others = pieces_[static_cast<size_t>(pieces_of_[static_cast<size_t>(other_tile)])];
         const int other_block = block_number(place.x(), place.y(), place.z());
         if (single && others.single(other_block)) {
-            out.add(first, first_node_[static_cast<size_t>(other_tile)] + others.first[static_cast<size_t>(other_block)], 0.5f * sum);
+            out.add(first,
+                    first_node_[static_cast<size_t>(other_tile)] + others.first[static_cast<size_t>(other_block)],
+                    0.5f * sum);
             return;
         }
-        const uint16_t *own_node = node_in_tile_.tile(tile) + corner, *other_node = node_in_tile_.tile(other_tile) + other_corner;
+        const uint16_t *own_node = node_in_tile_.tile(tile) + corner,
+                       *other_node = node_in_tile_.tile(other_tile) + other_corner;
         const int upper = 1 << axis_bit;
         for (int k = 0; k < 4; ++k) {
-            const int own_cell = side < 0 ? cells[k] : cells[k] | upper, other_cell = side < 0 ? cells[k] | upper : cells[k];
+            const int own_cell = side < 0 ? cells[k] : cells[k] | upper,
+                      other_cell = side < 0 ? cells[k] | upper : cells[k];
             if (!(w[k] > 0) || own_node[kCell[own_cell]] != piece) continue;
             out.add(first, first_node_[static_cast<size_t>(other_tile)] + other_node[kCell[other_cell]], 0.5f * w[k]);
         }
@@ -181,7 +187,9 @@ void build_finest_graph(const PoissonMatrix& matrix, const std::vector<int>& til
     node_in_tile.reset_uninitialized(topology, kNoNode);
     std::vector<Pieces> pieces(tiles.size());
     std::vector<int> pieces_of(static_cast<size_t>(topology.tile_count()) + 1, 0);
-    parallel_for(tiles.size(), [&](size_t k) { label(matrix, tiles[k], node_in_tile.tile(tiles[k]), pieces[k]); }, kTilesPerTask);
+    parallel_for(
+        tiles.size(), [&](size_t k) { label(matrix, tiles[k], node_in_tile.tile(tiles[k]), pieces[k]); },
+        kTilesPerTask);
 
     first_node.assign(static_cast<size_t>(topology.tile_count()) + 1, 0);
     int total = 0;
@@ -205,7 +213,8 @@ void build_finest_graph(const PoissonMatrix& matrix, const std::vector<int>& til
             const uint64_t tile_code = topology.codes()[static_cast<size_t>(tiles[k])];
             for (int b = 0; b < kBlocks; ++b) {
                 finder.find(tiles[k], b, out);
-                for (int n = pieces[k].first[static_cast<size_t>(b)]; n < pieces[k].first[static_cast<size_t>(b) + 1]; ++n)
+                for (int n = pieces[k].first[static_cast<size_t>(b)]; n < pieces[k].first[static_cast<size_t>(b) + 1];
+                     ++n)
                     graph.block[node + static_cast<size_t>(n)] = tile_code << 6 | static_cast<uint64_t>(b);
             }
         }
@@ -216,9 +225,12 @@ void build_finest_graph(const PoissonMatrix& matrix, const std::vector<int>& til
     parallel_for(edges.size(), [&](size_t c) {
         auto node = static_cast<size_t>(first_node[static_cast<size_t>(tiles[c * kTilesPerTask])]);
         size_t e = first_of[c];
-        for (const int count : edges[c].count) graph.first_edge[++node] = static_cast<int>(e += static_cast<size_t>(count));
-        std::copy(edges[c].neighbour.begin(), edges[c].neighbour.end(), graph.neighbour.begin() + static_cast<long>(first_of[c]));
-        std::copy(edges[c].weight.begin(), edges[c].weight.end(), graph.weight.begin() + static_cast<long>(first_of[c]));
+        for (const int count : edges[c].count)
+            graph.first_edge[++node] = static_cast<int>(e += static_cast<size_t>(count));
+        std::copy(edges[c].neighbour.begin(), edges[c].neighbour.end(),
+                  graph.neighbour.begin() + static_cast<long>(first_of[c]));
+        std::copy(edges[c].weight.begin(), edges[c].weight.end(),
+                  graph.weight.begin() + static_cast<long>(first_of[c]));
     });
 }
 

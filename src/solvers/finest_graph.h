@@ -26,8 +26,9 @@ struct MatrixView {
     }
 };
 
-// `tiles` are those with a cell that takes part, ascending. Fills, for each tile of the topology, its first node (and the
-// total), for each cell its node relative to that (kNoNode if it takes no part), and the graph up to what build() makes.
+// `tiles` are those with a cell that takes part, ascending. Fills, for each tile of the topology, its first node (and
+// the total), for each cell its node relative to that (kNoNode if it takes no part), and the graph up to what build()
+// makes.
 void build_finest_graph(const PoissonMatrix& matrix, const std::vector<int>& tiles, std::vector<int>& first_node,
                         Field<uint16_t>& node_in_tile, GraphLevel& graph);
 

@@ -67,8 +67,8 @@ void finish_level(GraphLevel& level)
 }
 
 // By how many bits the codes of blocks must be shifted so that some joined nodes come to share a block: three, the next
-// larger blocks, unless nothing would change. A body that lies across a boundary of far larger blocks (as every one around
-// the origin does) would else go through many idle levels, each visited twice as often as the last.
+// larger blocks, unless nothing would change. A body that lies across a boundary of far larger blocks (as every one
+// around the origin does) would else go through many idle levels, each visited twice as often as the last.
 int shift_to_parents(const GraphLevel& level)
 {
     int bits = 64;
@@ -112,7 +112,8 @@ int label_chunk(GraphLevel& level, size_t chunk)
     const auto end = static_cast<size_t>(level.chunk[chunk + 1]);
     for (size_t begin = static_cast<size_t>(level.chunk[chunk]); begin < end;) {
         size_t family_end = begin;
-        while (family_end < end && level.block[family_end] >> level.to_parent == level.block[begin] >> level.to_parent) ++family_end;
+        while (family_end < end && level.block[family_end] >> level.to_parent == level.block[begin] >> level.to_parent)
+            ++family_end;
         parents = label_pieces(level, begin, family_end, parents, stack);
         begin = family_end;
     }
@@ -155,7 +156,8 @@ void sum_edges(const GraphLevel& fine, size_t chunk, ChunkEdges& out)
 size_t GraphLevel::bytes() const
 {
     return block.capacity() * sizeof(uint64_t) +
-           (first_edge.capacity() + neighbour.capacity() + parent.capacity() + chunk.capacity() + chunk_parent.capacity()) *
+           (first_edge.capacity() + neighbour.capacity() + parent.capacity() + chunk.capacity() +
+            chunk_parent.capacity()) *
                sizeof(int) +
            (weight.capacity() + dirichlet.capacity() + diagonal.capacity() + x.capacity() + b.capacity() +
             scratch.capacity()) *
@@ -237,8 +239,10 @@ void GraphMultigrid::coarsen(int level)
     parallel_for(chunks, [&](size_t c) {
         size_t node = static_cast<size_t>(fine.chunk_parent[c]), e = first_of[c];
         for (const int n : edges[c].count) coarse.first_edge[++node] = static_cast<int>(e += static_cast<size_t>(n));
-        std::copy(edges[c].neighbour.begin(), edges[c].neighbour.end(), coarse.neighbour.begin() + static_cast<long>(first_of[c]));
-        std::copy(edges[c].weight.begin(), edges[c].weight.end(), coarse.weight.begin() + static_cast<long>(first_of[c]));
+        std::copy(edges[c].neighbour.begin(), edges[c].neighbour.end(),
+                  coarse.neighbour.begin() + static_cast<long>(first_of[c]));
+        std::copy(edges[c].weight.begin(), edges[c].weight.end(),
+                  coarse.weight.begin() + static_cast<long>(first_of[c]));
     });
     finish_level(coarse);
 }

@@ -32,8 +32,8 @@ constexpr size_t kTilesPerTask = 8;
 }
 
 // Calls body(offset, (A x) row, (1 / diagonal) row) for the 64 rows of a tile.
-template <class Body>
-inline void for_each_product(const PoissonMatrix& matrix, bool uniform, const Field<float>& x, int tile, const Body& body)
+template <class Body> inline void for_each_product(const PoissonMatrix& matrix, bool uniform, const Field<float>& x,
+                                                   int tile, const Body& body)
 {
     const TileView view(x, tile);
     if (uniform) {
@@ -73,7 +73,8 @@ bool takes_part(const float* diagonal)
 
 size_t PoissonSolver::bytes() const
 {
-    return node_in_tile_.bytes() + coarse_.bytes() + r_.bytes() + p_.bytes() + q_.bytes() + z_.bytes() + scratch_.bytes();
+    return node_in_tile_.bytes() + coarse_.bytes() + r_.bytes() + p_.bytes() + q_.bytes() + z_.bytes() +
+           scratch_.bytes();
 }
 
 void PoissonSolver::set_matrix(const PoissonMatrix& matrix)
@@ -83,10 +84,13 @@ void PoissonSolver::set_matrix(const PoissonMatrix& matrix)
     const size_t count = static_cast<size_t>(topology.tile_count());
 
     std::vector<uint8_t> kind(count); // 0: takes no part
-    parallel_for(count, [&](size_t t) {
-        const int tile = static_cast<int>(t);
-        if (takes_part(matrix.diagonal.tile(tile))) kind[t] = is_uniform(matrix, tile) ? 2 : 1;
-    }, kTilesPerTask);
+    parallel_for(
+        count,
+        [&](size_t t) {
+            const int tile = static_cast<int>(t);
+            if (takes_part(matrix.diagonal.tile(tile))) kind[t] = is_uniform(matrix, tile) ? 2 : 1;
+        },
+        kTilesPerTask);
     tiles_.clear(), tile_kind_.clear();
     for (size_t t = 0; t < count; ++t)
         if (kind[t]) {
@@ -106,21 +110,27 @@ void PoissonSolver::make_compatible()
     if (!coarse_.has_closed_bodies()) return;
     const size_t nodes = static_cast<size_t>(coarse_.finest().size());
     std::vector<double> sum(nodes, 0.0), count(nodes, 0.0);
-    parallel_for(tiles_.size(), [&](size_t k) {
-        const uint16_t* node = node_in_tile_.tile(tiles_[k]);
-        const float* r = r_.tile(tiles_[k]);
-        const size_t first = static_cast<size_t>(first_node_[static_cast<size_t>(tiles_[k])]);
-        for (int i = 0; i < kTileCells; ++i)
-            if (node[i] != kNoNode) sum[first + node[i]] += r[i], count[first + node[i]] += 1;
-    }, kTilesPerTask);
+    parallel_for(
+        tiles_.size(),
+        [&](size_t k) {
+            const uint16_t* node = node_in_tile_.tile(tiles_[k]);
+            const float* r = r_.tile(tiles_[k]);
+            const size_t first = static_cast<size_t>(first_node_[static_cast<size_t>(tiles_[k])]);
+            for (int i = 0; i < kTileCells; ++i)
+                if (node[i] != kNoNode) sum[first + node[i]] += r[i], count[first + node[i]] += 1;
+        },
+        kTilesPerTask);
     const std::vector<double> mean = coarse_.null_space_means(std::move(sum), std::move(count));
-    parallel_for(tiles_.size(), [&](size_t k) {
-        const uint16_t* node = node_in_tile_.tile(tiles_[k]);
-        float* r = r_.tile(tiles_[k]);
-        const size_t first = static_cast<size_t>(first_node_[static_cast<size_t>(tiles_[k])]);
-        for (int i = 0; i < kTileCells; ++i)
-            if (node[i] != kNoNode) r[i] = static_cast<float>(r[i] - mean[first + node[i]]);
-    }, kTilesPerTask);
+    parallel_for(
+        tiles_.size(),
+        [&](size_t k) {
+            const uint16_t* node = node_in_tile_.tile(tiles_[k]);
+            float* r = r_.tile(tiles_[k]);
+            const size_t first = static_cast<size_t>(first_node_[static_cast<size_t>(tiles_[k])]);
+            for (int i = 0; i < kTileCells; ++i)
+                if (node[i] != kNoNode) r[i] = static_cast<float>(r[i] - mean[first + node[i]]);
+        },
+        kTilesPerTask);
 }
 
 // z = M^-1 r: one multigrid cycle. On entry scratch_ holds the first Jacobi step from zero.
@@ -129,72 +139,90 @@ void PoissonSolver::precondition()
     const PoissonMatrix& m = *matrix_;
     const auto uniform = [&](size_t k) { return tile_kind_[k] == TileKind::uniform; };
 
-    parallel_for(tiles_.size(), [&](size_t k) {
-        const float *r = r_.tile(tiles_[k]), *x = scratch_.tile(tiles_[k]);
-        float* out = z_.tile(tiles_[k]);
-        for_each_product(m, uniform(k), scratch_, tiles_[k], [&](int o, Row ax, Row inverse) {
-            store_row(out + o, load_row(x + o) + kJacobiSecond * inverse * (load_row(r + o) - ax));
-        });
-    }, kTilesPerTask);
+    parallel_for(
+        tiles_.size(),
+        [&](size_t k) {
+            const float *r = r_.tile(tiles_[k]), *x = scratch_.tile(tiles_[k]);
+            float* out = z_.tile(tiles_[k]);
+            for_each_product(m, uniform(k), scratch_, tiles_[k], [&](int o, Row ax, Row inverse) {
+                store_row(out + o, load_row(x + o) + kJacobiSecond * inverse * (load_row(r + o) - ax));
+            });
+        },
+        kTilesPerTask);
 
     // Restrict the residual.
     GraphLevel& coarse = coarse_.finest();
-    parallel_for(tiles_.size(), [&](size_t k) {
-        alignas(64) float residual[kTileCells];
-        const float* r = r_.tile(tiles_[k]);
-        for_each_product(m, uniform(k), z_, tiles_[k],
-                         [&](int o, Row ax, Row) { store_row(residual + o, load_row(r + o) - ax); });
-        const uint16_t* node = node_in_tile_.tile(tiles_[k]);
-        const size_t first = static_cast<size_t>(first_node_[static_cast<size_t>(tiles_[k])]);
-        const size_t end = static_cast<size_t>(first_node_[static_cast<size_t>(tiles_[k]) + 1]);
-        std::fill(coarse.b.begin() + static_cast<long>(first), coarse.b.begin() + static_cast<long>(end), 0.0f);
-        float* b = coarse.b.data() + first;
-        for (int i = 0; i < kTileCells; ++i)
-            if (node[i] != kNoNode) b[node[i]] += residual[i];
-    }, kTilesPerTask);
+    parallel_for(
+        tiles_.size(),
+        [&](size_t k) {
+            alignas(64) float residual[kTileCells];
+            const float* r = r_.tile(tiles_[k]);
+            for_each_product(m, uniform(k), z_, tiles_[k],
+                             [&](int o, Row ax, Row) { store_row(residual + o, load_row(r + o) - ax); });
+            const uint16_t* node = node_in_tile_.tile(tiles_[k]);
+            const size_t first = static_cast<size_t>(first_node_[static_cast<size_t>(tiles_[k])]);
+            const size_t end = static_cast<size_t>(first_node_[static_cast<size_t>(tiles_[k]) + 1]);
+            std::fill(coarse.b.begin() + static_cast<long>(first), coarse.b.begin() + static_cast<long>(end), 0.0f);
+            float* b = coarse.b.data() + first;
+            for (int i = 0; i < kTileCells; ++i)
+                if (node[i] != kNoNode) b[node[i]] += residual[i];
+        },
+        kTilesPerTask);
     coarse_.solve();
 
     // Prolong, then smooth in reverse order.
-    parallel_for(tiles_.size(), [&](size_t k) {
-        const uint16_t* node = node_in_tile_.tile(tiles_[k]);
-        const float* x = coarse.x.data() + first_node_[static_cast<size_t>(tiles_[k])];
-        float* z = z_.tile(tiles_[k]);
-        for (int i = 0; i < kTileCells; ++i)
-            if (node[i] != kNoNode) z[i] += x[node[i]];
-    }, kTilesPerTask);
-    parallel_for(tiles_.size(), [&](size_t k) {
-        const float *r = r_.tile(tiles_[k]), *x = z_.tile(tiles_[k]);
-        float* out = scratch_.tile(tiles_[k]);
-        for_each_product(m, uniform(k), z_, tiles_[k], [&](int o, Row ax, Row inverse) {
-            store_row(out + o, load_row(x + o) + kJacobiSecond * inverse * (load_row(r + o) - ax));
-        });
-    }, kTilesPerTask);
-    parallel_for(tiles_.size(), [&](size_t k) {
-        const float *r = r_.tile(tiles_[k]), *x = scratch_.tile(tiles_[k]);
-        float* out = z_.tile(tiles_[k]);
-        RowSum rz;
-        for_each_product(m, uniform(k), scratch_, tiles_[k], [&](int o, Row ax, Row inverse) {
-            const Row z = load_row(x + o) + kJacobiFirst * inverse * (load_row(r + o) - ax);
-            store_row(out + o, z);
-            rz.add_product(load_row(r + o), z);
-        });
-        partial_[k] = rz.total();
-    }, kTilesPerTask);
+    parallel_for(
+        tiles_.size(),
+        [&](size_t k) {
+            const uint16_t* node = node_in_tile_.tile(tiles_[k]);
+            const float* x = coarse.x.data() + first_node_[static_cast<size_t>(tiles_[k])];
+            float* z = z_.tile(tiles_[k]);
+            for (int i = 0; i < kTileCells; ++i)
+                if (node[i] != kNoNode) z[i] += x[node[i]];
+        },
+        kTilesPerTask);
+    parallel_for(
+        tiles_.size(),
+        [&](size_t k) {
+            const float *r = r_.tile(tiles_[k]), *x = z_.tile(tiles_[k]);
+            float* out = scratch_.tile(tiles_[k]);
+            for_each_product(m, uniform(k), z_, tiles_[k], [&](int o, Row ax, Row inverse) {
+                store_row(out + o, load_row(x + o) + kJacobiSecond * inverse * (load_row(r + o) - ax));
+            });
+        },
+        kTilesPerTask);
+    parallel_for(
+        tiles_.size(),
+        [&](size_t k) {
+            const float *r = r_.tile(tiles_[k]), *x = scratch_.tile(tiles_[k]);
+            float* out = z_.tile(tiles_[k]);
+            RowSum rz;
+            for_each_product(m, uniform(k), scratch_, tiles_[k], [&](int o, Row ax, Row inverse) {
+                const Row z = load_row(x + o) + kJacobiFirst * inverse * (load_row(r + o) - ax);
+                store_row(out + o, z);
+                rz.add_product(load_row(r + o), z);
+            });
+            partial_[k] = rz.total();
+        },
+        kTilesPerTask);
 }
 
 // q = A p; returns p . q
 double PoissonSolver::multiply_and_dot()
 {
-    parallel_for(tiles_.size(), [&](size_t k) {
-        const float* p = p_.tile(tiles_[k]);
-        float* q = q_.tile(tiles_[k]);
-        RowSum pq;
-        for_each_product(*matrix_, tile_kind_[k] == TileKind::uniform, p_, tiles_[k], [&](int o, Row ap, Row) {
-            store_row(q + o, ap);
-            pq.add_product(load_row(p + o), ap);
-        });
-        partial_[k] = pq.total();
-    }, kTilesPerTask);
+    parallel_for(
+        tiles_.size(),
+        [&](size_t k) {
+            const float* p = p_.tile(tiles_[k]);
+            float* q = q_.tile(tiles_[k]);
+            RowSum pq;
+            for_each_product(*matrix_, tile_kind_[k] == TileKind::uniform, p_, tiles_[k], [&](int o, Row ap, Row) {
+                store_row(q + o, ap);
+                pq.add_product(load_row(p + o), ap);
+            });
+            partial_[k] = pq.total();
+        },
+        kTilesPerTask);
     double sum = 0;
     for (const double s : partial_) sum += s;
     return sum;
@@ -208,31 +236,37 @@ PoissonResult PoissonSolver::solve(const Field<float>& b, Field<double>& x, doub
         return sum;
     };
     x.reset(matrix_->diagonal.topology(), 0);
-    parallel_for(tiles_.size(), [&](size_t k) {
-        const float *from = b.tile(tiles_[k]), *d = matrix_->diagonal.tile(tiles_[k]);
-        float *r = r_.tile(tiles_[k]), *p = p_.tile(tiles_[k]);
-        for (int i = 0; i < kTileCells; ++i) r[i] = d[i] > 0 ? from[i] : 0, p[i] = 0;
-    }, kTilesPerTask);
+    parallel_for(
+        tiles_.size(),
+        [&](size_t k) {
+            const float *from = b.tile(tiles_[k]), *d = matrix_->diagonal.tile(tiles_[k]);
+            float *r = r_.tile(tiles_[k]), *p = p_.tile(tiles_[k]);
+            for (int i = 0; i < kTileCells; ++i) r[i] = d[i] > 0 ? from[i] : 0, p[i] = 0;
+        },
+        kTilesPerTask);
     make_compatible();
 
     // x += alpha p, r -= alpha q, and the first Jacobi step of the next cycle; leaves r . r in partial_.
     const auto advance = [&](double alpha) {
         const float a = static_cast<float>(alpha);
-        parallel_for(tiles_.size(), [&](size_t k) {
-            double* xs = x.tile(tiles_[k]);
-            const float *p = p_.tile(tiles_[k]), *q = q_.tile(tiles_[k]), *d = matrix_->diagonal.tile(tiles_[k]);
-            float *r = r_.tile(tiles_[k]), *s = scratch_.tile(tiles_[k]);
-            RowSum rr;
-            for (int o = 0; o < kTileCells; o += kTileSize) {
-                if (a != 0)
-                    for (int i = o; i < o + kTileSize; ++i) xs[i] += static_cast<double>(a) * p[i];
-                const Row next = load_row(r + o) - a * load_row(q + o);
-                store_row(r + o, next);
-                store_row(s + o, kJacobiFirst * inverse_or_zero(load_row(d + o)) * next);
-                rr.add_product(next, next);
-            }
-            partial_[k] = rr.total();
-        }, kTilesPerTask);
+        parallel_for(
+            tiles_.size(),
+            [&](size_t k) {
+                double* xs = x.tile(tiles_[k]);
+                const float *p = p_.tile(tiles_[k]), *q = q_.tile(tiles_[k]), *d = matrix_->diagonal.tile(tiles_[k]);
+                float *r = r_.tile(tiles_[k]), *s = scratch_.tile(tiles_[k]);
+                RowSum rr;
+                for (int o = 0; o < kTileCells; o += kTileSize) {
+                    if (a != 0)
+                        for (int i = o; i < o + kTileSize; ++i) xs[i] += static_cast<double>(a) * p[i];
+                    const Row next = load_row(r + o) - a * load_row(q + o);
+                    store_row(r + o, next);
+                    store_row(s + o, kJacobiFirst * inverse_or_zero(load_row(d + o)) * next);
+                    rr.add_product(next, next);
+                }
+                partial_[k] = rr.total();
+            },
+            kTilesPerTask);
         return total();
     };
 
@@ -247,12 +281,15 @@ PoissonResult PoissonSolver::solve(const Field<float>& b, Field<double>& x, doub
         const double rz_next = total();
         const float beta = static_cast<float>(rz > 0 ? rz_next / rz : 0);
         rz = rz_next;
-        parallel_for(tiles_.size(), [&](size_t k) {
-            float* p = p_.tile(tiles_[k]);
-            const float* z = z_.tile(tiles_[k]);
-            for (int o = 0; o < kTileCells; o += kTileSize)
-                store_row(p + o, load_row(z + o) + beta * load_row(p + o));
-        }, kTilesPerTask);
+        parallel_for(
+            tiles_.size(),
+            [&](size_t k) {
+                float* p = p_.tile(tiles_[k]);
+                const float* z = z_.tile(tiles_[k]);
+                for (int o = 0; o < kTileCells; o += kTileSize)
+                    store_row(p + o, load_row(z + o) + beta * load_row(p + o));
+            },
+            kTilesPerTask);
         const double pq = multiply_and_dot();
         ++result.iterations;
         if (!(pq > 0)) break; // nothing left that float can resolve

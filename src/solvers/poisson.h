@@ -3,15 +3,16 @@
 //     (A x)_i = sum over faces f of w_f (x_i - x_j) + d_i x_i
 //
 // on the cells of a tile topology, by conjugate gradients preconditioned with multigrid. The face weight w_f (an area
-// fraction over a distance) is zero at solids; d_i ties a cell to the free surface (ghost fluid) or an open side. A cell
-// without any weight takes no part. Bodies without a free surface are solved up to a constant, after their part of b has
-// been made compatible.
+// fraction over a distance) is zero at solids; d_i ties a cell to the free surface (ghost fluid) or an open side. A
+// cell without any weight takes no part. Bodies without a free surface are solved up to a constant, after their part of
+// b has been made compatible.
 //
-// The fine level is matrix-free on tiles (each row of eight cells one vector register), the coarse levels are graphs that
-// keep apart what walls keep apart (graph_multigrid.h). Vectors are floats, sums are doubles, and the solution is
+// The fine level is matrix-free on tiles (each row of eight cells one vector register), the coarse levels are graphs
+// that keep apart what walls keep apart (graph_multigrid.h). Vectors are floats, sums are doubles, and the solution is
 // accumulated in double: with A p formed from differences, the residual that CG carries along is the true one.
 //
-// Source: the ideas of McAdams et al. 2010 (multigrid as preconditioner) and Dick et al. 2016 (duplicated coarse cells).
+// Source: the ideas of McAdams et al. 2010 (multigrid as preconditioner) and Dick et al. 2016 (duplicated coarse
+// cells).
 #pragma once
 
 #include "field/tiles.h"

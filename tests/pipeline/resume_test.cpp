@@ -106,6 +106,21 @@ TEST(Resume, AnInterruptedRunSaysHowToGoOnAndDoes)
     EXPECT_EQ(differences(resumed, results_in(place / "out")), std::vector<std::string>());
 }
 
+TEST(Resume, AnInterruptDoesNotWaitForTheEndOfALongFrame)
+{
+    const Workplace place;
+    place.write("long.toml", small_scene());
+    // A picture of many minutes.
+    Child child(program_command({"run", "long.toml", "-o", "out", "--frames", "1", "--set", "render.width=1920",
+                                 "--set", "render.height=1080", "--set", "render.samples=4096"}),
+                place.path());
+    while (child.is_running() && !place.has("out/render/spindrift.record")) std::this_thread::yield();
+    child.send(SIGINT);
+    EXPECT_TRUE(child.ends_within(20));
+    EXPECT_EQ(child.wait().code, 130);
+    EXPECT_FALSE(place.has("out/render/render.0001.png"));
+}
+
 // ------------------------------------------------------------------------------------------------ what is made again
 
 // A finished shot, and what changes when it is run again.

@@ -1,7 +1,7 @@
 #include "solvers/poisson.h"
 
 #include "base/determinism.h"
-#include "solvers/poisson_problem.h"
+#include "solvers/liquid_boxes.h"
 
 #include <gtest/gtest.h>
 
@@ -205,63 +205,6 @@ TEST(Poisson, ErrorsOfASmoothSolutionFallWithTheSquareOfTheCellSize)
     EXPECT_NEAR(std::log2(middle / fine), 2, 0.1);
 }
 
-// Walls of one cell between rooms, with doors that make the rooms a tree.
-void build_maze(LiquidBox& box, int room, uint64_t seed)
-{
-    Random random(seed);
-    const int rooms = (box.max.x() - box.min.x()) / room;
-    const auto number = [&](const Vec3i& r) { return static_cast<size_t>((r.x() * rooms + r.y()) * rooms + r.z()); };
-    std::vector<std::array<bool, 3>> door(number(Vec3i::Constant(rooms - 1)) + 1,
-                                          {false, false, false}); // at the lower sides
-    std::vector<bool> seen(door.size(), false);
-    std::vector<Vec3i> path = {Vec3i::Zero()};
-    seen[0] = true;
-    while (!path.empty()) {
-        const Vec3i here = path.back();
-        std::vector<std::pair<int, int>> ways;
-        for (int a = 0; a < 3; ++a)
-            for (int side = -1; side <= 1; side += 2) {
-                const Vec3i next = here + Vec3i(side * Vec3i::Unit(a));
-                if (next[a] >= 0 && next[a] < rooms && !seen[number(next)]) ways.emplace_back(a, side);
-            }
-        if (ways.empty()) {
-            path.pop_back();
-            continue;
-        }
-        const auto [axis, side] = ways[random.bits() % ways.size()];
-        const Vec3i next = here + Vec3i(side * Vec3i::Unit(axis));
-        door[number(side > 0 ? next : here)][static_cast<size_t>(axis)] = true;
-        seen[number(next)] = true;
-        path.push_back(next);
-    }
-    for_each_cell(box.min, box.max, [&](const Vec3i& c) {
-        const Vec3i place = c - box.min, r = (place / room).cwiseMin(rooms - 1);
-        for (int a = 0; a < 3; ++a)
-            if (place[a] > 0 && place[a] == r[a] * room && !door[number(r)][static_cast<size_t>(a)])
-                box.solid.at(c) = 1;
-    });
-}
-
-// Balls of liquid, one in every few hundred cells, over a rough pool.
-void scatter_blobs(LiquidBox& box, uint64_t seed)
-{
-    const float n = static_cast<float>(box.max.x() - box.min.x());
-    box.fill_below(
-        [&](const Vec3f& x) { return 0.2f * n + 0.03f * n * std::sin(20 * x.x() / n) * std::sin(15 * x.z() / n); });
-    Random random(seed);
-    for (int i = 0, count = static_cast<int>(n * n * n / 400); i < count; ++i) {
-        const float radius = 0.6f + 6 * random.uniform() * random.uniform() * random.uniform();
-        const Vec3f center = box.min.cast<float>() + n * Vec3f(random.uniform(), random.uniform(), random.uniform());
-        const int reach = static_cast<int>(radius) + 2;
-        const Vec3i middle(floor_int(center.x()), floor_int(center.y()), floor_int(center.z()));
-        for_each_cell((middle.array() - reach).matrix().cwiseMax(box.min),
-                      (middle.array() + reach).matrix().cwiseMin(box.max), [&](const Vec3i& c) {
-                          const float d = (c.cast<float>() + Vec3f::Constant(0.5f) - center).norm() - radius;
-                          box.phi.at(c) = std::min(box.phi.at(c), d);
-                      });
-    }
-}
-
 // Iterations to 1e-6 at the three sizes; checks that each solution is one.
 template <class Build> std::array<int, 3> count_iterations(const char* name, const Build& build)
 {
@@ -292,21 +235,10 @@ void expect_few(const std::array<int, 3>& counts, int most)
 TEST(Poisson, AFullTankTakesFewIterationsAtAnySize)
 {
     expect_few(count_iterations("full, closed", [](LiquidBox&) {}), 15);
-    const auto full = [](LiquidBox& box) {
-        const float n = static_cast<float>(box.max.y());
-        box.fill_below([n](const Vec3f&) { return n - 0.7f; });
-    };
-    expect_few(count_iterations("full, open at the top", full), 15);
+    expect_few(count_iterations("full, open at the top", fill_up), 15);
 }
 
-TEST(Poisson, AHalfFullTankTakesFewIterationsAtAnySize)
-{
-    const auto half = [](LiquidBox& box) {
-        const float n = static_cast<float>(box.max.y());
-        box.fill_below([n](const Vec3f& x) { return 0.5f * n + 0.3f + 0.05f * n * std::sin(12.5f * x.x() / n); });
-    };
-    expect_few(count_iterations("half full", half), 15);
-}
+TEST(Poisson, AHalfFullTankTakesFewIterationsAtAnySize) { expect_few(count_iterations("half full", fill_half), 15); }
 
 TEST(Poisson, ThousandsOfBlobsTakeFewIterationsAtAnySize)
 {
@@ -315,19 +247,15 @@ TEST(Poisson, ThousandsOfBlobsTakeFewIterationsAtAnySize)
 
 TEST(Poisson, AMazeOfThinSolidsTakesFewIterationsAtAnySize)
 {
-    const auto open_top = [](LiquidBox& box) {
-        const float n = static_cast<float>(box.max.y());
-        box.fill_below([n](const Vec3f&) { return n - 0.7f; });
-    };
     expect_few(count_iterations("maze of 8^3 rooms",
-                                [&](LiquidBox& box) {
-                                    open_top(box);
+                                [](LiquidBox& box) {
+                                    fill_up(box);
                                     build_maze(box, box.max.x() / 8, 2);
                                 }),
                30);
     // More rooms make a longer maze, not the same one on a finer grid.
-    const auto more_rooms = [&](LiquidBox& box) {
-        open_top(box);
+    const auto more_rooms = [](LiquidBox& box) {
+        fill_up(box);
         build_maze(box, 8, 2);
     };
     for (const int n : count_iterations("maze of rooms of 8 cells", more_rooms)) EXPECT_LE(n, 30);

@@ -1,0 +1,340 @@
+#include "liquid/liquid.h"
+
+#include "base/determinism.h"
+#include "liquid/scenes.h"
+
+#include <gtest/gtest.h>
+
+namespace spindrift {
+namespace {
+
+constexpr float kGravity = 9.81f;
+
+// How much a liquid that should stand still moves: the largest kinetic energy of any frame over 2 s, in parts of what
+// it would gain by falling its own depth.
+double largest_motion(Liquid& liquid, float depth)
+{
+    double worst = 0;
+    for (int frame = 0; frame < 48; ++frame) {
+        liquid.advance();
+        worst = std::max(worst, kinetic_energy(liquid.particles()) / static_cast<double>(kGravity * depth));
+    }
+    return worst;
+}
+
+TEST(Liquid, StillWaterStaysStillInABox)
+{
+    for (const Transfer transfer : {Transfer::flip, Transfer::apic}) {
+        LiquidParams p;
+        p.voxel = 1.0f / 24, p.transfer = transfer;
+        p.domain = closed_domain(Vec3f(0, 0, 0), Vec3f(1, 1, 1));
+        p.sources = {pool_source(0.5f)};
+        const auto liquid = started_liquid(p);
+        const size_t count = liquid->particles().size();
+        const double height = mean_height(liquid->particles()), motion = largest_motion(*liquid, 0.5f);
+        std::printf("still water in a box, %s: energy %.2e of g H\n", transfer == Transfer::flip ? "FLIP" : "APIC",
+                    motion);
+        EXPECT_LT(motion, 1e-5);
+        EXPECT_EQ(liquid->particles().size(), count);
+        EXPECT_NEAR(mean_height(liquid->particles()), height, 0.02 * static_cast<double>(p.voxel));
+    }
+}
+
+TEST(Liquid, StillWaterStaysStillInATiltedBox)
+{
+    for (const Transfer transfer : {Transfer::flip, Transfer::apic}) {
+        LiquidParams p;
+        p.voxel = 1.0f / 24, p.transfer = transfer;
+        p.domain = closed_domain(Vec3f(-1, -1, -1), Vec3f(2, 2, 2));
+        p.sources = {pool_source(0.5f)};
+        ColliderParams box;
+        box.min = Vec3f(0, 0, 0), box.max = Vec3f(1, 1, 1), box.invert = true;
+        box.rotate = {{0, 0, 0, 1, 20}};
+        p.colliders = {box};
+        const auto liquid = started_liquid(p);
+        const double height = mean_height(liquid->particles()), motion = largest_motion(*liquid, 0.5f);
+        std::printf("still water in a tilted box, %s: energy %.2e of g H\n",
+                    transfer == Transfer::flip ? "FLIP" : "APIC", motion);
+        EXPECT_LT(motion, 1e-5);
+        EXPECT_NEAR(mean_height(liquid->particles()), height, 0.1 * static_cast<double>(p.voxel));
+    }
+}
+
+TEST(Liquid, ABlockInFreeFallFollowsGravityExactly)
+{
+    for (const Transfer transfer : {Transfer::pic, Transfer::flip, Transfer::apic}) {
+        LiquidParams p;
+        p.voxel = 1.0f / 16, p.transfer = transfer;
+        p.gravity = Vec3f(1, -9.81f, -2);
+        SourceParams block = box_source(Vec3f(-0.25f, 0, -0.25f), Vec3f(0.25f, 0.5f, 0.25f));
+        block.velocity = Vec3f(1, 2, -0.5f);
+        p.sources = {block};
+        const auto liquid = started_liquid(p);
+        const Particles start = liquid->particles();
+        ASSERT_EQ(start.size(), 8u * 8 * 8 * 8);
+        for (int frame = 0; frame < 12; ++frame) liquid->advance();
+        const Particles& end = liquid->particles();
+        ASSERT_EQ(end.size(), start.size());
+        const float t = 12 / kFps;
+        const Vec3f v = block.velocity + t * p.gravity;
+        // A step moves particles with the velocity at its end; how far that is off depends on the number of steps.
+        Vec3f low = Vec3f::Constant(kInfinity), high = -low;
+        for (size_t i = 0; i < end.size(); ++i) {
+            ASSERT_LT((end.v[i] - v).norm(), 1e-4f * v.norm());
+            const Vec3f moved = end.P[i] - start.P[static_cast<size_t>(end.id[i])];
+            low = low.cwiseMin(moved), high = high.cwiseMax(moved);
+        }
+        EXPECT_LT((high - low).maxCoeff(), 1e-4f) << "the block did not keep its shape";
+        const Vec3f exact = t * block.velocity + 0.5f * t * t * p.gravity, step = 0.5f / kFps * t * p.gravity;
+        EXPECT_LE(((low - exact).cwiseAbs() - step.cwiseAbs()).maxCoeff(), 1e-4f);
+    }
+}
+
+void expect_inside(const Particles& particles, const DomainParams& domain, const Solids& solids)
+{
+    size_t in_solids = 0, outside = 0;
+    for (const Vec3f& x : particles.P) {
+        ASSERT_TRUE(x.allFinite());
+        outside += !Box3f{*domain.min, *domain.max}.contains(x);
+        in_solids += solids.distance(x) < 0;
+    }
+    EXPECT_EQ(outside, 0u);
+    EXPECT_EQ(in_solids, 0u);
+}
+
+TEST(Liquid, ADamBreakKeepsItsParticlesAndKeepsThemInside)
+{
+    LiquidParams p = dam_break(24);
+    const auto liquid = started_liquid(p);
+    const size_t count = liquid->particles().size();
+    EXPECT_NEAR(static_cast<double>(count) * liquid->particle_volume(), 0.24, 0.002);
+    const Solids solids(p.domain, {}, kFps);
+    float farthest = 0;
+    for (int frame = 1; frame <= 36; ++frame) {
+        const LiquidReport report = liquid->advance();
+        EXPECT_EQ(liquid->frame(), frame);
+        EXPECT_EQ(report.particles, count);
+        ASSERT_EQ(liquid->particles().size(), count);
+        expect_inside(liquid->particles(), p.domain, solids);
+        for (const Vec3f& x : liquid->particles().P) farthest = std::max(farthest, x.x());
+    }
+    EXPECT_GT(farthest, 0.99f) << "the wave did not reach the far wall";
+    // Energy is lost, never won: at the start the water stands 0.6 m high.
+    const double energy =
+        kinetic_energy(liquid->particles()) + static_cast<double>(kGravity) * mean_height(liquid->particles());
+    EXPECT_LT(energy, static_cast<double>(kGravity) * 0.3);
+    std::vector<int32_t> ids = liquid->particles().id;
+    std::sort(ids.begin(), ids.end());
+    for (size_t i = 0; i < ids.size(); ++i) ASSERT_EQ(ids[i], static_cast<int32_t>(i));
+}
+
+TEST(Liquid, NoParticleEndsInASolid)
+{
+    LiquidParams p = dam_break(20);
+    p.voxel = 0.05f;
+    ColliderParams sphere, plane, box;
+    sphere.shape = ShapeParams::Kind::sphere, sphere.center = Vec3f(0.6f, 0.15f, 0.4f), sphere.radius = 0.2f;
+    plane.shape = ShapeParams::Kind::half_space, plane.point = Vec3f(0.5f, 0.05f, 0.5f),
+    plane.normal = Vec3f(0.2f, 1, 0.1f);
+    box.min = Vec3f(0.7f, 0, 0.7f), box.max = Vec3f(0.78f, 0.5f, 1);
+    p.colliders = {sphere, plane, box};
+    const auto liquid = started_liquid(p);
+    const Solids solids(p.domain, shapes_of(p.colliders), kFps);
+    for (int frame = 0; frame < 24; ++frame) {
+        liquid->advance();
+        expect_inside(liquid->particles(), p.domain, solids);
+    }
+}
+
+TEST(Liquid, LiquidThatCrossesAnOpenSideIsGone)
+{
+    LiquidParams p = dam_break(16);
+    p.domain.x_max = DomainParams::Side::open;
+    const auto liquid = started_liquid(p);
+    const size_t count = liquid->particles().size();
+    for (int frame = 0; frame < 48; ++frame) {
+        liquid->advance();
+        for (const Vec3f& x : liquid->particles().P) ASSERT_LE(x.x(), 1);
+    }
+    EXPECT_LT(liquid->particles().size(), count / 2);
+}
+
+TEST(Liquid, WhatAnEmitterPouredInIsThere)
+{
+    LiquidParams p;
+    p.voxel = 1.0f / 20;
+    p.domain = closed_domain(Vec3f(0, 0, 0), Vec3f(0.6f, 1, 0.6f));
+    SourceParams tap = box_source(Vec3f(0.2f, 0.8f, 0.2f), Vec3f(0.4f, 0.9f, 0.4f));
+    tap.mode = SourceParams::Mode::flow, tap.velocity = Vec3f(0, -2, 0);
+    tap.first_frame = 0, tap.last_frame = 23;
+    p.sources = {tap};
+    const auto liquid = started_liquid(p);
+    EXPECT_EQ(liquid->particles().size(), 0u);
+    for (int frame = 0; frame < 24; ++frame) liquid->advance();
+    const size_t poured = liquid->particles().size();
+    // The tap has an area of 0.04 m2 and runs for a second at 2 m/s.
+    const double volume = static_cast<double>(poured) * liquid->particle_volume();
+    EXPECT_NEAR(volume, 0.08, 0.012);
+    for (int frame = 0; frame < 144; ++frame) liquid->advance();
+    EXPECT_EQ(liquid->particles().size(), poured);
+    const double height = 2 * mean_height(liquid->particles()), in_place = height * 0.36;
+    std::printf("emitter: %.5f m3 went in, %.5f m3 stand there (%+.2f%%), energy %.1e of g H\n", volume, in_place,
+                100 * (in_place / volume - 1),
+                kinetic_energy(liquid->particles()) / (static_cast<double>(kGravity) * height));
+    EXPECT_NEAR(in_place / volume, 1, 0.01);
+}
+
+TEST(Liquid, ADropOfKnownVolumeRaisesAPoolByItsVolume)
+{
+    LiquidParams p;
+    p.voxel = 1.0f / 24;
+    p.domain = closed_domain(Vec3f(0, 0, 0), Vec3f(0.5f, 1, 0.5f));
+    SourceParams drop;
+    drop.shape = ShapeParams::Kind::sphere, drop.center = Vec3f(0.25f, 0.6f, 0.25f), drop.radius = 0.15f;
+    p.sources = {pool_source(0.3f), drop};
+    const auto liquid = started_liquid(p);
+    for (int frame = 0; frame < 96; ++frame) liquid->advance();
+    const double volume = 0.25 * 0.3 + 4.0 / 3 * kPi * 0.15 * 0.15 * 0.15;
+    EXPECT_NEAR(static_cast<double>(liquid->particles().size()) * liquid->particle_volume() / volume, 1, 0.01);
+    EXPECT_NEAR(2 * mean_height(liquid->particles()) * 0.25 / volume, 1, 0.01);
+}
+
+double angular_momentum(const Particles& particles)
+{
+    return parallel_sum(particles.size(), [&](size_t i) {
+        const Vec3d x = particles.P[i].cast<double>(), v = particles.v[i].cast<double>();
+        return (x.x() - 0.5) * v.y() - (x.y() - 0.5) * v.x();
+    });
+}
+
+TEST(Liquid, ASpinningDiscKeepsItsAngularMomentumWithApicAndFlipAndNotWithPic)
+{
+    // A disc of water in a round container without gravity, one voxel deep, turns once.
+    constexpr int cells = 64;
+    const float voxel = 1.0f / cells, radius = 0.4f, speed = 2 * static_cast<float>(kPi); // [rad/s]
+    std::map<Transfer, double> kept;
+    for (const Transfer transfer : {Transfer::pic, Transfer::flip, Transfer::apic}) {
+        LiquidParams p;
+        p.voxel = voxel, p.transfer = transfer, p.flip = 1, p.gravity = Vec3f(0, 0, 0);
+        p.domain = closed_domain(Vec3f(0, 0, 0), Vec3f(1, 1, voxel));
+        SourceParams disc;
+        disc.shape = ShapeParams::Kind::sphere, disc.center = Vec3f(0.5f, 0.5f, 0.5f * voxel), disc.radius = radius;
+        p.sources = {disc};
+        ColliderParams container;
+        container.shape = ShapeParams::Kind::sphere, container.center = disc.center, container.radius = radius;
+        container.invert = true;
+        p.colliders = {container};
+        const auto liquid = started_liquid(p);
+        Liquid::State state = liquid->state();
+        for (size_t i = 0; i < state.particles.size(); ++i) {
+            const Vec3f x = state.particles.P[i] - disc.center;
+            state.particles.v[i] = speed * Vec3f(-x.y(), x.x(), 0);
+        }
+        if (transfer == Transfer::apic) {
+            for (Vec3f& row : state.particles.attribute<Vec3f>(kAffine[0])) row = Vec3f(0, -speed, 0);
+            for (Vec3f& row : state.particles.attribute<Vec3f>(kAffine[1])) row = Vec3f(speed, 0, 0);
+        }
+        const double before = angular_momentum(state.particles);
+        liquid->restore(std::move(state));
+        for (int frame = 0; frame < 24; ++frame) liquid->advance();
+        kept[transfer] = angular_momentum(liquid->particles()) / before;
+        for (const Vec3f& v : liquid->particles().v) ASSERT_LT(std::abs(v.z()), 0.05f) << "flow out of the plane";
+    }
+    std::printf("angular momentum kept after one turn: PIC %.3f, FLIP %.3f, APIC %.3f\n", kept[Transfer::pic],
+                kept[Transfer::flip], kept[Transfer::apic]);
+    EXPECT_GT(kept[Transfer::apic], 0.9);
+    EXPECT_GT(kept[Transfer::flip], 0.9);
+    EXPECT_LT(kept[Transfer::apic], 1.02);
+    EXPECT_LT(kept[Transfer::flip], 1.02);
+    EXPECT_LT(kept[Transfer::pic], std::min(kept[Transfer::apic], kept[Transfer::flip]));
+}
+
+// A ball that is pushed through a pool by keyframes.
+LiquidParams stirred_pool(int cells)
+{
+    LiquidParams p;
+    p.voxel = 1.0f / static_cast<float>(cells);
+    p.domain = closed_domain(Vec3f(0, 0, 0), Vec3f(1, 1, 0.5f));
+    p.sources = {pool_source(0.4f)};
+    ColliderParams ball;
+    ball.shape = ShapeParams::Kind::sphere, ball.center = Vec3f(0.25f, 0.25f, 0.25f), ball.radius = 0.12f;
+    ball.translate = {{0, 0, 0, 0}, {12, 0.5f, 0, 0}, {18, 0.5f, 0.4f, 0}};
+    p.colliders = {ball};
+    return p;
+}
+
+TEST(Liquid, AMovingColliderPushesWaterAndLetsNoParticleIn)
+{
+    const LiquidParams p = stirred_pool(24);
+    const auto liquid = started_liquid(p);
+    const size_t count = liquid->particles().size();
+    Solids solids(p.domain, shapes_of(p.colliders), kFps);
+    for (int frame = 1; frame <= 24; ++frame) {
+        liquid->advance();
+        ASSERT_EQ(liquid->particles().size(), count);
+        solids.set_frame(static_cast<float>(frame));
+        expect_inside(liquid->particles(), p.domain, solids);
+        if (frame ==
+            6) { // the ball moves along x at 1 m/s: water in front of it goes along, water beside it comes back
+            double ahead = 0, beside = 0, n_ahead = 0, n_beside = 0;
+            const Particles& q = liquid->particles();
+            for (size_t i = 0; i < q.size(); ++i) {
+                const Vec3f d = q.P[i] - Vec3f(0.5f, 0.25f, 0.25f);
+                const float beyond = d.norm() - 0.12f;
+                if (beyond > 0.05f) continue;
+                if (d.x() > 0.9f * d.norm()) ahead += q.v[i].x(), ++n_ahead;
+                if (std::abs(d.x()) < 0.3f * d.norm() && d.y() < 0) beside += q.v[i].x(), ++n_beside;
+            }
+            ASSERT_GT(n_ahead, 20);
+            ASSERT_GT(n_beside, 20);
+            EXPECT_GT(ahead / n_ahead, 0.6);
+            EXPECT_LT(ahead / n_ahead, 1.2);
+            EXPECT_LT(beside / n_beside, 0);
+        }
+    }
+}
+
+TEST(Liquid, AnyNumberOfThreadsGivesTheSameBits)
+{
+    for (const Transfer transfer : {Transfer::flip, Transfer::apic}) {
+        const auto run = [&](int threads) {
+            return with_threads(threads, [&] {
+                LiquidParams p = stirred_pool(16);
+                p.transfer = transfer;
+                p.sources.push_back(box_source(Vec3f(0.6f, 0.5f, 0), Vec3f(0.8f, 0.8f, 0.3f)));
+                SourceParams tap = box_source(Vec3f(0.1f, 0.6f, 0.1f), Vec3f(0.3f, 0.7f, 0.3f));
+                tap.mode = SourceParams::Mode::flow, tap.velocity = Vec3f(1, -1, 0);
+                p.sources.push_back(tap);
+                const auto liquid = started_liquid(p);
+                for (int frame = 0; frame < 12; ++frame) liquid->advance();
+                return liquid->particles();
+            });
+        };
+        const Particles one = run(1);
+        EXPECT_GT(one.size(), 10000u);
+        for (const int threads : {2, 7}) EXPECT_TRUE(same_bits(one, run(threads))) << threads << " threads";
+    }
+}
+
+TEST(Liquid, ALiquidRestoredFromItsStateGoesOnIdenticallyToTheBit)
+{
+    for (const Transfer transfer : {Transfer::pic, Transfer::flip, Transfer::apic}) {
+        LiquidParams p = stirred_pool(16);
+        p.transfer = transfer;
+        SourceParams tap = box_source(Vec3f(0.1f, 0.6f, 0.1f), Vec3f(0.3f, 0.7f, 0.3f));
+        tap.mode = SourceParams::Mode::flow, tap.velocity = Vec3f(1, -1, 0);
+        p.sources.push_back(tap);
+        const auto whole = started_liquid(p, 3);
+        for (int frame = 3; frame < 9; ++frame) whole->advance();
+        const Liquid::State state = whole->state();
+        const auto resumed = make_liquid(p);
+        resumed->restore(state);
+        for (int frame = 9; frame < 15; ++frame) whole->advance(), resumed->advance();
+        EXPECT_EQ(resumed->frame(), whole->frame());
+        EXPECT_EQ(resumed->state().next_id, whole->state().next_id);
+        EXPECT_TRUE(same_bits(resumed->particles(), whole->particles()));
+    }
+}
+
+} // namespace
+} // namespace spindrift

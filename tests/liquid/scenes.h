@@ -1,0 +1,78 @@
+// Small liquid shots put together by code.
+#pragma once
+
+#include "liquid/liquid.h"
+
+namespace spindrift {
+
+inline SourceParams box_source(const Vec3f& min, const Vec3f& max)
+{
+    SourceParams s;
+    s.min = min, s.max = max;
+    return s;
+}
+
+// All liquid below a height.
+inline SourceParams pool_source(float height)
+{
+    SourceParams s;
+    s.shape = ShapeParams::Kind::half_space;
+    s.point = Vec3f(0, height, 0);
+    return s;
+}
+
+inline DomainParams closed_domain(const Vec3f& min, const Vec3f& max)
+{
+    DomainParams d;
+    d.min = min, d.max = max;
+    return d;
+}
+
+inline std::vector<Shape> shapes_of(const std::vector<ColliderParams>& params)
+{
+    std::vector<Shape> shapes;
+    for (const auto& p : params) shapes.emplace_back(p, "collider");
+    return shapes;
+}
+
+constexpr float kFps = 24;
+
+inline std::unique_ptr<Liquid> make_liquid(const LiquidParams& params)
+{
+    std::vector<Shape> sources;
+    for (const auto& p : params.sources) sources.emplace_back(p, "source");
+    return std::make_unique<Liquid>(params, std::move(sources), shapes_of(params.colliders), kFps);
+}
+
+inline std::unique_ptr<Liquid> started_liquid(const LiquidParams& params, int frame = 0)
+{
+    auto liquid = make_liquid(params);
+    liquid->start(frame);
+    return liquid;
+}
+
+// A column of water in a corner of a closed unit box.
+inline LiquidParams dam_break(int cells)
+{
+    LiquidParams p;
+    p.voxel = 1.0f / static_cast<float>(cells);
+    p.domain = closed_domain(Vec3f(0, 0, 0), Vec3f(1, 1, 1));
+    p.sources = {box_source(Vec3f(0, 0, 0), Vec3f(0.4f, 0.6f, 1))};
+    return p;
+}
+
+// Means over particles, in double.
+template <class Value> double mean_of(const Particles& particles, const Value& value)
+{
+    return parallel_sum(particles.size(), value) / static_cast<double>(particles.size());
+}
+inline double kinetic_energy(const Particles& particles) // per mass
+{
+    return mean_of(particles, [&](size_t i) { return 0.5 * particles.v[i].cast<double>().squaredNorm(); });
+}
+inline double mean_height(const Particles& particles)
+{
+    return mean_of(particles, [&](size_t i) { return static_cast<double>(particles.P[i].y()); });
+}
+
+} // namespace spindrift
