@@ -64,42 +64,53 @@ void Liquid::fill(const Shape& shape, const SourceParams& source, float frame, b
                static_cast<size_t>(c.z() - first.z());
     };
 
-    // A flowing source sets the velocity of what is in it, and fills only the places that are free.
-    std::vector<uint8_t> taken(initial ? 0 : cells, 0);
-    if (!initial)
-        for (size_t i = 0; i < particles_.size(); ++i) {
-            const Vec3f x = particles_.P[i] * inverse_voxel;
-            const Vec3i c = cell_of(particles_.P[i], inverse_voxel);
-            if ((c.array() < first.array()).any() || (c.array() > last.array()).any()) continue;
-            taken[cell_number(c)] |= static_cast<uint8_t>(1 << place_of(x, c));
-            if (shape.distance(particles_.P[i], frame) < 0) particles_.v[i] = source.velocity;
-        }
+    // Only places that are free are filled. A flowing source sets the velocity of what is in it.
+    std::vector<uint8_t> taken(cells, 0);
+    size_t present = 0;
+    for (size_t i = 0; i < particles_.size(); ++i) {
+        const Vec3f x = particles_.P[i] * inverse_voxel;
+        const Vec3i c = cell_of(particles_.P[i], inverse_voxel);
+        if ((c.array() < first.array()).any() || (c.array() > last.array()).any()) continue;
+        taken[cell_number(c)] |= static_cast<uint8_t>(1 << place_of(x, c));
+        if (initial || shape.distance(particles_.P[i], frame) >= 0) continue;
+        particles_.v[i] = source.velocity;
+        ++present;
+    }
 
     // New places change their jitter from time to time, or a flow would show a pattern.
     const uint64_t seed = initial ? static_cast<uint64_t>(params_.seed)
                                   : hash64(static_cast<uint64_t>(params_.seed), static_cast<uint64_t>(next_id_) + 1);
     std::vector<std::vector<Vec3f>> slabs(static_cast<size_t>(size.x()));
+    std::vector<size_t> places(slabs.size(), 0);
     parallel_for(slabs.size(), [&](size_t slab) {
         const int x = first.x() + static_cast<int>(slab);
         for (int y = first.y(); y <= last.y(); ++y)
             for (int z = first.z(); z <= last.z(); ++z) {
                 const Vec3i cell(x, y, z);
                 for (int place = 0; place < kPerCell; ++place) {
-                    if (!initial && taken[cell_number(cell)] >> place & 1) continue;
                     const Vec3f p = jittered_place(cell, place, seed) * voxel;
                     if (shape.distance(p, frame) >= 0 || solids_.distance(p) <= 0 || solids_.outside_open_side(p))
                         continue;
-                    slabs[slab].push_back(p);
+                    ++places[slab];
+                    if (!(taken[cell_number(cell)] >> place & 1)) slabs[slab].push_back(p);
                 }
             }
     });
-    size_t at = particles_.size(), total = at;
-    for (const auto& s : slabs) total += s.size();
-    particles_.resize(total);
-    for (const auto& s : slabs)
-        for (const Vec3f& p : s) {
+    size_t capacity = 0, free = 0;
+    for (size_t k = 0; k < slabs.size(); ++k) capacity += places[k], free += slabs[k].size();
+
+    // Where particles have moved on, some places hold two and others none. A flow must not fill all of those, or it
+    // would pour out more than its velocity times its area: it only makes up for what has left.
+    float share = 1;
+    if (!initial && free > 0)
+        share = static_cast<float>(capacity - std::min(capacity, present)) / static_cast<float>(free);
+    Random random(seed);
+    for (const auto& slab : slabs)
+        for (const Vec3f& p : slab) {
+            if (random.uniform() >= share) continue;
+            const size_t at = particles_.size();
+            particles_.resize(at + 1);
             particles_.P[at] = p, particles_.v[at] = source.velocity, particles_.id[at] = next_id_++;
-            ++at;
         }
 }
 

@@ -52,7 +52,7 @@ TEST(Liquid, StillWaterStaysStillInATiltedBox)
         box.rotate = {{0, 0, 0, 1, 20}};
         p.colliders = {box};
         const auto liquid = started_liquid(p);
-        const double height = mean_height(liquid->particles()), motion = largest_motion(*liquid, 0.5f);
+        const double height = mean_height(liquid->particles()), motion = largest_motion(*liquid, 0.64f);
         std::printf("still water in a tilted box, %s: energy %.2e of g H\n",
                     transfer == Transfer::flip ? "FLIP" : "APIC", motion);
         EXPECT_LT(motion, 1e-5);
@@ -66,6 +66,7 @@ TEST(Liquid, ABlockInFreeFallFollowsGravityExactly)
         LiquidParams p;
         p.voxel = 1.0f / 16, p.transfer = transfer;
         p.gravity = Vec3f(1, -9.81f, -2);
+        p.keep_volume = false; // which would even out the jitter of the particles
         SourceParams block = box_source(Vec3f(-0.25f, 0, -0.25f), Vec3f(0.25f, 0.5f, 0.25f));
         block.velocity = Vec3f(1, 2, -0.5f);
         p.sources = {block};
@@ -172,9 +173,7 @@ TEST(Liquid, WhatAnEmitterPouredInIsThere)
     EXPECT_EQ(liquid->particles().size(), 0u);
     for (int frame = 0; frame < 24; ++frame) liquid->advance();
     const size_t poured = liquid->particles().size();
-    // The tap has an area of 0.04 m2 and runs for a second at 2 m/s.
     const double volume = static_cast<double>(poured) * liquid->particle_volume();
-    EXPECT_NEAR(volume, 0.08, 0.012);
     for (int frame = 0; frame < 144; ++frame) liquid->advance();
     EXPECT_EQ(liquid->particles().size(), poured);
     const double height = 2 * mean_height(liquid->particles()), in_place = height * 0.36;
@@ -182,6 +181,23 @@ TEST(Liquid, WhatAnEmitterPouredInIsThere)
                 100 * (in_place / volume - 1),
                 kinetic_energy(liquid->particles()) / (static_cast<double>(kGravity) * height));
     EXPECT_NEAR(in_place / volume, 1, 0.01);
+}
+
+TEST(Liquid, ASourcePoursOutItsVelocityTimesItsArea)
+{
+    for (const float cfl : {0.3f, 1.0f, 5.0f}) {
+        LiquidParams p;
+        p.voxel = 1.0f / 20, p.cfl = cfl, p.gravity = Vec3f(0, 0, 0);
+        SourceParams tap = box_source(Vec3f(-0.1f, 0, -0.1f), Vec3f(0.1f, 0.1f, 0.1f));
+        tap.mode = SourceParams::Mode::flow, tap.velocity = Vec3f(0, -2, 0);
+        p.sources = {tap};
+        const auto liquid = started_liquid(p);
+        for (int frame = 0; frame < 24; ++frame) liquid->advance();
+        // 0.04 m2 at 2 m/s for a second, and the source is full in the end.
+        const double volume = static_cast<double>(liquid->particles().size()) * liquid->particle_volume();
+        std::printf("poured out at a CFL of %.1f: %.4f m3 instead of 0.0840\n", static_cast<double>(cfl), volume);
+        EXPECT_NEAR(volume, 0.084, 0.003) << "CFL " << cfl;
+    }
 }
 
 TEST(Liquid, ADropOfKnownVolumeRaisesAPoolByItsVolume)
@@ -197,6 +213,14 @@ TEST(Liquid, ADropOfKnownVolumeRaisesAPoolByItsVolume)
     const double volume = 0.25 * 0.3 + 4.0 / 3 * kPi * 0.15 * 0.15 * 0.15;
     EXPECT_NEAR(static_cast<double>(liquid->particles().size()) * liquid->particle_volume() / volume, 1, 0.01);
     EXPECT_NEAR(2 * mean_height(liquid->particles()) * 0.25 / volume, 1, 0.01);
+}
+
+TEST(Liquid, SourcesThatOverlapFillSpaceOnce)
+{
+    LiquidParams p = dam_break(16);
+    const size_t once = started_liquid(p)->particles().size();
+    p.sources = {p.sources[0], box_source(Vec3f(0, 0, 0), Vec3f(0.2f, 0.5f, 0.5f)), p.sources[0]};
+    EXPECT_EQ(started_liquid(p)->particles().size(), once);
 }
 
 double angular_momentum(const Particles& particles)
@@ -238,7 +262,8 @@ TEST(Liquid, ASpinningDiscKeepsItsAngularMomentumWithApicAndFlipAndNotWithPic)
         liquid->restore(std::move(state));
         for (int frame = 0; frame < 24; ++frame) liquid->advance();
         kept[transfer] = angular_momentum(liquid->particles()) / before;
-        for (const Vec3f& v : liquid->particles().v) ASSERT_LT(std::abs(v.z()), 0.05f) << "flow out of the plane";
+        // The container is a ball, which leans by a fiftieth at the rim.
+        for (const Vec3f& v : liquid->particles().v) ASSERT_LT(std::abs(v.z()), 0.05f * speed * radius);
     }
     std::printf("angular momentum kept after one turn: PIC %.3f, FLIP %.3f, APIC %.3f\n", kept[Transfer::pic],
                 kept[Transfer::flip], kept[Transfer::apic]);
@@ -263,6 +288,32 @@ LiquidParams stirred_pool(int cells)
     return p;
 }
 
+// A ball that moves along x at 1 m/s takes the water in front of it along and sends the water beside it back, as it
+// does in an unbounded ideal fluid: u_x = (R / r)^3 (3 cos^2 - 1) / 2.
+void expect_flow_around_a_ball(const Particles& particles, const Vec3f& center, float radius)
+{
+    struct Mean {
+        double measured = 0, ideal = 0, count = 0;
+    } ahead, beside;
+    for (size_t i = 0; i < particles.size(); ++i) {
+        const Vec3f d = particles.P[i] - center;
+        const float r = d.norm(), cosine = d.x() / r;
+        if (r > radius + 0.05f) continue;
+        Mean* mean = cosine > 0.9f ? &ahead : std::abs(cosine) < 0.3f && d.y() < 0 ? &beside : nullptr;
+        if (!mean) continue;
+        mean->measured += particles.v[i].x();
+        mean->ideal += std::pow(radius / r, 3) * (3 * cosine * cosine - 1) / 2;
+        mean->count += 1;
+    }
+    std::printf("velocity ahead of a ball: %.3f, ideal %.3f; beside it: %.3f, ideal %.3f\n",
+                ahead.measured / ahead.count, ahead.ideal / ahead.count, beside.measured / beside.count,
+                beside.ideal / beside.count);
+    ASSERT_GT(ahead.count, 20);
+    ASSERT_GT(beside.count, 20);
+    EXPECT_NEAR(ahead.measured / ahead.ideal, 1, 0.2);
+    EXPECT_NEAR(beside.measured / beside.ideal, 1, 0.6); // walls and surface are near
+}
+
 TEST(Liquid, AMovingColliderPushesWaterAndLetsNoParticleIn)
 {
     const LiquidParams p = stirred_pool(24);
@@ -274,23 +325,7 @@ TEST(Liquid, AMovingColliderPushesWaterAndLetsNoParticleIn)
         ASSERT_EQ(liquid->particles().size(), count);
         solids.set_frame(static_cast<float>(frame));
         expect_inside(liquid->particles(), p.domain, solids);
-        if (frame ==
-            6) { // the ball moves along x at 1 m/s: water in front of it goes along, water beside it comes back
-            double ahead = 0, beside = 0, n_ahead = 0, n_beside = 0;
-            const Particles& q = liquid->particles();
-            for (size_t i = 0; i < q.size(); ++i) {
-                const Vec3f d = q.P[i] - Vec3f(0.5f, 0.25f, 0.25f);
-                const float beyond = d.norm() - 0.12f;
-                if (beyond > 0.05f) continue;
-                if (d.x() > 0.9f * d.norm()) ahead += q.v[i].x(), ++n_ahead;
-                if (std::abs(d.x()) < 0.3f * d.norm() && d.y() < 0) beside += q.v[i].x(), ++n_beside;
-            }
-            ASSERT_GT(n_ahead, 20);
-            ASSERT_GT(n_beside, 20);
-            EXPECT_GT(ahead / n_ahead, 0.6);
-            EXPECT_LT(ahead / n_ahead, 1.2);
-            EXPECT_LT(beside / n_beside, 0);
-        }
+        if (frame == 6) expect_flow_around_a_ball(liquid->particles(), Vec3f(0.5f, 0.25f, 0.25f), 0.12f);
     }
 }
 
@@ -311,7 +346,7 @@ TEST(Liquid, AnyNumberOfThreadsGivesTheSameBits)
             });
         };
         const Particles one = run(1);
-        EXPECT_GT(one.size(), 10000u);
+        EXPECT_GT(one.size(), 5000u);
         for (const int threads : {2, 7}) EXPECT_TRUE(same_bits(one, run(threads))) << threads << " threads";
     }
 }
