@@ -3,6 +3,8 @@
 
 #include "base/random.h"
 
+#include <numeric>
+
 namespace spindrift {
 
 namespace {
@@ -96,22 +98,25 @@ void Liquid::fill(const Shape& shape, const SourceParams& source, float frame, b
                 }
             }
     });
-    size_t capacity = 0, free = 0;
-    for (size_t k = 0; k < slabs.size(); ++k) capacity += places[k], free += slabs[k].size();
+    std::vector<Vec3f> free;
+    for (const auto& slab : slabs) free.insert(free.end(), slab.begin(), slab.end());
 
     // Where particles have moved on, some places hold two and others none. A flow must not fill all of those, or it
-    // would pour out more than its velocity times its area: it only makes up for what has left.
-    float share = 1;
-    if (!initial && free > 0)
-        share = static_cast<float>(capacity - std::min(capacity, present)) / static_cast<float>(free);
-    Random random(seed);
-    for (const auto& slab : slabs)
-        for (const Vec3f& p : slab) {
-            if (random.uniform() >= share) continue;
-            const size_t at = particles_.size();
-            particles_.resize(at + 1);
-            particles_.P[at] = p, particles_.v[at] = source.velocity, particles_.id[at] = next_id_++;
-        }
+    // would pour out more than its velocity times its area: it makes up for what has left, from where the flow comes
+    // from.
+    if (!initial) {
+        const size_t capacity = std::accumulate(places.begin(), places.end(), size_t{0});
+        const Vec3f direction = source.velocity;
+        std::stable_sort(free.begin(), free.end(),
+                         [&](const Vec3f& a, const Vec3f& b) { return a.dot(direction) < b.dot(direction); });
+        free.resize(std::min(free.size(), capacity - std::min(capacity, present)));
+    }
+    size_t at = particles_.size();
+    particles_.resize(at + free.size());
+    for (const Vec3f& p : free) {
+        particles_.P[at] = p, particles_.v[at] = source.velocity, particles_.id[at] = next_id_++;
+        ++at;
+    }
 }
 
 } // namespace spindrift

@@ -231,47 +231,50 @@ double angular_momentum(const Particles& particles)
     });
 }
 
+// The share of its angular momentum that a disc of water without gravity, one voxel deep, keeps over one turn.
+double kept_by_a_spinning_disc(Transfer transfer, float cfl)
+{
+    constexpr int cells = 64;
+    const float voxel = 1.0f / cells, speed = 2 * static_cast<float>(kPi); // [rad/s]
+    LiquidParams p;
+    p.voxel = voxel, p.transfer = transfer, p.cfl = cfl, p.flip = 1, p.gravity = Vec3f(0, 0, 0);
+    p.domain = closed_domain(Vec3f(0, 0, 0), Vec3f(1, 1, voxel));
+    SourceParams disc;
+    disc.shape = ShapeParams::Kind::sphere, disc.center = Vec3f(0.5f, 0.5f, 0.5f * voxel), disc.radius = 0.3f;
+    p.sources = {disc};
+    const auto liquid = started_liquid(p);
+    Liquid::State state = liquid->state();
+    for (size_t i = 0; i < state.particles.size(); ++i) {
+        const Vec3f x = state.particles.P[i] - disc.center;
+        state.particles.v[i] = speed * Vec3f(-x.y(), x.x(), 0);
+    }
+    if (transfer == Transfer::apic) {
+        for (Vec3f& row : state.particles.attribute<Vec3f>(kAffine[0])) row = Vec3f(0, -speed, 0);
+        for (Vec3f& row : state.particles.attribute<Vec3f>(kAffine[1])) row = Vec3f(speed, 0, 0);
+    }
+    const double before = angular_momentum(state.particles);
+    liquid->restore(std::move(state));
+    for (int frame = 0; frame < 24; ++frame) liquid->advance();
+    for (const Vec3f& v : liquid->particles().v) EXPECT_LT(std::abs(v.z()), 0.02f) << "flow out of the plane";
+    return angular_momentum(liquid->particles()) / before;
+}
+
 TEST(Liquid, ASpinningDiscKeepsItsAngularMomentumWithApicAndFlipAndNotWithPic)
 {
-    // A disc of water in a round container without gravity, one voxel deep, turns once.
-    constexpr int cells = 64;
-    const float voxel = 1.0f / cells, radius = 0.4f, speed = 2 * static_cast<float>(kPi); // [rad/s]
+    // Moving first and projecting then costs a factor of cos(angle) in every step, whatever the transfer: short steps
+    // show what the transfer itself loses.
     std::map<Transfer, double> kept;
-    for (const Transfer transfer : {Transfer::pic, Transfer::flip, Transfer::apic}) {
-        LiquidParams p;
-        p.voxel = voxel, p.transfer = transfer, p.flip = 1, p.gravity = Vec3f(0, 0, 0);
-        p.domain = closed_domain(Vec3f(0, 0, 0), Vec3f(1, 1, voxel));
-        SourceParams disc;
-        disc.shape = ShapeParams::Kind::sphere, disc.center = Vec3f(0.5f, 0.5f, 0.5f * voxel), disc.radius = radius;
-        p.sources = {disc};
-        ColliderParams container;
-        container.shape = ShapeParams::Kind::sphere, container.center = disc.center, container.radius = radius;
-        container.invert = true;
-        p.colliders = {container};
-        const auto liquid = started_liquid(p);
-        Liquid::State state = liquid->state();
-        for (size_t i = 0; i < state.particles.size(); ++i) {
-            const Vec3f x = state.particles.P[i] - disc.center;
-            state.particles.v[i] = speed * Vec3f(-x.y(), x.x(), 0);
-        }
-        if (transfer == Transfer::apic) {
-            for (Vec3f& row : state.particles.attribute<Vec3f>(kAffine[0])) row = Vec3f(0, -speed, 0);
-            for (Vec3f& row : state.particles.attribute<Vec3f>(kAffine[1])) row = Vec3f(speed, 0, 0);
-        }
-        const double before = angular_momentum(state.particles);
-        liquid->restore(std::move(state));
-        for (int frame = 0; frame < 24; ++frame) liquid->advance();
-        kept[transfer] = angular_momentum(liquid->particles()) / before;
-        // The container is a ball, which leans by a fiftieth at the rim.
-        for (const Vec3f& v : liquid->particles().v) ASSERT_LT(std::abs(v.z()), 0.05f * speed * radius);
+    for (const float cfl : {5.0f, 0.5f}) {
+        for (const Transfer transfer : {Transfer::pic, Transfer::flip, Transfer::apic})
+            kept[transfer] = kept_by_a_spinning_disc(transfer, cfl);
+        std::printf("angular momentum kept after one turn at a CFL of %.1f: PIC %.3f, FLIP %.3f, APIC %.3f\n",
+                    static_cast<double>(cfl), kept[Transfer::pic], kept[Transfer::flip], kept[Transfer::apic]);
     }
-    std::printf("angular momentum kept after one turn: PIC %.3f, FLIP %.3f, APIC %.3f\n", kept[Transfer::pic],
-                kept[Transfer::flip], kept[Transfer::apic]);
     EXPECT_GT(kept[Transfer::apic], 0.9);
     EXPECT_GT(kept[Transfer::flip], 0.9);
     EXPECT_LT(kept[Transfer::apic], 1.02);
     EXPECT_LT(kept[Transfer::flip], 1.02);
-    EXPECT_LT(kept[Transfer::pic], std::min(kept[Transfer::apic], kept[Transfer::flip]));
+    EXPECT_LT(kept[Transfer::pic], std::min(kept[Transfer::apic], kept[Transfer::flip]) - 0.05);
 }
 
 // A ball that is pushed through a pool by keyframes.
@@ -288,32 +291,6 @@ LiquidParams stirred_pool(int cells)
     return p;
 }
 
-// A ball that moves along x at 1 m/s takes the water in front of it along and sends the water beside it back, as it
-// does in an unbounded ideal fluid: u_x = (R / r)^3 (3 cos^2 - 1) / 2.
-void expect_flow_around_a_ball(const Particles& particles, const Vec3f& center, float radius)
-{
-    struct Mean {
-        double measured = 0, ideal = 0, count = 0;
-    } ahead, beside;
-    for (size_t i = 0; i < particles.size(); ++i) {
-        const Vec3f d = particles.P[i] - center;
-        const float r = d.norm(), cosine = d.x() / r;
-        if (r > radius + 0.05f) continue;
-        Mean* mean = cosine > 0.9f ? &ahead : std::abs(cosine) < 0.3f && d.y() < 0 ? &beside : nullptr;
-        if (!mean) continue;
-        mean->measured += particles.v[i].x();
-        mean->ideal += std::pow(radius / r, 3) * (3 * cosine * cosine - 1) / 2;
-        mean->count += 1;
-    }
-    std::printf("velocity ahead of a ball: %.3f, ideal %.3f; beside it: %.3f, ideal %.3f\n",
-                ahead.measured / ahead.count, ahead.ideal / ahead.count, beside.measured / beside.count,
-                beside.ideal / beside.count);
-    ASSERT_GT(ahead.count, 20);
-    ASSERT_GT(beside.count, 20);
-    EXPECT_NEAR(ahead.measured / ahead.ideal, 1, 0.2);
-    EXPECT_NEAR(beside.measured / beside.ideal, 1, 0.6); // walls and surface are near
-}
-
 TEST(Liquid, AMovingColliderPushesWaterAndLetsNoParticleIn)
 {
     const LiquidParams p = stirred_pool(24);
@@ -325,8 +302,46 @@ TEST(Liquid, AMovingColliderPushesWaterAndLetsNoParticleIn)
         ASSERT_EQ(liquid->particles().size(), count);
         solids.set_frame(static_cast<float>(frame));
         expect_inside(liquid->particles(), p.domain, solids);
-        if (frame == 6) expect_flow_around_a_ball(liquid->particles(), Vec3f(0.5f, 0.25f, 0.25f), 0.12f);
     }
+}
+
+TEST(Liquid, TheFlowAroundAMovingBallIsThatOfAnIdealFluid)
+{
+    // A ball that moves along x at 1 m/s takes the water in front of it along and sends the water beside it back; far
+    // from walls, u_x = (R / r)^3 (3 cos^2 - 1) / 2.
+    const float radius = 0.1f;
+    LiquidParams p;
+    p.voxel = 1.0f / 32;
+    p.domain = closed_domain(Vec3f(0, 0, 0), Vec3f(1, 1, 1));
+    p.sources = {pool_source(0.7f)};
+    ColliderParams ball;
+    ball.shape = ShapeParams::Kind::sphere, ball.center = Vec3f(0.4f, 0.35f, 0.5f), ball.radius = radius;
+    ball.translate = {{0, 0, 0, 0}, {24, 1, 0, 0}};
+    p.colliders = {ball};
+    const auto liquid = started_liquid(p);
+    for (int frame = 0; frame < 3; ++frame) liquid->advance();
+    const Vec3f center = ball.center + Vec3f(3 / kFps, 0, 0);
+    struct Mean {
+        double measured = 0, ideal = 0, count = 0;
+    } ahead, beside;
+    const Particles& particles = liquid->particles();
+    for (size_t i = 0; i < particles.size(); ++i) {
+        const Vec3f d = particles.P[i] - center;
+        const float r = d.norm(), cosine = d.x() / r;
+        if (r > 2 * radius) continue;
+        Mean* mean = cosine > 0.9f ? &ahead : std::abs(cosine) < 0.3f ? &beside : nullptr;
+        if (!mean) continue;
+        mean->measured += particles.v[i].x();
+        mean->ideal += std::pow(radius / r, 3) * (3 * cosine * cosine - 1) / 2;
+        mean->count += 1;
+    }
+    std::printf("velocity ahead of a ball: %.3f, ideal %.3f; beside it: %.3f, ideal %.3f\n",
+                ahead.measured / ahead.count, ahead.ideal / ahead.count, beside.measured / beside.count,
+                beside.ideal / beside.count);
+    ASSERT_GT(ahead.count, 100);
+    ASSERT_GT(beside.count, 100);
+    EXPECT_NEAR(ahead.measured / ahead.ideal, 1, 0.2);
+    EXPECT_NEAR(beside.measured / beside.ideal, 1, 0.2);
 }
 
 TEST(Liquid, AnyNumberOfThreadsGivesTheSameBits)
