@@ -54,6 +54,7 @@ LiquidReport Liquid::advance()
     float left = frame_time;
     while (left > 0) {
         check_interrupt();
+        solids_.set_frame(static_cast<float>(frame_) + (frame_time - left) * fps_);
         const float steps = std::ceil(left / largest_step() - 1e-3f);
         if (!(steps <= kMaxSubsteps))
             fail("frame {}: the liquid would need {} substeps; its fastest particle is not plausible. Check velocities "
@@ -121,9 +122,11 @@ void Liquid::substep(float dt)
 // The longest step in which nothing moves farther than cfl cells, gravity's pull included.
 float Liquid::largest_step() const
 {
-    const float speed = parallel_reduce(
-        particles_.size(), 0.0f, [&](size_t i) { return particles_.v[i].cwiseAbs().maxCoeff(); },
+    float speed = parallel_reduce(
+        particles_.size(), solids_.speed(), [&](size_t i) { return particles_.v[i].cwiseAbs().maxCoeff(); },
         [](float a, float b) { return std::max(a, b); }, 4096);
+    for (const SourceParams& source : params_.sources)
+        if (source.mode == SourceParams::Mode::flow) speed = std::max(speed, source.velocity.cwiseAbs().maxCoeff());
     // speed t + pull t^2 = distance; the root in the form that does not cancel.
     const float distance = params_.cfl * params_.voxel, pull = params_.gravity.cwiseAbs().maxCoeff();
     return 2 * distance / (speed + std::sqrt(speed * speed + 4 * pull * distance) + 1e-20f);

@@ -44,6 +44,21 @@ Vec3f Solids::velocity(const Vec3f& x) const
     return shape ? shape->velocity(x, frame_, fps_) : Vec3f::Zero();
 }
 
+float Solids::speed() const
+{
+    float fastest = 0;
+    for (const Shape& c : colliders_) {
+        const Box3f box = c.bounds(frame_);
+        if (!c.moves() || !box.size().allFinite()) continue;
+        for (int k = 0; k < 8; ++k) {
+            const Vec3f corner = Vec3i(k >> 2, k >> 1 & 1, k & 1).cast<float>();
+            const Vec3f x = box.min + corner.cwiseProduct(box.size());
+            fastest = std::max(fastest, c.velocity(x, frame_, fps_).cwiseAbs().maxCoeff());
+        }
+    }
+    return fastest;
+}
+
 bool Solids::outside_open_side(const Vec3f& x) const
 {
     for (const Side& s : open_sides_)
