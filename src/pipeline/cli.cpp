@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/memory.h"
 #include "base/parallel.h"
 #include "io/atomic_file.h"
 #include "pipeline/file_info.h"
@@ -202,6 +203,7 @@ int parse_and_run(int argc, char** argv)
 
 int run_command_line(int argc, char** argv)
 {
+    return_freed_memory();
     const auto report = [](ExitCode code, const std::string& message) {
         std::fflush(stdout);
         fmt::print(stderr, "spindrift: {}\n", message);

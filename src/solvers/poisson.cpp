@@ -99,8 +99,17 @@ void PoissonSolver::set_matrix(const PoissonMatrix& matrix)
         }
     partial_.assign(tiles_.size(), 0);
 
-    // Neighbours of the tiles that take part are read (times a weight of zero), so they must hold numbers.
-    for (Field<float>* f : {&r_, &p_, &q_, &z_, &scratch_}) f->reset(topology, 0);
+    // Neighbours of the tiles that take part are read (times a weight of zero), so they must hold numbers. The tiles
+    // themselves are written before they are read.
+    for (Field<float>* f : {&r_, &p_, &q_, &z_, &scratch_}) {
+        f->reset_uninitialized(topology, 0);
+        parallel_for(
+            count,
+            [&](size_t t) {
+                if (!kind[t]) std::fill_n(f->tile(static_cast<int>(t)), kTileCells, 0.0f);
+            },
+            kTilesPerTask);
+    }
     build_finest_graph(matrix, tiles_, first_node_, node_in_tile_, coarse_.finest());
     coarse_.build();
 }
@@ -240,8 +249,8 @@ PoissonResult PoissonSolver::solve(const Field<float>& b, Field<double>& x, doub
         tiles_.size(),
         [&](size_t k) {
             const float *from = b.tile(tiles_[k]), *d = matrix_->diagonal.tile(tiles_[k]);
-            float *r = r_.tile(tiles_[k]), *p = p_.tile(tiles_[k]);
-            for (int i = 0; i < kTileCells; ++i) r[i] = d[i] > 0 ? from[i] : 0, p[i] = 0;
+            float *r = r_.tile(tiles_[k]), *p = p_.tile(tiles_[k]), *q = q_.tile(tiles_[k]);
+            for (int i = 0; i < kTileCells; ++i) r[i] = d[i] > 0 ? from[i] : 0, p[i] = q[i] = 0;
         },
         kTilesPerTask);
     make_compatible();

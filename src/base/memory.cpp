@@ -1,0 +1,9 @@
+#include "base/memory.h"
+
+#include <malloc.h>
+
+namespace spindrift {
+
+void return_freed_memory() { ::mallopt(M_MMAP_THRESHOLD, 256 << 10); }
+
+} // namespace spindrift

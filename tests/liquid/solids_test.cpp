@@ -1,0 +1,195 @@
+#include "liquid/solids.h"
+
+#include "base/determinism.h"
+#include "field/dense.h"
+#include "liquid/scenes.h"
+
+#include <gtest/gtest.h>
+
+namespace spindrift {
+namespace {
+
+constexpr float kVoxel = 0.1f;
+
+// The part of [0, 1] where a linear function with these values at the ends is positive.
+double positive_length(double at0, double at1)
+{
+    if (at0 > 0 && at1 > 0) return 1;
+    if (at0 <= 0 && at1 <= 0) return 0;
+    const double crossing = at0 / (at0 - at1);
+    return at0 > 0 ? crossing : 1 - crossing;
+}
+
+// Shares of a unit face (normal to `axis`) and of a unit cell where a linear function is positive, by exact lengths
+// along one direction and many samples across it.
+struct HalfSpace {
+    Vec3d normal;
+    double offset; // positive where normal . x > offset; lengths in cells
+
+    double at(const Vec3d& x) const { return normal.dot(x) - offset; }
+    double length(const Vec3d& from, int along) const
+    {
+        return positive_length(at(from), at(from + Vec3d(Vec3d::Unit(along))));
+    }
+    double area(const Vec3i& cell, int axis) const
+    {
+        constexpr int n = 2000;
+        const int u = (axis + 1) % 3, v = (axis + 2) % 3;
+        double sum = 0;
+        for (int i = 0; i < n; ++i) sum += length(cell.cast<double>() + (i + 0.5) / n * Vec3d::Unit(u), v) / n;
+        return sum;
+    }
+    double volume(const Vec3i& cell) const
+    {
+        constexpr int n = 60;
+        double sum = 0;
+        for (int i = 0; i < n * n; ++i)
+            sum += length(cell.cast<double>() + Vec3d((i / n + 0.5) / n, (i % n + 0.5) / n, 0), 2) / (n * n);
+        return sum;
+    }
+};
+
+ColliderParams half_space_collider(const HalfSpace& h)
+{
+    ColliderParams c;
+    c.shape = ShapeParams::Kind::half_space;
+    c.normal = h.normal.cast<float>();
+    c.point = kVoxel * static_cast<float>(h.offset) * c.normal;
+    return c;
+}
+
+float value_of(const float* tile_values, const Vec3i& cell) { return tile_values[offset_of_cell(cell)]; }
+
+void expect_fractions(const Solids& solids, const HalfSpace& exact, double volume_tolerance)
+{
+    const Topology topology = Topology::covering(Vec3i(-8, -8, -8), Vec3i(8, 8, 8));
+    SolidCells cells;
+    cells.update(topology, solids, kVoxel);
+    size_t cut = 0;
+    for_each_cell(Vec3i(-8, -8, -8), Vec3i(8, 8, 8), [&](const Vec3i& c) {
+        const int t = topology.find(tile_of_cell(c));
+        for (int a = 0; a < 3; ++a) {
+            const double want = exact.area(c, a), got = value_of(cells.open(t, a), c);
+            if (want > 0.0105 || got > 0) {
+                ASSERT_NEAR(got, want, 1e-4) << c.transpose() << " axis " << a;
+            } else {
+                ASSERT_EQ(got, 0) << "slivers are closed";
+            }
+            cut += got > 0 && got < 1;
+        }
+        const SolidTile* tile = cells.tile(t);
+        const double volume = tile ? static_cast<double>(value_of(tile->volume, c)) : 1.0;
+        ASSERT_NEAR(volume, exact.volume(c), volume_tolerance) << c.transpose();
+        if (tile) {
+            const double d = exact.at(c.cast<double>().array() + 0.5);
+            ASSERT_NEAR(value_of(tile->distance, c), d, 1e-4);
+        }
+    });
+    EXPECT_GT(cut, 100u);
+}
+
+TEST(Solids, OpenFractionsOfAnAxisAlignedWallAreExact)
+{
+    for (int axis = 0; axis < 3; ++axis)
+        for (const double at : {-2.7, 0.3, 3.5}) {
+            const HalfSpace wall{Vec3d::Unit(axis), at};
+            expect_fractions(Solids({}, shapes_of({half_space_collider(wall)}), kFps), wall, 1e-4);
+        }
+}
+
+TEST(Solids, OpenFractionsOfAWallOfTheDomainAreExact)
+{
+    DomainParams domain = closed_domain(Vec3f::Constant(-100), Vec3f::Constant(100));
+    (*domain.min).y() = 0.23f;
+    expect_fractions(Solids(domain, {}, kFps), HalfSpace{Vec3d(0, 1, 0), 2.3}, 1e-4);
+}
+
+TEST(Solids, OpenFractionsOfATiltedWallAreExactAndVolumesNearlySo)
+{
+    Random random(4);
+    for (int i = 0; i < 4; ++i) {
+        const Vec3d normal = Vec3d(random.uniform(-1, 1), random.uniform(-1, 1), random.uniform(-1, 1)).normalized();
+        const HalfSpace wall{normal, static_cast<double>(random.uniform(-3, 3))};
+        expect_fractions(Solids({}, shapes_of({half_space_collider(wall)}), kFps), wall, 0.02);
+    }
+}
+
+void expect_equal_tiles(const SolidCells& a, const SolidCells& b, const Topology& topology)
+{
+    for (int t = 0; t < topology.tile_count(); ++t) {
+        ASSERT_EQ(a.tile(t) == nullptr, b.tile(t) == nullptr);
+        if (!a.tile(t)) continue;
+        ASSERT_EQ(std::memcmp(a.tile(t), b.tile(t), sizeof(SolidTile)), 0) << "tile " << topology.tile(t).transpose();
+    }
+    for (int axis = 0; axis < 3; ++axis)
+        for (int c = 0; c < kTileCells; ++c) ASSERT_EQ(a.open(topology.tile_count(), axis)[c], 0) << "no tile: closed";
+}
+
+ColliderParams ball(const Vec3f& center, float radius)
+{
+    ColliderParams c;
+    c.shape = ShapeParams::Kind::sphere, c.center = center, c.radius = radius;
+    return c;
+}
+
+TEST(Solids, RememberedTilesEqualFreshOnes)
+{
+    for (const bool moves : {false, true}) {
+        ColliderParams sphere = ball(Vec3f(0.5f, 0.1f, -0.3f), 0.9f);
+        if (moves) sphere.translate = {{0, 0, 0, 0}, {10, 1, 0.5f, 0}};
+        Solids solids(closed_domain(Vec3f(-3, -1.55f, -3), Vec3f(3, 3, 3)), shapes_of({sphere}), kFps);
+        SolidCells remembered;
+        for (const int step : {0, 3, 6}) {
+            const Topology topology =
+                topology_of(random_tiles(Vec3i(-3, -3, -3), Vec3i(3, 3, 3), 0.6f, static_cast<uint64_t>(step)));
+            solids.set_frame(static_cast<float>(step));
+            remembered.update(topology, solids, kVoxel);
+            SolidCells fresh;
+            fresh.update(topology, solids, kVoxel);
+            expect_equal_tiles(remembered, fresh, topology);
+        }
+    }
+}
+
+TEST(Solids, TilesWithoutASolidNearAreOpenEverywhere)
+{
+    const Solids solids({}, shapes_of({ball(Vec3f(0.4f, 0.4f, 0.4f), 0.7f)}), kFps);
+    const Topology topology = Topology::covering(Vec3i(-40, -40, -40), Vec3i(40, 40, 40));
+    SolidCells cells;
+    cells.update(topology, solids, kVoxel);
+    int far = 0, near = 0;
+    for (int t = 0; t < topology.tile_count(); ++t) {
+        (cells.tile(t) ? near : far)++;
+        if (cells.tile(t)) continue;
+        // Not even a cell around the tile is touched.
+        for_each_cell(Vec3i::Constant(-1), Vec3i::Constant(10), [&](const Vec3i& corner) {
+            ASSERT_GT(solids.distance((topology.first_cell(t) + corner).cast<float>() * kVoxel), 0);
+        });
+    }
+    EXPECT_GT(far, 900);
+    EXPECT_GE(near, 8);
+}
+
+TEST(Solids, TheNearestSolidGivesDistanceNormalAndVelocity)
+{
+    ColliderParams moving = ball(Vec3f(0, 1, 0), 0.5f);
+    moving.translate = {{0, 0, 0, 0}, {24, 2, 0, 0}};
+    DomainParams domain = closed_domain(Vec3f(-5, 0, -5), Vec3f(5, 5, 5));
+    domain.x_max = DomainParams::Side::open;
+    Solids solids(domain, shapes_of({moving}), kFps);
+    EXPECT_TRUE(solids.moving());
+    solids.set_frame(12);
+    EXPECT_NEAR(solids.distance(Vec3f(1, 1.8f, 0)), 0.3f, 1e-5f);
+    EXPECT_LT((solids.normal(Vec3f(1, 1.8f, 0), 0.01f) - Vec3f(0, 1, 0)).norm(), 1e-3f);
+    EXPECT_LT((solids.velocity(Vec3f(1, 1.8f, 0)) - Vec3f(2, 0, 0)).norm(), 1e-4f);
+    EXPECT_NEAR(solids.speed(), 2, 1e-4f);
+    EXPECT_NEAR(solids.distance(Vec3f(-3, 0.1f, 0)), 0.1f, 1e-5f);
+    EXPECT_EQ(solids.velocity(Vec3f(-3, 0.1f, 0)), Vec3f::Zero().eval());
+    EXPECT_GT(solids.distance(Vec3f(4.99f, 2, 0)), 1) << "an open side is no wall";
+    EXPECT_FALSE(solids.outside_open_side(Vec3f(4.99f, 2, 0)));
+    EXPECT_TRUE(solids.outside_open_side(Vec3f(5.01f, 2, 0)));
+    EXPECT_FALSE(solids.outside_open_side(Vec3f(-5.01f, 2, 0)));
+}
+
+} // namespace
+} // namespace spindrift
