@@ -103,12 +103,9 @@ void martin_moyce()
     constexpr double times[] = {0.41, 0.84, 1.19, 1.43, 1.63, 1.83, 1.98, 2.20, 2.32, 2.51, 2.65, 2.83, 2.98, 3.11};
     constexpr double fronts[] = {1.11, 1.22, 1.44, 1.67, 1.89, 2.11, 2.33, 2.56, 2.78, 3.00, 3.22, 3.44, 3.67, 3.89};
     constexpr float a = 0.05715f; // the experiment's 2.25 inches
-    const int cells = getenv("CELLS") ? atoi(getenv("CELLS")) : 32;
-    const double thr = getenv("THR") ? atof(getenv("THR")) : 0.25;
+    constexpr int cells = 32;
     Setup s;
-    s.params.voxel = a / static_cast<float>(cells);
-    if (getenv("KV")) s.params.keep_volume = false;
-    if (getenv("TR")) s.params.transfer = Transfer(atoi(getenv("TR")));
+    s.params.voxel = a / cells;
     s.set_domain(Vec3f::Zero(), Vec3f(6 * a, 3 * a, 8 * s.params.voxel));
     s.add_box(Vec3f::Zero(), Vec3f(a, 2 * a, 8 * s.params.voxel));
     const double unit = std::sqrt(2 * 9.81 / a); // t* = t unit
@@ -118,14 +115,13 @@ void martin_moyce()
     liquid.start(0);
     // The front: as far as the water is at least a quarter of a cell deep.
     const auto front = [&] {
-        std::vector<int> count(6 * static_cast<size_t>(cells), 0);
+        std::vector<int> count(6 * cells, 0);
         for (const Vec3f& x : liquid.particles().P) {
-            const auto bin =
-                static_cast<size_t>(std::clamp(x.x() / s.params.voxel, 0.0f, 6.0f * static_cast<float>(cells) - 1));
+            const auto bin = static_cast<size_t>(std::clamp(x.x() / s.params.voxel, 0.0f, 6.0f * cells - 1));
             ++count[bin];
         }
         size_t last = 0;
-        while (last + 1 < count.size() && count[last + 1] >= thr * 8 * 8) ++last;
+        while (last + 1 < count.size() && count[last + 1] >= 0.25 * 8 * 8) ++last;
         return static_cast<double>(last + 1) / cells;
     };
     fmt::print("\n| z* | t* measured 1952 | t* here | difference |\n|---|---|---|---|\n");
