@@ -4,6 +4,6 @@
 
 namespace spindrift {
 
-void return_freed_memory() { ::mallopt(M_MMAP_THRESHOLD, 1 << 20); }
+void return_freed_memory() { ::mallopt(M_MMAP_THRESHOLD, 512 << 10); }
 
 } // namespace spindrift
