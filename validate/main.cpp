@@ -85,11 +85,11 @@ void dam_break_to_rest()
     liquid.start(0);
     // What was filled is what the particles stand for.
     const double exact = static_cast<double>(liquid.particles().size()) * liquid.particle_volume();
-    for (int f = 1; f <= 24 * 30; ++f) {
+    for (int f = 1; f <= 24 * 120; ++f) {
         liquid.advance();
         const double energy = kinetic_energy(liquid.particles()), depth = 2 * mean_height(liquid.particles());
-        const bool at_rest = energy < 1e-3;
-        if (f % 48 == 0 || at_rest)
+        const bool at_rest = energy < 1e-4; // a centimetre a second
+        if (f % 240 == 0 || at_rest)
             fmt::print("| {:.1f} | {:.2g} | {:.4f} | {:.4f} | {:+.2f}% |\n", f / 24.0, energy, depth, exact,
                        100 * (depth / exact - 1));
         std::fflush(stdout);

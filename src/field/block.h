@@ -22,23 +22,35 @@ template <class T, int H> struct Block {
 
     void gather(const Field<T>& field, int tile, Margin margin = Margin::background)
     {
+        gather(
+            field.topology(), tile, [&](int t) { return field.tile(t); }, margin);
+    }
+    // The same from values(t), the 512 values of tile t.
+    template <class Values>
+    void gather(const Topology& topology, int tile, const Values& values, Margin margin = Margin::background)
+    {
         for (int dx = -1; dx <= 1; ++dx)
             for (int dy = -1; dy <= 1; ++dy)
-                for (int dz = -1; dz <= 1; ++dz) copy_part(field, tile, {dx, dy, dz}, margin);
+                for (int dz = -1; dz <= 1; ++dz) copy_part(topology, tile, values, {dx, dy, dz}, margin);
+    }
+
+    void subtract(T factor, const Block& other)
+    {
+        for (int i = 0; i < kSize * kSize * kSize; ++i) data[i] -= factor * other.data[i];
     }
 
   private:
     // The part of the block that lies in the neighbour `step`.
-    void copy_part(const Field<T>& field, int tile, const Vec3i& step, Margin margin)
+    template <class Values>
+    void copy_part(const Topology& topology, int tile, const Values& values_of, const Vec3i& step, Margin margin)
     {
-        const Topology& topology = field.topology();
         int source = topology.neighbour(tile, step.x(), step.y(), step.z());
         Vec3i from = step; // the tile that values are taken from
         if (source == topology.tile_count() && margin == Margin::nearest) {
             from = nearest_existing(topology, tile, step);
             source = topology.neighbour(tile, from.x(), from.y(), from.z());
         }
-        const T* values = field.tile(source);
+        const T* values = values_of(source);
         Vec3i low, high;
         for (int a = 0; a < 3; ++a) {
             low[a] = step[a] < 0 ? -H : step[a] * kTileSize;

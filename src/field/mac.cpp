@@ -26,9 +26,9 @@ void compute_layer(const Field<float>& u, const Field<float>& known, int tile, L
         add(value.below_x(x, y), has.below_x(x, y)), add(value.above_x(x, y), has.above_x(x, y));
         add(value.below_y(x, y), has.below_y(x, y)), add(value.above_y(x, y), has.above_y(x, y));
         add(value.below_z(x, y), has.below_z(x, y)), add(value.above_z(x, y), has.above_z(x, y));
-        const Row here = has.at(x, y) > zero ? one : zero, fill = min(count, one) * (one - here);
+        const Row before = has.at(x, y), fill = min(count, one) * (before > zero ? zero : one);
         store_row(out.value + o, fill > zero ? sum * inverse_or_zero(count) : value.at(x, y));
-        const Row after = here + fill;
+        const Row after = fill > zero ? one : before;
         store_row(out.known + o, after);
         filled += fill, lowest = min(lowest, after);
     });
@@ -76,6 +76,18 @@ void extrapolate(MacField& velocity, MacField& known, int layers)
                 4);
         }
     }
+}
+
+void accept_provisional(MacField& known)
+{
+    for (Field<float>& k : known.u)
+        for_each_tile(k.topology(), [&](int tile) {
+            float* values = k.tile(tile);
+            for (int o = 0; o < kTileCells; o += kTileSize) {
+                const Row r = load_row(values + o);
+                store_row(values + o, max(r, -r));
+            }
+        });
 }
 
 } // namespace spindrift

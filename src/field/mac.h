@@ -21,32 +21,8 @@ struct MacField {
     size_t bytes() const { return u[0].bytes() + u[1].bytes() + u[2].bytes(); }
 };
 
-// The faces around a point, for all three components at once: where in a block with margin H the lowest of the eight
-// faces is, and the share of the upper side along each axis. The position is relative to the tile.
-template <int H> struct FacesAround {
-    int first[3];
-    Quad fx, fy, fz; // one entry for each component
-
-    explicit FacesAround(const Vec3f& position)
-    {
-        const Quad px = position.x() - Quad{0, 0.5f, 0.5f, 0}, py = position.y() - Quad{0.5f, 0, 0.5f, 0},
-                   pz = position.z() - Quad{0.5f, 0.5f, 0, 0};
-        const QuadInt x = floor(px), y = floor(py), z = floor(pz);
-        fx = px - __builtin_convertvector(x, Quad), fy = py - __builtin_convertvector(y, Quad);
-        fz = pz - __builtin_convertvector(z, Quad);
-        constexpr int size = Block<float, H>::kSize;
-        const QuadInt at = ((x + H) * size + (y + H)) * size + (z + H);
-        first[0] = at[0], first[1] = at[1], first[2] = at[2];
-    }
-
-  private:
-    static QuadInt floor(Quad x)
-    {
-        const QuadInt i = __builtin_convertvector(x, QuadInt);
-        return i + (x < __builtin_convertvector(i, Quad)); // a true comparison is -1
-    }
-};
-
+// A tile's velocity with a margin of H cells, to be sampled at eight points at a time. Points are relative to the tile
+// and must lie within the block less one cell.
 template <int H> struct MacBlock {
     Block<float, H> u[3];
 
@@ -55,35 +31,103 @@ template <int H> struct MacBlock {
         for (int a = 0; a < 3; ++a) u[a].gather(field.u[a], tile, margin);
     }
 
-    // Trilinear velocity at a point, which must lie within the block less one cell.
-    Vec3f sample(const FacesAround<H>& faces) const
-    {
-        // Along x for each component: (y0 z0, y0 z1, y1 z0, y1 z1); then, turned, along y and z for all components.
-        const Quad a = along_x(0, faces), b = along_x(1, faces), c = along_x(2, faces);
-        const Quad ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5),
-                   ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-        const Quad y0z0 = __builtin_shufflevector(ab_low, c, 0, 1, 4, 4),
-                   y0z1 = __builtin_shufflevector(ab_low, c, 2, 3, 5, 5);
-        const Quad y1z0 = __builtin_shufflevector(ab_high, c, 0, 1, 6, 6),
-                   y1z1 = __builtin_shufflevector(ab_high, c, 2, 3, 7, 7);
-        const Quad value = mix(mix(y0z0, y1z0, faces.fy), mix(y0z1, y1z1, faces.fy), faces.fz);
-        return {value[0], value[1], value[2]};
-    }
-    Vec3f sample(const Vec3f& position) const { return sample(FacesAround<H>(position)); }
+    // Where points lie among the samples of one component: the lowest of the eight samples around each, and the share
+    // of the upper ones along each axis.
+    struct Place {
+        RowMask first;
+        Row fx, fy, fz;
+    };
+    class Places {
+      public:
+        explicit Places(const Row3& p) : x_(p.x), y_(p.y), z_(p.z) {}
+        Place of(int axis) const
+        {
+            const auto &x = x_.between[axis == 0], &y = y_.between[axis == 1], &z = z_.between[axis == 2];
+            constexpr int size = Block<float, H>::kSize;
+            return {((x.below + H) * size + (y.below + H)) * size + (z.below + H), x.share, y.share, z.share};
+        }
 
-  private:
-    Quad along_x(int axis, const FacesAround<H>& faces) const
+      private:
+        struct Between {
+            RowMask below;
+            Row share;
+            explicit Between(Row p) : below(floor_int(p)), share(p - to_float(below)) {}
+        };
+        struct Axis {
+            Between between[2]; // cell centres; cell faces
+            explicit Axis(Row p) : between{Between(p - 0.5f), Between(p)} {}
+        } x_, y_, z_;
+    };
+
+    // One component at the eight samples around each of eight points: corner (i, j, k) is entry 4 i + 2 j + k.
+    struct Corners {
+        Row at[8];
+
+        Corners(const MacBlock& block, int axis, const Place& place)
+        {
+            using B = Block<float, H>;
+            const float* data = block.u[axis].data;
+#pragma GCC unroll 2
+            for (int i = 0; i < 2; ++i) {
+                Row pairs[4]; // of points k and k + 4, the four samples at height i along x
+#pragma GCC unroll 4
+                for (int k = 0; k < 4; ++k) {
+                    const float* p = data + place.first[k] + i * B::kStrideX;
+                    const float* q = data + place.first[k + 4] + i * B::kStrideX;
+                    const Quad low = load_pairs(p, p + B::kStrideY), high = load_pairs(q, q + B::kStrideY);
+                    pairs[k] = __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
+                }
+                transpose(pairs, at + 4 * i);
+            }
+        }
+        Row value(const Place& p) const
+        {
+            const Row y0z0 = mix(at[0], at[4], p.fx), y0z1 = mix(at[1], at[5], p.fx);
+            const Row y1z0 = mix(at[2], at[6], p.fx), y1z1 = mix(at[3], at[7], p.fx);
+            return mix(mix(y0z0, y1z0, p.fy), mix(y0z1, y1z1, p.fy), p.fz);
+        }
+        // Per cell.
+        Row3 gradient(const Place& p) const
+        {
+            const auto along = [](Row a0, Row a1, Row b0, Row b1, Row s, Row t) {
+                return mix(mix(a0, a1, s), mix(b0, b1, s), t);
+            };
+            return {along(at[4] - at[0], at[6] - at[2], at[5] - at[1], at[7] - at[3], p.fy, p.fz),
+                    along(at[2] - at[0], at[6] - at[4], at[3] - at[1], at[7] - at[5], p.fx, p.fz),
+                    along(at[1] - at[0], at[5] - at[4], at[3] - at[2], at[7] - at[6], p.fx, p.fy)};
+        }
+
+      private:
+        static void transpose(const Row in[4], Row out[4])
+        {
+            const Row a = __builtin_shufflevector(in[0], in[1], 0, 8, 1, 9, 4, 12, 5, 13);
+            const Row b = __builtin_shufflevector(in[0], in[1], 2, 10, 3, 11, 6, 14, 7, 15);
+            const Row c = __builtin_shufflevector(in[2], in[3], 0, 8, 1, 9, 4, 12, 5, 13);
+            const Row d = __builtin_shufflevector(in[2], in[3], 2, 10, 3, 11, 6, 14, 7, 15);
+            out[0] = __builtin_shufflevector(a, c, 0, 1, 8, 9, 4, 5, 12, 13);
+            out[1] = __builtin_shufflevector(a, c, 2, 3, 10, 11, 6, 7, 14, 15);
+            out[2] = __builtin_shufflevector(b, d, 0, 1, 8, 9, 4, 5, 12, 13);
+            out[3] = __builtin_shufflevector(b, d, 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+    };
+
+    // Trilinear velocity at eight points.
+    Row3 sample(const Row3& points) const
     {
-        using B = Block<float, H>;
-        const float* p = u[axis].data + faces.first[axis];
-        const Quad low = load_pairs(p, p + B::kStrideY);
-        const Quad high = load_pairs(p + B::kStrideX, p + B::kStrideX + B::kStrideY);
-        return mix(low, high, splat_quad(faces.fx[axis]));
+        const Places places(points);
+        const auto component = [&](int axis) {
+            const Place place = places.of(axis);
+            return Corners(*this, axis, place).value(place);
+        };
+        return {component(0), component(1), component(2)};
     }
 };
 
 // Gives every face a velocity that lies within `layers` cells of a known one: the mean of its known neighbours, layer
-// by layer. `known` holds a positive number at known faces and zero elsewhere; faces that get a value become known.
+// by layer. `known` holds a positive number at known faces; faces that get a value become known. A negative number
+// marks a value that is provisional: it is no source, and a neighbour's value takes its place.
 void extrapolate(MacField& velocity, MacField& known, int layers);
+// From now on the provisional values that are left are known.
+void accept_provisional(MacField& known);
 
 } // namespace spindrift

@@ -10,9 +10,8 @@ typedef float Row __attribute__((vector_size(32)));
 typedef int RowMask __attribute__((vector_size(32)));
 typedef double HalfRowd __attribute__((vector_size(32)));
 
-// Four numbers: half a row, or one number for each of three components.
+// Four numbers: half a row.
 typedef float Quad __attribute__((vector_size(16)));
-typedef int QuadInt __attribute__((vector_size(16)));
 
 inline Quad load_quad(const float* p)
 {
@@ -29,14 +28,30 @@ inline Quad load_pairs(const float* p, const float* q)
     std::memcpy(&a, p, sizeof a), std::memcpy(&b, q, sizeof b);
     return __builtin_shufflevector(a, b, 0, 1, 2, 3);
 }
-inline Quad splat_quad(float x) { return Quad{x, x, x, x}; }
-inline Quad mix(Quad a, Quad b, Quad t) { return a + t * (b - a); }
 
 inline Row load_row(const float* p) { return *reinterpret_cast<const Row*>(p); }
+inline Row load_row_unaligned(const float* p)
+{
+    Row r;
+    std::memcpy(&r, p, sizeof r);
+    return r;
+}
 inline void store_row(float* p, Row r) { *reinterpret_cast<Row*>(p) = r; }
 inline Row splat(float x) { return Row{x, x, x, x, x, x, x, x}; }
+inline Row mix(Row a, Row b, Row t) { return a + t * (b - a); }
+inline RowMask floor_int(Row x)
+{
+    const RowMask i = __builtin_convertvector(x, RowMask);
+    return i + (x < __builtin_convertvector(i, Row)); // a true comparison is -1
+}
+inline Row to_float(RowMask x) { return __builtin_convertvector(x, Row); }
 inline Row max(Row a, Row b) { return a > b ? a : b; }
 inline Row min(Row a, Row b) { return a < b ? a : b; }
+inline float largest(Row r)
+{
+    return std::max(std::max(std::max(r[0], r[1]), std::max(r[2], r[3])),
+                    std::max(std::max(r[4], r[5]), std::max(r[6], r[7])));
+}
 // 1/x, and 0 where x is 0.
 inline Row inverse_or_zero(Row x)
 {
@@ -74,6 +89,35 @@ class RowSum {
   private:
     HalfRowd low_ = {0, 0, 0, 0}, high_ = {0, 0, 0, 0};
 };
+
+// Eight points or vectors.
+struct Row3 {
+    Row x, y, z;
+};
+inline Row3 operator+(const Row3& a, const Row3& b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
+inline Row3 operator*(float s, const Row3& a) { return {s * a.x, s * a.y, s * a.z}; }
+inline Row3 clamp(const Row3& a, float low, float high)
+{
+    const Row l = splat(low), h = splat(high);
+    return {min(max(a.x, l), h), min(max(a.y, l), h), min(max(a.z, l), h)};
+}
+// The first `count` (1 to 8) of the eight are read; the others repeat the last one.
+inline Row3 load_row3(const Vec3f* p, size_t count)
+{
+    alignas(32) float v[3][kTileSize];
+    for (size_t i = 0; i < kTileSize; ++i) {
+        const Vec3f& from = p[std::min(i, count - 1)];
+        v[0][i] = from.x(), v[1][i] = from.y(), v[2][i] = from.z();
+    }
+    return {load_row(v[0]), load_row(v[1]), load_row(v[2])};
+}
+// Only the first `count` are written.
+inline void store_row3(Vec3f* p, const Row3& r, size_t count)
+{
+    alignas(32) float v[3][kTileSize];
+    store_row(v[0], r.x), store_row(v[1], r.y), store_row(v[2], r.z);
+    for (size_t i = 0; i < count; ++i) p[i] = Vec3f(v[0][i], v[1][i], v[2][i]);
+}
 
 // A tile of a field together with its six face neighbours.
 struct TileView {

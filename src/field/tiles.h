@@ -74,10 +74,12 @@ template <class T> class Buffer {
     void resize(size_t count)
     {
         if (count > capacity_) {
-            const size_t bytes = (count * sizeof(T) + 63) / 64 * 64;
+            const size_t ahead = capacity_ > 0 ? count / 4 : 0; // what grew once will grow again
+            const size_t bytes = ((count + ahead) * sizeof(T) + 63) / 64 * 64;
+            data_.reset();
             data_.reset(static_cast<T*>(std::aligned_alloc(64, bytes)));
             if (!data_) throw std::bad_alloc();
-            capacity_ = count;
+            capacity_ = count + ahead;
         }
         size_ = count;
     }

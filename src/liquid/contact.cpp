@@ -5,6 +5,9 @@ namespace spindrift {
 
 namespace {
 
+// A cell whose centre is this many cells away from solids is free of them: half its diagonal, and some more.
+constexpr float kFarFromSolids = 0.9f;
+
 // The nearest point that has room, among points around x on rings up to four cells away. For places where distances do
 // not lead out: a crevice, or inside a box that stands on the floor, where each sends a particle into the other.
 Vec3f nearest_free_place(const Solids& solids, const Vec3f& x, float gap, float voxel)
@@ -29,74 +32,76 @@ Vec3f nearest_free_place(const Solids& solids, const Vec3f& x, float gap, float 
 // slides instead of sticking.
 void Liquid::constrain_to_solids()
 {
-    const float voxel = params_.voxel;
     std::vector<int> near;
+    std::vector<size_t> begin = {0}; // of each tile's faces among all
     for (int t = 0; t < topology_.tile_count(); ++t)
-        if (solid_cells_.tile(t)) near.push_back(t);
-    thread_local std::vector<std::array<std::array<float, kTileCells>, 3>> kept; // between calls, for its pages
-    auto& constrained = kept;
-    if (constrained.size() < near.size()) constrained.resize(near.size());
+        if (const SolidTile* solid = solid_cells_.tile(t)) {
+            near.push_back(t);
+            begin.push_back(begin.back() + solid->closed_faces.size());
+        }
+    std::vector<float> constrained(begin.back());
     parallel_for(near.size(), [&](size_t k) {
-        const int tile = near[k];
+        const auto& faces = solid_cells_.tile(near[k])->closed_faces;
+        if (faces.empty()) return;
         thread_local MacBlock<1> block;
-        block.gather(velocity_, tile, Margin::nearest);
-        const Vec3f first = topology_.first_cell(tile).cast<float>();
-        for (int a = 0; a < 3; ++a) {
-            const float* open = solid_cells_.open(tile, a);
-            std::memcpy(constrained[k][static_cast<size_t>(a)].data(), velocity_.u[a].tile(tile),
-                        sizeof constrained[k][0]);
-            for (int c = 0; c < kTileCells; ++c) {
-                // Particles sample no deeper in solids than one cell.
-                if (open[c] > 0 || solid_cells_.tile(tile)->distance[c] < -2) continue;
-                Vec3f x = cell_in_tile(c).cast<float>() + Vec3f::Constant(0.5f);
-                x[a] -= 0.5f;
-                const Vec3f world = (first + x) * voxel;
-                const Vec3f n = solids_.normal(world, 0.1f * voxel), u = block.sample(x);
-                constrained[k][static_cast<size_t>(a)][static_cast<size_t>(c)] =
-                    u[a] - (u - solids_.velocity(world)).dot(n) * n[a];
+        block.gather(velocity_, near[k], Margin::nearest);
+        const Vec3f first = topology_.first_cell(near[k]).cast<float>();
+        for (size_t i = 0; i < faces.size(); i += kTileSize) {
+            const size_t count = std::min<size_t>(kTileSize, faces.size() - i);
+            Vec3f x[kTileSize], u[kTileSize];
+            for (size_t j = 0; j < count; ++j) x[j] = face_in_tile(faces[i + j].cell, faces[i + j].axis);
+            store_row3(u, block.sample(load_row3(x, count)), count);
+            for (size_t j = 0; j < count; ++j) {
+                const auto& [n, cell, axis] = faces[i + j];
+                const Vec3f relative = u[j] - solids_.velocity((first + x[j]) * params_.voxel);
+                constrained[begin[k] + i + j] = u[j][axis] - relative.dot(n) * n[axis];
             }
         }
     });
     parallel_for(near.size(), [&](size_t k) {
-        for (int a = 0; a < 3; ++a)
-            std::memcpy(velocity_.u[a].tile(near[k]), constrained[k][static_cast<size_t>(a)].data(),
-                        sizeof constrained[k][0]);
+        const float* value = constrained.data() + begin[k];
+        for (const auto& face : solid_cells_.tile(near[k])->closed_faces)
+            velocity_.u[face.axis].tile(near[k])[face.cell] = *value++;
     });
 }
 
 // Particles that ended in a solid are put back in front of it; those that left through an open side are removed.
 void Liquid::collide()
 {
-    const float voxel = params_.voxel, gap = 0.02f * voxel, inverse_voxel = 1 / voxel;
-    std::vector<uint8_t> keep(particles_.size(), 1);
+    const float inverse_voxel = 1 / params_.voxel;
     for_each_tile(topology_, [&](int tile) {
         const Vec3i here = topology_.tile(tile);
         for (size_t i = index_.tile_begin(tile); i < index_.tile_end(tile); ++i) {
-            Vec3f& x = particles_.P[i];
             // Only where the particle is now can tell whether a solid is near. It has moved by less than a tile.
-            const Vec3i step = tile_of_cell(cell_of(x, inverse_voxel)) - here;
+            const Vec3i cell = cell_of(particles_.P[i], inverse_voxel), step = tile_of_cell(cell) - here;
             if (step.cwiseAbs().maxCoeff() <= 1) {
-                const int now = topology_.neighbour(tile, step.x(), step.y(), step.z());
-                if (now != topology_.tile_count() && !solid_cells_.tile(now)) continue;
+                const SolidTile* solid = solid_cells_.tile(topology_.neighbour(tile, step.x(), step.y(), step.z()));
+                if (!solid || solid->distance[offset_of_cell(cell)] > kFarFromSolids) continue;
             }
-            // In a corner, getting out of one wall may take a particle nearer to the next.
-            bool free = false;
-            for (int attempt = 0; attempt < 4; ++attempt) {
-                const float d = solids_.distance(x);
-                if (d >= 0.5f * gap) {
-                    free = true;
-                    break;
-                }
-                const Vec3f n = solids_.normal(x, 0.1f * voxel);
-                x += (gap - d) * n;
-                const float into = (particles_.v[i] - solids_.velocity(x)).dot(n);
-                if (into < 0) particles_.v[i] -= into * n;
-            }
-            if (!free && solids_.distance(x) < 0) x = nearest_free_place(solids_, x, gap, voxel);
-            keep[i] = !solids_.outside_open_side(x);
+            push_out(particles_.P[i], particles_.v[i]);
         }
     });
+    if (!solids_.has_open_sides()) return;
+    std::vector<uint8_t> keep(particles_.size());
+    parallel_for(
+        keep.size(), [&](size_t i) { keep[i] = !solids_.outside_open_side(particles_.P[i]); }, 4096);
     remove_particles(particles_, keep);
+}
+
+// Moves a particle that is in a solid, or touches one, in front of it, and stops it from moving on into it.
+void Liquid::push_out(Vec3f& x, Vec3f& v) const
+{
+    const float voxel = params_.voxel, gap = 0.02f * voxel;
+    // In a corner, getting out of one wall may take a particle nearer to the next.
+    for (int attempt = 0; attempt < 4; ++attempt) {
+        const float d = solids_.distance(x);
+        if (d >= 0.5f * gap) return;
+        const Vec3f n = solids_.normal(x, 0.1f * voxel);
+        x += (gap - d) * n;
+        const float into = (v - solids_.velocity(x)).dot(n);
+        if (into < 0) v -= into * n;
+    }
+    if (solids_.distance(x) < 0) x = nearest_free_place(solids_, x, gap, voxel);
 }
 
 } // namespace spindrift

@@ -29,19 +29,21 @@ std::array<float, 27> collected_from()
     return share;
 }
 
-// How much of what a cell's faces collect lies outside solids, and whether a solid cuts one of the cells.
+// How much of what the faces of a row of cells collect lies outside solids, and whether a solid cuts one of the cells
+// around (1) or not (0).
 struct OpenShare {
-    float share = 1;
-    bool cut = false;
+    Row share = splat(1), cut = splat(0);
 
     OpenShare() = default;
-    OpenShare(const float* volumes, int cell) : share(0)
+    OpenShare(const Block<float, 1>& volumes, int x, int y) : share(splat(0))
     {
         static const std::array<float, 27> collected = collected_from();
+        const Row zero = splat(0), one = splat(1);
         for (int s = 0; s < 27; ++s) {
-            const float volume = volumes[cell + (s / 9 - 1) * 100 + (s / 3 % 3 - 1) * 10 + s % 3 - 1];
+            const Row volume = load_row_unaligned(&volumes.at(x + s / 9 - 1, y + s / 3 % 3 - 1, s % 3 - 1));
             share += collected[static_cast<size_t>(s)] * volume;
-            cut |= volume > 0 && volume < 1;
+            const Row partly = volume > zero ? one : zero;
+            cut = max(cut, volume < one ? partly : zero);
         }
     }
 };
@@ -51,25 +53,25 @@ struct OpenShare {
 void measure_crowding(const MacField& weight, const Field<float>& phi, const SolidCells& solids, Field<float>& crowding)
 {
     const Topology& topology = phi.topology();
-    crowding.reset(topology, 0);
+    crowding.reset_uninitialized(topology, 0);
     for_each_tile(topology, [&](int tile) {
         const float* distance = phi.tile(tile);
         const TileView w[3] = {{weight.u[0], tile}, {weight.u[1], tile}, {weight.u[2], tile}};
-        thread_local float volumes[1000];
+        thread_local Block<float, 1> kept;
+        auto& volumes = kept;
         const bool solids_near = solids.gather_volumes(topology, tile, volumes);
         float* out = crowding.tile(tile);
         for_each_row([&](int x, int y, int o) {
+            const Row zero = splat(0), here = load_row(distance + o);
             const Row sum = (w[0].at(x, y) + w[0].above_x(x, y)) + (w[1].at(x, y) + w[1].above_y(x, y)) +
                             (w[2].at(x, y) + w[2].above_z(x, y));
-            for (int i = 0; i < kTileSize; ++i) {
-                if (!(distance[o + i] < 0)) continue;
-                const OpenShare open = solids_near ? OpenShare(volumes, volume_index(x, y, i)) : OpenShare();
-                const float excess = sum[i] / (6 * kRest * std::max(open.share, 0.1f)) - 1;
-                const bool inside = distance[o + i] <= -kSurfaceBand && !open.cut;
-                const float tolerated = open.cut ? kToleratedAtSolids : kToleratedAtSurface;
-                const float wanted = inside ? excess : std::max(0.0f, excess - tolerated);
-                out[o + i] = kRate * std::clamp(wanted, -kMost, kMost);
-            }
+            const OpenShare open = solids_near ? OpenShare(volumes, x, y) : OpenShare();
+            const Row excess = sum / (6 * kRest * max(open.share, splat(0.1f))) - 1;
+            const Row tolerated = open.cut > zero ? splat(kToleratedAtSolids) : splat(kToleratedAtSurface);
+            const Row inside = here <= splat(-kSurfaceBand) ? splat(1) - open.cut : zero;
+            const Row wanted = inside > zero ? excess : max(zero, excess - tolerated);
+            const Row bounded = kRate * min(max(wanted, splat(-kMost)), splat(kMost));
+            store_row(out + o, here < zero ? bounded : zero);
         });
     });
 }

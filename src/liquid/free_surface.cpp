@@ -1,5 +1,7 @@
 #include "liquid/free_surface.h"
 
+#include "points/splat.h"
+
 namespace spindrift {
 
 namespace {
@@ -7,13 +9,13 @@ namespace {
 constexpr float kFullCell = 8; // particles
 constexpr float kInverseRadius2 = 1 / (kSurfaceBand * kSurfaceBand);
 
-// (4.5) of document 001, s the squared distance over the squared radius; scaled so that it integrates to 1 over space
-// measured in cells.
-inline float kernel(float s)
+// (4.5) of document 001, at squared distances in cells; scaled so that it integrates to 1 over space measured in cells.
+// T: float, Quad or Row.
+template <class T> inline T kernel(T squared_distance)
 {
     constexpr float norm = static_cast<float>(315 / (64 * kPi)) / (kSurfaceBand * kSurfaceBand * kSurfaceBand);
-    const float t = std::max(0.0f, 1 - s); // no branch: whether a particle is near is a coin toss
-    return norm * (t * t * t);
+    const T t = 1 - squared_distance * kInverseRadius2, inside = t > 0 ? t : T{};
+    return norm * (inside * inside * inside);
 }
 
 // The share of the kernel that lies in a half-space whose surface is a distance d (in radii, positive outside) away
@@ -49,57 +51,64 @@ class ShareToDistance {
     std::array<float, kEntries + 1> table_{};
 };
 
-// The kernel's integral over each of the 27 cells around its centre.
-std::array<float, 27> kernel_by_cell()
+// The kernel's integral over a cell, by how many axes the cell is off the kernel's centre: 0 to 3.
+std::array<float, 4> kernel_by_cell()
 {
     constexpr int n = 32;
-    std::array<float, 27> sum{};
-    for (int x = 0; x < 3 * n; ++x)
-        for (int y = 0; y < 3 * n; ++y)
-            for (int z = 0; z < 3 * n; ++z) {
-                const Vec3f r =
-                    (Vec3f(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)).array() + 0.5f) / n -
-                    1.5f;
-                sum[static_cast<size_t>(x / n * 9 + y / n * 3 + z / n)] +=
-                    kernel(r.squaredNorm() * kInverseRadius2) / (n * n * n);
-            }
+    std::array<float, 4> sum{};
+    for (int off = 0; off <= 3; ++off)
+        for (int k = 0; k < n * n * n; ++k) {
+            const Vec3f r = (Vec3i(k / (n * n), k / n % n, k % n).cast<float>().array() + 0.5f) / n - 0.5f;
+            const Vec3f shift(off > 0, off > 1, off > 2);
+            sum[static_cast<size_t>(off)] += kernel((r + shift).squaredNorm()) / (n * n * n);
+        }
     return sum;
 }
 
-// Particles and open space of the cells of a tile and one cell around it.
-struct Surroundings {
-    uint32_t begin[1000];
-    uint16_t count[1000];
-    float open[1000]; // share of the cell outside solids
-    // For each cell of the tile: the fewest particles that one of the 27 cells around it has, those in solids left out,
-    // and the most.
-    uint16_t fewest[kTileCells], most[kTileCells];
-    bool any = false; // particles
+// How much of the kernel around each cell of a row lies outside solids.
+Row open_share(const Block<float, 1>& volumes, int x, int y)
+{
+    static const std::array<float, 4> cell_mass = kernel_by_cell();
+    Row sum = splat(0);
+    for (int dx = -1; dx <= 1; ++dx)
+        for (int dy = -1; dy <= 1; ++dy)
+            for (int dz = -1; dz <= 1; ++dz)
+                sum += cell_mass[static_cast<size_t>(std::abs(dx) + std::abs(dy) + std::abs(dz))] *
+                       load_row_unaligned(&volumes.at(x + dx, y + dy, dz));
+    return sum;
+}
 
-    void gather(const ParticleIndex& index, const Topology& topology, const SolidCells& solid_cells, int tile)
+// How many particles are around each cell of a tile, and which cells must be measured: those that have particles
+// around, but not everywhere.
+class Surroundings {
+  public:
+    // For each cell: the fewest particles that one of the 27 cells around it has, those in solids left out; the most.
+    uint16_t fewest[kTileCells], most[kTileCells];
+
+    void gather(const ParticleIndex& index, const Topology& topology, const SolidCells& solids, int tile)
     {
-        any = false;
-        for (const int t : topology.neighbours(tile)) any |= t != topology.tile_count() && !index.tile_empty(t);
-        if (!any) return;
         for (int x = -1; x <= kTileSize; ++x)
             for (int y = -1; y <= kTileSize; ++y) {
                 const int dx = x < 0 ? -1 : x / kTileSize, dy = y < 0 ? -1 : y / kTileSize;
-                const int at = volume_index(x, y, 0), offset = offset_in_tile(x & 7, y & 7, 0);
+                uint16_t* row = count_ + Block<float, 1>::index(x, y, 0);
+                const int offset = offset_in_tile(x & 7, y & 7, 0);
                 const auto take = [&](int dz, int from, int to, int n) {
                     const uint32_t* first = index.cell_first(topology.neighbour(tile, dx, dy, dz)) + offset + from;
-                    for (int z = 0; z < n; ++z) {
-                        begin[at + to + z] = first[z];
-                        count[at + to + z] = static_cast<uint16_t>(std::min(first[z + 1] - first[z], 0xfffeu));
-                    }
+                    for (int z = 0; z < n; ++z)
+                        row[to + z] = static_cast<uint16_t>(std::min(first[z + 1] - first[z], 0xfffeu));
                 };
                 take(-1, 7, -1, 1), take(0, 0, 0, kTileSize), take(1, 0, kTileSize, 1);
             }
-        if (!solid_cells.gather_volumes(topology, tile, open)) std::fill_n(open, 1000, 1.0f);
-        alignas(64) uint16_t outside[1000];
-        for (int i = 0; i < 1000; ++i) outside[i] = open[i] >= 0.5f ? count[i] : uint16_t(0xffff);
-        over_neighbours(outside, fewest, [](uint16_t a, uint16_t b) { return std::min(a, b); });
-        over_neighbours(count, most, [](uint16_t a, uint16_t b) { return std::max(a, b); });
+        over_neighbours(count_, most, [](uint16_t a, uint16_t b) { return std::max(a, b); });
+        thread_local Block<float, 1> kept;
+        auto& volumes = kept;
+        if (solids.gather_volumes(topology, tile, volumes))
+            for (int i = 0; i < 1000; ++i)
+                if (volumes.data[i] < 0.5f) count_[i] = 0xffff;
+        over_neighbours(count_, fewest, [](uint16_t a, uint16_t b) { return std::min(a, b); });
     }
+    bool deep(int cell) const { return fewest[cell] >= 2; }
+    bool far(int cell) const { return most[cell] == 0; }
 
   private:
     // Combines the values of the 27 cells around each cell of the tile, one axis after the other.
@@ -118,49 +127,63 @@ struct Surroundings {
             }
         for (int i = 0; i < kTileCells; ++i) to[i] = combine(combine(along_yz[i], along_yz[i + 64]), along_yz[i + 128]);
     }
+
+    alignas(64) uint16_t count_[1000];
 };
 
-// The share of the open space around a cell's centre that is filled.
-float filled_share(const Particles& particles, const Surroundings& around, const Vec3f& center, float inverse_voxel,
-                   int cell)
+// The cells of a tile that must be measured: a byte for each row, a bit for each cell.
+using CellMask = std::array<uint8_t, 64>;
+
+// Which cells of a tile have such a cell among the 27 around them.
+CellMask touching(const std::vector<CellMask>& measured, const Topology& topology, int tile)
 {
-    static const std::array<float, 27> cell_mass = kernel_by_cell();
-    float mass = 0, room = 0;
-    for (int s = 0; s < 27; ++s) {
-        const int at = cell + (s / 9 - 1) * 100 + (s / 3 % 3 - 1) * 10 + s % 3 - 1;
-        room += cell_mass[static_cast<size_t>(s)] * around.open[at];
-        if (around.count[at] == 0) continue;
-        float sum = 0;
-        for (uint32_t i = around.begin[at], end = i + around.count[at]; i < end; ++i)
-            sum += kernel((particles.P[i] * inverse_voxel - center).squaredNorm() * kInverseRadius2);
-        mass += sum / std::max(kFullCell, static_cast<float>(around.count[at]));
-    }
-    // Deep in a solid there is nothing to say; its faces are closed anyway.
-    return room > 0.02f ? mass / room : 0;
+    uint16_t along_z[10][10]; // bit z + 1 for cell z
+    for (int x = -1; x <= kTileSize; ++x)
+        for (int y = -1; y <= kTileSize; ++y) {
+            const int dx = x < 0 ? -1 : x / kTileSize, dy = y < 0 ? -1 : y / kTileSize;
+            const auto row = [&](int dz) {
+                const int t = topology.neighbour(tile, dx, dy, dz);
+                return measured[static_cast<size_t>(t)][static_cast<size_t>((x & 7) * 8 + (y & 7))];
+            };
+            const int bits = row(-1) >> 7 | row(0) << 1 | (row(1) & 1) << 9;
+            along_z[x + 1][y + 1] = static_cast<uint16_t>(bits | bits >> 1 | bits << 1);
+        }
+    CellMask mask;
+    for (int x = 0; x < kTileSize; ++x)
+        for (int y = 0; y < kTileSize; ++y) {
+            int bits = 0;
+            for (int k = 0; k < 9; ++k) bits |= along_z[x + k / 3][y + k % 3];
+            mask[static_cast<size_t>(x * 8 + y)] = static_cast<uint8_t>(bits >> 1);
+        }
+    return mask;
 }
 
-void measure_tile(const Particles& particles, const Surroundings& around, const Vec3f& first, float inverse_voxel,
-                  float* phi)
+// Adds the kernels of the particles of one cell to the 27 cells around it. A cell counts for no more than its fill.
+void splat_cell(const Vec3f* P, size_t count, const Vec3f& corner, float inverse_voxel, const Vec3i& cell,
+                SplatBlock& block)
 {
-    static const ShareToDistance to_distance;
-    if (!around.any) {
-        std::fill_n(phi, kTileCells, kSurfaceBand);
-        return;
-    }
-    for (int c = 0; c < kTileCells; ++c) {
-        const Vec3i i = cell_in_tile(c);
-        const int cell = volume_index(i.x(), i.y(), i.z());
-        if (around.most[c] == 0) {
-            phi[c] = kSurfaceBand;
-        } else if (around.fewest[c] >= 2) { // particles all around
-            phi[c] = -kSurfaceBand;
-        } else {
-            const Vec3f center = first + i.cast<float>() + Vec3f::Constant(0.5f);
-            phi[c] = kSurfaceBand * to_distance(filled_share(particles, around, center, inverse_voxel, cell));
-            // A cell that is nearly full has its centre in the liquid, whatever stands around it.
-            const float fill = std::min(1.0f, static_cast<float>(around.count[cell]) / kFullCell);
-            if (fill > 0.7f) phi[c] = std::min(phi[c], 0.5f - fill);
+    // Towards the neighbours along z, three and one that is far away; the kernels of two neighbours along y in a row.
+    Row near[3] = {};
+    Quad last[3] = {};
+    const Quad center_z = {-0.5f, 0.5f, 1.5f, 100};
+    for (size_t i = 0; i < count; ++i) {
+        const Vec3f f = P[i] * inverse_voxel - corner;
+        const Quad dz = f.z() - center_z, z2 = dz * dz;
+        const auto along_y = [&](float center) { return (f.y() - center) * (f.y() - center); };
+        const Quad y0 = z2 + along_y(-0.5f), y1 = z2 + along_y(0.5f), y2 = z2 + along_y(1.5f);
+        const Row y01 = __builtin_shufflevector(y0, y1, 0, 1, 2, 3, 4, 5, 6, 7);
+        for (int k = 0; k < 3; ++k) {
+            const float dx = f.x() - (static_cast<float>(k) - 0.5f), x2 = dx * dx;
+            near[k] += kernel(y01 + x2), last[k] += kernel(y2 + x2);
         }
+    }
+    const float share = 1 / std::max(kFullCell, static_cast<float>(count));
+    for (int k = 0; k < 3; ++k) {
+        float* at = block.values + SplatBlock::index(cell.x() + k - 1, cell.y() - 1, cell.z() - 1);
+        const auto add = [&](float* to, Quad q) { store_quad(to, load_quad(to) + share * q); };
+        add(at, __builtin_shufflevector(near[k], near[k], 0, 1, 2, 3));
+        add(at + SplatBlock::kRow, __builtin_shufflevector(near[k], near[k], 4, 5, 6, 7));
+        add(at + 2 * SplatBlock::kRow, last[k]);
     }
 }
 
@@ -189,16 +212,100 @@ void fill_solid_centers(const Topology& topology, const SolidCells& solids, cons
     }
 }
 
+// A cell that liquid shuts in on nearly all sides is no bubble, but a place where particles happen to be few: it is
+// liquid. As air it would draw the liquid around it in at the speed of a burst.
+void close_holes(const Topology& topology, const SolidCells& solids, Field<float>& phi)
+{
+    constexpr float kMostOpen = 0.3f; // to one of six neighbours
+    std::vector<CellMask> holes(static_cast<size_t>(topology.tile_count()));
+    for_each_tile(topology, [&](int tile) {
+        const TileView p(phi, tile);
+        const OpenView open(solids, topology, tile);
+        for_each_row([&](int x, int y, int o) {
+            const Row zero = splat(0), one = splat(1);
+            Row to_air = zero, to_liquid = zero;
+            const auto face = [&](Row distance, Row area) {
+                to_air += distance >= zero ? area : zero;
+                to_liquid += distance < zero ? area : zero;
+            };
+            face(p.below_x(x, y), open.x.at(x, y)), face(p.above_x(x, y), open.x.above_x(x, y));
+            face(p.below_y(x, y), open.y.at(x, y)), face(p.above_y(x, y), open.y.above_y(x, y));
+            face(p.below_z(x, y), open.z.at(x, y)), face(p.above_z(x, y), open.z.above_z(x, y));
+            const Row shut_in = to_air < kMostOpen * to_liquid ? one : zero;
+            const Row hole = p.at(x, y) >= zero ? shut_in : zero;
+            int bits = 0;
+            for (int z = 0; z < kTileSize; ++z) bits |= (hole[z] > 0) << z;
+            holes[static_cast<size_t>(tile)][static_cast<size_t>(o / 8)] = static_cast<uint8_t>(bits);
+        });
+    });
+    for_each_tile(topology, [&](int tile) {
+        for (int c = 0; c < kTileCells; ++c)
+            if (holes[static_cast<size_t>(tile)][static_cast<size_t>(c / 8)] >> c % 8 & 1) phi.tile(tile)[c] = -0.5f;
+    });
+}
+
 } // namespace
 
 void distance_to_surface(const Particles& particles, const ParticleIndex& index, const Topology& topology, float voxel,
                          const SolidCells& solids, Field<float>& phi)
 {
+    // Most cells are clearly in or out.
     phi.reset_uninitialized(topology, kSurfaceBand);
+    std::vector<CellMask> measured(static_cast<size_t>(topology.tile_count()) + 1, CellMask{});
     for_each_tile(topology, [&](int tile) {
-        thread_local Surroundings around;
+        thread_local Surroundings kept;
+        auto& around = kept;
         around.gather(index, topology, solids, tile);
-        measure_tile(particles, around, topology.first_cell(tile).cast<float>(), 1 / voxel, phi.tile(tile));
+        float* out = phi.tile(tile);
+        for (int c = 0; c < kTileCells; ++c) {
+            const bool clear = around.deep(c) || around.far(c);
+            out[c] = !clear ? 0 : around.far(c) ? kSurfaceBand : -kSurfaceBand;
+            measured[static_cast<size_t>(tile)][static_cast<size_t>(c / 8)] |= static_cast<uint8_t>(!clear << c % 8);
+        }
+    });
+
+    // The others take up what the particles around them fill.
+    const float inverse_voxel = 1 / voxel;
+    for_each_tile_by_colour(index, topology, [&](int tile) {
+        const CellMask wanted = touching(measured, topology, tile);
+        thread_local SplatBlock kept;
+        auto& block = kept;
+        block.clear();
+        const Vec3f first = topology.first_cell(tile).cast<float>();
+        bool any = false;
+        for (int c = 0; c < kTileCells; ++c) {
+            const size_t begin = index.cell_begin(tile, c), count = index.cell_end(tile, c) - begin;
+            if (count == 0 || !(wanted[static_cast<size_t>(c / 8)] >> c % 8 & 1)) continue;
+            const Vec3i cell = cell_in_tile(c);
+            splat_cell(&particles.P[begin], count, first + cell.cast<float>(), inverse_voxel, cell, block);
+            any = true;
+        }
+        if (any) block.add_to(phi, tile);
+    });
+
+    static const ShareToDistance to_distance;
+    for_each_tile(topology, [&](int tile) {
+        thread_local Block<float, 1> kept;
+        auto& volumes = kept;
+        const bool solids_near = solids.gather_volumes(topology, tile, volumes);
+        const CellMask& mask = measured[static_cast<size_t>(tile)];
+        for_each_row([&](int x, int y, int o) {
+            float* out = phi.tile(tile) + o;
+            const int bits = mask[static_cast<size_t>(o / 8)];
+            const Row room = bits && solids_near ? open_share(volumes, x, y) : splat(1);
+            for (int z = 0; z < kTileSize; ++z) {
+                if (!(bits >> z & 1)) {
+                    out[z] = std::copysign(kSurfaceBand, out[z]); // whatever was added to it
+                    continue;
+                }
+                // Deep in a solid there is nothing to say; its faces are closed anyway.
+                out[z] = kSurfaceBand * to_distance(room[z] > 0.02f ? out[z] / room[z] : 0);
+                // A cell that is nearly full has its centre in the liquid, whatever stands around it.
+                const auto count = static_cast<float>(index.cell_end(tile, o + z) - index.cell_begin(tile, o + z));
+                const float fill = std::min(1.0f, count / kFullCell);
+                if (fill > 0.7f) out[z] = std::min(out[z], 0.5f - fill);
+            }
+        });
     });
 
     std::vector<int> near;
@@ -210,6 +317,7 @@ void distance_to_surface(const Particles& particles, const ParticleIndex& index,
         fill_solid_centers(topology, solids, phi, near[k], filled[k].data());
     });
     parallel_for(near.size(), [&](size_t k) { std::memcpy(phi.tile(near[k]), filled[k].data(), sizeof filled[k]); });
+    close_holes(topology, solids, phi);
 }
 
 } // namespace spindrift

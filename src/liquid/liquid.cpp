@@ -104,7 +104,11 @@ void Liquid::substep(float dt)
         report_.iterations += projection_.make_divergence_free(velocity_, weight_, params_.tolerance).iterations;
     });
     phase("extrapolate", [&] {
-        extrapolate(velocity_, weight_, static_cast<int>(std::ceil(params_.cfl)) + 2);
+        // Next to the surface the liquid goes on, volume for volume; farther off, drops keep their own motion.
+        extrapolate(velocity_, weight_, 1);
+        projection_.close_surface(velocity_);
+        accept_provisional(weight_);
+        extrapolate(velocity_, weight_, static_cast<int>(std::ceil(farthest_move(dt))) + 2);
         constrain_to_solids();
     });
     phase("to particles", [&] {
@@ -130,6 +134,24 @@ float Liquid::largest_step() const
     // speed t + pull t^2 = distance; the root in the form that does not cancel.
     const float distance = params_.cfl * params_.voxel, pull = params_.gravity.cwiseAbs().maxCoeff();
     return 2 * distance / (speed + std::sqrt(speed * speed + 4 * pull * distance) + 1e-20f);
+}
+
+// How many cells the grid's velocity may move anything in a step.
+float Liquid::farthest_move(float dt) const
+{
+    const float speed = parallel_reduce(
+        static_cast<size_t>(topology_.tile_count()), 0.0f,
+        [&](size_t t) {
+            Row fastest = splat(0);
+            for (const Field<float>& u : velocity_.u)
+                for (int o = 0; o < kTileCells; o += kTileSize) {
+                    const Row r = load_row(u.tile(static_cast<int>(t)) + o);
+                    fastest = max(fastest, max(r, -r));
+                }
+            return largest(fastest);
+        },
+        [](float a, float b) { return std::max(a, b); }, 16);
+    return std::min(speed * dt / params_.voxel, params_.cfl);
 }
 
 void Liquid::add_forces(float dt)

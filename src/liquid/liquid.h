@@ -46,11 +46,13 @@ class Liquid {
   private:
     void substep(float dt);
     float largest_step() const;
+    float farthest_move(float dt) const;
     void emit(float frame, bool initial);
     void fill(const Shape& shape, const SourceParams& source, float frame, bool initial);
     void add_forces(float dt);
     void constrain_to_solids();
     void collide();
+    void push_out(Vec3f& x, Vec3f& v) const;
 
     LiquidParams params_;
     std::vector<Shape> sources_;

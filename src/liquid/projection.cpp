@@ -9,21 +9,34 @@ namespace {
 // The surface may not come nearer to a cell's centre than this share of a cell: the system would become stiff.
 constexpr float kSmallestShare = 0.05f;
 
-// The six area fractions around each row of a tile.
-struct OpenView {
-    TileView x, y, z;
-    OpenView(const SolidCells& cells, const Topology& topology, int tile)
-        : x(view(cells, topology, tile, 0)), y(view(cells, topology, tile, 1)), z(view(cells, topology, tile, 2))
+// What flows out of the cells of each row of a tile: through the open parts of their faces, and with the solids that
+// cover the rest. `solid` is left out where solids stand still.
+class Outflow {
+  public:
+    Outflow(const OpenView& open, const MacField& velocity, const MacField* solid, int tile)
+        : open_(open), u_{{velocity.u[0], tile}, {velocity.u[1], tile}, {velocity.u[2], tile}}, moving_(solid),
+          s_{{(solid ? *solid : velocity).u[0], tile},
+             {(solid ? *solid : velocity).u[1], tile},
+             {(solid ? *solid : velocity).u[2], tile}}
     {
     }
-    static TileView view(const SolidCells& cells, const Topology& topology, int tile, int axis)
+    Row at(int x, int y) const
     {
-        const auto& n = topology.neighbours(tile);
-        const auto at = [&](int slot) { return cells.open(n[static_cast<size_t>(slot)], axis); };
-        return TileView{at(neighbour_slot(0, 0, 0)),  at(neighbour_slot(-1, 0, 0)), at(neighbour_slot(1, 0, 0)),
-                        at(neighbour_slot(0, -1, 0)), at(neighbour_slot(0, 1, 0)),  at(neighbour_slot(0, 0, -1)),
-                        at(neighbour_slot(0, 0, 1))};
+        return through(open_.x.above_x(x, y), u_[0].above_x(x, y), s_[0].above_x(x, y)) -
+               through(open_.x.at(x, y), u_[0].at(x, y), s_[0].at(x, y)) +
+               through(open_.y.above_y(x, y), u_[1].above_y(x, y), s_[1].above_y(x, y)) -
+               through(open_.y.at(x, y), u_[1].at(x, y), s_[1].at(x, y)) +
+               through(open_.z.above_z(x, y), u_[2].above_z(x, y), s_[2].above_z(x, y)) -
+               through(open_.z.at(x, y), u_[2].at(x, y), s_[2].at(x, y));
     }
+
+  private:
+    Row through(Row open, Row u, Row solid) const { return moving_ ? open * u + (1 - open) * solid : open * u; }
+
+    const OpenView& open_;
+    const TileView u_[3];
+    bool moving_;
+    const TileView s_[3];
 };
 
 // What a face adds to the diagonal of a liquid cell: 1 towards liquid; towards air, 1 / (share of the way to the
@@ -106,23 +119,8 @@ PoissonResult Projection::make_divergence_free(MacField& velocity, MacField& kno
     for_each_tile(topology, [&](int tile) {
         if (!has_liquid(tile)) return;
         const OpenView open(*cells_, topology, tile);
-        const TileView ux(velocity.u[0], tile), uy(velocity.u[1], tile), uz(velocity.u[2], tile);
-        const bool solid_flow = solids_move_ && cells_->tile(tile);
-        const Field<float>& any = solid_flow ? solid_velocity_.u[0] : velocity.u[0];
-        const TileView sx(any, tile), sy(solid_flow ? solid_velocity_.u[1] : any, tile),
-            sz(solid_flow ? solid_velocity_.u[2] : any, tile);
-        for_each_row([&](int x, int y, int o) {
-            Row out = open.x.above_x(x, y) * ux.above_x(x, y) - open.x.at(x, y) * ux.at(x, y) +
-                      open.y.above_y(x, y) * uy.above_y(x, y) - open.y.at(x, y) * uy.at(x, y) +
-                      open.z.above_z(x, y) * uz.above_z(x, y) - open.z.at(x, y) * uz.at(x, y);
-            if (solid_flow) {
-                const Row one = splat(1);
-                out += (one - open.x.above_x(x, y)) * sx.above_x(x, y) - (one - open.x.at(x, y)) * sx.at(x, y) +
-                       (one - open.y.above_y(x, y)) * sy.above_y(x, y) - (one - open.y.at(x, y)) * sy.at(x, y) +
-                       (one - open.z.above_z(x, y)) * sz.above_z(x, y) - (one - open.z.at(x, y)) * sz.at(x, y);
-            }
-            store_row(b_.tile(tile) + o, -out);
-        });
+        const Outflow out(open, velocity, solid_velocity(tile), tile);
+        for_each_row([&](int x, int y, int o) { store_row(b_.tile(tile) + o, -out.at(x, y)); });
     });
     const PoissonResult result = solver_.solve(b_, s_, tolerance);
     add_gradient(velocity, -1);
@@ -135,7 +133,7 @@ PoissonResult Projection::make_divergence_free(MacField& velocity, MacField& kno
             const Row below[3] = {p.below_x(x, y), p.below_y(x, y), p.below_z(x, y)};
             for (int a = 0; a < 3; ++a) {
                 float* k = known.u[a].tile(tile) + o;
-                const Row wet = min(p.at(x, y), below[a]) < zero ? one : load_row(k);
+                const Row wet = min(p.at(x, y), below[a]) < zero ? one : -load_row(k);
                 store_row(k, load_row(cells_->open(tile, a) + o) > zero ? wet : zero);
             }
         });
@@ -170,6 +168,65 @@ void Projection::add_gradient(MacField& velocity, float factor) const
     });
 }
 
+void Projection::close_surface(MacField& velocity)
+{
+    constexpr float kLeastOutlet = 0.5f; // of a face; less could not carry the flow at a plausible speed
+    const Topology& topology = phi_->topology();
+    const Row zero = splat(0), one = splat(1), two = splat(2);
+    layer_.reset_uninitialized(topology, 2);
+    std::vector<uint8_t> has_layer(static_cast<size_t>(topology.tile_count()));
+    for_each_tile(topology, [&](int tile) {
+        const TileView p(*phi_, tile);
+        const OpenView open(*cells_, topology, tile);
+        Row outermost_air = zero;
+        for_each_row([&](int x, int y, int o) {
+            const auto wet = [&](Row phi, Row face) { return phi < zero ? face : zero; };
+            const Row touching = wet(p.below_x(x, y), open.x.at(x, y)) + wet(p.above_x(x, y), open.x.above_x(x, y)) +
+                                 wet(p.below_y(x, y), open.y.at(x, y)) + wet(p.above_y(x, y), open.y.above_y(x, y)) +
+                                 wet(p.below_z(x, y), open.z.at(x, y)) + wet(p.above_z(x, y), open.z.above_z(x, y));
+            const Row outside = touching > zero ? one : two, layer = p.at(x, y) < zero ? zero : outside;
+            store_row(layer_.tile(tile) + o, layer);
+            outermost_air = max(outermost_air, layer == one ? one : zero);
+        });
+        has_layer[static_cast<size_t>(tile)] = largest(outermost_air) > 0;
+    });
+
+    // What has to leave a cell of the layer through each of its outer faces.
+    Field<float>& excess = b_;
+    excess.reset(topology, 0);
+    for_each_tile(topology, [&](int tile) {
+        if (!has_layer[static_cast<size_t>(tile)]) return;
+        const TileView l(layer_, tile);
+        const OpenView open(*cells_, topology, tile);
+        const Outflow out(open, velocity, solid_velocity(tile), tile);
+        for_each_row([&](int x, int y, int o) {
+            Row outlet = zero;
+            const auto face = [&](Row area, Row neighbour) { outlet += neighbour > one ? area : zero; };
+            face(open.x.at(x, y), l.below_x(x, y)), face(open.x.above_x(x, y), l.above_x(x, y));
+            face(open.y.at(x, y), l.below_y(x, y)), face(open.y.above_y(x, y), l.above_y(x, y));
+            face(open.z.at(x, y), l.below_z(x, y)), face(open.z.above_z(x, y), l.above_z(x, y));
+            const Row in_layer = l.at(x, y) == one ? one : zero;
+            const Row can = outlet >= splat(kLeastOutlet) ? in_layer : zero;
+            store_row(excess.tile(tile) + o, -can * out.at(x, y) * inverse_or_zero(outlet));
+        });
+    });
+    for_each_tile(topology, [&](int tile) {
+        const TileView l(layer_, tile), out(excess, tile);
+        const OpenView open(*cells_, topology, tile);
+        for_each_row([&](int x, int y, int o) {
+            const Row here = l.at(x, y), from_here = out.at(x, y);
+            const auto change = [&](Field<float>& u, Row area, Row below, Row from_below) {
+                const Row up = here > one ? from_below : zero, down = below > one ? from_here : zero;
+                float* value = u.tile(tile) + o;
+                store_row(value, load_row(value) + (area > zero ? up - down : zero));
+            };
+            change(velocity.u[0], open.x.at(x, y), l.below_x(x, y), out.below_x(x, y));
+            change(velocity.u[1], open.y.at(x, y), l.below_y(x, y), out.below_y(x, y));
+            change(velocity.u[2], open.z.at(x, y), l.below_z(x, y), out.below_z(x, y));
+        });
+    });
+}
+
 PoissonResult Projection::spread(const Field<float>& crowding, float voxel, float dt, MacField& velocity)
 {
     // A displacement d (in cells) with divergence equal to the excess thins it out: d = -grad s, -laplace s = excess.
@@ -180,7 +237,7 @@ PoissonResult Projection::spread(const Field<float>& crowding, float voxel, floa
 
 size_t Projection::bytes() const
 {
-    return matrix_.bytes() + solver_.bytes() + b_.bytes() + s_.bytes() + solid_velocity_.bytes();
+    return matrix_.bytes() + solver_.bytes() + b_.bytes() + layer_.bytes() + s_.bytes() + solid_velocity_.bytes();
 }
 
 } // namespace spindrift

@@ -17,9 +17,13 @@ class Projection {
     // Sets up the system for a free surface (distance in cells, see free_surface.h) and solids.
     void prepare(const Topology& topology, const Field<float>& phi, const Solids& solids, const SolidCells& cells,
                  float voxel);
-    // Subtracts the pressure gradient. `known` holds where velocities come from particles, and afterwards where they
-    // are meaningful: open faces next to liquid, and open faces near particles.
+    // Subtracts the pressure gradient. `known` holds where velocities come from particles, and afterwards which are
+    // known: open faces next to liquid, and provisionally (see extrapolate()) open faces near particles.
     PoissonResult make_divergence_free(MacField& velocity, MacField& known, double tolerance);
+    // Makes the first layer of cells outside the liquid divergence-free as well, by changing the flow through their
+    // outer faces. A surface moves into these cells within a step, and would lose volume where it rises: extrapolated
+    // velocities converge there without giving way.
+    void close_surface(MacField& velocity);
     // Adds to the velocity what moves crowded particles apart within `dt`: `crowding` is the relative excess of
     // particles in each cell, and s the potential of the displacement in cells.
     PoissonResult spread(const Field<float>& crowding, float voxel, float dt, MacField& velocity);
@@ -29,6 +33,10 @@ class Projection {
 
   private:
     void add_gradient(MacField& velocity, float factor) const;
+    const MacField* solid_velocity(int tile) const
+    {
+        return solids_move_ && cells_->tile(tile) ? &solid_velocity_ : nullptr;
+    }
     bool has_liquid(int tile) const { return has_liquid_[static_cast<size_t>(tile)]; }
 
     const Field<float>* phi_ = nullptr;
@@ -40,6 +48,7 @@ class Projection {
     PoissonMatrix matrix_;
     PoissonSolver solver_;
     Field<float> b_;
+    Field<float> layer_; // of each cell, from the liquid (0) outwards
     Field<double> s_;
 };
 

@@ -88,7 +88,7 @@ float positive_area(const std::array<float, 4>& corner, float center)
 {
     float area = 0;
     for (size_t i = 0; i < 4; ++i) area += 0.25f * positive_share(corner[i], corner[(i + 1) % 4], center);
-    return area < 0.01f ? 0 : area; // slivers only make the pressure system stiff
+    return area < kSmallestOpening ? 0 : area;
 }
 
 // The share of a unit cube where a function given at its corners (x slowest, z fastest) and its centre is positive.
@@ -144,6 +144,10 @@ void evaluate(const Solids& solids, const Vec3i& first_cell, float voxel, SolidT
         }
         out.volume[c] = positive_volume(v, center);
         out.distance[c] = center;
+        for (int a = 0; a < 3; ++a)
+            if (!(out.open[a][c] > 0) && center >= -2)
+                out.closed_faces.push_back({solids.normal((first + face_in_tile(c, a)) * voxel, 0.1f * voxel),
+                                            static_cast<uint16_t>(c), static_cast<uint16_t>(a)});
     }
 }
 
@@ -183,20 +187,21 @@ void SolidCells::update(const Topology& topology, const Solids& solids, float vo
     for (size_t t = 0; t < count; ++t) tiles_[t] = stored_[topology.codes()[t]].get();
 }
 
-bool SolidCells::gather_volumes(const Topology& topology, int tile, float volumes[1000]) const
+size_t SolidCells::bytes() const
 {
-    bool any = false;
-    for (const int t : topology.neighbours(tile)) any |= t != topology.tile_count() && tiles_[static_cast<size_t>(t)];
-    if (!any) return false;
-    for (int x = -1; x <= kTileSize; ++x)
-        for (int y = -1; y <= kTileSize; ++y)
-            for (int z = -1; z <= kTileSize; ++z) {
-                const auto step = [](int c) { return c < 0 ? -1 : c / kTileSize; };
-                const int t = topology.neighbour(tile, step(x), step(y), step(z));
-                // Where there is no tile there is no particle near, so it does not matter what is there.
-                const SolidTile* solid = t == topology.tile_count() ? nullptr : tiles_[static_cast<size_t>(t)];
-                volumes[volume_index(x, y, z)] = solid ? solid->volume[offset_in_tile(x & 7, y & 7, z & 7)] : 1;
-            }
+    size_t sum = tiles_.capacity() * sizeof(void*) + stored_.size() * 64; // a node of the map
+    for (const auto& [code, tile] : stored_)
+        if (tile) sum += sizeof *tile + tile->closed_faces.capacity() * sizeof(SolidTile::ClosedFace);
+    return sum;
+}
+
+bool SolidCells::gather_volumes(const Topology& topology, int tile, Block<float, 1>& volumes) const
+{
+    // Where there is no tile there is no particle near, so it does not matter what is there.
+    const auto& around = topology.neighbours(tile);
+    const auto solid = [&](int t) { return t == topology.tile_count() ? nullptr : tiles_[static_cast<size_t>(t)]; };
+    if (std::none_of(around.begin(), around.end(), solid)) return false;
+    volumes.gather(topology, tile, [&](int t) { return solid(t) ? solid(t)->volume : all_open_; });
     return true;
 }
 

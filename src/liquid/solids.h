@@ -2,7 +2,8 @@
 // liquid may be), and their share of the grid: how much of each cell face is open (Batty et al. 2007, Ng et al. 2009).
 #pragma once
 
-#include "field/tiles.h"
+#include "field/block.h"
+#include "field/row.h"
 #include "liquid/params.h"
 
 #include <unordered_map>
@@ -25,6 +26,7 @@ class Solids {
     float speed() const;
     bool moving() const { return moving_; }
     bool none() const { return walls_.empty() && colliders_.empty(); }
+    bool has_open_sides() const { return !open_sides_.empty(); }
     // True where a particle has left through an open side.
     bool outside_open_side(const Vec3f& x) const;
 
@@ -39,15 +41,30 @@ class Solids {
     bool moving_ = false;
 };
 
+// A face less open than this is closed: next to nothing flows through it, but its velocity would be as good as any for
+// the particles around it, and make the water creep along a tilted wall.
+constexpr float kSmallestOpening = 0.05f;
+
 // What the solids leave open in one tile.
 struct SolidTile {
+    // A face in a solid, near enough to its surface (two cells) that liquid may look at its velocity.
+    struct ClosedFace {
+        Vec3f normal; // of the nearest surface
+        uint16_t cell, axis;
+    };
     alignas(64) float open[3][kTileCells];  // area fraction of each lower face, 0 to 1
     alignas(64) float volume[kTileCells];   // open share of each cell
     alignas(64) float distance[kTileCells]; // at cell centres, in cells
+    std::vector<ClosedFace> closed_faces;
 };
 
-// Place of a cell in the array that gather_volumes() fills; coordinates within the tile, from -1 to 8.
-inline int volume_index(int x, int y, int z) { return ((x + 1) * 10 + y + 1) * 10 + z + 1; }
+// The centre of a tile's lower face, in cells from the tile's corner.
+inline Vec3f face_in_tile(int cell, int axis)
+{
+    Vec3f x = cell_in_tile(cell).cast<float>() + Vec3f::Constant(0.5f);
+    x[axis] -= 0.5f;
+    return x;
+}
 
 class SolidCells {
   public:
@@ -62,9 +79,9 @@ class SolidCells {
         const SolidTile* t = tiles_[static_cast<size_t>(index)];
         return t ? t->open[axis] : all_open_;
     }
-    // The open share of every cell of a tile and of one cell around it; false if all of it is open. See volume_index().
-    bool gather_volumes(const Topology& topology, int tile, float volumes[1000]) const;
-    size_t bytes() const { return stored_.size() * sizeof(SolidTile) + tiles_.capacity() * sizeof(void*); }
+    // The open share of every cell of a tile and of one cell around it; false (and nothing done) if all of it is open.
+    bool gather_volumes(const Topology& topology, int tile, Block<float, 1>& volumes) const;
+    size_t bytes() const;
 
   private:
     SolidCells(const SolidCells&) = delete;
@@ -75,6 +92,23 @@ class SolidCells {
 
   public:
     SolidCells();
+};
+
+// The six area fractions around each row of a tile.
+struct OpenView {
+    TileView x, y, z;
+    OpenView(const SolidCells& cells, const Topology& topology, int tile)
+        : x(view(cells, topology, tile, 0)), y(view(cells, topology, tile, 1)), z(view(cells, topology, tile, 2))
+    {
+    }
+    static TileView view(const SolidCells& cells, const Topology& topology, int tile, int axis)
+    {
+        const auto& n = topology.neighbours(tile);
+        const auto at = [&](int slot) { return cells.open(n[static_cast<size_t>(slot)], axis); };
+        return TileView{at(neighbour_slot(0, 0, 0)),  at(neighbour_slot(-1, 0, 0)), at(neighbour_slot(1, 0, 0)),
+                        at(neighbour_slot(0, -1, 0)), at(neighbour_slot(0, 1, 0)),  at(neighbour_slot(0, 0, -1)),
+                        at(neighbour_slot(0, 0, 1))};
+    }
 };
 
 } // namespace spindrift

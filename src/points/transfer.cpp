@@ -1,18 +1,19 @@
 #include "points/transfer.h"
 
+#include "points/splat.h"
+
 namespace spindrift {
 
 namespace {
 
-// Sums of weighted velocities and of weights around one tile: cells -1 to 8 along x and y, and along z rows long enough
-// for four values from any of them.
-struct SplatBlock {
-    static constexpr int kRow = 12, kSlab = 10 * kRow;
-    alignas(64) float sum[3][10 * kSlab];
-    alignas(64) float weight[3][10 * kSlab];
+// Weighted velocities and weights around one tile, of each component.
+struct VelocitySums {
+    SplatBlock sum[3], weight[3];
 
-    static int index(int x, int y, int z) { return (x + 1) * kSlab + (y + 1) * kRow + z + 1; }
-    void clear() { std::memset(this, 0, sizeof *this); }
+    void clear()
+    {
+        for (int a = 0; a < 3; ++a) sum[a].clear(), weight[a].clear();
+    }
 };
 
 // Trilinear weights of a particle on the cells below, at and above its own, where samples lie at cell centres (`tent`)
@@ -28,7 +29,7 @@ struct AxisWeights {
 // Adds the particles [begin, end), all of the cell (cx, cy, cz) of the tile, to one component of the block.
 template <int Axis, bool Affine> void splat_cell(const Vec3f* P, const Vec3f* v, const Vec3f* affine, size_t begin,
                                                  size_t end, const Vec3f& corner, float inverse_voxel, float voxel,
-                                                 int cx, int cy, int cz, SplatBlock& block)
+                                                 int cx, int cy, int cz, VelocitySums& block)
 {
     constexpr int nx = Axis == 0 ? 2 : 3, ny = Axis == 1 ? 2 : 3;
     constexpr int x0 = Axis == 0 ? 0 : -1, y0 = Axis == 1 ? 0 : -1, z0 = Axis == 2 ? 0 : -1;
@@ -67,7 +68,7 @@ template <int Axis, bool Affine> void splat_cell(const Vec3f* P, const Vec3f* v,
         for (int b = 0; b < ny; ++b) {
             const Row t = total[a * ny + b];
             const int at = SplatBlock::index(cx + x0 + a, cy + y0 + b, cz + z0);
-            float *sum = block.sum[Axis] + at, *weight = block.weight[Axis] + at;
+            float *sum = block.sum[Axis].values + at, *weight = block.weight[Axis].values + at;
             store_quad(sum, load_quad(sum) + __builtin_shufflevector(t, t, 0, 1, 2, 3));
             store_quad(weight, load_quad(weight) + __builtin_shufflevector(t, t, 4, 5, 6, 7));
         }
@@ -75,7 +76,7 @@ template <int Axis, bool Affine> void splat_cell(const Vec3f* P, const Vec3f* v,
 
 template <bool Affine> void splat_tile(const Particles& particles, const Vec3f* const affine[3],
                                        const ParticleIndex& index, const Topology& topology, float voxel, int tile,
-                                       SplatBlock& block)
+                                       VelocitySums& block)
 {
     block.clear();
     const float inverse_voxel = 1 / voxel;
@@ -93,61 +94,19 @@ template <bool Affine> void splat_tile(const Particles& particles, const Vec3f* 
     }
 }
 
-void add_block_to_field(const float* block, int tile, Field<float>& field)
+// Positions of eight particles in cells, relative to their tile.
+inline Row3 places_in_tile(const Vec3f* position, size_t count, float inverse_voxel, const Vec3f& first_cell)
 {
-    const Topology& topology = field.topology();
-    const int none = topology.tile_count();
-    for (int x = -1; x <= kTileSize; ++x)
-        for (int y = -1; y <= kTileSize; ++y) {
-            const int dx = x < 0 ? -1 : x / kTileSize, dy = y < 0 ? -1 : y / kTileSize;
-            const float* row = block + SplatBlock::index(x, y, 0);
-            const int offset = offset_in_tile(x & 7, y & 7, 0);
-            if (const int t = topology.neighbour(tile, dx, dy, 0); t != none) {
-                float* out = field.tile(t) + offset;
-                Row values;
-                std::memcpy(&values, row, sizeof values);
-                store_row(out, load_row(out) + values);
-            }
-            if (const int t = topology.neighbour(tile, dx, dy, -1); t != none) field.tile(t)[offset + 7] += row[-1];
-            if (const int t = topology.neighbour(tile, dx, dy, 1); t != none) field.tile(t)[offset] += row[8];
-        }
+    const Row3 p = load_row3(position, count);
+    return {p.x * inverse_voxel - first_cell.x(), p.y * inverse_voxel - first_cell.y(),
+            p.z * inverse_voxel - first_cell.z()};
 }
 
-// Tiles with particles by the parity of their coordinates: tiles of one colour are at least a tile apart.
-std::array<std::vector<int>, 8> tiles_by_colour(const ParticleIndex& index, const Topology& topology)
+// Calls body(first, count) for the particles of a tile, up to eight at a time.
+template <class Body> void for_each_eight(const ParticleIndex& index, int tile, const Body& body)
 {
-    std::array<std::vector<int>, 8> colours;
-    for (int t = 0; t < topology.tile_count(); ++t) {
-        if (index.tile_empty(t)) continue;
-        const Vec3i c = topology.tile(t);
-        colours[static_cast<size_t>((c.x() & 1) << 2 | (c.y() & 1) << 1 | (c.z() & 1))].push_back(t);
-    }
-    return colours;
-}
-
-// A particle's position in cells, relative to its tile.
-inline Vec3f place_in_tile(const Vec3f& position, float inverse_voxel, const Vec3f& first_cell)
-{
-    return position * inverse_voxel - first_cell;
-}
-
-// Gradient of one component of the velocity at a point: sum over faces of the gradient of the weight times the value
-// (the affine part of APIC on a staggered grid).
-template <int H> Vec3f gradient(const MacBlock<H>& block, int axis, const FacesAround<H>& faces)
-{
-    using B = Block<float, H>;
-    const float* p = block.u[axis].data + faces.first[axis];
-    const auto value = [&](int x, int y, int z) { return p[x * B::kStrideX + y * B::kStrideY + z]; };
-    const float fx = faces.fx[axis], fy = faces.fy[axis], fz = faces.fz[axis];
-    Vec3f g = Vec3f::Zero();
-    for (int a = 0; a < 2; ++a)
-        for (int b = 0; b < 2; ++b) {
-            const float wx = a ? fx : 1 - fx, wy = a ? fy : 1 - fy, vy = b ? fy : 1 - fy, vz = b ? fz : 1 - fz;
-            g.x() += wy * vz * (value(1, a, b) - value(0, a, b));
-            g.y() += wx * vz * (value(a, 1, b) - value(a, 0, b));
-            g.z() += wx * vy * (value(a, b, 1) - value(a, b, 0));
-        }
-    return g;
+    for (size_t i = index.tile_begin(tile), end = index.tile_end(tile); i < end; i += kTileSize)
+        body(i, std::min<size_t>(kTileSize, end - i));
 }
 
 } // namespace
@@ -159,18 +118,15 @@ void to_grid(const Particles& particles, const ParticleIndex& index, const Topol
     const Vec3f* affine[3] = {};
     if (transfer == Transfer::apic)
         for (int a = 0; a < 3; ++a) affine[a] = particles.find<Vec3f>(kAffine[a])->data();
-    for (const auto& tiles : tiles_by_colour(index, topology))
-        parallel_for(tiles.size(), [&](size_t k) {
-            thread_local SplatBlock block;
-            if (transfer == Transfer::apic)
-                splat_tile<true>(particles, affine, index, topology, voxel, tiles[k], block);
-            else
-                splat_tile<false>(particles, affine, index, topology, voxel, tiles[k], block);
-            for (int a = 0; a < 3; ++a) {
-                add_block_to_field(block.sum[a], tiles[k], velocity.u[a]);
-                add_block_to_field(block.weight[a], tiles[k], weight.u[a]);
-            }
-        });
+    for_each_tile_by_colour(index, topology, [&](int tile) {
+        thread_local VelocitySums kept;
+        auto& block = kept;
+        if (transfer == Transfer::apic)
+            splat_tile<true>(particles, affine, index, topology, voxel, tile, block);
+        else
+            splat_tile<false>(particles, affine, index, topology, voxel, tile, block);
+        for (int a = 0; a < 3; ++a) block.sum[a].add_to(velocity.u[a], tile), block.weight[a].add_to(weight.u[a], tile);
+    });
     for_each_tile(topology, [&](int tile) {
         for (int a = 0; a < 3; ++a) {
             float* u = velocity.u[a].tile(tile);
@@ -191,19 +147,28 @@ void to_particles(const MacField& velocity, const MacField& before, Transfer tra
         for (int a = 0; a < 3; ++a) affine[a] = particles.attribute<Vec3f>(kAffine[a]).data();
     for_each_tile(topology, [&](int tile) {
         if (index.tile_empty(tile)) return;
-        thread_local MacBlock<1> now, then;
+        thread_local MacBlock<1> kept_now, kept_then;
+        auto &now = kept_now, &then = kept_then;
         now.gather(velocity, tile, Margin::nearest);
-        if (transfer == Transfer::flip) then.gather(before, tile, Margin::nearest);
-        const Vec3f first = topology.first_cell(tile).cast<float>();
-        for (size_t i = index.tile_begin(tile); i < index.tile_end(tile); ++i) {
-            const Vec3f x = place_in_tile(particles.P[i], inverse_voxel, first);
-            const FacesAround<1> faces(x);
-            Vec3f u = now.sample(faces);
-            if (transfer == Transfer::flip) u += flip * (particles.v[i] - then.sample(faces)); // (2.20)
-            if (transfer == Transfer::apic)
-                for (int a = 0; a < 3; ++a) affine[a][i] = inverse_voxel * gradient(now, a, faces);
-            particles.v[i] = u;
+        if (transfer == Transfer::flip) { // (2.20): u + flip (v - u before), its grid part summed before it is sampled
+            then.gather(before, tile, Margin::nearest);
+            for (int a = 0; a < 3; ++a) now.u[a].subtract(flip, then.u[a]);
         }
+        const Vec3f first = topology.first_cell(tile).cast<float>();
+        for_each_eight(index, tile, [&](size_t begin, size_t count) {
+            const MacBlock<1>::Places places(places_in_tile(&particles.P[begin], count, inverse_voxel, first));
+            Row u[3];
+            for (int a = 0; a < 3; ++a) {
+                const auto place = places.of(a);
+                const MacBlock<1>::Corners corners(now, a, place);
+                u[a] = corners.value(place);
+                if (transfer == Transfer::apic)
+                    store_row3(affine[a] + begin, inverse_voxel * corners.gradient(place), count);
+            }
+            Row3 v{u[0], u[1], u[2]};
+            if (transfer == Transfer::flip) v = v + flip * load_row3(&particles.v[begin], count);
+            store_row3(&particles.v[begin], v, count);
+        });
     });
 }
 
@@ -217,29 +182,22 @@ void advect(Particles& particles, const ParticleIndex& index, const MacField& ve
     constexpr float kReach = kMargin - 1.01f;
     for_each_tile(topology, [&](int tile) {
         if (index.tile_empty(tile)) return;
-        thread_local MacBlock<kMargin> block;
+        thread_local MacBlock<kMargin> kept;
+        auto& block = kept;
         block.gather(velocity, tile, Margin::nearest);
         const Vec3f first = topology.first_cell(tile).cast<float>();
-        const auto look = [&](const Vec3f& x) {
-            return block.sample(Vec3f(x.cwiseMax(-kReach).cwiseMin(kTileSize + kReach)));
-        };
-        // The stages of one particle wait for each other; those of a batch need not.
-        constexpr size_t kBatch = 16;
-        Vec3f x[kBatch], k1[kBatch], k2[kBatch];
-        for (size_t begin = index.tile_begin(tile), end = index.tile_end(tile); begin < end; begin += kBatch) {
-            const size_t n = std::min(kBatch, end - begin);
-            Vec3f* P = particles.P.data() + begin;
-            for (size_t i = 0; i < n; ++i) x[i] = place_in_tile(P[i], inverse_voxel, first);
-            for (size_t i = 0; i < n; ++i) k1[i] = block.sample(x[i]);
-            for (size_t i = 0; i < n; ++i) k2[i] = look(x[i] + 0.5f * step * k1[i]);
-            if (order == 2)
-                for (size_t i = 0; i < n; ++i) P[i] += dt * k2[i];
-            else
-                for (size_t i = 0; i < n; ++i) { // Ralston 1962
-                    const Vec3f k3 = look(x[i] + 0.75f * step * k2[i]);
-                    P[i] += dt * (2.0f / 9 * k1[i] + 3.0f / 9 * k2[i] + 4.0f / 9 * k3);
-                }
-        }
+        const auto look = [&](const Row3& x) { return block.sample(clamp(x, -kReach, kTileSize + kReach)); };
+        for_each_eight(index, tile, [&](size_t begin, size_t count) {
+            Vec3f* P = &particles.P[begin];
+            const Row3 x = places_in_tile(P, count, inverse_voxel, first);
+            const Row3 k1 = block.sample(x), k2 = look(x + 0.5f * step * k1);
+            Row3 moved = dt * k2;
+            if (order == 3) { // Ralston 1962
+                const Row3 k3 = look(x + 0.75f * step * k2);
+                moved = dt * (2.0f / 9 * k1 + 3.0f / 9 * k2 + 4.0f / 9 * k3);
+            }
+            store_row3(P, load_row3(P, count) + moved, count);
+        });
     });
 }
 

@@ -53,14 +53,19 @@ template <int H> void expect_interpolated()
     auto block = std::make_unique<MacBlock<H>>();
     for (int t = 0; t < mac.topology.tile_count(); t += 5) {
         block->gather(mac.field, t, Margin::background);
-        for (int i = 0; i < 500; ++i) {
+        for (size_t i = 0; i < 64; ++i) {
             const float low = 1.001f - H, high = kTileSize + H - 1.001f;
-            Vec3f x;
-            for (int a = 0; a < 3; ++a) x[a] = random.uniform(low, high);
-            const Vec3f got = block->sample(x);
-            const Vec3d place = x.cast<double>() + mac.topology.first_cell(t).cast<double>();
-            for (int a = 0; a < 3; ++a)
-                ASSERT_NEAR(got[a], interpolate(mac.dense[static_cast<size_t>(a)], a, place), 5e-6) << x.transpose();
+            const size_t count = 1 + i % 8;
+            Vec3f x[8], got[8];
+            for (size_t k = 0; k < count; ++k)
+                for (int a = 0; a < 3; ++a) x[k][a] = random.uniform(low, high);
+            store_row3(got, block->sample(load_row3(x, count)), count);
+            for (size_t k = 0; k < count; ++k) {
+                const Vec3d place = x[k].cast<double>() + mac.topology.first_cell(t).cast<double>();
+                for (int a = 0; a < 3; ++a)
+                    ASSERT_NEAR(got[k][a], interpolate(mac.dense[static_cast<size_t>(a)], a, place), 5e-6)
+                        << x[k].transpose();
+            }
         }
     }
 }
@@ -72,7 +77,7 @@ TEST(Mac, SamplesAreTrilinearInterpolations)
     expect_interpolated<5>();
 }
 
-TEST(Mac, SamplesOfALinearFieldAreExact)
+TEST(Mac, SamplesAndGradientsOfALinearFieldAreExact)
 {
     const Topology topology = Topology::covering(Vec3i(-16, -16, -16), Vec3i(16, 16, 16));
     Mat3f slope;
@@ -92,11 +97,23 @@ TEST(Mac, SamplesOfALinearFieldAreExact)
         const Vec3i tile = topology.tile(t);
         if ((tile.array() != -1 && tile.array() != 0).any()) continue; // neighbours on all sides
         block->gather(field, t, Margin::background);
-        for (int i = 0; i < 200; ++i) {
-            Vec3f x;
-            for (int a = 0; a < 3; ++a) x[a] = random.uniform(-2.9f, 10.9f);
-            const Vec3f want = constant + slope * (x + topology.first_cell(t).cast<float>());
-            ASSERT_LT((block->sample(x) - want).cwiseAbs().maxCoeff(), 3e-5f) << x.transpose();
+        for (int i = 0; i < 25; ++i) {
+            Vec3f x[8], got[8], gradient[8];
+            for (Vec3f& point : x)
+                for (int a = 0; a < 3; ++a) point[a] = random.uniform(-2.9f, 10.9f);
+            const Row3 points = load_row3(x, 8);
+            store_row3(got, block->sample(points), 8);
+            for (int k = 0; k < 8; ++k) {
+                const Vec3f want = constant + slope * (x[k] + topology.first_cell(t).cast<float>());
+                ASSERT_LT((got[k] - want).cwiseAbs().maxCoeff(), 3e-5f) << x[k].transpose();
+            }
+            const MacBlock<4>::Places places(points);
+            for (int a = 0; a < 3; ++a) {
+                const auto place = places.of(a);
+                store_row3(gradient, MacBlock<4>::Corners(*block, a, place).gradient(place), 8);
+                for (const Vec3f& g : gradient)
+                    ASSERT_LT((g.transpose() - slope.row(a)).cwiseAbs().maxCoeff(), 5e-5f) << a;
+            }
         }
     }
 }
@@ -149,6 +166,29 @@ TEST(Mac, ExtrapolationFillsLayerByLayerWithTheMeanOfKnownNeighbours)
                 });
             }
         }
+}
+
+TEST(Mac, AProvisionalValueGivesWayToItsNeighboursAndIsNoSource)
+{
+    const Topology topology = Topology::covering(Vec3i(0, 0, 0), Vec3i(16, 8, 8));
+    MacField u, known;
+    u.reset(topology, 7), known.reset(topology, 0);
+    const auto set = [&](MacField& f, int x, float value) {
+        f.u[0].tile(topology.find(tile_of_cell(Vec3i(x, 3, 3))))[offset_of_cell(Vec3i(x, 3, 3))] = value;
+    };
+    const auto at = [&](const MacField& f, int x) { return f.u[0].at(Vec3i(x, 3, 3)); };
+    set(u, 7, 1), set(known, 7, 1);                                   // known
+    set(u, 8, 5), set(known, 8, -1), set(u, 9, 6), set(known, 9, -1); // provisional
+    extrapolate(u, known, 1);
+    EXPECT_EQ(at(u, 8), 1);
+    EXPECT_GT(at(known, 8), 0);
+    EXPECT_EQ(at(u, 9), 6);
+    EXPECT_LT(at(known, 9), 0);
+    EXPECT_EQ(at(known, 10), 0);
+    accept_provisional(known);
+    extrapolate(u, known, 1);
+    EXPECT_EQ(at(u, 9), 6);
+    EXPECT_EQ(at(u, 10), 6);
 }
 
 TEST(Mac, ExtrapolationIsTheSameToTheBitForAnyNumberOfThreads)

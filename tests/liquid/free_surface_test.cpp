@@ -107,6 +107,22 @@ TEST(FreeSurface, WallsDoNotLookLikeASurface)
     }
 }
 
+TEST(FreeSurface, ACellThatLiquidShutsInIsLiquidAndACaveIsNot)
+{
+    const Solids none(DomainParams{}, {}, kFps);
+    const auto in_box = [](const Vec3f& x, const Vec3f& low, const Vec3f& high) {
+        return (x.array() >= low.array()).all() && (x.array() < high.array()).all();
+    };
+    const Surface surface(fill(Vec3i(0, 0, 0), Vec3i(20, 12, 12), 5,
+                               [&](const Vec3f& x) {
+                                   return !in_box(x, Vec3f(4, 5, 5), Vec3f(5, 6, 6)) &&
+                                          !in_box(x, Vec3f(12, 4, 4), Vec3f(16, 8, 8));
+                               }),
+                          none);
+    EXPECT_LT(surface.phi.at(Vec3i(4, 5, 5)), 0);
+    EXPECT_GT(surface.phi.at(Vec3i(13, 5, 5)), 0);
+}
+
 TEST(FreeSurface, ALoneParticleIsNoBodyOfLiquidAndAFullBlockIs)
 {
     Particles lone;

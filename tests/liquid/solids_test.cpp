@@ -70,7 +70,7 @@ void expect_fractions(const Solids& solids, const HalfSpace& exact, double volum
         const int t = topology.find(tile_of_cell(c));
         for (int a = 0; a < 3; ++a) {
             const double want = exact.area(c, a), got = value_of(cells.open(t, a), c);
-            if (want > 0.0105 || got > 0) {
+            if (want > kSmallestOpening + 1e-4 || got > 0) {
                 ASSERT_NEAR(got, want, 1e-4) << c.transpose() << " axis " << a;
             } else {
                 ASSERT_EQ(got, 0) << "slivers are closed";
@@ -119,7 +119,16 @@ void expect_equal_tiles(const SolidCells& a, const SolidCells& b, const Topology
     for (int t = 0; t < topology.tile_count(); ++t) {
         ASSERT_EQ(a.tile(t) == nullptr, b.tile(t) == nullptr);
         if (!a.tile(t)) continue;
-        ASSERT_EQ(std::memcmp(a.tile(t), b.tile(t), sizeof(SolidTile)), 0) << "tile " << topology.tile(t).transpose();
+        const SolidTile &one = *a.tile(t), &two = *b.tile(t);
+        ASSERT_EQ(std::memcmp(one.open, two.open, sizeof one.open), 0) << "tile " << topology.tile(t).transpose();
+        ASSERT_EQ(std::memcmp(one.volume, two.volume, sizeof one.volume), 0);
+        ASSERT_EQ(std::memcmp(one.distance, two.distance, sizeof one.distance), 0);
+        ASSERT_EQ(one.closed_faces.size(), two.closed_faces.size());
+        for (size_t i = 0; i < one.closed_faces.size(); ++i) {
+            ASSERT_EQ(one.closed_faces[i].normal, two.closed_faces[i].normal);
+            ASSERT_EQ(one.closed_faces[i].cell, two.closed_faces[i].cell);
+            ASSERT_EQ(one.closed_faces[i].axis, two.closed_faces[i].axis);
+        }
     }
     for (int axis = 0; axis < 3; ++axis)
         for (int c = 0; c < kTileCells; ++c) ASSERT_EQ(a.open(topology.tile_count(), axis)[c], 0) << "no tile: closed";
