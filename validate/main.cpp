@@ -81,6 +81,7 @@ void dam_break_to_rest()
     s.params.voxel = 1.0f / 64;
     s.set_domain(Vec3f::Zero(), Vec3f::Ones());
     s.add_box(Vec3f::Zero(), Vec3f(0.4f, 0.6f, 1));
+    s.params.flip = 0.5f; // with the default blend it sloshes for minutes, as water in a smooth tank does
     Liquid liquid = s.make();
     liquid.start(0);
     // What was filled is what the particles stand for.
@@ -124,23 +125,25 @@ void martin_moyce()
         while (last + 1 < count.size() && count[last + 1] >= 0.25 * 8 * 8) ++last;
         return static_cast<double>(last + 1) / cells;
     };
-    fmt::print("\n| z* | t* measured 1952 | t* here | difference |\n|---|---|---|---|\n");
-    double now = 0, before = 1, worst = 0;
-    size_t next = 0;
-    while (next < std::size(times) && now < 5) {
+    std::vector<double> found;
+    double now = 0, before = 1;
+    while (found.size() < std::size(times) && now < 5) {
         liquid.advance();
         now += step;
         const double z = front();
-        while (next < std::size(times) && z >= fronts[next]) {
-            const double t = z > before ? now - step * (z - fronts[next]) / (z - before) : now;
-            const double error = t / times[next] - 1;
-            worst = std::max(worst, std::abs(error));
-            fmt::print("| {:.2f} | {:.2f} | {:.2f} | {:+.1f}% |\n", fronts[next], times[next], t, 100 * error);
-            ++next;
-        }
+        while (found.size() < std::size(times) && z >= fronts[found.size()])
+            found.push_back(z > before ? now - step * (z - fronts[found.size()]) / (z - before) : now);
         before = z;
     }
-    fmt::print("\nLargest difference: {:.1f}%.\n", 100 * worst);
+    // The measured times less ours, but for the first: how much later the experiment began.
+    double late = 0;
+    for (size_t i = 1; i < found.size(); ++i) late += (times[i] - found[i]) / static_cast<double>(found.size() - 1);
+    fmt::print("\n| z* | t* measured 1952 | t* here | difference | t* here + {:.2f} | difference |\n"
+               "|---|---|---|---|---|---|\n",
+               late);
+    for (size_t i = 0; i < found.size(); ++i)
+        fmt::print("| {:.2f} | {:.2f} | {:.2f} | {:+.1f}% | {:.2f} | {:+.1f}% |\n", fronts[i], times[i], found[i],
+                   100 * (found[i] / times[i] - 1), found[i] + late, 100 * ((found[i] + late) / times[i] - 1));
 }
 
 // A round tank full of liquid that spins as a whole, without gravity, in a scene one cell deep.

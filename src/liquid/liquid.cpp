@@ -123,7 +123,8 @@ void Liquid::substep(float dt)
     });
 }
 
-// The longest step in which nothing moves farther than cfl cells, gravity's pull included.
+// The longest step in which nothing moves farther than cfl cells, gravity's pull included, and in which the shortest
+// waves that the grid can carry (two cells long) are still followed.
 float Liquid::largest_step() const
 {
     float speed = parallel_reduce(
@@ -133,7 +134,11 @@ float Liquid::largest_step() const
         if (source.mode == SourceParams::Mode::flow) speed = std::max(speed, source.velocity.cwiseAbs().maxCoeff());
     // speed t + pull t^2 = distance; the root in the form that does not cancel.
     const float distance = params_.cfl * params_.voxel, pull = params_.gravity.cwiseAbs().maxCoeff();
-    return 2 * distance / (speed + std::sqrt(speed * speed + 4 * pull * distance) + 1e-20f);
+    const float move = 2 * distance / (speed + std::sqrt(speed * speed + 4 * pull * distance) + 1e-20f);
+    // Such a wave has a frequency of sqrt(pi g / voxel). At twice its inverse it would grow; water in a tank would
+    // never come to rest.
+    const float wave = std::sqrt(params_.voxel / (static_cast<float>(kPi) * pull + 1e-20f));
+    return std::min(move, wave);
 }
 
 // How many cells the grid's velocity may move anything in a step.

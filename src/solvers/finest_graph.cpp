@@ -7,12 +7,6 @@ namespace {
 constexpr int kBlocks = 64; // of a tile
 constexpr size_t kTilesPerTask = 8;
 
-// Morton number of a 2x2x2 block within its tile, from its coordinates 0 to 3.
-constexpr int block_number(int x, int y, int z)
-{
-    const auto spread = [](int b) { return (b & 1) | (b & 2) << 2; };
-    return spread(x) << 2 | spread(y) << 1 | spread(z);
-}
 Vec3i block_place(int number)
 {
     const auto gather = [](int n) { return (n & 1) | (n >> 2 & 2); };
@@ -21,6 +15,8 @@ Vec3i block_place(int number)
 
 // Offsets of the eight cells of a block from its corner's offset, bit 2 of the index for x, bit 1 for y, bit 0 for z.
 constexpr int kCell[8] = {0, 1, 8, 9, 64, 65, 72, 73};
+// Those of them on the lower side of each axis.
+constexpr int kLowerCells[3][4] = {{0, 1, 2, 3}, {0, 1, 4, 5}, {0, 2, 4, 6}};
 
 int corner_of(const Vec3i& block) { return offset_in_tile(2 * block.x(), 2 * block.y(), 2 * block.z()); }
 
@@ -59,9 +55,44 @@ unsigned grown(unsigned piece, const std::array<uint8_t, 8>& joined)
     return piece;
 }
 
-// Numbers the connected pieces of each block of a tile, block by block.
-void label(const PoissonMatrix& m, int tile, uint16_t* node, Pieces& pieces)
+// True if every cell of a tile takes part and every block is joined within itself by all its faces.
+bool is_whole(const PoissonMatrix& m, int tile)
 {
+    const float* faces[3] = {m.face[0].tile(tile), m.face[1].tile(tile), m.face[2].tile(tile)};
+    const Row upper = {0, 1, 0, 1, 0, 1, 0, 1};
+    Row least = splat(1);
+    for_each_row([&](int x, int y, int o) {
+        least = min(least, load_row(m.diagonal.tile(tile) + o));
+        least = min(least, load_row(faces[2] + o) + (splat(1) - upper));
+        if (y & 1) least = min(least, load_row(faces[1] + o));
+        if (x & 1) least = min(least, load_row(faces[0] + o));
+    });
+    return -largest(-least) > 0;
+}
+
+struct WholeTile {
+    std::array<uint16_t, kTileCells> node;
+    Pieces pieces;
+
+    WholeTile()
+    {
+        for (int b = 0; b <= kBlocks; ++b) pieces.first[static_cast<size_t>(b)] = static_cast<uint16_t>(b);
+        for (int c = 0; c < kTileCells; ++c) {
+            const Vec3i cell = cell_in_tile(c) / 2;
+            node[static_cast<size_t>(c)] = static_cast<uint16_t>(block_number(cell.x(), cell.y(), cell.z()));
+        }
+    }
+};
+
+// Numbers the connected pieces of each block of a tile, block by block. Returns whether the tile is whole.
+bool label(const PoissonMatrix& m, int tile, uint16_t* node, Pieces& pieces)
+{
+    if (is_whole(m, tile)) {
+        static const WholeTile whole;
+        std::memcpy(node, whole.node.data(), sizeof whole.node);
+        pieces = whole.pieces;
+        return true;
+    }
     const float* diagonal = m.diagonal.tile(tile);
     uint16_t next = 0;
     for (int b = 0; b < kBlocks; ++b) {
@@ -83,6 +114,7 @@ void label(const PoissonMatrix& m, int tile, uint16_t* node, Pieces& pieces)
         }
     }
     pieces.first[kBlocks] = next;
+    return false;
 }
 
 // The edges of some consecutive nodes.
@@ -135,17 +167,17 @@ class EdgeFinder {
         const float* weights = m_.face[axis].tile(side < 0 ? tile : other_tile) + (side < 0 ? corner : other_corner);
 
         // The four faces; each is the lower face of the cell with the axis' bit off, on the upper side.
-        float w[4], sum = 0;
-        int cells[4];
-        for (int k = 0, c = 0; c < 8; ++c)
-            if (!(c >> axis_bit & 1)) cells[k] = c, w[k] = weights[kCell[c]], sum += w[k++];
+        const auto& cells = kLowerCells[axis];
+        const float w[4] = {weights[kCell[cells[0]]], weights[kCell[cells[1]]], weights[kCell[cells[2]]],
+                            weights[kCell[cells[3]]]};
+        const float sum = (w[0] + w[1]) + (w[2] + w[3]);
         if (!(sum > 0)) return;
         const Pieces& others = pieces_[static_cast<size_t>(pieces_of_[static_cast<size_t>(other_tile)])];
         const int other_block = block_number(place.x(), place.y(), place.z());
-        if (single && others.single(other_block)) {
-            out.add(first,
-                    first_node_[static_cast<size_t>(other_tile)] + others.first[static_cast<size_t>(other_block)],
-                    0.5f * sum);
+        if (single && others.single(other_block)) { // the only edge between the two
+            out.neighbour.push_back(first_node_[static_cast<size_t>(other_tile)] +
+                                    others.first[static_cast<size_t>(other_block)]);
+            out.weight.push_back(0.5f * sum);
             return;
         }
         const uint16_t *own_node = node_in_tile_.tile(tile) + corner,
@@ -181,14 +213,15 @@ void sum_ties(const PoissonMatrix& m, int tile, const uint16_t* node, float* tie
 } // namespace
 
 void build_finest_graph(const PoissonMatrix& matrix, const std::vector<int>& tiles, std::vector<int>& first_node,
-                        Field<uint16_t>& node_in_tile, GraphLevel& graph)
+                        Field<uint16_t>& node_in_tile, std::vector<uint8_t>& whole, GraphLevel& graph)
 {
     const Topology& topology = matrix.diagonal.topology();
     node_in_tile.reset_uninitialized(topology, kNoNode);
     std::vector<Pieces> pieces(tiles.size());
     std::vector<int> pieces_of(static_cast<size_t>(topology.tile_count()) + 1, 0);
+    whole.resize(tiles.size());
     parallel_for(
-        tiles.size(), [&](size_t k) { label(matrix, tiles[k], node_in_tile.tile(tiles[k]), pieces[k]); },
+        tiles.size(), [&](size_t k) { whole[k] = label(matrix, tiles[k], node_in_tile.tile(tiles[k]), pieces[k]); },
         kTilesPerTask);
 
     first_node.assign(static_cast<size_t>(topology.tile_count()) + 1, 0);

@@ -9,6 +9,13 @@ namespace spindrift {
 
 constexpr uint16_t kNoNode = 0xffff;
 
+// Morton number of a 2x2x2 block within its tile, from its coordinates 0 to 3.
+constexpr int block_number(int x, int y, int z)
+{
+    const auto spread = [](int b) { return (b & 1) | (b & 2) << 2; };
+    return spread(x) << 2 | spread(y) << 1 | spread(z);
+}
+
 // The matrix around one tile.
 struct MatrixView {
     TileView wx, wy, wz;
@@ -28,8 +35,8 @@ struct MatrixView {
 
 // `tiles` are those with a cell that takes part, ascending. Fills, for each tile of the topology, its first node (and
 // the total), for each cell its node relative to that (kNoNode if it takes no part), and the graph up to what build()
-// makes.
+// makes. `whole` says which of `tiles` have every block in one piece: there a cell's node is its block's number.
 void build_finest_graph(const PoissonMatrix& matrix, const std::vector<int>& tiles, std::vector<int>& first_node,
-                        Field<uint16_t>& node_in_tile, GraphLevel& graph);
+                        Field<uint16_t>& node_in_tile, std::vector<uint8_t>& whole, GraphLevel& graph);
 
 } // namespace spindrift

@@ -22,12 +22,18 @@ template <class Body> void for_each_node(const GraphLevel& level, const Body& bo
 }
 
 // b - A x at a node.
-float residual(const GraphLevel& level, const std::vector<float>& x, size_t i)
+[[gnu::always_inline]] inline float residual(const GraphLevel& level, const std::vector<float>& x, size_t i)
 {
-    float r = level.b[i] - level.diagonal[i] * x[i];
-    for (int e = level.first_edge[i]; e < level.first_edge[i + 1]; ++e)
-        r += level.weight[static_cast<size_t>(e)] * x[static_cast<size_t>(level.neighbour[static_cast<size_t>(e)])];
-    return r;
+    const int begin = level.first_edge[i], count = level.first_edge[i + 1] - begin;
+    const int* neighbour = level.neighbour.data() + begin;
+    const float* weight = level.weight.data() + begin;
+    const auto term = [&](int e) { return weight[e] * x[static_cast<size_t>(neighbour[e])]; };
+    float sum = 0;
+    if (count == 6) // a block amid others: the common case, without a loop
+        sum = ((term(0) + term(1)) + (term(2) + term(3))) + (term(4) + term(5));
+    else
+        for (int e = 0; e < count; ++e) sum += term(e);
+    return level.b[i] - level.diagonal[i] * x[i] + sum;
 }
 
 float inverse_or_zero(float x) { return x > 0 ? 1 / x : 0; }

@@ -69,6 +69,46 @@ bool takes_part(const float* diagonal)
     return false;
 }
 
+// Calls body(offset, number) for the 16 columns of four blocks along z of a whole tile: the offset of the column's first
+// cell and the number of its first block. The numbers of the others are 1, 8 and 9 more.
+template <class Body> inline void for_each_column_of_blocks(const Body& body)
+{
+    for (int x = 0; x < 4; ++x)
+        for (int y = 0; y < 4; ++y) body(offset_in_tile(2 * x, 2 * y, 0), block_number(x, y, 0));
+}
+
+// The sums of a tile's values over the cells of each of its nodes.
+void sum_over_nodes(const float* values, const uint16_t* node, bool whole, std::span<float> sums)
+{
+    if (whole) {
+        for_each_column_of_blocks([&](int o, int number) {
+            const Row four = (load_row(values + o) + load_row(values + o + 8)) +
+                             (load_row(values + o + 64) + load_row(values + o + 72));
+            float* to = sums.data() + number;
+            to[0] = four[0] + four[1], to[1] = four[2] + four[3], to[8] = four[4] + four[5], to[9] = four[6] + four[7];
+        });
+        return;
+    }
+    std::fill(sums.begin(), sums.end(), 0.0f);
+    for (int i = 0; i < kTileCells; ++i)
+        if (node[i] != kNoNode) sums[node[i]] += values[i];
+}
+
+// Adds to each cell of a tile the value of its node.
+void add_from_nodes(const float* x, const uint16_t* node, bool whole, float* values)
+{
+    if (whole) {
+        for_each_column_of_blocks([&](int o, int number) {
+            const float* from = x + number;
+            const Row add = {from[0], from[0], from[1], from[1], from[8], from[8], from[9], from[9]};
+            for (const int cell : {o, o + 8, o + 64, o + 72}) store_row(values + cell, load_row(values + cell) + add);
+        });
+        return;
+    }
+    for (int i = 0; i < kTileCells; ++i)
+        if (node[i] != kNoNode) values[i] += x[node[i]];
+}
+
 } // namespace
 
 size_t PoissonSolver::bytes() const
@@ -110,7 +150,7 @@ void PoissonSolver::set_matrix(const PoissonMatrix& matrix)
             },
             kTilesPerTask);
     }
-    build_finest_graph(matrix, tiles_, first_node_, node_in_tile_, coarse_.finest());
+    build_finest_graph(matrix, tiles_, first_node_, node_in_tile_, whole_, coarse_.finest());
     coarse_.build();
 }
 
@@ -168,13 +208,10 @@ void PoissonSolver::precondition()
             const float* r = r_.tile(tiles_[k]);
             for_each_product(m, uniform(k), z_, tiles_[k],
                              [&](int o, Row ax, Row) { store_row(residual + o, load_row(r + o) - ax); });
-            const uint16_t* node = node_in_tile_.tile(tiles_[k]);
             const size_t first = static_cast<size_t>(first_node_[static_cast<size_t>(tiles_[k])]);
             const size_t end = static_cast<size_t>(first_node_[static_cast<size_t>(tiles_[k]) + 1]);
-            std::fill(coarse.b.begin() + static_cast<long>(first), coarse.b.begin() + static_cast<long>(end), 0.0f);
-            float* b = coarse.b.data() + first;
-            for (int i = 0; i < kTileCells; ++i)
-                if (node[i] != kNoNode) b[node[i]] += residual[i];
+            sum_over_nodes(residual, node_in_tile_.tile(tiles_[k]), whole_[k],
+                           std::span(coarse.b).subspan(first, end - first));
         },
         kTilesPerTask);
     coarse_.solve();
@@ -183,11 +220,8 @@ void PoissonSolver::precondition()
     parallel_for(
         tiles_.size(),
         [&](size_t k) {
-            const uint16_t* node = node_in_tile_.tile(tiles_[k]);
             const float* x = coarse.x.data() + first_node_[static_cast<size_t>(tiles_[k])];
-            float* z = z_.tile(tiles_[k]);
-            for (int i = 0; i < kTileCells; ++i)
-                if (node[i] != kNoNode) z[i] += x[node[i]];
+            add_from_nodes(x, node_in_tile_.tile(tiles_[k]), whole_[k], z_.tile(tiles_[k]));
         },
         kTilesPerTask);
     parallel_for(

@@ -57,6 +57,7 @@ class PoissonSolver {
     const PoissonMatrix* matrix_ = nullptr;
     std::vector<int> tiles_;          // those with a cell that takes part
     std::vector<TileKind> tile_kind_; // of each of them
+    std::vector<uint8_t> whole_;      // of each of them: see build_finest_graph()
     std::vector<int> first_node_;     // of each tile of the topology in the finest graph
     Field<uint16_t> node_in_tile_;    // graph node of each cell, relative to first_node_; kNoNode if it takes no part
     GraphMultigrid coarse_;
