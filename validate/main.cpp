@@ -81,7 +81,7 @@ void dam_break_to_rest()
     s.params.voxel = 1.0f / 64;
     s.set_domain(Vec3f::Zero(), Vec3f::Ones());
     s.add_box(Vec3f::Zero(), Vec3f(0.4f, 0.6f, 1));
-    s.params.flip = 0.5f; // with the default blend it sloshes for minutes, as water in a smooth tank does
+    s.params.transfer = Transfer::pic; // with FLIP it sloshes for minutes, as water in a smooth tank does
     Liquid liquid = s.make();
     liquid.start(0);
     // What was filled is what the particles stand for.

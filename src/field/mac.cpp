@@ -78,6 +78,26 @@ void extrapolate(MacField& velocity, MacField& known, int layers)
     }
 }
 
+float largest_known(const MacField& velocity, const MacField& known)
+{
+    return parallel_reduce(
+        static_cast<size_t>(velocity.u[0].topology().tile_count()), 0.0f,
+        [&](size_t t) {
+            const int tile = static_cast<int>(t);
+            const Row zero = splat(0);
+            Row fastest = zero;
+            for (int a = 0; a < 3; ++a) {
+                const float *u = velocity.u[a].tile(tile), *k = known.u[a].tile(tile);
+                for (int o = 0; o < kTileCells; o += kTileSize) {
+                    const Row r = load_row(u + o);
+                    fastest = max(fastest, load_row(k + o) > zero ? max(r, -r) : zero);
+                }
+            }
+            return largest(fastest);
+        },
+        [](float a, float b) { return std::max(a, b); }, 16);
+}
+
 void accept_provisional(MacField& known)
 {
     for (Field<float>& k : known.u)

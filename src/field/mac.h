@@ -127,6 +127,8 @@ template <int H> struct MacBlock {
 // by layer. `known` holds a positive number at known faces; faces that get a value become known. A negative number
 // marks a value that is provisional: it is no source, and a neighbour's value takes its place.
 void extrapolate(MacField& velocity, MacField& known, int layers);
+// The largest velocity at a known face.
+float largest_known(const MacField& velocity, const MacField& known);
 // From now on the provisional values that are left are known.
 void accept_provisional(MacField& known);
 

@@ -28,6 +28,20 @@ Vec3f nearest_free_place(const Solids& solids, const Vec3f& x, float gap, float 
 
 } // namespace
 
+void Liquid::forget_closed_faces(MacField& known) const
+{
+    for_each_tile(topology_, [&](int tile) {
+        if (const SolidTile* solid = solid_cells_.tile(tile))
+            for (int a = 0; a < 3; ++a) {
+                float* k = known.u[a].tile(tile);
+                for (int o = 0; o < kTileCells; o += kTileSize) {
+                    const Row zero = splat(0);
+                    store_row(k + o, load_row(solid->open[a] + o) > zero ? load_row(k + o) : zero);
+                }
+            }
+    });
+}
+
 // Faces that are closed take the solid's velocity along its normal and keep the liquid's along the wall, so that liquid
 // slides instead of sticking.
 void Liquid::constrain_to_solids()
@@ -63,6 +77,29 @@ void Liquid::constrain_to_solids()
         for (const auto& face : solid_cells_.tile(near[k])->closed_faces)
             velocity_.u[face.axis].tile(near[k])[face.cell] = *value++;
     });
+}
+
+bool Liquid::in_solid(const Vec3f& x) const
+{
+    const Vec3i cell = cell_of(x, 1 / params_.voxel);
+    const int tile = topology_.find(tile_of_cell(cell));
+    if (tile != topology_.tile_count()) {
+        const SolidTile* solid = solid_cells_.tile(tile);
+        if (!solid || solid->distance[offset_of_cell(cell)] > kFarFromSolids) return false;
+    }
+    return solids_.distance(x) < 0;
+}
+
+// True if a place is in the liquid, deeper than a cell next to the surface, at a time since the step began: the liquid is
+// taken to come from where its velocity at the place points back to.
+bool Liquid::in_liquid(const Vec3f& x, float time) const
+{
+    const Vec3i cell = cell_of(x, 1 / params_.voxel);
+    const int tile = topology_.find(tile_of_cell(cell)), offset = offset_of_cell(cell);
+    if (tile == topology_.tile_count()) return false;
+    Vec3f u;
+    for (int a = 0; a < 3; ++a) u[a] = velocity_.u[a].tile(tile)[offset];
+    return phi_.at(cell_of(x - time * u, 1 / params_.voxel)) < -0.6f;
 }
 
 // Particles that ended in a solid are put back in front of it; those that left through an open side are removed.

@@ -39,11 +39,13 @@ void Liquid::start(int frame)
     time_ = static_cast<float>(frame);
     solids_.set_frame(time_);
     emit(time_, true);
+    speed_ = 0;
+    for (const Vec3f& v : particles_.v) speed_ = std::max(speed_, v.cwiseAbs().maxCoeff());
 }
 
 void Liquid::restore(State state)
 {
-    frame_ = state.frame, next_id_ = state.next_id;
+    frame_ = state.frame, next_id_ = state.next_id, speed_ = state.speed;
     particles_ = std::move(state.particles);
 }
 
@@ -95,6 +97,9 @@ void Liquid::substep(float dt)
         if (params_.keep_volume) measure_crowding(weight_, phi_, solid_cells_, crowding_);
     });
     phase("forces", [&] {
+        // Velocities in solids follow from those outside, here as after the projection: FLIP must see no change between
+        // the two that is only a different way to fill them.
+        forget_closed_faces(weight_);
         extrapolate(velocity_, weight_, 1);
         if (params_.transfer == Transfer::flip) before_.copy_from(velocity_);
         add_forces(dt); // (2.12)
@@ -107,11 +112,13 @@ void Liquid::substep(float dt)
         // Next to the surface the liquid goes on, volume for volume; farther off, drops keep their own motion.
         extrapolate(velocity_, weight_, 1);
         projection_.close_surface(velocity_);
+        speed_ = largest_known(velocity_, weight_);
         accept_provisional(weight_);
-        extrapolate(velocity_, weight_, static_cast<int>(std::ceil(farthest_move(dt))) + 2);
+        extrapolate(velocity_, weight_, static_cast<int>(std::ceil(std::min(speed_ * dt / voxel, params_.cfl))) + 2);
         constrain_to_solids();
     });
     phase("to particles", [&] {
+        strays_.find(particles_, index_, phi_, voxel);
         to_particles(velocity_, before_, params_.transfer, params_.flip, index_, voxel, particles_); // (2.20)
     });
     phase("even out", [&] {
@@ -119,17 +126,17 @@ void Liquid::substep(float dt)
     });
     phase("advect", [&] {
         advect(particles_, index_, velocity_, voxel, dt, params_.advection_order); // (2.21)
+        strays_.fly(particles_, params_.gravity, voxel, dt,
+                    [&](const Vec3f& x, float time) { return in_solid(x) || in_liquid(x, time); });
         collide();
     });
 }
 
-// The longest step in which nothing moves farther than cfl cells, gravity's pull included, and in which the shortest
+// The longest step in which no liquid moves farther than cfl cells, gravity's pull included, and in which the shortest
 // waves that the grid can carry (two cells long) are still followed.
 float Liquid::largest_step() const
 {
-    float speed = parallel_reduce(
-        particles_.size(), solids_.speed(), [&](size_t i) { return particles_.v[i].cwiseAbs().maxCoeff(); },
-        [](float a, float b) { return std::max(a, b); }, 4096);
+    float speed = std::max(speed_, solids_.speed());
     for (const SourceParams& source : params_.sources)
         if (source.mode == SourceParams::Mode::flow) speed = std::max(speed, source.velocity.cwiseAbs().maxCoeff());
     // speed t + pull t^2 = distance; the root in the form that does not cancel.
@@ -139,24 +146,6 @@ float Liquid::largest_step() const
     // never come to rest.
     const float wave = std::sqrt(params_.voxel / (static_cast<float>(kPi) * pull + 1e-20f));
     return std::min(move, wave);
-}
-
-// How many cells the grid's velocity may move anything in a step.
-float Liquid::farthest_move(float dt) const
-{
-    const float speed = parallel_reduce(
-        static_cast<size_t>(topology_.tile_count()), 0.0f,
-        [&](size_t t) {
-            Row fastest = splat(0);
-            for (const Field<float>& u : velocity_.u)
-                for (int o = 0; o < kTileCells; o += kTileSize) {
-                    const Row r = load_row(u.tile(static_cast<int>(t)) + o);
-                    fastest = max(fastest, max(r, -r));
-                }
-            return largest(fastest);
-        },
-        [](float a, float b) { return std::max(a, b); }, 16);
-    return std::min(speed * dt / params_.voxel, params_.cfl);
 }
 
 void Liquid::add_forces(float dt)

@@ -6,6 +6,7 @@
 #include "liquid/crowding.h"
 #include "liquid/free_surface.h"
 #include "liquid/projection.h"
+#include "liquid/strays.h"
 
 namespace spindrift {
 
@@ -38,19 +39,22 @@ class Liquid {
     // Everything that the next frame depends on, for resuming.
     struct State {
         int frame = 0, next_id = 0;
+        float speed = 0; // the largest velocity on the grid, where there is liquid, or of particles at the start [m/s]
         Particles particles;
     };
-    State state() const { return {frame_, next_id_, particles_}; }
+    State state() const { return {frame_, next_id_, speed_, particles_}; }
     void restore(State state);
 
   private:
     void substep(float dt);
     float largest_step() const;
-    float farthest_move(float dt) const;
     void emit(float frame, bool initial);
     void fill(const Shape& shape, const SourceParams& source, float frame, bool initial);
     void add_forces(float dt);
+    void forget_closed_faces(MacField& known) const;
     void constrain_to_solids();
+    bool in_solid(const Vec3f& x) const;
+    bool in_liquid(const Vec3f& x, float time) const;
     void collide();
     void push_out(Vec3f& x, Vec3f& v) const;
 
@@ -58,7 +62,8 @@ class Liquid {
     std::vector<Shape> sources_;
     float fps_;
     int frame_ = 0, next_id_ = 0;
-    float time_ = 0; // within the shot, in frames
+    float time_ = 0;  // within the shot, in frames
+    float speed_ = 0; // see State
     Particles particles_;
     Solids solids_;
 
@@ -69,6 +74,7 @@ class Liquid {
     MacField velocity_, before_, weight_;
     Field<float> phi_, crowding_;
     Projection projection_;
+    Strays strays_;
     LiquidReport report_;
 };
 

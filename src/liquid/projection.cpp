@@ -14,10 +14,10 @@ constexpr float kSmallestShare = 0.05f;
 class Outflow {
   public:
     Outflow(const OpenView& open, const MacField& velocity, const MacField* solid, int tile)
-        : open_(open), u_{{velocity.u[0], tile}, {velocity.u[1], tile}, {velocity.u[2], tile}}, moving_(solid),
-          s_{{(solid ? *solid : velocity).u[0], tile},
-             {(solid ? *solid : velocity).u[1], tile},
-             {(solid ? *solid : velocity).u[2], tile}}
+        : open_(open), u_{{velocity.u[0], tile}, {velocity.u[1], tile}, {velocity.u[2], tile}},
+          moving_(solid), s_{{(solid ? *solid : velocity).u[0], tile},
+                             {(solid ? *solid : velocity).u[1], tile},
+                             {(solid ? *solid : velocity).u[2], tile}}
     {
     }
     Row at(int x, int y) const

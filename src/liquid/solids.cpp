@@ -16,10 +16,27 @@ Solids::Solids(const DomainParams& domain, std::vector<Shape> colliders, float f
 
 float Solids::distance(const Vec3f& x) const
 {
-    float d = kInfinity;
+    float d = collider_distance(x);
     for (const Side& s : walls_) d = std::min(d, s.sign * (x[s.axis] - s.at));
+    return d;
+}
+
+float Solids::collider_distance(const Vec3f& x) const
+{
+    float d = kInfinity;
     for (const Shape& c : colliders_) d = std::min(d, c.distance(x, frame_));
     return d;
+}
+
+float Solids::free_share(int axis, float low, float high) const
+{
+    float from = low, to = high;
+    for (const Side& s : walls_) {
+        if (s.axis != axis) continue;
+        if (low == high && !(s.sign * (low - s.at) > 0)) return 0;
+        (s.sign > 0 ? from : to) = s.sign > 0 ? std::max(from, s.at) : std::min(to, s.at);
+    }
+    return low == high ? 1 : std::max(0.0f, to - from) / (high - low);
 }
 
 Vec3f Solids::normal(const Vec3f& x, float step) const
@@ -88,7 +105,7 @@ float positive_area(const std::array<float, 4>& corner, float center)
 {
     float area = 0;
     for (size_t i = 0; i < 4; ++i) area += 0.25f * positive_share(corner[i], corner[(i + 1) % 4], center);
-    return area < kSmallestOpening ? 0 : area;
+    return area;
 }
 
 // The share of a unit cube where a function given at its corners (x slowest, z fastest) and its centre is positive.
@@ -113,15 +130,36 @@ float positive_volume(const std::array<float, 8>& v, float center)
     return sum / (n * n * n);
 }
 
+// How much of each cell and of each of its lower faces the closed sides leave free, along one axis of a tile.
+struct FreeAlong {
+    float cell[kTileSize], face[kTileSize];
+
+    FreeAlong(const Solids& solids, int axis, int first_cell, float voxel)
+    {
+        constexpr float kOnTheWall = 1e-3f; // of a cell: a face that lies on a wall is closed
+        for (int i = 0; i < kTileSize; ++i) {
+            const auto low = static_cast<float>(first_cell + i);
+            cell[i] = solids.free_share(axis, low * voxel, (low + 1) * voxel);
+            const float below = (low - kOnTheWall) * voxel, above = (low + kOnTheWall) * voxel;
+            face[i] = std::min(solids.free_share(axis, below, below), solids.free_share(axis, above, above));
+        }
+    }
+};
+
+// Closed sides run along the grid, and what they leave free is a product over axes. Only colliders are cut out of that
+// by their distance at the corners of cells; taken together, the two would round each other off, and a scene one cell
+// deep would have no corner that is free.
 void evaluate(const Solids& solids, const Vec3i& first_cell, float voxel, SolidTile& out)
 {
     constexpr int n = kTileSize + 1;
     const float inverse_voxel = 1 / voxel;
     const Vec3f first = first_cell.cast<float>();
-    // Distance in cells at a place in cells from the tile's corner.
+    // Distance to colliders in cells, at a place in cells from the tile's corner.
     const auto at = [&](float x, float y, float z) {
-        return inverse_voxel * solids.distance((first + Vec3f(x, y, z)) * voxel);
+        return std::min(10.0f, inverse_voxel * solids.collider_distance((first + Vec3f(x, y, z)) * voxel));
     };
+    const FreeAlong free[3] = {
+        {solids, 0, first_cell.x(), voxel}, {solids, 1, first_cell.y(), voxel}, {solids, 2, first_cell.z(), voxel}};
     float corner[n][n][n];
     for (int x = 0; x < n; ++x)
         for (int y = 0; y < n; ++y)
@@ -134,20 +172,23 @@ void evaluate(const Solids& solids, const Vec3i& first_cell, float voxel, SolidT
         std::array<float, 8> v;
         for (int k = 0; k < 8; ++k) v[static_cast<size_t>(k)] = corner[x + (k >> 2)][y + (k >> 1 & 1)][z + (k & 1)];
         const float center = at(p.x() + 0.5f, p.y() + 0.5f, p.z() + 0.5f);
-        // Far from the surface there is nothing to work out.
-        if (std::abs(center) > 1.8f) {
-            for (auto& open : out.open) open[c] = center > 0 ? 1 : 0;
+        float open[3];
+        if (std::abs(center) > 1.8f) { // far from colliders there is nothing to work out
+            open[0] = open[1] = open[2] = center > 0 ? 1 : 0;
         } else {
-            out.open[0][c] = positive_area({v[0], v[1], v[3], v[2]}, at(p.x(), p.y() + 0.5f, p.z() + 0.5f));
-            out.open[1][c] = positive_area({v[0], v[1], v[5], v[4]}, at(p.x() + 0.5f, p.y(), p.z() + 0.5f));
-            out.open[2][c] = positive_area({v[0], v[2], v[6], v[4]}, at(p.x() + 0.5f, p.y() + 0.5f, p.z()));
+            open[0] = positive_area({v[0], v[1], v[3], v[2]}, at(p.x(), p.y() + 0.5f, p.z() + 0.5f));
+            open[1] = positive_area({v[0], v[1], v[5], v[4]}, at(p.x() + 0.5f, p.y(), p.z() + 0.5f));
+            open[2] = positive_area({v[0], v[2], v[6], v[4]}, at(p.x() + 0.5f, p.y() + 0.5f, p.z()));
         }
-        out.volume[c] = positive_volume(v, center);
-        out.distance[c] = center;
-        for (int a = 0; a < 3; ++a)
-            if (!(out.open[a][c] > 0) && center >= -2)
+        out.volume[c] = positive_volume(v, center) * free[0].cell[x] * free[1].cell[y] * free[2].cell[z];
+        out.distance[c] = inverse_voxel * solids.distance((first + p + Vec3f::Constant(0.5f)) * voxel);
+        for (int a = 0; a < 3; ++a) {
+            for (int b = 0; b < 3; ++b) open[a] *= a == b ? free[b].face[cell[b]] : free[b].cell[cell[b]];
+            out.open[a][c] = open[a] < kSmallestOpening ? 0 : open[a];
+            if (!(out.open[a][c] > 0) && out.distance[c] >= -2)
                 out.closed_faces.push_back({solids.normal((first + face_in_tile(c, a)) * voxel, 0.1f * voxel),
                                             static_cast<uint16_t>(c), static_cast<uint16_t>(a)});
+        }
     }
 }
 

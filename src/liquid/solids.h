@@ -17,6 +17,10 @@ class Solids {
     void set_frame(float frame) { frame_ = frame; }
     // Distance [m] to the nearest solid, negative inside.
     float distance(const Vec3f& x) const;
+    // The same to the nearest collider alone.
+    float collider_distance(const Vec3f& x) const;
+    // The share of an interval of an axis, or of a point if low == high, that the closed sides leave free.
+    float free_share(int axis, float low, float high) const;
     // Points away from the nearest solid.
     Vec3f normal(const Vec3f& x, float step) const;
     // Velocity [m/s] of the nearest solid.

@@ -4,6 +4,8 @@
 #include "io/atomic_file.h"
 #include "io/vdb.h"
 
+#include <bit>
+
 namespace spindrift {
 
 namespace {
@@ -114,7 +116,8 @@ FrameReport LiquidStage::restore(StateFile state)
     const auto number = [&](const char* name) { return static_cast<int>(state.numbers[name]); };
     LiquidReport report;
     report.times.measure("restore", [&] {
-        liquid_->restore({number("frame"), number("next_id"), std::move(state.particles)});
+        liquid_->restore({number("frame"), number("next_id"), std::bit_cast<float>(number("speed_bits")),
+                          std::move(state.particles)});
     });
     report.particles = liquid_->particles().size();
     return report_of(report);
@@ -132,7 +135,8 @@ void LiquidStage::write(const std::string& path)
 StateFile LiquidStage::save() const
 {
     Liquid::State state = liquid_->state();
-    return {{{"frame", state.frame}, {"next_id", state.next_id}}, std::move(state.particles)};
+    return {{{"frame", state.frame}, {"next_id", state.next_id}, {"speed_bits", std::bit_cast<int32_t>(state.speed)}},
+            std::move(state.particles)};
 }
 
 } // namespace spindrift

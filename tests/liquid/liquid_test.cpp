@@ -104,6 +104,33 @@ void expect_inside(const Particles& particles, const DomainParams& domain, const
     EXPECT_EQ(in_solids, 0u);
 }
 
+TEST(Liquid, ADropOverAPoolFallsOnItsOwnAndJoinsIt)
+{
+    LiquidParams p;
+    p.voxel = 1.0f / 16;
+    p.domain = closed_domain(Vec3f(0, 0, 0), Vec3f(1, 2, 1));
+    p.sources = {pool_source(0.5f)};
+    const auto liquid = started_liquid(p);
+    // One hovers just over the surface, one comes from above faster than the pool could be crossed in a step.
+    Liquid::State state = liquid->state();
+    const size_t first = state.particles.size();
+    state.particles.resize(first + 2);
+    state.particles.P[first] = Vec3f(0.3f, 0.56f, 0.5f), state.particles.id[first] = state.next_id++;
+    state.particles.P[first + 1] = Vec3f(0.7f, 1.9f, 0.5f), state.particles.id[first + 1] = state.next_id++;
+    state.particles.v[first + 1] = Vec3f(0, -40, 0);
+    const int hovering = state.particles.id[first], fast = state.particles.id[first + 1];
+    liquid->restore(std::move(state));
+    const auto height = [&](int id) {
+        const Particles& all = liquid->particles();
+        const auto at = static_cast<size_t>(std::find(all.id.begin(), all.id.end(), id) - all.id.begin());
+        return all.P[at].y();
+    };
+    liquid->advance();
+    EXPECT_NEAR(height(fast), 0.5f, 0.1f) << "stopped at the surface";
+    for (int frame = 0; frame < 23; ++frame) liquid->advance();
+    EXPECT_LT(height(hovering), 0.53f);
+}
+
 // The pressure in a column of width a and height h that is free at its top and at x = a, and stands against a wall at
 // x = 0, solves Laplace's equation; a sum of cosines along x fulfils every condition.
 Vec3d acceleration_of_a_column(double a, double h, double x, double y)
@@ -237,7 +264,7 @@ TEST(Liquid, WhatAnEmitterPouredInIsThere)
     for (int frame = 0; frame < 24; ++frame) liquid->advance();
     const size_t poured = liquid->particles().size();
     const double volume = static_cast<double>(poured) * liquid->particle_volume();
-    for (int frame = 0; frame < 144; ++frame) liquid->advance();
+    for (int frame = 0; frame < 360; ++frame) liquid->advance(); // until the sloshing has died down
     EXPECT_EQ(liquid->particles().size(), poured);
     const double height = 2 * mean_height(liquid->particles()), in_place = height * 0.36;
     std::printf("emitter: %.5f m3 went in, %.5f m3 stand there (%+.2f%%), energy %.1e of g H\n", volume, in_place,
@@ -353,7 +380,7 @@ TEST(Liquid, ASpinningDiscKeepsItsAngularMomentumWithApicAndFlipAndNotWithPic)
     for (const Transfer transfer : {Transfer::flip, Transfer::apic}) {
         EXPECT_GT(kept[transfer].inside, 0.9);
         EXPECT_LT(kept[transfer].inside, 1.01);
-        EXPECT_GT(kept[transfer].all, 0.65);
+        EXPECT_GT(kept[transfer].all, 0.8);
         EXPECT_LT(kept[Transfer::pic].inside, kept[transfer].inside - 0.1);
         EXPECT_LT(kept[Transfer::pic].all, kept[transfer].all - 0.1);
     }

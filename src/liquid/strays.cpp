@@ -1,0 +1,52 @@
+#include "liquid/strays.h"
+
+namespace spindrift {
+
+namespace {
+
+// From this distance on (in cells) a particle does not belong to the surface. It is more than a particle's place in the
+// outermost layer varies.
+constexpr float kDistance = 0.3f;
+constexpr float kHalfDiagonal = 0.87f; // of a cell
+
+// The distance at a place in cells, relative to the tile.
+float sample(const Block<float, 1>& phi, const Vec3f& x)
+{
+    const Vec3f p = x - Vec3f::Constant(0.5f);
+    const int i = floor_int(p.x()), j = floor_int(p.y()), k = floor_int(p.z());
+    const float fx = p.x() - static_cast<float>(i), fy = p.y() - static_cast<float>(j),
+                fz = p.z() - static_cast<float>(k);
+    const auto along_z = [&](int a, int b) { return mix(phi.at(a, b, k), phi.at(a, b, k + 1), fz); };
+    return mix(mix(along_z(i, j), along_z(i, j + 1), fy), mix(along_z(i + 1, j), along_z(i + 1, j + 1), fy), fx);
+}
+
+} // namespace
+
+void Strays::find(const Particles& particles, const ParticleIndex& index, const Field<float>& phi, float voxel)
+{
+    const Topology& topology = phi.topology();
+    const float inverse_voxel = 1 / voxel;
+    in_tile_.resize(static_cast<size_t>(topology.tile_count()));
+    for_each_tile(topology, [&](int tile) {
+        auto& strays = in_tile_[static_cast<size_t>(tile)];
+        strays.clear();
+        if (index.tile_empty(tile)) return;
+        thread_local Block<float, 1> kept;
+        auto& around = kept;
+        bool gathered = false;
+        const Vec3f first = topology.first_cell(tile).cast<float>();
+        for (int c = 0; c < kTileCells; ++c) {
+            const float center = phi.tile(tile)[c];
+            if (center < kDistance - kHalfDiagonal) continue;
+            for (size_t i = index.cell_begin(tile, c); i < index.cell_end(tile, c); ++i) {
+                if (center <= kDistance + kHalfDiagonal) {
+                    if (!gathered) around.gather(phi, tile), gathered = true;
+                    if (sample(around, particles.P[i] * inverse_voxel - first) <= kDistance) continue;
+                }
+                strays.push_back({static_cast<uint32_t>(i), particles.P[i], particles.v[i]});
+            }
+        }
+    });
+}
+
+} // namespace spindrift

@@ -1,0 +1,42 @@
+// Particles in the air: farther from the surface than the grid can tell, they fly on their own. The grid's velocity
+// around a body of liquid continues the liquid's; a drop that followed it would hover over a pool, or ride along with a
+// wave below it.
+#pragma once
+
+#include "liquid/free_surface.h"
+
+namespace spindrift {
+
+class Strays {
+  public:
+    // Remembers the strays among the particles, as they are.
+    void find(const Particles& particles, const ParticleIndex& index, const Field<float>& phi, float voxel);
+    // Puts them where gravity alone takes them from there in a step, or to the place on their way, looked at cell by
+    // cell, where stopped(x, time since the step began) holds.
+    template <class Stopped>
+    void fly(Particles& particles, const Vec3f& gravity, float voxel, float dt, const Stopped& stopped) const
+    {
+        parallel_for(in_tile_.size(), [&](size_t t) {
+            for (const Stray& s : in_tile_[t]) {
+                const Vec3f v = s.v + dt * gravity;
+                const float steps = std::ceil(dt * v.norm() / voxel);
+                float time = dt;
+                for (float k = 1; k < steps; ++k)
+                    if (stopped(s.P + k / steps * dt * v, k / steps * dt)) {
+                        time = k / steps * dt;
+                        break;
+                    }
+                particles.P[s.particle] = s.P + time * v, particles.v[s.particle] = v;
+            }
+        });
+    }
+
+  private:
+    struct Stray {
+        uint32_t particle;
+        Vec3f P, v;
+    };
+    std::vector<std::vector<Stray>> in_tile_; // in the order of the particles
+};
+
+} // namespace spindrift
