@@ -86,11 +86,13 @@ void dam_break_to_rest()
     liquid.start(0);
     // What was filled is what the particles stand for.
     const double exact = static_cast<double>(liquid.particles().size()) * liquid.particle_volume();
-    for (int f = 1; f <= 24 * 120; ++f) {
+    int quiet = 0;
+    for (int f = 1; f <= 24 * 240; ++f) {
         liquid.advance();
         const double energy = kinetic_energy(liquid.particles()), depth = 2 * mean_height(liquid.particles());
-        const bool at_rest = energy < 1e-4; // a centimetre a second
-        if (f % 240 == 0 || at_rest)
+        quiet = energy < 1e-4 ? quiet + 1 : 0; // a centimetre a second; every turn of the tide has a moment of that
+        const bool at_rest = quiet == 48;
+        if (f % 480 == 0 || at_rest)
             fmt::print("| {:.1f} | {:.2g} | {:.4f} | {:.4f} | {:+.2f}% |\n", f / 24.0, energy, depth, exact,
                        100 * (depth / exact - 1));
         std::fflush(stdout);

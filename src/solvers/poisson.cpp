@@ -69,8 +69,8 @@ bool takes_part(const float* diagonal)
     return false;
 }
 
-// Calls body(offset, number) for the 16 columns of four blocks along z of a whole tile: the offset of the column's first
-// cell and the number of its first block. The numbers of the others are 1, 8 and 9 more.
+// Calls body(offset, number) for the 16 columns of four blocks along z of a whole tile: the offset of the column's
+// first cell and the number of its first block. The numbers of the others are 1, 8 and 9 more.
 template <class Body> inline void for_each_column_of_blocks(const Body& body)
 {
     for (int x = 0; x < 4; ++x)
