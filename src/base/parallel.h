@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <tbb/parallel_for.h>
 #include <vector>
 
 namespace spindrift {
@@ -13,10 +12,13 @@ namespace spindrift {
 void set_thread_count(int threads);
 int thread_count();
 
+// Calls body(begin, end) on parts of the loop that depend on the threads; what the loops below are made of.
+void parallel_parts(size_t count, size_t grain, const std::function<void(size_t, size_t)>& body);
+
 template <class Body> void parallel_for(size_t count, const Body& body, size_t grain = 1)
 {
-    tbb::parallel_for(tbb::blocked_range<size_t>(0, count, grain), [&](const tbb::blocked_range<size_t>& range) {
-        for (size_t i = range.begin(); i != range.end(); ++i) body(i);
+    parallel_parts(count, grain, [&](size_t begin, size_t end) {
+        for (size_t i = begin; i != end; ++i) body(i);
     });
 }
 

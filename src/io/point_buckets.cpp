@@ -4,6 +4,7 @@
 #include "field/tiles.h"
 
 #include <bit>
+#include <utility>
 
 namespace spindrift {
 

@@ -234,7 +234,10 @@ void close_holes(const Topology& topology, const SolidCells& solids, Field<float
             const Row shut_in = to_air < kMostOpen * to_liquid ? one : zero;
             const Row hole = p.at(x, y) >= zero ? shut_in : zero;
             int bits = 0;
-            for (int z = 0; z < kTileSize; ++z) bits |= (hole[z] > 0) << z;
+            for (int z = 0; z < kTileSize; ++z) {
+                const bool is_hole = hole[z] > 0;
+                bits |= static_cast<int>(is_hole) << z;
+            }
             holes[static_cast<size_t>(tile)][static_cast<size_t>(o / 8)] = static_cast<uint8_t>(bits);
         });
     });

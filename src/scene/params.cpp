@@ -39,6 +39,12 @@ std::string quoted(std::string_view text)
 
 // The shortest decimal that reads back as the same float.
 std::string text_of(float value) { return fmt::format("{}", value); }
+// The ends of what an integer can hold stand for no limit.
+std::string text_of(int value)
+{
+    const bool limit = value != std::numeric_limits<int>::min() && value != std::numeric_limits<int>::max();
+    return limit ? std::to_string(value) : "";
+}
 std::string text_of(const Vec3f& v) { return fmt::format("[{}, {}, {}]", v[0], v[1], v[2]); }
 std::string text_of(const std::vector<std::vector<float>>& rows) { return fmt::format("{}", rows); }
 
@@ -46,7 +52,7 @@ std::string text_of(const std::vector<std::vector<float>>& rows) { return fmt::f
 struct Entry {
     ParamInfo info;
     std::string type;
-    std::string value;                     // in TOML; empty for an unset optional, a group and a list
+    std::string value;                     // in TOML; empty for an unset optional, no limit, a group and a list
     std::vector<Entry> children;           // of a group, or of a default item of a list
     std::vector<std::vector<Entry>> items; // of a list, as it is
 };
@@ -64,7 +70,7 @@ class Collector : public ParamVisitor {
 
   protected:
     void number(const ParamInfo& info, float& value) override { add(info, "number", text_of(value)); }
-    void integer(const ParamInfo& info, int& value) override { add(info, "integer", std::to_string(value)); }
+    void integer(const ParamInfo& info, int& value) override { add(info, "integer", text_of(value)); }
     void vector(const ParamInfo& info, Vec3f& value) override { add(info, "vector", text_of(value)); }
     void optional_number(const ParamInfo& info, std::optional<float>& value) override
     {
@@ -120,8 +126,7 @@ std::string allowed(const Entry& entry)
     return any ? entry.type : entry.type + ", " + range.text();
 }
 
-// -------------------------------------------------------------------------------------------------------- three
-// formats
+// ------------------------------------------------------------------------------------------------------ three formats
 
 // A line of the terminal's table, before its columns are aligned.
 struct Line {

@@ -62,8 +62,7 @@ void ShapeParams::visit(ParamVisitor& v)
     v.require(every_turn_has_an_axis(rotate), "rotate", "must have an axis other than [0, 0, 0] for each turn");
 }
 
-// ------------------------------------------------------------------------------------------------------------- the
-// mesh
+// ------------------------------------------------------------------------------------------------------------ the mesh
 
 namespace {
 
@@ -198,8 +197,7 @@ Shape::Pose Shape::pose(float frame) const
     return pose;
 }
 
-// ------------------------------------------------------------------------------------------------------------
-// questions
+// ----------------------------------------------------------------------------------------------------------- questions
 
 float Shape::distance_at_rest(const Vec3f& x) const
 {

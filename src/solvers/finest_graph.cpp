@@ -100,7 +100,8 @@ bool label(const PoissonMatrix& m, int tile, uint16_t* node, Pieces& pieces)
         pieces.first[static_cast<size_t>(b)] = next;
         unsigned left = 0; // cells that take part and have no number yet
         for (int c = 0; c < 8; ++c) {
-            left |= (diagonal[corner + kCell[c]] > 0 ? 1u : 0u) << c;
+            const bool takes_part = diagonal[corner + kCell[c]] > 0;
+            left |= static_cast<unsigned>(takes_part) << c;
             node[corner + kCell[c]] = kNoNode;
         }
         if (!left) continue;

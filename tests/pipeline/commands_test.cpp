@@ -69,8 +69,7 @@ TEST(Info, NamesAFileThatIsNotWhatItsEndingSays)
         }
 }
 
-// ------------------------------------------------------------------------------------------------- new, check,
-// describe
+// ------------------------------------------------------------------------------------------------ new, check, describe
 
 TEST(New, WritesASceneThatRuns)
 {

@@ -138,6 +138,21 @@ TEST(DescribeText, AlignsItsColumns)
     EXPECT_NE(text.find("integer, 1 to 1000"), std::string::npos) << text;
 }
 
+TEST(DescribeText, ShowsAFrameWithoutLimitAsNotSet)
+{
+    int first = std::numeric_limits<int>::min(), last = std::numeric_limits<int>::max();
+    const VisitFunction visit = [&](ParamVisitor& v) {
+        v("first_frame", first, unit::frames, anything(), "");
+        v("last_frame", last, unit::frames, anything(), "");
+    };
+    EXPECT_EQ(describe_text("source", visit), "[source]\n"
+                                              "  first_frame  (not set) frames  integer  \n"
+                                              "  last_frame   (not set) frames  integer  \n");
+    EXPECT_EQ(canonical_text(visit), "first_frame = unset\nlast_frame = unset\n");
+    first = last = 12;
+    EXPECT_EQ(canonical_text(visit), "first_frame = 12\nlast_frame = 12\n");
+}
+
 TEST(DescribeMarkdown, IsOneTableWithBarsEscaped)
 {
     Everything params;
