@@ -90,8 +90,8 @@ bool Liquid::in_solid(const Vec3f& x) const
     return solids_.distance(x) < 0;
 }
 
-// True if a place is in the liquid, deeper than a cell next to the surface, at a time since the step began: the liquid is
-// taken to come from where its velocity at the place points back to.
+// True if a place is in the liquid, deeper than a cell next to the surface, at a time since the step began: the liquid
+// is taken to come from where its velocity at the place points back to.
 bool Liquid::in_liquid(const Vec3f& x, float time) const
 {
     const Vec3i cell = cell_of(x, 1 / params_.voxel);
