@@ -4,6 +4,8 @@
 #include "surface/interior.h"
 #include "surface/neighbourhood.h"
 
+#include <Eigen/Eigenvalues>
+
 namespace spindrift {
 
 namespace {
@@ -68,12 +70,17 @@ constexpr float kFarthestThin = 1.2f, kFarthestThick = 1.7f, kSteepness = 3;
 // spacings.
 constexpr float kUnevenness = 0.06f;
 
+// rbar in radii of influence where xbar is corrected: puts the surface of a flat bed where it belongs.
+constexpr float kCorrectedRadius = 0.26f;
+
 // Sums over the particles around the eight samples of a row.
 struct RowSums {
     Row mass = {}, moment_x = {}, moment_y = {}, moment_z = {};
     Row nearest2 = splat(1e30f); // squared distance of the nearest particle
+    // For the gradient of the centre: sums of t^2 d and t^2 d d^T, with t = 1 - (|d| / R)^2 and w = t^3.
+    Row first[3] = {}, second[6] = {};
 
-    void add(const Neighbourhood& around, float x, float y, float radius)
+    template <bool kGradient> void add(const Neighbourhood& around, float x, float y, float radius)
     {
         const float *px = around.position(0), *py = around.position(1), *pz = around.position(2);
         const float radius2 = radius * radius;
@@ -88,10 +95,35 @@ struct RowSums {
                 mass += w;
                 moment_x += w * dx, moment_y += w * dy, moment_z += w * dz;
                 nearest2 = min(nearest2, r2);
+                if constexpr (kGradient) {
+                    const Row t2 = t * t, tx = t2 * dx, ty = t2 * dy, tz = t2 * dz;
+                    first[0] += tx, first[1] += ty, first[2] += tz;
+                    second[0] += tx * dx, second[1] += tx * dy, second[2] += tx * dz;
+                    second[3] += ty * dy, second[4] += ty * dz, second[5] += tz * dz;
+                }
             }
         });
     }
 };
+
+// f of Solenthaler and Pajarola 2008 at sample k, `offset` being xbar - x.
+float correction(const RowSums& sums, int k, const Vec3f& offset, float radius)
+{
+    // The gradient of xbar is the sum of (x_i - xbar) (grad w_i)^T over the mass, with grad w_i = 6 t^2 d_i / R^2. It
+    // is nearly symmetric, for its second part is the product of two nearly parallel vectors.
+    const auto s = [&](int i) { return sums.second[i][k]; };
+    Mat3f gradient;
+    gradient << s(0), s(1), s(2), s(1), s(3), s(4), s(2), s(4), s(5);
+    const Vec3f first(sums.first[0][k], sums.first[1][k], sums.first[2][k]);
+    gradient -= 0.5f * (offset * first.transpose() + first * offset.transpose());
+    Eigen::SelfAdjointEigenSolver<Mat3f> solver;
+    solver.computeDirect(gradient * (6 / (radius * radius * sums.mass[k])), Eigen::EigenvaluesOnly);
+    constexpr float kLow = 0.4f, kHigh = 2.0f; // of the paper
+    const float largest = solver.eigenvalues()[2];
+    if (largest < kLow) return 1;
+    const float g = (kHigh - largest) / (kHigh - kLow);
+    return g * g * g - 3 * g * g + 3 * g;
+}
 
 inline float smoothstep(float from, float to, float x)
 {
@@ -126,6 +158,11 @@ float distance_of(const RowSums& sums, int k, const SurfaceScale& scale, float& 
     const Reading reading(moment.norm() / mass, mass, scale);
     thickness = reading.thickness;
     // A lone particle becomes a drop, (4.1).
+    if (scale.corrected) {
+        const float f = correction(sums, k, moment / mass, scale.radius);
+        return mix(reading.offset - f * kCorrectedRadius * scale.radius, reading.offset - scale.sampled_drop,
+                   reading.lone);
+    }
     const float phi =
         mix(reading.flat - kUnevenness * scale.spacing, reading.offset - scale.sampled_drop, reading.lone);
     // Between two parts of the liquid the centre may come to lie next to the sample: only near a particle is liquid.
@@ -140,7 +177,13 @@ void measure_tile(const Neighbourhood& around, const SurfaceScale& scale, const 
     for_each_row([&](int x, int y, int o) {
         const uint32_t deep = interior.row(x, y);
         RowSums sums;
-        if (deep != 0xff) sums.add(around, static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f, scale.radius);
+        const float at_x = static_cast<float>(x) + 0.5f, at_y = static_cast<float>(y) + 0.5f;
+        if (deep != 0xff) {
+            if (scale.corrected)
+                sums.add<true>(around, at_x, at_y, scale.radius);
+            else
+                sums.add<false>(around, at_x, at_y, scale.radius);
+        }
         for (int k = 0; k < kTileSize; ++k) {
             if (deep >> k & 1)
                 phi[o + k] = -scale.band, thickness[o + k] = 1;

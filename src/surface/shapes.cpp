@@ -111,7 +111,7 @@ float fit(const Scatter& scatter, const ShapeScale& scale, Shape& shape)
     values = values.cwiseMax(scale.flattest * values[2]);
     const float k = 1 / std::cbrt(values.prod()); // (5.7) with the clamped eigenvalues
     shape.centre += scale.centring * scatter.offset;
-    set_axes(shape, solver.eigenvectors(), scale.size * k * values); // (5.8), (5.9)
+    set_axes(shape, solver.eigenvectors(), (scale.size * k * values).cwiseMax(scale.thinnest)); // (5.8), (5.9)
     shape.firmness = 1;
     return k;
 }

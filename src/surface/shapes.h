@@ -32,6 +32,7 @@ struct ShapeScale {
     float size;                       // r_p: radius before a shape is stretched
     float drop;                       // radius of a drop: k_n r_p
     float flattest;                   // k_r: least ratio of the shortest axis to the longest
+    float thinnest;                   // least half-axis, for the samples not to miss it
     int droplet;                      // n_droplet: up to so many particles within R are drops
     float centring;                   // how far centres move towards the mean of their neighbours, 0 to 1
     float global;                     // 0: every ellipsoid keeps its volume; 1: they do on average

@@ -44,17 +44,20 @@ constexpr float kWallGap = 1.5f, kWallDepth = 0.6f;
 // share of a drop, which arise where the centre of several drops lies near none of them.
 constexpr double kBubble = 8, kSliver = 0.2;
 
+// The facets of a drop in the mesh lie below the ball that they stand for, so it is made larger by this [cells].
+constexpr float kFacets = 0.11f;
+
 SurfaceScale scale_of(float spacing, const SurfaceParams& params)
 {
-    // Samples must not lie so far apart that particles, or drops, fall between them. The facets of a drop in the mesh
-    // lie below the ball that they stand for, so it is made larger.
-    constexpr float kLeastRadius = 1.6f, kLeastDrop = 1.0f, kFacets = 0.11f, kBand = 0.5f;
+    // Samples must not lie so far apart that particles, or drops, fall between them.
+    constexpr float kLeastRadius = 1.6f, kLeastDrop = 1.0f, kBand = 0.5f;
     SurfaceScale scale{};
     scale.voxel = params.voxel.value_or(spacing);
     scale.spacing = spacing / scale.voxel;
     scale.radius = std::max(params.radius * scale.spacing, kLeastRadius);
     scale.drop = params.drop * scale.spacing + kFacets;
     scale.sampled_drop = std::max(scale.drop, kLeastDrop);
+    scale.corrected = params.mode == SurfaceMode::corrected;
     scale.band = std::max(kBand * scale.radius, 1.0f);
     if (scale.reach() + 1 > kTileSize)
         bad_input("the surface's voxel of {} m is too fine for particles {} m apart: it must be at least {:.3g} m",
@@ -126,17 +129,20 @@ void finish_distance(Field<float>& phi, float voxel, const std::optional<Box3f>&
     std::fill_n(phi.tile(topology.tile_count()), kTileCells, band);
 }
 
-ShapeScale shape_scale_of(float spacing, const SurfaceParams& params)
+ShapeScale shape_scale_of(float spacing, float voxel, const SurfaceParams& params)
 {
     // Found from flat beds of jittered particles: the mean height is right.
-    constexpr float kSphere = 0.8f, kEllipsoid = 1.5f;
+    constexpr float kSphere = 0.72f, kEllipsoid = 1.6f;
+    // Half-axes, and radii of drops, in cells: less could fall between samples.
+    constexpr float kThinnest = 0.87f;
     const bool spheres = params.mode == SurfaceMode::spheres;
     ShapeScale scale{};
     scale.spacing = spacing;
     scale.search = params.radius * spacing;
     scale.size = params.size.value_or(spheres ? kSphere : kEllipsoid) * spacing;
-    scale.drop = params.drop * spacing;
+    scale.drop = std::max(params.drop * spacing, kThinnest * voxel);
     scale.flattest = params.flattest;
+    scale.thinnest = kThinnest * voxel;
     scale.droplet = params.droplet;
     scale.centring = params.centring;
     scale.global = params.global;
@@ -164,6 +170,22 @@ std::vector<uint32_t> nearest_shapes(const std::vector<Vec3f>& positions, const 
         },
         256);
     return out;
+}
+
+// Puts the vertices of drops, which were sampled larger than they are, around their particles.
+void settle_drops(const Shapes& shapes, const std::vector<uint32_t>& nearest, float radius, Contour& contour)
+{
+    for (size_t i = 0; i < nearest.size(); ++i) {
+        if (nearest[i] == ShapeGrid::kNone || shapes.list[nearest[i]].firmness > 0) continue;
+        const Vec3f& centre = shapes.list[nearest[i]].centre;
+        Vec3f& x = contour.mesh.positions[i];
+        const Vec3f out = x - centre;
+        const float distance = out.norm();
+        if (distance < 0.1f * radius) continue;
+        const Vec3f move = (radius / distance - 1) * out;
+        for (int a = 0; a < 3; ++a)
+            if (!(contour.kinds[i] >> a & 1)) x[a] += move[a];
+    }
 }
 
 // Each makes phi [cells] and the mesh, with velocities.
@@ -199,7 +221,7 @@ void surface_from_shapes(Particles& particles, float spacing, const SurfaceParam
                          const std::optional<Box3f>& container, Surface& surface)
 {
     constexpr float kBand = 2; // cells
-    const ShapeScale scale = shape_scale_of(spacing, params);
+    const ShapeScale scale = shape_scale_of(spacing, surface.voxel, params);
     PhaseTimes& times = surface.times;
     ParticleIndex index;
     Topology search;
@@ -236,6 +258,8 @@ void surface_from_shapes(Particles& particles, float spacing, const SurfaceParam
             strength[i] = shape.firmness, mesh.mesh.velocities[i] = particles.v[shape.particle];
         }
         fair(mesh, strength, fairing_of(spacing_in_cells, params));
+        if (params.mode == SurfaceMode::ellipsoids)
+            settle_drops(shapes, nearest, params.drop * spacing + kFacets * surface.voxel, mesh);
     });
     surface.topology = std::move(grid.topology), surface.phi = std::move(grid.phi);
     surface.mesh = std::move(mesh.mesh);

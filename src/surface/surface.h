@@ -37,8 +37,8 @@ struct SurfaceParams {
     std::optional<float> size;  // of a sphere, before it is stretched, in spacings; left out: what keeps the volume
     float drop = 0.62f;         // radius of a lone particle, in spacings: this value keeps its volume
     int droplet = 5;            // up to so many particles together are drops
-    float flattest = 0.25f;     // least ratio of an ellipsoid's axes
-    float centring = 0.9f;      // how far ellipsoids move to the middle of their neighbours
+    float flattest = 0.3f;      // least ratio of an ellipsoid's axes
+    float centring = 0.95f;     // how far ellipsoids move to the middle of their neighbours
     float global = 0;           // 0 to 1: from keeping each ellipsoid's volume to keeping their mean
     std::optional<float> scale; // k_s [1/m^2] for all ellipsoids, instead
     int smoothing = 2;          // passes
