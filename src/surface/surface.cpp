@@ -46,11 +46,13 @@ constexpr double kBubble = 8, kSliver = 0.2;
 
 // The facets of a drop in the mesh lie below the ball that they stand for, so it is made larger by this [cells].
 constexpr float kFacets = 0.11f;
+// Drops are sampled at least this large [cells], not to fall between samples.
+constexpr float kLeastDrop = 1.0f;
 
 SurfaceScale scale_of(float spacing, const SurfaceParams& params)
 {
     // Samples must not lie so far apart that particles, or drops, fall between them.
-    constexpr float kLeastRadius = 1.6f, kLeastDrop = 1.0f, kBand = 0.5f;
+    constexpr float kLeastRadius = 1.6f, kBand = 0.5f;
     SurfaceScale scale{};
     scale.voxel = params.voxel.value_or(spacing);
     scale.spacing = spacing / scale.voxel;
@@ -132,15 +134,15 @@ void finish_distance(Field<float>& phi, float voxel, const std::optional<Box3f>&
 ShapeScale shape_scale_of(float spacing, float voxel, const SurfaceParams& params)
 {
     // Found from flat beds of jittered particles: the mean height is right.
-    constexpr float kSphere = 0.72f, kEllipsoid = 1.6f;
-    // Half-axes, and radii of drops, in cells: less could fall between samples.
+    constexpr float kSphere = 0.72f, kEllipsoid = 1.58f;
+    // Half-axes in cells: thinner sheets would have holes between samples.
     constexpr float kThinnest = 0.87f;
     const bool spheres = params.mode == SurfaceMode::spheres;
     ShapeScale scale{};
     scale.spacing = spacing;
     scale.search = params.radius * spacing;
     scale.size = params.size.value_or(spheres ? kSphere : kEllipsoid) * spacing;
-    scale.drop = std::max(params.drop * spacing, kThinnest * voxel);
+    scale.drop = std::max(params.drop * spacing, kLeastDrop * voxel);
     scale.flattest = params.flattest;
     scale.thinnest = kThinnest * voxel;
     scale.droplet = params.droplet;
