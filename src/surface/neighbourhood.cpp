@@ -64,10 +64,13 @@ void Neighbourhood::find_cells(const ParticleIndex& index, const Topology& topol
 void Neighbourhood::gather_velocities(const Particles& particles)
 {
     for (auto& v : velocity_) v.resize(size() + kTileSize);
+    particle_.resize(size());
     size_t at = 0;
     for (const Range range : ranges_)
-        for (uint32_t i = range.begin; i < range.end; ++i, ++at)
+        for (uint32_t i = range.begin; i < range.end; ++i, ++at) {
+            particle_[at] = i;
             for (int a = 0; a < 3; ++a) velocity_[a][at] = particles.v[i][a];
+        }
 }
 
 } // namespace spindrift

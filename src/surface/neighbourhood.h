@@ -20,6 +20,7 @@ class Neighbourhood {
     // follow each other. Behind the last particle a whole row may be read.
     const float* position(int axis) const { return position_[axis].data(); }
     const float* velocity(int axis) const { return velocity_[axis].data(); }
+    uint32_t particle(size_t i) const { return particle_[i]; } // which it is, after gather_velocities()
     size_t size() const { return column_first_.back(); }
 
     struct Span {
@@ -41,7 +42,7 @@ class Neighbourhood {
     int reach_ = 0;
     std::vector<Range> ranges_;
     std::vector<float> position_[3], velocity_[3];
-    std::vector<uint32_t> column_first_, cell_first_;
+    std::vector<uint32_t> particle_, column_first_, cell_first_;
 };
 
 inline Neighbourhood::Span Neighbourhood::columns(int x, int y_low, int y_high) const

@@ -201,12 +201,14 @@ inline float sum_of(Row r) { return ((r[0] + r[4]) + (r[1] + r[5])) + ((r[2] + r
 struct PointSums {
     float mass = 0;
     Vec3f centre = Vec3f::Zero(), velocity = Vec3f::Zero(); // means
+    size_t nearest = 0;                                     // in the neighbourhood, if the mass is above zero
 
     PointSums(const Neighbourhood& around, const Vec3f& x, float radius)
     {
         const float inverse_radius2 = 1 / (radius * radius);
         const RowMask lane = {0, 1, 2, 3, 4, 5, 6, 7};
-        Row weight = {}, moment[3] = {}, momentum[3] = {};
+        Row weight = {}, moment[3] = {}, momentum[3] = {}, most = {};
+        RowMask most_at = {};
         around.for_each_span(x.x(), x.y(), radius, [&](Neighbourhood::Span span) {
             for (size_t i = span.begin; i < span.end; i += kTileSize) {
                 Row d[3], t = splat(1);
@@ -216,12 +218,17 @@ struct PointSums {
                 }
                 const Row w = (t > splat(0)) & (lane < static_cast<int>(span.end - i)) ? t * t * t : splat(0);
                 weight += w;
+                const RowMask nearer = w > most;
+                most = nearer ? w : most;
+                most_at = nearer ? lane + static_cast<int>(i) : most_at;
                 for (int a = 0; a < 3; ++a)
                     moment[a] += w * d[a], momentum[a] += w * load_anywhere(around.velocity(a) + i);
             }
         });
         mass = sum_of(weight);
         if (!(mass > 1e-6f)) return;
+        for (int k = 0, best = 0; k < kTileSize; ++k)
+            if (most[k] >= most[best]) best = k, nearest = static_cast<size_t>(most_at[k]);
         for (int a = 0; a < 3; ++a)
             centre[a] = x[a] + sum_of(moment[a]) / mass, velocity[a] = sum_of(momentum[a]) / mass;
     }
@@ -243,11 +250,12 @@ void measure_distance(const Particles& particles, const ParticleIndex& index, co
     });
 }
 
-void settle_vertices(const Particles& particles, const ParticleIndex& index, const Topology& topology,
-                     const SurfaceScale& scale, Contour& contour)
+std::vector<uint32_t> settle_vertices(const Particles& particles, const ParticleIndex& index, const Topology& topology,
+                                      const SurfaceScale& scale, Contour& contour)
 {
     Mesh& mesh = contour.mesh;
     mesh.velocities.resize(mesh.positions.size());
+    std::vector<uint32_t> nearest(mesh.positions.size(), static_cast<uint32_t>(particles.size()));
     const float inverse_voxel = 1 / scale.voxel;
     for_each_tile(topology, [&](int tile) {
         const size_t begin = contour.tile_first[static_cast<size_t>(tile)];
@@ -262,6 +270,7 @@ void settle_vertices(const Particles& particles, const ParticleIndex& index, con
             const Vec3f x = mesh.positions[v] * inverse_voxel - corner;
             const PointSums sums(around, x, scale.radius);
             mesh.velocities[v] = sums.velocity;
+            if (sums.mass > 1e-6f) nearest[v] = around.particle(sums.nearest);
             const Vec3f out = x - sums.centre;
             const float offset = out.norm();
             if (!(sums.mass > 1e-6f) || offset < 0.1f * scale.drop) continue;
@@ -273,6 +282,7 @@ void settle_vertices(const Particles& particles, const ParticleIndex& index, con
             mesh.positions[v] += scale.voxel * move;
         }
     });
+    return nearest;
 }
 
 } // namespace spindrift

@@ -33,8 +33,9 @@ void measure_distance(const Particles& particles, const ParticleIndex& index, co
                       const SurfaceScale& scale, Field<float>& phi, Field<float>& thickness);
 
 // Gives every vertex the mean velocity of the particles around it, with the same weights, and puts those of lone drops,
-// which the grid hardly resolves, around their particle: a small drop neither jumps nor flickers as it moves.
-void settle_vertices(const Particles& particles, const ParticleIndex& index, const Topology& topology,
-                     const SurfaceScale& scale, Contour& contour);
+// which the grid hardly resolves, around their particle: a small drop neither jumps nor flickers as it moves. Returns
+// the particle nearest to each vertex.
+std::vector<uint32_t> settle_vertices(const Particles& particles, const ParticleIndex& index, const Topology& topology,
+                                      const SurfaceScale& scale, Contour& contour);
 
 } // namespace spindrift

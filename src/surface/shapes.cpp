@@ -72,7 +72,7 @@ Shapes shallow_particles(const ParticleIndex& index, const Topology& topology, c
     for_each_tile(topology, [&](int tile) {
         const auto t = static_cast<size_t>(tile);
         if (index.tile_empty(tile)) return;
-        deep[t] = interior.mask(tile);
+        deep[t] = interior.mask(tile, 1);
         for (int c = 0; c < kTileCells; ++c)
             if (!deep[t].at(c))
                 shapes.tile_first[t + 1] += static_cast<uint32_t>(index.cell_end(tile, c) - index.cell_begin(tile, c));

@@ -8,6 +8,8 @@
 #include "surface/shape_distance.h"
 #include "surface/smoothing.h"
 
+#include <sstream>
+
 namespace spindrift {
 
 void SurfaceParams::visit(ParamVisitor& v)
@@ -33,7 +35,11 @@ void SurfaceParams::visit(ParamVisitor& v)
     v("scale", scale, unit::none, above(0),
       "Ellipsoids: one factor k_s [1/m2] from variance to stretch for all. Left out: found from the volume.");
     v("smoothing", smoothing, unit::none, between(0, 20), "Passes of the filter that removes bumps.");
+    v("attributes", attributes,
+      "Names of particle attributes that the mesh's vertices carry, with spaces between; each has the value of the "
+      "nearest particle.");
     v("sdf", sdf, "Also write the distance to the surface as a VDB grid.");
+    v("obj", obj, "Also write the mesh as OBJ, without velocities and attributes.");
 }
 
 namespace {
@@ -190,6 +196,45 @@ void settle_drops(const Shapes& shapes, const std::vector<uint32_t>& nearest, fl
     }
 }
 
+// Keeps the named attributes and drops the others.
+void keep_attributes(Particles& particles, const std::string& names)
+{
+    std::istringstream words(names);
+    std::map<std::string, AttributeArray> kept;
+    for (std::string name; words >> name;) {
+        const auto found = particles.attributes.find(name);
+        if (name == "id") {
+            kept[name] = particles.id;
+        } else if (found != particles.attributes.end()) {
+            kept[name] = std::move(found->second);
+        } else {
+            std::string known = "id";
+            for (const auto& [other, array] : particles.attributes) known += ", " + other;
+            bad_input("surface.attributes names \"{}\", but the particles have only {}", name, known);
+        }
+    }
+    particles.attributes = std::move(kept);
+}
+
+// Gives every vertex the attributes of a particle; one that has none gets zeros.
+void carry_attributes(const Particles& particles, const std::vector<uint32_t>& particle, Mesh& mesh)
+{
+    for (const auto& [name, array] : particles.attributes)
+        std::visit(
+            [&, &n = name](const auto& from) {
+                auto to = from;
+                to.resize(particle.size());
+                for (size_t i = 0; i < particle.size(); ++i) {
+                    if (particle[i] < from.size())
+                        to[i] = from[particle[i]];
+                    else
+                        std::memset(static_cast<void*>(&to[i]), 0, sizeof to[i]);
+                }
+                mesh.attributes[n] = std::move(to);
+            },
+            array);
+}
+
 // Each makes phi [cells] and the mesh, with velocities.
 void surface_from_centres(Particles& particles, float spacing, const SurfaceParams& params,
                           const std::optional<Box3f>& container, Surface& surface)
@@ -215,7 +260,10 @@ void surface_from_centres(Particles& particles, float spacing, const SurfacePara
     times.measure("fair", [&] {
         fair(mesh, strengths(mesh.mesh.positions, thickness, scale), fairing_of(scale.spacing, params));
     });
-    times.measure("settle", [&] { settle_vertices(particles, index, *surface.topology, scale, mesh); });
+    times.measure("settle", [&] {
+        const std::vector<uint32_t> nearest = settle_vertices(particles, index, *surface.topology, scale, mesh);
+        carry_attributes(particles, nearest, mesh.mesh);
+    });
     surface.mesh = std::move(mesh.mesh);
 }
 
@@ -251,7 +299,7 @@ void surface_from_shapes(Particles& particles, float spacing, const SurfaceParam
     Contour mesh;
     times.measure("mesh", [&] { mesh = contour(grid.phi, surface.voxel, container); });
     times.measure("transfer", [&] {
-        const std::vector<uint32_t> nearest = nearest_shapes(mesh.mesh.positions, shapes, grid, surface.voxel);
+        std::vector<uint32_t> nearest = nearest_shapes(mesh.mesh.positions, shapes, grid, surface.voxel);
         std::vector<float> strength(nearest.size());
         mesh.mesh.velocities.assign(nearest.size(), Vec3f::Zero());
         for (size_t i = 0; i < nearest.size(); ++i) {
@@ -262,6 +310,9 @@ void surface_from_shapes(Particles& particles, float spacing, const SurfaceParam
         fair(mesh, strength, fairing_of(spacing_in_cells, params));
         if (params.mode == SurfaceMode::ellipsoids)
             settle_drops(shapes, nearest, params.drop * spacing + kFacets * surface.voxel, mesh);
+        for (uint32_t& n : nearest)
+            if (n != ShapeGrid::kNone) n = shapes.list[n].particle;
+        carry_attributes(particles, nearest, mesh.mesh);
     });
     surface.topology = std::move(grid.topology), surface.phi = std::move(grid.phi);
     surface.mesh = std::move(mesh.mesh);
@@ -276,7 +327,7 @@ Surface make_surface(Particles particles, float spacing, const SurfaceParams& pa
         bad_input("the particle spacing is {} m; it must be above 0", spacing);
     Surface surface;
     surface.voxel = params.voxel.value_or(spacing);
-    particles.attributes.clear();
+    keep_attributes(particles, params.attributes);
     const bool shapes = params.mode == SurfaceMode::spheres || params.mode == SurfaceMode::ellipsoids;
     (shapes ? surface_from_shapes : surface_from_centres)(particles, spacing, params, container, surface);
     if (container) keep_within(surface.mesh.positions, *container);

@@ -42,7 +42,9 @@ struct SurfaceParams {
     float global = 0;           // 0 to 1: from keeping each ellipsoid's volume to keeping their mean
     std::optional<float> scale; // k_s [1/m^2] for all ellipsoids, instead
     int smoothing = 2;          // passes
+    std::string attributes;     // of the particles that vertices carry: names with spaces between
     bool sdf = false;           // whether the stage also writes phi
+    bool obj = false;           // and the mesh as OBJ
 
     void visit(ParamVisitor& v);
 };

@@ -1,4 +1,5 @@
 // The four ways to a surface, side by side, and the ellipsoids against slow references.
+#include "base/error.h"
 #include "base/random.h"
 #include "surface/shape_distance.h"
 #include "surface/surface.h"
@@ -168,7 +169,7 @@ TEST(SurfaceModes, EllipsoidsAreTheOnesOfTheDocument)
 
 TEST(SurfaceModes, OneScaleForAllEllipsoidsKeepsTheirMeanVolumeOnly)
 {
-    Sorted set(ball(Vec3f::Zero(), 5));
+    Sorted set(ball(Vec3f::Zero(), 3)); // so small that no particle is deep
     const Shapes local = set.ellipsoids();
     EXPECT_LT(local.least_scale, local.mean_scale);
     EXPECT_LT(local.mean_scale, local.most_scale);
@@ -286,6 +287,34 @@ TEST(SurfaceModes, UnevenParticlesGiveClosedMeshes)
     EXPECT_NEAR(volume_of(make_surface(at(doubled), 1, {}).mesh) / r3, 1, 0.05);
     // All in one place is one drop.
     EXPECT_LT(volume_of(make_surface(at({1000, Vec3f(3, 2, 1)}), 1, {}).mesh), 2);
+}
+
+TEST(SurfaceModes, VerticesCarryVelocityAndAttributesOfTheNearestParticle)
+{
+    for (const SurfaceMode mode : kModes) {
+        Particles particles = at(ball(Vec3f::Zero(), 7));
+        auto& heat = particles.attribute<float>("heat");
+        auto& colour = particles.attribute<Vec3f>("Cd");
+        particles.attribute<int32_t>("left_behind");
+        for (size_t i = 0; i < particles.size(); ++i)
+            heat[i] = particles.P[i].x(), colour[i] = particles.P[i], particles.v[i] = particles.P[i];
+        SurfaceParams params = with_mode(mode);
+        params.attributes = "heat Cd id";
+        const Mesh mesh = make_surface(particles, 1, params).mesh;
+        ASSERT_EQ(mesh.attributes.size(), 3u);
+        const auto& vertex_heat = std::get<std::vector<float>>(mesh.attributes.at("heat"));
+        const auto& vertex_colour = std::get<std::vector<Vec3f>>(mesh.attributes.at("Cd"));
+        const auto& vertex_id = std::get<std::vector<int32_t>>(mesh.attributes.at("id"));
+        ASSERT_EQ(vertex_heat.size(), mesh.positions.size());
+        for (size_t i = 0; i < mesh.positions.size(); ++i) {
+            EXPECT_LT((mesh.velocities[i] - mesh.positions[i]).norm(), 3.2f);
+            EXPECT_LT((vertex_colour[i] - mesh.positions[i]).norm(), 3.2f);
+            EXPECT_EQ(vertex_heat[i], vertex_colour[i].x());
+            EXPECT_EQ(vertex_colour[i], particles.P[static_cast<size_t>(vertex_id[i])]);
+        }
+        params.attributes = "coldness";
+        EXPECT_THROW(make_surface(particles, 1, params), Error);
+    }
 }
 
 TEST(SurfaceModes, ABlobThatMovesDoesNotFlicker)
