@@ -44,7 +44,7 @@ double seconds_to_distance(const Surface& surface)
 {
     double sum = 0;
     for (const auto& [phase, seconds] : surface.times.phases())
-        if (phase == "sort" || phase == "shapes" || phase == "distance") sum += seconds;
+        if (phase == "sort" || phase == "blobs" || phase == "distance") sum += seconds;
     return sum;
 }
 

@@ -1,11 +1,11 @@
 #include "surface/surface.h"
 
 #include "base/error.h"
+#include "surface/blob_distance.h"
 #include "surface/container.h"
 #include "surface/fairing.h"
 #include "surface/particle_distance.h"
 #include "surface/parts.h"
-#include "surface/shape_distance.h"
 #include "surface/smoothing.h"
 
 #include <sstream>
@@ -137,14 +137,14 @@ void finish_distance(Field<float>& phi, float voxel, const std::optional<Box3f>&
     std::fill_n(phi.tile(topology.tile_count()), kTileCells, band);
 }
 
-ShapeScale shape_scale_of(float spacing, float voxel, const SurfaceParams& params)
+BlobScale blob_scale_of(float spacing, float voxel, const SurfaceParams& params)
 {
     // Found from flat beds of jittered particles: the mean height is right.
     constexpr float kSphere = 0.72f, kEllipsoid = 1.58f;
     // Half-axes in cells: thinner sheets would have holes between samples.
     constexpr float kThinnest = 0.87f;
     const bool spheres = params.mode == SurfaceMode::spheres;
-    ShapeScale scale{};
+    BlobScale scale{};
     scale.spacing = spacing;
     scale.search = params.radius * spacing;
     scale.size = params.size.value_or(spheres ? kSphere : kEllipsoid) * spacing;
@@ -158,9 +158,9 @@ ShapeScale shape_scale_of(float spacing, float voxel, const SurfaceParams& param
     return scale;
 }
 
-// The shape next to each vertex, of those next to the samples around it.
-std::vector<uint32_t> nearest_shapes(const std::vector<Vec3f>& positions, const Shapes& shapes, const ShapeGrid& grid,
-                                     float voxel)
+// The blob next to each vertex, of those next to the samples around it.
+std::vector<uint32_t> nearest_blobs(const std::vector<Vec3f>& positions, const Blobs& blobs, const BlobGrid& grid,
+                                    float voxel)
 {
     std::vector<uint32_t> out(positions.size());
     parallel_for(
@@ -168,12 +168,12 @@ std::vector<uint32_t> nearest_shapes(const std::vector<Vec3f>& positions, const 
         [&](size_t i) {
             const Vec3i low = cell_of(positions[i] - Vec3f::Constant(0.5f * voxel), 1 / voxel);
             float least = kInfinity;
-            uint32_t& best = out[i] = ShapeGrid::kNone;
+            uint32_t& best = out[i] = BlobGrid::kNone;
             for (int c = 0; c < 8; ++c) {
-                const uint32_t shape = grid.nearest.at(low + Vec3i(c >> 2, c >> 1 & 1, c & 1));
-                if (shape == ShapeGrid::kNone || shape == best) continue;
-                const float distance = shapes.list[shape].distance(positions[i]);
-                if (distance < least) least = distance, best = shape;
+                const uint32_t blob = grid.nearest.at(low + Vec3i(c >> 2, c >> 1 & 1, c & 1));
+                if (blob == BlobGrid::kNone || blob == best) continue;
+                const float distance = blobs.list[blob].distance(positions[i]);
+                if (distance < least) least = distance, best = blob;
             }
         },
         256);
@@ -181,11 +181,11 @@ std::vector<uint32_t> nearest_shapes(const std::vector<Vec3f>& positions, const 
 }
 
 // Puts the vertices of drops, which were sampled larger than they are, around their particles.
-void settle_drops(const Shapes& shapes, const std::vector<uint32_t>& nearest, float radius, Contour& contour)
+void settle_drops(const Blobs& blobs, const std::vector<uint32_t>& nearest, float radius, Contour& contour)
 {
     for (size_t i = 0; i < nearest.size(); ++i) {
-        if (nearest[i] == ShapeGrid::kNone || shapes.list[nearest[i]].firmness > 0) continue;
-        const Vec3f& centre = shapes.list[nearest[i]].centre;
+        if (nearest[i] == BlobGrid::kNone || blobs.list[nearest[i]].firmness > 0) continue;
+        const Vec3f& centre = blobs.list[nearest[i]].centre;
         Vec3f& x = contour.mesh.positions[i];
         const Vec3f out = x - centre;
         const float distance = out.norm();
@@ -267,11 +267,11 @@ void surface_from_centres(Particles& particles, float spacing, const SurfacePara
     surface.mesh = std::move(mesh.mesh);
 }
 
-void surface_from_shapes(Particles& particles, float spacing, const SurfaceParams& params,
-                         const std::optional<Box3f>& container, Surface& surface)
+void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams& params,
+                        const std::optional<Box3f>& container, Surface& surface)
 {
     constexpr float kBand = 2; // cells
-    const ShapeScale scale = shape_scale_of(spacing, surface.voxel, params);
+    const BlobScale scale = blob_scale_of(spacing, surface.voxel, params);
     PhaseTimes& times = surface.times;
     ParticleIndex index;
     Topology search;
@@ -281,17 +281,17 @@ void surface_from_shapes(Particles& particles, float spacing, const SurfaceParam
         sort_by_tile(particles, search, spacing, index);
     });
     const Interior interior(index, search, 1);
-    Shapes shapes;
-    times.measure("shapes", [&] {
-        shapes = params.mode == SurfaceMode::spheres ? make_spheres(particles, index, search, interior, scale)
-                                                     : make_ellipsoids(particles, index, search, interior, scale);
+    Blobs blobs;
+    times.measure("blobs", [&] {
+        blobs = params.mode == SurfaceMode::spheres ? make_spheres(particles, index, search, interior, scale)
+                                                    : make_ellipsoids(particles, index, search, interior, scale);
     });
-    surface.least_scale = shapes.least_scale, surface.mean_scale = shapes.mean_scale;
-    surface.most_scale = shapes.most_scale;
-    ShapeGrid grid;
+    surface.least_scale = blobs.least_scale, surface.mean_scale = blobs.mean_scale;
+    surface.most_scale = blobs.most_scale;
+    BlobGrid grid;
     const float spacing_in_cells = spacing / surface.voxel;
     times.measure("distance", [&] {
-        grid = measure_distance(shapes, search, interior, spacing, surface.voxel, kBand);
+        grid = measure_distance(blobs, search, interior, spacing, surface.voxel, kBand);
         if (container)
             fill_against_walls(grid.phi, *container, surface.voxel, std::min(kWallGap * spacing_in_cells, 4.0f),
                                std::min(kWallDepth * spacing_in_cells, kBand));
@@ -299,19 +299,19 @@ void surface_from_shapes(Particles& particles, float spacing, const SurfaceParam
     Contour mesh;
     times.measure("mesh", [&] { mesh = contour(grid.phi, surface.voxel, container); });
     times.measure("transfer", [&] {
-        std::vector<uint32_t> nearest = nearest_shapes(mesh.mesh.positions, shapes, grid, surface.voxel);
+        std::vector<uint32_t> nearest = nearest_blobs(mesh.mesh.positions, blobs, grid, surface.voxel);
         std::vector<float> strength(nearest.size());
         mesh.mesh.velocities.assign(nearest.size(), Vec3f::Zero());
         for (size_t i = 0; i < nearest.size(); ++i) {
-            if (nearest[i] == ShapeGrid::kNone) continue;
-            const Shape& shape = shapes.list[nearest[i]];
-            strength[i] = shape.firmness, mesh.mesh.velocities[i] = particles.v[shape.particle];
+            if (nearest[i] == BlobGrid::kNone) continue;
+            const Blob& blob = blobs.list[nearest[i]];
+            strength[i] = blob.firmness, mesh.mesh.velocities[i] = particles.v[blob.particle];
         }
         fair(mesh, strength, fairing_of(spacing_in_cells, params));
         if (params.mode == SurfaceMode::ellipsoids)
-            settle_drops(shapes, nearest, params.drop * spacing + kFacets * surface.voxel, mesh);
+            settle_drops(blobs, nearest, params.drop * spacing + kFacets * surface.voxel, mesh);
         for (uint32_t& n : nearest)
-            if (n != ShapeGrid::kNone) n = shapes.list[n].particle;
+            if (n != BlobGrid::kNone) n = blobs.list[n].particle;
         carry_attributes(particles, nearest, mesh.mesh);
     });
     surface.topology = std::move(grid.topology), surface.phi = std::move(grid.phi);
@@ -328,8 +328,8 @@ Surface make_surface(Particles particles, float spacing, const SurfaceParams& pa
     Surface surface;
     surface.voxel = params.voxel.value_or(spacing);
     keep_attributes(particles, params.attributes);
-    const bool shapes = params.mode == SurfaceMode::spheres || params.mode == SurfaceMode::ellipsoids;
-    (shapes ? surface_from_shapes : surface_from_centres)(particles, spacing, params, container, surface);
+    const bool blobs = params.mode == SurfaceMode::spheres || params.mode == SurfaceMode::ellipsoids;
+    (blobs ? surface_from_blobs : surface_from_centres)(particles, spacing, params, container, surface);
     if (container) keep_within(surface.mesh.positions, *container);
     PhaseTimes& times = surface.times;
     times.measure("parts", [&] {

@@ -1,7 +1,7 @@
 // From particles to the water that is rendered: a smooth, closed triangle mesh around them. Four ways to the distance:
 //
 //   spheres     a sphere around every particle, document 003 (5.1): fast and bumpy
-//   ellipsoids  spheres stretched along their neighbours, document 003 chapter 5 (shapes.h)
+//   ellipsoids  spheres stretched along their neighbours, document 003 chapter 5 (blobs.h)
 //   averaged    the weighted centre of the particles around each sample, document 001 chapter 4 (Zhu and Bridson 2005),
 //               changed so that a pool stands at its true height (particle_distance.h)
 //   corrected   the weighted centre, with the radius shrunk where the centre jumps about, which removes stray surface

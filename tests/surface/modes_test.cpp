@@ -1,7 +1,7 @@
 // The four ways to a surface, side by side, and the ellipsoids against slow references.
 #include "base/error.h"
 #include "base/random.h"
-#include "surface/shape_distance.h"
+#include "surface/blob_distance.h"
 #include "surface/surface.h"
 
 #include <Eigen/Eigenvalues>
@@ -85,13 +85,13 @@ double ball_bump(const Mesh& mesh, const Vec3f& center)
     return std::sqrt(sum2 / count - sum / count * sum / count);
 }
 
-// A sorted set with everything that shapes are made from.
+// A sorted set with everything that blobs are made from.
 struct Sorted {
     Particles particles;
     Topology topology;
     ParticleIndex index;
     std::unique_ptr<Interior> interior;
-    ShapeScale scale{};
+    BlobScale scale{};
 
     explicit Sorted(const std::vector<Vec3f>& positions)
         : particles(at(positions)), topology(tiles_around(particles, 1, 0))
@@ -109,10 +109,10 @@ struct Sorted {
                  .global = 0,
                  .fixed_scale = {}};
     }
-    Shapes ellipsoids() const { return make_ellipsoids(particles, index, topology, *interior, scale); }
+    Blobs ellipsoids() const { return make_ellipsoids(particles, index, topology, *interior, scale); }
 };
 
-Mat3f matrix_of(const Shape& s)
+Mat3f matrix_of(const Blob& s)
 {
     Mat3f g;
     g << s.xx, s.xy, s.xz, s.xy, s.yy, s.yz, s.xz, s.yz, s.zz;
@@ -120,10 +120,10 @@ Mat3f matrix_of(const Shape& s)
 }
 
 // (5.3) to (5.9) as they are written, over all particles, in double.
-void expect_as_written(const Sorted& set, const Shape& shape)
+void expect_as_written(const Sorted& set, const Blob& blob)
 {
     using Mat3d = Eigen::Matrix3d;
-    const Vec3d x = set.particles.P[shape.particle].cast<double>();
+    const Vec3d x = set.particles.P[blob.particle].cast<double>();
     const double R = static_cast<double>(set.scale.search), size = static_cast<double>(set.scale.size);
     double weight = 0;
     int count = 0;
@@ -137,8 +137,8 @@ void expect_as_written(const Sorted& set, const Shape& shape)
     for_each_neighbour([&](const Vec3d& p, double w) { weight += w, mean += w * p, ++count; });
     mean /= weight;
     if (count <= set.scale.droplet) {
-        EXPECT_EQ(shape.centre, set.particles.P[shape.particle]);
-        EXPECT_TRUE(matrix_of(shape).isApprox(Mat3f::Identity() / set.scale.drop));
+        EXPECT_EQ(blob.centre, set.particles.P[blob.particle]);
+        EXPECT_TRUE(matrix_of(blob).isApprox(Mat3f::Identity() / set.scale.drop));
         return;
     }
     Mat3d covariance = Mat3d::Zero();
@@ -149,10 +149,10 @@ void expect_as_written(const Sorted& set, const Shape& shape)
         solver.eigenvalues().cwiseMax(static_cast<double>(set.scale.flattest) * solver.eigenvalues()[2]);
     const Vec3d lengths = size * values / std::cbrt(values.prod());
     const Mat3d g = solver.eigenvectors() * lengths.cwiseInverse().asDiagonal() * solver.eigenvectors().transpose();
-    EXPECT_LT((matrix_of(shape).cast<double>() - g).norm(), 2e-3 * g.norm());
+    EXPECT_LT((matrix_of(blob).cast<double>() - g).norm(), 2e-3 * g.norm());
     const Vec3d centre = x + static_cast<double>(set.scale.centring) * (mean - x);
-    EXPECT_LT((shape.centre.cast<double>() - centre).norm(), 1e-4);
-    EXPECT_NEAR(matrix_of(shape).determinant() * std::pow(size, 3), 1, 1e-3); // its volume
+    EXPECT_LT((blob.centre.cast<double>() - centre).norm(), 1e-4);
+    EXPECT_NEAR(matrix_of(blob).determinant() * std::pow(size, 3), 1, 1e-3); // its volume
 }
 
 } // namespace
@@ -161,22 +161,22 @@ TEST(SurfaceModes, EllipsoidsAreTheOnesOfTheDocument)
 {
     for (const float spread : {8.0f, 14.0f, 30.0f}) {
         const Sorted set(scattered(1500, spread, 3));
-        const Shapes shapes = set.ellipsoids();
-        ASSERT_GT(shapes.list.size(), 700u);
-        for (size_t i = 0; i < shapes.list.size(); i += 7) expect_as_written(set, shapes.list[i]);
+        const Blobs blobs = set.ellipsoids();
+        ASSERT_GT(blobs.list.size(), 700u);
+        for (size_t i = 0; i < blobs.list.size(); i += 7) expect_as_written(set, blobs.list[i]);
     }
 }
 
 TEST(SurfaceModes, OneScaleForAllEllipsoidsKeepsTheirMeanVolumeOnly)
 {
     Sorted set(ball(Vec3f::Zero(), 3)); // so small that no particle is deep
-    const Shapes local = set.ellipsoids();
+    const Blobs local = set.ellipsoids();
     EXPECT_LT(local.least_scale, local.mean_scale);
     EXPECT_LT(local.mean_scale, local.most_scale);
     set.scale.global = 1;
-    const Shapes global = set.ellipsoids();
+    const Blobs global = set.ellipsoids();
     set.scale.global = 0, set.scale.fixed_scale = global.mean_scale;
-    const Shapes fixed = set.ellipsoids();
+    const Blobs fixed = set.ellipsoids();
     double volume = 0;
     for (size_t i = 0; i < global.list.size(); ++i) {
         volume += std::pow(matrix_of(global.list[i]).determinant() * std::pow(set.scale.size, 3.0f), -1.0);
@@ -185,20 +185,20 @@ TEST(SurfaceModes, OneScaleForAllEllipsoidsKeepsTheirMeanVolumeOnly)
     EXPECT_NEAR(volume / static_cast<double>(global.list.size()), 1, 1e-3);
 }
 
-TEST(SurfaceModes, DistanceIsTheLeastOfAllShapes)
+TEST(SurfaceModes, DistanceIsTheLeastOfAllBlobs)
 {
     for (const float voxel : {0.4f, 1.0f}) {
         const Sorted set(scattered(400, 12, 5));
-        const Shapes shapes = set.ellipsoids();
+        const Blobs blobs = set.ellipsoids();
         const float band = 2;
-        const ShapeGrid grid = measure_distance(shapes, set.topology, *set.interior, 1, voxel, band);
+        const BlobGrid grid = measure_distance(blobs, set.topology, *set.interior, 1, voxel, band);
         size_t near = 0;
         for (int t = 0; t < grid.topology->tile_count(); t += 3)
             for (int c = 0; c < kTileCells; ++c) {
                 const Vec3f x =
                     voxel * ((grid.topology->first_cell(t) + cell_in_tile(c)).cast<float>() + Vec3f::Constant(0.5f));
                 float least = band * voxel;
-                for (const Shape& s : shapes.list) least = std::min(least, s.distance(x));
+                for (const Blob& s : blobs.list) least = std::min(least, s.distance(x));
                 // Away from a long ellipsoid, what is a distance to first order may be short beyond its box.
                 if (least > 0.6f * voxel) continue;
                 ASSERT_NEAR(grid.phi.tile(t)[c], std::max(least / voxel, -band), 2e-3) << x.transpose();
@@ -210,17 +210,17 @@ TEST(SurfaceModes, DistanceIsTheLeastOfAllShapes)
 
 TEST(SurfaceModes, DistanceToOneEllipsoidIsRightToFirstOrder)
 {
-    Shape shape{};
-    shape.centre = Vec3f(1, 2, 3);
+    Blob blob{};
+    blob.centre = Vec3f(1, 2, 3);
     const Vec3f axes(2, 1, 0.6f);
-    shape.xx = 1 / axes.x(), shape.yy = 1 / axes.y(), shape.zz = 1 / axes.z();
+    blob.xx = 1 / axes.x(), blob.yy = 1 / axes.y(), blob.zz = 1 / axes.z();
     Random random(4);
     for (int k = 0; k < 200; ++k) {
         // A point of the surface, and one a little farther along its normal.
         const Vec3f u = Vec3f(random.uniform(-1, 1), random.uniform(-1, 1), random.uniform(-1, 1)).normalized();
         const Vec3f on = axes.cwiseProduct(u), normal = u.cwiseQuotient(axes).normalized();
         const float step = random.uniform(-0.05f, 0.05f);
-        EXPECT_NEAR(shape.distance(shape.centre + on + step * normal), step, 0.01f);
+        EXPECT_NEAR(blob.distance(blob.centre + on + step * normal), step, 0.01f);
     }
 }
 

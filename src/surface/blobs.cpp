@@ -1,4 +1,4 @@
-#include "surface/shapes.h"
+#include "surface/blobs.h"
 
 #include "field/row.h"
 #include "surface/neighbourhood.h"
@@ -10,6 +10,14 @@ namespace spindrift {
 namespace {
 
 inline float sum_of(Row r) { return ((r[0] + r[4]) + (r[1] + r[5])) + ((r[2] + r[6]) + (r[3] + r[7])); }
+
+// The weighted neighbourhood of a particle.
+struct Scatter {
+    int count = 0;                    // particles within R, itself included
+    float weight = 0;                 // sum of (5.5)
+    Vec3f offset = Vec3f::Zero();     // of the mean (5.3) from the particle
+    Mat3f covariance = Mat3f::Zero(); // (5.4)
+};
 
 // Sums over the particles within R of x, eight at a time; x and R in cells.
 Scatter scatter_around(const Neighbourhood& around, const Vec3f& x, float radius)
@@ -45,63 +53,63 @@ Scatter scatter_around(const Neighbourhood& around, const Vec3f& x, float radius
 }
 
 // Sets G and the box from the directions and lengths of the axes.
-void set_axes(Shape& shape, const Mat3f& directions, const Vec3f& lengths)
+void set_axes(Blob& blob, const Mat3f& directions, const Vec3f& lengths)
 {
     const Mat3f g = directions * lengths.cwiseInverse().asDiagonal() * directions.transpose();
-    shape.xx = g(0, 0), shape.xy = g(0, 1), shape.xz = g(0, 2);
-    shape.yy = g(1, 1), shape.yz = g(1, 2), shape.zz = g(2, 2);
-    shape.half = (directions * lengths.asDiagonal()).rowwise().norm();
+    blob.xx = g(0, 0), blob.xy = g(0, 1), blob.xz = g(0, 2);
+    blob.yy = g(1, 1), blob.yz = g(1, 2), blob.zz = g(2, 2);
+    blob.half = (directions * lengths.asDiagonal()).rowwise().norm();
 }
 
-void set_sphere(Shape& shape, const Vec3f& centre, float radius)
+void set_sphere(Blob& blob, const Vec3f& centre, float radius)
 {
-    shape.centre = centre;
-    shape.xx = shape.yy = shape.zz = 1 / radius;
-    shape.xy = shape.xz = shape.yz = 0;
-    shape.half = Vec3f::Constant(radius);
-    shape.firmness = 0;
+    blob.centre = centre;
+    blob.xx = blob.yy = blob.zz = 1 / radius;
+    blob.xy = blob.xz = blob.yz = 0;
+    blob.half = Vec3f::Constant(radius);
+    blob.firmness = 0;
 }
 
-// The particles that get a shape, as shapes that know nothing else yet.
-Shapes shallow_particles(const ParticleIndex& index, const Topology& topology, const Interior& interior)
+// The particles that get a blob, as blobs that know nothing else yet.
+Blobs shallow_particles(const ParticleIndex& index, const Topology& topology, const Interior& interior)
 {
     const auto tiles = static_cast<size_t>(topology.tile_count());
     std::vector<InteriorMask> deep(tiles);
-    Shapes shapes;
-    shapes.tile_first.assign(tiles + 1, 0), shapes.tile_box.resize(tiles);
+    Blobs blobs;
+    blobs.tile_first.assign(tiles + 1, 0), blobs.tile_box.resize(tiles);
     for_each_tile(topology, [&](int tile) {
         const auto t = static_cast<size_t>(tile);
         if (index.tile_empty(tile)) return;
-        deep[t] = interior.mask(tile, 1);
+        deep[t] = interior.mask(tile, kDeepBins);
         for (int c = 0; c < kTileCells; ++c)
             if (!deep[t].at(c))
-                shapes.tile_first[t + 1] += static_cast<uint32_t>(index.cell_end(tile, c) - index.cell_begin(tile, c));
+                blobs.tile_first[t + 1] += static_cast<uint32_t>(index.cell_end(tile, c) - index.cell_begin(tile, c));
     });
-    for (size_t t = 0; t < tiles; ++t) shapes.tile_first[t + 1] += shapes.tile_first[t];
-    shapes.list.resize(shapes.tile_first.back());
+    for (size_t t = 0; t < tiles; ++t) blobs.tile_first[t + 1] += blobs.tile_first[t];
+    blobs.list.resize(blobs.tile_first.back());
     for_each_tile(topology, [&](int tile) {
         const auto t = static_cast<size_t>(tile);
-        Shape* out = shapes.list.data() + shapes.tile_first[t];
-        for (int c = 0; c < kTileCells && shapes.tile_first[t] < shapes.tile_first[t + 1]; ++c)
+        Blob* out = blobs.list.data() + blobs.tile_first[t];
+        for (int c = 0; c < kTileCells && blobs.tile_first[t] < blobs.tile_first[t + 1]; ++c)
             if (!deep[t].at(c))
                 for (size_t i = index.cell_begin(tile, c); i < index.cell_end(tile, c); ++i)
                     out++->particle = static_cast<uint32_t>(i);
     });
-    return shapes;
+    return blobs;
 }
 
-void find_boxes(Shapes& shapes)
+void find_boxes(Blobs& blobs)
 {
-    parallel_for(shapes.tile_box.size(), [&](size_t t) {
-        for (uint32_t i = shapes.tile_first[t]; i < shapes.tile_first[t + 1]; ++i) {
-            const Shape& s = shapes.list[i];
-            shapes.tile_box[t].add(Box3f{s.centre - s.half, s.centre + s.half});
+    parallel_for(blobs.tile_box.size(), [&](size_t t) {
+        for (uint32_t i = blobs.tile_first[t]; i < blobs.tile_first[t + 1]; ++i) {
+            const Blob& s = blobs.list[i];
+            blobs.tile_box[t].add(Box3f{s.centre - s.half, s.centre + s.half});
         }
     });
 }
 
 // The ellipsoid of a particle, with its own volume kept; returns its k_s, or 0 if it is a drop.
-float fit(const Scatter& scatter, const ShapeScale& scale, Shape& shape)
+float fit(const Scatter& scatter, const BlobScale& scale, Blob& blob)
 {
     if (scatter.count <= scale.droplet) return 0;
     Eigen::SelfAdjointEigenSolver<Mat3f> solver;
@@ -110,14 +118,14 @@ float fit(const Scatter& scatter, const ShapeScale& scale, Shape& shape)
     if (!(values[2] > 1e-4f * scale.spacing * scale.spacing)) return 0; // all in one place
     values = values.cwiseMax(scale.flattest * values[2]);
     const float k = 1 / std::cbrt(values.prod()); // (5.7) with the clamped eigenvalues
-    shape.centre += scale.centring * scatter.offset;
-    set_axes(shape, solver.eigenvectors(), (scale.size * k * values).cwiseMax(scale.thinnest)); // (5.8), (5.9)
-    shape.firmness = 1;
+    blob.centre += scale.centring * scatter.offset;
+    set_axes(blob, solver.eigenvectors(), (scale.size * k * values).cwiseMax(scale.thinnest)); // (5.8), (5.9)
+    blob.firmness = 1;
     return k;
 }
 
 // Gives the ellipsoids a scale other than their own.
-void rescale(Shapes& shapes, const std::vector<float>& own_scales, size_t deep, const ShapeScale& scale)
+void rescale(Blobs& blobs, const std::vector<float>& own_scales, size_t deep, const BlobScale& scale)
 {
     // Deep particles were not looked at: a full neighbourhood has eigenvalues 3/20 R^2.
     const double full = std::pow(0.15 * scale.search * scale.search, 3);
@@ -126,20 +134,19 @@ void rescale(Shapes& shapes, const std::vector<float>& own_scales, size_t deep, 
     if (ellipsoids == 0) return;
     const double mean = (parallel_sum(own_scales.size(), value) + static_cast<double>(deep) * full) /
                         static_cast<double>(ellipsoids + deep);
-    shapes.mean_scale = static_cast<float>(1 / std::cbrt(mean));
-    shapes.least_scale = kInfinity;
+    blobs.mean_scale = static_cast<float>(1 / std::cbrt(mean));
+    blobs.least_scale = kInfinity;
     for (const float k : own_scales)
-        if (k > 0)
-            shapes.least_scale = std::min(shapes.least_scale, k), shapes.most_scale = std::max(shapes.most_scale, k);
+        if (k > 0) blobs.least_scale = std::min(blobs.least_scale, k), blobs.most_scale = std::max(blobs.most_scale, k);
     if (!scale.fixed_scale && scale.global == 0) return;
     parallel_for(
         own_scales.size(),
         [&](size_t i) {
             if (own_scales[i] == 0) return;
-            Shape& s = shapes.list[i];
+            Blob& s = blobs.list[i];
             float factor =
-                scale.fixed_scale.value_or(mix(own_scales[i], shapes.mean_scale, scale.global)) / own_scales[i];
-            // Whatever is asked for, a shape stays within a few neighbourhoods, and memory within bounds.
+                scale.fixed_scale.value_or(mix(own_scales[i], blobs.mean_scale, scale.global)) / own_scales[i];
+            // Whatever is asked for, a blob stays within a few neighbourhoods, and memory within bounds.
             factor = std::clamp(factor, 0.1f * scale.size / s.half.maxCoeff(), 3 * scale.search / s.half.maxCoeff());
             for (float* g : {&s.xx, &s.xy, &s.xz, &s.yy, &s.yz, &s.zz}) *g /= factor;
             s.half *= factor;
@@ -149,7 +156,7 @@ void rescale(Shapes& shapes, const std::vector<float>& own_scales, size_t deep, 
 
 } // namespace
 
-float Shape::distance(const Vec3f& x) const
+float Blob::distance(const Vec3f& x) const
 {
     const Vec3f d = x - centre;
     const Vec3f u(xx * d.x() + xy * d.y() + xz * d.z(), xy * d.x() + yy * d.y() + yz * d.z(),
@@ -160,43 +167,43 @@ float Shape::distance(const Vec3f& x) const
     return length * (length - 1) / std::max(v.norm(), 1e-20f);
 }
 
-Shapes make_spheres(const Particles& particles, const ParticleIndex& index, const Topology& topology,
-                    const Interior& interior, const ShapeScale& scale)
+Blobs make_spheres(const Particles& particles, const ParticleIndex& index, const Topology& topology,
+                   const Interior& interior, const BlobScale& scale)
 {
-    Shapes shapes = shallow_particles(index, topology, interior);
+    Blobs blobs = shallow_particles(index, topology, interior);
     parallel_for(
-        shapes.list.size(),
-        [&](size_t k) { set_sphere(shapes.list[k], particles.P[shapes.list[k].particle], scale.size); }, 1024);
-    find_boxes(shapes);
-    return shapes;
+        blobs.list.size(),
+        [&](size_t k) { set_sphere(blobs.list[k], particles.P[blobs.list[k].particle], scale.size); }, 1024);
+    find_boxes(blobs);
+    return blobs;
 }
 
-Shapes make_ellipsoids(const Particles& particles, const ParticleIndex& index, const Topology& topology,
-                       const Interior& interior, const ShapeScale& scale)
+Blobs make_ellipsoids(const Particles& particles, const ParticleIndex& index, const Topology& topology,
+                      const Interior& interior, const BlobScale& scale)
 {
-    Shapes shapes = shallow_particles(index, topology, interior);
+    Blobs blobs = shallow_particles(index, topology, interior);
     const float cell = scale.spacing, radius = scale.search / cell;
-    std::vector<float> own_scales(shapes.list.size());
+    std::vector<float> own_scales(blobs.list.size());
     for_each_tile(topology, [&](int tile) {
-        const size_t begin = shapes.tile_first[static_cast<size_t>(tile)];
-        const size_t end = shapes.tile_first[static_cast<size_t>(tile) + 1];
+        const size_t begin = blobs.tile_first[static_cast<size_t>(tile)];
+        const size_t end = blobs.tile_first[static_cast<size_t>(tile) + 1];
         if (begin == end) return;
         thread_local Neighbourhood around;
         around.gather(particles, index, topology, cell, tile, static_cast<int>(std::ceil(radius)));
         around.find_cells(index, topology, tile);
         const Vec3f corner = topology.first_cell(tile).cast<float>();
         for (size_t k = begin; k < end; ++k) {
-            Shape& shape = shapes.list[k];
-            const Vec3f& x = particles.P[shape.particle];
+            Blob& blob = blobs.list[k];
+            const Vec3f& x = particles.P[blob.particle];
             Scatter scatter = scatter_around(around, x * (1 / cell) - corner, radius);
             scatter.offset *= cell, scatter.covariance *= cell * cell;
-            set_sphere(shape, x, scale.drop);
-            own_scales[k] = fit(scatter, scale, shape);
+            set_sphere(blob, x, scale.drop);
+            own_scales[k] = fit(scatter, scale, blob);
         }
     });
-    rescale(shapes, own_scales, particles.size() - shapes.list.size(), scale);
-    find_boxes(shapes);
-    return shapes;
+    rescale(blobs, own_scales, particles.size() - blobs.list.size(), scale);
+    find_boxes(blobs);
+    return blobs;
 }
 
 } // namespace spindrift

@@ -2,7 +2,7 @@
 // that flat places become smooth and sheets hold together (Yu and Turk 2013; document 003 chapter 5).
 //
 // Where it is weak: an ellipsoid's size follows from the mean spacing, so particles that lie much farther apart than
-// that come out as separate shapes.
+// that come out as separate blobs.
 #pragma once
 
 #include "points/sort.h"
@@ -13,7 +13,7 @@
 namespace spindrift {
 
 // The points x with |G (x - centre)| = 1, G symmetric.
-struct Shape {
+struct Blob {
     Vec3f centre;     // [m]
     float xx, xy, xz; // G [1/m]
     float yy, yz, zz;
@@ -26,10 +26,10 @@ struct Shape {
 };
 
 // Lengths in metres.
-struct ShapeScale {
+struct BlobScale {
     float spacing;                    // mean distance of particles
     float search;                     // R of (5.5)
-    float size;                       // r_p: radius before a shape is stretched
+    float size;                       // r_p: radius before a blob is stretched
     float drop;                       // radius of a drop: k_n r_p
     float flattest;                   // k_r: least ratio of the shortest axis to the longest
     float thinnest;                   // least half-axis, for the samples not to miss it
@@ -39,26 +39,21 @@ struct ShapeScale {
     std::optional<float> fixed_scale; // k_s for all [1/m^2], instead
 };
 
-// The weighted neighbourhood of a particle.
-struct Scatter {
-    int count = 0;                    // particles within R, itself included
-    float weight = 0;                 // sum of (5.5)
-    Vec3f offset = Vec3f::Zero();     // of the mean (5.3) from the particle
-    Mat3f covariance = Mat3f::Zero(); // (5.4)
-};
+// Cells all of whose bins up to so many away are liquid are deep: they are inside, and their particles have no blobs.
+constexpr int kDeepBins = 1;
 
-// The shapes of all particles that are not deep inside, in the order of the particles, tile by tile.
-struct Shapes {
-    std::vector<Shape> list;
+// The blobs of all particles that are not deep inside, in the order of the particles, tile by tile.
+struct Blobs {
+    std::vector<Blob> list;
     std::vector<uint32_t> tile_first;                      // of each tile of the particles' topology, and their number
-    std::vector<Box3f> tile_box;                           // around the shapes of each tile
+    std::vector<Box3f> tile_box;                           // around the blobs of each tile
     float least_scale = 0, mean_scale = 0, most_scale = 0; // of k_s among ellipsoids [1/m^2]
 };
 
 // Particles must be sorted into cells of one spacing.
-Shapes make_spheres(const Particles& particles, const ParticleIndex& index, const Topology& topology,
-                    const Interior& interior, const ShapeScale& scale);
-Shapes make_ellipsoids(const Particles& particles, const ParticleIndex& index, const Topology& topology,
-                       const Interior& interior, const ShapeScale& scale);
+Blobs make_spheres(const Particles& particles, const ParticleIndex& index, const Topology& topology,
+                   const Interior& interior, const BlobScale& scale);
+Blobs make_ellipsoids(const Particles& particles, const ParticleIndex& index, const Topology& topology,
+                      const Interior& interior, const BlobScale& scale);
 
 } // namespace spindrift

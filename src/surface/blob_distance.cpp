@@ -1,4 +1,4 @@
-#include "surface/shape_distance.h"
+#include "surface/blob_distance.h"
 
 #include "field/row.h"
 
@@ -30,12 +30,12 @@ struct TileBox {
     static Vec3i floor_of(const Vec3f& x) { return {floor_int(x.x()), floor_int(x.y()), floor_int(x.z())}; }
 };
 
-Box3f box_of(const Shape& shape, float margin)
+Box3f box_of(const Blob& blob, float margin)
 {
-    return Box3f{shape.centre - shape.half, shape.centre + shape.half}.grown(margin);
+    return Box3f{blob.centre - blob.half, blob.centre + blob.half}.grown(margin);
 }
 
-// Stamps shapes into the cells of one tile.
+// Stamps blobs into the cells of one tile.
 class TileStamp {
   public:
     TileStamp(const Vec3i& first_cell, float voxel, float band, float* phi, uint32_t* nearest)
@@ -43,19 +43,19 @@ class TileStamp {
     {
     }
 
-    void add(const Shape& shape, uint32_t number)
+    void add(const Blob& blob, uint32_t number)
     {
-        // Cells whose centres lie in the box around the shape and the band.
-        const Vec3f centre = shape.centre * (1 / voxel_) - first_ - Vec3f::Constant(0.5f);
-        const Vec3f half = shape.half * (1 / voxel_) + Vec3f::Constant(band_);
+        // Cells whose centres lie in the box around the blob and the band.
+        const Vec3f centre = blob.centre * (1 / voxel_) - first_ - Vec3f::Constant(0.5f);
+        const Vec3f half = blob.half * (1 / voxel_) + Vec3f::Constant(band_);
         int low[3], high[3];
         for (int a = 0; a < 3; ++a) {
             low[a] = std::max(0, static_cast<int>(std::ceil(centre[a] - half[a])));
             high[a] = std::min(kTileSize - 1, floor_int(centre[a] + half[a]));
             if (low[a] > high[a]) return;
         }
-        const float xx = shape.xx * voxel_, xy = shape.xy * voxel_, xz = shape.xz * voxel_;
-        const float yy = shape.yy * voxel_, yz = shape.yz * voxel_, zz = shape.zz * voxel_;
+        const float xx = blob.xx * voxel_, xy = blob.xy * voxel_, xz = blob.xz * voxel_;
+        const float yy = blob.yy * voxel_, yz = blob.yz * voxel_, zz = blob.zz * voxel_;
         const Row dz = Row{0, 1, 2, 3, 4, 5, 6, 7} - centre.z();
         // At the centre itself, which has no direction, a mean radius.
         constexpr float kCentre = 1e-12f;
@@ -90,13 +90,13 @@ class TileStamp {
     uint32_t* nearest_;
 };
 
-// Which places the interior calls liquid although no shape need be there.
+// Which places the interior calls liquid although no blob need be there.
 class DeepCells {
   public:
     DeepCells(const Topology& search, const Interior& interior, float spacing)
         : search_(search), inverse_spacing_(1 / spacing), masks_(static_cast<size_t>(search.tile_count()) + 1)
     {
-        for_each_tile(search, [&](int tile) { masks_[static_cast<size_t>(tile)] = interior.mask(tile, 1); });
+        for_each_tile(search, [&](int tile) { masks_[static_cast<size_t>(tile)] = interior.mask(tile, kDeepBins); });
     }
     bool any(int tile) const { return masks_[static_cast<size_t>(tile)].any(); }
 
@@ -120,25 +120,25 @@ class DeepCells {
     std::vector<InteriorMask> masks_;
 };
 
-// The tiles of the surface's grid that shapes or deep cells touch.
-Topology tiles_of(const Shapes& shapes, const Topology& search, const DeepCells& deep, float spacing, float voxel,
+// The tiles of the surface's grid that blobs or deep cells touch.
+Topology tiles_of(const Blobs& blobs, const Topology& search, const DeepCells& deep, float spacing, float voxel,
                   float margin)
 {
     const float tile_size = voxel * kTileSize;
     std::vector<std::vector<uint64_t>> codes(static_cast<size_t>(search.tile_count()));
     for_each_tile(search, [&](int tile) {
         const auto t = static_cast<size_t>(tile);
-        Box3f all = shapes.tile_box[t].grown(margin);
+        Box3f all = blobs.tile_box[t].grown(margin);
         if (deep.any(tile)) {
             const Vec3f first = search.first_cell(tile).cast<float>() * spacing;
             const Box3f whole = Box3f{first, first + Vec3f::Constant(kTileSize * spacing)};
             TileBox(whole, tile_size).for_each([&](const Vec3i& at) { codes[t].push_back(morton_of_tile(at)); });
         }
-        if (shapes.tile_first[t] == shapes.tile_first[t + 1]) return;
+        if (blobs.tile_first[t] == blobs.tile_first[t + 1]) return;
         const TileBox box(all, tile_size);
         std::vector<uint8_t> touched(box.count(), 0);
-        for (uint32_t i = shapes.tile_first[t]; i < shapes.tile_first[t + 1]; ++i)
-            TileBox(box_of(shapes.list[i], margin), tile_size).for_each([&](const Vec3i& at) {
+        for (uint32_t i = blobs.tile_first[t]; i < blobs.tile_first[t + 1]; ++i)
+            TileBox(box_of(blobs.list[i], margin), tile_size).for_each([&](const Vec3i& at) {
                 touched[box.number(at)] = 1;
             });
         box.for_each([&](const Vec3i& at) {
@@ -152,21 +152,21 @@ Topology tiles_of(const Shapes& shapes, const Topology& search, const DeepCells&
 
 } // namespace
 
-ShapeGrid measure_distance(const Shapes& shapes, const Topology& search, const Interior& interior, float spacing,
-                           float voxel, float band)
+BlobGrid measure_distance(const Blobs& blobs, const Topology& search, const Interior& interior, float spacing,
+                          float voxel, float band)
 {
     const float margin = band * voxel;
     const DeepCells deep(search, interior, spacing);
-    ShapeGrid grid;
-    grid.topology = std::make_unique<Topology>(tiles_of(shapes, search, deep, spacing, voxel, margin));
+    BlobGrid grid;
+    grid.topology = std::make_unique<Topology>(tiles_of(blobs, search, deep, spacing, voxel, margin));
     const Topology& topology = *grid.topology;
     grid.phi.reset_uninitialized(topology, band);
-    grid.nearest.reset_uninitialized(topology, ShapeGrid::kNone);
+    grid.nearest.reset_uninitialized(topology, BlobGrid::kNone);
 
-    // How far a shape reaches from the tile that its particle is in.
+    // How far a blob reaches from the tile that its particle is in.
     float reach = margin;
     for (int t = 0; t < search.tile_count(); ++t) {
-        const Box3f& box = shapes.tile_box[static_cast<size_t>(t)];
+        const Box3f& box = blobs.tile_box[static_cast<size_t>(t)];
         if (box.empty()) continue;
         const Vec3f first = search.first_cell(t).cast<float>() * spacing;
         const Vec3f last = first + Vec3f::Constant(kTileSize * spacing);
@@ -175,7 +175,7 @@ ShapeGrid measure_distance(const Shapes& shapes, const Topology& search, const I
     for_each_tile(topology, [&](int tile) {
         float* phi = grid.phi.tile(tile);
         uint32_t* nearest = grid.nearest.tile(tile);
-        std::fill_n(phi, kTileCells, band), std::fill_n(nearest, kTileCells, ShapeGrid::kNone);
+        std::fill_n(phi, kTileCells, band), std::fill_n(nearest, kTileCells, BlobGrid::kNone);
         const Vec3i first_cell = topology.first_cell(tile);
         const Vec3f first = first_cell.cast<float>() * voxel;
         const Box3f own{first, first + Vec3f::Constant(kTileSize * voxel)};
@@ -184,9 +184,9 @@ ShapeGrid measure_distance(const Shapes& shapes, const Topology& search, const I
         TileBox(own.grown(reach), kTileSize * spacing).for_each([&](const Vec3i& at) {
             const auto t = static_cast<size_t>(search.find(at));
             if (t == static_cast<size_t>(search.tile_count())) return;
-            const Box3f& box = shapes.tile_box[t];
+            const Box3f& box = blobs.tile_box[t];
             if ((box.min.array() > wide.max.array()).any() || (box.max.array() < wide.min.array()).any()) return;
-            for (uint32_t i = shapes.tile_first[t]; i < shapes.tile_first[t + 1]; ++i) stamp.add(shapes.list[i], i);
+            for (uint32_t i = blobs.tile_first[t]; i < blobs.tile_first[t + 1]; ++i) stamp.add(blobs.list[i], i);
         });
         deep.fill(first_cell, voxel, -std::min(band, 1.0f), phi);
         for (int i = 0; i < kTileCells; ++i) phi[i] = std::max(phi[i], -band);
