@@ -118,7 +118,7 @@ float correction(const RowSums& sums, int k, const Vec3f& offset, float radius)
     gradient -= 0.5f * (offset * first.transpose() + first * offset.transpose());
     Eigen::SelfAdjointEigenSolver<Mat3f> solver;
     solver.computeDirect(gradient * (6 / (radius * radius * sums.mass[k])), Eigen::EigenvaluesOnly);
-    constexpr float kLow = 0.4f, kHigh = 2.0f; // of the paper
+    constexpr float kLow = 0.4f, kHigh = 2.0f; // not tuned; they depend on the kernel
     const float largest = solver.eigenvalues()[2];
     if (largest < kLow) return 1;
     const float g = (kHigh - largest) / (kHigh - kLow);
