@@ -1,6 +1,8 @@
 // What the benchmarks share: timing by the best of several runs, and the rows of the one table.
 #pragma once
 
+#include "base/math.h"
+
 #include <chrono>
 #include <string>
 #include <vector>
@@ -43,5 +45,13 @@ void bench_liquid(BenchTable& table, const std::string& program);
 // Measures one liquid shot in a process of its own, for its peak memory; called by bench_liquid through the command
 // line.
 int run_liquid_child(int argc, char** argv);
+void bench_surface(BenchTable& table, const std::string& program);
+int run_surface_child(int argc, char** argv);
+
+struct OpenvdbSurfaceSeconds {
+    double smooth_spheres, spheres;
+};
+OpenvdbSurfaceSeconds openvdb_surface_seconds(const std::vector<Vec3f>& positions, float spacing, float voxel,
+                                              float radius, int runs);
 
 } // namespace spindrift

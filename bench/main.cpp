@@ -3,6 +3,7 @@
 //     spindrift_bench            everything
 //     spindrift_bench poisson    the pressure engine alone
 //     spindrift_bench liquid     the liquid alone
+//     spindrift_bench surface    the surface alone
 #include "bench.h"
 
 #include <cstdio>
@@ -39,10 +40,12 @@ int main(int argc, char** argv)
     using namespace spindrift;
     const std::string mode = argc > 1 ? argv[1] : "";
     if (mode == "--liquid-child") return run_liquid_child(argc, argv);
+    if (mode == "--surface-child") return run_surface_child(argc, argv);
     BenchTable table;
     const auto folder = std::filesystem::absolute(argv[0]).parent_path();
     if (mode.empty() || mode == "poisson") bench_poisson(table, folder.string());
     if (mode.empty() || mode == "liquid") bench_liquid(table, std::filesystem::absolute(argv[0]).string());
+    if (mode.empty() || mode == "surface") bench_surface(table, std::filesystem::absolute(argv[0]).string());
     fmt::print("{}\n", table.all_reached() ? "every figure reached" : "some figures not reached");
     return 0;
 }

@@ -1,8 +1,10 @@
 // make validate: the liquid against an experiment, exact volumes and conservation laws. Prints the tables of
 // docs/validation.md; with a name, only that check.
 //
-//     spindrift_validate [still | rest | front | disc | emitter | column]
+//     spindrift_validate [still | rest | front | disc | emitter | column | surface]
+#include "base/random.h"
 #include "liquid/liquid.h"
+#include "surface/surface.h"
 
 #include <fmt/format.h>
 #include <string>
@@ -237,14 +239,73 @@ void column()
                liquid.particles().size(), seconds / frames);
 }
 
+// One jittered particle in every cube of edge 1 where `inside` holds.
+template <class Inside> Particles jittered(const Vec3i& low, const Vec3i& high, const Inside& inside)
+{
+    Particles particles;
+    Random random(7);
+    for (int x = low.x(); x < high.x(); ++x)
+        for (int y = low.y(); y < high.y(); ++y)
+            for (int z = low.z(); z < high.z(); ++z) {
+                const Vec3f jitter(random.uniform(), random.uniform(), random.uniform());
+                const Vec3f p = Vec3i(x, y, z).cast<float>() + jitter;
+                if (inside(p)) particles.P.push_back(p);
+            }
+    particles.v.assign(particles.P.size(), Vec3f::Zero()), particles.id.assign(particles.P.size(), 0);
+    return particles;
+}
+
+struct Spread {
+    double sum = 0, sum2 = 0, count = 0;
+    void add(double x) { sum += x, sum2 += x * x, ++count; }
+    double mean() const { return sum / count; }
+    double deviation() const { return std::sqrt(sum2 / count - mean() * mean()); }
+};
+
+// The four modes on a flat bed, a ball of radius 16 and a wavy sheet one particle thick; lengths in spacings.
+void surface_modes()
+{
+    const Box3f tank{Vec3f(0, 0, 0), Vec3f(48, 40, 48)};
+    const Particles bed = jittered({0, 0, 0}, {48, 20, 48}, [](const Vec3f&) { return true; });
+    const Vec3f center(0.3f, 0.2f, 0.1f);
+    const auto in_ball = [&](const Vec3f& p) { return (p - center).norm() < 16; };
+    const Particles ball = jittered(Vec3i::Constant(-18), Vec3i::Constant(18), in_ball);
+    Particles sheet = jittered({0, 0, 0}, {60, 1, 60}, [](const Vec3f&) { return true; });
+    for (Vec3f& p : sheet.P) p.y() = 3 * std::sin(0.3f * p.x()) * std::cos(0.25f * p.z());
+    const char* names[] = {"spheres", "averaged", "ellipsoids", "corrected"};
+    fmt::print(
+        "\n| mode | voxel | smoothing | bed: height error | bed: RMS bump | ball: volume | ball: RMS bump | sheet: "
+        "holes |\n|---|---|---|---|---|---|---|---|\n");
+    for (const float voxel : {1.0f, 0.5f})
+        for (int mode = 0; mode < 4; ++mode)
+            for (const int smoothing : {0, 2}) {
+                SurfaceParams params;
+                params.mode = static_cast<SurfaceMode>(mode);
+                params.voxel = voxel, params.smoothing = smoothing;
+                Spread height, radius;
+                for (const Vec3f& x : make_surface(bed, 1, params, tank).mesh.positions)
+                    if (x.y() > 15 && tank.grown(-4).contains(x)) height.add(x.y());
+                const Mesh round = make_surface(ball, 1, params).mesh, thin = make_surface(sheet, 1, params).mesh;
+                for (const Vec3f& x : round.positions) radius.add((x - center).norm());
+                // One closed part without holes has the Euler characteristic 2, and each hole takes 2 away.
+                const auto euler =
+                    static_cast<int>(thin.positions.size()) - static_cast<int>(thin.triangles.size() / 2);
+                fmt::print("| {} | {} | {} | {:+.2f} | {:.3f} | {:+.1f}% | {:.3f} | {} |\n", names[mode], voxel,
+                           smoothing, height.mean() - 20, height.deviation(),
+                           100 * (volume_of(round) / (4 * kPi / 3 * 16 * 16 * 16) - 1), radius.deviation(),
+                           1 - euler / 2);
+                std::fflush(stdout);
+            }
+}
+
 } // namespace
 
 int main(int argc, char** argv)
 {
     const std::string only = argc > 1 ? argv[1] : "";
-    const std::pair<const char*, void (*)()> checks[] = {{"still", still_water},  {"rest", dam_break_to_rest},
-                                                         {"front", martin_moyce}, {"disc", spinning_disc},
-                                                         {"emitter", emitter},    {"column", column}};
+    const std::pair<const char*, void (*)()> checks[] = {
+        {"still", still_water}, {"rest", dam_break_to_rest}, {"front", martin_moyce},   {"disc", spinning_disc},
+        {"emitter", emitter},   {"column", column},          {"surface", surface_modes}};
     for (const auto& [name, check] : checks)
         if (only.empty() || only == name) fmt::print("\n## {}\n", name), check();
     return 0;

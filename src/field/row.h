@@ -47,6 +47,12 @@ inline RowMask floor_int(Row x)
 inline Row to_float(RowMask x) { return __builtin_convertvector(x, Row); }
 inline Row max(Row a, Row b) { return a > b ? a : b; }
 inline Row min(Row a, Row b) { return a < b ? a : b; }
+inline Row sqrt_row(Row r)
+{
+    Row out;
+    for (int k = 0; k < kTileSize; ++k) out[k] = std::sqrt(r[k]);
+    return out;
+}
 inline float largest(Row r)
 {
     return std::max(std::max(std::max(r[0], r[1]), std::max(r[2], r[3])),

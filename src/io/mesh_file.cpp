@@ -36,15 +36,60 @@ void check_arrays(const std::string& path, const Mesh& mesh)
     };
     check(mesh.normals, "normals");
     check(mesh.velocities, "velocities");
+    for (const auto& [name, array] : mesh.attributes) {
+        const size_t count = std::visit([](const auto& a) { return a.size(); }, array);
+        if (count != mesh.positions.size())
+            fail("cannot write {}: the mesh has {} vertices but {} values of \"{}\"", path, mesh.positions.size(),
+                 count, name);
+    }
 }
 
-std::string ply_header(const Mesh& mesh)
+// What each vertex has in a PLY file: numbers of four bytes that lie together in memory.
+struct Column {
+    std::string properties; // their header lines
+    const char* data;
+    size_t stride; // bytes from one vertex to the next
+};
+
+std::string property_lines(const char* type, const std::vector<std::string>& names)
+{
+    std::string lines;
+    for (const std::string& name : names) lines += fmt::format("property {} {}\n", type, name);
+    return lines;
+}
+
+Column column_of(const std::vector<std::string>& names, const std::vector<Vec3f>& array)
+{
+    return {property_lines("float", names), reinterpret_cast<const char*>(array.data()), sizeof(Vec3f)};
+}
+Column attribute_column(const std::string& name, const std::vector<Vec3f>& array)
+{
+    return column_of({name + "_x", name + "_y", name + "_z"}, array);
+}
+Column attribute_column(const std::string& name, const std::vector<float>& array)
+{
+    return {property_lines("float", {name}), reinterpret_cast<const char*>(array.data()), sizeof(float)};
+}
+Column attribute_column(const std::string& name, const std::vector<int32_t>& array)
+{
+    return {property_lines("int", {name}), reinterpret_cast<const char*>(array.data()), sizeof(int32_t)};
+}
+
+std::vector<Column> columns_of(const Mesh& mesh)
+{
+    std::vector<Column> columns = {column_of({"x", "y", "z"}, mesh.positions)};
+    if (!mesh.normals.empty()) columns.push_back(column_of({"nx", "ny", "nz"}, mesh.normals));
+    if (!mesh.velocities.empty()) columns.push_back(column_of({"vx", "vy", "vz"}, mesh.velocities));
+    for (const auto& [name, array] : mesh.attributes)
+        columns.push_back(std::visit([&, &n = name](const auto& a) { return attribute_column(n, a); }, array));
+    return columns;
+}
+
+std::string ply_header(const Mesh& mesh, const std::vector<Column>& columns)
 {
     std::string header = "ply\nformat binary_little_endian 1.0\n";
     header += fmt::format("element vertex {}\n", mesh.positions.size());
-    header += "property float x\nproperty float y\nproperty float z\n";
-    if (!mesh.normals.empty()) header += "property float nx\nproperty float ny\nproperty float nz\n";
-    if (!mesh.velocities.empty()) header += "property float vx\nproperty float vy\nproperty float vz\n";
+    for (const Column& column : columns) header += column.properties;
     header +=
         fmt::format("element face {}\nproperty list uchar int vertex_indices\nend_header\n", mesh.triangles.size());
     return header;
@@ -53,23 +98,21 @@ std::string ply_header(const Mesh& mesh)
 // The whole file in one buffer; every row has a fixed size, so the rows are filled in parallel.
 std::string ply_bytes(const Mesh& mesh)
 {
-    constexpr size_t kVector = 3 * sizeof(float);
     constexpr size_t kFaceRow = 1 + 3 * sizeof(int32_t);
     constexpr size_t kChunk = 1 << 14;
-    std::string bytes = ply_header(mesh);
+    const std::vector<Column> columns = columns_of(mesh);
+    std::string bytes = ply_header(mesh, columns);
     const size_t vertices_begin = bytes.size();
-
-    std::vector<const std::vector<Vec3f>*> columns = {&mesh.positions};
-    if (!mesh.normals.empty()) columns.push_back(&mesh.normals);
-    if (!mesh.velocities.empty()) columns.push_back(&mesh.velocities);
-    const size_t row = columns.size() * kVector;
+    size_t row = 0;
+    for (const Column& column : columns) row += column.stride;
     const size_t faces_begin = vertices_begin + mesh.positions.size() * row;
     bytes.resize(faces_begin + mesh.triangles.size() * kFaceRow);
 
     parallel_chunks(mesh.positions.size(), kChunk, [&](size_t begin, size_t end) {
         char* out = bytes.data() + vertices_begin + begin * row;
         for (size_t i = begin; i < end; ++i)
-            for (const auto* column : columns) std::memcpy(out, (*column)[i].data(), kVector), out += kVector;
+            for (const Column& column : columns)
+                std::memcpy(out, column.data + i * column.stride, column.stride), out += column.stride;
     });
     parallel_chunks(mesh.triangles.size(), kChunk, [&](size_t begin, size_t end) {
         char* out = bytes.data() + faces_begin + begin * kFaceRow;

@@ -7,10 +7,12 @@
 
 namespace spindrift {
 
-// By the ending of the name. Polygons are cut into triangles. Throws Error(bad_input) naming the file, and the line or
-// byte where it can, for anything that is not a sound mesh: a missing or truncated file, an index out of range, NaN.
+// By the ending of the name. Other numbers that a PLY has for each vertex become attributes. Polygons are cut into
+// triangles. Throws Error(bad_input) naming the file, and the line or byte where it can, for anything that is not a
+// sound mesh: a missing or truncated file, an index out of range, NaN.
 Mesh read_mesh(const std::string& path);
-// Binary little-endian PLY with normals (nx ny nz) and velocities (vx vy vz) if the mesh has them, or OBJ. Atomic.
+// Binary little-endian PLY with normals (nx ny nz) and velocities (vx vy vz) if the mesh has them and its attributes
+// (a vector "c" as c_x c_y c_z), or OBJ, which has normals only. Atomic.
 void write_mesh(const std::string& path, const Mesh& mesh);
 
 } // namespace spindrift

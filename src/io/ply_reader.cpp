@@ -286,8 +286,49 @@ int vertex_slot(const Property& property)
     return -1;
 }
 
+// The numbers of a vertex that have no place of their own in a mesh.
+class ExtraColumns {
+  public:
+    explicit ExtraColumns(const Element& element)
+    {
+        for (const Property& p : element.properties)
+            if (!p.length && vertex_slot(p) < 0) values_[p.name].resize(element.count), types_[p.name] = p.type;
+    }
+    void set(const std::string& name, size_t vertex, double value) { values_[name][vertex] = value; }
+
+    // As attributes: three that end in _x, _y, _z make a vector.
+    void move_to(std::map<std::string, AttributeArray>& attributes)
+    {
+        for (auto& [name, values] : values_) {
+            const std::string stem = name.size() > 2 && name.ends_with("_x") ? name.substr(0, name.size() - 2) : "";
+            if (!stem.empty() && values_.contains(stem + "_y") && values_.contains(stem + "_z")) {
+                std::vector<Vec3f> vectors(values.size());
+                for (size_t i = 0; i < values.size(); ++i)
+                    vectors[i] = Vec3d(values[i], values_[stem + "_y"][i], values_[stem + "_z"][i]).cast<float>();
+                attributes[stem] = std::move(vectors);
+            } else if (!is_rest_of_vector(name)) {
+                if (types_[name] < Type::uint32)
+                    attributes[name] = std::vector<int32_t>(values.begin(), values.end());
+                else
+                    attributes[name] = std::vector<float>(values.begin(), values.end());
+            }
+        }
+    }
+
+  private:
+    bool is_rest_of_vector(const std::string& name) const
+    {
+        if (name.size() <= 2 || !(name.ends_with("_y") || name.ends_with("_z"))) return false;
+        const std::string stem = name.substr(0, name.size() - 2);
+        return values_.contains(stem + "_x") && values_.contains(stem + "_y") && values_.contains(stem + "_z");
+    }
+    std::map<std::string, std::vector<double>> values_;
+    std::map<std::string, Type> types_;
+};
+
 void read_vertices(Numbers& numbers, const Element& element, Mesh& mesh)
 {
+    ExtraColumns extra(element);
     std::vector<int> slots;
     for (const Property& p : element.properties) slots.push_back(vertex_slot(p));
     const auto has = [&](int first) {
@@ -305,7 +346,10 @@ void read_vertices(Numbers& numbers, const Element& element, Mesh& mesh)
         std::array<Vec3f, 3> row = {Vec3f::Zero(), Vec3f::Zero(), Vec3f::Zero()};
         for (size_t p = 0; p < slots.size(); ++p) {
             if (slots[p] < 0) {
-                numbers.skip(element.properties[p]);
+                if (element.properties[p].length)
+                    numbers.skip(element.properties[p]);
+                else
+                    extra.set(element.properties[p].name, i, numbers.next(element.properties[p].type));
                 continue;
             }
             const auto value = static_cast<float>(numbers.next(element.properties[p].type));
@@ -316,6 +360,7 @@ void read_vertices(Numbers& numbers, const Element& element, Mesh& mesh)
         if (normals) mesh.normals.push_back(row[1]);
         if (velocities) mesh.velocities.push_back(row[2]);
     }
+    extra.move_to(mesh.attributes);
 }
 
 bool is_corner_list(const Property& property)

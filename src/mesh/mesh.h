@@ -1,17 +1,16 @@
-// A triangle mesh with optional per-vertex normals and velocities.
+// A triangle mesh with optional per-vertex normals, velocities and named attributes.
 #pragma once
 
-#include "base/math.h"
-
-#include <vector>
+#include "points/particles.h"
 
 namespace spindrift {
 
 struct Mesh {
     std::vector<Vec3f> positions;
-    std::vector<Vec3i> triangles;  // counter-clockwise seen from outside
-    std::vector<Vec3f> normals;    // empty, or one per vertex
-    std::vector<Vec3f> velocities; // empty, or one per vertex [m/s]
+    std::vector<Vec3i> triangles;                     // counter-clockwise seen from outside
+    std::vector<Vec3f> normals;                       // empty, or one per vertex
+    std::vector<Vec3f> velocities;                    // empty, or one per vertex [m/s]
+    std::map<std::string, AttributeArray> attributes; // each with one value per vertex
 };
 
 Box3f bounds_of(const Mesh& mesh);

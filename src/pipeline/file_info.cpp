@@ -24,8 +24,10 @@ std::string describe_mesh(const std::string& path)
                                    mesh.triangles.size(), is_closed(mesh) ? "closed" : "open");
     if (!box.empty()) text += fmt::format("bounds: {} to {} m\n", vector_text(box.min), vector_text(box.max));
     if (is_closed(mesh)) text += fmt::format("volume: {:.6g} m3\n", volume_of(mesh));
-    text += fmt::format("per vertex: position{}{}\n", mesh.normals.empty() ? "" : ", normal",
+    text += fmt::format("per vertex: position{}{}", mesh.normals.empty() ? "" : ", normal",
                         mesh.velocities.empty() ? "" : ", velocity");
+    for (const auto& [name, array] : mesh.attributes) text += ", " + name;
+    text += "\n";
     return text;
 }
 

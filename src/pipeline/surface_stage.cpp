@@ -9,7 +9,10 @@ namespace spindrift {
 
 std::vector<std::string> SurfaceStage::endings() const
 {
-    return params_.sdf ? std::vector<std::string>{"ply", "vdb"} : std::vector<std::string>{"ply"};
+    std::vector<std::string> endings = {"ply"};
+    if (params_.sdf) endings.push_back("vdb");
+    if (params_.obj) endings.push_back("obj");
+    return endings;
 }
 
 void SurfaceStage::prepare(const SceneFile&, const ShotParams& shot)
@@ -46,6 +49,7 @@ FrameReport SurfaceStage::make(int, const std::string& input, const std::vector<
     for (const auto& [phase, seconds] : surface.times.phases()) report.times.add(phase, seconds);
     report.times.measure("write", [&] {
         write_mesh(outputs[0], surface.mesh);
+        if (params_.obj) write_mesh(outputs.back(), surface.mesh);
         if (params_.sdf) write_fields(outputs[1], {{"surface", &surface.phi, true}}, surface.voxel, file.metadata);
     });
     report.numbers = {{"particles", static_cast<double>(count)},

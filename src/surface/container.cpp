@@ -15,8 +15,7 @@ void add_mirror_images(Particles& particles, const Box3f& container, float reach
             particles.resize(first + near.size());
             for (size_t k = 0; k < near.size(); ++k) {
                 const size_t i = near[k], image = first + k;
-                particles.P[image] = particles.P[i], particles.v[image] = particles.v[i];
-                particles.id[image] = particles.id[i];
+                particles.for_each_array([&](const std::string&, auto& array) { array[image] = array[i]; });
                 particles.P[image][axis] = 2 * wall - particles.P[i][axis];
                 particles.v[image][axis] = -particles.v[i][axis];
             }

@@ -32,36 +32,31 @@ bool Interior::liquid(int tile, int x, int y, int z) const
     return liquid_[static_cast<size_t>(t)][static_cast<size_t>(local(x))] >> (8 * local(y) + local(z)) & 1;
 }
 
-InteriorMask Interior::mask(int tile) const
+InteriorMask Interior::mask(int tile, int bins_away) const
 {
     InteriorMask mask;
     const auto& own = liquid_[static_cast<size_t>(tile)];
     if (std::all_of(own.begin(), own.end(), [](uint64_t w) { return w == 0; })) return mask;
 
-    // Liquid bins of the tile and two around, then the smallest of five along each axis in turn.
+    // Liquid bins of the tile and those around, then the smallest of three or five along each axis in turn.
     constexpr int kMost = kTileSize + 4;
-    const int bins = kTileSize / bin_, size = bins + 4;
+    const int bins = kTileSize / bin_, size = bins + 2 * bins_away;
     bool all[kMost][kMost][kMost];
     for (int x = 0; x < size; ++x)
         for (int y = 0; y < size; ++y)
-            for (int z = 0; z < size; ++z) all[x][y][z] = liquid(tile, x - 2, y - 2, z - 2);
-    const auto five = [](bool a, bool b, bool c, bool d, bool e) { return a && b && c && d && e; };
+            for (int z = 0; z < size; ++z) all[x][y][z] = liquid(tile, x - bins_away, y - bins_away, z - bins_away);
+    const auto shrink = [&](bool& first, int stride) {
+        for (int k = 1; k <= 2 * bins_away; ++k) first = first && (&first)[k * stride];
+    };
     for (int x = 0; x < size; ++x)
         for (int y = 0; y < size; ++y)
-            for (int z = 0; z < bins; ++z) {
-                const bool* r = all[x][y] + z;
-                all[x][y][z] = five(r[0], r[1], r[2], r[3], r[4]);
-            }
+            for (int z = 0; z < bins; ++z) shrink(all[x][y][z], 1);
     for (int x = 0; x < size; ++x)
         for (int y = 0; y < bins; ++y)
-            for (int z = 0; z < bins; ++z)
-                all[x][y][z] =
-                    five(all[x][y][z], all[x][y + 1][z], all[x][y + 2][z], all[x][y + 3][z], all[x][y + 4][z]);
+            for (int z = 0; z < bins; ++z) shrink(all[x][y][z], kMost);
     for (int x = 0; x < bins; ++x)
         for (int y = 0; y < bins; ++y)
-            for (int z = 0; z < bins; ++z)
-                all[x][y][z] =
-                    five(all[x][y][z], all[x + 1][y][z], all[x + 2][y][z], all[x + 3][y][z], all[x + 4][y][z]);
+            for (int z = 0; z < bins; ++z) shrink(all[x][y][z], kMost * kMost);
     for (int c = 0; c < kTileCells; ++c) {
         const Vec3i cell = cell_in_tile(c), bin = cell / bin_;
         if (all[bin.x()][bin.y()][bin.z()]) mask.set(cell.x(), cell.y(), cell.z());

@@ -1,8 +1,8 @@
 // Which cells lie so deep in the liquid that nobody need look at their particles.
 //
 // Particles are counted in bins as large as the simulation's cells. A bin is taken for liquid when it holds a quarter
-// of what it should, because FLIP leaves particles uneven; a cell is deep when all bins up to two away are liquid. Gaps
-// smaller than a bin are thereby closed.
+// of what it should, because FLIP leaves particles uneven; a cell is deep when all bins up to some distance away, one
+// or two bins, are liquid. Gaps smaller than a bin are thereby closed.
 #pragma once
 
 #include "points/sort.h"
@@ -12,7 +12,12 @@ namespace spindrift {
 // The deep cells of one tile, one bit a cell: row (x, y) is byte y of word x.
 class InteriorMask {
   public:
+    bool at(int offset) const { return words_[static_cast<size_t>(offset >> 6)] >> (offset & 63) & 1; }
     uint32_t row(int x, int y) const { return words_[static_cast<size_t>(x)] >> (8 * y) & 0xff; }
+    bool any() const
+    {
+        return std::any_of(words_.begin(), words_.end(), [](uint64_t w) { return w != 0; });
+    }
     bool all() const
     {
         return std::all_of(words_.begin(), words_.end(), [](uint64_t w) { return w == ~uint64_t(0); });
@@ -27,7 +32,7 @@ class Interior {
   public:
     // `spacing` is the mean distance of particles in cells.
     Interior(const ParticleIndex& index, const Topology& topology, float spacing);
-    InteriorMask mask(int tile) const;
+    InteriorMask mask(int tile, int bins_away = 2) const;
 
   private:
     bool liquid(int tile, int x, int y, int z) const; // by bin, up to one tile beyond the tile

@@ -4,6 +4,8 @@
 #include "surface/interior.h"
 #include "surface/neighbourhood.h"
 
+#include <Eigen/Eigenvalues>
+
 namespace spindrift {
 
 namespace {
@@ -68,12 +70,17 @@ constexpr float kFarthestThin = 1.2f, kFarthestThick = 1.7f, kSteepness = 3;
 // spacings.
 constexpr float kUnevenness = 0.06f;
 
+// rbar in radii of influence where xbar is corrected: puts the surface of a flat bed where it belongs.
+constexpr float kCorrectedRadius = 0.26f;
+
 // Sums over the particles around the eight samples of a row.
 struct RowSums {
     Row mass = {}, moment_x = {}, moment_y = {}, moment_z = {};
     Row nearest2 = splat(1e30f); // squared distance of the nearest particle
+    // For the gradient of the centre: sums of t^2 d and t^2 d d^T, with t = 1 - (|d| / R)^2 and w = t^3.
+    Row first[3] = {}, second[6] = {};
 
-    void add(const Neighbourhood& around, float x, float y, float radius)
+    template <bool kGradient> void add(const Neighbourhood& around, float x, float y, float radius)
     {
         const float *px = around.position(0), *py = around.position(1), *pz = around.position(2);
         const float radius2 = radius * radius;
@@ -88,10 +95,35 @@ struct RowSums {
                 mass += w;
                 moment_x += w * dx, moment_y += w * dy, moment_z += w * dz;
                 nearest2 = min(nearest2, r2);
+                if constexpr (kGradient) {
+                    const Row t2 = t * t, tx = t2 * dx, ty = t2 * dy, tz = t2 * dz;
+                    first[0] += tx, first[1] += ty, first[2] += tz;
+                    second[0] += tx * dx, second[1] += tx * dy, second[2] += tx * dz;
+                    second[3] += ty * dy, second[4] += ty * dz, second[5] += tz * dz;
+                }
             }
         });
     }
 };
+
+// f of Solenthaler and Pajarola 2008 at sample k, `offset` being xbar - x.
+float correction(const RowSums& sums, int k, const Vec3f& offset, float radius)
+{
+    // The gradient of xbar is the sum of (x_i - xbar) (grad w_i)^T over the mass, with grad w_i = 6 t^2 d_i / R^2. It
+    // is nearly symmetric, for its second part is the product of two nearly parallel vectors.
+    const auto s = [&](int i) { return sums.second[i][k]; };
+    Mat3f gradient;
+    gradient << s(0), s(1), s(2), s(1), s(3), s(4), s(2), s(4), s(5);
+    const Vec3f first(sums.first[0][k], sums.first[1][k], sums.first[2][k]);
+    gradient -= 0.5f * (offset * first.transpose() + first * offset.transpose());
+    Eigen::SelfAdjointEigenSolver<Mat3f> solver;
+    solver.computeDirect(gradient * (6 / (radius * radius * sums.mass[k])), Eigen::EigenvaluesOnly);
+    constexpr float kLow = 0.4f, kHigh = 2.0f; // not tuned; they depend on the kernel
+    const float largest = solver.eigenvalues()[2];
+    if (largest < kLow) return 1;
+    const float g = (kHigh - largest) / (kHigh - kLow);
+    return g * g * g - 3 * g * g + 3 * g;
+}
 
 inline float smoothstep(float from, float to, float x)
 {
@@ -126,6 +158,11 @@ float distance_of(const RowSums& sums, int k, const SurfaceScale& scale, float& 
     const Reading reading(moment.norm() / mass, mass, scale);
     thickness = reading.thickness;
     // A lone particle becomes a drop, (4.1).
+    if (scale.corrected) {
+        const float f = correction(sums, k, moment / mass, scale.radius);
+        return mix(reading.offset - f * kCorrectedRadius * scale.radius, reading.offset - scale.sampled_drop,
+                   reading.lone);
+    }
     const float phi =
         mix(reading.flat - kUnevenness * scale.spacing, reading.offset - scale.sampled_drop, reading.lone);
     // Between two parts of the liquid the centre may come to lie next to the sample: only near a particle is liquid.
@@ -140,7 +177,13 @@ void measure_tile(const Neighbourhood& around, const SurfaceScale& scale, const 
     for_each_row([&](int x, int y, int o) {
         const uint32_t deep = interior.row(x, y);
         RowSums sums;
-        if (deep != 0xff) sums.add(around, static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f, scale.radius);
+        const float at_x = static_cast<float>(x) + 0.5f, at_y = static_cast<float>(y) + 0.5f;
+        if (deep != 0xff) {
+            if (scale.corrected)
+                sums.add<true>(around, at_x, at_y, scale.radius);
+            else
+                sums.add<false>(around, at_x, at_y, scale.radius);
+        }
         for (int k = 0; k < kTileSize; ++k) {
             if (deep >> k & 1)
                 phi[o + k] = -scale.band, thickness[o + k] = 1;
@@ -158,12 +201,14 @@ inline float sum_of(Row r) { return ((r[0] + r[4]) + (r[1] + r[5])) + ((r[2] + r
 struct PointSums {
     float mass = 0;
     Vec3f centre = Vec3f::Zero(), velocity = Vec3f::Zero(); // means
+    size_t nearest = 0;                                     // in the neighbourhood, if the mass is above zero
 
     PointSums(const Neighbourhood& around, const Vec3f& x, float radius)
     {
         const float inverse_radius2 = 1 / (radius * radius);
         const RowMask lane = {0, 1, 2, 3, 4, 5, 6, 7};
-        Row weight = {}, moment[3] = {}, momentum[3] = {};
+        Row weight = {}, moment[3] = {}, momentum[3] = {}, most = {};
+        RowMask most_at = {};
         around.for_each_span(x.x(), x.y(), radius, [&](Neighbourhood::Span span) {
             for (size_t i = span.begin; i < span.end; i += kTileSize) {
                 Row d[3], t = splat(1);
@@ -173,12 +218,17 @@ struct PointSums {
                 }
                 const Row w = (t > splat(0)) & (lane < static_cast<int>(span.end - i)) ? t * t * t : splat(0);
                 weight += w;
+                const RowMask nearer = w > most;
+                most = nearer ? w : most;
+                most_at = nearer ? lane + static_cast<int>(i) : most_at;
                 for (int a = 0; a < 3; ++a)
                     moment[a] += w * d[a], momentum[a] += w * load_anywhere(around.velocity(a) + i);
             }
         });
         mass = sum_of(weight);
         if (!(mass > 1e-6f)) return;
+        for (int k = 0, best = 0; k < kTileSize; ++k)
+            if (most[k] >= most[best]) best = k, nearest = static_cast<size_t>(most_at[k]);
         for (int a = 0; a < 3; ++a)
             centre[a] = x[a] + sum_of(moment[a]) / mass, velocity[a] = sum_of(momentum[a]) / mass;
     }
@@ -200,11 +250,12 @@ void measure_distance(const Particles& particles, const ParticleIndex& index, co
     });
 }
 
-void settle_vertices(const Particles& particles, const ParticleIndex& index, const Topology& topology,
-                     const SurfaceScale& scale, Contour& contour)
+std::vector<uint32_t> settle_vertices(const Particles& particles, const ParticleIndex& index, const Topology& topology,
+                                      const SurfaceScale& scale, Contour& contour)
 {
     Mesh& mesh = contour.mesh;
     mesh.velocities.resize(mesh.positions.size());
+    std::vector<uint32_t> nearest(mesh.positions.size(), static_cast<uint32_t>(particles.size()));
     const float inverse_voxel = 1 / scale.voxel;
     for_each_tile(topology, [&](int tile) {
         const size_t begin = contour.tile_first[static_cast<size_t>(tile)];
@@ -219,6 +270,7 @@ void settle_vertices(const Particles& particles, const ParticleIndex& index, con
             const Vec3f x = mesh.positions[v] * inverse_voxel - corner;
             const PointSums sums(around, x, scale.radius);
             mesh.velocities[v] = sums.velocity;
+            if (sums.mass > 1e-6f) nearest[v] = around.particle(sums.nearest);
             const Vec3f out = x - sums.centre;
             const float offset = out.norm();
             if (!(sums.mass > 1e-6f) || offset < 0.1f * scale.drop) continue;
@@ -230,6 +282,7 @@ void settle_vertices(const Particles& particles, const ParticleIndex& index, con
             mesh.positions[v] += scale.voxel * move;
         }
     });
+    return nearest;
 }
 
 } // namespace spindrift

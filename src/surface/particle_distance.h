@@ -4,6 +4,9 @@
 // surface by an amount that depends only on the sample's distance d from it. phi = |x - xbar| - rbar of (4.2) is
 // replaced by the inverse of that relation: exact for a flat surface however dense the particles lie. Where few
 // particles are near, it passes into a distance from drops.
+//
+// Or, as Solenthaler and Pajarola 2008 have it, phi = |x - xbar| - f rbar, where f falls from 1 as the largest
+// eigenvalue of the gradient of xbar grows: where xbar runs ahead of the sample it jumps between parts of the liquid.
 #pragma once
 
 #include "points/sort.h"
@@ -18,6 +21,7 @@ struct SurfaceScale {
     float radius;       // R: of influence
     float drop;         // radius of the drop that a lone particle becomes in the mesh,
     float sampled_drop; // and on the grid, where it must not fall between samples
+    bool corrected;     // the second of the two
     float band;         // phi is limited to this on either side
     int reach() const { return static_cast<int>(std::ceil(radius)); }
 };
@@ -29,8 +33,9 @@ void measure_distance(const Particles& particles, const ParticleIndex& index, co
                       const SurfaceScale& scale, Field<float>& phi, Field<float>& thickness);
 
 // Gives every vertex the mean velocity of the particles around it, with the same weights, and puts those of lone drops,
-// which the grid hardly resolves, around their particle: a small drop neither jumps nor flickers as it moves.
-void settle_vertices(const Particles& particles, const ParticleIndex& index, const Topology& topology,
-                     const SurfaceScale& scale, Contour& contour);
+// which the grid hardly resolves, around their particle: a small drop neither jumps nor flickers as it moves. Returns
+// the particle nearest to each vertex.
+std::vector<uint32_t> settle_vertices(const Particles& particles, const ParticleIndex& index, const Topology& topology,
+                                      const SurfaceScale& scale, Contour& contour);
 
 } // namespace spindrift

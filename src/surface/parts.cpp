@@ -57,6 +57,14 @@ void keep_vertices(Mesh& mesh, const std::vector<uint8_t>& keep)
         mesh.positions[number[i]] = mesh.positions[i], mesh.normals[number[i]] = mesh.normals[i];
         mesh.velocities[number[i]] = mesh.velocities[i];
     }
+    for (auto& [name, array] : mesh.attributes)
+        std::visit(
+            [&](auto& values) {
+                for (size_t i = 0; i < keep.size(); ++i)
+                    if (keep[i]) values[number[i]] = values[i];
+                values.resize(number.back());
+            },
+            array);
     mesh.positions.resize(number.back()), mesh.normals.resize(number.back()), mesh.velocities.resize(number.back());
     std::erase_if(mesh.triangles, [&](const Vec3i& t) { return !keep[static_cast<size_t>(t[0])]; });
     for (Vec3i& t : mesh.triangles)

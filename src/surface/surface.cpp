@@ -1,22 +1,45 @@
 #include "surface/surface.h"
 
 #include "base/error.h"
+#include "surface/blob_distance.h"
 #include "surface/container.h"
 #include "surface/fairing.h"
 #include "surface/particle_distance.h"
 #include "surface/parts.h"
 #include "surface/smoothing.h"
 
+#include <sstream>
+
 namespace spindrift {
 
 void SurfaceParams::visit(ParamVisitor& v)
 {
+    v("mode", mode, choices("spheres", "averaged", "ellipsoids", "corrected"),
+      "What the surface is made of: a sphere around each particle, weighted centres, ellipsoids along the neighbours, "
+      "or "
+      "weighted centres with the correction of Solenthaler and Pajarola.");
     v("voxel", voxel, unit::metres, above(0), "Edge of a cell of the surface's grid. Left out: the particle spacing.");
     v("radius", radius, unit::none, between(1.5, 4),
       "How far particles have a say, in particle spacings: more is smoother, less is more detailed.");
+    v("size", size, unit::none, between(0.3, 4),
+      "Radius of a sphere, and of an ellipsoid before it is stretched, in spacings. Left out: what keeps the volume.");
     v("drop", drop, unit::none, between(0.3, 2), "Radius of a lone particle in spacings; 0.62 keeps its volume.");
+    v("droplet", droplet, unit::none, between(0, 100),
+      "Ellipsoids: up to so many particles within the radius, itself included, become drops.");
+    v("flattest", flattest, unit::none, between(0.05, 1),
+      "Ellipsoids: least ratio of the shortest axis to the longest.");
+    v("centring", centring, unit::none, between(0, 1),
+      "Ellipsoids: how far a centre moves towards the mean of the particles around it.");
+    v("global", global, unit::none, between(0, 1),
+      "Ellipsoids: 0 keeps the volume of each, 1 that of all on average; between them, a blend.");
+    v("scale", scale, unit::none, above(0),
+      "Ellipsoids: one factor k_s [1/m2] from variance to stretch for all. Left out: found from the volume.");
     v("smoothing", smoothing, unit::none, between(0, 20), "Passes of the filter that removes bumps.");
+    v("attributes", attributes,
+      "Names of particle attributes that the mesh's vertices carry, with spaces between; each has the value of the "
+      "nearest particle.");
     v("sdf", sdf, "Also write the distance to the surface as a VDB grid.");
+    v("obj", obj, "Also write the mesh as OBJ, without velocities and attributes.");
 }
 
 namespace {
@@ -27,19 +50,22 @@ constexpr float kWallGap = 1.5f, kWallDepth = 0.6f;
 // share of a drop, which arise where the centre of several drops lies near none of them.
 constexpr double kBubble = 8, kSliver = 0.2;
 
+// The facets of a drop in the mesh lie below the ball that they stand for, so it is made larger by this [cells].
+constexpr float kFacets = 0.11f;
+// Drops are sampled at least this large [cells], not to fall between samples.
+constexpr float kLeastDrop = 1.0f;
+
 SurfaceScale scale_of(float spacing, const SurfaceParams& params)
 {
-    if (!(spacing > 0) || !std::isfinite(spacing))
-        bad_input("the particle spacing is {} m; it must be above 0", spacing);
-    // Samples must not lie so far apart that particles, or drops, fall between them. The facets of a drop in the mesh
-    // lie below the ball that they stand for, so it is made larger.
-    constexpr float kLeastRadius = 1.6f, kLeastDrop = 1.0f, kFacets = 0.11f, kBand = 0.5f;
+    // Samples must not lie so far apart that particles, or drops, fall between them.
+    constexpr float kLeastRadius = 1.6f, kBand = 0.5f;
     SurfaceScale scale{};
     scale.voxel = params.voxel.value_or(spacing);
     scale.spacing = spacing / scale.voxel;
     scale.radius = std::max(params.radius * scale.spacing, kLeastRadius);
     scale.drop = params.drop * scale.spacing + kFacets;
     scale.sampled_drop = std::max(scale.drop, kLeastDrop);
+    scale.corrected = params.mode == SurfaceMode::corrected;
     scale.band = std::max(kBand * scale.radius, 1.0f);
     if (scale.reach() + 1 > kTileSize)
         bad_input("the surface's voxel of {} m is too fine for particles {} m apart: it must be at least {:.3g} m",
@@ -62,11 +88,11 @@ Smoothing smoothing_of(const SurfaceScale& scale)
     return smoothing;
 }
 
-Fairing fairing_of(const SurfaceScale& scale, const SurfaceParams& params)
+Fairing fairing_of(float spacing, const SurfaceParams& params) // in cells
 {
     // Steps add up like diffusion: the width they smooth over grows with their square root.
     constexpr float kStepsPerSpacing2 = 8;
-    const float steps = kStepsPerSpacing2 * scale.spacing * scale.spacing;
+    const float steps = kStepsPerSpacing2 * spacing * spacing;
     return {params.smoothing, std::clamp(static_cast<int>(std::lround(steps)), 2, 64)};
 }
 
@@ -111,18 +137,112 @@ void finish_distance(Field<float>& phi, float voxel, const std::optional<Box3f>&
     std::fill_n(phi.tile(topology.tile_count()), kTileCells, band);
 }
 
-} // namespace
+BlobScale blob_scale_of(float spacing, float voxel, const SurfaceParams& params)
+{
+    // Found from flat beds of jittered particles: the mean height is right.
+    constexpr float kSphere = 0.72f, kEllipsoid = 1.58f;
+    // Half-axes in cells: thinner sheets would have holes between samples.
+    constexpr float kThinnest = 0.87f;
+    const bool spheres = params.mode == SurfaceMode::spheres;
+    BlobScale scale{};
+    scale.spacing = spacing;
+    scale.search = params.radius * spacing;
+    scale.size = params.size.value_or(spheres ? kSphere : kEllipsoid) * spacing;
+    scale.drop = std::max(params.drop * spacing, kLeastDrop * voxel);
+    scale.flattest = params.flattest;
+    scale.thinnest = kThinnest * voxel;
+    scale.droplet = params.droplet;
+    scale.centring = params.centring;
+    scale.global = params.global;
+    scale.fixed_scale = params.scale;
+    return scale;
+}
 
-Surface make_surface(Particles particles, float spacing, const SurfaceParams& params,
-                     const std::optional<Box3f>& container)
+// The blob next to each vertex, of those next to the samples around it.
+std::vector<uint32_t> nearest_blobs(const std::vector<Vec3f>& positions, const Blobs& blobs, const BlobGrid& grid,
+                                    float voxel)
+{
+    std::vector<uint32_t> out(positions.size());
+    parallel_for(
+        positions.size(),
+        [&](size_t i) {
+            const Vec3i low = cell_of(positions[i] - Vec3f::Constant(0.5f * voxel), 1 / voxel);
+            float least = kInfinity;
+            uint32_t& best = out[i] = BlobGrid::kNone;
+            for (int c = 0; c < 8; ++c) {
+                const uint32_t blob = grid.nearest.at(low + Vec3i(c >> 2, c >> 1 & 1, c & 1));
+                if (blob == BlobGrid::kNone || blob == best) continue;
+                const float distance = blobs.list[blob].distance(positions[i]);
+                if (distance < least) least = distance, best = blob;
+            }
+        },
+        256);
+    return out;
+}
+
+// Puts the vertices of drops, which were sampled larger than they are, around their particles.
+void settle_drops(const Blobs& blobs, const std::vector<uint32_t>& nearest, float radius, Contour& contour)
+{
+    for (size_t i = 0; i < nearest.size(); ++i) {
+        if (nearest[i] == BlobGrid::kNone || blobs.list[nearest[i]].firmness > 0) continue;
+        const Vec3f& centre = blobs.list[nearest[i]].centre;
+        Vec3f& x = contour.mesh.positions[i];
+        const Vec3f out = x - centre;
+        const float distance = out.norm();
+        if (distance < 0.1f * radius) continue;
+        const Vec3f move = (radius / distance - 1) * out;
+        for (int a = 0; a < 3; ++a)
+            if (!(contour.kinds[i] >> a & 1)) x[a] += move[a];
+    }
+}
+
+// Keeps the named attributes and drops the others.
+void keep_attributes(Particles& particles, const std::string& names)
+{
+    std::istringstream words(names);
+    std::map<std::string, AttributeArray> kept;
+    for (std::string name; words >> name;) {
+        const auto found = particles.attributes.find(name);
+        if (name == "id") {
+            kept[name] = particles.id;
+        } else if (found != particles.attributes.end()) {
+            kept[name] = std::move(found->second);
+        } else {
+            std::string known = "id";
+            for (const auto& [other, array] : particles.attributes) known += ", " + other;
+            bad_input("surface.attributes names \"{}\", but the particles have only {}", name, known);
+        }
+    }
+    particles.attributes = std::move(kept);
+}
+
+// Gives every vertex the attributes of a particle; one that has none gets zeros.
+void carry_attributes(const Particles& particles, const std::vector<uint32_t>& particle, Mesh& mesh)
+{
+    for (const auto& [name, array] : particles.attributes)
+        std::visit(
+            [&, &n = name](const auto& from) {
+                auto to = from;
+                to.resize(particle.size());
+                for (size_t i = 0; i < particle.size(); ++i) {
+                    if (particle[i] < from.size())
+                        to[i] = from[particle[i]];
+                    else
+                        std::memset(static_cast<void*>(&to[i]), 0, sizeof to[i]);
+                }
+                mesh.attributes[n] = std::move(to);
+            },
+            array);
+}
+
+// Each makes phi [cells] and the mesh, with velocities.
+void surface_from_centres(Particles& particles, float spacing, const SurfaceParams& params,
+                          const std::optional<Box3f>& container, Surface& surface)
 {
     const SurfaceScale scale = scale_of(spacing, params);
-    Surface surface;
-    surface.voxel = scale.voxel;
     PhaseTimes& times = surface.times;
     ParticleIndex index;
     times.measure("sort", [&] {
-        particles.attributes.clear();
         if (container) add_mirror_images(particles, *container, (scale.radius + 1) * scale.voxel);
         surface.topology = std::make_unique<Topology>(tiles_around(particles, scale.voxel, scale.reach() + 1));
         sort_by_tile(particles, *surface.topology, scale.voxel, index);
@@ -137,17 +257,87 @@ Surface make_surface(Particles particles, float spacing, const SurfaceParams& pa
     times.measure("smooth", [&] { smooth(surface.phi, thickness, smoothing_of(scale)); });
     Contour mesh;
     times.measure("mesh", [&] { mesh = contour(surface.phi, scale.voxel, container); });
-    times.measure("fair",
-                  [&] { fair(mesh, strengths(mesh.mesh.positions, thickness, scale), fairing_of(scale, params)); });
-    times.measure("settle", [&] { settle_vertices(particles, index, *surface.topology, scale, mesh); });
+    times.measure("fair", [&] {
+        fair(mesh, strengths(mesh.mesh.positions, thickness, scale), fairing_of(scale.spacing, params));
+    });
+    times.measure("settle", [&] {
+        const std::vector<uint32_t> nearest = settle_vertices(particles, index, *surface.topology, scale, mesh);
+        carry_attributes(particles, nearest, mesh.mesh);
+    });
     surface.mesh = std::move(mesh.mesh);
+}
+
+void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams& params,
+                        const std::optional<Box3f>& container, Surface& surface)
+{
+    constexpr float kBand = 2; // cells
+    const BlobScale scale = blob_scale_of(spacing, surface.voxel, params);
+    PhaseTimes& times = surface.times;
+    ParticleIndex index;
+    Topology search;
+    times.measure("sort", [&] {
+        if (container) add_mirror_images(particles, *container, scale.search + spacing);
+        search = tiles_around(particles, spacing, 0);
+        sort_by_tile(particles, search, spacing, index);
+    });
+    const Interior interior(index, search, 1);
+    Blobs blobs;
+    times.measure("blobs", [&] {
+        blobs = params.mode == SurfaceMode::spheres ? make_spheres(particles, index, search, interior, scale)
+                                                    : make_ellipsoids(particles, index, search, interior, scale);
+    });
+    surface.least_scale = blobs.least_scale, surface.mean_scale = blobs.mean_scale;
+    surface.most_scale = blobs.most_scale;
+    BlobGrid grid;
+    const float spacing_in_cells = spacing / surface.voxel;
+    times.measure("distance", [&] {
+        grid = measure_distance(blobs, search, interior, spacing, surface.voxel, kBand);
+        if (container)
+            fill_against_walls(grid.phi, *container, surface.voxel, std::min(kWallGap * spacing_in_cells, 4.0f),
+                               std::min(kWallDepth * spacing_in_cells, kBand));
+    });
+    Contour mesh;
+    times.measure("mesh", [&] { mesh = contour(grid.phi, surface.voxel, container); });
+    times.measure("transfer", [&] {
+        std::vector<uint32_t> nearest = nearest_blobs(mesh.mesh.positions, blobs, grid, surface.voxel);
+        std::vector<float> strength(nearest.size());
+        mesh.mesh.velocities.assign(nearest.size(), Vec3f::Zero());
+        for (size_t i = 0; i < nearest.size(); ++i) {
+            if (nearest[i] == BlobGrid::kNone) continue;
+            const Blob& blob = blobs.list[nearest[i]];
+            strength[i] = blob.firmness, mesh.mesh.velocities[i] = particles.v[blob.particle];
+        }
+        fair(mesh, strength, fairing_of(spacing_in_cells, params));
+        if (params.mode == SurfaceMode::ellipsoids)
+            settle_drops(blobs, nearest, params.drop * spacing + kFacets * surface.voxel, mesh);
+        for (uint32_t& n : nearest)
+            if (n != BlobGrid::kNone) n = blobs.list[n].particle;
+        carry_attributes(particles, nearest, mesh.mesh);
+    });
+    surface.topology = std::move(grid.topology), surface.phi = std::move(grid.phi);
+    surface.mesh = std::move(mesh.mesh);
+}
+
+} // namespace
+
+Surface make_surface(Particles particles, float spacing, const SurfaceParams& params,
+                     const std::optional<Box3f>& container)
+{
+    if (!(spacing > 0) || !std::isfinite(spacing))
+        bad_input("the particle spacing is {} m; it must be above 0", spacing);
+    Surface surface;
+    surface.voxel = params.voxel.value_or(spacing);
+    keep_attributes(particles, params.attributes);
+    const bool blobs = params.mode == SurfaceMode::spheres || params.mode == SurfaceMode::ellipsoids;
+    (blobs ? surface_from_blobs : surface_from_centres)(particles, spacing, params, container, surface);
     if (container) keep_within(surface.mesh.positions, *container);
+    PhaseTimes& times = surface.times;
     times.measure("parts", [&] {
         const double share = std::pow(static_cast<double>(spacing), 3); // of a particle
         const double drop = 4 * kPi / 3 * std::pow(static_cast<double>(params.drop), 3) * share;
         remove_parts(surface.mesh, -kBubble * share, kSliver * std::min(share, drop));
     });
-    times.measure("finish", [&] { finish_distance(surface.phi, scale.voxel, container); });
+    times.measure("finish", [&] { finish_distance(surface.phi, surface.voxel, container); });
     return surface;
 }
 

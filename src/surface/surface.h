@@ -1,17 +1,17 @@
-// From particles to the water that is rendered: a smooth, closed triangle mesh around them.
+// From particles to the water that is rendered: a smooth, closed triangle mesh around them. Four ways to the distance:
 //
-// The distance to the surface comes from the weighted centre of the particles around each sample (Zhu and Bridson 2005,
-// document 001 chapter 4), with these changes:
-//   - The fixed radius is replaced by the relation between the centre's offset and the distance that is exact for a
-//   flat
-//     surface, so that a pool stands at its true height (particle_distance.h).
-//   - A sample far from every particle is outside, wherever the centre lies: no stray blobs in concave places.
-//   - Bumps are removed by filters that keep curvature, and therefore volume: one on the grid (smoothing.h), one along
-//     the mesh (fairing.h), which leave thin parts and drops alone.
-//   - Lone particles become drops of their own volume, centred on them.
+//   spheres     a sphere around every particle, document 003 (5.1): fast and bumpy
+//   ellipsoids  spheres stretched along their neighbours, document 003 chapter 5 (blobs.h)
+//   averaged    the weighted centre of the particles around each sample, document 001 chapter 4 (Zhu and Bridson 2005),
+//               changed so that a pool stands at its true height (particle_distance.h)
+//   corrected   the weighted centre, with the radius shrunk where the centre jumps about, which removes stray surface
+//               in concave places (Solenthaler and Pajarola 2008)
+//
+// What they share:
+//   - Bumps are removed by filters that keep curvature, and therefore volume: along the mesh (fairing.h) and, for the
+//     weighted centres, on the grid (smoothing.h), which leave thin parts and drops alone.
 //   - Walls are mirrors: particles near them are reflected, so that the surface continues behind the wall, and it is
-//   cut
-//     exactly there (container.h, contour.h).
+//     cut exactly there (container.h, contour.h).
 //   - Voids smaller than a cell of the simulation are closed (interior.h, parts.h).
 //
 // Where it is weak: sheets come out at least one and a half spacings thick; the surface meets walls at a right angle;
@@ -28,12 +28,23 @@
 
 namespace spindrift {
 
+enum class SurfaceMode { spheres, averaged, ellipsoids, corrected };
+
 struct SurfaceParams {
+    SurfaceMode mode = SurfaceMode::ellipsoids;
     std::optional<float> voxel; // [m]; left out: the particle spacing
     float radius = 2.5f;        // of influence, in particle spacings
+    std::optional<float> size;  // of a sphere, before it is stretched, in spacings; left out: what keeps the volume
     float drop = 0.62f;         // radius of a lone particle, in spacings: this value keeps its volume
+    int droplet = 5;            // up to so many particles together are drops
+    float flattest = 0.3f;      // least ratio of an ellipsoid's axes
+    float centring = 0.95f;     // how far ellipsoids move to the middle of their neighbours
+    float global = 0;           // 0 to 1: from keeping each ellipsoid's volume to keeping their mean
+    std::optional<float> scale; // k_s [1/m^2] for all ellipsoids, instead
     int smoothing = 2;          // passes
+    std::string attributes;     // of the particles that vertices carry: names with spaces between
     bool sdf = false;           // whether the stage also writes phi
+    bool obj = false;           // and the mesh as OBJ
 
     void visit(ParamVisitor& v);
 };
@@ -43,6 +54,7 @@ struct Surface {
     Field<float> phi; // signed distance [m] at cell centres, limited to a band around the surface
     float voxel = 0;  // [m]
     Mesh mesh;        // with normals and velocities
+    float least_scale = 0, mean_scale = 0, most_scale = 0; // of ellipsoids: k_s of (5.7) [1/m^2]
     PhaseTimes times;
 };
 

@@ -57,6 +57,21 @@ const std::string kTriangle = "ply\nformat ascii 1.0\nelement vertex 3\nproperty
 
 } // namespace
 
+TEST(MeshFile, AttributesOfVerticesComeBackFromPly)
+{
+    const TempFolder folder;
+    Mesh mesh = sample(true, true);
+    mesh.attributes["heat"] = std::vector<float>{0.1f, 2, -3, 1e20f};
+    mesh.attributes["material"] = std::vector<int32_t>{1, -2, 3, 2000000001};
+    mesh.attributes["Cd"] = std::vector<Vec3f>{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {0.1f, 0.2f, 0.3f}};
+    write_mesh(folder / "mesh.ply", mesh);
+    const Mesh back = read_mesh(folder / "mesh.ply");
+    expect_equal(back, mesh);
+    EXPECT_EQ(back.attributes, mesh.attributes);
+    mesh.attributes["heat"] = std::vector<float>{1};
+    EXPECT_THROW(write_mesh(folder / "mesh.ply", mesh), Error);
+}
+
 TEST(MeshFile, PlyAndObjComeBackExactly)
 {
     const TempFolder folder;

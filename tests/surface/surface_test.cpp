@@ -277,6 +277,7 @@ TEST(Surface, DistanceIsNegativeInsideAndAgreesWithTheMesh)
 TEST(Surface, AVoxelTooFineForTheParticlesIsRefused)
 {
     SurfaceParams params;
+    params.mode = SurfaceMode::averaged;
     params.voxel = 0.1f;
     EXPECT_THROW(make_surface(block({2, 2, 2}), 1, params), Error);
     EXPECT_THROW(make_surface(block({2, 2, 2}), 0, {}), Error);

@@ -1,0 +1,59 @@
+// What each particle near the surface is drawn as: a sphere, or an ellipsoid that is stretched along its neighbours, so
+// that flat places become smooth and sheets hold together (Yu and Turk 2013; document 003 chapter 5).
+//
+// Where it is weak: an ellipsoid's size follows from the mean spacing, so particles that lie much farther apart than
+// that come out as separate blobs.
+#pragma once
+
+#include "points/sort.h"
+#include "surface/interior.h"
+
+#include <optional>
+
+namespace spindrift {
+
+// The points x with |G (x - centre)| = 1, G symmetric.
+struct Blob {
+    Vec3f centre;     // [m]
+    float xx, xy, xz; // G [1/m]
+    float yy, yz, zz;
+    Vec3f half;        // half the size of the box around it [m]
+    uint32_t particle; // whose velocity and attributes it has
+    float firmness;    // 0 for a drop, 1 where enough particles are around to smooth the surface
+
+    // The distance to first order, |G d| (|G d| - 1) / |G^2 d|: exact for spheres and, for all, on the surface.
+    float distance(const Vec3f& x) const;
+};
+
+// Lengths in metres.
+struct BlobScale {
+    float spacing;                    // mean distance of particles
+    float search;                     // R of (5.5)
+    float size;                       // r_p: radius before a blob is stretched
+    float drop;                       // radius of a drop: k_n r_p
+    float flattest;                   // k_r: least ratio of the shortest axis to the longest
+    float thinnest;                   // least half-axis, for the samples not to miss it
+    int droplet;                      // n_droplet: up to so many particles within R are drops
+    float centring;                   // how far centres move towards the mean of their neighbours, 0 to 1
+    float global;                     // 0: every ellipsoid keeps its volume; 1: they do on average
+    std::optional<float> fixed_scale; // k_s for all [1/m^2], instead
+};
+
+// Cells all of whose bins up to so many away are liquid are deep: they are inside, and their particles have no blobs.
+constexpr int kDeepBins = 1;
+
+// The blobs of all particles that are not deep inside, in the order of the particles, tile by tile.
+struct Blobs {
+    std::vector<Blob> list;
+    std::vector<uint32_t> tile_first;                      // of each tile of the particles' topology, and their number
+    std::vector<Box3f> tile_box;                           // around the blobs of each tile
+    float least_scale = 0, mean_scale = 0, most_scale = 0; // of k_s among ellipsoids [1/m^2]
+};
+
+// Particles must be sorted into cells of one spacing.
+Blobs make_spheres(const Particles& particles, const ParticleIndex& index, const Topology& topology,
+                   const Interior& interior, const BlobScale& scale);
+Blobs make_ellipsoids(const Particles& particles, const ParticleIndex& index, const Topology& topology,
+                      const Interior& interior, const BlobScale& scale);
+
+} // namespace spindrift
