@@ -47,6 +47,9 @@ void LiquidParams::visit(ParamVisitor& v)
     v("advection_order", advection_order, unit::none, between(2, 3),
       "Order of the Runge-Kutta method that moves particles.");
     v("gravity", gravity, unit::metres_per_second2, anything(), "Acceleration of everything.");
+    v("density", density, unit::kg_per_metre3, above(0), "Mass of the liquid; only matters beside viscosity.");
+    v("viscosity", viscosity, unit::pascal_seconds, between(0, 1e6),
+      "How thick the liquid is: water 0.001, oil 0.1, honey 10, tar 1000. It then sticks to solids. 0: not at all.");
     v("tolerance", tolerance, unit::none, between(1e-6, 0.1), "Relative residual at which the pressure solve ends.");
     v("keep_volume", keep_volume, "Move crowded particles apart, so that the volume does not drift.");
     v("seed", seed, unit::none, at_least(0), "Changes the jitter of new particles.");
