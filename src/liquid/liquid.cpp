@@ -144,6 +144,7 @@ void Liquid::add_viscosity(float dt)
                        dt);
     report_.viscous_iterations += viscosity_.apply(velocity_, params_.tolerance).iterations;
     report_.iterations += projection_.make_divergence_free(velocity_, weight_, params_.tolerance).iterations;
+    viscosity_.mark_known(weight_);
 }
 
 // The longest step in which no liquid moves farther than cfl cells, gravity's pull included, and in which the shortest

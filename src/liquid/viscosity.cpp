@@ -12,69 +12,81 @@ constexpr float kNearestWall = 0.25f;
 
 constexpr int kStride[3] = {Block<float, 1>::kStrideX, Block<float, 1>::kStrideY, 1};
 
-// What a tile's weights are made from, with a margin: distance to the surface and to solids at cell centres, the open
-// share of cells, and dt viscosity / (density voxel^2).
+inline Row load_at(const Block<float, 1>& block, int i) { return load_row_unaligned(block.data + i); }
+
+// What a tile's weights are made from, with a margin: distance to the surface and to solids at cell centres, and the
+// open share of cells and faces.
 class Surroundings {
   public:
-    Surroundings(const Topology& topology, const Field<float>& phi, const SolidCells& cells, int tile)
+    void gather(const Topology& topology, const Field<float>& phi, const SolidCells& cells, int tile)
     {
         phi_.gather(phi, tile);
-        const auto solid = [&](int t) { return t == topology.tile_count() ? nullptr : cells.tile(t); };
-        const auto& around = topology.neighbours(tile);
-        has_solids_ = std::any_of(around.begin(), around.end(), solid);
+        lowest_ = *std::min_element(std::begin(phi_.data), std::end(phi_.data));
+        highest_ = *std::max_element(std::begin(phi_.data), std::end(phi_.data));
+        has_solids_ = cells.gather_volumes(topology, tile, volume_);
         if (!has_solids_) return;
-        static const std::vector<float> far(kTileCells, 10.0f);
-        cells.gather_volumes(topology, tile, volume_);
+        static const std::vector<float> far(kTileCells, 10.0f), all_open(kTileCells, 1.0f);
+        const auto solid = [&](int t) { return t == topology.tile_count() ? nullptr : cells.tile(t); };
         distance_.gather(topology, tile, [&](int t) { return solid(t) ? solid(t)->distance : far.data(); });
-    }
-    // Nothing but liquid in the whole tile and around it.
-    bool only_liquid() const
-    {
-        if (has_solids_) return false;
-        float highest = -kInfinity;
-        for (const float p : phi_.data) highest = std::max(highest, p);
-        return highest <= -0.5f;
-    }
-
-    // The share of a cell-sized box that liquid fills, given the cells (places in the block) whose centres its own is
-    // amid. Cells in solids have no distance to the surface of their own; liquid is taken to go on there. No share
-    // where none of the cells is liquid.
-    template <size_t N> float filled(const std::array<int, N>& at) const
-    {
-        float sum = 0, count = 0, lowest = kInfinity;
-        for (const int i : at)
-            if (!has_solids_ || volume_.data[i] > 0) {
-                sum += phi_.data[i], count += 1;
-                lowest = std::min(lowest, phi_.data[i]);
-            }
-        if (count == 0) return 1;
-        return lowest < 0 ? clamp01(0.5f - sum / count) : 0;
-    }
-    template <size_t N> float room(const std::array<int, N>& at) const
-    {
-        if (!has_solids_) return 1;
-        float sum = 0;
-        for (const int i : at) sum += volume_.data[i] / static_cast<float>(N);
-        return sum;
+        for (int a = 0; a < 3; ++a)
+            open_[a].gather(topology, tile, [&](int t) { return solid(t) ? solid(t)->open[a] : all_open.data(); });
     }
     bool has_solids() const { return has_solids_; }
-    // Distance of the lower face of cell i from solids.
-    float face_distance(int i, int axis) const
+    // Nothing but liquid, or no liquid, in the whole tile and around it.
+    bool only_liquid() const { return !has_solids_ && highest_ <= -0.5f; }
+    bool no_liquid() const { return lowest_ >= 0; }
+
+    // The share of cell-sized boxes that liquid fills, given the cells (places in the block) whose centres their own are
+    // amid. Cells in solids have no distance to the surface of their own; liquid is taken to go on there. No share where
+    // none of the cells is liquid.
+    template <size_t N> Row filled(const std::array<int, N>& at) const
     {
-        return 0.5f * (distance_.data[i] + distance_.data[i - kStride[axis]]);
+        const Row zero = splat(0), one = splat(1);
+        Row sum = zero, count = zero, lowest = one;
+        for (const int i : at) {
+            const Row phi = load_at(phi_, i);
+            const Row valid = has_solids_ ? (load_at(volume_, i) > zero ? one : zero) : one;
+            sum += valid * phi, count += valid;
+            lowest = min(lowest, valid * phi);
+        }
+        const Row share = min(max(0.5f - sum * inverse_or_zero(count), zero), one);
+        return count > zero ? (lowest < zero ? share : zero) : one;
+    }
+    template <size_t N> Row room(const std::array<int, N>& at) const
+    {
+        if (!has_solids_) return splat(1);
+        Row sum = splat(0);
+        for (const int i : at) sum += load_at(volume_, i);
+        return sum * (1.0f / N);
+    }
+    Row closed(int i, int axis) const
+    {
+        return has_solids_ ? (load_at(open_[axis], i) > splat(0) ? splat(0) : splat(kClosedFace)) : splat(0);
+    }
+    // What a wall near the edge along an axis through the corner of cell i makes of dissipation there. The pairs of faces
+    // whose difference counts are u_b across d, and u_d across b.
+    float at_wall(int i, int axis) const
+    {
+        const int b = (axis + 1) % 3, d = (axis + 2) % 3;
+        return std::max(between_faces(i, i - kStride[d], b), between_faces(i, i - kStride[b], d));
     }
 
   private:
-    bool has_solids_;
-    Block<float, 1> phi_, volume_, distance_;
-};
+    // How much larger dissipation is where a wall runs between two faces than if it were at the closed one.
+    float between_faces(int i, int j, int axis) const
+    {
+        const bool open_i = open_[axis].data[i] > 0, open_j = open_[axis].data[j] > 0;
+        if (open_i == open_j) return 1;
+        const auto distance = [&](int k) { return 0.5f * (distance_.data[k] + distance_.data[k - kStride[axis]]); };
+        const float open = distance(open_i ? i : j), closed = distance(open_i ? j : i);
+        const float share = open > 0 && closed < open ? open / (open - closed) : kNearestWall;
+        return 1 / std::clamp(share, kNearestWall, 1.0f);
+    }
 
-// How much larger dissipation is where a wall runs between two faces than if it were at the closed one.
-float towards_wall(float open, float closed)
-{
-    const float share = open > 0 && closed < open ? open / (open - closed) : kNearestWall;
-    return 1 / std::clamp(share, kNearestWall, 1.0f);
-}
+    bool has_solids_ = false;
+    float lowest_ = 0, highest_ = 0;
+    Block<float, 1> phi_, volume_, distance_, open_[3];
+};
 
 } // namespace
 
@@ -89,59 +101,47 @@ void Viscosity::prepare(const Topology& topology, const Field<float>& phi, const
     stiffness_ = scale * most;
 
     matrix_.reset_uninitialized(topology);
-    for_each_tile(topology, [&](int tile) {
-        const Surroundings around(topology, phi, cells, tile);
-        if (around.only_liquid() && !viscosity.at_cells) {
-            std::fill_n(matrix_.cell.tile(tile), kTileCells, 2 * stiffness_);
-            for (int a = 0; a < 3; ++a) {
-                std::fill_n(matrix_.mass[a].tile(tile), kTileCells, 1.0f);
-                std::fill_n(matrix_.edge[a].tile(tile), kTileCells, stiffness_);
-                std::fill_n(matrix_.diagonal[a].tile(tile), kTileCells, 0.0f);
-            }
-            return;
+    const auto fill = [&](int tile, float mass, float stiffness) {
+        std::fill_n(matrix_.cell.tile(tile), kTileCells, 2 * stiffness);
+        for (int a = 0; a < 3; ++a) {
+            std::fill_n(matrix_.mass[a].tile(tile), kTileCells, mass);
+            std::fill_n(matrix_.edge[a].tile(tile), kTileCells, stiffness);
+            std::fill_n(matrix_.diagonal[a].tile(tile), kTileCells, 0.0f);
         }
+    };
+    for_each_tile(topology, [&](int tile) {
+        thread_local Surroundings kept;
+        auto& around = kept;
+        around.gather(topology, phi, cells, tile);
+        if (around.no_liquid() && !cells.tile(tile)) return fill(tile, 0, 0);
+        if (around.only_liquid() && !viscosity.at_cells) return fill(tile, 1, stiffness_);
+
         Block<float, 1> local;
         if (viscosity.at_cells) local.gather(*viscosity.at_cells, tile);
         const auto stiffness = [&](const auto& at) {
-            if (!viscosity.at_cells) return stiffness_;
-            float sum = 0, count = 0;
-            for (const int i : at)
-                if (local.data[i] > 0) sum += local.data[i], count += 1;
-            return count > 0 ? scale * sum / count : 0;
+            if (!viscosity.at_cells) return splat(stiffness_);
+            Row sum = splat(0), count = splat(0);
+            for (const int i : at) {
+                const Row v = load_at(local, i);
+                sum += v, count += v > splat(0) ? splat(1) : splat(0);
+            }
+            return scale * sum * inverse_or_zero(count);
         };
-        Block<float, 1> open[3];
-        if (around.has_solids())
-            for (int a = 0; a < 3; ++a) open[a].gather(topology, tile, [&](int t) { return cells.open(t, a); });
-        for (int c = 0; c < kTileCells; ++c) {
-            const Vec3i p = cell_in_tile(c);
-            const int i = Block<float, 1>::index(p.x(), p.y(), p.z());
+        for_each_row([&](int x, int y, int o) {
+            const int i = Block<float, 1>::index(x, y, 0);
             const std::array<int, 1> cell = {i};
-            matrix_.cell.tile(tile)[c] = 2 * stiffness(cell) * around.filled(cell);
+            store_row(matrix_.cell.tile(tile) + o, 2 * stiffness(cell) * around.filled(cell));
             for (int a = 0; a < 3; ++a) {
                 const std::array<int, 2> face = {i, i - kStride[a]};
-                const bool closed = around.has_solids() && !(open[a].data[i] > 0);
-                matrix_.diagonal[a].tile(tile)[c] = closed ? kClosedFace : 0;
-                matrix_.mass[a].tile(tile)[c] = around.filled(face) * around.room(face);
-
-                const int b = (a + 1) % 3, d = (a + 2) % 3; // the edge along a lies in the corner of b and d
-                const int sb = kStride[b], sd = kStride[d];
+                store_row(matrix_.mass[a].tile(tile) + o, around.filled(face) * around.room(face));
+                store_row(matrix_.diagonal[a].tile(tile) + o, around.closed(i, a));
+                const int sb = kStride[(a + 1) % 3], sd = kStride[(a + 2) % 3];
                 const std::array<int, 4> edge = {i, i - sb, i - sd, i - sb - sd};
-                float weight = stiffness(edge) * around.filled(edge);
-                if (around.has_solids()) {
-                    // The pairs of faces whose difference counts: u_b across d, and u_d across b.
-                    float wall = 1;
-                    for (const auto& [axis, step] : {std::pair(b, sd), std::pair(d, sb)}) {
-                        const bool here = open[axis].data[i] > 0, there = open[axis].data[i - step] > 0;
-                        if (here == there) continue;
-                        const float at_here = around.face_distance(i, axis),
-                                    at_there = around.face_distance(i - step, axis);
-                        wall = std::max(wall, here ? towards_wall(at_here, at_there) : towards_wall(at_there, at_here));
-                    }
-                    weight *= wall;
-                }
-                matrix_.edge[a].tile(tile)[c] = weight;
+                store_row(matrix_.edge[a].tile(tile) + o, stiffness(edge) * around.filled(edge));
+                if (around.has_solids())
+                    for (int z = 0; z < kTileSize; ++z) matrix_.edge[a].tile(tile)[o + z] *= around.at_wall(i + z, a);
             }
-        }
+        });
     });
     // Faces without mass that take part are those with an edge or a cell that has weight.
     for_each_tile(topology, [&](int tile) {
@@ -161,6 +161,18 @@ void Viscosity::prepare(const Topology& topology, const Field<float>& phi, const
         });
     });
     solver_.set_matrix(matrix_, stiffness_);
+}
+
+void Viscosity::mark_known(MacField& known) const
+{
+    for_each_tile(matrix_.topology(), [&](int tile) {
+        for (int a = 0; a < 3; ++a) {
+            float* k = known.u[a].tile(tile);
+            const float* diagonal = matrix_.diagonal[a].tile(tile);
+            for (int o = 0; o < kTileCells; o += kTileSize)
+                store_row(k + o, load_row(diagonal + o) > splat(0) ? splat(1) : load_row(k + o));
+        }
+    });
 }
 
 ViscousResult Viscosity::apply(MacField& velocity, double tolerance)

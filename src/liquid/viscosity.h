@@ -26,6 +26,10 @@ class Viscosity {
     // The velocity at the end of the step. Closed faces receive the solid's velocity.
     ViscousResult apply(MacField& velocity, double tolerance);
 
+    // Faces around the liquid that viscosity moves become known: they go on as the liquid does, in a straight line where
+    // others could only repeat it.
+    void mark_known(MacField& known) const;
+
     // The largest dt viscosity / (density voxel^2): how many cells, squared, momentum spreads over in the step.
     float stiffness() const { return stiffness_; }
     ViscousSolver& solver() { return solver_; }

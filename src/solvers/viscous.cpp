@@ -14,7 +14,7 @@ constexpr float kLeastStiffness = 0.3f;
 // Up to this, plain Jacobi costs less than a cycle.
 constexpr float kMostForJacobi = 4;
 constexpr int kCoarsestSweeps = 4;
-constexpr size_t kMostLevels = 12;
+constexpr size_t kMostLevels = 12, kFewTiles = 8;
 
 constexpr int other_axis(int a, int b) { return 3 - a - b; }
 
@@ -278,7 +278,7 @@ void ViscousSolver::set_matrix(ViscousMatrix& matrix, float stiffness)
     analyse(level(0));
     used_levels_ = 1;
     if (stiffness <= kMostForJacobi) return;
-    for (; stiffness > kLeastStiffness && used_levels_ < kMostLevels && levels_[used_levels_ - 1]->tiles.size() > 1;
+    for (; stiffness > kLeastStiffness && used_levels_ < kMostLevels && levels_[used_levels_ - 1]->tiles.size() > kFewTiles;
          stiffness *= 0.25f, ++used_levels_) {
         Level& coarse = level(used_levels_);
         coarsen(*levels_[used_levels_ - 1], coarse);
@@ -289,67 +289,75 @@ void ViscousSolver::set_matrix(ViscousMatrix& matrix, float stiffness)
 // The transpose of prolong(), over the eight faces that stand for a coarse one.
 void ViscousSolver::restrict_residual(const Level& fine, Level& coarse)
 {
-    parallel_for(
-        coarse.tiles.size(),
-        [&](size_t k) {
-            const int tile = coarse.tiles[k];
-            const FinerTiles at{coarse.finer[static_cast<size_t>(tile)]};
-            for (int a = 0; a < 3; ++a) {
-                const Field<float>& r = fine.scratch.u[a];
-                const float* diagonal = coarse.matrix->diagonal[a].tile(tile);
-                float* out = coarse.r.u[a].tile(tile);
-                for (int c = 0; c < kTileCells; ++c) {
-                    out[c] = 0;
-                    if (!(diagonal[c] > 0)) continue;
-                    const Vec3i p = cell_in_tile(c) * 2;
-                    const auto layer = [&](int along) {
-                        Vec3i q = p;
-                        q[a] += along;
-                        float sum = 0;
-                        for (int n = 0; n < 4; ++n) {
-                            Vec3i s = q;
-                            s[(a + 1) % 3] += n >> 1, s[(a + 2) % 3] += n & 1;
-                            sum += at(r, s.x(), s.y(), s.z());
-                        }
-                        return sum;
-                    };
-                    out[c] = 0.125f * (layer(0) + 0.5f * (layer(-1) + layer(1)));
+    parallel_for(coarse.tiles.size(), [&](size_t k) {
+        const int tile = coarse.tiles[k];
+        const auto& finer = coarse.finer[static_cast<size_t>(tile)];
+        for_each_axis([&]<int A>() {
+            const Field<float>& residual = fine.scratch.u[A];
+            // The row of the finer level that begins at (x, y, 8 half), and the value in front of it.
+            const auto place = [&](int x, int y, int dz) {
+                const int t = finer[static_cast<size_t>(neighbour_slot(x >> 3, y >> 3, dz))];
+                return residual.tile(t) + offset_in_tile(x & 7, y & 7, 0);
+            };
+            float* out = coarse.r.u[A].tile(tile);
+            const float* diagonal = coarse.matrix->diagonal[A].tile(tile);
+            for_each_row([&](int i, int j, int o) {
+                alignas(32) float both[kTileSize];
+                for (int half = 0; half < 2; ++half) {
+                    const int x = 2 * i, y = 2 * j;
+                    const auto row = [&](int dx, int dy) { return load_row(place(x + dx, y + dy, half)); };
+                    Row sum;
+                    if constexpr (A == 0)
+                        sum = (row(0, 0) + row(0, 1)) + 0.5f * ((row(-1, 0) + row(-1, 1)) + (row(1, 0) + row(1, 1)));
+                    else if constexpr (A == 1)
+                        sum = (row(0, 0) + row(1, 0)) + 0.5f * ((row(0, -1) + row(1, -1)) + (row(0, 1) + row(1, 1)));
+                    else
+                        sum = (row(0, 0) + row(0, 1)) + (row(1, 0) + row(1, 1));
+                    float* to = both + 4 * half;
+                    if constexpr (A == 2) {
+                        const auto last = [&](int dx, int dy) { return place(x + dx, y + dy, half - 1)[7]; };
+                        const float before = (last(0, 0) + last(0, 1)) + (last(1, 0) + last(1, 1));
+                        const Row low = shifted_from_below(sum, before);
+                        for (int n = 0; n < 4; ++n)
+                            to[n] = sum[2 * n] + 0.5f * (low[2 * n] + sum[2 * n + 1]);
+                    } else
+                        for (int n = 0; n < 4; ++n) to[n] = sum[2 * n] + sum[2 * n + 1];
                 }
-            }
-        },
-        1);
+                store_row(out + o, load_row(diagonal + o) > splat(0) ? 0.125f * load_row(both) : splat(0));
+            });
+        });
+    });
 }
 
 // Adds the coarse solution: linear along a component's own axis, constant across it.
 void ViscousSolver::prolong(const Level& coarse, Level& fine)
 {
     const int none = fine.topology().tile_count();
-    parallel_for(
-        coarse.tiles.size(),
-        [&](size_t k) {
-            const int tile = coarse.tiles[k];
-            const auto& finer = coarse.finer[static_cast<size_t>(tile)];
-            thread_local UBlock kept;
-            auto& block = kept;
-            block.gather(coarse.z, tile, Margin::background);
-            for (int child = 0; child < 8; ++child) {
-                const Vec3i octant(child >> 2, child >> 1 & 1, child & 1);
-                const int to = finer[static_cast<size_t>(neighbour_slot(octant.x(), octant.y(), octant.z()))];
-                if (to == none) continue;
-                for (int a = 0; a < 3; ++a) {
-                    float* out = fine.z.u[a].tile(to);
-                    const float *diagonal = fine.matrix->diagonal[a].tile(to), *from = block.u[a].data;
-                    for (int c = 0; c < kTileCells; ++c) {
-                        if (!(diagonal[c] > 0)) continue;
-                        const Vec3i f = cell_in_tile(c);
-                        const int i = Block<float, 1>::index(4 * octant.x() + f.x() / 2, 4 * octant.y() + f.y() / 2,
-                                                             4 * octant.z() + f.z() / 2);
-                        out[c] += f[a] & 1 ? 0.5f * (from[i] + from[i + kStride[a]]) : from[i];
-                    }
-                }
-            }
-        },
-        1);
+    parallel_for(coarse.tiles.size(), [&](size_t k) {
+        const int tile = coarse.tiles[k];
+        const auto& finer = coarse.finer[static_cast<size_t>(tile)];
+        thread_local UBlock kept;
+        auto& block = kept;
+        block.gather(coarse.z, tile, Margin::background);
+        for (int child = 0; child < 8; ++child) {
+            const int ox = child >> 2, oy = child >> 1 & 1, oz = child & 1;
+            const int to = finer[static_cast<size_t>(neighbour_slot(ox, oy, oz))];
+            if (to == none) continue;
+            for_each_axis([&]<int A>() {
+                float* out = fine.z.u[A].tile(to);
+                const float *diagonal = fine.matrix->diagonal[A].tile(to), *from = block.u[A].data;
+                for_each_row([&](int x, int y, int o) {
+                    const float* at = from + Block<float, 1>::index(4 * ox + x / 2, 4 * oy + y / 2, 4 * oz);
+                    const Quad here = load_quad(at), next = load_quad(at + kStride[A]);
+                    const Quad between = 0.5f * (here + next);
+                    const bool odd = A == 0 ? x & 1 : A == 1 ? y & 1 : false;
+                    const Quad even_z = odd ? between : here, odd_z = odd || A == 2 ? between : here;
+                    const Row add = __builtin_shufflevector(even_z, odd_z, 0, 4, 1, 5, 2, 6, 3, 7);
+                    store_row(out + o, load_row(out + o) + (load_row(diagonal + o) > splat(0) ? add : splat(0)));
+                });
+            });
+        }
+    });
 }
 
 // to = from + factor D^-1 (r - (M + K) from); leaves r . to in `partial`.
