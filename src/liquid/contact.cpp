@@ -55,7 +55,7 @@ void Liquid::constrain_to_solids()
             begin.push_back(begin.back() + solid->closed_faces.size());
         }
     std::vector<float> constrained(begin.back());
-    const float stick = params_.viscosity > 0 ? std::min(1.0f, viscosity_.stiffness()) : 0;
+    const float stick = params_.viscous() ? std::min(1.0f, viscosity_.stiffness()) : 0;
     parallel_for(near.size(), [&](size_t k) {
         const auto& faces = solid_cells_.tile(near[k])->closed_faces;
         if (faces.empty()) return;

