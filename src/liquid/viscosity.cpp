@@ -6,7 +6,7 @@ namespace {
 
 // A face near the surface that belongs to no liquid cell moves as its neighbours make it; this much mass keeps the
 // system definite.
-constexpr float kLeastMass = 1e-3f;
+constexpr float kLeastMass = 0.01f;
 // A wall may not come nearer to a face than this share of a cell: the system would become stiff.
 constexpr float kNearestWall = 0.25f;
 

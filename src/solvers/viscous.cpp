@@ -11,8 +11,8 @@ constexpr size_t kTilesPerTask = 4;
 constexpr float kJacobiFirst = 0.3236f, kJacobiSecond = 0.9f;
 // Below this a level's smoother does all there is to do.
 constexpr float kLeastStiffness = 0.3f;
-// Up to this, plain Jacobi costs less than a cycle.
-constexpr float kMostForJacobi = 4;
+// Up to this, plain Jacobi takes less time in all: ten of its steps cost as much as a cycle.
+constexpr float kMostForJacobi = 60;
 constexpr int kCoarsestSweeps = 4;
 constexpr size_t kMostLevels = 12, kFewTiles = 8;
 
