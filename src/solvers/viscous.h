@@ -26,7 +26,8 @@ struct ViscousMatrix {
     Field<float> mass[3];
     Field<float> cell;
     Field<float> edge[3];
-    // Of M + K, to be set by find_diagonal(); kClosedFace where the velocity is given, 0 where a face takes no part.
+    // Of M + K, completed by ViscousSolver::set_matrix(); kClosedFace where the velocity is given, 0 where a face takes
+    // no part.
     Field<float> diagonal[3];
 
     void reset_uninitialized(const Topology& topology);
