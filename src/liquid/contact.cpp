@@ -43,7 +43,8 @@ void Liquid::forget_closed_faces(MacField& known) const
 }
 
 // Faces that are closed take the solid's velocity along its normal and keep the liquid's along the wall, so that liquid
-// slides instead of sticking.
+// slides instead of sticking. Where viscosity reaches over a cell in a step the liquid sticks: the faces hold what
+// makes the velocity on the wall, in the middle between them and the liquid, that of the solid.
 void Liquid::constrain_to_solids()
 {
     std::vector<int> near;
@@ -54,6 +55,7 @@ void Liquid::constrain_to_solids()
             begin.push_back(begin.back() + solid->closed_faces.size());
         }
     std::vector<float> constrained(begin.back());
+    const float stick = params_.viscous() ? std::min(1.0f, viscosity_.stiffness()) : 0;
     parallel_for(near.size(), [&](size_t k) {
         const auto& faces = solid_cells_.tile(near[k])->closed_faces;
         if (faces.empty()) return;
@@ -67,8 +69,13 @@ void Liquid::constrain_to_solids()
             store_row3(u, block.sample(load_row3(x, count)), count);
             for (size_t j = 0; j < count; ++j) {
                 const auto& [n, cell, axis] = faces[i + j];
-                const Vec3f relative = u[j] - solids_.velocity((first + x[j]) * params_.voxel);
-                constrained[begin[k] + i + j] = u[j][axis] - relative.dot(n) * n[axis];
+                const Vec3f solid = solids_.velocity((first + x[j]) * params_.voxel), relative = u[j] - solid;
+                float& out = constrained[begin[k] + i + j];
+                out = u[j][axis] - relative.dot(n) * n[axis];
+                if (stick > 0) {
+                    const float depth = -solids_.distance((first + x[j]) * params_.voxel) / params_.voxel;
+                    out = mix(out, solid[axis] - clamp01(2 * depth) * relative[axis], stick);
+                }
             }
         }
     });

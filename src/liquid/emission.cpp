@@ -113,8 +113,11 @@ void Liquid::fill(const Shape& shape, const SourceParams& source, float frame, b
     }
     size_t at = particles_.size();
     particles_.resize(at + free.size());
+    std::vector<float>* viscosity =
+        params_.viscosity_varies() ? &particles_.attribute<float>(kViscosityAttribute) : nullptr;
     for (const Vec3f& p : free) {
         particles_.P[at] = p, particles_.v[at] = source.velocity, particles_.id[at] = next_id_++;
+        if (viscosity) (*viscosity)[at] = source.viscosity.value_or(params_.viscosity);
         ++at;
     }
 }

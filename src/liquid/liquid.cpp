@@ -27,7 +27,8 @@ double Liquid::particle_volume() const { return std::pow(static_cast<double>(par
 size_t Liquid::bytes() const
 {
     return particles_.bytes() + topology_.bytes() + index_.bytes() + solid_cells_.bytes() + velocity_.bytes() +
-           before_.bytes() + weight_.bytes() + phi_.bytes() + crowding_.bytes() + projection_.bytes();
+           before_.bytes() + weight_.bytes() + phi_.bytes() + crowding_.bytes() + projection_.bytes() +
+           viscosity_.bytes() + cell_viscosity_.bytes();
 }
 
 void Liquid::start(int frame)
@@ -108,6 +109,7 @@ void Liquid::substep(float dt)
         projection_.prepare(topology_, phi_, solids_, solid_cells_, voxel);
         report_.iterations += projection_.make_divergence_free(velocity_, weight_, params_.tolerance).iterations;
     });
+    if (params_.viscous()) phase("viscosity", [&] { add_viscosity(dt); });
     phase("extrapolate", [&] {
         // Next to the surface the liquid goes on, volume for volume; farther off, drops keep their own motion.
         extrapolate(velocity_, weight_, 1);
@@ -130,6 +132,23 @@ void Liquid::substep(float dt)
                     [&](const Vec3f& x, float time) { return in_solid(x) || in_liquid(x, time); });
         collide();
     });
+}
+
+// Between two projections. Without the first, the fall that pressure is about to stop would look like shear at the
+// walls, and still honey would creep; the second takes back what sticking to solids does to the divergence.
+void Liquid::add_viscosity(float dt)
+{
+    const float voxel = params_.voxel;
+    extrapolate(velocity_, weight_, 1);
+    KinematicViscosity viscosity{params_.viscosity / params_.density, nullptr};
+    if (particles_.find<float>(kViscosityAttribute)) {
+        viscosity_at_cells(particles_, index_, topology_, params_.density, cell_viscosity_);
+        viscosity = {0, &cell_viscosity_};
+    }
+    viscosity_.prepare(topology_, phi_, solids_, solid_cells_, viscosity, voxel, dt);
+    report_.viscous_iterations += viscosity_.apply(velocity_, params_.tolerance).iterations;
+    report_.iterations += projection_.make_divergence_free(velocity_, weight_, params_.tolerance).iterations;
+    viscosity_.mark_known(weight_);
 }
 
 // The longest step in which no liquid moves farther than cfl cells, gravity's pull included, and in which the shortest

@@ -7,13 +7,14 @@
 #include "liquid/free_surface.h"
 #include "liquid/projection.h"
 #include "liquid/strays.h"
+#include "liquid/viscosity.h"
 
 namespace spindrift {
 
 // What happened while a frame was computed.
 struct LiquidReport {
     size_t particles = 0, tiles = 0, liquid_cells = 0;
-    int substeps = 0, iterations = 0;
+    int substeps = 0, iterations = 0, viscous_iterations = 0;
     PhaseTimes times;
 };
 
@@ -52,6 +53,7 @@ class Liquid {
     void fill(const Shape& shape, const SourceParams& source, float frame, bool initial);
     void add_forces(float dt);
     void forget_closed_faces(MacField& known) const;
+    void add_viscosity(float dt);
     void constrain_to_solids();
     bool in_solid(const Vec3f& x) const;
     bool in_liquid(const Vec3f& x, float time) const;
@@ -72,8 +74,9 @@ class Liquid {
     ParticleIndex index_;
     SolidCells solid_cells_;
     MacField velocity_, before_, weight_;
-    Field<float> phi_, crowding_;
+    Field<float> phi_, crowding_, cell_viscosity_;
     Projection projection_;
+    Viscosity viscosity_;
     Strays strays_;
     LiquidReport report_;
 };

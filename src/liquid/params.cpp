@@ -1,5 +1,7 @@
 #include "liquid/params.h"
 
+#include <algorithm>
+
 namespace spindrift {
 
 void SourceParams::visit(ParamVisitor& v)
@@ -8,6 +10,8 @@ void SourceParams::visit(ParamVisitor& v)
     v("mode", mode, choices("initial", "flow"),
       "Filled once at the start, or kept filled from first_frame to last_frame.");
     v("velocity", velocity, unit::metres_per_second, anything(), "Velocity of the liquid where it appears.");
+    v("viscosity", viscosity, unit::pascal_seconds, between(0, 1e6),
+      "Of the liquid from this source; by default liquid.viscosity. Particles then carry it as an attribute.");
     v("first_frame", first_frame, unit::frames, anything(), "Flow starts at this frame; by default with the shot.");
     v("last_frame", last_frame, unit::frames, anything(), "Flow ends after this frame; by default with the shot.");
     v.require(first_frame <= last_frame, "last_frame",
@@ -38,6 +42,17 @@ bool DomainParams::closed(int axis, int upper) const
     return sides[axis][upper] == Side::closed;
 }
 
+bool LiquidParams::viscosity_varies() const
+{
+    return std::any_of(sources.begin(), sources.end(), [](const SourceParams& s) { return s.viscosity.has_value(); });
+}
+
+bool LiquidParams::viscous() const
+{
+    return viscosity > 0 ||
+           std::any_of(sources.begin(), sources.end(), [](const SourceParams& s) { return s.viscosity > 0.0f; });
+}
+
 void LiquidParams::visit(ParamVisitor& v)
 {
     v("voxel", voxel, unit::metres, above(0), "Edge of a grid cell.");
@@ -47,6 +62,9 @@ void LiquidParams::visit(ParamVisitor& v)
     v("advection_order", advection_order, unit::none, between(2, 3),
       "Order of the Runge-Kutta method that moves particles.");
     v("gravity", gravity, unit::metres_per_second2, anything(), "Acceleration of everything.");
+    v("density", density, unit::kg_per_metre3, above(0), "Mass of the liquid; only matters beside viscosity.");
+    v("viscosity", viscosity, unit::pascal_seconds, between(0, 1e6),
+      "How thick the liquid is: water 0.001, oil 0.1, honey 10, tar 1000. It then sticks to solids. 0: not at all.");
     v("tolerance", tolerance, unit::none, between(1e-6, 0.1), "Relative residual at which the pressure solve ends.");
     v("keep_volume", keep_volume, "Move crowded particles apart, so that the volume does not drift.");
     v("seed", seed, unit::none, at_least(0), "Changes the jitter of new particles.");

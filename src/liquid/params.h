@@ -11,6 +11,7 @@ struct SourceParams : ShapeParams {
     enum class Mode { initial, flow };
     Mode mode = Mode::initial;
     Vec3f velocity = Vec3f::Zero();
+    std::optional<float> viscosity;
     int first_frame = std::numeric_limits<int>::min(), last_frame = std::numeric_limits<int>::max();
     void visit(ParamVisitor& v);
 };
@@ -39,6 +40,7 @@ struct LiquidParams {
     float cfl = 5;
     int advection_order = 3;
     Vec3f gravity = Vec3f(0, -9.81f, 0);
+    float density = 1000, viscosity = 0;
     float tolerance = 1e-4f;
     bool keep_volume = true;
     int seed = 1;
@@ -47,6 +49,9 @@ struct LiquidParams {
     std::vector<ColliderParams> colliders;
 
     void visit(ParamVisitor& v);
+    // True if some of the liquid has a viscosity, and if it differs from source to source.
+    bool viscous() const;
+    bool viscosity_varies() const;
 };
 
 } // namespace spindrift

@@ -133,7 +133,7 @@ PoissonResult Projection::make_divergence_free(MacField& velocity, MacField& kno
             const Row below[3] = {p.below_x(x, y), p.below_y(x, y), p.below_z(x, y)};
             for (int a = 0; a < 3; ++a) {
                 float* k = known.u[a].tile(tile) + o;
-                const Row wet = min(p.at(x, y), below[a]) < zero ? one : -load_row(k);
+                const Row wet = min(p.at(x, y), below[a]) < zero ? one : -max(load_row(k), -load_row(k));
                 store_row(k, load_row(cells_->open(tile, a) + o) > zero ? wet : zero);
             }
         });

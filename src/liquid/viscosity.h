@@ -1,0 +1,54 @@
+// What viscosity does to the velocity in a step, implicitly: the velocity changes as little as it can while dissipation
+// is as small as it can be (Batty and Bridson 2008). Each cell, edge and face counts with the share of its volume that
+// liquid fills, which is all that a free surface needs: nothing pulls on it, so that a falling thread can bend, and a
+// blob can turn. At solids the liquid sticks.
+//
+// Where the wall runs between an open and a closed face, dissipation is that of the distance to the wall instead of
+// that to the closed face.
+#pragma once
+
+#include "liquid/solids.h"
+#include "points/sort.h"
+#include "solvers/viscous.h"
+
+namespace spindrift {
+
+// The attribute with a particle's own viscosity [Pa s].
+constexpr const char* kViscosityAttribute = "viscosity";
+
+// A liquid's viscosity over its density [m2/s]: the same everywhere, or at cell centres (0 where it is not known).
+struct KinematicViscosity {
+    float everywhere = 0;
+    const Field<float>* at_cells = nullptr;
+};
+
+// The mean over the particles of each cell, divided by the density; 0 where there is none.
+void viscosity_at_cells(const Particles& particles, const ParticleIndex& index, const Topology& topology, float density,
+                        Field<float>& out);
+
+class Viscosity {
+  public:
+    // Sets up the system for a free surface (distance in cells, see free_surface.h), solids and a step of `dt`.
+    void prepare(const Topology& topology, const Field<float>& phi, const Solids& solids, const SolidCells& cells,
+                 const KinematicViscosity& viscosity, float voxel, float dt);
+    // The velocity at the end of the step. Closed faces receive the solid's velocity.
+    ViscousResult apply(MacField& velocity, double tolerance);
+
+    // Faces around the liquid that viscosity moves become known: they go on as the liquid does, in a straight line
+    // where others could only repeat it.
+    void mark_known(MacField& known) const;
+
+    // The largest dt viscosity / (density voxel^2): how many cells, squared, momentum spreads over in the step.
+    float stiffness() const { return stiffness_; }
+    ViscousSolver& solver() { return solver_; }
+    size_t bytes() const { return matrix_.bytes() + solver_.bytes(); }
+
+  private:
+    const Solids* solids_ = nullptr;
+    const SolidCells* cells_ = nullptr;
+    float voxel_ = 0, stiffness_ = 0;
+    ViscousMatrix matrix_;
+    ViscousSolver solver_;
+};
+
+} // namespace spindrift

@@ -1,0 +1,87 @@
+// The viscous engine: solves (M + K) u = M u0 for a velocity on the faces of cells, where M holds the mass of each
+// face's volume and K is the symmetric operator of viscous dissipation, coupled over the three components:
+//
+//     u . K u = sum over cells c and axes a of  cell_c (u_a[c + e_a] - u_a[c])^2
+//             + sum over edges e of             edge_e (d_b u_a + d_a u_b)^2
+//
+// (Batty and Bridson 2008 derive it from the minimum of dissipation and change of kinetic energy.) The sums of squares
+// vanish for rigid motion, so that no weights can make the operator brake a rotation; a free surface needs no condition
+// of its own, only weights that go to zero there.
+//
+// Conjugate gradients, matrix-free on tiles, preconditioned by Jacobi where viscosity does not reach far in a step, and
+// otherwise by a V-cycle of multigrid. A coarse level is the same operator with weights taken from the finer one; it is
+// four times less stiff, so that levels end soon. Each term of the sum couples at most four faces with equal weights,
+// therefore the largest eigenvalue of D^-1 (M + K) is below 4 whatever the weights are: the smoother's factors are
+// safe.
+//
+// Weak where liquid is thinner than two cells: coarse levels see such a sheet poorly, and CG has to do the work.
+#pragma once
+
+#include "field/mac.h"
+
+namespace spindrift {
+
+// Entry (i, j, k) of `edge[a]` is the edge along axis a through the lowest corner of cell (i, j, k).
+struct ViscousMatrix {
+    Field<float> mass[3];
+    Field<float> cell;
+    Field<float> edge[3];
+    // Of M + K, completed by ViscousSolver::set_matrix(); kClosedFace where the velocity is given, 0 where a face takes
+    // no part.
+    Field<float> diagonal[3];
+
+    void reset_uninitialized(const Topology& topology);
+    const Topology& topology() const { return cell.topology(); }
+    size_t bytes() const;
+};
+constexpr float kClosedFace = -1;
+
+struct ViscousResult {
+    int iterations = 0, levels = 1;
+    // sqrt(r . M^-1 r) over its first value, which measures the error by the energy it has. The plain residual would
+    // not do: where viscosity is large it only sees ripples, and a slow motion of the whole could be off by a lot.
+    double relative_error = 0;
+    bool converged = true;
+};
+
+class ViscousSolver {
+  public:
+    // Analyses a matrix, which must outlive the solves that follow. Its diagonal need only say which faces are closed;
+    // the rest is computed here. `stiffness` is the largest dt viscosity / (density voxel^2) in it.
+    void set_matrix(ViscousMatrix& matrix, float stiffness);
+    // `velocity` holds u0, and the given velocity at closed faces; afterwards u.
+    ViscousResult solve(MacField& velocity, double tolerance, int max_iterations = 200);
+
+    // For tests: out = (M + K) x, with x taken as zero at faces that take no part.
+    void multiply(const MacField& x, MacField& out);
+    size_t bytes() const;
+
+  private:
+    struct Level {
+        ViscousMatrix* matrix = nullptr;
+        Topology own_topology; // of a coarse level
+        ViscousMatrix own_matrix;
+        std::vector<int> tiles;                 // those with a face that takes part
+        std::vector<uint8_t> uniform;           // of each of them: every weight is that of its first cell
+        std::vector<std::array<int, 27>> finer; // of each tile of the topology: the finer tiles around twice its place
+        MacField r, z, scratch;
+        std::vector<double> partial; // sums of each of `tiles`
+
+        const Topology& topology() const { return matrix->topology(); }
+        double total() const;
+    };
+    template <class Body> static void for_each_product(const Level& level, const MacField& x, const Body& body);
+
+    void analyse(Level& level);
+    void coarsen(const Level& fine, Level& coarse);
+    void restrict_residual(const Level& fine, Level& coarse);
+    void prolong(const Level& coarse, Level& fine);
+    void smooth(Level& level, const MacField& from, MacField& to, float factor);
+    void cycle(size_t number);
+
+    std::vector<std::unique_ptr<Level>> levels_; // kept when a later system needs fewer, for their memory
+    size_t used_levels_ = 0;
+    MacField p_, q_;
+};
+
+} // namespace spindrift
