@@ -4,6 +4,7 @@
 
 #include "base/timing.h"
 #include "liquid/crowding.h"
+#include "liquid/curvature.h"
 #include "liquid/free_surface.h"
 #include "liquid/projection.h"
 #include "liquid/strays.h"
@@ -51,6 +52,7 @@ class Liquid {
     void emit(float frame, bool initial);
     void fill(const Shape& shape, const SourceParams& source, float frame, bool initial);
     void add_forces(float dt);
+    const Field<float>& surface_pressure(float dt);
     void forget_closed_faces(MacField& known) const;
     void constrain_to_solids();
     bool in_solid(const Vec3f& x) const;
@@ -75,6 +77,7 @@ class Liquid {
     Field<float> phi_, crowding_;
     Projection projection_;
     Strays strays_;
+    Curvature curvature_; // only with surface tension
     LiquidReport report_;
 };
 
