@@ -27,8 +27,8 @@ double Liquid::particle_volume() const { return std::pow(static_cast<double>(par
 size_t Liquid::bytes() const
 {
     return particles_.bytes() + topology_.bytes() + index_.bytes() + solid_cells_.bytes() + velocity_.bytes() +
-           before_.bytes() + weight_.bytes() + phi_.bytes() + crowding_.bytes() + projection_.bytes() +
-           viscosity_.bytes() + cell_viscosity_.bytes();
+           before_.bytes() + weight_.bytes() + phi_.bytes() + crowding_.bytes() + curvature_.bytes() +
+           projection_.bytes() + viscosity_.bytes() + cell_viscosity_.bytes();
 }
 
 void Liquid::start(int frame)
@@ -107,7 +107,9 @@ void Liquid::substep(float dt)
     });
     phase("pressure", [&] { // (2.15)-(2.19)
         projection_.prepare(topology_, phi_, solids_, solid_cells_, voxel);
-        report_.iterations += projection_.make_divergence_free(velocity_, weight_, params_.tolerance).iterations;
+        const Field<float>* at_surface = params_.surface_tension > 0 ? &surface_pressure(dt) : nullptr;
+        report_.iterations +=
+            projection_.make_divergence_free(velocity_, weight_, params_.tolerance, at_surface).iterations;
     });
     if (params_.viscous()) phase("viscosity", [&] { add_viscosity(dt); });
     phase("extrapolate", [&] {
@@ -128,7 +130,9 @@ void Liquid::substep(float dt)
     });
     phase("advect", [&] {
         advect(particles_, index_, velocity_, voxel, dt, params_.advection_order); // (2.21)
-        strays_.fly(particles_, params_.gravity, voxel, dt,
+        // Surface tension holds on to what leaves the liquid, with the force that a thread of a cell's width would have.
+        const float cohesion = params_.surface_tension / (params_.density * voxel * voxel);
+        strays_.fly(particles_, params_.gravity, cohesion, voxel, dt,
                     [&](const Vec3f& x, float time) { return in_solid(x) || in_liquid(x, time); });
         collide();
     });
@@ -164,7 +168,23 @@ float Liquid::largest_step() const
     // Such a wave has a frequency of sqrt(pi g / voxel). At twice its inverse it would grow; water in a tank would
     // never come to rest.
     const float wave = std::sqrt(params_.voxel / (static_cast<float>(kPi) * pull + 1e-20f));
-    return std::min(move, wave);
+    // Surface tension drives the same wave, at a frequency of sqrt(tension k^3 / density).
+    const float k = static_cast<float>(kPi) / params_.voxel;
+    const float ripple = std::sqrt(params_.density / (params_.surface_tension * k * k * k + 1e-20f));
+    return std::min({move, wave, ripple});
+}
+
+// The jump of pressure across the surface, as Projection has it.
+const Field<float>& Liquid::surface_pressure(float dt)
+{
+    curvature_.measure(phi_, solid_cells_, params_.contact_angle * static_cast<float>(kPi / 180));
+    const float scale = params_.surface_tension * dt / (params_.density * params_.voxel * params_.voxel);
+    Field<float>& s = curvature_.values();
+    for_each_tile(topology_, [&](int tile) {
+        for (int o = 0; o < kTileCells; o += kTileSize)
+            store_row(s.tile(tile) + o, scale * load_row(s.tile(tile) + o));
+    });
+    return s;
 }
 
 void Liquid::add_forces(float dt)

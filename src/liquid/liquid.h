@@ -4,6 +4,7 @@
 
 #include "base/timing.h"
 #include "liquid/crowding.h"
+#include "liquid/curvature.h"
 #include "liquid/free_surface.h"
 #include "liquid/projection.h"
 #include "liquid/strays.h"
@@ -52,6 +53,7 @@ class Liquid {
     void emit(float frame, bool initial);
     void fill(const Shape& shape, const SourceParams& source, float frame, bool initial);
     void add_forces(float dt);
+    const Field<float>& surface_pressure(float dt);
     void forget_closed_faces(MacField& known) const;
     void add_viscosity(float dt);
     void constrain_to_solids();
@@ -78,6 +80,7 @@ class Liquid {
     Projection projection_;
     Viscosity viscosity_;
     Strays strays_;
+    Curvature curvature_; // only with surface tension
     LiquidReport report_;
 };
 

@@ -62,9 +62,13 @@ void LiquidParams::visit(ParamVisitor& v)
     v("advection_order", advection_order, unit::none, between(2, 3),
       "Order of the Runge-Kutta method that moves particles.");
     v("gravity", gravity, unit::metres_per_second2, anything(), "Acceleration of everything.");
-    v("density", density, unit::kg_per_metre3, above(0), "Mass of the liquid; only matters beside viscosity.");
+    v("density", density, unit::kg_per_metre3, above(0), "Of the liquid; only matters beside viscosity and tension.");
     v("viscosity", viscosity, unit::pascal_seconds, between(0, 1e6),
       "How thick the liquid is: water 0.001, oil 0.1, honey 10, tar 1000. It then sticks to solids. 0: not at all.");
+    v("surface_tension", surface_tension, unit::newtons_per_metre, at_least(0),
+      "Draws the surface together; water has 0.072. Felt below a centimetre, and it shortens the step on fine grids.");
+    v("contact_angle", contact_angle, unit::degrees, between(0, 180),
+      "At which the surface meets solids, measured in the liquid: small where they are wetted.");
     v("tolerance", tolerance, unit::none, between(1e-6, 0.1), "Relative residual at which the pressure solve ends.");
     v("keep_volume", keep_volume, "Move crowded particles apart, so that the volume does not drift.");
     v("seed", seed, unit::none, at_least(0), "Changes the jitter of new particles.");

@@ -41,6 +41,8 @@ struct LiquidParams {
     int advection_order = 3;
     Vec3f gravity = Vec3f(0, -9.81f, 0);
     float density = 1000, viscosity = 0;
+    float surface_tension = 0;
+    float contact_angle = 90;
     float tolerance = 1e-4f;
     bool keep_volume = true;
     int seed = 1;

@@ -112,7 +112,8 @@ void Projection::prepare(const Topology& topology, const Field<float>& phi, cons
     });
 }
 
-PoissonResult Projection::make_divergence_free(MacField& velocity, MacField& known, double tolerance)
+PoissonResult Projection::make_divergence_free(MacField& velocity, MacField& known, double tolerance,
+                                               const Field<float>* surface_s)
 {
     const Topology& topology = phi_->topology();
     b_.reset(topology, 0);
@@ -122,8 +123,9 @@ PoissonResult Projection::make_divergence_free(MacField& velocity, MacField& kno
         const Outflow out(open, velocity, solid_velocity(tile), tile);
         for_each_row([&](int x, int y, int o) { store_row(b_.tile(tile) + o, -out.at(x, y)); });
     });
+    if (surface_s) add_surface_pressure(*surface_s);
     const PoissonResult result = solver_.solve(b_, s_, tolerance);
-    add_gradient(velocity, -1);
+    add_gradient(velocity, -1, surface_s);
 
     // Closed faces have no velocity of their own.
     for_each_tile(topology, [&](int tile) {
@@ -141,8 +143,28 @@ PoissonResult Projection::make_divergence_free(MacField& velocity, MacField& kno
     return result;
 }
 
+namespace {
+
+// The value of a cell's lower neighbour along an axis, which is in the same tile or in the one below.
+struct LowerNeighbour {
+    int stride, wrap;
+    explicit LowerNeighbour(int axis) : stride(axis == 0 ? 64 : axis == 1 ? 8 : 1), wrap(7 * stride) {}
+    template <class T> T operator()(const T* tile, const T* below, int c) const
+    {
+        return c & wrap ? tile[c - stride] : below[c + wrap];
+    }
+};
+
+// Between two cells on different sides of the surface: the value there.
+inline float at_crossing(float phi0, float phi1, float value0, float value1)
+{
+    return mix(value0, value1, phi0 / (phi0 - phi1));
+}
+
+} // namespace
+
 // velocity += factor * gradient of s, on open faces next to liquid.
-void Projection::add_gradient(MacField& velocity, float factor) const
+void Projection::add_gradient(MacField& velocity, float factor, const Field<float>* surface_s) const
 {
     const Topology& topology = phi_->topology();
     for_each_tile(topology, [&](int tile) {
@@ -150,20 +172,51 @@ void Projection::add_gradient(MacField& velocity, float factor) const
             const Vec3i step = -Vec3i::Unit(a);
             const int below = topology.neighbour(tile, step.x(), step.y(), step.z());
             if (!has_liquid(tile) && !has_liquid(below)) continue;
-            const int stride = a == 0 ? 64 : a == 1 ? 8 : 1, wrap = 7 * stride;
+            const LowerNeighbour lower(a);
             const float *phi = phi_->tile(tile), *phi_below = phi_->tile(below), *open = cells_->open(tile, a);
             const double *s = s_.tile(tile), *s_below = s_.tile(below);
             float* u = velocity.u[a].tile(tile);
             for (int c = 0; c < kTileCells; ++c) {
-                const bool inside = (c & wrap) != 0;
-                const float phi1 = phi[c], phi0 = inside ? phi[c - stride] : phi_below[c + wrap];
+                const float phi1 = phi[c], phi0 = lower(phi, phi_below, c);
                 if (!(open[c] > 0) || (phi0 >= 0 && phi1 >= 0)) continue;
-                const double s1 = s[c], s0 = inside ? s[c - stride] : s_below[c + wrap];
+                const double s1 = s[c], s0 = lower(s, s_below, c);
                 double difference = s1 - s0;
-                if (phi0 >= 0) difference = s1 / share_of(phi1, phi0);
-                if (phi1 >= 0) difference = -s0 / share_of(phi0, phi1);
+                if (phi0 >= 0 || phi1 >= 0) {
+                    double at_surface = 0;
+                    if (surface_s)
+                        at_surface = at_crossing(phi0, phi1, lower(surface_s->tile(tile), surface_s->tile(below), c),
+                                                 surface_s->tile(tile)[c]);
+                    difference = phi0 >= 0 ? (s1 - at_surface) / share_of(phi1, phi0)
+                                           : (at_surface - s0) / share_of(phi0, phi1);
+                }
                 u[c] += factor * static_cast<float>(difference);
             }
+        }
+    });
+}
+
+// What a given s at the surface adds to the right-hand side of the cells next to it.
+void Projection::add_surface_pressure(const Field<float>& surface_s)
+{
+    const Topology& topology = phi_->topology();
+    for_each_tile(topology, [&](int tile) {
+        if (!has_liquid(tile)) return;
+        float* b = b_.tile(tile);
+        for (int c = 0; c < kTileCells; ++c) {
+            const float here = phi_->tile(tile)[c];
+            if (!(here < 0)) continue;
+            for (int a = 0; a < 3; ++a)
+                for (int side = -1; side <= 1; side += 2) {
+                    Vec3i other = cell_in_tile(c), step = Vec3i::Zero();
+                    other[a] += side;
+                    if (other[a] < 0 || other[a] >= kTileSize) step[a] = side;
+                    const int t = topology.neighbour(tile, step.x(), step.y(), step.z()), o = offset_of_cell(other);
+                    const float there = phi_->tile(t)[o];
+                    if (there < 0) continue;
+                    const float open = side < 0 ? cells_->open(tile, a)[c] : cells_->open(t, a)[o];
+                    b[c] += open / share_of(here, there) *
+                            at_crossing(here, there, surface_s.tile(tile)[c], surface_s.tile(t)[o]);
+                }
         }
     });
 }
@@ -231,7 +284,7 @@ PoissonResult Projection::spread(const Field<float>& crowding, float voxel, floa
 {
     // A displacement d (in cells) with divergence equal to the excess thins it out: d = -grad s, -laplace s = excess.
     const PoissonResult result = solver_.solve(crowding, s_, 0.1, 4);
-    add_gradient(velocity, -voxel / dt);
+    add_gradient(velocity, -voxel / dt, nullptr);
     return result;
 }
 

@@ -19,7 +19,9 @@ class Projection {
                  float voxel);
     // Subtracts the pressure gradient. `known` holds where velocities come from particles, and afterwards which are
     // known: open faces next to liquid, and provisionally (see extrapolate()) open faces near particles.
-    PoissonResult make_divergence_free(MacField& velocity, MacField& known, double tolerance);
+    // `surface_s`, if there is any, is s at the free surface: at cell centres on both sides of it, to be interpolated.
+    PoissonResult make_divergence_free(MacField& velocity, MacField& known, double tolerance,
+                                       const Field<float>* surface_s = nullptr);
     // Makes the first layer of cells outside the liquid divergence-free as well, by changing the flow through their
     // outer faces. A surface moves into these cells within a step, and would lose volume where it rises: extrapolated
     // velocities converge there without giving way.
@@ -32,7 +34,8 @@ class Projection {
     size_t bytes() const;
 
   private:
-    void add_gradient(MacField& velocity, float factor) const;
+    void add_gradient(MacField& velocity, float factor, const Field<float>* surface_s) const;
+    void add_surface_pressure(const Field<float>& surface_s);
     const MacField* solid_velocity(int tile) const
     {
         return solids_move_ && cells_->tile(tile) ? &solid_velocity_ : nullptr;

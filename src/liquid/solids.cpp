@@ -200,6 +200,7 @@ SolidCells::SolidCells() : closed_(std::make_unique<SolidTile>())
     std::memset(closed_->volume, 0, sizeof closed_->volume);
     std::fill_n(closed_->distance, kTileCells, -10.0f);
     std::fill_n(all_open_, kTileCells, 1.0f);
+    std::fill_n(all_far_, kTileCells, 10.0f);
 }
 
 void SolidCells::update(const Topology& topology, const Solids& solids, float voxel)
@@ -234,6 +235,14 @@ size_t SolidCells::bytes() const
     for (const auto& [code, tile] : stored_)
         if (tile) sum += sizeof *tile + tile->closed_faces.capacity() * sizeof(SolidTile::ClosedFace);
     return sum;
+}
+
+void SolidCells::gather_distances(const Topology& topology, int tile, Block<float, 1>& distances) const
+{
+    distances.gather(topology, tile, [&](int t) {
+        const SolidTile* solid = tiles_[static_cast<size_t>(t)];
+        return solid ? solid->distance : all_far_;
+    });
 }
 
 bool SolidCells::gather_volumes(const Topology& topology, int tile, Block<float, 1>& volumes) const

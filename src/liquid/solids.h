@@ -85,6 +85,8 @@ class SolidCells {
     }
     // The open share of every cell of a tile and of one cell around it; false (and nothing done) if all of it is open.
     bool gather_volumes(const Topology& topology, int tile, Block<float, 1>& volumes) const;
+    // The distance to solids at the same cells, in cells; far away where there is no solid near.
+    void gather_distances(const Topology& topology, int tile, Block<float, 1>& distances) const;
     size_t bytes() const;
 
   private:
@@ -92,7 +94,7 @@ class SolidCells {
     std::vector<const SolidTile*> tiles_; // of each tile of the topology, and one for missing tiles
     std::unordered_map<uint64_t, std::unique_ptr<SolidTile>> stored_; // by Morton code; nullptr: no solid near
     std::unique_ptr<SolidTile> closed_;
-    alignas(64) float all_open_[kTileCells];
+    alignas(64) float all_open_[kTileCells], all_far_[kTileCells];
 
   public:
     SolidCells();

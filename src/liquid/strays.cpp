@@ -9,16 +9,26 @@ namespace {
 constexpr float kDistance = 0.3f;
 constexpr float kHalfDiagonal = 0.87f; // of a cell
 
-// The distance at a place in cells, relative to the tile.
-float sample(const Block<float, 1>& phi, const Vec3f& x)
-{
-    const Vec3f p = x - Vec3f::Constant(0.5f);
-    const int i = floor_int(p.x()), j = floor_int(p.y()), k = floor_int(p.z());
-    const float fx = p.x() - static_cast<float>(i), fy = p.y() - static_cast<float>(j),
-                fz = p.z() - static_cast<float>(k);
-    const auto along_z = [&](int a, int b) { return mix(phi.at(a, b, k), phi.at(a, b, k + 1), fz); };
-    return mix(mix(along_z(i, j), along_z(i, j + 1), fy), mix(along_z(i + 1, j), along_z(i + 1, j + 1), fy), fx);
-}
+// The distance at a place in cells, relative to the tile, and its slope.
+struct Sample {
+    float value;
+    Vec3f gradient;
+
+    Sample(const Block<float, 1>& phi, const Vec3f& x)
+    {
+        const Vec3f p = x - Vec3f::Constant(0.5f);
+        const int i = floor_int(p.x()), j = floor_int(p.y()), k = floor_int(p.z());
+        const float fx = p.x() - static_cast<float>(i), fy = p.y() - static_cast<float>(j),
+                    fz = p.z() - static_cast<float>(k);
+        const auto along_z = [&](int a, int b) { return mix(phi.at(a, b, k), phi.at(a, b, k + 1), fz); };
+        const auto slope_z = [&](int a, int b) { return phi.at(a, b, k + 1) - phi.at(a, b, k); };
+        const float v00 = along_z(i, j), v01 = along_z(i, j + 1), v10 = along_z(i + 1, j), v11 = along_z(i + 1, j + 1);
+        value = mix(mix(v00, v01, fy), mix(v10, v11, fy), fx);
+        gradient = Vec3f(mix(v10 - v00, v11 - v01, fy), mix(v01 - v00, v11 - v10, fx),
+                         mix(mix(slope_z(i, j), slope_z(i, j + 1), fy), mix(slope_z(i + 1, j), slope_z(i + 1, j + 1), fy),
+                             fx));
+    }
+};
 
 } // namespace
 
@@ -39,11 +49,10 @@ void Strays::find(const Particles& particles, const ParticleIndex& index, const 
             const float center = phi.tile(tile)[c];
             if (center < kDistance - kHalfDiagonal) continue;
             for (size_t i = index.cell_begin(tile, c); i < index.cell_end(tile, c); ++i) {
-                if (center <= kDistance + kHalfDiagonal) {
-                    if (!gathered) around.gather(phi, tile), gathered = true;
-                    if (sample(around, particles.P[i] * inverse_voxel - first) <= kDistance) continue;
-                }
-                strays.push_back({static_cast<uint32_t>(i), particles.P[i], particles.v[i]});
+                if (!gathered) around.gather(phi, tile), gathered = true;
+                const Sample distance(around, particles.P[i] * inverse_voxel - first);
+                if (distance.value > kDistance)
+                    strays.push_back({static_cast<uint32_t>(i), particles.P[i], particles.v[i], distance.gradient});
             }
         }
     });

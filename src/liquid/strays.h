@@ -11,14 +11,14 @@ class Strays {
   public:
     // Remembers the strays among the particles, as they are.
     void find(const Particles& particles, const ParticleIndex& index, const Field<float>& phi, float voxel);
-    // Puts them where gravity alone takes them from there in a step, or to the place on their way, looked at cell by
-    // cell, where stopped(x, time since the step began) holds.
-    template <class Stopped>
-    void fly(Particles& particles, const Vec3f& gravity, float voxel, float dt, const Stopped& stopped) const
+    // Puts them where gravity, and cohesion towards liquid within reach [m/s2], take them from there in a step, or to the
+    // place on their way, looked at cell by cell, where stopped(x, time since the step began) holds.
+    template <class Stopped> void fly(Particles& particles, const Vec3f& gravity, float cohesion, float voxel, float dt,
+                                      const Stopped& stopped) const
     {
         parallel_for(in_tile_.size(), [&](size_t t) {
             for (const Stray& s : in_tile_[t]) {
-                const Vec3f v = s.v + dt * gravity;
+                const Vec3f v = s.v + dt * (gravity - cohesion * s.outwards);
                 const float steps = std::ceil(dt * v.norm() / voxel);
                 float time = dt;
                 for (float k = 1; k < steps; ++k)
@@ -35,6 +35,7 @@ class Strays {
     struct Stray {
         uint32_t particle;
         Vec3f P, v;
+        Vec3f outwards; // from the liquid, if there is any near
     };
     std::vector<std::vector<Stray>> in_tile_; // in the order of the particles
 };
