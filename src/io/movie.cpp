@@ -36,6 +36,7 @@ class Child {
         input_ = ends[0];
 
         std::vector<char*> arguments;
+        arguments.reserve(command.size() + 1);
         for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
         arguments.push_back(nullptr);
         posix_spawn_file_actions_t actions;

@@ -388,7 +388,7 @@ std::string vdb::describe_points(const openvdb::GridBase& grid, const std::strin
     std::string text = fmt::format("  points        {}\n", leaves.point_count());
     for (const auto& [name, example] : leaves.attributes()) {
         std::string range = "(not read)";
-        with_value_type(*example, [&]<class V>(const V&) { range = range_of(leaves, name, kIsVector<V>); });
+        with_value_type(*example, [&, &n = name]<class V>(const V&) { range = range_of(leaves, n, kIsVector<V>); });
         if (name == "P") range = "within voxels";
         text += fmt::format("  attribute     {} {}:{}, {}\n", name, example->valueType(), example->codecType(), range);
     }

@@ -194,7 +194,7 @@ Vec3f PathTracer::matte(const Hit& hit, const Vec3f& direction, bool wet, Sample
         open += openness(leave(on_side(sample_cosine(normal, random.pair()), face))) / static_cast<float>(rays);
     const Vec3f around = open_light(normal).cwiseProduct(open);
 
-    const Vec3f diffuse = hit.color.cwiseProduct(std::max(0.0f, facing) * static_cast<float>(1 / kPi) * key + around);
+    Vec3f diffuse = hit.color.cwiseProduct(std::max(0.0f, facing) * static_cast<float>(1 / kPi) * key + around);
     if (hit.kind != Hit::Kind::sphere) return diffuse;
     // Spheres have a satin sheen, which tells one from the next.
     const Vec3f reflected = direction - 2 * direction.dot(normal) * normal;

@@ -12,7 +12,7 @@ std::string Range::text() const
     const bool has_low = std::isfinite(low), has_high = std::isfinite(high);
     if (!has_low && !has_high) return "any number";
     if (has_low && has_high && !low_open && !high_open) return fmt::format("{} to {}", low, high);
-    const std::string from = fmt::format("{} {}", low_open ? "above" : "at least", low);
+    std::string from = fmt::format("{} {}", low_open ? "above" : "at least", low);
     const std::string to = fmt::format("{} {}", high_open ? "below" : "at most", high);
     if (!has_high) return from;
     return has_low ? from + " and " + to : to;

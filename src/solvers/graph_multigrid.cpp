@@ -282,7 +282,8 @@ void GraphMultigrid::cycle(int index, bool from_zero)
 std::vector<double> GraphMultigrid::null_space_means(std::vector<double> sum, std::vector<double> count) const
 {
     // Down: totals of every node of every level.
-    std::vector<std::vector<double>> sums(1, std::move(sum)), counts(1, std::move(count));
+    std::vector<std::vector<double>> sums(1), counts(1);
+    sums[0] = std::move(sum), counts[0] = std::move(count);
     for (int k = 0; k + 1 < used_levels_; ++k) {
         const GraphLevel& level = levels_[static_cast<size_t>(k)];
         const size_t coarse_size = static_cast<size_t>(levels_[static_cast<size_t>(k + 1)].size());

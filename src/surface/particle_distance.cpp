@@ -216,7 +216,8 @@ struct PointSums {
                     d[a] = load_anywhere(around.position(a) + i) - x[a];
                     t -= d[a] * d[a] * inverse_radius2;
                 }
-                const Row w = (t > splat(0)) & (lane < static_cast<int>(span.end - i)) ? t * t * t : splat(0);
+                const RowMask within = (t > splat(0)) & (lane < static_cast<int>(span.end - i));
+                const Row w = within ? t * t * t : splat(0);
                 weight += w;
                 const RowMask nearer = w > most;
                 most = nearer ? w : most;
