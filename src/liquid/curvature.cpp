@@ -7,8 +7,10 @@ namespace spindrift {
 namespace {
 
 // The distance comes from particles and is rough on the scale of their spacing. Each pass widens what curvature is
-// measured over; a ball stays a ball.
-constexpr int kPasses = 6;
+// measured over; more passes take away what holds short waves down, and noise grows where particles keep it (FLIP).
+constexpr int kPasses = 2;
+// How far they move a surface inwards, times its curvature [cells]: each is a quarter of the Laplacian.
+constexpr float kInwards = 0.25f * kPasses;
 // A surface more curved than this is beyond the grid [1 / cell].
 constexpr float kMost = 1.5f;
 
@@ -52,7 +54,10 @@ Row divergence_of_normal(const Block<float, 1>& f, int x, int y)
     Row result;
     for (int i = 0; i < kTileSize; ++i)
         result[i] = length2[i] > 1e-8f ? sum[i] / (length2[i] * std::sqrt(length2[i])) : 0;
-    return min(max(result, splat(-kMost)), splat(kMost));
+    // From the surface through the cell's centre to the liquid's, as for balls with a common centre. Without it a small
+    // bump, which the smooth distance does not show, would meet the lower curvature farther out, and grow.
+    const Row distance = c - kInwards * result, inwards = max(splat(1) - 0.5f * distance * result, splat(0.5f));
+    return min(max(result / inwards, splat(-kMost)), splat(kMost));
 }
 
 // In solids the distance takes on what it is farther out, so that the surface goes on at the contact angle: along the

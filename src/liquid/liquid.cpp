@@ -130,7 +130,8 @@ void Liquid::substep(float dt)
     });
     phase("advect", [&] {
         advect(particles_, index_, velocity_, voxel, dt, params_.advection_order); // (2.21)
-        // Surface tension holds on to what leaves the liquid, with the force that a thread of a cell's width would have.
+        // Surface tension holds on to what leaves the liquid, with the force that a thread of a cell's width would
+        // have.
         const float cohesion = params_.surface_tension / (params_.density * voxel * voxel);
         strays_.fly(particles_, params_.gravity, cohesion, voxel, dt,
                     [&](const Vec3f& x, float time) { return in_solid(x) || in_liquid(x, time); });
@@ -162,8 +163,12 @@ float Liquid::largest_step() const
     float speed = std::max(speed_, solids_.speed());
     for (const SourceParams& source : params_.sources)
         if (source.mode == SourceParams::Mode::flow) speed = std::max(speed, source.velocity.cwiseAbs().maxCoeff());
+    // Particles cross a velocity that stands still while they move. A drop in flight would find its own ripples half a
+    // step behind, and they would grow: surface tension therefore allows only short moves.
+    constexpr float kMoveWithTension = 0.5f;
+    const float cells = params_.surface_tension > 0 ? std::min(params_.cfl, kMoveWithTension) : params_.cfl;
     // speed t + pull t^2 = distance; the root in the form that does not cancel.
-    const float distance = params_.cfl * params_.voxel, pull = params_.gravity.cwiseAbs().maxCoeff();
+    const float distance = cells * params_.voxel, pull = params_.gravity.cwiseAbs().maxCoeff();
     const float move = 2 * distance / (speed + std::sqrt(speed * speed + 4 * pull * distance) + 1e-20f);
     // Such a wave has a frequency of sqrt(pi g / voxel). At twice its inverse it would grow; water in a tank would
     // never come to rest.
@@ -181,8 +186,7 @@ const Field<float>& Liquid::surface_pressure(float dt)
     const float scale = params_.surface_tension * dt / (params_.density * params_.voxel * params_.voxel);
     Field<float>& s = curvature_.values();
     for_each_tile(topology_, [&](int tile) {
-        for (int o = 0; o < kTileCells; o += kTileSize)
-            store_row(s.tile(tile) + o, scale * load_row(s.tile(tile) + o));
+        for (int o = 0; o < kTileCells; o += kTileSize) store_row(s.tile(tile) + o, scale * load_row(s.tile(tile) + o));
     });
     return s;
 }

@@ -186,8 +186,8 @@ void Projection::add_gradient(MacField& velocity, float factor, const Field<floa
                     if (surface_s)
                         at_surface = at_crossing(phi0, phi1, lower(surface_s->tile(tile), surface_s->tile(below), c),
                                                  surface_s->tile(tile)[c]);
-                    difference = phi0 >= 0 ? (s1 - at_surface) / share_of(phi1, phi0)
-                                           : (at_surface - s0) / share_of(phi0, phi1);
+                    difference =
+                        phi0 >= 0 ? (s1 - at_surface) / share_of(phi1, phi0) : (at_surface - s0) / share_of(phi0, phi1);
                 }
                 u[c] += factor * static_cast<float>(difference);
             }

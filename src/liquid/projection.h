@@ -30,6 +30,8 @@ class Projection {
     // particles in each cell, and s the potential of the displacement in cells.
     PoissonResult spread(const Field<float>& crowding, float voxel, float dt, MacField& velocity);
 
+    // s at the cells of the liquid after the last solve.
+    const Field<double>& s() const { return s_; }
     size_t liquid_cells() const { return liquid_cells_; }
     size_t bytes() const;
 

@@ -24,9 +24,9 @@ struct Sample {
         const auto slope_z = [&](int a, int b) { return phi.at(a, b, k + 1) - phi.at(a, b, k); };
         const float v00 = along_z(i, j), v01 = along_z(i, j + 1), v10 = along_z(i + 1, j), v11 = along_z(i + 1, j + 1);
         value = mix(mix(v00, v01, fy), mix(v10, v11, fy), fx);
-        gradient = Vec3f(mix(v10 - v00, v11 - v01, fy), mix(v01 - v00, v11 - v10, fx),
-                         mix(mix(slope_z(i, j), slope_z(i, j + 1), fy), mix(slope_z(i + 1, j), slope_z(i + 1, j + 1), fy),
-                             fx));
+        gradient = Vec3f(
+            mix(v10 - v00, v11 - v01, fy), mix(v01 - v00, v11 - v10, fx),
+            mix(mix(slope_z(i, j), slope_z(i, j + 1), fy), mix(slope_z(i + 1, j), slope_z(i + 1, j + 1), fy), fx));
     }
 };
 

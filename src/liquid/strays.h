@@ -11,8 +11,8 @@ class Strays {
   public:
     // Remembers the strays among the particles, as they are.
     void find(const Particles& particles, const ParticleIndex& index, const Field<float>& phi, float voxel);
-    // Puts them where gravity, and cohesion towards liquid within reach [m/s2], take them from there in a step, or to the
-    // place on their way, looked at cell by cell, where stopped(x, time since the step began) holds.
+    // Puts them where gravity, and cohesion towards liquid within reach [m/s2], take them from there in a step, or to
+    // the place on their way, looked at cell by cell, where stopped(x, time since the step began) holds.
     template <class Stopped> void fly(Particles& particles, const Vec3f& gravity, float cohesion, float voxel, float dt,
                                       const Stopped& stopped) const
     {
