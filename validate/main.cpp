@@ -30,7 +30,7 @@ struct Setup {
         std::vector<Shape> sources, colliders;
         for (const auto& s : params.sources) sources.emplace_back(s, "validation");
         for (const auto& c : params.colliders) colliders.emplace_back(c, "validation");
-        return Liquid(params, std::move(sources), std::move(colliders), fps);
+        return Liquid(params, {std::move(sources), {}, std::move(colliders)}, fps);
     }
 };
 

@@ -7,6 +7,10 @@ namespace {
 
 // A cell whose centre is this many cells away from solids is free of them: half its diagonal, and some more.
 constexpr float kFarFromSolids = 0.9f;
+// Between a particle and a solid, in cells.
+constexpr float kGap = 0.02f;
+// Walls that are thinner than this, in cells, may be passed by fast particles.
+constexpr float kThinnest = 0.2f;
 
 // The nearest point that has room, among points around x on rings up to four cells away. For places where distances do
 // not lead out: a crevice, or inside a box that stands on the floor, where each sends a particle into the other.
@@ -109,20 +113,87 @@ bool Liquid::in_liquid(const Vec3f& x, float time) const
     return phi_.at(cell_of(x - time * u, 1 / params_.voxel)) < -0.6f;
 }
 
-// Particles that ended in a solid are put back in front of it; those that left through an open side are removed.
-void Liquid::collide()
+// Friction and stickiness: liquid in cells next to a collider loses some of its sliding. Friction is Coulomb's, with
+// the pressure that the projection has found: over a step it takes friction * s off the velocity, s being the impulse
+// of pressure on a cell's side over the cell's mass.
+void Liquid::hold_back(float dt)
 {
-    const float inverse_voxel = 1 / params_.voxel;
+    constexpr float kNextTo = 1; // cells from the wall
+    held_.reset(topology_, 0);
+    std::vector<int> near;
+    for (int t = 0; t < topology_.tile_count(); ++t)
+        if (solid_cells_.tile(t)) near.push_back(t);
+    parallel_for(near.size(), [&](size_t k) {
+        const int tile = near[k];
+        const SolidTile& solid = *solid_cells_.tile(tile);
+        const TileView u[3] = {{velocity_.u[0], tile}, {velocity_.u[1], tile}, {velocity_.u[2], tile}};
+        const Vec3f first = topology_.first_cell(tile).cast<float>() + Vec3f::Constant(0.5f);
+        for_each_row([&](int x, int y, int o) {
+            const Row above[3] = {u[0].above_x(x, y), u[1].above_y(x, y), u[2].above_z(x, y)};
+            for (int z = 0; z < kTileSize; ++z) {
+                if (!(phi_.tile(tile)[o + z] < 0) || !(solid.distance[o + z] < kNextTo)) continue;
+                const Vec3f at = (first + cell_in_tile(o + z).cast<float>()) * params_.voxel;
+                const Solids::Hold hold = solids_.hold(at);
+                if (hold.friction == 0 && hold.stick == 0) continue;
+                Vec3f relative = -solids_.velocity(at);
+                for (int a = 0; a < 3; ++a) relative[a] += 0.5f * (u[a].at(x, y)[z] + above[a][z]);
+                const Vec3f n = solids_.normal(at, 0.1f * params_.voxel), sliding = relative - relative.dot(n) * n;
+                // The pressure on the wall is that of the cell's centre, and of what gravity adds on the way there.
+                const float deeper = std::max(0.0f, -dt * solid.distance[o + z] * params_.gravity.dot(n));
+                const float pressed = static_cast<float>(projection_.s().tile(tile)[o + z]) + deeper;
+                const float lost = lost_to(hold, sliding.norm(), std::max(pressed, 0.0f), dt);
+                for (int a = 0; a < 3; ++a) held_.u[a].tile(tile)[o + z] = -lost * sliding[a];
+            }
+        });
+    });
+    // A face takes half from each side.
+    for_each_tile(topology_, [&](int tile) {
+        const TileView held[3] = {{held_.u[0], tile}, {held_.u[1], tile}, {held_.u[2], tile}};
+        for_each_row([&](int x, int y, int o) {
+            const Row below[3] = {held[0].below_x(x, y), held[1].below_y(x, y), held[2].below_z(x, y)};
+            for (int a = 0; a < 3; ++a) {
+                float* u = velocity_.u[a].tile(tile) + o;
+                store_row(u, load_row(u) + 0.5f * (held[a].at(x, y) + below[a]));
+            }
+        });
+    });
+}
+
+// The share of its sliding that liquid loses in a step.
+float Liquid::lost_to(const Solids::Hold& hold, float speed, float pressed, float dt) const
+{
+    const float left = speed > 0 ? std::max(0.0f, 1 - hold.friction * pressed / speed) : 1;
+    return 1 - left * std::pow(1 - hold.stick, dt * fps_);
+}
+
+// Particles that met a collider on their way stay where they met it, those that ended in a solid are put back in front
+// of it, and those that left through an open side are removed.
+void Liquid::collide(float dt)
+{
+    const float inverse_voxel = 1 / params_.voxel, gap = kGap * params_.voxel, thinnest = kThinnest * params_.voxel;
+    const float solids_way = solids_.speed() * dt * inverse_voxel;
     for_each_tile(topology_, [&](int tile) {
         const Vec3i here = topology_.tile(tile);
+        // How far solids are from a particle at least, in cells; it has moved by less than a tile.
+        const auto room = [&](const Vec3f& x) {
+            constexpr float kFarTile = 3.4f; // a tile that knows of no solid has none nearer than this
+            const Vec3i cell = cell_of(x, inverse_voxel), step = tile_of_cell(cell) - here;
+            if (step.cwiseAbs().maxCoeff() > 1) return 0.0f;
+            const int there = topology_.neighbour(tile, step.x(), step.y(), step.z());
+            if (there == topology_.tile_count()) return 0.0f;
+            const SolidTile* solid = solid_cells_.tile(there);
+            return solid ? solid->distance[offset_of_cell(cell)] - kFarFromSolids : kFarTile;
+        };
         for (size_t i = index_.tile_begin(tile); i < index_.tile_end(tile); ++i) {
-            // Only where the particle is now can tell whether a solid is near. It has moved by less than a tile.
-            const Vec3i cell = cell_of(particles_.P[i], inverse_voxel), step = tile_of_cell(cell) - here;
-            if (step.cwiseAbs().maxCoeff() <= 1) {
-                const SolidTile* solid = solid_cells_.tile(topology_.neighbour(tile, step.x(), step.y(), step.z()));
-                if (!solid || solid->distance[offset_of_cell(cell)] > kFarFromSolids) continue;
+            Vec3f& x = particles_.P[i];
+            float room_now = room(x);
+            if (solids_.has_colliders()) {
+                const float way = (x - from_[i]).norm() * inverse_voxel + 1.8f * solids_way;
+                if (room_now <= 0.5f * way || room(from_[i]) <= 0.5f * way)
+                    if (const auto contact = solids_.first_contact(from_[i], x, gap, thinnest))
+                        x = *contact, room_now = 0;
             }
-            push_out(particles_.P[i], particles_.v[i]);
+            if (room_now <= 0) push_out(x, particles_.v[i], dt);
         }
     });
     if (!solids_.has_open_sides()) return;
@@ -133,17 +204,21 @@ void Liquid::collide()
 }
 
 // Moves a particle that is in a solid, or touches one, in front of it, and stops it from moving on into it.
-void Liquid::push_out(Vec3f& x, Vec3f& v) const
+void Liquid::push_out(Vec3f& x, Vec3f& v, float dt) const
 {
-    const float voxel = params_.voxel, gap = 0.02f * voxel;
+    const float voxel = params_.voxel, gap = kGap * voxel;
     // In a corner, getting out of one wall may take a particle nearer to the next.
     for (int attempt = 0; attempt < 4; ++attempt) {
         const float d = solids_.distance(x);
         if (d >= 0.5f * gap) return;
         const Vec3f n = solids_.normal(x, 0.1f * voxel);
         x += (gap - d) * n;
-        const float into = (v - solids_.velocity(x)).dot(n);
+        const Vec3f solid = solids_.velocity(x);
+        const float into = (v - solid).dot(n);
         if (into < 0) v -= into * n;
+        if (!solids_.hold_back()) continue;
+        const Vec3f sliding = v - solid - (v - solid).dot(n) * n;
+        v -= lost_to(solids_.hold(x), sliding.norm(), std::max(-into, 0.0f), dt) * sliding;
     }
     if (solids_.distance(x) < 0) x = nearest_free_place(solids_, x, gap, voxel);
 }

@@ -66,6 +66,10 @@ void Liquid::fill(const Shape& shape, const SourceParams& source, float frame, b
                static_cast<size_t>(c.z() - first.z());
     };
 
+    const auto velocity_at = [&](const Vec3f& x) -> Vec3f {
+        return source.velocity + source.inherit * shape.velocity(x, frame, fps_);
+    };
+
     // Only places that are free are filled. A flowing source sets the velocity of what is in it.
     std::vector<uint8_t> taken(cells, 0);
     size_t present = 0;
@@ -75,7 +79,7 @@ void Liquid::fill(const Shape& shape, const SourceParams& source, float frame, b
         if ((c.array() < first.array()).any() || (c.array() > last.array()).any()) continue;
         taken[cell_number(c)] |= static_cast<uint8_t>(1 << place_of(x, c));
         if (initial || shape.distance(particles_.P[i], frame) >= 0) continue;
-        particles_.v[i] = source.velocity;
+        particles_.v[i] = velocity_at(particles_.P[i]);
         ++present;
     }
 
@@ -111,15 +115,38 @@ void Liquid::fill(const Shape& shape, const SourceParams& source, float frame, b
                          [&](const Vec3f& a, const Vec3f& b) { return a.dot(direction) < b.dot(direction); });
         free.resize(std::min(free.size(), capacity - std::min(capacity, present)));
     }
-    size_t at = particles_.size();
+    const size_t at = particles_.size();
     particles_.resize(at + free.size());
-    std::vector<float>* viscosity =
-        params_.viscosity_varies() ? &particles_.attribute<float>(kViscosityAttribute) : nullptr;
-    for (const Vec3f& p : free) {
-        particles_.P[at] = p, particles_.v[at] = source.velocity, particles_.id[at] = next_id_++;
-        if (viscosity) (*viscosity)[at] = source.viscosity.value_or(params_.viscosity);
-        ++at;
+    for (size_t i = 0; i < free.size(); ++i) {
+        particles_.P[at + i] = free[i], particles_.v[at + i] = velocity_at(free[i]);
+        particles_.id[at + i] = next_id_++;
     }
+    // What sources say about their liquid, it carries along.
+    const auto give = [&]<class T>(const char* name, const T& value) {
+        std::fill_n(particles_.attribute<T>(name).begin() + static_cast<std::ptrdiff_t>(at), free.size(), value);
+    };
+    if (params_.viscosity_varies()) give(kViscosityAttribute, source.viscosity.value_or(params_.viscosity));
+    if (params_.has_colors()) give("color", source.color.value_or(Vec3f::Ones()));
+    if (params_.has_materials()) give("material", static_cast<int32_t>(source.material));
+}
+
+void Liquid::drain(float frame)
+{
+    std::vector<uint8_t> keep;
+    for (size_t s = 0; s < sinks_.size(); ++s) {
+        const SinkParams& sink = params_.sinks[s];
+        if (frame < static_cast<float>(sink.first_frame) || frame > static_cast<float>(sink.last_frame) + 1) continue;
+        if (keep.empty()) keep.assign(particles_.size(), 1);
+        const Box3f box = sinks_[s].bounds(frame);
+        parallel_for(
+            keep.size(),
+            [&](size_t i) {
+                const Vec3f& x = particles_.P[i];
+                if (box.contains(x) && sinks_[s].distance(x, frame) < 0) keep[i] = 0;
+            },
+            1024);
+    }
+    if (!keep.empty()) remove_particles(particles_, keep);
 }
 
 } // namespace spindrift

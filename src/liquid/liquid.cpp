@@ -15,8 +15,10 @@ constexpr int kMaxSubsteps = 500;
 
 } // namespace
 
-Liquid::Liquid(const LiquidParams& params, std::vector<Shape> sources, std::vector<Shape> colliders, float fps)
-    : params_(params), sources_(std::move(sources)), fps_(fps), solids_(params.domain, std::move(colliders), fps)
+Liquid::Liquid(const LiquidParams& params, Shapes shapes, float fps)
+    : params_(params), sources_(std::move(shapes.sources)), sinks_(std::move(shapes.sinks)), fps_(fps),
+      solids_(params.domain, std::move(shapes.colliders), fps, params.colliders),
+      forces_(params.gravity, params.forces, fps)
 {
 }
 
@@ -37,11 +39,19 @@ void Liquid::start(int frame)
     particles_ = {};
     if (params_.transfer == Transfer::apic)
         for (const char* name : kAffine) particles_.attribute<Vec3f>(name);
-    time_ = static_cast<float>(frame);
-    solids_.set_frame(time_);
+    set_time(static_cast<float>(frame));
     emit(time_, true);
     speed_ = 0;
     for (const Vec3f& v : particles_.v) speed_ = std::max(speed_, v.cwiseAbs().maxCoeff());
+}
+
+void Liquid::set_time(float frames)
+{
+    time_ = frames;
+    for (auto* shapes : {&sources_, &sinks_})
+        for (Shape& shape : *shapes) shape.prepare(frames);
+    solids_.set_frame(frames);
+    forces_.set_frame(frames);
 }
 
 void Liquid::restore(State state)
@@ -57,7 +67,7 @@ LiquidReport Liquid::advance()
     float left = frame_time;
     while (left > 0) {
         check_interrupt();
-        solids_.set_frame(static_cast<float>(frame_) + (frame_time - left) * fps_);
+        set_time(static_cast<float>(frame_) + (frame_time - left) * fps_);
         const float steps = std::ceil(left / largest_step() - 1e-3f);
         if (!(steps <= kMaxSubsteps))
             fail("frame {}: the liquid would need {} substeps; its fastest particle is not plausible. Check velocities "
@@ -65,9 +75,9 @@ LiquidReport Liquid::advance()
                  "sources and colliders, or raise liquid.voxel",
                  frame_ + 1, steps);
         const float dt = steps <= 1 ? left : left / steps;
-        time_ = static_cast<float>(frame_) + (frame_time - left + dt) * fps_;
-        solids_.set_frame(time_);
+        set_time(static_cast<float>(frame_) + (frame_time - left + dt) * fps_);
         emit(time_, false);
+        drain(time_);
         substep(dt);
         left = steps <= 1 ? 0 : left - dt;
         ++report_.substeps;
@@ -111,6 +121,7 @@ void Liquid::substep(float dt)
         report_.iterations +=
             projection_.make_divergence_free(velocity_, weight_, params_.tolerance, at_surface).iterations;
     });
+    if (solids_.hold_back()) phase("friction", [&] { hold_back(dt); });
     if (params_.viscous()) phase("viscosity", [&] { add_viscosity(dt); });
     phase("extrapolate", [&] {
         // Next to the surface the liquid goes on, volume for volume; farther off, drops keep their own motion.
@@ -129,13 +140,14 @@ void Liquid::substep(float dt)
         if (params_.keep_volume) projection_.spread(crowding_, voxel, dt, velocity_);
     });
     phase("advect", [&] {
+        if (solids_.has_colliders()) from_ = particles_.P;
         advect(particles_, index_, velocity_, voxel, dt, params_.advection_order); // (2.21)
         // Surface tension holds on to what leaves the liquid, with the force that a thread of a cell's width would
         // have.
         const float cohesion = params_.surface_tension / (params_.density * voxel * voxel);
-        strays_.fly(particles_, params_.gravity, cohesion, voxel, dt,
+        strays_.fly(particles_, forces_, cohesion, voxel, dt,
                     [&](const Vec3f& x, float time) { return in_solid(x) || in_liquid(x, time); });
-        collide();
+        collide(dt);
     });
 }
 
@@ -163,12 +175,13 @@ float Liquid::largest_step() const
     float speed = std::max(speed_, solids_.speed());
     for (const SourceParams& source : params_.sources)
         if (source.mode == SourceParams::Mode::flow) speed = std::max(speed, source.velocity.cwiseAbs().maxCoeff());
+    for (const Shape& source : sources_) speed = std::max(speed, source.speed(time_, fps_));
     // Particles cross a velocity that stands still while they move. A drop in flight would find its own ripples half a
     // step behind, and they would grow: surface tension therefore allows only short moves.
     constexpr float kMoveWithTension = 0.5f;
     const float cells = params_.surface_tension > 0 ? std::min(params_.cfl, kMoveWithTension) : params_.cfl;
     // speed t + pull t^2 = distance; the root in the form that does not cancel.
-    const float distance = cells * params_.voxel, pull = params_.gravity.cwiseAbs().maxCoeff();
+    const float distance = cells * params_.voxel, pull = forces_.strongest();
     const float move = 2 * distance / (speed + std::sqrt(speed * speed + 4 * pull * distance) + 1e-20f);
     // Such a wave has a frequency of sqrt(pi g / voxel). At twice its inverse it would grow; water in a tank would
     // never come to rest.
@@ -195,10 +208,17 @@ void Liquid::add_forces(float dt)
 {
     for (int a = 0; a < 3; ++a) {
         const float change = dt * params_.gravity[a];
-        if (change == 0) continue;
+        if (change == 0 && forces_.uniform()) continue;
         for_each_tile(topology_, [&](int tile) {
             float* u = velocity_.u[a].tile(tile);
-            for (int o = 0; o < kTileCells; o += kTileSize) store_row(u + o, load_row(u + o) + change);
+            if (forces_.uniform()) {
+                for (int o = 0; o < kTileCells; o += kTileSize) store_row(u + o, load_row(u + o) + change);
+                return;
+            }
+            const Vec3f first = topology_.first_cell(tile).cast<float>();
+            for (int c = 0; c < kTileCells; ++c)
+                if (weight_.u[a].tile(tile)[c] > 0)
+                    u[c] += dt * forces_.acceleration((first + face_in_tile(c, a)) * params_.voxel)[a];
         });
     }
 }

@@ -21,8 +21,11 @@ struct LiquidReport {
 
 class Liquid {
   public:
-    // Shapes belong to params.sources and params.colliders, in this order.
-    Liquid(const LiquidParams& params, std::vector<Shape> sources, std::vector<Shape> colliders, float fps);
+    // The shapes of params.sources, params.sinks and params.colliders, each in its order.
+    struct Shapes {
+        std::vector<Shape> sources, sinks, colliders;
+    };
+    Liquid(const LiquidParams& params, Shapes shapes, float fps);
 
     // The liquid as it is when the shot starts.
     void start(int frame);
@@ -48,10 +51,12 @@ class Liquid {
     void restore(State state);
 
   private:
+    void set_time(float frames);
     void substep(float dt);
     float largest_step() const;
     void emit(float frame, bool initial);
     void fill(const Shape& shape, const SourceParams& source, float frame, bool initial);
+    void drain(float frame);
     void add_forces(float dt);
     const Field<float>& surface_pressure(float dt);
     void forget_closed_faces(MacField& known) const;
@@ -59,17 +64,21 @@ class Liquid {
     void constrain_to_solids();
     bool in_solid(const Vec3f& x) const;
     bool in_liquid(const Vec3f& x, float time) const;
-    void collide();
-    void push_out(Vec3f& x, Vec3f& v) const;
+    void hold_back(float dt);
+    float lost_to(const Solids::Hold& hold, float speed, float pressed, float dt) const;
+    void collide(float dt);
+    void push_out(Vec3f& x, Vec3f& v, float dt) const;
 
     LiquidParams params_;
-    std::vector<Shape> sources_;
+    std::vector<Shape> sources_, sinks_;
     float fps_;
     int frame_ = 0, next_id_ = 0;
     float time_ = 0;  // within the shot, in frames
     float speed_ = 0; // see State
     Particles particles_;
+    std::vector<Vec3f> from_; // where they were before they moved; only with colliders
     Solids solids_;
+    Forces forces_;
 
     // The grid, rebuilt in every substep; memory is kept.
     Topology topology_;
@@ -80,6 +89,7 @@ class Liquid {
     Projection projection_;
     Viscosity viscosity_;
     Strays strays_;
+    MacField held_;       // what friction takes, at cell centres
     Curvature curvature_; // only with surface tension
     LiquidReport report_;
 };

@@ -10,6 +10,10 @@ void SourceParams::visit(ParamVisitor& v)
     v("mode", mode, choices("initial", "flow"),
       "Filled once at the start, or kept filled from first_frame to last_frame.");
     v("velocity", velocity, unit::metres_per_second, anything(), "Velocity of the liquid where it appears.");
+    v("inherit", inherit, unit::none, between(0, 1),
+      "Share of the shape's own motion, where it has any, that is added to that velocity.");
+    v("color", color, unit::none, between(0, 1), "Red, green and blue that particles carry as the attribute color.");
+    v("material", material, unit::none, anything(), "A number that particles carry as the attribute material.");
     v("viscosity", viscosity, unit::pascal_seconds, between(0, 1e6),
       "Of the liquid from this source; by default liquid.viscosity. Particles then carry it as an attribute.");
     v("first_frame", first_frame, unit::frames, anything(), "Flow starts at this frame; by default with the shot.");
@@ -18,7 +22,22 @@ void SourceParams::visit(ParamVisitor& v)
               "the flow ends before it starts; last_frame must not be before first_frame");
 }
 
-void ColliderParams::visit(ParamVisitor& v) { ShapeParams::visit(v); }
+void SinkParams::visit(ParamVisitor& v)
+{
+    ShapeParams::visit(v);
+    v("first_frame", first_frame, unit::frames, anything(), "Drains from this frame on; by default with the shot.");
+    v("last_frame", last_frame, unit::frames, anything(), "Drains up to this frame; by default with the shot.");
+    v.require(first_frame <= last_frame, "last_frame", "the sink ends before it starts");
+}
+
+void ColliderParams::visit(ParamVisitor& v)
+{
+    ShapeParams::visit(v);
+    v("friction", friction, unit::none, at_least(0),
+      "Coulomb's coefficient: how strongly liquid that is pressed against the collider is held back. 0: it slides.");
+    v("stick", stick, unit::none, between(0, 1),
+      "Share of its sliding that liquid at the collider loses in a frame, pressed against it or not. 1: it clings.");
+}
 
 void DomainParams::visit(ParamVisitor& v)
 {
@@ -45,6 +64,16 @@ bool DomainParams::closed(int axis, int upper) const
 bool LiquidParams::viscosity_varies() const
 {
     return std::any_of(sources.begin(), sources.end(), [](const SourceParams& s) { return s.viscosity.has_value(); });
+}
+
+bool LiquidParams::has_colors() const
+{
+    return std::any_of(sources.begin(), sources.end(), [](const SourceParams& s) { return s.color.has_value(); });
+}
+
+bool LiquidParams::has_materials() const
+{
+    return std::any_of(sources.begin(), sources.end(), [](const SourceParams& s) { return s.material != 0; });
 }
 
 bool LiquidParams::viscous() const
@@ -74,6 +103,8 @@ void LiquidParams::visit(ParamVisitor& v)
     v("seed", seed, unit::none, at_least(0), "Changes the jitter of new particles.");
     v.group("domain", domain, "The box that holds the liquid.");
     v.list("source", sources, "Where liquid comes from.");
+    v.list("sink", sinks, "Where liquid disappears.");
+    v.list("force", forces, "Wind, noise and attraction, besides gravity.");
     v.list("collider", colliders, "Solids in the way of the liquid.");
 }
 

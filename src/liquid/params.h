@@ -1,6 +1,7 @@
 // What an artist can say about a liquid.
 #pragma once
 
+#include "liquid/forces.h"
 #include "points/transfer.h"
 #include "scene/shapes.h"
 
@@ -11,12 +12,23 @@ struct SourceParams : ShapeParams {
     enum class Mode { initial, flow };
     Mode mode = Mode::initial;
     Vec3f velocity = Vec3f::Zero();
+    float inherit = 1; // share of the shape's own motion that its liquid starts with
     std::optional<float> viscosity;
+    std::optional<Vec3f> color;
+    int material = 0;
+    int first_frame = std::numeric_limits<int>::min(), last_frame = std::numeric_limits<int>::max();
+    void visit(ParamVisitor& v);
+};
+
+// Where liquid goes: what comes into the shape is gone.
+struct SinkParams : ShapeParams {
     int first_frame = std::numeric_limits<int>::min(), last_frame = std::numeric_limits<int>::max();
     void visit(ParamVisitor& v);
 };
 
 struct ColliderParams : ShapeParams {
+    float friction = 0; // Coulomb's: over the pressure of the liquid on the collider
+    float stick = 0;    // share of its sliding that the liquid at the collider loses in a frame
     void visit(ParamVisitor& v);
 };
 
@@ -48,12 +60,17 @@ struct LiquidParams {
     int seed = 1;
     DomainParams domain;
     std::vector<SourceParams> sources;
+    std::vector<SinkParams> sinks;
     std::vector<ColliderParams> colliders;
+    std::vector<ForceParams> forces;
 
     void visit(ParamVisitor& v);
     // True if some of the liquid has a viscosity, and if it differs from source to source.
     bool viscous() const;
     bool viscosity_varies() const;
+    // True if some source names a colour, or a material; particles then carry it.
+    bool has_colors() const;
+    bool has_materials() const;
 };
 
 } // namespace spindrift

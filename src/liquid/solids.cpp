@@ -2,9 +2,14 @@
 
 namespace spindrift {
 
-Solids::Solids(const DomainParams& domain, std::vector<Shape> colliders, float fps)
-    : colliders_(std::move(colliders)), fps_(fps)
+Solids::Solids(const DomainParams& domain, std::vector<Shape> colliders, float fps,
+               const std::vector<ColliderParams>& params)
+    : colliders_(std::move(colliders)), holds_(colliders_.size()), fps_(fps)
 {
+    for (size_t i = 0; i < params.size(); ++i) {
+        holds_[i] = {params[i].friction, params[i].stick};
+        hold_back_ |= params[i].friction > 0 || params[i].stick > 0;
+    }
     if (domain.bounded())
         for (int axis = 0; axis < 3; ++axis)
             for (int upper = 0; upper < 2; ++upper) {
@@ -14,9 +19,17 @@ Solids::Solids(const DomainParams& domain, std::vector<Shape> colliders, float f
     for (const Shape& c : colliders_) moving_ |= c.moves();
 }
 
-float Solids::distance(const Vec3f& x) const
+void Solids::set_frame(float frame)
 {
-    float d = collider_distance(x);
+    frame_before_ = frame_, frame_ = frame;
+    for (Shape& c : colliders_) c.prepare(frame);
+}
+
+float Solids::distance(const Vec3f& x) const { return std::min(collider_distance(x), wall_distance(x)); }
+
+float Solids::wall_distance(const Vec3f& x) const
+{
+    float d = kInfinity;
     for (const Side& s : walls_) d = std::min(d, s.sign * (x[s.axis] - s.at));
     return d;
 }
@@ -41,38 +54,72 @@ float Solids::free_share(int axis, float low, float high) const
 
 Vec3f Solids::normal(const Vec3f& x, float step) const
 {
+    // Where a closed side is nearer than any collider can be within a step, there is no need to ask the colliders
+    // again.
+    const bool only_walls = colliders_.empty() || collider_distance(x) > wall_distance(x) + 2 * step;
+    const auto here = [&](const Vec3f& y) { return only_walls ? wall_distance(y) : distance(y); };
     Vec3f n;
     for (int a = 0; a < 3; ++a) {
         const Vec3f e = step * Vec3f::Unit(a);
-        n[a] = distance(x + e) - distance(x - e);
+        n[a] = here(x + e) - here(x - e);
     }
     const float length = n.norm();
     return length > 0 && std::isfinite(length) ? Vec3f(n / length) : Vec3f(0, 1, 0);
 }
 
-Vec3f Solids::velocity(const Vec3f& x) const
+const Shape* Solids::nearest_collider(const Vec3f& x) const
 {
-    if (!moving_) return Vec3f::Zero();
-    float nearest = kInfinity;
-    for (const Side& s : walls_) nearest = std::min(nearest, s.sign * (x[s.axis] - s.at));
+    float nearest = wall_distance(x);
     const Shape* shape = nullptr;
     for (const Shape& c : colliders_)
         if (const float d = c.distance(x, frame_); d < nearest) nearest = d, shape = &c;
+    return shape;
+}
+
+Vec3f Solids::velocity(const Vec3f& x) const
+{
+    const Shape* shape = moving_ ? nearest_collider(x) : nullptr;
     return shape ? shape->velocity(x, frame_, fps_) : Vec3f::Zero();
+}
+
+Solids::Hold Solids::hold(const Vec3f& x) const
+{
+    const Shape* shape = hold_back_ ? nearest_collider(x) : nullptr;
+    return shape ? holds_[static_cast<size_t>(shape - colliders_.data())] : Hold{};
+}
+
+std::optional<Vec3f> Solids::first_contact(const Vec3f& from, const Vec3f& to, float gap, float thinnest) const
+{
+    std::optional<Vec3f> contact;
+    float first = kInfinity;
+    for (const Shape& c : colliders_) {
+        // As seen from the collider, which is at rest where it is now.
+        const Vec3f start = c.moves() ? c.carried(from, frame_before_, frame_) : from;
+        const float length = (to - start).norm();
+        float distance = c.distance(start, frame_);
+        const float near = std::min(gap, 0.5f * distance); // one that lies at the wall may slide on
+        if (distance <= 0 || distance >= length + near) continue;
+        const auto at = [&](float way) -> Vec3f { return start + way / length * (to - start); };
+        // A step no longer than the distance, or than the wall, cannot lead through the wall.
+        float free = 0, way = 0;
+        while (distance >= near && way < length) {
+            free = way, way = std::min(way + std::max(distance - 0.5f * near, thinnest), length);
+            distance = c.distance(at(way), frame_);
+        }
+        if (distance >= near) continue;
+        for (int halving = 0; halving < 12; ++halving) {
+            const float middle = 0.5f * (free + way);
+            (c.distance(at(middle), frame_) < near ? way : free) = middle;
+        }
+        if (free < first) first = free, contact = at(free);
+    }
+    return contact;
 }
 
 float Solids::speed() const
 {
     float fastest = 0;
-    for (const Shape& c : colliders_) {
-        const Box3f box = c.bounds(frame_);
-        if (!c.moves() || !box.size().allFinite()) continue;
-        for (int k = 0; k < 8; ++k) {
-            const Vec3f corner = Vec3i(k >> 2, k >> 1 & 1, k & 1).cast<float>();
-            const Vec3f x = box.min + corner.cwiseProduct(box.size());
-            fastest = std::max(fastest, c.velocity(x, frame_, fps_).cwiseAbs().maxCoeff());
-        }
-    }
+    for (const Shape& c : colliders_) fastest = std::max(fastest, c.speed(frame_, fps_));
     return fastest;
 }
 
@@ -154,34 +201,53 @@ void evaluate(const Solids& solids, const Vec3i& first_cell, float voxel, SolidT
     constexpr int n = kTileSize + 1;
     const float inverse_voxel = 1 / voxel;
     const Vec3f first = first_cell.cast<float>();
-    // Distance to colliders in cells, at a place in cells from the tile's corner.
-    const auto at = [&](float x, float y, float z) {
-        return std::min(10.0f, inverse_voxel * solids.collider_distance((first + Vec3f(x, y, z)) * voxel));
+    // Distances in cells, at a place in cells from the tile's corner.
+    const auto to_colliders = [&](const Vec3f& x) {
+        return std::min(10.0f, inverse_voxel * solids.collider_distance((first + x) * voxel));
     };
+    const auto to_walls = [&](const Vec3f& x) { return inverse_voxel * solids.wall_distance((first + x) * voxel); };
     const FreeAlong free[3] = {
         {solids, 0, first_cell.x(), voxel}, {solids, 1, first_cell.y(), voxel}, {solids, 2, first_cell.z(), voxel}};
+
+    // At cell centres, eight cells at a time where all of them are far from colliders: it then only has to be no more
+    // than it is.
+    constexpr float kFar = 4, kHalfDiagonal = 0.87f;
+    float center[kTileCells];
+    for (int block = 0; block < 64; ++block) {
+        const Vec3i low = 2 * Vec3i(block >> 4, block >> 2 & 3, block & 3);
+        const float middle = to_colliders(low.cast<float>() + Vec3f::Ones());
+        const bool far = std::abs(middle) > kFar;
+        for (int k = 0; k < 8; ++k) {
+            const Vec3i cell = low + Vec3i(k >> 2, k >> 1 & 1, k & 1);
+            center[offset_in_tile(cell.x(), cell.y(), cell.z())] =
+                far ? middle - std::copysign(kHalfDiagonal, middle)
+                    : to_colliders(cell.cast<float>() + Vec3f::Constant(0.5f));
+        }
+    }
+    const auto near = [&](int c) { return std::abs(center[c]) <= 1.8f; };
     float corner[n][n][n];
-    for (int x = 0; x < n; ++x)
-        for (int y = 0; y < n; ++y)
-            for (int z = 0; z < n; ++z)
-                corner[x][y][z] = at(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z));
+    bool known[n][n][n] = {};
+    const auto corner_of = [&](const Vec3i& at) {
+        float& d = corner[at.x()][at.y()][at.z()];
+        bool& is_known = known[at.x()][at.y()][at.z()];
+        if (!is_known) d = to_colliders(at.cast<float>()), is_known = true;
+        return d;
+    };
     for (int c = 0; c < kTileCells; ++c) {
         const Vec3i cell = cell_in_tile(c);
-        const int x = cell.x(), y = cell.y(), z = cell.z();
         const Vec3f p = cell.cast<float>();
-        std::array<float, 8> v;
-        for (int k = 0; k < 8; ++k) v[static_cast<size_t>(k)] = corner[x + (k >> 2)][y + (k >> 1 & 1)][z + (k & 1)];
-        const float center = at(p.x() + 0.5f, p.y() + 0.5f, p.z() + 0.5f);
-        float open[3];
-        if (std::abs(center) > 1.8f) { // far from colliders there is nothing to work out
-            open[0] = open[1] = open[2] = center > 0 ? 1 : 0;
-        } else {
-            open[0] = positive_area({v[0], v[1], v[3], v[2]}, at(p.x(), p.y() + 0.5f, p.z() + 0.5f));
-            open[1] = positive_area({v[0], v[1], v[5], v[4]}, at(p.x() + 0.5f, p.y(), p.z() + 0.5f));
-            open[2] = positive_area({v[0], v[2], v[6], v[4]}, at(p.x() + 0.5f, p.y() + 0.5f, p.z()));
-        }
-        out.volume[c] = positive_volume(v, center) * free[0].cell[x] * free[1].cell[y] * free[2].cell[z];
-        out.distance[c] = inverse_voxel * solids.distance((first + p + Vec3f::Constant(0.5f)) * voxel);
+        float open[3], volume;
+        if (near(c)) {
+            std::array<float, 8> v;
+            for (int k = 0; k < 8; ++k) v[static_cast<size_t>(k)] = corner_of(cell + Vec3i(k >> 2, k >> 1 & 1, k & 1));
+            open[0] = positive_area({v[0], v[1], v[3], v[2]}, to_colliders(p + Vec3f(0, 0.5f, 0.5f)));
+            open[1] = positive_area({v[0], v[1], v[5], v[4]}, to_colliders(p + Vec3f(0.5f, 0, 0.5f)));
+            open[2] = positive_area({v[0], v[2], v[6], v[4]}, to_colliders(p + Vec3f(0.5f, 0.5f, 0)));
+            volume = positive_volume(v, center[c]);
+        } else
+            open[0] = open[1] = open[2] = volume = center[c] > 0 ? 1 : 0;
+        out.volume[c] = volume * free[0].cell[cell.x()] * free[1].cell[cell.y()] * free[2].cell[cell.z()];
+        out.distance[c] = std::min(center[c], to_walls(p + Vec3f::Constant(0.5f)));
         for (int a = 0; a < 3; ++a) {
             for (int b = 0; b < 3; ++b) open[a] *= a == b ? free[b].face[cell[b]] : free[b].cell[cell[b]];
             out.open[a][c] = open[a] < kSmallestOpening ? 0 : open[a];

@@ -12,23 +12,38 @@ namespace spindrift {
 
 class Solids {
   public:
-    Solids(const DomainParams& domain, std::vector<Shape> colliders, float fps);
+    // `params` are those of the colliders, in their order; left out, liquid slides on all of them.
+    Solids(const DomainParams& domain, std::vector<Shape> colliders, float fps,
+           const std::vector<ColliderParams>& params = {});
 
-    void set_frame(float frame) { frame_ = frame; }
+    // The moment, in frames, that everything below is about; the one before is remembered.
+    void set_frame(float frame);
     // Distance [m] to the nearest solid, negative inside.
     float distance(const Vec3f& x) const;
-    // The same to the nearest collider alone.
+    // The same to the nearest collider, and to the nearest closed side, alone.
     float collider_distance(const Vec3f& x) const;
+    float wall_distance(const Vec3f& x) const;
     // The share of an interval of an axis, or of a point if low == high, that the closed sides leave free.
     float free_share(int axis, float low, float high) const;
     // Points away from the nearest solid.
     Vec3f normal(const Vec3f& x, float step) const;
     // Velocity [m/s] of the nearest solid.
     Vec3f velocity(const Vec3f& x) const;
+    // What holds back liquid at the nearest solid.
+    struct Hold {
+        float friction = 0, stick = 0;
+    };
+    Hold hold(const Vec3f& x) const;
+    bool hold_back() const { return hold_back_; }
+    // Where a particle that goes from one place to another is stopped in front of a collider, the colliders' own way
+    // since the moment before included. Nowhere if it does not meet one, or was in it from the start. No collider may
+    // be thinner than `thinnest`.
+    std::optional<Vec3f> first_contact(const Vec3f& from, const Vec3f& to, float gap, float thinnest) const;
     // The largest component of the velocity of any collider [m/s]; one that is unbounded takes the liquid along, and
     // does not count.
     float speed() const;
     bool moving() const { return moving_; }
+    bool has_colliders() const { return !colliders_.empty(); }
     bool none() const { return walls_.empty() && colliders_.empty(); }
     bool has_open_sides() const { return !open_sides_.empty(); }
     // True where a particle has left through an open side.
@@ -40,9 +55,11 @@ class Solids {
         float sign, at; // sign * (x[axis] - at) is positive inside the domain
     };
     std::vector<Side> walls_, open_sides_;
+    const Shape* nearest_collider(const Vec3f& x) const; // nullptr if a wall is nearer
     std::vector<Shape> colliders_;
-    float fps_, frame_ = 0;
-    bool moving_ = false;
+    std::vector<Hold> holds_; // of each collider
+    float fps_, frame_ = 0, frame_before_ = 0;
+    bool moving_ = false, hold_back_ = false;
 };
 
 // A face less open than this is closed: next to nothing flows through it, but its velocity would be as good as any for
@@ -58,7 +75,7 @@ struct SolidTile {
     };
     alignas(64) float open[3][kTileCells];  // area fraction of each lower face, 0 to 1
     alignas(64) float volume[kTileCells];   // open share of each cell
-    alignas(64) float distance[kTileCells]; // at cell centres, in cells
+    alignas(64) float distance[kTileCells]; // at cell centres, in cells; at least so far, if it is more than three
     std::vector<ClosedFace> closed_faces;
 };
 

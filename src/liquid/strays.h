@@ -3,6 +3,7 @@
 // wave below it.
 #pragma once
 
+#include "liquid/forces.h"
 #include "liquid/free_surface.h"
 
 namespace spindrift {
@@ -11,14 +12,14 @@ class Strays {
   public:
     // Remembers the strays among the particles, as they are.
     void find(const Particles& particles, const ParticleIndex& index, const Field<float>& phi, float voxel);
-    // Puts them where gravity, and cohesion towards liquid within reach [m/s2], take them from there in a step, or to
+    // Puts them where forces, and cohesion towards liquid within reach [m/s2], take them from there in a step, or to
     // the place on their way, looked at cell by cell, where stopped(x, time since the step began) holds.
-    template <class Stopped> void fly(Particles& particles, const Vec3f& gravity, float cohesion, float voxel, float dt,
+    template <class Stopped> void fly(Particles& particles, const Forces& forces, float cohesion, float voxel, float dt,
                                       const Stopped& stopped) const
     {
         parallel_for(in_tile_.size(), [&](size_t t) {
             for (const Stray& s : in_tile_[t]) {
-                const Vec3f v = s.v + dt * (gravity - cohesion * s.outwards);
+                const Vec3f v = forces.flying(s.P, s.v, dt) - dt * cohesion * s.outwards;
                 const float steps = std::ceil(dt * v.norm() / voxel);
                 float time = dt;
                 for (float k = 1; k < steps; ++k)

@@ -97,6 +97,7 @@ struct MeshDistance::Builder {
         for (size_t lane = 0; lane < kLanes; ++lane) {
             const bool used = lane < part.size();
             const int t = part[used ? lane : 0];
+            leaf.triangle[lane] = t;
             for (int axis = 0; axis < 3; ++axis) {
                 leaf.a[axis][lane] = corner(t, 0)[axis];
                 leaf.b[axis][lane] = corner(t, used ? 1 : 0)[axis];
@@ -192,8 +193,9 @@ Lanes box_distance2(const Vec3Lanes& p, const Vec3Lanes& low, const Vec3Lanes& h
 } // namespace
 
 // The squared distance if it is below limit2, otherwise limit2.
-float MeshDistance::unsigned_distance2(const Vec3f& x, float limit2) const
+MeshDistance::Found MeshDistance::find_nearest(const Vec3f& x, float limit2) const
 {
+    int found = -1;
     struct Waiting {
         float distance2;
         int child;
@@ -207,7 +209,8 @@ float MeshDistance::unsigned_distance2(const Vec3f& x, float limit2) const
         if (next.distance2 >= limit2) continue;
         if (next.child < 0) {
             const Leaf& leaf = leaves_[static_cast<size_t>(~next.child)];
-            limit2 = std::min(limit2, smallest(triangle_distance2(p, load(leaf.a), load(leaf.b), load(leaf.c))));
+            const float here = smallest(triangle_distance2(p, load(leaf.a), load(leaf.b), load(leaf.c)));
+            if (here < limit2) limit2 = here, found = ~next.child;
             continue;
         }
         const Node& node = nodes_[static_cast<size_t>(next.child)];
@@ -221,7 +224,48 @@ float MeshDistance::unsigned_distance2(const Vec3f& x, float limit2) const
             stack[slot] = {d2[i], node.child[i]};
         }
     }
-    return limit2;
+    return {limit2, found};
+}
+
+namespace {
+
+// The weights of a triangle's corners at its point next to x (Ericson, Real-Time Collision Detection, 5.1.5).
+Vec3f weights_at(const Vec3f& x, const Vec3f& a, const Vec3f& b, const Vec3f& c)
+{
+    const auto on_edge = [&](const Vec3f& from, const Vec3f& to) {
+        const Vec3f along = to - from;
+        return clamp01((x - from).dot(along) / std::max(along.squaredNorm(), 1e-30f));
+    };
+    const Vec3f normal = (b - a).cross(c - a);
+    const float area = normal.squaredNorm();
+    const float u = (c - b).cross(x - b).dot(normal), v = (a - c).cross(x - c).dot(normal);
+    const float w = area - u - v;
+    if (area > 0 && u >= 0 && v >= 0 && w >= 0) return Vec3f(u, v, w) / area;
+    // Outside the triangle seen from above: on the nearest of its edges.
+    const float ab = on_edge(a, b), bc = on_edge(b, c), ca = on_edge(c, a);
+    const Vec3f choice[3] = {{1 - ab, ab, 0}, {0, 1 - bc, bc}, {ca, 0, 1 - ca}};
+    int best = 0;
+    float least = kInfinity;
+    for (int k = 0; k < 3; ++k) {
+        const Vec3f& t = choice[k];
+        if (const float d = (x - t[0] * a - t[1] * b - t[2] * c).squaredNorm(); d < least) least = d, best = k;
+    }
+    return choice[best];
+}
+
+} // namespace
+
+MeshDistance::Nearest MeshDistance::nearest(const Vec3f& x) const
+{
+    const Leaf& leaf = leaves_[static_cast<size_t>(find_nearest(x, kInfinity).leaf)];
+    const Lanes d2 = triangle_distance2({all(x[0]), all(x[1]), all(x[2])}, load(leaf.a), load(leaf.b), load(leaf.c));
+    int lane = 0;
+    for (int i = 1; i < kLanes; ++i)
+        if (d2[i] < d2[lane]) lane = i;
+    const auto corner = [&](const float(&values)[3][kLanes]) {
+        return Vec3f(values[0][lane], values[1][lane], values[2][lane]);
+    };
+    return {leaf.triangle[lane], weights_at(x, corner(leaf.a), corner(leaf.b), corner(leaf.c))};
 }
 
 // ---------------------------------------------------------------------------------------------------------------- sign
@@ -307,7 +351,7 @@ bool MeshDistance::inside(const Vec3f& x) const
 float MeshDistance::distance(const Vec3f& x, float max_distance) const
 {
     if (nodes_.empty()) return max_distance;
-    const float d = std::min(std::sqrt(unsigned_distance2(x, max_distance * max_distance)), max_distance);
+    const float d = std::min(std::sqrt(find_nearest(x, max_distance * max_distance).distance2), max_distance);
     return inside(x) ? -d : d;
 }
 

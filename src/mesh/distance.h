@@ -28,6 +28,13 @@ class MeshDistance {
     // The same where it is nearer than max_distance, and max_distance with the right sign elsewhere: much faster for
     // points far from the surface.
     float distance(const Vec3f& x, float max_distance) const;
+    // The triangle next to a point, by its number in the mesh, and the weights of its corners at the nearest place on
+    // it.
+    struct Nearest {
+        int triangle;
+        Vec3f weights;
+    };
+    Nearest nearest(const Vec3f& x) const;
     const Box3f& bounds() const { return bounds_; }
 
   private:
@@ -40,10 +47,15 @@ class MeshDistance {
     // Up to eight triangles side by side; an unused lane holds a single point of the mesh, which no ray crosses.
     struct alignas(32) Leaf {
         float a[3][8], b[3][8], c[3][8];
+        int triangle[8];
     };
     struct Builder;
+    struct Found {
+        float distance2;
+        int leaf; // in which; -1 if no triangle is nearer than the limit
+    };
 
-    float unsigned_distance2(const Vec3f& x, float limit2) const;
+    Found find_nearest(const Vec3f& x, float limit2) const;
     bool inside(const Vec3f& x) const;
 
     Box3f bounds_;

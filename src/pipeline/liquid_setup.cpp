@@ -25,7 +25,10 @@ std::vector<Shape> load_shapes(const SceneFile& scene, const std::vector<Params>
 void LiquidSetup::load(const SceneFile& scene, int first_frame)
 {
     sources = load_shapes(scene, params.sources, "source");
+    sinks = load_shapes(scene, params.sinks, "sink");
     colliders = load_shapes(scene, params.colliders, "collider");
+    for (auto* shapes : {&sources, &sinks, &colliders})
+        for (Shape& shape : *shapes) shape.prepare(static_cast<float>(first_frame));
     if (params.domain.bounded()) {
         extent = {*params.domain.min, *params.domain.max};
         return;

@@ -9,7 +9,7 @@ namespace spindrift {
 
 struct LiquidSetup {
     LiquidParams params;
-    std::vector<Shape> sources, colliders; // in the order of params
+    std::vector<Shape> sources, sinks, colliders; // in the order of params
     Box3f
         extent; // what a camera should see: the domain, or what shapes cover when the shot starts; empty for no liquid
 

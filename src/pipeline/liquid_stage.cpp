@@ -5,6 +5,7 @@
 #include "io/vdb.h"
 
 #include <bit>
+#include <filesystem>
 
 namespace spindrift {
 
@@ -37,7 +38,9 @@ template <class Params> std::string mesh_files_of(const std::vector<Params>& ite
     std::string lines;
     for (const ShapeParams& item : items)
         if (!item.file.empty())
-            lines += fmt::format("mesh {}: {:016x}\n", item.file, hash_bytes(read_file(scene.resolve(item.file))));
+            for (const std::string& file : mesh_files(scene.resolve(item.file)))
+                lines += fmt::format("mesh {}: {:016x}\n", std::filesystem::path(file).filename().string(),
+                                     hash_bytes(read_file(file)));
     return lines;
 }
 
@@ -61,7 +64,8 @@ void LiquidStage::prepare(const SceneFile& scene, const ShotParams& shot)
     if (params.sources.empty())
         bad_input("{}: the liquid has no source; add a [[liquid.source]] with a shape", scene.where("liquid"));
     setup_->load(scene, shot.range().first);
-    mesh_files_ = mesh_files_of(params.sources, scene) + mesh_files_of(params.colliders, scene);
+    mesh_files_ = mesh_files_of(params.sources, scene) + mesh_files_of(params.sinks, scene) +
+                  mesh_files_of(params.colliders, scene);
 
     const double cells = expected_volume(scene, shot) / std::pow(static_cast<double>(params.voxel), 3);
     const double particles = 8 * cells;
@@ -72,7 +76,8 @@ void LiquidStage::prepare(const SceneFile& scene, const ShotParams& shot)
     estimate_ = {kBytesPerParticle * particles + kBytesPerCell * kCellsPerFullCell * cells,
                  kFileBytesPerParticle * particles * shot.range().count(),
                  fmt::format("about {:.3g} particles", particles), "raise liquid.voxel"};
-    liquid_ = std::make_unique<Liquid>(params, setup_->sources, setup_->colliders, shot.fps);
+    liquid_ =
+        std::make_unique<Liquid>(params, Liquid::Shapes{setup_->sources, setup_->sinks, setup_->colliders}, shot.fps);
 }
 
 // Volume of liquid when there is most of it [m3]. Throws bad_input for a source that cannot be filled.

@@ -26,6 +26,7 @@ constexpr const char* metres_per_second = "m/s";
 constexpr const char* metres_per_second2 = "m/s2";
 constexpr const char* newtons_per_metre = "N/m";
 constexpr const char* kg_per_metre3 = "kg/m3";
+constexpr const char* per_second = "1/s";
 constexpr const char* pascal_seconds = "Pa s";
 constexpr const char* degrees = "deg";
 constexpr const char* frames = "frames";

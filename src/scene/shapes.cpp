@@ -1,11 +1,8 @@
 #include "scene/shapes.h"
 
 #include "base/error.h"
-#include "io/mesh_file.h"
-#include "mesh/distance.h"
 
 #include <Eigen/Geometry>
-#include <map>
 
 namespace spindrift {
 
@@ -47,7 +44,7 @@ void ShapeParams::visit(ParamVisitor& v)
     v("radius", radius, unit::metres, above(0), "Radius of a sphere.");
     v("point", point, unit::metres, anything(), "A point on the plane that bounds a half-space.");
     v("normal", normal, unit::none, anything(), "Direction out of a half-space, of any length.");
-    v("file", file, "Closed mesh, PLY or OBJ; relative to the scene's folder.");
+    v("file", file, "Closed mesh, PLY or OBJ, relative to the scene's folder; name.####.obj for one a frame.");
     v("invert", invert, "Take the outside of the shape instead: a container.");
     v.rows("translate", translate, 4, unit::none,
            "Keyframes [frame, x, y, z] of a shift in metres; linear between, held before and after.");
@@ -61,52 +58,6 @@ void ShapeParams::visit(ParamVisitor& v)
     v.require(ascending(rotate), "rotate", "must have keyframes in the order of their frames");
     v.require(every_turn_has_an_axis(rotate), "rotate", "must have an axis other than [0, 0, 0] for each turn");
 }
-
-// ------------------------------------------------------------------------------------------------------------ the mesh
-
-namespace {
-
-// Many programs write a vertex once for each normal or texture coordinate it has; only its position matters here.
-Mesh welded(const Mesh& mesh)
-{
-    const auto before = [](const Vec3f& a, const Vec3f& b) {
-        return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
-    };
-    std::map<Vec3f, int, decltype(before)> index_of(before);
-    Mesh result;
-    std::vector<int> index;
-    for (const Vec3f& x : mesh.positions) {
-        const auto [found, is_new] = index_of.try_emplace(x, static_cast<int>(result.positions.size()));
-        if (is_new) result.positions.push_back(x);
-        index.push_back(found->second);
-    }
-    for (const Vec3i& t : mesh.triangles) {
-        const Vec3i joined = t.unaryExpr([&](int i) { return index[static_cast<size_t>(i)]; });
-        const bool has_corners = joined[0] != joined[1] && joined[1] != joined[2] && joined[2] != joined[0];
-        if (has_corners) result.triangles.push_back(joined);
-    }
-    return result;
-}
-
-Mesh load_mesh(const std::string& file, const std::string& where)
-{
-    Mesh mesh;
-    try {
-        mesh = welded(read_mesh(file));
-    } catch (const Error& error) {
-        bad_input("{}: {}", where, error.what());
-    }
-    if (mesh.triangles.empty()) bad_input("{}: {} has no triangles", where, file);
-    for (const Vec3f& x : mesh.positions)
-        if (!x.allFinite()) bad_input("{}: {} has a vertex that is not finite", where, file);
-    if (!is_closed(mesh))
-        bad_input("{}: {} is not closed, so it has no inside: each edge must belong to two triangles that agree which "
-                  "side is out",
-                  where, file);
-    return mesh;
-}
-
-} // namespace
 
 Shape::Shape(const ShapeParams& params, const std::string& where) : params_(params)
 {
@@ -122,11 +73,24 @@ Shape::Shape(const ShapeParams& params, const std::string& where) : params_(para
         params_.normal = params.normal.cast<double>().normalized().cast<float>();
         break;
     case ShapeParams::Kind::mesh:
-        mesh_at_rest_ = std::make_shared<Mesh>(load_mesh(params.file, where));
-        mesh_ = std::make_shared<MeshDistance>(*mesh_at_rest_);
-        pivot_ = mesh_->bounds().center();
+        mesh_ = std::make_shared<MeshSequence>(params.file, where);
+        now_ = mesh_->at(-kInfinity); // the first frame there is
+        pivot_ = now_->bounds().center();
         break;
     }
+}
+
+void Shape::prepare(float frame)
+{
+    if (!mesh_ || mesh_->still() || now_->frame() == frame) return;
+    before_ = std::move(now_), now_ = mesh_->at(frame);
+}
+
+const MeshSequence::Moment& Shape::moment(float frame) const
+{
+    if (mesh_->still() || now_->frame() == frame) return *now_;
+    if (before_ && before_->frame() == frame) return *before_;
+    fail("a mesh sequence was asked about frame {} without being prepared for it", frame);
 }
 
 // ----------------------------------------------------------------------------------------------------------- keyframes
@@ -199,7 +163,7 @@ Shape::Pose Shape::pose(float frame) const
 
 // ----------------------------------------------------------------------------------------------------------- questions
 
-float Shape::distance_at_rest(const Vec3f& x) const
+float Shape::distance_at_rest(const Vec3f& x, float frame) const
 {
     switch (params_.shape) {
     case ShapeParams::Kind::box: {
@@ -213,34 +177,68 @@ float Shape::distance_at_rest(const Vec3f& x) const
     case ShapeParams::Kind::mesh:
         break;
     }
-    return mesh_->distance(x);
+    return moment(frame).distance(x);
 }
 
 float Shape::distance(const Vec3f& x, float frame) const
 {
     const Pose at = pose(frame);
-    const float d = distance_at_rest(pivot_ + at.rotation.transpose() * (x - pivot_ - at.shift));
+    const float d = distance_at_rest(at_rest(x, at), frame);
     return params_.invert ? -d : d;
 }
 
 Vec3f Shape::velocity(const Vec3f& x, float frame, float fps) const
 {
     const Pose at = pose(frame);
-    return fps * (at.shift_rate + at.spin.cross(x - pivot_ - at.shift));
+    Vec3f rate = at.shift_rate + at.spin.cross(x - pivot_ - at.shift);
+    if (mesh_ && !mesh_->still()) rate += at.rotation * moment(frame).velocity(at_rest(x, at));
+    return fps * rate;
 }
 
-bool Shape::moves() const { return changes(params_.translate) || changes(params_.rotate); }
+Vec3f Shape::carried(const Vec3f& x, float from, float to) const
+{
+    const Pose now = pose(to);
+    Vec3f rest = at_rest(x, pose(from));
+    if (mesh_ && !mesh_->still()) rest += (to - from) * moment(to).velocity(rest);
+    return pivot_ + now.rotation * (rest - pivot_) + now.shift;
+}
+
+float Shape::speed(float frame, float fps) const
+{
+    const Box3f box = bounds(frame);
+    if (!moves() || !box.size().allFinite()) return 0;
+    float fastest = 0;
+    for (int k = 0; k < 8; ++k) {
+        const Vec3f corner = Vec3i(k >> 2, k >> 1 & 1, k & 1).cast<float>();
+        const Vec3f x = box.min + corner.cwiseProduct(box.size());
+        const Pose at = pose(frame);
+        const Vec3f rate = at.shift_rate + at.spin.cross(x - pivot_ - at.shift);
+        fastest = std::max(fastest, fps * rate.cwiseAbs().maxCoeff());
+    }
+    if (mesh_ && !mesh_->still()) fastest += fps * moment(frame).speed();
+    return fastest;
+}
+
+bool Shape::moves() const
+{
+    if (mesh_ && !mesh_->still()) return true;
+    return changes(params_.translate) || changes(params_.rotate);
+}
 
 Box3f Shape::bounds(float frame) const
 {
     if (params_.invert || params_.shape == ShapeParams::Kind::half_space)
         return {Vec3f::Constant(-kInfinity), Vec3f::Constant(kInfinity)};
     const Pose at = pose(frame);
+    if (mesh_) { // the box around its turned bounds
+        const Box3f& rest = moment(frame).bounds();
+        const Vec3f middle = pivot_ + at.rotation * (rest.center() - pivot_) + at.shift;
+        const Vec3f half = at.rotation.cwiseAbs() * (0.5f * rest.size());
+        return {middle - half, middle + half};
+    }
     const Vec3f center = pivot_ + at.shift;
     if (params_.shape == ShapeParams::Kind::sphere) return Box3f{center, center}.grown(params_.radius);
-    // The box around a turned box; for a mesh, around its turned bounds.
-    const Vec3f size = mesh_ ? mesh_->bounds().size() : params_.max - params_.min;
-    const Vec3f half = at.rotation.cwiseAbs() * (0.5f * size);
+    const Vec3f half = at.rotation.cwiseAbs() * (0.5f * (params_.max - params_.min)); // the box around a turned box
     return {center - half, center + half};
 }
 
@@ -288,7 +286,7 @@ Mesh Shape::mesh(float frame) const
     Mesh mesh;
     if (params_.shape == ShapeParams::Kind::box) mesh = box_mesh(params_.min, params_.max);
     if (params_.shape == ShapeParams::Kind::sphere) mesh = sphere_mesh(params_.center, params_.radius);
-    if (mesh_at_rest_) mesh = *mesh_at_rest_;
+    if (mesh_) mesh = mesh_->mesh(frame);
     const Pose at = pose(frame);
     for (Vec3f& x : mesh.positions) x = pivot_ + at.rotation * (x - pivot_) + at.shift;
     for (Vec3f& n : mesh.normals) n = at.rotation * n;

@@ -1,16 +1,12 @@
 // Geometry that artists place in a scene: sources, colliders, regions. A shape is a box, a sphere, a half-space or a
-// closed mesh, still or moved by keyframes, and answers the two questions solvers ask: how far is this point from the
-// surface (negative inside), and how fast does the shape move there.
+// closed mesh (still, or a sequence of files), moved by keyframes, and answers the two questions solvers ask: how far
+// is this point from the surface (negative inside), and how fast does the shape move there.
 #pragma once
 
-#include "mesh/mesh.h"
+#include "scene/mesh_sequence.h"
 #include "scene/params.h"
 
-#include <memory>
-
 namespace spindrift {
-
-class MeshDistance; // mesh/distance.h
 
 struct ShapeParams {
     enum class Kind { box, sphere, half_space, mesh };
@@ -19,7 +15,7 @@ struct ShapeParams {
     Vec3f center = Vec3f(0, 0, 0);                         // sphere
     float radius = 0.5f;                                   // sphere
     Vec3f point = Vec3f(0, 0, 0), normal = Vec3f(0, 1, 0); // half_space: all x with (x - point) . normal < 0
-    std::string file;                                      // mesh: PLY or OBJ
+    std::string file;                                      // mesh: PLY or OBJ, one or one a frame
     bool invert = false;                                   // the outside of the shape instead: a container
     std::vector<std::vector<float>> translate;             // keyframes [frame, x, y, z]: linear between, held outside
     std::vector<std::vector<float>> rotate; // keyframes [frame, ax, ay, az, degrees] about the shape's centre
@@ -33,12 +29,20 @@ class Shape {
     // open, empty or non-finite mesh.
     Shape(const ShapeParams& params, const std::string& where);
 
+    // Brings a sequence of meshes to a moment. Questions about it are answered for the last two moments only; all other
+    // shapes answer for any.
+    void prepare(float frame);
+
     // Signed distance [m] at a moment given in (fractional) frames.
     float distance(const Vec3f& x, float frame) const;
     // Velocity [m/s] of the material point of the shape that is at x. At a keyframe it is that of the motion that
     // follows, zero at the last one.
     Vec3f velocity(const Vec3f& x, float frame, float fps) const;
+    // Where a point that is fixed to the shape is at another moment.
+    Vec3f carried(const Vec3f& x, float from, float to) const;
     bool moves() const;
+    // The largest component of its velocity anywhere [m/s]; 0 for one without bounds.
+    float speed(float frame, float fps) const;
     // Bounds at a moment; infinite for a half-space or an inverted shape.
     Box3f bounds(float frame) const;
     // The shape to look at, at a moment; empty for a half-space or an inverted shape.
@@ -54,12 +58,17 @@ class Shape {
         Vec3f spin = Vec3f::Zero();       // angular velocity [rad/frame]
     };
     Pose pose(float frame) const;
-    float distance_at_rest(const Vec3f& x) const;
+    Vec3f at_rest(const Vec3f& x, const Pose& at) const
+    {
+        return pivot_ + at.rotation.transpose() * (x - pivot_ - at.shift);
+    }
+    float distance_at_rest(const Vec3f& x, float frame) const;
+    const MeshSequence::Moment& moment(float frame) const;
 
     ShapeParams params_;
     Vec3f pivot_; // the centre, about which keyframes rotate
-    std::shared_ptr<const MeshDistance> mesh_;
-    std::shared_ptr<const Mesh> mesh_at_rest_; // of a mesh shape
+    std::shared_ptr<const MeshSequence> mesh_;
+    std::shared_ptr<const MeshSequence::Moment> now_, before_; // of a mesh: the last two moments
 };
 
 } // namespace spindrift

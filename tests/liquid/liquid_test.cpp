@@ -157,7 +157,7 @@ TEST(Liquid, AColumnBeginsToFallAsPotentialTheoryHasIt)
         std::vector<Shape> sources;
         for (const auto& s : p.sources) sources.emplace_back(s, "source");
         constexpr float fps = 10000;
-        Liquid liquid(p, std::move(sources), {}, fps);
+        Liquid liquid(p, {std::move(sources), {}, {}}, fps);
         liquid.start(0);
         liquid.advance();
         double error = 0, size = 0, toe = 0, toe_exact = 0;

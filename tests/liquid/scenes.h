@@ -28,10 +28,10 @@ inline DomainParams closed_domain(const Vec3f& min, const Vec3f& max)
     return d;
 }
 
-inline std::vector<Shape> shapes_of(const std::vector<ColliderParams>& params)
+template <class Params> std::vector<Shape> shapes_of(const std::vector<Params>& params)
 {
     std::vector<Shape> shapes;
-    for (const auto& p : params) shapes.emplace_back(p, "collider");
+    for (const auto& p : params) shapes.emplace_back(p, "a test");
     return shapes;
 }
 
@@ -39,9 +39,8 @@ constexpr float kFps = 24;
 
 inline std::unique_ptr<Liquid> make_liquid(const LiquidParams& params)
 {
-    std::vector<Shape> sources;
-    for (const auto& p : params.sources) sources.emplace_back(p, "source");
-    return std::make_unique<Liquid>(params, std::move(sources), shapes_of(params.colliders), kFps);
+    return std::make_unique<Liquid>(
+        params, Liquid::Shapes{shapes_of(params.sources), shapes_of(params.sinks), shapes_of(params.colliders)}, kFps);
 }
 
 inline std::unique_ptr<Liquid> started_liquid(const LiquidParams& params, int frame = 0)

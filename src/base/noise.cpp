@@ -1,0 +1,65 @@
+#include "base/noise.h"
+
+namespace spindrift {
+
+namespace {
+
+// A direction for each point of the lattice, uniform on the sphere.
+Vec3f direction_at(int x, int y, int z, uint64_t seed)
+{
+    const uint64_t place = hash64(static_cast<uint64_t>(static_cast<uint32_t>(x)) << 32 | static_cast<uint32_t>(y),
+                                  static_cast<uint32_t>(z));
+    const uint64_t bits = hash64(seed, place);
+    const float height = static_cast<float>(bits >> 40) * 0x1p-23f - 1;
+    const float angle = static_cast<float>(bits & 0xffffff) * 0x1p-24f * static_cast<float>(2 * kPi);
+    const float across = std::sqrt(std::max(0.0f, 1 - height * height));
+    return {across * std::cos(angle), across * std::sin(angle), height};
+}
+
+// The blend between lattice points, 6 t^5 - 15 t^4 + 10 t^3, and its slope.
+float blend(float t) { return t * t * t * (t * (6 * t - 15) + 10); }
+float blend_slope(float t) { return 30 * t * t * (t * (t - 2) + 1); }
+
+} // namespace
+
+NoiseSample gradient_noise(const Vec3f& x, uint64_t seed)
+{
+    const int i = floor_int(x.x()), j = floor_int(x.y()), k = floor_int(x.z());
+    const Vec3f f = x - Vec3f(static_cast<float>(i), static_cast<float>(j), static_cast<float>(k));
+    float weight[3][2], slope[3][2];
+    for (int a = 0; a < 3; ++a) {
+        weight[a][1] = blend(f[a]), weight[a][0] = 1 - weight[a][1];
+        slope[a][1] = blend_slope(f[a]), slope[a][0] = -slope[a][1];
+    }
+    NoiseSample out{0, Vec3f::Zero()};
+    for (int c = 0; c < 8; ++c) {
+        const int dx = c >> 2, dy = c >> 1 & 1, dz = c & 1;
+        const Vec3f g = direction_at(i + dx, j + dy, k + dz, seed);
+        const float ramp = g.dot(f - Vec3f(static_cast<float>(dx), static_cast<float>(dy), static_cast<float>(dz)));
+        const float wx = weight[0][dx], wy = weight[1][dy], wz = weight[2][dz];
+        out.value += wx * wy * wz * ramp;
+        out.gradient +=
+            wx * wy * wz * g + ramp * Vec3f(slope[0][dx] * wy * wz, wx * slope[1][dy] * wz, wx * wy * slope[2][dz]);
+    }
+    return out;
+}
+
+Vec3f curl_noise(const Vec3f& x, float time, uint64_t seed)
+{
+    // Two fields, each with a life of two; their weights are such that the variance stays the same at all times.
+    constexpr float kRootMeanSquare = 1.219f; // of the curl of three independent noises, measured
+    Vec3f sum = Vec3f::Zero();
+    for (int half = 0; half < 2; ++half) {
+        const float age = 0.5f * (time + static_cast<float>(half));
+        const int life = floor_int(age);
+        const float weight = std::sin(static_cast<float>(kPi) * (age - static_cast<float>(life)));
+        const uint64_t own = hash64(seed, hash64(static_cast<uint64_t>(half), static_cast<uint32_t>(life)));
+        Vec3f gradient[3];
+        for (uint64_t c = 0; c < 3; ++c) gradient[c] = gradient_noise(x, own + c).gradient;
+        sum += weight * Vec3f(gradient[2].y() - gradient[1].z(), gradient[0].z() - gradient[2].x(),
+                              gradient[1].x() - gradient[0].y());
+    }
+    return sum / kRootMeanSquare;
+}
+
+} // namespace spindrift

@@ -1,0 +1,61 @@
+// A closed mesh that a shape is made of: one file for the whole shot, or one for each frame, as animation programs
+// write them (ship.####.obj). Between frames vertices move in straight lines where all files agree on the triangles;
+// where two do not, the distance passes from one to the other.
+#pragma once
+
+#include "mesh/distance.h"
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace spindrift {
+
+// The files that a name stands for: one, or all frames on disk of a pattern.
+std::vector<std::string> mesh_files(const std::string& name);
+
+class MeshSequence {
+  public:
+    // Reads every file. Throws bad_input("{where}: ...") for one that is missing, open, empty or not finite.
+    MeshSequence(std::string name, const std::string& where);
+    bool still() const { return first_ == last_; }
+
+    // A mesh with what it takes to ask questions about it.
+    class Moment {
+      public:
+        Moment(float frame, Mesh mesh);
+        // For a pair of frames that differ in their triangles: `share` of the way from one to the other.
+        Moment(float frame, Mesh mesh, const Mesh& next, float share);
+        float frame() const { return frame_; }
+        const Box3f& bounds() const { return bounds_; }
+        float distance(const Vec3f& x) const;
+        // Of the nearest place on the surface [m/frame]; along the normal only where triangles differ.
+        Vec3f velocity(const Vec3f& x) const;
+        // The largest component of any velocity [m/frame].
+        float speed() const { return speed_; }
+
+      private:
+        float frame_;
+        Mesh mesh_; // with velocities, unless `next_` is there or it is still
+        MeshDistance distance_;
+        std::optional<MeshDistance> next_;
+        float share_ = 0, speed_ = 0;
+        Box3f bounds_;
+    };
+    // At a moment in frames; the first and last files hold before and after them.
+    std::shared_ptr<const Moment> at(float frame) const;
+    // To look at.
+    Mesh mesh(float frame) const;
+
+  private:
+    Mesh load(int frame) const;
+    std::shared_ptr<const Mesh> recent(int frame) const;
+    std::string name_, where_;
+    int first_ = 0, last_ = 0;
+    // The last frames asked for: a step of the simulation is shorter than a frame.
+    mutable std::mutex mutex_;
+    mutable std::map<int, std::shared_ptr<const Mesh>> recent_;
+};
+
+} // namespace spindrift
