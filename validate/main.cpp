@@ -1,7 +1,9 @@
 // make validate: the liquid against an experiment, exact volumes and conservation laws. Prints the tables of
 // docs/validation.md; with a name, only that check.
 //
-//     spindrift_validate [still | rest | front | disc | emitter | column | surface]
+//     spindrift_validate [still | rest | front | disc | emitter | column | surface | tension]
+#include "checks.h"
+
 #include "base/random.h"
 #include "liquid/liquid.h"
 #include "surface/surface.h"
@@ -304,8 +306,8 @@ int main(int argc, char** argv)
 {
     const std::string only = argc > 1 ? argv[1] : "";
     const std::pair<const char*, void (*)()> checks[] = {
-        {"still", still_water}, {"rest", dam_break_to_rest}, {"front", martin_moyce},   {"disc", spinning_disc},
-        {"emitter", emitter},   {"column", column},          {"surface", surface_modes}};
+        {"still", still_water}, {"rest", dam_break_to_rest}, {"front", martin_moyce},    {"disc", spinning_disc},
+        {"emitter", emitter},   {"column", column},          {"surface", surface_modes}, {"tension", surface_tension}};
     for (const auto& [name, check] : checks)
         if (only.empty() || only == name) fmt::print("\n## {}\n", name), check();
     return 0;

@@ -36,8 +36,8 @@ void smooth_tile(const Block<float, 1>& in, float* out)
         }
 }
 
-// The divergence of the unit normal at each cell of a row.
-Row divergence_of_normal(const Block<float, 1>& f, int x, int y)
+// Twice the mean curvature of the surface next to each cell of a row.
+Row curvature_next_to(const Block<float, 1>& f, int x, int y)
 {
     const auto at = [&](int i, int j, int k) { return load_row_unaligned(&f.at(x + i, y + j, k)); };
     const Row c = at(0, 0, 0);
@@ -51,13 +51,18 @@ Row divergence_of_normal(const Block<float, 1>& f, int x, int y)
     const Row length2 = fx * fx + fy * fy + fz * fz;
     const Row sum = fxx * (fy * fy + fz * fz) + fyy * (fx * fx + fz * fz) + fzz * (fx * fx + fy * fy) -
                     2 * (fx * fy * fxy + fx * fz * fxz + fy * fz * fyz);
-    Row result;
-    for (int i = 0; i < kTileSize; ++i)
-        result[i] = length2[i] > 1e-8f ? sum[i] / (length2[i] * std::sqrt(length2[i])) : 0;
-    // From the surface through the cell's centre to the liquid's, as for balls with a common centre. Without it a small
-    // bump, which the smooth distance does not show, would meet the lower curvature farther out, and grow.
-    const Row distance = c - kInwards * result, inwards = max(splat(1) - 0.5f * distance * result, splat(0.5f));
-    return min(max(result / inwards, splat(-kMost)), splat(kMost));
+    const Row gauss =
+        fx * fx * (fyy * fzz - fyz * fyz) + fy * fy * (fxx * fzz - fxz * fxz) + fz * fz * (fxx * fyy - fxy * fxy) +
+        2 * (fx * fy * (fxz * fyz - fxy * fzz) + fy * fz * (fxy * fxz - fyz * fxx) + fx * fz * (fxy * fyz - fxz * fyy));
+    const Row zero = splat(0), one = splat(1), valid = length2 > splat(1e-8f) ? one : zero;
+    const Row inverse2 = inverse_or_zero(valid * length2), inverse = sqrt_row(inverse2);
+    const Row both = min(max(sum * inverse2 * inverse, splat(-kMost)), splat(kMost));
+    // From the surface through the cell's centre to the liquid's, which is parallel to it. Without this a small bump,
+    // which the smooth distance does not show, would meet the lower curvature farther out, and grow.
+    const Row half = 0.5f * both, apart = sqrt_row(max(half * half - gauss * inverse2 * inverse2, zero));
+    const Row distance = c * inverse - kInwards * both;
+    const auto at_surface = [&](Row k) { return k / max(one - distance * k, splat(0.5f)); };
+    return min(max(at_surface(half + apart) + at_surface(half - apart), splat(-kMost)), splat(kMost));
 }
 
 // In solids the distance takes on what it is farther out, so that the surface goes on at the contact angle: along the
@@ -126,7 +131,7 @@ void Curvature::measure(const Field<float>& phi, const SolidCells& solids, float
         auto& block = kept;
         block.gather(smooth_, tile, Margin::nearest);
         for_each_row(
-            [&](int x, int y, int o) { store_row(curvature_.tile(tile) + o, divergence_of_normal(block, x, y)); });
+            [&](int x, int y, int o) { store_row(curvature_.tile(tile) + o, curvature_next_to(block, x, y)); });
     });
 }
 

@@ -1,0 +1,4 @@
+// The checks of spindrift_validate that have files of their own. Each prints tables.
+#pragma once
+
+void surface_tension();
