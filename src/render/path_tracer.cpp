@@ -5,6 +5,7 @@ namespace spindrift {
 namespace {
 
 constexpr int kMaxDepth = 9;
+constexpr float kCoat = 1.5f;    // index of refraction of the coat of paint
 constexpr float kBrightest = 12; // a path may not carry more: rare sparks are noise at a few paths a pixel
 
 // A smooth normal can lead a ray to the wrong side of the triangle it stands for; bend it back.
@@ -128,6 +129,16 @@ Vec3f PathTracer::follow(Ray ray, Hit hit, int depth, bool split, Sampler& rando
             through = through.cwiseProduct(clear);
         }
         if (hit.kind == Hit::Kind::none) return light + through.cwiseProduct(background(ray, hit));
+        if (hit.kind == Hit::Kind::paint && split) { // under a clear coat that mirrors
+            const Vec3f normal = hit.from_inside ? Vec3f(-hit.normal) : hit.normal;
+            const float mirrored = fresnel(std::abs(normal.dot(ray.direction)), 1 / kCoat);
+            const Vec3f way = ray.direction - 2 * ray.direction.dot(normal) * normal;
+            const Vec3f face = hit.from_inside ? Vec3f(-hit.face) : hit.face;
+            const Ray reflected = world_.leave(hit, on_side(way, face));
+            return light +
+                   through.cwiseProduct((1 - mirrored) * matte(hit, ray.direction, inside, random) +
+                                        mirrored * follow(reflected, next(reflected), depth + 1, false, random));
+        }
         if (!liquid || (hit.from_inside && wets_solid(ray, hit)))
             return light + through.cwiseProduct(matte(hit, ray.direction, liquid || inside, random));
 

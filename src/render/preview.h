@@ -44,13 +44,16 @@ struct RenderParams {
     enum class Show { surface, particles };
     enum class Format { png, exr };
     enum class Sky { studio, daylight, uniform };
+    enum class Look { water, paint };
     Show show = Show::surface;
     Format format = Format::png;
     int width = 960, height = 540;
     int samples = 16;               // paths a pixel
     std::string color_by = "speed"; // particles: "speed", "id", or any attribute
     CameraParams camera;
+    Look look = Look::water;
     WaterLook water;
+    Vec3f paint = Vec3f(0.75f, 0.33f, 0.06f); // where the surface carries no colour
     LightParams light;
     Sky sky = Sky::studio;
     bool floor = true; // at the lower end of the extent, fading into the background
@@ -69,7 +72,7 @@ struct RenderSpheres {
 // Everything in one picture. `extent` is what the automatic camera frames, what the floor lies under and what the
 // colour of water scales with: the same for all frames of a shot.
 struct RenderScene {
-    const Mesh* liquid = nullptr;    // drawn as water
+    const Mesh* liquid = nullptr;    // drawn as water, or as paint in the colours of its attribute "color"
     std::vector<const Mesh*> solids; // drawn matte
     const RenderSpheres* spheres = nullptr;
     Box3f extent;

@@ -37,6 +37,9 @@ void RenderParams::visit(ParamVisitor& v)
     v("samples", samples, unit::none, between(1, 65536), "Paths a pixel; best a power of two.");
     v("color_by", color_by, "Attribute that colours particles: speed, id, or any other.");
     v.group("camera", camera, "Where the picture is taken from.");
+    v("look", look, choices("water", "paint"),
+      "Clear water, or glossy paint in the colour that the surface carries as the attribute color.");
+    v("paint", paint, unit::none, between(0, 1), "Colour of paint where the surface carries none (linear RGB).");
     v.group("water", water, "How water looks.");
     v.group("light", light, "The main light.");
     v("sky", sky, choices("studio", "daylight", "uniform"),

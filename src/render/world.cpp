@@ -37,15 +37,16 @@ float mean_edge(const Mesh& mesh)
 struct World::Embree {
     struct Body {
         Hit::Kind kind;
-        const Mesh* mesh;           // null for the spheres
-        std::vector<Vec3f> normals; // empty: faces are flat
+        const Mesh* mesh;                 // null for the spheres
+        std::vector<Vec3f> normals;       // empty: faces are flat
+        const std::vector<Vec3f>* colors; // of paint, a vertex; null: all the same
     };
     RTCDevice device;
     RTCScene scene;  // everything
     RTCScene solids; // solids alone, to feel for them through water
     std::vector<Body> bodies;
     const RenderSpheres* spheres = nullptr;
-    Vec3f solid_color;
+    Vec3f solid_color, paint_color;
 
     Embree()
         : device(rtcNewDevice(nullptr)), scene(device ? rtcNewScene(device) : nullptr),
@@ -106,12 +107,14 @@ Box3f World::Embree::add_mesh(const Mesh& mesh, Hit::Kind kind)
     }
     std::vector<Vec3f> normals = mesh.normals;
     if (normals.size() != vertices) normals.clear();
-    if (normals.empty() && kind == Hit::Kind::liquid) {
+    if (normals.empty() && kind != Hit::Kind::solid) {
         Mesh smooth = mesh;
         compute_normals(smooth);
         normals = std::move(smooth.normals);
     }
-    attach(geometry, {kind, &mesh, std::move(normals)});
+    const auto color = mesh.attributes.find("color");
+    const auto* colors = color == mesh.attributes.end() ? nullptr : std::get_if<std::vector<Vec3f>>(&color->second);
+    attach(geometry, {kind, &mesh, std::move(normals), colors && colors->size() == vertices ? colors : nullptr});
     return bounds;
 }
 
@@ -129,7 +132,7 @@ Box3f World::Embree::add_spheres(const RenderSpheres& balls)
         *ball++ = balls.radius;
         if (c.allFinite()) bounds.add(c);
     }
-    attach(geometry, {Hit::Kind::sphere, nullptr, {}});
+    attach(geometry, {Hit::Kind::sphere, nullptr, {}, nullptr});
     return bounds.empty() ? bounds : bounds.grown(balls.radius);
 }
 
@@ -148,9 +151,10 @@ World::World(const RenderScene& scene, const RenderParams& params, const Box3f& 
     : embree_(std::make_unique<Embree>()), container_(scene.container), ior_(std::clamp(params.water.ior, 1.0f, 4.0f)),
       absorption_(absorption_of(params.water, extent)), deep_color_(params.water.deep_color)
 {
-    embree_->solid_color = params.solid_color;
+    embree_->solid_color = params.solid_color, embree_->paint_color = params.paint;
     if (scene.liquid) {
-        bounds_.add(embree_->add_mesh(*scene.liquid, Hit::Kind::liquid));
+        const bool paint = params.look == RenderParams::Look::paint;
+        bounds_.add(embree_->add_mesh(*scene.liquid, paint ? Hit::Kind::paint : Hit::Kind::liquid));
         contact_ = std::min(0.75f * mean_edge(*scene.liquid), 0.012f * extent.size().maxCoeff());
     }
     for (const Mesh* solid : scene.solids) {
@@ -209,6 +213,15 @@ Hit World::Embree::describe(const RTCRayHit& found, const Ray& ray) const
     hit.normal = hit.face;
     hit.from_inside = hit.face.dot(ray.direction) > 0;
     hit.color = solid_color;
+    if (body.kind == Hit::Kind::paint) {
+        hit.color = paint_color;
+        if (body.colors) {
+            const Vec3i& t = body.mesh->triangles[found.hit.primID];
+            const float u = found.hit.u, v = found.hit.v;
+            hit.color = (1 - u - v) * (*body.colors)[static_cast<size_t>(t[0])] +
+                        u * (*body.colors)[static_cast<size_t>(t[1])] + v * (*body.colors)[static_cast<size_t>(t[2])];
+        }
+    }
     if (body.kind != Hit::Kind::sphere)
         smooth_normal(hit, body, found.hit);
     else if (found.hit.primID < spheres->colors.size())

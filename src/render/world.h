@@ -10,7 +10,7 @@
 namespace spindrift {
 
 struct Hit {
-    enum class Kind { none, liquid, solid, sphere };
+    enum class Kind { none, liquid, paint, solid, sphere };
     Kind kind = Kind::none;
     float distance = kInfinity;
     Vec3f position = Vec3f::Zero();
