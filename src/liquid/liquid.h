@@ -77,6 +77,7 @@ class Liquid {
     Field<float> phi_, crowding_, cell_viscosity_;
     Projection projection_;
     Viscosity viscosity_;
+    StrainField strain_;
     Strays strays_;
     LiquidReport report_;
 };

@@ -49,7 +49,7 @@ bool LiquidParams::viscosity_varies() const
 
 bool LiquidParams::viscous() const
 {
-    return viscosity > 0 ||
+    return viscosity > 0 || elasticity > 0 ||
            std::any_of(sources.begin(), sources.end(), [](const SourceParams& s) { return s.viscosity > 0.0f; });
 }
 
@@ -65,6 +65,12 @@ void LiquidParams::visit(ParamVisitor& v)
     v("density", density, unit::kg_per_metre3, above(0), "Mass of the liquid; only matters beside viscosity.");
     v("viscosity", viscosity, unit::pascal_seconds, between(0, 1e6),
       "How thick the liquid is: water 0.001, oil 0.1, honey 10, tar 1000. It then sticks to solids. 0: not at all.");
+    v("elasticity", elasticity, unit::pascals, between(0, 1e6),
+      "Shear modulus of a liquid that springs back: jelly 1000, clay 1e5. 0: none.");
+    v("yield_strain", yield_strain, unit::none, at_least(0),
+      "Elastic strain (root of the sum of squares) up to which the liquid springs back for good; above it, it flows.");
+    v("relaxation", relaxation, unit::per_second, at_least(0),
+      "How fast elastic strain above yield_strain flows away: jelly 0, goo 5, clay 50.");
     v("tolerance", tolerance, unit::none, between(1e-6, 0.1), "Relative residual at which the pressure solve ends.");
     v("keep_volume", keep_volume, "Move crowded particles apart, so that the volume does not drift.");
     v("seed", seed, unit::none, at_least(0), "Changes the jitter of new particles.");

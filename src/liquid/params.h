@@ -41,6 +41,7 @@ struct LiquidParams {
     int advection_order = 3;
     Vec3f gravity = Vec3f(0, -9.81f, 0);
     float density = 1000, viscosity = 0;
+    float elasticity = 0, yield_strain = 0, relaxation = 0;
     float tolerance = 1e-4f;
     bool keep_volume = true;
     int seed = 1;
@@ -49,7 +50,7 @@ struct LiquidParams {
     std::vector<ColliderParams> colliders;
 
     void visit(ParamVisitor& v);
-    // True if some of the liquid has a viscosity, and if it differs from source to source.
+    // True if some of the liquid has a viscosity or elasticity, and if its viscosity differs from source to source.
     bool viscous() const;
     bool viscosity_varies() const;
 };
