@@ -115,7 +115,10 @@ void Liquid::fill(const Shape& shape, const SourceParams& source, float frame, b
     particles_.resize(at + free.size());
     std::vector<float>* viscosity =
         params_.viscosity_varies() ? &particles_.attribute<float>(kViscosityAttribute) : nullptr;
+    std::vector<float>* temperature =
+        params_.has_heat() ? &particles_.attribute<float>(kTemperatureAttribute) : nullptr;
     for (const Vec3f& p : free) {
+        if (temperature) (*temperature)[at] = source.temperature.value_or(params_.heat.air);
         particles_.P[at] = p, particles_.v[at] = source.velocity, particles_.id[at] = next_id_++;
         if (viscosity) (*viscosity)[at] = source.viscosity.value_or(params_.viscosity);
         ++at;

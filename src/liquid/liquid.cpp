@@ -28,7 +28,7 @@ size_t Liquid::bytes() const
 {
     return particles_.bytes() + topology_.bytes() + index_.bytes() + solid_cells_.bytes() + velocity_.bytes() +
            before_.bytes() + weight_.bytes() + phi_.bytes() + crowding_.bytes() + projection_.bytes() +
-           viscosity_.bytes() + cell_viscosity_.bytes() + strain_.bytes();
+           viscosity_.bytes() + cell_viscosity_.bytes() + strain_.bytes() + heat_.bytes();
 }
 
 void Liquid::start(int frame)
@@ -99,6 +99,8 @@ void Liquid::substep(float dt)
         distance_to_surface(particles_, index_, topology_, voxel, solid_cells_, phi_);
         if (params_.keep_volume) measure_crowding(weight_, phi_, solid_cells_, crowding_);
     });
+    if (params_.has_heat())
+        phase("heat", [&] { heat_.exchange(params_.heat, index_, phi_, solid_cells_, voxel, dt, particles_); });
     phase("forces", [&] {
         // Velocities in solids follow from those outside, here as after the projection: FLIP must see no change between
         // the two that is only a different way to fill them.

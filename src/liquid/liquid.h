@@ -5,6 +5,7 @@
 #include "base/timing.h"
 #include "liquid/crowding.h"
 #include "liquid/free_surface.h"
+#include "liquid/heat.h"
 #include "liquid/projection.h"
 #include "liquid/strays.h"
 #include "liquid/viscosity.h"
@@ -78,6 +79,7 @@ class Liquid {
     Projection projection_;
     Viscosity viscosity_;
     StrainField strain_;
+    Heat heat_;
     Strays strays_;
     LiquidReport report_;
 };

@@ -12,6 +12,8 @@ void SourceParams::visit(ParamVisitor& v)
     v("velocity", velocity, unit::metres_per_second, anything(), "Velocity of the liquid where it appears.");
     v("viscosity", viscosity, unit::pascal_seconds, between(0, 1e6),
       "Of the liquid from this source; by default liquid.viscosity. Particles then carry it as an attribute.");
+    v("temperature", temperature, unit::celsius, anything(),
+      "Of the liquid from this source; viscosity then follows liquid.heat. If one source has it, by default air's.");
     v("first_frame", first_frame, unit::frames, anything(), "Flow starts at this frame; by default with the shot.");
     v("last_frame", last_frame, unit::frames, anything(), "Flow ends after this frame; by default with the shot.");
     v.require(first_frame <= last_frame, "last_frame",
@@ -42,14 +44,35 @@ bool DomainParams::closed(int axis, int upper) const
     return sides[axis][upper] == Side::closed;
 }
 
+void HeatParams::visit(ParamVisitor& v)
+{
+    v("air", air, unit::celsius, anything(), "Temperature of the air.");
+    v("air_rate", air_rate, unit::per_second, at_least(0),
+      "How fast liquid at the surface takes on air's temperature.");
+    v("solid", solid, unit::celsius, anything(), "Temperature of solids.");
+    v("solid_rate", solid_rate, unit::per_second, at_least(0), "How fast liquid at solids takes on their temperature.");
+    v("diffusivity", diffusivity, unit::metres2_per_second, at_least(0), "Conduction within the liquid.");
+    v("cold", cold, unit::celsius, anything(), "The temperature of cold_viscosity.");
+    v("cold_viscosity", cold_viscosity, unit::pascal_seconds, between(1e-6, 1e6), "Viscosity when cold, and colder.");
+    v("hot", hot, unit::celsius, anything(), "The temperature of hot_viscosity.");
+    v("hot_viscosity", hot_viscosity, unit::pascal_seconds, between(1e-6, 1e6), "Viscosity when hot, and hotter.");
+    v.require(cold < hot, "hot", "must be above the temperature of cold_viscosity");
+}
+
+bool LiquidParams::has_heat() const
+{
+    return std::any_of(sources.begin(), sources.end(), [](const SourceParams& s) { return s.temperature.has_value(); });
+}
+
 bool LiquidParams::viscosity_varies() const
 {
-    return std::any_of(sources.begin(), sources.end(), [](const SourceParams& s) { return s.viscosity.has_value(); });
+    return has_heat() ||
+           std::any_of(sources.begin(), sources.end(), [](const SourceParams& s) { return s.viscosity.has_value(); });
 }
 
 bool LiquidParams::viscous() const
 {
-    return viscosity > 0 || elasticity > 0 ||
+    return viscosity > 0 || elasticity > 0 || has_heat() ||
            std::any_of(sources.begin(), sources.end(), [](const SourceParams& s) { return s.viscosity > 0.0f; });
 }
 
@@ -74,6 +97,7 @@ void LiquidParams::visit(ParamVisitor& v)
     v("tolerance", tolerance, unit::none, between(1e-6, 0.1), "Relative residual at which the pressure solve ends.");
     v("keep_volume", keep_volume, "Move crowded particles apart, so that the volume does not drift.");
     v("seed", seed, unit::none, at_least(0), "Changes the jitter of new particles.");
+    v.group("heat", heat, "What temperature does to the liquid, if a source has one.");
     v.group("domain", domain, "The box that holds the liquid.");
     v.list("source", sources, "Where liquid comes from.");
     v.list("collider", colliders, "Solids in the way of the liquid.");

@@ -11,7 +11,7 @@ struct SourceParams : ShapeParams {
     enum class Mode { initial, flow };
     Mode mode = Mode::initial;
     Vec3f velocity = Vec3f::Zero();
-    std::optional<float> viscosity;
+    std::optional<float> viscosity, temperature;
     int first_frame = std::numeric_limits<int>::min(), last_frame = std::numeric_limits<int>::max();
     void visit(ParamVisitor& v);
 };
@@ -33,6 +33,13 @@ struct DomainParams {
     bool closed(int axis, int upper) const;
 };
 
+// What a liquid's temperature does, where sources have one. See heat.h.
+struct HeatParams {
+    float air = 20, air_rate = 0, solid = 20, solid_rate = 0, diffusivity = 0;
+    float cold = 20, cold_viscosity = 1000, hot = 100, hot_viscosity = 1;
+    void visit(ParamVisitor& v);
+};
+
 struct LiquidParams {
     float voxel = 0.02f;
     Transfer transfer = Transfer::flip;
@@ -45,6 +52,7 @@ struct LiquidParams {
     float tolerance = 1e-4f;
     bool keep_volume = true;
     int seed = 1;
+    HeatParams heat;
     DomainParams domain;
     std::vector<SourceParams> sources;
     std::vector<ColliderParams> colliders;
@@ -53,6 +61,8 @@ struct LiquidParams {
     // True if some of the liquid has a viscosity or elasticity, and if its viscosity differs from source to source.
     bool viscous() const;
     bool viscosity_varies() const;
+    // True if some source has a temperature.
+    bool has_heat() const;
 };
 
 } // namespace spindrift
