@@ -126,6 +126,7 @@ void Liquid::fill(const Shape& shape, const SourceParams& source, float frame, b
         std::fill_n(particles_.attribute<T>(name).begin() + static_cast<std::ptrdiff_t>(at), free.size(), value);
     };
     if (params_.viscosity_varies()) give(kViscosityAttribute, source.viscosity.value_or(params_.viscosity));
+    if (params_.has_heat()) give(kTemperatureAttribute, source.temperature.value_or(params_.heat.air));
     if (params_.has_colors()) give("color", source.color.value_or(Vec3f::Ones()));
     if (params_.has_materials()) give("material", static_cast<int32_t>(source.material));
 }

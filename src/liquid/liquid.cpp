@@ -29,8 +29,9 @@ double Liquid::particle_volume() const { return std::pow(static_cast<double>(par
 size_t Liquid::bytes() const
 {
     return particles_.bytes() + topology_.bytes() + index_.bytes() + solid_cells_.bytes() + velocity_.bytes() +
-           before_.bytes() + weight_.bytes() + phi_.bytes() + crowding_.bytes() + curvature_.bytes() +
-           projection_.bytes() + viscosity_.bytes() + cell_viscosity_.bytes();
+           before_.bytes() + weight_.bytes() + phi_.bytes() + crowding_.bytes() + curvature_.bytes() + held_.bytes() +
+           projection_.bytes() + viscosity_.bytes() + cell_viscosity_.bytes() + strain_.bytes() + heat_.bytes() +
+           from_.capacity() * sizeof(Vec3f);
 }
 
 void Liquid::start(int frame)
@@ -39,6 +40,8 @@ void Liquid::start(int frame)
     particles_ = {};
     if (params_.transfer == Transfer::apic)
         for (const char* name : kAffine) particles_.attribute<Vec3f>(name);
+    if (params_.elasticity > 0)
+        for (const char* name : {kStrainDiagonal, kStrainShear}) particles_.attribute<Vec3f>(name);
     set_time(static_cast<float>(frame));
     emit(time_, true);
     speed_ = 0;
@@ -107,6 +110,8 @@ void Liquid::substep(float dt)
         distance_to_surface(particles_, index_, topology_, voxel, solid_cells_, phi_);
         if (params_.keep_volume) measure_crowding(weight_, phi_, solid_cells_, crowding_);
     });
+    if (params_.has_heat())
+        phase("heat", [&] { heat_.exchange(params_.heat, index_, phi_, solid_cells_, voxel, dt, particles_); });
     phase("forces", [&] {
         // Velocities in solids follow from those outside, here as after the projection: FLIP must see no change between
         // the two that is only a different way to fill them.
@@ -122,7 +127,18 @@ void Liquid::substep(float dt)
             projection_.make_divergence_free(velocity_, weight_, params_.tolerance, at_surface).iterations;
     });
     if (solids_.hold_back()) phase("friction", [&] { hold_back(dt); });
-    if (params_.viscous()) phase("viscosity", [&] { add_viscosity(dt); });
+    if (params_.viscous()) {
+        phase("viscosity", [&] { add_viscosity(dt); });
+        phase("pressure again", [&] { // what sticking to solids did to the divergence
+            report_.iterations += projection_.make_divergence_free(velocity_, weight_, params_.tolerance).iterations;
+            viscosity_.mark_known(weight_);
+        });
+        if (params_.elasticity > 0) // while the velocity at solids is still theirs: the liquid sticks to them
+            phase("elasticity", [&] {
+                update_strain(velocity_, viscosity_.shares(), index_, voxel, dt,
+                              {params_.yield_strain, params_.relaxation}, particles_);
+            });
+    }
     phase("extrapolate", [&] {
         // Next to the surface the liquid goes on, volume for volume; farther off, drops keep their own motion.
         extrapolate(velocity_, weight_, 1);
@@ -151,8 +167,8 @@ void Liquid::substep(float dt)
     });
 }
 
-// Between two projections. Without the first, the fall that pressure is about to stop would look like shear at the
-// walls, and still honey would creep; the second takes back what sticking to solids does to the divergence.
+// Between two projections: without the first, the fall that pressure is about to stop would look like shear at the
+// walls, and still honey would creep.
 void Liquid::add_viscosity(float dt)
 {
     const float voxel = params_.voxel;
@@ -162,10 +178,12 @@ void Liquid::add_viscosity(float dt)
         viscosity_at_cells(particles_, index_, topology_, params_.density, cell_viscosity_);
         viscosity = {0, &cell_viscosity_};
     }
+    viscosity.elasticity = params_.elasticity / params_.density;
     viscosity_.prepare(topology_, phi_, solids_, solid_cells_, viscosity, voxel, dt);
-    report_.viscous_iterations += viscosity_.apply(velocity_, params_.tolerance).iterations;
-    report_.iterations += projection_.make_divergence_free(velocity_, weight_, params_.tolerance).iterations;
-    viscosity_.mark_known(weight_);
+    const bool elastic = params_.elasticity > 0;
+    if (elastic) strain_to_grid(particles_, index_, topology_, voxel, strain_);
+    report_.viscous_iterations +=
+        viscosity_.apply(velocity_, params_.tolerance, elastic ? &strain_ : nullptr).iterations;
 }
 
 // The longest step in which no liquid moves farther than cfl cells, gravity's pull included, and in which the shortest

@@ -6,6 +6,7 @@
 #include "liquid/crowding.h"
 #include "liquid/curvature.h"
 #include "liquid/free_surface.h"
+#include "liquid/heat.h"
 #include "liquid/projection.h"
 #include "liquid/strays.h"
 #include "liquid/viscosity.h"
@@ -88,6 +89,8 @@ class Liquid {
     Field<float> phi_, crowding_, cell_viscosity_;
     Projection projection_;
     Viscosity viscosity_;
+    StrainField strain_;
+    Heat heat_;
     Strays strays_;
     MacField held_;       // what friction takes, at cell centres
     Curvature curvature_; // only with surface tension

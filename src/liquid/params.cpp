@@ -16,6 +16,8 @@ void SourceParams::visit(ParamVisitor& v)
     v("material", material, unit::none, anything(), "A number that particles carry as the attribute material.");
     v("viscosity", viscosity, unit::pascal_seconds, between(0, 1e6),
       "Of the liquid from this source; by default liquid.viscosity. Particles then carry it as an attribute.");
+    v("temperature", temperature, unit::celsius, anything(),
+      "Of the liquid from this source; viscosity then follows liquid.heat. If one source has it, by default air's.");
     v("first_frame", first_frame, unit::frames, anything(), "Flow starts at this frame; by default with the shot.");
     v("last_frame", last_frame, unit::frames, anything(), "Flow ends after this frame; by default with the shot.");
     v.require(first_frame <= last_frame, "last_frame",
@@ -61,9 +63,30 @@ bool DomainParams::closed(int axis, int upper) const
     return sides[axis][upper] == Side::closed;
 }
 
+void HeatParams::visit(ParamVisitor& v)
+{
+    v("air", air, unit::celsius, anything(), "Temperature of the air.");
+    v("air_rate", air_rate, unit::per_second, at_least(0),
+      "How fast liquid at the surface takes on air's temperature.");
+    v("solid", solid, unit::celsius, anything(), "Temperature of solids.");
+    v("solid_rate", solid_rate, unit::per_second, at_least(0), "How fast liquid at solids takes on their temperature.");
+    v("diffusivity", diffusivity, unit::metres2_per_second, at_least(0), "Conduction within the liquid.");
+    v("cold", cold, unit::celsius, anything(), "The temperature of cold_viscosity.");
+    v("cold_viscosity", cold_viscosity, unit::pascal_seconds, between(1e-6, 1e6), "Viscosity when cold, and colder.");
+    v("hot", hot, unit::celsius, anything(), "The temperature of hot_viscosity.");
+    v("hot_viscosity", hot_viscosity, unit::pascal_seconds, between(1e-6, 1e6), "Viscosity when hot, and hotter.");
+    v.require(cold < hot, "hot", "must be above the temperature of cold_viscosity");
+}
+
+bool LiquidParams::has_heat() const
+{
+    return std::any_of(sources.begin(), sources.end(), [](const SourceParams& s) { return s.temperature.has_value(); });
+}
+
 bool LiquidParams::viscosity_varies() const
 {
-    return std::any_of(sources.begin(), sources.end(), [](const SourceParams& s) { return s.viscosity.has_value(); });
+    return has_heat() ||
+           std::any_of(sources.begin(), sources.end(), [](const SourceParams& s) { return s.viscosity.has_value(); });
 }
 
 bool LiquidParams::has_colors() const
@@ -78,7 +101,7 @@ bool LiquidParams::has_materials() const
 
 bool LiquidParams::viscous() const
 {
-    return viscosity > 0 ||
+    return viscosity > 0 || elasticity > 0 || has_heat() ||
            std::any_of(sources.begin(), sources.end(), [](const SourceParams& s) { return s.viscosity > 0.0f; });
 }
 
@@ -98,9 +121,16 @@ void LiquidParams::visit(ParamVisitor& v)
       "Draws the surface together; water has 0.072. Felt below a centimetre, and it shortens the step on fine grids.");
     v("contact_angle", contact_angle, unit::degrees, between(0, 180),
       "At which the surface meets solids, measured in the liquid: small where they are wetted.");
+    v("elasticity", elasticity, unit::pascals, between(0, 1e6),
+      "Shear modulus of a liquid that springs back: jelly 1000, clay 1e5. 0: none.");
+    v("yield_strain", yield_strain, unit::none, at_least(0),
+      "Elastic strain (root of the sum of squares) up to which the liquid springs back for good; above it, it flows.");
+    v("relaxation", relaxation, unit::per_second, at_least(0),
+      "How fast elastic strain above yield_strain flows away: jelly 0, goo 5, clay 50.");
     v("tolerance", tolerance, unit::none, between(1e-6, 0.1), "Relative residual at which the pressure solve ends.");
     v("keep_volume", keep_volume, "Move crowded particles apart, so that the volume does not drift.");
     v("seed", seed, unit::none, at_least(0), "Changes the jitter of new particles.");
+    v.group("heat", heat, "What temperature does to the liquid, if a source has one.");
     v.group("domain", domain, "The box that holds the liquid.");
     v.list("source", sources, "Where liquid comes from.");
     v.list("sink", sinks, "Where liquid disappears.");

@@ -13,7 +13,7 @@ struct SourceParams : ShapeParams {
     Mode mode = Mode::initial;
     Vec3f velocity = Vec3f::Zero();
     float inherit = 1; // share of the shape's own motion that its liquid starts with
-    std::optional<float> viscosity;
+    std::optional<float> viscosity, temperature;
     std::optional<Vec3f> color;
     int material = 0;
     int first_frame = std::numeric_limits<int>::min(), last_frame = std::numeric_limits<int>::max();
@@ -45,6 +45,13 @@ struct DomainParams {
     bool closed(int axis, int upper) const;
 };
 
+// What a liquid's temperature does, where sources have one. See heat.h.
+struct HeatParams {
+    float air = 20, air_rate = 0, solid = 20, solid_rate = 0, diffusivity = 0;
+    float cold = 20, cold_viscosity = 1000, hot = 100, hot_viscosity = 1;
+    void visit(ParamVisitor& v);
+};
+
 struct LiquidParams {
     float voxel = 0.02f;
     Transfer transfer = Transfer::flip;
@@ -55,9 +62,11 @@ struct LiquidParams {
     float density = 1000, viscosity = 0;
     float surface_tension = 0;
     float contact_angle = 90;
+    float elasticity = 0, yield_strain = 0, relaxation = 0;
     float tolerance = 1e-4f;
     bool keep_volume = true;
     int seed = 1;
+    HeatParams heat;
     DomainParams domain;
     std::vector<SourceParams> sources;
     std::vector<SinkParams> sinks;
@@ -65,12 +74,14 @@ struct LiquidParams {
     std::vector<ForceParams> forces;
 
     void visit(ParamVisitor& v);
-    // True if some of the liquid has a viscosity, and if it differs from source to source.
+    // True if some of the liquid has a viscosity or elasticity, and if its viscosity differs from source to source.
     bool viscous() const;
     bool viscosity_varies() const;
     // True if some source names a colour, or a material; particles then carry it.
     bool has_colors() const;
     bool has_materials() const;
+    // True if some source has a temperature.
+    bool has_heat() const;
 };
 
 } // namespace spindrift

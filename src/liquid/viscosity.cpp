@@ -117,21 +117,28 @@ void viscosity_at_cells(const Particles& particles, const ParticleIndex& index, 
 void Viscosity::prepare(const Topology& topology, const Field<float>& phi, const Solids& solids,
                         const SolidCells& cells, const KinematicViscosity& viscosity, float voxel, float dt)
 {
-    solids_ = &solids, cells_ = &cells, voxel_ = voxel;
+    solids_ = &solids, cells_ = &cells, voxel_ = voxel, dt_ = dt;
     const float scale = dt / (voxel * voxel);
     float most = viscosity.everywhere;
     if (viscosity.at_cells)
         for (const float v : viscosity.at_cells->values()) most = std::max(most, v);
-    stiffness_ = scale * most;
+    elastic_stiffness_ = scale * dt * viscosity.elasticity; // the step's own strain acts as a viscosity of G dt
+    stiffness_ = scale * most + elastic_stiffness_;
+    const bool elastic = viscosity.elasticity > 0;
     const bool sticks = stiffness_ > kSticks;
 
     matrix_.reset_uninitialized(topology);
+    if (elastic) shares_.reset_uninitialized(topology);
     const auto fill = [&](int tile, float mass, float stiffness) {
+        if (elastic) {
+            std::fill_n(shares_.cell.tile(tile), kTileCells, mass);
+            for (auto& share : shares_.edge) std::fill_n(share.tile(tile), kTileCells, mass);
+        }
         std::fill_n(matrix_.cell.tile(tile), kTileCells, 2 * stiffness);
         for (int a = 0; a < 3; ++a) {
             std::fill_n(matrix_.mass[a].tile(tile), kTileCells, mass);
             std::fill_n(matrix_.edge[a].tile(tile), kTileCells, stiffness);
-            std::fill_n(matrix_.diagonal[a].tile(tile), kTileCells, 0.0f);
+            std::fill_n(matrix_.inverse[a].tile(tile), kTileCells, 0.0f);
         }
     };
     for_each_tile(topology, [&](int tile) {
@@ -150,7 +157,7 @@ void Viscosity::prepare(const Topology& topology, const Field<float>& phi, const
                 const Row v = load_at(local, i);
                 sum += v, count += v > splat(0) ? splat(1) : splat(0);
             }
-            return scale * sum * inverse_or_zero(count);
+            return scale * sum * inverse_or_zero(count) + elastic_stiffness_;
         };
         for_each_row([&](int x, int y, int o) {
             const int i = Block<float, 1>::index(x, y, 0);
@@ -158,18 +165,22 @@ void Viscosity::prepare(const Topology& topology, const Field<float>& phi, const
             const std::array<int, 7> near = {
                 i, i - 1, i + 1, i - kStride[1], i + kStride[1], i - kStride[0], i + kStride[0]};
             const Row own = stiffness(cell); // a cell may be liquid without particles in it
-            const Row inside = own > splat(0) ? own : stiffness(near);
-            store_row(matrix_.cell.tile(tile) + o, 2 * inside * around.filled(cell));
+            const Row inside = own > splat(elastic_stiffness_) ? own : stiffness(near);
+            const Row filled = around.filled(cell);
+            store_row(matrix_.cell.tile(tile) + o, 2 * inside * filled);
+            if (elastic) store_row(shares_.cell.tile(tile) + o, filled);
             for (int a = 0; a < 3; ++a) {
                 const std::array<int, 2> face = {i, i - kStride[a]};
                 store_row(matrix_.mass[a].tile(tile) + o, around.filled(face) * around.room(face));
-                store_row(matrix_.diagonal[a].tile(tile) + o, splat(0));
+                store_row(matrix_.inverse[a].tile(tile) + o, splat(0));
                 const int sb = kStride[(a + 1) % 3], sd = kStride[(a + 2) % 3];
                 const std::array<int, 4> edge = {i, i - sb, i - sd, i - sb - sd};
-                store_row(matrix_.edge[a].tile(tile) + o, stiffness(edge) * around.filled(edge));
+                const Row share = around.filled(edge);
+                store_row(matrix_.edge[a].tile(tile) + o, stiffness(edge) * share);
+                if (elastic) store_row(shares_.edge[a].tile(tile) + o, share);
                 if (!around.has_solids()) continue;
                 for (int z = 0; z < kTileSize; ++z) {
-                    if (around.is_closed(i + z, a, sticks)) matrix_.diagonal[a].tile(tile)[o + z] = kClosedFace;
+                    if (around.is_closed(i + z, a, sticks)) matrix_.inverse[a].tile(tile)[o + z] = kClosedFace;
                     matrix_.edge[a].tile(tile)[o + z] *= around.at_wall(i + z, a, sticks);
                 }
             }
@@ -200,14 +211,47 @@ void Viscosity::mark_known(MacField& known) const
     for_each_tile(matrix_.topology(), [&](int tile) {
         for (int a = 0; a < 3; ++a) {
             float* k = known.u[a].tile(tile);
-            const float* diagonal = matrix_.diagonal[a].tile(tile);
+            const float* inverse = matrix_.inverse[a].tile(tile);
             for (int o = 0; o < kTileCells; o += kTileSize)
-                store_row(k + o, load_row(diagonal + o) > splat(0) ? splat(1) : load_row(k + o));
+                store_row(k + o, load_row(inverse + o) > splat(0) ? splat(1) : load_row(k + o));
         }
     });
 }
 
-ViscousResult Viscosity::apply(MacField& velocity, double tolerance)
+size_t Viscosity::bytes() const { return matrix_.bytes() + solver_.bytes() + shares_.bytes() + load_.bytes(); }
+
+// The change of momentum by the stress 2 G e of an elastic strain: what leaves each face's volume on one side, less
+// what comes in on the other. With the same shares as viscosity, so that a stress does to a body as a whole what it
+// does to the faces' volumes: nothing.
+void Viscosity::load_from(const StrainField& strain)
+{
+    const Topology& topology = matrix_.topology();
+    const float scale = 2 * elastic_stiffness_ * voxel_ / dt_; // dt 2 G / (density voxel)
+    for (auto& u : load_.u) u.reset_uninitialized(topology, 0);
+    for_each_tile(topology, [&](int tile) {
+        const TileView cell_share(shares_.cell, tile);
+        for (int a = 0; a < 3; ++a) {
+            const auto low = [&](const TileView& v, int x, int y) {
+                return a == 0 ? v.below_x(x, y) : a == 1 ? v.below_y(x, y) : v.below_z(x, y);
+            };
+            const auto high = [](const TileView& v, int axis, int x, int y) {
+                return axis == 0 ? v.above_x(x, y) : axis == 1 ? v.above_y(x, y) : v.above_z(x, y);
+            };
+            const TileView normal(strain.diagonal[a], tile);
+            for_each_row([&](int x, int y, int o) {
+                Row sum = cell_share.at(x, y) * normal.at(x, y) - low(cell_share, x, y) * low(normal, x, y);
+                for (int n = 1; n <= 2; ++n) { // the edges along the one axis lie apart along the other
+                    const int along = (a + n) % 3, across = 3 - a - along;
+                    const TileView share(shares_.edge[along], tile), shear(strain.shear[along], tile);
+                    sum += high(share, across, x, y) * high(shear, across, x, y) - share.at(x, y) * shear.at(x, y);
+                }
+                store_row(load_.u[a].tile(tile) + o, scale * sum);
+            });
+        }
+    });
+}
+
+ViscousResult Viscosity::apply(MacField& velocity, double tolerance, const StrainField* strain)
 {
     const Topology& topology = matrix_.topology();
     for_each_tile(topology, [&](int tile) {
@@ -215,11 +259,13 @@ ViscousResult Viscosity::apply(MacField& velocity, double tolerance)
         const Vec3f first = topology.first_cell(tile).cast<float>();
         for (int a = 0; a < 3; ++a)
             for (int c = 0; c < kTileCells; ++c)
-                if (matrix_.diagonal[a].tile(tile)[c] < 0)
+                if (matrix_.inverse[a].tile(tile)[c] < 0)
                     velocity.u[a].tile(tile)[c] =
                         solids_->moving() ? solids_->velocity((first + face_in_tile(c, a)) * voxel_)[a] : 0;
     });
-    return solver_.solve(velocity, tolerance);
+    if (!strain) return solver_.solve(velocity, tolerance);
+    load_from(*strain);
+    return solver_.solve(velocity, tolerance, 200, &load_);
 }
 
 } // namespace spindrift

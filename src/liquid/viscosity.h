@@ -7,6 +7,7 @@
 // that to the closed face.
 #pragma once
 
+#include "liquid/elasticity.h"
 #include "liquid/solids.h"
 #include "points/sort.h"
 #include "solvers/viscous.h"
@@ -20,6 +21,7 @@ constexpr const char* kViscosityAttribute = "viscosity";
 struct KinematicViscosity {
     float everywhere = 0;
     const Field<float>* at_cells = nullptr;
+    float elasticity = 0; // shear modulus over density [m2/s2], see elasticity.h
 };
 
 // The mean over the particles of each cell, divided by the density; 0 where there is none.
@@ -31,8 +33,8 @@ class Viscosity {
     // Sets up the system for a free surface (distance in cells, see free_surface.h), solids and a step of `dt`.
     void prepare(const Topology& topology, const Field<float>& phi, const Solids& solids, const SolidCells& cells,
                  const KinematicViscosity& viscosity, float voxel, float dt);
-    // The velocity at the end of the step. Closed faces receive the solid's velocity.
-    ViscousResult apply(MacField& velocity, double tolerance);
+    // The velocity at the end of the step. Closed faces receive the solid's velocity. An elastic liquid has a strain.
+    ViscousResult apply(MacField& velocity, double tolerance, const StrainField* strain = nullptr);
 
     // Faces around the liquid that viscosity moves become known: they go on as the liquid does, in a straight line
     // where others could only repeat it.
@@ -41,13 +43,18 @@ class Viscosity {
     // The largest dt viscosity / (density voxel^2): how many cells, squared, momentum spreads over in the step.
     float stiffness() const { return stiffness_; }
     ViscousSolver& solver() { return solver_; }
-    size_t bytes() const { return matrix_.bytes() + solver_.bytes(); }
+    const LiquidShares& shares() const { return shares_; }
+    size_t bytes() const;
 
   private:
+    void load_from(const StrainField& strain);
+
     const Solids* solids_ = nullptr;
     const SolidCells* cells_ = nullptr;
-    float voxel_ = 0, stiffness_ = 0;
+    float voxel_ = 0, dt_ = 0, stiffness_ = 0, elastic_stiffness_ = 0;
     ViscousMatrix matrix_;
+    LiquidShares shares_; // only for elastic liquids
+    MacField load_;
     ViscousSolver solver_;
 };
 

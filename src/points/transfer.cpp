@@ -94,21 +94,6 @@ template <bool Affine> void splat_tile(const Particles& particles, const Vec3f* 
     }
 }
 
-// Positions of eight particles in cells, relative to their tile.
-inline Row3 places_in_tile(const Vec3f* position, size_t count, float inverse_voxel, const Vec3f& first_cell)
-{
-    const Row3 p = load_row3(position, count);
-    return {p.x * inverse_voxel - first_cell.x(), p.y * inverse_voxel - first_cell.y(),
-            p.z * inverse_voxel - first_cell.z()};
-}
-
-// Calls body(first, count) for the particles of a tile, up to eight at a time.
-template <class Body> void for_each_eight(const ParticleIndex& index, int tile, const Body& body)
-{
-    for (size_t i = index.tile_begin(tile), end = index.tile_end(tile); i < end; i += kTileSize)
-        body(i, std::min<size_t>(kTileSize, end - i));
-}
-
 } // namespace
 
 void to_grid(const Particles& particles, const ParticleIndex& index, const Topology& topology, float voxel,

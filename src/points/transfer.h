@@ -33,4 +33,19 @@ constexpr float kMaxAdvectionCells = 5;
 void advect(Particles& particles, const ParticleIndex& index, const MacField& velocity, float voxel, float dt,
             int order);
 
+// Positions of eight particles in cells, relative to their tile.
+inline Row3 places_in_tile(const Vec3f* position, size_t count, float inverse_voxel, const Vec3f& first_cell)
+{
+    const Row3 p = load_row3(position, count);
+    return {p.x * inverse_voxel - first_cell.x(), p.y * inverse_voxel - first_cell.y(),
+            p.z * inverse_voxel - first_cell.z()};
+}
+
+// Calls body(first, count) for the particles of a tile, up to eight at a time.
+template <class Body> inline void for_each_eight(const ParticleIndex& index, int tile, const Body& body)
+{
+    for (size_t i = index.tile_begin(tile), end = index.tile_end(tile); i < end; i += kTileSize)
+        body(i, std::min<size_t>(kTileSize, end - i));
+}
+
 } // namespace spindrift

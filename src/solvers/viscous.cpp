@@ -1,5 +1,7 @@
 #include "solvers/viscous.h"
 
+#include <numeric>
+
 namespace spindrift {
 
 namespace {
@@ -11,15 +13,48 @@ constexpr size_t kTilesPerTask = 4;
 constexpr float kJacobiFirst = 0.3236f, kJacobiSecond = 0.9f;
 // Below this a level's smoother does all there is to do.
 constexpr float kLeastStiffness = 0.3f;
-// Up to this, plain Jacobi takes less time in all: ten of its steps cost as much as a cycle.
-constexpr float kMostForJacobi = 60;
+// Up to this, plain Jacobi takes less time in all, measured on dam breaks of 64 and 128 cells: a cycle costs as much as
+// five of its steps, and converges no better than by a factor of two.
+constexpr float kMostForJacobi = 17;
 constexpr int kCoarsestSweeps = 4;
 constexpr size_t kMostLevels = 12, kFewTiles = 8;
 
 constexpr int other_axis(int a, int b) { return 3 - a - b; }
 
-using UBlock = MacBlock<1>;
-constexpr int kStride[3] = {Block<float, 1>::kStrideX, Block<float, 1>::kStrideY, 1};
+// A tile's velocity and one face around it. As a Block, but laid out for speed: rows begin at a multiple of a cache
+// line and the margin lies around them, so that few loads cross a line, and a row is gathered with its two ends at
+// once.
+struct VelocityBlock {
+    static constexpr int kStrideY = 16, kStrideX = 10 * kStrideY;
+    alignas(64) float u[3][10 * kStrideX + kTileSize];
+
+    // Index of a row's first cell, x and y in [-1, 8].
+    static constexpr int index(int x, int y) { return (x + 1) * kStrideX + (y + 1) * kStrideY + kTileSize; }
+
+    void gather(const MacField& field, int tile)
+    {
+        const auto& neighbours = field.u[0].topology().neighbours(tile);
+        for (int dx = -1; dx <= 1; ++dx)
+            for (int dy = -1; dy <= 1; ++dy) {
+                const auto part = [&](const Field<float>& f, int dz) {
+                    return f.tile(neighbours[static_cast<size_t>(neighbour_slot(dx, dy, dz))]);
+                };
+                const int x0 = dx < 0 ? -1 : dx * kTileSize, x1 = dx > 0 ? kTileSize + 1 : (dx + 1) * kTileSize;
+                const int y0 = dy < 0 ? -1 : dy * kTileSize, y1 = dy > 0 ? kTileSize + 1 : (dy + 1) * kTileSize;
+                for (int a = 0; a < 3; ++a) {
+                    const float *low = part(field.u[a], -1), *mid = part(field.u[a], 0), *high = part(field.u[a], 1);
+                    for (int x = x0; x < x1; ++x)
+                        for (int y = y0; y < y1; ++y) {
+                            const int from = offset_in_tile(x & 7, y & 7, 0);
+                            float* to = u[a] + index(x, y);
+                            store_row(to, load_row(mid + from));
+                            to[-1] = low[from + 7], to[kTileSize] = high[from];
+                        }
+                }
+            }
+    }
+};
+constexpr int kStride[3] = {VelocityBlock::kStrideX, VelocityBlock::kStrideY, 1};
 
 // The weights around the faces of component A of one row: cells below and above the face, edges below and above along
 // the two other axes.
@@ -58,9 +93,9 @@ struct MatrixTile {
 
 // K u for one row of component A; i is the row's place in the block. From differences: exact for what float can tell
 // apart.
-template <int A> [[gnu::always_inline]] inline Row viscous(const UBlock& u, int i, const Weights& w)
+template <int A> [[gnu::always_inline]] inline Row viscous(const VelocityBlock& u, int i, const Weights& w)
 {
-    const auto load = [&](int axis, int at) { return load_row_unaligned(u.u[axis].data + at); };
+    const auto load = [&](int axis, int at) { return load_row_unaligned(u.u[axis] + at); };
     const Row c = load(A, i);
     Row sum = w.cell_low * (c - load(A, i - kStride[A])) - w.cell_high * (load(A, i + kStride[A]) - c);
 #pragma GCC unroll 2
@@ -84,30 +119,30 @@ template <class Body> [[gnu::always_inline]] inline void for_each_axis(const Bod
     body.template operator()<0>(), body.template operator()<1>(), body.template operator()<2>();
 }
 
-// Calls body(axis, offset, K x, mass, 1 / diagonal or 0) for the rows of a tile.
+// Calls body(axis, offset, K x, mass, inverse of the diagonal) for the rows of a tile.
 template <class Body>
 inline void multiply_tile(const ViscousMatrix& m, bool uniform, const MacField& x, int tile, const Body& body)
 {
-    thread_local UBlock kept;
+    thread_local VelocityBlock kept;
     auto& block = kept;
-    block.gather(x, tile, Margin::background);
+    block.gather(x, tile);
     if (uniform) {
         const Row cell = splat(m.cell.tile(tile)[0]), edge = splat(m.edge[0].tile(tile)[0]);
         const Weights w{cell, cell, {edge, edge}, {edge, edge}};
-        const Row one = splat(1), inverse = splat(1 / m.diagonal[0].tile(tile)[0]);
+        const Row one = splat(1), inverse = splat(m.inverse[0].tile(tile)[0]);
         for_each_axis([&]<int A>() {
             for_each_row([&](int i, int j, int o) {
-                body(A, o, viscous<A>(block, Block<float, 1>::index(i, j, 0), w), one, inverse);
+                body(A, o, viscous<A>(block, VelocityBlock::index(i, j), w), one, inverse);
             });
         });
         return;
     }
     const MatrixTile weights(m, tile);
     for_each_axis([&]<int A>() {
-        const float *mass = m.mass[A].tile(tile), *diagonal = m.diagonal[A].tile(tile);
+        const float *mass = m.mass[A].tile(tile), *inverse = m.inverse[A].tile(tile);
         for_each_row([&](int i, int j, int o) {
-            const Row k = viscous<A>(block, Block<float, 1>::index(i, j, 0), weights.at<A>(i, j));
-            body(A, o, k, load_row(mass + o), inverse_or_zero(load_row(diagonal + o)));
+            const Row k = viscous<A>(block, VelocityBlock::index(i, j), weights.at<A>(i, j));
+            body(A, o, k, load_row(mass + o), load_row(inverse + o));
         });
     });
 }
@@ -123,13 +158,13 @@ void ViscousMatrix::reset_uninitialized(const Topology& topology)
 {
     cell.reset_uninitialized(topology, 0);
     for (int a = 0; a < 3; ++a)
-        for (Field<float>* f : {&mass[a], &edge[a], &diagonal[a]}) f->reset_uninitialized(topology, 0);
+        for (Field<float>* f : {&mass[a], &edge[a], &inverse[a]}) f->reset_uninitialized(topology, 0);
 }
 
 size_t ViscousMatrix::bytes() const
 {
     size_t sum = cell.bytes();
-    for (int a = 0; a < 3; ++a) sum += mass[a].bytes() + edge[a].bytes() + diagonal[a].bytes();
+    for (int a = 0; a < 3; ++a) sum += mass[a].bytes() + edge[a].bytes() + inverse[a].bytes();
     return sum;
 }
 
@@ -148,7 +183,7 @@ size_t ViscousSolver::bytes() const
     return sum;
 }
 
-// Calls body(index in level.tiles, axis, offset, K x, mass, 1 / diagonal) for all rows that may take part.
+// Calls body(index in level.tiles, axis, offset, K x, mass, inverse of the diagonal) for all rows that may take part.
 template <class Body> void ViscousSolver::for_each_product(const Level& level, const MacField& x, const Body& body)
 {
     parallel_for(
@@ -160,7 +195,7 @@ template <class Body> void ViscousSolver::for_each_product(const Level& level, c
         kTilesPerTask);
 }
 
-// Completes the diagonal and finds out which tiles take part.
+// Inverts the diagonal and finds out which tiles take part.
 void ViscousSolver::analyse(Level& level)
 {
     ViscousMatrix& m = *level.matrix;
@@ -176,13 +211,12 @@ void ViscousSolver::analyse(Level& level)
             Row most = zero, off = zero;
             for_each_axis([&]<int A>() {
                 const float* mass = m.mass[A].tile(tile);
-                float* diagonal = m.diagonal[A].tile(tile);
+                float* inverse = m.inverse[A].tile(tile);
                 for_each_row([&](int i, int j, int o) {
                     const Weights w = weights.at<A>(i, j);
-                    const Row closed = load_row(diagonal + o), sum = load_row(mass + o) + sum_of(w);
-                    const Row d = closed < zero ? closed : sum;
-                    store_row(diagonal + o, d);
-                    most = max(most, d);
+                    const Row closed = load_row(inverse + o), sum = load_row(mass + o) + sum_of(w);
+                    store_row(inverse + o, closed < zero ? closed : inverse_or_zero(sum));
+                    most = max(most, closed < zero ? zero : sum);
                     const auto differs = [&](Row a, Row b) { off = a == b ? off : splat(1); };
                     differs(load_row(mass + o), splat(1)), differs(w.cell_low, cell), differs(w.cell_high, cell);
                     differs(w.edge_low[0], edge), differs(w.edge_high[0], edge);
@@ -259,10 +293,10 @@ void ViscousSolver::coarsen(const Level& fine, Level& coarse)
                 int closed = 0;
                 for (const Vec3i& q : {p, Vec3i(p + b), Vec3i(p + d), Vec3i(p + b + d)}) {
                     mass += value(f.mass[a], q);
-                    closed += value(f.diagonal[a], q) < 0;
+                    closed += value(f.inverse[a], q) < 0;
                 }
                 m.mass[a].tile(tile)[c] = 0.25f * mass;
-                m.diagonal[a].tile(tile)[c] = closed >= 2 ? kClosedFace : 0;
+                m.inverse[a].tile(tile)[c] = closed >= 2 ? kClosedFace : 0;
             }
         }
     });
@@ -301,7 +335,7 @@ void ViscousSolver::restrict_residual(const Level& fine, Level& coarse)
                 return residual.tile(t) + offset_in_tile(x & 7, y & 7, 0);
             };
             float* out = coarse.r.u[A].tile(tile);
-            const float* diagonal = coarse.matrix->diagonal[A].tile(tile);
+            const float* inverse = coarse.matrix->inverse[A].tile(tile);
             for_each_row([&](int i, int j, int o) {
                 alignas(32) float both[kTileSize];
                 for (int half = 0; half < 2; ++half) {
@@ -323,7 +357,7 @@ void ViscousSolver::restrict_residual(const Level& fine, Level& coarse)
                     } else
                         for (int n = 0; n < 4; ++n) to[n] = sum[2 * n] + sum[2 * n + 1];
                 }
-                store_row(out + o, load_row(diagonal + o) > splat(0) ? 0.125f * load_row(both) : splat(0));
+                store_row(out + o, load_row(inverse + o) > splat(0) ? 0.125f * load_row(both) : splat(0));
             });
         });
     });
@@ -336,24 +370,24 @@ void ViscousSolver::prolong(const Level& coarse, Level& fine)
     parallel_for(coarse.tiles.size(), [&](size_t k) {
         const int tile = coarse.tiles[k];
         const auto& finer = coarse.finer[static_cast<size_t>(tile)];
-        thread_local UBlock kept;
+        thread_local VelocityBlock kept;
         auto& block = kept;
-        block.gather(coarse.z, tile, Margin::background);
+        block.gather(coarse.z, tile);
         for (int child = 0; child < 8; ++child) {
             const int ox = child >> 2, oy = child >> 1 & 1, oz = child & 1;
             const int to = finer[static_cast<size_t>(neighbour_slot(ox, oy, oz))];
             if (to == none) continue;
             for_each_axis([&]<int A>() {
                 float* out = fine.z.u[A].tile(to);
-                const float *diagonal = fine.matrix->diagonal[A].tile(to), *from = block.u[A].data;
+                const float *inverse = fine.matrix->inverse[A].tile(to), *from = block.u[A];
                 for_each_row([&](int x, int y, int o) {
-                    const float* at = from + Block<float, 1>::index(4 * ox + x / 2, 4 * oy + y / 2, 4 * oz);
+                    const float* at = from + VelocityBlock::index(4 * ox + x / 2, 4 * oy + y / 2) + 4 * oz;
                     const Quad here = load_quad(at), next = load_quad(at + kStride[A]);
                     const Quad between = 0.5f * (here + next);
                     const bool odd = A == 0 ? x & 1 : A == 1 ? y & 1 : false;
                     const Quad even_z = odd ? between : here, odd_z = odd || A == 2 ? between : here;
                     const Row add = __builtin_shufflevector(even_z, odd_z, 0, 4, 1, 5, 2, 6, 3, 7);
-                    store_row(out + o, load_row(out + o) + (load_row(diagonal + o) > splat(0) ? add : splat(0)));
+                    store_row(out + o, load_row(out + o) + (load_row(inverse + o) > splat(0) ? add : splat(0)));
                 });
             });
         }
@@ -371,7 +405,7 @@ void ViscousSolver::smooth(Level& level, const MacField& from, MacField& to, flo
             multiply_tile(
                 *level.matrix, level.uniform[k], from, tile, [&](int a, int o, Row kx, Row mass, Row inverse) {
                     const Row x = load_row(from.u[a].tile(tile) + o), r = load_row(level.r.u[a].tile(tile) + o);
-                    const Row next = x + factor * inverse * (r - (mass * x + kx));
+                    const Row next = x + factor * max(inverse, splat(0)) * (r - (mass * x + kx));
                     store_row(to.u[a].tile(tile) + o, next);
                     product.add_product(r, next);
                 });
@@ -384,25 +418,18 @@ void ViscousSolver::smooth(Level& level, const MacField& from, MacField& to, flo
 void ViscousSolver::cycle(size_t number)
 {
     Level& level = *levels_[number];
-    const auto start = [&](MacField& to, float factor) {
-        parallel_for(
-            level.tiles.size(),
-            [&](size_t k) {
-                const int tile = level.tiles[k];
-                RowSum product;
-                for (int a = 0; a < 3; ++a)
-                    for (int o = 0; o < kTileCells; o += kTileSize) {
-                        const Row inverse = inverse_or_zero(load_row(level.matrix->diagonal[a].tile(tile) + o));
-                        const Row r = load_row(level.r.u[a].tile(tile) + o), z = factor * inverse * r;
-                        store_row(to.u[a].tile(tile) + o, z);
-                        product.add_product(r, z);
-                    }
-                level.partial[k] = product.total();
-            },
-            kTilesPerTask);
-    };
-    if (used_levels_ == 1) return start(level.z, 1); // plain Jacobi
-    start(level.scratch, kJacobiFirst);
+    parallel_for( // the first step of the smoother, from zero; r is zero at closed faces
+        level.tiles.size(),
+        [&](size_t k) {
+            const int tile = level.tiles[k];
+            for (int a = 0; a < 3; ++a) {
+                const float *r = level.r.u[a].tile(tile), *inverse = level.matrix->inverse[a].tile(tile);
+                float* x = level.scratch.u[a].tile(tile);
+                for (int o = 0; o < kTileCells; o += kTileSize)
+                    store_row(x + o, kJacobiFirst * load_row(inverse + o) * load_row(r + o));
+            }
+        },
+        kTilesPerTask);
     smooth(level, level.scratch, level.z, kJacobiSecond);
     if (number + 1 == used_levels_) {
         for (int sweep = 1; sweep < kCoarsestSweeps; ++sweep) {
@@ -424,38 +451,52 @@ void ViscousSolver::cycle(size_t number)
     smooth(level, level.scratch, level.z, kJacobiFirst);
 }
 
-ViscousResult ViscousSolver::solve(MacField& velocity, double tolerance, int max_iterations)
+ViscousResult ViscousSolver::solve(MacField& velocity, double tolerance, int max_iterations, const MacField* load)
 {
     Level& fine = *levels_[0];
     ViscousResult result;
     result.levels = static_cast<int>(used_levels_);
+    const bool jacobi = used_levels_ == 1; // z = D^-1 r then need not be stored
 
-    // r = M u0 - (M + K) u0 = -K u0; closed faces have their part in it, and stay as they are.
-    for_each_product(fine, velocity, [&](size_t k, int a, int o, Row kx, Row, Row inverse) {
-        store_row(fine.r.u[a].tile(fine.tiles[k]) + o, inverse > splat(0) ? -kx : splat(0));
-    });
-    double rz = 0, first_rz = 0;
-    while (result.iterations < max_iterations) {
-        cycle(0);
-        const double next = fine.total(); // r . z
-        if (!(next > 0)) return result;
-        const float beta = static_cast<float>(rz > 0 ? next / rz : 0);
-        rz = next;
-        if (result.iterations == 0) first_rz = rz;
-        result.relative_error = std::sqrt(rz / first_rz);
-        if (result.relative_error <= tolerance) return result;
+    // r = load + M u0 - (M + K) u0 = load - K u0; closed faces have their part in it, and stay as they are.
+    parallel_for(
+        fine.tiles.size(),
+        [&](size_t k) {
+            const int tile = fine.tiles[k];
+            RowSum energy;
+            multiply_tile(*fine.matrix, fine.uniform[k], velocity, tile,
+                          [&](int a, int o, Row kx, Row mass, Row inverse) {
+                              const Row zero = splat(0), u = load_row(velocity.u[a].tile(tile) + o);
+                              const Row r = load ? load_row(load->u[a].tile(tile) + o) - kx : -kx;
+                              store_row(fine.r.u[a].tile(tile) + o, inverse > zero ? r : zero);
+                              energy.add_product(inverse < zero ? u : mass * u, u);
+                          });
+            fine.partial[k] = energy.total();
+        },
+        kTilesPerTask);
+    const double energy = fine.total();
+
+    // p = z + beta p
+    const auto turn = [&](float beta) {
         parallel_for(
             fine.tiles.size(),
             [&](size_t k) {
+                const int tile = fine.tiles[k];
                 for (int a = 0; a < 3; ++a) {
-                    float* p = p_.u[a].tile(fine.tiles[k]);
-                    const float* z = fine.z.u[a].tile(fine.tiles[k]);
-                    for (int o = 0; o < kTileCells; o += kTileSize)
-                        store_row(p + o, beta == 0 ? load_row(z + o) : load_row(z + o) + beta * load_row(p + o));
+                    float* p = p_.u[a].tile(tile);
+                    const float *z = fine.z.u[a].tile(tile), *r = fine.r.u[a].tile(tile);
+                    const float* inverse = fine.matrix->inverse[a].tile(tile);
+                    for (int o = 0; o < kTileCells; o += kTileSize) {
+                        const Row next = jacobi ? load_row(inverse + o) * load_row(r + o) : load_row(z + o);
+                        store_row(p + o, beta == 0 ? next : next + beta * load_row(p + o));
+                    }
                 }
             },
             kTilesPerTask);
-        parallel_for( // q = (M + K) p
+    };
+    // q = (M + K) p; returns p . q
+    const auto multiply_and_dot = [&] {
+        parallel_for(
             fine.tiles.size(),
             [&](size_t k) {
                 const int tile = fine.tiles[k];
@@ -469,24 +510,59 @@ ViscousResult ViscousSolver::solve(MacField& velocity, double tolerance, int max
                 fine.partial[k] = pq.total();
             },
             kTilesPerTask);
-        const double pq = fine.total();
-        ++result.iterations;
-        if (!(pq > 0)) break; // nothing left that float can resolve
-        const float alpha = static_cast<float>(rz / pq);
+        return fine.total();
+    };
+    // u += alpha p, r -= alpha q; for Jacobi, leaves r . z in `partial`.
+    const auto advance = [&](float alpha) {
         parallel_for(
             fine.tiles.size(),
             [&](size_t k) {
                 const int tile = fine.tiles[k];
+                RowSum rz;
                 for (int a = 0; a < 3; ++a) {
                     float *u = velocity.u[a].tile(tile), *r = fine.r.u[a].tile(tile);
                     const float *p = p_.u[a].tile(tile), *q = q_.u[a].tile(tile);
+                    const float* inverse = fine.matrix->inverse[a].tile(tile);
                     for (int o = 0; o < kTileCells; o += kTileSize) {
                         store_row(u + o, load_row(u + o) + alpha * load_row(p + o));
-                        store_row(r + o, load_row(r + o) - alpha * load_row(q + o));
+                        const Row next = load_row(r + o) - alpha * load_row(q + o);
+                        store_row(r + o, next);
+                        if (jacobi) rz.add_product(next, load_row(inverse + o) * next);
                     }
                 }
+                fine.partial[k] = rz.total();
             },
             kTilesPerTask);
+    };
+    if (jacobi) { // p and q are written before they are read, but not here yet
+        turn(0);
+        parallel_for(
+            fine.tiles.size(), [&](size_t k) { clear_tile(q_, fine.tiles[k]); }, kTilesPerTask);
+        advance(0);
+    }
+
+    // What each iteration takes off the squared energy norm of the error (Hestenes and Stiefel 1952). The last few took
+    // nearly all that was left before them (Strakos and Tichy 2002), and what is left now is to that as that is to what
+    // the few before them took.
+    const ptrdiff_t few = jacobi ? 4 : 1;
+    std::vector<double> taken;
+    double rz = 0;
+    while (result.iterations < max_iterations) {
+        if (!jacobi) cycle(0);
+        const double next = fine.total(); // r . z
+        if (!(next > 0)) return result;
+        turn(static_cast<float>(rz > 0 ? next / rz : 0));
+        rz = next;
+        const double pq = multiply_and_dot();
+        ++result.iterations;
+        if (!(pq > 0)) break; // nothing left that float can resolve
+        advance(static_cast<float>(rz / pq));
+        taken.push_back(rz * rz / pq);
+        if (static_cast<ptrdiff_t>(taken.size()) < 2 * few) continue;
+        const double last = std::accumulate(taken.end() - few, taken.end(), 0.0);
+        const double before = std::accumulate(taken.end() - 2 * few, taken.end() - few, 0.0);
+        result.relative_error = std::sqrt(last * std::min(1.0, last / before) / energy);
+        if (result.relative_error <= tolerance) return result;
     }
     result.converged = false;
     return result;
@@ -499,7 +575,7 @@ void ViscousSolver::multiply(const MacField& x, MacField& out)
     for (const int tile : fine.tiles)
         for (int a = 0; a < 3; ++a)
             for (int c = 0; c < kTileCells; ++c)
-                if (fine.matrix->diagonal[a].tile(tile)[c] > 0) p_.u[a].tile(tile)[c] = x.u[a].tile(tile)[c];
+                if (fine.matrix->inverse[a].tile(tile)[c] > 0) p_.u[a].tile(tile)[c] = x.u[a].tile(tile)[c];
     for_each_product(fine, p_, [&](size_t k, int a, int o, Row kx, Row mass, Row inverse) {
         const Row y = mass * load_row(p_.u[a].tile(fine.tiles[k]) + o) + kx;
         store_row(out.u[a].tile(fine.tiles[k]) + o, inverse > splat(0) ? y : splat(0));

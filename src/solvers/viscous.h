@@ -26,9 +26,9 @@ struct ViscousMatrix {
     Field<float> mass[3];
     Field<float> cell;
     Field<float> edge[3];
-    // Of M + K, completed by ViscousSolver::set_matrix(); kClosedFace where the velocity is given, 0 where a face takes
-    // no part.
-    Field<float> diagonal[3];
+    // Of the diagonal of M + K, completed by ViscousSolver::set_matrix(); kClosedFace where the velocity is given, 0
+    // where a face takes no part.
+    Field<float> inverse[3];
 
     void reset_uninitialized(const Topology& topology);
     const Topology& topology() const { return cell.topology(); }
@@ -38,19 +38,20 @@ constexpr float kClosedFace = -1;
 
 struct ViscousResult {
     int iterations = 0, levels = 1;
-    // sqrt(r . M^-1 r) over its first value, which measures the error by the energy it has. The plain residual would
-    // not do: where viscosity is large it only sees ripples, and a slow motion of the whole could be off by a lot.
+    // The energy norm of the error (kinetic energy and dissipation) over the root of the kinetic energy: a bound of the
+    // velocity's error beside its speed, in the mean over the mass. The plain residual would not do: where viscosity is
+    // large it only sees ripples, and a slow motion of the whole could be off by a lot.
     double relative_error = 0;
     bool converged = true;
 };
 
 class ViscousSolver {
   public:
-    // Analyses a matrix, which must outlive the solves that follow. Its diagonal need only say which faces are closed;
+    // Analyses a matrix, which must outlive the solves that follow. Its `inverse` need only say which faces are closed;
     // the rest is computed here. `stiffness` is the largest dt viscosity / (density voxel^2) in it.
     void set_matrix(ViscousMatrix& matrix, float stiffness);
-    // `velocity` holds u0, and the given velocity at closed faces; afterwards u.
-    ViscousResult solve(MacField& velocity, double tolerance, int max_iterations = 200);
+    // `velocity` holds u0, and the given velocity at closed faces; afterwards u. A `load` is added to M u0.
+    ViscousResult solve(MacField& velocity, double tolerance, int max_iterations = 200, const MacField* load = nullptr);
 
     // For tests: out = (M + K) x, with x taken as zero at faces that take no part.
     void multiply(const MacField& x, MacField& out);

@@ -24,7 +24,7 @@ struct RandomSystem {
         for (int a = 0; a < 3; ++a) {
             for_each_value(matrix.edge[a], [&](const Vec3i&, float& v) { v = stiffness * weight(); });
             for_each_value(matrix.mass[a], [&](const Vec3i&, float& v) { v = weight(); });
-            for_each_value(matrix.diagonal[a],
+            for_each_value(matrix.inverse[a],
                            [&](const Vec3i&, float& v) { v = random.uniform() < 0.1f ? kClosedFace : 0; });
         }
     }
@@ -37,7 +37,7 @@ struct RandomSystem {
             for (float& v : component.values()) v = random.uniform(-1, 1);
         return u;
     }
-    bool takes_part(int a, int tile, int c) const { return matrix.diagonal[a].tile(tile)[c] > 0; }
+    bool takes_part(int a, int tile, int c) const { return matrix.inverse[a].tile(tile)[c] > 0; }
 };
 
 double dot(const MacField& a, const MacField& b)
