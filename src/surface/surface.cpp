@@ -1,6 +1,8 @@
 #include "surface/surface.h"
 
 #include "base/error.h"
+#include "field/block.h"
+#include "mesh/simplify.h"
 #include "surface/blob_distance.h"
 #include "surface/container.h"
 #include "surface/fairing.h"
@@ -20,7 +22,8 @@ void SurfaceParams::visit(ParamVisitor& v)
       "weighted centres with the correction of Solenthaler and Pajarola.");
     v("voxel", voxel, unit::metres, above(0), "Edge of a cell of the surface's grid. Left out: the particle spacing.");
     v("radius", radius, unit::none, between(1.5, 4),
-      "How far particles have a say, in particle spacings: more is smoother, less is more detailed.");
+      "How far particles have a say, in particle spacings: more is smoother, less is more detailed. Left out: 3 for "
+      "ellipsoids, 2.5 for weighted centres.");
     v("size", size, unit::none, between(0.3, 4),
       "Radius of a sphere, and of an ellipsoid before it is stretched, in spacings. Left out: what keeps the volume.");
     v("drop", drop, unit::none, between(0.3, 2), "Radius of a lone particle in spacings; 0.62 keeps its volume.");
@@ -35,10 +38,15 @@ void SurfaceParams::visit(ParamVisitor& v)
     v("scale", scale, unit::none, above(0),
       "Ellipsoids: one factor k_s [1/m2] from variance to stretch for all. Left out: found from the volume.");
     v("smoothing", smoothing, unit::none, between(0, 20), "Passes of the filter that removes bumps.");
+    v.group("filter", filter,
+            "Filters of the distance before the mesh is made, in the order dilate, smooth, erode; none by default.");
+    v("adaptivity", adaptivity, unit::none, between(0, 1),
+      "Fewer, larger triangles in flat places: how far the mesh may deviate, in voxels.");
     v("attributes", attributes,
       "Names of particle attributes that the mesh's vertices carry, with spaces between; each has the value of the "
       "nearest particle.");
-    v("sdf", sdf, "Also write the distance to the surface as a VDB grid.");
+    v("sdf", sdf,
+      "Also write the distance to the surface and the velocity there as VDB grids \"surface\" and \"vel\".");
     v("obj", obj, "Also write the mesh as OBJ, without velocities and attributes.");
 }
 
@@ -55,21 +63,34 @@ constexpr float kFacets = 0.11f;
 // Drops are sampled at least this large [cells], not to fall between samples.
 constexpr float kLeastDrop = 1.0f;
 
+// How far around the surface samples are needed, in cells: for the mesh alone, or for a whole level set.
+float band_of(const SurfaceParams& params, float voxel)
+{
+    constexpr float kForMesh = 2, kMostDilation = 16;
+    if (!params.filter.any() && !params.sdf) return kForMesh;
+    const float dilation = params.filter.dilate / voxel;
+    if (dilation > kMostDilation)
+        bad_input("surface.filter.dilate is {} m, more than {} voxels of {} m; lower it or raise surface.voxel",
+                  params.filter.dilate, kMostDilation, voxel);
+    return kLevelSetBand + 1 + dilation;
+}
+
 SurfaceScale scale_of(float spacing, const SurfaceParams& params)
 {
     // Samples must not lie so far apart that particles, or drops, fall between them.
     constexpr float kLeastRadius = 1.6f, kBand = 0.5f;
+    const float radius = params.radius.value_or(2.5f);
     SurfaceScale scale{};
     scale.voxel = params.voxel.value_or(spacing);
     scale.spacing = spacing / scale.voxel;
-    scale.radius = std::max(params.radius * scale.spacing, kLeastRadius);
+    scale.radius = std::max(radius * scale.spacing, kLeastRadius);
     scale.drop = params.drop * scale.spacing + kFacets;
     scale.sampled_drop = std::max(scale.drop, kLeastDrop);
     scale.corrected = params.mode == SurfaceMode::corrected;
     scale.band = std::max(kBand * scale.radius, 1.0f);
     if (scale.reach() + 1 > kTileSize)
         bad_input("the surface's voxel of {} m is too fine for particles {} m apart: it must be at least {:.3g} m",
-                  scale.voxel, spacing, params.radius * spacing / (kTileSize - 1));
+                  scale.voxel, spacing, radius * spacing / (kTileSize - 1));
     return scale;
 }
 
@@ -119,8 +140,9 @@ void keep_within(std::vector<Vec3f>& positions, const Box3f& container)
     for (Vec3f& x : positions) x = x.cwiseMax(container.min).cwiseMin(container.max);
 }
 
-// From cells to metres, and nothing beyond the walls.
-void finish_distance(Field<float>& phi, float voxel, const std::optional<Box3f>& container)
+// From cells to metres, nothing beyond the walls, and velocities in the band only.
+void finish_fields(Field<float>& phi, Field<Vec3f>& velocity, float voxel, const std::optional<Box3f>& container,
+                   bool has_velocity)
 {
     const Topology& topology = phi.topology();
     const float band = phi.background() * voxel;
@@ -133,6 +155,8 @@ void finish_distance(Field<float>& phi, float voxel, const std::optional<Box3f>&
             const Vec3f x = (first + cell_in_tile(i).cast<float>()) * voxel;
             p[i] = std::clamp(std::max(p[i], distance_to_box(x, *container)), -band, band);
         }
+        for (int i = 0; i < kTileCells && has_velocity; ++i)
+            if (std::abs(p[i]) >= band) velocity.tile(tile)[i].setZero();
     });
     std::fill_n(phi.tile(topology.tile_count()), kTileCells, band);
 }
@@ -140,13 +164,13 @@ void finish_distance(Field<float>& phi, float voxel, const std::optional<Box3f>&
 BlobScale blob_scale_of(float spacing, float voxel, const SurfaceParams& params)
 {
     // Found from flat beds of jittered particles: the mean height is right.
-    constexpr float kSphere = 0.72f, kEllipsoid = 1.58f;
+    constexpr float kSphere = 0.72f, kEllipsoid = 1.66f;
     // Half-axes in cells: thinner sheets would have holes between samples.
     constexpr float kThinnest = 0.87f;
     const bool spheres = params.mode == SurfaceMode::spheres;
     BlobScale scale{};
     scale.spacing = spacing;
-    scale.search = params.radius * spacing;
+    scale.search = params.radius.value_or(3) * spacing;
     scale.size = params.size.value_or(spheres ? kSphere : kEllipsoid) * spacing;
     scale.drop = std::max(params.drop * spacing, kLeastDrop * voxel);
     scale.flattest = params.flattest;
@@ -235,16 +259,71 @@ void carry_attributes(const Particles& particles, const std::vector<uint32_t>& p
             array);
 }
 
+// The velocity of each cell's particle. A cell that has none gets that of its neighbours, out to the edge of the band.
+Field<Vec3f> velocity_field(Field<uint32_t> particle, const Particles& particles)
+{
+    const Topology& topology = particle.topology();
+    const auto none = [&](uint32_t p) { return p >= particles.size(); };
+    constexpr int kSteps = 4;
+    Field<uint32_t> before;
+    for (int step = 0; step < kSteps; ++step) {
+        before.copy_from(particle);
+        for_each_tile(topology, [&](int t) {
+            uint32_t* cells = particle.tile(t);
+            if (std::none_of(cells, cells + kTileCells, none)) return;
+            using Around = Block<uint32_t, 1>;
+            thread_local Around around;
+            around.gather(before, t);
+            for (int i = 0; i < kTileCells; ++i) {
+                const Vec3i c = cell_in_tile(i);
+                const uint32_t* at = &around.at(c.x(), c.y(), c.z());
+                for (const int to : {-Around::kStrideX, Around::kStrideX, -Around::kStrideY, Around::kStrideY, -1, 1})
+                    if (none(cells[i])) cells[i] = at[to];
+            }
+        });
+    }
+    Field<Vec3f> velocity;
+    velocity.reset_uninitialized(topology, Vec3f::Zero());
+    for_each_tile(topology, [&](int t) {
+        for (int i = 0; i < kTileCells; ++i) {
+            const uint32_t p = particle.tile(t)[i];
+            velocity.tile(t)[i] = none(p) ? Vec3f(Vec3f::Zero()) : particles.v[p];
+        }
+    });
+    return velocity;
+}
+
+// Filters phi if that is asked for. `particle` finds the particle next to each cell, which costs time.
+template <class Particle> void filter(const SurfaceParams& params, const Particles& particles, const Particle& particle,
+                                      Field<float>& phi, Surface& surface)
+{
+    if (!params.filter.any() && !params.sdf) return;
+    surface.times.measure("filter", [&] {
+        surface.velocity = velocity_field(particle(), particles);
+        filter_level_set(phi, surface.velocity, surface.voxel, params.filter);
+        if (!params.sdf) surface.velocity = {};
+    });
+}
+
+// How much larger filters make a drop [m].
+float growth_of(const SurfaceParams& params) { return params.filter.dilate - params.filter.erode; }
+
 // Each makes phi [cells] and the mesh, with velocities.
 void surface_from_centres(Particles& particles, float spacing, const SurfaceParams& params,
                           const std::optional<Box3f>& container, Surface& surface)
 {
-    const SurfaceScale scale = scale_of(spacing, params);
+    SurfaceScale scale = scale_of(spacing, params);
+    // Around what the weights reach there is room for a band, but not for more than a tile in all.
+    const float dilation = params.filter.dilate / scale.voxel;
+    const int reach = scale.reach() + 1 + static_cast<int>(std::ceil(dilation));
+    if (reach > kTileSize)
+        bad_input("surface.filter.dilate is {} m; in this mode and at this voxel it must be at most {} m",
+                  params.filter.dilate, static_cast<float>(kTileSize - 1 - scale.reach()) * scale.voxel);
     PhaseTimes& times = surface.times;
     ParticleIndex index;
     times.measure("sort", [&] {
         if (container) add_mirror_images(particles, *container, (scale.radius + 1) * scale.voxel);
-        surface.topology = std::make_unique<Topology>(tiles_around(particles, scale.voxel, scale.reach() + 1));
+        surface.topology = std::make_unique<Topology>(tiles_around(particles, scale.voxel, reach));
         sort_by_tile(particles, *surface.topology, scale.voxel, index);
     });
     Field<float> thickness;
@@ -255,6 +334,9 @@ void surface_from_centres(Particles& particles, float spacing, const SurfacePara
                                kWallDepth * scale.spacing);
     });
     times.measure("smooth", [&] { smooth(surface.phi, thickness, smoothing_of(scale)); });
+    const auto nearest_particle = [&] { return nearest_particles(particles, index, *surface.topology, scale); };
+    filter(params, particles, nearest_particle, surface.phi, surface);
+    scale.drop = std::max(scale.drop + growth_of(params) / scale.voxel, 0.5f);
     Contour mesh;
     times.measure("mesh", [&] { mesh = contour(surface.phi, scale.voxel, container); });
     times.measure("fair", [&] {
@@ -270,7 +352,7 @@ void surface_from_centres(Particles& particles, float spacing, const SurfacePara
 void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams& params,
                         const std::optional<Box3f>& container, Surface& surface)
 {
-    constexpr float kBand = 2; // cells
+    const float band = band_of(params, surface.voxel); // cells
     const BlobScale scale = blob_scale_of(spacing, surface.voxel, params);
     PhaseTimes& times = surface.times;
     ParticleIndex index;
@@ -291,11 +373,18 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
     BlobGrid grid;
     const float spacing_in_cells = spacing / surface.voxel;
     times.measure("distance", [&] {
-        grid = measure_distance(blobs, search, interior, spacing, surface.voxel, kBand);
+        grid = measure_distance(blobs, search, interior, spacing, surface.voxel, band);
         if (container)
             fill_against_walls(grid.phi, *container, surface.voxel, std::min(kWallGap * spacing_in_cells, 4.0f),
-                               std::min(kWallDepth * spacing_in_cells, kBand));
+                               std::min(kWallDepth * spacing_in_cells, band));
     });
+    const auto nearest_particle = [&] {
+        Field<uint32_t> particle;
+        particle.copy_from(grid.nearest);
+        for (uint32_t& p : particle.values()) p = p == BlobGrid::kNone ? p : blobs.list[p].particle;
+        return particle;
+    };
+    filter(params, particles, nearest_particle, grid.phi, surface);
     Contour mesh;
     times.measure("mesh", [&] { mesh = contour(grid.phi, surface.voxel, container); });
     times.measure("transfer", [&] {
@@ -309,7 +398,10 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
         }
         fair(mesh, strength, fairing_of(spacing_in_cells, params));
         if (params.mode == SurfaceMode::ellipsoids)
-            settle_drops(blobs, nearest, params.drop * spacing + kFacets * surface.voxel, mesh);
+            settle_drops(blobs, nearest,
+                         std::max(params.drop * spacing + growth_of(params), 0.3f * surface.voxel) +
+                             kFacets * surface.voxel,
+                         mesh);
         for (uint32_t& n : nearest)
             if (n != BlobGrid::kNone) n = blobs.list[n].particle;
         carry_attributes(particles, nearest, mesh.mesh);
@@ -337,7 +429,12 @@ Surface make_surface(Particles particles, float spacing, const SurfaceParams& pa
         const double drop = 4 * kPi / 3 * std::pow(static_cast<double>(params.drop), 3) * share;
         remove_parts(surface.mesh, -kBubble * share, kSliver * std::min(share, drop));
     });
-    times.measure("finish", [&] { finish_distance(surface.phi, surface.voxel, container); });
+    if (params.adaptivity > 0)
+        times.measure("simplify", [&] { simplify(surface.mesh, params.adaptivity * surface.voxel, container); });
+    times.measure("finish", [&] {
+        if (params.sdf) make_distance(surface.phi);
+        finish_fields(surface.phi, surface.velocity, surface.voxel, container, params.sdf);
+    });
     return surface;
 }
 
