@@ -123,7 +123,7 @@ float SurfaceStage::find_spacing_of_input() const
     const size_t count = most.size();
     const auto found = find_spacing(std::move(most));
     if (!found)
-        bad_input("{}: {} points are too few to tell how far apart they should lie; set surface.spacing [m]",
+        bad_input("{}: {} points in less than nine different places do not tell their spacing; set surface.spacing [m]",
                   input_files_, count);
     return *found;
 }
@@ -138,7 +138,12 @@ FrameReport SurfaceStage::make(int, const std::string& input, const std::vector<
         spacing = spacing_of(file);
     });
     const size_t count = file.particles.size();
-    const Surface surface = make_surface(std::move(file.particles), spacing, params_, container_);
+    Surface surface;
+    try {
+        surface = make_surface(std::move(file.particles), spacing, params_, container_);
+    } catch (const Error& e) {
+        throw Error(input_.empty() ? e.code : ExitCode::bad_input, fmt::format("{}: {}", input, e.what()));
+    }
     for (const auto& [phase, seconds] : surface.times.phases()) report.times.add(phase, seconds);
     report.times.measure("write", [&] {
         write_mesh(outputs[0], surface.mesh);

@@ -144,7 +144,7 @@ TEST_F(PointsOfOthers, FewOrNoPointsAreASurfaceToo)
     EXPECT_TRUE(mesh(3).positions.empty());
     place.remove("out");
     place.write("p.0004.ply", ply({Vec3f(1, 2, 3)}));
-    rejected({"p.####.ply: 1 points are too few", "surface.spacing"}, false);
+    rejected({"p.####.ply: 1 points in less than nine different places", "set surface.spacing"}, false);
     place.succeed({"run", "scenes/other.toml", "--set", "surface.spacing=0.1"});
     EXPECT_NEAR(volume_of(mesh(4)), 0.001, 0.0004); // a drop of about one particle's volume
 }
@@ -164,6 +164,11 @@ TEST_F(PointsOfOthers, WhatCannotBeReadIsNamedWithARemedy)
     rejected({"scenes/other.toml:5:", "surface.spacing is -1 m; it must be above 0 m"});
     write_scene("input = \"points.####.ply\"\nvelocity = \"u\"\n", "9-10");
     rejected({"points.0009.ply has no vector \"u\" for the velocity"}, false);
+    std::vector<Vec3f> lost = ball(9);
+    lost.emplace_back(1e12f, 0, 0);
+    place.write("scenes/points.0009.ply", ply(lost));
+    write_scene("input = \"points.####.ply\"\n", "9-10");
+    rejected({"points.0009.ply: particle", "is at (1000000000000, 0, 0) m, which is outside the grid"}, false);
     std::string broken = ply(ball(9));
     broken.replace(broken.rfind("0.5\n"), 4, "x\n");
     place.write("scenes/points.0009.ply", broken);
