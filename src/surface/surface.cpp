@@ -60,6 +60,7 @@ constexpr double kBubble = 8, kSliver = 0.2;
 
 // The facets of a drop in the mesh lie below the ball that they stand for, so it is made larger by this [cells].
 constexpr float kFacets = 0.11f;
+constexpr size_t kVertices = 4096; // at least, for a thread
 // Drops are sampled at least this large [cells], not to fall between samples.
 constexpr float kLeastDrop = 1.0f;
 
@@ -137,7 +138,9 @@ std::vector<float> strengths(const std::vector<Vec3f>& positions, const Field<fl
 // Smoothing may have pushed a vertex through a wall by a trifle.
 void keep_within(std::vector<Vec3f>& positions, const Box3f& container)
 {
-    for (Vec3f& x : positions) x = x.cwiseMax(container.min).cwiseMin(container.max);
+    parallel_for(
+        positions.size(),
+        [&](size_t i) { positions[i] = positions[i].cwiseMax(container.min).cwiseMin(container.max); }, kVertices);
 }
 
 // From cells to metres, nothing beyond the walls, and velocities in the band only.
@@ -207,17 +210,19 @@ std::vector<uint32_t> nearest_blobs(const std::vector<Vec3f>& positions, const B
 // Puts the vertices of drops, which were sampled larger than they are, around their particles.
 void settle_drops(const Blobs& blobs, const std::vector<uint32_t>& nearest, float radius, Contour& contour)
 {
-    for (size_t i = 0; i < nearest.size(); ++i) {
-        if (nearest[i] == BlobGrid::kNone || blobs.list[nearest[i]].firmness > 0) continue;
-        const Vec3f& centre = blobs.list[nearest[i]].centre;
-        Vec3f& x = contour.mesh.positions[i];
-        const Vec3f out = x - centre;
-        const float distance = out.norm();
-        if (distance < 0.1f * radius) continue;
-        const Vec3f move = (radius / distance - 1) * out;
-        for (int a = 0; a < 3; ++a)
-            if (!(contour.kinds[i] >> a & 1)) x[a] += move[a];
-    }
+    parallel_for(
+        nearest.size(),
+        [&](size_t i) {
+            if (nearest[i] == BlobGrid::kNone || blobs.list[nearest[i]].firmness > 0) return;
+            Vec3f& x = contour.mesh.positions[i];
+            const Vec3f out = x - blobs.list[nearest[i]].centre;
+            const float distance = out.norm();
+            if (distance < 0.1f * radius) return;
+            const Vec3f move = (radius / distance - 1) * out;
+            for (int a = 0; a < 3; ++a)
+                if (!(contour.kinds[i] >> a & 1)) x[a] += move[a];
+        },
+        kVertices);
 }
 
 // Keeps the named attributes and drops the others.
@@ -248,12 +253,15 @@ void carry_attributes(const Particles& particles, const std::vector<uint32_t>& p
             [&, &n = name](const auto& from) {
                 auto to = from;
                 to.resize(particle.size());
-                for (size_t i = 0; i < particle.size(); ++i) {
-                    if (particle[i] < from.size())
-                        to[i] = from[particle[i]];
-                    else
-                        std::memset(static_cast<void*>(&to[i]), 0, sizeof to[i]);
-                }
+                parallel_for(
+                    particle.size(),
+                    [&](size_t i) {
+                        if (particle[i] < from.size())
+                            to[i] = from[particle[i]];
+                        else
+                            std::memset(static_cast<void*>(&to[i]), 0, sizeof to[i]);
+                    },
+                    kVertices);
                 mesh.attributes[n] = std::move(to);
             },
             array);
@@ -294,8 +302,8 @@ Field<Vec3f> velocity_field(Field<uint32_t> particle, const Particles& particles
 }
 
 // Filters phi if that is asked for. `particle` finds the particle next to each cell, which costs time.
-template <class Particle> void filter(const SurfaceParams& params, const Particles& particles, const Particle& particle,
-                                      Field<float>& phi, Surface& surface)
+template <class Particle> void filter_distance(const SurfaceParams& params, const Particles& particles,
+                                               const Particle& particle, Field<float>& phi, Surface& surface)
 {
     if (!params.filter.any() && !params.sdf) return;
     surface.times.measure("filter", [&] {
@@ -305,8 +313,12 @@ template <class Particle> void filter(const SurfaceParams& params, const Particl
     });
 }
 
-// How much larger filters make a drop [m].
-float growth_of(const SurfaceParams& params) { return params.filter.dilate - params.filter.erode; }
+// The radius [m] of a drop after dilating and eroding; where one is left, it does not become a point.
+float filtered_drop(float radius, const SurfaceParams& params, float voxel)
+{
+    const float growth = params.filter.dilate - params.filter.erode;
+    return growth == 0 ? radius : std::max(radius + growth, 0.3f * voxel);
+}
 
 // Each makes phi [cells] and the mesh, with velocities.
 void surface_from_centres(Particles& particles, float spacing, const SurfaceParams& params,
@@ -335,8 +347,8 @@ void surface_from_centres(Particles& particles, float spacing, const SurfacePara
     });
     times.measure("smooth", [&] { smooth(surface.phi, thickness, smoothing_of(scale)); });
     const auto nearest_particle = [&] { return nearest_particles(particles, index, *surface.topology, scale); };
-    filter(params, particles, nearest_particle, surface.phi, surface);
-    scale.drop = std::max(scale.drop + growth_of(params) / scale.voxel, 0.5f);
+    filter_distance(params, particles, nearest_particle, surface.phi, surface);
+    scale.drop = filtered_drop(scale.drop * scale.voxel, params, scale.voxel) / scale.voxel;
     Contour mesh;
     times.measure("mesh", [&] { mesh = contour(surface.phi, scale.voxel, container); });
     times.measure("fair", [&] {
@@ -381,27 +393,31 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
     const auto nearest_particle = [&] {
         Field<uint32_t> particle;
         particle.copy_from(grid.nearest);
-        for (uint32_t& p : particle.values()) p = p == BlobGrid::kNone ? p : blobs.list[p].particle;
+        for_each_tile(particle.topology(), [&](int t) {
+            for (uint32_t& p : std::span(particle.tile(t), kTileCells))
+                p = p == BlobGrid::kNone ? p : blobs.list[p].particle;
+        });
         return particle;
     };
-    filter(params, particles, nearest_particle, grid.phi, surface);
+    filter_distance(params, particles, nearest_particle, grid.phi, surface);
     Contour mesh;
     times.measure("mesh", [&] { mesh = contour(grid.phi, surface.voxel, container); });
     times.measure("transfer", [&] {
         std::vector<uint32_t> nearest = nearest_blobs(mesh.mesh.positions, blobs, grid, surface.voxel);
         std::vector<float> strength(nearest.size());
         mesh.mesh.velocities.assign(nearest.size(), Vec3f::Zero());
-        for (size_t i = 0; i < nearest.size(); ++i) {
-            if (nearest[i] == BlobGrid::kNone) continue;
-            const Blob& blob = blobs.list[nearest[i]];
-            strength[i] = blob.firmness, mesh.mesh.velocities[i] = particles.v[blob.particle];
-        }
+        parallel_for(
+            nearest.size(),
+            [&](size_t i) {
+                if (nearest[i] == BlobGrid::kNone) return;
+                const Blob& blob = blobs.list[nearest[i]];
+                strength[i] = blob.firmness, mesh.mesh.velocities[i] = particles.v[blob.particle];
+            },
+            kVertices);
         fair(mesh, strength, fairing_of(spacing_in_cells, params));
         if (params.mode == SurfaceMode::ellipsoids)
             settle_drops(blobs, nearest,
-                         std::max(params.drop * spacing + growth_of(params), 0.3f * surface.voxel) +
-                             kFacets * surface.voxel,
-                         mesh);
+                         filtered_drop(params.drop * spacing, params, surface.voxel) + kFacets * surface.voxel, mesh);
         for (uint32_t& n : nearest)
             if (n != BlobGrid::kNone) n = blobs.list[n].particle;
         carry_attributes(particles, nearest, mesh.mesh);

@@ -13,8 +13,10 @@
 //   - Walls are mirrors: particles near them are reflected, so that the surface continues behind the wall, and it is
 //     cut exactly there (container.h, contour.h).
 //   - Voids smaller than a cell of the simulation are closed (interior.h, parts.h).
+//   - On request the distance is filtered before the mesh is made (level_set.h), and the mesh made coarser where it is
+//     flat (mesh/simplify.h).
 //
-// Where it is weak: sheets come out at least one and a half spacings thick; the surface meets walls at a right angle;
+// Where it is weak: sheets come out one and a half to two spacings thick; the surface meets walls at a right angle;
 // phi has not been through the fairing of the mesh.
 #pragma once
 
