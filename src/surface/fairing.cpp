@@ -75,8 +75,8 @@ std::vector<float> chebyshev_weights(int n)
     }
     double sum = 0;
     for (const double w : weights) sum += w;
-    std::vector<float> result;
-    for (const double w : weights) result.push_back(static_cast<float>(w / sum)); // what is constant stays
+    std::vector<float> result(weights.size());
+    for (size_t j = 0; j < result.size(); ++j) result[j] = static_cast<float>(weights[j] / sum); // constants stay
     return result;
 }
 
