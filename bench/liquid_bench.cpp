@@ -64,7 +64,7 @@ void add_viscosity_row(BenchTable& table, int cells, int frames)
         SourceParams block;
         block.min = Vec3f::Zero(), block.max = Vec3f(0.4f, 0.6f, 1);
         params.sources.push_back(block);
-        Liquid liquid(params, {Shape(block, "bench")}, {}, 24);
+        Liquid liquid(params, {{Shape(block, "bench")}, {}, {}}, 24);
         liquid.start(0);
         Cost cost;
         for (int f = 0; f < frames; ++f)
@@ -112,7 +112,7 @@ int run_liquid_child(int argc, char** argv)
     return_freed_memory();
     rusage before{}, after{};
     getrusage(RUSAGE_SELF, &before);
-    Liquid liquid(params, std::move(sources), std::move(colliders), 24);
+    Liquid liquid(params, {std::move(sources), {}, std::move(colliders)}, 24);
     liquid.start(0);
     double seconds = 0, work = 0, substeps = 0, most_cells = 0;
     for (int f = 0; f < frames; ++f) {

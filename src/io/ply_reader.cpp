@@ -411,33 +411,61 @@ void skip_element(Numbers& numbers, const Element& element)
         for (const Property& property : element.properties) numbers.skip(property);
 }
 
+const Element& vertices_of(const Header& header, const std::string& path)
+{
+    const Element* vertices = find(header, "vertex");
+    if (!vertices) bad_input("{} has no vertices", path);
+    if (vertices->count > static_cast<size_t>(std::numeric_limits<int>::max()))
+        bad_input("{} has more vertices than can be numbered: {}", path, vertices->count);
+    return *vertices;
+}
+
+void expect_rows(const Numbers& numbers, const Element& element)
+{
+    if (element.count > numbers.most_rows(element))
+        numbers.wrong(fmt::format("the file is too short for {} rows of \"{}\"", element.count, element.name));
+}
+
 } // namespace
 
 Mesh read_ply(const std::string& path, std::string_view bytes)
 {
     const Header header = HeaderReader(path, bytes).read();
-    const Element* vertices = find(header, "vertex");
+    const Element& vertices = vertices_of(header, path);
     const Element* faces = find(header, "face");
-    if (!vertices) bad_input("{} has no vertices", path);
     const auto has_corners = [](const Element& e) {
         return std::any_of(e.properties.begin(), e.properties.end(), is_corner_list);
     };
-    if (vertices->count > 0 && !(faces && has_corners(*faces)))
+    if (vertices.count > 0 && !(faces && has_corners(*faces)))
         bad_input("{} has vertices but no faces (vertex_indices); is it a point cloud?", path);
-    if (vertices->count > static_cast<size_t>(std::numeric_limits<int>::max()))
-        bad_input("{} has more vertices than can be numbered: {}", path, vertices->count);
 
     Mesh mesh;
     Numbers numbers(path, bytes, header);
     for (const Element& element : header.elements) {
-        if (element.count > numbers.most_rows(element))
-            numbers.wrong(fmt::format("the file is too short for {} rows of \"{}\"", element.count, element.name));
-        if (&element == vertices)
+        expect_rows(numbers, element);
+        if (&element == &vertices)
             read_vertices(numbers, element, mesh);
         else if (&element == faces)
-            read_faces(numbers, element, vertices->count, mesh);
+            read_faces(numbers, element, vertices.count, mesh);
         else
             skip_element(numbers, element);
+    }
+    return mesh;
+}
+
+Mesh read_ply_vertices(const std::string& path, std::string_view bytes)
+{
+    const Header header = HeaderReader(path, bytes).read();
+    const Element& vertices = vertices_of(header, path);
+    Mesh mesh;
+    Numbers numbers(path, bytes, header);
+    for (const Element& element : header.elements) {
+        expect_rows(numbers, element);
+        if (&element == &vertices) {
+            read_vertices(numbers, element, mesh);
+            break; // what follows is not wanted
+        }
+        skip_element(numbers, element);
     }
     return mesh;
 }

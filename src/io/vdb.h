@@ -19,15 +19,20 @@ using FileMetadata = std::map<std::string, std::string>; // e.g. the frame, the 
 // value.
 void write_particles(const std::string& path, const Particles& particles, float voxel, float pscale,
                      const FileMetadata& metadata = {});
-// Reads the first PointDataGrid of any VDB file: ours, Houdini's, any codec or float/half/fixed-point type. Velocity
-// comes from "v" or "vel" if there; "id" is made up if missing; "pscale" becomes an attribute if it varies.
+// Reads the PointDataGrids of any VDB file, ours, Houdini's, with any codec or float/half/fixed-point type: all of them
+// as one set, or only those of a name. "id" is made up if missing; "pscale" becomes an attribute if it varies. What one
+// of several grids lacks is zero there.
+struct PointNames {       // what a file calls things
+    std::string grid;     // empty: all grids of points
+    std::string velocity; // empty: the first there is of v, vel and velocity
+};
 struct ParticleFile {
     Particles particles;
-    float voxel = 0;  // of the point grid
+    float voxel = 0;  // of the first point grid
     float pscale = 0; // uniform radius, 0 if there is none
     FileMetadata metadata;
 };
-ParticleFile read_particles(const std::string& path);
+ParticleFile read_particles(const std::string& path, const PointNames& names = {});
 
 // A scalar field whose value lies at cell centres (world position of cell (i,j,k): (i+0.5, j+0.5, k+0.5) * voxel) or at
 // cell corners. `is_level_set` sets the grid class so that other programs treat it as a signed distance.
@@ -37,9 +42,16 @@ struct NamedField {
     bool is_level_set = false;
     bool corners = false;
 };
-// Copies whole leaves; every cell of a tile becomes an active voxel except those equal to the background.
+// Vectors at cell centres, such as velocities; active where the level set is.
+struct NamedVectors {
+    std::string name;
+    const Field<Vec3f>* field = nullptr;
+    const Field<float>* level_set = nullptr; // on the same topology
+};
+// Copies whole leaves. Every cell of a tile becomes an active voxel except those equal to the background, or those
+// outside the band of a level set.
 void write_fields(const std::string& path, const std::vector<NamedField>& fields, float voxel,
-                  const FileMetadata& metadata = {});
+                  const FileMetadata& metadata = {}, const std::vector<NamedVectors>& vectors = {});
 // A scalar grid (float or double) of any VDB file as a topology and a field, by copying whole leaves. Regions of one
 // active value become tiles. The inactive inside of another program's level set is background here, for a field has no
 // value for cells without a tile.

@@ -13,39 +13,73 @@ static_assert(Leaf::DIM == kTileSize && Leaf::SIZE == kTileCells, "a tile is a l
 // More cells than this in one grid is a damaged file or a filled box that nobody meant to make dense.
 constexpr uint64_t kMostCells = uint64_t(1) << 31;
 
-// A leaf with the values of a tile; null if all of them are the background.
-std::unique_ptr<Leaf> make_leaf(const Field<float>& field, int tile)
+// Which cells of a tile are active: those that differ from the background, or those in the band of a level set.
+Leaf::NodeMaskType active_cells(const Field<float>& field, bool is_level_set, int tile)
 {
     const float background = field.background();
     const float* values = field.tile(tile);
     Leaf::NodeMaskType active;
     for (uint32_t word = 0; word < 8; ++word) {
         uint64_t bits = 0;
-        for (uint32_t bit = 0; bit < 64; ++bit) bits |= uint64_t(values[64 * word + bit] != background) << bit;
+        for (uint32_t bit = 0; bit < 64; ++bit) {
+            const float value = values[64 * word + bit];
+            bits |= uint64_t(is_level_set ? std::abs(value) < background : value != background) << bit;
+        }
         active.getWord<uint64_t>(word) = bits;
     }
-    if (active.isOff()) return nullptr;
-    const Vec3i cell = field.topology().first_cell(tile);
-    auto leaf = std::make_unique<Leaf>(openvdb::Coord(cell.x(), cell.y(), cell.z()), background);
-    std::copy_n(values, kTileCells, leaf->buffer().data());
-    leaf->setValueMask(active);
-    return leaf;
+    return active;
+}
+
+// A grid with the values of a field, leaf by leaf. Leaves of nothing but background are left out.
+template <class Grid, class T, class Active> typename Grid::Ptr
+make_grid(const std::string& name, const Field<T>& field, float voxel, bool corners, const Active& active_cells_of)
+{
+    using GridLeaf = typename Grid::TreeType::LeafNodeType;
+    using Value = typename Grid::ValueType;
+    static_assert(sizeof(Value) == sizeof(T), "values are copied as they lie in memory");
+    const Topology& topology = field.topology();
+    const T background = field.background();
+    const auto vdb_background = [&] {
+        if constexpr (std::is_same_v<T, Vec3f>)
+            return Value(background.x(), background.y(), background.z());
+        else
+            return background;
+    }();
+    std::vector<std::unique_ptr<GridLeaf>> leaves(static_cast<size_t>(topology.tile_count()));
+    for_each_tile(topology, [&](int t) {
+        const Leaf::NodeMaskType active = active_cells_of(t);
+        const T* values = field.tile(t);
+        if (active.isOff() && std::all_of(values, values + kTileCells, [&](const T& v) { return v == background; }))
+            return;
+        const Vec3i cell = topology.first_cell(t);
+        auto leaf = std::make_unique<GridLeaf>(openvdb::Coord(cell.x(), cell.y(), cell.z()), vdb_background);
+        std::memcpy(static_cast<void*>(leaf->buffer().data()), values, kTileCells * sizeof(T));
+        leaf->setValueMask(active);
+        leaves[static_cast<size_t>(t)] = std::move(leaf);
+    });
+
+    auto grid = Grid::create(vdb_background);
+    for (auto& leaf : leaves)
+        if (leaf) grid->tree().addLeaf(leaf.release());
+    grid->setName(name);
+    grid->setCreator("Spindrift");
+    grid->setTransform(vdb::make_transform(voxel, corners));
+    return grid;
 }
 
 openvdb::FloatGrid::Ptr make_grid(const NamedField& named, float voxel)
 {
-    const Field<float>& field = *named.field;
-    const Topology& topology = field.topology();
-    std::vector<std::unique_ptr<Leaf>> leaves(static_cast<size_t>(topology.tile_count()));
-    for_each_tile(topology, [&](int t) { leaves[static_cast<size_t>(t)] = make_leaf(field, t); });
-
-    auto grid = openvdb::FloatGrid::create(field.background());
-    for (auto& leaf : leaves)
-        if (leaf) grid->tree().addLeaf(leaf.release());
-    grid->setName(named.name);
-    grid->setCreator("Spindrift");
-    grid->setTransform(vdb::make_transform(voxel, named.corners));
+    const auto active = [&](int t) { return active_cells(*named.field, named.is_level_set, t); };
+    const auto grid = make_grid<openvdb::FloatGrid>(named.name, *named.field, voxel, named.corners, active);
     if (named.is_level_set) grid->setGridClass(openvdb::GRID_LEVEL_SET);
+    return grid;
+}
+
+openvdb::Vec3SGrid::Ptr make_grid(const NamedVectors& named, float voxel)
+{
+    const auto active = [&](int t) { return active_cells(*named.level_set, true, t); };
+    const auto grid = make_grid<openvdb::Vec3SGrid>(named.name, *named.field, voxel, false, active);
+    grid->setVectorType(openvdb::VEC_CONTRAVARIANT_RELATIVE); // turns with the grid and does not move with it
     return grid;
 }
 
@@ -134,12 +168,13 @@ vdb::Contents read_everything(const std::string& path)
 } // namespace
 
 void write_fields(const std::string& path, const std::vector<NamedField>& fields, float voxel,
-                  const FileMetadata& metadata)
+                  const FileMetadata& metadata, const std::vector<NamedVectors>& vectors)
 {
     if (!(voxel > 0) || !std::isfinite(voxel)) fail("cannot write {}: the voxel size {} is not above 0", path, voxel);
     vdb::initialize();
     openvdb::GridCPtrVec grids;
     for (const NamedField& field : fields) grids.push_back(make_grid(field, voxel));
+    for (const NamedVectors& field : vectors) grids.push_back(make_grid(field, voxel));
     vdb::write_grids(path, grids, metadata);
 }
 

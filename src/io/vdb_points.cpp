@@ -331,7 +331,30 @@ void read_other(const Leaves& leaves, const std::string& name, const AttributeAr
     });
 }
 
-ParticleFile read_grid(const PointDataGrid& grid, const std::string& path)
+// Which attribute is the velocity: the one that was asked for, or one of the usual names; empty for none.
+std::string velocity_among(const std::map<std::string, const AttributeArray*>& attributes, const std::string& asked,
+                           const std::string& path)
+{
+    const auto is_vector = [&](const std::string& name) {
+        const auto found = attributes.find(name);
+        bool vector = false;
+        if (found != attributes.end())
+            with_value_type(*found->second, [&]<class V>(const V&) { vector = kIsVector<V>; });
+        return vector;
+    };
+    if (!asked.empty() && !attributes.empty()) { // a grid without points has none
+        if (is_vector(asked)) return asked;
+        std::string known;
+        for (const auto& [name, example] : attributes)
+            if (name != "P" && is_vector(name)) known += (known.empty() ? "" : ", ") + name;
+        fail("{} has no vector \"{}\" for the velocity (vectors: {})", path, asked, known.empty() ? "none" : known);
+    }
+    for (const char* name : {"v", "vel", "velocity"})
+        if (is_vector(name)) return name;
+    return {};
+}
+
+ParticleFile read_grid(const PointDataGrid& grid, const std::string& velocity_name, const std::string& path)
 {
     ParticleFile file;
     Particles& particles = file.particles;
@@ -341,8 +364,8 @@ ParticleFile read_grid(const PointDataGrid& grid, const std::string& path)
     file.voxel = static_cast<float>(grid.voxelSize()[0]);
 
     read_positions(leaves, grid.transform(), particles.P);
-    const std::string velocity = attributes.contains("v") ? "v" : "vel";
-    leaves.read(velocity, particles.v);
+    const std::string velocity = velocity_among(attributes, velocity_name, path);
+    if (!velocity.empty()) leaves.read(velocity, particles.v);
     if (attributes.contains("id"))
         leaves.read("id", particles.id);
     else
@@ -352,6 +375,31 @@ ParticleFile read_grid(const PointDataGrid& grid, const std::string& path)
         if (name != "P" && name != velocity && name != "id" && name != "pscale")
             read_other(leaves, name, *example, particles);
     return file;
+}
+
+// Adds the points of another grid of the file.
+void append(ParticleFile more, const std::string& path, ParticleFile& file)
+{
+    if (more.pscale != file.pscale)
+        for (ParticleFile* part : {&file, &more})
+            if (!part->particles.attributes.contains("pscale"))
+                part->particles.attributes["pscale"] =
+                    std::vector<float>(part->particles.size(), std::exchange(part->pscale, 0.0f));
+    const size_t before = file.particles.size();
+    file.particles.resize(before + more.particles.size());
+    const auto copy = [&](const auto& from, auto& to) {
+        std::copy(from.begin(), from.end(), to.begin() + static_cast<std::ptrdiff_t>(before));
+    };
+    copy(more.particles.P, file.particles.P), copy(more.particles.v, file.particles.v);
+    copy(more.particles.id, file.particles.id);
+    for (const auto& [name, array] : more.particles.attributes)
+        std::visit(
+            [&, &n = name]<class T>(const std::vector<T>& from) {
+                if (file.particles.attributes.contains(n) && !file.particles.find<T>(n))
+                    fail("{}: the attribute \"{}\" has different types in its point grids; read one of them", path, n);
+                copy(from, file.particles.attribute<T>(n));
+            },
+            array);
 }
 
 // ------------------------------------------------------------------------------------------------------- describing --
@@ -409,17 +457,23 @@ void write_particles(const std::string& path, const Particles& particles, float 
     vdb::write_grids(path, {make_grid(particles, voxel, pscale)}, metadata);
 }
 
-ParticleFile read_particles(const std::string& path)
+ParticleFile read_particles(const std::string& path, const PointNames& names)
 {
     vdb::initialize();
-    bool found = false;
-    const auto first_points = [&found](const std::string&, const std::string& type) {
-        return type == PointDataGrid::gridType() && !std::exchange(found, true);
+    const auto wanted = [&](const std::string& name, const std::string& type) {
+        return type == PointDataGrid::gridType() && (names.grid.empty() || name == names.grid);
     };
-    const vdb::Contents contents = vdb::read_grids(path, first_points);
-    if (contents.grids.empty()) fail("{} holds no points (grids: {})", path, fmt::join(contents.names, ", "));
+    const vdb::Contents contents = vdb::read_grids(path, wanted);
+    if (contents.grids.empty() && names.grid.empty())
+        fail("{} holds no points (grids: {})", path, fmt::join(contents.names, ", "));
+    if (contents.grids.empty())
+        fail("{} holds no points named \"{}\" (grids: {})", path, names.grid, fmt::join(contents.names, ", "));
     return vdb::reading(path, [&] {
-        ParticleFile file = read_grid(static_cast<const PointDataGrid&>(*contents.grids.front()), path);
+        const auto read = [&](const openvdb::GridBase::Ptr& grid) {
+            return read_grid(static_cast<const PointDataGrid&>(*grid), names.velocity, path);
+        };
+        ParticleFile file = read(contents.grids.front());
+        for (size_t g = 1; g < contents.grids.size(); ++g) append(read(contents.grids[g]), path, file);
         file.metadata = contents.metadata;
         return file;
     });

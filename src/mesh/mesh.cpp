@@ -59,6 +59,25 @@ void compute_normals(Mesh& mesh)
     for (size_t i = 0; i < sums.size(); ++i) mesh.normals[i] = sums[i].normalized().cast<float>();
 }
 
+void keep_vertices(Mesh& mesh, const std::vector<uint8_t>& keep)
+{
+    std::vector<uint32_t> number(keep.size() + 1, 0);
+    for (size_t i = 0; i < keep.size(); ++i) number[i + 1] = number[i] + (keep[i] != 0);
+    const auto compact = [&](auto& values) {
+        if (values.empty()) return;
+        for (size_t i = 0; i < keep.size(); ++i)
+            if (keep[i]) values[number[i]] = values[i];
+        values.resize(number.back());
+    };
+    compact(mesh.positions), compact(mesh.normals), compact(mesh.velocities);
+    for (auto& [name, array] : mesh.attributes) std::visit(compact, array);
+    std::erase_if(mesh.triangles, [&](const Vec3i& t) {
+        return !keep[static_cast<size_t>(t[0])] || !keep[static_cast<size_t>(t[1])] || !keep[static_cast<size_t>(t[2])];
+    });
+    for (Vec3i& t : mesh.triangles)
+        for (int k = 0; k < 3; ++k) t[k] = static_cast<int>(number[static_cast<size_t>(t[k])]);
+}
+
 bool is_closed(const Mesh& mesh)
 {
     // One number per directed edge: the undirected edge in the high bits, the direction in the lowest, so that sorting

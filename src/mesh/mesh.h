@@ -18,6 +18,8 @@ Box3f bounds_of(const Mesh& mesh);
 double volume_of(const Mesh& mesh);
 // Angle-weighted vertex normals.
 void compute_normals(Mesh& mesh);
+// Removes the vertices whose entry is zero, and the triangles that use one; the others keep their order.
+void keep_vertices(Mesh& mesh, const std::vector<uint8_t>& keep);
 // Every edge shared by exactly two triangles that run along it in opposite directions.
 bool is_closed(const Mesh& mesh);
 

@@ -1,5 +1,6 @@
 #include "pipeline/progress.h"
 
+#include <cmath>
 #include <cstdio>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -67,7 +68,9 @@ void Progress::frame_done(int frame, const FrameReport& report)
                    json_string(stage_), frame, numbers, report.times.total(), phases, left);
     } else {
         std::string numbers, phases;
-        for (const auto& [name, value] : report.numbers) numbers += fmt::format("  {} {:.0f}", name, value);
+        for (const auto& [name, value] : report.numbers)
+            numbers += value == std::floor(value) ? fmt::format("  {} {:.0f}", name, value)
+                                                  : fmt::format("  {} {:.4g}", name, value);
         for (const auto& [name, seconds] : report.times.phases())
             phases += fmt::format("{}{} {:.2f}", phases.empty() ? "" : ", ", name, seconds);
         if (style_ == Style::terminal)

@@ -43,6 +43,7 @@ Shot::Shot(const ShotOptions& options) : scene_(options.scene, options.overrides
         link.made_from = ingredients(*link.stage);
     }
     expect_enough_memory();
+    expect_input_files();
 }
 
 Shot::~Shot() = default;
@@ -99,6 +100,27 @@ void Shot::expect_enough_memory() const
             bad_input("{}: {} needs about {} of memory ({}), and this machine has {}; {}",
                       scene_.where(link.stage->name()), link.stage->name(), size_text(estimate.memory), estimate.note,
                       size_text(machine), estimate.remedy);
+    }
+}
+
+// Files of another program must be there now; those of frames that are complete may be gone.
+void Shot::expect_input_files() const
+{
+    for (const Link& link : links_) {
+        const auto* stage = dynamic_cast<const FrameStage*>(link.stage.get());
+        if (!link.runs || !stage || stage->input_files().empty()) continue;
+        const StageCache cache = cache_of(link);
+        const std::string pattern = stage->input_files();
+        for (int frame = wanted_.first; frame <= wanted_.last; ++frame) {
+            if (file_exists(frame_path(pattern, frame)) || (!cache.outdated() && cache.complete(frame))) continue;
+            const std::string where = scene_.where(stage->name() + ".input");
+            if (!has_frame_pattern(pattern)) bad_input("{}: there is no file {}", where, pattern);
+            const std::vector<int> frames = frames_on_disk(pattern);
+            if (frames.empty())
+                bad_input("{}: no file matches {}; the folder is relative to the scene's", where, pattern);
+            bad_input("{}: {} is missing; there are frames from {} to {} (see shot.frames)", where,
+                      frame_path(pattern, frame), frames.front(), frames.back());
+        }
     }
 }
 
@@ -224,29 +246,32 @@ void Shot::run_time_stage(TimeStage& stage, StageCache& cache, Progress& progres
 
 void Shot::run_frame_stage(FrameStage& stage, StageCache& cache, Progress& progress)
 {
-    const Link& input = *find(stage.input());
-    const StageCache input_cache = cache_of(input);
-    if (input_cache.outdated())
+    const Link* input = find(stage.input());
+    const std::optional<StageCache> input_cache = input ? std::optional(cache_of(*input)) : std::nullopt;
+    const auto input_path = [&](int frame) {
+        return input ? input_cache->path(frame) : frame_path(stage.input_files(), frame);
+    };
+    if (input && input_cache->outdated())
         progress.say(fmt::format(
             "{}: reads frames of another version of the scene ({}: {}); bring them up to date with: "
             "spindrift {} {}",
-            stage.name(), input.stage->name(), input_cache.what_changed(), input.stage->command(), scene_.path()));
+            stage.name(), input->stage->name(), input_cache->what_changed(), input->stage->command(), scene_.path()));
     // A frame whose input is gone is good as it is: inputs may be deleted to save space.
     std::vector<int> missing;
     for (int frame = wanted_.first; frame <= wanted_.last; ++frame) {
-        const std::string from = input_cache.path(frame);
+        const std::string from = input_path(frame);
         const bool has_input = file_exists(from);
         const bool good = has_input ? cache.has(frame, file_signature(from)) : cache.complete(frame);
         if (good && !cache.outdated()) continue;
-        if (!has_input)
-            fail("{} is missing; make it with: spindrift {} {}", from, input.stage->command(), scene_.path());
+        if (!has_input && input)
+            fail("{} is missing; make it with: spindrift {} {}", from, input->stage->command(), scene_.path());
         missing.push_back(frame);
     }
     discard_outdated(stage, cache, progress);
     progress.stage_starts(stage.name(), wanted_, static_cast<int>(missing.size()));
     for (const int frame : missing) {
         check_interrupt();
-        const std::string from = input_cache.path(frame), signature = file_signature(from);
+        const std::string from = input_path(frame), signature = file_signature(from);
         cache.begin(frame);
         const FrameReport report = stage.make(frame, from, cache.paths(frame));
         cache.finish(frame, signature);

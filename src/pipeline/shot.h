@@ -38,6 +38,7 @@ class Shot {
     void choose_stages(const std::string& only_stage);
     std::string ingredients(Stage& stage) const;
     void expect_enough_memory() const;
+    void expect_input_files() const;
 
     void run_stage(Stage& stage, StageCache& cache, Progress& progress);
     void run_time_stage(TimeStage& stage, StageCache& cache, Progress& progress);

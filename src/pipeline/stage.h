@@ -84,6 +84,8 @@ class TimeStage : public Stage {
 
 class FrameStage : public Stage {
   public:
+    // Files of another program that are read if input() is empty, as a frame pattern that the parameter `input` names.
+    virtual std::string input_files() const { return {}; }
     // `outputs` has a path for each of endings().
     virtual FrameReport make(int frame, const std::string& input, const std::vector<std::string>& outputs) = 0;
 };

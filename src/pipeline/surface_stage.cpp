@@ -1,11 +1,31 @@
 #include "pipeline/surface_stage.h"
 
+#include "base/error.h"
+#include "io/atomic_file.h"
 #include "io/mesh_file.h"
-#include "io/vdb.h"
+#include "io/point_file.h"
+#include "pipeline/cache.h"
+#include "pipeline/progress.h"
+#include "points/spacing.h"
 
-#include <fmt/format.h>
+#include <filesystem>
 
 namespace spindrift {
+
+void SurfaceStage::visit(ParamVisitor& v)
+{
+    v("input", input_,
+      "Particles of another program, VDB points or PLY, e.g. \"points.####.vdb\"; the folder is relative to the "
+      "scene's. "
+      "Left out: those of [liquid].");
+    v("grid", names_.grid, "Name of the point grid to read from the input. Left out: all there are.");
+    v("velocity", names_.velocity,
+      "Name of the attribute of the input that is its velocity. Left out: v, vel or velocity; vx, vy, vz in PLY.");
+    v("spacing", spacing_, unit::metres, above(0),
+      "Mean distance of the particles. Left out: half a voxel of [liquid], or found from the first frame of the "
+      "input.");
+    params_.visit(v);
+}
 
 std::vector<std::string> SurfaceStage::endings() const
 {
@@ -15,8 +35,9 @@ std::vector<std::string> SurfaceStage::endings() const
     return endings;
 }
 
-void SurfaceStage::prepare(const SceneFile&, const ShotParams& shot)
+void SurfaceStage::prepare(const SceneFile& scene, const ShotParams& shot)
 {
+    range_ = shot.range();
     const DomainParams& domain = liquid_->params.domain;
     if (domain.bounded()) {
         // An open side is no wall: the surface may close before it.
@@ -26,9 +47,10 @@ void SurfaceStage::prepare(const SceneFile&, const ShotParams& shot)
             if (!domain.closed(axis, 1)) container_->max[axis] = kInfinity;
         }
     }
-    if (liquid_->extent.empty()) return; // the particles are another program's
+    if (!input_.empty()) return prepare_input(scene);
+    if (liquid_->extent.empty()) return; // another program's particles lie where the liquid's would
     const Vec3f size = liquid_->extent.size();
-    const double voxel = params_.voxel.value_or(0.5f * liquid_->params.voxel);
+    const double voxel = params_.voxel.value_or(spacing_.value_or(0.5f * liquid_->params.voxel));
     // A splash has about four times the surface of the box that holds it.
     const double area = 8.0 * (size.x() * size.y() + size.y() * size.z() + size.z() * size.x());
     const double triangles = 2 * area / (voxel * voxel);
@@ -38,22 +60,106 @@ void SurfaceStage::prepare(const SceneFile&, const ShotParams& shot)
                  fmt::format("up to {:.2g} triangles", triangles), "raise surface.voxel"};
 }
 
+void SurfaceStage::prepare_input(const SceneFile& scene)
+{
+    const std::string ending = std::filesystem::path(input_).extension().string();
+    if (ending != ".vdb" && ending != ".ply")
+        bad_input("{}: surface.input is \"{}\"; files of particles must end in .vdb or .ply",
+                  scene.where("surface.input"), input_);
+    input_files_ = scene.resolve(input_);
+    double largest = 0;
+    for (const std::string& path : inputs_on_disk()) {
+        std::error_code gone;
+        const auto size = std::filesystem::file_size(path, gone);
+        if (!gone) largest = std::max(largest, static_cast<double>(size));
+    }
+    // VDB files are packed, to about a third.
+    estimate_ = {20 * largest + 1e8, 3 * largest * range_.count(), fmt::format("input up to {}", size_text(largest)),
+                 "raise surface.voxel"};
+}
+
+// Those of the shot's frames, in their order.
+std::vector<std::string> SurfaceStage::inputs_on_disk() const
+{
+    std::vector<std::string> paths;
+    if (!has_frame_pattern(input_files_)) {
+        if (file_exists(input_files_)) paths.push_back(input_files_);
+        return paths;
+    }
+    for (const int frame : frames_on_disk(input_files_))
+        if (frame >= range_.first && frame <= range_.last) paths.push_back(frame_path(input_files_, frame));
+    return paths;
+}
+
+// The spacing that all frames share is found from the first of them.
+std::string SurfaceStage::dependencies() const
+{
+    if (input_.empty() || spacing_) return {};
+    const std::vector<std::string> inputs = inputs_on_disk();
+    return inputs.empty() ? "" : fmt::format("first frame of the input: {}\n", file_signature(inputs.front()));
+}
+
+float SurfaceStage::spacing_of(const ParticleFile& file)
+{
+    if (spacing_) return *spacing_;
+    // Eight particles fill a cell of the grid that the liquid wrote them with.
+    if (input_.empty()) return 0.5f * file.voxel;
+    // From frame to frame it must not change, or the whole surface would swell and shrink.
+    if (!found_spacing_) found_spacing_ = find_spacing_of_input();
+    return *found_spacing_;
+}
+
+// From the first frame that has enough points, or the one that has most.
+float SurfaceStage::find_spacing_of_input() const
+{
+    constexpr size_t kEnough = 1000;
+    std::vector<Vec3f> most;
+    for (const std::string& path : inputs_on_disk()) {
+        ParticleFile file = read_points(path, names_);
+        if (file.particles.size() > most.size()) most = std::move(file.particles.P);
+        if (most.size() >= kEnough) break;
+    }
+    if (most.empty()) return 1; // of nothing
+    const size_t count = most.size();
+    const auto found = find_spacing(std::move(most));
+    if (!found)
+        bad_input("{}: {} points in less than nine different places do not tell their spacing; set surface.spacing [m]",
+                  input_files_, count);
+    return *found;
+}
+
 FrameReport SurfaceStage::make(int, const std::string& input, const std::vector<std::string>& outputs)
 {
     FrameReport report;
     ParticleFile file;
-    report.times.measure("read", [&] { file = read_particles(input); });
+    float spacing = 0;
+    report.times.measure("read", [&] {
+        file = input_.empty() ? read_particles(input) : read_points(input, names_);
+        spacing = spacing_of(file);
+    });
     const size_t count = file.particles.size();
-    // Eight particles fill a cell of the grid they were written with.
-    const Surface surface = make_surface(std::move(file.particles), 0.5f * file.voxel, params_, container_);
+    Surface surface;
+    try {
+        surface = make_surface(std::move(file.particles), spacing, params_, container_);
+    } catch (const Error& e) {
+        throw Error(input_.empty() ? e.code : ExitCode::bad_input, fmt::format("{}: {}", input, e.what()));
+    }
     for (const auto& [phase, seconds] : surface.times.phases()) report.times.add(phase, seconds);
     report.times.measure("write", [&] {
         write_mesh(outputs[0], surface.mesh);
         if (params_.obj) write_mesh(outputs.back(), surface.mesh);
-        if (params_.sdf) write_fields(outputs[1], {{"surface", &surface.phi, true}}, surface.voxel, file.metadata);
+        if (params_.sdf)
+            write_fields(outputs[1], {{"surface", &surface.phi, true}}, surface.voxel, file.metadata,
+                         {{"vel", &surface.velocity, &surface.phi}});
     });
     report.numbers = {{"particles", static_cast<double>(count)},
                       {"triangles", static_cast<double>(surface.mesh.triangles.size())}};
+    if (params_.mode == SurfaceMode::ellipsoids)
+        for (const auto& [name, scale] : {std::pair{"k_s_least", surface.least_scale},
+                                          {"k_s_mean", surface.mean_scale},
+                                          {"k_s_most", surface.most_scale}})
+            report.numbers.emplace_back(name, static_cast<double>(scale));
+    if (!input_.empty()) report.numbers.emplace_back("spacing", static_cast<double>(spacing));
     return report;
 }
 

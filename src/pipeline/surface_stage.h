@@ -1,7 +1,8 @@
-// The surface of a liquid's particles: a mesh in surface.####.ply, and its signed distance in surface.####.vdb if asked
-// for.
+// The surface of particles, the liquid's or another program's: a mesh in surface.####.ply, and its signed distance and
+// velocity in surface.####.vdb if asked for.
 #pragma once
 
+#include "io/vdb.h"
 #include "pipeline/liquid_setup.h"
 #include "pipeline/stage.h"
 #include "surface/surface.h"
@@ -14,15 +15,26 @@ class SurfaceStage : public FrameStage {
 
     std::string name() const override { return "surface"; }
     std::string help() const override { return "A smooth mesh around the particles."; }
-    std::string input() const override { return "liquid"; }
+    std::string input() const override { return input_.empty() ? "liquid" : ""; }
+    std::string input_files() const override { return input_files_; }
     std::vector<std::string> endings() const override;
-    void visit(ParamVisitor& v) override { params_.visit(v); }
+    void visit(ParamVisitor& v) override;
     void prepare(const SceneFile& scene, const ShotParams& shot) override;
     Estimate estimate() const override { return estimate_; }
+    std::string dependencies() const override;
     FrameReport make(int frame, const std::string& input, const std::vector<std::string>& outputs) override;
 
   private:
+    void prepare_input(const SceneFile& scene);
+    std::vector<std::string> inputs_on_disk() const;
+    float spacing_of(const ParticleFile& file);
+    float find_spacing_of_input() const;
+
     std::shared_ptr<const LiquidSetup> liquid_;
+    std::string input_, input_files_; // as written, and from where the program runs
+    PointNames names_;
+    std::optional<float> spacing_, found_spacing_; // named in the scene, or told by the input
+    FrameRange range_;
     SurfaceParams params_;
     std::optional<Box3f> container_; // whose closed sides hold the liquid
     Estimate estimate_;

@@ -251,6 +251,24 @@ void measure_distance(const Particles& particles, const ParticleIndex& index, co
     });
 }
 
+Field<uint32_t> nearest_particles(const Particles& particles, const ParticleIndex& index, const Topology& topology,
+                                  const SurfaceScale& scale)
+{
+    Field<uint32_t> nearest;
+    nearest.reset_uninitialized(topology, static_cast<uint32_t>(particles.size()));
+    for_each_tile(topology, [&](int tile) {
+        thread_local Neighbourhood around;
+        around.gather(particles, index, topology, scale.voxel, tile, scale.reach());
+        around.gather_velocities(particles);
+        for (int i = 0; i < kTileCells; ++i) {
+            const PointSums sums(around, cell_in_tile(i).cast<float>() + Vec3f::Constant(0.5f), scale.radius);
+            nearest.tile(tile)[i] =
+                sums.mass > 1e-6f ? around.particle(sums.nearest) : static_cast<uint32_t>(particles.size());
+        }
+    });
+    return nearest;
+}
+
 std::vector<uint32_t> settle_vertices(const Particles& particles, const ParticleIndex& index, const Topology& topology,
                                       const SurfaceScale& scale, Contour& contour)
 {

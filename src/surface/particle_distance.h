@@ -32,6 +32,10 @@ struct SurfaceScale {
 void measure_distance(const Particles& particles, const ParticleIndex& index, const Topology& topology,
                       const SurfaceScale& scale, Field<float>& phi, Field<float>& thickness);
 
+// The particle nearest to each cell centre; their number where none is within the radius.
+Field<uint32_t> nearest_particles(const Particles& particles, const ParticleIndex& index, const Topology& topology,
+                                  const SurfaceScale& scale);
+
 // Gives every vertex the mean velocity of the particles around it, with the same weights, and puts those of lone drops,
 // which the grid hardly resolves, around their particle: a small drop neither jumps nor flickers as it moves. Returns
 // the particle nearest to each vertex.

@@ -47,30 +47,6 @@ std::vector<double> six_volumes(const Mesh& mesh, Parts& parts)
     return volumes;
 }
 
-// Keeps the vertices that are marked, in order, and the triangles between them.
-void keep_vertices(Mesh& mesh, const std::vector<uint8_t>& keep)
-{
-    std::vector<uint32_t> number(keep.size() + 1, 0);
-    for (size_t i = 0; i < keep.size(); ++i) {
-        number[i + 1] = number[i] + keep[i];
-        if (!keep[i]) continue;
-        mesh.positions[number[i]] = mesh.positions[i], mesh.normals[number[i]] = mesh.normals[i];
-        mesh.velocities[number[i]] = mesh.velocities[i];
-    }
-    for (auto& [name, array] : mesh.attributes)
-        std::visit(
-            [&](auto& values) {
-                for (size_t i = 0; i < keep.size(); ++i)
-                    if (keep[i]) values[number[i]] = values[i];
-                values.resize(number.back());
-            },
-            array);
-    mesh.positions.resize(number.back()), mesh.normals.resize(number.back()), mesh.velocities.resize(number.back());
-    std::erase_if(mesh.triangles, [&](const Vec3i& t) { return !keep[static_cast<size_t>(t[0])]; });
-    for (Vec3i& t : mesh.triangles)
-        for (int k = 0; k < 3; ++k) t[k] = static_cast<int>(number[static_cast<size_t>(t[k])]);
-}
-
 } // namespace
 
 void remove_parts(Mesh& mesh, double low, double high)

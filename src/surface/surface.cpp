@@ -1,6 +1,8 @@
 #include "surface/surface.h"
 
 #include "base/error.h"
+#include "field/block.h"
+#include "mesh/simplify.h"
 #include "surface/blob_distance.h"
 #include "surface/container.h"
 #include "surface/fairing.h"
@@ -20,7 +22,8 @@ void SurfaceParams::visit(ParamVisitor& v)
       "weighted centres with the correction of Solenthaler and Pajarola.");
     v("voxel", voxel, unit::metres, above(0), "Edge of a cell of the surface's grid. Left out: the particle spacing.");
     v("radius", radius, unit::none, between(1.5, 4),
-      "How far particles have a say, in particle spacings: more is smoother, less is more detailed.");
+      "How far particles have a say, in particle spacings: more is smoother, less is more detailed. Left out: 3 for "
+      "ellipsoids, 2.5 for weighted centres.");
     v("size", size, unit::none, between(0.3, 4),
       "Radius of a sphere, and of an ellipsoid before it is stretched, in spacings. Left out: what keeps the volume.");
     v("drop", drop, unit::none, between(0.3, 2), "Radius of a lone particle in spacings; 0.62 keeps its volume.");
@@ -35,10 +38,15 @@ void SurfaceParams::visit(ParamVisitor& v)
     v("scale", scale, unit::none, above(0),
       "Ellipsoids: one factor k_s [1/m2] from variance to stretch for all. Left out: found from the volume.");
     v("smoothing", smoothing, unit::none, between(0, 20), "Passes of the filter that removes bumps.");
+    v.group("filter", filter,
+            "Filters of the distance before the mesh is made, in the order dilate, smooth, erode; none by default.");
+    v("adaptivity", adaptivity, unit::none, between(0, 1),
+      "Fewer, larger triangles in flat places: how far the mesh may deviate, in voxels.");
     v("attributes", attributes,
       "Names of particle attributes that the mesh's vertices carry, with spaces between; each has the value of the "
       "nearest particle.");
-    v("sdf", sdf, "Also write the distance to the surface as a VDB grid.");
+    v("sdf", sdf,
+      "Also write the distance to the surface and the velocity there as VDB grids \"surface\" and \"vel\".");
     v("obj", obj, "Also write the mesh as OBJ, without velocities and attributes.");
 }
 
@@ -52,24 +60,38 @@ constexpr double kBubble = 8, kSliver = 0.2;
 
 // The facets of a drop in the mesh lie below the ball that they stand for, so it is made larger by this [cells].
 constexpr float kFacets = 0.11f;
+constexpr size_t kVertices = 4096; // at least, for a thread
 // Drops are sampled at least this large [cells], not to fall between samples.
 constexpr float kLeastDrop = 1.0f;
+
+// How far around the surface samples are needed, in cells: for the mesh alone, or for a whole level set.
+float band_of(const SurfaceParams& params, float voxel)
+{
+    constexpr float kForMesh = 2, kMostDilation = 16;
+    if (!params.filter.any() && !params.sdf) return kForMesh;
+    const float dilation = params.filter.dilate / voxel;
+    if (dilation > kMostDilation)
+        bad_input("surface.filter.dilate is {} m, more than {} voxels of {} m; lower it or raise surface.voxel",
+                  params.filter.dilate, kMostDilation, voxel);
+    return kLevelSetBand + 1 + dilation;
+}
 
 SurfaceScale scale_of(float spacing, const SurfaceParams& params)
 {
     // Samples must not lie so far apart that particles, or drops, fall between them.
     constexpr float kLeastRadius = 1.6f, kBand = 0.5f;
+    const float radius = params.radius.value_or(2.5f);
     SurfaceScale scale{};
     scale.voxel = params.voxel.value_or(spacing);
     scale.spacing = spacing / scale.voxel;
-    scale.radius = std::max(params.radius * scale.spacing, kLeastRadius);
+    scale.radius = std::max(radius * scale.spacing, kLeastRadius);
     scale.drop = params.drop * scale.spacing + kFacets;
     scale.sampled_drop = std::max(scale.drop, kLeastDrop);
     scale.corrected = params.mode == SurfaceMode::corrected;
     scale.band = std::max(kBand * scale.radius, 1.0f);
     if (scale.reach() + 1 > kTileSize)
         bad_input("the surface's voxel of {} m is too fine for particles {} m apart: it must be at least {:.3g} m",
-                  scale.voxel, spacing, params.radius * spacing / (kTileSize - 1));
+                  scale.voxel, spacing, radius * spacing / (kTileSize - 1));
     return scale;
 }
 
@@ -116,11 +138,14 @@ std::vector<float> strengths(const std::vector<Vec3f>& positions, const Field<fl
 // Smoothing may have pushed a vertex through a wall by a trifle.
 void keep_within(std::vector<Vec3f>& positions, const Box3f& container)
 {
-    for (Vec3f& x : positions) x = x.cwiseMax(container.min).cwiseMin(container.max);
+    parallel_for(
+        positions.size(),
+        [&](size_t i) { positions[i] = positions[i].cwiseMax(container.min).cwiseMin(container.max); }, kVertices);
 }
 
-// From cells to metres, and nothing beyond the walls.
-void finish_distance(Field<float>& phi, float voxel, const std::optional<Box3f>& container)
+// From cells to metres, nothing beyond the walls, and velocities in the band only.
+void finish_fields(Field<float>& phi, Field<Vec3f>& velocity, float voxel, const std::optional<Box3f>& container,
+                   bool has_velocity)
 {
     const Topology& topology = phi.topology();
     const float band = phi.background() * voxel;
@@ -133,6 +158,8 @@ void finish_distance(Field<float>& phi, float voxel, const std::optional<Box3f>&
             const Vec3f x = (first + cell_in_tile(i).cast<float>()) * voxel;
             p[i] = std::clamp(std::max(p[i], distance_to_box(x, *container)), -band, band);
         }
+        for (int i = 0; i < kTileCells && has_velocity; ++i)
+            if (std::abs(p[i]) >= band) velocity.tile(tile)[i].setZero();
     });
     std::fill_n(phi.tile(topology.tile_count()), kTileCells, band);
 }
@@ -140,13 +167,13 @@ void finish_distance(Field<float>& phi, float voxel, const std::optional<Box3f>&
 BlobScale blob_scale_of(float spacing, float voxel, const SurfaceParams& params)
 {
     // Found from flat beds of jittered particles: the mean height is right.
-    constexpr float kSphere = 0.72f, kEllipsoid = 1.58f;
+    constexpr float kSphere = 0.72f, kEllipsoid = 1.66f;
     // Half-axes in cells: thinner sheets would have holes between samples.
     constexpr float kThinnest = 0.87f;
     const bool spheres = params.mode == SurfaceMode::spheres;
     BlobScale scale{};
     scale.spacing = spacing;
-    scale.search = params.radius * spacing;
+    scale.search = params.radius.value_or(3) * spacing;
     scale.size = params.size.value_or(spheres ? kSphere : kEllipsoid) * spacing;
     scale.drop = std::max(params.drop * spacing, kLeastDrop * voxel);
     scale.flattest = params.flattest;
@@ -183,17 +210,19 @@ std::vector<uint32_t> nearest_blobs(const std::vector<Vec3f>& positions, const B
 // Puts the vertices of drops, which were sampled larger than they are, around their particles.
 void settle_drops(const Blobs& blobs, const std::vector<uint32_t>& nearest, float radius, Contour& contour)
 {
-    for (size_t i = 0; i < nearest.size(); ++i) {
-        if (nearest[i] == BlobGrid::kNone || blobs.list[nearest[i]].firmness > 0) continue;
-        const Vec3f& centre = blobs.list[nearest[i]].centre;
-        Vec3f& x = contour.mesh.positions[i];
-        const Vec3f out = x - centre;
-        const float distance = out.norm();
-        if (distance < 0.1f * radius) continue;
-        const Vec3f move = (radius / distance - 1) * out;
-        for (int a = 0; a < 3; ++a)
-            if (!(contour.kinds[i] >> a & 1)) x[a] += move[a];
-    }
+    parallel_for(
+        nearest.size(),
+        [&](size_t i) {
+            if (nearest[i] == BlobGrid::kNone || blobs.list[nearest[i]].firmness > 0) return;
+            Vec3f& x = contour.mesh.positions[i];
+            const Vec3f out = x - blobs.list[nearest[i]].centre;
+            const float distance = out.norm();
+            if (distance < 0.1f * radius) return;
+            const Vec3f move = (radius / distance - 1) * out;
+            for (int a = 0; a < 3; ++a)
+                if (!(contour.kinds[i] >> a & 1)) x[a] += move[a];
+        },
+        kVertices);
 }
 
 // Keeps the named attributes and drops the others.
@@ -224,27 +253,89 @@ void carry_attributes(const Particles& particles, const std::vector<uint32_t>& p
             [&, &n = name](const auto& from) {
                 auto to = from;
                 to.resize(particle.size());
-                for (size_t i = 0; i < particle.size(); ++i) {
-                    if (particle[i] < from.size())
-                        to[i] = from[particle[i]];
-                    else
-                        std::memset(static_cast<void*>(&to[i]), 0, sizeof to[i]);
-                }
+                parallel_for(
+                    particle.size(),
+                    [&](size_t i) {
+                        if (particle[i] < from.size())
+                            to[i] = from[particle[i]];
+                        else
+                            std::memset(static_cast<void*>(&to[i]), 0, sizeof to[i]);
+                    },
+                    kVertices);
                 mesh.attributes[n] = std::move(to);
             },
             array);
+}
+
+// The velocity of each cell's particle. A cell that has none gets that of its neighbours, out to the edge of the band.
+Field<Vec3f> velocity_field(Field<uint32_t> particle, const Particles& particles)
+{
+    const Topology& topology = particle.topology();
+    const auto none = [&](uint32_t p) { return p >= particles.size(); };
+    constexpr int kSteps = 4;
+    Field<uint32_t> before;
+    for (int step = 0; step < kSteps; ++step) {
+        before.copy_from(particle);
+        for_each_tile(topology, [&](int t) {
+            uint32_t* cells = particle.tile(t);
+            if (std::none_of(cells, cells + kTileCells, none)) return;
+            using Around = Block<uint32_t, 1>;
+            thread_local Around around;
+            around.gather(before, t);
+            for (int i = 0; i < kTileCells; ++i) {
+                const Vec3i c = cell_in_tile(i);
+                const uint32_t* at = &around.at(c.x(), c.y(), c.z());
+                for (const int to : {-Around::kStrideX, Around::kStrideX, -Around::kStrideY, Around::kStrideY, -1, 1})
+                    if (none(cells[i])) cells[i] = at[to];
+            }
+        });
+    }
+    Field<Vec3f> velocity;
+    velocity.reset_uninitialized(topology, Vec3f::Zero());
+    for_each_tile(topology, [&](int t) {
+        for (int i = 0; i < kTileCells; ++i) {
+            const uint32_t p = particle.tile(t)[i];
+            velocity.tile(t)[i] = none(p) ? Vec3f(Vec3f::Zero()) : particles.v[p];
+        }
+    });
+    return velocity;
+}
+
+// Filters phi if that is asked for. `particle` finds the particle next to each cell, which costs time.
+template <class Particle> void filter_distance(const SurfaceParams& params, const Particles& particles,
+                                               const Particle& particle, Field<float>& phi, Surface& surface)
+{
+    if (!params.filter.any() && !params.sdf) return;
+    surface.times.measure("filter", [&] {
+        surface.velocity = velocity_field(particle(), particles);
+        filter_level_set(phi, surface.velocity, surface.voxel, params.filter);
+        if (!params.sdf) surface.velocity = {};
+    });
+}
+
+// The radius [m] of a drop after dilating and eroding; where one is left, it does not become a point.
+float filtered_drop(float radius, const SurfaceParams& params, float voxel)
+{
+    const float growth = params.filter.dilate - params.filter.erode;
+    return growth == 0 ? radius : std::max(radius + growth, 0.3f * voxel);
 }
 
 // Each makes phi [cells] and the mesh, with velocities.
 void surface_from_centres(Particles& particles, float spacing, const SurfaceParams& params,
                           const std::optional<Box3f>& container, Surface& surface)
 {
-    const SurfaceScale scale = scale_of(spacing, params);
+    SurfaceScale scale = scale_of(spacing, params);
+    // Around what the weights reach there is room for a band, but not for more than a tile in all.
+    const float dilation = params.filter.dilate / scale.voxel;
+    const int reach = scale.reach() + 1 + static_cast<int>(std::ceil(dilation));
+    if (reach > kTileSize)
+        bad_input("surface.filter.dilate is {} m; in this mode and at this voxel it must be at most {} m",
+                  params.filter.dilate, static_cast<float>(kTileSize - 1 - scale.reach()) * scale.voxel);
     PhaseTimes& times = surface.times;
     ParticleIndex index;
     times.measure("sort", [&] {
         if (container) add_mirror_images(particles, *container, (scale.radius + 1) * scale.voxel);
-        surface.topology = std::make_unique<Topology>(tiles_around(particles, scale.voxel, scale.reach() + 1));
+        surface.topology = std::make_unique<Topology>(tiles_around(particles, scale.voxel, reach));
         sort_by_tile(particles, *surface.topology, scale.voxel, index);
     });
     Field<float> thickness;
@@ -255,6 +346,9 @@ void surface_from_centres(Particles& particles, float spacing, const SurfacePara
                                kWallDepth * scale.spacing);
     });
     times.measure("smooth", [&] { smooth(surface.phi, thickness, smoothing_of(scale)); });
+    const auto nearest_particle = [&] { return nearest_particles(particles, index, *surface.topology, scale); };
+    filter_distance(params, particles, nearest_particle, surface.phi, surface);
+    scale.drop = filtered_drop(scale.drop * scale.voxel, params, scale.voxel) / scale.voxel;
     Contour mesh;
     times.measure("mesh", [&] { mesh = contour(surface.phi, scale.voxel, container); });
     times.measure("fair", [&] {
@@ -270,7 +364,7 @@ void surface_from_centres(Particles& particles, float spacing, const SurfacePara
 void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams& params,
                         const std::optional<Box3f>& container, Surface& surface)
 {
-    constexpr float kBand = 2; // cells
+    const float band = band_of(params, surface.voxel); // cells
     const BlobScale scale = blob_scale_of(spacing, surface.voxel, params);
     PhaseTimes& times = surface.times;
     ParticleIndex index;
@@ -291,25 +385,39 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
     BlobGrid grid;
     const float spacing_in_cells = spacing / surface.voxel;
     times.measure("distance", [&] {
-        grid = measure_distance(blobs, search, interior, spacing, surface.voxel, kBand);
+        grid = measure_distance(blobs, search, interior, spacing, surface.voxel, band);
         if (container)
             fill_against_walls(grid.phi, *container, surface.voxel, std::min(kWallGap * spacing_in_cells, 4.0f),
-                               std::min(kWallDepth * spacing_in_cells, kBand));
+                               std::min(kWallDepth * spacing_in_cells, band));
     });
+    const auto nearest_particle = [&] {
+        Field<uint32_t> particle;
+        particle.copy_from(grid.nearest);
+        for_each_tile(particle.topology(), [&](int t) {
+            for (uint32_t& p : std::span(particle.tile(t), kTileCells))
+                p = p == BlobGrid::kNone ? p : blobs.list[p].particle;
+        });
+        return particle;
+    };
+    filter_distance(params, particles, nearest_particle, grid.phi, surface);
     Contour mesh;
     times.measure("mesh", [&] { mesh = contour(grid.phi, surface.voxel, container); });
     times.measure("transfer", [&] {
         std::vector<uint32_t> nearest = nearest_blobs(mesh.mesh.positions, blobs, grid, surface.voxel);
         std::vector<float> strength(nearest.size());
         mesh.mesh.velocities.assign(nearest.size(), Vec3f::Zero());
-        for (size_t i = 0; i < nearest.size(); ++i) {
-            if (nearest[i] == BlobGrid::kNone) continue;
-            const Blob& blob = blobs.list[nearest[i]];
-            strength[i] = blob.firmness, mesh.mesh.velocities[i] = particles.v[blob.particle];
-        }
+        parallel_for(
+            nearest.size(),
+            [&](size_t i) {
+                if (nearest[i] == BlobGrid::kNone) return;
+                const Blob& blob = blobs.list[nearest[i]];
+                strength[i] = blob.firmness, mesh.mesh.velocities[i] = particles.v[blob.particle];
+            },
+            kVertices);
         fair(mesh, strength, fairing_of(spacing_in_cells, params));
         if (params.mode == SurfaceMode::ellipsoids)
-            settle_drops(blobs, nearest, params.drop * spacing + kFacets * surface.voxel, mesh);
+            settle_drops(blobs, nearest,
+                         filtered_drop(params.drop * spacing, params, surface.voxel) + kFacets * surface.voxel, mesh);
         for (uint32_t& n : nearest)
             if (n != BlobGrid::kNone) n = blobs.list[n].particle;
         carry_attributes(particles, nearest, mesh.mesh);
@@ -337,7 +445,12 @@ Surface make_surface(Particles particles, float spacing, const SurfaceParams& pa
         const double drop = 4 * kPi / 3 * std::pow(static_cast<double>(params.drop), 3) * share;
         remove_parts(surface.mesh, -kBubble * share, kSliver * std::min(share, drop));
     });
-    times.measure("finish", [&] { finish_distance(surface.phi, surface.voxel, container); });
+    if (params.adaptivity > 0)
+        times.measure("simplify", [&] { simplify(surface.mesh, params.adaptivity * surface.voxel, container); });
+    times.measure("finish", [&] {
+        if (params.sdf) make_distance(surface.phi);
+        finish_fields(surface.phi, surface.velocity, surface.voxel, container, params.sdf);
+    });
     return surface;
 }
 

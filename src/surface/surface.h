@@ -13,9 +13,11 @@
 //   - Walls are mirrors: particles near them are reflected, so that the surface continues behind the wall, and it is
 //     cut exactly there (container.h, contour.h).
 //   - Voids smaller than a cell of the simulation are closed (interior.h, parts.h).
+//   - On request the distance is filtered before the mesh is made (level_set.h), and the mesh made coarser where it is
+//     flat (mesh/simplify.h).
 //
-// Where it is weak: sheets come out at least one and a half spacings thick; the surface meets walls at a right angle;
-// phi is a distance only near the surface and has not been through the fairing of the mesh.
+// Where it is weak: sheets come out one and a half to two spacings thick; the surface meets walls at a right angle;
+// phi has not been through the fairing of the mesh.
 #pragma once
 
 #include "base/timing.h"
@@ -23,6 +25,7 @@
 #include "mesh/mesh.h"
 #include "points/particles.h"
 #include "scene/params.h"
+#include "surface/level_set.h"
 
 #include <optional>
 
@@ -32,28 +35,33 @@ enum class SurfaceMode { spheres, averaged, ellipsoids, corrected };
 
 struct SurfaceParams {
     SurfaceMode mode = SurfaceMode::ellipsoids;
-    std::optional<float> voxel; // [m]; left out: the particle spacing
-    float radius = 2.5f;        // of influence, in particle spacings
-    std::optional<float> size;  // of a sphere, before it is stretched, in spacings; left out: what keeps the volume
-    float drop = 0.62f;         // radius of a lone particle, in spacings: this value keeps its volume
-    int droplet = 5;            // up to so many particles together are drops
-    float flattest = 0.3f;      // least ratio of an ellipsoid's axes
-    float centring = 0.95f;     // how far ellipsoids move to the middle of their neighbours
-    float global = 0;           // 0 to 1: from keeping each ellipsoid's volume to keeping their mean
-    std::optional<float> scale; // k_s [1/m^2] for all ellipsoids, instead
-    int smoothing = 2;          // passes
-    std::string attributes;     // of the particles that vertices carry: names with spaces between
-    bool sdf = false;           // whether the stage also writes phi
-    bool obj = false;           // and the mesh as OBJ
+    std::optional<float> voxel;  // [m]; left out: the particle spacing
+    std::optional<float> radius; // of influence, in spacings; left out: 3 for ellipsoids, 2.5 for weighted centres
+    std::optional<float> size;   // of a sphere, before it is stretched, in spacings; left out: what keeps the volume
+    float drop = 0.62f;          // radius of a lone particle, in spacings: this value keeps its volume
+    int droplet = 8;             // up to so many particles together are drops
+    float flattest = 0.3f;       // least ratio of an ellipsoid's axes
+    float centring = 0.78f;      // how far ellipsoids move to the middle of their neighbours
+    float global = 0;            // 0 to 1: from keeping each ellipsoid's volume to keeping their mean
+    std::optional<float> scale;  // k_s [1/m^2] for all ellipsoids, instead
+    int smoothing = 2;           // passes
+    SurfaceFilter filter;        // of phi, before the mesh is made
+    float adaptivity = 0;        // how far the mesh may deviate where it is made coarser [voxels]
+    std::string attributes;      // of the particles that vertices carry: names with spaces between
+    bool sdf = false;            // whether the stage also writes phi and the velocity
+    bool obj = false;            // and the mesh as OBJ
 
     void visit(ParamVisitor& v);
 };
 
 struct Surface {
     std::unique_ptr<Topology> topology;
-    Field<float> phi; // signed distance [m] at cell centres, limited to a band around the surface
-    float voxel = 0;  // [m]
-    Mesh mesh;        // with normals and velocities
+    // Signed distance [m] at cell centres, limited to a band around the surface; with params.sdf it is one throughout
+    // the band, else near the surface only.
+    Field<float> phi;
+    Field<Vec3f> velocity; // [m/s] of the nearest particle or ellipsoid, in the band; with params.sdf only
+    float voxel = 0;       // [m]
+    Mesh mesh;             // with normals and velocities
     float least_scale = 0, mean_scale = 0, most_scale = 0; // of ellipsoids: k_s of (5.7) [1/m^2]
     PhaseTimes times;
 };

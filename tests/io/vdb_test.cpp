@@ -355,7 +355,7 @@ TEST(VdbPoints, PointsOfOtherProgramsAreReadWhateverTheirTypes)
     volume->setName("first");
     write_foreign(folder / "f.vdb", {volume, grid, second});
 
-    const ParticleFile file = read_particles(folder / "f.vdb");
+    const ParticleFile file = read_particles(folder / "f.vdb", {.grid = "splash", .velocity = {}});
     const Particles& read = file.particles;
     ASSERT_EQ(read.size(), 3000u);
     EXPECT_EQ(file.voxel, 0.25f);
@@ -374,6 +374,69 @@ TEST(VdbPoints, PointsOfOtherProgramsAreReadWhateverTheirTypes)
         EXPECT_EQ(read.find<Vec3f>("cell")->at(i), Vec3f(x, 1, -2));
         EXPECT_EQ(read.find<int32_t>("small")->at(i), static_cast<int32_t>(id));
     }
+}
+
+TEST(VdbPoints, SeveralGridsOfPointsAreOneSet)
+{
+    const TempFolder folder;
+    const auto transform = openvdb::math::Transform::createLinearTransform(0.25);
+    const auto make = [&](int count, const std::string& name) {
+        const auto grid = foreign_points<points::NullCodec>(some_positions(count), *transform);
+        grid->setName(name);
+        return grid;
+    };
+    const auto one = make(40, "one"), two = make(30, "two");
+    add_attribute<openvdb::Vec3f, points::NullCodec>(*one, some_positions(40), "velocity",
+                                                     [](size_t) { return openvdb::Vec3f(1, 2, 3); });
+    add_attribute<openvdb::Vec3d, points::NullCodec>(*two, some_positions(30), "flow",
+                                                     [](size_t) { return openvdb::Vec3d(4, 5, 6); });
+    add_attribute<float, points::NullCodec>(*two, some_positions(30), "heat", [](size_t) { return 7.0f; });
+    add_attribute<float, points::NullCodec>(*two, some_positions(30), "pscale", [](size_t) { return 0.5f; });
+    write_foreign(folder / "f.vdb", {one, two});
+
+    const Particles all = read_particles(folder / "f.vdb").particles;
+    ASSERT_EQ(all.size(), 70u);
+    for (size_t i = 0; i < 70; ++i) {
+        EXPECT_EQ(all.v[i], i < 40 ? Vec3f(1, 2, 3) : Vec3f(0, 0, 0));
+        EXPECT_EQ(all.find<float>("heat")->at(i), i < 40 ? 0.0f : 7.0f);
+        EXPECT_EQ(all.find<float>("pscale")->at(i), i < 40 ? 0.0f : 0.5f);
+        EXPECT_EQ(all.find<Vec3f>("flow")->at(i), i < 40 ? Vec3f(0, 0, 0) : Vec3f(4, 5, 6));
+    }
+    const Particles second = read_particles(folder / "f.vdb", {.grid = "two", .velocity = "flow"}).particles;
+    ASSERT_EQ(second.size(), 30u);
+    EXPECT_EQ(second.v[3], Vec3f(4, 5, 6));
+    const auto message = [&](const PointNames& names) {
+        return error_of(ExitCode::failed, [&] { read_particles(folder / "f.vdb", names); });
+    };
+    EXPECT_TRUE(contains(message({.grid = "three", .velocity = {}}), "no points named \"three\" (grids: one, two)"));
+    EXPECT_TRUE(contains(message({.grid = "two", .velocity = "speed"}),
+                         "no vector \"speed\" for the velocity (vectors: flow)"));
+}
+
+TEST(VdbPoints, PositionsMayBeDoubles)
+{
+    const TempFolder folder;
+    const std::vector<openvdb::Vec3d> positions = {{0.125, 0.25, 0.5}, {1.0 / 3, 2, -3}};
+    openvdb::initialize();
+    const auto grid = points::createPointDataGrid<points::NullCodec, points::PointDataGrid>(
+        positions, *openvdb::math::Transform::createLinearTransform(0.1));
+    // OpenVDB's conversion makes floats of them; another writer may not.
+    const auto descriptor =
+        points::AttributeSet::Descriptor::create(points::TypedAttributeArray<openvdb::Vec3d>::attributeType());
+    for (auto leaf = grid->tree().beginLeaf(); leaf; ++leaf) {
+        const auto count = static_cast<openvdb::Index>(leaf->pointCount());
+        leaf->replaceAttributeSet(new points::AttributeSet(descriptor, count), true);
+        points::AttributeWriteHandle<openvdb::Vec3d> handle(leaf->attributeArray("P"));
+        for (openvdb::Index i = 0; i < handle.size(); ++i) handle.set(i, openvdb::Vec3d(0.25, -0.25, 0.125));
+    }
+    write_foreign(folder / "f.vdb", {grid});
+    const Particles read = read_particles(folder / "f.vdb").particles;
+    ASSERT_EQ(read.size(), 2u);
+    for (const Vec3f& p : read.P)
+        for (int a = 0; a < 3; ++a) {
+            const float within = Vec3f(0.25f, -0.25f, 0.125f)[a], cells = p[a] / 0.1f - within;
+            EXPECT_NEAR(cells, std::round(cells), 1e-4f);
+        }
 }
 
 TEST(VdbPoints, PositionsOfAnyCodecAreReadAndMissingIdsAreMadeUp)
@@ -462,6 +525,44 @@ TEST(VdbFields, OpenVdbSeesEachValueAtItsPlace)
     expect_near(corner->indexToWorld(openvdb::Coord(2, -1, 0)), 0.2, -0.1, 0);
     EXPECT_TRUE(read_field(folder / "f.vdb", "corner").corners);
     EXPECT_EQ(read_field(folder / "f.vdb", "surface").topology->tile_count(), topology.tile_count() - 1);
+}
+
+TEST(VdbFields, VelocitiesLieInTheBandOfTheLevelSet)
+{
+    const TempFolder folder;
+    const Topology topology = Topology::covering(Vec3i::Constant(-16), Vec3i::Constant(16));
+    Field<float> phi(topology, 0);
+    Field<Vec3f> velocity(topology, Vec3f::Zero());
+    constexpr float kBand = 3 * kVoxel;
+    for (int t = 0; t < topology.tile_count(); ++t)
+        for (int i = 0; i < kTileCells; ++i) {
+            const Vec3f x = kVoxel * ((topology.first_cell(t) + cell_in_tile(i)).cast<float>() + Vec3f::Constant(0.5f));
+            phi.tile(t)[i] = std::clamp(x.norm() - 10 * kVoxel, -kBand, kBand);
+            velocity.tile(t)[i] = x;
+        }
+    std::fill_n(phi.tile(topology.tile_count()), kTileCells, kBand);
+    write_fields(folder / "f.vdb", {{"surface", &phi, true}}, kVoxel, {}, {{"vel", &velocity, &phi}});
+
+    openvdb::io::File file(folder / "f.vdb");
+    file.open();
+    const auto surface = openvdb::gridPtrCast<openvdb::FloatGrid>(file.readGrid("surface"));
+    const auto vel = openvdb::gridPtrCast<openvdb::Vec3SGrid>(file.readGrid("vel"));
+    EXPECT_EQ(surface->getGridClass(), openvdb::GRID_LEVEL_SET);
+    EXPECT_NE(vel->getGridClass(), openvdb::GRID_STAGGERED);
+    EXPECT_EQ(vel->getVectorType(), openvdb::VEC_CONTRAVARIANT_RELATIVE);
+    EXPECT_EQ(surface->activeVoxelCount(), vel->activeVoxelCount());
+    EXPECT_EQ(surface->transform(), vel->transform());
+    size_t active = 0;
+    for (auto it = vel->cbeginValueOn(); it; ++it, ++active) {
+        EXPECT_TRUE(surface->tree().isValueOn(it.getCoord()));
+        const openvdb::Vec3d x = vel->indexToWorld(it.getCoord());
+        EXPECT_LT((openvdb::Vec3d(*it) - x).length(), 1e-5);
+        EXPECT_LT(std::abs(x.length() - 10 * static_cast<double>(kVoxel)), static_cast<double>(kBand) + 1e-5);
+    }
+    EXPECT_GT(active, 6000u); // 4 pi 10^2 cells times the width of the band
+    // Inside is no part of the band, but inside.
+    EXPECT_FALSE(surface->tree().isValueOn(openvdb::Coord(0, 0, 0)));
+    EXPECT_EQ(surface->tree().getValue(openvdb::Coord(0, 0, 0)), -kBand);
 }
 
 TEST(VdbFields, FilesAreByteIdenticalForAnyThreadCount)

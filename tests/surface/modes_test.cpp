@@ -1,6 +1,7 @@
 // The four ways to a surface, side by side, and the ellipsoids against slow references.
 #include "base/error.h"
 #include "base/random.h"
+#include "points/spacing.h"
 #include "surface/blob_distance.h"
 #include "surface/surface.h"
 
@@ -287,6 +288,22 @@ TEST(SurfaceModes, UnevenParticlesGiveClosedMeshes)
     EXPECT_NEAR(volume_of(make_surface(at(doubled), 1, {}).mesh) / r3, 1, 0.05);
     // All in one place is one drop.
     EXPECT_LT(volume_of(make_surface(at({1000, Vec3f(3, 2, 1)}), 1, {}).mesh), 2);
+}
+
+TEST(SurfaceModes, ABlockOfTenfoldDensityIsOneBodyAtTheSpacingThatIsFound)
+{
+    // At random, from one particle in a cube of edge 1 at one end to ten at the other.
+    std::vector<Vec3f> points;
+    Random random(6), place(8);
+    for (int i = 0; i < 160000; ++i) {
+        const Vec3f p(64 * place.uniform(), 16 * place.uniform(), 16 * place.uniform());
+        if (random.uniform() < 0.1f + 0.9f * p.x() / 64) points.push_back(p);
+    }
+    const Mesh mesh = make_surface(at(points), *find_spacing(points), {}).mesh;
+    EXPECT_TRUE(is_closed(mesh));
+    EXPECT_NEAR(volume_of(mesh) / (64 * 16 * 16), 1, 0.03);
+    // A particle or two more or less; four fifths of the spacing would give dozens of holes.
+    EXPECT_NEAR(euler_characteristic(mesh), 2, 8);
 }
 
 TEST(SurfaceModes, VerticesCarryVelocityAndAttributesOfTheNearestParticle)
