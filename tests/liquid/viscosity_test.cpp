@@ -175,7 +175,8 @@ TEST(Viscosity, AnyViscosityIsStable)
         }
 }
 
-// The pressure that carries honey is found before viscosity acts: otherwise its fall would look like shear at the walls.
+// The pressure that carries honey is found before viscosity acts: otherwise its fall would look like shear at the
+// walls.
 TEST(Viscosity, StillHoneyStaysStill)
 {
     LiquidParams p;
