@@ -9,6 +9,10 @@ namespace spindrift {
 
 namespace {
 
+// What a particle's strain takes on of the mean around it in a step. Differences between neighbouring particles make no
+// force that would undo them, and grow into bumps of the surface.
+constexpr float kTakenFromMean = 0.05f;
+
 // Shares of a particle on three samples around it: at the centres of the cells below, at and above its own, or at their
 // lower faces. f is the place within the cell, 0 to 1.
 struct Shares {
@@ -45,12 +49,12 @@ template <size_t N> void splat(const Vec3f& f, const Vec3i& cell, const bool (&f
         }
 }
 
-// Shares of cells or edges around a tile, and the rates of strain there times them.
-struct WeightedRates {
+// Shares of cells or edges around a tile, and some values there times them.
+struct WeightedValues {
     Block<float, 1> share;
-    std::vector<Block<float, 1>> rates;
+    std::vector<Block<float, 1>> values;
 
-    // The mean rates around a place f of a cell; 0 where there is next to no liquid.
+    // The mean values around a place f of a cell; 0 where there is next to no liquid.
     std::array<float, 3> mean(const Vec3f& f, const Vec3i& cell, const bool (&faces)[3]) const
     {
         constexpr float kNoLiquid = 0.01f;
@@ -64,7 +68,7 @@ struct WeightedRates {
                     if (w == 0) continue;
                     const int at = Block<float, 1>::index(cell.x() + i - 1, cell.y() + j - 1, cell.z() + k - 1);
                     total += w * share.data[at];
-                    for (size_t n = 0; n < rates.size(); ++n) sum[n] += w * rates[n].data[at];
+                    for (size_t n = 0; n < values.size(); ++n) sum[n] += w * values[n].data[at];
                 }
         for (float& s : sum) s = total > kNoLiquid ? s / total : 0;
         return sum;
@@ -148,8 +152,10 @@ void strain_to_grid(const Particles& particles, const ParticleIndex& index, cons
 
 namespace {
 
-// The rate of strain at cells and edges, times their shares.
-void weighted_rates(const MacField& velocity, const LiquidShares& shares, float inverse_voxel, StrainField& out)
+// What a step adds to the strain of particles, at cells and edges and times their shares: the rate of strain, and what
+// particles take on of the mean around them.
+void weighted_changes(const MacField& velocity, const StrainField& mean, const LiquidShares& shares, float step,
+                      StrainField& out)
 {
     const Topology& topology = velocity.u[0].topology();
     for (int a = 0; a < 3; ++a)
@@ -157,17 +163,18 @@ void weighted_rates(const MacField& velocity, const LiquidShares& shares, float 
     for_each_tile(topology, [&](int tile) {
         const TileView u(velocity.u[0], tile), v(velocity.u[1], tile), w(velocity.u[2], tile);
         for_each_row([&](int x, int y, int o) {
-            const auto store = [&](Field<float>& f, const Field<float>& share, Row rate) {
-                store_row(f.tile(tile) + o, load_row(share.tile(tile) + o) * inverse_voxel * rate);
+            const auto store = [&](Field<float>& f, const Field<float>& strain, const Field<float>& share, Row rate) {
+                const Row change = step * rate + kTakenFromMean * load_row(strain.tile(tile) + o);
+                store_row(f.tile(tile) + o, load_row(share.tile(tile) + o) * change);
             };
-            store(out.diagonal[0], shares.cell, u.above_x(x, y) - u.at(x, y));
-            store(out.diagonal[1], shares.cell, v.above_y(x, y) - v.at(x, y));
-            store(out.diagonal[2], shares.cell, w.above_z(x, y) - w.at(x, y));
-            store(out.shear[0], shares.edge[0],
+            store(out.diagonal[0], mean.diagonal[0], shares.cell, u.above_x(x, y) - u.at(x, y));
+            store(out.diagonal[1], mean.diagonal[1], shares.cell, v.above_y(x, y) - v.at(x, y));
+            store(out.diagonal[2], mean.diagonal[2], shares.cell, w.above_z(x, y) - w.at(x, y));
+            store(out.shear[0], mean.shear[0], shares.edge[0],
                   0.5f * ((v.at(x, y) - v.below_z(x, y)) + (w.at(x, y) - w.below_y(x, y))));
-            store(out.shear[1], shares.edge[1],
+            store(out.shear[1], mean.shear[1], shares.edge[1],
                   0.5f * ((w.at(x, y) - w.below_x(x, y)) + (u.at(x, y) - u.below_z(x, y))));
-            store(out.shear[2], shares.edge[2],
+            store(out.shear[2], mean.shear[2], shares.edge[2],
                   0.5f * ((u.at(x, y) - u.below_y(x, y)) + (v.at(x, y) - v.below_x(x, y))));
         });
     });
@@ -175,26 +182,26 @@ void weighted_rates(const MacField& velocity, const LiquidShares& shares, float 
 
 } // namespace
 
-void update_strain(const MacField& velocity, const LiquidShares& shares, const ParticleIndex& index, float voxel,
-                   float dt, const PlasticFlow& flow, Particles& particles)
+void update_strain(const MacField& velocity, const StrainField& mean, const LiquidShares& shares,
+                   const ParticleIndex& index, float voxel, float dt, const PlasticFlow& flow, Particles& particles)
 {
     auto &diagonal = particles.attribute<Vec3f>(kStrainDiagonal), &shear = particles.attribute<Vec3f>(kStrainShear);
     const Topology& topology = velocity.u[0].topology();
     const float inverse_voxel = 1 / voxel, kept_above_yield = std::exp(-flow.rate * dt);
-    StrainField rates;
-    weighted_rates(velocity, shares, inverse_voxel, rates);
+    StrainField changes;
+    weighted_changes(velocity, mean, shares, dt * inverse_voxel, changes);
     for_each_tile(topology, [&](int tile) {
         if (index.tile_empty(tile)) return;
         thread_local MacBlock<1> kept_velocity;
-        thread_local WeightedRates kept_cells, kept_edges[3];
+        thread_local WeightedValues kept_cells, kept_edges[3];
         auto& block = kept_velocity;
         auto& cells = kept_cells;
         auto& edges = kept_edges;
         block.gather(velocity, tile, Margin::nearest);
-        cells.rates.resize(3), cells.share.gather(shares.cell, tile);
+        cells.values.resize(3), cells.share.gather(shares.cell, tile);
         for (int a = 0; a < 3; ++a) {
-            cells.rates[static_cast<size_t>(a)].gather(rates.diagonal[a], tile);
-            edges[a].rates.resize(1), edges[a].rates[0].gather(rates.shear[a], tile);
+            cells.values[static_cast<size_t>(a)].gather(changes.diagonal[a], tile);
+            edges[a].values.resize(1), edges[a].values[0].gather(changes.shear[a], tile);
             edges[a].share.gather(shares.edge[a], tile);
         }
         const Vec3f first = topology.first_cell(tile).cast<float>();
@@ -215,9 +222,9 @@ void update_strain(const MacField& velocity, const LiquidShares& shares, const P
                 const auto normal = cells.mean(f, cell, {false, false, false});
                 Vec3f across;
                 for (int a = 0; a < 3; ++a) across[a] = edges[a].mean(f, cell, {a != 0, a != 1, a != 2})[0];
-                const Mat3f rate = strain_of(Vec3f(normal[0], normal[1], normal[2]), across);
+                const Mat3f change = strain_of(Vec3f(normal[0], normal[1], normal[2]), across);
                 const Mat3f before = strain_of(diagonal[begin + k], shear[begin + k]);
-                Mat3f e = deviator(turn * before * turn.transpose() + dt * rate);
+                Mat3f e = deviator(turn * ((1 - kTakenFromMean) * before + change) * turn.transpose());
                 if (const float size = e.norm(); size > flow.yield)
                     e *= (flow.yield + (size - flow.yield) * kept_above_yield) / size;
                 diagonal[begin + k] = e.diagonal();

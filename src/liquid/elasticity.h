@@ -43,9 +43,10 @@ void strain_to_grid(const Particles& particles, const ParticleIndex& index, cons
 struct PlasticFlow {
     float yield = 0, rate = 0;
 };
-// The elastic strain after a step `dt` in which the liquid moved with `velocity`. Cells and edges count by their share
-// of liquid: what faces do that hardly belong to it is no strain of the liquid, and no force would undo it.
-void update_strain(const MacField& velocity, const LiquidShares& shares, const ParticleIndex& index, float voxel,
-                   float dt, const PlasticFlow& flow, Particles& particles);
+// The elastic strain after a step `dt` in which the liquid moved with `velocity`; `mean` is what strain_to_grid() gave.
+// Cells and edges count by their share of liquid: what faces do that hardly belong to it is no strain of the liquid,
+// and no force would undo it.
+void update_strain(const MacField& velocity, const StrainField& mean, const LiquidShares& shares,
+                   const ParticleIndex& index, float voxel, float dt, const PlasticFlow& flow, Particles& particles);
 
 } // namespace spindrift

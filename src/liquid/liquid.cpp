@@ -135,7 +135,7 @@ void Liquid::substep(float dt)
         });
         if (params_.elasticity > 0) // while the velocity at solids is still theirs: the liquid sticks to them
             phase("elasticity", [&] {
-                update_strain(velocity_, viscosity_.shares(), index_, voxel, dt,
+                update_strain(velocity_, strain_, viscosity_.shares(), index_, voxel, dt,
                               {params_.yield_strain, params_.relaxation}, particles_);
             });
     }

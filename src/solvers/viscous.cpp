@@ -459,22 +459,11 @@ ViscousResult ViscousSolver::solve(MacField& velocity, double tolerance, int max
     const bool jacobi = used_levels_ == 1; // z = D^-1 r then need not be stored
 
     // r = load + M u0 - (M + K) u0 = load - K u0; closed faces have their part in it, and stay as they are.
-    parallel_for(
-        fine.tiles.size(),
-        [&](size_t k) {
-            const int tile = fine.tiles[k];
-            RowSum energy;
-            multiply_tile(*fine.matrix, fine.uniform[k], velocity, tile,
-                          [&](int a, int o, Row kx, Row mass, Row inverse) {
-                              const Row zero = splat(0), u = load_row(velocity.u[a].tile(tile) + o);
-                              const Row r = load ? load_row(load->u[a].tile(tile) + o) - kx : -kx;
-                              store_row(fine.r.u[a].tile(tile) + o, inverse > zero ? r : zero);
-                              energy.add_product(inverse < zero ? u : mass * u, u);
-                          });
-            fine.partial[k] = energy.total();
-        },
-        kTilesPerTask);
-    const double energy = fine.total();
+    for_each_product(fine, velocity, [&](size_t k, int a, int o, Row kx, Row, Row inverse) {
+        const int tile = fine.tiles[k];
+        const Row r = load ? load_row(load->u[a].tile(tile) + o) - kx : -kx;
+        store_row(fine.r.u[a].tile(tile) + o, inverse > splat(0) ? r : splat(0));
+    });
 
     // p = z + beta p
     const auto turn = [&](float beta) {
@@ -546,7 +535,7 @@ ViscousResult ViscousSolver::solve(MacField& velocity, double tolerance, int max
     // the few before them took.
     const ptrdiff_t few = jacobi ? 4 : 1;
     std::vector<double> taken;
-    double rz = 0;
+    double rz = 0, all_taken = 0;
     while (result.iterations < max_iterations) {
         if (!jacobi) cycle(0);
         const double next = fine.total(); // r . z
@@ -558,10 +547,11 @@ ViscousResult ViscousSolver::solve(MacField& velocity, double tolerance, int max
         if (!(pq > 0)) break; // nothing left that float can resolve
         advance(static_cast<float>(rz / pq));
         taken.push_back(rz * rz / pq);
+        all_taken += taken.back();
         if (static_cast<ptrdiff_t>(taken.size()) < 2 * few) continue;
         const double last = std::accumulate(taken.end() - few, taken.end(), 0.0);
         const double before = std::accumulate(taken.end() - 2 * few, taken.end() - few, 0.0);
-        result.relative_error = std::sqrt(last * std::min(1.0, last / before) / energy);
+        result.relative_error = std::sqrt(last * std::min(1.0, last / before) / all_taken);
         if (result.relative_error <= tolerance) return result;
     }
     result.converged = false;

@@ -38,9 +38,10 @@ constexpr float kClosedFace = -1;
 
 struct ViscousResult {
     int iterations = 0, levels = 1;
-    // The energy norm of the error (kinetic energy and dissipation) over the root of the kinetic energy: a bound of the
-    // velocity's error beside its speed, in the mean over the mass. The plain residual would not do: where viscosity is
-    // large it only sees ripples, and a slow motion of the whole could be off by a lot.
+    // The energy norm (kinetic energy and dissipation) of the error beside that of the whole change of velocity. The
+    // plain residual would not do: where viscosity is large it only sees ripples, and a slow motion of the whole could
+    // be off by a lot. Nor would an error beside the speed: over many short steps it adds up, and brakes a turning
+    // ball.
     double relative_error = 0;
     bool converged = true;
 };
