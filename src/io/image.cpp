@@ -113,7 +113,8 @@ std::vector<uint8_t> srgb_bytes(const Image& image)
             for (int c = 0; c < 3; ++c) {
                 const float x = image.pixels[i][c];
                 const float clipped = x > 0 ? std::min(x, 1.0f) : 0.0f; // NaN is not above 0
-                bytes[3 * i + static_cast<size_t>(c)] = static_cast<uint8_t>(std::lround(255 * srgb_from_linear(clipped)));
+                bytes[3 * i + static_cast<size_t>(c)] =
+                    static_cast<uint8_t>(std::lround(255 * srgb_from_linear(clipped)));
             }
     });
     return bytes;
