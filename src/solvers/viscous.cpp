@@ -261,7 +261,8 @@ void ViscousSolver::coarsen(const Level& fine, Level& coarse)
 {
     const Topology& from = fine.topology();
     std::vector<uint64_t> codes;
-    for (const int t : fine.tiles) {
+    // All tiles, also those without a face that takes part: edges on an upper wall belong to the tile behind it.
+    for (int t = 0; t < from.tile_count(); ++t) {
         const Vec3i c = from.tile(t);
         codes.push_back(morton_of_tile({c.x() >> 1, c.y() >> 1, c.z() >> 1}));
     }

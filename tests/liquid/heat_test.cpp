@@ -1,6 +1,5 @@
 #include "liquid/heat.h"
 
-#include "base/determinism.h"
 #include "liquid/scenes.h"
 
 #include <gtest/gtest.h>
@@ -86,16 +85,7 @@ TEST(Heat, SameBitsForAnyNumberOfThreads)
     LiquidParams p = dam_break(20);
     p.sources[0].temperature = 60.0f;
     p.heat.air_rate = 1, p.heat.solid_rate = 2, p.heat.solid = 200, p.heat.diffusivity = 1e-3f;
-    const auto run = [&](int threads) {
-        return with_threads(threads, [&] {
-            const auto liquid = started_liquid(p);
-            for (int frame = 0; frame < 4; ++frame) liquid->advance();
-            return liquid->particles();
-        });
-    };
-    const Particles one = run(1);
-    EXPECT_TRUE(same_bits(one, run(2)));
-    EXPECT_TRUE(same_bits(one, run(7)));
+    same_for_any_threads(p, 4);
 }
 
 } // namespace

@@ -1,7 +1,10 @@
 // Small liquid shots put together by code.
 #pragma once
 
+#include "base/determinism.h"
 #include "liquid/liquid.h"
+
+#include <gtest/gtest.h>
 
 namespace spindrift {
 
@@ -48,6 +51,21 @@ inline std::unique_ptr<Liquid> started_liquid(const LiquidParams& params, int fr
     auto liquid = make_liquid(params);
     liquid->start(frame);
     return liquid;
+}
+
+// The particles after some frames, the same for any number of threads.
+inline Particles same_for_any_threads(const LiquidParams& params, int frames)
+{
+    const auto run = [&](int threads) {
+        return with_threads(threads, [&] {
+            const auto liquid = started_liquid(params);
+            for (int frame = 0; frame < frames; ++frame) liquid->advance();
+            return liquid->particles();
+        });
+    };
+    Particles one = run(1);
+    for (const int threads : {2, 7}) EXPECT_TRUE(same_bits(one, run(threads))) << threads << " threads";
+    return one;
 }
 
 // A column of water in a corner of a closed unit box.

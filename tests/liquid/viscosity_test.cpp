@@ -1,6 +1,5 @@
 #include "liquid/viscosity.h"
 
-#include "base/determinism.h"
 #include "field/dense.h"
 #include "liquid/scenes.h"
 
@@ -220,16 +219,7 @@ TEST(Viscosity, SameBitsForAnyNumberOfThreads)
 {
     LiquidParams p = dam_break(20);
     p.viscosity = 1000;
-    const auto run = [&](int threads) {
-        return with_threads(threads, [&] {
-            const auto liquid = started_liquid(p);
-            for (int frame = 0; frame < 4; ++frame) liquid->advance();
-            return liquid->particles();
-        });
-    };
-    const Particles one = run(1);
-    EXPECT_TRUE(same_bits(one, run(2)));
-    EXPECT_TRUE(same_bits(one, run(7)));
+    same_for_any_threads(p, 4);
 }
 
 } // namespace
