@@ -70,7 +70,7 @@ make_grid(const std::string& name, const Field<T>& field, float voxel, bool corn
 openvdb::FloatGrid::Ptr make_grid(const NamedField& named, float voxel)
 {
     const auto active = [&](int t) { return active_cells(*named.field, named.is_level_set, t); };
-    const auto grid = make_grid<openvdb::FloatGrid>(named.name, *named.field, voxel, named.corners, active);
+    auto grid = make_grid<openvdb::FloatGrid>(named.name, *named.field, voxel, named.corners, active);
     if (named.is_level_set) grid->setGridClass(openvdb::GRID_LEVEL_SET);
     return grid;
 }
@@ -78,7 +78,7 @@ openvdb::FloatGrid::Ptr make_grid(const NamedField& named, float voxel)
 openvdb::Vec3SGrid::Ptr make_grid(const NamedVectors& named, float voxel)
 {
     const auto active = [&](int t) { return active_cells(*named.level_set, true, t); };
-    const auto grid = make_grid<openvdb::Vec3SGrid>(named.name, *named.field, voxel, false, active);
+    auto grid = make_grid<openvdb::Vec3SGrid>(named.name, *named.field, voxel, false, active);
     grid->setVectorType(openvdb::VEC_CONTRAVARIANT_RELATIVE); // turns with the grid and does not move with it
     return grid;
 }

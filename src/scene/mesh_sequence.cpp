@@ -89,7 +89,7 @@ std::shared_ptr<const Mesh> MeshSequence::recent(int frame) const
     const std::lock_guard lock(mutex_);
     auto& mesh = recent_[frame];
     if (!mesh) mesh = std::make_shared<const Mesh>(load(frame));
-    const std::shared_ptr<const Mesh> wanted = mesh;
+    std::shared_ptr<const Mesh> wanted = mesh;
     while (recent_.size() > kKept) // the farthest goes
         recent_.erase(std::abs(recent_.begin()->first - frame) > std::abs(recent_.rbegin()->first - frame)
                           ? recent_.begin()
