@@ -67,10 +67,13 @@ void add_viscosity_row(BenchTable& table, int cells, int frames)
         Liquid liquid(params, {{Shape(block, "bench")}, {}, {}}, 24);
         liquid.start(0);
         Cost cost;
-        for (int f = 0; f < frames; ++f)
-            for (const auto& [phase, seconds] : liquid.advance().times.phases())
-                (phase == "viscosity" ? cost.viscosity : cost.pressure) +=
-                    phase == "viscosity" || phase == "pressure" ? seconds : 0;
+        for (int f = 0; f < frames; ++f) {
+            const LiquidReport report = liquid.advance();
+            for (const auto& [phase, seconds] : report.times.phases()) {
+                if (phase == "viscosity") cost.viscosity += seconds;
+                if (phase == "pressure") cost.pressure += seconds;
+            }
+        }
         return cost;
     };
     Cost best = run();
