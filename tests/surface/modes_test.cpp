@@ -3,6 +3,7 @@
 #include "base/random.h"
 #include "points/spacing.h"
 #include "surface/blob_distance.h"
+#include "surface/jittered.h"
 #include "surface/surface.h"
 
 #include <Eigen/Eigenvalues>
@@ -34,16 +35,7 @@ Particles at(const std::vector<Vec3f>& positions)
 // One jittered particle in every cube of edge 1 where `inside` holds: spacing 1.
 template <class Inside> std::vector<Vec3f> filled(const Vec3i& low, const Vec3i& high, const Inside& inside)
 {
-    std::vector<Vec3f> positions;
-    Random random(11);
-    for (int x = low.x(); x < high.x(); ++x)
-        for (int y = low.y(); y < high.y(); ++y)
-            for (int z = low.z(); z < high.z(); ++z) {
-                const Vec3f jitter(random.uniform(), random.uniform(), random.uniform());
-                const Vec3f p = Vec3i(x, y, z).cast<float>() + jitter;
-                if (inside(p)) positions.push_back(p);
-            }
-    return positions;
+    return jittered(low, high, 11, inside);
 }
 
 std::vector<Vec3f> ball(const Vec3f& center, float radius)

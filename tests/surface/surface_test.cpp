@@ -1,3 +1,4 @@
+#include "surface/jittered.h"
 #include "surface/surface.h"
 
 #include "base/error.h"
@@ -12,15 +13,7 @@ namespace {
 // One jittered particle in every cube of edge 1 of the box, where `inside` holds: spacing 1.
 template <class Inside> Particles filled(const Vec3i& low, const Vec3i& high, const Inside& inside)
 {
-    std::vector<Vec3f> positions;
-    Random random(7);
-    for (int x = low.x(); x < high.x(); ++x)
-        for (int y = low.y(); y < high.y(); ++y)
-            for (int z = low.z(); z < high.z(); ++z) {
-                const Vec3f jitter(random.uniform(), random.uniform(), random.uniform());
-                const Vec3f p = Vec3i(x, y, z).cast<float>() + jitter;
-                if (inside(p)) positions.push_back(p);
-            }
+    const std::vector<Vec3f> positions = jittered(low, high, 7, inside);
     Particles particles;
     particles.resize(positions.size());
     particles.P = positions;
