@@ -51,13 +51,9 @@ void Liquid::forget_closed_faces(MacField& known) const
 // makes the velocity on the wall, in the middle between them and the liquid, that of the solid.
 void Liquid::constrain_to_solids()
 {
-    std::vector<int> near;
+    const std::vector<int>& near = solid_cells_.near();
     std::vector<size_t> begin = {0}; // of each tile's faces among all
-    for (int t = 0; t < topology_.tile_count(); ++t)
-        if (const SolidTile* solid = solid_cells_.tile(t)) {
-            near.push_back(t);
-            begin.push_back(begin.back() + solid->closed_faces.size());
-        }
+    for (const int t : near) begin.push_back(begin.back() + solid_cells_.tile(t)->closed_faces.size());
     std::vector<float> constrained(begin.back());
     const float stick = params_.viscous() ? std::min(1.0f, viscosity_.stiffness()) : 0;
     parallel_for(near.size(), [&](size_t k) {
@@ -120,9 +116,7 @@ void Liquid::hold_back(float dt)
 {
     constexpr float kNextTo = 1; // cells from the wall
     held_.reset(topology_, 0);
-    std::vector<int> near;
-    for (int t = 0; t < topology_.tile_count(); ++t)
-        if (solid_cells_.tile(t)) near.push_back(t);
+    const std::vector<int>& near = solid_cells_.near();
     parallel_for(near.size(), [&](size_t k) {
         const int tile = near[k];
         const SolidTile& solid = *solid_cells_.tile(tile);

@@ -71,9 +71,7 @@ void continue_into_solids(const SolidCells& solids, float cosine, Field<float>& 
 {
     constexpr int kLayers = 4;
     const Topology& topology = phi.topology();
-    std::vector<int> near;
-    for (int t = 0; t < topology.tile_count(); ++t)
-        if (solids.tile(t)) near.push_back(t);
+    const std::vector<int>& near = solids.near();
     if (near.empty()) return;
     scratch.reset_uninitialized(topology, kSurfaceBand);
     for (int layer = 0; layer < kLayers; ++layer) {

@@ -275,6 +275,7 @@ void SolidCells::update(const Topology& topology, const Solids& solids, float vo
     const size_t count = static_cast<size_t>(topology.tile_count());
     tiles_.assign(count + 1, nullptr);
     tiles_[count] = closed_.get();
+    near_.clear();
     if (solids.none()) return;
 
     std::vector<size_t> unknown;
@@ -292,7 +293,10 @@ void SolidCells::update(const Topology& topology, const Solids& solids, float vo
         *slots[k] = std::make_unique<SolidTile>();
         evaluate(solids, first, voxel, **slots[k]);
     });
-    for (size_t t = 0; t < count; ++t) tiles_[t] = stored_[topology.codes()[t]].get();
+    for (size_t t = 0; t < count; ++t) {
+        tiles_[t] = stored_[topology.codes()[t]].get();
+        if (tiles_[t]) near_.push_back(static_cast<int>(t));
+    }
 }
 
 size_t SolidCells::bytes() const

@@ -94,6 +94,8 @@ class SolidCells {
 
     // nullptr where no solid is near: every face is open.
     const SolidTile* tile(int index) const { return tiles_[static_cast<size_t>(index)]; }
+    // The tiles that have a solid near, ascending.
+    const std::vector<int>& near() const { return near_; }
     // Open fractions of the lower faces of a tile; closed where there is no tile.
     const float* open(int index, int axis) const
     {
@@ -108,6 +110,7 @@ class SolidCells {
 
   private:
     SolidCells(const SolidCells&) = delete;
+    std::vector<int> near_;
     std::vector<const SolidTile*> tiles_; // of each tile of the topology, and one for missing tiles
     std::unordered_map<uint64_t, std::unique_ptr<SolidTile>> stored_; // by Morton code; nullptr: no solid near
     std::unique_ptr<SolidTile> closed_;
