@@ -13,6 +13,8 @@
 #include "base/parallel.h"
 
 #include <array>
+#include <atomic>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -59,6 +61,17 @@ class Topology {
     {
         return neighbours(index)[static_cast<size_t>(neighbour_slot(dx, dy, dz))];
     }
+    // The cell next to one (an offset in a tile) along an axis; `side` is -1 or 1. Its tile may be missing.
+    struct Cell {
+        int tile, offset;
+    };
+    Cell next_cell(int tile, int offset, int axis, int side) const
+    {
+        Vec3i cell = cell_in_tile(offset), step = Vec3i::Zero();
+        cell[axis] += side;
+        if (cell[axis] < 0 || cell[axis] >= kTileSize) step[axis] = side;
+        return {neighbour(tile, step.x(), step.y(), step.z()), offset_of_cell(cell)};
+    }
     size_t bytes() const;
 
   private:
@@ -68,31 +81,41 @@ class Topology {
     std::vector<int> table_; // open-addressed hash of tile indices
 };
 
-// Memory that is aligned for vector instructions, is not touched until it is written, and is kept when it shrinks.
+// Memory that is aligned for vector instructions, is not touched until it is written, and is kept when it shrinks. Each
+// buffer begins at another place in its page: kernels walk through many of them at once, and lines at the same place in
+// a page share the few ways of one cache set.
 template <class T> class Buffer {
   public:
     void resize(size_t count)
     {
         if (count > capacity_) {
             const size_t ahead = capacity_ > 0 ? count / 4 : 0; // what grew once will grow again
-            const size_t bytes = ((count + ahead) * sizeof(T) + 63) / 64 * 64;
-            data_.reset();
-            data_.reset(static_cast<T*>(std::aligned_alloc(64, bytes)));
-            if (!data_) throw std::bad_alloc();
+            const size_t skip = next_skip();
+            const size_t bytes = ((count + ahead) * sizeof(T) + 63) / 64 * 64 + skip;
+            memory_.reset();
+            memory_.reset(static_cast<std::byte*>(std::aligned_alloc(64, bytes)));
+            if (!memory_) throw std::bad_alloc();
+            data_ = reinterpret_cast<T*>(memory_.get() + skip);
             capacity_ = count + ahead;
         }
         size_ = count;
     }
-    T* data() { return data_.get(); }
-    const T* data() const { return data_.get(); }
+    T* data() { return data_; }
+    const T* data() const { return data_; }
     size_t size() const { return size_; }
     size_t capacity() const { return capacity_; }
 
   private:
+    static size_t next_skip()
+    {
+        static std::atomic<size_t> count = 0;
+        return count++ * 11 % 64 * 64;
+    }
     struct Free {
-        void operator()(T* p) const { std::free(p); }
+        void operator()(std::byte* p) const { std::free(p); }
     };
-    std::unique_ptr<T[], Free> data_;
+    std::unique_ptr<std::byte[], Free> memory_;
+    T* data_ = nullptr;
     size_t size_ = 0, capacity_ = 0;
 };
 
@@ -144,6 +167,12 @@ template <class T> class Field {
     const Topology* topology_ = nullptr;
     Buffer<T> data_;
 };
+
+// Has a tile of numbers brought near the processor.
+inline void prefetch_tile(const float* tile)
+{
+    for (int c = 0; c < kTileCells; c += 16) __builtin_prefetch(tile + c, 0, 2);
+}
 
 template <class Body> void for_each_tile(const Topology& topology, const Body& body)
 {

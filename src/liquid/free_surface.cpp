@@ -198,10 +198,7 @@ void fill_solid_centers(const Topology& topology, const SolidCells& solids, cons
         float sum = 0, weights = 0;
         for (int a = 0; a < 3; ++a)
             for (int side = -1; side <= 1; side += 2) {
-                Vec3i other = cell_in_tile(c), step = Vec3i::Zero();
-                other[a] += side;
-                if (other[a] < 0 || other[a] >= kTileSize) step[a] = side;
-                const int t = topology.neighbour(tile, step.x(), step.y(), step.z()), o = offset_of_cell(other);
+                const auto [t, o] = topology.next_cell(tile, c, a, side);
                 if (t == topology.tile_count()) continue;
                 const float open = side < 0 ? solid.open[a][c] : solids.open(t, a)[o];
                 const SolidTile* there = solids.tile(t);

@@ -1,8 +1,6 @@
 // Temperature of a liquid and what it does to viscosity, for melting and freezing. A particle next to the air or to a
 // solid approaches their temperature at a given rate (Newton's law of cooling), neighbouring cells exchange heat by
 // conduction, and viscosity is interpolated between two temperatures so that its logarithm is linear.
-//
-// Conduction is explicit and limited to what is stable in a step: a diffusivity above voxel^2 / (6 dt) acts as that.
 #pragma once
 
 #include "liquid/params.h"
@@ -23,10 +21,13 @@ class Heat {
     // cells. Particles must be sorted by `index`.
     void exchange(const HeatParams& heat, const ParticleIndex& index, const Field<float>& phi, const SolidCells& solids,
                   float voxel, float dt, Particles& particles);
-    size_t bytes() const { return mean_.bytes() + any_.bytes(); }
+    size_t bytes() const { return mean_.bytes() + any_.bytes() + now_.bytes() + earlier_.bytes(); }
 
   private:
+    void conduct(float number);
+
     Field<float> mean_, any_; // temperature of each cell's particles, and 1 where there are some
+    Field<float> now_, earlier_;
 };
 
 } // namespace spindrift

@@ -207,10 +207,7 @@ void Projection::add_surface_pressure(const Field<float>& surface_s)
             if (!(here < 0)) continue;
             for (int a = 0; a < 3; ++a)
                 for (int side = -1; side <= 1; side += 2) {
-                    Vec3i other = cell_in_tile(c), step = Vec3i::Zero();
-                    other[a] += side;
-                    if (other[a] < 0 || other[a] >= kTileSize) step[a] = side;
-                    const int t = topology.neighbour(tile, step.x(), step.y(), step.z()), o = offset_of_cell(other);
+                    const auto [t, o] = topology.next_cell(tile, c, a, side);
                     const float there = phi_->tile(t)[o];
                     if (there < 0) continue;
                     const float open = side < 0 ? cells_->open(tile, a)[c] : cells_->open(t, a)[o];

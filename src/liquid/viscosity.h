@@ -48,13 +48,29 @@ class Viscosity {
 
   private:
     void load_from(const StrainField& strain);
+    void find_what_holds_faces();
+    void drop_loose_edges(bool elastic);
+    void move_loose_faces(MacField& velocity) const;
+
+    struct Face {
+        int axis;
+        Topology::Cell cell;
+    };
+    // An edge that was left out, and which of the faces around it go where it wants them.
+    struct LooseEdge {
+        int axis, offset;
+        std::array<bool, 4> loose;
+    };
+    std::array<Face, 4> faces_around(int tile, const LooseEdge& edge) const;
 
     const Solids* solids_ = nullptr;
     const SolidCells* cells_ = nullptr;
     float voxel_ = 0, dt_ = 0, stiffness_ = 0, elastic_stiffness_ = 0;
     ViscousMatrix matrix_;
     LiquidShares shares_; // only for elastic liquids
-    MacField load_;
+    MacField load_, held_;
+    std::vector<uint8_t> plain_;                // tiles with the same weights everywhere
+    std::vector<std::vector<LooseEdge>> loose_; // of each tile
     ViscousSolver solver_;
 };
 

@@ -1,60 +1,137 @@
 #include "solvers/viscous.h"
 
-#include <numeric>
-
 namespace spindrift {
 
 namespace {
 
 constexpr size_t kTilesPerTask = 4;
-// The two Jacobi factors of the smoother, the roots of a Chebyshev polynomial on the upper part of the spectrum (0.7 to
-// 3.5; 3 is the largest eigenvalue inside the liquid). Applied in this order before the coarse correction, in reverse
-// after it.
-constexpr float kJacobiFirst = 0.3236f, kJacobiSecond = 0.9f;
-// Below this a level's smoother does all there is to do.
-constexpr float kLeastStiffness = 0.3f;
-// Up to this, plain Jacobi takes less time in all, measured on dam breaks of 64 and 128 cells: a cycle costs as much as
-// five of its steps, and converges no better than by a factor of two.
-constexpr float kMostForJacobi = 17;
-constexpr int kCoarsestSweeps = 4;
-constexpr size_t kMostLevels = 12, kFewTiles = 8;
+// The eigenvalues that a level's smoother is for, of D^-1 (M + K) with the diagonal D: what the next coarser level
+// cannot see begins at 2/8 for motions without divergence.
+constexpr double kLowForSmoothing = 0.3;
+constexpr int kSmootherDegree = 3;
+// No eigenvalue is above this.
+constexpr double kMostEigenvalue = 4;
+// Up to this stiffness a level needs no coarser one: some steps of the smoother solve it.
+constexpr float kStiffnessForOneLevel = 1;
+// Coarsening also ends here; what is stiff and yet small takes more steps.
+constexpr size_t kFewTiles = 8;
+constexpr int kMostSteps = 64;
 
 constexpr int other_axis(int a, int b) { return 3 - a - b; }
 
-// A tile's velocity and one face around it. As a Block, but laid out for speed: rows begin at a multiple of a cache
-// line and the margin lies around them, so that few loads cross a line, and a row is gathered with its two ends at
-// once.
-struct VelocityBlock {
-    static constexpr int kStrideY = 16, kStrideX = 10 * kStrideY;
-    alignas(64) float u[3][10 * kStrideX + kTileSize];
+// One plane x of a tile's velocity and one face around it. Rows begin at a multiple of a cache line and the margin lies
+// around them, so that few loads cross a line, and a row is gathered with its two ends at once.
+struct VelocityPlane {
+    static constexpr int kStride = 16;
+    alignas(64) float u[3][10 * kStride + kTileSize];
 
-    // Index of a row's first cell, x and y in [-1, 8].
-    static constexpr int index(int x, int y) { return (x + 1) * kStrideX + (y + 1) * kStrideY + kTileSize; }
+    // Index of a row's first cell, y in [-1, 8].
+    static constexpr int index(int y) { return (y + 1) * kStride + kTileSize; }
 
-    void gather(const MacField& field, int tile)
+    // x in [-1, 8].
+    void gather(const MacField& field, int tile, int x)
     {
         const auto& neighbours = field.u[0].topology().neighbours(tile);
-        for (int dx = -1; dx <= 1; ++dx)
-            for (int dy = -1; dy <= 1; ++dy) {
-                const auto part = [&](const Field<float>& f, int dz) {
-                    return f.tile(neighbours[static_cast<size_t>(neighbour_slot(dx, dy, dz))]);
+        for (int dy = -1; dy <= 1; ++dy) {
+            const int y0 = dy < 0 ? 7 : 0, y1 = dy > 0 ? 1 : kTileSize;
+            for (int a = 0; a < 3; ++a) {
+                const auto part = [&](int dz) {
+                    const int t = neighbours[static_cast<size_t>(neighbour_slot(x >> 3, dy, dz))];
+                    return field.u[a].tile(t) + offset_in_tile(x & 7, 0, 0);
                 };
-                const int x0 = dx < 0 ? -1 : dx * kTileSize, x1 = dx > 0 ? kTileSize + 1 : (dx + 1) * kTileSize;
-                const int y0 = dy < 0 ? -1 : dy * kTileSize, y1 = dy > 0 ? kTileSize + 1 : (dy + 1) * kTileSize;
-                for (int a = 0; a < 3; ++a) {
-                    const float *low = part(field.u[a], -1), *mid = part(field.u[a], 0), *high = part(field.u[a], 1);
-                    for (int x = x0; x < x1; ++x)
-                        for (int y = y0; y < y1; ++y) {
-                            const int from = offset_in_tile(x & 7, y & 7, 0);
-                            float* to = u[a] + index(x, y);
-                            store_row(to, load_row(mid + from));
-                            to[-1] = low[from + 7], to[kTileSize] = high[from];
-                        }
+                const float *low = part(-1), *mid = part(0), *high = part(1);
+                float* to = u[a] + index(dy * kTileSize + y0);
+                for (int y = y0; y < y1; ++y, to += kStride) {
+                    const int from = y * kTileSize;
+                    store_row(to, load_row(mid + from));
+                    to[-1] = low[from + 7], to[kTileSize] = high[from];
                 }
             }
+        }
     }
 };
-constexpr int kStride[3] = {VelocityBlock::kStrideX, VelocityBlock::kStrideY, 1};
+
+// The weighted stress in the cells and at the edges of one plane: each counts for the faces on both sides, and that of
+// an edge for two components. A row's neighbours along z come from the row itself and one number more.
+struct StressPlane {
+    Row xx[8], xy[9], xz[8]; // between this plane of faces and the one below
+    Row yy[9], yz[9], zz[8]; // in this plane
+    float xz_above[8], yz_above[8], zz_below[8];
+
+    // Of plane x in [0, 8]. `weight` has rows cell(x, y) and edge(axis, x, y), and their values beyond the tile along
+    // z: cell_below_z(x, y) and edge_above_z(axis, x, y).
+    template <class Weight> [[gnu::always_inline]] void compute(const VelocityPlane& below, const VelocityPlane& here,
+                                                                const Weight& weight, int x)
+    {
+        constexpr int kY = VelocityPlane::kStride;
+        const auto at = [](const float* p) { return load_row_unaligned(p); };
+        for (int y = 0; y <= kTileSize; ++y) {
+            const int i = VelocityPlane::index(y);
+            const float *u = here.u[0] + i, *v = here.u[1] + i, *w = here.u[2] + i;
+            if (y < kTileSize) {
+                const float* z = below.u[2] + i;
+                xx[y] = weight.cell(x - 1, y) * (at(u) - at(below.u[0] + i));
+                xz[y] = weight.edge(1, x, y) * ((at(u) - at(u - 1)) + (at(w) - at(z)));
+                xz_above[y] = weight.edge_above_z(1, x, y) * ((u[8] - u[7]) + (w[8] - z[8]));
+            }
+            if (x + y < 2 * kTileSize)
+                xy[y] = weight.edge(2, x, y) * ((at(u) - at(u - kY)) + (at(v) - at(below.u[1] + i)));
+            if (x == kTileSize) continue;
+            yy[y] = weight.cell(x, y - 1) * (at(v) - at(v - kY));
+            yz[y] = weight.edge(0, x, y) * ((at(v) - at(v - 1)) + (at(w) - at(w - kY)));
+            if (y == kTileSize) continue;
+            yz_above[y] = weight.edge_above_z(0, x, y) * ((v[8] - v[7]) + (w[8] - w[8 - kY]));
+            zz[y] = weight.cell(x, y) * (at(w + 1) - at(w));
+            zz_below[y] = weight.cell_below_z(x, y) * (w[0] - w[-1]);
+        }
+    }
+    // K u for the rows of this plane; `next` is the plane above.
+    Row force_x(const StressPlane& next, int y) const
+    {
+        return (xx[y] - next.xx[y]) + (xy[y] - xy[y + 1]) + (xz[y] - shifted_from_above(xz[y], xz_above[y]));
+    }
+    Row force_y(const StressPlane& next, int y) const
+    {
+        return (yy[y] - yy[y + 1]) + (xy[y] - next.xy[y]) + (yz[y] - shifted_from_above(yz[y], yz_above[y]));
+    }
+    Row force_z(const StressPlane& next, int y) const
+    {
+        return (shifted_from_below(zz[y], zz_below[y]) - zz[y]) + (xz[y] - next.xz[y]) + (yz[y] - yz[y + 1]);
+    }
+};
+
+struct UniformWeight {
+    float cell_weight, edge_weight;
+    Row cell(int, int) const { return splat(cell_weight); }
+    Row edge(int, int, int) const { return splat(edge_weight); }
+    float cell_below_z(int, int) const { return cell_weight; }
+    float edge_above_z(int, int, int) const { return edge_weight; }
+};
+
+struct TileWeight {
+    TileView cells, edges[3];
+    TileWeight(const ViscousMatrix& m, int tile)
+        : cells(m.cell, tile), edges{{m.edge[0], tile}, {m.edge[1], tile}, {m.edge[2], tile}}
+    {
+    }
+    // x or y may be one below the tile.
+    Row cell(int x, int y) const
+    {
+        return load_row(x < 0   ? cells.x_low + offset_in_tile(7, y, 0)
+                        : y < 0 ? cells.y_low + offset_in_tile(x, 7, 0)
+                                : cells.center + offset_in_tile(x, y, 0));
+    }
+    // x or y may be one above the tile.
+    Row edge(int axis, int x, int y) const
+    {
+        const TileView& e = edges[axis];
+        return load_row(x > 7   ? e.x_high + offset_in_tile(0, y, 0)
+                        : y > 7 ? e.y_high + offset_in_tile(x, 0, 0)
+                                : e.center + offset_in_tile(x, y, 0));
+    }
+    float cell_below_z(int x, int y) const { return cells.z_low[offset_in_tile(x, y, 7)]; }
+    float edge_above_z(int axis, int x, int y) const { return edges[axis].z_high[offset_in_tile(x, y, 0)]; }
+};
 
 // The weights around the faces of component A of one row: cells below and above the face, edges below and above along
 // the two other axes.
@@ -91,23 +168,6 @@ struct MatrixTile {
     }
 };
 
-// K u for one row of component A; i is the row's place in the block. From differences: exact for what float can tell
-// apart.
-template <int A> [[gnu::always_inline]] inline Row viscous(const VelocityBlock& u, int i, const Weights& w)
-{
-    const auto load = [&](int axis, int at) { return load_row_unaligned(u.u[axis] + at); };
-    const Row c = load(A, i);
-    Row sum = w.cell_low * (c - load(A, i - kStride[A])) - w.cell_high * (load(A, i + kStride[A]) - c);
-#pragma GCC unroll 2
-    for (int n = 0; n < 2; ++n) {
-        const int b = (A + 1 + n) % 3, s = kStride[b];
-        const Row low = (c - load(A, i - s)) + (load(b, i) - load(b, i - kStride[A]));
-        const Row high = (load(A, i + s) - c) + (load(b, i + s) - load(b, i + s - kStride[A]));
-        sum += w.edge_low[n] * low - w.edge_high[n] * high;
-    }
-    return sum;
-}
-
 inline Row sum_of(const Weights& w)
 {
     return (w.cell_low + w.cell_high) + ((w.edge_low[0] + w.edge_high[0]) + (w.edge_low[1] + w.edge_high[1]));
@@ -119,31 +179,41 @@ template <class Body> [[gnu::always_inline]] inline void for_each_axis(const Bod
     body.template operator()<0>(), body.template operator()<1>(), body.template operator()<2>();
 }
 
+// Calls body(axis, offset, K u) for the rows of a tile, plane by plane: only three of them are ever held.
+template <class Weight, class Body>
+[[gnu::always_inline]] inline void for_each_force(const MacField& u, int tile, const Weight& weight, const Body& body)
+{
+    VelocityPlane velocity[2];
+    StressPlane stress[2];
+    velocity[1].gather(u, tile, -1);
+    for (int x = 0; x <= kTileSize; ++x) {
+        const int now = x & 1, before = 1 - now;
+        velocity[now].gather(u, tile, x);
+        stress[now].compute(velocity[before], velocity[now], weight, x);
+        if (x == 0) continue;
+        for (int y = 0; y < kTileSize; ++y) {
+            const int o = offset_in_tile(x - 1, y, 0);
+            body(0, o, stress[before].force_x(stress[now], y));
+            body(1, o, stress[before].force_y(stress[now], y));
+            body(2, o, stress[before].force_z(stress[now], y));
+        }
+    }
+}
+
 // Calls body(axis, offset, K x, mass, inverse of the diagonal) for the rows of a tile.
 template <class Body>
 inline void multiply_tile(const ViscousMatrix& m, bool uniform, const MacField& x, int tile, const Body& body)
 {
-    thread_local VelocityBlock kept;
-    auto& block = kept;
-    block.gather(x, tile);
     if (uniform) {
-        const Row cell = splat(m.cell.tile(tile)[0]), edge = splat(m.edge[0].tile(tile)[0]);
-        const Weights w{cell, cell, {edge, edge}, {edge, edge}};
         const Row one = splat(1), inverse = splat(m.inverse[0].tile(tile)[0]);
-        for_each_axis([&]<int A>() {
-            for_each_row([&](int i, int j, int o) {
-                body(A, o, viscous<A>(block, VelocityBlock::index(i, j), w), one, inverse);
-            });
-        });
+        for_each_force(x, tile, UniformWeight{m.cell.tile(tile)[0], m.edge[0].tile(tile)[0]},
+                       [&](int a, int o, Row force) { body(a, o, force, one, inverse); });
         return;
     }
-    const MatrixTile weights(m, tile);
-    for_each_axis([&]<int A>() {
-        const float *mass = m.mass[A].tile(tile), *inverse = m.inverse[A].tile(tile);
-        for_each_row([&](int i, int j, int o) {
-            const Row k = viscous<A>(block, VelocityBlock::index(i, j), weights.at<A>(i, j));
-            body(A, o, k, load_row(mass + o), load_row(inverse + o));
-        });
+    const float* mass[3] = {m.mass[0].tile(tile), m.mass[1].tile(tile), m.mass[2].tile(tile)};
+    const float* inverse[3] = {m.inverse[0].tile(tile), m.inverse[1].tile(tile), m.inverse[2].tile(tile)};
+    for_each_force(x, tile, TileWeight(m, tile), [&](int a, int o, Row force) {
+        body(a, o, force, load_row(mass[a] + o), load_row(inverse[a] + o));
     });
 }
 
@@ -183,16 +253,40 @@ size_t ViscousSolver::bytes() const
     return sum;
 }
 
-// Calls body(index in level.tiles, axis, offset, K x, mass, inverse of the diagonal) for all rows that may take part.
-template <class Body> void ViscousSolver::for_each_product(const Level& level, const MacField& x, const Body& body)
+// Calls body(index in level.tiles, tile) for all of these, and has `fields` and the matrix of the next one fetched
+// meanwhile: too many arrays for the processor to foresee.
+template <class Body> void
+ViscousSolver::for_each_tile_ahead(const Level& level, const std::vector<const MacField*>& fields, const Body& body)
 {
+    const auto fetch = [&](size_t k) {
+        const int tile = level.tiles[k];
+        for (const MacField* field : fields)
+            for (const auto& u : field->u) prefetch_tile(u.tile(tile));
+        if (level.uniform[k]) return;
+        const ViscousMatrix& m = *level.matrix;
+        prefetch_tile(m.cell.tile(tile));
+        for (int a = 0; a < 3; ++a)
+            prefetch_tile(m.mass[a].tile(tile)), prefetch_tile(m.inverse[a].tile(tile)),
+                prefetch_tile(m.edge[a].tile(tile));
+    };
     parallel_for(
         level.tiles.size(),
         [&](size_t k) {
-            multiply_tile(*level.matrix, level.uniform[k], x, level.tiles[k],
-                          [&](int a, int o, Row kx, Row mass, Row inverse) { body(k, a, o, kx, mass, inverse); });
+            if (k + 1 < level.tiles.size()) fetch(k + 1);
+            body(k, level.tiles[k]);
         },
         kTilesPerTask);
+}
+
+// Calls body(index in level.tiles, axis, offset, K x, mass, inverse of the diagonal) for all rows that may take part.
+template <class Body> void ViscousSolver::for_each_product(const Level& level, const MacField& x,
+                                                           std::vector<const MacField*> fields, const Body& body)
+{
+    fields.push_back(&x);
+    for_each_tile_ahead(level, fields, [&](size_t k, int tile) {
+        multiply_tile(*level.matrix, level.uniform[k], x, tile,
+                      [&](int a, int o, Row kx, Row mass, Row inverse) { body(k, a, o, kx, mass, inverse); });
+    });
 }
 
 // Inverts the diagonal and finds out which tiles take part.
@@ -311,15 +405,18 @@ void ViscousSolver::set_matrix(ViscousMatrix& matrix, float stiffness)
     };
     level(0).matrix = &matrix;
     analyse(level(0));
-    used_levels_ = 1;
-    if (stiffness <= kMostForJacobi) return;
-    for (; stiffness > kLeastStiffness && used_levels_ < kMostLevels &&
-           levels_[used_levels_ - 1]->tiles.size() > kFewTiles;
+    for (used_levels_ = 1; stiffness > kStiffnessForOneLevel && levels_[used_levels_ - 1]->tiles.size() > kFewTiles;
          stiffness *= 0.25f, ++used_levels_) {
-        Level& coarse = level(used_levels_);
-        coarsen(*levels_[used_levels_ - 1], coarse);
+        Level &fine = level(used_levels_ - 1), &coarse = level(used_levels_);
+        fine.steps = chebyshev(kSmootherDegree, kLowForSmoothing);
+        coarsen(fine, coarse);
         analyse(coarse);
     }
+    // The lowest eigenvalue is that of a motion without friction, whose mass is 1 beside a diagonal of 1 + 8 stiffness.
+    // Enough steps to take off most of it.
+    const double low = 1.0 / (1.0 + 8.0 * stiffness);
+    const int degree = std::clamp(static_cast<int>(std::sqrt(kMostEigenvalue / low)), 2, kMostSteps);
+    levels_[used_levels_ - 1]->steps = chebyshev(degree, low);
 }
 
 // The transpose of prolong(), over the eight faces that stand for a coarse one.
@@ -371,20 +468,21 @@ void ViscousSolver::prolong(const Level& coarse, Level& fine)
     parallel_for(coarse.tiles.size(), [&](size_t k) {
         const int tile = coarse.tiles[k];
         const auto& finer = coarse.finer[static_cast<size_t>(tile)];
-        thread_local VelocityBlock kept;
-        auto& block = kept;
-        block.gather(coarse.z, tile);
+        VelocityPlane planes[10];
+        for (int x = 0; x <= kTileSize; ++x) planes[x].gather(coarse.z, tile, x);
         for (int child = 0; child < 8; ++child) {
             const int ox = child >> 2, oy = child >> 1 & 1, oz = child & 1;
             const int to = finer[static_cast<size_t>(neighbour_slot(ox, oy, oz))];
             if (to == none) continue;
             for_each_axis([&]<int A>() {
                 float* out = fine.z.u[A].tile(to);
-                const float *inverse = fine.matrix->inverse[A].tile(to), *from = block.u[A];
+                const float* inverse = fine.matrix->inverse[A].tile(to);
                 for_each_row([&](int x, int y, int o) {
-                    const float* at = from + VelocityBlock::index(4 * ox + x / 2, 4 * oy + y / 2) + 4 * oz;
-                    const Quad here = load_quad(at), next = load_quad(at + kStride[A]);
-                    const Quad between = 0.5f * (here + next);
+                    const auto from = [&](int dx, int dy, int dz) {
+                        return load_quad(planes[4 * ox + x / 2 + dx].u[A] + VelocityPlane::index(4 * oy + y / 2 + dy) +
+                                         4 * oz + dz);
+                    };
+                    const Quad here = from(0, 0, 0), between = 0.5f * (here + from(A == 0, A == 1, A == 2));
                     const bool odd = A == 0 ? x & 1 : A == 1 ? y & 1 : false;
                     const Quad even_z = odd ? between : here, odd_z = odd || A == 2 ? between : here;
                     const Row add = __builtin_shufflevector(even_z, odd_z, 0, 4, 1, 5, 2, 6, 3, 7);
@@ -395,51 +493,70 @@ void ViscousSolver::prolong(const Level& coarse, Level& fine)
     });
 }
 
-// to = from + factor D^-1 (r - (M + K) from); leaves r . to in `partial`.
-void ViscousSolver::smooth(Level& level, const MacField& from, MacField& to, float factor)
+// Steps of the Chebyshev iteration for eigenvalues of D^-1 (M + K) from `low` up. With its upper end where it is, what
+// is left of an error never exceeds it up to the largest eigenvalue possible, and the preconditioner stays positive.
+std::vector<ViscousSolver::Step> ViscousSolver::chebyshev(int degree, double low)
 {
-    parallel_for(
-        level.tiles.size(),
-        [&](size_t k) {
-            const int tile = level.tiles[k];
+    const double high = kMostEigenvalue - low, middle = (high + low) / 2, half = (high - low) / 2;
+    std::vector<Step> steps = {{static_cast<float>(1 / middle), 0}};
+    double rho = half / middle;
+    while (static_cast<int>(steps.size()) < degree) {
+        const double next = 1 / (2 * middle / half - rho);
+        steps.push_back({static_cast<float>(2 * next / half), static_cast<float>(next * rho)});
+        rho = next;
+    }
+    return steps;
+}
+
+// One step from z to z, with what z was before in `scratch`, or zero. Leaves r . z in `partial` if it is the last one.
+void ViscousSolver::smooth(Level& level, const Step& step, bool from_zero, bool last)
+{
+    const auto run = [&]<bool Momentum>() {
+        for_each_tile_ahead(level, {&level.z, &level.r, &level.scratch}, [&](size_t k, int tile) {
+            const float *from[3], *right[3];
+            float* to[3];
+            for (int a = 0; a < 3; ++a)
+                from[a] = level.z.u[a].tile(tile), right[a] = level.r.u[a].tile(tile),
+                to[a] = level.scratch.u[a].tile(tile);
+            const float grow = from_zero ? 1 + step.momentum : 1;
             RowSum product;
-            multiply_tile(
-                *level.matrix, level.uniform[k], from, tile, [&](int a, int o, Row kx, Row mass, Row inverse) {
-                    const Row x = load_row(from.u[a].tile(tile) + o), r = load_row(level.r.u[a].tile(tile) + o);
-                    const Row next = x + factor * max(inverse, splat(0)) * (r - (mass * x + kx));
-                    store_row(to.u[a].tile(tile) + o, next);
-                    product.add_product(r, next);
-                });
+            multiply_tile(*level.matrix, level.uniform[k], level.z, tile,
+                          [&](int a, int o, Row kx, Row mass, Row inverse) {
+                              const Row x = load_row(from[a] + o), r = load_row(right[a] + o);
+                              const Row change = step.factor * max(inverse, splat(0)) * (r - (mass * x + kx));
+                              Row next = grow * x + change;
+                              if (Momentum) next += step.momentum * (x - load_row(to[a] + o));
+                              store_row(to[a] + o, next);
+                              if (last) product.add_product(r, next);
+                          });
             level.partial[k] = product.total();
-        },
-        kTilesPerTask);
+        });
+    };
+    step.momentum > 0 && !from_zero ? run.operator()<true>() : run.operator()<false>();
+    std::swap(level.z, level.scratch);
 }
 
 // z = an approximate solution for r.
 void ViscousSolver::cycle(size_t number)
 {
     Level& level = *levels_[number];
-    parallel_for( // the first step of the smoother, from zero; r is zero at closed faces
+    const auto& steps = level.steps;
+    const bool coarsest = number + 1 == used_levels_;
+    parallel_for( // the first step, from zero; r is zero at closed faces
         level.tiles.size(),
         [&](size_t k) {
             const int tile = level.tiles[k];
             for (int a = 0; a < 3; ++a) {
                 const float *r = level.r.u[a].tile(tile), *inverse = level.matrix->inverse[a].tile(tile);
-                float* x = level.scratch.u[a].tile(tile);
+                float* z = level.z.u[a].tile(tile);
                 for (int o = 0; o < kTileCells; o += kTileSize)
-                    store_row(x + o, kJacobiFirst * load_row(inverse + o) * load_row(r + o));
+                    store_row(z + o, steps[0].factor * load_row(inverse + o) * load_row(r + o));
             }
         },
         kTilesPerTask);
-    smooth(level, level.scratch, level.z, kJacobiSecond);
-    if (number + 1 == used_levels_) {
-        for (int sweep = 1; sweep < kCoarsestSweeps; ++sweep) {
-            smooth(level, level.z, level.scratch, kJacobiFirst);
-            smooth(level, level.scratch, level.z, kJacobiSecond);
-        }
-        return;
-    }
-    for_each_product(level, level.z, [&](size_t k, int a, int o, Row kx, Row mass, Row inverse) {
+    for (size_t i = 1; i < steps.size(); ++i) smooth(level, steps[i], i == 1, coarsest && i + 1 == steps.size());
+    if (coarsest) return;
+    for_each_product(level, level.z, {&level.r}, [&](size_t k, int a, int o, Row kx, Row mass, Row inverse) {
         const int tile = level.tiles[k];
         const Row residual =
             load_row(level.r.u[a].tile(tile) + o) - (mass * load_row(level.z.u[a].tile(tile) + o) + kx);
@@ -448,8 +565,7 @@ void ViscousSolver::cycle(size_t number)
     restrict_residual(level, *levels_[number + 1]);
     cycle(number + 1);
     prolong(*levels_[number + 1], level);
-    smooth(level, level.z, level.scratch, kJacobiSecond);
-    smooth(level, level.scratch, level.z, kJacobiFirst);
+    for (size_t i = 0; i < steps.size(); ++i) smooth(level, steps[i], false, i + 1 == steps.size());
 }
 
 ViscousResult ViscousSolver::solve(MacField& velocity, double tolerance, int max_iterations, const MacField* load)
@@ -457,88 +573,57 @@ ViscousResult ViscousSolver::solve(MacField& velocity, double tolerance, int max
     Level& fine = *levels_[0];
     ViscousResult result;
     result.levels = static_cast<int>(used_levels_);
-    const bool jacobi = used_levels_ == 1; // z = D^-1 r then need not be stored
 
     // r = load + M u0 - (M + K) u0 = load - K u0; closed faces have their part in it, and stay as they are.
-    for_each_product(fine, velocity, [&](size_t k, int a, int o, Row kx, Row, Row inverse) {
+    for_each_product(fine, velocity, {}, [&](size_t k, int a, int o, Row kx, Row, Row inverse) {
         const int tile = fine.tiles[k];
         const Row r = load ? load_row(load->u[a].tile(tile) + o) - kx : -kx;
         store_row(fine.r.u[a].tile(tile) + o, inverse > splat(0) ? r : splat(0));
     });
 
-    // p = z + beta p
-    const auto turn = [&](float beta) {
+    // Calls body(axis, tile, offset) for all rows that may take part.
+    const auto for_each_row_of_level = [&](const auto& body) {
         parallel_for(
             fine.tiles.size(),
             [&](size_t k) {
-                const int tile = fine.tiles[k];
-                for (int a = 0; a < 3; ++a) {
-                    float* p = p_.u[a].tile(tile);
-                    const float *z = fine.z.u[a].tile(tile), *r = fine.r.u[a].tile(tile);
-                    const float* inverse = fine.matrix->inverse[a].tile(tile);
-                    for (int o = 0; o < kTileCells; o += kTileSize) {
-                        const Row next = jacobi ? load_row(inverse + o) * load_row(r + o) : load_row(z + o);
-                        store_row(p + o, beta == 0 ? next : next + beta * load_row(p + o));
-                    }
-                }
+                for (int a = 0; a < 3; ++a)
+                    for (int o = 0; o < kTileCells; o += kTileSize) body(a, fine.tiles[k], o);
             },
             kTilesPerTask);
     };
-    // q = (M + K) p; returns p . q
-    const auto multiply_and_dot = [&] {
-        parallel_for(
-            fine.tiles.size(),
-            [&](size_t k) {
-                const int tile = fine.tiles[k];
-                RowSum pq;
-                multiply_tile(*fine.matrix, fine.uniform[k], p_, tile,
-                              [&](int a, int o, Row kp, Row mass, Row inverse) {
-                                  const Row p = load_row(p_.u[a].tile(tile) + o), q = mass * p + kp;
-                                  store_row(q_.u[a].tile(tile) + o, inverse > splat(0) ? q : splat(0));
-                                  pq.add_product(p, q);
-                              });
-                fine.partial[k] = pq.total();
-            },
-            kTilesPerTask);
+    const auto turn = [&](float beta) { // p = z + beta p
+        for_each_row_of_level([&](int a, int tile, int o) {
+            const Row z = load_row(fine.z.u[a].tile(tile) + o);
+            float* p = p_.u[a].tile(tile) + o;
+            store_row(p, beta == 0 ? z : z + beta * load_row(p));
+        });
+    };
+    const auto multiply_and_dot = [&] { // q = (M + K) p; returns p . q
+        for_each_tile_ahead(fine, {&p_}, [&](size_t k, int tile) {
+            RowSum pq;
+            multiply_tile(*fine.matrix, fine.uniform[k], p_, tile, [&](int a, int o, Row kp, Row mass, Row inverse) {
+                const Row p = load_row(p_.u[a].tile(tile) + o), q = mass * p + kp;
+                store_row(q_.u[a].tile(tile) + o, inverse > splat(0) ? q : splat(0));
+                pq.add_product(p, q);
+            });
+            fine.partial[k] = pq.total();
+        });
         return fine.total();
     };
-    // u += alpha p, r -= alpha q; for Jacobi, leaves r . z in `partial`.
-    const auto advance = [&](float alpha) {
-        parallel_for(
-            fine.tiles.size(),
-            [&](size_t k) {
-                const int tile = fine.tiles[k];
-                RowSum rz;
-                for (int a = 0; a < 3; ++a) {
-                    float *u = velocity.u[a].tile(tile), *r = fine.r.u[a].tile(tile);
-                    const float *p = p_.u[a].tile(tile), *q = q_.u[a].tile(tile);
-                    const float* inverse = fine.matrix->inverse[a].tile(tile);
-                    for (int o = 0; o < kTileCells; o += kTileSize) {
-                        store_row(u + o, load_row(u + o) + alpha * load_row(p + o));
-                        const Row next = load_row(r + o) - alpha * load_row(q + o);
-                        store_row(r + o, next);
-                        if (jacobi) rz.add_product(next, load_row(inverse + o) * next);
-                    }
-                }
-                fine.partial[k] = rz.total();
-            },
-            kTilesPerTask);
+    const auto advance = [&](float alpha) { // u += alpha p, r -= alpha q
+        for_each_row_of_level([&](int a, int tile, int o) {
+            float *u = velocity.u[a].tile(tile) + o, *r = fine.r.u[a].tile(tile) + o;
+            store_row(u, load_row(u) + alpha * load_row(p_.u[a].tile(tile) + o));
+            store_row(r, load_row(r) - alpha * load_row(q_.u[a].tile(tile) + o));
+        });
     };
-    if (jacobi) { // p and q are written before they are read, but not here yet
-        turn(0);
-        parallel_for(
-            fine.tiles.size(), [&](size_t k) { clear_tile(q_, fine.tiles[k]); }, kTilesPerTask);
-        advance(0);
-    }
 
-    // What each iteration takes off the squared energy norm of the error (Hestenes and Stiefel 1952). The last few took
-    // nearly all that was left before them (Strakos and Tichy 2002), and what is left now is to that as that is to what
-    // the few before them took.
-    const ptrdiff_t few = jacobi ? 4 : 1;
-    std::vector<double> taken;
-    double rz = 0, all_taken = 0;
+    // What each iteration takes off the squared energy norm of the error (Hestenes and Stiefel 1952). The last one took
+    // nearly all that was left before it (Strakos and Tichy 2002), and what is left now is to that as that is to what
+    // the one before it took.
+    double rz = 0, taken_before = 0, all_taken = 0;
     while (result.iterations < max_iterations) {
-        if (!jacobi) cycle(0);
+        cycle(0);
         const double next = fine.total(); // r . z
         if (!(next > 0)) return result;
         turn(static_cast<float>(rz > 0 ? next / rz : 0));
@@ -547,13 +632,13 @@ ViscousResult ViscousSolver::solve(MacField& velocity, double tolerance, int max
         ++result.iterations;
         if (!(pq > 0)) break; // nothing left that float can resolve
         advance(static_cast<float>(rz / pq));
-        taken.push_back(rz * rz / pq);
-        all_taken += taken.back();
-        if (static_cast<ptrdiff_t>(taken.size()) < 2 * few) continue;
-        const double last = std::accumulate(taken.end() - few, taken.end(), 0.0);
-        const double before = std::accumulate(taken.end() - 2 * few, taken.end() - few, 0.0);
-        result.relative_error = std::sqrt(last * std::min(1.0, last / before) / all_taken);
-        if (result.relative_error <= tolerance) return result;
+        const double taken = rz * rz / pq;
+        all_taken += taken;
+        if (result.iterations > 1) {
+            result.relative_error = std::sqrt(taken * std::min(1.0, taken / taken_before) / all_taken);
+            if (result.relative_error <= tolerance) return result;
+        }
+        taken_before = taken;
     }
     result.converged = false;
     return result;
@@ -567,7 +652,7 @@ void ViscousSolver::multiply(const MacField& x, MacField& out)
         for (int a = 0; a < 3; ++a)
             for (int c = 0; c < kTileCells; ++c)
                 if (fine.matrix->inverse[a].tile(tile)[c] > 0) p_.u[a].tile(tile)[c] = x.u[a].tile(tile)[c];
-    for_each_product(fine, p_, [&](size_t k, int a, int o, Row kx, Row mass, Row inverse) {
+    for_each_product(fine, p_, {}, [&](size_t k, int a, int o, Row kx, Row mass, Row inverse) {
         const Row y = mass * load_row(p_.u[a].tile(fine.tiles[k]) + o) + kx;
         store_row(out.u[a].tile(fine.tiles[k]) + o, inverse > splat(0) ? y : splat(0));
     });

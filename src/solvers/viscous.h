@@ -8,11 +8,11 @@
 // vanish for rigid motion, so that no weights can make the operator brake a rotation; a free surface needs no condition
 // of its own, only weights that go to zero there.
 //
-// Conjugate gradients, matrix-free on tiles, preconditioned by Jacobi where viscosity does not reach far in a step, and
-// otherwise by a V-cycle of multigrid. A coarse level is the same operator with weights taken from the finer one; it is
-// four times less stiff, so that levels end soon. Each term of the sum couples at most four faces with equal weights,
-// therefore the largest eigenvalue of D^-1 (M + K) is below 4 whatever the weights are: the smoother's factors are
-// safe.
+// Conjugate gradients, matrix-free on tiles, preconditioned by a V-cycle of multigrid. A coarse level is the same
+// operator with weights taken from the finer one; it is four times less stiff, so that levels end soon: where viscosity
+// does not reach far in a step, one is enough. The smoother is a Chebyshev iteration. Each term of the sum couples at
+// most four faces with equal weights, therefore the largest eigenvalue of D^-1 (M + K) is below 4 whatever the weights
+// are.
 //
 // Weak where liquid is thinner than two cells: coarse levels see such a sheet poorly, and CG has to do the work.
 #pragma once
@@ -59,6 +59,10 @@ class ViscousSolver {
     size_t bytes() const;
 
   private:
+    // x += factor D^-1 (r - (M + K) x) + momentum (x - what x was before)
+    struct Step {
+        float factor, momentum;
+    };
     struct Level {
         ViscousMatrix* matrix = nullptr;
         Topology own_topology; // of a coarse level
@@ -67,18 +71,23 @@ class ViscousSolver {
         std::vector<uint8_t> uniform;           // of each of them: every weight is that of its first cell
         std::vector<std::array<int, 27>> finer; // of each tile of the topology: the finer tiles around twice its place
         MacField r, z, scratch;
+        std::vector<Step> steps;
         std::vector<double> partial; // sums of each of `tiles`
 
         const Topology& topology() const { return matrix->topology(); }
         double total() const;
     };
-    template <class Body> static void for_each_product(const Level& level, const MacField& x, const Body& body);
+    template <class Body>
+    static void for_each_tile_ahead(const Level& level, const std::vector<const MacField*>& fields, const Body& body);
+    template <class Body> static void for_each_product(const Level& level, const MacField& x,
+                                                       std::vector<const MacField*> others, const Body& body);
 
     void analyse(Level& level);
     void coarsen(const Level& fine, Level& coarse);
     void restrict_residual(const Level& fine, Level& coarse);
     void prolong(const Level& coarse, Level& fine);
-    void smooth(Level& level, const MacField& from, MacField& to, float factor);
+    static std::vector<Step> chebyshev(int degree, double low);
+    void smooth(Level& level, const Step& step, bool from_zero, bool last);
     void cycle(size_t number);
 
     std::vector<std::unique_ptr<Level>> levels_; // kept when a later system needs fewer, for their memory
