@@ -1,11 +1,10 @@
 #include "pipeline/liquid_stage.h"
 
 #include "base/error.h"
-#include "io/atomic_file.h"
 #include "io/vdb.h"
+#include "pipeline/scene_shapes.h"
 
 #include <bit>
-#include <filesystem>
 
 namespace spindrift {
 
@@ -30,18 +29,6 @@ double volume_inside(const Shape& shape, const Box3f& box, float frame)
                 inside += shape.distance(box.min + f.cwiseProduct(box.size()), frame) < 0;
             }
     return volume_of(box.size()) * inside / (n * n * n);
-}
-
-// "mesh ship.ply: <hash>" for each mesh file that a shape names.
-template <class Params> std::string mesh_files_of(const std::vector<Params>& items, const SceneFile& scene)
-{
-    std::string lines;
-    for (const ShapeParams& item : items)
-        if (!item.file.empty())
-            for (const std::string& file : mesh_files(scene.resolve(item.file)))
-                lines += fmt::format("mesh {}: {:016x}\n", std::filesystem::path(file).filename().string(),
-                                     hash_bytes(read_file(file)));
-    return lines;
 }
 
 FrameReport report_of(const LiquidReport& liquid)

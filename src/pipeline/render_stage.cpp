@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "io/mesh_file.h"
-#include "io/vdb.h"
 #include "pipeline/film.h"
 
 namespace spindrift {
@@ -60,7 +59,35 @@ Estimate RenderStage::estimate() const
             fmt::format("{} x {} pixels", params_.width, params_.height), "lower render.width and render.height"};
 }
 
-FrameReport RenderStage::make(int frame, const std::string& input, const std::vector<std::string>& outputs)
+std::vector<std::string> RenderStage::inputs() const
+{
+    switch (params_.show) {
+    case RenderParams::Show::surface:
+        return {"surface"};
+    case RenderParams::Show::particles:
+        return {"liquid"};
+    case RenderParams::Show::spray:
+        break;
+    }
+    return {"spray"};
+}
+
+// Particles as spheres: of the file's radius, or each of its own and larger by the scale for spray.
+void RenderStage::add_spheres(const ParticleFile& file, const std::string& color_by, const std::string& path,
+                              RenderSpheres& spheres) const
+{
+    const Particles& particles = file.particles;
+    const auto* radius = particles.find<float>("radius");
+    for (size_t i = 0; i < particles.size(); ++i)
+        spheres.radii.push_back(radius ? params_.spray_scale * (*radius)[i] : file.pscale);
+    const std::vector<Vec3f> colors = color_by.empty() ? std::vector<Vec3f>(particles.size(), params_.spray_color)
+                                                       : colors_of(particles, color_by, path);
+    spheres.centers.insert(spheres.centers.end(), particles.P.begin(), particles.P.end());
+    spheres.colors.insert(spheres.colors.end(), colors.begin(), colors.end());
+}
+
+FrameReport RenderStage::make(int frame, const std::vector<std::string>& inputs,
+                              const std::vector<std::string>& outputs)
 {
     FrameReport report;
     RenderScene scene;
@@ -70,18 +97,22 @@ FrameReport RenderStage::make(int frame, const std::string& input, const std::ve
     RenderSpheres spheres;
     std::vector<Mesh> solids;
     report.times.measure("read", [&] {
+        const bool spray_alone = params_.show == RenderParams::Show::spray;
         if (params_.show == RenderParams::Show::surface) {
-            water = read_mesh(input);
+            water = read_mesh(inputs[0]);
             scene.liquid = &water;
             report.numbers = {{"triangles", static_cast<double>(water.triangles.size())}};
-        } else {
-            ParticleFile file = read_particles(input);
-            spheres.colors = colors_of(file.particles, params_.color_by, input);
-            spheres.centers = std::move(file.particles.P);
-            spheres.radius = file.pscale;
-            scene.spheres = &spheres;
+        } else if (!spray_alone) {
+            add_spheres(read_particles(inputs[0]), params_.color_by.empty() ? "speed" : params_.color_by, inputs[0],
+                        spheres);
             report.numbers = {{"particles", static_cast<double>(spheres.centers.size())}};
         }
+        if (spray_alone || inputs.size() > 1) {
+            const size_t before = spheres.centers.size();
+            add_spheres(read_particles(inputs.back()), spray_alone ? params_.color_by : "", inputs.back(), spheres);
+            report.numbers.emplace_back("droplets", static_cast<double>(spheres.centers.size() - before));
+        }
+        if (!spheres.centers.empty()) scene.spheres = &spheres;
         if (scene.extent.empty()) { // the liquid is another program's
             scene.extent = bounds_of(water);
             for (const Vec3f& center : spheres.centers) scene.extent.add(center);

@@ -1,6 +1,7 @@
-// Pictures of a shot: its surface as water, or its particles.
+// Pictures of a shot: its surface as water, or its particles, and its spray.
 #pragma once
 
+#include "io/vdb.h"
 #include "pipeline/liquid_setup.h"
 #include "pipeline/stage.h"
 #include "render/preview.h"
@@ -13,15 +14,19 @@ class RenderStage : public FrameStage {
 
     std::string name() const override { return "render"; }
     std::string help() const override { return "Preview pictures, a contact sheet and a film."; }
-    std::string input() const override { return params_.show == RenderParams::Show::surface ? "surface" : "liquid"; }
+    std::vector<std::string> inputs() const override;
+    std::vector<std::string> optional_inputs() const override { return {"spray"}; }
     std::vector<std::string> endings() const override { return {is_png() ? "png" : "exr"}; }
     void visit(ParamVisitor& v) override { params_.visit(v); }
     void prepare(const SceneFile& scene, const ShotParams& shot) override;
     Estimate estimate() const override;
-    FrameReport make(int frame, const std::string& input, const std::vector<std::string>& outputs) override;
+    FrameReport make(int frame, const std::vector<std::string>& inputs,
+                     const std::vector<std::string>& outputs) override;
     void shot_complete(const std::vector<std::string>& files, const ShotPaths& paths, Progress& progress) override;
 
   private:
+    void add_spheres(const ParticleFile& file, const std::string& color_by, const std::string& path,
+                     RenderSpheres& spheres) const;
     bool is_png() const { return params_.format == RenderParams::Format::png; }
 
     std::shared_ptr<const LiquidSetup> liquid_;

@@ -4,6 +4,7 @@
 #include "base/interrupt.h"
 #include "io/atomic_file.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <unistd.h>
 
@@ -68,11 +69,13 @@ void Shot::choose_stages(const std::string& only_stage)
         const Stage& stage = *links_[i].stage;
         bool read_by_next = false;
         for (size_t j = i + 1; j < links_.size(); ++j)
-            read_by_next |= links_[j].runs && links_[j].stage->input() == stage.name();
+            read_by_next |= links_[j].runs && std::ranges::count(inputs_of(*links_[j].stage), stage.name()) > 0;
+        const std::vector<std::string> inputs = stage.inputs();
+        const bool has_input = std::ranges::any_of(inputs, has);
         links_[i].runs =
-            only_stage.empty() ? has(stage.name()) || (read_by_next && has(stage.input())) : stage.name() == only_stage;
+            only_stage.empty() ? has(stage.name()) || (read_by_next && has_input) : stage.name() == only_stage;
         any |= links_[i].runs;
-        if (links_[i].runs && stage.input().empty() && !has(stage.name()))
+        if (links_[i].runs && inputs.empty() && !has(stage.name()))
             bad_input("{}: the scene has no [{}] table", scene_.path(), stage.name());
     }
     if (!any) bad_input("{}: the scene asks for nothing; add a table such as [liquid]", scene_.path());
@@ -85,9 +88,17 @@ std::string Shot::ingredients(Stage& stage) const
         fmt::format("version = {}\nfps = {}\nfirst frame = {}\n", SPINDRIFT_VERSION, params_.fps, shot_range_.first);
     lines += canonical_text([&](ParamVisitor& v) { stage.visit(v); });
     lines += stage.dependencies();
-    if (const Link* input = find(stage.input()))
-        lines += fmt::format("{}: {}\n", stage.input(), fingerprint_of(input->made_from));
+    for (const std::string& input : inputs_of(stage))
+        lines += fmt::format("{}: {}\n", input, fingerprint_of(find(input)->made_from));
     return lines;
+}
+
+std::vector<std::string> Shot::inputs_of(const Stage& stage) const
+{
+    std::vector<std::string> inputs = stage.inputs();
+    for (const std::string& input : stage.optional_inputs())
+        if (scene_.has(input) && std::ranges::count(inputs, input) == 0) inputs.push_back(input);
+    return inputs;
 }
 
 void Shot::expect_enough_memory() const
@@ -107,8 +118,8 @@ void Shot::expect_enough_memory() const
 void Shot::expect_input_files() const
 {
     for (const Link& link : links_) {
-        const auto* stage = dynamic_cast<const FrameStage*>(link.stage.get());
-        if (!link.runs || !stage || stage->input_files().empty()) continue;
+        const Stage* stage = link.stage.get();
+        if (!link.runs || stage->input_files().empty()) continue;
         const StageCache cache = cache_of(link);
         const std::string pattern = stage->input_files();
         for (int frame = wanted_.first; frame <= wanted_.last; ++frame) {
@@ -202,11 +213,39 @@ void Shot::discard_outdated(const Stage& stage, StageCache& cache, Progress& pro
     cache.clear();
 }
 
+// A frame of another stage. Throws if it is missing.
+std::string Shot::input_path(const Stage& stage, const std::string& input, int frame) const
+{
+    const std::string path =
+        input.empty() ? frame_path(stage.input_files(), frame) : cache_of(*find(input)).path(frame);
+    if (!input.empty() && !file_exists(path))
+        fail("{} is missing; make it with: spindrift {} {}", path, find(input)->stage->command(), scene_.path());
+    return path;
+}
+
+void Shot::warn_of_outdated_inputs(const Stage& stage, Progress& progress) const
+{
+    for (const std::string& name : inputs_of(stage)) {
+        const Link& input = *find(name);
+        if (const StageCache cache = cache_of(input); cache.outdated())
+            progress.say(
+                fmt::format("{}: reads frames of another version of the scene ({}: {}); bring them up to date with: "
+                            "spindrift {} {}",
+                            stage.name(), name, cache.what_changed(), input.stage->command(), scene_.path()));
+    }
+}
+
 // From the last complete frame to the end of the wanted range. The state is written before the frame: whatever a kill
 // leaves behind, the state can still make the frame it belongs to.
 void Shot::run_time_stage(TimeStage& stage, StageCache& cache, Progress& progress)
 {
+    warn_of_outdated_inputs(stage, progress);
     discard_outdated(stage, cache, progress);
+    const std::vector<std::string> inputs = inputs_of(stage);
+    if (!inputs.empty() || !stage.input_files().empty())
+        stage.read_from([this, &stage, input = inputs.empty() ? std::string() : inputs.front()](int frame) {
+            return input_path(stage, input, frame);
+        });
     const FrameRange range = frames_of(stage);
     int missing = range.first; // the first that is
     while (missing <= range.last && cache.has(missing)) ++missing;
@@ -246,35 +285,38 @@ void Shot::run_time_stage(TimeStage& stage, StageCache& cache, Progress& progres
 
 void Shot::run_frame_stage(FrameStage& stage, StageCache& cache, Progress& progress)
 {
-    const Link* input = find(stage.input());
-    const std::optional<StageCache> input_cache = input ? std::optional(cache_of(*input)) : std::nullopt;
-    const auto input_path = [&](int frame) {
-        return input ? input_cache->path(frame) : frame_path(stage.input_files(), frame);
+    warn_of_outdated_inputs(stage, progress);
+    const std::vector<std::string> inputs = inputs_of(stage);
+    const auto input_paths = [&](int frame) {
+        std::vector<std::string> paths;
+        if (inputs.empty()) paths.push_back(frame_path(stage.input_files(), frame));
+        for (const std::string& input : inputs) paths.push_back(cache_of(*find(input)).path(frame));
+        return paths;
     };
-    if (input && input_cache->outdated())
-        progress.say(fmt::format(
-            "{}: reads frames of another version of the scene ({}: {}); bring them up to date with: "
-            "spindrift {} {}",
-            stage.name(), input->stage->name(), input_cache->what_changed(), input->stage->command(), scene_.path()));
+    const auto signature = [](const std::vector<std::string>& paths) {
+        std::string signatures;
+        for (const std::string& path : paths) signatures += (signatures.empty() ? "" : "+") + file_signature(path);
+        return signatures;
+    };
     // A frame whose input is gone is good as it is: inputs may be deleted to save space.
     std::vector<int> missing;
     for (int frame = wanted_.first; frame <= wanted_.last; ++frame) {
-        const std::string from = input_path(frame);
-        const bool has_input = file_exists(from);
-        const bool good = has_input ? cache.has(frame, file_signature(from)) : cache.complete(frame);
+        const std::vector<std::string> from = input_paths(frame);
+        const bool has_inputs = std::ranges::all_of(from, file_exists);
+        const bool good = has_inputs ? cache.has(frame, signature(from)) : cache.complete(frame);
         if (good && !cache.outdated()) continue;
-        if (!has_input && input)
-            fail("{} is missing; make it with: spindrift {} {}", from, input->stage->command(), scene_.path());
+        for (const std::string& input : inputs) input_path(stage, input, frame);
         missing.push_back(frame);
     }
     discard_outdated(stage, cache, progress);
     progress.stage_starts(stage.name(), wanted_, static_cast<int>(missing.size()));
     for (const int frame : missing) {
         check_interrupt();
-        const std::string from = input_path(frame), signature = file_signature(from);
+        const std::vector<std::string> from = input_paths(frame);
+        const std::string made_from = signature(from);
         cache.begin(frame);
         const FrameReport report = stage.make(frame, from, cache.paths(frame));
-        cache.finish(frame, signature);
+        cache.finish(frame, made_from);
         progress.frame_done(frame, report);
     }
     progress.stage_ends();

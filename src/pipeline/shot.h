@@ -37,6 +37,9 @@ class Shot {
     void read_frames(const std::optional<FrameRange>& frames);
     void choose_stages(const std::string& only_stage);
     std::string ingredients(Stage& stage) const;
+    std::vector<std::string> inputs_of(const Stage& stage) const;
+    std::string input_path(const Stage& stage, const std::string& input, int frame) const;
+    void warn_of_outdated_inputs(const Stage& stage, Progress& progress) const;
     void expect_enough_memory() const;
     void expect_input_files() const;
 

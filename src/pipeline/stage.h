@@ -10,6 +10,7 @@
 #include "io/state_file.h"
 #include "scene/scene_file.h"
 
+#include <functional>
 #include <memory>
 
 namespace spindrift {
@@ -53,8 +54,11 @@ class Stage {
     // What runs this stage alone: spindrift <command> scene.toml
     virtual std::string command() const { return name(); }
     virtual void visit(ParamVisitor& v) = 0;
-    // The stage whose frames are read; empty for none.
-    virtual std::string input() const { return {}; }
+    // The stages whose frames are read, and those whose frames are read too if the scene has them.
+    virtual std::vector<std::string> inputs() const { return {}; }
+    virtual std::vector<std::string> optional_inputs() const { return {}; }
+    // Files of another program that are read if inputs() is empty, as a frame pattern that the parameter `input` names.
+    virtual std::string input_files() const { return {}; }
     // The endings of a frame's files; the first is the one that other stages read.
     virtual std::vector<std::string> endings() const = 0;
     // After the parameters were read, in the order of the chain, and before anything is computed: loads what the scene
@@ -72,6 +76,9 @@ class Stage {
 
 class TimeStage : public Stage {
   public:
+    // Where the frames of inputs(), or of input_files(), are. Called before the functions below.
+    using InputPath = std::function<std::string(int frame)>;
+    virtual void read_from(InputPath input) { (void)input; }
     // Each reaches a frame: the first of the shot, that of a saved state, or the next.
     virtual FrameReport start(int frame) = 0;
     virtual FrameReport restore(StateFile state) = 0;
@@ -84,10 +91,9 @@ class TimeStage : public Stage {
 
 class FrameStage : public Stage {
   public:
-    // Files of another program that are read if input() is empty, as a frame pattern that the parameter `input` names.
-    virtual std::string input_files() const { return {}; }
-    // `outputs` has a path for each of endings().
-    virtual FrameReport make(int frame, const std::string& input, const std::vector<std::string>& outputs) = 0;
+    // A path for each of the inputs, in their order, and for each of endings().
+    virtual FrameReport make(int frame, const std::vector<std::string>& inputs,
+                             const std::vector<std::string>& outputs) = 0;
 };
 
 // All stages there are, in the order of the chain.

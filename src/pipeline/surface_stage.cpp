@@ -128,8 +128,9 @@ float SurfaceStage::find_spacing_of_input() const
     return *found;
 }
 
-FrameReport SurfaceStage::make(int, const std::string& input, const std::vector<std::string>& outputs)
+FrameReport SurfaceStage::make(int, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs)
 {
+    const std::string& input = inputs[0];
     FrameReport report;
     ParticleFile file;
     float spacing = 0;

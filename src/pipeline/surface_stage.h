@@ -15,14 +15,18 @@ class SurfaceStage : public FrameStage {
 
     std::string name() const override { return "surface"; }
     std::string help() const override { return "A smooth mesh around the particles."; }
-    std::string input() const override { return input_.empty() ? "liquid" : ""; }
+    std::vector<std::string> inputs() const override
+    {
+        return input_.empty() ? std::vector<std::string>{"liquid"} : std::vector<std::string>{};
+    }
     std::string input_files() const override { return input_files_; }
     std::vector<std::string> endings() const override;
     void visit(ParamVisitor& v) override;
     void prepare(const SceneFile& scene, const ShotParams& shot) override;
     Estimate estimate() const override { return estimate_; }
     std::string dependencies() const override;
-    FrameReport make(int frame, const std::string& input, const std::vector<std::string>& outputs) override;
+    FrameReport make(int frame, const std::vector<std::string>& inputs,
+                     const std::vector<std::string>& outputs) override;
 
   private:
     void prepare_input(const SceneFile& scene);

@@ -40,7 +40,10 @@ Box3f contents(const RenderScene& scene)
     for (const Mesh* solid : scene.solids)
         if (solid) box.add(bounds_of(*solid));
     if (scene.spheres)
-        for (const Vec3f& center : scene.spheres->centers) box.add(Box3f{center, center}.grown(scene.spheres->radius));
+        for (size_t i = 0; i < scene.spheres->centers.size(); ++i) {
+            const Vec3f& center = scene.spheres->centers[i];
+            box.add(Box3f{center, center}.grown(scene.spheres->radius_of(i)));
+        }
     return box;
 }
 

@@ -41,15 +41,17 @@ struct LightParams {
 };
 
 struct RenderParams {
-    enum class Show { surface, particles };
+    enum class Show { surface, particles, spray };
     enum class Format { png, exr };
     enum class Sky { studio, daylight, uniform };
     enum class Look { water, paint };
     Show show = Show::surface;
     Format format = Format::png;
     int width = 960, height = 540;
-    int samples = 16;               // paths a pixel
-    std::string color_by = "speed"; // particles: "speed", "id", or any attribute
+    int samples = 16;     // paths a pixel
+    std::string color_by; // "speed", "id", or any attribute; left out: particles by speed, spray in its colour
+    Vec3f spray_color = Vec3f(0.88f, 0.92f, 0.95f);
+    float spray_scale = 1; // droplets are drawn this much larger than they are
     CameraParams camera;
     Look look = Look::water;
     WaterLook water;
@@ -67,6 +69,8 @@ struct RenderSpheres {
     std::vector<Vec3f> centers;
     std::vector<Vec3f> colors; // linear
     float radius = 0;
+    std::vector<float> radii; // of each; empty if all have the one above
+    float radius_of(size_t i) const { return radii.empty() ? radius : radii[i]; }
 };
 
 // Everything in one picture. `extent` is what the automatic camera frames, what the floor lies under and what the

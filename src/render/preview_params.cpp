@@ -30,12 +30,20 @@ void LightParams::visit(ParamVisitor& v)
 
 void RenderParams::visit(ParamVisitor& v)
 {
-    v("show", show, choices("surface", "particles"), "Draw the liquid's surface, or its particles as spheres.");
+    v("show", show, choices("surface", "particles", "spray"),
+      "Draw the liquid's surface, its particles as spheres, or the spray alone. The first two with the spray, if the "
+      "scene "
+      "has one.");
     v("format", format, choices("png", "exr"), "PNG for looking at, or EXR with linear light.");
     v("width", width, unit::pixels, between(1, 16384), "Width of the picture.");
     v("height", height, unit::pixels, between(1, 16384), "Height of the picture.");
     v("samples", samples, unit::none, between(1, 65536), "Paths a pixel; best a power of two.");
-    v("color_by", color_by, "Attribute that colours particles: speed, id, or any other.");
+    v("color_by", color_by,
+      "Attribute that colours particles or droplets: speed, id, or any other. Left out: particles by speed, droplets "
+      "in "
+      "spray_color.");
+    v("spray_color", spray_color, unit::none, between(0, 1), "Colour of droplets (linear RGB).");
+    v("spray_scale", spray_scale, unit::none, above(0), "Droplets are drawn this much larger than they are.");
     v.group("camera", camera, "Where the picture is taken from.");
     v("look", look, choices("water", "paint"),
       "Clear water, or glossy paint in the colour that the surface carries as the attribute color.");

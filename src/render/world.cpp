@@ -121,19 +121,20 @@ Box3f World::Embree::add_mesh(const Mesh& mesh, Hit::Kind kind)
 Box3f World::Embree::add_spheres(const RenderSpheres& balls)
 {
     Box3f bounds;
-    if (balls.centers.empty() || !(balls.radius > 0)) return bounds;
+    if (balls.centers.empty() || (balls.radii.empty() && !(balls.radius > 0))) return bounds;
     spheres = &balls;
     const RTCGeometry geometry = rtcNewGeometry(device, RTC_GEOMETRY_TYPE_SPHERE_POINT);
     auto* ball = static_cast<float*>(rtcSetNewGeometryBuffer(geometry, RTC_BUFFER_TYPE_VERTEX, 0, RTC_FORMAT_FLOAT4,
                                                              4 * sizeof(float), balls.centers.size()));
     if (!ball) fail("render: not enough memory for {} spheres", balls.centers.size());
-    for (const Vec3f& c : balls.centers) {
+    for (size_t i = 0; i < balls.centers.size(); ++i) {
+        const Vec3f& c = balls.centers[i];
         ball = std::copy_n(c.data(), 3, ball);
-        *ball++ = balls.radius;
-        if (c.allFinite()) bounds.add(c);
+        *ball++ = balls.radius_of(i);
+        if (c.allFinite()) bounds.add(Box3f{c, c}.grown(balls.radius_of(i)));
     }
     attach(geometry, {Hit::Kind::sphere, nullptr, {}, nullptr});
-    return bounds.empty() ? bounds : bounds.grown(balls.radius);
+    return bounds;
 }
 
 // On one thread: where a ray meets an edge, which of the two triangles is hit depends on their order in the tree, and

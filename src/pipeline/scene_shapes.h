@@ -1,0 +1,32 @@
+// Loading the shapes that a scene names, with its meshes.
+#pragma once
+
+#include "scene/scene_file.h"
+#include "scene/shapes.h"
+
+namespace spindrift {
+
+// `where` is the shape's place in the scene, e.g. "liquid.source[0]". Throws bad_input for a mesh that cannot be used.
+Shape load_shape(const SceneFile& scene, ShapeParams shape, const std::string& where);
+
+// The shapes of the list `name` of the scene, e.g. "liquid.source".
+template <class Params>
+std::vector<Shape> load_shapes(const SceneFile& scene, const std::vector<Params>& items, const std::string& name)
+{
+    std::vector<Shape> shapes;
+    for (size_t i = 0; i < items.size(); ++i)
+        shapes.push_back(load_shape(scene, items[i], name + "[" + std::to_string(i) + "]"));
+    return shapes;
+}
+
+// "mesh ship.ply: <hash>" for each mesh file that a shape names.
+std::string mesh_files_of(const ShapeParams& shape, const SceneFile& scene);
+
+template <class Params> std::string mesh_files_of(const std::vector<Params>& items, const SceneFile& scene)
+{
+    std::string lines;
+    for (const ShapeParams& item : items) lines += mesh_files_of(item, scene);
+    return lines;
+}
+
+} // namespace spindrift
