@@ -74,6 +74,8 @@ size_t DropletCells::find(uint64_t key, size_t begin, size_t end, size_t guess) 
     };
     guess = std::clamp(guess, begin, end);
     if (guess == end || cell_key_[guess] >= key) return search(begin, guess);
+    for (int near = 0; near < 4; ++near) // mostly it is one of the next
+        if (++guess == end || cell_key_[guess] >= key) return guess;
     for (size_t step = 1;; step *= 2) {
         if (guess + step >= end) return search(guess, end);
         if (cell_key_[guess + step] >= key) return search(guess, guess + step);

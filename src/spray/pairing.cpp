@@ -44,15 +44,16 @@ class Candidates {
   public:
     void clear() { count_ = 0; }
     size_t count() const { return count_; }
-    void add(const Particles& droplets, const float* radius, const float* rest, const Reach& reach, size_t begin,
+    // Those of a run that take part: whose reach is not negative.
+    void add(const Particles& droplets, const float* radius, const float* reach, float half_step, size_t begin,
              size_t end)
     {
         if (count_ + (end - begin) + kTileSize > capacity_) grow(count_ + (end - begin) + kTileSize);
         for (size_t i = begin; i < end; ++i) {
-            if (rest[i] > 0) continue;
-            const Vec3f &v = droplets.v[i], x = reach.middle(droplets.P[i], v);
-            for (int a = 0; a < 3; ++a) x_[a][count_] = x[a], v_[a][count_] = v[a];
-            radius_[count_] = radius[i], reach_[count_] = reach(v, radius[i]);
+            if (reach[i] < 0) continue;
+            const Vec3f &x = droplets.P[i], &v = droplets.v[i];
+            for (int a = 0; a < 3; ++a) x_[a][count_] = x[a] + half_step * v[a], v_[a][count_] = v[a];
+            radius_[count_] = radius[i], reach_[count_] = reach[i];
             index_[count_++] = static_cast<uint32_t>(i);
         }
     }
@@ -206,7 +207,7 @@ class Earliest {
 
 size_t Pairing::bytes() const
 {
-    size_t total = pairs_.capacity() * sizeof(Meeting);
+    size_t total = pairs_.capacity() * sizeof(Meeting) + reach_.capacity() * sizeof(float);
     for (const auto& part : meetings_) total += part.capacity() * sizeof(Meeting);
     return total;
 }
@@ -225,6 +226,10 @@ void Pairing::search(const Particles& droplets, const DropletCells& cells, const
 {
     const float* radius = droplets.find<float>("radius")->data();
     const float* rest = droplets.find<float>("rest")->data();
+    reach_.resize(droplets.size());
+    parallel_chunks(droplets.size(), 65536, [&](size_t begin, size_t end) {
+        for (size_t i = begin; i < end; ++i) reach_.data()[i] = rest[i] > 0 ? -1 : reach(droplets.v[i], radius[i]);
+    });
     meetings_.resize((cells.cell_count() + kCellsInPart - 1) / kCellsInPart);
     parallel_for(meetings_.size(), [&](size_t part) {
         thread_local Candidates candidates;
@@ -243,12 +248,13 @@ void Pairing::search(const Particles& droplets, const DropletCells& cells, const
             for (size_t block = own.begin; block < own.end; block += kBlock) {
                 candidates.clear();
                 const size_t block_end = std::min(own.end, block + kBlock);
-                candidates.add(droplets, radius, rest, reach, block, block_end);
+                candidates.add(droplets, radius, reach_.data(), reach.half_step, block, block_end);
                 const size_t tested = candidates.count();
                 if (tested == 0) continue;
-                candidates.add(droplets, radius, rest, reach, block_end, std::min(own.end, block_end + kMostInRun));
+                candidates.add(droplets, radius, reach_.data(), reach.half_step, block_end,
+                               std::min(own.end, block_end + kMostInRun));
                 for (const DropletCells::Run& run : around)
-                    candidates.add(droplets, radius, rest, reach, run.begin, run.end);
+                    candidates.add(droplets, radius, reach_.data(), reach.half_step, run.begin, run.end);
                 candidates.finish();
                 for (size_t k = 0; k < tested; ++k) {
                     earliest.clear();

@@ -31,6 +31,7 @@ class Pairing {
     static constexpr uint64_t kPaired = 0, kNone = ~uint64_t{0};
     std::vector<std::vector<Meeting>> meetings_; // of each part of the cells
     std::vector<Meeting> pairs_;
+    Buffer<float> reach_;               // of each droplet; negative for those that rest
     uint64_t* first_meeting_ = nullptr; // of each droplet: its time and the other droplet
     size_t found_ = 0;
 };
