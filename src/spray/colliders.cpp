@@ -97,7 +97,7 @@ SprayColliders::Fate SprayColliders::move(Vec3f& x, Vec3f& v, float radius, floa
         const Shape& shape = shapes_[contact->collider];
         const Vec3f n = normal(contact->collider, x, radius), solid = shape.velocity(x, frame_, fps_);
         // Out of the solid, or away from it by what rounding may have taken.
-        if (const float room = shape.distance(x, frame_); room < radius) x += std::min(radius - room, radius) * n;
+        if (const float room = shape.distance(x, frame_); room < radius) x += (radius - room) * n;
         if (collider.contact == SprayColliderParams::Contact::die) return Fate::dead;
         if (collider.contact == SprayColliderParams::Contact::stick) {
             v = solid;

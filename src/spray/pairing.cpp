@@ -14,7 +14,7 @@ constexpr int kIterations = 4; // of Algorithm 3
 constexpr size_t kCellsInPart = 2048;
 // Where droplets are heaped up in one place, each looks at so many others in a run of cells, and remembers so many
 // meetings: time and memory stay in proportion to the droplets.
-constexpr size_t kMostInRun = 512, kMostMeetings = 8;
+constexpr size_t kMostInRun = 256, kMostMeetings = 8;
 constexpr size_t kBlock = 64; // droplets of a cell that are tested together
 
 // Times as numbers that are in the same order, above Pairing::kPaired and below kNone.
@@ -188,19 +188,25 @@ class Earliest {
     void clear() { count_ = 0; }
     void add(const Meeting& m)
     {
-        const auto before = [](const Meeting& a, const Meeting& b) {
-            return a.time < b.time || (a.time == b.time && a.second < b.second);
-        };
-        if (count_ < kMostMeetings)
+        if (count_ < kMostMeetings) {
             kept_[count_++] = m;
-        else if (auto last = std::max_element(kept_.begin(), kept_.end(), before); before(m, *last))
-            *last = m;
+        } else if (before(m, kept_[last_])) {
+            kept_[last_] = m;
+        } else {
+            return;
+        }
+        if (count_ == kMostMeetings)
+            last_ = static_cast<size_t>(std::max_element(kept_.begin(), kept_.end(), before) - kept_.begin());
     }
     std::span<const Meeting> kept() const { return {kept_.data(), count_}; }
 
   private:
+    static bool before(const Meeting& a, const Meeting& b)
+    {
+        return a.time < b.time || (a.time == b.time && a.second < b.second);
+    }
     std::array<Meeting, kMostMeetings> kept_;
-    size_t count_ = 0;
+    size_t count_ = 0, last_ = 0;
 };
 
 } // namespace

@@ -324,6 +324,9 @@ void Spray::add(Particles droplets)
         if (!droplets.P[i].allFinite() || !droplets.v[i].allFinite() || !std::isfinite((*radius)[i]))
             fail("droplet {} of {} that are added to a spray is not finite: at ({}, {}, {}) m, radius {} m", i,
                  droplets.size(), droplets.P[i].x(), droplets.P[i].y(), droplets.P[i].z(), (*radius)[i]);
+    std::vector<uint8_t> keep;
+    for (const Vec3f& x : droplets.P) keep.push_back(!outside(x));
+    remove_particles(droplets, keep);
     const size_t first = grow(droplets.size());
     const Arrays a = arrays();
     const std::vector<int32_t>* parent = droplets.find<int32_t>("parent");

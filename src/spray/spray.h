@@ -46,7 +46,8 @@ class Spray {
     // From the last frame to the next.
     SprayReport advance();
     // Droplets from elsewhere: P, v and the attribute radius, which is brought into its range; parent and age are
-    // taken if they are there. They get ids in their order. Throws if something is not finite.
+    // taken if they are there. They get ids in their order; those outside the box are left out. Throws if something is
+    // not finite.
     void add(Particles droplets);
 
     int frame() const { return frame_; }
