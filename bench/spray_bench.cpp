@@ -18,37 +18,42 @@ namespace {
 constexpr float kFps = 48;
 constexpr float kFlight = 1.85f; // [s] from the nozzle to the ground
 
-// The same fountain with more or fewer droplets: as many in a litre, in a wider or narrower jet.
-SprayParams fountain(double droplets)
+// Jets side by side, all alike.
+SprayParams fountain(double droplets, int jets)
 {
     SprayParams params;
     params.substeps = 2;
     params.min = Vec3f(-50, 0, -50), params.max = Vec3f(50, 50, 50);
-    EmitterParams nozzle;
-    nozzle.from = EmitterParams::From::disc;
-    nozzle.center = Vec3f(0, 0.01f, 0);
-    nozzle.radius = 0.25f * static_cast<float>(std::sqrt(droplets / 3.2e6));
-    nozzle.rate = static_cast<float>(droplets / static_cast<double>(kFlight));
-    nozzle.speed = 9, nozzle.speed_variation = 0.03f, nozzle.spread = 4;
-    nozzle.droplet_radius = 1e-3f, nozzle.droplet_variation = 0.5f;
-    params.emitters.push_back(nozzle);
+    const double each = droplets / jets;
+    for (int j = 0; j < jets; ++j) {
+        EmitterParams nozzle;
+        nozzle.from = EmitterParams::From::disc;
+        nozzle.center = Vec3f(4 * static_cast<float>(j % 10), 0.01f, 4 * static_cast<float>(j / 10));
+        nozzle.radius = 0.25f * static_cast<float>(std::sqrt(each / 3.2e6));
+        nozzle.rate = static_cast<float>(each / static_cast<double>(kFlight));
+        nozzle.speed = 9, nozzle.speed_variation = 0.03f, nozzle.spread = 4;
+        nozzle.droplet_radius = 1e-3f, nozzle.droplet_variation = 0.5f;
+        params.emitters.push_back(nozzle);
+    }
     return params;
 }
 
 // Droplets of all ages on the ways that they would have without air and without each other.
 Particles in_flight(const SprayParams& params, size_t count)
 {
-    const Emitter emitter(params.emitters[0], Shape(params.emitters[0].carrier(), "bench"), 7);
     Particles particles;
     std::vector<float> radius;
-    for (int64_t n = 0; particles.P.size() < count; ++n) {
-        const Droplet d = emitter.birth(n, 0, kFps).droplet;
-        const float age = kFlight * static_cast<float>(n) / static_cast<float>(count);
-        const Vec3f x = d.x + age * d.v + 0.5f * age * age * params.gravity;
-        if (age > 1.2f * kFlight) break;
-        if (x.y() <= 0) continue;
-        particles.P.push_back(x), particles.v.push_back(d.v + age * params.gravity);
-        radius.push_back(d.radius);
+    for (size_t e = 0; e < params.emitters.size(); ++e) {
+        const Emitter emitter(params.emitters[e], Shape(params.emitters[e].carrier(), "bench"), e);
+        const size_t each = count / params.emitters.size();
+        for (size_t n = 0; n < each; ++n) {
+            const Droplet d = emitter.birth(static_cast<int64_t>(n), 0, kFps).droplet;
+            const float age = kFlight * static_cast<float>(n) / static_cast<float>(each);
+            const Vec3f x = d.x + age * d.v + 0.5f * age * age * params.gravity;
+            if (x.y() <= 0) continue;
+            particles.P.push_back(x), particles.v.push_back(d.v + age * params.gravity);
+            radius.push_back(d.radius);
+        }
     }
     particles.id.resize(particles.P.size());
     particles.attribute<float>("radius") = std::move(radius);
@@ -77,10 +82,10 @@ double peak_bytes()
     return 1024.0 * static_cast<double>(usage.ru_maxrss);
 }
 
-Measured run_child(const std::string& program, double droplets, int frames)
+Measured run_child(const std::string& program, double droplets, int jets, int frames)
 {
     Measured m;
-    if (FILE* pipe = ::popen(fmt::format("{} --spray-child {} {}", program, droplets, frames).c_str(), "r")) {
+    if (FILE* pipe = ::popen(fmt::format("{} --spray-child {} {} {}", program, droplets, jets, frames).c_str(), "r")) {
         if (std::fscanf(pipe, "%lf %lf %lf %lf %lf %lf %lf", &m.seconds, &m.cpu, &m.flight_share, &m.droplets,
                         &m.collisions, &m.bytes, &m.own_bytes) != 7)
             fmt::print("the run with {} droplets failed\n", droplets);
@@ -89,29 +94,30 @@ Measured run_child(const std::string& program, double droplets, int frames)
     return m;
 }
 
-Measured best_of(const std::string& program, double droplets, int frames, int runs)
+Measured faster(const Measured& a, const Measured& b) { return a.seconds < b.seconds ? a : b; }
+
+Measured best_of(const std::string& program, double droplets, int jets, int frames, int runs)
 {
-    Measured best = run_child(program, droplets, frames);
-    for (int i = 1; i < runs; ++i)
-        if (const Measured m = run_child(program, droplets, frames); m.seconds < best.seconds) best = m;
+    Measured best = run_child(program, droplets, jets, frames);
+    for (int i = 1; i < runs; ++i) best = faster(best, run_child(program, droplets, jets, frames));
     return best;
 }
 
 } // namespace
 
-// droplets, frames: prints seconds and processor seconds of the fastest frame, the share of forces and motion,
+// droplets, jets, frames: prints seconds and processor seconds of the fastest frame, the share of forces and motion,
 // droplets, collisions a frame, peak bytes above the start, bytes held.
 int run_spray_child(int argc, char** argv)
 {
-    if (argc < 4) return 2;
+    if (argc < 5) return 2;
     const auto count = static_cast<size_t>(std::atof(argv[2]));
-    const int frames = std::atoi(argv[3]);
-    const bool chatty = argc > 4;
+    const int jets = std::atoi(argv[3]), frames = std::atoi(argv[4]);
+    const bool chatty = argc > 5;
     return_freed_memory();
-    const SprayParams params = fountain(static_cast<double>(count));
+    const SprayParams params = fountain(static_cast<double>(count), jets);
     const double before = peak_bytes();
     std::vector<Shape> emitters;
-    emitters.emplace_back(params.emitters[0].carrier(), "bench");
+    for (const EmitterParams& e : params.emitters) emitters.emplace_back(e.carrier(), "bench");
     Spray spray(params, {std::move(emitters), {}}, kFps);
     spray.start(0);
     spray.add(in_flight(params, count));
@@ -141,25 +147,32 @@ int run_spray_child(int argc, char** argv)
                 0,
                 0};
     }
+    const auto last = static_cast<double>(spray.particles().size()); // there are most at the end
     fmt::print("{} {} {} {} {} {} {}\n", best.seconds, best.cpu, best.flight_share, best.droplets, best.collisions,
-               peak_bytes() - before, spray.bytes());
+               (peak_bytes() - before) / last, static_cast<double>(spray.bytes()) / last);
     return 0;
 }
 
 void bench_spray(BenchTable& table, const std::string& program)
 {
-    const Measured at3 = best_of(program, 3.2e6, 6, 3);
+    const Measured at3 = best_of(program, 3.2e6, 1, 6, 3);
     table.add(fmt::format("fountain of {:.2f} million droplets, {:.0f} thousand collisions a frame", at3.droplets / 1e6,
                           at3.collisions / 1e3),
               fmt::format("{:.2f} s a frame, {:.2f} s CPU", at3.seconds, at3.cpu), "at most 1.0 s a frame",
               at3.seconds <= 1);
     table.add("  of which forces and motion", fmt::format("{:.1f}%", 100 * at3.flight_share), "at most 10%",
               at3.flight_share <= 0.1);
-    table.add("  peak memory", fmt::format("{:.0f} bytes a droplet", at3.bytes / at3.droplets), "at most 120",
-              at3.bytes <= 120 * at3.droplets);
-    const Measured small = best_of(program, 1e5, 20, 3), large = best_of(program, 1e7, 4, 2);
+    table.add("  peak memory, and that of all arrays",
+              fmt::format("{:.0f} and {:.0f} bytes a droplet", at3.bytes, at3.own_bytes), "at most 120",
+              at3.bytes <= 120 && at3.own_bytes <= 120);
+    // In turns, so that a slow spell of the machine does not fall on one of them alone.
+    Measured small = best_of(program, 1e5, 1, 20, 3), large = best_of(program, 1e7, 100, 4, 1);
+    for (int i = 0; i < 2; ++i) {
+        small = faster(small, best_of(program, 1e5, 1, 20, 3));
+        large = faster(large, best_of(program, 1e7, 100, 4, 1));
+    }
     const double ratio = large.nanoseconds() / small.nanoseconds();
-    table.add("time per droplet and frame, 0.1 to 10 million",
+    table.add("time per droplet and frame, 1 to 100 jets of 0.1 million",
               fmt::format("{:.0f} to {:.0f} ns, {:.2f}x", small.nanoseconds(), large.nanoseconds(), ratio),
               "at most 1.3x", ratio <= 1.3);
 }

@@ -140,6 +140,7 @@ void DropletCells::sort(Particles& droplets, const Reach& reach, float& edge)
             else
                 return moved_ints_;
         }();
+        if (moved.capacity() < array.capacity()) moved.reserve(array.capacity());
         moved.resize(count);
         parallel_chunks(count, kChunk, [&](size_t begin, size_t end) {
             for (size_t i = begin; i < end; ++i) moved[i] = array[order_.data()[i]];

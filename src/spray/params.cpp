@@ -56,11 +56,9 @@ void SprayParams::visit(ParamVisitor& v)
 {
     v("gravity", gravity, unit::metres_per_second2, anything(), "Acceleration of everything.");
     v("drag", drag, unit::none, at_least(0),
-      "How much the air holds droplets back; smaller ones more. Loses its unit to drag_law: 1 with newton, m2/s with "
-      "stokes.");
+      "How much the air holds droplets back, smaller ones more; without unit for Newton's law, in m2/s for Stokes'.");
     v("drag_law", drag_law, choices("newton", "stokes"),
-      "Newton's drag grows with the square of the speed and with 1 / radius: rain, large droplets. Stokes' grows with "
-      "the speed and with 1 / radius^2: mist.");
+      "Newton: drag / radius * speed^2, for droplets that can be seen. Stokes: drag / radius^2 * speed, for mist.");
     v("wind", wind, unit::metres_per_second, anything(), "Velocity of the air.");
     v.group("gusts", gusts, "Eddies in the air.");
     v("substeps", substeps, unit::none, between(1, 1000), "Steps in a frame.");

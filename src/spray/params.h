@@ -47,7 +47,7 @@ struct SprayParams : CollisionRules {
     int substeps = 2;
     bool collisions = true;
     float rest_time = 1.0f / 24;
-    float search = 4;
+    float search = 2;
     std::optional<Vec3f> min, max;
     int seed = 1;
     std::vector<EmitterParams> emitters;

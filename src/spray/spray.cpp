@@ -262,6 +262,9 @@ size_t Spray::grow(size_t count)
         fail("frame {}: the spray has had more than {} droplets, as many as there are ids. Lower the rates of its "
              "emitters, or spray.max_satellites",
              frame_ + 1, std::numeric_limits<int32_t>::max());
+    droplets_.for_each_array([&](const std::string&, auto& array) { // ahead of need, but not by as much as is there
+        if (array.capacity() < first + count) array.reserve(first + count + (first + count) / 8);
+    });
     droplets_.resize(first + count);
     for (size_t i = first; i < first + count; ++i) droplets_.id[i] = next_id_++;
     std::fill_n(droplets_.attribute<int32_t>("parent").begin() + static_cast<std::ptrdiff_t>(first), count, -1);
