@@ -23,7 +23,7 @@ SprayParams fountain(double droplets, int jets)
 {
     SprayParams params;
     params.substeps = 2;
-    params.min = Vec3f(-50, 0, -50), params.max = Vec3f(50, 50, 50);
+    params.domain.min = Vec3f(-50, 0, -50), params.domain.max = Vec3f(50, 50, 50);
     const double each = droplets / jets;
     for (int j = 0; j < jets; ++j) {
         EmitterParams nozzle;

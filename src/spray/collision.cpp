@@ -105,6 +105,52 @@ void break_up(const Pair& pair, int pieces, double eta, uint64_t random, Droplet
     }
 }
 
+// (4.14)-(4.17)
+void merge(const Pair& pair, const CollisionRules& rules, CollisionResult& result)
+{
+    if (!(pair.volume() > 0) || ball_radius(pair.volume()) > rules.max_radius) {
+        result.outcome = Outcome::none;
+        return;
+    }
+    const double share = pair.volume_j / pair.volume();
+    result.droplets[0] =
+        droplet(pair.x_i + share * (pair.x_j - pair.x_i), pair.v_i + share * (pair.v_j - pair.v_i), pair.volume());
+    result.count = 1;
+}
+
+// Stretching and reflexive separation.
+void part(Pair pair, const Encounter& e, const CollisionRules& rules, uint64_t random, CollisionResult& result)
+{
+    const double speed = pair.speed();
+    const bool reflexive = result.outcome == Outcome::reflexive;
+    if (reflexive) {
+        pair.slow_down(std::sqrt(1 - reflexive_threshold(e.offset, e.ratio) / e.weber)); // (4.20)
+        pair.drawn_i = pair.volume_i, pair.drawn_j = pair.volume_j;
+    } else {
+        draw_ligament(pair, e, rules);
+        // Where the two threshold models disagree z would be negative: they leave with one velocity then.
+        const double merging = coalescence_offset(e.weber, e.ratio);
+        pair.slow_down(merging < 1 ? std::max(0.0, (e.offset - merging) / (1 - merging)) : 0); // (4.19)
+    }
+    result.droplets[0].v = pair.v_i.cast<float>(), result.droplets[1].v = pair.v_j.cast<float>();
+
+    // All of a reflexive pair becomes pieces, of which the first and the last take the droplets' places.
+    const int satellites = std::clamp(rules.max_satellites, 0, kMostSatellites), ends = reflexive ? 2 : 0;
+    const int pieces = pieces_of(pair.drawn(), speed, rules, satellites + ends);
+    const double rest_i = pair.volume_i - pair.drawn_i, rest_j = pair.volume_j - pair.drawn_j;
+    if (pieces <= ends || !allowed(pair.drawn() / pieces, rules)) return;
+    if (!reflexive && !(allowed(rest_i, rules) && allowed(rest_j, rules))) return;
+    result.count = 2 + pieces - ends;
+    const auto first = result.droplets.begin();
+    break_up(pair, pieces, rules.perturbation, random, &*first + 2 - ends);
+    if (reflexive) {
+        std::rotate(first + 1, first + pieces - 1, first + pieces); // the last piece to the smaller droplet's place
+        return;
+    }
+    result.droplets[0] = droplet(pair.x_i, pair.v_i, rest_i);
+    result.droplets[1] = droplet(pair.x_j, pair.v_j, rest_j);
+}
+
 } // namespace
 
 Encounter encounter_of(const Droplet& i, const Droplet& j, const CollisionRules& rules)
@@ -140,52 +186,13 @@ double breakup_radius(double volume, double speed, const CollisionRules& rules)
 
 CollisionResult collide(const Droplet& larger, const Droplet& smaller, const CollisionRules& rules, uint64_t random)
 {
-    Pair pair(larger, smaller);
     const Encounter e = encounter_of(larger, smaller, rules);
     CollisionResult result{outcome_of(e), 2, {}};
     result.droplets[0] = larger, result.droplets[1] = smaller;
-    const double speed = pair.speed();
-
-    if (result.outcome == Outcome::coalescence) { // (4.14)-(4.17)
-        if (!(pair.volume() > 0) || ball_radius(pair.volume()) > rules.max_radius) {
-            result.outcome = Outcome::none;
-            return result;
-        }
-        const double share = pair.volume_j / pair.volume();
-        result.droplets[0] =
-            droplet(pair.x_i + share * (pair.x_j - pair.x_i), pair.v_i + share * (pair.v_j - pair.v_i), pair.volume());
-        result.count = 1;
-        return result;
-    }
-
-    const bool reflexive = result.outcome == Outcome::reflexive;
-    if (reflexive) {
-        pair.slow_down(std::sqrt(1 - reflexive_threshold(e.offset, e.ratio) / e.weber)); // (4.20)
-        pair.drawn_i = pair.volume_i, pair.drawn_j = pair.volume_j;
-    } else {
-        draw_ligament(pair, e, rules);
-        const double merging = coalescence_offset(e.weber, e.ratio);
-        pair.slow_down(merging < 1 ? std::max(0.0, (e.offset - merging) / (1 - merging)) : 0); // (4.19)
-    }
-    // All of a reflexive pair becomes pieces, of which the first and the last take the droplets' places.
-    const int satellites = std::clamp(rules.max_satellites, 0, kMostSatellites), ends = reflexive ? 2 : 0;
-    const int pieces = pieces_of(pair.drawn(), speed, rules, satellites + ends);
-    const double rest_i = pair.volume_i - pair.drawn_i, rest_j = pair.volume_j - pair.drawn_j;
-    if (pieces <= ends || !allowed(pair.drawn() / pieces, rules) ||
-        (!reflexive && !(allowed(rest_i, rules) && allowed(rest_j, rules)))) {
-        result.droplets[0].v = pair.v_i.cast<float>(), result.droplets[1].v = pair.v_j.cast<float>();
-        return result;
-    }
-    result.count = 2 + pieces - ends;
-    if (reflexive) {
-        break_up(pair, pieces, rules.perturbation, random, result.droplets.data());
-        const auto first = result.droplets.begin(); // the last piece takes the place of the smaller droplet
-        std::rotate(first + 1, first + pieces - 1, first + pieces);
-        return result;
-    }
-    break_up(pair, pieces, rules.perturbation, random, result.droplets.data() + 2);
-    result.droplets[0] = droplet(pair.x_i, pair.v_i, rest_i);
-    result.droplets[1] = droplet(pair.x_j, pair.v_j, rest_j);
+    if (result.outcome == Outcome::coalescence)
+        merge(Pair(larger, smaller), rules, result);
+    else
+        part(Pair(larger, smaller), e, rules, random, result);
     return result;
 }
 

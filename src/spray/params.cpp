@@ -52,6 +52,15 @@ void GustParams::visit(ParamVisitor& v)
     v("change", change, unit::per_second, at_least(0), "How often the gusts become others; 0: never.");
 }
 
+void SprayDomainParams::visit(ParamVisitor& v)
+{
+    v("min", min, unit::metres, anything(), "Lower corner; without min and max droplets may go anywhere.");
+    v("max", max, unit::metres, anything(), "Upper corner.");
+    v.require(min.has_value() == max.has_value(), min ? "min" : "max", "a domain needs both min and max, or neither");
+    if (min && max)
+        v.require((min->array() < max->array()).all(), "max", "every component of max must be above that of min");
+}
+
 void SprayParams::visit(ParamVisitor& v)
 {
     v("gravity", gravity, unit::metres_per_second2, anything(), "Acceleration of everything.");
@@ -77,15 +86,11 @@ void SprayParams::visit(ParamVisitor& v)
     v("search", search, unit::none, between(0, 1000),
       "How far ahead droplets look for others: their way in a substep counts up to this many radii each. What passes "
       "faster is met by chance only.");
-    v("min", min, unit::metres, anything(), "Lower corner of a box outside which droplets disappear.");
-    v("max", max, unit::metres, anything(), "Upper corner of that box.");
+    v.group("domain", domain, "The box outside which droplets disappear.");
     v("seed", seed, unit::none, at_least(0), "Another number is another spray.");
     v.list("emitter", emitters, "Where droplets come from.");
     v.list("collider", colliders, "Solids in the way of the droplets.");
     v.require(min_radius <= max_radius, "max_radius", "must not be below min_radius");
-    v.require(min.has_value() == max.has_value(), min ? "min" : "max", "a box needs both min and max, or neither");
-    if (min && max)
-        v.require((min->array() < max->array()).all(), "max", "every component of max must be above that of min");
 }
 
 } // namespace spindrift

@@ -37,6 +37,13 @@ struct GustParams {
     void visit(ParamVisitor& v);
 };
 
+// The box outside which droplets disappear. Left out, they may go anywhere.
+struct SprayDomainParams {
+    std::optional<Vec3f> min, max;
+    void visit(ParamVisitor& v);
+    bool contains(const Vec3f& x) const { return !min || Box3f{*min, *max}.contains(x); }
+};
+
 struct SprayParams : CollisionRules {
     enum class Drag { newton, stokes };
     Vec3f gravity = Vec3f(0, -9.81f, 0);
@@ -48,7 +55,7 @@ struct SprayParams : CollisionRules {
     bool collisions = true;
     float rest_time = 1.0f / 24;
     float search = 2;
-    std::optional<Vec3f> min, max;
+    SprayDomainParams domain;
     int seed = 1;
     std::vector<EmitterParams> emitters;
     std::vector<SprayColliderParams> colliders;

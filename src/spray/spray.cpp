@@ -127,16 +127,16 @@ void Spray::add_forces(float frame, float dt)
             // What is left of less than a thousandth of a step is rounding.
             a.rest[i] = a.rest[i] - dt > 1e-3f * dt ? a.rest[i] - dt : 0;
             if (a.stuck(i)) continue;
-            a.v[i] = after_drag(a.v[i], params_.gravity, field ? air[i - begin] : params_.wind, a.radius[i],
-                                params_.drag, params_.drag_law, dt);
+            const Vec3f v = after_drag(a.v[i], params_.gravity, field ? air[i - begin] : params_.wind, a.radius[i],
+                                       params_.drag, params_.drag_law, dt);
+            if (v.allFinite()) a.v[i] = v; // whatever a field of air may hold
         }
     });
 }
 
 bool Spray::outside(const Vec3f& x) const
 {
-    if (!(x.array().abs() < kFarthest).all()) return true; // NaN is outside
-    return params_.min && ((x.array() < params_.min->array()).any() || (x.array() > params_.max->array()).any());
+    return !(x.array().abs() < kFarthest).all() || !params_.domain.contains(x); // NaN is outside
 }
 
 // Moves a droplet for the last `seconds` of a step. False if that is its end.

@@ -22,7 +22,8 @@ namespace spindrift {
 
 // What happened while a frame was computed.
 struct SprayReport {
-    size_t droplets = 0, emitted = 0, satellites = 0, removed = 0;
+    size_t droplets = 0, emitted = 0, satellites = 0;
+    size_t removed = 0;                 // merged into another, died at a collider or left the domain
     std::array<size_t, 4> collisions{}; // by Outcome: none (skipped for its size), coalescence, stretching, reflexive
     int substeps = 0;
     PhaseTimes times;

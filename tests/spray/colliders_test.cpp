@@ -100,7 +100,8 @@ TEST(SprayColliders, DropletsRestOnAFloor)
 TEST(SprayColliders, DropletsThatLeaveTheBoxAreGone)
 {
     SprayParams params;
-    params.gravity = Vec3f::Zero(), params.drag = 0, params.min = Vec3f(-1, -1, -1), params.max = Vec3f(1, 1, 1);
+    params.gravity = Vec3f::Zero(), params.drag = 0, params.domain.min = Vec3f(-1, -1, -1),
+    params.domain.max = Vec3f(1, 1, 1);
     const auto spray = started_spray(params, random_droplets(5000, 0.9f, 10, 1e-4f, 1, 3));
     const SprayReport report = spray->advance();
     EXPECT_GT(report.removed, 500u);

@@ -276,6 +276,17 @@ TEST(SprayAir, AFieldOfAirTakesDropletsAlong)
     }
 }
 
+TEST(SprayAir, AirThatIsNotANumberDoesNoHarm)
+{
+    const auto spray = started_spray(SprayParams(), random_droplets(3000, 0.05f, 1, 1e-3f, 1, 3));
+    spray->set_air([](float, std::span<const Vec3f>, std::span<Vec3f> air) {
+        for (size_t i = 0; i < air.size(); ++i) air[i].x() = i % 2 ? NAN : kInfinity;
+    });
+    for (int frame = 0; frame < 3; ++frame) spray->advance();
+    EXPECT_GT(spray->particles().size(), 2000u);
+    expect_finite(spray->particles());
+}
+
 } // namespace
 
 } // namespace spindrift
