@@ -46,8 +46,9 @@ class DropletCells {
     size_t find(uint64_t key, size_t begin, size_t end, size_t guess) const;
     // Coordinates of a cell of a level.
     Vec3i coordinates(uint64_t key, const Level& level) const;
-    // Eight bytes for each droplet that are free to be used until the next sort.
+    // Numbers for each droplet that are free to be used until the next sort.
     Buffer<uint64_t>& spare() { return other_key_; }
+    std::vector<float>& spare_floats() { return moved_floats_; }
     size_t bytes() const;
 
   private:

@@ -213,7 +213,7 @@ class Earliest {
 
 size_t Pairing::bytes() const
 {
-    size_t total = pairs_.capacity() * sizeof(Meeting) + reach_.capacity() * sizeof(float);
+    size_t total = pairs_.capacity() * sizeof(Meeting);
     for (const auto& part : meetings_) total += part.capacity() * sizeof(Meeting);
     return total;
 }
@@ -228,13 +228,13 @@ const std::vector<Meeting>& Pairing::find(const Particles& droplets, DropletCell
     return pairs_;
 }
 
-void Pairing::search(const Particles& droplets, const DropletCells& cells, const Reach& reach)
+void Pairing::search(const Particles& droplets, DropletCells& cells, const Reach& reach)
 {
     const float* radius = droplets.find<float>("radius")->data();
     const float* rest = droplets.find<float>("rest")->data();
-    reach_.resize(droplets.size());
+    std::vector<float>& reaches = cells.spare_floats(); // negative for those that rest
     parallel_chunks(droplets.size(), 65536, [&](size_t begin, size_t end) {
-        for (size_t i = begin; i < end; ++i) reach_.data()[i] = rest[i] > 0 ? -1 : reach(droplets.v[i], radius[i]);
+        for (size_t i = begin; i < end; ++i) reaches[i] = rest[i] > 0 ? -1 : reach(droplets.v[i], radius[i]);
     });
     meetings_.resize((cells.cell_count() + kCellsInPart - 1) / kCellsInPart);
     parallel_for(meetings_.size(), [&](size_t part) {
@@ -254,13 +254,13 @@ void Pairing::search(const Particles& droplets, const DropletCells& cells, const
             for (size_t block = own.begin; block < own.end; block += kBlock) {
                 candidates.clear();
                 const size_t block_end = std::min(own.end, block + kBlock);
-                candidates.add(droplets, radius, reach_.data(), reach.half_step, block, block_end);
+                candidates.add(droplets, radius, reaches.data(), reach.half_step, block, block_end);
                 const size_t tested = candidates.count();
                 if (tested == 0) continue;
-                candidates.add(droplets, radius, reach_.data(), reach.half_step, block_end,
+                candidates.add(droplets, radius, reaches.data(), reach.half_step, block_end,
                                std::min(own.end, block_end + kMostInRun));
                 for (const DropletCells::Run& run : around)
-                    candidates.add(droplets, radius, reach_.data(), reach.half_step, run.begin, run.end);
+                    candidates.add(droplets, radius, reaches.data(), reach.half_step, run.begin, run.end);
                 candidates.finish();
                 for (size_t k = 0; k < tested; ++k) {
                     earliest.clear();

@@ -25,7 +25,7 @@ class Pairing {
     size_t bytes() const;
 
   private:
-    void search(const Particles& droplets, const DropletCells& cells, const Reach& reach);
+    void search(const Particles& droplets, DropletCells& cells, const Reach& reach);
     void pair_up();
 
     static constexpr uint64_t kPaired = 0, kNone = ~uint64_t{0};
