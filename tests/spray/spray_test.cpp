@@ -207,6 +207,37 @@ TEST(Spray, AMergedDropletIsWhereItsParentsWouldHaveMet)
     EXPECT_NEAR(radii_of(spray->particles())[0], 1e-3 * std::cbrt(2.0), 1e-9);
 }
 
+// Figure 4.12 and table 4.2: a geyser with little surface tension becomes a fine spray of more droplets than went in,
+// one with much of it fewer and larger ones.
+TEST(Spray, SurfaceTensionDecidesBetweenMistAndLargeDroplets)
+{
+    SprayParams params;
+    params.emitters = {jet(20000)};
+    params.emitters[0].speed = 4, params.emitters[0].droplet_variation = 0, params.emitters[0].spread = 2;
+    params.domain.min = Vec3f(-20, -1, -20), params.domain.max = Vec3f(20, 20, 20);
+    struct After {
+        double droplets;
+        float median, largest;
+    };
+    const auto after = [&](float tension, bool collisions) {
+        params.surface_tension = tension, params.collisions = collisions;
+        const auto spray = started_spray(params);
+        for (int frame = 0; frame < 36; ++frame) spray->advance();
+        std::vector<float> radii = radii_of(spray->particles());
+        std::sort(radii.begin(), radii.end());
+        return After{static_cast<double>(radii.size()), radii[radii.size() / 2], radii[radii.size() * 99 / 100]};
+    };
+    const After alone = after(0.072f, false), mist = after(0.0072f, true), water = after(0.072f, true),
+                syrup = after(0.72f, true);
+    EXPECT_GT(mist.droplets, 2 * alone.droplets);
+    EXPECT_GT(mist.droplets, 2 * water.droplets);
+    EXPECT_GT(water.droplets, 1.5 * syrup.droplets);
+    EXPECT_LT(syrup.droplets, 0.8 * alone.droplets);
+    EXPECT_LT(mist.median, 0.5f * alone.median);
+    EXPECT_GT(syrup.largest, 1.2f * water.largest);
+    EXPECT_GT(water.largest, 1.1f * mist.largest);
+}
+
 // ---------------------------------------------------------------------------------------------------------------- air
 
 TEST(SprayAir, StokesDragIsExact)
