@@ -45,6 +45,8 @@ void bench_liquid(BenchTable& table, const std::string& program);
 // Measures one liquid shot in a process of its own, for its peak memory; called by bench_liquid through the command
 // line.
 int run_liquid_child(int argc, char** argv);
+void bench_spray(BenchTable& table, const std::string& program);
+int run_spray_child(int argc, char** argv);
 void bench_surface(BenchTable& table, const std::string& program);
 int run_surface_child(int argc, char** argv);
 

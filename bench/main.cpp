@@ -4,6 +4,7 @@
 //     spindrift_bench poisson    the pressure engine alone
 //     spindrift_bench liquid     the liquid alone
 //     spindrift_bench surface    the surface alone
+//     spindrift_bench spray      the spray alone
 #include "bench.h"
 
 #include <cstdio>
@@ -41,11 +42,13 @@ int main(int argc, char** argv)
     const std::string mode = argc > 1 ? argv[1] : "";
     if (mode == "--liquid-child") return run_liquid_child(argc, argv);
     if (mode == "--surface-child") return run_surface_child(argc, argv);
+    if (mode == "--spray-child") return run_spray_child(argc, argv);
     BenchTable table;
     const auto folder = std::filesystem::absolute(argv[0]).parent_path();
     if (mode.empty() || mode == "poisson") bench_poisson(table, folder.string());
     if (mode.empty() || mode == "liquid") bench_liquid(table, std::filesystem::absolute(argv[0]).string());
     if (mode.empty() || mode == "surface") bench_surface(table, std::filesystem::absolute(argv[0]).string());
+    if (mode.empty() || mode == "spray") bench_spray(table, std::filesystem::absolute(argv[0]).string());
     fmt::print("{}\n", table.all_reached() ? "every figure reached" : "some figures not reached");
     return 0;
 }

@@ -2,3 +2,4 @@
 #pragma once
 
 void surface_tension();
+void spray_regimes();

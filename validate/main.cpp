@@ -415,7 +415,7 @@ int main(int argc, char** argv)
     const std::pair<const char*, void (*)()> checks[] = {
         {"still", still_water}, {"rest", dam_break_to_rest}, {"front", martin_moyce},    {"disc", spinning_disc},
         {"emitter", emitter},   {"column", column},          {"surface", surface_modes}, {"tension", surface_tension},
-        {"coil", honey_coil},   {"twist", twisted_jelly}};
+        {"coil", honey_coil},   {"twist", twisted_jelly},    {"spray", spray_regimes}};
     bool known = only.empty();
     for (const auto& [name, check] : checks)
         if (only.empty() || only == name) fmt::print("\n## {}\n", name), check(), known = true;

@@ -203,6 +203,12 @@ Vec3f Shape::carried(const Vec3f& x, float from, float to) const
     return pivot_ + now.rotation * (rest - pivot_) + now.shift;
 }
 
+Vec3f Shape::placed(const Vec3f& X, float frame) const
+{
+    const Pose at = pose(frame);
+    return pivot_ + at.rotation * (X - pivot_) + at.shift;
+}
+
 float Shape::speed(float frame, float fps) const
 {
     const Box3f box = bounds(frame);

@@ -40,6 +40,8 @@ class Shape {
     Vec3f velocity(const Vec3f& x, float frame, float fps) const;
     // Where a point that is fixed to the shape is at another moment.
     Vec3f carried(const Vec3f& x, float from, float to) const;
+    // Where a point X of the shape as its parameters have it, before any keyframe moved it, is at a moment.
+    Vec3f placed(const Vec3f& X, float frame) const;
     bool moves() const;
     // The largest component of its velocity anywhere [m/s]; 0 for one without bounds.
     float speed(float frame, float fps) const;

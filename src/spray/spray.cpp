@@ -1,0 +1,345 @@
+#include "spray/spray.h"
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "base/noise.h"
+#include "base/parallel.h"
+#include "base/random.h"
+#include "spray/air.h"
+
+#include <bit>
+
+namespace spindrift {
+
+namespace {
+
+constexpr size_t kChunk = 4096;
+constexpr size_t kPairsInPart = 256;
+constexpr float kFarthest = 1e6f; // [m] from the origin: droplets beyond are lost
+
+} // namespace
+
+// The arrays of all droplets, by name.
+struct Spray::Arrays {
+    Vec3f *x, *v;
+    int32_t *id, *parent, *outcome;
+    float *radius, *age, *rest;
+
+    Droplet droplet(size_t i) const { return {x[i], v[i], radius[i]}; }
+    void set(size_t i, const Droplet& d) const { x[i] = d.x, v[i] = d.v, radius[i] = d.radius; }
+    bool stuck(size_t i) const { return outcome[i] == static_cast<int32_t>(Outcome::stuck); }
+};
+
+Spray::Arrays Spray::arrays()
+{
+    Particles& d = droplets_;
+    return {d.P.data(),
+            d.v.data(),
+            d.id.data(),
+            d.attribute<int32_t>("parent").data(),
+            d.attribute<int32_t>("outcome").data(),
+            d.attribute<float>("radius").data(),
+            d.attribute<float>("age").data(),
+            d.attribute<float>("rest").data()};
+}
+
+Spray::Spray(const SprayParams& params, Shapes shapes, float fps)
+    : params_(params), colliders_(std::move(shapes.colliders), params.colliders, fps), fps_(fps)
+{
+    for (size_t e = 0; e < shapes.emitters.size(); ++e)
+        emitters_.emplace_back(params.emitters[e], std::move(shapes.emitters[e]),
+                               hash64(static_cast<uint64_t>(params.seed), e));
+    arrays();
+}
+
+void Spray::start(int frame)
+{
+    start_frame_ = frame_ = frame, next_id_ = 0, edge_ = 0;
+    droplets_ = {};
+    arrays();
+}
+
+void Spray::restore(State state)
+{
+    start_frame_ = state.start_frame, frame_ = state.frame, next_id_ = state.next_id, edge_ = state.edge;
+    droplets_ = std::move(state.particles);
+    arrays();
+}
+
+double Spray::moment(int substep) const { return frame_ + static_cast<double>(substep) / params_.substeps; }
+
+SprayReport Spray::advance()
+{
+    report_ = {};
+    const float dt = 1 / (fps_ * static_cast<float>(params_.substeps));
+    colliders_.set_frame(static_cast<float>(moment(0)));
+    for (int s = 0; s < params_.substeps; ++s) {
+        check_interrupt();
+        substep(s, dt);
+    }
+    ++frame_;
+    report_.droplets = droplets_.size(), report_.substeps = params_.substeps;
+    return report_;
+}
+
+// Algorithm 2. A pair that collides is brought to the moment of the deepest overlap, becomes what it becomes, and flies
+// on for the rest of the step.
+void Spray::substep(int number, float dt)
+{
+    const auto phase = [&](const char* name, const auto& body) { report_.times.measure(name, body); };
+    const auto end = static_cast<float>(moment(number + 1));
+    colliders_.set_frame(end);
+    if (droplets_.size() > 0) {
+        phase("forces", [&] { add_forces(end, dt); });
+        if (params_.collisions) {
+            const Reach reach{0.5f * dt, params_.search};
+            phase("sort", [&] { cells_.sort(droplets_, reach, edge_); });
+            const std::vector<Meeting>* pairs = nullptr;
+            phase("pairs", [&] { pairs = &pairing_.find(droplets_, cells_, reach); }); // Algorithm 3
+            phase("motion", [&] { move(dt); });
+            phase("collisions", [&] { // Algorithm 4
+                const auto now = std::bit_cast<uint64_t>(moment(number));
+                collide(*pairs, reach, hash64(static_cast<uint64_t>(params_.seed), now));
+            });
+        } else {
+            phase("motion", [&] { move(dt); });
+        }
+        remove();
+    }
+    phase("emission", [&] { emit(moment(number), moment(number + 1)); });
+}
+
+void Spray::add_forces(float frame, float dt)
+{
+    const Arrays a = arrays();
+    const bool field = params_.gusts.strength > 0 || air_field_;
+    parallel_chunks(droplets_.size(), kChunk, [&](size_t begin, size_t end) {
+        std::vector<Vec3f> air;
+        if (field) air.assign(end - begin, params_.wind);
+        if (params_.gusts.strength > 0)
+            for (size_t i = begin; i < end; ++i)
+                air[i - begin] += params_.gusts.strength * curl_noise(a.x[i] / params_.gusts.size,
+                                                                      params_.gusts.change * frame / fps_,
+                                                                      static_cast<uint64_t>(params_.seed));
+        if (air_field_) air_field_(frame, {a.x + begin, end - begin}, air);
+        for (size_t i = begin; i < end; ++i) {
+            a.age[i] += dt;
+            // What is left of less than a thousandth of a step is rounding.
+            a.rest[i] = a.rest[i] - dt > 1e-3f * dt ? a.rest[i] - dt : 0;
+            if (a.stuck(i)) continue;
+            const Vec3f v = after_drag(a.v[i], params_.gravity, field ? air[i - begin] : params_.wind, a.radius[i],
+                                       params_.drag, params_.drag_law, dt);
+            if (v.allFinite()) a.v[i] = v; // whatever a field of air may hold
+        }
+    });
+}
+
+bool Spray::outside(const Vec3f& x) const
+{
+    return !(x.array().abs() < kFarthest).all() || !params_.domain.contains(x); // NaN is outside
+}
+
+// Moves a droplet for the last `seconds` of a step. False if that is its end.
+bool Spray::fly(const Arrays& a, size_t i, float seconds, float dt) const
+{
+    if (colliders_.none()) {
+        a.x[i] += seconds * a.v[i];
+        return !outside(a.x[i]);
+    }
+    using Fate = SprayColliders::Fate;
+    const Fate fate = colliders_.move(a.x[i], a.v[i], a.radius[i], seconds, dt);
+    if (fate == Fate::bounced) a.outcome[i] = static_cast<int32_t>(Outcome::bounced);
+    if (fate == Fate::stuck) {
+        a.outcome[i] = static_cast<int32_t>(Outcome::stuck);
+        a.rest[i] = std::numeric_limits<float>::max(); // for good
+    }
+    return fate != Fate::dead && !outside(a.x[i]);
+}
+
+// All that are in no pair.
+void Spray::move(float dt)
+{
+    const Arrays a = arrays();
+    std::vector<std::vector<uint32_t>> dead((droplets_.size() + kChunk - 1) / kChunk);
+    parallel_chunks(droplets_.size(), kChunk, [&](size_t begin, size_t end) {
+        for (size_t i = begin; i < end; ++i) {
+            if (params_.collisions && pairing_.paired(i)) continue;
+            if (a.stuck(i))
+                colliders_.carry(a.x[i], a.v[i]);
+            else if (!fly(a, i, dt, dt))
+                dead[begin / kChunk].push_back(static_cast<uint32_t>(i));
+        }
+    });
+    for (const auto& part : dead) dead_.insert(dead_.end(), part.begin(), part.end());
+}
+
+// Algorithm 4 for all pairs.
+void Spray::collide(const std::vector<Meeting>& pairs, const Reach& reach, uint64_t key)
+{
+    struct Satellite {
+        Droplet droplet;
+        int32_t parent;
+        Outcome outcome;
+        float seconds; // that it flies on
+    };
+    struct Part {
+        std::vector<Satellite> satellites;
+        std::vector<uint32_t> dead;
+        std::array<size_t, 4> outcomes{};
+    };
+    const Arrays a = arrays();
+    const float dt = 2 * reach.half_step;
+    std::vector<Part> parts((pairs.size() + kPairsInPart - 1) / kPairsInPart);
+    parallel_chunks(pairs.size(), kPairsInPart, [&](size_t begin, size_t end) {
+        Part& part = parts[begin / kPairsInPart];
+        const auto fly_on = [&](size_t droplet, float seconds) {
+            if (!fly(a, droplet, seconds, dt)) part.dead.push_back(static_cast<uint32_t>(droplet));
+        };
+        for (size_t p = begin; p < end; ++p) {
+            size_t i = pairs[p].first, j = pairs[p].second;
+            if (a.radius[i] < a.radius[j] || (a.radius[i] == a.radius[j] && a.id[i] > a.id[j])) std::swap(i, j);
+            // They overlap most where they are nearest to each other.
+            const Vec3d x = (a.x[j] - a.x[i]).cast<double>(), u = a.v[j].cast<double>() - a.v[i].cast<double>();
+            const float time =
+                static_cast<float>(std::clamp(-x.dot(u) / u.squaredNorm(), 0.0, static_cast<double>(dt)));
+            if (!colliders_.none() && (colliders_.in_the_way(a.x[i], a.v[i], a.radius[i], time, dt) ||
+                                       colliders_.in_the_way(a.x[j], a.v[j], a.radius[j], time, dt))) {
+                fly_on(i, dt), fly_on(j, dt); // a solid comes first
+                continue;
+            }
+            a.x[i] += time * a.v[i], a.x[j] += time * a.v[j];
+            const CollisionResult result =
+                spindrift::collide(a.droplet(i), a.droplet(j), params_,
+                                   hash64(key, static_cast<uint64_t>(a.id[i]) << 32 | static_cast<uint32_t>(a.id[j])));
+            ++part.outcomes[static_cast<size_t>(result.outcome)];
+            for (const size_t k : {i, j}) {
+                if (result.outcome != Outcome::none) a.outcome[k] = static_cast<int32_t>(result.outcome);
+                a.rest[k] = params_.rest_time + dt; // what is left of this step does not count
+            }
+            a.set(i, result.droplets[0]);
+            fly_on(i, dt - time);
+            if (result.count == 1) {
+                part.dead.push_back(static_cast<uint32_t>(j));
+                continue;
+            }
+            a.set(j, result.droplets[1]);
+            fly_on(j, dt - time);
+            for (int k = 2; k < result.count; ++k)
+                part.satellites.push_back({result.droplets[static_cast<size_t>(k)],
+                                           a.id[2 * k < result.count + 2 ? i : j], result.outcome, dt - time});
+        }
+    });
+
+    std::vector<Satellite> satellites;
+    for (const Part& part : parts) {
+        satellites.insert(satellites.end(), part.satellites.begin(), part.satellites.end());
+        dead_.insert(dead_.end(), part.dead.begin(), part.dead.end());
+        for (size_t o = 0; o < part.outcomes.size(); ++o) report_.collisions[o] += part.outcomes[o];
+    }
+    report_.satellites += satellites.size();
+    const size_t first = grow(satellites.size());
+    const Arrays grown = arrays();
+    std::vector<uint8_t> lives(satellites.size());
+    parallel_for(
+        satellites.size(),
+        [&](size_t s) {
+            const auto& [droplet, parent, outcome, seconds] = satellites[s];
+            grown.set(first + s, droplet);
+            grown.parent[first + s] = parent, grown.outcome[first + s] = static_cast<int32_t>(outcome);
+            grown.rest[first + s] = params_.rest_time + dt;
+            lives[s] = fly(grown, first + s, seconds, dt);
+        },
+        kPairsInPart);
+    for (size_t s = 0; s < satellites.size(); ++s)
+        if (!lives[s]) dead_.push_back(static_cast<uint32_t>(first + s));
+}
+
+// Adds droplets with ids; returns the first.
+size_t Spray::grow(size_t count)
+{
+    const size_t first = droplets_.size();
+    if (count > static_cast<size_t>(std::numeric_limits<int32_t>::max() - next_id_))
+        fail("frame {}: the spray has had more than {} droplets, as many as there are ids. Lower the rates of its "
+             "emitters, or spray.max_satellites",
+             frame_ + 1, std::numeric_limits<int32_t>::max());
+    droplets_.for_each_array([&](const std::string&, auto& array) { // ahead of need, but not by as much as is there
+        if (array.capacity() < first + count) array.reserve(first + count + (first + count) / 8);
+    });
+    droplets_.resize(first + count);
+    for (size_t i = first; i < first + count; ++i) droplets_.id[i] = next_id_++;
+    std::fill_n(droplets_.attribute<int32_t>("parent").begin() + static_cast<std::ptrdiff_t>(first), count, -1);
+    return first;
+}
+
+// Droplets from the end of the list take the places of those that are gone.
+void Spray::remove()
+{
+    std::sort(dead_.begin(), dead_.end());
+    const size_t left = droplets_.size() - dead_.size();
+    std::vector<std::pair<uint32_t, uint32_t>> moves; // to, from
+    size_t last_dead = dead_.size(), from = droplets_.size();
+    for (size_t d = 0; d < dead_.size() && dead_[d] < left; ++d) {
+        for (--from; last_dead > 0 && dead_[last_dead - 1] == from; --from) --last_dead;
+        moves.emplace_back(dead_[d], static_cast<uint32_t>(from));
+    }
+    droplets_.for_each_array([&](const std::string&, auto& array) {
+        for (const auto& [to, source] : moves) array[to] = array[source];
+    });
+    droplets_.resize(left);
+    report_.removed += dead_.size();
+    dead_.clear();
+}
+
+void Spray::emit(double from, double to)
+{
+    for (Emitter& emitter : emitters_) {
+        const int64_t begin = emitter.count(from, start_frame_, fps_), end = emitter.count(to, start_frame_, fps_);
+        if (begin == end) continue;
+        emitter.prepare(static_cast<float>(to));
+        const auto count = static_cast<size_t>(end - begin);
+        const size_t first = grow(count);
+        const Arrays a = arrays();
+        std::vector<uint8_t> lives(count);
+        const auto dt = static_cast<float>((to - from) / fps_);
+        parallel_for(
+            count,
+            [&](size_t k) {
+                Emitter::Birth birth = emitter.birth(begin + static_cast<int64_t>(k), start_frame_, fps_);
+                birth.droplet.radius = std::clamp(birth.droplet.radius, params_.min_radius, params_.max_radius);
+                a.set(first + k, birth.droplet);
+                const double age = std::clamp((to - birth.frame) / fps_, 0.0, static_cast<double>(dt));
+                a.age[first + k] = static_cast<float>(age);
+                lives[k] = fly(a, first + k, static_cast<float>(age), dt);
+            },
+            256);
+        for (size_t k = 0; k < count; ++k)
+            if (!lives[k]) dead_.push_back(static_cast<uint32_t>(first + k));
+        remove();
+        report_.emitted += count;
+    }
+}
+
+void Spray::add(Particles droplets)
+{
+    const std::vector<float>* radius = droplets.find<float>("radius");
+    if (!radius) fail("droplets that are added to a spray need the attribute \"radius\"");
+    for (size_t i = 0; i < droplets.size(); ++i)
+        if (!droplets.P[i].allFinite() || !droplets.v[i].allFinite() || !std::isfinite((*radius)[i]))
+            fail("droplet {} of {} that are added to a spray is not finite: at ({}, {}, {}) m, radius {} m", i,
+                 droplets.size(), droplets.P[i].x(), droplets.P[i].y(), droplets.P[i].z(), (*radius)[i]);
+    std::vector<uint8_t> keep;
+    for (const Vec3f& x : droplets.P) keep.push_back(!outside(x));
+    remove_particles(droplets, keep);
+    const size_t first = grow(droplets.size());
+    const Arrays a = arrays();
+    const std::vector<int32_t>* parent = droplets.find<int32_t>("parent");
+    const std::vector<float>* age = droplets.find<float>("age");
+    for (size_t i = 0; i < droplets.size(); ++i) {
+        const float allowed = std::clamp((*radius)[i], params_.min_radius, params_.max_radius);
+        a.set(first + i, {droplets.P[i], droplets.v[i], allowed});
+        if (parent) a.parent[first + i] = (*parent)[i];
+        if (age) a.age[first + i] = (*age)[i];
+    }
+}
+
+} // namespace spindrift

@@ -1,0 +1,167 @@
+// The regimes of droplet collisions (document 003, figure 4.6): droplets that collide in a spray, pair by pair, against
+// the energies from which the thresholds come.
+#include "checks.h"
+
+#include "io/image.h"
+#include "spray/energies.h"
+#include "spray/spray.h"
+
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+
+using namespace spindrift;
+
+namespace {
+
+constexpr int kWebers = 75, kOffsets = 50;
+constexpr double kMostWeber = 300;
+constexpr float kFps = 1000;
+
+struct Sample {
+    double weber, offset;
+    Outcome outcome;
+    size_t droplets = 0; // afterwards
+};
+
+// One pair for each point of the map, far from all others, that overlaps most in the middle of the step.
+std::vector<Sample> collide_pairs(double ratio)
+{
+    SprayParams params;
+    params.gravity = Vec3f::Zero(), params.drag = 0, params.substeps = 1, params.min_radius = 1e-6f;
+    std::vector<Sample> samples;
+    Particles droplets;
+    std::vector<float> radius;
+    const float r_i = 1e-3f, r_j = static_cast<float>(1e-3 * ratio);
+    for (int w = 0; w < kWebers; ++w)
+        for (int o = 0; o < kOffsets; ++o) {
+            Sample s{kMostWeber * (w + 0.5) / kWebers, (o + 0.5) / kOffsets, Outcome::none};
+            const double speed = std::sqrt(s.weber * params.surface_tension / (2.0 * params.density * r_j));
+            const Vec3f place = 0.02f * Vec3f(static_cast<float>(w), static_cast<float>(o), 0);
+            const Vec3f v(0, 0, static_cast<float>(speed));
+            droplets.P.push_back(place);
+            droplets.v.push_back(Vec3f::Zero());
+            droplets.P.push_back(place + Vec3f(static_cast<float>(s.offset) * (r_i + r_j), 0, 0) - 0.5f / kFps * v);
+            droplets.v.push_back(v);
+            radius.push_back(r_i), radius.push_back(r_j);
+            samples.push_back(s);
+        }
+    droplets.id.resize(droplets.P.size());
+    droplets.attribute<float>("radius") = std::move(radius);
+    Spray spray(params, {}, kFps);
+    spray.start(0);
+    spray.add(std::move(droplets));
+    spray.advance();
+    const Particles& after = spray.particles();
+    const auto &outcome = *after.find<int32_t>("outcome"), &parent = *after.find<int32_t>("parent");
+    for (size_t i = 0; i < after.size(); ++i) {
+        Sample& s = samples[static_cast<size_t>(parent[i] < 0 ? after.id[i] : parent[i]) / 2];
+        s.outcome = static_cast<Outcome>(outcome[i]), ++s.droplets;
+    }
+    return samples;
+}
+
+// The least Weber number up to kMostWeber at which something happens, or more than that.
+template <class Happens> double threshold(const Happens& happens)
+{
+    double low = 0, high = 2 * kMostWeber;
+    for (int halving = 0; halving < 40; ++halving) {
+        const double middle = 0.5 * (low + high);
+        (happens(middle) ? high : low) = middle;
+    }
+    return high;
+}
+
+Vec3f color_of(Outcome outcome)
+{
+    switch (outcome) {
+    case Outcome::coalescence:
+        return {0.10f, 0.28f, 0.70f};
+    case Outcome::stretching:
+        return {0.85f, 0.42f, 0.05f};
+    case Outcome::reflexive:
+        return {0.60f, 0.06f, 0.15f};
+    default:
+        return {0, 0, 0};
+    }
+}
+
+// One panel: We from left to right, X from the bottom to the top, a tick for every 50 and every 0.2.
+class Panel {
+  public:
+    Panel(Image& image, int left) : image_(image), left_(left) {}
+    static constexpr int kWidth = 450, kHeight = 300, kMargin = 14;
+
+    void dot(double weber, double offset, const Vec3f& color, float radius)
+    {
+        const auto x = static_cast<float>(weber / kMostWeber * kWidth), y = static_cast<float>((1 - offset) * kHeight);
+        for (int v = static_cast<int>(y - radius); v <= static_cast<int>(y + radius) + 1; ++v)
+            for (int u = static_cast<int>(x - radius); u <= static_cast<int>(x + radius) + 1; ++u)
+                if (u >= 0 && u <= kWidth && v >= 0 && v <= kHeight) {
+                    Vec3f& pixel = image_.at(left_ + u, kMargin + v);
+                    const float cover =
+                        clamp01(radius + 0.5f - Vec2f(static_cast<float>(u) - x, static_cast<float>(v) - y).norm());
+                    pixel += cover * (color - pixel);
+                }
+    }
+    void frame()
+    {
+        const Vec3f ink = Vec3f::Constant(0.02f);
+        for (int u = 0; u <= kWidth; ++u) image_.at(left_ + u, kMargin) = image_.at(left_ + u, kMargin + kHeight) = ink;
+        for (int v = 0; v <= kHeight; ++v) image_.at(left_, kMargin + v) = image_.at(left_ + kWidth, kMargin + v) = ink;
+        for (int tick = 0; tick <= 6; ++tick)
+            for (int t = 0; t < 6; ++t) image_.at(left_ + tick * kWidth / 6, kMargin + kHeight + t) = ink;
+        for (int tick = 0; tick <= 5; ++tick)
+            for (int t = 0; t < 6; ++t) image_.at(left_ - t, kMargin + tick * kHeight / 5) = ink;
+    }
+
+  private:
+    Image& image_;
+    int left_;
+};
+
+} // namespace
+
+void spray_regimes()
+{
+    const std::filesystem::path folder = "out/validation";
+    std::filesystem::create_directories(folder);
+    std::ofstream table(folder / "spray_regimes.csv");
+    table << "radius ratio,We,X,outcome,droplets afterwards,outcome by energies\n";
+    const std::vector<double> ratios = {1, 0.75, 0.5};
+    Image image(static_cast<int>(ratios.size()) * (Panel::kWidth + 2 * Panel::kMargin),
+                Panel::kHeight + 2 * Panel::kMargin);
+    std::fill(image.pixels.begin(), image.pixels.end(), Vec3f::Ones());
+    fmt::print(
+        "\n| radius ratio | pairs | coalesced | stretching | reflexive | unlike the energies | both passed, reflexive "
+        "|\n|---|---|---|---|---|---|---|\n");
+    for (size_t r = 0; r < ratios.size(); ++r) {
+        Panel panel(image, Panel::kMargin + static_cast<int>(r) * (Panel::kWidth + 2 * Panel::kMargin));
+        int counts[4] = {}, unlike = 0, both = 0;
+        for (const Sample& s : collide_pairs(ratios[r])) {
+            const Energies energies(ratios[r], s.offset);
+            const Outcome expected = energies.outcome(s.weber);
+            ++counts[static_cast<size_t>(s.outcome)], unlike += s.outcome != expected;
+            both += s.outcome == Outcome::reflexive && energies.stretches(s.weber);
+            table << fmt::format("{},{},{},{},{},{}\n", ratios[r], s.weber, s.offset, static_cast<int>(s.outcome),
+                                 s.droplets, static_cast<int>(expected));
+            panel.dot(s.weber, s.offset, color_of(s.outcome), 1.6f);
+        }
+        const auto draw_threshold = [&](bool (Energies::*happens)(double) const) {
+            for (int v = 0; v < 8 * Panel::kHeight; ++v) {
+                const double offset = (v + 0.5) / (8.0 * Panel::kHeight);
+                const Energies energies(ratios[r], offset);
+                panel.dot(threshold([&](double w) { return (energies.*happens)(w); }), offset, Vec3f::Constant(0.02f),
+                          0.8f);
+            }
+        };
+        draw_threshold(&Energies::stretches);
+        draw_threshold(&Energies::reflexes);
+        panel.frame();
+        fmt::print("| {} | {} | {} | {} | {} | {} | {} |\n", ratios[r], kWebers * kOffsets, counts[1], counts[2],
+                   counts[3], unlike, both);
+    }
+    write_image((folder / "spray_regimes.png").string(), image);
+    fmt::print("\nThe points are in {0}/spray_regimes.csv, the picture of them in {0}/spray_regimes.png.\n",
+               folder.string());
+}
