@@ -11,6 +11,7 @@ namespace {
 // One colour a particle, the attribute's smallest value at one end of the map and its largest at the other.
 std::vector<Vec3f> colors_of(const Particles& particles, const std::string& attribute, const std::string& file)
 {
+    if (particles.size() == 0) return {}; // a file without points has no attributes either
     std::vector<float> values(particles.size());
     const auto fill = [&](const auto& value) {
         for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(value(i));
@@ -112,6 +113,7 @@ FrameReport RenderStage::make(int frame, const std::vector<std::string>& inputs,
             add_spheres(read_particles(inputs.back()), spray_alone ? params_.color_by : "", inputs.back(), spheres);
             report.numbers.emplace_back("droplets", static_cast<double>(spheres.centers.size() - before));
         }
+        spheres.water = spray_alone && params_.spray_look == RenderParams::SprayLook::water;
         if (!spheres.centers.empty()) scene.spheres = &spheres;
         if (scene.extent.empty()) { // the liquid is another program's
             scene.extent = bounds_of(water);

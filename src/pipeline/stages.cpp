@@ -1,5 +1,6 @@
 #include "pipeline/liquid_stage.h"
 #include "pipeline/render_stage.h"
+#include "pipeline/spray_stage.h"
 #include "pipeline/surface_stage.h"
 
 namespace spindrift {
@@ -9,6 +10,7 @@ std::vector<std::unique_ptr<Stage>> make_stages()
     const auto liquid = std::make_shared<LiquidSetup>();
     std::vector<std::unique_ptr<Stage>> stages;
     stages.push_back(std::make_unique<LiquidStage>(liquid));
+    stages.push_back(std::make_unique<SprayStage>(liquid));
     stages.push_back(std::make_unique<SurfaceStage>(liquid));
     stages.push_back(std::make_unique<RenderStage>(liquid));
     return stages;

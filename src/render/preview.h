@@ -50,6 +50,8 @@ struct RenderParams {
     int width = 960, height = 540;
     int samples = 16;     // paths a pixel
     std::string color_by; // "speed", "id", or any attribute; left out: particles by speed, spray in its colour
+    enum class SprayLook { matte, water };
+    SprayLook spray_look = SprayLook::matte; // a droplet of water that is larger than a few pixels looks like one
     Vec3f spray_color = Vec3f(0.88f, 0.92f, 0.95f);
     float spray_scale = 1; // droplets are drawn this much larger than they are
     CameraParams camera;
@@ -70,6 +72,7 @@ struct RenderSpheres {
     std::vector<Vec3f> colors; // linear
     float radius = 0;
     std::vector<float> radii; // of each; empty if all have the one above
+    bool water = false;       // clear, whatever the colours
     float radius_of(size_t i) const { return radii.empty() ? radius : radii[i]; }
 };
 

@@ -42,6 +42,8 @@ void RenderParams::visit(ParamVisitor& v)
       "Attribute that colours particles or droplets: speed, id, or any other. Left out: particles by speed, droplets "
       "in "
       "spray_color.");
+    v("spray_look", spray_look, choices("matte", "water"),
+      "Droplets as white specks, or as clear water, for pictures in which they can be told apart.");
     v("spray_color", spray_color, unit::none, between(0, 1), "Colour of droplets (linear RGB).");
     v("spray_scale", spray_scale, unit::none, above(0), "Droplets are drawn this much larger than they are.");
     v.group("camera", camera, "Where the picture is taken from.");

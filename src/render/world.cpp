@@ -133,7 +133,7 @@ Box3f World::Embree::add_spheres(const RenderSpheres& balls)
         *ball++ = balls.radius_of(i);
         if (c.allFinite()) bounds.add(Box3f{c, c}.grown(balls.radius_of(i)));
     }
-    attach(geometry, {Hit::Kind::sphere, nullptr, {}, nullptr});
+    attach(geometry, {balls.water ? Hit::Kind::liquid : Hit::Kind::sphere, nullptr, {}, nullptr});
     return bounds;
 }
 
@@ -223,7 +223,7 @@ Hit World::Embree::describe(const RTCRayHit& found, const Ray& ray) const
                         u * (*body.colors)[static_cast<size_t>(t[1])] + v * (*body.colors)[static_cast<size_t>(t[2])];
         }
     }
-    if (body.kind != Hit::Kind::sphere)
+    if (body.mesh)
         smooth_normal(hit, body, found.hit);
     else if (found.hit.primID < spheres->colors.size())
         hit.color = spheres->colors[found.hit.primID];

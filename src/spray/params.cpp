@@ -89,6 +89,7 @@ void SprayParams::visit(ParamVisitor& v)
     v.group("domain", domain, "The box outside which droplets disappear.");
     v("seed", seed, unit::none, at_least(0), "Another number is another spray.");
     v.list("emitter", emitters, "Where droplets come from.");
+    v.group("whitewater", whitewater, "Droplets, foam and bubbles that a liquid makes.");
     v.list("collider", colliders, "Solids in the way of the droplets.");
     v.require(min_radius <= max_radius, "max_radius", "must not be below min_radius");
 }

@@ -3,6 +3,7 @@
 
 #include "scene/shapes.h"
 #include "spray/collision.h"
+#include "spray/whitewater.h"
 
 namespace spindrift {
 
@@ -58,6 +59,7 @@ struct SprayParams : CollisionRules {
     SprayDomainParams domain;
     int seed = 1;
     std::vector<EmitterParams> emitters;
+    WhitewaterParams whitewater;
     std::vector<SprayColliderParams> colliders;
 
     void visit(ParamVisitor& v);

@@ -27,7 +27,8 @@ struct Spray::Arrays {
 
     Droplet droplet(size_t i) const { return {x[i], v[i], radius[i]}; }
     void set(size_t i, const Droplet& d) const { x[i] = d.x, v[i] = d.v, radius[i] = d.radius; }
-    bool stuck(size_t i) const { return outcome[i] == static_cast<int32_t>(Outcome::stuck); }
+    bool is(Outcome what, size_t i) const { return outcome[i] == static_cast<int32_t>(what); }
+    bool flies(size_t i) const { return !is(Outcome::stuck, i) && !is(Outcome::afloat, i); }
 };
 
 Spray::Arrays Spray::arrays()
@@ -126,7 +127,7 @@ void Spray::add_forces(float frame, float dt)
             a.age[i] += dt;
             // What is left of less than a thousandth of a step is rounding.
             a.rest[i] = a.rest[i] - dt > 1e-3f * dt ? a.rest[i] - dt : 0;
-            if (a.stuck(i)) continue;
+            if (!a.flies(i)) continue;
             const Vec3f v = after_drag(a.v[i], params_.gravity, field ? air[i - begin] : params_.wind, a.radius[i],
                                        params_.drag, params_.drag_law, dt);
             if (v.allFinite()) a.v[i] = v; // whatever a field of air may hold
@@ -164,9 +165,9 @@ void Spray::move(float dt)
     parallel_chunks(droplets_.size(), kChunk, [&](size_t begin, size_t end) {
         for (size_t i = begin; i < end; ++i) {
             if (params_.collisions && pairing_.paired(i)) continue;
-            if (a.stuck(i))
+            if (a.is(Outcome::stuck, i))
                 colliders_.carry(a.x[i], a.v[i]);
-            else if (!fly(a, i, dt, dt))
+            else if (a.flies(i) && !fly(a, i, dt, dt))
                 dead[begin / kChunk].push_back(static_cast<uint32_t>(i));
         }
     });
@@ -331,15 +332,76 @@ void Spray::add(Particles droplets)
     for (const Vec3f& x : droplets.P) keep.push_back(!outside(x));
     remove_particles(droplets, keep);
     const size_t first = grow(droplets.size());
+    for (const auto& [name, array] : droplets.attributes)
+        std::visit(
+            [&, &name = name](const auto& from) {
+                using Value = typename std::decay_t<decltype(from)>::value_type;
+                auto& to = droplets_.attribute<Value>(name);
+                std::copy(from.begin(), from.end(), to.begin() + static_cast<std::ptrdiff_t>(first));
+            },
+            array);
     const Arrays a = arrays();
-    const std::vector<int32_t>* parent = droplets.find<int32_t>("parent");
-    const std::vector<float>* age = droplets.find<float>("age");
     for (size_t i = 0; i < droplets.size(); ++i) {
-        const float allowed = std::clamp((*radius)[i], params_.min_radius, params_.max_radius);
+        const float allowed = std::clamp(a.radius[first + i], params_.min_radius, params_.max_radius);
         a.set(first + i, {droplets.P[i], droplets.v[i], allowed});
-        if (parent) a.parent[first + i] = (*parent)[i];
-        if (age) a.age[first + i] = (*age)[i];
     }
+}
+
+// ---------------------------------------------------------------------------------------------------- beside a liquid
+
+SprayReport Spray::advance(const LiquidView& before, const LiquidView& now)
+{
+    SprayReport report = advance();
+    report.times.measure("settle", [&] { settle(before, now); });
+    const WhitewaterParams& water = params_.whitewater;
+    const size_t flying = droplets_.size();
+    report.times.measure("whitewater", [&] {
+        if (water.emits())
+            add(emit_whitewater(before, water, 1 / fps_,
+                                hash64(static_cast<uint64_t>(params_.seed), static_cast<uint64_t>(frame_))));
+        if (water.handover) add(hand_over(before, now, water));
+    });
+    report.emitted += droplets_.size() - flying;
+    report.droplets = droplets_.size();
+    return report;
+}
+
+// Moves what is afloat, and finds out what every droplet is in the liquid of this frame.
+void Spray::settle(const LiquidView& before, const LiquidView& now)
+{
+    const WhitewaterParams& water = params_.whitewater;
+    auto& kinds = droplets_.attribute<int32_t>(kKindAttribute);
+    auto& life = droplets_.attribute<float>(kLifeAttribute);
+    const Arrays a = arrays();
+    std::vector<uint8_t> keep(droplets_.size(), 1);
+    parallel_for(
+        droplets_.size(),
+        [&](size_t i) {
+            if (a.is(Outcome::stuck, i)) return;
+            const bool was_afloat = a.is(Outcome::afloat, i);
+            auto kind = static_cast<WaterKind>(kinds[i]);
+            if (was_afloat) {
+                drift(a.x[i], a.v[i], kind, before, water, params_.gravity, 1 / fps_);
+                if (kind == WaterKind::foam) life[i] -= 1 / fps_;
+                keep[i] = life[i] > 0 && !outside(a.x[i]);
+            }
+            kind = kind_of(now.around(a.x[i]), water);
+            kinds[i] = static_cast<int32_t>(kind);
+            if (kind == WaterKind::spray) {
+                if (!was_afloat) return;
+                a.outcome[i] = static_cast<int32_t>(Outcome::none), a.rest[i] = 0;
+                return;
+            }
+            if (was_afloat) return;
+            if (life[i] == kEndsInLiquid) keep[i] = 0;
+            if (!(life[i] > 0)) life[i] = water.life_low;
+            a.outcome[i] = static_cast<int32_t>(Outcome::afloat);
+            a.rest[i] = std::numeric_limits<float>::max();
+        },
+        256);
+    for (size_t i = 0; i < keep.size(); ++i)
+        if (!keep[i]) dead_.push_back(static_cast<uint32_t>(i));
+    remove();
 }
 
 } // namespace spindrift

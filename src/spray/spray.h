@@ -5,6 +5,8 @@
 //     age      [s] since it appeared
 //     outcome  what last happened to it, see Outcome
 //     rest     [s] until it may collide again
+//     kind     in a spray beside a liquid: 0 in the air, 1 foam, 2 bubble, see whitewater.h
+//     life     [s] that foam still has
 //
 // See substep() for the algorithm. Each substep costs time and memory in proportion to the droplets, however they are
 // spread in space and in size. What two droplets do to each other is in spray/collision.h.
@@ -46,7 +48,10 @@ class Spray {
     void start(int frame);
     // From the last frame to the next.
     SprayReport advance();
-    // Droplets from elsewhere: P, v and the attribute radius, which is brought into its range; parent and age are
+    // The same beside a liquid, given at both frames: droplets that fall into it become foam and bubbles, and it throws
+    // off new ones, as params.whitewater says.
+    SprayReport advance(const LiquidView& before, const LiquidView& now);
+    // Droplets from elsewhere: P, v and the attribute radius, which is brought into its range; other attributes are
     // taken if they are there. They get ids in their order; those outside the box are left out. Throws if something is
     // not finite.
     void add(Particles droplets);
@@ -73,6 +78,7 @@ class Spray {
     void collide(const std::vector<Meeting>& pairs, const Reach& reach, uint64_t key);
     void move(float dt);
     void emit(double from, double to);
+    void settle(const LiquidView& before, const LiquidView& now);
     bool fly(const Arrays& a, size_t i, float seconds, float dt) const;
     bool outside(const Vec3f& x) const;
     void remove();

@@ -10,7 +10,7 @@
 namespace spindrift {
 
 // What last happened to a droplet, as it is kept in the attribute "outcome".
-enum class Outcome : int32_t { none, coalescence, stretching, reflexive, bounced, stuck };
+enum class Outcome : int32_t { none, coalescence, stretching, reflexive, bounced, stuck, afloat };
 
 // How two droplets meet.
 struct Encounter {

@@ -1,0 +1,172 @@
+#include "pipeline/spray_stage.h"
+
+#include "base/error.h"
+#include "io/point_file.h"
+#include "pipeline/scene_shapes.h"
+#include "points/spacing.h"
+
+#include <bit>
+#include <filesystem>
+
+namespace spindrift {
+
+namespace {
+
+// Of a droplet with what collisions need, and on disk, less what compression finds.
+constexpr double kBytesPerDroplet = 120, kFileBytesPerDroplet = 40;
+
+// An edge for the cells of a point grid in which there is about one droplet where they are, so that leaves are neither
+// empty nor crowded.
+float voxel_for(const Particles& droplets)
+{
+    constexpr float kLeast = 1e-3f;
+    Box3f box;
+    for (const Vec3f& x : droplets.P) box.add(x);
+    if (box.empty()) return kLeast;
+    const Vec3f size = box.size().cwiseMax(kLeast);
+    return std::max(kLeast, std::cbrt(size.x() * size.y() * size.z() / static_cast<float>(droplets.size())));
+}
+
+} // namespace
+
+void SprayStage::visit(ParamVisitor& v)
+{
+    params_.visit(v);
+    v("liquid_colliders", liquid_colliders_, "Droplets also bounce off the colliders of [liquid].");
+    v("input", input_,
+      "Liquid of another program that whitewater comes from, VDB points or PLY, e.g. \"water.####.vdb\"; the folder is "
+      "relative to the scene's. Left out: that of [liquid].");
+    v("spacing", spacing_, unit::metres, above(0),
+      "Mean distance of the liquid's particles. Left out: half a voxel of [liquid], or found from the input.");
+}
+
+std::vector<std::string> SprayStage::inputs() const
+{
+    if (reads_liquid() && input_.empty()) return {"liquid"};
+    return {};
+}
+
+void SprayStage::prepare(const SceneFile& scene, const ShotParams& shot)
+{
+    if (!scene.has("spray")) return;
+    fps_ = shot.fps;
+    const FrameRange range = shot.range();
+    if (params_.emitters.empty() && !reads_liquid())
+        bad_input(
+            "{}: nothing makes spray; add a [[spray.emitter]], or set spray.whitewater.trapped_air, .wave_crests or "
+            ".handover",
+            scene.where("spray"));
+    if (reads_liquid() && input_.empty() && !scene.has("liquid"))
+        bad_input(
+            "{}: spray.whitewater needs a liquid; add [liquid], or name the files of another program as spray.input",
+            scene.where("spray"));
+    if (reads_liquid() && !input_.empty()) input_files_ = scene.resolve(input_);
+
+    Spray::Shapes shapes;
+    for (size_t i = 0; i < params_.emitters.size(); ++i)
+        shapes.emitters.push_back(
+            load_shape(scene, params_.emitters[i].carrier(), fmt::format("spray.emitter[{}]", i)));
+    shapes.colliders = load_shapes(scene, params_.colliders, "spray.collider");
+    dependencies_ = mesh_files_of(params_.emitters, scene) + mesh_files_of(params_.colliders, scene);
+    for (auto* list : {&shapes.emitters, &shapes.colliders})
+        for (Shape& shape : *list) shape.prepare(static_cast<float>(range.first));
+
+    double droplets = 0;
+    for (const EmitterParams& e : params_.emitters) {
+        const double from = std::max(range.first, e.first_frame), to = std::min(range.last, e.last_frame);
+        droplets += e.rate * std::max(0.0, to - from + 1) / fps_;
+    }
+    SprayParams params = params_;
+    if (liquid_colliders_)
+        for (size_t i = 0; i < liquid_->colliders.size(); ++i) {
+            SprayColliderParams collider;
+            static_cast<ShapeParams&>(collider) = liquid_->params.colliders[i];
+            params.colliders.push_back(collider);
+            shapes.colliders.push_back(liquid_->colliders[i]);
+        }
+    estimate_ = {kBytesPerDroplet * droplets, kFileBytesPerDroplet * droplets * range.count() / 2,
+                 reads_liquid() ? fmt::format("{:.3g} droplets from emitters, and those from the liquid", droplets)
+                                : fmt::format("up to {:.3g} droplets and their satellites", droplets),
+                 "lower spray.emitter.rate"};
+    spray_ = std::make_unique<Spray>(params, std::move(shapes), shot.fps);
+}
+
+std::unique_ptr<LiquidView> SprayStage::view(int frame) const
+{
+    if (!reads_liquid()) return nullptr;
+    const std::string path = input_path_(frame);
+    ParticleFile file = read_points(path);
+    if (spacing_) return std::make_unique<LiquidView>(std::move(file.particles), *spacing_);
+    if (input_.empty()) return std::make_unique<LiquidView>(std::move(file.particles), 0.5f * file.voxel);
+    const auto found = find_spacing(file.particles.P);
+    if (!found && file.particles.size() > 0)
+        bad_input("{}: {} points do not tell their spacing; set spray.spacing [m]", path, file.particles.size());
+    return std::make_unique<LiquidView>(std::move(file.particles), found.value_or(1.0f));
+}
+
+FrameReport SprayStage::report_of(const SprayReport& spray) const
+{
+    FrameReport report;
+    report.numbers = {{"droplets", static_cast<double>(spray_->particles().size())},
+                      {"emitted", static_cast<double>(spray.emitted)},
+                      {"satellites", static_cast<double>(spray.satellites)},
+                      {"merged", static_cast<double>(spray.collisions[1])},
+                      {"stretched", static_cast<double>(spray.collisions[2])},
+                      {"reflexive", static_cast<double>(spray.collisions[3])}};
+    report.times = spray.times;
+    return report;
+}
+
+FrameReport SprayStage::start(int frame)
+{
+    SprayReport report;
+    report.times.measure("start", [&] { spray_->start(frame), now_ = view(frame); });
+    return report_of(report);
+}
+
+FrameReport SprayStage::restore(StateFile state)
+{
+    const auto number = [&](const char* name) { return static_cast<int>(state.numbers[name]); };
+    SprayReport report;
+    report.times.measure("restore", [&] {
+        spray_->restore({number("start_frame"), number("frame"), number("next_id"),
+                         std::bit_cast<float>(number("edge_bits")), std::move(state.particles)});
+        now_ = view(spray_->frame());
+    });
+    return report_of(report);
+}
+
+FrameReport SprayStage::advance()
+{
+    if (!reads_liquid()) return report_of(spray_->advance());
+    std::unique_ptr<LiquidView> next;
+    PhaseTimes reading;
+    reading.measure("read", [&] { next = view(spray_->frame() + 1); });
+    SprayReport report = spray_->advance(*now_, *next);
+    for (const auto& [phase, seconds] : reading.phases()) report.times.add(phase, seconds);
+    now_ = std::move(next);
+    return report_of(report);
+}
+
+void SprayStage::write(const std::string& path)
+{
+    const Particles& droplets = spray_->particles();
+    double sum = 0;
+    for (const float r : *droplets.find<float>("radius")) sum += r;
+    const double mean = droplets.size() > 0 ? sum / static_cast<double>(droplets.size()) : 0;
+    write_particles(
+        path, droplets, voxel_for(droplets), static_cast<float>(mean),
+        {{"frame", std::to_string(spray_->frame())}, {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}});
+}
+
+StateFile SprayStage::save() const
+{
+    Spray::State state = spray_->state();
+    return {{{"start_frame", state.start_frame},
+             {"frame", state.frame},
+             {"next_id", state.next_id},
+             {"edge_bits", std::bit_cast<int32_t>(state.edge)}},
+            std::move(state.particles)};
+}
+
+} // namespace spindrift

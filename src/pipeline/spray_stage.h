@@ -1,0 +1,49 @@
+// Spray as a stage: droplets in spray.####.vdb, from emitters and from the frames of a liquid.
+#pragma once
+
+#include "pipeline/liquid_setup.h"
+#include "pipeline/stage.h"
+#include "spray/spray.h"
+
+namespace spindrift {
+
+class SprayStage : public TimeStage {
+  public:
+    explicit SprayStage(std::shared_ptr<const LiquidSetup> liquid) : liquid_(std::move(liquid)) {}
+
+    std::string name() const override { return "spray"; }
+    std::string help() const override { return "Droplets that fly, merge and break up, and foam."; }
+    std::vector<std::string> inputs() const override;
+    std::string input_files() const override { return input_files_; }
+    std::vector<std::string> endings() const override { return {"vdb"}; }
+    void visit(ParamVisitor& v) override;
+    void prepare(const SceneFile& scene, const ShotParams& shot) override;
+    Estimate estimate() const override { return estimate_; }
+    std::string dependencies() const override { return dependencies_; }
+
+    void read_from(InputPath input) override { input_path_ = std::move(input); }
+    FrameReport start(int frame) override;
+    FrameReport restore(StateFile state) override;
+    FrameReport advance() override;
+    void write(const std::string& path) override;
+    StateFile save() const override;
+
+  private:
+    bool reads_liquid() const { return params_.whitewater.reads_liquid(); }
+    std::unique_ptr<LiquidView> view(int frame) const;
+    FrameReport report_of(const SprayReport& spray) const;
+
+    std::shared_ptr<const LiquidSetup> liquid_;
+    SprayParams params_;
+    bool liquid_colliders_ = true;
+    std::string input_, input_files_; // as written, and from where the program runs
+    std::optional<float> spacing_;
+    std::string dependencies_;
+    InputPath input_path_;
+    std::unique_ptr<Spray> spray_;
+    std::unique_ptr<LiquidView> now_; // the liquid at the spray's frame, if it is read
+    float fps_ = 24;
+    Estimate estimate_;
+};
+
+} // namespace spindrift
