@@ -116,11 +116,11 @@ void Spray::add_forces(float frame, float dt)
     parallel_chunks(droplets_.size(), kChunk, [&](size_t begin, size_t end) {
         std::vector<Vec3f> air;
         if (field) air.assign(end - begin, params_.wind);
-        if (params_.gusts.strength > 0)
+        if (params_.gusts.strength > 0) {
+            CurlNoise noise(params_.gusts.change * frame / fps_, static_cast<uint64_t>(params_.seed));
             for (size_t i = begin; i < end; ++i)
-                air[i - begin] += params_.gusts.strength * curl_noise(a.x[i] / params_.gusts.size,
-                                                                      params_.gusts.change * frame / fps_,
-                                                                      static_cast<uint64_t>(params_.seed));
+                air[i - begin] += params_.gusts.strength * noise(a.x[i] / params_.gusts.size);
+        }
         if (air_field_) air_field_(frame, {a.x + begin, end - begin}, air);
         for (size_t i = begin; i < end; ++i) {
             a.age[i] += dt;
