@@ -36,11 +36,11 @@ Spray::Arrays Spray::arrays()
     return {d.P.data(),
             d.v.data(),
             d.id.data(),
-            d.attribute<int32_t>("parent").data(),
-            d.attribute<int32_t>("outcome").data(),
-            d.attribute<float>("radius").data(),
-            d.attribute<float>("age").data(),
-            d.attribute<float>("rest").data()};
+            d.attribute<int32_t>(kParentAttribute).data(),
+            d.attribute<int32_t>(kOutcomeAttribute).data(),
+            d.attribute<float>(kRadiusAttribute).data(),
+            d.attribute<float>(kAgeAttribute).data(),
+            d.attribute<float>(kRestAttribute).data()};
 }
 
 Spray::Spray(const SprayParams& params, Shapes shapes, float fps)
@@ -267,7 +267,7 @@ size_t Spray::grow(size_t count)
     });
     droplets_.resize(first + count);
     for (size_t i = first; i < first + count; ++i) droplets_.id[i] = next_id_++;
-    std::fill_n(droplets_.attribute<int32_t>("parent").begin() + static_cast<std::ptrdiff_t>(first), count, -1);
+    std::fill_n(droplets_.attribute<int32_t>(kParentAttribute).begin() + static_cast<std::ptrdiff_t>(first), count, -1);
     return first;
 }
 
@@ -321,8 +321,8 @@ void Spray::emit(double from, double to)
 
 void Spray::add(Particles droplets)
 {
-    const std::vector<float>* radius = droplets.find<float>("radius");
-    if (!radius) fail("droplets that are added to a spray need the attribute \"radius\"");
+    const std::vector<float>* radius = droplets.find<float>(kRadiusAttribute);
+    if (!radius) fail("droplets that are added to a spray need the attribute \"{}\"", kRadiusAttribute);
     for (size_t i = 0; i < droplets.size(); ++i)
         if (!droplets.P[i].allFinite() || !droplets.v[i].allFinite() || !std::isfinite((*radius)[i]))
             fail("droplet {} of {} that are added to a spray is not finite: at ({}, {}, {}) m, radius {} m", i,
@@ -332,8 +332,8 @@ void Spray::add(Particles droplets)
     remove_particles(droplets, keep);
     const size_t first = grow(droplets.size());
     const Arrays a = arrays();
-    const std::vector<int32_t>* parent = droplets.find<int32_t>("parent");
-    const std::vector<float>* age = droplets.find<float>("age");
+    const std::vector<int32_t>* parent = droplets.find<int32_t>(kParentAttribute);
+    const std::vector<float>* age = droplets.find<float>(kAgeAttribute);
     for (size_t i = 0; i < droplets.size(); ++i) {
         const float allowed = std::clamp((*radius)[i], params_.min_radius, params_.max_radius);
         a.set(first + i, {droplets.P[i], droplets.v[i], allowed});
