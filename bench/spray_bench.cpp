@@ -56,7 +56,7 @@ Particles in_flight(const SprayParams& params, size_t count)
         }
     }
     particles.id.resize(particles.P.size());
-    particles.attribute<float>("radius") = std::move(radius);
+    particles.attribute<float>(kRadiusAttribute) = std::move(radius);
     return particles;
 }
 

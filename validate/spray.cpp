@@ -47,13 +47,13 @@ std::vector<Sample> collide_pairs(double ratio)
             samples.push_back(s);
         }
     droplets.id.resize(droplets.P.size());
-    droplets.attribute<float>("radius") = std::move(radius);
+    droplets.attribute<float>(kRadiusAttribute) = std::move(radius);
     Spray spray(params, {}, kFps);
     spray.start(0);
     spray.add(std::move(droplets));
     spray.advance();
     const Particles& after = spray.particles();
-    const auto &outcome = *after.find<int32_t>("outcome"), &parent = *after.find<int32_t>("parent");
+    const auto &outcome = *after.find<int32_t>(kOutcomeAttribute), &parent = *after.find<int32_t>(kParentAttribute);
     for (size_t i = 0; i < after.size(); ++i) {
         Sample& s = samples[static_cast<size_t>(parent[i] < 0 ? after.id[i] : parent[i]) / 2];
         s.outcome = static_cast<Outcome>(outcome[i]), ++s.droplets;

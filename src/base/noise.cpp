@@ -20,46 +20,88 @@ Vec3f direction_at(int x, int y, int z, uint64_t seed)
 float blend(float t) { return t * t * t * (t * (6 * t - 15) + 10); }
 float blend_slope(float t) { return 30 * t * t * (t * (t - 2) + 1); }
 
+Vec3i cell_of(const Vec3f& x) { return {floor_int(x.x()), floor_int(x.y()), floor_int(x.z())}; }
+
+std::array<Vec3f, 8> directions_around(const Vec3i& cell, uint64_t seed)
+{
+    std::array<Vec3f, 8> directions;
+    for (int c = 0; c < 8; ++c)
+        directions[static_cast<size_t>(c)] =
+            direction_at(cell.x() + (c >> 2), cell.y() + (c >> 1 & 1), cell.z() + (c & 1), seed);
+    return directions;
+}
+
+// How the corners of a cell count at a place in it.
+struct CornerWeights {
+    Vec3f place; // from the lowest corner
+    float weight[3][2], slope[3][2];
+
+    explicit CornerWeights(const Vec3f& in_cell) : place(in_cell)
+    {
+        for (int a = 0; a < 3; ++a) {
+            weight[a][1] = blend(place[a]), weight[a][0] = 1 - weight[a][1];
+            slope[a][1] = blend_slope(place[a]), slope[a][0] = -slope[a][1];
+        }
+    }
+    NoiseSample sample(const std::array<Vec3f, 8>& directions) const
+    {
+        NoiseSample out{0, Vec3f::Zero()};
+        for (int c = 0; c < 8; ++c) {
+            const int dx = c >> 2, dy = c >> 1 & 1, dz = c & 1;
+            const Vec3f& g = directions[static_cast<size_t>(c)];
+            const Vec3f corner(static_cast<float>(dx), static_cast<float>(dy), static_cast<float>(dz));
+            const float ramp = g.dot(place - corner);
+            const float wx = weight[0][dx], wy = weight[1][dy], wz = weight[2][dz];
+            out.value += wx * wy * wz * ramp;
+            out.gradient +=
+                wx * wy * wz * g + ramp * Vec3f(slope[0][dx] * wy * wz, wx * slope[1][dy] * wz, wx * wy * slope[2][dz]);
+        }
+        return out;
+    }
+};
+
 } // namespace
 
 NoiseSample gradient_noise(const Vec3f& x, uint64_t seed)
 {
-    const int i = floor_int(x.x()), j = floor_int(x.y()), k = floor_int(x.z());
-    const Vec3f f = x - Vec3f(static_cast<float>(i), static_cast<float>(j), static_cast<float>(k));
-    float weight[3][2], slope[3][2];
-    for (int a = 0; a < 3; ++a) {
-        weight[a][1] = blend(f[a]), weight[a][0] = 1 - weight[a][1];
-        slope[a][1] = blend_slope(f[a]), slope[a][0] = -slope[a][1];
-    }
-    NoiseSample out{0, Vec3f::Zero()};
-    for (int c = 0; c < 8; ++c) {
-        const int dx = c >> 2, dy = c >> 1 & 1, dz = c & 1;
-        const Vec3f g = direction_at(i + dx, j + dy, k + dz, seed);
-        const float ramp = g.dot(f - Vec3f(static_cast<float>(dx), static_cast<float>(dy), static_cast<float>(dz)));
-        const float wx = weight[0][dx], wy = weight[1][dy], wz = weight[2][dz];
-        out.value += wx * wy * wz * ramp;
-        out.gradient +=
-            wx * wy * wz * g + ramp * Vec3f(slope[0][dx] * wy * wz, wx * slope[1][dy] * wz, wx * wy * slope[2][dz]);
-    }
-    return out;
+    const Vec3i cell = cell_of(x);
+    return CornerWeights(x - cell.cast<float>()).sample(directions_around(cell, seed));
 }
 
-Vec3f curl_noise(const Vec3f& x, float time, uint64_t seed)
+CurlNoise::CurlNoise(float time, uint64_t seed)
 {
     // Two fields, each with a life of two; their weights are such that the variance stays the same at all times.
     constexpr float kRootMeanSquare = 1.219f; // of the curl of three independent noises, measured
-    Vec3f sum = Vec3f::Zero();
     for (int half = 0; half < 2; ++half) {
         const float age = 0.5f * (time + static_cast<float>(half));
         const int life = floor_int(age);
         const float weight = std::sin(static_cast<float>(kPi) * (age - static_cast<float>(life)));
-        const uint64_t own = hash64(seed, hash64(static_cast<uint64_t>(half), static_cast<uint32_t>(life)));
-        Vec3f gradient[3];
-        for (uint64_t c = 0; c < 3; ++c) gradient[c] = gradient_noise(x, own + c).gradient;
-        sum += weight * Vec3f(gradient[2].y() - gradient[1].z(), gradient[0].z() - gradient[2].x(),
-                              gradient[1].x() - gradient[0].y());
+        fields_[static_cast<size_t>(half)] = {
+            weight / kRootMeanSquare, hash64(seed, hash64(static_cast<uint64_t>(half), static_cast<uint32_t>(life)))};
     }
-    return sum / kRootMeanSquare;
 }
+
+Vec3f CurlNoise::operator()(const Vec3f& x)
+{
+    const Vec3i at = cell_of(x);
+    Cell& cell = recent_[static_cast<size_t>((at.x() & 1) << 2 | (at.y() & 1) << 1 | (at.z() & 1))];
+    if (at != cell.at) {
+        cell.at = at;
+        for (uint64_t c = 0; c < 3; ++c) {
+            cell.directions[c].fill(Vec3f::Zero());
+            for (const Field& field : fields_) {
+                const Directions directions = directions_around(at, field.seed + c);
+                for (size_t corner = 0; corner < 8; ++corner)
+                    cell.directions[c][corner] += field.weight * directions[corner];
+            }
+        }
+    }
+    const CornerWeights weights(x - at.cast<float>());
+    Vec3f gradient[3];
+    for (size_t c = 0; c < 3; ++c) gradient[c] = weights.sample(cell.directions[c]).gradient;
+    return {gradient[2].y() - gradient[1].z(), gradient[0].z() - gradient[2].x(), gradient[1].x() - gradient[0].y()};
+}
+
+Vec3f curl_noise(const Vec3f& x, float time, uint64_t seed) { return CurlNoise(time, seed)(x); }
 
 } // namespace spindrift

@@ -93,7 +93,7 @@ Vec3i DropletCells::coordinates(uint64_t key, const Level& level) const
 void DropletCells::sort(Particles& droplets, const Reach& reach, float& edge)
 {
     const size_t count = droplets.size();
-    const std::vector<float>& radius = *droplets.find<float>("radius");
+    const std::vector<float>& radius = *droplets.find<float>(kRadiusAttribute);
     extent_ = parallel_reduce(
         count, Extent{{}, 0},
         [&](size_t i) {
@@ -170,7 +170,7 @@ void DropletCells::make_levels(float edge)
 
 void DropletCells::number(const Particles& droplets, const Reach& reach)
 {
-    const std::vector<float>& radius = *droplets.find<float>("radius");
+    const std::vector<float>& radius = *droplets.find<float>(kRadiusAttribute);
     const float inverse_edge = 1 / edge_;
     const int last_level = static_cast<int>(levels_.size()) - 1;
     parallel_chunks(droplets.size(), kChunk, [&](size_t begin, size_t end) {

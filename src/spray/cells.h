@@ -13,6 +13,10 @@
 
 namespace spindrift {
 
+// What droplets carry, see spray/spray.h.
+constexpr const char *kRadiusAttribute = "radius", *kParentAttribute = "parent", *kAgeAttribute = "age",
+                     *kOutcomeAttribute = "outcome", *kRestAttribute = "rest";
+
 // How far a droplet is found by others: its way counts up to `search` radii.
 struct Reach {
     float half_step, search;

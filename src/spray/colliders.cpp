@@ -12,6 +12,8 @@ constexpr int kMostAdvances = 256; // along a way; a droplet that creeps along a
 SprayColliders::SprayColliders(std::vector<Shape> shapes, const std::vector<SprayColliderParams>& params, float fps)
     : shapes_(std::move(shapes)), params_(params), bounds_(shapes_.size()), fps_(fps)
 {
+    for (size_t c = 0; c < shapes_.size(); ++c)
+        carries_ |= params_[c].contact == SprayColliderParams::Contact::stick && shapes_[c].moves();
 }
 
 void SprayColliders::set_frame(float frame)
@@ -114,6 +116,8 @@ SprayColliders::Fate SprayColliders::move(Vec3f& x, Vec3f& v, float radius, floa
 
 void SprayColliders::carry(Vec3f& x, Vec3f& v) const
 {
+    v = Vec3f::Zero();
+    if (!carries_) return;
     const Shape* nearest = nullptr;
     float least = kInfinity;
     for (size_t c = 0; c < shapes_.size(); ++c) {
@@ -121,7 +125,6 @@ void SprayColliders::carry(Vec3f& x, Vec3f& v) const
         const float d = std::abs(shapes_[c].distance(x, frame_before_));
         if (d < least) least = d, nearest = &shapes_[c];
     }
-    v = Vec3f::Zero();
     if (!nearest || !nearest->moves()) return;
     x = nearest->carried(x, frame_before_, frame_);
     v = nearest->velocity(x, frame_, fps_);

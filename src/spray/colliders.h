@@ -35,6 +35,7 @@ class SprayColliders {
     std::vector<SprayColliderParams> params_;
     std::vector<Box3f> bounds_; // over the step
     float fps_, frame_ = 0, frame_before_ = 0;
+    bool carries_ = false; // some that droplets stick to move
 };
 
 } // namespace spindrift

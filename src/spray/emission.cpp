@@ -1,7 +1,5 @@
 #include "spray/emission.h"
 
-#include "base/random.h"
-
 #include <Eigen/Geometry>
 #include <algorithm>
 
@@ -68,28 +66,23 @@ void Emitter::prepare(float frame)
     }
 }
 
-Emitter::Birth Emitter::birth(int64_t number, double start, double fps) const
+// A place that the emitter has as its parameters say, before keyframes move it; of a surface, where it is at the end of
+// the step.
+Emitter::Place Emitter::pick_place(Random& random) const
 {
-    Birth birth;
-    birth.frame = first_frame(start) + (static_cast<double>(number) + 1) / static_cast<double>(params_.rate) * fps;
-    const auto moment = static_cast<float>(birth.frame);
-    Random random(seed_, static_cast<uint64_t>(number));
-    Vec3f x = params_.center, axis = params_.direction;
     switch (params_.from) {
     case EmitterParams::From::point:
         break;
     case EmitterParams::From::disc: {
         const float away = params_.radius * std::sqrt(random.uniform());
         const float turn = static_cast<float>(2 * kPi) * random.uniform();
-        const Vec3f u = axis.unitOrthogonal();
-        x += away * (std::cos(turn) * u + std::sin(turn) * axis.cross(u));
-        break;
+        const Vec3f u = params_.direction.unitOrthogonal(), w = params_.direction.cross(u);
+        return {params_.center + away * (std::cos(turn) * u + std::sin(turn) * w), Vec3f::Zero()};
     }
     case EmitterParams::From::curve: {
         const size_t piece = pick(extent_, random.uniform());
         const float along = random.uniform();
-        x = (1 - along) * corner(params_.points, piece) + along * corner(params_.points, piece + 1);
-        break;
+        return {(1 - along) * corner(params_.points, piece) + along * corner(params_.points, piece + 1), Vec3f::Zero()};
     }
     case EmitterParams::From::surface: {
         if (extent_.empty()) break;
@@ -97,30 +90,41 @@ Emitter::Birth Emitter::birth(int64_t number, double start, double fps) const
         float u = random.uniform(), w = random.uniform();
         if (u + w > 1) u = 1 - u, w = 1 - w;
         const Vec3f& a = mesh_.positions[static_cast<size_t>(t[0])];
-        const Vec3f ab = mesh_.positions[static_cast<size_t>(t[1])] - a,
-                    ac = mesh_.positions[static_cast<size_t>(t[2])] - a;
-        x = a + u * ab + w * ac;
-        if (axis.isZero(0)) axis = ab.cross(ac).normalized();
-        break;
+        const Vec3f ab = mesh_.positions[static_cast<size_t>(t[1])] - a;
+        const Vec3f ac = mesh_.positions[static_cast<size_t>(t[2])] - a;
+        return {a + u * ab + w * ac, ab.cross(ac)};
     }
     }
+    return {params_.center, Vec3f::Zero()};
+}
+
+Emitter::Birth Emitter::birth(int64_t number, double start, double fps) const
+{
+    const double frame =
+        first_frame(start) + (static_cast<double>(number) + 1) / static_cast<double>(params_.rate) * fps;
+    const auto moment = static_cast<float>(frame), frames_per_second = static_cast<float>(fps);
+    Random random(seed_, static_cast<uint64_t>(number));
+
+    // The emitter's motion takes place and direction along.
+    auto [x, normal] = pick_place(random);
     Vec3f own_velocity;
-    const auto frames_per_second = static_cast<float>(fps);
-    if (params_.from == EmitterParams::From::surface) { // the mesh is where it will be at the end of the step
+    if (params_.from == EmitterParams::From::surface) {
         own_velocity = carrier_.velocity(x, frame_, frames_per_second);
         x -= (frame_ - moment) / frames_per_second * own_velocity;
     } else {
-        const Vec3f tip = carrier_.placed(x + axis, moment);
         x = carrier_.placed(x, moment);
-        axis = (tip - x).normalized();
         own_velocity = carrier_.velocity(x, moment, frames_per_second);
     }
+    Vec3f axis = carrier_.placed(params_.direction, moment) - carrier_.placed(Vec3f::Zero(), moment);
+    if (params_.direction.isZero(0)) axis = normal;
+    if (!(axis.squaredNorm() > 0)) axis = Vec3f(0, 1, 0);
+
+    Birth birth{frame, {}};
     const float speed = params_.speed * (1 + params_.speed_variation * random.uniform(-1, 1));
-    const float vary_radius = 1 + params_.droplet_variation * random.uniform(-1, 1);
+    birth.droplet.radius = params_.droplet_radius * (1 + params_.droplet_variation * random.uniform(-1, 1));
     birth.droplet.x = x;
-    birth.droplet.v =
-        speed * in_cone(axis, params_.spread * static_cast<float>(kPi / 180), random) + params_.inherit * own_velocity;
-    birth.droplet.radius = params_.droplet_radius * vary_radius;
+    birth.droplet.v = speed * in_cone(axis.normalized(), params_.spread * static_cast<float>(kPi / 180), random) +
+                      params_.inherit * own_velocity;
     return birth;
 }
 

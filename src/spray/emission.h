@@ -3,6 +3,7 @@
 // the steps that led there.
 #pragma once
 
+#include "base/random.h"
 #include "points/particles.h"
 #include "spray/params.h"
 
@@ -25,7 +26,11 @@ class Emitter {
     Birth birth(int64_t number, double start, double fps) const;
 
   private:
+    struct Place {
+        Vec3f x, normal; // the normal of a surface, of any length
+    };
     double first_frame(double start) const;
+    Place pick_place(Random& random) const;
 
     EmitterParams params_;
     Shape carrier_;

@@ -230,8 +230,8 @@ const std::vector<Meeting>& Pairing::find(const Particles& droplets, DropletCell
 
 void Pairing::search(const Particles& droplets, DropletCells& cells, const Reach& reach)
 {
-    const float* radius = droplets.find<float>("radius")->data();
-    const float* rest = droplets.find<float>("rest")->data();
+    const float* radius = droplets.find<float>(kRadiusAttribute)->data();
+    const float* rest = droplets.find<float>(kRestAttribute)->data();
     std::vector<float>& reaches = cells.spare_floats(); // negative for those that rest
     parallel_chunks(droplets.size(), 65536, [&](size_t begin, size_t end) {
         for (size_t i = begin; i < end; ++i) reaches[i] = rest[i] > 0 ? -1 : reach(droplets.v[i], radius[i]);

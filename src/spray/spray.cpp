@@ -37,11 +37,11 @@ Spray::Arrays Spray::arrays()
     return {d.P.data(),
             d.v.data(),
             d.id.data(),
-            d.attribute<int32_t>("parent").data(),
-            d.attribute<int32_t>("outcome").data(),
-            d.attribute<float>("radius").data(),
-            d.attribute<float>("age").data(),
-            d.attribute<float>("rest").data()};
+            d.attribute<int32_t>(kParentAttribute).data(),
+            d.attribute<int32_t>(kOutcomeAttribute).data(),
+            d.attribute<float>(kRadiusAttribute).data(),
+            d.attribute<float>(kAgeAttribute).data(),
+            d.attribute<float>(kRestAttribute).data()};
 }
 
 Spray::Spray(const SprayParams& params, Shapes shapes, float fps)
@@ -117,11 +117,11 @@ void Spray::add_forces(float frame, float dt)
     parallel_chunks(droplets_.size(), kChunk, [&](size_t begin, size_t end) {
         std::vector<Vec3f> air;
         if (field) air.assign(end - begin, params_.wind);
-        if (params_.gusts.strength > 0)
+        if (params_.gusts.strength > 0) {
+            CurlNoise noise(params_.gusts.change * frame / fps_, static_cast<uint64_t>(params_.seed));
             for (size_t i = begin; i < end; ++i)
-                air[i - begin] += params_.gusts.strength * curl_noise(a.x[i] / params_.gusts.size,
-                                                                      params_.gusts.change * frame / fps_,
-                                                                      static_cast<uint64_t>(params_.seed));
+                air[i - begin] += params_.gusts.strength * noise(a.x[i] / params_.gusts.size);
+        }
         if (air_field_) air_field_(frame, {a.x + begin, end - begin}, air);
         for (size_t i = begin; i < end; ++i) {
             a.age[i] += dt;
@@ -268,7 +268,7 @@ size_t Spray::grow(size_t count)
     });
     droplets_.resize(first + count);
     for (size_t i = first; i < first + count; ++i) droplets_.id[i] = next_id_++;
-    std::fill_n(droplets_.attribute<int32_t>("parent").begin() + static_cast<std::ptrdiff_t>(first), count, -1);
+    std::fill_n(droplets_.attribute<int32_t>(kParentAttribute).begin() + static_cast<std::ptrdiff_t>(first), count, -1);
     return first;
 }
 
@@ -322,8 +322,8 @@ void Spray::emit(double from, double to)
 
 void Spray::add(Particles droplets)
 {
-    const std::vector<float>* radius = droplets.find<float>("radius");
-    if (!radius) fail("droplets that are added to a spray need the attribute \"radius\"");
+    const std::vector<float>* radius = droplets.find<float>(kRadiusAttribute);
+    if (!radius) fail("droplets that are added to a spray need the attribute \"{}\"", kRadiusAttribute);
     for (size_t i = 0; i < droplets.size(); ++i)
         if (!droplets.P[i].allFinite() || !droplets.v[i].allFinite() || !std::isfinite((*radius)[i]))
             fail("droplet {} of {} that are added to a spray is not finite: at ({}, {}, {}) m, radius {} m", i,

@@ -73,4 +73,14 @@ TEST(Noise, ChangesSmoothlyInTime)
 }
 
 } // namespace
+TEST(Noise, RemembersNothingThatMatters)
+{
+    Random random(8);
+    CurlNoise noise(0.7f, 5);
+    for (int n = 0; n < 2000; ++n) {
+        const Vec3f x(random.uniform(-3, 3), random.uniform(-3, 3), random.uniform(-3, 3));
+        EXPECT_EQ(noise(x), curl_noise(x, 0.7f, 5));
+    }
+}
+
 } // namespace spindrift

@@ -61,7 +61,7 @@ TEST(SprayColliders, ADropletBouncesAsAsked)
     EXPECT_NEAR(spray->particles().v[0].x(), 3, 1e-3);
     EXPECT_NEAR(spray->particles().v[0].y(), 12, 1e-3);
     EXPECT_NEAR(spray->particles().P[0].y(), 0.25, 2e-3);
-    EXPECT_EQ((*spray->particles().find<int32_t>("outcome"))[0], static_cast<int32_t>(Outcome::bounced));
+    EXPECT_EQ((*spray->particles().find<int32_t>(kOutcomeAttribute))[0], static_cast<int32_t>(Outcome::bounced));
 }
 
 TEST(SprayColliders, StuckDropletsMoveWithTheCollider)
@@ -78,7 +78,7 @@ TEST(SprayColliders, StuckDropletsMoveWithTheCollider)
     for (int frame = 0; frame < 24; ++frame) spray->advance();
     const Vec3f end = spray->particles().P[0]; // a quarter turn about y takes x to -z
     EXPECT_LT((end - Vec3f(start.z(), start.y(), -start.x())).norm(), 1e-3f);
-    EXPECT_EQ((*spray->particles().find<int32_t>("outcome"))[0], static_cast<int32_t>(Outcome::stuck));
+    EXPECT_EQ((*spray->particles().find<int32_t>(kOutcomeAttribute))[0], static_cast<int32_t>(Outcome::stuck));
 }
 
 TEST(SprayColliders, DropletsRestOnAFloor)

@@ -126,6 +126,19 @@ TEST(SprayEmission, DropletsStartWhereTheEmitterIs)
     EXPECT_LT(mean.norm(), 0.03);
 }
 
+TEST(SprayEmission, DirectionsTurnWithTheEmitter)
+{
+    EmitterParams e;
+    e.rate = 2400, e.rotate = {{0, 0, 0, 1, 0}, {2, 0, 0, 1, 90}, {4, 0, 0, 1, 90}}; // from +y to -x
+    for (const auto from : {EmitterParams::From::disc, EmitterParams::From::surface}) {
+        e.from = from, e.first_frame = 2, e.inherit = 0;
+        const auto spray = started_spray(emitting(e));
+        for (int frame = 0; frame < 4; ++frame) spray->advance();
+        ASSERT_EQ(spray->particles().size(), 200u);
+        for (const Vec3f& v : spray->particles().v) EXPECT_LT((v - Vec3f(-1, 0, 0)).norm(), 1e-4f);
+    }
+}
+
 TEST(SprayEmission, AMovingEmitterPassesItsMotionOn)
 {
     EmitterParams e;

@@ -67,7 +67,7 @@ Found found_in(Particles p, const Reach& reach, float edge = 0)
 Particles numbered(Particles p)
 {
     for (size_t i = 0; i < p.size(); ++i) p.id[i] = static_cast<int32_t>(i);
-    p.attribute<float>("rest");
+    p.attribute<float>(kRestAttribute);
     return p;
 }
 
@@ -128,7 +128,7 @@ TEST(Pairing, DoesNotDependOnTheCells)
 TEST(Pairing, NobodyIsInTwoPairsAndNobodyRests)
 {
     Particles p = numbered(random_droplets(20000, 0.1f, 2, 2e-3f, 1, 11));
-    for (size_t i = 0; i < p.size(); i += 3) p.attribute<float>("rest")[i] = 0.01f;
+    for (size_t i = 0; i < p.size(); i += 3) p.attribute<float>(kRestAttribute)[i] = 0.01f;
     std::set<uint32_t> seen;
     size_t pairs = 0;
     for (const auto& [i, j] : found_in(p, {0.5f * kStep, 4}).pairs) {

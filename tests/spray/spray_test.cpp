@@ -90,7 +90,7 @@ TEST(Spray, NobodyCollidesTwiceWithinTheRestTime)
     size_t collisions = 0;
     for (int frame = 1; frame <= 12; ++frame) {
         spray->advance();
-        const std::vector<float>& rest = *spray->particles().find<float>("rest");
+        const std::vector<float>& rest = *spray->particles().find<float>(kRestAttribute);
         for (size_t i = 0; i < rest.size(); ++i) {
             if (rest[i] <= params.rest_time) continue; // counts from the end of the step
             const int32_t id = spray->particles().id[i];
@@ -129,7 +129,7 @@ TEST(Spray, OddDropletsDoNoHarm)
         started_spray(params)->advance(); // none
         started_spray(params, one_droplet(Vec3f(0, 0, 0), Vec3f(0, 0, 0), 0))->advance();
         Particles p = random_droplets(3000, 0.02f, 1, 1e-3f, 1e4f, 5);
-        std::vector<float>& radius = p.attribute<float>("radius");
+        std::vector<float>& radius = p.attribute<float>(kRadiusAttribute);
         for (size_t i = 0; i < 500; ++i) p.P[i] = Vec3f(0.01f, 0, 0), p.v[i] = Vec3f(1, 0, 0); // all the same
         for (size_t i = 500; i < 900; ++i) p.P[i] = Vec3f(0, 0.01f, 0);                        // one place
         for (size_t i = 900; i < 1000; ++i) radius[i] = 0;
@@ -163,8 +163,8 @@ TEST(Spray, SatellitesKnowTheirParents)
     const auto spray = started_spray(params, random_droplets(20000, 0.1f, 3, 2e-3f, 1, 7));
     const SprayReport report = spray->advance();
     size_t satellites = 0;
-    const std::vector<int32_t>& parent = *spray->particles().find<int32_t>("parent");
-    const std::vector<int32_t>& outcome = *spray->particles().find<int32_t>("outcome");
+    const std::vector<int32_t>& parent = *spray->particles().find<int32_t>(kParentAttribute);
+    const std::vector<int32_t>& outcome = *spray->particles().find<int32_t>(kOutcomeAttribute);
     for (size_t i = 0; i < parent.size(); ++i) {
         if (spray->particles().id[i] < 20000) {
             EXPECT_EQ(parent[i], -1);
@@ -198,7 +198,7 @@ TEST(Spray, AMergedDropletIsWhereItsParentsWouldHaveMet)
     params.substeps = 1;
     Particles p = one_droplet(Vec3f(-5e-3f, 0, 0), Vec3f(0.2f, 1, 0), 1e-3f);
     p.resize(2);
-    p.P[1] = Vec3f(5e-3f, 0, 0), p.v[1] = Vec3f(-0.2f, 1, 0), p.attribute<float>("radius")[1] = 1e-3f;
+    p.P[1] = Vec3f(5e-3f, 0, 0), p.v[1] = Vec3f(-0.2f, 1, 0), p.attribute<float>(kRadiusAttribute)[1] = 1e-3f;
     const auto spray = started_spray(params, p, 24); // they touch after 0.02 s, and overlap most after 0.025 s
     spray->advance();
     ASSERT_EQ(spray->particles().size(), 1u);

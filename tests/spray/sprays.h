@@ -21,7 +21,7 @@ inline std::unique_ptr<Spray> started_spray(const SprayParams& params, Particles
 {
     auto spray = make_spray(params, fps);
     spray->start(0);
-    droplets.attribute<float>("radius");
+    droplets.attribute<float>(kRadiusAttribute);
     spray->add(std::move(droplets));
     return spray;
 }
@@ -30,7 +30,7 @@ inline Particles one_droplet(const Vec3f& x, const Vec3f& v, float radius)
 {
     Particles p;
     p.resize(1);
-    p.P[0] = x, p.v[0] = v, p.attribute<float>("radius")[0] = radius;
+    p.P[0] = x, p.v[0] = v, p.attribute<float>(kRadiusAttribute)[0] = radius;
     return p;
 }
 
@@ -47,7 +47,7 @@ inline Particles random_droplets(size_t count, float half, float speed, float ra
     Random random(seed);
     Particles p;
     p.resize(count);
-    std::vector<float>& radii = p.attribute<float>("radius");
+    std::vector<float>& radii = p.attribute<float>(kRadiusAttribute);
     for (size_t i = 0; i < count; ++i) {
         p.P[i] = random_in_box(random, Vec3f::Constant(half));
         p.v[i] = random_in_box(random, Vec3f::Constant(speed));
@@ -56,7 +56,7 @@ inline Particles random_droplets(size_t count, float half, float speed, float ra
     return p;
 }
 
-inline const std::vector<float>& radii_of(const Particles& p) { return *p.find<float>("radius"); }
+inline const std::vector<float>& radii_of(const Particles& p) { return *p.find<float>(kRadiusAttribute); }
 
 inline double volume_of(const Particles& p)
 {
