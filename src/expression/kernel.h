@@ -5,8 +5,8 @@
 //
 // What the language leaves undefined is defined here, so that no expression can take the process down: an integer
 // divided by zero is zero, shifts take their amount modulo the width, numbers too large for an integer become the
-// largest, an index beyond a vector is that of its last component. Floating-point arithmetic is IEEE's in the order
-// written: no part of a loop gives other bits than another.
+// largest, an index beyond a vector is that of its last component, and where all this is constant, it is zero.
+// Floating-point arithmetic is IEEE's in the order written: no part of a loop gives other bits than another.
 #pragma once
 
 #include "expression/source.h"

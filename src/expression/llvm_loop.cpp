@@ -18,6 +18,8 @@ namespace {
 
 using Builder = llvm::IRBuilder<>;
 
+constexpr unsigned kDeepestLoops = 12; // optimising takes time that grows fast with this
+
 // The fields of KernelArguments.
 struct ArgumentTypes {
     explicit ArgumentTypes(llvm::LLVMContext& context)
@@ -297,7 +299,11 @@ bool limit_loops(llvm::Function& element)
     llvm::DominatorTree dominators(element);
     const llvm::LoopInfo loops(dominators);
     std::vector<llvm::BasicBlock*> headers;
-    for (const llvm::Loop* loop : loops.getLoopsInPreorder()) headers.push_back(loop->getHeader());
+    for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
+        if (loop->getLoopDepth() > kDeepestLoops)
+            throw std::runtime_error("loops nest deeper than " + std::to_string(kDeepestLoops));
+        headers.push_back(loop->getHeader());
+    }
     if (headers.empty()) return false;
     const auto n = static_cast<unsigned>(element.arg_size());
     llvm::Value *limit = element.getArg(n - 2), *overrun = element.getArg(n - 1);

@@ -6,6 +6,7 @@
 #include "expression/vdb_ax_functions.h"
 
 #include <algorithm>
+#include <cstring>
 #include <fmt/format.h>
 #include <mutex>
 #include <openvdb_ax/ast/AST.h>
@@ -32,19 +33,43 @@ constexpr const char* kGroupPrefix = "group_";
 // ---------------------------------------------------------------------------------------------------------- messages
 // --
 
+// AX's parser speaks of its own names for symbols.
+std::string with_symbols(std::string text)
+{
+    static const std::pair<const char*, const char*> table[] = {
+        {"SEMICOLON", "';'"}, {"AT", "'@'"},      {"DOLLAR", "'$'"},  {"EQUALSEQUALS", "'=='"},
+        {"EQUALS", "'='"},    {"RPARENS", "')'"}, {"LPARENS", "'('"}, {"LCURLY", "'{'"},
+        {"RCURLY", "'}'"},    {"LSQUARE", "'['"}, {"RSQUARE", "']'"}, {"COMMA", "','"},
+        {"QUESTION", "'?'"},  {"COLON", "':'"},   {"PLUS", "'+'"},    {"MINUS", "'-'"},
+        {"MULTIPLY", "'*'"},  {"DIVIDE", "'/'"},  {"MODULO", "'%'"},  {"IDENTIFIER", "a name"},
+        {"DOT_X", "'.x'"},    {"DOT_Y", "'.y'"},  {"DOT_Z", "'.z'"},  {"LESSTHAN", "'<'"},
+        {"MORETHAN", "'>'"},
+    };
+    for (const auto& [name, symbol] : table)
+        for (const std::string before : {"unexpected ", "expecting "})
+            if (const size_t at = text.find(before + name); at != std::string::npos) {
+                const size_t end = at + before.size() + std::strlen(name);
+                if (end == text.size() || text[end] == ',' || text[end] == ' ')
+                    text.replace(at + before.size(), std::strlen(name), symbol);
+            }
+    return text;
+}
+
 // AX writes "what is wrong LINE:COLUMN".
 CompileFault split_message(std::string text)
 {
-    CompileFault message{text, {}, {}, {}};
+    CompileFault fault;
     const size_t space = text.find_last_of(" \n");
     int line = 0, column = 0;
     if (space != std::string::npos && std::sscanf(text.c_str() + space + 1, "%d:%d", &line, &column) == 2) {
-        message.position = {line, column};
+        fault.position = {line, column};
         text.resize(space);
-        while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.pop_back();
-        message.text = text;
     }
-    return message;
+    while (!text.empty() && (std::isspace(static_cast<unsigned char>(text.back())) || text.back() == ':' ||
+                             text.back() == '.' || text.back() == '!'))
+        text.pop_back();
+    fault.text = with_symbols(std::move(text));
+    return fault;
 }
 
 // Takes AX's messages. It stops at the first error, because AX's generator may not go on safely after one.
@@ -201,6 +226,10 @@ class NameCollector {
         if (function == "neighbours_meanv") add(names_.neighbour_attributes, ElementType::vec3f);
         if (function.ends_with("group")) {
             if (node.children() != 1) fault(messages_, node, "{}() takes one name", function);
+            const bool usable =
+                !literal->value().empty() && std::all_of(literal->value().begin(), literal->value().end(),
+                                                         [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+            if (!usable) fault(messages_, *literal, "a group's name has letters, digits and _ only");
             add_attribute({kGroupPrefix + literal->value(), ElementType::int32, function != "ingroup", position},
                           CoreType::INT32, node);
         }
@@ -303,7 +332,7 @@ class Generator final : public ax::codegen::codegen_internal::ComputeGenerator {
         else if (!registry_.getOrInsert(node->name(), mOptions, /*allowInternalAccess=*/false))
             unknown_function(*node);
         else if (!Base::visit(node))
-            return false;
+            return explain_signature(*node);
         const bool is_statement = dynamic_cast<const ast::Block*>(node->parent()) != nullptr;
         if (!is_statement && !mValues.empty() && mValues.top()->getType()->isVoidTy())
             fault(messages_, *node, "{}() gives no value", node->name());
@@ -314,6 +343,14 @@ class Generator final : public ax::codegen::codegen_internal::ComputeGenerator {
     llvm::Value* attribute(const std::string& name)
     {
         return mFunction->getArg(static_cast<unsigned>(Names::find(names_.attributes, name)));
+    }
+
+    // A name in quotes has become a number by now, which would be confusing to read.
+    bool explain_signature(const ast::FunctionCall& node)
+    {
+        const ExpressionFunction* function = find_expression_function(node.name());
+        if (!function || !function->takes_name) return false;
+        fault(messages_, node, "{}() wants other arguments: {}", node.name(), function->signature);
     }
 
     void visit_group(const ast::FunctionCall& node)
@@ -332,10 +369,9 @@ class Generator final : public ax::codegen::codegen_internal::ComputeGenerator {
     {
         std::vector<std::string> known;
         for (const auto& [name, function] : registry_.map())
-            if (!function.isInternal()) known.push_back(name + "()");
+            if (!function.isInternal()) known.push_back(name);
         std::sort(known.begin(), known.end());
-        throw CompileFault{"there is no function " + node.name() + "()", messages_.position(node), node.name() + "()",
-                           known};
+        throw CompileFault{"there is no function " + node.name() + "()", messages_.position(node), node.name(), known};
     }
 
     [[noreturn]] void unknown_parameter(const ast::ExternalVariable& node)
