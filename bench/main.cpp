@@ -4,6 +4,7 @@
 //     spindrift_bench poisson    the pressure engine alone
 //     spindrift_bench liquid     the liquid alone
 //     spindrift_bench surface    the surface alone
+//     spindrift_bench expression expressions alone
 #include "bench.h"
 
 #include <cstdio>
@@ -46,6 +47,7 @@ int main(int argc, char** argv)
     if (mode.empty() || mode == "poisson") bench_poisson(table, folder.string());
     if (mode.empty() || mode == "liquid") bench_liquid(table, std::filesystem::absolute(argv[0]).string());
     if (mode.empty() || mode == "surface") bench_surface(table, std::filesystem::absolute(argv[0]).string());
+    if (mode.empty() || mode == "expression") bench_expression(table);
     fmt::print("{}\n", table.all_reached() ? "every figure reached" : "some figures not reached");
     return 0;
 }

@@ -19,7 +19,7 @@ CompileFunction* load_compiler()
 {
     std::error_code ignored;
     const auto folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-    void* library = ::dlopen((folder / kLibrary).c_str(), RTLD_NOW | RTLD_LOCAL);
+    void* library = ::dlopen((folder / kLibrary).c_str(), RTLD_LAZY | RTLD_LOCAL);
     if (!library) fail("expressions need {} beside the program: {}", kLibrary, ::dlerror());
     auto* function = reinterpret_cast<CompileFunction*>(::dlsym(library, "spindrift_compile_kernel"));
     if (!function) fail("{} in {} belongs to another version of the program", kLibrary, folder.string());
