@@ -48,7 +48,7 @@ const std::vector<ExpressionFunction>& expression_functions()
         {"rand32", "double rand32(int seed)", "As rand, from the 32-bit generator of stock AX.",
          "float@twist = rand32(int@id);", both, false},
         {"getvoxelpws", "vec3f getvoxelpws()", "World position of the voxel.",
-         "float@density *= clamp(getvoxelpws().y, 0.0f, 1.0f);", volumes, false},
+         "vec3f x = getvoxelpws(); float@density *= clamp(x.y, 0.0f, 1.0f);", volumes, false},
         {"getcoord", "vec3i getcoord()",
          "Index of the voxel; getcoordx(), getcoordy() and getcoordz() give one component.",
          "float@checker = getcoordx() % 2;", volumes, false},

@@ -83,9 +83,9 @@ class NestingCheck {
             if (rest.starts_with("//"))
                 i = std::min(text_.find('\n', i), text_.size());
             else if (rest.starts_with("/*"))
-                i = after(text_.find("*/", i + 2), 2);
+                source_error(label_, text_, position_of(text_, i), "comments begin with // and end with the line");
             else if (rest[0] == '"')
-                i = after(end_of_string(i + 1), 1);
+                i = end_of_string(i + 1);
             else if (is_word(rest[0]))
                 i += word(i);
             else
@@ -94,15 +94,10 @@ class NestingCheck {
     }
 
   private:
-    size_t after(size_t found, size_t length) const
-    {
-        return found == std::string::npos ? text_.size() : found + length;
-    }
-
     size_t end_of_string(size_t i) const
     {
         while (i < text_.size() && text_[i] != '"') i += text_[i] == '\\' ? 2 : 1;
-        return i < text_.size() ? i : std::string::npos;
+        return std::min(i + 1, text_.size());
     }
 
     size_t word(size_t at)

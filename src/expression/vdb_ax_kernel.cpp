@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
+#include <map>
 #include <mutex>
 #include <openvdb_ax/ast/AST.h>
 #include <openvdb_ax/ast/Parse.h>
@@ -19,6 +20,7 @@
 #include <openvdb_ax/compiler/CompilerOptions.h>
 #include <openvdb_ax/compiler/Logger.h>
 #include <optional>
+#include <set>
 
 namespace spindrift {
 
@@ -128,16 +130,6 @@ std::optional<ElementType> stored_as(CoreType type)
     }
 }
 
-// An attribute without a type is a float, except those that every particle has.
-CoreType type_of(const ast::Attribute& attribute, KernelTarget target)
-{
-    if (attribute.inferred() && target == KernelTarget::points) {
-        if (attribute.name() == "P" || attribute.name() == "v") return CoreType::VEC3F;
-        if (attribute.name() == "id") return CoreType::INT32;
-    }
-    return attribute.type();
-}
-
 struct Names : KernelNames {
     std::vector<CoreType> types; // of the attributes, in the language
 
@@ -154,9 +146,16 @@ class NameCollector {
     NameCollector(const ast::Tree& tree, KernelTarget target, Messages& messages)
         : tree_(tree), target_(target), messages_(messages)
     {
-        std::vector<std::string> read_and_written;
-        ast::catalogueAttributeTokens(tree, nullptr, &written_, &read_and_written);
-        written_.insert(written_.end(), read_and_written.begin(), read_and_written.end());
+        std::vector<const ast::Variable*> written, read_and_written;
+        ast::catalogueVariables(tree, nullptr, &written, &read_and_written, /*locals=*/false, /*attributes=*/true);
+        for (const auto& list : {written, read_and_written})
+            for (const ast::Variable* variable : list) written_.insert(variable->name());
+        if (target == KernelTarget::points)
+            types_ = {{"P", CoreType::VEC3F}, {"v", CoreType::VEC3F}, {"id", CoreType::INT32}};
+        ast::visitNodeType<ast::Attribute>(tree, [this](const ast::Attribute& node) {
+            if (!node.inferred()) types_.emplace(node.name(), node.type());
+            return true;
+        });
     }
 
     Names collect()
@@ -181,15 +180,16 @@ class NameCollector {
         names_.attributes[i].written |= name.written;
     }
 
+    // An attribute without a type has the one that it is given elsewhere; otherwise it is a float.
     void attribute(const ast::Attribute& node)
     {
-        const CoreType type = type_of(node, target_);
+        const auto known = types_.find(node.name());
+        const CoreType type = node.inferred() && known != types_.end() ? known->second : node.type();
         const auto stored = stored_as(type);
         if (!stored)
             fault(messages_, node, "@{} is a {}; {} hold float, int32 and vec3f", node.name(), node.typestr(),
                   target_ == KernelTarget::points ? "particles" : "volumes");
-        const bool written = std::find(written_.begin(), written_.end(), node.tokenname()) != written_.end();
-        add_attribute({node.name(), *stored, written, messages_.position(node)}, type, node);
+        add_attribute({node.name(), *stored, written_.contains(node.name()), messages_.position(node)}, type, node);
     }
 
     void call(const ast::FunctionCall& node)
@@ -239,7 +239,8 @@ class NameCollector {
     KernelTarget target_;
     Messages& messages_;
     Names names_;
-    std::vector<std::string> written_; // as type@name
+    std::set<std::string> written_;
+    std::map<std::string, CoreType> types_; // where they are known
 };
 
 // --------------------------------------------------------------------------------------------------------- generator

@@ -1,6 +1,10 @@
 // Every construct of the language against the same thing in C++.
 #include "base/determinism.h"
+#include "expression/functions.h"
+#include "expression/volume_expression.h"
 #include "samples.h"
+
+#include <Eigen/Geometry>
 
 namespace spindrift {
 
@@ -13,8 +17,7 @@ template <class T, class Expected> void expect_out(const std::string& text, cons
     const Particles after = run(text, before);
     const auto* out = after.find<T>("out");
     ASSERT_NE(out, nullptr) << text;
-    for (size_t i = 0; i < before.size(); ++i)
-        ASSERT_EQ((*out)[i], T(expected(before, i))) << text << " at " << i;
+    for (size_t i = 0; i < before.size(); ++i) ASSERT_EQ((*out)[i], T(expected(before, i))) << text << " at " << i;
 }
 template <class Expected> void expect_float(const std::string& text, const Expected& expected)
 {
@@ -56,28 +59,28 @@ TEST(Expression, ComputesWithNumbers)
 
 TEST(Expression, ComputesWithVectors)
 {
-    expect_vector("v@out = v@Cd * 2.0f - v@v;", [](auto& p, size_t i) { return 2 * colour(p, i) - p.v[i]; });
-    expect_vector("v@out = {@age, 1.0f, 2.0f};", [](auto& p, size_t i) { return Vec3f(age(p, i), 1, 2); });
+    expect_vector("v@out = v@Cd * 2.0f - v@v;", [](auto& p, size_t i) -> Vec3f { return 2 * colour(p, i) - p.v[i]; });
+    expect_vector("v@out = {@age, 1.0f, 2.0f};", [](auto& p, size_t i) -> Vec3f { return Vec3f(age(p, i), 1, 2); });
     expect_vector("v@out = v@Cd; v@out.y = 7; v@out[2] = v@Cd.x;",
-                  [](auto& p, size_t i) { return Vec3f(colour(p, i).x(), 7, colour(p, i).x()); });
-    expect_vector("v@out = @age;", [](auto& p, size_t i) { return Vec3f::Constant(age(p, i)); });
-    expect_vector("v@out = cross(v@v, v@Cd);", [](auto& p, size_t i) { return p.v[i].cross(colour(p, i)); });
-    expect_vector("vec3d@out = v@v;", [](auto& p, size_t i) { return p.v[i]; });
+                  [](auto& p, size_t i) -> Vec3f { return Vec3f(colour(p, i).x(), 7, colour(p, i).x()); });
+    expect_vector("v@out = @age;", [](auto& p, size_t i) -> Vec3f { return Vec3f::Constant(age(p, i)); });
+    expect_vector("v@out = cross(v@v, v@Cd);", [](auto& p, size_t i) -> Vec3f { return p.v[i].cross(colour(p, i)); });
+    expect_vector("vec3d@out = v@v;", [](auto& p, size_t i) -> Vec3f { return p.v[i]; });
     expect_float("f@out = dot(v@v, v@v);", [](auto& p, size_t i) {
         const Vec3f v = p.v[i];
         return v.x() * v.x() + v.y() * v.y() + v.z() * v.z();
     });
     expect_vector("mat3f turn = {0,1,0, -1,0,0, 0,0,1}; v@out = v@v * turn;",
-                  [](auto& p, size_t i) { return Vec3f(-p.v[i].y(), p.v[i].x(), p.v[i].z()); });
+                  [](auto& p, size_t i) -> Vec3f { return Vec3f(-p.v[i].y(), p.v[i].x(), p.v[i].z()); });
 }
 
 TEST(Expression, TakesBranchesAndLoops)
 {
-    expect_float("if (@age > 2) f@out = 1; else if (@age > 1) f@out = 2; else f@out = 3;",
-                 [](auto& p, size_t i) { return age(p, i) > 2 ? 1 : age(p, i) > 1 ? 2 : 3; });
-    expect_float("f@out = @age > 2 && i@kind < 0 || i@kind == 5 ? 1 : 0;", [](auto& p, size_t i) {
-        return (age(p, i) > 2 && kind(p, i) < 0) || kind(p, i) == 5 ? 1 : 0;
+    expect_float("if (@age > 2) f@out = 1; else if (@age > 1) f@out = 2; else f@out = 3;", [](auto& p, size_t i) {
+        return age(p, i) > 2 ? 1 : age(p, i) > 1 ? 2 : 3;
     });
+    expect_float("f@out = @age > 2 && i@kind < 0 || i@kind == 5 ? 1 : 0;",
+                 [](auto& p, size_t i) { return (age(p, i) > 2 && kind(p, i) < 0) || kind(p, i) == 5 ? 1 : 0; });
     expect_int("int sum = 0; for (int k = 0; k < i@kind; ++k) { if (k == 2) continue; sum += k; } i@out = sum;",
                [](auto& p, size_t i) {
                    int sum = 0;
@@ -91,7 +94,8 @@ TEST(Expression, TakesBranchesAndLoops)
                    return n;
                });
     expect_int("int n = 0; do { ++n; } while (n < 3); i@out = n;", [](auto&, size_t) { return 3; });
-    expect_float("f@out = 1; if (@age > 2) return; f@out = 2;", [](auto& p, size_t i) { return age(p, i) > 2 ? 1 : 2; });
+    expect_float("f@out = 1; if (@age > 2) return; f@out = 2;",
+                 [](auto& p, size_t i) { return age(p, i) > 2 ? 1 : 2; });
     expect_float("float never; f@out = never;", [](auto&, size_t) { return 0; });
     expect_float("int x = 1; { int x = 2; } f@out = x;", [](auto&, size_t) { return 1; });
 }
@@ -114,8 +118,8 @@ TEST(Expression, KnowsTimeAndParameters)
     context.frame = 12, context.time = 0.5, context.dt = 0.02, context.fps = 25;
     ExpressionOptions options;
     options.parameters = {{"gain", 3.0}, {"wind", Vec3f(1, 2, 3)}};
-    Expression expression("test", "@t = $time + $dt; @f = $frame * $fps; @g = $gain; v@w = v$wind * $gain; i@h = i$gain;",
-                          options);
+    Expression expression(
+        "test", "@t = $time + $dt; @f = $frame * $fps; @g = $gain; v@w = v$wind * $gain; i@h = i$gain;", options);
     Particles particles = sample_particles(3);
     expression.run(particles, context);
     EXPECT_EQ((*particles.find<float>("t"))[1], 0.5f + 0.02f);
@@ -185,8 +189,8 @@ i@out = ingroup("old") + 2 * ingroup("nobody");)";
         ASSERT_EQ((*after.find<int32_t>("out"))[i], expected);
     }
     EXPECT_EQ(run("if (!ingroup(\"old\")) deletepoint();", after).size(),
-              static_cast<size_t>(std::count(after.find<int32_t>("group_old")->begin(),
-                                             after.find<int32_t>("group_old")->end(), 1)));
+              static_cast<size_t>(
+                  std::count(after.find<int32_t>("group_old")->begin(), after.find<int32_t>("group_old")->end(), 1)));
 }
 
 TEST(Expression, SamplesVolumesAndColliders)
@@ -212,8 +216,21 @@ TEST(Expression, EndsWithWhatASamplerThrows)
 {
     ExpressionContext context;
     context.volumes["density"] = [](const Vec3f&) -> float { fail("the cache is gone"); };
-    EXPECT_EQ(message_of([&] { run("@d = volume(\"density\", @P);", sample_particles(), context); }, ExitCode::failed),
+    EXPECT_EQ(error_of(ExitCode::failed, [&] { run("@d = volume(\"density\", @P);", sample_particles(), context); }),
               "the cache is gone");
+}
+
+TEST(Expression, ExamplesOfTheFunctionsCompile)
+{
+    for (const ExpressionFunction& function : expression_functions()) {
+        const bool on_points = function.where != ExpressionFunction::Where::volumes;
+        EXPECT_NO_THROW(on_points ? (void)Expression("test", function.example)
+                                  : (void)VolumeExpression("test", function.example))
+            << function.example;
+        EXPECT_TRUE(contains(function.example, std::string(function.name) + "("));
+        EXPECT_TRUE(contains(function.signature, std::string(function.name) + "("));
+        EXPECT_TRUE(contains(describe_expressions(), function.help));
+    }
 }
 
 // Ranges that vector instructions do not fill, in all sizes and places, and any number of threads: the same bits.

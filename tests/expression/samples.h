@@ -1,8 +1,8 @@
-// Particles with attributes for expressions to work on, and what a test expects of an error.
+// Particles with attributes for expressions to work on, and what is wrong with an expression.
 #pragma once
 
-#include "base/error.h"
 #include "expression/expression.h"
+#include "io/temp_folder.h"
 #include "points/random_particles.h"
 
 #include <gtest/gtest.h>
@@ -38,24 +38,11 @@ inline Particles run(const std::string& text, Particles particles = sample_parti
     return particles;
 }
 
-// The message of the Error that body() throws.
-template <class Body> std::string message_of(const Body& body, ExitCode code)
-{
-    try {
-        body();
-    } catch (const Error& error) {
-        EXPECT_EQ(error.code, code) << error.what();
-        return error.what();
-    }
-    ADD_FAILURE() << "no error";
-    return "";
-}
-
 // What is wrong with an expression, found when it is made or before it runs.
 inline std::string complaint(const std::string& text, const ExpressionContext& context = {},
                              const ExpressionOptions& options = {})
 {
-    return message_of([&] { run(text, sample_particles(10), context, options); }, ExitCode::bad_input);
+    return error_of(ExitCode::bad_input, [&] { run(text, sample_particles(10), context, options); });
 }
 
 } // namespace spindrift
