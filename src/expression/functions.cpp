@@ -51,7 +51,7 @@ const std::vector<ExpressionFunction>& expression_functions()
          "vec3f x = getvoxelpws(); float@density *= clamp(x.y, 0.0f, 1.0f);", volumes, false},
         {"getcoord", "vec3i getcoord()",
          "Index of the voxel; getcoordx(), getcoordy() and getcoordz() give one component.",
-         "float@checker = getcoordx() % 2;", volumes, false},
+         "vec3i c = getcoord(); float@checker = (c.x + c.y + c.z) % 2;", volumes, false},
         {"getcoordx", "int getcoordx()", "Index of the voxel along x.", "int x = getcoordx();", volumes, false},
         {"getcoordy", "int getcoordy()", "Index of the voxel along y.", "int y = getcoordy();", volumes, false},
         {"getcoordz", "int getcoordz()", "Index of the voxel along z.", "int z = getcoordz();", volumes, false},
