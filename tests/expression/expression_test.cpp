@@ -1,5 +1,6 @@
 // Every construct of the language against the same thing in C++.
 #include "base/determinism.h"
+#include "expression/field_sampler.h"
 #include "expression/functions.h"
 #include "expression/volume_expression.h"
 #include "samples.h"
@@ -209,6 +210,40 @@ TEST(Expression, SamplesVolumesAndColliders)
         ASSERT_EQ((*after.find<Vec3f>("w"))[i], context.vector_volumes["wind"](before.P[i]));
         ASSERT_EQ((*after.find<float>("c"))[i], context.collider_distance(before.P[i]));
         ASSERT_EQ((*after.find<Vec3f>("n"))[i], context.collider_normal(before.P[i]));
+    }
+}
+
+TEST(Expression, SamplesFieldsOfASimulation)
+{
+    std::vector<uint64_t> codes;
+    for (int x = -1; x <= 0; ++x)
+        for (int y = -1; y <= 0; ++y)
+            for (int z = -1; z <= 0; ++z) codes.push_back(morton_of_tile({x, y, z}));
+    const Topology topology(codes);
+    const float voxel = 0.1f;
+    Field<float> heat(topology, 0, -5.0f);
+    Field<Vec3f> wind(topology, Vec3f::Zero());
+    const auto linear = [](const Vec3f& x) { return 2 + Vec3f(1, -3, 0.5f).dot(x); };
+    for (int t = 0; t < topology.tile_count(); ++t)
+        for (int i = 0; i < kTileCells; ++i) {
+            const Vec3f centre =
+                voxel * ((topology.first_cell(t) + cell_in_tile(i)).cast<float>() + Vec3f::Constant(0.5f));
+            heat.tile(t)[i] = linear(centre);
+            wind.tile(t)[i] = 3 * centre;
+        }
+    ExpressionContext context;
+    context.volumes["heat"] = field_sampler(heat, voxel);
+    context.vector_volumes["wind"] = field_sampler(wind, voxel);
+    const Particles before = sample_particles();
+    const Particles after =
+        run("@h = volume(\"heat\", @P); v@w = volumev(\"wind\", @P); @far = volume(\"heat\", @P + 1e20f);"
+            "@out = volume(\"heat\", @P + 5.0f);",
+            before, context);
+    for (size_t i = 0; i < before.size(); ++i) {
+        ASSERT_NEAR((*after.find<float>("h"))[i], linear(before.P[i]), 1e-5);
+        ASSERT_LT(((*after.find<Vec3f>("w"))[i] - 3 * before.P[i]).norm(), 1e-5f);
+        ASSERT_EQ((*after.find<float>("far"))[i], -5);
+        ASSERT_EQ((*after.find<float>("out"))[i], -5);
     }
 }
 
