@@ -164,6 +164,23 @@ FunctionGroup::UniquePtr make_deletepoint(const FunctionOptions&)
     return embedded<void()>("deletepoint", generate, {});
 }
 
+// AX's own takes LLVM's intrinsic for whole exponents in a way that this LLVM does not know, and crashes.
+FunctionGroup::UniquePtr make_pow(const FunctionOptions&)
+{
+    const auto generate = [](const Arguments& arguments, Builder& b) -> llvm::Value* {
+        llvm::Value *base = arguments[0], *exponent = arguments[1];
+        if (exponent->getType()->isIntegerTy()) exponent = b.CreateSIToFP(exponent, base->getType());
+        return b.CreateBinaryIntrinsic(llvm::Intrinsic::pow, base, exponent);
+    };
+    return FunctionBuilder("pow")
+        .addSignature<double(double, double)>(generate)
+        .addSignature<float(float, float)>(generate)
+        .addSignature<double(double, int32_t)>(generate)
+        .setArgumentNames({"base", "exp"})
+        .setEmbedIR(true)
+        .get();
+}
+
 FunctionGroup::UniquePtr make_rand(const FunctionOptions&)
 {
     return FunctionBuilder("rand")
@@ -193,13 +210,16 @@ FunctionRegistry::UniquePtr make_function_registry(KernelTarget target, const Fu
 {
     auto registry = std::make_unique<FunctionRegistry>();
     insertStandardFunctions(*registry, &options);
-    // Without: what prints, what needs strings or AX's own executables, and random numbers that depend on the thread.
+    // Without: what prints, what needs strings or AX's own executables, random numbers that depend on the
+    // thread, and what crashes.
     // The registry can only grow by itself.
     auto& functions = const_cast<FunctionRegistry::RegistryMap&>(registry->map());
-    for (const char* name : {"print", "hash", "atof", "atoi", "external", "externalv", "_external", "rand", "rand32"})
+    for (const char* name :
+         {"print", "hash", "atof", "atoi", "external", "externalv", "_external", "rand", "rand32", "pow"})
         functions.erase(name);
 
     const auto insert = [&](const char* name, FunctionRegistry::ConstructorT make) { registry->insert(name, make); };
+    insert("pow", make_pow);
     insert("rand", make_rand), insert("rand32", make_rand32);
     insert("volume", make_volume), insert("volumev", make_volumev);
     insert("collider_distance", make_collider_distance), insert("collider_normal", make_collider_normal);

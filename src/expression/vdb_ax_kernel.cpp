@@ -102,6 +102,14 @@ class Generator final : public ax::codegen::codegen_internal::ComputeGenerator {
         return Base::visit(node);
     }
 
+    // AX loses the value of a cast that changes nothing.
+    bool visit(const ast::Cast* node) override
+    {
+        llvm::Type* type = mValues.top()->getType();
+        if (type->isPointerTy()) type = type->getPointerElementType();
+        return type == ax::codegen::llvmTypeFromToken(node->type(), mContext) || Base::visit(node);
+    }
+
     bool visit(const ast::FunctionCall* node) override
     {
         if (node->name().ends_with("group") && find_expression_function(node->name()))

@@ -196,6 +196,101 @@ TEST(HostileExpression, TextAtTheLimitsRuns)
     EXPECT_TRUE(runs("// \xc3\xa9t\xc3\xa9\n;;"));
 }
 
+// Writes programs that mostly parse and mostly mean nothing.
+class ProgramWriter {
+  public:
+    explicit ProgramWriter(uint64_t seed) : random_(seed) {}
+
+    std::string program()
+    {
+        std::string text;
+        for (uint64_t i = 0, count = 1 + below(5); i < count; ++i) text += statement(0) + "\n";
+        return text;
+    }
+
+  private:
+    using Words = std::vector<std::string>;
+    uint64_t below(uint64_t n) { return random_.bits() % n; }
+    const std::string& one_of(const Words& words) { return words[below(words.size())]; }
+
+    std::string value(int depth)
+    {
+        static const Words leaves = {"0", "1", "2.5f", "0.0", "@age", "i@kind", "@P", "v@v", "@new", "a", "b", "c"};
+        static const Words operators = {"+", "-", "*", "/", "%", "==", "<", "&&", "<<", "^"};
+        static const Words functions = {"abs",          "argsort", "clamp",    "cross", "determinant", "diag",
+                                        "fit",          "floor",   "floormod", "pow",   "inverse",     "polardecompose",
+                                        "rand",         "sort",    "length",   "max",   "lerp",        "isnan",
+                                        "simplexnoise", "trace",   "transform"};
+        if (depth > 4) return one_of(leaves);
+        const auto part = [&] { return value(depth + 1); };
+        switch (below(9)) {
+        case 0:
+        case 1:
+            return "(" + part() + one_of(operators) + part() + ")";
+        case 2:
+            return one_of({"-", "!", "~", "+"}) + part();
+        case 3:
+            return one_of(functions) + "(" + list(below(4), depth) + ")";
+        case 4:
+            return "(" + part() + "?" + part() + ":" + part() + ")";
+        case 5:
+            return "{" + list(below(8) == 0 ? 9 : 2 + below(3), depth) + "}";
+        case 6:
+            return one_of({"int", "float", "double", "bool"}) + "(" + part() + ")";
+        case 7:
+            return one_of({"a", "b", "c"}) + "[" + list(1 + below(2), depth) + "]";
+        default:
+            return one_of(leaves);
+        }
+    }
+
+    std::string list(uint64_t count, int depth)
+    {
+        std::string text;
+        for (uint64_t i = 0; i < count; ++i) text += (i > 0 ? "," : "") + value(depth + 1);
+        return text;
+    }
+
+    std::string statement(int depth)
+    {
+        static const Words types = {"int",   "float", "double", "bool",  "int64", "vec2i",
+                                    "vec3f", "vec3d", "vec4f",  "mat3f", "mat4d"};
+        const std::string name = one_of({"a", "b", "c"});
+        const auto inner = [&] { return depth > 3 ? "@age += 1;" : statement(depth + 1); };
+        switch (below(9)) {
+        case 0:
+        case 1:
+            return one_of(types) + " " + name + (below(4) ? "=" + value(0) : "") + ";";
+        case 2:
+            return one_of({"@age", "v@v", "i@kind", "@new"}) + one_of({"=", "+=", "*=", "/=", "%="}) + value(0) + ";";
+        case 3:
+            return name + one_of({"=", "-=", "<<="}) + value(0) + ";";
+        case 4:
+            return "if(" + value(0) + "){" + inner() + "}" + (below(2) ? "else{" + inner() + "}" : "");
+        case 5:
+            return "for(int i=0;i<3;++i){" + inner() + "}";
+        case 6:
+            return "while(" + value(0) + "){" + inner() + "}";
+        case 7:
+            return value(0) + ";";
+        default:
+            return below(2) ? "return;" : "{" + inner() + "}";
+        }
+    }
+
+    Random random_;
+};
+
+TEST(HostileExpression, ProgramsThatParseAreRefusedOrRun)
+{
+    int ran = 0;
+    for (uint64_t seed = 0; seed < 3000; ++seed) ran += runs(ProgramWriter(seed).program());
+    EXPECT_GT(ran, 100);
+    // What such programs have found, in AX itself.
+    EXPECT_TRUE(runs("int64 a = int(1) + 1; @age = float(@age);"));
+    EXPECT_EQ((*run("@a = pow(2.0, 3) + pow(2.0, -1);").find<float>("a"))[0], 8.5f);
+}
+
 // Pieces of the language in any order: mostly nonsense, sometimes not.
 TEST(HostileExpression, NonsenseIsRefusedOrRuns)
 {

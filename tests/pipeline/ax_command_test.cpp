@@ -1,5 +1,5 @@
 // spindrift ax on caches of points and volumes.
-#include "io/vdb.h"
+#include "expression/volume_files.h"
 #include "pipeline/program.h"
 
 #include <fmt/format.h>
@@ -96,7 +96,18 @@ TEST_F(AxCommand, WorksOnVolumesAndKeepsThemBesidePoints)
     // Points that see the volume of another cache.
     place.succeed({"ax", "@distance = volume(\"surface\", @P);", "--in", "points.0001.vdb", "--out", "seen.vdb",
                    "--volumes", surface});
-    for (const float d : *read_particles(place / "seen.vdb").particles.find<float>("distance")) EXPECT_LT(d, 0);
+    const ParticleFile seen = read_particles(place / "seen.vdb");
+    for (const float d : *seen.particles.find<float>("distance")) EXPECT_LT(d, 0);
+
+    // A volume in the same file stays as it is.
+    write_particles_beside_volumes(place / "both.vdb", seen, place / surface);
+    place.succeed(
+        {"ax", "@distance += 1; @inside = volume(\"surface\", @P);", "--in", "both.vdb", "--out", "both2.vdb"});
+    const FieldFile kept = read_field(place / "both2.vdb", "surface");
+    EXPECT_TRUE(std::equal(kept.field.values().begin(), kept.field.values().end(), before.field.values().begin(),
+                           before.field.values().end()));
+    const ParticleFile both = read_particles(place / "both2.vdb");
+    for (const float d : *both.particles.find<float>("inside")) EXPECT_LT(d, 0);
 }
 
 TEST_F(AxCommand, RefusesWhatCannotBeDone)
