@@ -189,6 +189,7 @@ llvm::Function* make_loop(llvm::Function& element, const std::vector<KernelName>
     llvm::LLVMContext& context = module.getContext();
     const ArgumentTypes types(context);
     std::vector<llvm::Type*> parameter_types;
+    parameter_types.reserve(attributes.size() + 7);
     for (const KernelName& attribute : attributes)
         parameter_types.push_back(storage_type(attribute.type, context)->getPointerTo());
     for (llvm::Type* type :
@@ -208,6 +209,7 @@ llvm::Function* make_loop(llvm::Function& element, const std::vector<KernelName>
     auto* exit = llvm::BasicBlock::Create(context, "exit", loop);
     Builder b(entry);
     std::vector<llvm::Value*> call;
+    call.reserve(values.size() + 6);
     for (llvm::Type* type : values) call.push_back(b.CreateAlloca(type));
     b.CreateCondBr(b.CreateICmpULT(begin, end), body, exit);
 
@@ -273,6 +275,7 @@ llvm::Function* declare_element(llvm::Module& module, const std::vector<llvm::Ty
 {
     const ArgumentTypes types(module.getContext());
     std::vector<llvm::Type*> parameters;
+    parameters.reserve(values.size() + 6);
     for (llvm::Type* value : values) parameters.push_back(value->getPointerTo());
     const auto n = static_cast<unsigned>(values.size());
     for (llvm::Type* type : {types.count, types.parameters, types.bytes, types.bytes, types.count, types.overrun})

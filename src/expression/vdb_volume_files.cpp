@@ -182,7 +182,7 @@ class VolumeRun {
         if (!like)
             complain(name, "{} has no volume \"{}\", and the expression reads none that says where it should be", path_,
                      name.name);
-        const GridBase::Ptr grid = with_type(*like, [&](const auto& model) -> GridBase::Ptr {
+        GridBase::Ptr grid = with_type(*like, [&](const auto& model) -> GridBase::Ptr {
             const auto made = [&]<class Grid>(const Grid*) -> GridBase::Ptr {
                 using Tree = typename Grid::TreeType;
                 return Grid::create(std::make_shared<Tree>(model.tree(), openvdb::zeroVal<typename Grid::ValueType>(),

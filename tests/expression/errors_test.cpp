@@ -288,6 +288,7 @@ TEST(HostileExpression, ProgramsThatParseAreRefusedOrRun)
     EXPECT_GT(ran, 100);
     // What such programs have found, in AX itself.
     EXPECT_TRUE(runs("int64 a = int(1) + 1; @age = float(@age);"));
+    EXPECT_TRUE(runs("mat3f m = identity3(); int64 i = 1; @age = m[i, true];"));
     EXPECT_EQ((*run("@a = pow(2.0, 3) + pow(2.0, -1);").find<float>("a"))[0], 8.5f);
 }
 
