@@ -49,6 +49,7 @@ void bench_spray(BenchTable& table, const std::string& program);
 int run_spray_child(int argc, char** argv);
 void bench_surface(BenchTable& table, const std::string& program);
 int run_surface_child(int argc, char** argv);
+void bench_expression(BenchTable& table);
 
 struct OpenvdbSurfaceSeconds {
     double smooth_spheres, spheres;

@@ -5,6 +5,7 @@
 //     spindrift_bench liquid     the liquid alone
 //     spindrift_bench surface    the surface alone
 //     spindrift_bench spray      the spray alone
+//     spindrift_bench expression expressions alone
 #include "bench.h"
 
 #include <cstdio>
@@ -49,6 +50,7 @@ int main(int argc, char** argv)
     if (mode.empty() || mode == "liquid") bench_liquid(table, std::filesystem::absolute(argv[0]).string());
     if (mode.empty() || mode == "surface") bench_surface(table, std::filesystem::absolute(argv[0]).string());
     if (mode.empty() || mode == "spray") bench_spray(table, std::filesystem::absolute(argv[0]).string());
+    if (mode.empty() || mode == "expression") bench_expression(table);
     fmt::print("{}\n", table.all_reached() ? "every figure reached" : "some figures not reached");
     return 0;
 }

@@ -1,5 +1,5 @@
-// What the VDB translation units share: grids to bytes and back. Internal to this folder, because it includes OpenVDB,
-// which costs many seconds of compilation.
+// What the VDB translation units share: grids to bytes and back. For them alone, because it includes OpenVDB, which costs
+// many seconds of compilation.
 #pragma once
 
 #include "base/error.h"
@@ -27,6 +27,9 @@ Contents read_grids(const std::string& path, const Wanted& wanted);
 
 // The transform of a grid whose values lie at cell centres or corners.
 openvdb::math::Transform::Ptr make_transform(float voxel, bool corners);
+
+// The grid that write_particles() writes.
+openvdb::GridBase::Ptr points_to_write(const std::string& path, const Particles& particles, float voxel, float pscale);
 
 // For grids of points: the lines of describe_vdb() about their attributes, and a check that their leaves are sound.
 // Both do nothing for other grids.

@@ -448,13 +448,19 @@ void vdb::validate_points(const openvdb::GridBase& grid, const std::string& path
     if (grid.isType<PointDataGrid>()) reading(path, [&] { Leaves(static_cast<const PointDataGrid&>(grid), path); });
 }
 
-void write_particles(const std::string& path, const Particles& particles, float voxel, float pscale,
-                     const FileMetadata& metadata)
+openvdb::GridBase::Ptr vdb::points_to_write(const std::string& path, const Particles& particles, float voxel,
+                                            float pscale)
 {
     if (!(voxel > 0) || !std::isfinite(voxel)) fail("cannot write {}: the voxel size {} is not above 0", path, voxel);
     check_arrays(path, particles);
-    vdb::initialize();
-    vdb::write_grids(path, {make_grid(particles, voxel, pscale)}, metadata);
+    initialize();
+    return make_grid(particles, voxel, pscale);
+}
+
+void write_particles(const std::string& path, const Particles& particles, float voxel, float pscale,
+                     const FileMetadata& metadata)
+{
+    vdb::write_grids(path, {vdb::points_to_write(path, particles, voxel, pscale)}, metadata);
 }
 
 ParticleFile read_particles(const std::string& path, const PointNames& names)

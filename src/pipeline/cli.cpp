@@ -4,7 +4,9 @@
 #include "base/interrupt.h"
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "expression/functions.h"
 #include "io/atomic_file.h"
+#include "pipeline/ax_command.h"
 #include "pipeline/file_info.h"
 #include "pipeline/scene_template.h"
 #include "pipeline/shot.h"
@@ -18,6 +20,7 @@ namespace {
 
 struct Options {
     ShotOptions shot;
+    AxOptions ax;
     std::string frames, stage, file, name;
     bool json = false, markdown = false;
     int threads = 0;
@@ -50,6 +53,11 @@ struct Description {
 
 void describe(const Options& options)
 {
+    if (options.stage == "ax") {
+        if (options.json) bad_input("describe ax: the functions of expressions are there as text and as Markdown");
+        fmt::print("{}", options.markdown ? describe_expressions_markdown() : describe_expressions());
+        return;
+    }
     ShotParams shot;
     const auto stages = make_stages();
     std::vector<Description> tables = {
@@ -117,6 +125,30 @@ void add_run_command(CLI::App& app, Options& options, std::function<void()>& act
     });
 }
 
+void add_ax_command(CLI::App& app, Options& options, std::function<void()>& action)
+{
+    CLI::App* command = app.add_subcommand("ax", "An expression in OpenVDB AX on the points or volumes of any cache");
+    AxOptions& ax = options.ax;
+    command->add_option("expression", ax.expression, "Its text, or a file that ends in .ax")->required();
+    command->add_option("--in", ax.in, "The cache: splash.####.vdb, or one file")->required();
+    command->add_option("-o,--out", ax.out, "Where the result goes")->required();
+    command->add_option("--frames", ax.frames, "Only these frames: 10-40, or 7");
+    command->add_option("--set", ax.parameters, "A parameter: --set speed=2, or --set wind=1,0,0; $speed and v$wind")
+        ->take_all()
+        ->allow_extra_args(false);
+    command->add_option("--volumes", ax.volumes, "A cache whose volumes volume() and volumev() can sample too");
+    command->add_option("--on", ax.target, "points or volumes; default points if there are any")
+        ->check(CLI::IsMember({"points", "volumes"}));
+    command->add_option("--fps", ax.fps, "Frames per second, for $time and $dt; default 24")
+        ->check(CLI::Range(1e-3, 1e6));
+    command->add_option("--loop-limit", ax.loop_limit, "Rounds that the loops of one point or voxel may take")
+        ->check(CLI::Range(int64_t(1), int64_t(1) << 40));
+    command->add_flag("--force", ax.force, "Write over files that exist");
+    command->add_option("-j,--threads", options.threads, "Number of threads; default all cores")
+        ->check(CLI::Range(1, 1024));
+    command->callback([&] { action = [&] { run_ax_command(options.ax); }; });
+}
+
 void add_commands(CLI::App& app, Options& options, std::function<void()>& action)
 {
     add_run_command(app, options, action, "run", "All stages of a scene that are out of date", "");
@@ -129,10 +161,12 @@ void add_commands(CLI::App& app, Options& options, std::function<void()>& action
     command->callback([&] { action = [&] { check(options); }; });
 
     command = app.add_subcommand("describe", "Every parameter with unit, default, range and help");
-    command->add_option("stage", options.stage, "One stage; default all");
+    command->add_option("stage", options.stage, "One stage, or ax for what expressions can use; default all stages");
     CLI::Option* markdown = command->add_flag("--markdown", options.markdown, "As Markdown tables");
     command->add_flag("--json", options.json, "As JSON")->excludes(markdown);
     command->callback([&] { action = [&] { describe(options); }; });
+
+    add_ax_command(app, options, action);
 
     command = app.add_subcommand("info", "What is in a cache file: VDB, PLY, OBJ, PNG, EXR");
     command->add_option("file", options.file, "The file, or a pattern like splash.####.vdb")->required();

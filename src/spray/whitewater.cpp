@@ -129,7 +129,7 @@ Particles emit_whitewater(const LiquidView& liquid, const WhitewaterParams& para
 
     Particles droplets;
     droplets.resize(first.back());
-    auto& radius = droplets.attribute<float>(kRadiusAttribute);
+    auto& radius = droplets.attribute<float>("radius");
     auto& life = droplets.attribute<float>(kLifeAttribute);
     parallel_for(
         p.size(),
@@ -198,7 +198,7 @@ Particles hand_over(const LiquidView& before, const LiquidView& now, const White
     droplets.resize(droplets.P.size());
     const float radius =
         now.spacing() * static_cast<float>(std::cbrt(3 / (4 * kPi))); // of the volume that a particle stands for
-    for (float& r : droplets.attribute<float>(kRadiusAttribute)) r = radius;
+    for (float& r : droplets.attribute<float>("radius")) r = radius;
     for (float& life : droplets.attribute<float>(kLifeAttribute)) life = kEndsInLiquid;
     return droplets;
 }
