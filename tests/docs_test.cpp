@@ -81,7 +81,7 @@ TEST(Docs, EveryCommandInThemWorks)
             ++blocks;
             Child shell({"env", "PATH=" + path, "bash", "-euo", "pipefail", "-c", block.script}, place.path());
             const bool in_time = shell.ends_within(kSecondsPerBlock);
-            const Outcome outcome = shell.wait();
+            const RunResult outcome = shell.wait();
             EXPECT_TRUE(in_time) << block.where << ": takes more than " << kSecondsPerBlock << " s:\n" << block.script;
             EXPECT_TRUE(!in_time || outcome.code == 0) << block.where << ":\n" << block.script << outcome.err;
         }

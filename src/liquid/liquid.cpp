@@ -81,7 +81,12 @@ LiquidReport Liquid::advance()
         set_time(static_cast<float>(frame_) + (frame_time - left + dt) * fps_);
         emit(time_, false);
         drain(time_);
+        if (hooks_.after_forces) hooks_.after_forces(particles_, time_, dt);
         substep(dt);
+        if (hooks_.after_advection) {
+            hooks_.after_advection(particles_, time_, dt);
+            for (const Vec3f& v : particles_.v) speed_ = std::max(speed_, v.cwiseAbs().maxCoeff());
+        }
         left = steps <= 1 ? 0 : left - dt;
         ++report_.substeps;
     }

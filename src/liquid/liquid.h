@@ -10,6 +10,7 @@
 #include "liquid/projection.h"
 #include "liquid/strays.h"
 #include "liquid/viscosity.h"
+#include "points/hooks.h"
 
 namespace spindrift {
 
@@ -27,6 +28,12 @@ class Liquid {
         std::vector<Shape> sources, sinks, colliders;
     };
     Liquid(const LiquidParams& params, Shapes shapes, float fps);
+
+    void set_hooks(ParticleHooks hooks) { hooks_ = std::move(hooks); }
+    // Of the last step, for hooks after advection: the distance to the surface [cells], negative inside, which ends a
+    // few cells off it, and the velocity [m/s].
+    const Field<float>& surface_distance() const { return phi_; }
+    const MacField& velocity() const { return velocity_; }
 
     // The liquid as it is when the shot starts.
     void start(int frame);
@@ -71,6 +78,7 @@ class Liquid {
     void push_out(Vec3f& x, Vec3f& v, float dt) const;
 
     LiquidParams params_;
+    ParticleHooks hooks_;
     std::vector<Shape> sources_, sinks_;
     float fps_;
     int frame_ = 0, next_id_ = 0;

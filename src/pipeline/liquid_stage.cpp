@@ -1,6 +1,7 @@
 #include "pipeline/liquid_stage.h"
 
 #include "base/error.h"
+#include "expression/field_sampler.h"
 #include "io/vdb.h"
 #include "pipeline/scene_shapes.h"
 
@@ -65,6 +66,28 @@ void LiquidStage::prepare(const SceneFile& scene, const ShotParams& shot)
                  fmt::format("about {:.3g} particles", particles), "raise liquid.voxel"};
     liquid_ =
         std::make_unique<Liquid>(params, Liquid::Shapes{setup_->sources, setup_->sinks, setup_->colliders}, shot.fps);
+    fps_ = shot.fps;
+    expressions_.prepare(scene, name(), shot.range(), shot.fps, setup_->colliders);
+    liquid_->set_hooks(expressions_.hooks([this] { return fields(); }));
+}
+
+// What expressions can sample after advection.
+ExpressionContext LiquidStage::fields() const
+{
+    const float voxel = setup_->params.voxel;
+    ExpressionContext context;
+    context.volumes["surface"] = [voxel, cells = field_sampler(liquid_->surface_distance(), voxel)](const Vec3f& x) {
+        return voxel * cells(x);
+    };
+    std::array<std::function<float(const Vec3f&)>, 3> components;
+    for (size_t a = 0; a < 3; ++a) components[a] = field_sampler(liquid_->velocity().u[a], voxel);
+    context.vector_volumes["vel"] = [voxel, components](const Vec3f& x) {
+        Vec3f v;
+        for (int a = 0; a < 3; ++a) // faces lie half a cell below centres
+            v[a] = components[static_cast<size_t>(a)](x + 0.5f * voxel * Vec3f::Unit(a));
+        return v;
+    };
+    return context;
 }
 
 // Volume of liquid when there is most of it [m3]. Throws bad_input for a source that cannot be filled.
@@ -99,6 +122,10 @@ FrameReport LiquidStage::start(int frame)
 {
     LiquidReport report;
     report.times.measure("fill", [&] { liquid_->start(frame); });
+    ExpressionContext fields;
+    fields.volumes["surface"] = [](const Vec3f&) { return 0.0f; };
+    fields.vector_volumes["vel"] = [](const Vec3f&) { return Vec3f::Zero().eval(); };
+    expressions_.check(liquid_->particles(), fields);
     report.particles = liquid_->particles().size();
     return report_of(report);
 }
@@ -119,8 +146,14 @@ FrameReport LiquidStage::advance() { return report_of(liquid_->advance()); }
 
 void LiquidStage::write(const std::string& path)
 {
+    const Particles* particles = &liquid_->particles();
+    Particles changed;
+    if (expressions_.any(ExpressionParams::At::before_writing)) {
+        changed = *particles, particles = &changed;
+        expressions_.run(ExpressionParams::At::before_writing, changed, static_cast<float>(liquid_->frame()), 1 / fps_);
+    }
     write_particles(
-        path, liquid_->particles(), setup_->params.voxel, liquid_->particle_radius(),
+        path, *particles, setup_->params.voxel, liquid_->particle_radius(),
         {{"frame", std::to_string(liquid_->frame())}, {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}});
 }
 

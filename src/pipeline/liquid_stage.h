@@ -4,6 +4,7 @@
 #include "liquid/liquid.h"
 #include "pipeline/liquid_setup.h"
 #include "pipeline/stage.h"
+#include "pipeline/stage_expressions.h"
 
 namespace spindrift {
 
@@ -15,10 +16,10 @@ class LiquidStage : public TimeStage {
     std::string help() const override { return "A PIC/FLIP/APIC liquid: particles that carry water."; }
     std::string command() const override { return "sim"; }
     std::vector<std::string> endings() const override { return {"vdb"}; }
-    void visit(ParamVisitor& v) override { setup_->params.visit(v); }
+    void visit(ParamVisitor& v) override { setup_->params.visit(v), expressions_.visit(v); }
     void prepare(const SceneFile& scene, const ShotParams& shot) override;
     Estimate estimate() const override { return estimate_; }
-    std::string dependencies() const override { return mesh_files_; }
+    std::string dependencies() const override { return mesh_files_ + expressions_.dependencies(); }
 
     FrameReport start(int frame) override;
     FrameReport restore(StateFile state) override;
@@ -27,11 +28,14 @@ class LiquidStage : public TimeStage {
     StateFile save() const override;
 
   private:
+    ExpressionContext fields() const;
     double expected_volume(const SceneFile& scene, const ShotParams& shot) const;
 
     std::shared_ptr<LiquidSetup> setup_;
     std::string mesh_files_; // that the scene names, with a hash of their contents
+    StageExpressions expressions_;
     std::unique_ptr<Liquid> liquid_;
+    float fps_ = 24;
     Estimate estimate_;
 };
 

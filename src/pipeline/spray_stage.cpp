@@ -1,12 +1,15 @@
 #include "pipeline/spray_stage.h"
 
 #include "base/error.h"
+#include "expression/volume_files.h"
 #include "io/point_file.h"
+#include "pipeline/cache.h"
 #include "pipeline/scene_shapes.h"
 #include "points/spacing.h"
 
 #include <bit>
 #include <filesystem>
+#include <mutex>
 
 namespace spindrift {
 
@@ -36,6 +39,12 @@ void SprayStage::visit(ParamVisitor& v)
     v("input", input_,
       "Liquid of another program that whitewater comes from, VDB points or PLY, e.g. \"water.####.vdb\"; the folder is "
       "relative to the scene's. Left out: that of [liquid].");
+    v("wind_file", wind_file_,
+      "VDB files with a field of wind [m/s], e.g. \"wind.####.vdb\", that is added to spray.wind; the folder is "
+      "relative to "
+      "the scene's. Frames that are missing take the one before.");
+    v("wind_grid", wind_grid_, "Name of the grid of vectors in them.");
+    expressions_.visit(v);
     v("spacing", spacing_, unit::metres, above(0),
       "Mean distance of the liquid's particles. Left out: half a voxel of [liquid], or found from the input.");
 }
@@ -88,7 +97,43 @@ void SprayStage::prepare(const SceneFile& scene, const ShotParams& shot)
                  reads_liquid() ? fmt::format("{:.3g} droplets from emitters, and those from the liquid", droplets)
                                 : fmt::format("up to {:.3g} droplets and their satellites", droplets),
                  "lower spray.emitter.rate"};
+    expressions_.prepare(scene, name(), range, shot.fps, shapes.colliders);
     spray_ = std::make_unique<Spray>(params, std::move(shapes), shot.fps);
+    spray_->set_hooks(expressions_.hooks());
+    prepare_wind(scene);
+}
+
+void SprayStage::prepare_wind(const SceneFile& scene)
+{
+    if (wind_file_.empty()) return;
+    const std::string pattern = scene.resolve(wind_file_), grid = wind_grid_;
+    const std::vector<std::string> files = volume_files(pattern);
+    if (files.empty()) bad_input("{}: no file matches {}", scene.where("spray.wind_file"), pattern);
+    for (const std::string& file : files) dependencies_ += fmt::format("wind {}: {}\n", file, file_signature(file));
+    const auto load = [pattern, grid](int frame) {
+        ExpressionContext volumes;
+        add_volumes(volume_file_at(pattern, frame), volumes);
+        const auto found = volumes.vector_volumes.find(grid);
+        if (found == volumes.vector_volumes.end())
+            fail("{} has no grid of vectors named {} (see spray.wind_grid)", volume_file_at(pattern, frame), grid);
+        return found->second;
+    };
+    struct Wind {
+        std::mutex mutex;
+        int frame = std::numeric_limits<int>::min();
+        std::function<Vec3f(const Vec3f&)> sample;
+    };
+    spray_->set_air(
+        [load, wind = std::make_shared<Wind>()](float moment, std::span<const Vec3f> x, std::span<Vec3f> air) {
+            const int frame = static_cast<int>(std::ceil(moment - 1e-4f));
+            std::function<Vec3f(const Vec3f&)> sample;
+            {
+                const std::scoped_lock lock(wind->mutex);
+                if (wind->frame != frame) wind->sample = load(frame), wind->frame = frame;
+                sample = wind->sample;
+            }
+            for (size_t i = 0; i < x.size(); ++i) air[i] += sample(x[i]);
+        });
 }
 
 std::unique_ptr<LiquidView> SprayStage::view(int frame) const
@@ -121,6 +166,7 @@ FrameReport SprayStage::start(int frame)
 {
     SprayReport report;
     report.times.measure("start", [&] { spray_->start(frame), now_ = view(frame); });
+    expressions_.check(spray_->particles());
     return report_of(report);
 }
 
@@ -150,7 +196,8 @@ FrameReport SprayStage::advance()
 
 void SprayStage::write(const std::string& path)
 {
-    const Particles& droplets = spray_->particles();
+    Particles droplets = spray_->particles();
+    expressions_.run(ExpressionParams::At::before_writing, droplets, static_cast<float>(spray_->frame()), 1 / fps_);
     double sum = 0;
     for (const float r : *droplets.find<float>("radius")) sum += r;
     const double mean = droplets.size() > 0 ? sum / static_cast<double>(droplets.size()) : 0;

@@ -3,6 +3,7 @@
 
 #include "pipeline/liquid_setup.h"
 #include "pipeline/stage.h"
+#include "pipeline/stage_expressions.h"
 #include "spray/spray.h"
 
 namespace spindrift {
@@ -19,7 +20,7 @@ class SprayStage : public TimeStage {
     void visit(ParamVisitor& v) override;
     void prepare(const SceneFile& scene, const ShotParams& shot) override;
     Estimate estimate() const override { return estimate_; }
-    std::string dependencies() const override { return dependencies_; }
+    std::string dependencies() const override { return dependencies_ + expressions_.dependencies(); }
 
     void read_from(InputPath input) override { input_path_ = std::move(input); }
     FrameReport start(int frame) override;
@@ -32,14 +33,17 @@ class SprayStage : public TimeStage {
     bool reads_liquid() const { return params_.whitewater.reads_liquid(); }
     std::unique_ptr<LiquidView> view(int frame) const;
     FrameReport report_of(const SprayReport& spray) const;
+    void prepare_wind(const SceneFile& scene);
 
     std::shared_ptr<const LiquidSetup> liquid_;
     SprayParams params_;
     bool liquid_colliders_ = true;
     std::string input_, input_files_; // as written, and from where the program runs
     std::optional<float> spacing_;
+    std::string wind_file_, wind_files_, wind_grid_ = "vel";
     std::string dependencies_;
     InputPath input_path_;
+    StageExpressions expressions_;
     std::unique_ptr<Spray> spray_;
     std::unique_ptr<LiquidView> now_; // the liquid at the spray's frame, if it is read
     float fps_ = 24;

@@ -91,7 +91,7 @@ void Spray::substep(int number, float dt)
     const auto end = static_cast<float>(moment(number + 1));
     colliders_.set_frame(end);
     if (droplets_.size() > 0) {
-        phase("forces", [&] { add_forces(end, dt); });
+        phase("forces", [&] { add_forces(end, dt), let(hooks_.after_forces, end, dt); });
         if (params_.collisions) {
             const Reach reach{0.5f * dt, params_.search};
             phase("sort", [&] { cells_.sort(droplets_, reach, edge_); });
@@ -106,8 +106,19 @@ void Spray::substep(int number, float dt)
             phase("motion", [&] { move(dt); });
         }
         remove();
+        if (hooks_.after_advection) phase("expressions", [&] { let(hooks_.after_advection, end, dt); });
     }
     phase("emission", [&] { emit(moment(number), moment(number + 1)); });
+}
+
+void Spray::let(const ParticleHook& hook, float frame, float dt)
+{
+    if (!hook) return;
+    const size_t before = droplets_.size();
+    hook(droplets_, frame, dt);
+    report_.removed += before - std::min(before, droplets_.size());
+    for (float& radius : droplets_.attribute<float>(kRadiusAttribute))
+        radius = std::clamp(radius, params_.min_radius, params_.max_radius);
 }
 
 void Spray::add_forces(float frame, float dt)

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "base/timing.h"
+#include "points/hooks.h"
 #include "spray/colliders.h"
 #include "spray/emission.h"
 #include "spray/pairing.h"
@@ -43,6 +44,7 @@ class Spray {
     // time, with places that are near each other.
     using AirField = std::function<void(float frame, std::span<const Vec3f> x, std::span<Vec3f> air)>;
     void set_air(AirField field) { air_field_ = std::move(field); }
+    void set_hooks(ParticleHooks hooks) { hooks_ = std::move(hooks); }
 
     // No droplets yet, at the frame where the shot starts.
     void start(int frame);
@@ -79,6 +81,7 @@ class Spray {
     void move(float dt);
     void emit(double from, double to);
     void settle(const LiquidView& before, const LiquidView& now);
+    void let(const ParticleHook& hook, float frame, float dt);
     bool fly(const Arrays& a, size_t i, float seconds, float dt) const;
     bool outside(const Vec3f& x) const;
     void remove();
@@ -88,6 +91,7 @@ class Spray {
     std::vector<Emitter> emitters_;
     SprayColliders colliders_;
     AirField air_field_;
+    ParticleHooks hooks_;
     float fps_;
     int start_frame_ = 0, frame_ = 0, next_id_ = 0;
     float edge_ = 0;

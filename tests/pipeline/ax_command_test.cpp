@@ -33,7 +33,7 @@ class AxCommand : public ::testing::Test {
     {
         return place / fmt::format("{}.{:04}.vdb", name, frame);
     }
-    Outcome ax(std::vector<std::string> arguments) const
+    RunResult ax(std::vector<std::string> arguments) const
     {
         arguments.insert(arguments.begin(), "ax");
         return place.run(arguments);
@@ -41,7 +41,7 @@ class AxCommand : public ::testing::Test {
     // Refused, with these words and without writing anything.
     void refused(const std::vector<std::string>& arguments, const std::string& words, int code = 2) const
     {
-        const Outcome outcome = ax(arguments);
+        const RunResult outcome = ax(arguments);
         EXPECT_EQ(outcome.code, code) << outcome.err;
         EXPECT_TRUE(contains(outcome.err, words)) << words << "\n  is not in\n" << outcome.err;
         EXPECT_FALSE(place.has("out.0003.vdb"));

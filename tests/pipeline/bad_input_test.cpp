@@ -26,7 +26,7 @@ class BadInput : public ::testing::Test {
     // Runs the command, which must be rejected with one line that has all these parts.
     void rejected(const std::vector<std::string>& arguments, const std::vector<std::string>& parts) const
     {
-        const Outcome outcome = place.run(arguments);
+        const RunResult outcome = place.run(arguments);
         const auto lines = std::count(outcome.err.begin(), outcome.err.end(), '\n');
         EXPECT_EQ(outcome.code, 2) << outcome.err;
         EXPECT_EQ(lines, 1) << outcome.err;

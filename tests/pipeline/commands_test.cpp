@@ -61,7 +61,7 @@ TEST(Info, NamesAFileThatIsNotWhatItsEndingSays)
         for (const char* name : {"a.vdb", "a.ply", "a.obj", "a.png", "a.exr", "a.jpg"}) {
             if (garbage.empty() && std::string(name) == "a.obj") continue; // an empty text is an OBJ without a mesh
             place.write(name, garbage);
-            const Outcome outcome = place.run({"info", name});
+            const RunResult outcome = place.run({"info", name});
             EXPECT_TRUE(outcome.code == 1 || outcome.code == 2) << name << ": " << outcome.code;
             EXPECT_TRUE(outcome.err.starts_with("spindrift: ") && contains(outcome.err, name)) << outcome.err;
             EXPECT_EQ(lines_of(outcome.err).size(), 1u) << outcome.err;
@@ -214,7 +214,7 @@ TEST(Stages, AMissingInputIsNamedWithTheCommandThatMakesIt)
 {
     const Workplace place;
     place.write("small.toml", small_scene());
-    const Outcome outcome = place.run({"render", "small.toml"});
+    const RunResult outcome = place.run({"render", "small.toml"});
     EXPECT_EQ(outcome.code, 1);
     EXPECT_EQ(outcome.err,
               "spindrift: out/small/surface/surface.0001.ply is missing; make it with: spindrift surface small.toml\n");

@@ -14,13 +14,13 @@ TEST(CpuCheck, AnOlderProcessorIsToldWhatIsMissing)
         return Child({"qemu-x86_64", "-cpu", processor, program_path(), "--version"}, place.path()).wait();
     };
     constexpr int kNotFound = 127;
-    const Outcome newest = emulated("max");
+    const RunResult newest = emulated("max");
     if (newest.code == kNotFound) GTEST_SKIP() << "qemu-x86_64 is not installed (package qemu-user)";
     EXPECT_EQ(newest.code, 0) << newest.err;
 
     // Without AVX, and without anything newer than SSE3.
     for (const char* processor : {"Nehalem", "qemu64"}) {
-        const Outcome outcome = emulated(processor);
+        const RunResult outcome = emulated(processor);
 #ifdef __AVX2__
         EXPECT_EQ(outcome.code, 2);
         EXPECT_EQ(outcome.err, "spindrift: this processor has no AVX2 and FMA (x86-64-v3). Build for it with: make "

@@ -48,7 +48,7 @@ class PointsOfOthers : public ::testing::Test {
     // The run must be refused with one line that has all these parts.
     void rejected(const std::vector<std::string>& parts, bool before_anything_is_written = true) const
     {
-        const Outcome outcome = place.run({"run", "scenes/other.toml"});
+        const RunResult outcome = place.run({"run", "scenes/other.toml"});
         EXPECT_EQ(outcome.code, 2) << outcome.err;
         EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
         for (const std::string& part : parts)

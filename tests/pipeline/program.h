@@ -17,7 +17,7 @@
 
 namespace spindrift {
 
-struct Outcome {
+struct RunResult {
     int code = -1; // exit code, or minus the signal that ended the process
     std::string out, err;
 };
@@ -60,7 +60,7 @@ class Child {
         if (!ended_ && ::waitpid(process_, &status_, WNOHANG) == process_) ended_ = true;
         return !ended_;
     }
-    Outcome wait()
+    RunResult wait()
     {
         while (!ended_) ended_ = ::waitpid(process_, &status_, 0) == process_ || errno != EINTR;
         return {WIFEXITED(status_) ? WEXITSTATUS(status_) : -WTERMSIG(status_), text_of(out_), text_of(err_)};
@@ -108,14 +108,14 @@ inline std::vector<std::string> program_command(std::vector<std::string> argumen
 // A folder with scenes in it, in which the program runs.
 class Workplace : public TempFolder {
   public:
-    Outcome run(const std::vector<std::string>& arguments, rlim_t file_limit = RLIM_INFINITY) const
+    RunResult run(const std::vector<std::string>& arguments, rlim_t file_limit = RLIM_INFINITY) const
     {
         return Child(program_command(arguments), path(), file_limit).wait();
     }
     // Runs the program, which must succeed.
-    Outcome succeed(const std::vector<std::string>& arguments) const
+    RunResult succeed(const std::vector<std::string>& arguments) const
     {
-        const Outcome outcome = run(arguments);
+        const RunResult outcome = run(arguments);
         EXPECT_EQ(outcome.code, 0) << outcome.err;
         EXPECT_EQ(outcome.err, "");
         return outcome;

@@ -19,7 +19,7 @@ int run_until_done(const Workplace& place, const std::vector<std::string>& argum
     for (int killed = 0; killed < kEnoughRuns; ++killed) {
         Child child(program_command(arguments), place.path());
         disturb(child, killed);
-        const Outcome outcome = child.wait();
+        const RunResult outcome = child.wait();
         if (outcome.code == -SIGKILL) continue;
         EXPECT_EQ(outcome.code, 0) << outcome.err;
         return killed;
@@ -91,7 +91,7 @@ TEST(Resume, AnInterruptedRunSaysHowToGoOnAndDoes)
         Child child(program_command(arguments), place.path());
         while (child.is_running() && !place.has("out/liquid/liquid.0004.vdb")) std::this_thread::yield();
         child.send(signal);
-        const Outcome outcome = child.wait();
+        const RunResult outcome = child.wait();
         EXPECT_EQ(outcome.code, 130);
         EXPECT_EQ(outcome.err,
                   "spindrift: interrupted; run the same command again to go on from the last complete frame\n");
@@ -218,7 +218,7 @@ TEST_F(UpToDate, InputsMayBeDeletedToSaveSpace)
     EXPECT_TRUE(
         contains(place.succeed({"surface", "small.toml", "-o", "out"}).out, "surface: 6 of 6 frames are there"));
     // What can no longer be made is not thrown away.
-    const Outcome outcome = place.run({"surface", "small.toml", "-o", "out", "--set", "surface.smoothing=1"});
+    const RunResult outcome = place.run({"surface", "small.toml", "-o", "out", "--set", "surface.smoothing=1"});
     EXPECT_EQ(outcome.code, 1);
     EXPECT_EQ(outcome.err,
               "spindrift: out/liquid/liquid.0001.vdb is missing; make it with: spindrift sim small.toml\n");

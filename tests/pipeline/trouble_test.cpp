@@ -15,7 +15,7 @@ class Trouble : public ::testing::Test {
     // The only message of a run that must fail.
     std::string failure(const std::vector<std::string>& arguments, rlim_t file_limit = RLIM_INFINITY)
     {
-        const Outcome outcome = place.run(arguments, file_limit);
+        const RunResult outcome = place.run(arguments, file_limit);
         EXPECT_EQ(outcome.code, 1) << outcome.out << outcome.err;
         EXPECT_TRUE(outcome.err.starts_with("spindrift: ")) << outcome.err;
         EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
@@ -176,7 +176,7 @@ TEST_F(Trouble, ASecondRunInTheSameFolderRefusesAndTheFirstIsUndisturbed)
         << message;
     place.succeed({"run", "small.toml", "-o", "elsewhere", "--frames", "1"});
     first.send(SIGCONT);
-    const Outcome outcome = first.wait();
+    const RunResult outcome = first.wait();
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_EQ(differences(undisturbed(), results_in(place / "out")), std::vector<std::string>());
 }
@@ -186,7 +186,7 @@ TEST_F(Trouble, WithoutFfmpegThereIsNoFilmAndTheRunSaysSo)
     // The program itself needs no PATH.
     const std::vector<std::string> command = {
         "/usr/bin/env", "PATH=/nowhere", program_path(), "run", "small.toml", "-o", "out"};
-    const Outcome outcome = Child(command, place.path()).wait();
+    const RunResult outcome = Child(command, place.path()).wait();
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_TRUE(contains(outcome.out, "no film: ffmpeg was not found; install it")) << outcome.out;
     EXPECT_TRUE(place.has("out/small.contact.png"));
@@ -197,7 +197,7 @@ TEST_F(Trouble, WithoutFfmpegThereIsNoFilmAndTheRunSaysSo)
 TEST_F(Trouble, FramesOfAnOlderSceneAreNotTakenForNewOnes)
 {
     place.succeed(run);
-    const Outcome outcome = place.succeed({"surface", "small.toml", "-o", "out", "--set", "liquid.flip=0.5"});
+    const RunResult outcome = place.succeed({"surface", "small.toml", "-o", "out", "--set", "liquid.flip=0.5"});
     EXPECT_TRUE(contains(outcome.out,
                          "surface: reads frames of another version of the scene (liquid: flip was 0.97 and "
                          "is 0.5 now); bring them up to date with: spindrift sim small.toml\n"))

@@ -1,0 +1,163 @@
+#include "pipeline/stage_expressions.h"
+
+#include "base/error.h"
+#include "expression/volume_files.h"
+#include "io/atomic_file.h"
+#include "pipeline/cache.h"
+
+#include <filesystem>
+
+namespace spindrift {
+
+namespace {
+
+constexpr float kFarthest = 1e6f; // [m] from the origin that a particle may be moved to
+
+float nearest(const std::vector<Shape>& shapes, const Vec3f& x, float frame)
+{
+    float distance = kInfinity;
+    for (const Shape& shape : shapes) distance = std::min(distance, shape.distance(x, frame));
+    return distance;
+}
+
+// Out of the nearest collider.
+Vec3f normal(const std::vector<Shape>& shapes, const Vec3f& x, float frame)
+{
+    const float step = 1e-3f * std::max(1.0f, x.cwiseAbs().maxCoeff());
+    Vec3f gradient;
+    for (int a = 0; a < 3; ++a) {
+        const Vec3f aside = step * Vec3f::Unit(a);
+        gradient[a] = nearest(shapes, x + aside, frame) - nearest(shapes, x - aside, frame);
+    }
+    const float length = gradient.norm();
+    return length > 0 ? Vec3f(gradient / length) : Vec3f::Zero();
+}
+
+} // namespace
+
+std::vector<std::string> volume_files(const std::string& pattern)
+{
+    std::vector<std::string> files;
+    if (!has_frame_pattern(pattern)) {
+        if (file_exists(pattern)) files.push_back(pattern);
+        return files;
+    }
+    for (const int frame : frames_on_disk(pattern)) files.push_back(frame_path(pattern, frame));
+    return files;
+}
+
+std::string volume_file_at(const std::string& pattern, int frame)
+{
+    if (!has_frame_pattern(pattern)) return pattern;
+    const std::vector<int> frames = frames_on_disk(pattern);
+    if (frames.empty()) fail("no file matches {}", pattern);
+    const auto after = std::upper_bound(frames.begin(), frames.end(), frame);
+    return frame_path(pattern, after == frames.begin() ? *after : *std::prev(after));
+}
+
+void ExpressionParams::visit(ParamVisitor& v)
+{
+    v("at", at, choices("after_forces", "after_advection", "before_writing"),
+      "When it runs: in each step before pressure and collisions act, in each step after the motion, or on what is "
+      "written "
+      "for a frame, of which the simulation learns nothing.");
+    v("code", code, "The expression, in OpenVDB AX; see: spindrift describe ax");
+    v("file", file, "An .ax file with the expression, instead of code; the folder is relative to the scene's.");
+    v("volumes", volumes,
+      "VDB files whose grids volume() and volumev() sample by name, e.g. \"wind.####.vdb\"; the folder is relative to "
+      "the "
+      "scene's.");
+    v("loop_limit", loop_limit, unit::none, between(1, 2e9),
+      "Rounds that all loops of one particle may take together.");
+    v.require(code.empty() != file.empty(), file.empty() ? "code" : "file",
+              "an expression needs code or file, one of the two");
+}
+
+void StageExpressions::visit(ParamVisitor& v) { v.list("expression", params_, "Expressions on the particles."); }
+
+void StageExpressions::prepare(const SceneFile& scene, const std::string& stage, const FrameRange& range, float fps,
+                               const std::vector<Shape>& colliders)
+{
+    colliders_ = colliders, range_ = range, fps_ = fps;
+    loaded_.clear(), dependencies_.clear();
+    for (size_t i = 0; i < params_.size(); ++i) {
+        const ExpressionParams& p = params_[i];
+        const std::string name = fmt::format("{}.expression[{}]", stage, i);
+        std::string text = p.code, label = scene.where(name + ".code") + ": " + name;
+        if (!p.file.empty()) {
+            const std::string path = scene.resolve(p.file);
+            if (!file_exists(path)) bad_input("{}: there is no file {}", scene.where(name + ".file"), path);
+            text = read_file(path), label = path;
+            dependencies_ += fmt::format("{}: {:016x}\n", name, hash_bytes(text));
+        }
+        ExpressionOptions options;
+        options.loop_limit = p.loop_limit;
+        std::string volumes;
+        if (!p.volumes.empty()) {
+            volumes = scene.resolve(p.volumes);
+            const std::vector<std::string> files = volume_files(volumes);
+            if (files.empty()) bad_input("{}: no file matches {}", scene.where(name + ".volumes"), volumes);
+            for (const std::string& file : files)
+                dependencies_ += fmt::format("{} {}: {}\n", name, file, file_signature(file));
+        }
+        loaded_.push_back({p.at, Expression(label, std::move(text), options), std::move(volumes)});
+    }
+}
+
+bool StageExpressions::any(At at) const
+{
+    return std::ranges::any_of(loaded_, [&](const Loaded& l) { return l.at == at; });
+}
+
+ExpressionContext StageExpressions::context(const Loaded& loaded, float frame, float dt,
+                                            const ExpressionContext& fields) const
+{
+    ExpressionContext context = fields;
+    context.frame = static_cast<int>(std::ceil(frame - 1e-4f));
+    context.time = static_cast<double>(frame - static_cast<float>(range_.first)) / fps_;
+    context.dt = dt, context.fps = fps_;
+    if (!loaded.volumes.empty()) add_volumes(volume_file_at(loaded.volumes, context.frame), context);
+    context.collider_distance = [this, frame](const Vec3f& x) { return nearest(colliders_, x, frame); };
+    context.collider_normal = [this, frame](const Vec3f& x) { return normal(colliders_, x, frame); };
+    return context;
+}
+
+void StageExpressions::check(const Particles& particles, const ExpressionContext& fields) const
+{
+    const auto first = static_cast<float>(range_.first);
+    for (const Loaded& l : loaded_) {
+        const bool has_fields = l.at == At::after_advection;
+        l.expression.check(particles, context(l, first, 1 / fps_, has_fields ? fields : ExpressionContext()));
+    }
+}
+
+ParticleHooks StageExpressions::hooks(std::function<ExpressionContext()> fields)
+{
+    ParticleHooks hooks;
+    if (any(At::after_forces))
+        hooks.after_forces = [this](Particles& particles, float frame, float dt) {
+            run(At::after_forces, particles, frame, dt);
+        };
+    if (any(At::after_advection))
+        hooks.after_advection = [this, fields = std::move(fields)](Particles& particles, float frame, float dt) {
+            run(At::after_advection, particles, frame, dt, fields ? fields() : ExpressionContext());
+        };
+    return hooks;
+}
+
+void StageExpressions::run(At at, Particles& particles, float frame, float dt, const ExpressionContext& fields)
+{
+    for (Shape& shape : colliders_) shape.prepare(frame);
+    for (const Loaded& l : loaded_) {
+        if (l.at != at) continue;
+        l.expression.run(particles, context(l, frame, dt, fields));
+        for (size_t i = 0; i < particles.size(); ++i)
+            if (!(particles.P[i].array().abs() < kFarthest).all())
+                fail("frame {}: an expression has moved particle {} to ({:.4g}, {:.4g}, {:.4g}) m, farther than {:.0g} "
+                     "m from "
+                     "the origin",
+                     frame, particles.id[i], particles.P[i].x(), particles.P[i].y(), particles.P[i].z(), kFarthest);
+    }
+}
+
+} // namespace spindrift

@@ -1,0 +1,70 @@
+// Expressions that a scene attaches to a stage:
+//
+//     [[liquid.expression]]
+//     at = "after_advection"
+//     code = "if (length(v@v) > 8) deletepoint();"
+//
+// They are compiled when the scene is read, and run at their moment, in their order.
+#pragma once
+
+#include "expression/expression.h"
+#include "io/frame_path.h"
+#include "points/hooks.h"
+#include "scene/scene_file.h"
+#include "scene/shapes.h"
+
+namespace spindrift {
+
+struct ExpressionParams {
+    // In each step before the liquid or the droplets have felt pressure and collisions, in each step after they have
+    // moved, or on what is written for a frame.
+    enum class At { after_forces, after_advection, before_writing };
+    At at = At::before_writing;
+    std::string code, file;
+    std::string volumes;
+    int loop_limit = static_cast<int>(kDefaultLoopLimit);
+    void visit(ParamVisitor& v);
+};
+
+// The files of a pattern, or the one file that it is, as far as they are there.
+std::vector<std::string> volume_files(const std::string& pattern);
+// The file of a frame, or the nearest one before it; the first one before all.
+std::string volume_file_at(const std::string& pattern, int frame);
+
+class StageExpressions {
+  public:
+    using At = ExpressionParams::At;
+
+    void visit(ParamVisitor& v);
+    // Compiles them. Throws bad_input naming the place in the scene or file.
+    void prepare(const SceneFile& scene, const std::string& stage, const FrameRange& range, float fps,
+                 const std::vector<Shape>& colliders);
+    // What they depend on besides their parameters.
+    std::string dependencies() const { return dependencies_; }
+
+    bool any(At at) const;
+    // Throws bad_input if one of them reads something that is not there. `fields` are the stage's own volumes, which
+    // are there after advection.
+    void check(const Particles& particles, const ExpressionContext& fields = {}) const;
+    // At a moment in frames, in a step of dt [s].
+    void run(At at, Particles& particles, float frame, float dt, const ExpressionContext& fields = {});
+    // Those that run in steps, for a solver. `fields` are asked for at each of them.
+    ParticleHooks hooks(std::function<ExpressionContext()> fields = {});
+
+  private:
+    struct Loaded {
+        At at;
+        Expression expression;
+        std::string volumes; // pattern of files, or empty
+    };
+    ExpressionContext context(const Loaded& loaded, float frame, float dt, const ExpressionContext& fields) const;
+
+    std::vector<ExpressionParams> params_;
+    std::vector<Loaded> loaded_;
+    std::vector<Shape> colliders_;
+    std::string dependencies_;
+    FrameRange range_;
+    float fps_ = 24;
+};
+
+} // namespace spindrift

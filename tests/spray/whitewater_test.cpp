@@ -1,0 +1,174 @@
+#include "spray/sprays.h"
+#include "spray/whitewater.h"
+
+namespace spindrift {
+
+namespace {
+
+constexpr float kSpacing = 0.05f;
+
+// Particles on a jittered lattice in a box, all with one velocity.
+Particles block(const Vec3f& min, const Vec3f& max, const Vec3f& velocity, int first_id = 0)
+{
+    Random random(7, static_cast<uint64_t>(first_id));
+    Particles p;
+    for (float x = min.x() + kSpacing / 2; x < max.x(); x += kSpacing)
+        for (float y = min.y() + kSpacing / 2; y < max.y(); y += kSpacing)
+            for (float z = min.z() + kSpacing / 2; z < max.z(); z += kSpacing)
+                p.P.push_back(Vec3f(x, y, z) + random_in_box(random, Vec3f::Constant(0.3f * kSpacing)));
+    p.resize(p.P.size());
+    for (size_t i = 0; i < p.size(); ++i) p.v[i] = velocity, p.id[i] = first_id + static_cast<int32_t>(i);
+    return p;
+}
+
+Particles both(Particles a, const Particles& b)
+{
+    a.P.insert(a.P.end(), b.P.begin(), b.P.end());
+    a.v.insert(a.v.end(), b.v.begin(), b.v.end());
+    a.id.insert(a.id.end(), b.id.begin(), b.id.end());
+    return a;
+}
+
+WhitewaterParams air_only()
+{
+    WhitewaterParams p;
+    p.trapped_air = 100;
+    return p;
+}
+
+double mean_potential(const LiquidView& liquid, const WhitewaterParams& params, float Potentials::*which)
+{
+    double sum = 0;
+    for (const Potentials& p : find_potentials(liquid, params)) sum += p.*which;
+    return sum / static_cast<double>(liquid.particles().size());
+}
+
+} // namespace
+
+TEST(LiquidView, FindsWhatIsAroundAPlace)
+{
+    const LiquidView liquid(block(Vec3f(0, 0, 0), Vec3f(1, 1, 1), Vec3f(1, 2, 3)), kSpacing);
+    Random random(3);
+    for (int trial = 0; trial < 200; ++trial) {
+        const Vec3f x = Vec3f(0.5f, 0.5f, 0.5f) + random_in_box(random, Vec3f::Constant(0.7f));
+        size_t expected = 0, found = 0;
+        for (const Vec3f& p : liquid.particles().P) expected += (p - x).norm() < liquid.reach();
+        liquid.for_each_near(x, [&](size_t i, float distance) {
+            EXPECT_NEAR((liquid.particles().P[i] - x).norm(), distance, 1e-6f);
+            ++found;
+        });
+        EXPECT_EQ(found, expected);
+    }
+    EXPECT_NEAR(liquid.around(Vec3f(0.5f, 0.5f, 0.5f)).share, 1, 0.15);
+    EXPECT_NEAR(liquid.around(Vec3f(0.5f, 1, 0.5f)).share, 0.5, 0.15);
+    EXPECT_EQ(liquid.around(Vec3f(0.5f, 1.2f, 0.5f)).share, 0);
+    EXPECT_NEAR((liquid.around(Vec3f(0.5f, 0.5f, 0.5f)).velocity - Vec3f(1, 2, 3)).norm(), 0, 1e-5);
+    EXPECT_EQ(LiquidView(Particles(), kSpacing).around(Vec3f::Zero()).share, 0);
+}
+
+TEST(Whitewater, AirIsTrappedWhereLiquidMeetsLiquid)
+{
+    const Vec3f low(0, 0, 0), middle(0.5f, 1, 1), middle_low(0.5f, 0, 0), high(1, 1, 1), fast(3, 0, 0);
+    const auto trapped = [&](const Vec3f& left, const Vec3f& right) {
+        const LiquidView liquid(both(block(low, middle, left), block(middle_low, high, right, 100000)), kSpacing);
+        return mean_potential(liquid, air_only(), &Potentials::trapped_air);
+    };
+    EXPECT_EQ(trapped(fast, fast), 0) << "moves as one";
+    EXPECT_GT(trapped(fast, -fast), 0.02) << "meets head on";
+    EXPECT_LT(trapped(-fast, fast), 0.2 * trapped(fast, -fast)) << "parts";
+}
+
+TEST(Whitewater, CrestsBreakWhereTheyAreConvexAndMoveOutward)
+{
+    WhitewaterParams params;
+    params.wave_crests = 100;
+    const auto crest = [&](const Vec3f& velocity) {
+        // The edge of a block is as sharp as a crest gets.
+        const LiquidView liquid(block(Vec3f(0, 0, 0), Vec3f(0.3f, 0.3f, 1), velocity), kSpacing);
+        return mean_potential(liquid, params, &Potentials::wave_crest);
+    };
+    EXPECT_EQ(crest(Vec3f::Zero()), 0);
+    EXPECT_GT(crest(Vec3f(3, 3, 0)), 0.005);
+    // A wide pool that rises has edges only far out.
+    const LiquidView pool(block(Vec3f(0, 0, 0), Vec3f(2, 0.3f, 2), Vec3f(0, 4, 0)), kSpacing);
+    EXPECT_LT(mean_potential(pool, params, &Potentials::wave_crest), 0.5 * crest(Vec3f(0, 4, 0)));
+}
+
+TEST(Whitewater, EmitsAtItsRateAndTheSameForAnyNumberOfThreads)
+{
+    const auto liquid = [] {
+        return LiquidView(both(block(Vec3f(0, 0, 0), Vec3f(0.5f, 1, 1), Vec3f(4, 0, 0)),
+                               block(Vec3f(0.5f, 0, 0), Vec3f(1, 1, 1), Vec3f(-4, 0, 0), 100000)),
+                          kSpacing);
+    };
+    const LiquidView view = liquid();
+    const WhitewaterParams params = air_only();
+    double expected = 0;
+    for (const Potentials& p : find_potentials(view, params)) expected += 100 * p.energy * p.trapped_air / 24;
+    const Particles droplets = emit_whitewater(view, params, 1.0f / 24, 11);
+    EXPECT_NEAR(static_cast<double>(droplets.size()), expected, 0.05 * expected);
+    EXPECT_GT(expected, 1000);
+    for (const Vec3f& x : droplets.P) {
+        EXPECT_LT(std::abs(x.x() - 0.5f), 3 * kSpacing + 4.0f / 24);
+        EXPECT_TRUE(x.allFinite());
+    }
+    for (const int threads : {1, 3})
+        EXPECT_TRUE(same_bits(droplets,
+                              with_threads(threads, [&] { return emit_whitewater(liquid(), params, 1.0f / 24, 11); })))
+            << threads << " threads";
+}
+
+// A droplet falls into a pool, drifts as foam and bursts; a bubble rises until it is foam.
+TEST(Whitewater, DropletsBecomeFoamAndBubblesRise)
+{
+    SprayParams params;
+    params.whitewater.handover = true; // reads the liquid
+    params.whitewater.life_low = 0.25f;
+    const LiquidView pool(block(Vec3f(0, 0, 0), Vec3f(1, 0.5f, 1), Vec3f(0.5f, 0, 0)), kSpacing);
+    const auto kind = [](const Spray& spray) { return (*spray.particles().find<int32_t>(kKindAttribute))[0]; };
+
+    auto spray = started_spray(params, one_droplet(Vec3f(0.4f, 0.9f, 0.5f), Vec3f::Zero(), 1e-3f));
+    int frames = 0;
+    for (; frames < 48 && spray->particles().size() == 1; ++frames) {
+        spray->advance(pool, pool);
+        if (spray->particles().size() == 0) break;
+        if (kind(*spray) == static_cast<int>(WaterKind::spray))
+            EXPECT_GT(spray->particles().P[0].y(), 0.5f - kSpacing);
+        else
+            EXPECT_NEAR(spray->particles().v[0].x(), 0.5f, 0.3f) << "drifts along";
+    }
+    const double fall = std::sqrt(2 * 0.4 / 9.81);
+    EXPECT_NEAR(frames / 24.0, fall + 0.25, 0.15);
+
+    spray = started_spray(params, one_droplet(Vec3f(0.5f, 0.2f, 0.5f), Vec3f::Zero(), 1e-3f));
+    spray->advance(pool, pool);
+    EXPECT_EQ(kind(*spray), static_cast<int>(WaterKind::bubble));
+    const float deep = spray->particles().P[0].y();
+    for (int f = 0; f < 5; ++f) spray->advance(pool, pool);
+    EXPECT_GT(spray->particles().P[0].y(), deep + 0.05f);
+}
+
+TEST(Whitewater, LoneLiquidParticlesAreHandedOverOnceWithTheirVolume)
+{
+    SprayParams params;
+    params.whitewater.handover = true;
+    params.max_radius = 1, params.collisions = false;
+    const auto liquid = [](float height) {
+        Particles lone;
+        lone.resize(1);
+        lone.P[0] = Vec3f(0.5f, height, 0.5f), lone.v[0] = Vec3f(0, 2, 0), lone.id[0] = 500000;
+        return LiquidView(both(block(Vec3f(0, 0, 0), Vec3f(1, 0.5f, 1), Vec3f::Zero()), lone), kSpacing);
+    };
+    auto spray = started_spray(params);
+    spray->advance(liquid(0.45f), liquid(0.8f));
+    ASSERT_EQ(spray->particles().size(), 1u);
+    const float radius = radii_of(spray->particles())[0];
+    EXPECT_NEAR(4.0 / 3 * kPi * std::pow(radius, 3), std::pow(kSpacing, 3), 1e-6);
+    spray->advance(liquid(0.8f), liquid(0.9f));
+    EXPECT_EQ(spray->particles().size(), 1u) << "handed over before";
+    // It falls back into the liquid, which has its mass all the time.
+    for (int f = 0; f < 48; ++f) spray->advance(liquid(0.9f), liquid(0.9f));
+    EXPECT_EQ(spray->particles().size(), 0u);
+}
+
+} // namespace spindrift
