@@ -55,7 +55,7 @@ struct SprayParams : CollisionRules {
     int substeps = 2;
     bool collisions = true;
     float rest_time = 1.0f / 24;
-    float search = 2;
+    float search = 4;
     SprayDomainParams domain;
     int seed = 1;
     std::vector<EmitterParams> emitters;

@@ -1,7 +1,5 @@
 #include "spray/sprays.h"
 
-#include "mesh/test_meshes.h"
-
 namespace spindrift {
 
 namespace {
