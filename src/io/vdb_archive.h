@@ -1,5 +1,5 @@
-// What the VDB translation units share: grids to bytes and back. For them alone, because it includes OpenVDB, which costs
-// many seconds of compilation.
+// What the VDB translation units share: grids to bytes and back. For them alone, because it includes OpenVDB, which
+// costs many seconds of compilation.
 #pragma once
 
 #include "base/error.h"
