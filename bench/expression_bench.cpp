@@ -116,8 +116,7 @@ void bench_expression(BenchTable& table)
     std::optional<Expression> step, decimate;
     const double first = seconds_of([&] { step.emplace("bench", kParticleStep); });
     const double second = seconds_of([&] { decimate.emplace("bench", kDecimate); });
-    table.add("expressions: compiling figure 6.2", fmt::format("{:.3f} s", first),
-              "less than 0.2 s", first < 0.2);
+    table.add("expressions: compiling figure 6.2", fmt::format("{:.3f} s", first), "less than 0.2 s", first < 0.2);
     table.add("expressions: compiling figure 6.3", fmt::format("{:.3f} s", second), "less than 0.2 s", second < 0.2);
 
     const ExpressionContext context;

@@ -210,9 +210,8 @@ FunctionRegistry::UniquePtr make_function_registry(KernelTarget target, const Fu
 {
     auto registry = std::make_unique<FunctionRegistry>();
     insertStandardFunctions(*registry, &options);
-    // Without: what prints, what needs strings or AX's own executables, random numbers that depend on the
-    // thread, and what crashes.
-    // The registry can only grow by itself.
+    // Without what prints, what needs strings or AX's own executables, random numbers that depend on the thread, and
+    // what crashes. The registry can only grow by itself.
     auto& functions = const_cast<FunctionRegistry::RegistryMap&>(registry->map());
     for (const char* name :
          {"print", "hash", "atof", "atoi", "external", "externalv", "_external", "rand", "rand32", "pow"})

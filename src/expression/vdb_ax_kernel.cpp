@@ -218,19 +218,16 @@ struct Generated {
     Symbols symbols;
 };
 
-Generated generate(const CompileRequest& request, llvm::LLVMContext& context)
+Generated generate(const ast::Tree& tree, const CompileRequest& request, Messages& messages, llvm::LLVMContext& context)
 {
-    Messages messages;
-    const ast::Tree::ConstPtr tree = ast::parse(request.text.c_str(), messages.logger());
-    if (!tree || messages.logger().hasError()) throw messages.error();
     Generated made;
-    made.names = collect_names(*tree, request.target, messages);
+    made.names = collect_names(tree, request.target, messages);
     made.module = std::make_unique<llvm::Module>("expression", context);
     for (const CoreType type : made.names.types) made.values.push_back(ax::codegen::llvmTypeFromToken(type, context));
     const ax::FunctionOptions options;
     const auto registry = make_function_registry(request.target, options);
     Generator generator(*made.module, options, *registry, messages, made.names, request.parameters);
-    made.element = generator.generate_element(*tree, made.values);
+    made.element = generator.generate_element(tree, made.values);
     if (!made.element) throw messages.error();
     made.symbols = symbols_of(*registry);
     return made;
@@ -238,7 +235,7 @@ Generated generate(const CompileRequest& request, llvm::LLVMContext& context)
 
 // AX ends the process where an expression finds a fault in AX itself, of which it has some: nonsense that nobody
 // thought of. So a child process tries first. It does not optimise, which is what takes the time.
-bool is_safe_to_generate(const CompileRequest& request)
+bool is_safe_to_generate(const ast::Tree& tree, const CompileRequest& request, Messages& messages)
 {
     constexpr unsigned most_seconds = 20;
     const pid_t child = ::fork();
@@ -252,7 +249,7 @@ bool is_safe_to_generate(const CompileRequest& request)
         ::alarm(most_seconds);
         try {
             llvm::LLVMContext context;
-            generate(request, context);
+            generate(tree, request, messages, context);
         } catch (...) { // reported where it is done in earnest
         }
         ::_exit(0);
@@ -270,9 +267,12 @@ struct Program final : CompiledKernel {
 
     explicit Program(const CompileRequest& request)
     {
-        if (!is_safe_to_generate(request))
+        Messages messages;
+        const ast::Tree::ConstPtr tree = ast::parse(request.text.c_str(), messages.logger());
+        if (!tree || messages.logger().hasError()) throw messages.error();
+        if (!is_safe_to_generate(*tree, request, messages))
             throw CompileFault{"this breaks the compiler of AX; write it in other words", {}, {}, {}};
-        Generated made = generate(request, *context);
+        Generated made = generate(*tree, request, messages, *context);
         const bool loops = limit_loops(*made.element);
         define_undefined(*made.module);
         add_loop(*made.element, made.names.attributes, made.values, loops);

@@ -20,8 +20,7 @@ namespace spindrift {
 
 namespace {
 
-// ------------------------------------------------------------------------------------------- what the user has given
-// --
+// ------------------------------------------------------------------------------------------ what the user has given --
 
 double parse_number(const std::string& option, std::string_view text)
 {
@@ -100,8 +99,7 @@ void check_outputs(const AxOptions& options, const std::vector<int>& frames)
     }
 }
 
-// ------------------------------------------------------------------------------------------------------------ frames
-// --
+// ----------------------------------------------------------------------------------------------------------- frames --
 
 // One compiled expression for all frames.
 class FrameWork {

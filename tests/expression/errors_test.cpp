@@ -284,8 +284,8 @@ class ProgramWriter {
 TEST(HostileExpression, ProgramsThatParseAreRefusedOrRun)
 {
     int ran = 0;
-    for (uint64_t seed = 0; seed < 3000; ++seed) ran += runs(ProgramWriter(seed).program());
-    EXPECT_GT(ran, 100);
+    for (uint64_t seed = 0; seed < 400; ++seed) ran += runs(ProgramWriter(seed).program());
+    EXPECT_GT(ran, 10);
     // What such programs have found, in AX itself.
     EXPECT_TRUE(runs("int64 a = int(1) + 1; @age = float(@age);"));
     EXPECT_TRUE(runs("mat3f m = identity3(); int64 i = 1; @age = m[i, true];"));
@@ -317,7 +317,7 @@ TEST(HostileExpression, NonsenseIsRefusedOrRuns)
                                              "++",          "~",       "<<"};
     Random random(99);
     int ran = 0;
-    for (int round = 0; round < 3000; ++round) {
+    for (int round = 0; round < 2000; ++round) {
         std::string text;
         const auto length = 1 + random.bits() % 14;
         for (uint64_t i = 0; i < length; ++i) text += pieces[random.bits() % pieces.size()] + " ";

@@ -127,8 +127,11 @@ TEST(AxExamples, MasksFollowTheWayTheSpeedAndTheHeight)
 {
     const Particles before = sample_particles();
     Particles after = before;
-    for (int step = 0; step < 50; ++step)
-        after = run_example("mask_by_travel.ax", {{"near", 1.0}, {"far", 3.0}}, after);
+    const Expression travel("travel", read_file(kFolder + "mask_by_travel.ax"),
+                            {{{"near", 1.0}, {"far", 3.0}}, kDefaultLoopLimit});
+    ExpressionContext context;
+    context.dt = kStep;
+    for (int step = 0; step < 50; ++step) travel.run(after, context);
     const Particles masked = run_example("mask_by_speed_and_height.ax",
                                          {{"slow", 1.0}, {"fast", 4.0}, {"low", -0.2}, {"high", 0.4}}, before);
     for (size_t i = 0; i < before.size(); ++i) {
