@@ -19,6 +19,17 @@ constexpr int kMostSteps = 64;
 
 constexpr int other_axis(int a, int b) { return 3 - a - b; }
 
+// A tile of velocities and the 26 around it, see neighbour_slot().
+struct TilesAround {
+    const float* u[3][27];
+    TilesAround(const MacField& field, int tile)
+    {
+        const auto& neighbours = field.u[0].topology().neighbours(tile);
+        for (int a = 0; a < 3; ++a)
+            for (size_t n = 0; n < 27; ++n) u[a][n] = field.u[a].tile(neighbours[n]);
+    }
+};
+
 // One plane x of a tile's velocity and one face around it. Rows begin at a multiple of a cache line and the margin lies
 // around them, so that few loads cross a line, and a row is gathered with its two ends at once.
 struct VelocityPlane {
@@ -29,24 +40,20 @@ struct VelocityPlane {
     static constexpr int index(int y) { return (y + 1) * kStride + kTileSize; }
 
     // x in [-1, 8].
-    void gather(const MacField& field, int tile, int x)
+    [[gnu::always_inline]] void gather(const TilesAround& tiles, int x)
     {
-        const auto& neighbours = field.u[0].topology().neighbours(tile);
-        for (int dy = -1; dy <= 1; ++dy) {
-            const int y0 = dy < 0 ? 7 : 0, y1 = dy > 0 ? 1 : kTileSize;
-            for (int a = 0; a < 3; ++a) {
-                const auto part = [&](int dz) {
-                    const int t = neighbours[static_cast<size_t>(neighbour_slot(x >> 3, dy, dz))];
-                    return field.u[a].tile(t) + offset_in_tile(x & 7, 0, 0);
-                };
-                const float *low = part(-1), *mid = part(0), *high = part(1);
-                float* to = u[a] + index(dy * kTileSize + y0);
-                for (int y = y0; y < y1; ++y, to += kStride) {
-                    const int from = y * kTileSize;
-                    store_row(to, load_row(mid + from));
-                    to[-1] = low[from + 7], to[kTileSize] = high[from];
-                }
-            }
+        const int plane = offset_in_tile(x & 7, 0, 0);
+        for (int a = 0; a < 3; ++a) {
+            const float* const* beside = tiles.u[a] + neighbour_slot(x >> 3, -1, -1);
+            const auto copy = [&](int dy, int y, float* to) {
+                const float* const* along_z = beside + 3 * (dy + 1);
+                const int from = plane + y * kTileSize;
+                store_row(to, load_row(along_z[1] + from));
+                to[-1] = along_z[0][from + 7], to[kTileSize] = along_z[2][from];
+            };
+            copy(-1, 7, u[a] + index(-1));
+            for (int y = 0; y < kTileSize; ++y) copy(0, y, u[a] + index(y));
+            copy(1, 0, u[a] + index(8));
         }
     }
 };
@@ -185,10 +192,11 @@ template <class Weight, class Body>
 {
     VelocityPlane velocity[2];
     StressPlane stress[2];
-    velocity[1].gather(u, tile, -1);
+    const TilesAround tiles(u, tile);
+    velocity[1].gather(tiles, -1);
     for (int x = 0; x <= kTileSize; ++x) {
         const int now = x & 1, before = 1 - now;
-        velocity[now].gather(u, tile, x);
+        velocity[now].gather(tiles, x);
         stress[now].compute(velocity[before], velocity[now], weight, x);
         if (x == 0) continue;
         for (int y = 0; y < kTileSize; ++y) {
@@ -469,7 +477,8 @@ void ViscousSolver::prolong(const Level& coarse, Level& fine)
         const int tile = coarse.tiles[k];
         const auto& finer = coarse.finer[static_cast<size_t>(tile)];
         VelocityPlane planes[10];
-        for (int x = 0; x <= kTileSize; ++x) planes[x].gather(coarse.z, tile, x);
+        const TilesAround tiles(coarse.z, tile);
+        for (int x = 0; x <= kTileSize; ++x) planes[x].gather(tiles, x);
         for (int child = 0; child < 8; ++child) {
             const int ox = child >> 2, oy = child >> 1 & 1, oz = child & 1;
             const int to = finer[static_cast<size_t>(neighbour_slot(ox, oy, oz))];
