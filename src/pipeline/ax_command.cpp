@@ -159,7 +159,8 @@ void for_each_frame(const std::vector<int>& frames, const std::function<void(int
     }
     std::atomic<size_t> next = 0;
     std::mutex mutex;
-    std::exception_ptr thrown;
+    std::exception_ptr thrown; // of the first frame that failed: earlier ones have been begun, and are finished
+    size_t first_failed = frames.size();
     const auto work = [&] {
         tbb::task_arena alone(1);
         for (size_t i; (i = next++) < frames.size();) try {
@@ -168,7 +169,7 @@ void for_each_frame(const std::vector<int>& frames, const std::function<void(int
             } catch (...) {
                 next = frames.size(); // the others finish their frame
                 const std::scoped_lock lock(mutex);
-                if (!thrown) thrown = std::current_exception();
+                if (i < first_failed) first_failed = i, thrown = std::current_exception();
             }
     };
     std::vector<std::jthread> workers;
