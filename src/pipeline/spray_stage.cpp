@@ -18,6 +18,23 @@ namespace {
 // Of a droplet with what collisions need, and on disk, less what compression finds.
 constexpr double kBytesPerDroplet = 120, kFileBytesPerDroplet = 40;
 
+// The closed sides of a liquid's domain.
+std::vector<SprayColliderParams> walls_of(const DomainParams& domain)
+{
+    std::vector<SprayColliderParams> walls;
+    if (!domain.bounded()) return walls;
+    for (int axis = 0; axis < 3; ++axis)
+        for (int upper = 0; upper < 2; ++upper) {
+            if (!domain.closed(axis, upper)) continue;
+            SprayColliderParams wall;
+            wall.shape = ShapeParams::Kind::half_space;
+            wall.point = upper ? *domain.max : *domain.min;
+            wall.normal = (upper ? -1.0f : 1.0f) * Vec3f::Unit(axis);
+            walls.push_back(wall);
+        }
+    return walls;
+}
+
 // An edge for the cells of a point grid in which there is about one droplet where they are, so that leaves are neither
 // empty nor crowded.
 float voxel_for(const Particles& droplets)
@@ -35,7 +52,7 @@ float voxel_for(const Particles& droplets)
 void SprayStage::visit(ParamVisitor& v)
 {
     params_.visit(v);
-    v("liquid_colliders", liquid_colliders_, "Droplets also bounce off the colliders of [liquid].");
+    v("liquid_colliders", liquid_colliders_, "Droplets also bounce off the colliders and closed sides of [liquid].");
     v("input", input_,
       "Liquid of another program that whitewater comes from, VDB points or PLY, e.g. \"water.####.vdb\"; the folder is "
       "relative to the scene's. Left out: that of [liquid].");
@@ -86,13 +103,18 @@ void SprayStage::prepare(const SceneFile& scene, const ShotParams& shot)
         droplets += e.rate * std::max(0.0, to - from + 1) / fps_;
     }
     SprayParams params = params_;
-    if (liquid_colliders_)
+    if (liquid_colliders_ && scene.has("liquid")) {
         for (size_t i = 0; i < liquid_->colliders.size(); ++i) {
             SprayColliderParams collider;
             static_cast<ShapeParams&>(collider) = liquid_->params.colliders[i];
             params.colliders.push_back(collider);
             shapes.colliders.push_back(liquid_->colliders[i]);
         }
+        for (const SprayColliderParams& wall : walls_of(liquid_->params.domain)) {
+            params.colliders.push_back(wall);
+            shapes.colliders.emplace_back(wall, scene.where("liquid.domain"));
+        }
+    }
     estimate_ = {kBytesPerDroplet * droplets, kFileBytesPerDroplet * droplets * range.count() / 2,
                  reads_liquid() ? fmt::format("{:.3g} droplets from emitters, and those from the liquid", droplets)
                                 : fmt::format("up to {:.3g} droplets and their satellites", droplets),
@@ -109,7 +131,9 @@ void SprayStage::prepare_wind(const SceneFile& scene)
     const std::string pattern = scene.resolve(wind_file_), grid = wind_grid_;
     const std::vector<std::string> files = volume_files(pattern);
     if (files.empty()) bad_input("{}: no file matches {}", scene.where("spray.wind_file"), pattern);
-    for (const std::string& file : files) dependencies_ += fmt::format("wind {}: {}\n", file, file_signature(file));
+    for (const std::string& file : files)
+        dependencies_ +=
+            fmt::format("wind {}: {}\n", std::filesystem::path(file).filename().string(), file_signature(file));
     const auto load = [pattern, grid](int frame) {
         ExpressionContext volumes;
         add_volumes(volume_file_at(pattern, frame), volumes);

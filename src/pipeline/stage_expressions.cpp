@@ -98,7 +98,8 @@ void StageExpressions::prepare(const SceneFile& scene, const std::string& stage,
             const std::vector<std::string> files = volume_files(volumes);
             if (files.empty()) bad_input("{}: no file matches {}", scene.where(name + ".volumes"), volumes);
             for (const std::string& file : files)
-                dependencies_ += fmt::format("{} {}: {}\n", name, file, file_signature(file));
+                dependencies_ += fmt::format("{} {}: {}\n", name, std::filesystem::path(file).filename().string(),
+                                             file_signature(file));
         }
         loaded_.push_back({p.at, Expression(label, std::move(text), options), std::move(volumes)});
     }

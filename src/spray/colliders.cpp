@@ -25,6 +25,17 @@ void SprayColliders::set_frame(float frame)
     }
 }
 
+bool SprayColliders::contain(const Vec3f& x) const
+{
+    return std::ranges::any_of(shapes_, [&](const Shape& shape) { return shape.distance(x, frame_) < 0; });
+}
+
+void SprayColliders::push_out(Vec3f& x) const
+{
+    for (size_t c = 0; c < shapes_.size(); ++c)
+        if (const float distance = shapes_[c].distance(x, frame_); distance < 0) x -= distance * normal(c, x, 0);
+}
+
 Vec3f SprayColliders::normal(size_t collider, const Vec3f& x, float radius) const
 {
     const float step = 0.1f * radius + 1e-5f * (1 + x.cwiseAbs().maxCoeff());

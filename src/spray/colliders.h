@@ -18,6 +18,9 @@ class SprayColliders {
     Fate move(Vec3f& x, Vec3f& v, float radius, float seconds, float step) const;
     // True if a droplet that moves freely for `seconds` of the step meets a solid.
     bool in_the_way(const Vec3f& x, const Vec3f& v, float radius, float seconds, float step) const;
+    bool contain(const Vec3f& x) const;
+    // To the surface of each solid that it is in.
+    void push_out(Vec3f& x) const;
     // Takes a droplet along that sticks to a solid.
     void carry(Vec3f& x, Vec3f& v) const;
 

@@ -340,7 +340,7 @@ void Spray::add(Particles droplets)
             fail("droplet {} of {} that are added to a spray is not finite: at ({}, {}, {}) m, radius {} m", i,
                  droplets.size(), droplets.P[i].x(), droplets.P[i].y(), droplets.P[i].z(), (*radius)[i]);
     std::vector<uint8_t> keep;
-    for (const Vec3f& x : droplets.P) keep.push_back(!outside(x));
+    for (const Vec3f& x : droplets.P) keep.push_back(!outside(x) && !colliders_.contain(x));
     remove_particles(droplets, keep);
     const size_t first = grow(droplets.size());
     for (const auto& [name, array] : droplets.attributes)
@@ -393,6 +393,7 @@ void Spray::settle(const LiquidView& before, const LiquidView& now)
             auto kind = static_cast<WaterKind>(kinds[i]);
             if (was_afloat) {
                 drift(a.x[i], a.v[i], kind, before, water, params_.gravity, 1 / fps_);
+                colliders_.push_out(a.x[i]);
                 if (kind == WaterKind::foam) life[i] -= 1 / fps_;
                 keep[i] = life[i] > 0 && !outside(a.x[i]);
             }

@@ -54,8 +54,8 @@ class Spray {
     // off new ones, as params.whitewater says.
     SprayReport advance(const LiquidView& before, const LiquidView& now);
     // Droplets from elsewhere: P, v and the attribute radius, which is brought into its range; other attributes are
-    // taken if they are there. They get ids in their order; those outside the box are left out. Throws if something is
-    // not finite.
+    // taken if they are there. They get ids in their order; those outside the box or in a solid are left out. Throws if
+    // something is not finite.
     void add(Particles droplets);
 
     int frame() const { return frame_; }
