@@ -35,6 +35,12 @@ Vec3f normal(const std::vector<Shape>& shapes, const Vec3f& x, float frame)
 
 } // namespace
 
+void set_colliders(const std::vector<Shape>& colliders, float frame, ExpressionContext& context)
+{
+    context.collider_distance = [&colliders, frame](const Vec3f& x) { return nearest(colliders, x, frame); };
+    context.collider_normal = [&colliders, frame](const Vec3f& x) { return normal(colliders, x, frame); };
+}
+
 std::vector<std::string> volume_files(const std::string& pattern)
 {
     std::vector<std::string> files;
@@ -61,6 +67,11 @@ void ExpressionParams::visit(ParamVisitor& v)
       "When it runs: in each step before pressure and collisions act, in each step after the motion, or on what is "
       "written "
       "for a frame, of which the simulation learns nothing.");
+    ExpressionSource::visit(v);
+}
+
+void ExpressionSource::visit(ParamVisitor& v)
+{
     v("code", code, "The expression, in OpenVDB AX; see: spindrift describe ax");
     v("file", file, "An .ax file with the expression, instead of code; the folder is relative to the scene's.");
     v("volumes", volumes,
@@ -73,6 +84,26 @@ void ExpressionParams::visit(ParamVisitor& v)
               "an expression needs code or file, one of the two");
 }
 
+ExpressionSource::Loaded ExpressionSource::load(const SceneFile& scene, const std::string& name) const
+{
+    Loaded loaded{scene.where(name + ".code") + ": " + name, code, {}, {}, {}};
+    loaded.options.loop_limit = loop_limit;
+    if (!file.empty()) {
+        const std::string path = scene.resolve(file);
+        if (!file_exists(path)) bad_input("{}: there is no file {}", scene.where(name + ".file"), path);
+        loaded.text = read_file(path), loaded.label = path;
+        loaded.dependencies = fmt::format("{}: {:016x}\n", name, hash_bytes(loaded.text));
+    }
+    if (volumes.empty()) return loaded;
+    loaded.volumes = scene.resolve(volumes);
+    const std::vector<std::string> files = volume_files(loaded.volumes);
+    if (files.empty()) bad_input("{}: no file matches {}", scene.where(name + ".volumes"), loaded.volumes);
+    for (const std::string& path : files)
+        loaded.dependencies +=
+            fmt::format("{} {}: {}\n", name, std::filesystem::path(path).filename().string(), file_signature(path));
+    return loaded;
+}
+
 void StageExpressions::visit(ParamVisitor& v) { v.list("expression", params_, "Expressions on the particles."); }
 
 void StageExpressions::prepare(const SceneFile& scene, const std::string& stage, const FrameRange& range, float fps,
@@ -81,27 +112,10 @@ void StageExpressions::prepare(const SceneFile& scene, const std::string& stage,
     colliders_ = colliders, range_ = range, fps_ = fps;
     loaded_.clear(), dependencies_.clear();
     for (size_t i = 0; i < params_.size(); ++i) {
-        const ExpressionParams& p = params_[i];
-        const std::string name = fmt::format("{}.expression[{}]", stage, i);
-        std::string text = p.code, label = scene.where(name + ".code") + ": " + name;
-        if (!p.file.empty()) {
-            const std::string path = scene.resolve(p.file);
-            if (!file_exists(path)) bad_input("{}: there is no file {}", scene.where(name + ".file"), path);
-            text = read_file(path), label = path;
-            dependencies_ += fmt::format("{}: {:016x}\n", name, hash_bytes(text));
-        }
-        ExpressionOptions options;
-        options.loop_limit = p.loop_limit;
-        std::string volumes;
-        if (!p.volumes.empty()) {
-            volumes = scene.resolve(p.volumes);
-            const std::vector<std::string> files = volume_files(volumes);
-            if (files.empty()) bad_input("{}: no file matches {}", scene.where(name + ".volumes"), volumes);
-            for (const std::string& file : files)
-                dependencies_ += fmt::format("{} {}: {}\n", name, std::filesystem::path(file).filename().string(),
-                                             file_signature(file));
-        }
-        loaded_.push_back({p.at, Expression(label, std::move(text), options), std::move(volumes)});
+        ExpressionSource::Loaded loaded = params_[i].load(scene, fmt::format("{}.expression[{}]", stage, i));
+        dependencies_ += loaded.dependencies;
+        loaded_.push_back({params_[i].at, Expression(loaded.label, std::move(loaded.text), loaded.options),
+                           std::move(loaded.volumes)});
     }
 }
 
@@ -118,8 +132,7 @@ ExpressionContext StageExpressions::context(const Loaded& loaded, float frame, f
     context.time = static_cast<double>(frame - static_cast<float>(range_.first)) / fps_;
     context.dt = dt, context.fps = fps_;
     if (!loaded.volumes.empty()) add_volumes(volume_file_at(loaded.volumes, context.frame), context);
-    context.collider_distance = [this, frame](const Vec3f& x) { return nearest(colliders_, x, frame); };
-    context.collider_normal = [this, frame](const Vec3f& x) { return normal(colliders_, x, frame); };
+    set_colliders(colliders_, frame, context);
     return context;
 }
 

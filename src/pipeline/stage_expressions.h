@@ -15,14 +15,28 @@
 
 namespace spindrift {
 
-struct ExpressionParams {
+// The text of an expression and what it may use.
+struct ExpressionSource {
+    std::string code, file;
+    std::string volumes;
+    int loop_limit = static_cast<int>(kDefaultLoopLimit);
+    void visit(ParamVisitor& v);
+
+    // `name` is its place in the scene. Throws bad_input.
+    struct Loaded {
+        std::string label, text;
+        ExpressionOptions options;
+        std::string volumes;      // pattern of files, or empty
+        std::string dependencies; // what it depends on besides its parameters
+    };
+    Loaded load(const SceneFile& scene, const std::string& name) const;
+};
+
+struct ExpressionParams : ExpressionSource {
     // In each step before the liquid or the droplets have felt pressure and collisions, in each step after they have
     // moved, or on what is written for a frame.
     enum class At { after_forces, after_advection, before_writing };
     At at = At::before_writing;
-    std::string code, file;
-    std::string volumes;
-    int loop_limit = static_cast<int>(kDefaultLoopLimit);
     void visit(ParamVisitor& v);
 };
 
@@ -30,6 +44,9 @@ struct ExpressionParams {
 std::vector<std::string> volume_files(const std::string& pattern);
 // The file of a frame, or the nearest one before it; the first one before all.
 std::string volume_file_at(const std::string& pattern, int frame);
+
+// Has an expression see colliders, which must outlive it, at a moment in frames.
+void set_colliders(const std::vector<Shape>& colliders, float frame, ExpressionContext& context);
 
 class StageExpressions {
   public:

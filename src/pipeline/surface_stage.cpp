@@ -1,6 +1,7 @@
 #include "pipeline/surface_stage.h"
 
 #include "base/error.h"
+#include "expression/volume_files.h"
 #include "io/atomic_file.h"
 #include "io/mesh_file.h"
 #include "io/point_file.h"
@@ -25,6 +26,43 @@ void SurfaceStage::visit(ParamVisitor& v)
       "Mean distance of the particles. Left out: half a voxel of [liquid], or found from the first frame of the "
       "input.");
     params_.visit(v);
+    v.list("expression", expressions_,
+           "Expressions on the particles that are read, or on the volumes that are written.");
+}
+
+void SurfaceStage::ExpressionParams::visit(ParamVisitor& v)
+{
+    v("on", on, choices("particles", "volumes"),
+      "Particles, before the surface is made, or the volumes \"surface\" and \"vel\" before they are written.");
+    ExpressionSource::visit(v);
+}
+
+void SurfaceStage::prepare_expressions(const SceneFile& scene, const ShotParams& shot)
+{
+    fps_ = shot.fps;
+    for (size_t i = 0; i < expressions_.size(); ++i) {
+        const std::string name = fmt::format("surface.expression[{}]", i);
+        ExpressionSource::Loaded loaded = expressions_[i].load(scene, name);
+        expression_files_ += loaded.dependencies;
+        if (expressions_[i].on == ExpressionParams::On::particles) {
+            on_particles_.emplace_back(Expression(loaded.label, loaded.text, loaded.options), loaded.volumes);
+            continue;
+        }
+        if (!params_.sdf)
+            bad_input("{}: no volumes are written for this expression to run on; set surface.sdf = true",
+                      scene.where(name));
+        on_volumes_.emplace_back(VolumeExpression(loaded.label, loaded.text, loaded.options), loaded.volumes);
+    }
+}
+
+ExpressionContext SurfaceStage::context(int frame, const std::string& volumes) const
+{
+    ExpressionContext context;
+    context.frame = frame, context.fps = fps_, context.dt = 1 / fps_;
+    context.time = static_cast<double>(frame - range_.first) / fps_;
+    if (!volumes.empty()) add_volumes(volume_file_at(volumes, frame), context);
+    if (!liquid_->colliders.empty()) set_colliders(liquid_->colliders, static_cast<float>(frame), context);
+    return context;
 }
 
 std::vector<std::string> SurfaceStage::endings() const
@@ -38,6 +76,7 @@ std::vector<std::string> SurfaceStage::endings() const
 void SurfaceStage::prepare(const SceneFile& scene, const ShotParams& shot)
 {
     range_ = shot.range();
+    prepare_expressions(scene, shot);
     const DomainParams& domain = liquid_->params.domain;
     if (domain.bounded()) {
         // An open side is no wall: the surface may close before it.
@@ -94,9 +133,10 @@ std::vector<std::string> SurfaceStage::inputs_on_disk() const
 // The spacing that all frames share is found from the first of them.
 std::string SurfaceStage::dependencies() const
 {
-    if (input_.empty() || spacing_) return {};
+    if (input_.empty() || spacing_) return expression_files_;
     const std::vector<std::string> inputs = inputs_on_disk();
-    return inputs.empty() ? "" : fmt::format("first frame of the input: {}\n", file_signature(inputs.front()));
+    return expression_files_ +
+           (inputs.empty() ? "" : fmt::format("first frame of the input: {}\n", file_signature(inputs.front())));
 }
 
 float SurfaceStage::spacing_of(const ParticleFile& file)
@@ -128,7 +168,8 @@ float SurfaceStage::find_spacing_of_input() const
     return *found;
 }
 
-FrameReport SurfaceStage::make(int, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs)
+FrameReport SurfaceStage::make(int frame, const std::vector<std::string>& inputs,
+                               const std::vector<std::string>& outputs)
 {
     const std::string& input = inputs[0];
     FrameReport report;
@@ -138,6 +179,12 @@ FrameReport SurfaceStage::make(int, const std::vector<std::string>& inputs, cons
         file = input_.empty() ? read_particles(input) : read_points(input, names_);
         spacing = spacing_of(file);
     });
+    for (const auto& [expression, volumes] : on_particles_)
+        report.times.measure("expressions", [&] {
+            const ExpressionContext around = context(frame, volumes);
+            expression.check(file.particles, around);
+            expression.run(file.particles, around);
+        });
     const size_t count = file.particles.size();
     Surface surface;
     try {
@@ -146,6 +193,12 @@ FrameReport SurfaceStage::make(int, const std::vector<std::string>& inputs, cons
         throw Error(input_.empty() ? e.code : ExitCode::bad_input, fmt::format("{}: {}", input, e.what()));
     }
     for (const auto& [phase, seconds] : surface.times.phases()) report.times.add(phase, seconds);
+    for (const auto& [expression, volumes] : on_volumes_)
+        report.times.measure("expressions", [&] {
+            expression.run(
+                {surface.topology.get(), surface.voxel, {{"surface", &surface.phi}, {"vel", &surface.velocity}}},
+                context(frame, volumes));
+        });
     report.times.measure("write", [&] {
         write_mesh(outputs[0], surface.mesh);
         if (params_.obj) write_mesh(outputs.back(), surface.mesh);

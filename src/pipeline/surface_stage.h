@@ -2,9 +2,11 @@
 // velocity in surface.####.vdb if asked for.
 #pragma once
 
+#include "expression/volume_expression.h"
 #include "io/vdb.h"
 #include "pipeline/liquid_setup.h"
 #include "pipeline/stage.h"
+#include "pipeline/stage_expressions.h"
 #include "surface/surface.h"
 
 namespace spindrift {
@@ -29,6 +31,14 @@ class SurfaceStage : public FrameStage {
                      const std::vector<std::string>& outputs) override;
 
   private:
+    // Expressions on the particles that are read, and on the volumes that are written.
+    struct ExpressionParams : ExpressionSource {
+        enum class On { particles, volumes };
+        On on = On::particles;
+        void visit(ParamVisitor& v);
+    };
+    void prepare_expressions(const SceneFile& scene, const ShotParams& shot);
+    ExpressionContext context(int frame, const std::string& volumes) const;
     void prepare_input(const SceneFile& scene);
     std::vector<std::string> inputs_on_disk() const;
     float spacing_of(const ParticleFile& file);
@@ -42,6 +52,12 @@ class SurfaceStage : public FrameStage {
     SurfaceParams params_;
     std::optional<Box3f> container_; // whose closed sides hold the liquid
     Estimate estimate_;
+
+    std::vector<ExpressionParams> expressions_;
+    std::vector<std::pair<Expression, std::string>> on_particles_;     // with the files that they sample
+    std::vector<std::pair<VolumeExpression, std::string>> on_volumes_; // the same
+    std::string expression_files_;
+    float fps_ = 24;
 };
 
 } // namespace spindrift

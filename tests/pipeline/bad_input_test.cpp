@@ -141,7 +141,9 @@ TEST_F(BadInput, OverridesAreCheckedLikeTheScene)
 
 TEST_F(BadInput, OnTheCommandLineIsOneMessage)
 {
-    rejected({}, {"give a command: run, sim, spray, surface, render, check, describe, ax, info, new; see: spindrift --help"});
+    rejected(
+        {},
+        {"give a command: run, sim, spray, surface, render, check, describe, ax, info, new; see: spindrift --help"});
     rejected({"rum", "small.toml"}, {"there is no command 'rum'; did you mean 'run'?"});
     rejected({"explode"}, {"there is no command 'explode'; see: spindrift --help"});
     rejected({"--fast"}, {"spindrift has no option --fast"});

@@ -119,6 +119,68 @@ TEST(SprayStage, IsRunAgainWithoutTheLiquid)
     EXPECT_EQ(differences(liquid, times_in(place / "out/liquid")), std::vector<std::string>());
 }
 
+// A wind of 5 m/s to the right, in a volume that another expression has made.
+TEST(SprayStage, FeelsTheWindOfAFile)
+{
+    const Workplace place;
+    place.write("wind.toml", small_scene() +
+                                 "[[surface.expression]]\non = \"volumes\"\ncode = \"vec3f@vel = {5.0f, 0.0f, "
+                                 "0.0f};\"\n");
+    place.succeed({"run", "wind.toml", "-o", "wind", "--frames", "1-1", "--set", "surface.sdf=true"});
+    place.write("spray.toml", R"([shot]
+frames = "1-6"
+
+[spray]
+gravity = [0, 0, 0]
+drag = 0.01
+wind_file = "wind/surface/surface.####.vdb"
+
+[[spray.emitter]]
+center = [0.2, 0.48, 0.3]
+speed = 0
+rate = 2400
+droplet_radius = 0.001
+)");
+    place.succeed({"spray", "spray.toml", "-o", "out"});
+    const Particles droplets = read_particles(place / "out/spray/spray.0006.vdb").particles;
+    ASSERT_GT(droplets.size(), 400u);
+    float fastest = 0;
+    for (const Vec3f& v : droplets.v) fastest = std::max(fastest, v.x());
+    EXPECT_LE(fastest, 5.001f);
+    EXPECT_GT(fastest, 1);
+}
+
+TEST(SurfaceStage, HasExpressionsOnParticlesAndVolumes)
+{
+    const Workplace place;
+    place.write("small.toml", small_scene() + R"(
+[[surface.expression]]
+code = "if (vec3f@P.y > 0.2f) deletepoint();"
+
+[[surface.expression]]
+on = "volumes"
+code = "float@surface += 0.01f;"
+)");
+    place.succeed({"run", "small.toml", "-o", "out", "--frames", "1-1", "--set", "surface.sdf=true"});
+    const FieldFile sdf = read_field(place / "out/surface/surface.0001.vdb", "surface");
+    const FieldFile reference = [&] {
+        place.write("plain.toml",
+                    small_scene() + "[[surface.expression]]\ncode = \"if (vec3f@P.y > 0.2f) deletepoint();\"\n");
+        place.succeed({"run", "plain.toml", "-o", "plain", "--frames", "1-1", "--set", "surface.sdf=true"});
+        return read_field(place / "plain/surface/surface.0001.vdb", "surface");
+    }();
+    const Vec3f above(0.1f, 0.4f, 0.3f), near(0.1f, 0.21f, 0.3f);
+    const auto at = [](const FieldFile& f, const Vec3f& x) {
+        const Vec3f cell = (x - f.origin) / f.voxel;
+        return f.field.at({floor_int(cell.x() + 0.5f), floor_int(cell.y() + 0.5f), floor_int(cell.z() + 0.5f)});
+    };
+    EXPECT_EQ(at(reference, above), reference.field.background()) << "deleted there";
+    EXPECT_NEAR(at(sdf, near), at(reference, near) + 0.01f, 1e-5f);
+    const RunResult refused = place.run({"run", "small.toml", "-o", "no"});
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_NE(refused.err.find("surface.sdf = true"), std::string::npos) << refused.err;
+}
+
 TEST(SprayStage, SaysWhatIsWrongBeforeAnythingIsComputed)
 {
     const auto refused = [](const std::string& scene, const std::vector<std::string>& said) {
