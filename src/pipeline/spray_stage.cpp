@@ -88,6 +88,14 @@ void SprayStage::prepare(const SceneFile& scene, const ShotParams& shot)
             scene.where("spray"));
     if (reads_liquid() && !input_.empty()) input_files_ = scene.resolve(input_);
 
+    if (params_.whitewater.handover && (spacing_ || input_.empty())) {
+        const float radius = radius_of_share(spacing_.value_or(0.5f * liquid_->params.voxel));
+        if (radius < params_.min_radius || radius > params_.max_radius)
+            bad_input("{}: droplets of the volume of a liquid particle have a radius of {:.3g} m, which is not between "
+                      "spray.min_radius ({:.3g} m) and spray.max_radius ({:.3g} m)",
+                      scene.where("spray.whitewater.handover"), radius, params_.min_radius, params_.max_radius);
+    }
+
     Spray::Shapes shapes;
     for (size_t i = 0; i < params_.emitters.size(); ++i)
         shapes.emitters.push_back(

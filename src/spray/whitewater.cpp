@@ -176,6 +176,8 @@ void drift(Vec3f& x, Vec3f& v, WaterKind kind, const LiquidView& liquid, const W
     x += seconds * v;
 }
 
+float radius_of_share(float spacing) { return spacing * static_cast<float>(std::cbrt(3 / (4 * kPi))); }
+
 Particles hand_over(const LiquidView& before, const LiquidView& now, const WhitewaterParams& params)
 {
     const auto isolated = [&](const LiquidView& liquid) {
@@ -196,8 +198,7 @@ Particles hand_over(const LiquidView& before, const LiquidView& now, const White
         droplets.P.push_back(now.particles().P[i]), droplets.v.push_back(now.particles().v[i]);
     }
     droplets.resize(droplets.P.size());
-    const float radius =
-        now.spacing() * static_cast<float>(std::cbrt(3 / (4 * kPi))); // of the volume that a particle stands for
+    const float radius = radius_of_share(now.spacing());
     for (float& r : droplets.attribute<float>("radius")) r = radius;
     for (float& life : droplets.attribute<float>(kLifeAttribute)) life = kEndsInLiquid;
     return droplets;

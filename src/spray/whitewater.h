@@ -62,5 +62,7 @@ void drift(Vec3f& x, Vec3f& v, WaterKind kind, const LiquidView& liquid, const W
 // life is that of droplets which end in the liquid.
 Particles hand_over(const LiquidView& before, const LiquidView& now, const WhitewaterParams& params);
 constexpr float kEndsInLiquid = -1;
+// Of a ball with the volume that a liquid particle stands for [m].
+float radius_of_share(float spacing);
 
 } // namespace spindrift

@@ -12,7 +12,7 @@ std::string spray_scene()
 {
     return small_scene() + R"(
 [spray]
-collisions = true
+max_radius = 0.02
 
 [[spray.emitter]]
 center = [0.5, 0.6, 0.3]
@@ -193,6 +193,7 @@ TEST(SprayStage, SaysWhatIsWrongBeforeAnythingIsComputed)
     };
     refused("[spray]\n", {"spray.toml:1", "nothing makes spray", "[[spray.emitter]]"});
     refused("[spray.whitewater]\ntrapped_air = 10\n", {"needs a liquid"});
+    refused(small_scene() + "[spray.whitewater]\nhandover = true\n", {"spray.toml:", "0.0155 m", "spray.max_radius"});
     const std::string emitter = "[spray]\n[[spray.emitter]]\nrate = 10\n";
     refused(emitter + "[[spray.expression]]\ncode = \"float@a = nothing(1);\"\n", {"spray.expression[0]", "nothing"});
     refused(emitter + "[[spray.expression]]\ncode = \"@v += \"\n", {"spray.toml:5", "spray.expression[0]", "^"});
