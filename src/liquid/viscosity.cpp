@@ -51,9 +51,13 @@ class Surroundings {
     {
         const Row zero = splat(0), one = splat(1);
         Row sum = zero, count = zero, lowest = one;
+        if (!has_solids_) {
+            for (const int i : at) sum += load_at(phi_, i), lowest = min(lowest, load_at(phi_, i));
+            return lowest < zero ? min(max(0.5f - (1.0f / N) * sum, zero), one) : zero;
+        }
         for (const int i : at) {
             const Row phi = load_at(phi_, i);
-            const Row valid = has_solids_ ? (load_at(volume_, i) > zero ? one : zero) : one;
+            const Row valid = load_at(volume_, i) > zero ? one : zero;
             sum += valid * phi, count += valid;
             lowest = min(lowest, valid * phi);
         }
@@ -67,6 +71,9 @@ class Surroundings {
         for (const int i : at) sum += load_at(volume_, i);
         return sum * (1.0f / N);
     }
+    // Whether a solid may touch a face or an edge of the row of cells at i: no distance is off by more than its change
+    // over a cell.
+    bool near_solid(int i) const { return has_solids_ && largest(-load_at(distance_, i)) > -2; }
     // A face that is closed, or whose centre is in a solid and `sticks` to it.
     bool is_closed(int i, int axis, bool sticks) const
     {
@@ -175,6 +182,7 @@ void Viscosity::prepare(const Topology& topology, const Field<float>& phi, const
             const Row own = stiffness(cell); // a cell may be liquid without particles in it
             const Row inside = own > splat(elastic_stiffness_) ? own : stiffness(near);
             const Row filled = around.filled(cell);
+            const bool near_solid = around.near_solid(i);
             store_row(matrix_.cell.tile(tile) + o, 2 * inside * filled);
             if (elastic) store_row(shares_.cell.tile(tile) + o, filled);
             for (int a = 0; a < 3; ++a) {
@@ -186,7 +194,7 @@ void Viscosity::prepare(const Topology& topology, const Field<float>& phi, const
                 const Row share = around.filled(edge);
                 store_row(matrix_.edge[a].tile(tile) + o, stiffness(edge) * share);
                 if (elastic) store_row(shares_.edge[a].tile(tile) + o, share);
-                if (!around.has_solids()) continue;
+                if (!near_solid) continue;
                 for (int z = 0; z < kTileSize; ++z) {
                     if (around.is_closed(i + z, a, sticks)) matrix_.inverse[a].tile(tile)[o + z] = kClosedFace;
                     matrix_.edge[a].tile(tile)[o + z] *= around.at_wall(i + z, a, sticks);
