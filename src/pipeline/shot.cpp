@@ -216,8 +216,7 @@ void Shot::discard_outdated(const Stage& stage, StageCache& cache, Progress& pro
 // A frame of another stage. Throws if it is missing.
 std::string Shot::input_path(const Stage& stage, const std::string& input, int frame) const
 {
-    const std::string path =
-        input.empty() ? frame_path(stage.input_files(), frame) : cache_of(*find(input)).path(frame);
+    std::string path = input.empty() ? frame_path(stage.input_files(), frame) : cache_of(*find(input)).path(frame);
     if (!input.empty() && !file_exists(path))
         fail("{} is missing; make it with: spindrift {} {}", path, find(input)->stage->command(), scene_.path());
     return path;

@@ -22,7 +22,7 @@ class SprayStage : public TimeStage {
     Estimate estimate() const override { return estimate_; }
     std::string dependencies() const override { return dependencies_ + expressions_.dependencies(); }
 
-    void read_from(InputPath input) override { input_path_ = std::move(input); }
+    void read_from(const InputPath& input) override { input_path_ = input; }
     FrameReport start(int frame) override;
     FrameReport restore(StateFile state) override;
     FrameReport advance() override;

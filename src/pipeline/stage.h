@@ -78,7 +78,7 @@ class TimeStage : public Stage {
   public:
     // Where the frames of inputs(), or of input_files(), are. Called before the functions below.
     using InputPath = std::function<std::string(int frame)>;
-    virtual void read_from(InputPath input) { (void)input; }
+    virtual void read_from(const InputPath& input) { (void)input; }
     // Each reaches a frame: the first of the shot, that of a saved state, or the next.
     virtual FrameReport start(int frame) = 0;
     virtual FrameReport restore(StateFile state) = 0;

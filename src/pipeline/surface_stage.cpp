@@ -45,13 +45,13 @@ void SurfaceStage::prepare_expressions(const SceneFile& scene, const ShotParams&
         ExpressionSource::Loaded loaded = expressions_[i].load(scene, name);
         expression_files_ += loaded.dependencies;
         if (expressions_[i].on == ExpressionParams::On::particles) {
-            on_particles_.emplace_back(Expression(loaded.label, loaded.text, loaded.options), loaded.volumes);
+            on_particles_.push_back({Expression(loaded.label, loaded.text, loaded.options), loaded.volumes});
             continue;
         }
         if (!params_.sdf)
             bad_input("{}: no volumes are written for this expression to run on; set surface.sdf = true",
                       scene.where(name));
-        on_volumes_.emplace_back(VolumeExpression(loaded.label, loaded.text, loaded.options), loaded.volumes);
+        on_volumes_.push_back({VolumeExpression(loaded.label, loaded.text, loaded.options), loaded.volumes});
     }
 }
 
@@ -179,11 +179,11 @@ FrameReport SurfaceStage::make(int frame, const std::vector<std::string>& inputs
         file = input_.empty() ? read_particles(input) : read_points(input, names_);
         spacing = spacing_of(file);
     });
-    for (const auto& [expression, volumes] : on_particles_)
+    for (const auto& on : on_particles_)
         report.times.measure("expressions", [&] {
-            const ExpressionContext around = context(frame, volumes);
-            expression.check(file.particles, around);
-            expression.run(file.particles, around);
+            const ExpressionContext around = context(frame, on.volumes);
+            on.expression.check(file.particles, around);
+            on.expression.run(file.particles, around);
         });
     const size_t count = file.particles.size();
     Surface surface;
@@ -193,11 +193,11 @@ FrameReport SurfaceStage::make(int frame, const std::vector<std::string>& inputs
         throw Error(input_.empty() ? e.code : ExitCode::bad_input, fmt::format("{}: {}", input, e.what()));
     }
     for (const auto& [phase, seconds] : surface.times.phases()) report.times.add(phase, seconds);
-    for (const auto& [expression, volumes] : on_volumes_)
+    for (const auto& on : on_volumes_)
         report.times.measure("expressions", [&] {
-            expression.run(
+            on.expression.run(
                 {surface.topology.get(), surface.voxel, {{"surface", &surface.phi}, {"vel", &surface.velocity}}},
-                context(frame, volumes));
+                context(frame, on.volumes));
         });
     report.times.measure("write", [&] {
         write_mesh(outputs[0], surface.mesh);

@@ -54,8 +54,12 @@ class SurfaceStage : public FrameStage {
     Estimate estimate_;
 
     std::vector<ExpressionParams> expressions_;
-    std::vector<std::pair<Expression, std::string>> on_particles_;     // with the files that they sample
-    std::vector<std::pair<VolumeExpression, std::string>> on_volumes_; // the same
+    template <class Kind> struct Compiled {
+        Kind expression;
+        std::string volumes; // the files that it samples
+    };
+    std::vector<Compiled<Expression>> on_particles_;
+    std::vector<Compiled<VolumeExpression>> on_volumes_;
     std::string expression_files_;
     float fps_ = 24;
 };

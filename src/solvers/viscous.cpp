@@ -542,7 +542,7 @@ void ViscousSolver::smooth(Level& level, const Step& step, bool from_zero, bool 
         });
     };
     step.momentum > 0 && !from_zero ? run.operator()<true>() : run.operator()<false>();
-    std::swap(level.z, level.scratch);
+    for (int a = 0; a < 3; ++a) std::swap(level.z.u[a], level.scratch.u[a]);
 }
 
 // z = an approximate solution for r.
