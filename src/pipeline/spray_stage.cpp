@@ -1,15 +1,11 @@
 #include "pipeline/spray_stage.h"
 
 #include "base/error.h"
-#include "expression/volume_files.h"
 #include "io/point_file.h"
-#include "pipeline/cache.h"
 #include "pipeline/scene_shapes.h"
 #include "points/spacing.h"
 
 #include <bit>
-#include <filesystem>
-#include <mutex>
 
 namespace spindrift {
 
@@ -112,6 +108,12 @@ void SprayStage::prepare(const SceneFile& scene, const ShotParams& shot)
     }
     SprayParams params = params_;
     if (liquid_colliders_ && scene.has("liquid")) {
+        // Whether or not the liquid's frames are read.
+        LiquidParams liquid = liquid_->params;
+        dependencies_ += mesh_files_of(liquid.colliders, scene) + canonical_text([&](ParamVisitor& v) {
+                             v.list("liquid_collider", liquid.colliders, "");
+                             v.group("liquid_domain", liquid.domain, "");
+                         });
         for (size_t i = 0; i < liquid_->colliders.size(); ++i) {
             SprayColliderParams collider;
             static_cast<ShapeParams&>(collider) = liquid_->params.colliders[i];
@@ -136,36 +138,17 @@ void SprayStage::prepare(const SceneFile& scene, const ShotParams& shot)
 void SprayStage::prepare_wind(const SceneFile& scene)
 {
     if (wind_file_.empty()) return;
-    const std::string pattern = scene.resolve(wind_file_), grid = wind_grid_;
-    const std::vector<std::string> files = volume_files(pattern);
-    if (files.empty()) bad_input("{}: no file matches {}", scene.where("spray.wind_file"), pattern);
-    for (const std::string& file : files)
-        dependencies_ +=
-            fmt::format("wind {}: {}\n", std::filesystem::path(file).filename().string(), file_signature(file));
-    const auto load = [pattern, grid](int frame) {
-        ExpressionContext volumes;
-        add_volumes(volume_file_at(pattern, frame), volumes);
-        const auto found = volumes.vector_volumes.find(grid);
-        if (found == volumes.vector_volumes.end())
-            fail("{} has no grid of vectors named {} (see spray.wind_grid)", volume_file_at(pattern, frame), grid);
-        return found->second;
-    };
-    struct Wind {
-        std::mutex mutex;
-        int frame = std::numeric_limits<int>::min();
-        std::function<Vec3f(const Vec3f&)> sample;
-    };
-    spray_->set_air(
-        [load, wind = std::make_shared<Wind>()](float moment, std::span<const Vec3f> x, std::span<Vec3f> air) {
-            const int frame = static_cast<int>(std::ceil(moment - 1e-4f));
-            std::function<Vec3f(const Vec3f&)> sample;
-            {
-                const std::scoped_lock lock(wind->mutex);
-                if (wind->frame != frame) wind->sample = load(frame), wind->frame = frame;
-                sample = wind->sample;
-            }
-            for (size_t i = 0; i < x.size(); ++i) air[i] += sample(x[i]);
-        });
+    const SampledVolumes volumes(scene.resolve(wind_file_), scene.where("spray.wind_file"));
+    dependencies_ += volumes.signature("wind");
+    spray_->set_air([volumes, grid = wind_grid_](float moment, std::span<const Vec3f> x, std::span<Vec3f> air) {
+        const int frame = static_cast<int>(std::ceil(moment - 1e-4f));
+        ExpressionContext context;
+        volumes.add(frame, context);
+        const auto found = context.vector_volumes.find(grid);
+        if (found == context.vector_volumes.end())
+            fail("{} has no grid of vectors named {} (see spray.wind_grid)", volumes.file_at(frame), grid);
+        for (size_t i = 0; i < x.size(); ++i) air[i] += found->second(x[i]);
+    });
 }
 
 std::unique_ptr<LiquidView> SprayStage::view(int frame) const

@@ -37,28 +37,48 @@ Vec3f normal(const std::vector<Shape>& shapes, const Vec3f& x, float frame)
 
 void set_colliders(const std::vector<Shape>& colliders, float frame, ExpressionContext& context)
 {
+    if (colliders.empty()) return;
     context.collider_distance = [&colliders, frame](const Vec3f& x) { return nearest(colliders, x, frame); };
     context.collider_normal = [&colliders, frame](const Vec3f& x) { return normal(colliders, x, frame); };
 }
 
-std::vector<std::string> volume_files(const std::string& pattern)
+SampledVolumes::SampledVolumes(const std::string& pattern, const std::string& where)
 {
-    std::vector<std::string> files;
-    if (!has_frame_pattern(pattern)) {
-        if (file_exists(pattern)) files.push_back(pattern);
-        return files;
-    }
-    for (const int frame : frames_on_disk(pattern)) files.push_back(frame_path(pattern, frame));
-    return files;
+    if (pattern.empty()) return;
+    if (has_frame_pattern(pattern))
+        for (const int frame : frames_on_disk(pattern)) files_.emplace_back(frame, frame_path(pattern, frame));
+    else if (file_exists(pattern))
+        files_.emplace_back(0, pattern);
+    if (files_.empty()) bad_input("{}: no file matches {}", where, pattern);
 }
 
-std::string volume_file_at(const std::string& pattern, int frame)
+std::string SampledVolumes::file_at(int frame) const
 {
-    if (!has_frame_pattern(pattern)) return pattern;
-    const std::vector<int> frames = frames_on_disk(pattern);
-    if (frames.empty()) fail("no file matches {}", pattern);
-    const auto after = std::upper_bound(frames.begin(), frames.end(), frame);
-    return frame_path(pattern, after == frames.begin() ? *after : *std::prev(after));
+    auto file = files_.begin();
+    while (std::next(file) != files_.end() && std::next(file)->first <= frame) ++file;
+    return file->second;
+}
+
+void SampledVolumes::add(int frame, ExpressionContext& context) const
+{
+    if (files_.empty()) return;
+    const std::scoped_lock lock(last_->mutex);
+    if (const std::string file = file_at(frame); file != last_->file) {
+        last_->volumes = {};
+        add_volumes(file, last_->volumes);
+        last_->file = file;
+    }
+    context.volumes.insert(last_->volumes.volumes.begin(), last_->volumes.volumes.end());
+    context.vector_volumes.insert(last_->volumes.vector_volumes.begin(), last_->volumes.vector_volumes.end());
+}
+
+std::string SampledVolumes::signature(const std::string& name) const
+{
+    std::string lines;
+    for (const auto& [frame, file] : files_)
+        lines +=
+            fmt::format("{} {}: {}\n", name, std::filesystem::path(file).filename().string(), file_signature(file));
+    return lines;
 }
 
 void ExpressionParams::visit(ParamVisitor& v)
@@ -86,21 +106,18 @@ void ExpressionSource::visit(ParamVisitor& v)
 
 ExpressionSource::Loaded ExpressionSource::load(const SceneFile& scene, const std::string& name) const
 {
-    Loaded loaded{scene.where(name + ".code") + ": " + name, code, {}, {}, {}};
+    Loaded loaded{scene.where(name + ".code") + ": " + name,
+                  code,
+                  {},
+                  SampledVolumes(volumes.empty() ? "" : scene.resolve(volumes), scene.where(name + ".volumes")),
+                  {}};
     loaded.options.loop_limit = loop_limit;
-    if (!file.empty()) {
-        const std::string path = scene.resolve(file);
-        if (!file_exists(path)) bad_input("{}: there is no file {}", scene.where(name + ".file"), path);
-        loaded.text = read_file(path), loaded.label = path;
-        loaded.dependencies = fmt::format("{}: {:016x}\n", name, hash_bytes(loaded.text));
-    }
-    if (volumes.empty()) return loaded;
-    loaded.volumes = scene.resolve(volumes);
-    const std::vector<std::string> files = volume_files(loaded.volumes);
-    if (files.empty()) bad_input("{}: no file matches {}", scene.where(name + ".volumes"), loaded.volumes);
-    for (const std::string& path : files)
-        loaded.dependencies +=
-            fmt::format("{} {}: {}\n", name, std::filesystem::path(path).filename().string(), file_signature(path));
+    loaded.dependencies = loaded.volumes.signature(name);
+    if (file.empty()) return loaded;
+    const std::string path = scene.resolve(file);
+    if (!file_exists(path)) bad_input("{}: there is no file {}", scene.where(name + ".file"), path);
+    loaded.text = read_file(path), loaded.label = path;
+    loaded.dependencies += fmt::format("{}: {:016x}\n", name, hash_bytes(loaded.text));
     return loaded;
 }
 
@@ -131,7 +148,7 @@ ExpressionContext StageExpressions::context(const Loaded& loaded, float frame, f
     context.frame = static_cast<int>(std::ceil(frame - 1e-4f));
     context.time = static_cast<double>(frame - static_cast<float>(range_.first)) / fps_;
     context.dt = dt, context.fps = fps_;
-    if (!loaded.volumes.empty()) add_volumes(volume_file_at(loaded.volumes, context.frame), context);
+    loaded.volumes.add(context.frame, context);
     set_colliders(colliders_, frame, context);
     return context;
 }

@@ -13,7 +13,34 @@
 #include "scene/scene_file.h"
 #include "scene/shapes.h"
 
+#include <memory>
+#include <mutex>
+
 namespace spindrift {
+
+// VDB files whose grids are sampled by name, one a frame or one for all. A frame without a file takes the nearest one
+// before it, or the first. A file is read once, however many ask for it.
+class SampledVolumes {
+  public:
+    // Throws bad_input if no file matches. `where` is the parameter's place in the scene; an empty pattern has no
+    // volumes.
+    SampledVolumes(const std::string& pattern, const std::string& where);
+
+    // Adds the volumes of a frame.
+    void add(int frame, ExpressionContext& context) const;
+    std::string file_at(int frame) const;
+    // Lines that say which files these are.
+    std::string signature(const std::string& name) const;
+
+  private:
+    struct Read {
+        std::mutex mutex;
+        std::string file;
+        ExpressionContext volumes;
+    };
+    std::vector<std::pair<int, std::string>> files_; // with their frames
+    std::shared_ptr<Read> last_ = std::make_shared<Read>();
+};
 
 // The text of an expression and what it may use.
 struct ExpressionSource {
@@ -26,7 +53,7 @@ struct ExpressionSource {
     struct Loaded {
         std::string label, text;
         ExpressionOptions options;
-        std::string volumes;      // pattern of files, or empty
+        SampledVolumes volumes;
         std::string dependencies; // what it depends on besides its parameters
     };
     Loaded load(const SceneFile& scene, const std::string& name) const;
@@ -40,12 +67,7 @@ struct ExpressionParams : ExpressionSource {
     void visit(ParamVisitor& v);
 };
 
-// The files of a pattern, or the one file that it is, as far as they are there.
-std::vector<std::string> volume_files(const std::string& pattern);
-// The file of a frame, or the nearest one before it; the first one before all.
-std::string volume_file_at(const std::string& pattern, int frame);
-
-// Has an expression see colliders, which must outlive it, at a moment in frames.
+// Has an expression see colliders, if there are any, which must outlive it, at a moment in frames.
 void set_colliders(const std::vector<Shape>& colliders, float frame, ExpressionContext& context);
 
 class StageExpressions {
@@ -72,7 +94,7 @@ class StageExpressions {
     struct Loaded {
         At at;
         Expression expression;
-        std::string volumes; // pattern of files, or empty
+        SampledVolumes volumes;
     };
     ExpressionContext context(const Loaded& loaded, float frame, float dt, const ExpressionContext& fields) const;
 

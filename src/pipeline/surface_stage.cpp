@@ -1,7 +1,6 @@
 #include "pipeline/surface_stage.h"
 
 #include "base/error.h"
-#include "expression/volume_files.h"
 #include "io/atomic_file.h"
 #include "io/mesh_file.h"
 #include "io/point_file.h"
@@ -39,7 +38,7 @@ void SurfaceStage::ExpressionParams::visit(ParamVisitor& v)
 
 void SurfaceStage::prepare_expressions(const SceneFile& scene, const ShotParams& shot)
 {
-    fps_ = shot.fps;
+    fps_ = shot.fps, colliders_ = liquid_->colliders;
     for (size_t i = 0; i < expressions_.size(); ++i) {
         const std::string name = fmt::format("surface.expression[{}]", i);
         ExpressionSource::Loaded loaded = expressions_[i].load(scene, name);
@@ -55,13 +54,13 @@ void SurfaceStage::prepare_expressions(const SceneFile& scene, const ShotParams&
     }
 }
 
-ExpressionContext SurfaceStage::context(int frame, const std::string& volumes) const
+ExpressionContext SurfaceStage::context(int frame, const SampledVolumes& volumes) const
 {
     ExpressionContext context;
     context.frame = frame, context.fps = fps_, context.dt = 1 / fps_;
     context.time = static_cast<double>(frame - range_.first) / fps_;
-    if (!volumes.empty()) add_volumes(volume_file_at(volumes, frame), context);
-    if (!liquid_->colliders.empty()) set_colliders(liquid_->colliders, static_cast<float>(frame), context);
+    volumes.add(frame, context);
+    set_colliders(colliders_, static_cast<float>(frame), context);
     return context;
 }
 
@@ -179,6 +178,7 @@ FrameReport SurfaceStage::make(int frame, const std::vector<std::string>& inputs
         file = input_.empty() ? read_particles(input) : read_points(input, names_);
         spacing = spacing_of(file);
     });
+    for (Shape& shape : colliders_) shape.prepare(static_cast<float>(frame));
     for (const auto& on : on_particles_)
         report.times.measure("expressions", [&] {
             const ExpressionContext around = context(frame, on.volumes);

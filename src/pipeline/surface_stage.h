@@ -38,7 +38,7 @@ class SurfaceStage : public FrameStage {
         void visit(ParamVisitor& v);
     };
     void prepare_expressions(const SceneFile& scene, const ShotParams& shot);
-    ExpressionContext context(int frame, const std::string& volumes) const;
+    ExpressionContext context(int frame, const SampledVolumes& volumes) const;
     void prepare_input(const SceneFile& scene);
     std::vector<std::string> inputs_on_disk() const;
     float spacing_of(const ParticleFile& file);
@@ -56,10 +56,11 @@ class SurfaceStage : public FrameStage {
     std::vector<ExpressionParams> expressions_;
     template <class Kind> struct Compiled {
         Kind expression;
-        std::string volumes; // the files that it samples
+        SampledVolumes volumes;
     };
     std::vector<Compiled<Expression>> on_particles_;
     std::vector<Compiled<VolumeExpression>> on_volumes_;
+    std::vector<Shape> colliders_; // that expressions see
     std::string expression_files_;
     float fps_ = 24;
 };

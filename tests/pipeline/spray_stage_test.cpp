@@ -119,6 +119,27 @@ TEST(SprayStage, IsRunAgainWithoutTheLiquid)
     EXPECT_EQ(differences(liquid, times_in(place / "out/liquid")), std::vector<std::string>());
 }
 
+TEST(SprayStage, IsMadeAgainWhenAWallOfTheLiquidMoves)
+{
+    const Workplace place;
+    place.write("spray.toml", small_scene() +
+                                  "[spray]\n[[spray.emitter]]\ncenter = [0.5, 0.6, 0.3]\ndirection = [1, 0, 0]\n"
+                                  "speed = 8\nrate = 2000\n");
+    const std::vector<std::string> spray = {"spray", "spray.toml", "-o", "out"};
+    const auto farthest = [&] {
+        float most = 0;
+        for (const Vec3f& x : read_particles(place / "out/spray/spray.0006.vdb").particles.P)
+            most = std::max(most, x.x());
+        return most;
+    };
+    place.succeed(spray);
+    EXPECT_LT(farthest(), 1.001f);
+    std::vector<std::string> wider = spray;
+    wider.insert(wider.end(), {"--set", "liquid.domain.max=[1.3, 0.8, 0.6]"});
+    place.succeed(wider);
+    EXPECT_GT(farthest(), 1.1f);
+}
+
 // A wind of 5 m/s to the right, in a volume that another expression has made.
 TEST(SprayStage, FeelsTheWindOfAFile)
 {

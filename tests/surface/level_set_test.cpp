@@ -1,4 +1,5 @@
 // Filters of the distance against spheres, whose radius says all, and the surfaces made with them.
+#include "base/determinism.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "surface/surface.h"
@@ -223,15 +224,12 @@ TEST(LevelSet, AnyNumberOfThreadsGivesTheSameBits)
     params.filter = {.dilate = 0.7f, .smooth = 2, .max_curvature = 0.3f, .max_speed = 1.0f, .erode = 0.5f};
     Particles particles = at(ball(Vec3f::Zero(), 9));
     for (size_t i = 0; i < particles.size(); ++i) particles.v[i] = 0.2f * particles.P[i];
-    const auto with_threads = [&](int threads) {
-        set_thread_count(threads);
-        Surface surface = make_surface(particles, 1, params);
-        set_thread_count(0);
-        return surface;
+    const auto made_with = [&](int threads) {
+        return with_threads(threads, [&] { return make_surface(particles, 1, params); });
     };
-    const Surface one = with_threads(1);
+    const Surface one = made_with(1);
     for (const int threads : {2, 7}) {
-        const Surface more = with_threads(threads);
+        const Surface more = made_with(threads);
         EXPECT_EQ(one.mesh.positions, more.mesh.positions);
         EXPECT_EQ(one.mesh.triangles, more.mesh.triangles);
         EXPECT_TRUE(std::ranges::equal(one.phi.values(), more.phi.values()));

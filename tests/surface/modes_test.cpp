@@ -1,4 +1,5 @@
 // The four ways to a surface, side by side, and the ellipsoids against slow references.
+#include "base/determinism.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "points/spacing.h"
@@ -345,15 +346,12 @@ TEST(SurfaceModes, AnyNumberOfThreadsGivesTheSameBits)
         return p.y() < 10 + 4 * std::sin(0.4f * p.x()) || (p - Vec3f(15, 22, 15)).norm() < 4;
     });
     for (const SurfaceMode mode : kModes) {
-        const auto with_threads = [&](int threads) {
-            set_thread_count(threads);
-            Surface surface = make_surface(at(points), 1, with_mode(mode));
-            set_thread_count(0);
-            return surface;
+        const auto made_with = [&](int threads) {
+            return with_threads(threads, [&] { return make_surface(at(points), 1, with_mode(mode)); });
         };
-        const Surface one = with_threads(1);
+        const Surface one = made_with(1);
         for (const int threads : {2, 7}) {
-            const Surface more = with_threads(threads);
+            const Surface more = made_with(threads);
             EXPECT_EQ(one.mesh.positions, more.mesh.positions);
             EXPECT_EQ(one.mesh.normals, more.mesh.normals);
             EXPECT_EQ(one.mesh.velocities, more.mesh.velocities);
