@@ -2,7 +2,7 @@
 #pragma once
 
 #include "field/mac.h"
-#include "liquid/solids.h"
+#include "world/solids.h"
 
 namespace spindrift {
 

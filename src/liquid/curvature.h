@@ -1,7 +1,7 @@
 // How curved the liquid's surface is, for surface tension.
 #pragma once
 
-#include "liquid/solids.h"
+#include "world/solids.h"
 
 namespace spindrift {
 

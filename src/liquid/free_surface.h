@@ -6,7 +6,7 @@
 // a cell counts for no more than its fill, so that clumps of particles do not matter.
 #pragma once
 
-#include "liquid/solids.h"
+#include "world/solids.h"
 #include "points/sort.h"
 
 namespace spindrift {

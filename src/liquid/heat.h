@@ -4,7 +4,7 @@
 #pragma once
 
 #include "liquid/params.h"
-#include "liquid/solids.h"
+#include "world/solids.h"
 #include "points/sort.h"
 
 namespace spindrift {

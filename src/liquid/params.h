@@ -1,9 +1,9 @@
 // What an artist can say about a liquid.
 #pragma once
 
-#include "liquid/forces.h"
 #include "points/transfer.h"
-#include "scene/shapes.h"
+#include "world/forces.h"
+#include "world/params.h"
 
 namespace spindrift {
 
@@ -24,25 +24,6 @@ struct SourceParams : ShapeParams {
 struct SinkParams : ShapeParams {
     int first_frame = std::numeric_limits<int>::min(), last_frame = std::numeric_limits<int>::max();
     void visit(ParamVisitor& v);
-};
-
-struct ColliderParams : ShapeParams {
-    float friction = 0; // Coulomb's: over the pressure of the liquid on the collider
-    float stick = 0;    // share of its sliding that the liquid at the collider loses in a frame
-    void visit(ParamVisitor& v);
-};
-
-// The box the liquid lives in. A closed side is a wall; liquid that crosses an open side is gone. Left out, the liquid
-// may go anywhere.
-struct DomainParams {
-    enum class Side { closed, open };
-    std::optional<Vec3f> min, max;
-    Side x_min = Side::closed, x_max = Side::closed, y_min = Side::closed;
-    Side y_max = Side::closed, z_min = Side::closed, z_max = Side::closed;
-
-    void visit(ParamVisitor& v);
-    bool bounded() const { return min && max; }
-    bool closed(int axis, int upper) const;
 };
 
 // What a liquid's temperature does, where sources have one. See heat.h.

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "field/mac.h"
-#include "liquid/solids.h"
+#include "world/solids.h"
 #include "solvers/poisson.h"
 
 namespace spindrift {

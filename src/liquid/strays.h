@@ -3,7 +3,7 @@
 // wave below it.
 #pragma once
 
-#include "liquid/forces.h"
+#include "world/forces.h"
 #include "liquid/free_surface.h"
 
 namespace spindrift {

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "liquid/elasticity.h"
-#include "liquid/solids.h"
+#include "world/solids.h"
 #include "points/sort.h"
 #include "solvers/viscous.h"
 

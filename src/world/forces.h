@@ -1,4 +1,4 @@
-// What pushes the liquid besides gravity, and what an artist can steer it with.
+// What pushes a liquid or smoke besides gravity, and what an artist can steer it with.
 #pragma once
 
 #include "scene/params.h"

@@ -1,4 +1,4 @@
-#include "liquid/solids.h"
+#include "world/solids.h"
 
 #include "base/determinism.h"
 #include "field/dense.h"

@@ -1,10 +1,11 @@
-// The solids that a liquid meets: colliders and the closed sides of the domain, as one signed distance (positive where
-// liquid may be), and their share of the grid: how much of each cell face is open (Batty et al. 2007, Ng et al. 2009).
+// The solids that liquids and smoke meet: colliders and the closed sides of the domain, as one signed distance
+// (positive where there is room), and their share of the grid: how much of each cell face is open (Batty et al. 2007,
+// Ng et al. 2009).
 #pragma once
 
 #include "field/block.h"
 #include "field/row.h"
-#include "liquid/params.h"
+#include "world/params.h"
 
 #include <unordered_map>
 

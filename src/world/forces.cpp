@@ -1,4 +1,4 @@
-#include "liquid/forces.h"
+#include "world/forces.h"
 
 #include "base/noise.h"
 
@@ -7,10 +7,11 @@ namespace spindrift {
 void ForceParams::visit(ParamVisitor& v)
 {
     v("kind", kind, choices("wind", "noise", "attraction"),
-      "Wind drags particles that are on their own along; noise and attraction accelerate all liquid.");
+      "Wind drags smoke along, and of a liquid particles that are on their own; noise and attraction accelerate all of "
+      "it.");
     v("velocity", velocity, unit::metres_per_second, anything(), "Of the wind.");
     v("drag", drag, unit::per_second, at_least(0),
-      "Share of the difference to the wind's velocity that lone particles lose, a second.");
+      "Share of the difference to the wind's velocity that smoke or a lone particle loses, a second.");
     v("strength", strength, unit::metres_per_second2, anything(),
       "Of noise, its root mean square; of attraction, its most. Below 0 it drives away.");
     v("size", size, unit::metres, above(0), "Of the noise's features.");

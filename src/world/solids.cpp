@@ -1,4 +1,4 @@
-#include "liquid/solids.h"
+#include "world/solids.h"
 
 namespace spindrift {
 
