@@ -30,8 +30,15 @@ template <class T, int H> struct Block {
     void gather(const Topology& topology, int tile, const Values& values, Margin margin = Margin::background)
     {
         for (int dx = -1; dx <= 1; ++dx)
-            for (int dy = -1; dy <= 1; ++dy)
-                for (int dz = -1; dz <= 1; ++dz) copy_part(topology, tile, values, {dx, dy, dz}, margin);
+            for (int dy = -1; dy <= 1; ++dy) {
+                const auto neighbour = [&](int dz) { return topology.neighbour(tile, dx, dy, dz); };
+                const int missing = topology.tile_count();
+                const bool whole = neighbour(-1) != missing && neighbour(0) != missing && neighbour(1) != missing;
+                if (whole || margin == Margin::background)
+                    copy_rows(values(neighbour(-1)), values(neighbour(0)), values(neighbour(1)), dx, dy);
+                else
+                    for (int dz = -1; dz <= 1; ++dz) copy_part(topology, tile, values, {dx, dy, dz}, margin);
+            }
     }
 
     void subtract(T factor, const Block& other)
@@ -40,6 +47,22 @@ template <class T, int H> struct Block {
     }
 
   private:
+    // Cells of the block along x or y that lie in the neighbour d.
+    static constexpr int low_of(int d) { return d < 0 ? -H : d * kTileSize; }
+    static constexpr int high_of(int d) { return d > 0 ? kTileSize + H : (d + 1) * kTileSize; }
+
+    // The rows of the block in the neighbours (dx, dy): the end of the tile before, the tile, the start of the next.
+    void copy_rows(const T* before, const T* here, const T* after, int dx, int dy)
+    {
+        for (int x = low_of(dx); x < high_of(dx); ++x)
+            for (int y = low_of(dy); y < high_of(dy); ++y) {
+                const int row = offset_in_tile(x & 7, y & 7, 0);
+                T* out = &at(x, y, -H);
+                std::memcpy(out, before + row + kTileSize - H, sizeof(T) * H);
+                std::memcpy(out + H, here + row, sizeof(T) * kTileSize);
+                std::memcpy(out + H + kTileSize, after + row, sizeof(T) * H);
+            }
+    }
     // The part of the block that lies in the neighbour `step`.
     template <class Values>
     void copy_part(const Topology& topology, int tile, const Values& values_of, const Vec3i& step, Margin margin)
@@ -52,24 +75,7 @@ template <class T, int H> struct Block {
         }
         const T* values = values_of(source);
         Vec3i low, high;
-        for (int a = 0; a < 3; ++a) {
-            low[a] = step[a] < 0 ? -H : step[a] * kTileSize;
-            high[a] = step[a] > 0 ? kTileSize + H : (step[a] + 1) * kTileSize;
-        }
-        if (from == step && step.z() == 0) { // whole rows: the common case
-            for (int x = low.x(); x < high.x(); ++x)
-                for (int y = low.y(); y < high.y(); ++y)
-                    std::memcpy(&at(x, y, 0), values + offset_in_tile(x & 7, y & 7, 0), sizeof(T) * kTileSize);
-            return;
-        }
-        if (from == step) { // the near ends of rows
-            constexpr size_t bytes = sizeof(T) * H;
-            const int z = low.z(), first = z < 0 ? kTileSize - H : 0;
-            for (int x = low.x(); x < high.x(); ++x)
-                for (int y = low.y(); y < high.y(); ++y)
-                    std::memcpy(&at(x, y, z), values + offset_in_tile(x & 7, y & 7, first), bytes);
-            return;
-        }
+        for (int a = 0; a < 3; ++a) low[a] = low_of(step[a]), high[a] = high_of(step[a]);
         const auto local = [&](int c, int a) { return std::clamp(c - from[a] * kTileSize, 0, kTileSize - 1); };
         for (int x = low.x(); x < high.x(); ++x)
             for (int y = low.y(); y < high.y(); ++y)

@@ -31,8 +31,8 @@ template <int H> struct MacBlock {
         for (int a = 0; a < 3; ++a) u[a].gather(field.u[a], tile, margin);
     }
 
-    // Where points lie among the samples of one component: the lowest of the eight samples around each, and the share
-    // of the upper ones along each axis.
+    // Where points lie among the samples of one component, or among cell centres (axis -1): the lowest of the eight
+    // samples around each, and the share of the upper ones along each axis.
     struct Place {
         RowMask first;
         Row fx, fy, fz;
@@ -59,14 +59,16 @@ template <int H> struct MacBlock {
         } x_, y_, z_;
     };
 
-    // One component at the eight samples around each of eight points: corner (i, j, k) is entry 4 i + 2 j + k.
+    // One component, or a field at cell centres, at the eight samples around each of eight points: corner (i, j, k) is
+    // entry 4 i + 2 j + k.
     struct Corners {
         Row at[8];
 
-        Corners(const MacBlock& block, int axis, const Place& place)
+        Corners(const MacBlock& block, int axis, const Place& place) : Corners(block.u[axis], place) {}
+        Corners(const Block<float, H>& values, const Place& place)
         {
             using B = Block<float, H>;
-            const float* data = block.u[axis].data;
+            const float* data = values.data;
 #pragma GCC unroll 2
             for (int i = 0; i < 2; ++i) {
                 Row pairs[4]; // of points k and k + 4, the four samples at height i along x
@@ -79,6 +81,14 @@ template <int H> struct MacBlock {
                 }
                 transpose(pairs, at + 4 * i);
             }
+        }
+        Row lowest() const
+        {
+            return min(min(min(at[0], at[1]), min(at[2], at[3])), min(min(at[4], at[5]), min(at[6], at[7])));
+        }
+        Row highest() const
+        {
+            return max(max(max(at[0], at[1]), max(at[2], at[3])), max(max(at[4], at[5]), max(at[6], at[7])));
         }
         Row value(const Place& p) const
         {

@@ -46,46 +46,6 @@ void Liquid::forget_closed_faces(MacField& known) const
     });
 }
 
-// Faces that are closed take the solid's velocity along its normal and keep the liquid's along the wall, so that liquid
-// slides instead of sticking. Where viscosity reaches over a cell in a step the liquid sticks: the faces hold what
-// makes the velocity on the wall, in the middle between them and the liquid, that of the solid.
-void Liquid::constrain_to_solids()
-{
-    const std::vector<int>& near = solid_cells_.near();
-    std::vector<size_t> begin = {0}; // of each tile's faces among all
-    for (const int t : near) begin.push_back(begin.back() + solid_cells_.tile(t)->closed_faces.size());
-    std::vector<float> constrained(begin.back());
-    const float stick = params_.viscous() ? std::min(1.0f, viscosity_.stiffness()) : 0;
-    parallel_for(near.size(), [&](size_t k) {
-        const auto& faces = solid_cells_.tile(near[k])->closed_faces;
-        if (faces.empty()) return;
-        thread_local MacBlock<1> block;
-        block.gather(velocity_, near[k], Margin::nearest);
-        const Vec3f first = topology_.first_cell(near[k]).cast<float>();
-        for (size_t i = 0; i < faces.size(); i += kTileSize) {
-            const size_t count = std::min<size_t>(kTileSize, faces.size() - i);
-            Vec3f x[kTileSize], u[kTileSize];
-            for (size_t j = 0; j < count; ++j) x[j] = face_in_tile(faces[i + j].cell, faces[i + j].axis);
-            store_row3(u, block.sample(load_row3(x, count)), count);
-            for (size_t j = 0; j < count; ++j) {
-                const auto& [n, cell, axis] = faces[i + j];
-                const Vec3f solid = solids_.velocity((first + x[j]) * params_.voxel), relative = u[j] - solid;
-                float& out = constrained[begin[k] + i + j];
-                out = u[j][axis] - relative.dot(n) * n[axis];
-                if (stick > 0) {
-                    const float depth = -solids_.distance((first + x[j]) * params_.voxel) / params_.voxel;
-                    out = mix(out, solid[axis] - clamp01(2 * depth) * relative[axis], stick);
-                }
-            }
-        }
-    });
-    parallel_for(near.size(), [&](size_t k) {
-        const float* value = constrained.data() + begin[k];
-        for (const auto& face : solid_cells_.tile(near[k])->closed_faces)
-            velocity_.u[face.axis].tile(near[k])[face.cell] = *value++;
-    });
-}
-
 bool Liquid::in_solid(const Vec3f& x) const
 {
     const Vec3i cell = cell_of(x, 1 / params_.voxel);

@@ -151,7 +151,9 @@ void Liquid::substep(float dt)
         speed_ = largest_known(velocity_, weight_);
         accept_provisional(weight_);
         extrapolate(velocity_, weight_, static_cast<int>(std::ceil(std::min(speed_ * dt / voxel, params_.cfl))) + 2);
-        constrain_to_solids();
+        // Where viscosity reaches over a cell in a step the liquid sticks to solids, otherwise it slides.
+        slide_on_solids(velocity_, solids_, solid_cells_, voxel,
+                        params_.viscous() ? std::min(1.0f, viscosity_.stiffness()) : 0);
     });
     phase("to particles", [&] {
         strays_.find(particles_, index_, phi_, voxel);

@@ -69,7 +69,6 @@ class Liquid {
     const Field<float>& surface_pressure(float dt);
     void forget_closed_faces(MacField& known) const;
     void add_viscosity(float dt);
-    void constrain_to_solids();
     bool in_solid(const Vec3f& x) const;
     bool in_liquid(const Vec3f& x, float time) const;
     void hold_back(float dt);

@@ -9,36 +9,6 @@ namespace {
 // The surface may not come nearer to a cell's centre than this share of a cell: the system would become stiff.
 constexpr float kSmallestShare = 0.05f;
 
-// What flows out of the cells of each row of a tile: through the open parts of their faces, and with the solids that
-// cover the rest. `solid` is left out where solids stand still.
-class Outflow {
-  public:
-    Outflow(const OpenView& open, const MacField& velocity, const MacField* solid, int tile)
-        : open_(open), u_{{velocity.u[0], tile}, {velocity.u[1], tile}, {velocity.u[2], tile}},
-          moving_(solid), s_{{(solid ? *solid : velocity).u[0], tile},
-                             {(solid ? *solid : velocity).u[1], tile},
-                             {(solid ? *solid : velocity).u[2], tile}}
-    {
-    }
-    Row at(int x, int y) const
-    {
-        return through(open_.x.above_x(x, y), u_[0].above_x(x, y), s_[0].above_x(x, y)) -
-               through(open_.x.at(x, y), u_[0].at(x, y), s_[0].at(x, y)) +
-               through(open_.y.above_y(x, y), u_[1].above_y(x, y), s_[1].above_y(x, y)) -
-               through(open_.y.at(x, y), u_[1].at(x, y), s_[1].at(x, y)) +
-               through(open_.z.above_z(x, y), u_[2].above_z(x, y), s_[2].above_z(x, y)) -
-               through(open_.z.at(x, y), u_[2].at(x, y), s_[2].at(x, y));
-    }
-
-  private:
-    Row through(Row open, Row u, Row solid) const { return moving_ ? open * u + (1 - open) * solid : open * u; }
-
-    const OpenView& open_;
-    const TileView u_[3];
-    bool moving_;
-    const TileView s_[3];
-};
-
 // What a face adds to the diagonal of a liquid cell: 1 towards liquid; towards air, 1 / (share of the way to the
 // neighbour at which the surface lies).
 inline Row towards(Row phi, Row neighbour)
@@ -98,18 +68,7 @@ void Projection::prepare(const Topology& topology, const Field<float>& phi, cons
 
     solids_move_ = solids.moving();
     if (!solids_move_) return;
-    solid_velocity_.reset(topology, 0);
-    for_each_tile(topology, [&](int tile) {
-        if (!cells.tile(tile)) return;
-        const Vec3f first = topology.first_cell(tile).cast<float>();
-        for (int a = 0; a < 3; ++a)
-            for (int c = 0; c < kTileCells; ++c)
-                if (cells.open(tile, a)[c] < 1) {
-                    Vec3f x = first + cell_in_tile(c).cast<float>() + Vec3f::Constant(0.5f);
-                    x[a] -= 0.5f;
-                    solid_velocity_.u[a].tile(tile)[c] = solids.velocity(x * voxel)[a];
-                }
-    });
+    solid_velocity_at_faces(topology, solids, cells, voxel, solid_velocity_);
 }
 
 PoissonResult Projection::make_divergence_free(MacField& velocity, MacField& known, double tolerance,

@@ -6,9 +6,8 @@
 // of s across it.
 #pragma once
 
-#include "field/mac.h"
-#include "world/solids.h"
 #include "solvers/poisson.h"
+#include "world/solid_faces.h"
 
 namespace spindrift {
 

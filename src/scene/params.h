@@ -30,6 +30,7 @@ constexpr const char* pascal_seconds = "Pa s";
 constexpr const char* pascals = "Pa";
 constexpr const char* per_second = "1/s";
 constexpr const char* celsius = "deg C";
+constexpr const char* kelvin = "K";
 constexpr const char* metres2_per_second = "m2/s";
 constexpr const char* degrees = "deg";
 constexpr const char* frames = "frames";

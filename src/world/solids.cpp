@@ -315,14 +315,4 @@ void SolidCells::gather_distances(const Topology& topology, int tile, Block<floa
     });
 }
 
-bool SolidCells::gather_volumes(const Topology& topology, int tile, Block<float, 1>& volumes) const
-{
-    // Where there is no tile there is no particle near, so it does not matter what is there.
-    const auto& around = topology.neighbours(tile);
-    const auto solid = [&](int t) { return t == topology.tile_count() ? nullptr : tiles_[static_cast<size_t>(t)]; };
-    if (std::none_of(around.begin(), around.end(), solid)) return false;
-    volumes.gather(topology, tile, [&](int t) { return solid(t) ? solid(t)->volume : all_open_; });
-    return true;
-}
-
 } // namespace spindrift

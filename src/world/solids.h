@@ -103,8 +103,16 @@ class SolidCells {
         const SolidTile* t = tiles_[static_cast<size_t>(index)];
         return t ? t->open[axis] : all_open_;
     }
-    // The open share of every cell of a tile and of one cell around it; false (and nothing done) if all of it is open.
-    bool gather_volumes(const Topology& topology, int tile, Block<float, 1>& volumes) const;
+    // The open share of every cell of a tile and around it; false (and nothing done) if all of it is open.
+    template <int H> bool gather_volumes(const Topology& topology, int tile, Block<float, H>& volumes) const
+    {
+        // Where there is no tile there is nothing near, so it does not matter what is there.
+        const auto& around = topology.neighbours(tile);
+        const auto solid = [&](int t) { return t == topology.tile_count() ? nullptr : tiles_[static_cast<size_t>(t)]; };
+        if (std::none_of(around.begin(), around.end(), solid)) return false;
+        volumes.gather(topology, tile, [&](int t) { return solid(t) ? solid(t)->volume : all_open_; });
+        return true;
+    }
     // The distance to solids at the same cells, in cells; far away where there is no solid near.
     void gather_distances(const Topology& topology, int tile, Block<float, 1>& distances) const;
     size_t bytes() const;

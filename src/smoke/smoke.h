@@ -1,0 +1,125 @@
+// Smoke: a gas on a grid that follows it (Stam 1999, Fedkiw et al. 2001). Density, temperature and whatever else it
+// carries are moved by a velocity that buoyancy drives and the pressure keeps divergence-free. See substep().
+#pragma once
+
+#include "base/timing.h"
+#include "points/particles.h"
+#include "smoke/params.h"
+#include "smoke/pressure.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+
+namespace spindrift {
+
+// What happened while a frame was computed.
+struct SmokeReport {
+    size_t tiles = 0, active_cells = 0;
+    int substeps = 0, iterations = 0;
+    double mass = 0; // of density [m3]
+    PhaseTimes times;
+};
+
+// A value that smoke carries along, at cell centres.
+struct SmokeScalar {
+    std::string name;
+    float dissipation = 0; // [1/s]
+    float vanishing = 0;   // less than this is nothing
+    Field<float> value, next;
+};
+
+class Smoke {
+  public:
+    // The particles of a source at a frame.
+    struct EmittingParticles {
+        Particles particles;
+        float radius = 0; // [m]
+    };
+    using ParticleSource = std::function<EmittingParticles(int frame)>;
+    // The shapes of params.sources and params.colliders, each in its order; a source that has particles instead has
+    // its function here.
+    struct Shapes {
+        std::vector<Shape> sources, colliders;
+        std::map<size_t, ParticleSource> particles;
+    };
+    Smoke(const SmokeParams& params, Shapes shapes, float fps);
+
+    // The smoke as it is when the shot starts.
+    void start(int frame);
+    // From the last frame to the next.
+    SmokeReport advance();
+
+    int frame() const { return frame_; }
+    const Topology& topology() const { return *topology_; }
+    const MacField& velocity() const { return velocity_; }
+    // density, temperature, those of params.scalars, and Cd.x, Cd.y, Cd.z (times density) if sources have colours.
+    std::vector<SmokeScalar>& scalars() { return scalars_; }
+    const std::vector<SmokeScalar>& scalars() const { return scalars_; }
+    double mass() const;
+    size_t active_cells() const;
+    size_t bytes() const;
+
+    // Everything that the next frame depends on, for resuming.
+    struct State {
+        int frame = 0;
+        std::vector<uint64_t> tiles;
+        std::map<std::string, std::vector<float>> fields;
+    };
+    State state() const;
+    void restore(const State& state);
+
+  private:
+    void set_time(float frames);
+    void substep(float dt);
+    float largest_step() const;
+    // Which tiles exist.
+    void follow_smoke(float dt);
+    void move_to(Topology topology);
+    // Sources.
+    void emit(float dt, bool initial);
+    void emit_from(size_t source, float dt);
+    void splat_particles(size_t source);
+    // Values near solids.
+    void extend_into_solids();
+    void clear_solids();
+    void advect_all(float dt);
+    void keep_mass(size_t scalar, double mass);
+    double outflow(const Field<float>& value, float dt) const;
+    double mass_of(const Field<float>& value) const;
+    void add_forces(float dt);
+    void find_confinement();
+
+    SmokeParams params_;
+    std::vector<Shape> sources_;
+    std::map<size_t, ParticleSource> particle_sources_;
+    float fps_;
+    int frame_ = 0;
+    float time_ = 0; // within the shot, in frames
+    Solids solids_;
+    Forces forces_;
+    Box3f box_;   // the domain in cells; infinite without one
+    Box3f open_;  // the same, infinite where a side is closed
+    Box3f walls_; // the same, infinite where a side is open
+
+    std::unique_ptr<Topology> topology_ = std::make_unique<Topology>();
+    bool topology_changed_ = true;
+    MacField velocity_, next_velocity_;
+    std::vector<SmokeScalar> scalars_;
+    AdvectionScratch scratch_;
+    SolidCells solid_cells_;
+    GasPressure pressure_;
+    MacField confinement_; // at cell centres
+
+    // What particles of a source cover, and their velocity, at the frame they were read for.
+    struct Splat {
+        int frame = std::numeric_limits<int>::min();
+        std::unique_ptr<Topology> topology;
+        Field<float> coverage;
+        Field<Vec3f> velocity;
+    };
+    std::map<size_t, Splat> splats_;
+    SmokeReport report_;
+};
+
+} // namespace spindrift
