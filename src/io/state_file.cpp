@@ -9,7 +9,7 @@ namespace spindrift {
 
 namespace {
 
-constexpr std::string_view kMagic = "spindrift state 1\n";
+constexpr std::string_view kMagic = "spindrift state 2\n";
 
 class Writer {
   public:
@@ -77,7 +77,9 @@ class Reader {
 void write_state(const std::string& path, const std::string& fingerprint, const StateFile& state)
 {
     Writer out;
-    out.bytes().reserve(state.particles.bytes() + 4096);
+    size_t field_bytes = 0;
+    for (const auto& [name, field] : state.fields) field_bytes += field.size() * sizeof(float);
+    out.bytes().reserve(state.particles.bytes() + field_bytes + field_bytes / 100 + 4096);
     out.raw(kMagic);
     out.text(fingerprint);
     out.number(static_cast<uint64_t>(state.numbers.size()));
@@ -89,6 +91,11 @@ void write_state(const std::string& path, const std::string& fingerprint, const 
         out.number(static_cast<uint8_t>(array.index()));
         std::visit([&](const auto& values) { out.array(values); }, array);
     }
+    const auto arrays = [&](const auto& named) {
+        out.number(static_cast<uint64_t>(named.size()));
+        for (const auto& [name, array] : named) out.text(name), out.array(array);
+    };
+    arrays(state.tiles), arrays(state.fields);
     out.number(hash_bytes(out.bytes()));
     write_file(path, out.bytes());
 }
@@ -120,6 +127,13 @@ bool read_state(const std::string& path, const std::string& fingerprint, StateFi
         std::visit([&](auto& values) { in.array(values); }, array);
         state.particles.attributes[name] = std::move(array);
     }
+    const auto arrays = [&](auto& named) {
+        for (uint64_t left = in.number<uint64_t>(); left > 0 && in.ok; --left) {
+            const std::string name = in.text();
+            in.array(named[name]);
+        }
+    };
+    arrays(state.tiles), arrays(state.fields);
     return in.ok;
 }
 

@@ -1,5 +1,6 @@
-// The exact state of a time stage between two frames, in our own binary format: named numbers and a particle set, bit
-// for bit, with a check sum. Only this program reads it, and only to resume; everything for other programs is VDB.
+// The exact state of a time stage between two frames, in our own binary format: named numbers, a particle set and
+// fields, bit for bit, with a check sum. Only this program reads it, and only to resume; everything for other programs
+// is VDB.
 #pragma once
 
 #include "points/particles.h"
@@ -12,6 +13,8 @@ namespace spindrift {
 struct StateFile {
     std::map<std::string, int64_t> numbers;
     Particles particles;
+    std::map<std::string, std::vector<uint64_t>> tiles = {}; // of topologies
+    std::map<std::string, std::vector<float>> fields = {};   // cell by cell of their tiles
 };
 
 // Atomic. `fingerprint` says what the state was computed from.

@@ -42,16 +42,18 @@ struct NamedField {
     bool is_level_set = false;
     bool corners = false;
 };
-// Vectors at cell centres, such as velocities; active where the level set is.
+// Vectors at cell centres, such as velocities; active where the level set is, or where they differ from the background.
 struct NamedVectors {
     std::string name;
     const Field<Vec3f>* field = nullptr;
     const Field<float>* level_set = nullptr; // on the same topology
+    bool staggered = false;                  // each component lies on the lower face of the cell along its axis instead
 };
 // Copies whole leaves. Every cell of a tile becomes an active voxel except those equal to the background, or those
 // outside the band of a level set.
+// `half`: numbers of 16 bits.
 void write_fields(const std::string& path, const std::vector<NamedField>& fields, float voxel,
-                  const FileMetadata& metadata = {}, const std::vector<NamedVectors>& vectors = {});
+                  const FileMetadata& metadata = {}, const std::vector<NamedVectors>& vectors = {}, bool half = false);
 // A scalar grid (float or double) of any VDB file as a topology and a field, by copying whole leaves. Regions of one
 // active value become tiles. The inactive inside of another program's level set is background here, for a field has no
 // value for cells without a tile.

@@ -77,8 +77,15 @@ openvdb::FloatGrid::Ptr make_grid(const NamedField& named, float voxel)
 
 openvdb::Vec3SGrid::Ptr make_grid(const NamedVectors& named, float voxel)
 {
-    const auto active = [&](int t) { return active_cells(*named.level_set, true, t); };
+    const auto active = [&](int t) {
+        if (named.level_set) return active_cells(*named.level_set, true, t);
+        Leaf::NodeMaskType on;
+        for (int c = 0; c < kTileCells; ++c)
+            if (named.field->tile(t)[c] != named.field->background()) on.setOn(static_cast<uint32_t>(c));
+        return on;
+    };
     auto grid = make_grid<openvdb::Vec3SGrid>(named.name, *named.field, voxel, false, active);
+    if (named.staggered) grid->setGridClass(openvdb::GRID_STAGGERED);
     grid->setVectorType(openvdb::VEC_CONTRAVARIANT_RELATIVE); // turns with the grid and does not move with it
     return grid;
 }
@@ -168,13 +175,17 @@ vdb::Contents read_everything(const std::string& path)
 } // namespace
 
 void write_fields(const std::string& path, const std::vector<NamedField>& fields, float voxel,
-                  const FileMetadata& metadata, const std::vector<NamedVectors>& vectors)
+                  const FileMetadata& metadata, const std::vector<NamedVectors>& vectors, bool half)
 {
     if (!(voxel > 0) || !std::isfinite(voxel)) fail("cannot write {}: the voxel size {} is not above 0", path, voxel);
     vdb::initialize();
     openvdb::GridCPtrVec grids;
-    for (const NamedField& field : fields) grids.push_back(make_grid(field, voxel));
-    for (const NamedVectors& field : vectors) grids.push_back(make_grid(field, voxel));
+    const auto add = [&](const auto& grid) {
+        grid->setSaveFloatAsHalf(half);
+        grids.push_back(grid);
+    };
+    for (const NamedField& field : fields) add(make_grid(field, voxel));
+    for (const NamedVectors& field : vectors) add(make_grid(field, voxel));
     vdb::write_grids(path, grids, metadata);
 }
 

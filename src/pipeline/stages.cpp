@@ -1,5 +1,6 @@
 #include "pipeline/liquid_stage.h"
 #include "pipeline/render_stage.h"
+#include "pipeline/smoke_stage.h"
 #include "pipeline/spray_stage.h"
 #include "pipeline/surface_stage.h"
 
@@ -8,10 +9,12 @@ namespace spindrift {
 std::vector<std::unique_ptr<Stage>> make_stages()
 {
     const auto liquid = std::make_shared<LiquidSetup>();
+    const auto smoke = std::make_shared<SmokeSetup>();
     std::vector<std::unique_ptr<Stage>> stages;
     stages.push_back(std::make_unique<LiquidStage>(liquid));
     stages.push_back(std::make_unique<SprayStage>(liquid));
     stages.push_back(std::make_unique<SurfaceStage>(liquid));
+    stages.push_back(std::make_unique<SmokeStage>(smoke));
     stages.push_back(std::make_unique<RenderStage>(liquid));
     return stages;
 }

@@ -91,7 +91,9 @@ void Smoke::substep(float dt)
     });
     phase("advect", [&] { advect_all(dt); });
     phase("sources", [&] { emit(dt, false); });
+    if (hooks_.after_advection) phase("expressions", [&] { run(hooks_.after_advection, dt); });
     phase("forces", [&] { add_forces(dt); });
+    if (hooks_.after_forces) phase("expressions", [&] { run(hooks_.after_forces, dt); });
     phase("pressure", [&] {
         pressure_.prepare(*topology_, solids_, solid_cells_, open_, params_.voxel,
                           topology_changed_ || solids_.moving());
@@ -153,6 +155,51 @@ void Smoke::advect_all(float dt)
             for (int o = 0; o < kTileCells; o += kTileSize) store_row(v + o, left * load_row(v + o));
         });
     }
+}
+
+Field<Vec3f> Smoke::velocity_at_centers() const
+{
+    Field<Vec3f> out;
+    out.reset_uninitialized(*topology_, Vec3f::Zero());
+    for_each_tile(*topology_, [&](int tile) {
+        const TileView u[3] = {{velocity_.u[0], tile}, {velocity_.u[1], tile}, {velocity_.u[2], tile}};
+        for_each_row([&](int x, int y, int o) {
+            const Row mean[3] = {0.5f * (u[0].at(x, y) + u[0].above_x(x, y)),
+                                 0.5f * (u[1].at(x, y) + u[1].above_y(x, y)),
+                                 0.5f * (u[2].at(x, y) + u[2].above_z(x, y))};
+            for (int z = 0; z < kTileSize; ++z) out.tile(tile)[o + z] = Vec3f(mean[0][z], mean[1][z], mean[2][z]);
+        });
+    });
+    return out;
+}
+
+Field<Vec3f> Smoke::velocity_at_faces() const
+{
+    Field<Vec3f> out;
+    out.reset_uninitialized(*topology_, Vec3f::Zero());
+    for_each_tile(*topology_, [&](int tile) {
+        for (int c = 0; c < kTileCells; ++c)
+            for (int a = 0; a < 3; ++a) out.tile(tile)[c][a] = velocity_.u[a].tile(tile)[c];
+    });
+    return out;
+}
+
+// A face takes half of the change of the velocity on each of its sides.
+void Smoke::run(const SmokeHooks::Hook& hook, float dt)
+{
+    Field<Vec3f> before = velocity_at_centers(), velocity;
+    velocity.copy_from(before);
+    SmokeFields fields{topology_.get(), params_.voxel, {}, &velocity};
+    for (SmokeScalar& scalar : scalars_) fields.scalars[scalar.name] = &scalar.value;
+    hook(fields, time_, dt);
+    for_each_tile(*topology_, [&](int tile) {
+        for (int c = 0; c < kTileCells; ++c)
+            for (int a = 0; a < 3; ++a) {
+                const auto [below_tile, below] = topology_->next_cell(tile, c, a, -1);
+                const auto change = [&](int t, int o) { return velocity.tile(t)[o][a] - before.tile(t)[o][a]; };
+                velocity_.u[a].tile(tile)[c] += 0.5f * (change(tile, c) + change(below_tile, below));
+            }
+    });
 }
 
 double Smoke::mass_of(const Field<float>& value) const

@@ -29,6 +29,20 @@ struct SmokeScalar {
     Field<float> value, next;
 };
 
+// What an expression can reach.
+struct SmokeFields {
+    const Topology* topology = nullptr;
+    float voxel = 0;
+    std::map<std::string, Field<float>*> scalars;
+    Field<Vec3f>* velocity = nullptr; // [m/s], at cell centres
+};
+
+// Moments in a step at which others may change the smoke; at a time in frames, in a step of dt seconds.
+struct SmokeHooks {
+    using Hook = std::function<void(SmokeFields& fields, float time, float dt)>;
+    Hook after_forces, after_advection;
+};
+
 class Smoke {
   public:
     // The particles of a source at a frame.
@@ -45,6 +59,7 @@ class Smoke {
     };
     Smoke(const SmokeParams& params, Shapes shapes, float fps);
 
+    void set_hooks(SmokeHooks hooks) { hooks_ = std::move(hooks); }
     // The smoke as it is when the shot starts.
     void start(int frame);
     // From the last frame to the next.
@@ -53,8 +68,10 @@ class Smoke {
     int frame() const { return frame_; }
     const Topology& topology() const { return *topology_; }
     const MacField& velocity() const { return velocity_; }
+    // The velocity as vectors: at cell centres, or as it is, each component on its lower face.
+    Field<Vec3f> velocity_at_centers() const;
+    Field<Vec3f> velocity_at_faces() const;
     // density, temperature, those of params.scalars, and Cd.x, Cd.y, Cd.z (times density) if sources have colours.
-    std::vector<SmokeScalar>& scalars() { return scalars_; }
     const std::vector<SmokeScalar>& scalars() const { return scalars_; }
     double mass() const;
     size_t active_cells() const;
@@ -70,6 +87,7 @@ class Smoke {
     void restore(const State& state);
 
   private:
+    void run(const SmokeHooks::Hook& hook, float dt);
     void set_time(float frames);
     void substep(float dt);
     float largest_step() const;
@@ -91,6 +109,7 @@ class Smoke {
     void find_confinement();
 
     SmokeParams params_;
+    SmokeHooks hooks_;
     std::vector<Shape> sources_;
     std::map<size_t, ParticleSource> particle_sources_;
     float fps_;

@@ -1,0 +1,244 @@
+#include "pipeline/smoke_stage.h"
+
+#include "base/error.h"
+#include "io/atomic_file.h"
+#include "io/point_file.h"
+#include "pipeline/cache.h"
+#include "pipeline/scene_shapes.h"
+
+#include <filesystem>
+
+namespace spindrift {
+
+namespace {
+
+// Of velocity, density and temperature with what a step needs; and on disk, less what compression finds.
+constexpr double kBytesPerCell = 200, kFileBytesPerCell = 14;
+constexpr double kMostCells = 4e9;
+// Where there is no domain, smoke is taken to rise and spread so many times the extent of its sources.
+constexpr float kSpread = 4;
+
+double count_cells(const Vec3f& size, float voxel)
+{
+    const Vec3d cells = (size / voxel).cast<double>();
+    return cells.x() * cells.y() * cells.z();
+}
+
+FrameReport report_of(const SmokeReport& smoke)
+{
+    FrameReport report;
+    report.numbers = {{"tiles", static_cast<double>(smoke.tiles)},
+                      {"cells", static_cast<double>(smoke.active_cells)},
+                      {"substeps", smoke.substeps},
+                      {"iterations", smoke.iterations},
+                      {"mass", smoke.mass}};
+    report.times = smoke.times;
+    return report;
+}
+
+} // namespace
+
+void SmokeStage::visit(ParamVisitor& v)
+{
+    setup_->params.visit(v);
+    v("half", half_, "Write numbers of 16 bits: half the disk space.");
+    v("write_velocity", write_velocity_, "Write vel too, for motion blur and for what flies through the smoke.");
+    v.list("expression", expression_params_,
+           "Expressions on the volumes: density, temperature, the scalars and vel, which is at cell centres.");
+}
+
+void SmokeStage::prepare(const SceneFile& scene, const ShotParams& shot)
+{
+    if (!scene.has("smoke")) return;
+    const SmokeParams& params = setup_->params;
+    range_ = shot.range(), fps_ = shot.fps;
+    if (params.sources.empty())
+        bad_input("{}: nothing makes smoke; add a [[smoke.source]] with a shape", scene.where("smoke"));
+    Smoke::Shapes shapes;
+    dependencies_ = mesh_files_of(params.colliders, scene);
+    const auto first = static_cast<float>(range_.first);
+    Box3f& extent = setup_->extent;
+    for (size_t i = 0; i < params.sources.size(); ++i) {
+        const auto where = [&] { return scene.where(fmt::format("smoke.source[{}]", i)); };
+        if (!params.sources[i].particles.empty()) {
+            shapes.particles[i] = particle_source(scene, i);
+            shapes.sources.emplace_back(ShapeParams{}, where()); // keeps its place
+            continue;
+        }
+        shapes.sources.push_back(load_shape(scene, params.sources[i], fmt::format("smoke.source[{}]", i)));
+        dependencies_ += mesh_files_of(static_cast<const ShapeParams&>(params.sources[i]), scene);
+        shapes.sources.back().prepare(first);
+        Box3f box = shapes.sources.back().bounds(first);
+        if (params.domain.bounded()) {
+            box.min = box.min.cwiseMax(*params.domain.min), box.max = box.max.cwiseMin(*params.domain.max);
+            if (box.empty() && !shapes.sources.back().moves())
+                bad_input("{}: the source lies outside the domain", where());
+        } else if (!box.size().allFinite())
+            bad_input("{}: this source has no end; give the smoke a domain (smoke.domain.min and max)", where());
+        extent.add(box);
+    }
+    shapes.colliders = load_shapes(scene, params.colliders, "smoke.collider");
+    for (Shape& shape : shapes.colliders) shape.prepare(first);
+    setup_->colliders = colliders_ = shapes.colliders;
+
+    if (params.domain.bounded())
+        extent = {*params.domain.min, *params.domain.max};
+    else if (!extent.empty()) {
+        const float size = extent.size().maxCoeff();
+        extent.max.y() += (kSpread - 1) * size;
+        extent = extent.grown(0.25f * (kSpread - 1) * size);
+        extent.min.y() += 0.25f * (kSpread - 1) * size;
+    }
+    const double cells = extent.empty() ? 0 : count_cells(extent.size(), params.voxel);
+    if (!(cells <= kMostCells))
+        bad_input("{}: smoke.voxel is {} m, which makes {:.3g} cells; at most {:.0g} are possible; raise smoke.voxel",
+                  scene.where("smoke.voxel"), params.voxel, cells, kMostCells);
+    estimate_ = {kBytesPerCell * cells, kFileBytesPerCell * cells * range_.count() * (half_ ? 0.5 : 1),
+                 fmt::format("up to {:.3g} cells", cells), "raise smoke.voxel"};
+    smoke_ = std::make_unique<Smoke>(params, std::move(shapes), shot.fps);
+    prepare_expressions(scene);
+}
+
+Smoke::ParticleSource SmokeStage::particle_source(const SceneFile& scene, size_t index)
+{
+    const std::string name = fmt::format("smoke.source[{}].particles", index);
+    const std::string pattern = scene.resolve(setup_->params.sources[index].particles);
+    std::vector<std::pair<int, std::string>> files;
+    if (has_frame_pattern(pattern))
+        for (const int frame : frames_on_disk(pattern)) files.emplace_back(frame, frame_path(pattern, frame));
+    else if (file_exists(pattern))
+        files.emplace_back(0, pattern);
+    if (files.empty()) bad_input("{}: no file matches {}", scene.where(name), pattern);
+    for (const auto& [frame, file] : files)
+        dependencies_ +=
+            fmt::format("{} {}: {}\n", name, std::filesystem::path(file).filename().string(), file_signature(file));
+    // A frame without a file takes the one before it, or the first.
+    return [files](int frame) {
+        auto file = files.begin();
+        while (std::next(file) != files.end() && std::next(file)->first <= frame) ++file;
+        ParticleFile read = read_points(file->second);
+        return Smoke::EmittingParticles{std::move(read.particles), read.pscale};
+    };
+}
+
+void SmokeStage::prepare_expressions(const SceneFile& scene)
+{
+    expressions_.clear();
+    for (size_t i = 0; i < expression_params_.size(); ++i) {
+        ExpressionSource::Loaded loaded = expression_params_[i].load(scene, fmt::format("smoke.expression[{}]", i));
+        dependencies_ += loaded.dependencies;
+        expressions_.push_back({expression_params_[i].at,
+                                VolumeExpression(loaded.label, std::move(loaded.text), loaded.options),
+                                std::move(loaded.volumes)});
+    }
+    const auto hook = [this](At at) -> SmokeHooks::Hook {
+        if (!any(at)) return {};
+        return [this, at](SmokeFields& fields, float time, float dt) {
+            ExpressionFields all{fields.topology, fields.voxel, {{"vel", fields.velocity}}};
+            for (const auto& [name, field] : fields.scalars) all.fields[name] = field;
+            run(at, all, time, dt);
+        };
+    };
+    smoke_->set_hooks({hook(At::after_forces), hook(At::after_advection)});
+}
+
+bool SmokeStage::any(At at) const
+{
+    return std::any_of(expressions_.begin(), expressions_.end(), [&](const Loaded& e) { return e.at == at; });
+}
+
+void SmokeStage::run(At at, const ExpressionFields& fields, float frame, float dt) const
+{
+    for (const Loaded& loaded : expressions_) {
+        if (loaded.at != at) continue;
+        ExpressionContext context;
+        context.frame = static_cast<int>(std::ceil(frame - 1e-4f));
+        context.fps = fps_, context.dt = dt;
+        context.time = (static_cast<double>(frame) - range_.first) / fps_;
+        loaded.volumes.add(context.frame, context);
+        set_colliders(colliders_, frame, context);
+        loaded.expression.run(fields, context);
+    }
+}
+
+FrameReport SmokeStage::start(int frame)
+{
+    SmokeReport report;
+    report.times.measure("fill", [&] { smoke_->start(frame); });
+    report.tiles = static_cast<size_t>(smoke_->topology().tile_count());
+    report.mass = smoke_->mass();
+    return report_of(report);
+}
+
+FrameReport SmokeStage::restore(StateFile state)
+{
+    SmokeReport report;
+    report.times.measure("restore", [&] {
+        smoke_->restore(
+            {static_cast<int>(state.numbers["frame"]), std::move(state.tiles["smoke"]), std::move(state.fields)});
+    });
+    report.tiles = static_cast<size_t>(smoke_->topology().tile_count());
+    report.mass = smoke_->mass();
+    return report_of(report);
+}
+
+FrameReport SmokeStage::advance()
+{
+    for (Shape& shape : colliders_) shape.prepare(static_cast<float>(smoke_->frame() + 1));
+    return report_of(smoke_->advance());
+}
+
+void SmokeStage::write(const std::string& path)
+{
+    const Topology& topology = smoke_->topology();
+    Field<Vec3f> velocity, color;
+    std::vector<NamedField> fields;
+    std::vector<NamedVectors> vectors;
+    std::vector<Field<float>> changed; // by expressions
+    const bool edit = any(At::before_writing);
+    const std::vector<SmokeScalar>& scalars = smoke_->scalars();
+    changed.resize(scalars.size());
+    ExpressionFields all{&topology, setup_->params.voxel, {}};
+    for (size_t i = 0; i < scalars.size(); ++i) {
+        if (scalars[i].name.starts_with("Cd.")) continue;
+        const Field<float>* field = &scalars[i].value;
+        if (edit) changed[i].copy_from(*field), field = &changed[i], all.fields[scalars[i].name] = &changed[i];
+        fields.push_back({scalars[i].name, field});
+    }
+    if (setup_->params.has_colors()) { // the simulation has it times density
+        color.reset_uninitialized(topology, Vec3f::Zero());
+        const SmokeScalar* channels = &scalars[scalars.size() - 3];
+        for_each_tile(topology, [&](int tile) {
+            for (int c = 0; c < kTileCells; ++c) {
+                const float density = scalars[0].value.tile(tile)[c];
+                for (int a = 0; a < 3; ++a)
+                    color.tile(tile)[c][a] =
+                        density > 1e-6f ? clamp01(channels[a].value.tile(tile)[c] / density) : 0.0f;
+            }
+        });
+        vectors.push_back({"Cd", &color});
+        all.fields["Cd"] = &color;
+    }
+    if (write_velocity_ || edit) {
+        velocity = edit ? smoke_->velocity_at_centers() : smoke_->velocity_at_faces();
+        all.fields["vel"] = &velocity;
+        if (write_velocity_) vectors.push_back({"vel", &velocity, nullptr, !edit});
+    }
+    if (edit) run(At::before_writing, all, static_cast<float>(smoke_->frame()), 1 / fps_);
+    write_fields(
+        path, fields, setup_->params.voxel,
+        {{"frame", std::to_string(smoke_->frame())}, {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}},
+        vectors, half_);
+}
+
+StateFile SmokeStage::save() const
+{
+    Smoke::State state = smoke_->state();
+    StateFile file;
+    file.numbers["frame"] = state.frame;
+    file.tiles["smoke"] = std::move(state.tiles);
+    file.fields = std::move(state.fields);
+    return file;
+}
+
+} // namespace spindrift
