@@ -6,6 +6,7 @@
 #include "pipeline/cache.h"
 #include "pipeline/scene_shapes.h"
 
+#include <bit>
 #include <filesystem>
 
 namespace spindrift {
@@ -174,8 +175,9 @@ FrameReport SmokeStage::restore(StateFile state)
 {
     SmokeReport report;
     report.times.measure("restore", [&] {
-        smoke_->restore(
-            {static_cast<int>(state.numbers["frame"]), std::move(state.tiles["smoke"]), std::move(state.fields)});
+        smoke_->restore({static_cast<int>(state.numbers["frame"]),
+                         std::bit_cast<float>(static_cast<int32_t>(state.numbers["last_dt_bits"])),
+                         std::move(state.tiles["smoke"]), std::move(state.fields)});
     });
     report.tiles = static_cast<size_t>(smoke_->topology().tile_count());
     report.mass = smoke_->mass();
@@ -235,7 +237,7 @@ StateFile SmokeStage::save() const
 {
     Smoke::State state = smoke_->state();
     StateFile file;
-    file.numbers["frame"] = state.frame;
+    file.numbers = {{"frame", state.frame}, {"last_dt_bits", std::bit_cast<int32_t>(state.last_dt)}};
     file.tiles["smoke"] = std::move(state.tiles);
     file.fields = std::move(state.fields);
     return file;

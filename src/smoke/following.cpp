@@ -106,7 +106,10 @@ void Smoke::move_to(Topology topology)
         });
         std::swap(field, memory);
     };
-    for (int a = 0; a < 3; ++a) move(velocity_.u[a], next_velocity_.u[a]);
+    for (int a = 0; a < 3; ++a) {
+        move(velocity_.u[a], next_velocity_.u[a]);
+        move(push_.u[a], next_velocity_.u[a]);
+    }
     for (SmokeScalar& scalar : scalars_) move(scalar.value, scalar.next);
     topology_ = std::move(next);
     topology_changed_ = true;

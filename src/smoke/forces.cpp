@@ -5,7 +5,21 @@
 
 namespace spindrift {
 
-void Smoke::add_forces(float dt)
+void Smoke::add_wind(float dt)
+{
+    if (params_.forces.empty()) return;
+    for_each_tile(*topology_, [&](int tile) {
+        const Vec3f first = topology_->first_cell(tile).cast<float>();
+        for (int a = 0; a < 3; ++a)
+            for (int c = 0; c < kTileCells; ++c) {
+                float& u = velocity_.u[a].tile(tile)[c];
+                // Wind takes smoke along as it does a lone particle. Each component is on its own.
+                u = forces_.flying((first + face_in_tile(c, a)) * params_.voxel, u * Vec3f::Unit(a), dt)[a];
+            }
+    });
+}
+
+void Smoke::add_buoyancy(float dt)
 {
     const bool confined = params_.confinement > 0;
     if (confined) find_confinement();
@@ -35,14 +49,6 @@ void Smoke::add_forces(float dt)
                 });
             }
         }
-        if (params_.forces.empty()) return;
-        const Vec3f first = topology_->first_cell(tile).cast<float>();
-        for (int a = 0; a < 3; ++a)
-            for (int c = 0; c < kTileCells; ++c) {
-                float& u = velocity_.u[a].tile(tile)[c];
-                // Wind takes smoke along as it does a lone particle. Each component is on its own.
-                u = forces_.flying((first + face_in_tile(c, a)) * params_.voxel, u * Vec3f::Unit(a), dt)[a];
-            }
     });
 }
 

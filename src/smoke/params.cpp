@@ -75,8 +75,8 @@ void SmokeParams::visit(ParamVisitor& v)
       "How much heavier than air smoke of density 1 is: its share of gravity. Below 0 it rises without being warm.");
     v("dissipation", dissipation, unit::per_second, at_least(0), "How fast density fades.");
     v("cooling", cooling, unit::per_second, at_least(0), "How fast temperature fades.");
-    v("confinement", confinement, unit::none, at_least(0),
-      "Vorticity confinement: strengthens the whirls that the grid wears down. 0: none; 0.3 is strong.");
+    v("confinement", confinement, unit::per_second, at_least(0),
+      "Vorticity confinement: strengthens the whirls that the grid wears down. 0: none; 10 is strong.");
     v("keep_mass", keep_mass, "Correct what advection adds to smoke or loses of it.");
     v("tolerance", tolerance, unit::none, between(1e-6, 0.1), "Relative residual at which the pressure solve ends.");
     v.group("domain", domain, "The box that holds the smoke.");

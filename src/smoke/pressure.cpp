@@ -77,9 +77,13 @@ PoissonResult GasPressure::make_divergence_free(MacField& velocity, double toler
     });
     const PoissonResult result = solver_.solve(b_, s_, tolerance);
     subtract_gradient(velocity);
+    return result;
+}
+
+void GasPressure::extend(MacField& velocity)
+{
     extrapolate(velocity, known_, 3);
     slide_on_solids(velocity, *solids_, *cells_, voxel_);
-    return result;
 }
 
 // On open faces of cells that take part; these are the known ones.

@@ -16,9 +16,12 @@ class GasPressure {
     // as it was since the last call (still solids, the same tiles) is kept: `changed` says whether that is so.
     void prepare(const Topology& topology, const Solids& solids, const SolidCells& cells, const Box3f& box, float voxel,
                  bool changed);
-    // Subtracts the pressure gradient, and gives faces that have no flow of their own, in solids and around the grid,
-    // one that goes on from what is near.
+    // Subtracts the pressure gradient.
     PoissonResult make_divergence_free(MacField& velocity, double tolerance);
+    // 1 at faces that pressure acts on, 0 elsewhere; until extend().
+    const MacField& flowing() const { return known_; }
+    // Gives faces that have no flow of their own, in solids and around the grid, one that goes on from what is near.
+    void extend(MacField& velocity);
 
     // 1 where a cell takes part, 0 elsewhere.
     const Field<float>& inside() const { return inside_; }

@@ -80,6 +80,7 @@ class Smoke {
     // Everything that the next frame depends on, for resuming.
     struct State {
         int frame = 0;
+        float last_dt = 0;
         std::vector<uint64_t> tiles;
         std::map<std::string, std::vector<float>> fields;
     };
@@ -105,7 +106,10 @@ class Smoke {
     void keep_mass(size_t scalar, double mass);
     double outflow(const Field<float>& value, float dt) const;
     double mass_of(const Field<float>& value) const;
-    void add_forces(float dt);
+    void add_wind(float dt);
+    void add_buoyancy(float dt);
+    MacField& pushed_velocity(float dt);
+    void remember_push(float dt);
     void find_confinement();
 
     SmokeParams params_;
@@ -124,6 +128,9 @@ class Smoke {
     std::unique_ptr<Topology> topology_ = std::make_unique<Topology>();
     bool topology_changed_ = true;
     MacField velocity_, next_velocity_;
+    // What buoyancy and pressure did to the velocity in the second half of the last step, and that step [s].
+    MacField push_;
+    float last_dt_ = 0;
     std::vector<SmokeScalar> scalars_;
     AdvectionScratch scratch_;
     SolidCells solid_cells_;
