@@ -216,7 +216,7 @@ TEST(Viscous, LargestEigenvalueBesideTheSumsOfRowsIsOneAtMost)
     EXPECT_GT(largest(full, 5), 0.95);
 }
 
-// Numbers of 8 bits in the V-cycle must not show: as many iterations as with floats, and one more. Where nothing holds
+// Numbers of 8 bits in the V-cycle must not show: as many iterations as floats took beside the diagonal, and one more. Where nothing holds
 // it, a liquid that is stiffer only turns and moves as a whole, which takes more of them.
 TEST(Viscous, TakesFewIterationsForAnyStiffness)
 {
