@@ -216,8 +216,8 @@ TEST(Viscous, LargestEigenvalueBesideTheSumsOfRowsIsOneAtMost)
     EXPECT_GT(largest(full, 5), 0.95);
 }
 
-// Numbers of 8 bits in the V-cycle must not show: as many iterations as floats took beside the diagonal, and one more. Where nothing holds
-// it, a liquid that is stiffer only turns and moves as a whole, which takes more of them.
+// Numbers of 8 bits in the V-cycle must not show: as many iterations as floats took beside the diagonal, and one more.
+// Where nothing holds it, a liquid that is stiffer only turns and moves as a whole, which takes more of them.
 TEST(Viscous, TakesFewIterationsForAnyStiffness)
 {
     const std::vector<std::pair<float, int>> floats_take = {{0.3f, 5}, {10.0f, 5}, {1e3f, 10}, {1e5f, 14}};
