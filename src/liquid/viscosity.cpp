@@ -74,32 +74,34 @@ class Surroundings {
     // Whether a solid may touch a face or an edge of the row of cells at i: no distance is off by more than its change
     // over a cell.
     bool near_solid(int i) const { return has_solids_ && largest(-load_at(distance_, i)) > -2; }
-    // A face that is closed, or whose centre is in a solid and `sticks` to it.
-    bool is_closed(int i, int axis, bool sticks) const
+    // Faces that are closed, or whose centre is in a solid and `sticks` to it.
+    RowMask closed(int i, int axis, bool sticks) const
     {
-        return !(open_[axis].data[i] > 0) || (sticks && face_distance(i, axis) < 0);
+        const RowMask shut = ~(load_at(open_[axis], i) > splat(0));
+        return sticks ? shut | (face_distance(i, axis) < splat(0)) : shut;
     }
-    // What a wall near the edge along an axis through the corner of cell i makes of dissipation there. The pairs of
+    // What a wall near the edges along an axis through the corners of cells i makes of dissipation there. The pairs of
     // faces whose difference counts are u_b across d, and u_d across b.
-    float at_wall(int i, int axis, bool sticks) const
+    Row at_wall(int i, int axis, bool sticks) const
     {
         const int b = (axis + 1) % 3, d = (axis + 2) % 3;
-        return std::max(between_faces(i, i - kStride[d], b, sticks), between_faces(i, i - kStride[b], d, sticks));
+        return max(between_faces(i, i - kStride[d], b, sticks), between_faces(i, i - kStride[b], d, sticks));
     }
 
   private:
-    float face_distance(int i, int axis) const
+    Row face_distance(int i, int axis) const
     {
-        return 0.5f * (distance_.data[i] + distance_.data[i - kStride[axis]]);
+        return 0.5f * (load_at(distance_, i) + load_at(distance_, i - kStride[axis]));
     }
     // How much larger dissipation is where a wall runs between two faces than if it were at the closed one.
-    float between_faces(int i, int j, int axis, bool sticks) const
+    Row between_faces(int i, int j, int axis, bool sticks) const
     {
-        const bool open_i = !is_closed(i, axis, sticks), open_j = !is_closed(j, axis, sticks);
-        if (open_i == open_j) return 1;
-        const float open = face_distance(open_i ? i : j, axis), closed = face_distance(open_i ? j : i, axis);
-        const float share = open > 0 && closed < open ? open / (open - closed) : kNearestWall;
-        return 1 / std::clamp(share, kNearestWall, 1.0f);
+        const RowMask closed_i = closed(i, axis, sticks), closed_j = closed(j, axis, sticks);
+        const Row at_i = face_distance(i, axis), at_j = face_distance(j, axis);
+        const Row outside = closed_i ? at_j : at_i, inside = closed_i ? at_i : at_j;
+        const Row nearest = splat(kNearestWall), one = splat(1);
+        const Row share = (outside > splat(0)) & (inside < outside) ? outside / (outside - inside) : nearest;
+        return closed_i ^ closed_j ? one / min(max(share, nearest), one) : one;
     }
 
     bool has_solids_ = false;
@@ -195,10 +197,10 @@ void Viscosity::prepare(const Topology& topology, const Field<float>& phi, const
                 store_row(matrix_.edge[a].tile(tile) + o, stiffness(edge) * share);
                 if (elastic) store_row(shares_.edge[a].tile(tile) + o, share);
                 if (!near_solid) continue;
-                for (int z = 0; z < kTileSize; ++z) {
-                    if (around.is_closed(i + z, a, sticks)) matrix_.inverse[a].tile(tile)[o + z] = kClosedFace;
-                    matrix_.edge[a].tile(tile)[o + z] *= around.at_wall(i + z, a, sticks);
-                }
+                store_row(matrix_.inverse[a].tile(tile) + o,
+                          around.closed(i, a, sticks) ? splat(kClosedFace) : splat(0));
+                float* weight = matrix_.edge[a].tile(tile) + o;
+                store_row(weight, load_row(weight) * around.at_wall(i, a, sticks));
             }
         });
     });

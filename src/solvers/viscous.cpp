@@ -5,12 +5,10 @@ namespace spindrift {
 namespace {
 
 constexpr size_t kTilesPerTask = 4;
-// The eigenvalues that a level's smoother is for, of D^-1 (M + K) with the diagonal D: what the next coarser level
-// cannot see begins at 2/8 for motions without divergence.
-constexpr double kLowForSmoothing = 0.3;
+// The eigenvalues of D^-1 (M + K) that a level's smoother is for: what the next coarser level cannot see begins at 2/24
+// for motions without divergence, and what is squeezed from cell to cell along all axes has 24/24.
+constexpr double kLowForSmoothing = 0.08;
 constexpr int kSmootherDegree = 3;
-// No eigenvalue is above this.
-constexpr double kMostEigenvalue = 4;
 // Up to this stiffness a level needs no coarser one: some steps of the smoother solve it.
 constexpr float kStiffnessForOneLevel = 1;
 // Coarsening also ends here; what is stiff and yet small takes more steps.
@@ -20,15 +18,20 @@ constexpr int kMostSteps = 64;
 constexpr int other_axis(int a, int b) { return 3 - a - b; }
 
 // A tile of velocities and the 26 around it, see neighbour_slot().
-struct TilesAround {
-    const float* u[3][27];
-    TilesAround(const MacField& field, int tile)
+template <class T> struct TilesAround {
+    const T* u[3][27];
+    template <class Velocity> TilesAround(const Velocity& field, int tile)
     {
         const auto& neighbours = field.u[0].topology().neighbours(tile);
         for (int a = 0; a < 3; ++a)
             for (size_t n = 0; n < 27; ++n) u[a][n] = field.u[a].tile(neighbours[n]);
     }
 };
+
+template <class Velocity> TilesAround(const Velocity& field, int tile)
+    -> TilesAround<std::remove_cvref_t<decltype(*field.u[0].tile(0))>>;
+
+inline float to_float(float x) { return x; }
 
 // One plane x of a tile's velocity and one face around it. Rows begin at a multiple of a cache line and the margin lies
 // around them, so that few loads cross a line, and a row is gathered with its two ends at once.
@@ -40,16 +43,16 @@ struct VelocityPlane {
     static constexpr int index(int y) { return (y + 1) * kStride + kTileSize; }
 
     // x in [-1, 8].
-    [[gnu::always_inline]] void gather(const TilesAround& tiles, int x)
+    template <class T> [[gnu::always_inline]] void gather(const TilesAround<T>& tiles, int x)
     {
         const int plane = offset_in_tile(x & 7, 0, 0);
         for (int a = 0; a < 3; ++a) {
-            const float* const* beside = tiles.u[a] + neighbour_slot(x >> 3, -1, -1);
+            const T* const* beside = tiles.u[a] + neighbour_slot(x >> 3, -1, -1);
             const auto copy = [&](int dy, int y, float* to) {
-                const float* const* along_z = beside + 3 * (dy + 1);
+                const T* const* along_z = beside + 3 * (dy + 1);
                 const int from = plane + y * kTileSize;
                 store_row(to, load_row(along_z[1] + from));
-                to[-1] = along_z[0][from + 7], to[kTileSize] = along_z[2][from];
+                to[-1] = to_float(along_z[0][from + 7]), to[kTileSize] = to_float(along_z[2][from]);
             };
             copy(-1, 7, u[a] + index(-1));
             for (int y = 0; y < kTileSize; ++y) copy(0, y, u[a] + index(y));
@@ -175,9 +178,10 @@ struct MatrixTile {
     }
 };
 
-inline Row sum_of(const Weights& w)
+// Of the magnitudes in a row of K: a cell's term couples two faces with equal weights, an edge's four.
+inline Row sum_of_magnitudes(const Weights& w)
 {
-    return (w.cell_low + w.cell_high) + ((w.edge_low[0] + w.edge_high[0]) + (w.edge_low[1] + w.edge_high[1]));
+    return 2 * (w.cell_low + w.cell_high) + 4 * ((w.edge_low[0] + w.edge_high[0]) + (w.edge_low[1] + w.edge_high[1]));
 }
 
 // Calls body.operator()<0>(), <1>() and <2>().
@@ -186,9 +190,10 @@ template <class Body> [[gnu::always_inline]] inline void for_each_axis(const Bod
     body.template operator()<0>(), body.template operator()<1>(), body.template operator()<2>();
 }
 
-// Calls body(axis, offset, K u) for the rows of a tile, plane by plane: only three of them are ever held.
-template <class Weight, class Body>
-[[gnu::always_inline]] inline void for_each_force(const MacField& u, int tile, const Weight& weight, const Body& body)
+// Calls body(axis, offset, K u) for the rows of a tile, plane by plane: only three of them are ever held. Before each
+// plane ahead(x) is called.
+template <class Velocity, class Weight, class Ahead, class Body> [[gnu::always_inline]] inline void
+for_each_force(const Velocity& u, int tile, const Weight& weight, const Ahead& ahead, const Body& body)
 {
     VelocityPlane velocity[2];
     StressPlane stress[2];
@@ -199,6 +204,7 @@ template <class Weight, class Body>
         velocity[now].gather(tiles, x);
         stress[now].compute(velocity[before], velocity[now], weight, x);
         if (x == 0) continue;
+        ahead(x - 1);
         for (int y = 0; y < kTileSize; ++y) {
             const int o = offset_in_tile(x - 1, y, 0);
             body(0, o, stress[before].force_x(stress[now], y));
@@ -208,26 +214,34 @@ template <class Weight, class Body>
     }
 }
 
-// Calls body(axis, offset, K x, mass, inverse of the diagonal) for the rows of a tile.
-template <class Body>
-inline void multiply_tile(const ViscousMatrix& m, bool uniform, const MacField& x, int tile, const Body& body)
+// Calls body(axis, offset, K x, mass, inverse) for the rows of a tile.
+template <class Velocity, class Ahead, class Body> inline void
+multiply_tile(const ViscousMatrix& m, bool uniform, const Velocity& x, int tile, const Ahead& ahead, const Body& body)
 {
     if (uniform) {
         const Row one = splat(1), inverse = splat(m.inverse[0].tile(tile)[0]);
-        for_each_force(x, tile, UniformWeight{m.cell.tile(tile)[0], m.edge[0].tile(tile)[0]},
+        for_each_force(x, tile, UniformWeight{m.cell.tile(tile)[0], m.edge[0].tile(tile)[0]}, ahead,
                        [&](int a, int o, Row force) { body(a, o, force, one, inverse); });
         return;
     }
     const float* mass[3] = {m.mass[0].tile(tile), m.mass[1].tile(tile), m.mass[2].tile(tile)};
     const float* inverse[3] = {m.inverse[0].tile(tile), m.inverse[1].tile(tile), m.inverse[2].tile(tile)};
-    for_each_force(x, tile, TileWeight(m, tile), [&](int a, int o, Row force) {
+    for_each_force(x, tile, TileWeight(m, tile), ahead, [&](int a, int o, Row force) {
         body(a, o, force, load_row(mass[a] + o), load_row(inverse[a] + o));
     });
 }
 
-void clear_tile(MacField& field, int tile)
+// Has a plane of a tile brought near the processor.
+template <class T> inline void prefetch_plane(const T* tile, int x)
 {
-    for (auto& u : field.u) std::fill_n(u.tile(tile), kTileCells, 0.0f);
+    constexpr int line = 64 / sizeof(T);
+    for (int c = 0; c < offset_in_tile(1, 0, 0); c += line)
+        __builtin_prefetch(tile + offset_in_tile(x, 0, 0) + c, 0, 2);
+}
+
+template <class Velocity> void clear_tile(Velocity& field, int tile)
+{
+    for (auto& u : field.u) std::memset(u.tile(tile), 0, kTileCells * sizeof *u.tile(tile));
 }
 
 } // namespace
@@ -255,49 +269,50 @@ double ViscousSolver::Level::total() const
 
 size_t ViscousSolver::bytes() const
 {
-    size_t sum = p_.bytes() + q_.bytes();
+    size_t sum = r_.bytes() + p_.bytes() + q_.bytes();
     for (const auto& l : levels_)
         sum += l->own_topology.bytes() + l->own_matrix.bytes() + l->r.bytes() + l->z.bytes() + l->scratch.bytes();
     return sum;
 }
 
-// Calls body(index in level.tiles, tile) for all of these, and has `fields` and the matrix of the next one fetched
-// meanwhile: too many arrays for the processor to foresee.
-template <class Body> void
-ViscousSolver::for_each_tile_ahead(const Level& level, const std::vector<const MacField*>& fields, const Body& body)
+// Calls body(index in level.tiles, tile, ahead) for all of these. The body is to call ahead(x) for each plane x, which
+// has that plane of the next tile fetched, of `fields` and the matrix: there are too many arrays for the processor to
+// foresee, and too much in a tile to ask for it at once.
+template <class Body, class... Fields>
+void ViscousSolver::for_each_tile_ahead(const Level& level, const Body& body, const Fields&... fields)
 {
-    const auto fetch = [&](size_t k) {
-        const int tile = level.tiles[k];
-        for (const MacField* field : fields)
-            for (const auto& u : field->u) prefetch_tile(u.tile(tile));
-        if (level.uniform[k]) return;
-        const ViscousMatrix& m = *level.matrix;
-        prefetch_tile(m.cell.tile(tile));
-        for (int a = 0; a < 3; ++a)
-            prefetch_tile(m.mass[a].tile(tile)), prefetch_tile(m.inverse[a].tile(tile)),
-                prefetch_tile(m.edge[a].tile(tile));
-    };
+    const ViscousMatrix& m = *level.matrix;
     parallel_for(
         level.tiles.size(),
         [&](size_t k) {
-            if (k + 1 < level.tiles.size()) fetch(k + 1);
-            body(k, level.tiles[k]);
+            const size_t next = std::min(k + 1, level.tiles.size() - 1);
+            const int next_tile = level.tiles[next];
+            const bool weights = !level.uniform[next];
+            body(k, level.tiles[k], [&](int x) {
+                const auto fetch = [&](const auto& field) { prefetch_plane(field.tile(next_tile), x); };
+                for (int a = 0; a < 3; ++a) (fetch(fields.u[a]), ...);
+                if (!weights) return;
+                fetch(m.cell);
+                for (int a = 0; a < 3; ++a) fetch(m.mass[a]), fetch(m.inverse[a]), fetch(m.edge[a]);
+            });
         },
         kTilesPerTask);
 }
 
-// Calls body(index in level.tiles, axis, offset, K x, mass, inverse of the diagonal) for all rows that may take part.
-template <class Body> void ViscousSolver::for_each_product(const Level& level, const MacField& x,
-                                                           std::vector<const MacField*> fields, const Body& body)
+// Calls body(index in level.tiles, axis, offset, K x, mass, inverse) for all rows that may take part.
+template <class X, class Body, class... Fields>
+void ViscousSolver::for_each_product(const Level& level, const X& x, const Body& body, const Fields&... others)
 {
-    fields.push_back(&x);
-    for_each_tile_ahead(level, fields, [&](size_t k, int tile) {
-        multiply_tile(*level.matrix, level.uniform[k], x, tile,
-                      [&](int a, int o, Row kx, Row mass, Row inverse) { body(k, a, o, kx, mass, inverse); });
-    });
+    for_each_tile_ahead(
+        level,
+        [&](size_t k, int tile, const auto& ahead) {
+            multiply_tile(*level.matrix, level.uniform[k], x, tile, ahead,
+                          [&](int a, int o, Row kx, Row mass, Row inverse) { body(k, a, o, kx, mass, inverse); });
+        },
+        x, others...);
 }
 
-// Inverts the diagonal and finds out which tiles take part.
+// Inverts the sums of rows and finds out which tiles take part.
 void ViscousSolver::analyse(Level& level)
 {
     ViscousMatrix& m = *level.matrix;
@@ -316,7 +331,7 @@ void ViscousSolver::analyse(Level& level)
                 float* inverse = m.inverse[A].tile(tile);
                 for_each_row([&](int i, int j, int o) {
                     const Weights w = weights.at<A>(i, j);
-                    const Row closed = load_row(inverse + o), sum = load_row(mass + o) + sum_of(w);
+                    const Row closed = load_row(inverse + o), sum = load_row(mass + o) + sum_of_magnitudes(w);
                     store_row(inverse + o, closed < zero ? closed : inverse_or_zero(sum));
                     most = max(most, closed < zero ? zero : sum);
                     const auto differs = [&](Row a, Row b) { off = a == b ? off : splat(1); };
@@ -333,29 +348,15 @@ void ViscousSolver::analyse(Level& level)
         if (kind[t]) level.tiles.push_back(static_cast<int>(t)), level.uniform.push_back(kind[t] == 2);
     level.partial.assign(level.tiles.size(), 0);
     // Tiles that take part are written before they are read; the others are read by their neighbours.
-    const auto clear = [&](MacField& f) {
-        for (auto& u : f.u) u.reset_uninitialized(topology, 0);
+    const auto clear = [&](auto& f) {
+        for (auto& u : f.u) u.reset_uninitialized(topology, {});
         for_each_tile(topology, [&](int t) {
             if (!kind[static_cast<size_t>(t)]) clear_tile(f, t);
         });
     };
     clear(level.r), clear(level.z), clear(level.scratch);
-    if (level.matrix != &level.own_matrix) clear(p_), clear(q_);
+    if (level.matrix != &level.own_matrix) clear(r_), clear(p_), clear(q_);
 }
-
-namespace {
-
-// Values of the finer level around twice the place of a coarse tile: coordinates from -8 to 23.
-struct FinerTiles {
-    const std::array<int, 27>& tiles;
-    float operator()(const Field<float>& f, int x, int y, int z) const
-    {
-        const int t = tiles[static_cast<size_t>(neighbour_slot((x >> 3), (y >> 3), (z >> 3)))];
-        return f.tile(t)[offset_in_tile(x & 7, y & 7, z & 7)];
-    }
-};
-
-} // namespace
 
 // The coarse operator in the finer one's units of volume: half the differences' scale squared is a quarter of the
 // weight. Weights are those of the fine cells, edges and faces that make up the coarse one.
@@ -380,28 +381,53 @@ void ViscousSolver::coarsen(const Level& fine, Level& coarse)
         for (int s = 0; s < 27; ++s)
             finer[static_cast<size_t>(s)] =
                 from.find(topology.tile(tile) * 2 + Vec3i(s / 9 - 1, s / 3 % 3 - 1, s % 3 - 1));
-        const FinerTiles at{finer};
-        for (int c = 0; c < kTileCells; ++c) {
-            const Vec3i p = cell_in_tile(c) * 2;
-            float cells = 0;
-            for (int k = 0; k < 8; ++k) cells += at(f.cell, p.x() + (k >> 2), p.y() + (k >> 1 & 1), p.z() + (k & 1));
-            m.cell.tile(tile)[c] = 0.25f * cells / 8;
+        // The rows of the finer level at (x, y): the parts of the two tiles that make up one row here.
+        struct Rows {
+            Row low, high;
+            Rows operator+(const Rows& other) const { return {low + other.low, high + other.high}; }
+            // Of each two numbers along z the first one, or their sum.
+            Row first() const { return __builtin_shufflevector(low, high, 0, 2, 4, 6, 8, 10, 12, 14); }
+            Row both() const { return first() + __builtin_shufflevector(low, high, 1, 3, 5, 7, 9, 11, 13, 15); }
+        };
+        const auto rows = [&](const Field<float>& field, int x, int y) {
+            const auto half = [&](int dz) {
+                const int t = finer[static_cast<size_t>(neighbour_slot(x >> 3, y >> 3, dz))];
+                return load_row(field.tile(t) + offset_in_tile(x & 7, y & 7, 0));
+            };
+            return Rows{half(0), half(1)};
+        };
+        const auto closed_rows = [&](const Field<float>& inverse, int x, int y) {
+            const Rows r = rows(inverse, x, y);
+            const Row zero = splat(0), one = splat(1);
+            return Rows{r.low < zero ? one : zero, r.high < zero ? one : zero};
+        };
+        for_each_row([&](int i, int j, int o) {
+            const int x = 2 * i, y = 2 * j;
+            const auto four = [&](const Field<float>& field) {
+                return (rows(field, x, y) + rows(field, x, y + 1)) +
+                       (rows(field, x + 1, y) + rows(field, x + 1, y + 1));
+            };
+            store_row(m.cell.tile(tile) + o, (0.25f / 8) * four(f.cell).both());
+            store_row(m.edge[0].tile(tile) + o,
+                      (0.25f / 2) * (rows(f.edge[0], x, y) + rows(f.edge[0], x + 1, y)).first());
+            store_row(m.edge[1].tile(tile) + o,
+                      (0.25f / 2) * (rows(f.edge[1], x, y) + rows(f.edge[1], x, y + 1)).first());
+            store_row(m.edge[2].tile(tile) + o, (0.25f / 2) * rows(f.edge[2], x, y).both());
+            // The sum over the four finer faces that make up one.
+            const auto sum_over_face = [&](int a, const auto& at) {
+                const Rows here = at(x, y);
+                return a == 0   ? (here + at(x, y + 1)).both()
+                       : a == 1 ? (here + at(x + 1, y)).both()
+                                : ((here + at(x, y + 1)) + (at(x + 1, y) + at(x + 1, y + 1))).first();
+            };
             for (int a = 0; a < 3; ++a) {
-                const Vec3i along = Vec3i::Unit(a), b = Vec3i::Unit((a + 1) % 3), d = Vec3i::Unit((a + 2) % 3);
-                const auto value = [&](const Field<float>& field, const Vec3i& q) {
-                    return at(field, q.x(), q.y(), q.z());
-                };
-                m.edge[a].tile(tile)[c] = 0.25f * 0.5f * (value(f.edge[a], p) + value(f.edge[a], p + along));
-                float mass = 0;
-                int closed = 0;
-                for (const Vec3i& q : {p, Vec3i(p + b), Vec3i(p + d), Vec3i(p + b + d)}) {
-                    mass += value(f.mass[a], q);
-                    closed += value(f.inverse[a], q) < 0;
-                }
-                m.mass[a].tile(tile)[c] = 0.25f * mass;
-                m.inverse[a].tile(tile)[c] = closed >= 2 ? kClosedFace : 0;
+                const auto mass = [&](int p, int q) { return rows(f.mass[a], p, q); };
+                const auto closed = [&](int p, int q) { return closed_rows(f.inverse[a], p, q); };
+                store_row(m.mass[a].tile(tile) + o, 0.25f * sum_over_face(a, mass));
+                store_row(m.inverse[a].tile(tile) + o,
+                          sum_over_face(a, closed) >= splat(2) ? splat(kClosedFace) : splat(0));
             }
-        }
+        });
     });
 }
 
@@ -420,10 +446,10 @@ void ViscousSolver::set_matrix(ViscousMatrix& matrix, float stiffness)
         coarsen(fine, coarse);
         analyse(coarse);
     }
-    // The lowest eigenvalue is that of a motion without friction, whose mass is 1 beside a diagonal of 1 + 8 stiffness.
+    // The lowest eigenvalue is that of a motion without friction, whose mass is 1 beside a sum of 1 + 24 stiffness.
     // Enough steps to take off most of it.
-    const double low = 1.0 / (1.0 + 8.0 * stiffness);
-    const int degree = std::clamp(static_cast<int>(std::sqrt(kMostEigenvalue / low)), 2, kMostSteps);
+    const double low = 1.0 / (1.0 + 24.0 * stiffness);
+    const int degree = std::clamp(static_cast<int>(std::lround(std::sqrt(1 / low))), 2, kMostSteps);
     levels_[used_levels_ - 1]->steps = chebyshev(degree, low);
 }
 
@@ -434,13 +460,13 @@ void ViscousSolver::restrict_residual(const Level& fine, Level& coarse)
         const int tile = coarse.tiles[k];
         const auto& finer = coarse.finer[static_cast<size_t>(tile)];
         for_each_axis([&]<int A>() {
-            const Field<float>& residual = fine.scratch.u[A];
+            const Field<ShortFloat>& residual = fine.scratch.u[A];
             // The row of the finer level that begins at (x, y, 8 half), and the value in front of it.
             const auto place = [&](int x, int y, int dz) {
                 const int t = finer[static_cast<size_t>(neighbour_slot(x >> 3, y >> 3, dz))];
                 return residual.tile(t) + offset_in_tile(x & 7, y & 7, 0);
             };
-            float* out = coarse.r.u[A].tile(tile);
+            ShortFloat* out = coarse.r.u[A].tile(tile);
             const float* inverse = coarse.matrix->inverse[A].tile(tile);
             for_each_row([&](int i, int j, int o) {
                 alignas(32) float both[kTileSize];
@@ -456,7 +482,7 @@ void ViscousSolver::restrict_residual(const Level& fine, Level& coarse)
                         sum = (row(0, 0) + row(0, 1)) + (row(1, 0) + row(1, 1));
                     float* to = both + 4 * half;
                     if constexpr (A == 2) {
-                        const auto last = [&](int dx, int dy) { return place(x + dx, y + dy, half - 1)[7]; };
+                        const auto last = [&](int dx, int dy) { return to_float(place(x + dx, y + dy, half - 1)[7]); };
                         const float before = (last(0, 0) + last(0, 1)) + (last(1, 0) + last(1, 1));
                         const Row low = shifted_from_below(sum, before);
                         for (int n = 0; n < 4; ++n) to[n] = sum[2 * n] + 0.5f * (low[2 * n] + sum[2 * n + 1]);
@@ -484,7 +510,7 @@ void ViscousSolver::prolong(const Level& coarse, Level& fine)
             const int to = finer[static_cast<size_t>(neighbour_slot(ox, oy, oz))];
             if (to == none) continue;
             for_each_axis([&]<int A>() {
-                float* out = fine.z.u[A].tile(to);
+                ShortFloat* out = fine.z.u[A].tile(to);
                 const float* inverse = fine.matrix->inverse[A].tile(to);
                 for_each_row([&](int x, int y, int o) {
                     const auto from = [&](int dx, int dy, int dz) {
@@ -502,11 +528,10 @@ void ViscousSolver::prolong(const Level& coarse, Level& fine)
     });
 }
 
-// Steps of the Chebyshev iteration for eigenvalues of D^-1 (M + K) from `low` up. With its upper end where it is, what
-// is left of an error never exceeds it up to the largest eigenvalue possible, and the preconditioner stays positive.
+// Steps of the Chebyshev iteration for eigenvalues of D^-1 (M + K) from `low` to 1, the largest there can be.
 std::vector<ViscousSolver::Step> ViscousSolver::chebyshev(int degree, double low)
 {
-    const double high = kMostEigenvalue - low, middle = (high + low) / 2, half = (high - low) / 2;
+    const double middle = (1 + low) / 2, half = (1 - low) / 2;
     std::vector<Step> steps = {{static_cast<float>(1 / middle), 0}};
     double rho = half / middle;
     while (static_cast<int>(steps.size()) < degree) {
@@ -521,15 +546,15 @@ std::vector<ViscousSolver::Step> ViscousSolver::chebyshev(int degree, double low
 void ViscousSolver::smooth(Level& level, const Step& step, bool from_zero, bool last)
 {
     const auto run = [&]<bool Momentum>() {
-        for_each_tile_ahead(level, {&level.z, &level.r, &level.scratch}, [&](size_t k, int tile) {
-            const float *from[3], *right[3];
-            float* to[3];
+        const auto smooth_tile = [&](size_t k, int tile, const auto& ahead) {
+            const ShortFloat *from[3], *right[3];
+            ShortFloat* to[3];
             for (int a = 0; a < 3; ++a)
                 from[a] = level.z.u[a].tile(tile), right[a] = level.r.u[a].tile(tile),
                 to[a] = level.scratch.u[a].tile(tile);
             const float grow = from_zero ? 1 + step.momentum : 1;
             RowSum product;
-            multiply_tile(*level.matrix, level.uniform[k], level.z, tile,
+            multiply_tile(*level.matrix, level.uniform[k], level.z, tile, ahead,
                           [&](int a, int o, Row kx, Row mass, Row inverse) {
                               const Row x = load_row(from[a] + o), r = load_row(right[a] + o);
                               const Row change = step.factor * max(inverse, splat(0)) * (r - (mass * x + kx));
@@ -539,7 +564,8 @@ void ViscousSolver::smooth(Level& level, const Step& step, bool from_zero, bool 
                               if (last) product.add_product(r, next);
                           });
             level.partial[k] = product.total();
-        });
+        };
+        for_each_tile_ahead(level, smooth_tile, level.z, level.r, level.scratch);
     };
     step.momentum > 0 && !from_zero ? run.operator()<true>() : run.operator()<false>();
     for (int a = 0; a < 3; ++a) std::swap(level.z.u[a], level.scratch.u[a]);
@@ -556,8 +582,9 @@ void ViscousSolver::cycle(size_t number)
         [&](size_t k) {
             const int tile = level.tiles[k];
             for (int a = 0; a < 3; ++a) {
-                const float *r = level.r.u[a].tile(tile), *inverse = level.matrix->inverse[a].tile(tile);
-                float* z = level.z.u[a].tile(tile);
+                const ShortFloat* r = level.r.u[a].tile(tile);
+                const float* inverse = level.matrix->inverse[a].tile(tile);
+                ShortFloat* z = level.z.u[a].tile(tile);
                 for (int o = 0; o < kTileCells; o += kTileSize)
                     store_row(z + o, steps[0].factor * load_row(inverse + o) * load_row(r + o));
             }
@@ -565,12 +592,13 @@ void ViscousSolver::cycle(size_t number)
         kTilesPerTask);
     for (size_t i = 1; i < steps.size(); ++i) smooth(level, steps[i], i == 1, coarsest && i + 1 == steps.size());
     if (coarsest) return;
-    for_each_product(level, level.z, {&level.r}, [&](size_t k, int a, int o, Row kx, Row mass, Row inverse) {
+    const auto keep_residual = [&](size_t k, int a, int o, Row kx, Row mass, Row inverse) {
         const int tile = level.tiles[k];
         const Row residual =
             load_row(level.r.u[a].tile(tile) + o) - (mass * load_row(level.z.u[a].tile(tile) + o) + kx);
         store_row(level.scratch.u[a].tile(tile) + o, inverse > splat(0) ? residual : splat(0));
-    });
+    };
+    for_each_product(level, level.z, keep_residual, level.r);
     restrict_residual(level, *levels_[number + 1]);
     cycle(number + 1);
     prolong(*levels_[number + 1], level);
@@ -584,10 +612,11 @@ ViscousResult ViscousSolver::solve(MacField& velocity, double tolerance, int max
     result.levels = static_cast<int>(used_levels_);
 
     // r = load + M u0 - (M + K) u0 = load - K u0; closed faces have their part in it, and stay as they are.
-    for_each_product(fine, velocity, {}, [&](size_t k, int a, int o, Row kx, Row, Row inverse) {
+    for_each_product(fine, velocity, [&](size_t k, int a, int o, Row kx, Row, Row inverse) {
         const int tile = fine.tiles[k];
-        const Row r = load ? load_row(load->u[a].tile(tile) + o) - kx : -kx;
-        store_row(fine.r.u[a].tile(tile) + o, inverse > splat(0) ? r : splat(0));
+        const Row pull = load ? load_row(load->u[a].tile(tile) + o) - kx : -kx;
+        const Row r = inverse > splat(0) ? pull : splat(0);
+        store_row(r_.u[a].tile(tile) + o, r), store_row(fine.r.u[a].tile(tile) + o, r);
     });
 
     // Calls body(axis, tile, offset) for all rows that may take part.
@@ -603,27 +632,30 @@ ViscousResult ViscousSolver::solve(MacField& velocity, double tolerance, int max
     const auto turn = [&](float beta) { // p = z + beta p
         for_each_row_of_level([&](int a, int tile, int o) {
             const Row z = load_row(fine.z.u[a].tile(tile) + o);
-            float* p = p_.u[a].tile(tile) + o;
+            ShortFloat* p = p_.u[a].tile(tile) + o;
             store_row(p, beta == 0 ? z : z + beta * load_row(p));
         });
     };
     const auto multiply_and_dot = [&] { // q = (M + K) p; returns p . q
-        for_each_tile_ahead(fine, {&p_}, [&](size_t k, int tile) {
+        const auto multiply_tile_and_dot = [&](size_t k, int tile, const auto& ahead) {
             RowSum pq;
-            multiply_tile(*fine.matrix, fine.uniform[k], p_, tile, [&](int a, int o, Row kp, Row mass, Row inverse) {
-                const Row p = load_row(p_.u[a].tile(tile) + o), q = mass * p + kp;
-                store_row(q_.u[a].tile(tile) + o, inverse > splat(0) ? q : splat(0));
-                pq.add_product(p, q);
-            });
+            multiply_tile(*fine.matrix, fine.uniform[k], p_, tile, ahead,
+                          [&](int a, int o, Row kp, Row mass, Row inverse) {
+                              const Row p = load_row(p_.u[a].tile(tile) + o), q = mass * p + kp;
+                              store_row(q_.u[a].tile(tile) + o, inverse > splat(0) ? q : splat(0));
+                              pq.add_product(p, q);
+                          });
             fine.partial[k] = pq.total();
-        });
+        };
+        for_each_tile_ahead(fine, multiply_tile_and_dot, p_);
         return fine.total();
     };
     const auto advance = [&](float alpha) { // u += alpha p, r -= alpha q
         for_each_row_of_level([&](int a, int tile, int o) {
-            float *u = velocity.u[a].tile(tile) + o, *r = fine.r.u[a].tile(tile) + o;
+            float *u = velocity.u[a].tile(tile) + o, *r = r_.u[a].tile(tile) + o;
+            const Row left = load_row(r) - alpha * load_row(q_.u[a].tile(tile) + o);
             store_row(u, load_row(u) + alpha * load_row(p_.u[a].tile(tile) + o));
-            store_row(r, load_row(r) - alpha * load_row(q_.u[a].tile(tile) + o));
+            store_row(r, left), store_row(fine.r.u[a].tile(tile) + o, left);
         });
     };
 
@@ -656,13 +688,14 @@ ViscousResult ViscousSolver::solve(MacField& velocity, double tolerance, int max
 void ViscousSolver::multiply(const MacField& x, MacField& out)
 {
     Level& fine = *levels_[0];
-    p_.reset(fine.topology(), 0), out.reset(fine.topology(), 0);
+    MacField part;
+    part.reset(fine.topology(), 0), out.reset(fine.topology(), 0);
     for (const int tile : fine.tiles)
         for (int a = 0; a < 3; ++a)
             for (int c = 0; c < kTileCells; ++c)
-                if (fine.matrix->inverse[a].tile(tile)[c] > 0) p_.u[a].tile(tile)[c] = x.u[a].tile(tile)[c];
-    for_each_product(fine, p_, {}, [&](size_t k, int a, int o, Row kx, Row mass, Row inverse) {
-        const Row y = mass * load_row(p_.u[a].tile(fine.tiles[k]) + o) + kx;
+                if (fine.matrix->inverse[a].tile(tile)[c] > 0) part.u[a].tile(tile)[c] = x.u[a].tile(tile)[c];
+    for_each_product(fine, part, [&](size_t k, int a, int o, Row kx, Row mass, Row inverse) {
+        const Row y = mass * load_row(part.u[a].tile(fine.tiles[k]) + o) + kx;
         store_row(out.u[a].tile(fine.tiles[k]) + o, inverse > splat(0) ? y : splat(0));
     });
 }

@@ -10,14 +10,19 @@
 //
 // Conjugate gradients, matrix-free on tiles, preconditioned by a V-cycle of multigrid. A coarse level is the same
 // operator with weights taken from the finer one; it is four times less stiff, so that levels end soon: where viscosity
-// does not reach far in a step, one is enough. The smoother is a Chebyshev iteration. Each term of the sum couples at
-// most four faces with equal weights, therefore the largest eigenvalue of D^-1 (M + K) is below 4 whatever the weights
-// are.
+// does not reach far in a step, one is enough. The smoother is a Chebyshev iteration on D^-1 (M + K), with the sums of
+// magnitudes in the rows of M + K for D: no eigenvalue is above 1 whatever the weights are, and amid liquid there is
+// one nearly there.
+//
+// What waits for memory is made small: the V-cycle and the directions of search are kept as short floats. That is as if
+// the preconditioner were off by a percent, beside what is left of an error after it, a tenth; solution and residual
+// are floats, and a product takes the direction as it is stored, so that the solution's accuracy does not suffer.
 //
 // Weak where liquid is thinner than two cells: coarse levels see such a sheet poorly, and CG has to do the work.
 #pragma once
 
 #include "field/mac.h"
+#include "field/short_float.h"
 
 namespace spindrift {
 
@@ -26,8 +31,8 @@ struct ViscousMatrix {
     Field<float> mass[3];
     Field<float> cell;
     Field<float> edge[3];
-    // Of the diagonal of M + K, completed by ViscousSolver::set_matrix(); kClosedFace where the velocity is given, 0
-    // where a face takes no part.
+    // Of the sum of magnitudes in each row of M + K, completed by ViscousSolver::set_matrix(); kClosedFace where the
+    // velocity is given, 0 where a face takes no part.
     Field<float> inverse[3];
 
     void reset_uninitialized(const Topology& topology);
@@ -63,6 +68,10 @@ class ViscousSolver {
     struct Step {
         float factor, momentum;
     };
+    struct ShortMacField {
+        Field<ShortFloat> u[3];
+        size_t bytes() const { return u[0].bytes() + u[1].bytes() + u[2].bytes(); }
+    };
     struct Level {
         ViscousMatrix* matrix = nullptr;
         Topology own_topology; // of a coarse level
@@ -70,17 +79,17 @@ class ViscousSolver {
         std::vector<int> tiles;                 // those with a face that takes part
         std::vector<uint8_t> uniform;           // of each of them: every weight is that of its first cell
         std::vector<std::array<int, 27>> finer; // of each tile of the topology: the finer tiles around twice its place
-        MacField r, z, scratch;
+        ShortMacField r, z, scratch;
         std::vector<Step> steps;
         std::vector<double> partial; // sums of each of `tiles`
 
         const Topology& topology() const { return matrix->topology(); }
         double total() const;
     };
-    template <class Body>
-    static void for_each_tile_ahead(const Level& level, const std::vector<const MacField*>& fields, const Body& body);
-    template <class Body> static void for_each_product(const Level& level, const MacField& x,
-                                                       std::vector<const MacField*> others, const Body& body);
+    template <class Body, class... Fields>
+    static void for_each_tile_ahead(const Level& level, const Body& body, const Fields&... fields);
+    template <class X, class Body, class... Fields>
+    static void for_each_product(const Level& level, const X& x, const Body& body, const Fields&... others);
 
     void analyse(Level& level);
     void coarsen(const Level& fine, Level& coarse);
@@ -92,7 +101,8 @@ class ViscousSolver {
 
     std::vector<std::unique_ptr<Level>> levels_; // kept when a later system needs fewer, for their memory
     size_t used_levels_ = 0;
-    MacField p_, q_;
+    MacField r_, q_;
+    ShortMacField p_;
 };
 
 } // namespace spindrift
