@@ -29,6 +29,7 @@ constexpr const char* kg_per_metre3 = "kg/m3";
 constexpr const char* pascal_seconds = "Pa s";
 constexpr const char* pascals = "Pa";
 constexpr const char* per_second = "1/s";
+constexpr const char* kelvin = "K";
 constexpr const char* celsius = "deg C";
 constexpr const char* metres2_per_second = "m2/s";
 constexpr const char* degrees = "deg";

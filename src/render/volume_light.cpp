@@ -1,0 +1,92 @@
+// The light in smoke, before the picture is traced: see render/volume.h.
+#include "render/floor_light.h"
+#include "render/sampler.h"
+#include "render/volume.h"
+
+namespace spindrift {
+
+namespace {
+
+constexpr int kDirections = 24;
+constexpr int kKeyRays = 4;
+// How bright light is that was scattered again, where the smoke around hides all of the sky: a thick white cloud sends
+// back about half of what falls on it.
+constexpr float kAgain = 3;
+
+} // namespace
+
+// Bodies are asked for half of the points each way, with soft shadows: the key light is wide.
+SparseSamples<float> Volume::light_past_bodies(const World& world, const Sky& sky) const
+{
+    SparseSamples<float> light(grids_[1]);
+    light.fill([&](const Vec3i& point) {
+        const Vec3f from = grids_[1].position(point);
+        float sum = 0;
+        for (int i = 0; i < kKeyRays; ++i) {
+            Sampler even(0, static_cast<uint32_t>(i));
+            const Vec3f toward = sample_cone(sky.key_direction(), sky.key_cos_radius(), even.pair());
+            sum += luminance(world.past_bodies({from, toward}));
+        }
+        return sum / kKeyRays;
+    });
+    return light;
+}
+
+SparseSamples<Volume::Openness> Volume::openness(const World& world, const Sky& sky, const Floor& floor)
+{
+    around_.clear();
+    Openness total;
+    for (int i = 0; i < kDirections; ++i) { // evenly over the sphere, along a spiral
+        const float y = 1 - (2 * static_cast<float>(i) + 1) / kDirections, r = std::sqrt(1 - y * y);
+        const float phi = static_cast<float>(i) * 2.39996323f;
+        const Vec3f toward(r * std::cos(phi), y, r * std::sin(phi));
+        const Vec3f light = y < 0 && floor.present() ? floor.open_radiance() : sky.dome(toward);
+        lights_[y < 0 ? below : above] += light / kDirections;
+        (y < 0 ? total.below : total.above) += luminance(light);
+        around_.push_back({toward, luminance(light)});
+    }
+    for (Direction& d : around_) d.weight /= std::max(d.toward.y() < 0 ? total.below : total.above, 1e-6f);
+
+    SparseSamples<Openness> open(grids_[2]);
+    open.fill([&](const Vec3i& point) { return openness_at(grids_[2].position(point), world, floor); });
+    return open;
+}
+
+Volume::Openness Volume::openness_at(const Vec3f& place, const World& world, const Floor& floor) const
+{
+    Openness open;
+    for (const Direction& d : around_) {
+        const Ray ray{place, d.toward};
+        const float ground = floor.distance(ray);
+        float light = d.weight * soft_transmittance(ray, ground);
+        if (std::isfinite(ground)) {
+            const Vec3f seen = floor.radiance(place + ground * d.toward, d.toward);
+            light *= std::min(luminance(seen) / std::max(luminance(floor.open_radiance()), 1e-6f), 1.0f);
+        }
+        if (light > 0) light *= luminance(world.past_bodies(ray, ground));
+        (d.toward.y() < 0 ? open.below : open.above) += light;
+    }
+    return open;
+}
+
+void Volume::light(const World& world, const Sky& sky, const Floor& floor)
+{
+    if (empty()) return;
+    key_direction_ = sky.key_direction();
+    lights_[direct] = sky.key_irradiance();
+    lights_[again] = kAgain * static_cast<float>(1 / (4 * kPi)) * sky.key_irradiance();
+    lights_[above] = lights_[below] = Vec3f::Zero();
+    const SparseSamples<Openness> open = openness(world, sky, floor);
+    const bool shines = sky.key_irradiance().maxCoeff() > 0, bodies = shines && !world.empty();
+    const SparseSamples<float> past = bodies ? light_past_bodies(world, sky) : SparseSamples<float>();
+    points_ = SparseSamples<Point>(grids_[0]);
+    points_.fill([&](const Vec3i& point) {
+        const Vec3f place = grids_[0].position(point);
+        const float share = bodies ? past.at(place) : 1.0f;
+        const float key = shines && share > 0 ? share * transmittance({place, key_direction_}) : 0;
+        const Openness around = open.at(place);
+        return Point{density_[0].at(point), key, around.above, around.below};
+    });
+}
+
+} // namespace spindrift
