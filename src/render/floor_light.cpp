@@ -220,7 +220,7 @@ Vec3f Floor::dome_share(size_t texel) const
     for (int k = 0; k < kDomeRays; ++k) {
         const Vec3f d = sample_cosine({0, 1, 0}, Sampler(texel, static_cast<uint32_t>(k)).pair());
         const Vec3f light = sky_.dome(d);
-        sum += light.cwiseProduct(world_.transmittance({from, d}));
+        sum += light.cwiseProduct(world_.past_bodies({from, d})) * world_.smoke().soft_transmittance({from, d});
         open += light;
     }
     return sum.cwiseQuotient(open);

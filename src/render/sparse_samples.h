@@ -6,6 +6,8 @@
 #include "field/tiles.h"
 #include "render/optics.h"
 
+#include <optional>
+
 namespace spindrift {
 
 // Where the points are, and which tiles there are of them.
@@ -28,6 +30,8 @@ class SampleGrid {
     Vec3f coordinates(const Vec3f& position) const { return (position - origin_) / spacing_; }
     int tile_at(const Vec3i& tile) const;
 
+    // The points of a tile are numbered with z fastest.
+    static int number(const Vec3i& in_tile) { return (in_tile.x() * kEdge + in_tile.y()) * kEdge + in_tile.z(); }
     static Vec3i point_in_tile(int i) { return {i / (kEdge * kEdge), i / kEdge % kEdge, i % kEdge}; }
 
     // Calls visit(tile, coordinates in the tile at the start, their change with distance, start, end) for each tile
@@ -57,7 +61,7 @@ struct Between {
             return i;
         };
         const int i = along(in_tile.x(), x), j = along(in_tile.y(), y), k = along(in_tile.z(), z);
-        first = (i * SampleGrid::kEdge + j) * SampleGrid::kEdge + k;
+        first = SampleGrid::number({i, j, k});
     }
     // Of whatever has the operations of numbers; `value(i)` is that of point i.
     template <class Value> auto mean(const Value& value) const
@@ -86,25 +90,39 @@ template <class T> class SparseSamples {
     // By value(point), which must depend on nothing but the point.
     template <class Value> void fill(const Value& value)
     {
-        for_each_tile(grid_->topology(), [&](int t) {
-            const Vec3i first = grid_->topology().first_cell(t);
-            for (int i = 0; i < SampleGrid::kPoints; ++i) tile(t)[i] = value(first + SampleGrid::point_in_tile(i));
+        const Topology& topology = grid_->topology();
+        const auto neighbour = [&](int t, const Vec3i& in) {
+            return topology.neighbour(t, in.x() / kTileSize, in.y() / kTileSize, in.z() / kTileSize);
+        };
+        const auto missing = [&](int t) { return t == topology.tile_count(); };
+        for_each_tile(topology, [&](int t) {
+            for (int i = 0; i < SampleGrid::kPoints; ++i)
+                if (const Vec3i in = SampleGrid::point_in_tile(i); neighbour(t, in) == t || missing(neighbour(t, in)))
+                    tile(t)[i] = value(topology.first_cell(t) + in);
+        });
+        for_each_tile(topology, [&](int t) { // the layer: what the neighbours begin with
+            for (int i = 0; i < SampleGrid::kPoints; ++i) {
+                const Vec3i in = SampleGrid::point_in_tile(i);
+                const int owner = neighbour(t, in);
+                if (owner == t || missing(owner)) continue;
+                tile(t)[i] = tile(owner)[SampleGrid::number({in.x() & 7, in.y() & 7, in.z() & 7})];
+            }
         });
     }
-    // At a point or a place; nothing where there is no tile.
+    // At a point; zero where there is no tile.
     T at(const Vec3i& point) const
     {
         const int t = grid_->tile_at(tile_of_cell(point));
-        const Vec3i in = point - tile_of_cell(point) * kTileSize;
-        return t < grid_->tile_count() ? tile(t)[(in.x() * SampleGrid::kEdge + in.y()) * SampleGrid::kEdge + in.z()]
+        return t < grid_->tile_count() ? tile(t)[SampleGrid::number({point.x() & 7, point.y() & 7, point.z() & 7})]
                                        : T();
     }
-    T at(const Vec3f& place) const
+    // At a place, if there is a tile.
+    std::optional<T> find(const Vec3f& place) const
     {
         const Vec3f p = grid_->coordinates(place);
         const Vec3i home = tile_of_cell(Vec3i(floor_int(p.x()), floor_int(p.y()), floor_int(p.z())));
         const int t = grid_->tile_at(home);
-        if (t >= grid_->tile_count()) return T();
+        if (t >= grid_->tile_count()) return {};
         const T* values = tile(t);
         return Between(p - (home * kTileSize).cast<float>()).mean([values](int i) { return values[i]; });
     }

@@ -7,10 +7,10 @@ namespace spindrift {
 
 namespace {
 
-constexpr float kOpaque = 12;          // an optical depth behind which nothing is seen
-constexpr float kHidden = 0.002f;      // so little gets through that the rest does not matter
-constexpr float kThickest = 1e4f;      // optical depth of a voxel: more makes no difference, and stays finite
-constexpr float kNear = 12, kFar = 64; // voxels after which shadows are taken from coarser levels
+constexpr float kOpaque = 12;        // an optical depth behind which nothing is seen
+constexpr float kHidden = 0.002f;    // so little gets through that the rest does not matter
+constexpr float kThickest = 1e4f;    // optical depth of a voxel: more makes no difference, and stays finite
+constexpr float kReach[] = {12, 64}; // voxels after which shadows are taken from the next coarser level
 
 // What a cell of another program's file may hold besides smoke.
 float usable(float density) { return density > 0 && std::isfinite(density) ? density : 0; }
@@ -107,7 +107,7 @@ Box3f bounds_of(const RenderSmoke& smoke, const RenderParams& params)
 float default_extinction(const Box3f& extent, float voxel)
 {
     const Vec3f size = extent.size();
-    const float depth = size.minCoeff() < 1.5f * voxel ? voxel : 0.15f * size.maxCoeff();
+    const float depth = size.minCoeff() < 1.5f * voxel ? voxel : 0.06f * size.maxCoeff();
     return 3 / std::max(depth, 1e-9f);
 }
 
@@ -182,19 +182,22 @@ float Volume::march(int level, const Ray& ray, float near, float far) const
     return depth;
 }
 
-float Volume::transmittance(const Ray& ray, float far) const
+float Volume::depth(const Ray& ray, float far, int level) const
 {
-    if (empty()) return 1;
-    const float voxel = grids_[0].spacing(), middle = std::min(kNear * voxel, far), end = std::min(kFar * voxel, far);
-    float depth = march(0, ray, 0, middle);
-    if (depth < kOpaque) depth += march(1, ray, middle, end);
-    if (depth < kOpaque) depth += march(2, ray, end, far);
-    return std::exp(-depth);
+    float near = 0, sum = 0;
+    for (; level < kLevels && near < far && sum < kOpaque; ++level) {
+        const float end = level == kLevels - 1 ? far : std::min(far, kReach[level] * grids_[0].spacing());
+        sum += march(level, ray, near, end);
+        near = end;
+    }
+    return sum;
 }
+
+float Volume::transmittance(const Ray& ray, float far) const { return empty() ? 1 : std::exp(-depth(ray, far, 0)); }
 
 float Volume::soft_transmittance(const Ray& ray, float far) const
 {
-    return empty() ? 1 : std::exp(-march(kLevels - 1, ray, 0, far));
+    return empty() ? 1 : std::exp(-depth(ray, far, kLevels - 1));
 }
 
 // Wien's law at three wavelengths, white at 6500 K. Real fire spans too many magnitudes for a picture: brightness is

@@ -63,7 +63,10 @@ class Volume {
     };
 
     void make_density(const RenderSmoke& smoke, const FireLook& fire);
+    // Optical depth between two distances, on one level, and from a distance on, ever coarser, from a level on.
     float march(int level, const Ray& ray, float near, float far) const;
+    float depth(const Ray& ray, float far, int level) const;
+    SparseSamples<float> key_light() const;
     SparseSamples<float> light_past_bodies(const World& world, const Sky& sky) const;
     SparseSamples<Openness> openness(const World& world, const Sky& sky, const Floor& floor);
     Openness openness_at(const Vec3f& place, const World& world, const Floor& floor) const;

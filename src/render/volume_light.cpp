@@ -9,11 +9,29 @@ namespace {
 
 constexpr int kDirections = 24;
 constexpr int kKeyRays = 4;
+constexpr float kSharp = 6; // voxels along which the key light is followed from every point
 // How bright light is that was scattered again, where the smoke around hides all of the sky: a thick white cloud sends
 // back about half of what falls on it.
 constexpr float kAgain = 3;
 
 } // namespace
+
+// The share that smoke leaves. Near a point it is followed point by point, and from there on it is looked up among
+// every second point each way, for which it was worked out first.
+SparseSamples<float> Volume::key_light() const
+{
+    const Vec3f& toward = key_direction_;
+    SparseSamples<float> beyond(grids_[1]);
+    beyond.fill([&](const Vec3i& point) { return depth({grids_[1].position(point), toward}, kInfinity, 1); });
+    SparseSamples<float> light(grids_[0]);
+    light.fill([&](const Vec3i& point) {
+        const float near = kSharp * grids_[0].spacing();
+        const Ray ray{grids_[0].position(point), toward}, rest{ray.origin + near * toward, toward};
+        const std::optional<float> known = beyond.find(rest.origin);
+        return std::exp(-march(0, ray, 0, near) - (known ? *known : depth(rest, kInfinity, 1)));
+    });
+    return light;
+}
 
 // Bodies are asked for half of the points each way, with soft shadows: the key light is wide.
 SparseSamples<float> Volume::light_past_bodies(const World& world, const Sky& sky) const
@@ -79,13 +97,13 @@ void Volume::light(const World& world, const Sky& sky, const Floor& floor)
     const SparseSamples<Openness> open = openness(world, sky, floor);
     const bool shines = sky.key_irradiance().maxCoeff() > 0, bodies = shines && !world.empty();
     const SparseSamples<float> past = bodies ? light_past_bodies(world, sky) : SparseSamples<float>();
+    const SparseSamples<float> key = shines ? key_light() : SparseSamples<float>();
     points_ = SparseSamples<Point>(grids_[0]);
     points_.fill([&](const Vec3i& point) {
         const Vec3f place = grids_[0].position(point);
-        const float share = bodies ? past.at(place) : 1.0f;
-        const float key = shines && share > 0 ? share * transmittance({place, key_direction_}) : 0;
-        const Openness around = open.at(place);
-        return Point{density_[0].at(point), key, around.above, around.below};
+        const Openness around = open.find(place).value_or(Openness());
+        const float share = bodies ? past.find(place).value_or(1.0f) : 1.0f;
+        return Point{density_[0].at(point), shines ? share * key.at(point) : 0, around.above, around.below};
     });
 }
 
