@@ -32,6 +32,7 @@ class SampleGrid {
 
     // The points of a tile are numbered with z fastest.
     static int number(const Vec3i& in_tile) { return (in_tile.x() * kEdge + in_tile.y()) * kEdge + in_tile.z(); }
+    Vec3i point(int tile, int i) const { return topology_.first_cell(tile) + point_in_tile(i); }
     static Vec3i point_in_tile(int i) { return {i / (kEdge * kEdge), i / kEdge % kEdge, i % kEdge}; }
 
     // Calls visit(tile, coordinates in the tile at the start, their change with distance, start, end) for each tile
@@ -98,7 +99,7 @@ template <class T> class SparseSamples {
         for_each_tile(topology, [&](int t) {
             for (int i = 0; i < SampleGrid::kPoints; ++i)
                 if (const Vec3i in = SampleGrid::point_in_tile(i); neighbour(t, in) == t || missing(neighbour(t, in)))
-                    tile(t)[i] = value(topology.first_cell(t) + in);
+                    tile(t)[i] = value(grid_->point(t, i));
         });
         for_each_tile(topology, [&](int t) { // the layer: what the neighbours begin with
             for (int i = 0; i < SampleGrid::kPoints; ++i) {
@@ -109,7 +110,7 @@ template <class T> class SparseSamples {
             }
         });
     }
-    // At a point; zero where there is no tile.
+    // At a point that a tile has for its own; zero where there is no tile.
     T at(const Vec3i& point) const
     {
         const int t = grid_->tile_at(tile_of_cell(point));
@@ -131,6 +132,12 @@ template <class T> class SparseSamples {
     const SampleGrid* grid_ = nullptr;
     std::vector<T> values_;
 };
+
+// Even steps from one distance to another, none longer than that (but for rounding).
+inline int steps_between(float from, float to, float longest)
+{
+    return std::max(1, static_cast<int>(std::ceil((to - from) / longest - 0.01f)));
+}
 
 // Where a ray is inside a box; empty if near > far.
 inline void clip(const Ray& ray, const Box3f& box, float& near, float& far)

@@ -12,6 +12,9 @@ constexpr float kHidden = 0.002f;    // so little gets through that the rest doe
 constexpr float kThickest = 1e4f;    // optical depth of a voxel: more makes no difference, and stays finite
 constexpr float kReach[] = {12, 64}; // voxels after which shadows are taken from the next coarser level
 
+// Steps of a ray are a voxel, and up to `kMostSteps` shorter where their optical depth would be more than `kThickStep`.
+constexpr float kThickStep = 0.7f, kMostSteps = 4;
+
 // What a cell of another program's file may hold besides smoke.
 float usable(float density) { return density > 0 && std::isfinite(density) ? density : 0; }
 
@@ -148,6 +151,13 @@ void Volume::make_density(const RenderSmoke& smoke, const FireLook& fire)
         });
     }
 
+    longest_step_.resize(static_cast<size_t>(grids_[0].tile_count()));
+    for_each_tile(grids_[0].topology(), [&](int t) {
+        const float* values = density_[0].tile(t);
+        const float thickest = density.voxel * *std::max_element(values, values + SampleGrid::kPoints);
+        longest_step_[static_cast<size_t>(t)] = density.voxel / std::clamp(thickest / kThickStep, 1.0f, kMostSteps);
+    });
+
     if (burns) {
         temperature_ = SparseSamples<float>(grids_[0]);
         temperature_.fill(
@@ -170,7 +180,7 @@ float Volume::march(int level, const Ray& ray, float near, float far) const
     float depth = 0;
     grids_[level].walk(ray, near, far, [&](int tile, Vec3f p, const Vec3f& change, float from, float to) {
         const float* values = density.tile(tile);
-        const int steps = static_cast<int>(std::ceil((to - from) / longest));
+        const int steps = steps_between(from, to, longest);
         const float length = (to - from) / static_cast<float>(steps);
         const Vec3f step = length * change;
         p += 0.5f * step;
@@ -218,7 +228,6 @@ Volume::Passage Volume::pass(const Ray& ray, float far, float shift) const
 {
     Passage out;
     Quad shares = {0, 0, 0, 0};
-    const float longest = grids_[0].spacing();
     const float kept = look_.multiple_scattering * albedo_;
     std::array<Vec3f, 4> lights = lights_;
     lights[direct] *= henyey_greenstein(ray.direction.dot(key_direction_), look_.anisotropy);
@@ -229,7 +238,7 @@ Volume::Passage Volume::pass(const Ray& ray, float far, float shift) const
     grids_[0].walk(ray, 0, far, [&](int tile, Vec3f p, const Vec3f& change, float from, float to) {
         const Point* points = points_.tile(tile);
         const float* temperatures = temperature_.empty() ? nullptr : temperature_.tile(tile);
-        const int steps = static_cast<int>(std::ceil((to - from) / longest));
+        const int steps = steps_between(from, to, longest_step_[static_cast<size_t>(tile)]);
         const float length = (to - from) / static_cast<float>(steps);
         const Vec3f step = length * change;
         p += shift * step;
@@ -243,7 +252,7 @@ Volume::Passage Volume::pass(const Ray& ray, float far, float shift) const
             if (left == 1) continue;
             // What smoke around here hides of the sky sends light itself: as much, for the part that it keeps.
             const float hidden = 1 - 0.5f * (here[2] + here[3]), more = 1 / (1 - kept * hidden);
-            const Quad source = {here[1], kept * hidden * std::sqrt(std::sqrt(here[1])), more * here[2],
+            const Quad source = {here[1], kept * hidden * hidden * std::sqrt(std::sqrt(here[1])), more * here[2],
                                  more * here[3]};
             const Quad arrives = (out.through - after) * source;
             if (colors_.empty()) {

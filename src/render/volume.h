@@ -88,6 +88,7 @@ class Volume {
     std::array<SampleGrid, kLevels> grids_;
     std::array<SparseSamples<float>, kLevels> density_; // extinction
     SparseSamples<Point> points_;
+    std::vector<float> longest_step_;  // of a ray in each tile
     SparseSamples<float> temperature_; // empty without fire
     struct alignas(16) Color {
         float r, g, b, unused;

@@ -10,9 +10,9 @@ namespace {
 constexpr int kDirections = 24;
 constexpr int kKeyRays = 4;
 constexpr float kSharp = 6; // voxels along which the key light is followed from every point
-// How bright light is that was scattered again, where the smoke around hides all of the sky: a thick white cloud sends
-// back about half of what falls on it.
-constexpr float kAgain = 3;
+// How bright key light is that was scattered again, where the smoke around hides all of the sky: so much that a white
+// ball, thin or thick, sends out nearly all of what it takes.
+constexpr float kAgain = 2.2f;
 
 } // namespace
 
@@ -99,11 +99,14 @@ void Volume::light(const World& world, const Sky& sky, const Floor& floor)
     const SparseSamples<float> past = bodies ? light_past_bodies(world, sky) : SparseSamples<float>();
     const SparseSamples<float> key = shines ? key_light() : SparseSamples<float>();
     points_ = SparseSamples<Point>(grids_[0]);
-    points_.fill([&](const Vec3i& point) {
-        const Vec3f place = grids_[0].position(point);
-        const Openness around = open.find(place).value_or(Openness());
-        const float share = bodies ? past.find(place).value_or(1.0f) : 1.0f;
-        return Point{density_[0].at(point), shines ? share * key.at(point) : 0, around.above, around.below};
+    for_each_tile(grids_[0].topology(), [&](int t) {
+        for (int i = 0; i < SampleGrid::kPoints; ++i) {
+            const Vec3f place = grids_[0].position(grids_[0].point(t, i));
+            const Openness around = open.find(place).value_or(Openness());
+            const float share = bodies ? past.find(place).value_or(1.0f) : 1.0f;
+            points_.tile(t)[i] = {density_[0].tile(t)[i], shines ? share * key.tile(t)[i] : 0, around.above,
+                                  around.below};
+        }
     });
 }
 
