@@ -219,7 +219,7 @@ TEST(Volume, PuffsFarApartShadeEachOther)
     const TestSmoke alone({-24, -24, -24}, {24, 24, 24}, voxel, puff);
     const double ratio =
         luminance(KeyPart(smoke.smoke, params)(across)) / luminance(KeyPart(alone.smoke, params)(across));
-    EXPECT_NEAR(ratio / (shaded / open), 1, 0.08); // far shadows are coarse
+    EXPECT_NEAR(ratio / (shaded / open), 1, 0.12); // far shadows are coarse
 }
 
 TEST(Volume, BodiesThrowShadowsIntoSmoke)
