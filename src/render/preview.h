@@ -44,7 +44,7 @@ struct LightParams {
 
 struct SmokeLook {
     std::optional<float> density; // extinction [1/m] of density 1; left out: see default_extinction()
-    Vec3f color = Vec3f(0.90f, 0.90f, 0.90f);
+    Vec3f color = Vec3f(0.86f, 0.86f, 0.86f);
     float anisotropy = 0.3f;
     float multiple_scattering = 1;
     void visit(ParamVisitor& v);
