@@ -64,6 +64,7 @@ struct SmokeFrame {
             placed.field = &found->second.field;
             placed.voxel = found->second.voxel, placed.origin = found->second.origin;
         };
+        smoke.name = path;
         place(fields.numbers, "density", smoke.density);
         place(fields.numbers, "temperature", smoke.temperature);
         place(fields.vectors, "Cd", smoke.color);

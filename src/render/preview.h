@@ -102,6 +102,7 @@ template <class T> struct PlacedField {
 };
 
 struct RenderSmoke {
+    std::string name = "smoke"; // for messages: the file it is from
     PlacedField<float> density;
     PlacedField<float> temperature; // [K] above that of the air; may be left out
     PlacedField<Vec3f> color;       // instead of the one colour; may be left out

@@ -32,7 +32,7 @@ void SmokeLook::visit(ParamVisitor& v)
 {
     v("density", density, "1/m", at_least(0),
       "Light that smoke of density 1 takes away. Left out: so much that 5 % is left after 0.06 of the longest edge of "
-      "what the shot shows, or after the whole depth of a 2-D shot.");
+      "what the shot shows, or 22 % after the whole depth of a 2-D shot.");
     v("color", color, unit::none, between(0, 1),
       "Share of that light that is scattered, not swallowed (linear RGB), where the smoke carries no colour Cd.");
     v("anisotropy", anisotropy, unit::none, between(-0.95, 0.95),

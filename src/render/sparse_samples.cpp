@@ -1,7 +1,5 @@
 #include "render/sparse_samples.h"
 
-#include "base/error.h"
-
 namespace spindrift {
 
 SampleGrid::SampleGrid(Topology topology, float spacing, const Vec3f& origin)
@@ -15,9 +13,6 @@ SampleGrid::SampleGrid(Topology topology, float spacing, const Vec3f& origin)
         high = high.cwiseMax(topology_.tile(t));
     }
     size_ = high - low_ + Vec3i::Ones();
-    if (size_.maxCoeff() > kLongest)
-        fail("render: smoke reaches over {} cells, and {} is the most; is there a stray cell far from the others?",
-             static_cast<int64_t>(size_.maxCoeff()) * kTileSize, kLongest * kTileSize);
     bounds_ = {position(low_ * kTileSize), position((low_ + size_) * kTileSize)};
 
     constexpr size_t kLargestTable = size_t(1) << 22;

@@ -14,8 +14,6 @@ namespace spindrift {
 class SampleGrid {
   public:
     static constexpr int kEdge = kTileSize + 1, kPoints = kEdge * kEdge * kEdge; // of a tile with its layer
-    // More tiles than this along an edge, and rays would take forever from end to end.
-    static constexpr int kLongest = 4096;
 
     SampleGrid() = default;
     // `origin` is where point (0,0,0) is.
@@ -25,6 +23,7 @@ class SampleGrid {
     int tile_count() const { return topology_.tile_count(); }
     float spacing() const { return spacing_; }
     const Box3f& bounds() const { return bounds_; }
+    int tiles_across() const { return size_.maxCoeff(); } // along the longest edge of the box of all tiles
     Vec3f position(const Vec3i& point) const { return origin_ + spacing_ * point.cast<float>(); }
     // In points: whole numbers are points.
     Vec3f coordinates(const Vec3f& position) const { return (position - origin_) / spacing_; }

@@ -15,6 +15,11 @@ constexpr float kReach[] = {12, 64}; // voxels after which shadows are taken fro
 // Steps of a ray are a voxel, and up to `kMostSteps` shorter where their optical depth would be more than `kThickStep`.
 constexpr float kThickStep = 0.7f, kMostSteps = 4;
 
+// More tiles than this in a row, and rays would take forever from end to end.
+constexpr int kLongest = 4096;
+// Brightness of the hottest fire that is as deep as smoke that hides 63 % of what is behind it.
+constexpr float kFlame = 3;
+
 // What a cell of another program's file may hold besides smoke.
 float usable(float density) { return density > 0 && std::isfinite(density) ? density : 0; }
 
@@ -31,9 +36,10 @@ template <class Is, class Body> void for_each_box(const Field<float>& field, con
 }
 
 // The tiles of a grid of points in which something of `from` is seen, which reaches one cell beyond its own.
-template <class Is> void add_tiles(const PlacedField<float>& from, const PlacedField<float>& grid, const Is& is,
-                                   std::vector<uint64_t>& codes)
+template <class Is>
+void add_tiles(const PlacedField<float>& from, const RenderSmoke& smoke, const Is& is, std::vector<uint64_t>& codes)
 {
+    const PlacedField<float>& grid = smoke.density;
     constexpr int kMost = 64; // tiles of one that lie along a tile of the other
     for_each_box(*from.field, is, [&](const Vec3i& first, const Vec3i& last) {
         Vec3i low, high;
@@ -44,7 +50,7 @@ template <class Is> void add_tiles(const PlacedField<float>& from, const PlacedF
             const float a = point(first[axis] - 1) + 0.01f, b = point(last[axis] + 1) - 0.01f;
             if (!(std::max(std::abs(a), std::abs(b)) < static_cast<float>(kTileReach) * kTileSize) ||
                 b - a > static_cast<float>(kMost * kTileSize))
-                fail("render: the grids of smoke and of its temperature do not fit together");
+                fail("{}: the cells of density and temperature differ too much", smoke.name);
             low[axis] = floor_int(a) >> 3, high[axis] = floor_int(b) >> 3;
         }
         for (int x = low.x(); x <= high.x(); ++x)
@@ -110,8 +116,8 @@ Box3f bounds_of(const RenderSmoke& smoke, const RenderParams& params)
 float default_extinction(const Box3f& extent, float voxel)
 {
     const Vec3f size = extent.size();
-    const float depth = size.minCoeff() < 1.5f * voxel ? voxel : 0.06f * size.maxCoeff();
-    return 3 / std::max(depth, 1e-9f);
+    if (size.minCoeff() < 1.5f * voxel) return 1.5f / voxel;
+    return 3 / std::max(0.06f * size.maxCoeff(), 1e-9f);
 }
 
 Volume::Volume(const RenderSmoke* smoke, const RenderParams& params, const Box3f& extent)
@@ -130,11 +136,14 @@ void Volume::make_density(const RenderSmoke& smoke, const FireLook& fire)
     std::vector<uint64_t> codes;
     if (extinction_ > 0)
         add_tiles(
-            density, density, [](float value) { return usable(value) > 0; }, codes);
+            density, smoke, [](float value) { return usable(value) > 0; }, codes);
     if (burns)
         add_tiles(
-            smoke.temperature, density, [&](float value) { return usable(value) > fire.low; }, codes);
+            smoke.temperature, smoke, [&](float value) { return usable(value) > fire.low; }, codes);
     grids_[0] = SampleGrid(Topology(std::move(codes)), density.voxel, density.origin);
+    if (grids_[0].tiles_across() > kLongest)
+        fail("{}: smoke reaches over {} cells, and {} are the most; is there a stray cell far from the others?",
+             smoke.name, grids_[0].tiles_across() * kTileSize, kLongest * kTileSize);
     const float most = kThickest / density.voxel;
     density_[0] = SparseSamples<float>(grids_[0]);
     density_[0].fill([&](const Vec3i& cell) { return std::min(extinction_ * usable(density.field->at(cell)), most); });
@@ -216,12 +225,12 @@ Vec3f Volume::glow(float temperature) const
 {
     const float t = (temperature - fire_.low) / (fire_.high - fire_.low);
     if (!(t > 0)) return Vec3f::Zero();
-    const float heat = std::min(t, 1.0f), kelvin = mix(1200, 2800, heat);
+    const float heat = std::min(t, 1.0f), kelvin = mix(1200, 2400, heat);
     const auto wien = [kelvin](float wavelength) {
         return std::exp(14388.0f / wavelength * (1 / 6500.0f - 1 / kelvin)); // wavelength in micrometres
     };
     const Vec3f color(1, wien(0.55f) / wien(0.61f), wien(0.465f) / wien(0.61f));
-    return fire_.intensity * extinction_ * heat * heat * color;
+    return kFlame * fire_.intensity * extinction_ * heat * heat * color;
 }
 
 Volume::Passage Volume::pass(const Ray& ray, float far, float shift) const
