@@ -98,10 +98,10 @@ template <class T> T sample(const PlacedField<T>& from, const Vec3f& place)
 Box3f bounds_of(const RenderSmoke& smoke, const RenderParams& params)
 {
     Box3f box;
-    const auto add = [&](const PlacedField<float>& from, float above) {
+    const auto add = [&](const PlacedField<float>& from, float least) {
         if (!from.field) return;
         for_each_box(
-            *from.field, [above](float value) { return usable(value) > above; },
+            *from.field, [least](float value) { return usable(value) > least; },
             [&](const Vec3i& first, const Vec3i& last) {
                 const Vec3f half = Vec3f::Constant(0.5f);
                 box.add(Vec3f(from.origin + from.voxel * (first.cast<float>() - half)));
@@ -239,10 +239,10 @@ Volume::Passage Volume::pass(const Ray& ray, float far, float shift) const
     Quad shares = {0, 0, 0, 0};
     const float kept = look_.multiple_scattering * albedo_;
     std::array<Vec3f, 4> lights = lights_;
-    lights[direct] *= henyey_greenstein(ray.direction.dot(key_direction_), look_.anisotropy);
+    lights[from_key] *= henyey_greenstein(ray.direction.dot(key_direction_), look_.anisotropy);
     const auto mixed = [&lights](Quad s) -> Vec3f {
-        return s[direct] * lights[direct] + s[again] * lights[again] + s[above] * lights[above] +
-               s[below] * lights[below];
+        return s[from_key] * lights[from_key] + s[from_key_again] * lights[from_key_again] +
+               s[from_above] * lights[from_above] + s[from_below] * lights[from_below];
     };
     grids_[0].walk(ray, 0, far, [&](int tile, Vec3f p, const Vec3f& change, float from, float to) {
         const Point* points = points_.tile(tile);

@@ -53,8 +53,8 @@ class Volume {
         float key;          // share of the key light that gets there
         float above, below; // shares of the sky and of what is below
     };
-    // Shares of the lights that smoke scatters, and what they are shares of.
-    enum Share { direct, again, above, below };
+    // The lights that smoke scatters.
+    enum Share { from_key, from_key_again, from_above, from_below };
     struct Openness {
         float above = 0, below = 0;
         Openness operator+(const Openness& b) const { return {above + b.above, below + b.below}; }
@@ -63,7 +63,7 @@ class Volume {
     };
 
     void make_density(const RenderSmoke& smoke, const FireLook& fire);
-    // Optical depth between two distances, on one level, and from a distance on, ever coarser, from a level on.
+    // Optical depth between two distances on one level, and from the origin on, first on this level, then ever coarser.
     float march(int level, const Ray& ray, float near, float far) const;
     float depth(const Ray& ray, float far, int level) const;
     SparseSamples<float> key_light() const;
@@ -77,7 +77,7 @@ class Volume {
     float extinction_ = 0; // of density 1 [1/m]
     float albedo_ = 0;     // as a grey
     Vec3f key_direction_ = Vec3f(0, 1, 0);
-    std::array<Vec3f, 4> lights_; // that of each share, before it is scattered
+    std::array<Vec3f, 4> lights_; // of each kind, where nothing is in the way
 
     struct Direction {
         Vec3f toward;

@@ -59,7 +59,7 @@ SparseSamples<Volume::Openness> Volume::openness(const World& world, const Sky& 
         const float phi = static_cast<float>(i) * 2.39996323f;
         const Vec3f toward(r * std::cos(phi), y, r * std::sin(phi));
         const Vec3f light = y < 0 && floor.present() ? floor.open_radiance() : sky.dome(toward);
-        lights_[y < 0 ? below : above] += light / kDirections;
+        lights_[y < 0 ? from_below : from_above] += light / kDirections;
         (y < 0 ? total.below : total.above) += luminance(light);
         around_.push_back({toward, luminance(light)});
     }
@@ -91,9 +91,9 @@ void Volume::light(const World& world, const Sky& sky, const Floor& floor)
 {
     if (empty()) return;
     key_direction_ = sky.key_direction();
-    lights_[direct] = sky.key_irradiance();
-    lights_[again] = kAgain * static_cast<float>(1 / (4 * kPi)) * sky.key_irradiance();
-    lights_[above] = lights_[below] = Vec3f::Zero();
+    lights_[from_key] = sky.key_irradiance();
+    lights_[from_key_again] = kAgain * static_cast<float>(1 / (4 * kPi)) * sky.key_irradiance();
+    lights_[from_above] = lights_[from_below] = Vec3f::Zero();
     const SparseSamples<Openness> open = openness(world, sky, floor);
     const bool shines = sky.key_irradiance().maxCoeff() > 0, bodies = shines && !world.empty();
     const SparseSamples<float> past = bodies ? light_past_bodies(world, sky) : SparseSamples<float>();
