@@ -54,17 +54,28 @@ struct NamedVectors {
 // `half`: numbers of 16 bits.
 void write_fields(const std::string& path, const std::vector<NamedField>& fields, float voxel,
                   const FileMetadata& metadata = {}, const std::vector<NamedVectors>& vectors = {}, bool half = false);
-// A scalar grid (float or double) of any VDB file as a topology and a field, by copying whole leaves. Regions of one
-// active value become tiles. The inactive inside of another program's level set is background here, for a field has no
-// value for cells without a tile.
-struct FieldFile {
+// A grid of any VDB file as a topology and a field, by copying whole leaves. Regions of one active value become tiles.
+// The inactive inside of another program's level set is background here, for a field has no value for cells without a
+// tile.
+template <class T> struct FieldFileOf {
     std::unique_ptr<Topology> topology;
-    Field<float> field;
+    Field<T> field;
     float voxel = 0;
     Vec3f origin = Vec3f::Zero(); // world position of the value of cell (0,0,0): half a voxel each way in our own files
     bool corners = false;         // the origin is zero: values lie at cell corners
+    bool is_level_set = false;
 };
+using FieldFile = FieldFileOf<float>;
+// A scalar grid, float or double.
 FieldFile read_field(const std::string& path, const std::string& name);
+// Several grids, scalars and vectors, of a file that is read once; `any` is those that are there. Throws if one of
+// `names` is missing.
+struct FieldSet {
+    std::map<std::string, FieldFile> numbers;
+    std::map<std::string, FieldFileOf<Vec3f>> vectors;
+};
+FieldSet read_fields(const std::string& path, const std::vector<std::string>& names,
+                     const std::vector<std::string>& any = {});
 
 // What is in a VDB file (grids, types, classes, voxel size, bounds, active count, point attributes with type and range,
 // metadata), as lines for people.

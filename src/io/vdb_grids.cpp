@@ -1,6 +1,8 @@
 // Fields as VDB grids and back, leaf by leaf, and what is in a VDB file.
 #include "io/vdb_archive.h"
 
+#include <set>
+
 namespace spindrift {
 
 namespace {
@@ -91,7 +93,7 @@ openvdb::Vec3SGrid::Ptr make_grid(const NamedVectors& named, float voxel)
 }
 
 // Values sit on a grid of cubes along the axes, or a Field cannot hold them.
-void read_transform(const openvdb::GridBase& grid, const std::string& path, FieldFile& file)
+template <class T> void read_transform(const openvdb::GridBase& grid, const std::string& path, FieldFileOf<T>& file)
 {
     const openvdb::math::Transform& transform = grid.transform();
     const openvdb::Vec3d origin = transform.indexToWorld(openvdb::Vec3d(0));
@@ -106,10 +108,15 @@ void read_transform(const openvdb::GridBase& grid, const std::string& path, Fiel
     file.voxel = static_cast<float>(voxel);
     file.origin = Vec3d(origin.x(), origin.y(), origin.z()).cast<float>();
     file.corners = origin.length() < 1e-3 * voxel;
+    file.is_level_set = grid.getGridClass() == openvdb::GRID_LEVEL_SET;
 }
 
+float converted(float value) { return value; }
+float converted(double value) { return static_cast<float>(value); }
+Vec3f converted(const openvdb::Vec3f& value) { return {value.x(), value.y(), value.z()}; }
+
 // Copies leaf by leaf. Active tiles (regions of one value that OpenVDB stores as one number) become leaves first.
-template <class Grid> void read_values(Grid& grid, const std::string& path, FieldFile& file)
+template <class Grid, class T> void read_values(Grid& grid, const std::string& path, FieldFileOf<T>& file)
 {
     using GridLeaf = typename Grid::TreeType::LeafNodeType;
     auto& tree = grid.tree();
@@ -131,12 +138,32 @@ template <class Grid> void read_values(Grid& grid, const std::string& path, Fiel
         codes[l] = morton_of_tile(tile);
     }
     file.topology = std::make_unique<Topology>(std::move(codes));
-    file.field.reset_uninitialized(*file.topology, static_cast<float>(grid.background()));
+    file.field.reset_uninitialized(*file.topology, converted(grid.background()));
     parallel_for(leaves.size(), [&](size_t l) {
         const auto* values = leaves[l]->buffer().data();
-        float* out = file.field.tile(file.topology->find(tile_of(*leaves[l])));
-        for (int i = 0; i < kTileCells; ++i) out[i] = static_cast<float>(values[i]);
+        T* out = file.field.tile(file.topology->find(tile_of(*leaves[l])));
+        for (int i = 0; i < kTileCells; ++i) out[i] = converted(values[i]);
     });
+}
+
+template <class Grid, class T>
+void add_field(openvdb::GridBase& grid, const std::string& path, std::map<std::string, FieldFileOf<T>>& files)
+{
+    FieldFileOf<T>& file = files[grid.getName()];
+    read_transform(grid, path, file);
+    read_values(static_cast<Grid&>(grid), path, file);
+}
+
+void add_field(openvdb::GridBase& grid, const std::string& path, FieldSet& set)
+{
+    if (grid.isType<openvdb::FloatGrid>())
+        add_field<openvdb::FloatGrid>(grid, path, set.numbers);
+    else if (grid.isType<openvdb::DoubleGrid>())
+        add_field<openvdb::DoubleGrid>(grid, path, set.numbers);
+    else if (grid.isType<openvdb::Vec3SGrid>())
+        add_field<openvdb::Vec3SGrid>(grid, path, set.vectors);
+    else
+        fail("grid \"{}\" of {} holds {} values, not one number per cell", grid.getName(), path, grid.valueType());
 }
 
 std::string class_name(const openvdb::GridBase& grid)
@@ -191,23 +218,27 @@ void write_fields(const std::string& path, const std::vector<NamedField>& fields
 
 FieldFile read_field(const std::string& path, const std::string& name)
 {
-    bool found = false;
+    FieldSet set = read_fields(path, {name});
+    if (set.numbers.empty()) fail("grid \"{}\" of {} holds vec3s values, not one number per cell", name, path);
+    return std::move(set.numbers.begin()->second);
+}
+
+FieldSet read_fields(const std::string& path, const std::vector<std::string>& names,
+                     const std::vector<std::string>& any)
+{
+    std::set<std::string> found;
     const auto first_of_name = [&](const std::string& grid, const std::string&) {
-        return grid == name && !std::exchange(found, true);
+        const bool wanted = std::ranges::count(names, grid) + std::ranges::count(any, grid) > 0;
+        return wanted && found.insert(grid).second;
     };
     const vdb::Contents contents = vdb::read_grids(path, first_of_name);
-    if (contents.grids.empty()) fail("{} has no grid \"{}\" (grids: {})", path, name, fmt::join(contents.names, ", "));
-    openvdb::GridBase& grid = *contents.grids.front();
+    for (const std::string& name : names)
+        if (!found.contains(name))
+            fail("{} has no grid \"{}\" (grids: {})", path, name, fmt::join(contents.names, ", "));
     return vdb::reading(path, [&] {
-        FieldFile file;
-        read_transform(grid, path, file);
-        if (grid.isType<openvdb::FloatGrid>())
-            read_values(static_cast<openvdb::FloatGrid&>(grid), path, file);
-        else if (grid.isType<openvdb::DoubleGrid>())
-            read_values(static_cast<openvdb::DoubleGrid&>(grid), path, file);
-        else
-            fail("grid \"{}\" of {} holds {} values, not one number per cell", name, path, grid.valueType());
-        return file;
+        FieldSet set;
+        for (const openvdb::GridBase::Ptr& grid : contents.grids) add_field(*grid, path, set);
+        return set;
     });
 }
 

@@ -4,6 +4,8 @@
 #include "io/mesh_file.h"
 #include "pipeline/film.h"
 
+#include <filesystem>
+
 namespace spindrift {
 
 namespace {
@@ -48,9 +50,57 @@ std::vector<Vec3f> colors_of(const Particles& particles, const std::string& attr
     return colors;
 }
 
+// What a file has of smoke.
+struct SmokeFrame {
+    FieldSet fields;
+    RenderSmoke smoke;
+
+    explicit SmokeFrame(const std::string& path) : fields(read_fields(path, {"density"}, {"temperature", "Cd"}))
+    {
+        const auto place = [&](const auto& among, const char* name, auto& placed) {
+            const auto found = among.find(name);
+            if (found == among.end()) return;
+            if (found->second.is_level_set) fail("grid \"{}\" of {} is a level set, not a volume of smoke", name, path);
+            placed.field = &found->second.field;
+            placed.voxel = found->second.voxel, placed.origin = found->second.origin;
+        };
+        smoke.name = path;
+        place(fields.numbers, "density", smoke.density);
+        place(fields.numbers, "temperature", smoke.temperature);
+        place(fields.vectors, "Cd", smoke.color);
+        if (!smoke.density.field) fail("grid \"density\" of {} holds vectors, not one number per cell", path);
+    }
+    size_t cells() const { return smoke.density.field->topology().cell_count(); }
+};
+
 } // namespace
 
-void RenderStage::prepare(const SceneFile&, const ShotParams& shot) { shot_ = shot; }
+void RenderStage::visit(ParamVisitor& v)
+{
+    params_.visit(v);
+    v("input", input_,
+      "Smoke of another program, VDB files with a grid \"density\" and perhaps \"temperature\" and \"Cd\", e.g. "
+      "\"smoke.####.vdb\"; the folder is relative to the scene's. Left out: that of [smoke].");
+}
+
+void RenderStage::prepare(const SceneFile& scene, const ShotParams& shot)
+{
+    shot_ = shot;
+    if (!input_.empty()) {
+        if (std::filesystem::path(input_).extension() != ".vdb")
+            bad_input("{}: render.input is \"{}\"; files of smoke must end in .vdb", scene.where("render.input"),
+                      input_);
+        input_files_ = scene.resolve(input_);
+    }
+    // Where smoke is all there is, it need not be asked for.
+    if (params_.show == Show::surface && scene.has("smoke") && !scene.has("liquid") && !scene.has("surface"))
+        params_.show = Show::smoke;
+    has_spray_ = params_.show == Show::spray || (params_.show != Show::smoke && scene.has("spray"));
+    has_smoke_ = !input_.empty() || scene.has("smoke");
+    if (params_.show == Show::smoke && !has_smoke_)
+        bad_input("{}: the scene has no smoke; add [smoke], or name the files of another program as render.input",
+                  scene.where("render.show"));
+}
 
 Estimate RenderStage::estimate() const
 {
@@ -63,14 +113,25 @@ Estimate RenderStage::estimate() const
 std::vector<std::string> RenderStage::inputs() const
 {
     switch (params_.show) {
-    case RenderParams::Show::surface:
+    case Show::surface:
         return {"surface"};
-    case RenderParams::Show::particles:
+    case Show::particles:
         return {"liquid"};
-    case RenderParams::Show::spray:
+    case Show::spray:
+        return {"spray"};
+    case Show::smoke:
         break;
     }
-    return {"spray"};
+    if (!input_.empty()) return {};
+    return {"smoke"};
+}
+
+std::vector<std::string> RenderStage::optional_inputs() const
+{
+    std::vector<std::string> inputs;
+    if (params_.show != Show::smoke) inputs.push_back("spray");
+    if (input_.empty()) inputs.push_back("smoke");
+    return inputs;
 }
 
 // Particles as spheres: of the file's radius, or each of its own and larger by the scale for spray.
@@ -93,35 +154,46 @@ FrameReport RenderStage::make(int frame, const std::vector<std::string>& inputs,
     FrameReport report;
     RenderScene scene;
     scene.extent = liquid_->extent;
+    if (!smoke_->extent.empty()) scene.extent.add(smoke_->extent);
     if (liquid_->params.domain.bounded()) scene.container = liquid_->extent;
     Mesh water;
     RenderSpheres spheres;
+    std::optional<SmokeFrame> smoke;
     std::vector<Mesh> solids;
     report.times.measure("read", [&] {
-        const bool spray_alone = params_.show == RenderParams::Show::spray;
-        if (params_.show == RenderParams::Show::surface) {
-            water = read_mesh(inputs[0]);
+        auto input = inputs.begin();
+        if (params_.show == Show::surface) {
+            water = read_mesh(*input++);
             scene.liquid = &water;
             report.numbers = {{"triangles", static_cast<double>(water.triangles.size())}};
-        } else if (!spray_alone) {
-            add_spheres(read_particles(inputs[0]), params_.color_by.empty() ? "speed" : params_.color_by, inputs[0],
-                        spheres);
+        } else if (params_.show == Show::particles) {
+            add_spheres(read_particles(*input), params_.color_by.empty() ? "speed" : params_.color_by, *input, spheres);
+            ++input;
             report.numbers = {{"particles", static_cast<double>(spheres.centers.size())}};
         }
-        if (spray_alone || inputs.size() > 1) {
+        const bool spray_alone = params_.show == Show::spray;
+        if (has_spray_) {
             const size_t before = spheres.centers.size();
-            add_spheres(read_particles(inputs.back()), spray_alone ? params_.color_by : "", inputs.back(), spheres);
+            add_spheres(read_particles(*input), spray_alone ? params_.color_by : "", *input, spheres);
+            ++input;
             report.numbers.emplace_back("droplets", static_cast<double>(spheres.centers.size() - before));
+        }
+        if (has_smoke_) {
+            smoke.emplace(*input);
+            scene.smoke = &smoke->smoke;
+            report.numbers.emplace_back("smoke_cells", static_cast<double>(smoke->cells()));
         }
         spheres.water = spray_alone && params_.spray_look == RenderParams::SprayLook::water;
         if (!spheres.centers.empty()) scene.spheres = &spheres;
-        if (scene.extent.empty()) { // the liquid is another program's
+        if (scene.extent.empty()) { // all is another program's
             scene.extent = bounds_of(water);
             for (const Vec3f& center : spheres.centers) scene.extent.add(center);
+            if (scene.smoke) scene.extent.add(bounds_of(*scene.smoke, params_));
         }
-        for (const Shape& shape : liquid_->colliders)
-            if (Mesh mesh = shape.mesh(static_cast<float>(frame)); !mesh.triangles.empty())
-                solids.push_back(std::move(mesh));
+        for (const auto* colliders : {&liquid_->colliders, &smoke_->colliders})
+            for (const Shape& shape : *colliders)
+                if (Mesh mesh = shape.mesh(static_cast<float>(frame)); !mesh.triangles.empty())
+                    solids.push_back(std::move(mesh));
         for (const Mesh& mesh : solids) scene.solids.push_back(&mesh);
     });
     Image image;

@@ -1,8 +1,9 @@
-// Pictures of a shot: its surface as water, or its particles, and its spray.
+// Pictures of a shot: its surface as water, or its particles, and its spray and smoke.
 #pragma once
 
 #include "io/vdb.h"
 #include "pipeline/liquid_setup.h"
+#include "pipeline/smoke_setup.h"
 #include "pipeline/stage.h"
 #include "render/preview.h"
 
@@ -10,14 +11,18 @@ namespace spindrift {
 
 class RenderStage : public FrameStage {
   public:
-    explicit RenderStage(std::shared_ptr<const LiquidSetup> liquid) : liquid_(std::move(liquid)) {}
+    RenderStage(std::shared_ptr<const LiquidSetup> liquid, std::shared_ptr<const SmokeSetup> smoke)
+        : liquid_(std::move(liquid)), smoke_(std::move(smoke))
+    {
+    }
 
     std::string name() const override { return "render"; }
     std::string help() const override { return "Preview pictures, a contact sheet and a film."; }
     std::vector<std::string> inputs() const override;
-    std::vector<std::string> optional_inputs() const override { return {"spray"}; }
+    std::vector<std::string> optional_inputs() const override;
+    std::string input_files() const override { return input_files_; }
     std::vector<std::string> endings() const override { return {is_png() ? "png" : "exr"}; }
-    void visit(ParamVisitor& v) override { params_.visit(v); }
+    void visit(ParamVisitor& v) override;
     void prepare(const SceneFile& scene, const ShotParams& shot) override;
     Estimate estimate() const override;
     FrameReport make(int frame, const std::vector<std::string>& inputs,
@@ -25,12 +30,16 @@ class RenderStage : public FrameStage {
     void shot_complete(const std::vector<std::string>& files, const ShotPaths& paths, Progress& progress) override;
 
   private:
+    using Show = RenderParams::Show;
     void add_spheres(const ParticleFile& file, const std::string& color_by, const std::string& path,
                      RenderSpheres& spheres) const;
     bool is_png() const { return params_.format == RenderParams::Format::png; }
 
     std::shared_ptr<const LiquidSetup> liquid_;
+    std::shared_ptr<const SmokeSetup> smoke_;
     RenderParams params_;
+    std::string input_, input_files_; // smoke of another program: as written, and from where the program runs
+    bool has_spray_ = false, has_smoke_ = false; // of what a frame is made
     ShotParams shot_;
 };
 

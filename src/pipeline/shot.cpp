@@ -288,8 +288,8 @@ void Shot::run_frame_stage(FrameStage& stage, StageCache& cache, Progress& progr
     const std::vector<std::string> inputs = inputs_of(stage);
     const auto input_paths = [&](int frame) {
         std::vector<std::string> paths;
-        if (inputs.empty()) paths.push_back(frame_path(stage.input_files(), frame));
         for (const std::string& input : inputs) paths.push_back(cache_of(*find(input)).path(frame));
+        if (!stage.input_files().empty()) paths.push_back(frame_path(stage.input_files(), frame));
         return paths;
     };
     const auto signature = [](const std::vector<std::string>& paths) {

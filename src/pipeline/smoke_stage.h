@@ -2,18 +2,12 @@
 #pragma once
 
 #include "expression/volume_expression.h"
+#include "pipeline/smoke_setup.h"
 #include "pipeline/stage.h"
 #include "pipeline/stage_expressions.h"
 #include "smoke/smoke.h"
 
 namespace spindrift {
-
-// What a scene says about its smoke: filled by its stage, read by the stages after it.
-struct SmokeSetup {
-    SmokeParams params;
-    std::vector<Shape> colliders;
-    Box3f extent; // what a camera should see; empty for no smoke
-};
 
 class SmokeStage : public TimeStage {
   public:

@@ -57,7 +57,8 @@ class Stage {
     // The stages whose frames are read, and those whose frames are read too if the scene has them.
     virtual std::vector<std::string> inputs() const { return {}; }
     virtual std::vector<std::string> optional_inputs() const { return {}; }
-    // Files of another program that are read if inputs() is empty, as a frame pattern that the parameter `input` names.
+    // Files of another program, as a frame pattern that the parameter `input` names. A time stage reads them if
+    // inputs() is empty, a frame stage after those of its inputs.
     virtual std::string input_files() const { return {}; }
     // The endings of a frame's files; the first is the one that other stages read.
     virtual std::vector<std::string> endings() const = 0;
@@ -91,7 +92,7 @@ class TimeStage : public Stage {
 
 class FrameStage : public Stage {
   public:
-    // A path for each of the inputs, in their order, and for each of endings().
+    // A path for each of the inputs, in their order, then that of input_files(), and one for each of endings().
     virtual FrameReport make(int frame, const std::vector<std::string>& inputs,
                              const std::vector<std::string>& outputs) = 0;
 };

@@ -15,7 +15,7 @@ std::vector<std::unique_ptr<Stage>> make_stages()
     stages.push_back(std::make_unique<SprayStage>(liquid));
     stages.push_back(std::make_unique<SurfaceStage>(liquid));
     stages.push_back(std::make_unique<SmokeStage>(smoke));
-    stages.push_back(std::make_unique<RenderStage>(liquid));
+    stages.push_back(std::make_unique<RenderStage>(liquid, smoke));
     return stages;
 }
 

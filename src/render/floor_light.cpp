@@ -99,7 +99,8 @@ Floor::Floor(const World& world, const Sky& sky, const Box3f& extent, bool prese
                 (sky.key_direction().y() * static_cast<float>(1 / kPi))),
       open_dome_(kFloorColor.cwiseProduct(sky.ambient()))
 {
-    if (!present_ || world_.empty() || world_.bounds().max.y() <= height_) return;
+    const Box3f shading = world_.shading_bounds();
+    if (!present_ || shading.empty() || shading.max.y() <= height_) return;
     trace_key();
     gather_dome();
 }
@@ -123,6 +124,12 @@ Vec3f Floor::radiance(const Vec3f& point, const Vec3f& direction) const
     return near + fade * (sky_.dome(level) - near);
 }
 
+// As seen from where the light arrives: shadows are sharper near it.
+float Floor::smoke_along(const Ray& ray, float way) const
+{
+    return world_.smoke().transmittance({ray.origin + way * ray.direction, -ray.direction}, way);
+}
+
 bool Floor::follow(Ray ray, Vec2f& place, Vec3f& light) const
 {
     light = Vec3f::Ones();
@@ -130,9 +137,11 @@ bool Floor::follow(Ray ray, Vec2f& place, Vec3f& light) const
     for (int bounce = 0; bounce < 10; ++bounce) {
         const float floor = distance(ray);
         const Hit hit = world_.hit(ray, floor);
-        if (hit.kind == Hit::Kind::none && bounce == 0) return false;
         const bool in_water = hit.kind == Hit::Kind::liquid ? hit.from_inside : inside;
         const float way = std::min(floor, hit.distance);
+        const float smoke = in_water || !std::isfinite(way) ? 1 : smoke_along(ray, way);
+        if (hit.kind == Hit::Kind::none && bounce == 0 && smoke == 1) return false;
+        light *= smoke;
         if (in_water && std::isfinite(way)) light = light.cwiseProduct(beer_lambert(world_.absorption(), way));
         // Water that stands on the floor has no gap below it.
         const bool bottom = hit.from_inside && hit.position.y() < height_ + world_.contact();
@@ -162,7 +171,8 @@ Floor::Photon Floor::shoot(size_t number) const
     Photon photon;
     photon.aim = key_.low + even.pair().cwiseProduct(size);
     const Vec3f toward = sample_cone(sky_.key_direction(), sky_.key_cos_radius(), even.pair());
-    const float rise = world_.bounds().max.y() - height_ + 0.01f * radius_, back = rise / std::max(toward.y(), 0.05f);
+    const float rise = world_.shading_bounds().max.y() - height_ + 0.01f * radius_,
+                back = rise / std::max(toward.y(), 0.05f);
     const Ray ray{Vec3f(photon.aim.x(), height_, photon.aim.y()) + back * toward, -toward};
     photon.disturbed = follow(ray, photon.place, photon.light);
     return photon;
@@ -172,7 +182,7 @@ Floor::Photon Floor::shoot(size_t number) const
 // are taken away from where they were aimed and put where they arrive, so that the open floor is exactly evenly lit.
 void Floor::trace_key()
 {
-    const Box3f box = above_floor(world_.bounds(), height_);
+    const Box3f box = above_floor(world_.shading_bounds(), height_);
     const Vec3f toward = sky_.key_direction();
     Vec2f low(box.min.x(), box.min.z()), high(box.max.x(), box.max.z());
     const float rise = box.max.y() - height_;
@@ -210,7 +220,7 @@ Vec3f Floor::dome_share(size_t texel) const
     for (int k = 0; k < kDomeRays; ++k) {
         const Vec3f d = sample_cosine({0, 1, 0}, Sampler(texel, static_cast<uint32_t>(k)).pair());
         const Vec3f light = sky_.dome(d);
-        sum += light.cwiseProduct(world_.transmittance({from, d}));
+        sum += light.cwiseProduct(world_.past_bodies({from, d})) * world_.smoke().soft_transmittance({from, d});
         open += light;
     }
     return sum.cwiseQuotient(open);
@@ -218,7 +228,7 @@ Vec3f Floor::dome_share(size_t texel) const
 
 void Floor::gather_dome()
 {
-    const Box3f box = above_floor(world_.bounds(), height_);
+    const Box3f box = above_floor(world_.shading_bounds(), height_);
     const Vec2f reach = Vec2f::Constant(1.5f * (box.max.y() - height_) + 0.05f * radius_);
     dome_ = LightMap(Vec2f(box.min.x(), box.min.z()) - reach, Vec2f(box.max.x(), box.max.z()) + reach, kDomeTexels);
     parallel_for(

@@ -1,6 +1,7 @@
 // The floor and the light on it. Before the picture is traced, the light that reaches the floor is worked out once into
 // two small maps, so that every ray that ends on the floor only looks it up, and shadows are free of noise:
-//   - the key light by photons that refract through the water: shadows of matte bodies, tinted shadows and caustics;
+//   - the key light by photons that refract through the water: shadows of matte bodies and smoke, tinted shadows and
+//   caustics;
 //   - the dome by rays from the floor straight to the sky: the soft darkening where things stand.
 // Limits: light mirrored by water onto the floor is left out, and so is light that matte bodies throw on it.
 #pragma once
@@ -59,6 +60,7 @@ class Floor {
     [[gnu::noinline]] Vec3f dome_share(size_t texel) const;
     // Where a photon that starts towards the floor ends, and what is left of it; false if it meets nothing before.
     bool follow(Ray ray, Vec2f& place, Vec3f& light) const;
+    float smoke_along(const Ray& ray, float way) const;
 
     const World& world_;
     const Sky& sky_;

@@ -44,6 +44,14 @@ inline Interface meet_interface(const Vec3f& direction, const Vec3f& normal, flo
 // What is left of light after a way through a medium that absorbs `absorption` [1/m] of each colour.
 inline Vec3f beer_lambert(const Vec3f& absorption, float distance) { return (-distance * absorption).array().exp(); }
 
+// Share of light that a particle of smoke turns by an angle into each unit of solid angle (Henyey and Greenstein 1941);
+// `anisotropy` is the mean cosine: 0 turns it everywhere alike, towards 1 it goes almost straight on.
+inline float henyey_greenstein(float cosine, float anisotropy)
+{
+    const float g = anisotropy, square = std::max(1 + g * g - 2 * g * cosine, 1e-6f);
+    return (1 - g * g) / (static_cast<float>(4 * kPi) * square * std::sqrt(square));
+}
+
 inline float luminance(const Vec3f& c) { return 0.2126f * c.x() + 0.7152f * c.y() + 0.0722f * c.z(); }
 
 inline float smoothstep(float low, float high, float x)

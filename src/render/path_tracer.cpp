@@ -72,11 +72,21 @@ PathTracer::Sample PathTracer::trace(const Ray& ray, Sampler& random) const
     const Hit hit = next(ray);
     sample.distance = hit.distance;
     sample.detailed = hit.kind != Hit::Kind::none;
-    sample.light = sample.detailed ? follow(ray, hit, 0, true, random) : background(ray, hit);
+    const Volume::Passage smoke = through_smoke(ray, hit.distance, random);
+    sample.hazy = smoke.through < 1 || smoke.light.maxCoeff() > 0;
+    sample.distance = std::min(sample.distance, smoke.middle);
+    if (smoke.through > 0) sample.light = sample.detailed ? follow(ray, hit, 0, true, random) : background(ray, hit);
+    if (sample.hazy) sample.light = smoke.light + smoke.through * sample.light;
     const float brightest = sample.light.maxCoeff();
     if (brightest > kBrightest) sample.light *= kBrightest / brightest;
     if (!sample.light.allFinite()) sample.light.setZero();
     return sample;
+}
+
+Volume::Passage PathTracer::through_smoke(const Ray& ray, float far, Sampler& random) const
+{
+    if (world_.smoke().empty()) return {};
+    return world_.smoke().pass(ray, far, random.single());
 }
 
 Hit PathTracer::next(const Ray& ray) const
@@ -127,6 +137,10 @@ Vec3f PathTracer::follow(Ray ray, Hit hit, int depth, bool split, Sampler& rando
             const Vec3f deep = world_.deep_color().cwiseProduct(sky_.ambient());
             light += through.cwiseProduct(Vec3f::Ones() - clear).cwiseProduct(deep);
             through = through.cwiseProduct(clear);
+        } else if (depth > 0) { // trace() has seen to the smoke before the eye
+            const Volume::Passage smoke = through_smoke(ray, hit.distance, random);
+            light += through.cwiseProduct(smoke.light);
+            through *= smoke.through;
         }
         if (hit.kind == Hit::Kind::none) return light + through.cwiseProduct(background(ray, hit));
         if (hit.kind == Hit::Kind::paint && split) { // under a clear coat that mirrors
@@ -170,6 +184,13 @@ Vec3f PathTracer::follow(Ray ray, Hit hit, int depth, bool split, Sampler& rando
 Vec3f PathTracer::openness(const Ray& ray) const
 {
     const Hit end = next(ray);
+    const float clear = world_.smoke().soft_transmittance(ray, end.distance);
+    if (clear == 1) return openness_to(end, ray);
+    return clear * openness_to(end, ray) + (1 - clear) * 0.5f * world_.smoke().color(); // smoke is half in shade too
+}
+
+Vec3f PathTracer::openness_to(const Hit& end, const Ray& ray) const
+{
     if (end.kind == Hit::Kind::liquid)
         return 0.9f * beer_lambert(world_.absorption(), end.from_inside ? end.distance : 0);
     if (end.kind != Hit::Kind::none) return 0.4f * end.color; // other bodies are taken to be in half shade

@@ -1,6 +1,6 @@
 // Light along one ray of the camera. Water splits the first ray into its mirrored and its refracted part and traces
 // both; deeper down only the stronger of the two. Matte surfaces and the floor end a path: they are lit by the key
-// light and the dome only, not by each other.
+// light and the dome only, not by each other. Smoke is gathered along every ray through air.
 #pragma once
 
 #include "render/floor_light.h"
@@ -17,11 +17,14 @@ class PathTracer {
     struct Sample {
         Vec3f light = Vec3f::Zero();
         float distance = kInfinity; // of what is seen first
-        bool detailed = false;      // something other than floor and sky
+        bool detailed = false;      // something other than floor, sky and smoke
+        bool hazy = false;          // smoke
     };
     Sample trace(const Ray& ray, Sampler& random) const;
 
   private:
+    // The smoke on the way to what a ray hits.
+    Volume::Passage through_smoke(const Ray& ray, float far, Sampler& random) const;
     Vec3f follow(Ray ray, Hit first, int depth, bool split, Sampler& random) const;
     // The nearest of bodies and floor; a hit of kind none with a finite distance is the floor.
     Hit next(const Ray& ray) const;
@@ -32,6 +35,7 @@ class PathTracer {
     Vec3f surroundings(const Vec3f& from, const Vec3f& direction) const;
     // Share of that light that a ray finds: what stands in the way dims it.
     Vec3f openness(const Ray& ray) const;
+    Vec3f openness_to(const Hit& end, const Ray& ray) const;
     Vec3f matte(const Hit& hit, const Vec3f& direction, bool wet, Sampler& random) const;
 
     // The dome and the floor as an open matte surface with this normal sees them on average.

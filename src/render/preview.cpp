@@ -20,7 +20,7 @@ struct Pixel {
     float squares = 0; // of luminance
     int paths = 0;
     float nearest = kInfinity;
-    bool detailed = false;
+    bool detailed = false, hazy = false;
 
     // Whether the paths differ by more than the eye would see in their mean.
     bool noisy() const
@@ -33,9 +33,10 @@ struct Pixel {
 };
 
 // What there is to see, for scenes that do not say what to frame.
-Box3f contents(const RenderScene& scene)
+Box3f contents(const RenderScene& scene, const RenderParams& params)
 {
     Box3f box;
+    if (scene.smoke) box.add(bounds_of(*scene.smoke, params));
     if (scene.liquid) box.add(bounds_of(*scene.liquid));
     for (const Mesh* solid : scene.solids)
         if (solid) box.add(bounds_of(*solid));
@@ -81,7 +82,7 @@ struct Frame {
             pixel.squares += luminance(sample.light) * luminance(sample.light);
             ++pixel.paths;
             pixel.nearest = std::min(pixel.nearest, sample.distance);
-            pixel.detailed |= sample.detailed;
+            pixel.detailed |= sample.detailed, pixel.hazy |= sample.hazy;
         }
     }
 
@@ -109,11 +110,13 @@ Image render(const RenderScene& scene, const RenderParams& params)
     if (params.width < 1 || params.height < 1 || params.samples < 1)
         bad_input("render: a picture of {} x {} pixels with {} samples cannot be made; all must be at least 1",
                   params.width, params.height, params.samples);
-    const Box3f extent = usable_extent(scene.extent.empty() ? contents(scene) : scene.extent);
+    const Box3f extent = usable_extent(scene.extent.empty() ? contents(scene, params) : scene.extent);
     const Camera camera(params.camera, extent, params.width, params.height);
     const Sky sky(params);
-    const World world(scene, params, extent);
+    Volume smoke(scene.smoke, params, extent);
+    const World world(scene, smoke, params, extent);
     const Floor floor(world, sky, extent, params.floor);
+    smoke.light(world, sky, floor);
     const PathTracer tracer(world, sky, floor);
 
     Frame frame{camera, tracer, params.width, params.height, {}};
@@ -121,11 +124,14 @@ Image render(const RenderScene& scene, const RenderParams& params)
     const int pilot = std::min(kPilot, params.samples);
     frame.for_each_tile([&](int x, int y) { frame.add_paths(x, y, 0, pilot); });
 
-    // Floor and sky are smooth and already done; so is calm water after half of its paths. Flags are gathered before
-    // any of them can change.
+    // Floor and sky are smooth and already done; so is most smoke, and calm water after half of its paths. Flags are
+    // gathered before any of them can change.
     std::vector<char> unfinished(frame.pixels.size(), 0);
-    frame.for_each_tile(
-        [&](int x, int y) { unfinished[static_cast<size_t>(y) * params.width + x] = frame.detailed_around(x, y); });
+    frame.for_each_tile([&](int x, int y) {
+        const size_t number = static_cast<size_t>(y) * params.width + x;
+        const Pixel& pixel = frame.pixels[number];
+        unfinished[number] = frame.detailed_around(x, y) || (pixel.hazy && pixel.noisy());
+    });
     Image image(params.width, params.height);
     frame.for_each_tile([&](int x, int y) {
         const size_t number = static_cast<size_t>(y) * params.width + x;

@@ -1,14 +1,16 @@
 // The preview renderer: a small path tracer on Embree for looking at a shot, not a production renderer. Water that
 // refracts, reflects a sky and absorbs with depth; a floor with soft shadows and caustics; particles as spheres
-// coloured by an attribute. Deterministic: the same input gives the same bits for any number of threads.
+// coloured by an attribute; smoke and fire. Deterministic: the same input gives the same bits for any number of
+// threads.
 //
 //     Image picture = render(scene, params);
 //     write_image("still.png", tone_mapped(picture, params));
 //
 // Water is drawn without noise at a few paths a pixel because nothing in it is random: see render/path_tracer.h for
-// what that leaves out, and render/floor_light.h for the light on the floor.
+// what that leaves out, render/floor_light.h for the light on the floor and render/volume.h for that in smoke.
 #pragma once
 
+#include "field/tiles.h"
 #include "io/image.h"
 #include "mesh/mesh.h"
 #include "scene/params.h"
@@ -40,8 +42,22 @@ struct LightParams {
     void visit(ParamVisitor& v);
 };
 
+struct SmokeLook {
+    std::optional<float> density; // extinction [1/m] of density 1; left out: see default_extinction()
+    Vec3f color = Vec3f(0.86f, 0.86f, 0.86f);
+    float anisotropy = 0.3f;
+    float multiple_scattering = 1;
+    void visit(ParamVisitor& v);
+};
+
+struct FireLook {
+    float intensity = 1;
+    float low = 500, high = 1500; // [K]
+    void visit(ParamVisitor& v);
+};
+
 struct RenderParams {
-    enum class Show { surface, particles, spray };
+    enum class Show { surface, particles, spray, smoke };
     enum class Format { png, exr };
     enum class Sky { studio, daylight, uniform };
     enum class Look { water, paint };
@@ -58,6 +74,8 @@ struct RenderParams {
     Look look = Look::water;
     WaterLook water;
     Vec3f paint = Vec3f(0.75f, 0.33f, 0.06f); // where the surface carries no colour
+    SmokeLook smoke;
+    FireLook fire;
     LightParams light;
     Sky sky = Sky::studio;
     bool floor = true; // at the lower end of the extent, fading into the background
@@ -76,12 +94,29 @@ struct RenderSpheres {
     float radius_of(size_t i) const { return radii.empty() ? radius : radii[i]; }
 };
 
+// A field and where it lies: cell (0,0,0) has its value at `origin`.
+template <class T> struct PlacedField {
+    const Field<T>* field = nullptr;
+    float voxel = 1;
+    Vec3f origin = Vec3f::Zero();
+};
+
+struct RenderSmoke {
+    std::string name = "smoke"; // for messages: the file it is from
+    PlacedField<float> density;
+    PlacedField<float> temperature; // [K] above that of the air; may be left out
+    PlacedField<Vec3f> color;       // instead of the one colour; may be left out
+};
+// Where there is smoke or fire.
+Box3f bounds_of(const RenderSmoke& smoke, const RenderParams& params);
+
 // Everything in one picture. `extent` is what the automatic camera frames, what the floor lies under and what the
 // colour of water scales with: the same for all frames of a shot.
 struct RenderScene {
     const Mesh* liquid = nullptr;    // drawn as water, or as paint in the colours of its attribute "color"
     std::vector<const Mesh*> solids; // drawn matte
     const RenderSpheres* spheres = nullptr;
+    const RenderSmoke* smoke = nullptr;
     Box3f extent;
     std::optional<Box3f> container; // a glass-less tank: where its walls are, so that water against them looks right
 };

@@ -28,12 +28,32 @@ void LightParams::visit(ParamVisitor& v)
     v("strength", strength, unit::none, at_least(0), "Brightness of the key light; 1 suits the sky.");
 }
 
+void SmokeLook::visit(ParamVisitor& v)
+{
+    v("density", density, "1/m", at_least(0),
+      "Light that smoke of density 1 takes away. Left out: so much that 5 % is left after 0.06 of the longest edge of "
+      "what the shot shows, or 22 % after the whole depth of a 2-D shot.");
+    v("color", color, unit::none, between(0, 1),
+      "Share of that light that is scattered, not swallowed (linear RGB), where the smoke carries no colour Cd.");
+    v("anisotropy", anisotropy, unit::none, between(-0.95, 0.95),
+      "Where light is scattered to: above 0 onwards, which makes smoke bright against the light; below 0 back.");
+    v("multiple_scattering", multiple_scattering, unit::none, between(0, 1),
+      "How much of the light is kept that is scattered more than once: 0 is black soot inside, 1 a white cloud.");
+}
+
+void FireLook::visit(ParamVisitor& v)
+{
+    v("intensity", intensity, unit::none, at_least(0), "Brightness of the glow of hot smoke; 0 is no fire.");
+    v("low", low, unit::kelvin, at_least(0), "Temperature above that of the air from which on smoke glows, dark red.");
+    v("high", high, unit::kelvin, above(0), "Temperature above that of the air of the brightest glow.");
+    v.require(high > low, "high", "must be above low");
+}
+
 void RenderParams::visit(ParamVisitor& v)
 {
-    v("show", show, choices("surface", "particles", "spray"),
-      "Draw the liquid's surface, its particles as spheres, or the spray alone. The first two with the spray, if the "
-      "scene "
-      "has one.");
+    v("show", show, choices("surface", "particles", "spray", "smoke"),
+      "Draw the liquid's surface, its particles as spheres, the spray alone, or smoke alone. The first two with the "
+      "spray, the first three with the smoke, if the scene has them.");
     v("format", format, choices("png", "exr"), "PNG for looking at, or EXR with linear light.");
     v("width", width, unit::pixels, between(1, 16384), "Width of the picture.");
     v("height", height, unit::pixels, between(1, 16384), "Height of the picture.");
@@ -51,6 +71,8 @@ void RenderParams::visit(ParamVisitor& v)
       "Clear water, or glossy paint in the colour that the surface carries as the attribute color.");
     v("paint", paint, unit::none, between(0, 1), "Colour of paint where the surface carries none (linear RGB).");
     v.group("water", water, "How water looks.");
+    v.group("smoke", smoke, "How smoke looks.");
+    v.group("fire", fire, "How hot smoke glows.");
     v.group("light", light, "The main light.");
     v("sky", sky, choices("studio", "daylight", "uniform"),
       "Surroundings: a light studio, a clear day, or plain white from everywhere.");

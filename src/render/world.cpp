@@ -148,9 +148,10 @@ void World::Embree::commit()
         fail("render: Embree cannot build its tree (error {})", static_cast<int>(error));
 }
 
-World::World(const RenderScene& scene, const RenderParams& params, const Box3f& extent)
-    : embree_(std::make_unique<Embree>()), container_(scene.container), ior_(std::clamp(params.water.ior, 1.0f, 4.0f)),
-      absorption_(absorption_of(params.water, extent)), deep_color_(params.water.deep_color)
+World::World(const RenderScene& scene, const Volume& smoke, const RenderParams& params, const Box3f& extent)
+    : embree_(std::make_unique<Embree>()), smoke_(smoke), container_(scene.container),
+      ior_(std::clamp(params.water.ior, 1.0f, 4.0f)), absorption_(absorption_of(params.water, extent)),
+      deep_color_(params.water.deep_color)
 {
     embree_->solid_color = params.solid_color, embree_->paint_color = params.paint;
     if (scene.liquid) {
@@ -264,17 +265,32 @@ Ray World::leave(const Hit& hit, const Vec3f& direction) const
     return {hit.position + side * hit.face, direction};
 }
 
-Vec3f World::transmittance(Ray ray) const
+Box3f World::shading_bounds() const
+{
+    Box3f box = bounds_;
+    if (!smoke_.empty()) box.add(smoke_.bounds());
+    return box;
+}
+
+Vec3f World::transmittance(const Ray& ray) const
+{
+    Vec3f through = past_bodies(ray);
+    if (!smoke_.empty() && through.maxCoeff() > 0) through *= smoke_.transmittance(ray);
+    return through;
+}
+
+Vec3f World::past_bodies(Ray ray, float far) const
 {
     Vec3f through = Vec3f::Ones();
     for (int crossing = 0; crossing < 12; ++crossing) {
-        const Hit met = hit(ray);
+        const Hit met = hit(ray, far);
         if (met.kind == Hit::Kind::none) return through;
         if (met.kind != Hit::Kind::liquid) return Vec3f::Zero();
         const float cosine = std::abs(met.normal.dot(ray.direction));
         through *= 1 - fresnel(cosine, 1 / ior_); // the same in both directions along one path
         if (met.from_inside) through = through.cwiseProduct(beer_lambert(absorption_, met.distance));
         ray = leave(met, ray.direction);
+        far -= met.distance;
     }
     return through;
 }

@@ -4,6 +4,7 @@
 
 #include "render/optics.h"
 #include "render/preview.h"
+#include "render/volume.h"
 
 #include <memory>
 
@@ -22,7 +23,8 @@ struct Hit {
 
 class World {
   public:
-    World(const RenderScene& scene, const RenderParams& params, const Box3f& extent);
+    // The smoke must outlive it; its light may be worked out later.
+    World(const RenderScene& scene, const Volume& smoke, const RenderParams& params, const Box3f& extent);
     ~World();
 
     Hit hit(const Ray& ray, float far = kInfinity) const;
@@ -30,12 +32,17 @@ class World {
     Hit solid_hit(const Ray& ray, float far) const;
     // Light that comes straight through: none past matte bodies, dimmed by absorption and reflection in water. Leaves
     // out refraction, which is the price of a shadow ray that goes where it was aimed.
-    Vec3f transmittance(Ray ray) const;
+    Vec3f past_bodies(Ray ray, float far = kInfinity) const;
+    // The same, dimmed by smoke too.
+    Vec3f transmittance(const Ray& ray) const;
     // A new ray from a hit, a hair off the surface so that it does not meet the same triangle again.
     Ray leave(const Hit& hit, const Vec3f& direction) const;
 
     bool empty() const { return bounds_.empty(); }
     const Box3f& bounds() const { return bounds_; }
+    const Volume& smoke() const { return smoke_; }
+    // Of all that throws shadows.
+    Box3f shading_bounds() const;
     bool has_solids() const { return has_solids_; }
     // So many spheres that each covers a pixel or less, and the pixel evens out their light.
     bool crowded() const { return crowded_; }
@@ -50,6 +57,7 @@ class World {
     void flatten_against_walls(Hit& hit) const;
 
     std::unique_ptr<Embree> embree_;
+    const Volume& smoke_;
     Box3f bounds_;
     std::optional<Box3f> container_;
     float ior_, offset_ = 0, contact_ = 0;

@@ -601,6 +601,34 @@ TEST(VdbFields, ActiveTilesOfOtherProgramsBecomeCells)
     EXPECT_TRUE(file.corners);
 }
 
+TEST(VdbFields, SeveralGridsOfOtherProgramsAreReadAtOnce)
+{
+    const TempFolder folder;
+    openvdb::initialize();
+    const auto density = openvdb::FloatGrid::create(0);
+    density->setName("density");
+    density->tree().setValue(openvdb::Coord(1, -2, 3), 0.1f);
+    density->setTransform(openvdb::math::Transform::createLinearTransform(0.25));
+    density->transform().postTranslate(openvdb::Vec3d(10, 0, -3));
+    density->setSaveFloatAsHalf(true);
+    const auto color = openvdb::Vec3SGrid::create();
+    color->setName("Cd");
+    color->tree().setValue(openvdb::Coord(0, 9, 0), openvdb::Vec3f(1, 2, 3));
+    const auto other = openvdb::FloatGrid::create(0);
+    other->setName("fuel");
+    write_foreign(folder / "f.vdb", {density, color, other});
+    const FieldSet set = read_fields(folder / "f.vdb", {"density"}, {"temperature", "Cd"});
+    ASSERT_EQ(set.numbers.size(), 1u);
+    ASSERT_EQ(set.vectors.size(), 1u);
+    const FieldFile& file = set.numbers.at("density");
+    EXPECT_NEAR(file.field.at(Vec3i(1, -2, 3)), 0.1f, 1e-4f);
+    EXPECT_EQ(file.voxel, 0.25f);
+    EXPECT_EQ(file.origin, Vec3f(10, 0, -3));
+    EXPECT_EQ(set.vectors.at("Cd").field.at(Vec3i(0, 9, 0)), Vec3f(1, 2, 3));
+    EXPECT_TRUE(contains(error_of(ExitCode::failed, [&] { read_fields(folder / "f.vdb", {"flames"}); }),
+                         "no grid \"flames\" (grids: density, Cd, fuel)"));
+}
+
 TEST(VdbFields, GridsThatDoNotFitAFieldAreErrors)
 {
     const TempFolder folder;
