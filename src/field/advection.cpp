@@ -115,7 +115,8 @@ struct Limits {
 };
 
 // Where the flow brings the values of a row from (sign -1) or takes them to (1), by the midpoint rule.
-template <class Flow> Row3 trace(const Flow& flow, const Limits& limits, Location location, int x, int y, float sign)
+template <class Flow> [[gnu::always_inline]] inline Row3 trace(const Flow& flow, const Limits& limits,
+                                                               Location location, int x, int y, float sign)
 {
     const Row3 start = places_of_row(location, x, y);
     const Row3 middle = limits.clamp(start + 0.5f * sign * flow.at_row(location, x, y));

@@ -64,8 +64,11 @@ template <int H> struct MacBlock {
     struct Corners {
         Row at[8];
 
-        Corners(const MacBlock& block, int axis, const Place& place) : Corners(block.u[axis], place) {}
-        Corners(const Block<float, H>& values, const Place& place)
+        [[gnu::always_inline]] Corners(const MacBlock& block, int axis, const Place& place)
+            : Corners(block.u[axis], place)
+        {
+        }
+        [[gnu::always_inline]] Corners(const Block<float, H>& values, const Place& place)
         {
             using B = Block<float, H>;
             const float* data = values.data;
@@ -82,15 +85,15 @@ template <int H> struct MacBlock {
                 transpose(pairs, at + 4 * i);
             }
         }
-        Row lowest() const
+        [[gnu::always_inline]] Row lowest() const
         {
             return min(min(min(at[0], at[1]), min(at[2], at[3])), min(min(at[4], at[5]), min(at[6], at[7])));
         }
-        Row highest() const
+        [[gnu::always_inline]] Row highest() const
         {
             return max(max(max(at[0], at[1]), max(at[2], at[3])), max(max(at[4], at[5]), max(at[6], at[7])));
         }
-        Row value(const Place& p) const
+        [[gnu::always_inline]] Row value(const Place& p) const
         {
             const Row y0z0 = mix(at[0], at[4], p.fx), y0z1 = mix(at[1], at[5], p.fx);
             const Row y1z0 = mix(at[2], at[6], p.fx), y1z1 = mix(at[3], at[7], p.fx);
@@ -122,7 +125,7 @@ template <int H> struct MacBlock {
     };
 
     // Trilinear velocity at eight points.
-    Row3 sample(const Row3& points) const
+    [[gnu::always_inline]] Row3 sample(const Row3& points) const
     {
         const Places places(points);
         const auto component = [&](int axis) {
