@@ -1,0 +1,278 @@
+#include "turbulence/synthesis.h"
+
+#include <Eigen/Geometry>
+
+namespace spindrift {
+
+namespace {
+
+constexpr float kReach = 1.25f; // R in eddy sizes
+constexpr float kEpsilon = 0.05f;
+// Means over space, for particles an eddy size apart: of the sum of squares of the blending weights w / W, and of their
+// gradients times the eddy size.
+constexpr float kWeights = 0.995f, kGradients = 7.74f;
+
+// The ramp of Bridson et al. 2007, of r from 0 to 1, and its slope.
+float ramp(float r) { return r * (15 - r * r * (10 - 3 * r * r)) / 8; }
+float ramp_slope(float r) { return 15.0f / 8 * (1 - r * r) * (1 - r * r); }
+
+Row inverse_root(Row square)
+{
+    const Row one = splat(1);
+    return one / sqrt_row(square + kEpsilon * kEpsilon);
+}
+
+} // namespace
+
+void TurbulentVelocity::set(Particles& particles, const Cascade& cascade, const TurbulenceParams& params)
+{
+    octaves_ = params.octave_count(), cascade_ = cascade, reach_ = kReach * cascade.eddy_size;
+    const float lookup_voxel = 2 * reach_ / kTileSize;
+    *lookup_ = tiles_around(particles, lookup_voxel, 0);
+    sort_by_tile(particles, *lookup_, lookup_voxel, index_);
+    const auto& presence = *particles.find<float>(kPresenceAttribute);
+    const auto& energy = *particles.find<float>(kEddyEnergyAttribute);
+    std::vector<const std::vector<float>*> times;
+    for (int o = 0; o < octaves_; ++o) times.push_back(particles.find<float>(eddy_time_attribute(o)));
+    eddies_.resize(particles.size()), waves_.resize(particles.size() * static_cast<size_t>(octaves_));
+    const uint64_t seed = hash64(static_cast<uint64_t>(params.seed), 1);
+    parallel_for(
+        particles.size(),
+        [&](size_t i) {
+            eddies_[i] = {particles.P[i], presence[i], reach_};
+            for (int o = 0; o < octaves_; ++o) {
+                Waves& w = waves_.data()[i * static_cast<size_t>(octaves_) + static_cast<size_t>(o)];
+                w.curl = 0;
+                const float speed = params.strength * std::sqrt(cascade.energy(o, energy[i]));
+                if (!(speed > 0)) continue;
+                w = random_waves(seed, particles.id[i], o, cascade.size(o), (*times[static_cast<size_t>(o)])[i]);
+                // What the gradients of blending weights add to the velocity, at right angles to the potential.
+                const float turn = w.curl * cascade.eddy_size;
+                const float square = kTileSize * (kWeights + 2.0f / 3 * kGradients / (turn * turn));
+                const float amplitude = speed / std::sqrt(square);
+                w.a1 = amplitude * w.a1, w.a2 = amplitude * w.a2;
+            }
+        },
+        16);
+}
+
+// Eddies that reach into a box.
+void TurbulentVelocity::find_eddies(const Vec3f& low, const Vec3f& high, std::vector<uint32_t>& found) const
+{
+    found.clear();
+    const float inverse = 1 / (2 * reach_);
+    const Vec3i from = cell_of(low.array() - reach_, inverse), to = cell_of(high.array() + reach_, inverse);
+    for (int x = from.x(); x <= to.x(); ++x)
+        for (int y = from.y(); y <= to.y(); ++y)
+            for (int z = from.z(); z <= to.z(); ++z) {
+                const int tile = lookup_->find({x, y, z});
+                if (tile == lookup_->tile_count()) continue;
+                for (size_t i = index_.tile_begin(tile); i < index_.tile_end(tile); ++i) {
+                    const Vec3f& p = eddies_[i].center;
+                    if ((p - p.cwiseMax(low).cwiseMin(high)).squaredNorm() < reach_ * reach_)
+                        found.push_back(static_cast<uint32_t>(i));
+                }
+            }
+}
+
+// The distance to solids at the samples of a tile.
+struct TurbulentVelocity::Distances {
+    alignas(64) float value[kTileCells], slope[3][kTileCells];
+
+    void fill(const SolidDistance::Patch& patch, const SampleGrid& grid)
+    {
+        for (int o = 0; o < kTileCells; ++o) {
+            const Distance d = patch.at(grid.at(o));
+            value[o] = d.value, slope[0][o] = d.slope.x(), slope[1][o] = d.slope.y(), slope[2][o] = d.slope.z();
+        }
+    }
+    // The ramp over a length, and its gradient.
+    struct Ramp {
+        Row value;
+        Row3 gradient;
+    };
+    Ramp ramp_at(int o, float length) const
+    {
+        Row v, s;
+        for (int k = 0; k < kTileSize; ++k) {
+            const float r = clamp01(value[o + k] / length);
+            v[k] = ramp(r), s[k] = r > 0 ? ramp_slope(r) / length : 0;
+        }
+        return {v, {s * load_row(slope[0] + o), s * load_row(slope[1] + o), s * load_row(slope[2] + o)}};
+    }
+};
+
+// Calls finish(sums, distances, eddy size): once for all octaves where no solid is near (no distances then), else for
+// each octave by itself.
+template <class Finish> void TurbulentVelocity::sum_up(const SampleGrid& grid, int octaves, const Finish& finish) const
+{
+    thread_local std::vector<uint32_t> near;
+    thread_local SolidDistance::Patch patch;
+    thread_local Distances distances;
+    thread_local EddySums sums;
+    find_eddies(grid.first, grid.last(), near);
+    const auto add_octaves = [&](int first, int end) {
+        sums.clear();
+        for (const uint32_t i : near) sums.add(eddies_[i], waves(i, first, end), grid);
+    };
+    if (!patch.gather(solids_, grid.first, grid.last(), cascade_.eddy_size)) {
+        add_octaves(0, octaves);
+        finish(sums, static_cast<const Distances*>(nullptr), 0.0f);
+        return;
+    }
+    distances.fill(patch, grid);
+    for (int o = 0; o < octaves; ++o) {
+        add_octaves(o, o + 1);
+        finish(sums, &distances, cascade_.size(o));
+    }
+}
+
+void TurbulentVelocity::sample_tile(const Vec3i& tile, float voxel, Tile& out) const
+{
+    std::memset(static_cast<void*>(&out), 0, sizeof out);
+    const SampleGrid grid(tile, voxel, Vec3f::Constant(0.5f));
+    sum_up(grid, octaves_, [&](const EddySums& sums, const Distances* solids, float eddy_size) {
+        for_each_row([&](int, int, int o) {
+            const auto load = [&](const float(&v)[3][kTileCells]) {
+                return Row3{load_row(v[0] + o), load_row(v[1] + o), load_row(v[2] + o)};
+            };
+            // curl(sum / W) = (curl sum - grad W x sum / W) / W, and grad W = slope / W.
+            const Row inverse = inverse_root(load_row(sums.square + o)), square = inverse * inverse;
+            const Row3 curl = load(sums.curl), potential = load(sums.potential);
+            const Row3 turned = cross(load(sums.slope), potential);
+            Row3 u = {inverse * (curl.x - square * turned.x), inverse * (curl.y - square * turned.y),
+                      inverse * (curl.z - square * turned.z)};
+            if (solids) {
+                const auto ramp = solids->ramp_at(o, eddy_size);
+                const Row3 along = cross(ramp.gradient, potential);
+                u = {ramp.value * u.x + inverse * along.x, ramp.value * u.y + inverse * along.y,
+                     ramp.value * u.z + inverse * along.z};
+            }
+            store_row(out.u[0] + o, load_row(out.u[0] + o) + u.x);
+            store_row(out.u[1] + o, load_row(out.u[1] + o) + u.y);
+            store_row(out.u[2] + o, load_row(out.u[2] + o) + u.z);
+        });
+    });
+}
+
+void TurbulentVelocity::sample_cells(const Topology& topology, float voxel, Field<float> (&u)[3]) const
+{
+    for (auto& component : u) component.reset_uninitialized(topology, 0);
+    for_each_tile(topology, [&](int t) {
+        thread_local Tile tile;
+        sample_tile(topology.tile(t), voxel, tile);
+        for (int a = 0; a < 3; ++a) std::copy_n(tile.u[a], kTileCells, u[a].tile(t));
+    });
+}
+
+void TurbulentVelocity::sample_faces(const Topology& topology, float voxel, MacField& u) const
+{
+    // The shortest wave of an octave is as long as its eddies; two cells, at least.
+    int carried = 0;
+    while (carried < octaves_ && cascade_.size(carried) >= 1.999f * voxel) ++carried;
+    // Edges on the upper sides of the last tiles belong to tiles beyond.
+    std::vector<uint64_t> codes;
+    for (int t = 0; t < topology.tile_count(); ++t)
+        for (int corner = 0; corner < 8; ++corner)
+            codes.push_back(morton_of_tile(topology.tile(t) + Vec3i(corner >> 2, corner >> 1 & 1, corner & 1)));
+    const Topology edges(std::move(codes));
+    MacField potential;
+    for (int a = 0; a < 3; ++a) {
+        potential.u[a].reset(edges, 0);
+        for_each_tile(edges, [&](int t) {
+            SampleGrid grid(edges.tile(t), voxel, 0.5f * Vec3f::Unit(a));
+            grid.averaged_along = a;
+            sum_up(grid, carried, [&](const EddySums& sums, const Distances* solids, float eddy_size) {
+                float* out = potential.u[a].tile(t);
+                for_each_row([&](int, int, int o) {
+                    const Row psi = inverse_root(load_row(sums.square + o)) * load_row(sums.potential[a] + o);
+                    store_row(out + o, load_row(out + o) + (solids ? solids->ramp_at(o, eddy_size).value * psi : psi));
+                });
+            });
+        });
+    }
+    u.reset(topology, 0);
+    for_each_tile(topology, [&](int t) {
+        const int tile = edges.find(topology.tile(t));
+        const TileView x(potential.u[0], tile), y(potential.u[1], tile), z(potential.u[2], tile);
+        const float inverse = 1 / voxel;
+        for_each_row([&](int i, int j, int o) {
+            const auto around = [&](int a, Row second, Row first) {
+                store_row(u.u[a].tile(t) + o, inverse * (second - first));
+            };
+            around(0, z.above_y(i, j) - z.at(i, j), y.above_z(i, j) - y.at(i, j));
+            around(1, x.above_z(i, j) - x.at(i, j), z.above_x(i, j) - z.at(i, j));
+            around(2, y.above_x(i, j) - y.at(i, j), x.above_y(i, j) - x.at(i, j));
+        });
+    });
+}
+
+// Lanes are the eight waves of an octave here.
+Vec3f TurbulentVelocity::sample_point(const Vec3f& x, const std::vector<uint32_t>& near, const Distance* solid) const
+{
+    const auto total = [](const Row3& r) {
+        Vec3f sum = Vec3f::Zero();
+        for (int w = 0; w < kTileSize; ++w) sum += Vec3f(r.x[w], r.y[w], r.z[w]);
+        return sum;
+    };
+    Row3 curl_lanes[TurbulenceParams::kMostOctaves] = {}, potential_lanes[TurbulenceParams::kMostOctaves] = {};
+    float square = kEpsilon * kEpsilon;
+    Vec3f slope = Vec3f::Zero();
+    for (const uint32_t i : near) {
+        const Eddy& eddy = eddies_[i];
+        const Vec3f d = x - eddy.center;
+        const float falloff = 1 - d.squaredNorm() / (reach_ * reach_);
+        if (falloff <= 0) continue;
+        const float weight = eddy.presence * falloff * falloff;
+        const Vec3f gradient = -4 * eddy.presence * falloff / (reach_ * reach_) * d;
+        square += weight * weight, slope += weight * gradient;
+        const Row3 g = {splat(gradient.x()), splat(gradient.y()), splat(gradient.z())};
+        for (int o = 0; o < octaves_; ++o) {
+            const Waves& w = waves(i, o, o + 1)[0];
+            if (w.curl == 0) continue;
+            const Phasor p = phasor(w.turns.x * d.x() + w.turns.y * d.y() + w.turns.z * d.z() + w.phase);
+            const Row3 v = {w.a1.x * p.cos + w.a2.x * p.sin, w.a1.y * p.cos + w.a2.y * p.sin,
+                            w.a1.z * p.cos + w.a2.z * p.sin};
+            const Row3 potential = (1 / w.curl) * v;
+            curl_lanes[o] = curl_lanes[o] + weight * v + cross(g, potential);
+            potential_lanes[o] = potential_lanes[o] + weight * potential;
+        }
+    }
+    const float inverse = 1 / std::sqrt(square);
+    Vec3f u = Vec3f::Zero();
+    for (int o = 0; o < octaves_; ++o) {
+        const Vec3f potential = total(potential_lanes[o]);
+        const Vec3f free = inverse * (total(curl_lanes[o]) - slope.cross(potential) * (inverse * inverse));
+        if (!solid) {
+            u += free;
+            continue;
+        }
+        const float length = cascade_.size(o), r = clamp01(solid->value / length);
+        u += ramp(r) * free;
+        if (r > 0) u += ramp_slope(r) / length * inverse * solid->slope.cross(potential);
+    }
+    return u;
+}
+
+void TurbulentVelocity::sample_points(std::span<const Vec3f> points, std::span<Vec3f> u) const
+{
+    parallel_chunks(points.size(), 64, [&](size_t begin, size_t end) {
+        thread_local std::vector<uint32_t> near;
+        std::optional<Sampler> sampler;
+        if (solids_.any()) sampler = solids_.sampler();
+        for (size_t i = begin; i < end; ++i) {
+            find_eddies(points[i], points[i], near);
+            Distance solid{};
+            if (sampler) solid = solids_.at(points[i], cascade_.eddy_size, *sampler);
+            u[i] = sample_point(points[i], near, sampler ? &solid : nullptr);
+        }
+    });
+}
+
+size_t TurbulentVelocity::bytes() const
+{
+    return solids_.bytes() + lookup_->bytes() + index_.bytes() + eddies_.capacity() * sizeof(Eddy) +
+           waves_.capacity() * sizeof(Waves);
+}
+
+} // namespace spindrift
