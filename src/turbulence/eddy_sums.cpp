@@ -15,11 +15,11 @@ struct WaveTables {
     static constexpr int kParts = 2 * kTileSize; // real and imaginary parts of eight waves
     alignas(64) float xy[kTileSize][kTileSize][kParts];
     Row z[kParts][3]; // times polarization
-    float inverse_curl;
+    float inverse_curl[Waves::kGroups];
 
     void fill(const Waves& waves, const Vec3f& center, const SampleGrid& grid)
     {
-        inverse_curl = 1 / waves.curl;
+        for (int g = 0; g < Waves::kGroups; ++g) inverse_curl[g] = waves.inverse_curl[g * Waves::kInGroup];
         fill_xy(waves, center, grid);
         const Row along = kSteps * grid.voxel + (grid.first.z() - center.z()), share = averaged(waves, grid);
         for (int w = 0; w < kTileSize; ++w) {
@@ -34,11 +34,12 @@ struct WaveTables {
             polarize(2, waves.a1.z[w], waves.a2.z[w]);
         }
     }
-    void sum(int x, int y, Row (&v)[kRows][3]) const
+    // The sum of a group of waves at rows y to y + 3.
+    void sum(int group, int x, int y, Row (&v)[kRows][3]) const
     {
         for (auto& row : v)
             for (Row& component : row) component = splat(0);
-        for (int part = 0; part < kParts; ++part)
+        const auto add = [&](int part) {
 #pragma GCC unroll 4
             for (int r = 0; r < kRows; ++r) {
                 const Row factor = splat(xy[x][y + r][part]);
@@ -46,6 +47,9 @@ struct WaveTables {
                 v[r][1] = multiply_add(factor, z[part][1], v[r][1]);
                 v[r][2] = multiply_add(factor, z[part][2], v[r][2]);
             }
+        };
+        const int first = group * Waves::kInGroup;
+        for (int w = first; w < first + Waves::kInGroup; ++w) add(w), add(w + kTileSize);
     }
 
   private:
@@ -84,7 +88,7 @@ void EddySums::add(const Eddy& eddy, std::span<const Waves> octaves, const Sampl
     thread_local WaveTables tables[TurbulenceParams::kMostOctaves];
     size_t count = 0; // of octaves that are not silent
     for (const Waves& waves : octaves)
-        if (waves.curl != 0) tables[count++].fill(waves, eddy.center, grid);
+        if (!waves.silent) tables[count++].fill(waves, eddy.center, grid);
 
     const float inverse_reach2 = 1 / (eddy.reach * eddy.reach);
     const Vec3f from = grid.first - eddy.center;
@@ -103,15 +107,17 @@ void EddySums::add(const Eddy& eddy, std::span<const Waves> octaves, const Sampl
             if (!(largest(any) > 0)) continue;
 
             Row velocity[kRows][3] = {}, vector[kRows][3] = {}; // vector potential
-            for (size_t t = 0; t < count; ++t) {
-                Row v[kRows][3];
-                tables[t].sum(x, y, v);
-                for (int r = 0; r < kRows; ++r)
-                    for (int a = 0; a < 3; ++a) {
-                        velocity[r][a] += v[r][a];
-                        vector[r][a] = multiply_add(splat(tables[t].inverse_curl), v[r][a], vector[r][a]);
-                    }
-            }
+            for (size_t t = 0; t < count; ++t)
+                for (int g = 0; g < Waves::kGroups; ++g) {
+                    Row v[kRows][3];
+                    tables[t].sum(g, x, y, v);
+                    const Row inverse_curl = splat(tables[t].inverse_curl[g]);
+                    for (int r = 0; r < kRows; ++r)
+                        for (int a = 0; a < 3; ++a) {
+                            velocity[r][a] += v[r][a];
+                            vector[r][a] = multiply_add(inverse_curl, v[r][a], vector[r][a]);
+                        }
+                }
             for (int r = 0; r < kRows; ++r) {
                 const int o = offset_in_tile(x, y + r, 0);
                 const auto add_to = [&](float* sum, Row value) { store_row(sum + o, load_row(sum + o) + value); };

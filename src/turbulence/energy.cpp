@@ -4,6 +4,69 @@
 
 namespace spindrift {
 
+namespace {
+
+// A tile and a few cells around it, in which most ways back along the flow end.
+class Surroundings {
+  public:
+    void gather(const MacField& velocity, const Field<float>& energy, const Field<float>& open, int tile)
+    {
+        const Topology& topology = energy.topology();
+        velocity_.gather(velocity, tile, Margin::nearest);
+        Block<float, kMargin>&sum = carried_.u[0], &weight = carried_.u[1];
+        sum.gather(energy, tile), weight.gather(open, tile); // a missing tile has weight 0
+        for (size_t i = 0; i < std::size(sum.data); ++i) sum.data[i] *= weight.data[i];
+        for (size_t n = 0; n < exists_.size(); ++n) exists_[n] = topology.neighbours(tile)[n] != topology.tile_count();
+    }
+    // The energy that arrives at a row of cells after a step of `cells` s/m; false if some of it comes from too far.
+    bool trace_back(int x, int y, float cells, float start, Row& energy) const
+    {
+        const Row3 here = {splat(static_cast<float>(x) + 0.5f), splat(static_cast<float>(y) + 0.5f),
+                           Row{0.5f, 1.5f, 2.5f, 3.5f, 4.5f, 5.5f, 6.5f, 7.5f}};
+        const Row3 middle = here + (-0.5f * cells) * velocity_.sample(here);
+        if (!within(middle)) return false;
+        const Row3 from = here + -cells * velocity_.sample(middle);
+        if (!within(from)) return false;
+        const auto place = place_among_centres(from);
+        const Row sum = Carried::Corners(carried_, 0, place).value(place);
+        const Row weight = Carried::Corners(carried_, 1, place).value(place);
+        const RowMask tx = floor_int(from.x) >> 3, ty = floor_int(from.y) >> 3, tz = floor_int(from.z) >> 3;
+        for (int k = 0; k < kTileSize; ++k) {
+            const bool exists = exists_[static_cast<size_t>(neighbour_slot(tx[k], ty[k], tz[k]))];
+            energy[k] = exists && weight[k] > 1e-6f ? sum[k] / weight[k] : start;
+        }
+        return true;
+    }
+
+  private:
+    static constexpr int kMargin = 4;
+    using Carried = MacBlock<kMargin>;
+
+    static bool within(const Row3& p)
+    {
+        constexpr float low = 1 - kMargin, high = kTileSize + kMargin - 1.001f;
+        const Row3 in = clamp(p, low, high);
+        const RowMask same = (in.x == p.x) & (in.y == p.y) & (in.z == p.z);
+        bool all = true;
+        for (int k = 0; k < kTileSize; ++k) all &= same[k] != 0;
+        return all;
+    }
+    static Carried::Place place_among_centres(const Row3& p)
+    {
+        const Row x = p.x - 0.5f, y = p.y - 0.5f, z = p.z - 0.5f;
+        const RowMask i = floor_int(x), j = floor_int(y), k = floor_int(z);
+        constexpr int size = Block<float, kMargin>::kSize;
+        return {((i + kMargin) * size + (j + kMargin)) * size + (k + kMargin), x - to_float(i), y - to_float(j),
+                z - to_float(k)};
+    }
+
+    MacBlock<kMargin> velocity_;
+    Carried carried_; // energy times weight; weight
+    std::array<bool, 27> exists_;
+};
+
+} // namespace
+
 // Cells of tiles that were there before keep their energy.
 void TurbulentEnergy::set_topology(const Topology& topology)
 {
@@ -48,14 +111,24 @@ void TurbulentEnergy::advect(const Flow& flow, float dt)
     const float cells = dt / flow.voxel;
     next_.reset_uninitialized(*topology_, start_);
     for_each_tile(*topology_, [&](int tile) {
-        Sampler there(*topology_);
-        for (int c = 0; c < kTileCells; ++c) {
-            const Vec3f here = (topology_->first_cell(tile) + cell_in_tile(c)).cast<float>().array() + 0.5f;
-            const Vec3f middle = here - 0.5f * cells * there.velocity(flow.velocity, here);
-            const Vec3f from = here - cells * there.velocity(flow.velocity, middle);
-            const bool inside = there.cell_at(from).tile != topology_->tile_count();
-            next_.tile(tile)[c] = inside ? there.value(energy_, open_, from, start_) : start_;
-        }
+        thread_local Surroundings near;
+        near.gather(flow.velocity, energy_, open_, tile);
+        Sampler far(*topology_);
+        float* out = next_.tile(tile);
+        for_each_row([&](int x, int y, int o) {
+            Row energy;
+            if (near.trace_back(x, y, cells, start_, energy)) {
+                store_row(out + o, energy);
+                return;
+            }
+            for (int z = 0; z < kTileSize; ++z) {
+                const Vec3f here = (topology_->first_cell(tile) + Vec3i(x, y, z)).cast<float>().array() + 0.5f;
+                const Vec3f start = far.velocity(flow.velocity, here);
+                const Vec3f from = here - cells * far.velocity(flow.velocity, here - 0.5f * cells * start, start);
+                const bool exists = far.cell_at(from).tile != topology_->tile_count();
+                out[o + z] = exists ? far.value(energy_, open_, from, start_) : start_;
+            }
+        });
     });
     std::swap(energy_, next_);
 }

@@ -106,8 +106,8 @@ void NoiseParticles::move(const Flow& flow, float dt)
         Sampler there(flow.topology());
         for (size_t i = begin; i < end; ++i) {
             Vec3f& x = particles_.P[i];
-            const Vec3f middle = x + 0.5f * dt * there.velocity(flow.velocity, inverse * x);
-            particles_.v[i] = there.velocity(flow.velocity, inverse * middle);
+            const Vec3f start = there.velocity(flow.velocity, inverse * x);
+            particles_.v[i] = there.velocity(flow.velocity, inverse * (x + 0.5f * dt * start), start);
             x += dt * particles_.v[i];
         }
     });
@@ -168,7 +168,7 @@ void NoiseParticles::live(const Flow& flow, const TurbulentEnergy& energy, const
                 return particles_.id[j] < particles_.id[i] && (particles_.P[j] - x).squaredNorm() < near2;
             });
             const float strain = there.value(energy.strain(), energy.open(), x / flow.voxel, 0);
-            const float change = dt * std::max(strain, std::sqrt(carried[i]) / cascade.eddy_size);
+            const float change = dt * std::max(2 * strain, std::sqrt(carried[i]) / cascade.eddy_size);
             presence[i] = std::clamp(presence[i] + (crowded ? -change : change), 0.0f, 1.0f);
         }
     });

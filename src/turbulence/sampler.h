@@ -34,8 +34,8 @@ class Sampler {
         }
     }
 
-    // Zero where no face near exists.
-    Vec3f velocity(const MacField& field, const Vec3f& point)
+    // Components none of whose faces exist near the point are those of `otherwise`.
+    Vec3f velocity(const MacField& field, const Vec3f& point, const Vec3f& otherwise = Vec3f::Zero())
     {
         Vec3f out;
         for (int a = 0; a < 3; ++a) {
@@ -43,7 +43,7 @@ class Sampler {
             for_each_sample(point, 0.5f * (Vec3f::Ones() - Vec3f::Unit(a)), [&](int tile, int offset, float weight) {
                 sum += weight * field.u[a].tile(tile)[offset], weights += weight;
             });
-            out[a] = weights > 0 ? sum / weights : 0;
+            out[a] = weights > 1e-6f ? sum / weights : otherwise[a];
         }
         return out;
     }

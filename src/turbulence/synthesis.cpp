@@ -42,15 +42,16 @@ void TurbulentVelocity::set(Particles& particles, const Cascade& cascade, const 
             eddies_[i] = {particles.P[i], presence[i], reach_};
             for (int o = 0; o < octaves_; ++o) {
                 Waves& w = waves_.data()[i * static_cast<size_t>(octaves_) + static_cast<size_t>(o)];
-                w.curl = 0;
                 const float speed = params.strength * std::sqrt(cascade.energy(o, energy[i]));
-                if (!(speed > 0)) continue;
+                w.silent = !(speed > 0);
+                if (w.silent) continue;
                 w = random_waves(seed, particles.id[i], o, cascade.size(o), (*times[static_cast<size_t>(o)])[i]);
                 // What the gradients of blending weights add to the velocity, at right angles to the potential.
-                const float turn = w.curl * cascade.eddy_size;
-                const float square = kTileSize * (kWeights + 2.0f / 3 * kGradients / (turn * turn));
-                const float amplitude = speed / std::sqrt(square);
-                w.a1 = amplitude * w.a1, w.a2 = amplitude * w.a2;
+                const Row length = w.inverse_curl / cascade.eddy_size;
+                const Row square = kTileSize * (kWeights + 2.0f / 3 * kGradients * length * length);
+                const Row amplitude = speed / sqrt_row(square);
+                w.a1 = {amplitude * w.a1.x, amplitude * w.a1.y, amplitude * w.a1.z};
+                w.a2 = {amplitude * w.a2.x, amplitude * w.a2.y, amplitude * w.a2.z};
             }
         },
         16);
@@ -229,11 +230,11 @@ Vec3f TurbulentVelocity::sample_point(const Vec3f& x, const std::vector<uint32_t
         const Row3 g = {splat(gradient.x()), splat(gradient.y()), splat(gradient.z())};
         for (int o = 0; o < octaves_; ++o) {
             const Waves& w = waves(i, o, o + 1)[0];
-            if (w.curl == 0) continue;
+            if (w.silent) continue;
             const Phasor p = phasor(w.turns.x * d.x() + w.turns.y * d.y() + w.turns.z * d.z() + w.phase);
             const Row3 v = {w.a1.x * p.cos + w.a2.x * p.sin, w.a1.y * p.cos + w.a2.y * p.sin,
                             w.a1.z * p.cos + w.a2.z * p.sin};
-            const Row3 potential = (1 / w.curl) * v;
+            const Row3 potential = {w.inverse_curl * v.x, w.inverse_curl * v.y, w.inverse_curl * v.z};
             curl_lanes[o] = curl_lanes[o] + weight * v + cross(g, potential);
             potential_lanes[o] = potential_lanes[o] + weight * potential;
         }

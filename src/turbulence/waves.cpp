@@ -7,10 +7,15 @@ Waves random_waves(uint64_t seed, int32_t particle, int octave, float eddy_size,
     const uint64_t key =
         hash64(seed, static_cast<uint64_t>(static_cast<uint32_t>(particle)) << 8 | static_cast<uint64_t>(octave));
     Random random(key);
-    // Energy between k and k + dk is as k^(-5/3) dk, from one end of the octave to the other.
-    const float hand = random.uniform() < 0.5f ? 1.0f : -1.0f;
-    const float shorter = std::pow(1 - random.uniform() * (1 - std::exp2(-2.0f / 3)), -1.5f);
-    const float wave_number = 0.5f / eddy_size * shorter; // [turns/m]
+    Row wave_number, hand; // [turns/m], +-1
+    for (int g = 0; g < Waves::kGroups; ++g) {
+        // Energy between k and k + dk is as k^(-5/3) dk, from one end of the octave to the other; each group has its
+        // share of it.
+        const float below = (static_cast<float>(g) + random.uniform()) / Waves::kGroups;
+        const float k = 0.5f / eddy_size * std::pow(1 - below * (1 - std::exp2(-2.0f / 3)), -1.5f);
+        const float sign = random.uniform() < 0.5f ? 1.0f : -1.0f;
+        for (int w = g * Waves::kInGroup; w < (g + 1) * Waves::kInGroup; ++w) wave_number[w] = k, hand[w] = sign;
+    }
     Row height, around, phase, rate;
     for (int w = 0; w < kTileSize; ++w) {
         const uint64_t bits = random.bits();
@@ -23,12 +28,11 @@ Waves random_waves(uint64_t seed, int32_t particle, int octave, float eddy_size,
     const Phasor direction = phasor(around);
     const Row3 k = {across * direction.cos, across * direction.sin, height};
     Waves waves;
-    waves.turns = wave_number * k;
+    waves.turns = {wave_number * k.x, wave_number * k.y, wave_number * k.z};
     waves.phase = phase + rate * time;
     waves.a1 = {-direction.sin, direction.cos, splat(0)};
-    // hand (k x a1)
-    waves.a2 = {hand * -k.z * waves.a1.y, hand * k.z * waves.a1.x, hand * (k.x * waves.a1.y - k.y * waves.a1.x)};
-    waves.curl = -hand * static_cast<float>(2 * kPi) * wave_number;
+    waves.a2 = cross({hand * k.x, hand * k.y, hand * k.z}, waves.a1);
+    waves.inverse_curl = -hand / (static_cast<float>(2 * kPi) * wave_number);
     return waves;
 }
 

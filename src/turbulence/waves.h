@@ -1,14 +1,14 @@
-// The velocity of one octave of one noise particle: eight plane waves of one length, circularly polarized and all of
-// the same handedness.
+// The velocity of one octave of one noise particle: eight plane waves, circularly polarized, in two groups of one
+// length and one handedness each.
 //
 // A wave a1 cos(k.x) + a2 sin(k.x) with a2 = +-k/|k| x a1 is an eigenvector of the curl, and so is a sum of such waves
 // of one |k|: a Beltrami flow, which is a steady solution of Euler's equations as long as it is left alone. Its vector
 // potential is the velocity itself over the eigenvalue, so one sum gives both, and its mean square is exact. The
 // document takes Perlin noise, which has none of this, and mentions its poor band limit.
 //
-// An octave's waves are between one and two eddy sizes long (an eddy is half a wave), distributed over particles such
-// that the spectrum falls as k^(-5/3) within the octave too. In time each wave turns, at most half a turn in a
-// turnover, so that correlation falls as sin(pi t) / (pi t).
+// An octave's waves are between one and two eddy sizes long (an eddy is half a wave), distributed such that the
+// spectrum falls as k^(-5/3) within the octave too. In time each wave turns, at most half a turn in a turnover, so that
+// correlation falls as sin(pi t) / (pi t).
 #pragma once
 
 #include "base/random.h"
@@ -57,13 +57,15 @@ inline Phasor operator*(const Phasor& a, const Phasor& b)
 }
 
 struct Waves {
-    Row3 turns;     // wave vectors [turns/m]
-    Row phase;      // at the particle, now [turns]
-    Row3 a1, a2;    // polarizations [m/s]
-    float curl = 0; // eigenvalue of the curl [1/m]; 0 if the octave is silent
+    static constexpr int kGroups = 2, kInGroup = kTileSize / kGroups;
+    Row3 turns;          // wave vectors [turns/m]
+    Row phase;           // at the particle, now [turns]
+    Row3 a1, a2;         // polarizations [m/s]
+    Row inverse_curl;    // one over the eigenvalue of the curl [m], the same throughout a group
+    bool silent = false; // the octave has no energy, and nothing above holds anything
 };
 
-// `time` in turnovers; see noise_particles.h. Polarizations have length one.
+// `time` in turnovers; see noise_particles.h. All polarizations have length one.
 Waves random_waves(uint64_t seed, int32_t particle, int octave, float eddy_size, float time);
 
 } // namespace spindrift
