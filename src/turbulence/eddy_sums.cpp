@@ -106,7 +106,9 @@ void EddySums::add(const Eddy& eddy, std::span<const Waves> octaves, const Sampl
             }
             if (!(largest(any) > 0)) continue;
 
-            Row velocity[kRows][3] = {}, vector[kRows][3] = {}; // vector potential
+            Row velocity[kRows][3], vector[kRows][3]; // vector potential
+            for (int r = 0; r < kRows; ++r)
+                for (int a = 0; a < 3; ++a) velocity[r][a] = vector[r][a] = splat(0);
             for (size_t t = 0; t < count; ++t)
                 for (int g = 0; g < Waves::kGroups; ++g) {
                     Row v[kRows][3];

@@ -17,7 +17,6 @@ struct SampleGrid {
     {
     }
     Vec3f last() const { return first.array() + (kTileSize - 1) * voxel; }
-    Vec3f at(int offset) const { return first + voxel * cell_in_tile(offset).cast<float>(); }
 };
 
 struct Eddy {

@@ -10,30 +10,10 @@ struct Distance {
     Vec3f slope;
 };
 
-// get(cell) is the distance at a cell's centre; the point is in cells.
-template <class Get> Distance spline_distance(const Vec3f& point, float voxel, const Get& get)
-{
-    Vec3i nearest;
-    float weight[3][3], slope[3][3];
-    for (int a = 0; a < 3; ++a) {
-        nearest[a] = floor_int(point[a]);
-        const float f = point[a] - static_cast<float>(nearest[a]) - 0.5f;
-        weight[a][0] = 0.5f * (0.5f - f) * (0.5f - f), slope[a][0] = f - 0.5f;
-        weight[a][1] = 0.75f - f * f, slope[a][1] = -2 * f;
-        weight[a][2] = 0.5f * (0.5f + f) * (0.5f + f), slope[a][2] = f + 0.5f;
-    }
-    Distance out{0, Vec3f::Zero()};
-    for (int i = 0; i < 3; ++i)
-        for (int j = 0; j < 3; ++j)
-            for (int k = 0; k < 3; ++k) {
-                const float d = get(Vec3i(nearest.x() + i - 1, nearest.y() + j - 1, nearest.z() + k - 1));
-                const float wx = weight[0][i], wy = weight[1][j], wz = weight[2][k];
-                out.value += d * wx * wy * wz;
-                out.slope += d * Vec3f(slope[0][i] * wy * wz, wx * slope[1][j] * wz, wx * wy * slope[2][k]);
-            }
-    out.slope /= voxel;
-    return out;
-}
+// Distances at the samples of a tile.
+struct TileDistances {
+    alignas(64) float value[kTileCells], slope[3][kTileCells];
+};
 
 // A copy of a flow's distance field, which outlives it.
 class SolidDistance {
@@ -52,13 +32,14 @@ class SolidDistance {
       public:
         // False if no solid is nearer than `near`.
         bool gather(const SolidDistance& solids, const Vec3f& low, const Vec3f& high, float near);
-        Distance at(const Vec3f& x) const;
+        // At the 8 x 8 x 8 samples that begin at `first`, which lie in the box.
+        void sample(const Vec3f& first, float spacing, TileDistances& out) const;
 
       private:
-        float get(const Vec3i& cell) const
+        // A line of cells along z.
+        const float* line(int x, int y) const
         {
-            const Vec3i c = cell - first_;
-            return values_[static_cast<size_t>((c.x() * size_.y() + c.y()) * size_.z() + c.z())];
+            return values_.data() + static_cast<ptrdiff_t>(x * size_.y() + y) * size_.z();
         }
         float voxel_ = 1;
         Vec3i first_ = Vec3i::Zero(), size_ = Vec3i::Zero();

@@ -16,6 +16,23 @@ constexpr float kWeights = 0.995f, kGradients = 7.74f;
 float ramp(float r) { return r * (15 - r * r * (10 - 3 * r * r)) / 8; }
 float ramp_slope(float r) { return 15.0f / 8 * (1 - r * r) * (1 - r * r); }
 
+// At a row of samples: the ramp over a length, and its gradient.
+struct Ramp {
+    Row value;
+    Row3 gradient;
+
+    Ramp(const TileDistances& solids, int o, float length)
+    {
+        Row slope;
+        for (int k = 0; k < kTileSize; ++k) {
+            const float r = clamp01(solids.value[o + k] / length);
+            value[k] = ramp(r), slope[k] = r > 0 ? ramp_slope(r) / length : 0;
+        }
+        gradient = {slope * load_row(solids.slope[0] + o), slope * load_row(solids.slope[1] + o),
+                    slope * load_row(solids.slope[2] + o)};
+    }
+};
+
 Row inverse_root(Row square)
 {
     const Row one = splat(1);
@@ -61,6 +78,7 @@ void TurbulentVelocity::set(Particles& particles, const Cascade& cascade, const 
 void TurbulentVelocity::find_eddies(const Vec3f& low, const Vec3f& high, std::vector<uint32_t>& found) const
 {
     found.clear();
+    if (eddies_.empty()) return;
     const float inverse = 1 / (2 * reach_);
     const Vec3i from = cell_of(low.array() - reach_, inverse), to = cell_of(high.array() + reach_, inverse);
     for (int x = from.x(); x <= to.x(); ++x)
@@ -76,40 +94,13 @@ void TurbulentVelocity::find_eddies(const Vec3f& low, const Vec3f& high, std::ve
             }
 }
 
-// The distance to solids at the samples of a tile.
-struct TurbulentVelocity::Distances {
-    alignas(64) float value[kTileCells], slope[3][kTileCells];
-
-    void fill(const SolidDistance::Patch& patch, const SampleGrid& grid)
-    {
-        for (int o = 0; o < kTileCells; ++o) {
-            const Distance d = patch.at(grid.at(o));
-            value[o] = d.value, slope[0][o] = d.slope.x(), slope[1][o] = d.slope.y(), slope[2][o] = d.slope.z();
-        }
-    }
-    // The ramp over a length, and its gradient.
-    struct Ramp {
-        Row value;
-        Row3 gradient;
-    };
-    Ramp ramp_at(int o, float length) const
-    {
-        Row v, s;
-        for (int k = 0; k < kTileSize; ++k) {
-            const float r = clamp01(value[o + k] / length);
-            v[k] = ramp(r), s[k] = r > 0 ? ramp_slope(r) / length : 0;
-        }
-        return {v, {s * load_row(slope[0] + o), s * load_row(slope[1] + o), s * load_row(slope[2] + o)}};
-    }
-};
-
 // Calls finish(sums, distances, eddy size): once for all octaves where no solid is near (no distances then), else for
-// each octave by itself.
+// each octave by itself; not at all inside solids.
 template <class Finish> void TurbulentVelocity::sum_up(const SampleGrid& grid, int octaves, const Finish& finish) const
 {
     thread_local std::vector<uint32_t> near;
     thread_local SolidDistance::Patch patch;
-    thread_local Distances distances;
+    thread_local TileDistances distances;
     thread_local EddySums sums;
     find_eddies(grid.first, grid.last(), near);
     const auto add_octaves = [&](int first, int end) {
@@ -118,10 +109,11 @@ template <class Finish> void TurbulentVelocity::sum_up(const SampleGrid& grid, i
     };
     if (!patch.gather(solids_, grid.first, grid.last(), cascade_.eddy_size)) {
         add_octaves(0, octaves);
-        finish(sums, static_cast<const Distances*>(nullptr), 0.0f);
+        finish(sums, static_cast<const TileDistances*>(nullptr), 0.0f);
         return;
     }
-    distances.fill(patch, grid);
+    patch.sample(grid.first, grid.voxel, distances);
+    if (*std::max_element(distances.value, distances.value + kTileCells) <= 0) return; // deep inside
     for (int o = 0; o < octaves; ++o) {
         add_octaves(o, o + 1);
         finish(sums, &distances, cascade_.size(o));
@@ -132,7 +124,7 @@ void TurbulentVelocity::sample_tile(const Vec3i& tile, float voxel, Tile& out) c
 {
     std::memset(static_cast<void*>(&out), 0, sizeof out);
     const SampleGrid grid(tile, voxel, Vec3f::Constant(0.5f));
-    sum_up(grid, octaves_, [&](const EddySums& sums, const Distances* solids, float eddy_size) {
+    sum_up(grid, octaves_, [&](const EddySums& sums, const TileDistances* solids, float eddy_size) {
         for_each_row([&](int, int, int o) {
             const auto load = [&](const float(&v)[3][kTileCells]) {
                 return Row3{load_row(v[0] + o), load_row(v[1] + o), load_row(v[2] + o)};
@@ -144,10 +136,10 @@ void TurbulentVelocity::sample_tile(const Vec3i& tile, float voxel, Tile& out) c
             Row3 u = {inverse * (curl.x - square * turned.x), inverse * (curl.y - square * turned.y),
                       inverse * (curl.z - square * turned.z)};
             if (solids) {
-                const auto ramp = solids->ramp_at(o, eddy_size);
-                const Row3 along = cross(ramp.gradient, potential);
-                u = {ramp.value * u.x + inverse * along.x, ramp.value * u.y + inverse * along.y,
-                     ramp.value * u.z + inverse * along.z};
+                const Ramp near(*solids, o, eddy_size);
+                const Row3 along = cross(near.gradient, potential);
+                u = {near.value * u.x + inverse * along.x, near.value * u.y + inverse * along.y,
+                     near.value * u.z + inverse * along.z};
             }
             store_row(out.u[0] + o, load_row(out.u[0] + o) + u.x);
             store_row(out.u[1] + o, load_row(out.u[1] + o) + u.y);
@@ -183,11 +175,11 @@ void TurbulentVelocity::sample_faces(const Topology& topology, float voxel, MacF
         for_each_tile(edges, [&](int t) {
             SampleGrid grid(edges.tile(t), voxel, 0.5f * Vec3f::Unit(a));
             grid.averaged_along = a;
-            sum_up(grid, carried, [&](const EddySums& sums, const Distances* solids, float eddy_size) {
+            sum_up(grid, carried, [&](const EddySums& sums, const TileDistances* solids, float eddy_size) {
                 float* out = potential.u[a].tile(t);
                 for_each_row([&](int, int, int o) {
                     const Row psi = inverse_root(load_row(sums.square + o)) * load_row(sums.potential[a] + o);
-                    store_row(out + o, load_row(out + o) + (solids ? solids->ramp_at(o, eddy_size).value * psi : psi));
+                    store_row(out + o, load_row(out + o) + (solids ? Ramp(*solids, o, eddy_size).value * psi : psi));
                 });
             });
         });
@@ -257,12 +249,19 @@ Vec3f TurbulentVelocity::sample_point(const Vec3f& x, const std::vector<uint32_t
 
 void TurbulentVelocity::sample_points(std::span<const Vec3f> points, std::span<Vec3f> u) const
 {
-    parallel_chunks(points.size(), 64, [&](size_t begin, size_t end) {
+    constexpr size_t kTogether = 8; // points that mostly lie near each other, and look for eddies together if they do
+    parallel_chunks(points.size(), kTogether, [&](size_t begin, size_t end) {
         thread_local std::vector<uint32_t> near;
+        Box3f box;
+        for (size_t i = begin; i < end; ++i) box.add(points[i]);
+        const bool together = box.size().maxCoeff() < 0.5f * reach_;
+        if (together) find_eddies(box.min, box.max, near);
         std::optional<Sampler> sampler;
         if (solids_.any()) sampler = solids_.sampler();
         for (size_t i = begin; i < end; ++i) {
-            find_eddies(points[i], points[i], near);
+            if (!together) find_eddies(points[i], points[i], near);
+            u[i] = Vec3f::Zero();
+            if (near.empty()) continue;
             Distance solid{};
             if (sampler) solid = solids_.at(points[i], cascade_.eddy_size, *sampler);
             u[i] = sample_point(points[i], near, sampler ? &solid : nullptr);

@@ -43,7 +43,6 @@ class TurbulentVelocity {
     size_t bytes() const;
 
   private:
-    struct Distances;
     template <class Finish> void sum_up(const SampleGrid& grid, int octaves, const Finish& finish) const;
     void find_eddies(const Vec3f& low, const Vec3f& high, std::vector<uint32_t>& found) const;
     std::span<const Waves> waves(size_t eddy, int first_octave, int end_octave) const
