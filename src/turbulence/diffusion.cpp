@@ -43,7 +43,8 @@ Row passes(Row a, Row b, float step)
 {
     constexpr float kMost = 1e18f; // beyond it nothing changes, and nothing overflows
     const Row zero = splat(0);
-    return min((a > zero) & (b > zero) ? (0.5f * step) * (a + b) : zero, splat(kMost));
+    const Row both = ((a > zero) & (b > zero)) ? (0.5f * step) * (a + b) : zero;
+    return min(both, splat(kMost));
 }
 
 // Solves (1 + l + u) x - l x_below - u x_above = d for eight lines. Written so that only positive numbers are added,

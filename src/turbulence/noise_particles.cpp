@@ -153,8 +153,9 @@ void NoiseParticles::live(const Flow& flow, const TurbulentEnergy& energy, const
     const float near = kCrowded * cascade.eddy_size, near2 = near * near;
     const auto& carried = particles_.attribute<float>(kEddyEnergyAttribute);
     auto& presence = particles_.attribute<float>(kPresenceAttribute);
-    std::vector<std::vector<float>*> times;
-    for (int o = 0; o < octaves_; ++o) times.push_back(&particles_.attribute<float>(eddy_time_attribute(o)));
+    std::array<std::vector<float>*, TurbulenceParams::kMostOctaves> times{};
+    for (int o = 0; o < octaves_; ++o)
+        times[static_cast<size_t>(o)] = &particles_.attribute<float>(eddy_time_attribute(o));
     parallel_chunks(particles_.size(), kChunk, [&](size_t begin, size_t end) {
         Sampler there(flow.topology());
         for (size_t i = begin; i < end; ++i) {

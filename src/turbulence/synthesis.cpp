@@ -49,8 +49,8 @@ void TurbulentVelocity::set(Particles& particles, const Cascade& cascade, const 
     sort_by_tile(particles, *lookup_, lookup_voxel, index_);
     const auto& presence = *particles.find<float>(kPresenceAttribute);
     const auto& energy = *particles.find<float>(kEddyEnergyAttribute);
-    std::vector<const std::vector<float>*> times;
-    for (int o = 0; o < octaves_; ++o) times.push_back(particles.find<float>(eddy_time_attribute(o)));
+    std::array<const std::vector<float>*, TurbulenceParams::kMostOctaves> times{};
+    for (int o = 0; o < octaves_; ++o) times[static_cast<size_t>(o)] = particles.find<float>(eddy_time_attribute(o));
     eddies_.resize(particles.size()), waves_.resize(particles.size() * static_cast<size_t>(octaves_));
     const uint64_t seed = hash64(static_cast<uint64_t>(params.seed), 1);
     parallel_for(
