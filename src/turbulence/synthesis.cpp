@@ -33,6 +33,12 @@ struct Ramp {
     }
 };
 
+float sum_of(Row r)
+{
+    const Quad q = __builtin_shufflevector(r, r, 0, 1, 2, 3) + __builtin_shufflevector(r, r, 4, 5, 6, 7);
+    return (q[0] + q[1]) + (q[2] + q[3]);
+}
+
 Row inverse_root(Row square)
 {
     const Row one = splat(1);
@@ -200,15 +206,13 @@ void TurbulentVelocity::sample_faces(const Topology& topology, float voxel, MacF
     });
 }
 
-// Lanes are the eight waves of an octave here.
+// Lanes are the eight waves of an octave here. Near a solid octaves are summed apart, since each has its ramp.
 Vec3f TurbulentVelocity::sample_point(const Vec3f& x, const std::vector<uint32_t>& near, const Distance* solid) const
 {
-    const auto total = [](const Row3& r) {
-        Vec3f sum = Vec3f::Zero();
-        for (int w = 0; w < kTileSize; ++w) sum += Vec3f(r.x[w], r.y[w], r.z[w]);
-        return sum;
-    };
-    Row3 curl_lanes[TurbulenceParams::kMostOctaves] = {}, potential_lanes[TurbulenceParams::kMostOctaves] = {};
+    const int groups = solid ? octaves_ : 1, octaves_in_group = solid ? 1 : octaves_;
+    Row3 curl[TurbulenceParams::kMostOctaves], potential[TurbulenceParams::kMostOctaves];
+    const Row3 zero = {splat(0), splat(0), splat(0)};
+    for (int g = 0; g < groups; ++g) curl[g] = potential[g] = zero;
     float square = kEpsilon * kEpsilon;
     Vec3f slope = Vec3f::Zero();
     for (const uint32_t i : near) {
@@ -219,30 +223,36 @@ Vec3f TurbulentVelocity::sample_point(const Vec3f& x, const std::vector<uint32_t
         const float weight = eddy.presence * falloff * falloff;
         const Vec3f gradient = -4 * eddy.presence * falloff / (reach_ * reach_) * d;
         square += weight * weight, slope += weight * gradient;
-        const Row3 g = {splat(gradient.x()), splat(gradient.y()), splat(gradient.z())};
-        for (int o = 0; o < octaves_; ++o) {
-            const Waves& w = waves(i, o, o + 1)[0];
-            if (w.silent) continue;
-            const Phasor p = phasor(w.turns.x * d.x() + w.turns.y * d.y() + w.turns.z * d.z() + w.phase);
-            const Row3 v = {w.a1.x * p.cos + w.a2.x * p.sin, w.a1.y * p.cos + w.a2.y * p.sin,
-                            w.a1.z * p.cos + w.a2.z * p.sin};
-            const Row3 potential = {w.inverse_curl * v.x, w.inverse_curl * v.y, w.inverse_curl * v.z};
-            curl_lanes[o] = curl_lanes[o] + weight * v + cross(g, potential);
-            potential_lanes[o] = potential_lanes[o] + weight * potential;
+        for (int g = 0; g < groups; ++g) {
+            Row3 velocity = zero, vector = zero; // vector potential
+            for (const Waves& w : waves(i, g, g + octaves_in_group)) {
+                if (w.silent) continue;
+                const Phasor p = phasor(multiply_add(
+                    w.turns.x, splat(d.x()),
+                    multiply_add(w.turns.y, splat(d.y()), multiply_add(w.turns.z, splat(d.z()), w.phase))));
+                const auto add = [&](Row one, Row two, Row& v, Row& psi) {
+                    const Row value = multiply_add(one, p.cos, two * p.sin);
+                    v += value, psi = multiply_add(w.inverse_curl, value, psi);
+                };
+                add(w.a1.x, w.a2.x, velocity.x, vector.x);
+                add(w.a1.y, w.a2.y, velocity.y, vector.y);
+                add(w.a1.z, w.a2.z, velocity.z, vector.z);
+            }
+            const Row3 across = {splat(gradient.x()), splat(gradient.y()), splat(gradient.z())};
+            curl[g] = curl[g] + weight * velocity + cross(across, vector);
+            potential[g] = potential[g] + weight * vector;
         }
     }
+    const auto total = [](const Row3& r) { return Vec3f(sum_of(r.x), sum_of(r.y), sum_of(r.z)); };
     const float inverse = 1 / std::sqrt(square);
     Vec3f u = Vec3f::Zero();
-    for (int o = 0; o < octaves_; ++o) {
-        const Vec3f potential = total(potential_lanes[o]);
-        const Vec3f free = inverse * (total(curl_lanes[o]) - slope.cross(potential) * (inverse * inverse));
-        if (!solid) {
-            u += free;
-            continue;
-        }
-        const float length = cascade_.size(o), r = clamp01(solid->value / length);
+    for (int g = 0; g < groups; ++g) {
+        const Vec3f psi = total(potential[g]);
+        const Vec3f free = inverse * (total(curl[g]) - slope.cross(psi) * (inverse * inverse));
+        if (!solid) return free;
+        const float length = cascade_.size(g), r = clamp01(solid->value / length);
         u += ramp(r) * free;
-        if (r > 0) u += ramp_slope(r) / length * inverse * solid->slope.cross(potential);
+        if (r > 0) u += ramp_slope(r) / length * inverse * solid->slope.cross(psi);
     }
     return u;
 }
@@ -262,9 +272,9 @@ void TurbulentVelocity::sample_points(std::span<const Vec3f> points, std::span<V
             if (!together) find_eddies(points[i], points[i], near);
             u[i] = Vec3f::Zero();
             if (near.empty()) continue;
-            Distance solid{};
+            Distance solid{kInfinity, Vec3f::Zero()};
             if (sampler) solid = solids_.at(points[i], cascade_.eddy_size, *sampler);
-            u[i] = sample_point(points[i], near, sampler ? &solid : nullptr);
+            u[i] = sample_point(points[i], near, solid.value < cascade_.eddy_size ? &solid : nullptr);
         }
     });
 }
