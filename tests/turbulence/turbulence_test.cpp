@@ -105,6 +105,32 @@ TEST(NoiseParticles, GoWithTheFlow)
     EXPECT_GT(found, before.size() * 7 / 10);
 }
 
+TEST(NoiseParticles, KeepTheEnergyRightWhileTheyComeAndGo)
+{
+    Rolls f;
+    f.has_solids = false;
+    TurbulenceParams params;
+    params.viscosity = 0, params.octaves = 1;
+    Turbulence turbulence(params);
+    double square = 0;
+    int samples = 0;
+    for (int s = 0; s < 80; ++s) {
+        turbulence.step(f.flow(), 0.1f);
+        if (s < 40 || s % 10 != 0) continue;
+        Turbulence::State state = turbulence.state();
+        for (float& e : state.particles.particles.attribute<float>(kEddyEnergyAttribute)) e = 1;
+        Turbulence same_energy(params);
+        same_energy.restore(state);
+        Random random(static_cast<uint64_t>(s));
+        std::vector<Vec3f> points, u(5000);
+        while (points.size() < u.size())
+            points.push_back(f.random_point(random, Vec3f::Constant(0.5f), Vec3f(4.3f, 2.7f, 2.7f)));
+        same_energy.velocity().sample_points(points, u);
+        for (const Vec3f& v : u) square += static_cast<double>(v.squaredNorm()), ++samples;
+    }
+    EXPECT_NEAR(std::sqrt(square / samples), 1, 0.05);
+}
+
 struct Result {
     Turbulence::State state;
     Field<float> u[3];
