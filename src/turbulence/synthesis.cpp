@@ -101,7 +101,7 @@ void TurbulentVelocity::find_eddies(const Vec3f& low, const Vec3f& high, std::ve
 }
 
 // Calls finish(sums, distances, eddy size): once for all octaves where no solid is near (no distances then), else for
-// each octave by itself; not at all inside solids.
+// each octave by itself; not at all inside solids or where all is calm.
 template <class Finish> void TurbulentVelocity::sum_up(const SampleGrid& grid, int octaves, const Finish& finish) const
 {
     thread_local std::vector<uint32_t> near;
@@ -109,21 +109,23 @@ template <class Finish> void TurbulentVelocity::sum_up(const SampleGrid& grid, i
     thread_local TileDistances distances;
     thread_local EddySums sums;
     find_eddies(grid.first, grid.last(), near);
-    const auto add_octaves = [&](int first, int end) {
+    const auto add_octaves = [&](int first, int end, const TileDistances* solids, float eddy_size) {
+        const bool calm = std::all_of(near.begin(), near.end(), [&](uint32_t i) {
+            const auto octaves_of_eddy = waves(i, first, end);
+            return std::all_of(octaves_of_eddy.begin(), octaves_of_eddy.end(), [](const Waves& w) { return w.silent; });
+        });
+        if (calm) return;
         sums.clear();
         for (const uint32_t i : near) sums.add(eddies_[i], waves(i, first, end), grid);
+        finish(sums, solids, eddy_size);
     };
     if (!patch.gather(solids_, grid.first, grid.last(), cascade_.eddy_size)) {
-        add_octaves(0, octaves);
-        finish(sums, static_cast<const TileDistances*>(nullptr), 0.0f);
+        add_octaves(0, octaves, nullptr, 0);
         return;
     }
     patch.sample(grid.first, grid.voxel, distances);
     if (*std::max_element(distances.value, distances.value + kTileCells) <= 0) return; // deep inside
-    for (int o = 0; o < octaves; ++o) {
-        add_octaves(o, o + 1);
-        finish(sums, &distances, cascade_.size(o));
-    }
+    for (int o = 0; o < octaves; ++o) add_octaves(o, o + 1, &distances, cascade_.size(o));
 }
 
 void TurbulentVelocity::sample_tile(const Vec3i& tile, float voxel, Tile& out) const
