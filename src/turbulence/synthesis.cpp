@@ -250,7 +250,7 @@ Vec3f TurbulentVelocity::sample_point(const Vec3f& x, const std::vector<uint32_t
     Vec3f u = Vec3f::Zero();
     for (int g = 0; g < groups; ++g) {
         const Vec3f psi = total(potential[g]);
-        const Vec3f free = inverse * (total(curl[g]) - slope.cross(psi) * (inverse * inverse));
+        Vec3f free = inverse * (total(curl[g]) - slope.cross(psi) * (inverse * inverse));
         if (!solid) return free;
         const float length = cascade_.size(g), r = clamp01(solid->value / length);
         u += ramp(r) * free;
