@@ -50,6 +50,7 @@ int run_spray_child(int argc, char** argv);
 void bench_surface(BenchTable& table, const std::string& program);
 int run_surface_child(int argc, char** argv);
 void bench_expression(BenchTable& table);
+void bench_turbulence(BenchTable& table);
 
 struct OpenvdbSurfaceSeconds {
     double smooth_spheres, spheres;

@@ -3,3 +3,4 @@
 
 void surface_tension();
 void spray_regimes();
+void turbulence_spectrum();
