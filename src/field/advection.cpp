@@ -64,8 +64,7 @@ template <int H> class FinerGridFlow {
         if (!missing_) coarse_.gather(*carrier.velocity, found, Margin::nearest);
         offset_ = (first - coarse_tile * (kTileSize * carrier.refine)).cast<float>();
         if (carrier.detail)
-            for (int a = 0; a < 3; ++a)
-                detail_.u[a].gather((*carrier.detail)[static_cast<size_t>(a)], tile, Margin::nearest);
+            for (int a = 0; a < 3; ++a) detail_.u[a].gather(carrier.detail[a], tile, Margin::nearest);
     }
     const Block<float, H>* component(int) const { return nullptr; } // the velocity is on another grid
     Row3 at(const Row3& points) const
@@ -272,27 +271,34 @@ void advect(const Carrier& carrier, Advection scheme, std::span<const AdvectedFi
     const auto with = [&]<class Flow>(std::type_identity<Flow>) {
         advect_with<Flow>(carrier, scheme, fields, scratch);
     };
-    if (carrier.refine > 1) return with(std::type_identity<FinerGridFlow<8>>());
     // The margin, less the sample beyond a point and half a cell.
+    if (carrier.refine > 1) {
+        if (carrier.reach < 3.4f) return with(std::type_identity<FinerGridFlow<5>>());
+        return with(std::type_identity<FinerGridFlow<8>>());
+    }
     if (carrier.reach < 1.4f) return with(std::type_identity<SameGridFlow<3>>());
     if (carrier.reach < 3.4f) return with(std::type_identity<SameGridFlow<5>>());
     with(std::type_identity<SameGridFlow<8>>());
 }
 
-float largest_component(const MacField& velocity)
+float largest_size(const Field<float>& field)
 {
     return parallel_reduce(
-        static_cast<size_t>(velocity.u[0].topology().tile_count()), 0.0f,
+        static_cast<size_t>(field.topology().tile_count()), 0.0f,
         [&](size_t t) {
-            Row fastest = splat(0);
-            for (const Field<float>& u : velocity.u)
-                for (int o = 0; o < kTileCells; o += kTileSize) {
-                    const Row r = load_row(u.tile(static_cast<int>(t)) + o);
-                    fastest = max(fastest, max(r, -r));
-                }
-            return largest(fastest);
+            Row most = splat(0);
+            for (int o = 0; o < kTileCells; o += kTileSize) {
+                const Row r = load_row(field.tile(static_cast<int>(t)) + o);
+                most = max(most, max(r, -r));
+            }
+            return largest(most);
         },
         [](float a, float b) { return std::max(a, b); }, 16);
+}
+
+float largest_component(const MacField& velocity)
+{
+    return std::max({largest_size(velocity.u[0]), largest_size(velocity.u[1]), largest_size(velocity.u[2])});
 }
 
 } // namespace spindrift

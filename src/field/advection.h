@@ -20,7 +20,7 @@ struct Carrier {
     // The values' grid may be finer than that of the velocity, by 2, 4 or 8, and the velocity have another part there,
     // at cell centres.
     int refine = 1;
-    const std::array<Field<float>, 3>* detail = nullptr;
+    const Field<float>* detail = nullptr; // three of them
 };
 
 // Values farther than this from where they come from are out of sight.
@@ -48,7 +48,8 @@ struct AdvectionScratch {
 // background, and velocities those nearby. The velocity itself may be among the fields.
 void advect(const Carrier& carrier, Advection scheme, std::span<const AdvectedField> fields, AdvectionScratch& scratch);
 
-// The largest component of a velocity.
+// The largest absolute value of a field, or of the components of a velocity.
+float largest_size(const Field<float>& field);
 float largest_component(const MacField& velocity);
 
 } // namespace spindrift

@@ -48,6 +48,7 @@ struct NamedVectors {
     const Field<Vec3f>* field = nullptr;
     const Field<float>* level_set = nullptr; // on the same topology
     bool staggered = false;                  // each component lies on the lower face of the cell along its axis instead
+    float voxel = 0;                         // 0: that of the other fields
 };
 // Copies whole leaves. Every cell of a tile becomes an active voxel except those equal to the background, or those
 // outside the band of a level set.

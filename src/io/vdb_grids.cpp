@@ -212,7 +212,7 @@ void write_fields(const std::string& path, const std::vector<NamedField>& fields
         grids.push_back(grid);
     };
     for (const NamedField& field : fields) add(make_grid(field, voxel));
-    for (const NamedVectors& field : vectors) add(make_grid(field, voxel));
+    for (const NamedVectors& field : vectors) add(make_grid(field, field.voxel > 0 ? field.voxel : voxel));
     vdb::write_grids(path, grids, metadata);
 }
 

@@ -33,6 +33,10 @@ FrameReport report_of(const SmokeReport& smoke)
                       {"substeps", smoke.substeps},
                       {"iterations", smoke.iterations},
                       {"mass", smoke.mass}};
+    if (smoke.eddies > 0) {
+        report.numbers.emplace_back("fine_tiles", static_cast<double>(smoke.fine_tiles));
+        report.numbers.emplace_back("eddies", static_cast<double>(smoke.eddies));
+    }
     report.times = smoke.times;
     return report;
 }
@@ -135,9 +139,10 @@ void SmokeStage::prepare_expressions(const SceneFile& scene)
     const auto hook = [this](At at) -> SmokeHooks::Hook {
         if (!any(at)) return {};
         return [this, at](SmokeFields& fields, float time, float dt) {
-            ExpressionFields all{fields.topology, fields.voxel, {{"vel", fields.velocity}}};
+            ExpressionFields all{fields.fine, fields.fine_voxel, {}};
             for (const auto& [name, field] : fields.scalars) all.fields[name] = field;
-            run(at, all, time, dt);
+            if (fields.fine == fields.topology) all.fields["vel"] = fields.velocity;
+            run(at, all, time, dt, fields);
         };
     };
     smoke_->set_hooks({hook(At::after_forces), hook(At::after_advection)});
@@ -148,7 +153,7 @@ bool SmokeStage::any(At at) const
     return std::any_of(expressions_.begin(), expressions_.end(), [&](const Loaded& e) { return e.at == at; });
 }
 
-void SmokeStage::run(At at, const ExpressionFields& fields, float frame, float dt) const
+void SmokeStage::run(At at, const ExpressionFields& fields, float frame, float dt, const SmokeFields& flow) const
 {
     for (const Loaded& loaded : expressions_) {
         if (loaded.at != at) continue;
@@ -158,6 +163,10 @@ void SmokeStage::run(At at, const ExpressionFields& fields, float frame, float d
         context.time = (static_cast<double>(frame) - range_.first) / fps_;
         loaded.volumes.add(context.frame, context);
         set_colliders(colliders_, frame, context);
+        context.vector_volumes["vel"] = [velocity = flow.velocity, voxel = flow.voxel](const Vec3f& x) {
+            const Vec3f cell = x / voxel;
+            return velocity->at({floor_int(cell.x()), floor_int(cell.y()), floor_int(cell.z())});
+        };
         loaded.expression.run(fields, context);
     }
 }
@@ -171,13 +180,25 @@ FrameReport SmokeStage::start(int frame)
     return report_of(report);
 }
 
-FrameReport SmokeStage::restore(StateFile state)
+FrameReport SmokeStage::restore(StateFile file)
 {
     SmokeReport report;
     report.times.measure("restore", [&] {
-        smoke_->restore({static_cast<int>(state.numbers["frame"]),
-                         std::bit_cast<float>(static_cast<int32_t>(state.numbers["last_dt_bits"])),
-                         std::move(state.tiles["smoke"]), std::move(state.fields)});
+        const auto real = [&](const char* name) {
+            return std::bit_cast<float>(static_cast<int32_t>(file.numbers[name]));
+        };
+        Smoke::State state;
+        state.frame = static_cast<int>(file.numbers["frame"]), state.last_dt = real("last_dt_bits");
+        state.tiles = std::move(file.tiles["flow"]), state.fine_tiles = std::move(file.tiles["smoke"]);
+        Turbulence::State& turbulence = state.turbulence;
+        turbulence.tiles = std::move(file.tiles["turbulence"]), turbulence.voxel = real("turbulence_voxel_bits");
+        turbulence.energy = std::move(file.fields["turbulence.energy"]);
+        turbulence.open = std::move(file.fields["turbulence.open"]);
+        turbulence.solid_distance = std::move(file.fields["turbulence.solid_distance"]);
+        turbulence.particles = {std::move(file.particles), static_cast<int>(file.numbers["next_eddy"]),
+                                file.numbers["eddy_steps"]};
+        state.fields = std::move(file.fields);
+        smoke_->restore(std::move(state));
     });
     report.tiles = static_cast<size_t>(smoke_->topology().tile_count());
     report.mass = smoke_->mass();
@@ -192,22 +213,22 @@ FrameReport SmokeStage::advance()
 
 void SmokeStage::write(const std::string& path)
 {
-    const Topology& topology = smoke_->topology();
-    Field<Vec3f> velocity, color;
-    std::vector<NamedField> fields;
-    std::vector<NamedVectors> vectors;
-    std::vector<Field<float>> changed; // by expressions
+    const Topology& topology = smoke_->fine_topology();
+    const SmokeParams& params = setup_->params;
     const bool edit = any(At::before_writing);
     const std::vector<SmokeScalar>& scalars = smoke_->scalars();
-    changed.resize(scalars.size());
-    ExpressionFields all{&topology, setup_->params.voxel, {}};
+    std::vector<Field<float>> changed(scalars.size()); // by expressions
+    std::vector<NamedField> fields;
+    std::vector<NamedVectors> vectors;
+    ExpressionFields all{&topology, params.fine_voxel(), {}};
     for (size_t i = 0; i < scalars.size(); ++i) {
         if (scalars[i].name.starts_with("Cd.")) continue;
         const Field<float>* field = &scalars[i].value;
         if (edit) changed[i].copy_from(*field), field = &changed[i], all.fields[scalars[i].name] = &changed[i];
         fields.push_back({scalars[i].name, field});
     }
-    if (setup_->params.has_colors()) { // the simulation has it times density
+    Field<Vec3f> color;
+    if (params.has_colors()) { // the simulation has it times density
         color.reset_uninitialized(topology, Vec3f::Zero());
         const SmokeScalar* channels = &scalars[scalars.size() - 3];
         for_each_tile(topology, [&](int tile) {
@@ -221,25 +242,37 @@ void SmokeStage::write(const std::string& path)
         vectors.push_back({"Cd", &color});
         all.fields["Cd"] = &color;
     }
-    if (write_velocity_ || edit) {
-        velocity = edit ? smoke_->velocity_at_centers() : smoke_->velocity_at_faces();
-        all.fields["vel"] = &velocity;
-        if (write_velocity_) vectors.push_back({"vel", &velocity, nullptr, !edit});
+    Field<Vec3f> velocity = edit ? smoke_->velocity_at_centers() : smoke_->velocity_at_faces();
+    if (write_velocity_) vectors.push_back({"vel", &velocity, nullptr, !edit, params.voxel});
+    if (edit) {
+        if (params.refine() == 1) all.fields["vel"] = &velocity;
+        run(At::before_writing, all, static_cast<float>(smoke_->frame()), 1 / fps_,
+            {nullptr, 0, {}, &smoke_->topology(), params.voxel, &velocity});
     }
-    if (edit) run(At::before_writing, all, static_cast<float>(smoke_->frame()), 1 / fps_);
     write_fields(
-        path, fields, setup_->params.voxel,
+        path, fields, params.fine_voxel(),
         {{"frame", std::to_string(smoke_->frame())}, {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}},
         vectors, half_);
 }
 
 StateFile SmokeStage::save() const
 {
+    const auto bits = [](float x) { return static_cast<int64_t>(std::bit_cast<int32_t>(x)); };
     Smoke::State state = smoke_->state();
+    Turbulence::State& turbulence = state.turbulence;
     StateFile file;
-    file.numbers = {{"frame", state.frame}, {"last_dt_bits", std::bit_cast<int32_t>(state.last_dt)}};
-    file.tiles["smoke"] = std::move(state.tiles);
+    file.numbers = {{"frame", state.frame},
+                    {"last_dt_bits", bits(state.last_dt)},
+                    {"turbulence_voxel_bits", bits(turbulence.voxel)},
+                    {"next_eddy", turbulence.particles.next_id},
+                    {"eddy_steps", turbulence.particles.steps}};
+    file.tiles["flow"] = std::move(state.tiles), file.tiles["smoke"] = std::move(state.fine_tiles);
+    file.tiles["turbulence"] = std::move(turbulence.tiles);
     file.fields = std::move(state.fields);
+    file.fields["turbulence.energy"] = std::move(turbulence.energy);
+    file.fields["turbulence.open"] = std::move(turbulence.open);
+    file.fields["turbulence.solid_distance"] = std::move(turbulence.solid_distance);
+    file.particles = std::move(turbulence.particles.particles);
     return file;
 }
 

@@ -22,7 +22,7 @@ class SmokeStage : public TimeStage {
     std::string dependencies() const override { return dependencies_; }
 
     FrameReport start(int frame) override;
-    FrameReport restore(StateFile state) override;
+    FrameReport restore(StateFile file) override;
     FrameReport advance() override;
     void write(const std::string& path) override;
     StateFile save() const override;
@@ -37,7 +37,7 @@ class SmokeStage : public TimeStage {
     Smoke::ParticleSource particle_source(const SceneFile& scene, size_t index);
     void prepare_expressions(const SceneFile& scene);
     bool any(At at) const;
-    void run(At at, const ExpressionFields& fields, float frame, float dt) const;
+    void run(At at, const ExpressionFields& fields, float frame, float dt, const SmokeFields& flow) const;
 
     std::shared_ptr<SmokeSetup> setup_;
     bool half_ = false, write_velocity_ = true;

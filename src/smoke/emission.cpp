@@ -20,24 +20,48 @@ float noise_at(const SourceNoiseParams& noise, const Vec3f& x, float seconds)
 
 void Smoke::emit(float dt, bool initial)
 {
-    for (size_t i = 0; i < params_.sources.size(); ++i)
-        if (params_.sources[i].active(time_) && !(initial && params_.sources[i].mode == SmokeSourceParams::Mode::add))
-            emit_from(i, dt);
+    for (size_t i = 0; i < params_.sources.size(); ++i) {
+        if (!params_.sources[i].active(time_)) continue;
+        if (initial && params_.sources[i].mode == SmokeSourceParams::Mode::add) continue;
+        if (particle_sources_.contains(i)) splat_particles(i);
+        emit_values(i, dt);
+        emit_velocity(i);
+    }
 }
 
-void Smoke::emit_from(size_t index, float dt)
+namespace {
+
+// The share of a cell around a place that a shape covers.
+float covered(const Shape& shape, const Vec3f& x, float frame, float voxel)
+{
+    return clamp01(0.5f - shape.distance(x, frame) / voxel);
+}
+
+// Calls body(tile) for the tiles of a grid that reach into a box [m].
+template <class Body> void for_each_tile_in(const Topology& topology, float voxel, const Box3f& box, const Body& body)
+{
+    for_each_tile(topology, [&](int tile) {
+        const Vec3f low = topology.first_cell(tile).cast<float>() * voxel;
+        const Vec3f high = low + Vec3f::Constant(kTileSize * voxel);
+        if ((low.array() <= box.max.array()).all() && (high.array() >= box.min.array()).all()) body(tile);
+    });
+}
+
+} // namespace
+
+void Smoke::emit_values(size_t index, float dt)
 {
     const SmokeSourceParams& source = params_.sources[index];
-    const float voxel = params_.voxel, seconds = time_ / fps_;
+    const float voxel = params_.fine_voxel(), seconds = time_ / fps_;
     const bool fill = source.mode == SmokeSourceParams::Mode::fill;
-    const Shape* shape = particle_sources_.contains(index) ? nullptr : &sources_[index];
-    if (!shape) splat_particles(index);
-    const Splat* splat = shape ? nullptr : &splats_[index];
+    const Splat* splat = particle_sources_.contains(index) ? &splats_[index] : nullptr;
+    const Shape& shape = sources_[index];
     const Box3f bounds =
-        shape ? shape->bounds(time_).grown(voxel) : Box3f{Vec3f::Constant(-kInfinity), Vec3f::Constant(kInfinity)};
+        splat ? Box3f{Vec3f::Constant(-kInfinity), Vec3f::Constant(kInfinity)} : shape.bounds(time_).grown(voxel);
 
     // What each scalar gets where the source is all there is.
-    std::vector<float> amounts(scalars_.size(), 0.0f);
+    std::vector<SmokeScalar>& scalars = carried_.scalars;
+    std::vector<float> amounts(scalars.size(), 0.0f);
     amounts[0] = source.density, amounts[1] = source.temperature;
     for (const ScalarAmount& amount : source.scalars)
         for (size_t k = 0; k < params_.scalars.size(); ++k)
@@ -45,46 +69,54 @@ void Smoke::emit_from(size_t index, float dt)
     const size_t first_color = 2 + params_.scalars.size();
     const Vec3f color = source.color.value_or(Vec3f::Ones());
 
-    for_each_tile(*topology_, [&](int tile) {
-        const Vec3f first = topology_->first_cell(tile).cast<float>();
-        const Box3f here = {first * voxel, (first + Vec3f::Constant(kTileSize)) * voxel};
-        if ((here.min.array() > bounds.max.array()).any() || (here.max.array() < bounds.min.array()).any()) return;
-        const int splat_tile = splat ? splat->topology->find(topology_->tile(tile)) : 0;
+    const Topology& topology = carried_.topology();
+    for_each_tile_in(topology, voxel, bounds, [&](int tile) {
+        const int splat_tile = splat ? splat->topology->find(topology.tile(tile)) : 0;
         if (splat && splat_tile == splat->topology->tile_count()) return;
-        const SolidTile* solid = solid_cells_.tile(tile);
-        // The share of a cell around a place that the source covers.
-        const auto covered = [&](const Vec3f& x) { return clamp01(0.5f - shape->distance(x, time_) / voxel); };
-        float coverage[kTileCells];
-        bool any = false;
+        const Vec3f first = topology.first_cell(tile).cast<float>();
+        const SolidTile* solid = fine_cells().tile(tile);
         for (int c = 0; c < kTileCells; ++c) {
+            if (solid && solid->volume[c] == 0) continue;
             const Vec3f x = (first + cell_in_tile(c).cast<float>() + Vec3f::Constant(0.5f)) * voxel;
-            coverage[c] = splat ? splat->coverage.tile(splat_tile)[c] : covered(x);
-            if (solid && solid->volume[c] == 0) coverage[c] = 0;
-            if (coverage[c] == 0) continue;
-            any = true;
-            const float share = coverage[c] * noise_at(source.noise, x, seconds) * (fill ? 1 : dt);
-            const float density_before = scalars_[0].value.tile(tile)[c];
+            const float there = splat ? splat->coverage.tile(splat_tile)[c] : covered(shape, x, time_, voxel);
+            if (there == 0) continue;
+            const float share = there * noise_at(source.noise, x, seconds) * (fill ? 1 : dt);
+            const float density_before = scalars[0].value.tile(tile)[c];
             for (size_t k = 0; k < first_color; ++k) {
-                float& value = scalars_[k].value.tile(tile)[c];
+                float& value = scalars[k].value.tile(tile)[c];
                 value = fill ? std::max(value, share * amounts[k]) : value + share * amounts[k];
             }
             // Colour comes with the density that is new.
-            const float added = scalars_[0].value.tile(tile)[c] - density_before;
-            for (size_t k = first_color; k < scalars_.size(); ++k)
-                scalars_[k].value.tile(tile)[c] += added * color[static_cast<int>(k - first_color)];
+            const float added = scalars[0].value.tile(tile)[c] - density_before;
+            for (size_t k = first_color; k < scalars.size(); ++k)
+                scalars[k].value.tile(tile)[c] += added * color[static_cast<int>(k - first_color)];
         }
-        if (!any) return;
-        const bool moves = shape && shape->moves() && source.inherit > 0;
-        const bool carried = splat && source.inherit > 0;
-        if (!source.velocity && !moves && !carried) return;
+    });
+}
+
+void Smoke::emit_velocity(size_t index)
+{
+    const SmokeSourceParams& source = params_.sources[index];
+    const float voxel = params_.voxel;
+    const Splat* splat = particle_sources_.contains(index) ? &splats_[index] : nullptr;
+    const Shape& shape = sources_[index];
+    const bool moves = source.inherit > 0 && (splat || shape.moves());
+    if (!source.velocity && !moves) return;
+    const Box3f bounds =
+        splat ? Box3f{Vec3f::Constant(-kInfinity), Vec3f::Constant(kInfinity)} : shape.bounds(time_).grown(voxel);
+    for_each_tile_in(*topology_, voxel, bounds, [&](int tile) {
+        const Vec3f first = topology_->first_cell(tile).cast<float>();
         for (int a = 0; a < 3; ++a)
             for (int c = 0; c < kTileCells; ++c) {
+                if (!(solid_cells_.open(tile, a)[c] > 0)) continue;
                 const Vec3f x = (first + face_in_tile(c, a)) * voxel;
-                const float share = splat ? coverage[c] : covered(x);
-                if (share == 0 || !(solid_cells_.open(tile, a)[c] > 0)) continue;
+                const Vec3f fine = x / params_.fine_voxel();
+                const Vec3i cell(floor_int(fine.x()), floor_int(fine.y()), floor_int(fine.z()));
+                const float share = splat ? splat->coverage.at(cell) : covered(shape, x, time_, voxel);
+                if (share == 0) continue;
                 float target = source.velocity ? (*source.velocity)[a] : 0;
-                if (moves) target += source.inherit * shape->velocity(x, time_, fps_)[a];
-                if (carried) target += source.inherit * splat->velocity.tile(splat_tile)[c][a];
+                if (moves)
+                    target += source.inherit * (splat ? splat->velocity.at(cell) : shape.velocity(x, time_, fps_))[a];
                 float& u = velocity_.u[a].tile(tile)[c];
                 u = mix(u, target, share);
             }
@@ -99,7 +131,9 @@ void Smoke::splat_particles(size_t index)
     if (splat.frame == frame && splat.topology) return;
     const EmittingParticles from = particle_sources_.at(index)(frame);
     const SmokeSourceParams& source = params_.sources[index];
-    const float voxel = params_.voxel;
+    const float voxel = params_.fine_voxel();
+    const Box3f box = {box_.min * static_cast<float>(params_.refine()),
+                       box_.max * static_cast<float>(params_.refine())};
     const std::vector<float>* sizes = from.particles.find<float>("pscale");
     const auto radius_of = [&](size_t i) {
         const float own = sizes ? (*sizes)[i] : from.radius;
@@ -108,7 +142,7 @@ void Smoke::splat_particles(size_t index)
     constexpr float kLargest = 64; // cells; a particle that is larger than this is a mistake in the file
     const auto cells_of = [&](size_t i) {
         const Vec3f x = from.particles.P[i] / voxel, r = Vec3f::Constant(std::min(radius_of(i), kLargest));
-        const Vec3f low = (x - r).cwiseMax(box_.min), high = (x + r).cwiseMin(box_.max);
+        const Vec3f low = (x - r).cwiseMax(box.min), high = (x + r).cwiseMin(box.max);
         return std::pair(Vec3i(floor_int(low.x()), floor_int(low.y()), floor_int(low.z())),
                          Vec3i(floor_int(high.x()), floor_int(high.y()), floor_int(high.z())));
     };

@@ -38,31 +38,49 @@ CellBox smoke_in_tile(const std::vector<SmokeScalar>& scalars, const Topology& t
     return box;
 }
 
+// Tiles within `pad` cells of boxes, inside [lowest, highest].
+std::vector<uint64_t> tiles_around(const std::vector<CellBox>& boxes, int pad, const Vec3i& lowest,
+                                   const Vec3i& highest)
+{
+    std::vector<uint64_t> codes;
+    for (const CellBox& box : boxes) {
+        if (box.empty()) continue;
+        const Vec3i low = tile_of_cell((box.low - Vec3i::Constant(pad)).cwiseMax(lowest));
+        const Vec3i high = tile_of_cell((box.high + Vec3i::Constant(pad)).cwiseMin(highest));
+        for (int x = low.x(); x <= high.x(); ++x)
+            for (int y = low.y(); y <= high.y(); ++y)
+                for (int z = low.z(); z <= high.z(); ++z) codes.push_back(morton_of_tile({x, y, z}));
+    }
+    return codes;
+}
+
+Vec3i floor_of(const Vec3f& x) { return {floor_int(x.x()), floor_int(x.y()), floor_int(x.z())}; }
+
+int floor_div(int a, int b) { return (a >= 0 ? a : a - b + 1) / b; }
+
 } // namespace
 
 // Tiles within `padding` cells of smoke and of sources that are at work, inside the domain. One cell beyond an open
-// upper side is there too, see GasPressure.
+// upper side is there too, see GasPressure. On a finer grid, as far around smoke as it can move in the step.
 void Smoke::follow_smoke(float dt)
 {
-    const auto floor_of = [](const Vec3f& x) { return Vec3i(floor_int(x.x()), floor_int(x.y()), floor_int(x.z())); };
-    constexpr float kFarAway = 1e6f; // cells; tiles reach farther
+    constexpr float kFarAway = 2e5f; // cells; tiles reach farther, also of a finer grid
     const Vec3f far = Vec3f::Constant(kFarAway);
+    const int refine = params_.refine();
     const Vec3i lowest = floor_of(box_.min.cwiseMax(-far) + Vec3f::Constant(1e-3f));
     Vec3i highest = floor_of(box_.max.cwiseMin(far) - Vec3f::Constant(1e-3f));
+    const Vec3i finest = (highest + Vec3i::Ones()) * refine - Vec3i::Ones();
     for (int a = 0; a < 3; ++a)
         if (open_.max[a] < kInfinity) ++highest[a];
-    if (!params_.sparse) {
-        if (topology_->tile_count() == 0) move_to(Topology::covering(lowest, highest + Vec3i::Ones()));
-        return;
-    }
 
-    const size_t tiles = static_cast<size_t>(topology_->tile_count());
-    std::vector<CellBox> boxes(tiles);
-    for_each_tile(*topology_,
-                  [&](int tile) { boxes[static_cast<size_t>(tile)] = smoke_in_tile(scalars_, *topology_, tile); });
+    // Boxes of fine cells.
+    const Topology& fine = carried_.topology();
+    std::vector<CellBox> boxes(static_cast<size_t>(fine.tile_count()));
+    if (params_.sparse || turbulence_)
+        for_each_tile(
+            fine, [&](int tile) { boxes[static_cast<size_t>(tile)] = smoke_in_tile(carried_.scalars, fine, tile); });
     for (size_t i = 0; i < params_.sources.size(); ++i) {
         if (!params_.sources[i].active(time_)) continue;
-        Box3f bounds = {Vec3f::Constant(kInfinity), Vec3f::Constant(-kInfinity)};
         if (particle_sources_.contains(i)) {
             splat_particles(i);
             const Topology& covered = *splats_[i].topology;
@@ -72,36 +90,46 @@ void Smoke::follow_smoke(float dt)
             }
             continue;
         }
-        bounds = sources_[i].bounds(time_);
-        bounds.min = (bounds.min / params_.voxel).cwiseMax(box_.min).cwiseMax(-far);
-        bounds.max = (bounds.max / params_.voxel).cwiseMin(box_.max).cwiseMin(far);
+        Box3f bounds = sources_[i].bounds(time_);
+        bounds.min = (bounds.min / params_.voxel).cwiseMax(box_.min).cwiseMax(-far) * static_cast<float>(refine);
+        bounds.max = (bounds.max / params_.voxel).cwiseMin(box_.max).cwiseMin(far) * static_cast<float>(refine);
         if (!bounds.empty()) boxes.push_back({floor_of(bounds.min), floor_of(bounds.max)});
     }
-    (void)dt;
-    std::vector<uint64_t> codes;
-    const Vec3i pad = Vec3i::Constant(params_.padding);
-    for (const CellBox& box : boxes) {
-        if (box.empty()) continue;
-        const Vec3i low = tile_of_cell((box.low - pad).cwiseMax(lowest));
-        const Vec3i high = tile_of_cell((box.high + pad).cwiseMin(highest));
-        for (int x = low.x(); x <= high.x(); ++x)
-            for (int y = low.y(); y <= high.y(); ++y)
-                for (int z = low.z(); z <= high.z(); ++z) codes.push_back(morton_of_tile({x, y, z}));
-    }
-    Topology next(std::move(codes));
-    if (next.codes() != topology_->codes()) move_to(std::move(next));
+
+    std::vector<CellBox> coarse = boxes;
+    if (refine > 1)
+        for (CellBox& box : coarse) {
+            if (box.empty()) continue;
+            for (int a = 0; a < 3; ++a)
+                box.low[a] = floor_div(box.low[a], refine), box.high[a] = floor_div(box.high[a], refine);
+        }
+    const auto next = [&] {
+        if (params_.sparse) return Topology(tiles_around(coarse, params_.padding, lowest, highest));
+        return Topology::covering(lowest, highest + Vec3i::Ones());
+    };
+    if (params_.sparse || topology_->tile_count() == 0)
+        if (Topology followed = next(); followed.codes() != topology_->codes())
+            move_to(std::make_shared<Topology>(std::move(followed)));
+    solid_cells_.update(*topology_, solids_, params_.voxel);
+    if (!turbulence_) return;
+
+    const float way = (largest_component(velocity_) + eddy_speed()) * dt / params_.fine_voxel();
+    const int pad = std::clamp(static_cast<int>(std::ceil(way)) + 1, 2, params_.padding * refine);
+    Topology followed(tiles_around(boxes, pad, lowest * refine, finest));
+    if (followed.codes() != fine.codes()) carried_.move_to(std::make_shared<Topology>(std::move(followed)));
+    fine_solid_cells_.update(carried_.topology(), solids_, params_.fine_voxel());
 }
 
-// Takes everything along to other tiles. New ones hold still air: what moves around smoke without turning follows from
+// Takes the flow along to other tiles. New ones hold still air: what moves around smoke without turning follows from
 // the pressure.
-void Smoke::move_to(Topology topology)
+void Smoke::move_to(std::shared_ptr<const Topology> topology)
 {
-    auto next = std::make_unique<Topology>(std::move(topology));
-    std::vector<int> from(static_cast<size_t>(next->tile_count()));
-    for_each_tile(*next, [&](int tile) { from[static_cast<size_t>(tile)] = topology_->find(next->tile(tile)); });
+    std::vector<int> from(static_cast<size_t>(topology->tile_count()));
+    for_each_tile(*topology,
+                  [&](int tile) { from[static_cast<size_t>(tile)] = topology_->find(topology->tile(tile)); });
     const auto move = [&](Field<float>& field, Field<float>& memory) {
-        memory.reset_uninitialized(*next, 0);
-        for_each_tile(*next, [&](int tile) {
+        memory.reset_uninitialized(*topology, 0);
+        for_each_tile(*topology, [&](int tile) {
             std::copy_n(field.tile(from[static_cast<size_t>(tile)]), kTileCells, memory.tile(tile));
         });
         std::swap(field, memory);
@@ -110,8 +138,8 @@ void Smoke::move_to(Topology topology)
         move(velocity_.u[a], next_velocity_.u[a]);
         move(push_.u[a], next_velocity_.u[a]);
     }
-    for (SmokeScalar& scalar : scalars_) move(scalar.value, scalar.next);
-    topology_ = std::move(next);
+    if (!turbulence_) carried_.move_to(topology);
+    topology_ = std::move(topology);
     topology_changed_ = true;
 }
 

@@ -23,7 +23,12 @@ void Smoke::add_buoyancy(float dt)
 {
     const bool confined = params_.confinement > 0;
     if (confined) find_confinement();
-    const Field<float>&density = scalars_[0].value, &temperature = scalars_[1].value;
+    if (turbulence_) {
+        average_blocks(carried_.scalars[0].value, params_.refine(), *topology_, mean_density_);
+        average_blocks(carried_.scalars[1].value, params_.refine(), *topology_, mean_temperature_);
+    }
+    const Field<float>& density = turbulence_ ? mean_density_ : carried_.scalars[0].value;
+    const Field<float>& temperature = turbulence_ ? mean_temperature_ : carried_.scalars[1].value;
     const float ambient = params_.ambient_temperature;
     for_each_tile(*topology_, [&](int tile) {
         const TileView smoke(density, tile), warmth(temperature, tile);

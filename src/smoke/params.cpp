@@ -52,6 +52,14 @@ void SmokeSourceParams::visit(ParamVisitor& v)
     v.require(first_frame <= last_frame, "last_frame", "the source ends before it starts");
 }
 
+void SmokeTurbulenceParams::visit(ParamVisitor& v)
+{
+    v("on", on, "Add eddies that are smaller than the grid can carry, and keep density on a grid that can show them.");
+    v("two_way", two_way, "The flow itself is stirred by the eddies as well.");
+    TurbulenceParams::visit(v);
+    v.require(refine == 2 || refine == 4 || refine == 8, "refine", "must be 2, 4 or 8 for smoke");
+}
+
 SmokeParams::SmokeParams()
 {
     for (auto* side : {&domain.x_min, &domain.x_max, &domain.y_min, &domain.y_max, &domain.z_min, &domain.z_max})
@@ -79,6 +87,7 @@ void SmokeParams::visit(ParamVisitor& v)
       "Vorticity confinement: strengthens the whirls that the grid wears down. 0: none; 10 is strong.");
     v("keep_mass", keep_mass, "Correct what advection adds to smoke or loses of it.");
     v("tolerance", tolerance, unit::none, between(1e-6, 0.1), "Relative residual at which the pressure solve ends.");
+    v.group("turbulence", turbulence, "Eddies finer than the grid.");
     v.group("domain", domain, "The box that holds the smoke.");
     v.list("scalar", scalars, "Values besides density and temperature that smoke carries along.");
     v.list("source", sources, "Where smoke comes from.");

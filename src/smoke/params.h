@@ -2,6 +2,7 @@
 #pragma once
 
 #include "field/advection.h"
+#include "turbulence/params.h"
 #include "world/forces.h"
 #include "world/params.h"
 
@@ -48,6 +49,13 @@ struct SmokeSourceParams : ShapeParams {
     }
 };
 
+// Turbulence finer than the grid, see turbulence/turbulence.h. What smoke carries then lives on a finer grid.
+struct SmokeTurbulenceParams : TurbulenceParams {
+    bool on = false;
+    bool two_way = true;
+    void visit(ParamVisitor& v);
+};
+
 struct SmokeColliderParams : ShapeParams {};
 
 struct SmokeParams {
@@ -64,6 +72,7 @@ struct SmokeParams {
     float confinement = 0;
     bool keep_mass = true;
     float tolerance = 1e-4f;
+    SmokeTurbulenceParams turbulence;
     DomainParams domain;
     std::vector<ScalarParams> scalars;
     std::vector<SmokeSourceParams> sources;
@@ -73,6 +82,9 @@ struct SmokeParams {
     SmokeParams();
     void visit(ParamVisitor& v);
     bool has_colors() const;
+    // Of the grid that density lives on, against the flow's.
+    int refine() const { return turbulence.on ? turbulence.refine : 1; }
+    float fine_voxel() const { return voxel / static_cast<float>(refine()); }
 };
 
 } // namespace spindrift

@@ -27,13 +27,14 @@ Smoke::Smoke(const SmokeParams& params, Shapes shapes, float fps)
                 (upper ? side.max : side.min)[a] = at;
             }
     const auto carry = [&](const std::string& name, float dissipation, float vanishing) {
-        scalars_.push_back({name, dissipation, vanishing, {}, {}});
+        carried_.scalars.push_back({name, dissipation, vanishing, {}, {}});
     };
     carry("density", params.dissipation, params.threshold);
     carry("temperature", params.cooling, kVanishingWarmth);
     for (const ScalarParams& scalar : params.scalars) carry(scalar.name, scalar.dissipation, params.threshold);
     if (params.has_colors())
         for (const char* name : {"Cd.x", "Cd.y", "Cd.z"}) carry(name, params.dissipation, kInfinity);
+    if (params.turbulence.on) turbulence_ = std::make_unique<Turbulence>(params.turbulence);
 }
 
 void Smoke::set_time(float frames)
@@ -48,13 +49,12 @@ void Smoke::start(int frame)
 {
     frame_ = frame;
     set_time(static_cast<float>(frame));
-    *topology_ = {};
+    topology_ = std::make_shared<Topology>();
     velocity_.reset(*topology_, 0);
     push_.reset(*topology_, 0);
     last_dt_ = 0;
-    for (SmokeScalar& scalar : scalars_) scalar.value.reset(*topology_, 0);
+    carried_.start(topology_);
     follow_smoke(0);
-    solid_cells_.update(*topology_, solids_, params_.voxel);
     emit(0, true);
 }
 
@@ -81,16 +81,17 @@ SmokeReport Smoke::advance()
     report_.tiles = static_cast<size_t>(topology_->tile_count());
     report_.active_cells = active_cells();
     report_.mass = mass();
+    if (turbulence_) {
+        report_.fine_tiles = static_cast<size_t>(carried_.topology().tile_count());
+        report_.eddies = turbulence_->particles().size();
+    }
     return report_;
 }
 
 void Smoke::substep(float dt)
 {
     const auto phase = [&](const char* name, const auto& body) { report_.times.measure(name, body); };
-    phase("follow", [&] { // the grid follows the smoke
-        follow_smoke(dt);
-        solid_cells_.update(*topology_, solids_, params_.voxel);
-    });
+    phase("follow", [&] { follow_smoke(dt); }); // the grid follows the smoke
     phase("advect", [&] { advect_all(dt); });
     phase("sources", [&] { emit(dt, false); });
     if (hooks_.after_advection) phase("expressions", [&] { run(hooks_.after_advection, dt); });
@@ -108,6 +109,7 @@ void Smoke::substep(float dt)
         remember_push(dt);
         pressure_.extend(velocity_);
     });
+    if (turbulence_) phase("turbulence", [&] { stir(dt); });
 }
 
 // Buoyancy and pressure act in two halves: what they did at the end of the last step they do once more before the
@@ -159,41 +161,95 @@ float Smoke::largest_step() const
 
 void Smoke::advect_all(float dt)
 {
-    extend_into_solids();
-    // What leaves through open sides in a step is not known well enough to be told from what is lost.
-    constexpr double kNothing = 1e-6;
-    std::vector<std::optional<double>> kept;
-    for (const SmokeScalar& scalar : scalars_) {
-        const double mass = params_.keep_mass ? mass_of(scalar.value) : 0;
-        const bool keep = params_.keep_mass && mass != 0 && outflow(scalar.value, dt) <= kNothing * std::abs(mass);
-        kept.push_back(keep ? std::optional(mass) : std::nullopt);
+    std::vector<AdvectedField> fields;
+    if (turbulence_)
+        advect_finer(dt);
+    else {
+        carried_.prepare(solid_cells_, open_, params_.keep_mass);
+        fields = carried_.fields();
     }
-
     Carrier carrier;
     carrier.velocity = &velocity_;
+    if (turbulence_ && params_.turbulence.two_way) { // the flow is advected by U + u' (section 3.5.2)
+        turbulence_->velocity().sample_faces(*topology_, params_.voxel, stirred_);
+        for_each_tile(*topology_, [&](int tile) {
+            for (int a = 0; a < 3; ++a)
+                for (int o = 0; o < kTileCells; o += kTileSize) {
+                    float* u = stirred_.u[a].tile(tile) + o;
+                    store_row(u, load_row(u) + load_row(velocity_.u[a].tile(tile) + o));
+                }
+        });
+        carrier.velocity = &stirred_;
+    }
     carrier.cells = dt / params_.voxel;
-    carrier.reach = carrier.cells * largest_component(velocity_);
+    carrier.reach = carrier.cells * largest_component(*carrier.velocity);
     carrier.bounds = walls_;
-    std::vector<AdvectedField> fields;
-    for (SmokeScalar& scalar : scalars_) fields.push_back({Location::center, &scalar.value, &scalar.next});
     MacField& pushed = pushed_velocity(dt);
     for (int a = 0; a < 3; ++a) fields.push_back({static_cast<Location>(a), &pushed.u[a], &next_velocity_.u[a]});
-    advect(carrier, params_.advection, fields, scratch_);
+    advect(carrier, params_.advection, fields, turbulence_ ? flow_scratch_ : carried_.scratch);
     std::swap(velocity_, next_velocity_);
-    for (size_t i = 0; i < scalars_.size(); ++i) {
-        std::swap(scalars_[i].value, scalars_[i].next);
-        if (kept[i]) keep_mass(i, *kept[i]);
-    }
-    clear_solids();
+    if (!turbulence_) carried_.finish(solid_cells_);
+    carried_.fade(dt);
+}
 
-    for (SmokeScalar& scalar : scalars_) {
-        if (scalar.dissipation == 0) continue;
-        const float left = std::exp(-scalar.dissipation * dt);
-        for_each_tile(*topology_, [&](int tile) {
-            float* v = scalar.value.tile(tile);
-            for (int o = 0; o < kTileCells; o += kTileSize) store_row(v + o, left * load_row(v + o));
+// What smoke carries is moved by U + u' on the finer grid, in as many steps as its cells are too small for one.
+void Smoke::advect_finer(float dt)
+{
+    const auto refine = static_cast<float>(params_.refine());
+    turbulence_->velocity().sample_cells(carried_.topology(), params_.fine_voxel(), detail_);
+    float eddies = 0;
+    for (const Field<float>& u : detail_) eddies = std::max(eddies, largest_size(u));
+    Carrier carrier;
+    carrier.velocity = &velocity_;
+    carrier.detail = detail_;
+    carrier.refine = params_.refine();
+    carrier.bounds = {refine * walls_.min, refine * walls_.max};
+    const Box3f open = {refine * open_.min, refine * open_.max};
+    const float way = (largest_component(velocity_) + eddies) * dt / params_.fine_voxel();
+    const float steps = std::max(1.0f, std::ceil(way / kMostReach));
+    carrier.cells = dt / params_.fine_voxel() / steps;
+    carrier.reach = way / steps;
+    for (int step = 0; step < static_cast<int>(steps); ++step) {
+        carried_.prepare(fine_solid_cells_, open, params_.keep_mass);
+        advect(carrier, params_.advection, carried_.fields(), carried_.scratch);
+        carried_.finish(fine_solid_cells_);
+    }
+}
+
+// Eddies as the flow has left them. Faces in solids hold the solid's velocity: where the flow slides along them, it is
+// strained (the ghost velocity of section 3.4.2).
+void Smoke::stir(float dt)
+{
+    stirred_.copy_from(velocity_);
+    Field<float> distance;
+    if (!solids_.none()) {
+        constexpr float kFar = 10; // cells
+        distance.reset(*topology_, kFar * params_.voxel);
+        const std::vector<int>& near = solid_cells_.near();
+        parallel_for(near.size(), [&](size_t k) {
+            const SolidTile& solid = *solid_cells_.tile(near[k]);
+            for (int c = 0; c < kTileCells; ++c) distance.tile(near[k])[c] = params_.voxel * solid.distance[c];
+            const Vec3f first = topology_->first_cell(near[k]).cast<float>();
+            for (int a = 0; a < 3; ++a)
+                for (int c = 0; c < kTileCells; ++c)
+                    if (!(solid.open[a][c] > 0))
+                        stirred_.u[a].tile(near[k])[c] =
+                            solids_.velocity((first + face_in_tile(c, a)) * params_.voxel)[a];
         });
     }
+    turbulence_->step({stirred_, params_.voxel, solids_.none() ? nullptr : &distance}, dt);
+}
+
+// More than eddies are likely to be fast anywhere.
+float Smoke::eddy_speed() const
+{
+    if (!turbulence_) return 0;
+    constexpr float kRarely = 4; // times their root mean square
+    const float most = largest_size(turbulence_->energy().energy());
+    float octaves = 0;
+    for (int i = 0; i < params_.turbulence.octave_count(); ++i)
+        octaves += std::exp2(-2.0f / 3 * static_cast<float>(i)); // (3.4)
+    return kRarely * params_.turbulence.strength * std::sqrt(most * octaves);
 }
 
 Field<Vec3f> Smoke::velocity_at_centers() const
@@ -228,8 +284,8 @@ void Smoke::run(const SmokeHooks::Hook& hook, float dt)
 {
     Field<Vec3f> before = velocity_at_centers(), velocity;
     velocity.copy_from(before);
-    SmokeFields fields{topology_.get(), params_.voxel, {}, &velocity};
-    for (SmokeScalar& scalar : scalars_) fields.scalars[scalar.name] = &scalar.value;
+    SmokeFields fields{&carried_.topology(), params_.fine_voxel(), {}, topology_.get(), params_.voxel, &velocity};
+    for (SmokeScalar& scalar : carried_.scalars) fields.scalars[scalar.name] = &scalar.value;
     hook(fields, time_, dt);
     for_each_tile(*topology_, [&](int tile) {
         for (int c = 0; c < kTileCells; ++c)
@@ -241,37 +297,30 @@ void Smoke::run(const SmokeHooks::Hook& hook, float dt)
     });
 }
 
-double Smoke::mass_of(const Field<float>& value) const
-{
-    return parallel_sum(static_cast<size_t>(topology_->tile_count()), [&](size_t t) {
-        const int tile = static_cast<int>(t);
-        const SolidTile* solid = solid_cells_.tile(tile);
-        RowSum sum;
-        for (int o = 0; o < kTileCells; o += kTileSize)
-            sum.add_product(load_row(value.tile(tile) + o), solid ? load_row(solid->volume + o) : splat(1));
-        return sum.total();
-    });
-}
-
 double Smoke::mass() const
 {
-    return topology_->tile_count() == 0 ? 0 : mass_of(scalars_[0].value) * std::pow(double(params_.voxel), 3);
+    const double cell = std::pow(static_cast<double>(params_.fine_voxel()), 3);
+    return carried_.topology().tile_count() == 0 ? 0 : cell * carried_.sum(0, fine_cells());
 }
 
 size_t Smoke::active_cells() const { return pressure_.active_cells(); }
 
 size_t Smoke::bytes() const
 {
-    size_t sum = topology_->bytes() + velocity_.bytes() + next_velocity_.bytes() + push_.bytes() + scratch_.bytes() +
+    size_t sum = topology_->bytes() + velocity_.bytes() + next_velocity_.bytes() + push_.bytes() + carried_.bytes() +
                  solid_cells_.bytes() + pressure_.bytes() + confinement_.bytes();
-    for (const SmokeScalar& scalar : scalars_) sum += scalar.value.bytes() + scalar.next.bytes();
+    if (!turbulence_) return sum;
+    sum += turbulence_->bytes() + carried_.topology().bytes() + fine_solid_cells_.bytes() + mean_density_.bytes() +
+           mean_temperature_.bytes() + stirred_.bytes() + flow_scratch_.bytes();
+    for (const Field<float>& u : detail_) sum += u.bytes();
     return sum;
 }
 
 Smoke::State Smoke::state() const
 {
     State state;
-    state.frame = frame_, state.last_dt = last_dt_, state.tiles = topology_->codes();
+    state.frame = frame_, state.last_dt = last_dt_;
+    state.tiles = topology_->codes(), state.fine_tiles = carried_.topology().codes();
     const auto keep = [&](const std::string& name, const Field<float>& field) {
         state.fields[name].assign(field.values().begin(), field.values().end());
     };
@@ -279,25 +328,31 @@ Smoke::State Smoke::state() const
         keep(std::string("vel.") + "xyz"[a], velocity_.u[a]);
         keep(std::string("push.") + "xyz"[a], push_.u[a]);
     }
-    for (const SmokeScalar& scalar : scalars_) keep(scalar.name, scalar.value);
+    for (const SmokeScalar& scalar : carried_.scalars) keep(scalar.name, scalar.value);
+    if (turbulence_) state.turbulence = turbulence_->state();
     return state;
 }
 
-void Smoke::restore(const State& state)
+void Smoke::restore(State state)
 {
     frame_ = state.frame, last_dt_ = state.last_dt;
-    topology_ = std::make_unique<Topology>(state.tiles);
+    topology_ = std::make_shared<Topology>(state.tiles);
+    carried_.start(turbulence_ ? std::make_shared<Topology>(state.fine_tiles) : topology_);
     topology_changed_ = true;
-    const auto fetch = [&](const std::string& name, Field<float>& field) {
-        field.reset_uninitialized(*topology_, 0);
+    const auto fetch = [&](const std::string& name, const Topology& topology, Field<float>& field) {
+        field.reset_uninitialized(topology, 0);
         std::copy_n(state.fields.at(name).begin(), field.values().size(), field.values().begin());
     };
     for (int a = 0; a < 3; ++a) {
-        fetch(std::string("vel.") + "xyz"[a], velocity_.u[a]);
-        fetch(std::string("push.") + "xyz"[a], push_.u[a]);
+        fetch(std::string("vel.") + "xyz"[a], *topology_, velocity_.u[a]);
+        fetch(std::string("push.") + "xyz"[a], *topology_, push_.u[a]);
     }
-    for (SmokeScalar& scalar : scalars_) fetch(scalar.name, scalar.value);
+    for (SmokeScalar& scalar : carried_.scalars) fetch(scalar.name, carried_.topology(), scalar.value);
     set_time(static_cast<float>(frame_));
+    solid_cells_.update(*topology_, solids_, params_.voxel);
+    if (!turbulence_) return;
+    fine_solid_cells_.update(carried_.topology(), solids_, params_.fine_voxel());
+    turbulence_->restore(std::move(state.turbulence));
 }
 
 } // namespace spindrift

@@ -4,8 +4,10 @@
 
 #include "base/timing.h"
 #include "points/particles.h"
+#include "smoke/carried.h"
 #include "smoke/params.h"
 #include "smoke/pressure.h"
+#include "turbulence/turbulence.h"
 
 #include <functional>
 #include <map>
@@ -16,24 +18,21 @@ namespace spindrift {
 // What happened while a frame was computed.
 struct SmokeReport {
     size_t tiles = 0, active_cells = 0;
+    size_t fine_tiles = 0, eddies = 0; // with turbulence
     int substeps = 0, iterations = 0;
     double mass = 0; // of density [m3]
     PhaseTimes times;
 };
 
-// A value that smoke carries along, at cell centres.
-struct SmokeScalar {
-    std::string name;
-    float dissipation = 0; // [1/s]
-    float vanishing = 0;   // less than this is nothing
-    Field<float> value, next;
-};
-
 // What an expression can reach.
 struct SmokeFields {
+    // What smoke carries, on its grid.
+    const Topology* fine = nullptr;
+    float fine_voxel = 0;
+    std::map<std::string, Field<float>*> scalars;
+    // The flow, on the same grid or a coarser one.
     const Topology* topology = nullptr;
     float voxel = 0;
-    std::map<std::string, Field<float>*> scalars;
     Field<Vec3f>* velocity = nullptr; // [m/s], at cell centres
 };
 
@@ -72,7 +71,10 @@ class Smoke {
     Field<Vec3f> velocity_at_centers() const;
     Field<Vec3f> velocity_at_faces() const;
     // density, temperature, those of params.scalars, and Cd.x, Cd.y, Cd.z (times density) if sources have colours.
-    const std::vector<SmokeScalar>& scalars() const { return scalars_; }
+    // On their own topology, which is finer than the flow's with turbulence.
+    const std::vector<SmokeScalar>& scalars() const { return carried_.scalars; }
+    const Topology& fine_topology() const { return carried_.topology(); }
+    const Turbulence* turbulence() const { return turbulence_.get(); }
     double mass() const;
     size_t active_cells() const;
     size_t bytes() const;
@@ -81,11 +83,12 @@ class Smoke {
     struct State {
         int frame = 0;
         float last_dt = 0;
-        std::vector<uint64_t> tiles;
+        std::vector<uint64_t> tiles, fine_tiles;
         std::map<std::string, std::vector<float>> fields;
+        Turbulence::State turbulence;
     };
     State state() const;
-    void restore(const State& state);
+    void restore(State state);
 
   private:
     void run(const SmokeHooks::Hook& hook, float dt);
@@ -94,23 +97,24 @@ class Smoke {
     float largest_step() const;
     // Which tiles exist.
     void follow_smoke(float dt);
-    void move_to(Topology topology);
+    void move_to(std::shared_ptr<const Topology> topology);
     // Sources.
     void emit(float dt, bool initial);
-    void emit_from(size_t source, float dt);
+    void emit_values(size_t source, float dt);
+    void emit_velocity(size_t source);
     void splat_particles(size_t source);
-    // Values near solids.
-    void extend_into_solids();
-    void clear_solids();
+    // Motion.
+    const SolidCells& fine_cells() const { return turbulence_ ? fine_solid_cells_ : solid_cells_; }
+    float eddy_speed() const;
     void advect_all(float dt);
-    void keep_mass(size_t scalar, double mass);
-    double outflow(const Field<float>& value, float dt) const;
-    double mass_of(const Field<float>& value) const;
-    void add_wind(float dt);
-    void add_buoyancy(float dt);
+    void advect_finer(float dt);
     MacField& pushed_velocity(float dt);
     void remember_push(float dt);
+    // Forces.
+    void add_wind(float dt);
+    void add_buoyancy(float dt);
     void find_confinement();
+    void stir(float dt);
 
     SmokeParams params_;
     SmokeHooks hooks_;
@@ -125,17 +129,23 @@ class Smoke {
     Box3f open_;  // the same, infinite where a side is closed
     Box3f walls_; // the same, infinite where a side is open
 
-    std::unique_ptr<Topology> topology_ = std::make_unique<Topology>();
+    std::shared_ptr<const Topology> topology_ = std::make_shared<Topology>();
     bool topology_changed_ = true;
     MacField velocity_, next_velocity_;
     // What buoyancy and pressure did to the velocity in the second half of the last step, and that step [s].
     MacField push_;
     float last_dt_ = 0;
-    std::vector<SmokeScalar> scalars_;
-    AdvectionScratch scratch_;
+    CarriedValues carried_;
     SolidCells solid_cells_;
     GasPressure pressure_;
     MacField confinement_; // at cell centres
+
+    std::unique_ptr<Turbulence> turbulence_; // if there is any; then what smoke carries is on a finer grid
+    SolidCells fine_solid_cells_;
+    Field<float> detail_[3];                       // the velocity of eddies at the finer cells
+    Field<float> mean_density_, mean_temperature_; // at the flow's cells
+    MacField stirred_; // the flow with the eddies it can carry; then, with solids' own velocity
+    AdvectionScratch flow_scratch_;
 
     // What particles of a source cover, and their velocity, at the frame they were read for.
     struct Splat {

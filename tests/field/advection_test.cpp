@@ -118,14 +118,14 @@ TEST(Advection, AFinerGridMovesWithTheCoarseVelocityAndItsDetail)
     const auto wave = [](const Vec3f& x) { return std::sin(0.1f * x.x()) * std::cos(0.07f * x.y() + 0.05f * x.z()); };
     MacField velocity;
     set_velocity(velocity, coarse, [](const Vec3f&) { return Vec3f(0.3f, -0.2f, 0.1f); });
-    std::array<Field<float>, 3> detail;
+    Field<float> detail[3];
     const Vec3f more(0.2f, 0.1f, -0.3f);
-    for (int a = 0; a < 3; ++a) detail[static_cast<size_t>(a)].reset(fine, more[a]);
+    for (int a = 0; a < 3; ++a) detail[a].reset(fine, more[a]);
     Field<float> value, next;
     set_values(value, fine, wave);
     Carrier carrier;
     carrier.velocity = &velocity, carrier.cells = 4, carrier.reach = 2.5f, carrier.refine = 4;
-    carrier.detail = &detail;
+    carrier.detail = detail;
     AdvectionScratch scratch;
     const AdvectedField field[] = {{Location::center, &value, &next}};
     advect(carrier, Advection::maccormack, field, scratch);
