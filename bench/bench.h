@@ -51,6 +51,7 @@ void bench_surface(BenchTable& table, const std::string& program);
 int run_surface_child(int argc, char** argv);
 void bench_expression(BenchTable& table);
 void bench_turbulence(BenchTable& table);
+void bench_smoke(BenchTable& table);
 
 struct OpenvdbSurfaceSeconds {
     double smooth_spheres, spheres;

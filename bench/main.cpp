@@ -6,6 +6,7 @@
 //     spindrift_bench surface    the surface alone
 //     spindrift_bench spray      the spray alone
 //     spindrift_bench expression expressions alone
+//     spindrift_bench smoke      smoke alone
 //     spindrift_bench turbulence turbulence alone
 #include "bench.h"
 
@@ -53,6 +54,7 @@ int main(int argc, char** argv)
     if (mode.empty() || mode == "liquid") bench_liquid(table, std::filesystem::absolute(argv[0]).string());
     if (mode.empty() || mode == "surface") bench_surface(table, std::filesystem::absolute(argv[0]).string());
     if (mode.empty() || mode == "spray") bench_spray(table, std::filesystem::absolute(argv[0]).string());
+    if (mode.empty() || mode == "smoke") bench_smoke(table);
     if (mode.empty() || mode == "turbulence") bench_turbulence(table);
     fmt::print("{}\n", table.all_reached() ? "every figure reached" : "some figures not reached");
     return 0;

@@ -3,4 +3,5 @@
 
 void surface_tension();
 void spray_regimes();
+void smoke_advection();
 void turbulence_spectrum();

@@ -1,8 +1,8 @@
 // make validate: the liquid against an experiment, exact volumes and conservation laws. Prints the tables of
 // docs/validation.md; with a name, only that check.
 //
-//     spindrift_validate [still | rest | front | disc | emitter | column | surface | tension | coil | twist | spray |
-//                         turbulence]
+//     spindrift_validate [still | rest | front | disc | emitter | column | surface | tension | coil | twist |
+//                         spray | smoke | turbulence]
 #include "checks.h"
 
 #include "base/random.h"
@@ -413,11 +413,19 @@ void twisted_jelly()
 int main(int argc, char** argv)
 {
     const std::string only = argc > 1 ? argv[1] : "";
-    const std::pair<const char*, void (*)()> checks[] = {
-        {"still", still_water},     {"rest", dam_break_to_rest},  {"front", martin_moyce},
-        {"disc", spinning_disc},    {"emitter", emitter},         {"column", column},
-        {"surface", surface_modes}, {"tension", surface_tension}, {"coil", honey_coil},
-        {"twist", twisted_jelly},   {"spray", spray_regimes},     {"turbulence", turbulence_spectrum}};
+    const std::pair<const char*, void (*)()> checks[] = {{"still", still_water},
+                                                         {"rest", dam_break_to_rest},
+                                                         {"front", martin_moyce},
+                                                         {"disc", spinning_disc},
+                                                         {"emitter", emitter},
+                                                         {"column", column},
+                                                         {"surface", surface_modes},
+                                                         {"tension", surface_tension},
+                                                         {"coil", honey_coil},
+                                                         {"twist", twisted_jelly},
+                                                         {"spray", spray_regimes},
+                                                         {"smoke", smoke_advection},
+                                                         {"turbulence", turbulence_spectrum}};
     bool known = only.empty();
     for (const auto& [name, check] : checks)
         if (only.empty() || only == name) fmt::print("\n## {}\n", name), check(), known = true;

@@ -214,8 +214,9 @@ TEST(Smoke, SolidsHoldNoSmokeAndPushItWhereTheyGo)
     for_each_value(density(*smoke), [&](const Vec3i& cell, float v) {
         const Vec3f x = (cell.cast<float>() + Vec3f::Constant(0.5f)) / 24;
         if (std::abs(x.x() - 0.5f) < 0.07f && std::abs(x.z() - 0.5f) < 0.07f && x.y() > top - 0.15f &&
-            x.y() < top - 0.05f)
+            x.y() < top - 0.05f) {
             EXPECT_EQ(v, 0);
+        }
     });
 }
 
@@ -327,10 +328,14 @@ TEST(Smoke, ASceneOneCellDeepIsFlat)
     for (int i = 0; i < 12; ++i) smoke->advance();
     EXPECT_GT(largest_component(smoke->velocity()), 0.3f);
     for_each_value(smoke->velocity().u[2], [](const Vec3i& cell, float w) {
-        if (cell.z() == 0 || cell.z() == 1) EXPECT_EQ(w, 0);
+        if (cell.z() == 0 || cell.z() == 1) {
+            EXPECT_EQ(w, 0);
+        }
     });
     for_each_value(density(*smoke), [](const Vec3i& cell, float v) {
-        if (cell.z() != 0) EXPECT_EQ(v, 0);
+        if (cell.z() != 0) {
+            EXPECT_EQ(v, 0);
+        }
     });
 }
 
@@ -358,12 +363,71 @@ TEST(Smoke, SameBitsForAnyNumberOfThreadsAndAfterResuming)
             return smoke->state();
         });
     };
-    const Smoke::State one = run(1, false);
-    for (const auto& [threads, interrupted] : {std::pair(2, false), {3, false}, {2, true}}) {
-        const Smoke::State other = run(threads, interrupted);
-        EXPECT_EQ(one.tiles, other.tiles);
-        for (const auto& [name, values] : one.fields) EXPECT_TRUE(same_bits(values, other.fields.at(name))) << name;
+    for (const bool turbulent : {false, true}) {
+        p.turbulence.on = turbulent, p.turbulence.refine = 2;
+        const Smoke::State one = run(1, false);
+        for (const auto& [threads, interrupted] : {std::pair(2, false), {3, false}, {2, true}}) {
+            const Smoke::State other = run(threads, interrupted);
+            EXPECT_EQ(one.tiles, other.tiles);
+            EXPECT_EQ(one.fine_tiles, other.fine_tiles);
+            for (const auto& [name, values] : one.fields) EXPECT_TRUE(same_bits(values, other.fields.at(name))) << name;
+            EXPECT_TRUE(same_bits(one.turbulence.energy, other.turbulence.energy));
+            EXPECT_TRUE(same_bits(one.turbulence.particles.particles, other.turbulence.particles.particles));
+        }
     }
+}
+
+// Below the viscous cutoff nothing is added, to the last bit; a faster flow of the same fluid is stirred.
+TEST(Smoke, ALaminarPlumeStaysLaminarAndAFastOneTurnsTurbulent)
+{
+    const auto run = [](float temperature, float strength) {
+        SmokeParams p = warm_ball(16);
+        p.turbulence.on = true, p.turbulence.refine = 2, p.turbulence.viscosity = 0.02f;
+        p.turbulence.strength = strength;
+        p.sources[0].temperature = temperature;
+        const auto smoke = started_smoke(p);
+        for (int i = 0; i < 16; ++i) smoke->advance();
+        return smoke->state();
+    };
+    const auto difference = [&](float temperature) {
+        const Smoke::State with = run(temperature, 1), without = run(temperature, 0);
+        if (with.fine_tiles != without.fine_tiles) return 1.0;
+        double off = 0, sum = 0;
+        for (size_t i = 0; i < with.fields.at("density").size(); ++i)
+            off += std::abs(static_cast<double>(with.fields.at("density")[i]) - without.fields.at("density")[i]),
+                sum += without.fields.at("density")[i];
+        return off / sum;
+    };
+    EXPECT_EQ(difference(5), 0);
+    EXPECT_GT(difference(3000), 0.05);
+}
+
+TEST(Smoke, TurbulenceKeepsMassAndMakesFineDetail)
+{
+    const auto detail = [](bool on, float strength) {
+        SmokeParams p = warm_ball(16);
+        close_all_sides(p.domain);
+        p.sources[0].last_frame = 1, p.sources[0].radius = 0.2f;
+        p.turbulence.on = on, p.turbulence.strength = strength;
+        const auto smoke = started_smoke(p);
+        smoke->advance(), smoke->advance();
+        const double mass = smoke->mass();
+        for (int i = 0; i < 16; ++i) smoke->advance();
+        EXPECT_NEAR(smoke->mass() / mass, 1, 1e-3);
+        // The mean square of the density's gradient [1/m2].
+        double sum = 0;
+        const Field<float>& d = density(*smoke);
+        const double voxel = static_cast<double>(p.fine_voxel());
+        for_each_value(d, [&](const Vec3i& cell, float v) {
+            if (v < 0.01f) return;
+            for (int a = 0; a < 3; ++a) {
+                const double slope = (v - d.at(cell - Vec3i::Unit(a))) / voxel;
+                sum += slope * slope * voxel * voxel * voxel;
+            }
+        });
+        return sum / smoke->mass();
+    };
+    EXPECT_GT(detail(true, 1), 1.3 * detail(true, 0));
 }
 
 TEST(Smoke, OddScenesEndWell)
