@@ -43,9 +43,10 @@ VortexError vortex_error(Advection scheme, int cells)
     p.sparse = false, p.advection = scheme, p.cfl = 1, p.gravity = Vec3f::Zero();
     p.sources = {ball_source(Vec3f(0.5f, 0.5f, 0), 0.1f, 0)};
     const auto smoke = started_smoke(p);
+    const Topology topology = smoke->topology(); // outlives what is restored
     MacField exact;
     const auto pi = static_cast<float>(kPi);
-    set_velocity(exact, smoke->topology(), [&](const Vec3f& x) {
+    set_velocity(exact, topology, [&](const Vec3f& x) {
         const Vec3f y = pi * p.voxel * x;
         return Vec3f(std::sin(y.x()) * std::cos(y.y()), -std::cos(y.x()) * std::sin(y.y()), 0);
     });

@@ -18,8 +18,6 @@ class GasPressure {
                  bool changed);
     // Subtracts the pressure gradient.
     PoissonResult make_divergence_free(MacField& velocity, double tolerance);
-    // 1 at faces that pressure acts on, 0 elsewhere; until extend().
-    const MacField& flowing() const { return known_; }
     // Gives faces that have no flow of their own, in solids and around the grid, one that goes on from what is near.
     void extend(MacField& velocity);
 

@@ -129,15 +129,20 @@ MacField& Smoke::pushed_velocity(float dt)
     return push_;
 }
 
+// Not at the rim of what is computed: what comes in from outside must not be driven by what went out.
 void Smoke::remember_push(float dt)
 {
     for_each_tile(*topology_, [&](int tile) {
-        for (int a = 0; a < 3; ++a) {
-            const float *u = velocity_.u[a].tile(tile), *flows = pressure_.flowing().u[a].tile(tile);
-            float* push = push_.u[a].tile(tile);
-            for (int o = 0; o < kTileCells; o += kTileSize)
-                store_row(push + o, load_row(flows + o) * (load_row(u + o) - load_row(push + o)));
-        }
+        const TileView inside(pressure_.inside(), tile);
+        for_each_row([&](int x, int y, int o) {
+            const Row here = inside.at(x, y);
+            const Row below[3] = {inside.below_x(x, y), inside.below_y(x, y), inside.below_z(x, y)};
+            for (int a = 0; a < 3; ++a) {
+                float* push = push_.u[a].tile(tile) + o;
+                const Row flows = load_row(solid_cells_.open(tile, a) + o) > splat(0) ? here * below[a] : splat(0);
+                store_row(push, flows * (load_row(velocity_.u[a].tile(tile) + o) - load_row(push)));
+            }
+        });
     });
     last_dt_ = dt;
 }
