@@ -6,8 +6,8 @@
 // a cell counts for no more than its fill, so that clumps of particles do not matter.
 #pragma once
 
-#include "world/solids.h"
 #include "points/sort.h"
+#include "world/solids.h"
 
 namespace spindrift {
 

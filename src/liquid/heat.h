@@ -4,8 +4,8 @@
 #pragma once
 
 #include "liquid/params.h"
-#include "world/solids.h"
 #include "points/sort.h"
+#include "world/solids.h"
 
 namespace spindrift {
 

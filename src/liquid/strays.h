@@ -3,8 +3,8 @@
 // wave below it.
 #pragma once
 
-#include "world/forces.h"
 #include "liquid/free_surface.h"
+#include "world/forces.h"
 
 namespace spindrift {
 

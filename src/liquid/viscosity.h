@@ -8,9 +8,9 @@
 #pragma once
 
 #include "liquid/elasticity.h"
-#include "world/solids.h"
 #include "points/sort.h"
 #include "solvers/viscous.h"
+#include "world/solids.h"
 
 namespace spindrift {
 
