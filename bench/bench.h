@@ -40,6 +40,9 @@ template <class Body> double best_seconds(int runs, const Body& body)
     return best;
 }
 
+// Of the processor, in this process so far.
+double cpu_seconds();
+
 void bench_poisson(BenchTable& table, const std::string& program_folder);
 void bench_liquid(BenchTable& table, const std::string& program);
 // Measures one liquid shot in a process of its own, for its peak memory; called by bench_liquid through the command

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 namespace spindrift {
 
@@ -35,6 +36,16 @@ bool BenchTable::all_reached() const
     for (const BenchRow& row : rows_)
         if (!row.reached) return false;
     return true;
+}
+
+double cpu_seconds()
+{
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    const auto seconds = [](const timeval& t) {
+        return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+    };
+    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 } // namespace spindrift

@@ -65,16 +65,6 @@ struct Measured {
     double nanoseconds() const { return 1e9 * cpu / droplets; } // of a processor, a frame
 };
 
-double cpu_seconds()
-{
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    const auto seconds = [](const timeval& t) {
-        return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-    };
-    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
 double peak_bytes()
 {
     rusage usage{};

@@ -5,21 +5,10 @@
 #include "turbulence/turbulence.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 namespace spindrift {
 
 namespace {
-
-double cpu_seconds()
-{
-    rusage usage{};
-    getrusage(RUSAGE_SELF, &usage);
-    const auto seconds = [](const timeval& t) {
-        return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-    };
-    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 // Of the fastest of several runs; processor time does not depend on what else the machine does.
 struct Cost {

@@ -1,9 +1,8 @@
 #include "liquid/liquid.h"
 
-#include "base/error.h"
-#include "base/interrupt.h"
 #include "base/random.h"
 #include "field/row.h"
+#include "world/substeps.h"
 
 namespace spindrift {
 
@@ -11,7 +10,6 @@ namespace {
 
 constexpr int kReach = 2;              // cells around particles that the grid covers
 constexpr int kParticlesAlongEdge = 2; // of a cell: 8 particles
-constexpr int kMaxSubsteps = 500;
 
 } // namespace
 
@@ -66,30 +64,18 @@ void Liquid::restore(State state)
 LiquidReport Liquid::advance()
 {
     report_ = {};
-    const float frame_time = 1 / fps_;
-    float left = frame_time;
-    while (left > 0) {
-        check_interrupt();
-        set_time(static_cast<float>(frame_) + (frame_time - left) * fps_);
-        const float steps = std::ceil(left / largest_step() - 1e-3f);
-        if (!(steps <= kMaxSubsteps))
-            fail("frame {}: the liquid would need {} substeps; its fastest particle is not plausible. Check velocities "
-                 "of "
-                 "sources and colliders, or raise liquid.voxel",
-                 frame_ + 1, steps);
-        const float dt = steps <= 1 ? left : left / steps;
-        set_time(static_cast<float>(frame_) + (frame_time - left + dt) * fps_);
+    const auto step = [&](float dt) {
         emit(time_, false);
         drain(time_);
         if (hooks_.after_forces) hooks_.after_forces(particles_, time_, dt);
         substep(dt);
-        if (hooks_.after_advection) {
-            hooks_.after_advection(particles_, time_, dt);
-            for (const Vec3f& v : particles_.v) speed_ = std::max(speed_, v.cwiseAbs().maxCoeff());
-        }
-        left = steps <= 1 ? 0 : left - dt;
-        ++report_.substeps;
-    }
+        if (!hooks_.after_advection) return;
+        hooks_.after_advection(particles_, time_, dt);
+        for (const Vec3f& v : particles_.v) speed_ = std::max(speed_, v.cwiseAbs().maxCoeff());
+    };
+    report_.substeps = for_each_substep(
+        frame_, fps_, "the liquid", "Check velocities of sources and colliders, or raise liquid.voxel",
+        [&](float frames) { set_time(frames); }, [&] { return largest_step(); }, step);
     ++frame_;
     report_.particles = particles_.size();
     report_.tiles = static_cast<size_t>(topology_.tile_count());

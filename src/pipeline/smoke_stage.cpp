@@ -1,13 +1,10 @@
 #include "pipeline/smoke_stage.h"
 
 #include "base/error.h"
-#include "io/atomic_file.h"
 #include "io/point_file.h"
-#include "pipeline/cache.h"
 #include "pipeline/scene_shapes.h"
 
 #include <bit>
-#include <filesystem>
 
 namespace spindrift {
 
@@ -107,21 +104,10 @@ void SmokeStage::prepare(const SceneFile& scene, const ShotParams& shot)
 Smoke::ParticleSource SmokeStage::particle_source(const SceneFile& scene, size_t index)
 {
     const std::string name = fmt::format("smoke.source[{}].particles", index);
-    const std::string pattern = scene.resolve(setup_->params.sources[index].particles);
-    std::vector<std::pair<int, std::string>> files;
-    if (has_frame_pattern(pattern))
-        for (const int frame : frames_on_disk(pattern)) files.emplace_back(frame, frame_path(pattern, frame));
-    else if (file_exists(pattern))
-        files.emplace_back(0, pattern);
-    if (files.empty()) bad_input("{}: no file matches {}", scene.where(name), pattern);
-    for (const auto& [frame, file] : files)
-        dependencies_ +=
-            fmt::format("{} {}: {}\n", name, std::filesystem::path(file).filename().string(), file_signature(file));
-    // A frame without a file takes the one before it, or the first.
+    const FilesOfFrames files(scene.resolve(setup_->params.sources[index].particles), scene.where(name));
+    dependencies_ += files.signature(name);
     return [files](int frame) {
-        auto file = files.begin();
-        while (std::next(file) != files.end() && std::next(file)->first <= frame) ++file;
-        ParticleFile read = read_points(file->second);
+        ParticleFile read = read_points(files.at(frame));
         return Smoke::EmittingParticles{std::move(read.particles), read.pscale};
     };
 }

@@ -3,9 +3,6 @@
 #include "base/error.h"
 #include "expression/volume_files.h"
 #include "io/atomic_file.h"
-#include "pipeline/cache.h"
-
-#include <filesystem>
 
 namespace spindrift {
 
@@ -42,26 +39,9 @@ void set_colliders(const std::vector<Shape>& colliders, float frame, ExpressionC
     context.collider_normal = [&colliders, frame](const Vec3f& x) { return normal(colliders, x, frame); };
 }
 
-SampledVolumes::SampledVolumes(const std::string& pattern, const std::string& where)
-{
-    if (pattern.empty()) return;
-    if (has_frame_pattern(pattern))
-        for (const int frame : frames_on_disk(pattern)) files_.emplace_back(frame, frame_path(pattern, frame));
-    else if (file_exists(pattern))
-        files_.emplace_back(0, pattern);
-    if (files_.empty()) bad_input("{}: no file matches {}", where, pattern);
-}
-
-std::string SampledVolumes::file_at(int frame) const
-{
-    auto file = files_.begin();
-    while (std::next(file) != files_.end() && std::next(file)->first <= frame) ++file;
-    return file->second;
-}
-
 void SampledVolumes::add(int frame, ExpressionContext& context) const
 {
-    if (files_.empty()) return;
+    if (files_.none()) return;
     const std::scoped_lock lock(last_->mutex);
     if (const std::string file = file_at(frame); file != last_->file) {
         last_->volumes = {};
@@ -70,15 +50,6 @@ void SampledVolumes::add(int frame, ExpressionContext& context) const
     }
     context.volumes.insert(last_->volumes.volumes.begin(), last_->volumes.volumes.end());
     context.vector_volumes.insert(last_->volumes.vector_volumes.begin(), last_->volumes.vector_volumes.end());
-}
-
-std::string SampledVolumes::signature(const std::string& name) const
-{
-    std::string lines;
-    for (const auto& [frame, file] : files_)
-        lines +=
-            fmt::format("{} {}: {}\n", name, std::filesystem::path(file).filename().string(), file_signature(file));
-    return lines;
 }
 
 void ExpressionParams::visit(ParamVisitor& v)

@@ -9,6 +9,7 @@
 
 #include "expression/expression.h"
 #include "io/frame_path.h"
+#include "pipeline/files_of_frames.h"
 #include "points/hooks.h"
 #include "scene/scene_file.h"
 #include "scene/shapes.h"
@@ -18,19 +19,15 @@
 
 namespace spindrift {
 
-// VDB files whose grids are sampled by name, one a frame or one for all. A frame without a file takes the nearest one
-// before it, or the first. A file is read once, however many ask for it.
+// VDB files whose grids are sampled by name. A file is read once, however many ask for it.
 class SampledVolumes {
   public:
-    // Throws bad_input if no file matches. `where` is the parameter's place in the scene; an empty pattern has no
-    // volumes.
-    SampledVolumes(const std::string& pattern, const std::string& where);
+    SampledVolumes(const std::string& pattern, const std::string& where) : files_(pattern, where) {}
 
     // Adds the volumes of a frame.
     void add(int frame, ExpressionContext& context) const;
-    std::string file_at(int frame) const;
-    // Lines that say which files these are.
-    std::string signature(const std::string& name) const;
+    std::string file_at(int frame) const { return files_.at(frame); }
+    std::string signature(const std::string& name) const { return files_.signature(name); }
 
   private:
     struct Read {
@@ -38,7 +35,7 @@ class SampledVolumes {
         std::string file;
         ExpressionContext volumes;
     };
-    std::vector<std::pair<int, std::string>> files_; // with their frames
+    FilesOfFrames files_;
     std::shared_ptr<Read> last_ = std::make_shared<Read>();
 };
 

@@ -22,7 +22,6 @@ class CarriedValues {
     AdvectionScratch scratch; // of the step between prepare() and finish(), these fields first
 
     const Topology& topology() const { return *topology_; }
-    const std::shared_ptr<const Topology>& shared_topology() const { return topology_; }
     // Everything is zero.
     void start(std::shared_ptr<const Topology> topology);
     // Takes values along to other tiles.

@@ -1,13 +1,11 @@
 #include "smoke/smoke.h"
 
-#include "base/error.h"
-#include "base/interrupt.h"
+#include "world/substeps.h"
 
 namespace spindrift {
 
 namespace {
 
-constexpr int kMaxSubsteps = 500;
 constexpr float kVanishingWarmth = 1; // [K]
 
 } // namespace
@@ -61,22 +59,11 @@ void Smoke::start(int frame)
 SmokeReport Smoke::advance()
 {
     report_ = {};
-    const float frame_time = 1 / fps_;
-    float left = frame_time;
-    while (left > 0) {
-        check_interrupt();
-        set_time(static_cast<float>(frame_) + (frame_time - left) * fps_);
-        const float steps = std::ceil(left / largest_step() - 1e-3f);
-        if (!(steps <= kMaxSubsteps))
-            fail("frame {}: the smoke would need {} substeps; its velocity is not plausible. Check velocities and "
-                 "temperatures of sources, buoyancy, forces and confinement, or raise smoke.voxel or smoke.cfl",
-                 frame_ + 1, steps);
-        const float dt = steps <= 1 ? left : left / steps;
-        set_time(static_cast<float>(frame_) + (frame_time - left + dt) * fps_);
-        substep(dt);
-        left = steps <= 1 ? 0 : left - dt;
-        ++report_.substeps;
-    }
+    report_.substeps = for_each_substep(
+        frame_, fps_, "the smoke",
+        "Check velocities and temperatures of sources, buoyancy, forces and confinement, or raise smoke.voxel or "
+        "smoke.cfl",
+        [&](float frames) { set_time(frames); }, [&] { return largest_step(); }, [&](float dt) { substep(dt); });
     ++frame_;
     report_.tiles = static_cast<size_t>(topology_->tile_count());
     report_.active_cells = active_cells();

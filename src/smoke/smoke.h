@@ -74,7 +74,6 @@ class Smoke {
     // On their own topology, which is finer than the flow's with turbulence.
     const std::vector<SmokeScalar>& scalars() const { return carried_.scalars; }
     const Topology& fine_topology() const { return carried_.topology(); }
-    const Turbulence* turbulence() const { return turbulence_.get(); }
     double mass() const;
     size_t active_cells() const;
     size_t bytes() const;

@@ -179,6 +179,26 @@ inline std::vector<std::string> differences(const Files& a, const Files& b)
     return names;
 }
 
+// Runs a command again and again, killed after ever longer times until it gets to its end, and expects the files that
+// it leaves in `folder` to be those of a run that nobody disturbed.
+inline void expect_same_after_kills(const Workplace& place, const std::vector<std::string>& command,
+                                    const std::string& folder, const Files& expected)
+{
+    place.remove(folder);
+    int kills = 0;
+    for (int run = 0;; ++run) {
+        Child child(program_command(command), place.path());
+        std::this_thread::sleep_for(std::chrono::milliseconds(150 + 60 * run));
+        if (child.is_running()) child.send(SIGKILL);
+        const RunResult result = child.wait();
+        if (result.code == -SIGKILL && ++kills) continue;
+        ASSERT_EQ(result.code, 0) << result.err;
+        break;
+    }
+    EXPECT_GT(kills, 1);
+    EXPECT_EQ(differences(expected, results_in(place / folder)), std::vector<std::string>());
+}
+
 // A dam break of 20 x 16 x 12 cells, 6 frames, with surface and pictures: less than a second of work.
 inline std::string small_scene()
 {

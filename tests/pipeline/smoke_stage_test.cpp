@@ -123,19 +123,7 @@ TEST(SmokeStage, GivesTheSameFilesForAnyNumberOfThreadsAndAfterKills)
         place.succeed({"run", "smoke.toml", "-o", "one", "--threads", "1"});
         EXPECT_EQ(differences(expected, results_in(place / "one")), std::vector<std::string>());
 
-        place.remove("out");
-        int kills = 0;
-        for (int run = 0;; ++run) {
-            Child child(program_command(kRun), place.path());
-            std::this_thread::sleep_for(std::chrono::milliseconds(200 + 60 * run));
-            if (child.is_running()) child.send(SIGKILL);
-            const RunResult result = child.wait();
-            if (result.code == -SIGKILL && ++kills) continue;
-            ASSERT_EQ(result.code, 0) << result.err;
-            break;
-        }
-        EXPECT_GT(kills, 0);
-        EXPECT_EQ(differences(expected, results_in(place / "out")), std::vector<std::string>());
+        expect_same_after_kills(place, kRun, "out", expected);
     }
 }
 

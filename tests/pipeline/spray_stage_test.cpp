@@ -93,19 +93,7 @@ TEST(SprayStage, GivesTheSameFilesForAnyNumberOfThreadsAndAfterKills)
     place.succeed({"run", "spray.toml", "-o", "one", "--threads", "1"});
     EXPECT_EQ(differences(expected, results_in(place / "one")), std::vector<std::string>());
 
-    place.remove("out");
-    int kills = 0;
-    for (int run = 0;; ++run) {
-        Child child(program_command(kRun), place.path());
-        std::this_thread::sleep_for(std::chrono::milliseconds(150 + 60 * run));
-        if (child.is_running()) child.send(SIGKILL);
-        const RunResult result = child.wait();
-        if (result.code == -SIGKILL && ++kills) continue;
-        ASSERT_EQ(result.code, 0) << result.err;
-        break;
-    }
-    EXPECT_GT(kills, 1);
-    EXPECT_EQ(differences(expected, results_in(place / "out")), std::vector<std::string>());
+    expect_same_after_kills(place, kRun, "out", expected);
 }
 
 TEST(SprayStage, IsRunAgainWithoutTheLiquid)
