@@ -103,12 +103,33 @@ void ParticleFlow::find_velocity()
         });
     };
     for_each_closed_face([&](int tile, int a, int c) { weight_.u[a].tile(tile)[c] = 0; });
-    speed_ = largest_known(velocity_, weight_);
     extrapolate(velocity_, weight_, kLayers);
+    smooth_velocity();
     for_each_closed_face([&](int tile, int a, int c) {
         const Vec3f face = topology_.first_cell(tile).cast<float>() + face_in_tile(c, a);
         velocity_.u[a].tile(tile)[c] = solids_.velocity(face * voxel_)[a];
     });
+}
+
+// A binomial filter along each axis.
+void ParticleFlow::smooth_velocity()
+{
+    smoothed_.reset(topology_, 0);
+    for (int axis = 0; axis < 3; ++axis) {
+        for_each_tile(topology_, [&](int tile) {
+            thread_local MacBlock<1> block;
+            block.gather(velocity_, tile, Margin::nearest);
+            const Vec3i up = Vec3i::Unit(axis);
+            for (int a = 0; a < 3; ++a)
+                for_each_row([&](int x, int y, int o) {
+                    const auto row = [&](int side) {
+                        return load_row_unaligned(&block.u[a].at(x + side * up.x(), y + side * up.y(), side * up.z()));
+                    };
+                    store_row(smoothed_.u[a].tile(tile) + o, 0.25f * (row(-1) + row(1)) + 0.5f * row(0));
+                });
+        });
+        std::swap(velocity_, smoothed_);
+    }
 }
 
 void ParticleFlow::find_solid_distance()

@@ -1,7 +1,8 @@
 // The flow of a liquid from its particles alone, for stages that read a liquid's files: the velocity on a grid around
 // them, and the distances to the surface and to solids.
 //
-// Where it is weak: there is no pressure solve, so the velocity is only as free of divergence as particles say.
+// Where it is weak: there is no pressure solve. What particles of one cell do against each other, which it would have
+// taken out, is only smoothed.
 #pragma once
 
 #include "liquid/free_surface.h"
@@ -26,20 +27,20 @@ class ParticleFlow {
     // Faces in solids hold the velocity of the solid; the distance to the surface goes on in solids as it meets them,
     // for a few cells.
     Flow flow() const { return {velocity_, voxel_, solids_.none() ? nullptr : &solid_distance_, &surface_distance_}; }
-    float speed() const { return speed_; } // the largest component of the velocity at particles [m/s]
 
   private:
     void find_velocity();
+    void smooth_velocity();
     void find_solid_distance();
     void find_surface_distance();
 
     Solids solids_;
-    float voxel_, speed_ = 0;
+    float voxel_;
     Particles particles_;
     Topology topology_;
     ParticleIndex index_;
     SolidCells solid_cells_;
-    MacField velocity_, weight_;
+    MacField velocity_, weight_, smoothed_;
     Field<float> solid_distance_, surface_distance_; // [m]
 };
 

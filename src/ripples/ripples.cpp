@@ -46,6 +46,21 @@ int floor_div(int a, int b) { return (a >= 0 ? a : a - b + 1) / b; }
 
 } // namespace
 
+float fastest(const Flow& flow)
+{
+    return parallel_reduce(
+        static_cast<size_t>(flow.topology().tile_count()), 0.0f,
+        [&](size_t t) {
+            const int tile = static_cast<int>(t);
+            float most = 0;
+            for (int c = 0; c < kTileCells; ++c)
+                if (flow.open(tile, c))
+                    for (const Field<float>& u : flow.velocity.u) most = std::max(most, std::abs(u.tile(tile)[c]));
+            return most;
+        },
+        [](float a, float b) { return std::max(a, b); }, 16);
+}
+
 Vec3i Ripples::coarse_cell(const Vec3i& fine_cell) const
 {
     const int n = params_.refine;
@@ -113,7 +128,7 @@ void Ripples::find_energy(float tau)
 }
 
 // Tiles around the surface as it is now and as it was before; where it moves farther than one step of advection
-// reaches, those between too.
+// reaches, those between too. `way` is in cells.
 void Ripples::follow(float way)
 {
     std::vector<uint64_t> codes = band_;
@@ -151,11 +166,8 @@ void Ripples::follow(float way)
 // The surface moves with U + u', in as many steps as its cells are too small for one.
 void Ripples::carry(const Flow& flow, float dt)
 {
-    constexpr float kRarely = 4; // times the root mean square of a component are eddies faster
-    const float liquid = largest_component(flow.velocity);
-    // All octaves together have about twice the energy of the largest, a third of it along each axis.
-    const float most = 2.0f / 3 * std::max(largest_size(turbulence_.energy().energy()), largest_size(energy_));
-    follow((liquid + kRarely * params_.strength * std::sqrt(most)) * dt / voxel());
+    const float liquid = fastest(flow);
+    follow(liquid * dt / voxel());
 
     turbulence_.velocity().sample_cells(*topology_, voxel(), eddies_);
     float eddies = 0;
@@ -167,7 +179,7 @@ void Ripples::carry(const Flow& flow, float dt)
     carrier.detail = eddies_;
     const float way = (liquid + eddies) * dt / voxel();
     const float steps = std::max(1.0f, std::ceil(way / kMostReach));
-    carrier.cells = dt / voxel() / steps, carrier.reach = way / steps;
+    carrier.cells = dt / voxel() / steps, carrier.reach = way / steps; // what is faster is cut short
     const AdvectedField field = {Location::center, &d_, &next_};
     for (int step = 0; step < static_cast<int>(steps); ++step) {
         advect(carrier, Advection::maccormack, {&field, 1}, scratch_);
@@ -342,14 +354,26 @@ Ripples::Surface Ripples::surface() const
             if (inside) codes.push_back(morton_of_tile(tile_of_cell((first + corner) * n)));
         }
     }
+    const Topology filled(std::move(codes));
+    // All around is air, so that inside ends somewhere.
+    std::vector<uint64_t> around;
+    for (int t = 0; t < filled.tile_count(); ++t)
+        for (int k = 0; k < 27; ++k)
+            around.push_back(morton_of_tile(filled.tile(t) + Vec3i(k / 9, k / 3 % 3, k % 3) - Vec3i::Ones()));
     Surface out;
-    out.topology = std::make_unique<Topology>(std::move(codes));
-    out.phi.reset_uninitialized(*out.topology, distance_.background() / voxel());
+    out.topology = std::make_unique<Topology>(std::move(around));
+    const float away = kAway * static_cast<float>(params_.refine);
+    out.phi.reset_uninitialized(*out.topology, away);
     const SmoothField own(distance_, params_.refine);
     for_each_tile(*out.topology, [&](int tile) {
+        const Vec3i at = out.topology->tile(tile);
+        if (filled.find(at) == filled.tile_count()) {
+            std::fill_n(out.phi.tile(tile), kTileCells, away);
+            return;
+        }
         SmoothField::Tile base;
-        own.sample(out.topology->tile(tile), base);
-        const float* d = d_.tile(topology_->find(out.topology->tile(tile)));
+        own.sample(at, base);
+        const float* d = d_.tile(topology_->find(at));
         for (int o = 0; o < kTileCells; o += kTileSize)
             store_row(out.phi.tile(tile) + o, (load_row(base.value + o) + load_row(d + o)) / voxel());
     });

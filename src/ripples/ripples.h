@@ -37,6 +37,9 @@ inline float ripple_time(float voxel, float gravity)
     return std::sqrt(2 * static_cast<float>(kPi) * voxel / gravity);
 }
 
+// The largest component of a flow's velocity where there is fluid [m/s].
+float fastest(const Flow& flow);
+
 class Ripples {
   public:
     explicit Ripples(const RippleParams& params) : params_(params), turbulence_(params) {}
