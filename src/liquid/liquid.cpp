@@ -17,9 +17,11 @@ constexpr int kMaxSubsteps = 500;
 
 Liquid::Liquid(const LiquidParams& params, Shapes shapes, float fps)
     : params_(params), sources_(std::move(shapes.sources)), sinks_(std::move(shapes.sinks)), fps_(fps),
-      solids_(params.domain, std::move(shapes.colliders), fps, params.colliders),
-      forces_(params.gravity, params.forces, fps)
+      solids_(params.domain, shapes.colliders, fps, params.colliders), forces_(params.gravity, params.forces, fps)
 {
+    if (!params.turbulence.on) return;
+    ripples_ = std::make_unique<Ripples>(params.turbulence);
+    flow_ = std::make_unique<ParticleFlow>(params.domain, std::move(shapes.colliders), fps, params.voxel);
 }
 
 float Liquid::particle_radius() const { return static_cast<float>(std::cbrt(particle_volume() * 3 / (4 * kPi))); }
@@ -31,7 +33,7 @@ size_t Liquid::bytes() const
     return particles_.bytes() + topology_.bytes() + index_.bytes() + solid_cells_.bytes() + velocity_.bytes() +
            before_.bytes() + weight_.bytes() + phi_.bytes() + crowding_.bytes() + curvature_.bytes() + held_.bytes() +
            projection_.bytes() + viscosity_.bytes() + cell_viscosity_.bytes() + strain_.bytes() + heat_.bytes() +
-           from_.capacity() * sizeof(Vec3f);
+           from_.capacity() * sizeof(Vec3f) + eddies_.capacity() * sizeof(Vec3f) + (ripples_ ? ripples_->bytes() : 0);
 }
 
 void Liquid::start(int frame)
@@ -46,6 +48,9 @@ void Liquid::start(int frame)
     emit(time_, true);
     speed_ = 0;
     for (const Vec3f& v : particles_.v) speed_ = std::max(speed_, v.cwiseAbs().maxCoeff());
+    if (!ripples_) return;
+    ripples_ = std::make_unique<Ripples>(params_.turbulence);
+    ripple(0);
 }
 
 void Liquid::set_time(float frames)
@@ -57,10 +62,18 @@ void Liquid::set_time(float frames)
     forces_.set_frame(frames);
 }
 
+Liquid::State Liquid::state() const
+{
+    return {frame_, next_id_, speed_, particles_, ripples_ ? ripples_->state() : Ripples::State()};
+}
+
 void Liquid::restore(State state)
 {
     frame_ = state.frame, next_id_ = state.next_id, speed_ = state.speed;
     particles_ = std::move(state.particles);
+    if (!ripples_) return;
+    ripples_ = std::make_unique<Ripples>(params_.turbulence);
+    ripples_->restore(std::move(state.ripples));
 }
 
 LiquidReport Liquid::advance()
@@ -83,6 +96,7 @@ LiquidReport Liquid::advance()
         drain(time_);
         if (hooks_.after_forces) hooks_.after_forces(particles_, time_, dt);
         substep(dt);
+        if (ripples_) report_.times.measure("ripples", [&] { ripple(dt); });
         if (hooks_.after_advection) {
             hooks_.after_advection(particles_, time_, dt);
             for (const Vec3f& v : particles_.v) speed_ = std::max(speed_, v.cwiseAbs().maxCoeff());
@@ -165,6 +179,7 @@ void Liquid::substep(float dt)
     phase("advect", [&] {
         if (solids_.has_colliders()) from_ = particles_.P;
         advect(particles_, index_, velocity_, voxel, dt, params_.advection_order); // (2.21)
+        if (ripples_) stir(dt);
         // Surface tension holds on to what leaves the liquid, with the force that a thread of a cell's width would
         // have.
         const float cohesion = params_.surface_tension / (params_.density * voxel * voxel);
@@ -172,6 +187,30 @@ void Liquid::substep(float dt)
                     [&](const Vec3f& x, float time) { return in_solid(x) || in_liquid(x, time); });
         collide(dt);
     });
+}
+
+// Particles are moved by U + u' (document 000, 3.5.2), where they are in the liquid: drops have no eddies.
+void Liquid::stir(float dt)
+{
+    constexpr float kFarthest = 1; // cells
+    eddies_.resize(particles_.size());
+    ripples_->turbulence().velocity().sample_points(particles_.P, eddies_);
+    const float inverse_voxel = 1 / params_.voxel;
+    parallel_for(
+        particles_.size(),
+        [&](size_t i) {
+            if (!(phi_.at(cell_of(particles_.P[i], inverse_voxel)) < 0)) return;
+            const float way = dt * eddies_[i].norm() * inverse_voxel;
+            particles_.P[i] += dt / std::max(1.0f, way / kFarthest) * eddies_[i];
+        },
+        1024);
+}
+
+// Ripples follow the surface to where particles have gone.
+void Liquid::ripple(float dt)
+{
+    flow_->set(particles_, time_);
+    ripples_->step(flow_->flow(), params_.gravity.norm(), dt);
 }
 
 // Between two projections: without the first, the fall that pressure is about to stop would look like shear at the

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "io/mesh_file.h"
 #include "io/vdb.h"
+#include "pipeline/ripples_state.h"
 #include "pipeline/scene_shapes.h"
 #include "surface/container.h"
 #include "surface/contour.h"
@@ -10,7 +11,6 @@
 #include "surface/parts.h"
 #include "turbulence/sampler.h"
 
-#include <bit>
 #include <filesystem>
 
 namespace spindrift {
@@ -71,13 +71,13 @@ void RipplesStage::prepare(const SceneFile& scene, const ShotParams& shot)
     }
     dependencies_ = mesh_files_of(liquid.colliders, scene);
     flow_ = std::make_unique<ParticleFlow>(liquid.domain, liquid_->colliders, fps_, liquid.voxel);
-    ripples_ = std::make_unique<Ripples>(params_);
+    ripples_ = std::make_unique<Ripples>(ripple_params());
 
     const Vec3d size = liquid_->extent.size().cast<double>();
-    const double voxel = static_cast<double>(liquid.voxel) / params_.refine;
+    const double voxel = static_cast<double>(liquid.voxel) / ripple_params().refine;
     // A splash has about twice the area of the floor below it.
     const double cells = 2 * size.x() * size.z() / (voxel * voxel);
-    const double bytes = kBytesPerCell * cells * kBand * params_.refine;
+    const double bytes = kBytesPerCell * cells * kBand * ripple_params().refine;
     estimate_ = {bytes, 70 * cells * shot.range().count(), fmt::format("about {:.2g} triangles", 2 * cells),
                  "lower ripples.refine or raise liquid.voxel"};
 }
@@ -107,18 +107,43 @@ void RipplesStage::find_flow(int frame)
     flow_->set(particles_, static_cast<float>(frame));
 }
 
+// Those that the liquid has made at the frame.
+void RipplesStage::take_ripples()
+{
+    const std::string path = std::filesystem::path(input_path_(frame_)).replace_extension(kRipplesEnding).string();
+    const FieldFile file = read_field(path, kRipplesGrid);
+    const float fine_voxel = liquid_->params.voxel / static_cast<float>(ripple_params().refine);
+    if (std::abs(file.voxel - fine_voxel) > 1e-3f * file.voxel)
+        fail("{}: ripples have a voxel of {} m, where [liquid.turbulence] says {} m", path, file.voxel, fine_voxel);
+    ripples_->set(flow_->flow(), file.field);
+}
+
 FrameReport RipplesStage::start(int frame)
 {
     PhaseTimes times;
     times.measure("read", [&] { find_flow(frame); });
-    ripples_ = std::make_unique<Ripples>(params_);
-    times.measure("start", [&] { ripples_->step(flow_->flow(), liquid_->params.gravity.norm(), 0); });
+    ripples_ = std::make_unique<Ripples>(ripple_params());
+    times.measure("start", [&] {
+        if (in_liquid())
+            take_ripples();
+        else
+            ripples_->step(flow_->flow(), liquid_->params.gravity.norm(), 0);
+    });
     return report(times);
 }
 
 FrameReport RipplesStage::advance()
 {
     PhaseTimes times;
+    if (in_liquid())
+        times.measure("read", [&] { find_flow(frame_ + 1), take_ripples(); });
+    else
+        follow_liquid(times);
+    return report(times);
+}
+
+void RipplesStage::follow_liquid(PhaseTimes& times)
+{
     Particles next;
     times.measure("read", [&] { next = read(frame_ + 1); });
     const float seconds = 1 / fps_;
@@ -136,7 +161,6 @@ FrameReport RipplesStage::advance()
     }
     particles_ = std::move(next);
     ++frame_;
-    return report(times);
 }
 
 // With the velocity of the liquid and its eddies.
@@ -147,8 +171,8 @@ Mesh RipplesStage::make_mesh(const Ripples::Surface& surface) const
     Mesh mesh = contour(surface.phi, ripples_->voxel(), container_).mesh;
     const double cell = std::pow(static_cast<double>(liquid_->params.voxel), 3);
     remove_parts(mesh, -kBubble * cell, kSliver * cell);
-    mesh.velocities.resize(mesh.positions.size());
-    ripples_->turbulence().velocity().sample_points(mesh.positions, mesh.velocities);
+    mesh.velocities.assign(mesh.positions.size(), Vec3f::Zero());
+    if (!in_liquid()) ripples_->turbulence().velocity().sample_points(mesh.positions, mesh.velocities);
     const Flow flow = flow_->flow();
     parallel_chunks(mesh.positions.size(), 1024, [&](size_t begin, size_t end) {
         Sampler sampler(flow.topology());
@@ -171,24 +195,9 @@ void RipplesStage::write(const std::string& path)
 
 StateFile RipplesStage::save() const
 {
-    const auto bits = [](float x) { return static_cast<int64_t>(std::bit_cast<int32_t>(x)); };
-    Ripples::State state = ripples_->state();
-    Turbulence::State& turbulence = state.turbulence;
     StateFile file;
-    file.numbers = {{"frame", frame_},
-                    {"voxel_bits", bits(state.voxel)},
-                    {"turbulence_voxel_bits", bits(turbulence.voxel)},
-                    {"next_eddy", turbulence.particles.next_id},
-                    {"eddy_steps", turbulence.particles.steps}};
-    file.tiles["ripples"] = std::move(state.tiles), file.tiles["band"] = std::move(state.band);
-    file.tiles["flow"] = std::move(state.flow_tiles), file.tiles["turbulence"] = std::move(turbulence.tiles);
-    file.fields["difference"] = std::move(state.difference);
-    file.fields["distance"] = std::move(state.distance);
-    file.fields["solid_distance"] = std::move(state.solid_distance);
-    file.fields["turbulence.energy"] = std::move(turbulence.energy);
-    file.fields["turbulence.open"] = std::move(turbulence.open);
-    file.fields["turbulence.solid_distance"] = std::move(turbulence.solid_distance);
-    file.particles = std::move(turbulence.particles.particles);
+    file.numbers["frame"] = frame_;
+    if (!in_liquid()) save_ripples(ripples_->state(), file);
     return file;
 }
 
@@ -196,26 +205,12 @@ FrameReport RipplesStage::restore(StateFile file)
 {
     PhaseTimes times;
     times.measure("restore", [&] {
-        const auto real = [&](const char* name) {
-            return std::bit_cast<float>(static_cast<int32_t>(file.numbers[name]));
-        };
-        Ripples::State state;
-        state.voxel = real("voxel_bits");
-        state.tiles = std::move(file.tiles["ripples"]), state.band = std::move(file.tiles["band"]);
-        state.flow_tiles = std::move(file.tiles["flow"]);
-        state.difference = std::move(file.fields["difference"]);
-        state.distance = std::move(file.fields["distance"]);
-        state.solid_distance = std::move(file.fields["solid_distance"]);
-        Turbulence::State& turbulence = state.turbulence;
-        turbulence.tiles = std::move(file.tiles["turbulence"]), turbulence.voxel = real("turbulence_voxel_bits");
-        turbulence.energy = std::move(file.fields["turbulence.energy"]);
-        turbulence.open = std::move(file.fields["turbulence.open"]);
-        turbulence.solid_distance = std::move(file.fields["turbulence.solid_distance"]);
-        turbulence.particles = {std::move(file.particles), static_cast<int>(file.numbers["next_eddy"]),
-                                file.numbers["eddy_steps"]};
-        ripples_ = std::make_unique<Ripples>(params_);
-        ripples_->restore(std::move(state));
+        ripples_ = std::make_unique<Ripples>(ripple_params());
         find_flow(static_cast<int>(file.numbers["frame"]));
+        if (in_liquid())
+            take_ripples();
+        else
+            ripples_->restore(load_ripples(file));
     });
     return report(times);
 }

@@ -30,7 +30,12 @@ class RipplesStage : public TimeStage {
 
   private:
     Particles read(int frame) const;
+    // Whether the liquid has made them, or they follow from its frames.
+    bool in_liquid() const { return liquid_->params.turbulence.on; }
+    const RippleParams& ripple_params() const { return in_liquid() ? liquid_->params.turbulence : params_; }
     void find_flow(int frame);
+    void take_ripples();
+    void follow_liquid(PhaseTimes& times);
     Mesh make_mesh(const Ripples::Surface& surface) const;
     FrameReport report(const PhaseTimes& times) const;
 

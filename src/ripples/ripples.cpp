@@ -80,6 +80,16 @@ void Ripples::step(const Flow& flow, float gravity, float dt)
     keep_volume();
 }
 
+void Ripples::set(const Flow& flow, const Field<float>& difference)
+{
+    keep_flow(flow);
+    follow(0);
+    for_each_tile(*topology_, [&](int tile) {
+        const int from = difference.topology().find(topology_->tile(tile));
+        std::copy_n(difference.tile(from), kTileCells, d_.tile(tile));
+    });
+}
+
 void Ripples::keep_flow(const Flow& flow)
 {
     voxel_ = flow.voxel;

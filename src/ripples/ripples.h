@@ -47,6 +47,8 @@ class Ripples {
     // The flow after a step of the liquid, with fluid_distance; its extra energy is found here. Solids hold the nearest
     // values of the distance, as far in as the band. `gravity` is how strong it is [m/s2].
     void step(const Flow& flow, float gravity, float dt);
+    // Takes on ripples that were computed before: phi - phi~ [m], on any tiles of the finer grid.
+    void set(const Flow& flow, const Field<float>& difference);
 
     // Tiles of the finer grid.
     const Topology& topology() const { return *topology_; }

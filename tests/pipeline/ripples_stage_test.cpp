@@ -77,6 +77,36 @@ TEST(RipplesStage, GivesTheSameFilesForAnyNumberOfThreadsAndAfterKills)
     EXPECT_EQ(differences(expected, results_in(place / "out")), std::vector<std::string>());
 }
 
+TEST(RipplesStage, ShowsTheRipplesThatTheLiquidMakesItself)
+{
+    const Workplace place;
+    place.write("ripples.toml", rippled_scene() + "[liquid.turbulence]\non = true\nrefine = 2\n");
+    place.succeed(kRun);
+    const Files expected = results_in(place / "out");
+    const Mesh mesh = read_mesh(place / "out/ripples/ripples.0006.ply");
+    EXPECT_TRUE(is_closed(mesh));
+    EXPECT_NEAR(volume_of(mesh), 0.4 * 0.5 * 0.6, 0.1 * 0.12);
+    const FieldFile difference = read_field(place / "out/liquid/liquid.0006.ripples.vdb", "difference");
+    EXPECT_FLOAT_EQ(difference.voxel, 0.05f / 2);
+    float highest = 0;
+    for (const float d : difference.field.values()) highest = std::max(highest, std::abs(d));
+    EXPECT_GT(highest, 0.05f * 0.05f);
+
+    place.remove("out");
+    int kills = 0;
+    for (int run = 0;; ++run) {
+        Child child(program_command(kRun), place.path());
+        std::this_thread::sleep_for(std::chrono::milliseconds(300 + 150 * run));
+        if (child.is_running()) child.send(SIGKILL);
+        const RunResult result = child.wait();
+        if (result.code == -SIGKILL && ++kills) continue;
+        ASSERT_EQ(result.code, 0) << result.err;
+        break;
+    }
+    EXPECT_GT(kills, 1);
+    EXPECT_EQ(differences(expected, results_in(place / "out")), std::vector<std::string>());
+}
+
 TEST(RipplesStage, IsRunAgainWithoutTheLiquid)
 {
     const Workplace place;
