@@ -46,7 +46,7 @@ TEST(RipplesStage, WritesTheLiquidsVolumeAsAClosedMesh)
         float fastest = 0;
         for (const Vec3f& v : mesh.velocities) fastest = std::max(fastest, v.norm());
         EXPECT_LT(fastest, 10.0f);
-        if (frame == 6) EXPECT_GT(fastest, 0.5f);
+        EXPECT_TRUE(frame == 1 || fastest > 0.5f) << fastest;
     }
     const FieldFile sdf = read_field(place / "out/ripples/ripples.0006.vdb", "surface");
     EXPECT_TRUE(sdf.is_level_set);
