@@ -33,7 +33,7 @@ size_t Liquid::bytes() const
     return particles_.bytes() + topology_.bytes() + index_.bytes() + solid_cells_.bytes() + velocity_.bytes() +
            before_.bytes() + weight_.bytes() + phi_.bytes() + crowding_.bytes() + curvature_.bytes() + held_.bytes() +
            projection_.bytes() + viscosity_.bytes() + cell_viscosity_.bytes() + strain_.bytes() + heat_.bytes() +
-           from_.capacity() * sizeof(Vec3f) + eddies_.capacity() * sizeof(Vec3f) + (ripples_ ? ripples_->bytes() : 0);
+           from_.capacity() * sizeof(Vec3f) + stirred_.bytes() + (ripples_ ? ripples_->bytes() : 0);
 }
 
 void Liquid::start(int frame)
@@ -178,8 +178,8 @@ void Liquid::substep(float dt)
     });
     phase("advect", [&] {
         if (solids_.has_colliders()) from_ = particles_.P;
-        advect(particles_, index_, velocity_, voxel, dt, params_.advection_order); // (2.21)
-        if (ripples_) stir(dt);
+        advect(particles_, index_, ripples_ ? stirred_velocity() : velocity_, voxel, dt,
+               params_.advection_order); // (2.21)
         // Surface tension holds on to what leaves the liquid, with the force that a thread of a cell's width would
         // have.
         const float cohesion = params_.surface_tension / (params_.density * voxel * voxel);
@@ -189,21 +189,18 @@ void Liquid::substep(float dt)
     });
 }
 
-// Particles are moved by U + u' (document 000, 3.5.2), where they are in the liquid: drops have no eddies.
-void Liquid::stir(float dt)
+// U + u' with the eddies that the grid can carry (document 000, 3.5.2). It has no divergence, or particles would crowd.
+const MacField& Liquid::stirred_velocity()
 {
-    constexpr float kFarthest = 1; // cells
-    eddies_.resize(particles_.size());
-    ripples_->turbulence().velocity().sample_points(particles_.P, eddies_);
-    const float inverse_voxel = 1 / params_.voxel;
-    parallel_for(
-        particles_.size(),
-        [&](size_t i) {
-            if (!(phi_.at(cell_of(particles_.P[i], inverse_voxel)) < 0)) return;
-            const float way = dt * eddies_[i].norm() * inverse_voxel;
-            particles_.P[i] += dt / std::max(1.0f, way / kFarthest) * eddies_[i];
-        },
-        1024);
+    ripples_->turbulence().velocity().sample_faces(topology_, params_.voxel, stirred_);
+    for_each_tile(topology_, [&](int tile) {
+        for (int a = 0; a < 3; ++a)
+            for (int o = 0; o < kTileCells; o += kTileSize) {
+                float* u = stirred_.u[a].tile(tile) + o;
+                store_row(u, load_row(u) + load_row(velocity_.u[a].tile(tile) + o));
+            }
+    });
+    return stirred_;
 }
 
 // Ripples follow the surface to where particles have gone.

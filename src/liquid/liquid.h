@@ -76,7 +76,7 @@ class Liquid {
     bool in_solid(const Vec3f& x) const;
     bool in_liquid(const Vec3f& x, float time) const;
     void hold_back(float dt);
-    void stir(float dt);
+    const MacField& stirred_velocity();
     void ripple(float dt);
     float lost_to(const Solids::Hold& hold, float speed, float pressed, float dt) const;
     void collide(float dt);
@@ -110,7 +110,7 @@ class Liquid {
     // With turbulence.
     std::unique_ptr<Ripples> ripples_;
     std::unique_ptr<ParticleFlow> flow_; // that ripples see: of the particles after they moved
-    std::vector<Vec3f> eddies_;          // the velocity u' at particles
+    MacField stirred_;
     LiquidReport report_;
 };
 
