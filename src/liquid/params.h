@@ -37,6 +37,7 @@ struct HeatParams {
 // Eddies smaller than the grid can carry, and the ripples they make. See ripples/ripples.h.
 struct LiquidTurbulenceParams : RippleParams {
     bool on = false;
+    LiquidTurbulenceParams() { longest = 2; } // longer ones are in the liquid's own motion already
     void visit(ParamVisitor& v);
 };
 
