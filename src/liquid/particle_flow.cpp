@@ -128,7 +128,7 @@ void ParticleFlow::smooth_velocity()
                     store_row(smoothed_.u[a].tile(tile) + o, 0.25f * (row(-1) + row(1)) + 0.5f * row(0));
                 });
         });
-        std::swap(velocity_, smoothed_);
+        for (int a = 0; a < 3; ++a) std::swap(velocity_.u[a], smoothed_.u[a]);
     }
 }
 
