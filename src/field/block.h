@@ -77,10 +77,16 @@ template <class T, int H> struct Block {
         Vec3i low, high;
         for (int a = 0; a < 3; ++a) low[a] = low_of(step[a]), high[a] = high_of(step[a]);
         const auto local = [&](int c, int a) { return std::clamp(c - from[a] * kTileSize, 0, kTileSize - 1); };
+        const int count = high.z() - low.z();
         for (int x = low.x(); x < high.x(); ++x)
-            for (int y = low.y(); y < high.y(); ++y)
-                for (int z = low.z(); z < high.z(); ++z)
-                    at(x, y, z) = values[offset_in_tile(local(x, 0), local(y, 1), local(z, 2))];
+            for (int y = low.y(); y < high.y(); ++y) {
+                const T* row = values + offset_in_tile(local(x, 0), local(y, 1), 0);
+                T* out = &at(x, y, low.z());
+                if (from.z() == step.z())
+                    std::copy_n(row + low.z() - from.z() * kTileSize, count, out);
+                else
+                    std::fill_n(out, count, row[step.z() > 0 ? kTileSize - 1 : 0]);
+            }
     }
 
     static Vec3i nearest_existing(const Topology& topology, int tile, const Vec3i& step)

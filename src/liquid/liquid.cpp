@@ -15,9 +15,11 @@ constexpr int kParticlesAlongEdge = 2; // of a cell: 8 particles
 
 Liquid::Liquid(const LiquidParams& params, Shapes shapes, float fps)
     : params_(params), sources_(std::move(shapes.sources)), sinks_(std::move(shapes.sinks)), fps_(fps),
-      solids_(params.domain, std::move(shapes.colliders), fps, params.colliders),
-      forces_(params.gravity, params.forces, fps)
+      solids_(params.domain, shapes.colliders, fps, params.colliders), forces_(params.gravity, params.forces, fps)
 {
+    if (!params.turbulence.on) return;
+    ripples_ = std::make_unique<Ripples>(params.turbulence);
+    flow_ = std::make_unique<ParticleFlow>(params.domain, std::move(shapes.colliders), fps, params.voxel);
 }
 
 float Liquid::particle_radius() const { return static_cast<float>(std::cbrt(particle_volume() * 3 / (4 * kPi))); }
@@ -29,7 +31,7 @@ size_t Liquid::bytes() const
     return particles_.bytes() + topology_.bytes() + index_.bytes() + solid_cells_.bytes() + velocity_.bytes() +
            before_.bytes() + weight_.bytes() + phi_.bytes() + crowding_.bytes() + curvature_.bytes() + held_.bytes() +
            projection_.bytes() + viscosity_.bytes() + cell_viscosity_.bytes() + strain_.bytes() + heat_.bytes() +
-           from_.capacity() * sizeof(Vec3f);
+           from_.capacity() * sizeof(Vec3f) + stirred_.bytes() + (ripples_ ? ripples_->bytes() : 0);
 }
 
 void Liquid::start(int frame)
@@ -44,6 +46,9 @@ void Liquid::start(int frame)
     emit(time_, true);
     speed_ = 0;
     for (const Vec3f& v : particles_.v) speed_ = std::max(speed_, v.cwiseAbs().maxCoeff());
+    if (!ripples_) return;
+    ripples_ = std::make_unique<Ripples>(params_.turbulence);
+    ripple(0);
 }
 
 void Liquid::set_time(float frames)
@@ -55,10 +60,18 @@ void Liquid::set_time(float frames)
     forces_.set_frame(frames);
 }
 
+Liquid::State Liquid::state() const
+{
+    return {frame_, next_id_, speed_, particles_, ripples_ ? ripples_->state() : Ripples::State()};
+}
+
 void Liquid::restore(State state)
 {
     frame_ = state.frame, next_id_ = state.next_id, speed_ = state.speed;
     particles_ = std::move(state.particles);
+    if (!ripples_) return;
+    ripples_ = std::make_unique<Ripples>(params_.turbulence);
+    ripples_->restore(std::move(state.ripples));
 }
 
 LiquidReport Liquid::advance()
@@ -69,6 +82,7 @@ LiquidReport Liquid::advance()
         drain(time_);
         if (hooks_.after_forces) hooks_.after_forces(particles_, time_, dt);
         substep(dt);
+        if (ripples_) report_.times.measure("ripples", [&] { ripple(dt); });
         if (!hooks_.after_advection) return;
         hooks_.after_advection(particles_, time_, dt);
         for (const Vec3f& v : particles_.v) speed_ = std::max(speed_, v.cwiseAbs().maxCoeff());
@@ -150,7 +164,8 @@ void Liquid::substep(float dt)
     });
     phase("advect", [&] {
         if (solids_.has_colliders()) from_ = particles_.P;
-        advect(particles_, index_, velocity_, voxel, dt, params_.advection_order); // (2.21)
+        advect(particles_, index_, ripples_ ? stirred_velocity() : velocity_, voxel, dt,
+               params_.advection_order); // (2.21)
         // Surface tension holds on to what leaves the liquid, with the force that a thread of a cell's width would
         // have.
         const float cohesion = params_.surface_tension / (params_.density * voxel * voxel);
@@ -158,6 +173,27 @@ void Liquid::substep(float dt)
                     [&](const Vec3f& x, float time) { return in_solid(x) || in_liquid(x, time); });
         collide(dt);
     });
+}
+
+// U + u' with the eddies that the grid can carry (document 000, 3.5.2). It has no divergence, or particles would crowd.
+const MacField& Liquid::stirred_velocity()
+{
+    ripples_->turbulence().velocity().sample_faces(topology_, params_.voxel, stirred_);
+    for_each_tile(topology_, [&](int tile) {
+        for (int a = 0; a < 3; ++a)
+            for (int o = 0; o < kTileCells; o += kTileSize) {
+                float* u = stirred_.u[a].tile(tile) + o;
+                store_row(u, load_row(u) + load_row(velocity_.u[a].tile(tile) + o));
+            }
+    });
+    return stirred_;
+}
+
+// Ripples follow the surface to where particles have gone.
+void Liquid::ripple(float dt)
+{
+    flow_->set(particles_, time_);
+    ripples_->step(flow_->flow(), params_.gravity.norm(), dt);
 }
 
 // Between two projections: without the first, the fall that pressure is about to stop would look like shear at the

@@ -7,10 +7,12 @@
 #include "liquid/curvature.h"
 #include "liquid/free_surface.h"
 #include "liquid/heat.h"
+#include "liquid/particle_flow.h"
 #include "liquid/projection.h"
 #include "liquid/strays.h"
 #include "liquid/viscosity.h"
 #include "points/hooks.h"
+#include "ripples/ripples.h"
 
 namespace spindrift {
 
@@ -42,6 +44,7 @@ class Liquid {
 
     int frame() const { return frame_; }
     const Particles& particles() const { return particles_; }
+    const Ripples* ripples() const { return ripples_.get(); } // with turbulence, at the last frame
     // Radius of the ball that has a particle's share of the volume [m].
     float particle_radius() const;
     // Volume of one particle [m3]: an eighth of a cell.
@@ -54,8 +57,9 @@ class Liquid {
         int frame = 0, next_id = 0;
         float speed = 0; // the largest velocity on the grid, where there is liquid, or of particles at the start [m/s]
         Particles particles;
+        Ripples::State ripples; // with turbulence
     };
-    State state() const { return {frame_, next_id_, speed_, particles_}; }
+    State state() const;
     void restore(State state);
 
   private:
@@ -72,6 +76,8 @@ class Liquid {
     bool in_solid(const Vec3f& x) const;
     bool in_liquid(const Vec3f& x, float time) const;
     void hold_back(float dt);
+    const MacField& stirred_velocity();
+    void ripple(float dt);
     float lost_to(const Solids::Hold& hold, float speed, float pressed, float dt) const;
     void collide(float dt);
     void push_out(Vec3f& x, Vec3f& v, float dt) const;
@@ -101,6 +107,10 @@ class Liquid {
     Strays strays_;
     MacField held_;       // what friction takes, at cell centres
     Curvature curvature_; // only with surface tension
+    // With turbulence.
+    std::unique_ptr<Ripples> ripples_;
+    std::unique_ptr<ParticleFlow> flow_; // that ripples see: of the particles after they moved
+    MacField stirred_;
     LiquidReport report_;
 };
 

@@ -47,6 +47,14 @@ void HeatParams::visit(ParamVisitor& v)
     v.require(cold < hot, "hot", "must be above the temperature of cold_viscosity");
 }
 
+void LiquidTurbulenceParams::visit(ParamVisitor& v)
+{
+    v("on", on,
+      "Stir the liquid by eddies that are smaller than its grid can carry. [ripples] then shows the ripples that they "
+      "make here, and its own turbulence is not needed.");
+    RippleParams::visit(v);
+}
+
 bool LiquidParams::has_heat() const
 {
     return std::any_of(sources.begin(), sources.end(), [](const SourceParams& s) { return s.temperature.has_value(); });
@@ -100,6 +108,7 @@ void LiquidParams::visit(ParamVisitor& v)
     v("keep_volume", keep_volume, "Move crowded particles apart, so that the volume does not drift.");
     v("seed", seed, unit::none, at_least(0), "Changes the jitter of new particles.");
     v.group("heat", heat, "What temperature does to the liquid, if a source has one.");
+    v.group("turbulence", turbulence, "Eddies and ripples finer than the grid.");
     v.group("domain", domain, "The box that holds the liquid.");
     v.list("source", sources, "Where liquid comes from.");
     v.list("sink", sinks, "Where liquid disappears.");

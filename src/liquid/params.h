@@ -2,6 +2,7 @@
 #pragma once
 
 #include "points/transfer.h"
+#include "ripples/params.h"
 #include "world/forces.h"
 #include "world/params.h"
 
@@ -33,6 +34,13 @@ struct HeatParams {
     void visit(ParamVisitor& v);
 };
 
+// Eddies smaller than the grid can carry, and the ripples they make. See ripples/ripples.h.
+struct LiquidTurbulenceParams : RippleParams {
+    bool on = false;
+    LiquidTurbulenceParams() { longest = 2; } // longer ones are in the liquid's own motion already
+    void visit(ParamVisitor& v);
+};
+
 struct LiquidParams {
     float voxel = 0.02f;
     Transfer transfer = Transfer::flip;
@@ -48,6 +56,7 @@ struct LiquidParams {
     bool keep_volume = true;
     int seed = 1;
     HeatParams heat;
+    LiquidTurbulenceParams turbulence;
     DomainParams domain;
     std::vector<SourceParams> sources;
     std::vector<SinkParams> sinks;

@@ -17,4 +17,8 @@ struct LiquidSetup {
     void load(const SceneFile& scene, int first_frame);
 };
 
+// With turbulence, a frame of the liquid has a second file for its ripples.
+constexpr const char* kRipplesEnding = "ripples.vdb";
+constexpr const char* kRipplesGrid = "difference"; // of the rippled surface's distance to that of the liquid [m]
+
 } // namespace spindrift

@@ -3,9 +3,11 @@
 #include "base/error.h"
 #include "expression/field_sampler.h"
 #include "io/vdb.h"
+#include "pipeline/ripples_state.h"
 #include "pipeline/scene_shapes.h"
 
 #include <bit>
+#include <filesystem>
 
 namespace spindrift {
 
@@ -44,6 +46,12 @@ FrameReport report_of(const LiquidReport& liquid)
 }
 
 } // namespace
+
+std::vector<std::string> LiquidStage::endings() const
+{
+    if (!setup_->params.turbulence.on) return {"vdb"};
+    return {"vdb", kRipplesEnding};
+}
 
 void LiquidStage::prepare(const SceneFile& scene, const ShotParams& shot)
 {
@@ -135,8 +143,13 @@ FrameReport LiquidStage::restore(StateFile state)
     const auto number = [&](const char* name) { return static_cast<int>(state.numbers[name]); };
     LiquidReport report;
     report.times.measure("restore", [&] {
-        liquid_->restore({number("frame"), number("next_id"), std::bit_cast<float>(number("speed_bits")),
-                          std::move(state.particles)});
+        Liquid::State liquid = {number("frame"),
+                                number("next_id"),
+                                std::bit_cast<float>(number("speed_bits")),
+                                std::move(state.particles),
+                                {}};
+        if (setup_->params.turbulence.on) liquid.ripples = load_ripples(state);
+        liquid_->restore(std::move(liquid));
     });
     report.particles = liquid_->particles().size();
     return report_of(report);
@@ -152,16 +165,22 @@ void LiquidStage::write(const std::string& path)
         changed = *particles, particles = &changed;
         expressions_.run(ExpressionParams::At::before_writing, changed, static_cast<float>(liquid_->frame()), 1 / fps_);
     }
-    write_particles(
-        path, *particles, setup_->params.voxel, liquid_->particle_radius(),
-        {{"frame", std::to_string(liquid_->frame())}, {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}});
+    const FileMetadata metadata = {{"frame", std::to_string(liquid_->frame())},
+                                   {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}};
+    write_particles(path, *particles, setup_->params.voxel, liquid_->particle_radius(), metadata);
+    if (const Ripples* ripples = liquid_->ripples())
+        write_fields(std::filesystem::path(path).replace_extension(kRipplesEnding).string(),
+                     {{kRipplesGrid, &ripples->difference()}}, ripples->voxel(), metadata);
 }
 
 StateFile LiquidStage::save() const
 {
     Liquid::State state = liquid_->state();
-    return {{{"frame", state.frame}, {"next_id", state.next_id}, {"speed_bits", std::bit_cast<int32_t>(state.speed)}},
-            std::move(state.particles)};
+    StateFile file = {
+        {{"frame", state.frame}, {"next_id", state.next_id}, {"speed_bits", std::bit_cast<int32_t>(state.speed)}},
+        std::move(state.particles)};
+    if (setup_->params.turbulence.on) save_ripples(std::move(state.ripples), file);
+    return file;
 }
 
 } // namespace spindrift

@@ -15,7 +15,7 @@ class LiquidStage : public TimeStage {
     std::string name() const override { return "liquid"; }
     std::string help() const override { return "A PIC/FLIP/APIC liquid: particles that carry water."; }
     std::string command() const override { return "sim"; }
-    std::vector<std::string> endings() const override { return {"vdb"}; }
+    std::vector<std::string> endings() const override;
     void visit(ParamVisitor& v) override { setup_->params.visit(v), expressions_.visit(v); }
     void prepare(const SceneFile& scene, const ShotParams& shot) override;
     Estimate estimate() const override { return estimate_; }

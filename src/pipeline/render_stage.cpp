@@ -115,6 +115,8 @@ std::vector<std::string> RenderStage::inputs() const
     switch (params_.show) {
     case Show::surface:
         return {"surface"};
+    case Show::ripples:
+        return {"ripples"};
     case Show::particles:
         return {"liquid"};
     case Show::spray:
@@ -162,7 +164,7 @@ FrameReport RenderStage::make(int frame, const std::vector<std::string>& inputs,
     std::vector<Mesh> solids;
     report.times.measure("read", [&] {
         auto input = inputs.begin();
-        if (params_.show == Show::surface) {
+        if (params_.show == Show::surface || params_.show == Show::ripples) {
             water = read_mesh(*input++);
             scene.liquid = &water;
             report.numbers = {{"triangles", static_cast<double>(water.triangles.size())}};

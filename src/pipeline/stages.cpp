@@ -1,5 +1,6 @@
 #include "pipeline/liquid_stage.h"
 #include "pipeline/render_stage.h"
+#include "pipeline/ripples_stage.h"
 #include "pipeline/smoke_stage.h"
 #include "pipeline/spray_stage.h"
 #include "pipeline/surface_stage.h"
@@ -14,6 +15,7 @@ std::vector<std::unique_ptr<Stage>> make_stages()
     stages.push_back(std::make_unique<LiquidStage>(liquid));
     stages.push_back(std::make_unique<SprayStage>(liquid));
     stages.push_back(std::make_unique<SurfaceStage>(liquid));
+    stages.push_back(std::make_unique<RipplesStage>(liquid));
     stages.push_back(std::make_unique<SmokeStage>(smoke));
     stages.push_back(std::make_unique<RenderStage>(liquid, smoke));
     return stages;

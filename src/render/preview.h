@@ -57,7 +57,7 @@ struct FireLook {
 };
 
 struct RenderParams {
-    enum class Show { surface, particles, spray, smoke };
+    enum class Show { surface, particles, spray, smoke, ripples };
     enum class Format { png, exr };
     enum class Sky { studio, daylight, uniform };
     enum class Look { water, paint };
