@@ -13,9 +13,10 @@ using namespace spindrift;
 
 namespace {
 
-constexpr int kOctaves = 5, kSamples = 256, kSeeds = 6;
+constexpr int kOctaves = 5, kSamples = 256, kSeeds = 12;
 constexpr float kVoxel = 0.25f, kEddy = 1;
-constexpr int kEddySamples = 64; // the cube is four eddies wide, the shortest wave has four samples
+constexpr int kEddySamples = 48; // the cube is five eddies wide, the shortest wave has two samples
+constexpr double kFirst = 0.75 * kSamples / kEddySamples; // k_0 [waves in the cube]
 
 // Turbulence of energy 1 everywhere in a cube of 16 eddies, in still fluid.
 Turbulence homogeneous(int octaves, int seed)
@@ -116,7 +117,7 @@ void draw(const std::vector<double>& spectrum, const std::string& path)
 {
     const Vec3f blue(0.10f, 0.28f, 0.70f), orange(0.85f, 0.42f, 0.05f), grey = Vec3f::Constant(0.75f);
     const double top = 2 * *std::max_element(spectrum.begin(), spectrum.end());
-    constexpr double k0 = kSamples / (2.0 * kEddySamples);
+    constexpr double k0 = kFirst;
     Plot plot;
     for (int o = 0; o <= kOctaves; ++o) plot.line(std::ldexp(k0, o), 1, std::ldexp(k0, o), 1e-7, grey, 0.4f);
     // Kolmogorov's line through the middle of the octaves.
@@ -141,13 +142,13 @@ void turbulence_spectrum()
     const std::vector<double> energies = octave_energies();
     for (int o = 0; o < kOctaves; ++o) {
         const double wanted = std::exp2(-2.0 / 3 * o), found = energies[static_cast<size_t>(o)];
-        fmt::print("| {} | {} to {} | {:.3f} | {:.3f} | {:+.1f}% |\n", o, std::ldexp(2.0, -o), std::ldexp(1.0, -o),
-                   wanted, found, 100 * (std::sqrt(found / wanted) - 1));
+        fmt::print("| {} | {} to {} | {:.3f} | {:.3f} | {:+.1f}% |\n", o, std::ldexp(4.0 / 3, -o),
+                   std::ldexp(2.0 / 3, -o), wanted, found, 100 * (std::sqrt(found / wanted) - 1));
     }
     const std::vector<double> spectrum = spectrum_of_all();
-    constexpr double k0 = kSamples / (2.0 * kEddySamples), end = k0 * (1 << kOctaves);
+    constexpr double k0 = kFirst, end = k0 * (1 << kOctaves);
     fmt::print("\n| fitted from | to | exponent | Kolmogorov |\n|---|---|---|---|\n");
-    for (const double from : {1.0, 1.5, 2.0, 4.0})
+    for (const double from : {1.05, 1.5, 2.0, 4.0})
         fmt::print("| {} k_0 | {} k_0 | {:.2f} | -1.67 |\n", from, 0.95 * (1 << kOctaves),
                    fitted_slope(spectrum, from * k0, 0.95 * end));
     const std::filesystem::path folder = "out/validation";

@@ -1,8 +1,39 @@
 #include "field/advection.h"
 
+#include <atomic>
+
 namespace spindrift {
 
 namespace {
+
+// The tile of a grid that is coarser by a factor in which a tile lies.
+Vec3i coarse_tile_of(const Topology& fine, int tile, int factor)
+{
+    const auto floor_div = [&](int a) { return (a >= 0 ? a : a - factor + 1) / factor; };
+    const Vec3i at = fine.tile(tile);
+    return {floor_div(at.x()), floor_div(at.y()), floor_div(at.z())};
+}
+
+// Of each tile, how far values can move in the step: the velocity there and around it, in cells.
+std::vector<float> reaches(const Carrier& carrier, const Topology& values)
+{
+    const Topology& coarse = carrier.velocity->u[0].topology();
+    std::vector<float> speed = largest_around(carrier.velocity->u);
+    if (carrier.refine > 1) {
+        const std::vector<float> speed_of_coarse = std::move(speed);
+        speed.assign(static_cast<size_t>(values.tile_count()) + 1, 0);
+        if (carrier.detail) speed = largest_around(carrier.detail);
+        parallel_for(
+            static_cast<size_t>(values.tile_count()),
+            [&](size_t t) {
+                speed[t] += speed_of_coarse[static_cast<size_t>(
+                    coarse.find(coarse_tile_of(values, static_cast<int>(t), carrier.refine)))];
+            },
+            64);
+    }
+    for (float& cells : speed) cells *= carrier.cells;
+    return speed;
+}
 
 // The cells of a row at their centres or faces, in cells from the tile's corner.
 Row3 places_of_row(Location location, int x, int y)
@@ -17,7 +48,7 @@ Row3 places_of_row(Location location, int x, int y)
 template <int H> class SameGridFlow {
   public:
     static constexpr int kMargin = H;
-    void gather(const Carrier& carrier, const Topology&, int tile)
+    void gather(const Carrier& carrier, uint64_t, const Topology&, int tile)
     {
         cells_ = carrier.cells;
         block_.gather(*carrier.velocity, tile, Margin::nearest);
@@ -50,19 +81,20 @@ template <int H> class SameGridFlow {
 template <int H> class FinerGridFlow {
   public:
     static constexpr int kMargin = H;
-    void gather(const Carrier& carrier, const Topology& fine, int tile)
+    // `pass` tells one look-up of fields from the next.
+    void gather(const Carrier& carrier, uint64_t pass, const Topology& fine, int tile)
     {
         carrier_ = &carrier;
         const Topology& coarse = carrier.velocity->u[0].topology();
-        const Vec3i first = fine.first_cell(tile);
-        const Vec3i coarse_tile =
-            tile_of_cell(Vec3i(floor_div(first.x(), carrier.refine), floor_div(first.y(), carrier.refine),
-                               floor_div(first.z(), carrier.refine)));
-        const int found = coarse.find(coarse_tile);
-        missing_ = found == coarse.tile_count();
+        const Vec3i coarse_tile = coarse_tile_of(fine, tile, carrier.refine);
         // Tiles come in an order in which those that share a tile of the coarse grid follow each other.
-        if (!missing_) coarse_.gather(*carrier.velocity, found, Margin::nearest);
-        offset_ = (first - coarse_tile * (kTileSize * carrier.refine)).cast<float>();
+        if (pass_ != pass || coarse_tile != coarse_tile_) {
+            const int found = coarse.find(coarse_tile);
+            missing_ = found == coarse.tile_count();
+            if (!missing_) coarse_.gather(*carrier.velocity, found, Margin::nearest);
+            pass_ = pass, coarse_tile_ = coarse_tile;
+        }
+        offset_ = ((fine.tile(tile) - coarse_tile * carrier.refine) * kTileSize).cast<float>();
         if (carrier.detail)
             for (int a = 0; a < 3; ++a) detail_.u[a].gather(carrier.detail[a], tile, Margin::nearest);
     }
@@ -86,8 +118,9 @@ template <int H> class FinerGridFlow {
     Row3 at_row(Location location, int x, int y) const { return at(places_of_row(location, x, y)); }
 
   private:
-    static int floor_div(int a, int b) { return (a >= 0 ? a : a - b + 1) / b; }
     const Carrier* carrier_ = nullptr;
+    uint64_t pass_ = 0;
+    Vec3i coarse_tile_ = Vec3i::Zero();
     bool missing_ = false;
     Vec3f offset_;
     MacBlock<5> coarse_;
@@ -136,26 +169,31 @@ template <int H> bool is_constant(const Block<float, H>& block)
 
 // Looks a list of fields up at the ends of their ways: calls body(tile, field's index, offset of row, corners, place).
 // Tiles in which a field is the same everywhere, margin included, are left to constant(tile, field's index, value).
-template <class Flow, class Constant, class Body>
-void for_each_end(const Carrier& carrier, std::span<const AdvectedField> fields,
-                  const std::vector<const Field<float>*>& values, float sign, const Constant& constant,
-                  const Body& body)
-{
-    constexpr int H = Flow::kMargin;
-    const Topology& topology = values[0]->topology();
-    struct Memory {
-        Flow flow;
-        std::vector<Block<float, H>> blocks;
-        std::vector<const Block<float, H>*> varying; // of each field; nullptr where it is constant
-    };
-    for_each_tile(topology, [&](int tile) {
+template <class Constant, class Body> struct Lookup {
+    const Carrier& carrier;
+    std::span<const AdvectedField> fields;
+    const std::vector<const Field<float>*>& values;
+    float sign;
+    uint64_t pass;
+    const Constant& constant;
+    const Body& body;
+
+    template <class Flow> void in_tile(int tile) const
+    {
+        constexpr int H = Flow::kMargin;
+        const Topology& topology = values[0]->topology();
+        struct Memory {
+            Flow flow;
+            std::vector<Block<float, H>> blocks;
+            std::vector<const Block<float, H>*> varying; // of each field; nullptr where it is constant
+        };
         thread_local Memory kept;
         Memory& memory = kept; // this thread's own, also in the loops below
         memory.blocks.resize(std::max(memory.blocks.size(), values.size()));
         memory.varying.assign(values.size(), nullptr);
         bool have_flow = false;
         const auto flow = [&]() -> const Flow& {
-            if (!have_flow) memory.flow.gather(carrier, topology, tile), have_flow = true;
+            if (!have_flow) memory.flow.gather(carrier, pass, topology, tile), have_flow = true;
             return memory.flow;
         };
         for (size_t i = 0; i < values.size(); ++i) {
@@ -184,14 +222,35 @@ void for_each_end(const Carrier& carrier, std::span<const AdvectedField> fields,
                     body(tile, chosen[k], o, typename MacBlock<H>::Corners(*memory.varying[chosen[k]], place), place);
             });
         }
+    }
+};
+
+// Only as much is gathered around a tile as its values move, which most of a flow does slowly. The margin is that, the
+// sample beyond a point and half a cell.
+template <template <int> class Flow, class Constant, class Body>
+void for_each_end(const Carrier& carrier, const std::vector<float>& reach, std::span<const AdvectedField> fields,
+                  const std::vector<const Field<float>*>& values, float sign, const Constant& constant,
+                  const Body& body)
+{
+    static std::atomic<uint64_t> passes = 0;
+    const Lookup<Constant, Body> lookup{carrier, fields, values, sign, ++passes, constant, body};
+    for_each_tile(values[0]->topology(), [&](int tile) {
+        const float cells = reach[static_cast<size_t>(tile)];
+        if (cells < 1.4f)
+            lookup.template in_tile<Flow<3>>(tile);
+        else if (cells < 3.4f)
+            lookup.template in_tile<Flow<5>>(tile);
+        else
+            lookup.template in_tile<Flow<8>>(tile);
     });
 }
 
-template <class Flow> void advect_with(const Carrier& carrier, Advection scheme, std::span<const AdvectedField> fields,
-                                       AdvectionScratch& scratch)
+template <template <int> class Flow> void advect_with(const Carrier& carrier, Advection scheme,
+                                                      std::span<const AdvectedField> fields, AdvectionScratch& scratch)
 {
     const size_t count = fields.size();
     const Topology& topology = fields[0].in->topology();
+    const std::vector<float> reach = reaches(carrier, topology);
     const bool corrected = scheme != Advection::semi_lagrangian;
     std::vector<const Field<float>*> before, first, swung;
     for (auto* kept : {&scratch.first, &scratch.low, &scratch.high})
@@ -207,7 +266,7 @@ template <class Flow> void advect_with(const Carrier& carrier, Advection scheme,
 
     // There: the values that the flow brings.
     for_each_end<Flow>(
-        carrier, fields, before, -1,
+        carrier, reach, fields, before, -1,
         [&](int tile, size_t i, float value) {
             std::fill_n(corrected ? scratch.first[i].tile(tile) : out(i, tile), kTileCells, value);
             std::fill_n(scratch.low[i].tile(tile), kTileCells, value);
@@ -231,7 +290,7 @@ template <class Flow> void advect_with(const Carrier& carrier, Advection scheme,
                   maccormack ? limited(i, tile, o, load_row(scratch.first[i].tile(tile) + o) + error) : was + error);
     };
     for_each_end<Flow>(
-        carrier, fields, first, 1,
+        carrier, reach, fields, first, 1,
         [&](int tile, size_t i, float value) {
             for (int o = 0; o < kTileCells; o += kTileSize) correct(tile, i, o, splat(value));
         },
@@ -245,7 +304,7 @@ template <class Flow> void advect_with(const Carrier& carrier, Advection scheme,
         store_row(scratch.first[i].tile(tile) + o, limited(i, tile, o, value));
     };
     for_each_end<Flow>(
-        carrier, fields, swung, -1,
+        carrier, reach, fields, swung, -1,
         [&](int tile, size_t i, float value) {
             for (int o = 0; o < kTileCells; o += kTileSize) keep(tile, i, o, splat(value));
         },
@@ -268,17 +327,10 @@ size_t AdvectionScratch::bytes() const
 void advect(const Carrier& carrier, Advection scheme, std::span<const AdvectedField> fields, AdvectionScratch& scratch)
 {
     if (fields.empty()) return;
-    const auto with = [&]<class Flow>(std::type_identity<Flow>) {
-        advect_with<Flow>(carrier, scheme, fields, scratch);
-    };
-    // The margin, less the sample beyond a point and half a cell.
-    if (carrier.refine > 1) {
-        if (carrier.reach < 3.4f) return with(std::type_identity<FinerGridFlow<5>>());
-        return with(std::type_identity<FinerGridFlow<8>>());
-    }
-    if (carrier.reach < 1.4f) return with(std::type_identity<SameGridFlow<3>>());
-    if (carrier.reach < 3.4f) return with(std::type_identity<SameGridFlow<5>>());
-    with(std::type_identity<SameGridFlow<8>>());
+    if (carrier.refine > 1)
+        advect_with<FinerGridFlow>(carrier, scheme, fields, scratch);
+    else
+        advect_with<SameGridFlow>(carrier, scheme, fields, scratch);
 }
 
 float largest_size(const Field<float>& field)
@@ -294,6 +346,34 @@ float largest_size(const Field<float>& field)
             return largest(most);
         },
         [](float a, float b) { return std::max(a, b); }, 16);
+}
+
+std::vector<float> largest_around(const Field<float>* u)
+{
+    const Topology& topology = u[0].topology();
+    const auto count = static_cast<size_t>(topology.tile_count());
+    std::vector<float> here(count + 1), most(count + 1); // the last is that of missing tiles
+    parallel_for(
+        count,
+        [&](size_t t) {
+            Row fastest = splat(0);
+            for (int a = 0; a < 3; ++a)
+                for (int o = 0; o < kTileCells; o += kTileSize) {
+                    const Row r = load_row(u[a].tile(static_cast<int>(t)) + o);
+                    fastest = max(fastest, max(r, -r));
+                }
+            here[t] = largest(fastest);
+        },
+        16);
+    parallel_for(
+        count,
+        [&](size_t t) {
+            for (int k = 0; k < 27; ++k)
+                most[t] = std::max(most[t], here[static_cast<size_t>(topology.neighbour(static_cast<int>(t), k / 9 - 1,
+                                                                                        k / 3 % 3 - 1, k % 3 - 1))]);
+        },
+        64);
+    return most;
 }
 
 float largest_component(const MacField& velocity)

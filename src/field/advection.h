@@ -15,7 +15,6 @@ enum class Advection { semi_lagrangian, maccormack, bfecc };
 struct Carrier {
     const MacField* velocity = nullptr; // [m/s]
     float cells = 0;                    // that a velocity of 1 m/s moves values in the step: dt / voxel
-    float reach = 0;                    // no value moves farther than this, in cells; see kMostReach
     Box3f bounds = {Vec3f::Constant(-kInfinity), Vec3f::Constant(kInfinity)}; // of the flow, in cells: its closed sides
     // The values' grid may be finer than that of the velocity, by 2, 4 or 8, and the velocity have another part there,
     // at cell centres.
@@ -23,7 +22,7 @@ struct Carrier {
     const Field<float>* detail = nullptr; // three of them
 };
 
-// Values farther than this from where they come from are out of sight.
+// No value moves farther than this in a step; what is faster is cut short.
 constexpr float kMostReach = kTileSize - 1.0f;
 
 // Where values lie in their cells.
@@ -51,5 +50,8 @@ void advect(const Carrier& carrier, Advection scheme, std::span<const AdvectedFi
 // The largest absolute value of a field, or of the components of a velocity.
 float largest_size(const Field<float>& field);
 float largest_component(const MacField& velocity);
+// The same of three components in each tile and the tiles around it; one more entry, zero, is for a tile that is
+// missing.
+std::vector<float> largest_around(const Field<float>* u);
 
 } // namespace spindrift

@@ -83,7 +83,7 @@ void Ripples::step(const Flow& flow, float gravity, float dt)
 void Ripples::set(const Flow& flow, const Field<float>& difference)
 {
     keep_flow(flow);
-    follow(0);
+    follow(std::vector<float>(static_cast<size_t>(flow_topology_->tile_count()) + 1));
     for_each_tile(*topology_, [&](int tile) {
         const int from = difference.topology().find(topology_->tile(tile));
         std::copy_n(difference.tile(from), kTileCells, d_.tile(tile));
@@ -138,17 +138,21 @@ void Ripples::find_energy(float tau)
 }
 
 // Tiles around the surface as it is now and as it was before; where it moves farther than one step of advection
-// reaches, those between too. `way` is in cells.
-void Ripples::follow(float way)
+// reaches, those between too. `ways` are in cells, for each tile of the liquid's grid, and the last where there is
+// none.
+void Ripples::follow(const std::vector<float>& ways)
 {
     std::vector<uint64_t> codes = band_;
-    const int rings = static_cast<int>(std::ceil(std::min(way, 64.0f) / kMostReach)) - 1;
-    for (const uint64_t code : band_)
+    const int n = params_.refine;
+    for (const uint64_t code : band_) {
+        const Vec3i tile = tile_of_morton(code);
+        const int of_liquid = flow_topology_->find(tile_of_cell(coarse_cell(tile * kTileSize)));
+        const float way = std::min(ways[static_cast<size_t>(of_liquid)], 64.0f);
+        const int rings = static_cast<int>(std::ceil(way / kMostReach)) - 1;
         for (int x = -rings; x <= rings; ++x)
             for (int y = -rings; y <= rings; ++y)
-                for (int z = -rings; z <= rings; ++z)
-                    codes.push_back(morton_of_tile(tile_of_morton(code) + Vec3i(x, y, z)));
-    const int n = params_.refine;
+                for (int z = -rings; z <= rings; ++z) codes.push_back(morton_of_tile(tile + Vec3i(x, y, z)));
+    }
     std::vector<std::vector<uint64_t>> near(static_cast<size_t>(flow_topology_->tile_count()));
     for_each_tile(*flow_topology_, [&](int tile) {
         std::vector<uint64_t>& found = near[static_cast<size_t>(tile)];
@@ -177,7 +181,10 @@ void Ripples::follow(float way)
 void Ripples::carry(const Flow& flow, float dt)
 {
     const float liquid = fastest(flow);
-    follow(liquid * dt / voxel());
+    std::vector<float> ways = largest_around(flow.velocity.u);
+    ways.back() = liquid;
+    for (float& way : ways) way = std::min(way, liquid) * dt / voxel();
+    follow(ways);
 
     turbulence_.velocity().sample_cells(*topology_, voxel(), eddies_);
     float eddies = 0;
@@ -189,7 +196,7 @@ void Ripples::carry(const Flow& flow, float dt)
     carrier.detail = eddies_;
     const float way = (liquid + eddies) * dt / voxel();
     const float steps = std::max(1.0f, std::ceil(way / kMostReach));
-    carrier.cells = dt / voxel() / steps, carrier.reach = way / steps; // what is faster is cut short
+    carrier.cells = dt / voxel() / steps;
     const AdvectedField field = {Location::center, &d_, &next_};
     for (int step = 0; step < static_cast<int>(steps); ++step) {
         advect(carrier, Advection::maccormack, {&field, 1}, scratch_);

@@ -82,7 +82,7 @@ class Ripples {
   private:
     void keep_flow(const Flow& flow);
     void find_energy(float tau);
-    void follow(float way);
+    void follow(const std::vector<float>& ways);
     void carry(const Flow& flow, float dt);
     void drive(float tau, float dt);
     void find_mean_drive();

@@ -37,11 +37,13 @@ bool changes(const Rows& keys)
 
 void ShapeParams::visit(ParamVisitor& v)
 {
-    v("shape", shape, choices("box", "sphere", "half_space", "mesh"), "Kind of shape.");
+    v("shape", shape, choices("box", "sphere", "capsule", "half_space", "mesh"), "Kind of shape.");
     v("min", min, unit::metres, anything(), "Lowest corner of a box.");
     v("max", max, unit::metres, anything(), "Highest corner of a box.");
     v("center", center, unit::metres, anything(), "Centre of a sphere.");
-    v("radius", radius, unit::metres, above(0), "Radius of a sphere.");
+    v("radius", radius, unit::metres, above(0), "Radius of a sphere or capsule.");
+    v("start", start, unit::metres, anything(), "One end of the line inside a capsule: a cylinder with round ends.");
+    v("end", end, unit::metres, anything(), "The other end of that line.");
     v("point", point, unit::metres, anything(), "A point on the plane that bounds a half-space.");
     v("normal", normal, unit::none, anything(), "Direction out of a half-space, of any length.");
     v("file", file, "Closed mesh, PLY or OBJ, relative to the scene's folder; name.####.obj for one a frame.");
@@ -67,6 +69,9 @@ Shape::Shape(const ShapeParams& params, const std::string& where) : params_(para
         break;
     case ShapeParams::Kind::sphere:
         pivot_ = params.center;
+        break;
+    case ShapeParams::Kind::capsule:
+        pivot_ = 0.5f * (params.start + params.end);
         break;
     case ShapeParams::Kind::half_space:
         pivot_ = params.point;
@@ -163,6 +168,18 @@ Shape::Pose Shape::pose(float frame) const
 
 // ----------------------------------------------------------------------------------------------------------- questions
 
+namespace {
+
+float distance_to_line(const Vec3f& x, const Vec3f& start, const Vec3f& end)
+{
+    const Vec3f along = end - start;
+    const float length2 = along.squaredNorm();
+    const float t = length2 > 0 ? std::clamp((x - start).dot(along) / length2, 0.0f, 1.0f) : 0;
+    return (x - start - t * along).norm();
+}
+
+} // namespace
+
 float Shape::distance_at_rest(const Vec3f& x, float frame) const
 {
     switch (params_.shape) {
@@ -172,6 +189,8 @@ float Shape::distance_at_rest(const Vec3f& x, float frame) const
     }
     case ShapeParams::Kind::sphere:
         return (x - params_.center).norm() - params_.radius;
+    case ShapeParams::Kind::capsule:
+        return distance_to_line(x, params_.start, params_.end) - params_.radius;
     case ShapeParams::Kind::half_space:
         return (x - params_.point).dot(params_.normal);
     case ShapeParams::Kind::mesh:
@@ -244,6 +263,10 @@ Box3f Shape::bounds(float frame) const
     }
     const Vec3f center = pivot_ + at.shift;
     if (params_.shape == ShapeParams::Kind::sphere) return Box3f{center, center}.grown(params_.radius);
+    if (params_.shape == ShapeParams::Kind::capsule) {
+        const Vec3f half = (at.rotation * (0.5f * (params_.end - params_.start))).cwiseAbs();
+        return Box3f{center - half, center + half}.grown(params_.radius);
+    }
     const Vec3f half = at.rotation.cwiseAbs() * (0.5f * (params_.max - params_.min)); // the box around a turned box
     return {center - half, center + half};
 }
@@ -265,15 +288,21 @@ Mesh box_mesh(const Vec3f& low, const Vec3f& high)
     return mesh;
 }
 
-Mesh sphere_mesh(const Vec3f& center, float radius)
+// Two half-spheres around the ends of a line, joined; a sphere if there is none.
+Mesh capsule_mesh(const Vec3f& start, const Vec3f& end, float radius)
 {
-    constexpr int rings = 48, sectors = 96;
+    constexpr int half = 24, sectors = 96;
+    const int cylinder = start == end ? 0 : 1, rings = 2 * half + cylinder;
+    Eigen::Quaternionf turn = Eigen::Quaternionf::Identity();
+    if (cylinder) turn.setFromTwoVectors(Vec3f::UnitY(), end - start);
     Mesh mesh;
     for (int r = 0; r <= rings; ++r)
         for (int s = 0; s < sectors; ++s) {
-            const double a = kPi * r / rings, b = 2 * kPi * s / sectors;
-            const Vec3f n = Vec3d(std::sin(a) * std::cos(b), std::cos(a), std::sin(a) * std::sin(b)).cast<float>();
-            mesh.positions.push_back(center + radius * n), mesh.normals.push_back(n);
+            const bool upper = r <= half;
+            const double a = kPi * (upper ? r : r - cylinder) / (2 * half), b = 2 * kPi * s / sectors;
+            const Vec3f n =
+                turn * Vec3d(std::sin(a) * std::cos(b), std::cos(a), std::sin(a) * std::sin(b)).cast<float>();
+            mesh.positions.push_back((upper ? end : start) + radius * n), mesh.normals.push_back(n);
         }
     for (int r = 0; r < rings; ++r)
         for (int s = 0; s < sectors; ++s) {
@@ -291,7 +320,8 @@ Mesh Shape::mesh(float frame) const
     if (params_.invert) return {};
     Mesh mesh;
     if (params_.shape == ShapeParams::Kind::box) mesh = box_mesh(params_.min, params_.max);
-    if (params_.shape == ShapeParams::Kind::sphere) mesh = sphere_mesh(params_.center, params_.radius);
+    if (params_.shape == ShapeParams::Kind::sphere) mesh = capsule_mesh(params_.center, params_.center, params_.radius);
+    if (params_.shape == ShapeParams::Kind::capsule) mesh = capsule_mesh(params_.start, params_.end, params_.radius);
     if (mesh_) mesh = mesh_->mesh(frame);
     const Pose at = pose(frame);
     for (Vec3f& x : mesh.positions) x = pivot_ + at.rotation * (x - pivot_) + at.shift;

@@ -1,6 +1,6 @@
-// Geometry that artists place in a scene: sources, colliders, regions. A shape is a box, a sphere, a half-space or a
-// closed mesh (still, or a sequence of files), moved by keyframes, and answers the two questions solvers ask: how far
-// is this point from the surface (negative inside), and how fast does the shape move there.
+// Geometry that artists place in a scene: sources, colliders, regions. A shape is a box, a sphere, a capsule, a
+// half-space or a closed mesh (still, or a sequence of files), moved by keyframes, and answers the two questions
+// solvers ask: how far is this point from the surface (negative inside), and how fast does the shape move there.
 #pragma once
 
 #include "scene/mesh_sequence.h"
@@ -9,11 +9,12 @@
 namespace spindrift {
 
 struct ShapeParams {
-    enum class Kind { box, sphere, half_space, mesh };
+    enum class Kind { box, sphere, capsule, half_space, mesh };
     Kind shape = Kind::box;
     Vec3f min = Vec3f(0, 0, 0), max = Vec3f(1, 1, 1);      // box
     Vec3f center = Vec3f(0, 0, 0);                         // sphere
-    float radius = 0.5f;                                   // sphere
+    float radius = 0.5f;                                   // sphere, capsule
+    Vec3f start = Vec3f(0, 0, 0), end = Vec3f(0, 1, 0);    // capsule: all that is nearer than radius to this line
     Vec3f point = Vec3f(0, 0, 0), normal = Vec3f(0, 1, 0); // half_space: all x with (x - point) . normal < 0
     std::string file;                                      // mesh: PLY or OBJ, one or one a frame
     bool invert = false;                                   // the outside of the shape instead: a container

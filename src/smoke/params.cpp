@@ -39,7 +39,7 @@ void SmokeSourceParams::visit(ParamVisitor& v)
       "Radius in which a particle makes smoke. 0: its own, but at least a cell.");
     v("mode", mode, choices("fill", "add"),
       "What is in the source has at least these values, or gets as much a second.");
-    v("density", density, unit::none, at_least(0), "Of smoke. The look of 1 is up to render.smoke_density.");
+    v("density", density, unit::none, at_least(0), "Of smoke. The look of 1 is up to render.smoke.density.");
     v("temperature", temperature, unit::kelvin, at_least(0), "Above that of the air around.");
     v.list("scalar", scalars, "Other values that smoke carries.");
     v("color", color, unit::none, between(0, 1), "Red, green and blue of the smoke; written as Cd. By default white.");

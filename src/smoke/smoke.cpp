@@ -174,7 +174,6 @@ void Smoke::advect_all(float dt)
         carrier.velocity = &stirred_;
     }
     carrier.cells = dt / params_.voxel;
-    carrier.reach = carrier.cells * largest_component(*carrier.velocity);
     carrier.bounds = walls_;
     MacField& pushed = pushed_velocity(dt);
     for (int a = 0; a < 3; ++a) fields.push_back({static_cast<Location>(a), &pushed.u[a], &next_velocity_.u[a]});
@@ -200,7 +199,6 @@ void Smoke::advect_finer(float dt)
     const float way = (largest_component(velocity_) + eddies) * dt / params_.fine_voxel();
     const float steps = std::max(1.0f, std::ceil(way / kMostReach));
     carrier.cells = dt / params_.fine_voxel() / steps;
-    carrier.reach = way / steps;
     for (int step = 0; step < static_cast<int>(steps); ++step) {
         carried_.prepare(fine_solid_cells_, open, params_.keep_mass);
         advect(carrier, params_.advection, carried_.fields(), carried_.scratch);

@@ -1,5 +1,7 @@
 #include "turbulence/params.h"
 
+#include "turbulence/waves.h"
+
 namespace spindrift {
 
 void TurbulenceParams::visit(ParamVisitor& v)
@@ -20,8 +22,9 @@ void TurbulenceParams::visit(ParamVisitor& v)
 int TurbulenceParams::octave_count() const
 {
     if (octaves > 0) return octaves;
-    // The shortest wave of an octave is as long as its eddies: four cells of the finer grid, at least.
-    const int carried = 1 + static_cast<int>(std::floor(std::log2(0.25f * eddy_size * static_cast<float>(refine))));
+    constexpr float kShortest = 2.5f; // wave that the finer grid can carry [its cells]
+    const float largest = kShortestWave * eddy_size * static_cast<float>(refine);
+    const int carried = 1 + static_cast<int>(std::floor(std::log2(largest / kShortest)));
     return std::clamp(carried, 1, kMostOctaves);
 }
 

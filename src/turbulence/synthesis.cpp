@@ -68,7 +68,8 @@ void TurbulentVelocity::set(Particles& particles, const Cascade& cascade, const 
                 const float speed = params.strength * std::sqrt(cascade.energy(o, energy[i]));
                 w.silent = !(speed > 0);
                 if (w.silent) continue;
-                w = random_waves(seed, particles.id[i], o, cascade.size(o), (*times[static_cast<size_t>(o)])[i]);
+                w = random_waves(seed, particles.id[i], o, cascade.size(o), cascade.eddy_size,
+                                 (*times[static_cast<size_t>(o)])[i]);
                 // What the gradients of blending weights add to the velocity, at right angles to the potential.
                 const Row length = w.inverse_curl / cascade.eddy_size;
                 const Row square = kTileSize * (kWeights + 2.0f / 3 * kGradients * length * length);
@@ -168,9 +169,9 @@ void TurbulentVelocity::sample_cells(const Topology& topology, float voxel, Fiel
 
 void TurbulentVelocity::sample_faces(const Topology& topology, float voxel, MacField& u) const
 {
-    // The shortest wave of an octave is as long as its eddies; two cells, at least.
+    // The longest wave of an octave is two cells, at least. What is shorter of it, means over faces weaken.
     int carried = 0;
-    while (carried < octaves_ && cascade_.size(carried) >= 1.999f * voxel) ++carried;
+    while (carried < octaves_ && kLongestWave * cascade_.size(carried) >= 1.999f * voxel) ++carried;
     // Edges on the upper sides of the last tiles belong to tiles beyond.
     std::vector<uint64_t> codes;
     for (int t = 0; t < topology.tile_count(); ++t)

@@ -2,7 +2,14 @@
 
 namespace spindrift {
 
-Waves random_waves(uint64_t seed, int32_t particle, int octave, float eddy_size, float time)
+namespace {
+
+// What blending adds to the mean square of the wave number, times the square of the largest eddies' size; measured.
+constexpr float kBlur = 0.3f;
+
+} // namespace
+
+Waves random_waves(uint64_t seed, int32_t particle, int octave, float eddy_size, float blending, float time)
 {
     const uint64_t key =
         hash64(seed, static_cast<uint64_t>(static_cast<uint32_t>(particle)) << 8 | static_cast<uint64_t>(octave));
@@ -12,7 +19,8 @@ Waves random_waves(uint64_t seed, int32_t particle, int octave, float eddy_size,
         // Energy between k and k + dk is as k^(-5/3) dk, from one end of the octave to the other; each group has its
         // share of it.
         const float below = (static_cast<float>(g) + random.uniform()) / Waves::kGroups;
-        const float k = 0.5f / eddy_size * std::pow(1 - below * (1 - std::exp2(-2.0f / 3)), -1.5f);
+        const float blurred = std::pow(1 - below * (1 - std::exp2(-2.0f / 3)), -1.5f) / (kLongestWave * eddy_size);
+        const float k = std::sqrt(blurred * blurred - kBlur / (blending * blending));
         const float sign = random.uniform() < 0.5f ? 1.0f : -1.0f;
         for (int w = g * Waves::kInGroup; w < (g + 1) * Waves::kInGroup; ++w) wave_number[w] = k, hand[w] = sign;
     }

@@ -6,9 +6,10 @@
 // potential is the velocity itself over the eigenvalue, so one sum gives both, and its mean square is exact. The
 // document takes Perlin noise, which has none of this, and mentions its poor band limit.
 //
-// An octave's waves are between one and two eddy sizes long (an eddy is half a wave), distributed such that the
-// spectrum falls as k^(-5/3) within the octave too. In time each wave turns, at most half a turn in a turnover, so that
-// correlation falls as sin(pi t) / (pi t).
+// An octave's spectrum is from 3/4 to 3/2 of a wave in an eddy's size, and falls as k^(-5/3) within it too. Blending
+// the waves of particles that are an eddy of the largest octave apart blurs it, mostly upwards since velocity is the
+// curl of what is blended: waves are so much longer that the blurred spectrum is where it should be. In time each wave
+// turns, at most half a turn in a turnover, so that correlation falls as sin(pi t) / (pi t).
 #pragma once
 
 #include "base/random.h"
@@ -65,7 +66,10 @@ struct Waves {
     bool silent = false; // the octave has no energy, and nothing above holds anything
 };
 
-// `time` in turnovers; see noise_particles.h. All polarizations have length one.
-Waves random_waves(uint64_t seed, int32_t particle, int octave, float eddy_size, float time);
+constexpr float kLongestWave = 4.0f / 3, kShortestWave = 2.0f / 3; // of an octave's spectrum, in its eddy size
+
+// `blending` is the size of the largest eddies [m], `time` in turnovers; see noise_particles.h. All polarizations have
+// length one.
+Waves random_waves(uint64_t seed, int32_t particle, int octave, float eddy_size, float blending, float time);
 
 } // namespace spindrift

@@ -101,7 +101,7 @@ TEST(Advection, ClosedSidesKeepValuesInside)
     Field<float> value, next;
     value.reset(topology, 1, 0);
     Carrier carrier;
-    carrier.velocity = &velocity, carrier.cells = 1, carrier.reach = 1.5f;
+    carrier.velocity = &velocity, carrier.cells = 1;
     carrier.bounds = {Vec3f::Zero(), Vec3f::Constant(16)};
     AdvectionScratch scratch;
     for (const Advection scheme : kSchemes) {
@@ -124,7 +124,7 @@ TEST(Advection, AFinerGridMovesWithTheCoarseVelocityAndItsDetail)
     Field<float> value, next;
     set_values(value, fine, wave);
     Carrier carrier;
-    carrier.velocity = &velocity, carrier.cells = 4, carrier.reach = 2.5f, carrier.refine = 4;
+    carrier.velocity = &velocity, carrier.cells = 4, carrier.refine = 4;
     carrier.detail = detail;
     AdvectionScratch scratch;
     const AdvectedField field[] = {{Location::center, &value, &next}};
@@ -147,7 +147,7 @@ TEST(Advection, SameBitsForAnyNumberOfThreads)
             Field<float> value, next;
             set_values(value, topology, [](const Vec3f& x) { return std::sin(x.x() * x.y() + x.z()); });
             Carrier carrier;
-            carrier.velocity = &velocity, carrier.cells = 1, carrier.reach = largest_component(velocity);
+            carrier.velocity = &velocity, carrier.cells = 1;
             AdvectionScratch scratch;
             const AdvectedField fields[] = {{Location::center, &value, &next},
                                             {Location::x_face, &velocity.u[0], &next_velocity.u[0]},

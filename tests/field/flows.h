@@ -43,7 +43,6 @@ inline void advect_steps(const MacField& velocity, Advection scheme, int steps, 
     Carrier carrier;
     carrier.velocity = &velocity;
     carrier.cells = 1;
-    carrier.reach = largest_component(velocity);
     Field<float> next;
     AdvectionScratch scratch;
     for (int step = 0; step < steps; ++step) {

@@ -103,6 +103,28 @@ TEST_F(ShapeTest, DistanceToSphereAndHalfSpaceIsExact)
     EXPECT_FLOAT_EQ(Shape(ground, "").distance({5, 3, 1}, 0), 2);
 }
 
+TEST_F(ShapeTest, ACapsuleIsACylinderWithRoundEnds)
+{
+    ShapeParams params;
+    params.shape = Kind::capsule, params.start = {1, 0, 0}, params.end = {5, 3, 0}, params.radius = 0.5f;
+    const Shape shape(params, "");
+    EXPECT_FLOAT_EQ(shape.distance({3, 1.5f, 0}, 0), -0.5f);
+    EXPECT_FLOAT_EQ(shape.distance({3, 1.5f, 2}, 0), 1.5f);               // beside the middle
+    EXPECT_FLOAT_EQ(shape.distance({3 - 0.6f, 1.5f + 0.8f, 0}, 0), 0.5f); // across
+    EXPECT_FLOAT_EQ(shape.distance({5 + 0.8f, 3 + 0.6f, 0}, 0), 0.5f);    // beyond an end
+    const Mesh mesh = shape.mesh(0);
+    double volume = 0;
+    for (const Vec3i& t : mesh.triangles) {
+        const auto at = [&](int k) -> Vec3d { return mesh.positions[static_cast<size_t>(t[k])].cast<double>(); };
+        volume += at(0).dot(at(1).cross(at(2))) / 6;
+    }
+    EXPECT_NEAR(volume, kPi * 0.25 * 5 + 4 * kPi / 3 * 0.125, 0.01);
+    for (const Vec3f& x : mesh.positions) EXPECT_NEAR(shape.distance(x, 0), 0, 1e-5);
+
+    params.end = params.start; // of no length: a ball
+    EXPECT_FLOAT_EQ(Shape(params, "").distance({1, 2, 0}, 0), 1.5f);
+}
+
 TEST_F(ShapeTest, InvertTurnsAShapeIntoAContainer)
 {
     ShapeParams params = box({0, 0, 0}, {2, 2, 2});
@@ -277,18 +299,21 @@ TEST_F(ShapeTest, BoundsHoldAMovingShape)
     ShapeParams params = box({-1, 0, 0}, {1, 4, 1});
     params.translate = {{0, 0, 0, 0}, {8, 1, 2, 3}};
     params.rotate = {{0, 0, 1, 1, 30}, {8, 1, 0, 0, 150}};
-    const Shape shape(params, "");
+    params.start = {-1, 0, 0}, params.end = {1, 4, 1};
     Random random(6);
-    for (const float frame : {0.0f, 3.0f, 8.0f}) {
-        const Box3f bounds = shape.bounds(frame);
-        Box3f met;
-        for (int i = 0; i < 100000; ++i) {
-            const Vec3f x = random_point(random, 7);
-            if (shape.distance(x, frame) < 0) met.add(x);
+    for (const Kind kind : {Kind::box, Kind::capsule})
+        for (const float frame : {0.0f, 3.0f, 8.0f}) {
+            params.shape = kind;
+            const Shape shape(params, "");
+            const Box3f bounds = shape.bounds(frame);
+            Box3f met;
+            for (int i = 0; i < 100000; ++i) {
+                const Vec3f x = random_point(random, 7);
+                if (shape.distance(x, frame) < 0) met.add(x);
+            }
+            EXPECT_TRUE(bounds.grown(1e-5f).contains(met.min) && bounds.grown(1e-5f).contains(met.max)) << frame;
+            EXPECT_LT((bounds.size() - met.size()).maxCoeff(), 1.5f) << frame; // and not far too large
         }
-        EXPECT_TRUE(bounds.grown(1e-5f).contains(met.min) && bounds.grown(1e-5f).contains(met.max)) << frame;
-        EXPECT_LT((bounds.size() - met.size()).maxCoeff(), 1.5f) << frame; // and not far too large
-    }
 }
 
 TEST_F(ShapeTest, AMeshIsAShapeLikeTheOthers)
