@@ -14,6 +14,36 @@ Vec3i coarse_tile_of(const Topology& fine, int tile, int factor)
     return {floor_div(at.x()), floor_div(at.y()), floor_div(at.z())};
 }
 
+// The largest component of a velocity in each tile and the tiles around it; one more entry, zero, is for a tile that is
+// missing.
+std::vector<float> largest_around(const Field<float>* u)
+{
+    const Topology& topology = u[0].topology();
+    const auto count = static_cast<size_t>(topology.tile_count());
+    std::vector<float> here(count + 1), most(count + 1); // the last is that of missing tiles
+    parallel_for(
+        count,
+        [&](size_t t) {
+            Row fastest = splat(0);
+            for (int a = 0; a < 3; ++a)
+                for (int o = 0; o < kTileCells; o += kTileSize) {
+                    const Row r = load_row(u[a].tile(static_cast<int>(t)) + o);
+                    fastest = max(fastest, max(r, -r));
+                }
+            here[t] = largest(fastest);
+        },
+        16);
+    parallel_for(
+        count,
+        [&](size_t t) {
+            for (int k = 0; k < 27; ++k)
+                most[t] = std::max(most[t], here[static_cast<size_t>(topology.neighbour(static_cast<int>(t), k / 9 - 1,
+                                                                                        k / 3 % 3 - 1, k % 3 - 1))]);
+        },
+        64);
+    return most;
+}
+
 // Of each tile, how far values can move in the step: the velocity there and around it, in cells.
 std::vector<float> reaches(const Carrier& carrier, const Topology& values)
 {
@@ -346,34 +376,6 @@ float largest_size(const Field<float>& field)
             return largest(most);
         },
         [](float a, float b) { return std::max(a, b); }, 16);
-}
-
-std::vector<float> largest_around(const Field<float>* u)
-{
-    const Topology& topology = u[0].topology();
-    const auto count = static_cast<size_t>(topology.tile_count());
-    std::vector<float> here(count + 1), most(count + 1); // the last is that of missing tiles
-    parallel_for(
-        count,
-        [&](size_t t) {
-            Row fastest = splat(0);
-            for (int a = 0; a < 3; ++a)
-                for (int o = 0; o < kTileCells; o += kTileSize) {
-                    const Row r = load_row(u[a].tile(static_cast<int>(t)) + o);
-                    fastest = max(fastest, max(r, -r));
-                }
-            here[t] = largest(fastest);
-        },
-        16);
-    parallel_for(
-        count,
-        [&](size_t t) {
-            for (int k = 0; k < 27; ++k)
-                most[t] = std::max(most[t], here[static_cast<size_t>(topology.neighbour(static_cast<int>(t), k / 9 - 1,
-                                                                                        k / 3 % 3 - 1, k % 3 - 1))]);
-        },
-        64);
-    return most;
 }
 
 float largest_component(const MacField& velocity)

@@ -50,8 +50,5 @@ void advect(const Carrier& carrier, Advection scheme, std::span<const AdvectedFi
 // The largest absolute value of a field, or of the components of a velocity.
 float largest_size(const Field<float>& field);
 float largest_component(const MacField& velocity);
-// The same of three components in each tile and the tiles around it; one more entry, zero, is for a tile that is
-// missing.
-std::vector<float> largest_around(const Field<float>* u);
 
 } // namespace spindrift

@@ -83,7 +83,7 @@ void Ripples::step(const Flow& flow, float gravity, float dt)
 void Ripples::set(const Flow& flow, const Field<float>& difference)
 {
     keep_flow(flow);
-    follow(std::vector<float>(static_cast<size_t>(flow_topology_->tile_count()) + 1));
+    follow();
     for_each_tile(*topology_, [&](int tile) {
         const int from = difference.topology().find(topology_->tile(tile));
         std::copy_n(difference.tile(from), kTileCells, d_.tile(tile));
@@ -137,22 +137,11 @@ void Ripples::find_energy(float tau)
     });
 }
 
-// Tiles around the surface as it is now and as it was before; where it moves farther than one step of advection
-// reaches, those between too. `ways` are in cells, for each tile of the liquid's grid, and the last where there is
-// none.
-void Ripples::follow(const std::vector<float>& ways)
+// Tiles around the surface as it is now and as it was before.
+void Ripples::follow()
 {
     std::vector<uint64_t> codes = band_;
     const int n = params_.refine;
-    for (const uint64_t code : band_) {
-        const Vec3i tile = tile_of_morton(code);
-        const int of_liquid = flow_topology_->find(tile_of_cell(coarse_cell(tile * kTileSize)));
-        const float way = std::min(ways[static_cast<size_t>(of_liquid)], 64.0f);
-        const int rings = static_cast<int>(std::ceil(way / kMostReach)) - 1;
-        for (int x = -rings; x <= rings; ++x)
-            for (int y = -rings; y <= rings; ++y)
-                for (int z = -rings; z <= rings; ++z) codes.push_back(morton_of_tile(tile + Vec3i(x, y, z)));
-    }
     std::vector<std::vector<uint64_t>> near(static_cast<size_t>(flow_topology_->tile_count()));
     for_each_tile(*flow_topology_, [&](int tile) {
         std::vector<uint64_t>& found = near[static_cast<size_t>(tile)];
@@ -180,21 +169,15 @@ void Ripples::follow(const std::vector<float>& ways)
 // The surface moves with U + u', in as many steps as its cells are too small for one.
 void Ripples::carry(const Flow& flow, float dt)
 {
-    const float liquid = fastest(flow);
-    std::vector<float> ways = largest_around(flow.velocity.u);
-    ways.back() = liquid;
-    for (float& way : ways) way = std::min(way, liquid) * dt / voxel();
-    follow(ways);
-
+    follow();
     turbulence_.velocity().sample_cells(*topology_, voxel(), eddies_);
-    float eddies = 0;
-    for (const Field<float>& u : eddies_) eddies = std::max(eddies, largest_size(u));
     if (largest_size(d_) == 0) return;
     Carrier carrier;
     carrier.velocity = &flow.velocity;
     carrier.refine = params_.refine;
     carrier.detail = eddies_;
-    const float way = (liquid + eddies) * dt / voxel();
+    // Where a jet is sheared its eddies can be several times as fast as any liquid; ripples there are cut short.
+    const float way = fastest(flow) * dt / voxel();
     const float steps = std::max(1.0f, std::ceil(way / kMostReach));
     carrier.cells = dt / voxel() / steps;
     const AdvectedField field = {Location::center, &d_, &next_};

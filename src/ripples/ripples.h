@@ -18,7 +18,8 @@
 // Volume: of what turbulence would raise or lower, the mean over `longest` is left out, and what still is too much or
 // too little in all is taken from crests and troughs by the same share (see keep_volume).
 //
-// Where it is weak: nothing hangs over within a cell of the liquid; ripples decay all alike, where real ones travel.
+// Where it is weak: a surface that moves farther in a step, along its normal, than the band is wide loses its ripples;
+// nothing hangs over within a cell of the liquid; ripples decay all alike, where real ones travel.
 #pragma once
 
 #include "field/advection.h"
@@ -82,7 +83,7 @@ class Ripples {
   private:
     void keep_flow(const Flow& flow);
     void find_energy(float tau);
-    void follow(const std::vector<float>& ways);
+    void follow();
     void carry(const Flow& flow, float dt);
     void drive(float tau, float dt);
     void find_mean_drive();
