@@ -142,7 +142,7 @@ void turbulence_spectrum()
     const std::vector<double> energies = octave_energies();
     for (int o = 0; o < kOctaves; ++o) {
         const double wanted = std::exp2(-2.0 / 3 * o), found = energies[static_cast<size_t>(o)];
-        fmt::print("| {} | {} to {} | {:.3f} | {:.3f} | {:+.1f}% |\n", o, std::ldexp(4.0 / 3, -o),
+        fmt::print("| {} | {:.3g} to {:.3g} | {:.3f} | {:.3f} | {:+.1f}% |\n", o, std::ldexp(4.0 / 3, -o),
                    std::ldexp(2.0 / 3, -o), wanted, found, 100 * (std::sqrt(found / wanted) - 1));
     }
     const std::vector<double> spectrum = spectrum_of_all();
