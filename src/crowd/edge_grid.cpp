@@ -54,7 +54,10 @@ void EdgeGrid::fill_cells()
     for (size_t c = 1; c < start_.size(); ++c) start_[c] += start_[c - 1];
     in_cells_.resize(start_.back());
     std::vector<uint32_t> next(start_.begin(), start_.end() - 1);
-    for_each_cell([&](size_t cell, int edge) { in_cells_[next[cell]++] = edge; });
+    for_each_cell([&](size_t cell, int edge) {
+        const Edge& e = edges_[static_cast<size_t>(edge)];
+        in_cells_[next[cell]++] = {e.from, e.along(), edge};
+    });
 }
 
 // Chebyshev's distance to the next cell with edges, by one sweep forth and one back.
@@ -112,17 +115,15 @@ bool EdgeGrid::visible(const Vec2d& a, const Vec2d& b, double tolerance) const
 {
     const Vec2d way = b - a;
     bool free = true;
-    walk(a, b, [&](std::span<const int> edges, double) {
-        for (const int i : edges) {
-            const Edge& e = edges_[static_cast<size_t>(i)];
+    walk(a, b, [&](std::span<const InCell> edges, double) {
+        for (const InCell& e : edges) {
             // The edge's ends on both sides of the way...
-            const double from_side = cross(way, e.from - a), to_side = cross(way, e.to - a);
+            const double from_side = cross(way, e.from - a), to_side = from_side + cross(way, e.along);
             if ((from_side > 0 && to_side > 0) || (from_side < 0 && to_side < 0)) continue;
             // ... and the way's ends clearly on both sides of the edge.
-            const Vec2d along = e.along();
-            const double side_a = cross(along, a - e.from), side_b = cross(along, b - e.from);
+            const double side_a = cross(e.along, a - e.from), side_b = cross(e.along, b - e.from);
             if ((side_a > 0) == (side_b > 0)) continue;
-            const double on_edge = tolerance * along.norm();
+            const double on_edge = tolerance * e.along.norm();
             if (std::abs(side_a) > on_edge && std::abs(side_b) > on_edge) return free = false;
         }
         return true;
@@ -134,10 +135,9 @@ EdgeGrid::Hit EdgeGrid::first_exit(const Vec2d& a, const Vec2d& b) const
 {
     const Vec2d way = b - a;
     Hit hit;
-    walk(a, b, [&](std::span<const int> edges, double end) {
-        for (const int i : edges) {
-            const Edge& e = edges_[static_cast<size_t>(i)];
-            const Vec2d along = e.along();
+    walk(a, b, [&](std::span<const InCell> edges, double end) {
+        for (const InCell& e : edges) {
+            const Vec2d& along = e.along;
             const double side_a = cross(along, a - e.from), side_b = cross(along, b - e.from);
             // From its inner side to the other; who stands on it is not always on the inner side to the last bit.
             if (side_b >= 0 || side_a <= side_b || side_a < -1e-7 * along.norm()) continue;
@@ -146,7 +146,7 @@ EdgeGrid::Hit EdgeGrid::first_exit(const Vec2d& a, const Vec2d& b) const
             // A hair longer than the edge, so that nothing slips through between two.
             const double place = (a + share * way - e.from).dot(along), length2 = along.squaredNorm();
             const double hair = 1e-9 * length2 + 1e-9 * std::sqrt(length2);
-            if (place >= -hair && place <= length2 + hair) hit = {i, share};
+            if (place >= -hair && place <= length2 + hair) hit = {e.edge, share};
         }
         return hit.edge < 0 || hit.share > end;
     });
@@ -160,13 +160,12 @@ EdgeGrid::Closest EdgeGrid::closest(const Vec2d& p, double within) const
     const int cx = column(p.x()), cy = row(p.y());
     const auto look_at = [&](int x, int y) {
         if (x < 0 || y < 0 || x >= columns_ || y >= rows_) return;
-        for (const int i : edges_of(index(x, y))) {
-            const Edge& e = edges_[static_cast<size_t>(i)];
-            const Vec2d along = e.along();
-            const double share = std::clamp((p - e.from).dot(along) / along.squaredNorm(), 0.0, 1.0);
-            const Vec2d point = e.from + share * along;
+        for (const InCell& e : edges_of(index(x, y))) {
+            const double share = std::clamp((p - e.from).dot(e.along) / e.along.squaredNorm(), 0.0, 1.0);
+            const Vec2d point = e.from + share * e.along;
             const double distance = (p - point).norm();
-            if (distance < best.distance || (distance == best.distance && i < best.edge)) best = {i, distance, point};
+            if (distance < best.distance || (distance == best.distance && e.edge < best.edge))
+                best = {e.edge, distance, point};
         }
     };
     // Rings of cells around p's own; what is beyond ring k is at least k cells away from the cell's nearer sides.

@@ -48,7 +48,12 @@ class EdgeGrid {
         return x > 0 ? static_cast<int>(std::min(x, static_cast<double>(count - 1))) : 0;
     }
     size_t index(int x, int y) const { return static_cast<size_t>(y) * static_cast<size_t>(columns_) + x; }
-    std::span<const int> edges_of(size_t cell) const
+    // In each cell a copy, so that looking through it is looking through memory in order.
+    struct InCell {
+        Vec2d from, along;
+        int edge;
+    };
+    std::span<const InCell> edges_of(size_t cell) const
     {
         return {in_cells_.data() + start_[cell], in_cells_.data() + start_[cell + 1]};
     }
@@ -61,7 +66,7 @@ class EdgeGrid {
     double cell_, inverse_cell_;
     int columns_, rows_;
     std::vector<uint32_t> start_;
-    std::vector<int> in_cells_;
+    std::vector<InCell> in_cells_;
     std::vector<uint8_t> empty_; // cells in any direction that are empty for sure, counted from this one
 };
 

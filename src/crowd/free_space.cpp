@@ -33,16 +33,17 @@ Region repaired(const PlanPolygon& polygon, std::vector<std::string>& warnings)
 }
 
 // Obstacles in others do nothing; those that meet become one. Neither changes the world, but may not be what was meant.
+// Walls are made to meet.
 void warn_of_overlaps(const std::vector<PlanPolygon>& polygons, const std::vector<Region>& regions,
-                      std::vector<std::string>& warnings)
+                      const std::vector<std::pair<int, int>>& touching, std::vector<std::string>& warnings)
 {
     size_t joined = 0;
     std::string first;
-    for (const auto& [i, j] : Region::near_pairs(regions)) {
+    for (const auto& [i, j] : touching) {
+        if (static_cast<size_t>(j) >= polygons.size()) continue; // a wall
         const Region &a = regions[static_cast<size_t>(i)], &b = regions[static_cast<size_t>(j)];
         const std::string &name_a = polygons[static_cast<size_t>(i)].where,
                           &name_b = polygons[static_cast<size_t>(j)].where;
-        if (!a.touches(b)) continue;
         if (a.covers(b))
             warnings.push_back(fmt::format("{} lies within {} and does nothing", name_b, name_a));
         else if (b.covers(a))
@@ -69,14 +70,15 @@ Region walkable_region(const FloorPlan& plan, std::vector<std::string>& warnings
         if (!solids.back().empty() && !solids.back().touches(floor))
             warnings.push_back(fmt::format("{} lies outside the floor and does nothing", obstacle.where));
     }
-    warn_of_overlaps(plan.obstacles, solids, warnings);
     for (const PlanWall& wall : plan.walls) {
         if (!finite(wall.points) || !(wall.thickness > 0) || !(wall.thickness < 1e6))
             bad_input("{} has a coordinate or a thickness that is not a usable number", wall.where);
         solids.emplace_back(wall.points, wall.thickness);
         if (solids.back().empty()) warnings.push_back(fmt::format("{} has no length and was left out", wall.where));
     }
-    return floor.minus(Region::joined(solids));
+    const std::vector<std::pair<int, int>> touching = Region::touching_pairs(solids);
+    warn_of_overlaps(plan.obstacles, solids, touching, warnings);
+    return floor.minus(Region::joined(solids, touching));
 }
 
 FreeSpace::FreeSpace(const FloorPlan& plan, double radius) : radius_(radius)
@@ -95,9 +97,24 @@ FreeSpace::FreeSpace(const FloorPlan& plan, double radius) : radius_(radius)
     quantum_ = 0x1p-16;
     while (extent / quantum_ > static_cast<double>(kGridReach - 1)) quantum_ *= 2;
 
-    region_ = walkable_.offset(-radius).snapped(quantum_);
-    const std::vector<Polygon> polygons = region_.polygons();
-    if (polygons.empty()) bad_input("the floor plan has no room for an agent of {:g} m across", 2 * radius);
+    region_ = walkable_.offset(-radius);
+    if (region_.empty()) bad_input("the floor plan has no room for an agent of {:g} m across", 2 * radius);
+    // Rounding to the grid hardly ever makes edges cross. Where it does, GEOS takes its time to sort it out.
+    std::optional<Triangulation> triangulation = triangulate(grid_rings(middle));
+    if (!triangulation) {
+        region_ = region_.snapped(quantum_);
+        triangulation = triangulate(grid_rings(middle));
+    }
+    if (!triangulation || triangulation->triangles.empty())
+        bad_input("the floor plan has no room for an agent of {:g} m across", 2 * radius);
+    triangulation_ = std::move(*triangulation);
+    for (const GridPoint& p : triangulation_.points)
+        points_.push_back(middle + quantum_ * Vec2d(static_cast<double>(p.x), static_cast<double>(p.y)));
+    find_parts();
+}
+
+std::vector<std::vector<GridPoint>> FreeSpace::grid_rings(const Vec2d& middle) const
+{
     std::vector<std::vector<GridPoint>> rings;
     const auto add_ring = [&](const Ring& ring) {
         auto& grid_ring = rings.emplace_back();
@@ -106,14 +123,11 @@ FreeSpace::FreeSpace(const FloorPlan& plan, double radius) : radius_(radius)
             grid_ring.push_back({std::llround(q.x()), std::llround(q.y())});
         }
     };
-    for (const Polygon& polygon : polygons) {
+    for (const Polygon& polygon : region_.polygons()) {
         add_ring(polygon.outer);
         for (const Ring& hole : polygon.holes) add_ring(hole);
     }
-    triangulation_ = triangulate(rings);
-    for (const GridPoint& p : triangulation_.points)
-        points_.push_back(middle + quantum_ * Vec2d(static_cast<double>(p.x), static_cast<double>(p.y)));
-    find_parts();
+    return rings;
 }
 
 void FreeSpace::find_parts()

@@ -35,6 +35,7 @@ class FreeSpace {
     const std::vector<std::string>& warnings() const { return warnings_; }
 
   private:
+    std::vector<std::vector<GridPoint>> grid_rings(const Vec2d& middle) const;
     void find_parts();
 
     double radius_, quantum_ = 0;

@@ -241,7 +241,7 @@ bool Region::covers(const Region& other) const
     return checked(GEOSCovers_r(geos(), raw(handle_), raw(other.handle_)));
 }
 
-std::vector<std::pair<int, int>> Region::near_pairs(const std::vector<Region>& regions)
+std::vector<std::pair<int, int>> Region::touching_pairs(const std::vector<Region>& regions)
 {
     GEOSSTRtree* tree = GEOSSTRtree_create_r(geos(), 10);
     std::vector<int> index(regions.size());
@@ -249,7 +249,7 @@ std::vector<std::pair<int, int>> Region::near_pairs(const std::vector<Region>& r
         index[i] = static_cast<int>(i);
         if (!regions[i].empty()) GEOSSTRtree_insert_r(geos(), tree, raw(regions[i].handle_), &index[i]);
     }
-    std::vector<std::pair<int, int>> pairs;
+    std::vector<std::pair<int, int>> pairs; // of bounding boxes first
     for (size_t i = 0; i < regions.size(); ++i) {
         std::pair<int, std::vector<std::pair<int, int>>*> query(index[i], &pairs);
         if (regions[i].empty()) continue;
@@ -262,8 +262,43 @@ std::vector<std::pair<int, int>> Region::near_pairs(const std::vector<Region>& r
             &query);
     }
     GEOSSTRtree_destroy_r(geos(), tree);
+    std::erase_if(pairs, [&](const auto& p) {
+        return !regions[static_cast<size_t>(p.first)].touches(regions[static_cast<size_t>(p.second)]);
+    });
     std::sort(pairs.begin(), pairs.end());
     return pairs;
+}
+
+Region Region::joined(const std::vector<Region>& regions, const std::vector<std::pair<int, int>>& touching)
+{
+    // Those that are connected by touching, each group under its first member.
+    std::vector<int> first(regions.size());
+    for (size_t i = 0; i < first.size(); ++i) first[i] = static_cast<int>(i);
+    const auto root = [&](int i) {
+        while (first[static_cast<size_t>(i)] != i)
+            i = first[static_cast<size_t>(i)] = first[static_cast<size_t>(first[static_cast<size_t>(i)])];
+        return i;
+    };
+    for (const auto& [i, j] : touching) {
+        const int a = root(i), b = root(j);
+        first[static_cast<size_t>(std::max(a, b))] = std::min(a, b);
+    }
+    std::vector<std::vector<Region>> groups(regions.size());
+    for (size_t i = 0; i < regions.size(); ++i)
+        groups[static_cast<size_t>(root(static_cast<int>(i)))].push_back(regions[i]);
+    // Only within groups is there anything to work out.
+    std::vector<GEOSGeometry*> parts;
+    for (const auto& group : groups) {
+        if (group.empty()) continue;
+        const Region whole = group.size() == 1 ? group.front() : joined(group);
+        const int count = GEOSGetNumGeometries_r(geos(), raw(whole.handle_));
+        for (int k = 0; k < count; ++k) {
+            const GEOSGeometry* part = GEOSGetGeometryN_r(geos(), raw(whole.handle_), k);
+            if (!checked(GEOSisEmpty_r(geos(), part))) parts.push_back(GEOSGeom_clone_r(geos(), part));
+        }
+    }
+    return Region(checked(
+        GEOSGeom_createCollection_r(geos(), GEOS_MULTIPOLYGON, parts.data(), static_cast<unsigned>(parts.size()))));
 }
 
 } // namespace spindrift

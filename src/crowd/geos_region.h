@@ -36,8 +36,10 @@ class Region {
 
     bool touches(const Region& other) const;
     bool covers(const Region& other) const;
-    // Pairs (i, j), i < j, of regions whose bounding boxes meet.
-    static std::vector<std::pair<int, int>> near_pairs(const std::vector<Region>& regions);
+    // Pairs (i, j), i < j, of regions that touch, in order...
+    static std::vector<std::pair<int, int>> touching_pairs(const std::vector<Region>& regions);
+    // ... with which joining many that hardly do is quick.
+    static Region joined(const std::vector<Region>& regions, const std::vector<std::pair<int, int>>& touching);
 
   private:
     struct Handle;

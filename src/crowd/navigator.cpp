@@ -14,7 +14,7 @@ namespace {
 using Box2d = Eigen::AlignedBox2d;
 
 // Sub-goals in a row that may be hidden before the search for a visible one farther on ends.
-constexpr int kPatience = 8;
+constexpr int kPatience = 4;
 
 std::vector<Edge> edges_of(const FreeSpace& space)
 {

@@ -59,9 +59,11 @@ class Mesher {
         for (const auto& [place, p] : order) add_point(p);
     }
 
-    void add_constraint(int from, int to)
+    // False if the edge crosses an earlier one.
+    bool add_constraint(int from, int to)
     {
-        while (from != to) from = constrain_up_to_next_point(from, to);
+        while (from != to && from >= 0) from = constrain_up_to_next_point(from, to);
+        return from == to;
     }
 
     // Triangles that are reached from outside over an odd number of walls.
@@ -203,7 +205,8 @@ class Mesher {
         return t;
     }
 
-    // Makes the segment from `from` to `to` a wall, up to the first point that lies on it, which is returned.
+    // Makes the segment from `from` to `to` a wall, up to the first point that lies on it, which is returned; -1 if
+    // another wall is in the way.
     int constrain_up_to_next_point(int from, int to)
     {
         // Around `from`: the triangle through whose far edge the segment leaves.
@@ -222,7 +225,7 @@ class Mesher {
         int end = -1;
         while (end < 0) {
             const int i = 3 - corner_index(t, right) - corner_index(t, left);
-            if (tri(t).wall[i]) fail("two edges of the floor plan cross within its triangulation");
+            if (tri(t).wall[i]) return -1;
             crossed.emplace_back(right, left);
             const int u = tri(t).next[i], point = tri(u).corner[neighbour_index(u, t)], where = side(from, to, point);
             if (where == 0) end = point;
@@ -283,7 +286,7 @@ class Mesher {
 
 } // namespace
 
-Triangulation triangulate(const std::vector<std::vector<GridPoint>>& rings)
+std::optional<Triangulation> triangulate(const std::vector<std::vector<GridPoint>>& rings)
 {
     std::vector<GridPoint> points;
     for (const auto& ring : rings)
@@ -293,7 +296,7 @@ Triangulation triangulate(const std::vector<std::vector<GridPoint>>& rings)
         }
     std::sort(points.begin(), points.end());
     points.erase(std::unique(points.begin(), points.end()), points.end());
-    if (points.size() < 3) return {};
+    if (points.size() < 3) return Triangulation();
     const auto index = [&](const GridPoint& p) {
         return static_cast<int>(std::lower_bound(points.begin(), points.end(), p) - points.begin());
     };
@@ -308,7 +311,7 @@ Triangulation triangulate(const std::vector<std::vector<GridPoint>>& rings)
     for (size_t i = 0; i < edges.size();) {
         size_t end = i;
         while (end < edges.size() && edges[end] == edges[i]) ++end;
-        if ((end - i) % 2 == 1) mesher.add_constraint(edges[i].first, edges[i].second);
+        if ((end - i) % 2 == 1 && !mesher.add_constraint(edges[i].first, edges[i].second)) return std::nullopt;
         i = end;
     }
     return mesher.inside();

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace spindrift {
@@ -36,7 +37,8 @@ struct Triangulation {
     std::vector<Triangle> triangles;
 };
 
-// The inside of closed rings, even-odd. Edges may touch at points but not cross; an edge that two rings share is none.
-Triangulation triangulate(const std::vector<std::vector<GridPoint>>& rings);
+// The inside of closed rings, even-odd. Edges may touch at points, and one that two rings share is none. Nothing if two
+// edges cross.
+std::optional<Triangulation> triangulate(const std::vector<std::vector<GridPoint>>& rings);
 
 } // namespace spindrift

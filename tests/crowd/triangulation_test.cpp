@@ -24,8 +24,11 @@ Wide area2(const std::vector<GridPoint>& ring)
 
 // All that a constrained Delaunay triangulation of rings (outer ones counter-clockwise, holes clockwise) must be,
 // exactly.
-void expect_triangulation_of(const Rings& rings, const Triangulation& result)
+void expect_triangulation_of(const Rings& rings)
 {
+    const std::optional<Triangulation> made = triangulate(rings);
+    ASSERT_TRUE(made);
+    const Triangulation& result = *made;
     const auto at = [&](int p) { return result.points[static_cast<size_t>(p)]; };
     // Areas add up, and all triangles are the right way round.
     Wide whole = 0, sum = 0;
@@ -84,16 +87,17 @@ TEST(Triangulation, ASquareWithTouchingHoles)
                          {{30, 30}, {30, 50}, {50, 50}, {50, 30}},
                          {{50, 50}, {50, 70}, {70, 70}, {70, 50}},
                          {{70, 70}, {80, 90}, {100, 80}}};
-    expect_triangulation_of(rings, triangulate(rings));
+    expect_triangulation_of(rings);
 }
 
 TEST(Triangulation, PointsOnEdgesOfOthersAndOnOneCircle)
 {
     const Rings rings = {{{-20, -20}, {0, -20}, {20, -20}, {20, 20}, {0, 20}, {-20, 20}, {-20, 0}},
                          {{-10, 0}, {-6, 8}, {0, 10}, {6, 8}, {8, 6}, {10, 0}, {8, -6}, {0, -10}, {-8, -6}}};
-    expect_triangulation_of(rings, triangulate(rings));
-    EXPECT_TRUE(triangulate({}).triangles.empty());
-    EXPECT_TRUE(triangulate({{{0, 0}, {5, 5}}}).triangles.empty());
+    expect_triangulation_of(rings);
+    EXPECT_TRUE(triangulate({})->triangles.empty());
+    EXPECT_TRUE(triangulate({{{0, 0}, {5, 5}}})->triangles.empty());
+    EXPECT_FALSE(triangulate({{{0, 0}, {9, 9}, {0, 9}, {9, 0}}}));
 }
 
 TEST(Triangulation, LongNeedlesAndTheWholeRange)
@@ -102,7 +106,7 @@ TEST(Triangulation, LongNeedlesAndTheWholeRange)
     const Rings needles = {{{-far, -far}, {far, -far}, {far, far}, {-far, far}},
                            {{-far + 1, -far + 1}, {far - 2, far - 1}, {far - 1, far - 1}},
                            {{-far + 1, -far + 3}, {-far + 1, far - 1}, {far - 4, far - 1}}};
-    expect_triangulation_of(needles, triangulate(needles));
+    expect_triangulation_of(needles);
     // A comb of 500 teeth, each a thousand times as long as wide.
     Rings comb(1);
     for (int64_t i = 0; i < 500; ++i)
@@ -110,7 +114,7 @@ TEST(Triangulation, LongNeedlesAndTheWholeRange)
             comb[0].push_back(p);
     comb[0].push_back({20000, 20010});
     comb[0].push_back({0, 20010});
-    expect_triangulation_of(comb, triangulate(comb));
+    expect_triangulation_of(comb);
 }
 
 TEST(Triangulation, OfRandomPlans)
@@ -131,15 +135,15 @@ TEST(Triangulation, OfRandomPlans)
             for (const Ring& hole : polygon.holes) add(hole);
         }
         SCOPED_TRACE(seed);
-        expect_triangulation_of(rings, triangulate(rings));
-        // What the free space keeps is the same, in metres.
+        expect_triangulation_of(rings);
+        // What the free space keeps is the same, in metres and but for rounding to its grid.
         double area = 0;
         for (const auto& triangle : space.triangulation().triangles) {
             const Vec2d a = space.point(triangle.corner[0]), b = space.point(triangle.corner[1]),
                         c = space.point(triangle.corner[2]);
             area += 0.5 * ((b - a).x() * (c - a).y() - (b - a).y() * (c - a).x());
         }
-        EXPECT_NEAR(area, space.region().area(), 1e-9 * area);
+        EXPECT_NEAR(area, space.region().area(), 1e-5 * area);
     }
 }
 
