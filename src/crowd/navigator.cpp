@@ -14,7 +14,7 @@ namespace {
 using Box2d = Eigen::AlignedBox2d;
 
 // Sub-goals in a row that may be hidden before the search for a visible one farther on ends.
-constexpr int kPatience = 4;
+constexpr int kPatience = 32;
 
 std::vector<Edge> edges_of(const FreeSpace& space)
 {
@@ -27,6 +27,10 @@ std::vector<Edge> edges_of(const FreeSpace& space)
                                  space.point(triangles[t].corner[(i + 2) % 3]), static_cast<int>(t)});
     return edges;
 }
+
+// GCC 12 leaves out a rounding to float and back where it vectorizes both coordinates in one function, and what is
+// inside before rounding need not be after it: the rounding gets a function of its own.
+[[gnu::noinline]] Vec2f rounded(const Vec2d& x) { return x.cast<float>(); }
 
 double cross(const Vec2d& a, const Vec2d& b) { return a.x() * b.y() - a.y() * b.x(); }
 
@@ -156,10 +160,10 @@ GoalId Navigator::goal(const std::string& name) const
 
 void Navigator::prepare(std::span<const GoalId> goals) const
 {
-    parallel_for(goals.size(), [&](size_t i) { tree_of(goals[i]); });
+    parallel_for(goals.size(), [&](size_t i) { paths_to(goals[i]); });
 }
 
-const Roadmap::Tree& Navigator::tree_of(GoalId id) const
+const Roadmap::Tree& Navigator::paths_to(GoalId id) const
 {
     Goal& goal = *goals_[id];
     std::call_once(goal.once, [&] { goal.tree = roadmap_.tree(goal.seeds); });
@@ -226,7 +230,7 @@ Vec2f Navigator::direction(const Vec2f& position, GoalId id, RouteCursor& cursor
     const Goal& goal = *goals_[id];
     Vec2d p = position.cast<double>();
     if (goal.zone.empty() || !p.allFinite() || goal.contains(p)) return Vec2f(0, 0);
-    const Roadmap::Tree& tree = tree_of(id);
+    const Roadmap::Tree& tree = paths_to(id);
     const bool lost = cursor.vertex >= roadmap_.size() || !sees(p, roadmap_.vertex(cursor.vertex));
     if (lost) {
         if (!inside(position)) p = nearest_free(position).cast<double>();
@@ -237,7 +241,7 @@ Vec2f Navigator::direction(const Vec2f& position, GoalId id, RouteCursor& cursor
     }
     // On to the farthest visible vertex. One step after another only the next few come into view.
     int hidden = 0;
-    const int patience = lost ? kPatience : 1;
+    const int patience = lost ? kPatience : 2;
     for (uint32_t v = tree.next[cursor.vertex]; v != Roadmap::kNone && hidden < patience; v = tree.next[v]) {
         if (sees(p, roadmap_.vertex(v)))
             cursor.vertex = v, hidden = 0;
@@ -294,7 +298,7 @@ float Navigator::distance(const Vec2f& position, GoalId id) const
     if (goal.zone.empty() || !inside(position)) return kInfinity;
     if (goal.contains(p)) return 0;
     if (const auto target = visible_in_zone(p, goal)) return static_cast<float>((*target - p).norm());
-    const Roadmap::Tree& tree = tree_of(id);
+    const Roadmap::Tree& tree = paths_to(id);
     const uint32_t v = first_vertex(p, tree);
     return v == Roadmap::kNone ? kInfinity : static_cast<float>((roadmap_.vertex(v) - p).norm()) + tree.distance[v];
 }
@@ -328,16 +332,11 @@ bool Navigator::visible(const Vec2f& a, const Vec2f& b) const { return sees(a.ca
 
 // ------------------------------------------------------------------------------------------------ staying in the world
 
-// From a point on an edge towards the middle of its triangle: always inside, however sharp the corner.
-Vec2d Navigator::just_inside(int edge, const Vec2d& on_edge) const
+// A hair away from a point on an edge, at right angles.
+Vec2d Navigator::beside(int edge, const Vec2d& on_edge) const
 {
-    const auto& triangle =
-        space_->triangulation().triangles[static_cast<size_t>(edges_.edges()[static_cast<size_t>(edge)].triangle)];
-    const Vec2d middle =
-        (space_->point(triangle.corner[0]) + space_->point(triangle.corner[1]) + space_->point(triangle.corner[2])) / 3;
-    const Edge& e = edges_.edges()[static_cast<size_t>(edge)];
-    const double height = cross(e.along(), middle - e.from) / e.along().norm();
-    return on_edge + std::min(1.0, 1.5 * skin_ / height) * (middle - on_edge);
+    const Vec2d along = edges_.edges()[static_cast<size_t>(edge)].along();
+    return on_edge + 1.5 * skin_ * Vec2d(-along.y(), along.x()).normalized();
 }
 
 Vec2f Navigator::nearest_free(const Vec2f& position) const
@@ -345,15 +344,21 @@ Vec2f Navigator::nearest_free(const Vec2f& position) const
     if (inside(position)) return position;
     const Vec2d p = position.allFinite() ? Vec2d(position.cast<double>()) : edges_.edges().front().from;
     const EdgeGrid::Closest closest = edges_.closest(p);
-    const Vec2f result = just_inside(closest.edge, closest.point).cast<float>();
-    if (inside(result)) return result;
-    // A sliver that no float falls into: the middle of the triangle, or of any that has room for one.
-    for (const auto& triangle : space_->triangulation().triangles) {
-        const Vec2d middle =
-            space_->point(triangle.corner[0]) + space_->point(triangle.corner[1]) + space_->point(triangle.corner[2]);
-        if (const Vec2f any = (middle / 3).cast<float>(); inside(any)) return any;
+    if (const Vec2f result = rounded(beside(closest.edge, closest.point)); inside(result)) return result;
+    // In a sharp corner: towards the middle of the edge's triangle, until there is room for a float.
+    const auto middle_of = [&](int t) {
+        const auto& [a, b, c] = space_->triangulation().triangles[static_cast<size_t>(t)].corner;
+        return Vec2d((space_->point(a) + space_->point(b) + space_->point(c)) / 3);
+    };
+    const Vec2d middle = middle_of(edges_.edges()[static_cast<size_t>(closest.edge)].triangle);
+    for (double away = skin_, length = (middle - closest.point).norm(); away < length; away *= 2) {
+        const Vec2f result = rounded(closest.point + away / length * (middle - closest.point));
+        if (inside(result)) return result;
     }
-    return result;
+    // A sliver: anywhere.
+    for (size_t t = 0; t < space_->triangulation().triangles.size(); ++t)
+        if (const Vec2f any = rounded(middle_of(static_cast<int>(t))); inside(any)) return any;
+    fail("the floor plan has no place with room for an agent");
 }
 
 Vec2f Navigator::keep_out(const Vec2f& from, const Vec2f& to) const
@@ -362,23 +367,28 @@ Vec2f Navigator::keep_out(const Vec2f& from, const Vec2f& to) const
     if (!to.allFinite()) return from;
     Vec2d p = from.cast<double>(), target = to.cast<double>();
     Vec2f reached = from; // by a way that crosses nothing
+    const auto free_way_to = [&](const Vec2f& q) {
+        return inside(q) && edges_.first_exit(p, q.cast<double>()).edge < 0;
+    };
     for (int slide = 0; slide < 4; ++slide) {
         const EdgeGrid::Hit hit = edges_.first_exit(p, target);
         if (hit.edge < 0) {
-            const Vec2f end = target.cast<float>();
+            const Vec2f end = rounded(target);
             return !edges_.edges_near(target) || inside(end) ? end : reached;
         }
-        // Up to the wall, and on along it with what is left of the way.
+        // Up to the wall, or a hair before it in a sharp corner...
         const Edge& edge = edges_.edges()[static_cast<size_t>(hit.edge)];
-        const Vec2d contact = nearest_on_segment(p + hit.share * (target - p), edge.from, edge.to);
-        const Vec2d stop = just_inside(hit.edge, contact);
-        const Vec2f stop_rounded = stop.cast<float>();
-        const Vec2d next = stop_rounded.cast<double>();
-        if (!inside(stop_rounded) || edges_.first_exit(p, next).edge >= 0) return reached;
-        reached = stop_rounded;
+        const Vec2d way = target - p, contact = nearest_on_segment(p + hit.share * way, edge.from, edge.to);
+        Vec2f stop = rounded(beside(hit.edge, contact));
+        if (!free_way_to(stop)) {
+            stop = rounded(p + std::max(0.0, hit.share - 1.5 * skin_ / way.norm()) * way);
+            if (!free_way_to(stop)) return reached;
+        }
+        reached = stop;
+        // ... and on along it with what is left of the way.
         const Vec2d along = edge.along().normalized();
-        target = next + along * along.dot(target - contact);
-        p = next;
+        p = stop.cast<double>();
+        target = p + along * along.dot(target - contact);
     }
     return reached;
 }

@@ -50,6 +50,7 @@ class Navigator {
     GoalId goal(const std::string& name) const;
     // Finds the shortest paths to goals at once, in parallel. Otherwise each is found when it is first asked for.
     void prepare(std::span<const GoalId> goals) const;
+    const Roadmap::Tree& paths_to(GoalId goal) const;
 
     // The unit vector towards the farthest visible sub-goal on the shortest path; zero in the goal, and where no way
     // leads there. An agent that was pushed off its path finds a new one.
@@ -84,10 +85,9 @@ class Navigator {
     Vec2f towards(const Vec2d& position, const Vec2d& target) const;
     std::optional<Vec2d> visible_in_zone(const Vec2d& p, const Goal& goal) const;
     uint32_t first_vertex(const Vec2d& p, const Roadmap::Tree& tree) const;
-    const Roadmap::Tree& tree_of(GoalId goal) const;
     void find_seeds(Goal& goal) const;
     bool sees(const Vec2d& a, const Vec2d& b) const { return edges_.visible(a, b, 0.5 * skin_); }
-    Vec2d just_inside(int edge, const Vec2d& on_edge) const;
+    Vec2d beside(int edge, const Vec2d& on_edge) const;
 
     std::unique_ptr<FreeSpace> space_;
     Roadmap roadmap_;
