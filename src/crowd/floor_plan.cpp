@@ -1,5 +1,7 @@
 #include "crowd/floor_plan.h"
 
+#include "base/error.h"
+
 #include <algorithm>
 
 namespace spindrift {
@@ -9,6 +11,35 @@ PlanGoal& FloorPlan::goal(const std::string& name, const std::string& where)
     const auto found = std::find_if(goals.begin(), goals.end(), [&](const PlanGoal& g) { return g.name == name; });
     if (found != goals.end()) return *found;
     return goals.emplace_back(PlanGoal{name, where, {}, {}});
+}
+
+void FloorPlan::check_coordinates() const
+{
+    const auto check = [](const std::string& where, const std::vector<Vec2d>& points) {
+        for (const Vec2d& p : points)
+            if (!(std::abs(p.x()) < 1e7 && std::abs(p.y()) < 1e7)) // nor what is no number
+                bad_input("{} has the point ({:g}, {:g}); coordinates must be within 10,000 km", where, p.x(), p.y());
+    };
+    const auto check_polygon = [&](const std::string& where, const Polygon& polygon) {
+        check(where, polygon.outer);
+        for (const Ring& hole : polygon.holes) check(where, hole);
+    };
+    for (const auto* polygons : {&boundary, &obstacles, &areas})
+        for (const PlanPolygon& p : *polygons) check_polygon(p.where, p.shape);
+    for (const PlanWall& wall : walls) {
+        check(wall.where, wall.points);
+        if (!(wall.thickness > 0 && wall.thickness < 1e6))
+            bad_input("{} is {:g} m thick; it must be above 0", wall.where, wall.thickness);
+    }
+    for (const PlanGoal& goal : goals) {
+        check(goal.where, goal.points);
+        for (const Polygon& piece : goal.pieces) check_polygon(goal.where, piece);
+    }
+    for (const PlanEntrance& entrance : entrances) {
+        check(entrance.where, entrance.line);
+        for (const Polygon& shape : entrance.shapes) check_polygon(entrance.where, shape);
+    }
+    for (const PlanLine& line : lines) check(line.where, line.points);
 }
 
 void FloorPlan::add_boundary_if_missing(const std::vector<Vec2d>& also_within, double margin)
@@ -25,7 +56,10 @@ void FloorPlan::add_boundary_if_missing(const std::vector<Vec2d>& also_within, d
         add(goal.points);
         for (const Polygon& piece : goal.pieces) add(piece.outer);
     }
-    for (const PlanEntrance& entrance : entrances) add(entrance.shape.outer), add(entrance.line);
+    for (const PlanEntrance& entrance : entrances) {
+        add(entrance.line);
+        for (const Polygon& shape : entrance.shapes) add(shape.outer);
+    }
     if (!(low.array() <= high.array()).all()) return; // nothing to go around
     const Vec2d around = Vec2d::Constant(margin);
     boundary.push_back({"floor", "the floor around everything", box_polygon(low - around, high + around)});

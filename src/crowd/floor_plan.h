@@ -28,11 +28,11 @@ struct PlanGoal {
     std::vector<Vec2d> points;
 };
 
-// People appear anywhere in the polygon, or on the line.
+// People appear anywhere in the polygons, or on the line.
 struct PlanEntrance {
     std::string name, where;
-    Polygon shape;
-    std::vector<Vec2d> line;                                         // if there is no polygon
+    std::vector<Polygon> shapes;
+    std::vector<Vec2d> line;                                         // if there are no polygons
     double rate = 1;                                                 // [1/s]
     double start = 0, end = std::numeric_limits<double>::infinity(); // [s]
 };
@@ -55,6 +55,8 @@ struct FloorPlan {
 
     // The goal of this name, which is made if there is none.
     PlanGoal& goal(const std::string& name, const std::string& where);
+    // Throws bad_input for a coordinate that is no number, or beyond 10,000 km.
+    void check_coordinates() const;
     // A plan that says nothing about its floor gets a rectangle around everything in it and these points.
     void add_boundary_if_missing(const std::vector<Vec2d>& also_within, double margin);
 };

@@ -8,18 +8,9 @@ namespace spindrift {
 
 namespace {
 
-bool finite(const std::vector<Vec2d>& points)
-{
-    return std::all_of(points.begin(), points.end(),
-                       [](const Vec2d& p) { return p.allFinite() && p.cwiseAbs().maxCoeff() < 1e7; });
-}
-
 // The area of a polygon of the plan; says what was wrong with it.
 Region repaired(const PlanPolygon& polygon, std::vector<std::string>& warnings)
 {
-    bool usable = finite(polygon.shape.outer);
-    for (const Ring& hole : polygon.shape.holes) usable = usable && finite(hole);
-    if (!usable) bad_input("{} has a coordinate that is not a number or beyond 10,000 km", polygon.where);
     std::string problem;
     const Region region(polygon.shape, &problem);
     if (region.area() < 1e-9) {
@@ -60,6 +51,7 @@ void warn_of_overlaps(const std::vector<PlanPolygon>& polygons, const std::vecto
 
 Region walkable_region(const FloorPlan& plan, std::vector<std::string>& warnings)
 {
+    plan.check_coordinates();
     std::vector<Region> floors, solids;
     for (const PlanPolygon& floor : plan.boundary) floors.push_back(repaired(floor, warnings));
     const Region floor = Region::joined(floors);
@@ -71,8 +63,6 @@ Region walkable_region(const FloorPlan& plan, std::vector<std::string>& warnings
             warnings.push_back(fmt::format("{} lies outside the floor and does nothing", obstacle.where));
     }
     for (const PlanWall& wall : plan.walls) {
-        if (!finite(wall.points) || !(wall.thickness > 0) || !(wall.thickness < 1e6))
-            bad_input("{} has a coordinate or a thickness that is not a usable number", wall.where);
         solids.emplace_back(wall.points, wall.thickness);
         if (solids.back().empty()) warnings.push_back(fmt::format("{} has no length and was left out", wall.where));
     }
