@@ -134,11 +134,20 @@ class Checker {
 
     void check_room_in(const PlanGoal& goal)
     {
-        if (!navigator_.zone(navigator_.goal(goal.name)).empty()) return;
-        report_.errors.push_back(
-            fmt::format("{} has no room for an agent of {:g} m across: it lies outside the floor, in "
-                        "an obstacle, or in a gap that is too narrow",
-                        goal.where, across()));
+        if (navigator_.zone(navigator_.goal(goal.name)).empty()) {
+            report_.errors.push_back(
+                fmt::format("{} has no room for an agent of {:g} m across: it lies outside the floor, "
+                            "in an obstacle, or in a gap that is too narrow",
+                            goal.where, across()));
+            return;
+        }
+        const size_t closed =
+            static_cast<size_t>(std::count_if(goal.pieces.begin(), goal.pieces.end(), [&](const Polygon& piece) {
+                return goal.pieces.size() > 1 && navigator_.space().reach(Region(piece)).empty();
+            }));
+        if (closed > 0)
+            report_.warnings.push_back(fmt::format("{}: {} of its {} pieces have no room for an agent of {:g} m across",
+                                                   goal.where, closed, goal.pieces.size(), across()));
     }
 
     void check_starts(const PlannedGroup& group)
