@@ -212,13 +212,16 @@ QpResult Continuum::psolve(float dt, bool clamped, std::vector<double>& pressure
 }
 
 // Speeds the flow up again to what agents around would walk at. Each component is scaled with the speed at its face,
-// for which the other component is averaged from the four faces around.
+// for which the other component is averaged over the agents at the four faces around.
 void Continuum::renorm()
 {
     const auto stride = static_cast<size_t>(padded_.stride());
-    const auto factor = [](const FaceSums& sums, float own, const float* other, const size_t around[4]) {
+    const auto factor = [](const FaceSums& sums, float own, const std::vector<FaceSums>& other_sums,
+                           const std::vector<float>& other, const std::array<size_t, 4>& around) {
         if (!(sums.mass > 0)) return 0.0f;
-        const float mean = 0.25f * (other[around[0]] + other[around[1]] + other[around[2]] + other[around[3]]);
+        float mass = 0, momentum = 0;
+        for (const size_t f : around) mass += other_sums[f].mass, momentum += other_sums[f].mass * other[f];
+        const float mean = mass > 0 ? momentum / mass : 0;
         const float wanted = sums.speed / sums.mass;
         return wanted / std::max(std::sqrt(own * own + mean * mean), kStandstill * wanted + 1e-12f);
     };
@@ -226,10 +229,8 @@ void Continuum::renorm()
     for (int j = 0; j < grid_.ny; ++j)
         for (int i = 0; i < grid_.nx; ++i) {
             const size_t c = padded_.index(i, j);
-            const size_t y_faces[4] = {c, c - 1, c + stride, c + stride - 1};
-            const size_t x_faces[4] = {c, c + 1, c - stride, c - stride + 1};
-            u[c] *= factor(sums_x_[c], u_[c], v_.data(), y_faces);
-            v[c] *= factor(sums_y_[c], v_[c], u_.data(), x_faces);
+            u[c] *= factor(sums_x_[c], u_[c], sums_y_, v_, {c, c - 1, c + stride, c + stride - 1});
+            v[c] *= factor(sums_y_[c], v_[c], sums_x_, u_, {c, c + 1, c - stride, c - stride + 1});
         }
     u_.swap(u), v_.swap(v);
 }

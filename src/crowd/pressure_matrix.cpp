@@ -99,7 +99,7 @@ void PressureMatrix::precondition(std::span<const double> r, std::span<const uin
         Level& l = levels_[0];
         l.grid.for_each_row([&](size_t first) {
             for (size_t c = first; c < first + static_cast<size_t>(l.grid.nx); ++c)
-                l.inverse[c] = free[c] ? 1 / l.diagonal[c] : 0;
+                l.inverse[c] = free[c] && l.diagonal[c] > 0 ? 1 / l.diagonal[c] : 0;
         });
         for (size_t n = 1; n < levels_.size(); ++n) coarsen(levels_[n - 1], levels_[n]);
     }

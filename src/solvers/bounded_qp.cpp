@@ -30,6 +30,7 @@ template <class Real> struct BoundedQpSolver<Real>::Step {
     double slope = 0;     // d . g
     double length2 = 0;   // in scaled variables
     double feasible = std::numeric_limits<double>::infinity();
+    double descent(double length) const { return length * (slope - 0.5 * length * curvature); }
     bool flat() const { return !(curvature > kNoCurvature<Real> * length2); }
 };
 
@@ -112,11 +113,25 @@ template <class Real> QpResult BoundedQpSolver<Real>::solve(QpMatrix<Real>& matr
                 for (size_t i = begin; i < end; ++i) p_[i] = z_[i] - share * p_[i];
             });
         } else {
-            // Expansion: to the bound, and on along the free gradient with the fixed step.
-            go(x, step.feasible, p_);
-            split_gradient(x);
-            expand(x);
-            compute_gradient(matrix, b, x);
+            // Expansion: the whole step, projected on the bounds, brings the most variables to them; it counts if it
+            // descends further than the part of it up to the first bound. Otherwise that part, and on along the free
+            // gradient with the fixed step, which always descends.
+            const double to_bound = value(b, x) - step.descent(step.feasible);
+            before_.assign(x.begin(), x.end()), gradient_before_ = g_;
+            bool descends = false;
+            if (wanted < std::numeric_limits<double>::infinity()) {
+                go(x, wanted, p_);
+                compute_gradient(matrix, b, x);
+                descends = value(b, x) < to_bound;
+            }
+            if (!descends) {
+                std::copy(before_.begin(), before_.end(), x.begin());
+                g_.swap(gradient_before_);
+                go(x, step.feasible, p_);
+                split_gradient(x);
+                expand(x);
+                compute_gradient(matrix, b, x);
+            }
             gradients = split_gradient(x);
             ++result.expansions;
             exact = new_search = true;
@@ -229,6 +244,17 @@ template <class Real> void BoundedQpSolver<Real>::go(std::span<Real> x, double l
     });
 }
 
+// The objective, where g_ is the gradient.
+template <class Real> double BoundedQpSolver<Real>::value(std::span<const Real> b, std::span<const Real> x) const
+{
+    return parallel_sum(
+        x.size(),
+        [&](size_t i) {
+            return 0.5 * static_cast<double>(x[i]) * (static_cast<double>(g_[i]) - static_cast<double>(b[i]));
+        },
+        kChunk);
+}
+
 template <class Real> void BoundedQpSolver<Real>::expand(std::span<Real> x)
 {
     parallel_chunks(x.size(), kChunk, [&](size_t begin, size_t end) {
@@ -250,7 +276,8 @@ template <class Real> double BoundedQpSolver<Real>::complementarity(std::span<co
 
 template <class Real> size_t BoundedQpSolver<Real>::bytes() const
 {
-    return (g_.capacity() + phi_.capacity() + beta_.capacity() + z_.capacity() + p_.capacity() + q_.capacity()) *
+    return (g_.capacity() + before_.capacity() + gradient_before_.capacity() + phi_.capacity() + beta_.capacity() +
+            z_.capacity() + p_.capacity() + q_.capacity()) *
                sizeof(Real) +
            free_.capacity();
 }

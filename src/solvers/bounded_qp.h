@@ -11,6 +11,10 @@
 // at a bound outweighs that of the others, they are let go. Conjugate gradients are preconditioned in the face: the
 // preconditioner sees the free variables only, and is told when they are others.
 //
+// Beyond that paper, a step that would leave the bounds is first tried whole and projected on them: a good
+// preconditioner makes long steps, and of each of them the first bound would leave but a small part (on 256x256 cells
+// 95 iterations where there were 551).
+//
 // Everything is measured in variables that are scaled by the root of `steps`, in which no eigenvalue of A is above 1:
 // the fixed length is then right for rows of any size.
 //
@@ -49,7 +53,7 @@ struct QpSettings {
 };
 
 struct QpResult {
-    int iterations = 0; // of all kinds, one product with A each; an expansion has two
+    int iterations = 0; // of all kinds, one product with A each; an expansion has two or three
     int expansions = 0, proportionings = 0;
     // The largest magnitudes of the projected gradient, and of (x - P(x - steps g)) / steps with the projection P on
     // the bounds. Both have the unit of b, and both are zero at a minimum and nowhere else.
@@ -77,6 +81,7 @@ template <class Real> class BoundedQpSolver {
     Gradients split_gradient(std::span<const Real> x);
     Step along(std::span<const Real> x, std::span<const Real> direction) const;
     void go(std::span<Real> x, double length, std::span<const Real> direction);
+    double value(std::span<const Real> b, std::span<const Real> x) const;
     void expand(std::span<Real> x);
     double complementarity(std::span<const Real> x) const;
 
@@ -85,6 +90,7 @@ template <class Real> class BoundedQpSolver {
     // The gradient; its part among free variables; the part of the others that points inwards; preconditioned;
     // the direction of conjugate gradients; A times a direction.
     std::vector<Real> g_, phi_, beta_, z_, p_, q_;
+    std::vector<Real> before_, gradient_before_; // an expansion, to go back
     std::vector<uint8_t> free_;
     bool face_changed_ = true;
 };
