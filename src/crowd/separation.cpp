@@ -12,7 +12,10 @@ constexpr size_t kLanes = 8, kChunk = 4096;
 constexpr float kRelaxation = 0.6f;
 // Closer than this [m] there is no direction to part in: the order of the agents decides.
 constexpr float kNoDistance = 1e-5f;
-// Nobody makes way for anybody else.
+// Pairs closer than this many times the least distance call for another iteration: the last one, which nobody looks at
+// any more, may bring a pair closer while it parts others.
+constexpr float kMargin = 1.04f;
+// Makes way for nobody.
 constexpr float kImmovable = 1e30f;
 
 float sum(Row r) { return ((r[0] + r[4]) + (r[2] + r[6])) + ((r[1] + r[5]) + (r[3] + r[7])); }
@@ -78,7 +81,7 @@ template <bool kAlike> size_t Separation::iterate(const Agents& agents, const Ag
 {
     const RowMask lanes = {0, 1, 2, 3, 4, 5, 6, 7};
     const Row zero = splat(0), nearest2 = splat(kNoDistance * kNoDistance), half = splat(0.5f);
-    const float one_reach = 2 * agents.radius[0] * distance, shrink = 1 / (distance * distance);
+    const float one_reach = 2 * agents.radius[0] * distance, shrink = kMargin * kMargin / (distance * distance);
     std::vector<size_t> too_close(static_cast<size_t>(cells.rows()), 0);
     const auto row = [&](size_t r) {
         const int at = static_cast<int>(r);

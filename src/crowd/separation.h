@@ -19,7 +19,7 @@ class Separation {
   public:
     struct Report {
         int iterations = 0;
-        size_t too_close = 0; // agents with a neighbour closer than the least distance, before the last iteration
+        size_t too_close = 0; // agents with a neighbour hardly farther than the least distance, before the last iteration
     };
     // Agents must have been sorted into the cells, whose edge must not be less than the largest distance. Velocities
     // get their share of the motion in the time dt.
