@@ -56,6 +56,7 @@ void bench_expression(BenchTable& table);
 void bench_turbulence(BenchTable& table);
 void bench_smoke(BenchTable& table);
 void bench_multiscale(BenchTable& table, const std::string& only_scene);
+void bench_crowd(BenchTable& table);
 
 struct OpenvdbSurfaceSeconds {
     double smooth_spheres, spheres;

@@ -9,6 +9,7 @@
 //     spindrift_bench smoke      smoke alone
 //     spindrift_bench turbulence turbulence alone
 //     spindrift_bench multiscale [scene]  table 3.1 of document 000, or one scene of it
+//     spindrift_bench crowd      crowds alone
 #include "bench.h"
 
 #include <cstdio>
@@ -69,6 +70,7 @@ int main(int argc, char** argv)
     if (mode.empty() || mode == "smoke") bench_smoke(table);
     if (mode.empty() || mode == "turbulence") bench_turbulence(table);
     if (mode.empty() || mode == "multiscale") bench_multiscale(table, argc > 2 ? argv[2] : "");
+    if (mode.empty() || mode == "crowd") bench_crowd(table);
     fmt::print("{}\n", table.all_reached() ? "every figure reached" : "some figures not reached");
     return 0;
 }

@@ -1,0 +1,163 @@
+// Crowds of the sizes of table 4.1 of document 000, simulation only: straight ways to goals instead of a planner, and
+// obstacles that take free area. Each is timed when it has become dense.
+#include "bench.h"
+
+#include "crowd/circle.h"
+
+#include <fmt/format.h>
+
+namespace spindrift {
+
+namespace {
+
+constexpr float kDt = 0.05f;
+
+// People all over a hall, four metres square for `per_cell` of them, half as dense as can be. Blocks of obstacles take a
+// tenth of it. Everyone walks to one of `exits` at the sides, or with none to a place of their own.
+struct Hall {
+    CrowdParams params;
+    CrowdGrid grid;
+    StraightPlanner planner;
+    Agents start;
+    std::vector<float> free_area;
+
+    Hall(size_t count, int nx, int ny, int exits) : free_area(static_cast<size_t>(nx) * static_cast<size_t>(ny), 1.0f)
+    {
+        const float density = 0.5f * params.densest();
+        const float pitch = std::sqrt(0.9f / density);
+        grid.nx = nx, grid.ny = ny;
+        grid.cell = std::sqrt(static_cast<float>(count) / (density * static_cast<float>(nx) * static_cast<float>(ny)));
+        Random random(1);
+        for (int block = 0; block < nx * ny / 40; ++block) {
+            const int i = static_cast<int>(random.uniform(1, static_cast<float>(nx - 3)));
+            const int j = static_cast<int>(random.uniform(1, static_cast<float>(ny - 3)));
+            for (const int k : {j * nx + i, j * nx + i + 1, (j + 1) * nx + i, (j + 1) * nx + i + 1})
+                free_area[static_cast<size_t>(k)] = 0;
+        }
+        const Vec2f size = grid.size();
+        for (int e = 0; e < exits; ++e) {
+            const float t = (static_cast<float>(e / 4) + 0.5f) / static_cast<float>((exits + 3) / 4);
+            const Vec2f places[4] = {{t, 0}, {t, 1}, {0, t}, {1, t}};
+            planner.goals.push_back(size.cwiseProduct(places[e % 4]));
+        }
+        planner.near = 1, planner.leave = exits > 0;
+        const int columns = static_cast<int>(size.x() / pitch), rows = static_cast<int>(size.y() / pitch);
+        start.resize(count);
+        size_t added = 0;
+        for (int j = 0; j < rows && added < count; ++j)
+            for (int i = 0; i < columns && added < count; ++i) {
+                const Vec2f jitter(random.uniform(0.4f, 0.6f), random.uniform(0.4f, 0.6f));
+                const Vec2f x = pitch * (Vec2f(static_cast<float>(i), static_cast<float>(j)) + jitter);
+                const int cell = std::min(ny - 1, static_cast<int>(x.y() / grid.cell)) * nx +
+                                 std::min(nx - 1, static_cast<int>(x.x() / grid.cell));
+                if (free_area[static_cast<size_t>(cell)] == 0) continue;
+                start.x[added] = x, start.radius[added] = params.radius, start.priority[added] = 1;
+                start.speed[added] = random.uniform(1.1f, 1.5f);
+                if (exits > 0) {
+                    start.goal[added] = static_cast<int>(random.uniform(0, static_cast<float>(exits)));
+                } else {
+                    start.goal[added] = static_cast<int>(planner.goals.size());
+                    planner.goals.push_back(size.cwiseProduct(Vec2f(random.uniform(), random.uniform())));
+                }
+                ++added;
+            }
+        start.resize(added);
+    }
+    Crowd make() const
+    {
+        Crowd crowd(params, grid);
+        crowd.set_planner(&planner);
+        crowd.set_free_area(free_area);
+        crowd.add(start);
+        return crowd;
+    }
+};
+
+struct Measured {
+    double seconds = 1e30, cpu = 1e30; // of the fastest step
+    double mean = 0;                   // of the steps that were timed [s]
+    double agents = 0, bytes = 0;
+    int iterations = 0, separations = 0;
+    size_t pressed = 0;
+    PhaseTimes times; // of the fastest step
+};
+
+Measured measure(Crowd& crowd, int before, int steps)
+{
+    for (int s = 0; s < before; ++s) crowd.step(kDt);
+    Measured m;
+    for (int s = 0; s < steps; ++s) {
+        const double cpu = cpu_seconds();
+        CrowdReport report;
+        const double seconds = seconds_of([&] { report = crowd.step(kDt); });
+        m.cpu = std::min(m.cpu, cpu_seconds() - cpu), m.mean += seconds / steps;
+        if (seconds >= m.seconds) continue;
+        m.seconds = seconds, m.times = report.times;
+        m.iterations = report.continuum.inner.iterations + report.continuum.outer.iterations;
+        m.separations = report.separation.iterations, m.pressed = report.continuum.pressed;
+    }
+    m.agents = static_cast<double>(crowd.agents().size());
+    m.bytes = static_cast<double>(crowd.bytes()) / m.agents;
+    return m;
+}
+
+void add_row(BenchTable& table, const std::string& what, const Measured& m, double wanted)
+{
+    table.add(what, fmt::format("{:.2f} ms a step", 1e3 * m.seconds), fmt::format("at most {:.0f} ms", 1e3 * wanted),
+              m.seconds <= wanted);
+    std::string phases;
+    for (const auto& [phase, seconds] : m.times.phases())
+        if (seconds > 0.01 * m.seconds) phases += fmt::format("{} {:.0f}, ", phase, 1e9 * seconds / m.agents);
+    table.note(fmt::format("  {}ns an agent; {} iterations, {} cells pressed, {} separations; {:.2f} ms CPU, mean {:.2f} ms",
+                           phases, m.iterations, m.pressed, m.separations, 1e3 * m.cpu, 1e3 * m.mean));
+}
+
+// Everyone to a place of their own, in cells that 16 people fill by half.
+Measured measure_growth(size_t count)
+{
+    const int cells = std::max(8, static_cast<int>(std::lround(std::sqrt(static_cast<double>(count) / 8))));
+    const Hall hall(count, cells, cells, 0);
+    Crowd crowd = hall.make();
+    return measure(crowd, 10, count > 2000000 ? 4 : count > 200000 ? 8 : 40);
+}
+
+} // namespace
+
+void bench_crowd(BenchTable& table)
+{
+    {
+        CrowdParams params;
+        params.look_ahead = 2, params.side = 0.5f;
+        const Circle circle(10000, params);
+        Crowd crowd(circle.params, circle.grid);
+        crowd.set_planner(&circle.planner);
+        crowd.add(circle.start);
+        add_row(table, "circle of 10 thousand, 40x40 cells, after 50 s", measure(crowd, 1000, 60), 0.003);
+    }
+    const auto hall = [&](const char* what, size_t count, int nx, int ny, int exits, double wanted) {
+        const Hall scene(count, nx, ny, exits);
+        Crowd crowd = scene.make();
+        add_row(table, what, measure(crowd, 200, 30), wanted);
+    };
+    hall("trade show: 80 thousand to 12 exits, 120x108 cells", 80000, 120, 108, 12, 0.040);
+    hall("campsite: 100 thousand, all ways, 120x90 cells", 100000, 120, 90, 0, 0.045);
+    hall("mosque: 25 thousand, all ways, 80x80 cells", 25000, 80, 80, 0, 0.009);
+
+    const Measured small = measure_growth(10000);
+    for (const size_t count : {100000, 1000000}) {
+        const Measured m = measure_growth(count);
+        add_row(table, fmt::format("{:.2f} million agents, all ways", static_cast<double>(count) / 1e6), m,
+                count == 1000000 ? 0.4 : 0.04);
+        if (count == 1000000)
+            table.add("  memory of all arrays", fmt::format("{:.0f} bytes an agent", m.bytes), "at most 150",
+                      m.bytes <= 150);
+    }
+    const Measured large = measure_growth(4000000);
+    const double ratio = large.cpu / large.agents / (small.cpu / small.agents);
+    table.add("CPU an agent and step, 10 thousand to 4 million",
+              fmt::format("{:.0f} to {:.0f} ns, {:.2f}x", 1e9 * small.cpu / small.agents,
+                          1e9 * large.cpu / large.agents, ratio),
+              "at most 1.3x", ratio <= 1.3);
+}
+
+} // namespace spindrift

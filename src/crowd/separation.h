@@ -1,0 +1,39 @@
+// Pairs of agents that are too close are moved apart (document 000, section 4.3.3). Each agent looks at its neighbours
+// and moves itself, all from the same places (a Jacobi iteration): nothing depends on an order, or on threads.
+//
+// Agents are moved to a distance somewhat larger than the least one, as the document found to be smoother; iterations
+// end when no pair is closer than the least distance, or when there were enough of them.
+#pragma once
+
+#include "crowd/continuum.h"
+#include "crowd/walls.h"
+
+namespace spindrift {
+
+struct SeparationRules {
+    float distance = 1.25f; // that agents are moved apart to, beside the least
+    int min_iterations = 2, max_iterations = 12;
+};
+
+class Separation {
+  public:
+    struct Report {
+        int iterations = 0;
+        size_t too_close = 0; // agents with a neighbour hardly farther than the least distance, before the last iteration
+    };
+    // Agents must have been sorted into the cells, whose edge must not be less than the largest distance. Velocities
+    // get their share of the motion in the time dt.
+    Report run(Agents& agents, const AgentCells& cells, const Continuum& continuum, const CrowdWalls* walls,
+               const SeparationRules& rules, float dt);
+    size_t bytes() const;
+
+  private:
+    template <bool kAlike> size_t iterate(const Agents& agents, const AgentCells& cells, float distance);
+    void keep_out(const Agents& agents, const AgentCells& cells, const Continuum& continuum, const CrowdWalls* walls);
+
+    // With a few more entries than agents, for reading whole vectors.
+    std::vector<float> x_, y_, next_x_, next_y_;
+    std::vector<float> radius_, weight_; // of agents that are not all alike
+};
+
+} // namespace spindrift
