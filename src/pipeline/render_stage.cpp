@@ -95,6 +95,13 @@ void RenderStage::prepare(const SceneFile& scene, const ShotParams& shot)
     // Where smoke is all there is, it need not be asked for.
     if (params_.show == Show::surface && scene.has("smoke") && !scene.has("liquid") && !scene.has("surface"))
         params_.show = Show::smoke;
+    if (params_.show == Show::surface && scene.has("crowd") && !scene.has("liquid") && !scene.has("surface") &&
+        !scene.has("smoke"))
+        params_.show = Show::crowd;
+    if (params_.show == Show::crowd) {
+        if (!scene.has("crowd")) bad_input("{}: the scene has no crowd; add [crowd]", scene.where("render.show"));
+        return;
+    }
     has_spray_ = params_.show == Show::spray || (params_.show != Show::smoke && scene.has("spray"));
     has_smoke_ = !input_.empty() || scene.has("smoke");
     if (params_.show == Show::smoke && !has_smoke_)
@@ -121,6 +128,8 @@ std::vector<std::string> RenderStage::inputs() const
         return {"liquid"};
     case Show::spray:
         return {"spray"};
+    case Show::crowd:
+        return {"crowd"};
     case Show::smoke:
         break;
     }
@@ -131,6 +140,7 @@ std::vector<std::string> RenderStage::inputs() const
 std::vector<std::string> RenderStage::optional_inputs() const
 {
     std::vector<std::string> inputs;
+    if (params_.show == Show::crowd) return inputs;
     if (params_.show != Show::smoke) inputs.push_back("spray");
     if (input_.empty()) inputs.push_back("smoke");
     return inputs;
@@ -150,6 +160,29 @@ void RenderStage::add_spheres(const ParticleFile& file, const std::string& color
     spheres.colors.insert(spheres.colors.end(), colors.begin(), colors.end());
 }
 
+// People as capsules, by default in the colour of their group.
+void RenderStage::add_people(const ParticleFile& file, const std::string& path, RenderSpheres& capsules) const
+{
+    constexpr float kHeight = 1.7f, kStoutest = 0.25f; // [m]
+    const Particles& people = file.particles;
+    const auto* radius = people.find<float>("pscale");
+    const auto* group = people.find<int32_t>("group");
+    for (size_t i = 0; i < people.size(); ++i) {
+        const float r = std::min(0.9f * (radius ? (*radius)[i] : file.pscale), kStoutest);
+        capsules.centers.push_back(people.P[i] + r * Vec3f::UnitY());
+        capsules.ends.push_back(people.P[i] + (kHeight - r) * Vec3f::UnitY());
+        capsules.radii.push_back(r);
+    }
+    if (!params_.color_by.empty() && params_.color_by != "group") {
+        capsules.colors = colors_of(people, params_.color_by, path);
+        return;
+    }
+    const Vec3f colors[] = {{0.62f, 0.12f, 0.07f}, {0.06f, 0.22f, 0.50f}, {0.60f, 0.40f, 0.05f}, {0.08f, 0.33f, 0.14f},
+                            {0.36f, 0.10f, 0.38f}, {0.05f, 0.36f, 0.38f}, {0.50f, 0.22f, 0.10f}, {0.25f, 0.25f, 0.27f}};
+    for (size_t i = 0; i < people.size(); ++i)
+        capsules.colors.push_back(colors[group ? static_cast<size_t>((*group)[i]) % std::size(colors) : 0]);
+}
+
 FrameReport RenderStage::make(int frame, const std::vector<std::string>& inputs,
                               const std::vector<std::string>& outputs)
 {
@@ -157,6 +190,7 @@ FrameReport RenderStage::make(int frame, const std::vector<std::string>& inputs,
     RenderScene scene;
     scene.extent = liquid_->extent;
     if (!smoke_->extent.empty()) scene.extent.add(smoke_->extent);
+    if (params_.show == Show::crowd) scene.extent = crowd_->extent;
     if (liquid_->params.domain.bounded()) scene.container = liquid_->extent;
     Mesh water;
     RenderSpheres spheres;
@@ -172,6 +206,11 @@ FrameReport RenderStage::make(int frame, const std::vector<std::string>& inputs,
             add_spheres(read_particles(*input), params_.color_by.empty() ? "speed" : params_.color_by, *input, spheres);
             ++input;
             report.numbers = {{"particles", static_cast<double>(spheres.centers.size())}};
+        } else if (params_.show == Show::crowd) {
+            add_people(read_particles(*input), *input, spheres);
+            ++input;
+            report.numbers = {{"people", static_cast<double>(spheres.centers.size())}};
+            if (!crowd_->obstacles.triangles.empty()) scene.solids.push_back(&crowd_->obstacles);
         }
         const bool spray_alone = params_.show == Show::spray;
         if (has_spray_) {

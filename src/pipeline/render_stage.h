@@ -1,7 +1,8 @@
-// Pictures of a shot: its surface as water, or its particles, and its spray and smoke.
+// Pictures of a shot: its surface as water, or its particles, and its spray and smoke; or a crowd.
 #pragma once
 
 #include "io/vdb.h"
+#include "pipeline/crowd_setup.h"
 #include "pipeline/liquid_setup.h"
 #include "pipeline/smoke_setup.h"
 #include "pipeline/stage.h"
@@ -11,8 +12,9 @@ namespace spindrift {
 
 class RenderStage : public FrameStage {
   public:
-    RenderStage(std::shared_ptr<const LiquidSetup> liquid, std::shared_ptr<const SmokeSetup> smoke)
-        : liquid_(std::move(liquid)), smoke_(std::move(smoke))
+    RenderStage(std::shared_ptr<const LiquidSetup> liquid, std::shared_ptr<const SmokeSetup> smoke,
+                std::shared_ptr<const CrowdSetup> crowd)
+        : liquid_(std::move(liquid)), smoke_(std::move(smoke)), crowd_(std::move(crowd))
     {
     }
 
@@ -33,10 +35,12 @@ class RenderStage : public FrameStage {
     using Show = RenderParams::Show;
     void add_spheres(const ParticleFile& file, const std::string& color_by, const std::string& path,
                      RenderSpheres& spheres) const;
+    void add_people(const ParticleFile& file, const std::string& path, RenderSpheres& capsules) const;
     bool is_png() const { return params_.format == RenderParams::Format::png; }
 
     std::shared_ptr<const LiquidSetup> liquid_;
     std::shared_ptr<const SmokeSetup> smoke_;
+    std::shared_ptr<const CrowdSetup> crowd_;
     RenderParams params_;
     std::string input_, input_files_; // smoke of another program: as written, and from where the program runs
     bool has_spray_ = false, has_smoke_ = false; // of what a frame is made

@@ -189,6 +189,7 @@ void Shot::run(Progress& progress)
 
 void Shot::run_stage(Stage& stage, StageCache& cache, Progress& progress)
 {
+    for (const std::string& warning : stage.warnings()) progress.say(fmt::format("{}: {}", stage.name(), warning));
     if (auto* time_stage = dynamic_cast<TimeStage*>(&stage))
         run_time_stage(*time_stage, cache, progress);
     else

@@ -65,6 +65,8 @@ class Stage {
     // After the parameters were read, in the order of the chain, and before anything is computed: loads what the scene
     // refers to and throws bad_input if something cannot be done. Called even if the scene has no table of this stage.
     virtual void prepare(const SceneFile& scene, const ShotParams& shot) = 0;
+    // What prepare() found that may not be what was meant.
+    virtual std::vector<std::string> warnings() const { return {}; }
     virtual Estimate estimate() const = 0;
     // Everything that the frames depend on besides parameters and input, as lines "thing: signature".
     virtual std::string dependencies() const { return {}; }

@@ -1,3 +1,4 @@
+#include "pipeline/crowd_stage.h"
 #include "pipeline/liquid_stage.h"
 #include "pipeline/render_stage.h"
 #include "pipeline/ripples_stage.h"
@@ -11,13 +12,15 @@ std::vector<std::unique_ptr<Stage>> make_stages()
 {
     const auto liquid = std::make_shared<LiquidSetup>();
     const auto smoke = std::make_shared<SmokeSetup>();
+    const auto crowd = std::make_shared<CrowdSetup>();
     std::vector<std::unique_ptr<Stage>> stages;
     stages.push_back(std::make_unique<LiquidStage>(liquid));
     stages.push_back(std::make_unique<SprayStage>(liquid));
     stages.push_back(std::make_unique<SurfaceStage>(liquid));
     stages.push_back(std::make_unique<RipplesStage>(liquid));
     stages.push_back(std::make_unique<SmokeStage>(smoke));
-    stages.push_back(std::make_unique<RenderStage>(liquid, smoke));
+    stages.push_back(std::make_unique<CrowdStage>(crowd));
+    stages.push_back(std::make_unique<RenderStage>(liquid, smoke, crowd));
     return stages;
 }
 

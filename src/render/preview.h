@@ -57,7 +57,7 @@ struct FireLook {
 };
 
 struct RenderParams {
-    enum class Show { surface, particles, spray, smoke, ripples };
+    enum class Show { surface, particles, spray, smoke, ripples, crowd };
     enum class Format { png, exr };
     enum class Sky { studio, daylight, uniform };
     enum class Look { water, paint };
@@ -87,6 +87,7 @@ struct RenderParams {
 
 struct RenderSpheres {
     std::vector<Vec3f> centers;
+    std::vector<Vec3f> ends;   // if there are any, capsules from centre to end
     std::vector<Vec3f> colors; // linear
     float radius = 0;
     std::vector<float> radii; // of each; empty if all have the one above

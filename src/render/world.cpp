@@ -123,15 +123,25 @@ Box3f World::Embree::add_spheres(const RenderSpheres& balls)
     Box3f bounds;
     if (balls.centers.empty() || (balls.radii.empty() && !(balls.radius > 0))) return bounds;
     spheres = &balls;
-    const RTCGeometry geometry = rtcNewGeometry(device, RTC_GEOMETRY_TYPE_SPHERE_POINT);
+    const bool capsules = !balls.ends.empty();
+    const size_t each = capsules ? 2 : 1;
+    const RTCGeometry geometry =
+        rtcNewGeometry(device, capsules ? RTC_GEOMETRY_TYPE_ROUND_LINEAR_CURVE : RTC_GEOMETRY_TYPE_SPHERE_POINT);
     auto* ball = static_cast<float*>(rtcSetNewGeometryBuffer(geometry, RTC_BUFFER_TYPE_VERTEX, 0, RTC_FORMAT_FLOAT4,
-                                                             4 * sizeof(float), balls.centers.size()));
-    if (!ball) fail("render: not enough memory for {} spheres", balls.centers.size());
+                                                             4 * sizeof(float), each * balls.centers.size()));
+    auto* first =
+        !capsules ? nullptr
+                  : static_cast<unsigned*>(rtcSetNewGeometryBuffer(geometry, RTC_BUFFER_TYPE_INDEX, 0, RTC_FORMAT_UINT,
+                                                                   sizeof(unsigned), balls.centers.size()));
+    if (!ball || (capsules && !first)) fail("render: not enough memory for {} spheres", balls.centers.size());
     for (size_t i = 0; i < balls.centers.size(); ++i) {
-        const Vec3f& c = balls.centers[i];
-        ball = std::copy_n(c.data(), 3, ball);
-        *ball++ = balls.radius_of(i);
-        if (c.allFinite()) bounds.add(Box3f{c, c}.grown(balls.radius_of(i)));
+        if (capsules) first[i] = static_cast<unsigned>(2 * i);
+        for (size_t k = 0; k < each; ++k) {
+            const Vec3f& c = k == 0 ? balls.centers[i] : balls.ends[i];
+            ball = std::copy_n(c.data(), 3, ball);
+            *ball++ = balls.radius_of(i);
+            if (c.allFinite()) bounds.add(Box3f{c, c}.grown(balls.radius_of(i)));
+        }
     }
     attach(geometry, {balls.water ? Hit::Kind::liquid : Hit::Kind::sphere, nullptr, {}, nullptr});
     return bounds;

@@ -1,0 +1,204 @@
+#include "pipeline/crowd_stage.h"
+
+#include "base/error.h"
+#include "crowd/plan_mesh.h"
+#include "io/image.h"
+#include "io/vdb.h"
+#include "pipeline/cache.h"
+#include "pipeline/crowd_results.h"
+
+#include <bit>
+#include <filesystem>
+
+namespace spindrift {
+
+namespace {
+
+constexpr double kBytesPerPerson = 150, kFileBytesPerPerson = 40, kBytesPerCell = 200;
+constexpr float kHeight = 1.7f; // of people and what stands around [m]
+constexpr const char* kMapEnding = "map.exr";
+
+FrameReport report_of(const PopulationReport& population)
+{
+    FrameReport report;
+    report.numbers = {{"people", static_cast<double>(population.people)},
+                      {"came", static_cast<double>(population.came)},
+                      {"left", static_cast<double>(population.left)},
+                      {"waiting", static_cast<double>(population.waiting)},
+                      {"pressed_cells", static_cast<double>(population.pressed_cells)},
+                      {"steps", population.steps},
+                      {"iterations", population.iterations}};
+    report.times = population.times;
+    return report;
+}
+
+// Density [1/m2] and velocity [m/s] as red, green and blue; the plan's y is up.
+Image map_of(const Continuum& continuum)
+{
+    const CrowdGrid& grid = continuum.grid();
+    const std::vector<float> density = continuum.density();
+    Image image(grid.nx, grid.ny);
+    for (int y = 0; y < grid.ny; ++y)
+        for (int x = 0; x < grid.nx; ++x) {
+            const Vec2f place =
+                grid.origin + grid.cell * Vec2f(static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f);
+            const Vec2f v = continuum.look(place).velocity;
+            const float people = continuum.densest() * density[static_cast<size_t>(y * grid.nx + x)];
+            image.at(x, grid.ny - 1 - y) = {people, v.x(), v.y()};
+        }
+    return image;
+}
+
+} // namespace
+
+std::vector<std::string> CrowdStage::endings() const
+{
+    if (maps_) return {"vdb", kMapEnding};
+    return {"vdb"};
+}
+
+void CrowdStage::visit(ParamVisitor& v)
+{
+    params_.visit(v);
+    v("maps", maps_, "Write density [1/m2] and velocity [m/s] of the continuum as a picture for each frame, too.");
+}
+
+void CrowdStage::prepare(const SceneFile& scene, const ShotParams& shot)
+{
+    if (!scene.has("crowd")) return;
+    fps_ = shot.fps;
+    if (params_.groups.empty()) bad_input("{}: nobody is there; add a [[crowd.group]]", scene.where("crowd"));
+    std::vector<std::string> places;
+    for (size_t g = 0; g < params_.groups.size(); ++g) places.push_back(scene.where(fmt::format("crowd.group[{}]", g)));
+    FloorPlan plan = read_floor_plan(params_.plan, scene);
+    if (!params_.plan.plan.file.empty())
+        dependencies_ = "plan: " + file_signature(scene.resolve(params_.plan.plan.file)) + "\n";
+    population_ = std::make_unique<Population>(params_, std::move(plan), fps_, places);
+
+    const CrowdGrid& grid = population_->crowd().continuum().grid();
+    const Vec2f low = grid.origin, high = grid.origin + grid.size();
+    setup_->extent.add(on_floor(low)), setup_->extent.add(on_floor(high, kHeight));
+    setup_->obstacles = plan_mesh(population_->plan(), kHeight);
+    const double people = population_->most_people(shot.range().count() / static_cast<double>(fps_));
+    estimate_ = {kBytesPerPerson * people + kBytesPerCell * grid.nx * grid.ny,
+                 kFileBytesPerPerson * people * shot.range().count(), fmt::format("up to {:.3g} people", people),
+                 "lower the count of crowd.group"};
+}
+
+FrameReport CrowdStage::start(int frame)
+{
+    PopulationReport report;
+    report.times.measure("start", [&] { population_->start(frame); });
+    report.people = population_->crowd().agents().size();
+    return report_of(report);
+}
+
+FrameReport CrowdStage::advance() { return report_of(population_->advance()); }
+
+void CrowdStage::write(const std::string& path)
+{
+    const Agents& agents = population_->crowd().agents();
+    Particles people;
+    people.resize(agents.size());
+    auto& group = people.attribute<int32_t>("group");
+    auto& goal = people.attribute<int32_t>("goal");
+    auto& heading = people.attribute<float>("heading");
+    auto& radius = people.attribute<float>("pscale");
+    auto& fullness = people.attribute<float>("density");
+    const Continuum& continuum = population_->crowd().continuum();
+    for (size_t i = 0; i < agents.size(); ++i) {
+        people.P[i] = on_floor(agents.x[i]), people.v[i] = on_floor(agents.v[i]), people.id[i] = agents.id[i];
+        group[i] = population_->group_of(agents.id[i]), goal[i] = population_->goal_of(i);
+        const Vec2f& way = agents.v[i].norm() > 0.05f * agents.speed[i] ? agents.v[i] : agents.preferred[i];
+        heading[i] = std::atan2(way.y(), way.x());
+        radius[i] = agents.radius[i];
+        fullness[i] = continuum.densest() * continuum.look(agents.x[i]).fullness;
+    }
+    const FileMetadata metadata = {{"frame", std::to_string(population_->frame())},
+                                   {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}};
+    write_particles(path, people, 1, params_.radius, metadata);
+    if (maps_) write_image(std::filesystem::path(path).replace_extension(kMapEnding).string(), map_of(continuum));
+}
+
+StateFile CrowdStage::save() const
+{
+    Population::State state = population_->state();
+    Crowd::State& crowd = state.crowd;
+    StateFile file;
+    file.numbers = {{"frame", state.frame},
+                    {"time_bits", std::bit_cast<int64_t>(crowd.time)},
+                    {"next_id", crowd.next_id},
+                    {"sorted", crowd.sorted},
+                    {"radius_bits", std::bit_cast<int32_t>(crowd.largest_radius)}};
+    const auto keep_ints = [&](const char* name, const auto& values) {
+        for (const auto value : values) file.tiles[name].push_back(static_cast<uint64_t>(static_cast<int64_t>(value)));
+        file.tiles[name];
+    };
+    const auto keep_doubles = [&](const char* name, const std::vector<double>& values) {
+        for (const double value : values) file.tiles[name].push_back(std::bit_cast<uint64_t>(value));
+        file.tiles[name];
+    };
+    keep_ints("groups", state.groups), keep_ints("came", state.came), keep_ints("cells", crowd.sorted_cells);
+    keep_doubles("inner", crowd.continuum.inner_pressure), keep_doubles("outer", crowd.continuum.outer_pressure);
+    file.fields["view"] = std::move(crowd.continuum.view);
+    const Agents& agents = crowd.agents;
+    Particles& people = file.particles;
+    people.resize(agents.size());
+    people.id = agents.id;
+    auto& preferred = people.attribute<Vec3f>("preferred");
+    for (size_t i = 0; i < agents.size(); ++i) {
+        people.P[i] = {agents.x[i].x(), agents.x[i].y(), agents.radius[i]};
+        people.v[i] = {agents.v[i].x(), agents.v[i].y(), agents.speed[i]};
+        preferred[i] = {agents.preferred[i].x(), agents.preferred[i].y(), agents.priority[i]};
+    }
+    people.attribute<int32_t>("goal") = agents.goal;
+    people.attribute<int32_t>("leg") = agents.leg;
+    auto& driver = people.attribute<int32_t>("driver");
+    for (size_t i = 0; i < agents.size(); ++i) driver[i] = static_cast<int32_t>(agents.driver[i]);
+    return file;
+}
+
+FrameReport CrowdStage::restore(StateFile file)
+{
+    Population::State state;
+    Crowd::State& crowd = state.crowd;
+    state.frame = static_cast<int>(file.numbers["frame"]);
+    crowd.time = std::bit_cast<double>(file.numbers["time_bits"]);
+    crowd.next_id = static_cast<int32_t>(file.numbers["next_id"]);
+    crowd.sorted = file.numbers["sorted"] != 0;
+    crowd.largest_radius = std::bit_cast<float>(static_cast<int32_t>(file.numbers["radius_bits"]));
+    const auto fetch_ints = [&](const char* name, auto& values) {
+        for (const uint64_t value : file.tiles[name])
+            values.push_back(static_cast<typename std::decay_t<decltype(values)>::value_type>(value));
+    };
+    const auto fetch_doubles = [&](const char* name, std::vector<double>& values) {
+        for (const uint64_t value : file.tiles[name]) values.push_back(std::bit_cast<double>(value));
+    };
+    fetch_ints("groups", state.groups), fetch_ints("came", state.came), fetch_ints("cells", crowd.sorted_cells);
+    fetch_doubles("inner", crowd.continuum.inner_pressure), fetch_doubles("outer", crowd.continuum.outer_pressure);
+    crowd.continuum.view = std::move(file.fields["view"]);
+    Particles& people = file.particles;
+    const auto& preferred = people.attribute<Vec3f>("preferred");
+    const auto& driver = people.attribute<int32_t>("driver");
+    Agents& agents = crowd.agents;
+    agents.resize(people.size());
+    for (size_t i = 0; i < people.size(); ++i) {
+        agents.x[i] = people.P[i].head<2>(), agents.radius[i] = people.P[i].z();
+        agents.v[i] = people.v[i].head<2>(), agents.speed[i] = people.v[i].z();
+        agents.preferred[i] = preferred[i].head<2>(), agents.priority[i] = preferred[i].z();
+        agents.driver[i] = static_cast<Driver>(driver[i]);
+    }
+    agents.id = people.id;
+    agents.goal = people.attribute<int32_t>("goal"), agents.leg = people.attribute<int32_t>("leg");
+    PopulationReport report;
+    report.people = agents.size();
+    report.times.measure("restore", [&] { population_->restore(std::move(state)); });
+    return report_of(report);
+}
+
+void CrowdStage::shot_complete(const std::vector<std::string>& files, const ShotPaths& paths, Progress& progress)
+{
+    write_crowd_results(files, population_->plan(), fps_, paths.stage_folder(name()), progress);
+}
+
+} // namespace spindrift
