@@ -55,6 +55,7 @@ int run_surface_child(int argc, char** argv);
 void bench_expression(BenchTable& table);
 void bench_turbulence(BenchTable& table);
 void bench_smoke(BenchTable& table);
+void bench_plan(BenchTable& table);
 
 struct OpenvdbSurfaceSeconds {
     double smooth_spheres, spheres;

@@ -8,6 +8,7 @@
 //     spindrift_bench expression expressions alone
 //     spindrift_bench smoke      smoke alone
 //     spindrift_bench turbulence turbulence alone
+//     spindrift_bench plan       floor plans of crowds alone
 #include "bench.h"
 
 #include <cstdio>
@@ -67,6 +68,7 @@ int main(int argc, char** argv)
     if (mode.empty() || mode == "spray") bench_spray(table, std::filesystem::absolute(argv[0]).string());
     if (mode.empty() || mode == "smoke") bench_smoke(table);
     if (mode.empty() || mode == "turbulence") bench_turbulence(table);
+    if (mode.empty() || mode == "plan") bench_plan(table);
     fmt::print("{}\n", table.all_reached() ? "every figure reached" : "some figures not reached");
     return 0;
 }

@@ -28,20 +28,25 @@ Region repaired(const PlanPolygon& polygon, std::vector<std::string>& warnings)
 void warn_of_overlaps(const std::vector<PlanPolygon>& polygons, const std::vector<Region>& regions,
                       const std::vector<std::pair<int, int>>& touching, std::vector<std::string>& warnings)
 {
-    size_t joined = 0;
+    size_t joined = 0, nested = 0;
+    constexpr size_t most = 3; // of messages that say the same
     std::string first;
     for (const auto& [i, j] : touching) {
         if (static_cast<size_t>(j) >= polygons.size()) continue; // a wall
         const Region &a = regions[static_cast<size_t>(i)], &b = regions[static_cast<size_t>(j)];
         const std::string &name_a = polygons[static_cast<size_t>(i)].where,
                           &name_b = polygons[static_cast<size_t>(j)].where;
-        if (a.covers(b))
-            warnings.push_back(fmt::format("{} lies within {} and does nothing", name_b, name_a));
-        else if (b.covers(a))
-            warnings.push_back(fmt::format("{} lies within {} and does nothing", name_a, name_b));
-        else if (++joined == 1)
+        const bool b_in_a = a.covers(b);
+        if (b_in_a || b.covers(a)) {
+            if (++nested <= most)
+                warnings.push_back(fmt::format("{} lies within {} and does nothing", b_in_a ? name_b : name_a,
+                                               b_in_a ? name_a : name_b));
+        } else if (++joined == 1) {
             first = fmt::format("{} and {}", name_a, name_b);
+        }
     }
+    if (nested > most)
+        warnings.push_back(fmt::format("{} more obstacles lie within others and do nothing", nested - most));
     if (joined == 1) warnings.push_back(fmt::format("{} touch or overlap and were joined", first));
     if (joined > 1)
         warnings.push_back(fmt::format("{} and {} more pairs touch or overlap and were joined", first, joined - 1));
