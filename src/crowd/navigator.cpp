@@ -14,7 +14,7 @@ namespace {
 using Box2d = Eigen::AlignedBox2d;
 
 // Sub-goals in a row that may be hidden before the search for a visible one farther on ends.
-constexpr int kPatience = 32;
+constexpr int kPatience = 16;
 
 std::vector<Edge> edges_of(const FreeSpace& space)
 {
@@ -239,9 +239,9 @@ Vec2f Navigator::direction(const Vec2f& position, GoalId id, RouteCursor& cursor
         cursor.vertex = first_vertex(p, tree);
         if (cursor.vertex == Roadmap::kNone) return Vec2f(0, 0); // no way leads there
     }
-    // On to the farthest visible vertex. One step after another only the next few come into view.
+    // On to the farthest visible vertex. From one step to another only the next comes into view.
     int hidden = 0;
-    const int patience = lost ? kPatience : 2;
+    const int patience = lost ? kPatience : 1;
     for (uint32_t v = tree.next[cursor.vertex]; v != Roadmap::kNone && hidden < patience; v = tree.next[v]) {
         if (sees(p, roadmap_.vertex(v)))
             cursor.vertex = v, hidden = 0;
