@@ -147,17 +147,14 @@ void FreeSpace::find_parts()
     }
 }
 
-Region FreeSpace::reach(const Region& piece) const
+Region FreeSpace::reach(const std::vector<Region>& pieces) const
 {
-    const Region within = region_.common(piece);
-    if (within.area() > 1e-6) return within;
+    const Region within = region_.common(Region::joined(pieces));
+    std::vector<Region> rest = pieces;
+    std::erase_if(rest, [&](const Region& piece) { return piece.touches(within); });
+    if (rest.empty()) return within;
     // A strip along a wall touches who stands at the wall, and no more: 5% so that it has an area.
-    return region_.common(piece.offset(1.05 * radius_));
-}
-
-Region FreeSpace::reach(const Vec2d& point) const
-{
-    return region_.common(Region(circle_polygon(point, 0.5 * radius_)));
+    return Region::joined({within, region_.common(Region::joined(rest).offset(1.05 * radius_))});
 }
 
 } // namespace spindrift

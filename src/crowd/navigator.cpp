@@ -96,9 +96,9 @@ Navigator::Navigator(const FloorPlan& plan, double radius)
         Goal& goal = *goals_.emplace_back(std::make_unique<Goal>());
         goal.name = from.name;
         std::vector<Region> pieces;
-        for (const Polygon& piece : from.pieces) pieces.push_back(space_->reach(Region(piece)));
-        for (const Vec2d& point : from.points) pieces.push_back(space_->reach(point));
-        goal.zone = Region::joined(pieces).polygons();
+        for (const Polygon& piece : from.pieces) pieces.emplace_back(piece);
+        for (const Vec2d& point : from.points) pieces.emplace_back(circle_polygon(point, 0.5 * radius));
+        goal.zone = space_->reach(pieces).polygons();
         for (const Polygon& polygon : goal.zone) {
             Box2d& box = goal.boxes.emplace_back();
             for (const Vec2d& p : polygon.outer) box.extend(p);
