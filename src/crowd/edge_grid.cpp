@@ -1,12 +1,8 @@
 #include "crowd/edge_grid.h"
 
+#include "crowd/plane.h"
+
 namespace spindrift {
-
-namespace {
-
-double cross(const Vec2d& a, const Vec2d& b) { return a.x() * b.y() - a.y() * b.x(); }
-
-} // namespace
 
 EdgeGrid::EdgeGrid(std::vector<Edge> edges) : edges_(std::move(edges))
 {

@@ -28,20 +28,25 @@ Region repaired(const PlanPolygon& polygon, std::vector<std::string>& warnings)
 void warn_of_overlaps(const std::vector<PlanPolygon>& polygons, const std::vector<Region>& regions,
                       const std::vector<std::pair<int, int>>& touching, std::vector<std::string>& warnings)
 {
-    size_t joined = 0;
+    size_t joined = 0, nested = 0;
+    constexpr size_t most = 3; // of messages that say the same
     std::string first;
     for (const auto& [i, j] : touching) {
         if (static_cast<size_t>(j) >= polygons.size()) continue; // a wall
         const Region &a = regions[static_cast<size_t>(i)], &b = regions[static_cast<size_t>(j)];
         const std::string &name_a = polygons[static_cast<size_t>(i)].where,
                           &name_b = polygons[static_cast<size_t>(j)].where;
-        if (a.covers(b))
-            warnings.push_back(fmt::format("{} lies within {} and does nothing", name_b, name_a));
-        else if (b.covers(a))
-            warnings.push_back(fmt::format("{} lies within {} and does nothing", name_a, name_b));
-        else if (++joined == 1)
+        const bool b_in_a = a.covers(b);
+        if (b_in_a || b.covers(a)) {
+            if (++nested <= most)
+                warnings.push_back(fmt::format("{} lies within {} and does nothing", b_in_a ? name_b : name_a,
+                                               b_in_a ? name_a : name_b));
+        } else if (++joined == 1) {
             first = fmt::format("{} and {}", name_a, name_b);
+        }
     }
+    if (nested > most)
+        warnings.push_back(fmt::format("{} more obstacles lie within others and do nothing", nested - most));
     if (joined == 1) warnings.push_back(fmt::format("{} touch or overlap and were joined", first));
     if (joined > 1)
         warnings.push_back(fmt::format("{} and {} more pairs touch or overlap and were joined", first, joined - 1));
@@ -142,17 +147,14 @@ void FreeSpace::find_parts()
     }
 }
 
-Region FreeSpace::reach(const Region& piece) const
+Region FreeSpace::reach(const std::vector<Region>& pieces) const
 {
-    const Region within = region_.common(piece);
-    if (within.area() > 1e-6) return within;
+    const Region within = region_.common(Region::joined(pieces));
+    std::vector<Region> rest = pieces;
+    std::erase_if(rest, [&](const Region& piece) { return piece.touches(within); });
+    if (rest.empty()) return within;
     // A strip along a wall touches who stands at the wall, and no more: 5% so that it has an area.
-    return region_.common(piece.offset(1.05 * radius_));
-}
-
-Region FreeSpace::reach(const Vec2d& point) const
-{
-    return region_.common(Region(circle_polygon(point, 0.5 * radius_)));
+    return Region::joined({within, region_.common(Region::joined(rest).offset(1.05 * radius_))});
 }
 
 } // namespace spindrift

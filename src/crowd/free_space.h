@@ -27,10 +27,9 @@ class FreeSpace {
     int part_count() const { return part_count_; }
     // Coordinates are multiples of this [m].
     double quantum() const { return quantum_; }
-    // Where agents may stand who want to get to a piece of a goal or come from an entrance: those within it, or, if it
-    // is too narrow or too near to a wall for that, those who touch it.
-    Region reach(const Region& piece) const;
-    Region reach(const Vec2d& point) const;
+    // Where agents may stand who want to get to any of these pieces of a goal, or come from an entrance: those within
+    // it, or, if it is too narrow or too near to a wall for that, those who touch it.
+    Region reach(const std::vector<Region>& pieces) const;
 
     const std::vector<std::string>& warnings() const { return warnings_; }
 

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "crowd/plane.h"
 #include "scene/params.h"
 
 #include <Eigen/Geometry>
@@ -14,7 +15,7 @@ namespace {
 using Box2d = Eigen::AlignedBox2d;
 
 // Sub-goals in a row that may be hidden before the search for a visible one farther on ends.
-constexpr int kPatience = 32;
+constexpr int kPatience = 16;
 
 std::vector<Edge> edges_of(const FreeSpace& space)
 {
@@ -31,43 +32,6 @@ std::vector<Edge> edges_of(const FreeSpace& space)
 // GCC 12 leaves out a rounding to float and back where it vectorizes both coordinates in one function, and what is
 // inside before rounding need not be after it: the rounding gets a function of its own.
 [[gnu::noinline]] Vec2f rounded(const Vec2d& x) { return x.cast<float>(); }
-
-double cross(const Vec2d& a, const Vec2d& b) { return a.x() * b.y() - a.y() * b.x(); }
-
-bool in_ring(const Vec2d& p, const Ring& ring)
-{
-    bool inside = false;
-    for (size_t i = 0, j = ring.size() - 1; i < ring.size(); j = i++) {
-        const Vec2d &a = ring[i], &b = ring[j];
-        if ((a.y() > p.y()) != (b.y() > p.y()) && (cross(b - a, p - a) > 0) == (b.y() > a.y())) inside = !inside;
-    }
-    return inside;
-}
-
-Vec2d nearest_on_segment(const Vec2d& p, const Vec2d& a, const Vec2d& b)
-{
-    const Vec2d along = b - a;
-    const double length2 = along.squaredNorm();
-    return length2 > 0 ? Vec2d(a + std::clamp((p - a).dot(along) / length2, 0.0, 1.0) * along) : a;
-}
-
-Vec2d nearest_on_ring(const Vec2d& p, const Ring& ring)
-{
-    Vec2d best = ring.front();
-    double least = std::numeric_limits<double>::infinity();
-    for (size_t i = 0, j = ring.size() - 1; i < ring.size(); j = i++) {
-        const Vec2d q = nearest_on_segment(p, ring[j], ring[i]);
-        if (const double d = (q - p).squaredNorm(); d < least) least = d, best = q;
-    }
-    return best;
-}
-
-double area(const Ring& ring)
-{
-    double twice = 0;
-    for (size_t i = 1; i + 1 < ring.size(); ++i) twice += cross(ring[i] - ring[0], ring[i + 1] - ring[0]);
-    return 0.5 * twice;
-}
 
 // What a half-plane, left of the line from a to b, leaves of a polygon.
 Ring clipped(const Ring& ring, const Vec2d& a, const Vec2d& b)
@@ -96,11 +60,8 @@ struct Navigator::Goal {
 
     bool contains(const Vec2d& p) const
     {
-        for (size_t i = 0; i < zone.size(); ++i) {
-            if (!boxes[i].contains(p) || !in_ring(p, zone[i].outer)) continue;
-            if (std::none_of(zone[i].holes.begin(), zone[i].holes.end(), [&](const Ring& h) { return in_ring(p, h); }))
-                return true;
-        }
+        for (size_t i = 0; i < zone.size(); ++i)
+            if (boxes[i].contains(p) && spindrift::contains(zone[i], p)) return true;
         return false;
     }
     // Nearest to a point that is not inside.
@@ -135,9 +96,9 @@ Navigator::Navigator(const FloorPlan& plan, double radius)
         Goal& goal = *goals_.emplace_back(std::make_unique<Goal>());
         goal.name = from.name;
         std::vector<Region> pieces;
-        for (const Polygon& piece : from.pieces) pieces.push_back(space_->reach(Region(piece)));
-        for (const Vec2d& point : from.points) pieces.push_back(space_->reach(point));
-        goal.zone = Region::joined(pieces).polygons();
+        for (const Polygon& piece : from.pieces) pieces.emplace_back(piece);
+        for (const Vec2d& point : from.points) pieces.emplace_back(circle_polygon(point, 0.5 * radius));
+        goal.zone = space_->reach(pieces).polygons();
         for (const Polygon& polygon : goal.zone) {
             Box2d& box = goal.boxes.emplace_back();
             for (const Vec2d& p : polygon.outer) box.extend(p);
@@ -182,7 +143,7 @@ void Navigator::find_seeds(Goal& goal) const
             if (!box.intersects(goal.boxes[i])) continue;
             Ring share = goal.zone[i].outer;
             for (size_t k = 0; k < 3; ++k) share = clipped(share, corner(k), corner(k + 1));
-            if (area(share) < 1e-9) continue;
+            if (signed_area(share) < 1e-9) continue;
             goal.in_part[static_cast<size_t>(space_->part_of(static_cast<int>(t)))] = true;
             for (const uint32_t v : roadmap_.of_triangle(static_cast<int>(t))) {
                 if (v == Roadmap::kNone) continue;
@@ -239,9 +200,9 @@ Vec2f Navigator::direction(const Vec2f& position, GoalId id, RouteCursor& cursor
         cursor.vertex = first_vertex(p, tree);
         if (cursor.vertex == Roadmap::kNone) return Vec2f(0, 0); // no way leads there
     }
-    // On to the farthest visible vertex. One step after another only the next few come into view.
+    // On to the farthest visible vertex. From one step to another only the next comes into view.
     int hidden = 0;
-    const int patience = lost ? kPatience : 2;
+    const int patience = lost ? kPatience : 1;
     for (uint32_t v = tree.next[cursor.vertex]; v != Roadmap::kNone && hidden < patience; v = tree.next[v]) {
         if (sees(p, roadmap_.vertex(v)))
             cursor.vertex = v, hidden = 0;

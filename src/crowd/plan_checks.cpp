@@ -134,17 +134,17 @@ class Checker {
 
     void check_room_in(const PlanGoal& goal)
     {
-        if (navigator_.zone(navigator_.goal(goal.name)).empty()) {
+        const Region zone(navigator_.zone(navigator_.goal(goal.name)));
+        if (zone.empty()) {
             report_.errors.push_back(
                 fmt::format("{} has no room for an agent of {:g} m across: it lies outside the floor, "
                             "in an obstacle, or in a gap that is too narrow",
                             goal.where, across()));
             return;
         }
-        const size_t closed =
-            static_cast<size_t>(std::count_if(goal.pieces.begin(), goal.pieces.end(), [&](const Polygon& piece) {
-                return goal.pieces.size() > 1 && navigator_.space().reach(Region(piece)).empty();
-            }));
+        const auto closed = std::count_if(goal.pieces.begin(), goal.pieces.end(), [&](const Polygon& piece) {
+            return !Region(piece).offset(1.06 * navigator_.space().radius()).touches(zone);
+        });
         if (closed > 0)
             report_.warnings.push_back(fmt::format("{}: {} of its {} pieces have no room for an agent of {:g} m across",
                                                    goal.where, closed, goal.pieces.size(), across()));
@@ -293,9 +293,9 @@ double widest_passage(const FloorPlan& plan, const Vec2f& from, const std::vecto
 std::vector<Polygon> entrance_zone(const PlanEntrance& entrance, const FreeSpace& space)
 {
     std::vector<Region> pieces;
-    for (const Polygon& shape : entrance.shapes) pieces.push_back(space.reach(Region(shape)));
-    if (entrance.line.size() >= 2) pieces.push_back(space.reach(Region(entrance.line, 0.1)));
-    return Region::joined(pieces).polygons();
+    for (const Polygon& shape : entrance.shapes) pieces.emplace_back(shape);
+    if (entrance.line.size() >= 2) pieces.emplace_back(entrance.line, 0.1);
+    return space.reach(pieces).polygons();
 }
 
 } // namespace spindrift

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "crowd/geos_region.h"
+#include "crowd/plane.h"
 
 #include <Eigen/Geometry>
 #include <algorithm>
@@ -14,32 +15,12 @@ namespace spindrift {
 
 namespace {
 
-bool in_ring(const Vec2d& p, const Ring& ring)
-{
-    bool inside = false;
-    for (size_t i = 0, j = ring.size() - 1; i < ring.size(); j = i++) {
-        const Vec2d &a = ring[i], &b = ring[j];
-        if ((a.y() > p.y()) != (b.y() > p.y()) && p.x() < (b.x() - a.x()) * (p.y() - a.y()) / (b.y() - a.y()) + a.x())
-            inside = !inside;
-    }
-    return inside;
-}
-
-double area(const Ring& ring)
-{
-    double twice = 0;
-    for (size_t i = 0; i < ring.size(); ++i) {
-        const Vec2d &a = ring[i], &b = ring[(i + 1) % ring.size()];
-        twice += a.x() * b.y() - a.y() * b.x();
-    }
-    return std::abs(twice) / 2;
-}
-
 // Rings within an odd number of others are holes of the smallest around them.
 std::vector<Polygon> polygons_of(std::vector<Ring> rings)
 {
     std::erase_if(rings, [](const Ring& r) { return r.size() < 3; });
-    std::stable_sort(rings.begin(), rings.end(), [](const Ring& a, const Ring& b) { return area(a) > area(b); });
+    std::stable_sort(rings.begin(), rings.end(),
+                     [](const Ring& a, const Ring& b) { return std::abs(signed_area(a)) > std::abs(signed_area(b)); });
     std::vector<Polygon> polygons;
     std::vector<Eigen::AlignedBox2d> boxes(rings.size());
     std::vector<int> polygon_of(rings.size(), -1); // of outer rings
@@ -47,7 +28,7 @@ std::vector<Polygon> polygons_of(std::vector<Ring> rings)
         for (const Vec2d& p : rings[i]) boxes[i].extend(p);
         int around = -1, depth = 0;
         for (size_t j = 0; j < i; ++j)
-            if (boxes[j].contains(rings[i].front()) && in_ring(rings[i].front(), rings[j])) {
+            if (boxes[j].contains(rings[i].front()) && contains(rings[j], rings[i].front())) {
                 ++depth;
                 if (polygon_of[j] >= 0) around = polygon_of[j];
             }

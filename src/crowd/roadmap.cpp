@@ -1,11 +1,46 @@
 #include "crowd/roadmap.h"
 
 #include <algorithm>
+#include <mutex>
 #include <queue>
 
 namespace spindrift {
 
-Roadmap::Roadmap(const FreeSpace& space)
+// How far each vertex is from a few that lie far apart. By how much the distances of two vertices from the same
+// landmark differ, they are apart at least, and for landmarks behind one of them that is nearly all.
+struct Roadmap::Landmarks {
+    static constexpr size_t kCount = 8;
+    using Distances = Eigen::Array<float, kCount, 1>;
+    std::once_flag once;
+    std::vector<Distances> of_vertex;
+    // Where neither leads: far away, but of no difference.
+    static constexpr float kNowhere = 1e30f;
+
+    void measure(const Roadmap& roadmap)
+    {
+        of_vertex.assign(roadmap.size(), Distances::Constant(kNowhere));
+        // Each is the farthest from those before it; the first is as far as possible from some vertex of the largest
+        // part.
+        uint32_t next = roadmap.in_largest_part();
+        std::vector<float> nearest(roadmap.size(), kInfinity);
+        for (size_t k = 0; k < kCount + 1; ++k) {
+            const Tree tree = roadmap.tree({{next, 0, Vec2d::Zero()}});
+            float farthest = -1;
+            for (uint32_t v = 0; v < roadmap.size(); ++v) {
+                if (std::isinf(tree.distance[v])) continue;
+                if (k > 0) of_vertex[v][static_cast<Eigen::Index>(k - 1)] = tree.distance[v];
+                nearest[v] = k > 0 ? std::min(nearest[v], tree.distance[v]) : kInfinity;
+                const float far = k > 0 ? nearest[v] : tree.distance[v];
+                if (far > farthest) farthest = far, next = v;
+            }
+        }
+    }
+};
+
+Roadmap::~Roadmap() = default;
+Roadmap::Roadmap(Roadmap&&) noexcept = default;
+
+Roadmap::Roadmap(const FreeSpace& space) : landmarks_(std::make_unique<Landmarks>())
 {
     const auto& triangles = space.triangulation().triangles;
     of_triangle_.assign(triangles.size(), {kNone, kNone, kNone});
@@ -90,13 +125,37 @@ Roadmap::Tree Roadmap::tree(std::vector<Seed> seeds) const
     return tree;
 }
 
+uint32_t Roadmap::in_largest_part() const
+{
+    std::vector<bool> seen(size(), false);
+    std::vector<uint32_t> part;
+    size_t most = 0;
+    uint32_t result = 0;
+    for (uint32_t start = 0; start < size(); ++start) {
+        if (seen[start]) continue;
+        part = {start};
+        seen[start] = true;
+        for (size_t i = 0; i < part.size(); ++i)
+            for (const Link& link : links(part[i]))
+                if (!seen[link.to]) seen[link.to] = true, part.push_back(link.to);
+        if (part.size() > most) most = part.size(), result = start;
+    }
+    return result;
+}
+
+const Roadmap::Landmarks& Roadmap::landmarks() const
+{
+    std::call_once(landmarks_->once, [&] { landmarks_->measure(*this); });
+    return *landmarks_;
+}
+
 std::vector<uint32_t> Roadmap::path(const Vec2d& from, int from_triangle, const Vec2d& to, int to_triangle) const
 {
     // A* from the goal, so that the path comes out in the order in which it is walked. Marks of earlier searches on the
     // same thread are told apart by their number: nothing has to be cleared.
     struct Mark {
         uint64_t search = 0;
-        double distance = 0;
+        double distance = 0, left = 0;
         uint32_t next = kNone;
     };
     thread_local std::vector<Mark> marks;
@@ -104,11 +163,22 @@ std::vector<uint32_t> Roadmap::path(const Vec2d& from, int from_triangle, const 
     ++search;
     if (marks.size() < size()) marks.resize(size());
 
+    // What is left of the way from a vertex, at least.
+    const std::vector<Landmarks::Distances>& far = landmarks().of_vertex;
+    Landmarks::Distances from_distances = Landmarks::Distances::Constant(Landmarks::kNowhere);
+    for (const uint32_t v : of_triangle(from_triangle))
+        if (v != kNone) from_distances = from_distances.min(far[v] + static_cast<float>((vertices_[v] - from).norm()));
+    const auto left = [&](uint32_t v) {
+        constexpr float rounding = 1e-3f;
+        const float by_landmarks = (far[v] - from_distances).abs().maxCoeff() - rounding;
+        return std::max((vertices_[v] - from).norm(), static_cast<double>(by_landmarks));
+    };
     NearestFirst queue;
     const auto offer = [&](uint32_t v, double distance, uint32_t next) {
         if (marks[v].search == search && distance >= marks[v].distance) return;
-        marks[v] = {search, distance, next};
-        queue.push({distance + (vertices_[v] - from).norm(), v});
+        const bool seen = marks[v].search == search;
+        marks[v] = {search, distance, seen ? marks[v].left : left(v), next};
+        queue.push({distance + marks[v].left, v});
     };
     for (const uint32_t v : of_triangle(to_triangle))
         if (v != kNone) offer(v, (vertices_[v] - to).norm(), kNone);
@@ -120,9 +190,10 @@ std::vector<uint32_t> Roadmap::path(const Vec2d& from, int from_triangle, const 
         queue.pop();
         if (v.distance >= best) break; // no vertex that is left can be on a shorter path
         const double distance = marks[v.vertex].distance;
-        if (v.distance > distance + (vertices_[v.vertex] - from).norm()) continue;
+        if (v.distance > distance + marks[v.vertex].left) continue;
         if (std::find(ends.begin(), ends.end(), v.vertex) != ends.end()) {
-            best = v.distance, best_end = v.vertex;
+            const double length = distance + (vertices_[v.vertex] - from).norm();
+            if (length < best) best = length, best_end = v.vertex;
             continue;
         }
         for (const Link& link : links(v.vertex)) offer(link.to, distance + link.length, v.vertex);

@@ -2,13 +2,16 @@
 // space, and two of them are connected if they lie on the same triangle.
 //
 // The document precomputes the paths between all pairs of vertices. Here a goal has a tree of shortest paths to it,
-// whose size is that of the roadmap, and single points are searched for: exact as well, for what is asked.
+// whose size is that of the roadmap, and single points are searched for, led by the distances to a few landmarks (A. V.
+// Goldberg and C. Harrelson, Computing the shortest path: A* search meets graph theory, 2005): exact as well, for what
+// is asked.
 #pragma once
 
 #include "crowd/free_space.h"
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 namespace spindrift {
@@ -18,6 +21,8 @@ class Roadmap {
     static constexpr uint32_t kNone = 0xffffffff;
 
     explicit Roadmap(const FreeSpace& space);
+    ~Roadmap();
+    Roadmap(Roadmap&&) noexcept;
 
     size_t size() const { return vertices_.size(); }
     const Vec2d& vertex(uint32_t v) const { return vertices_[v]; }
@@ -49,10 +54,15 @@ class Roadmap {
     std::vector<uint32_t> path(const Vec2d& from, int from_triangle, const Vec2d& to, int to_triangle) const;
 
   private:
+    struct Landmarks;
+    const Landmarks& landmarks() const;
+    uint32_t in_largest_part() const;
+
     std::vector<Vec2d> vertices_;
     std::vector<std::array<uint32_t, 3>> of_triangle_;
     std::vector<uint32_t> start_;
     std::vector<Link> links_;
+    std::unique_ptr<Landmarks> landmarks_; // made when the first path is searched
 };
 
 } // namespace spindrift

@@ -1,10 +1,10 @@
 #include "crowd/triangle_grid.h"
 
+#include "crowd/plane.h"
+
 namespace spindrift {
 
 namespace {
-
-double cross(const Vec2d& a, const Vec2d& b) { return a.x() * b.y() - a.y() * b.x(); }
 
 // Whether all of a box is on the outer side of the edge from a to b.
 bool box_outside(const Vec2d& a, const Vec2d& b, const Vec2d& middle, double half)

@@ -2,6 +2,7 @@
 
 #include "crowd/area_fraction.h"
 #include "crowd/plans.h"
+#include "crowd/polygon_sampler.h"
 #include "io/temp_folder.h"
 
 #include <gtest/gtest.h>
@@ -143,6 +144,27 @@ TEST(AreaFraction, AgreesWithThrowingDarts)
             EXPECT_NEAR(shares[static_cast<size_t>(cell)], static_cast<double>(hits) / darts, 0.05) << cell;
         }
     }
+}
+
+TEST(PolygonSampler, FillsPolygonsEvenly)
+{
+    const FreeSpace space(random_plan(5, 12), 0.2);
+    const PlaneGrid grid{{0, 0}, 2, 10, 10};
+    const std::vector<Polygon> polygons = space.region().polygons();
+    const std::vector<float> shares = area_fractions(polygons, grid);
+    const PolygonSampler sampler(polygons);
+    EXPECT_NEAR(sampler.area(), space.region().area(), 1e-3);
+    std::vector<double> counts(shares.size(), 0.0);
+    Random random(6);
+    constexpr int samples = 200000;
+    for (int i = 0; i < samples; ++i) {
+        const double choice = random.uniform(), u = random.uniform(), v = random.uniform();
+        const Vec2d p = sampler.at(choice, u, v);
+        counts[static_cast<size_t>(p.y() / 2) * 10 + static_cast<size_t>(p.x() / 2)] += 1.0 / samples;
+    }
+    for (size_t c = 0; c < counts.size(); ++c)
+        EXPECT_NEAR(counts[c], static_cast<double>(shares[c]) * 4 / sampler.area(), 0.002) << c;
+    EXPECT_TRUE(PolygonSampler({}).empty());
 }
 
 TEST(AreaFraction, AddsUpToTheWholeArea)

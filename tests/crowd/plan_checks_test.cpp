@@ -123,6 +123,12 @@ TEST(PlanChecks, AStripAlongTheWallIsAGoal)
     const Navigator navigator(plan, 0.25);
     EXPECT_TRUE(navigator.arrived({9.745f, 3}, 0));
     EXPECT_FALSE(navigator.arrived({9.5f, 3}, 0));
+    // A second door far from walls does not change that.
+    add_goal(plan, "exit", box_polygon({5, 2}, {6, 3}));
+    const Navigator both(plan, 0.25);
+    EXPECT_TRUE(both.arrived({9.745f, 3}, 0));
+    EXPECT_TRUE(both.arrived({5.5f, 2.5f}, 0));
+    EXPECT_FALSE(both.arrived({4.9f, 2.5f}, 0));
     EXPECT_TRUE(navigator.reachable({1, 1}, 0));
 }
 

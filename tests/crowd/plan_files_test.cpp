@@ -1,6 +1,7 @@
 #include "crowd/plan_files.h"
 
 #include "crowd/free_space.h"
+#include "crowd/plane.h"
 #include "crowd/plans.h"
 #include "crowd/svg_path.h"
 #include "io/temp_folder.h"
@@ -27,15 +28,7 @@ FloorPlan from_geojson(const std::string& text, const PlanFileParams& params = {
     return plan;
 }
 
-double area(const Ring& ring)
-{
-    double twice = 0;
-    for (size_t i = 0; i < ring.size(); ++i) {
-        const Vec2d &a = ring[i], &b = ring[(i + 1) % ring.size()];
-        twice += a.x() * b.y() - a.y() * b.x();
-    }
-    return std::abs(twice) / 2;
-}
+double area(const Ring& ring) { return std::abs(signed_area(ring)); }
 
 TEST(SvgPlan, EveryKindOfShape)
 {

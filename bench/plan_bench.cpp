@@ -1,0 +1,115 @@
+// The world of a crowd: how long a floor plan with 10,000 edges takes to load, and how many questions of agents it
+// answers in a second on one core.
+#include "bench.h"
+
+#include "base/parallel.h"
+#include "crowd/navigator.h"
+#include "crowd/plans.h"
+
+namespace spindrift {
+
+namespace {
+
+size_t edge_count(const FloorPlan& plan)
+{
+    size_t count = 0;
+    for (const PlanPolygon& obstacle : plan.obstacles) count += obstacle.shape.outer.size();
+    return count;
+}
+
+// Of as many agents as a crowd has, row after row as sorted ones are.
+std::vector<Vec2f> agents_in(const Navigator& navigator, float side, float spacing)
+{
+    std::vector<Vec2f> agents;
+    for (float y = spacing; y < side; y += spacing)
+        for (float x = spacing; x < side; x += spacing)
+            if (navigator.inside({x, y})) agents.emplace_back(x, y);
+    return agents;
+}
+
+FloorPlan round_obstacle(int edges)
+{
+    FloorPlan plan = empty_hall(120, 120);
+    Ring ring;
+    for (int i = 0; i < edges; ++i)
+        ring.emplace_back(60 + 50 * std::cos(2 * kPi * i / edges), 60 + 50 * std::sin(2 * kPi * i / edges));
+    plan.obstacles.push_back(obstacle({ring, {}}));
+    return plan;
+}
+
+FloorPlan overlapping_boxes(int count)
+{
+    FloorPlan plan = empty_hall(100, 100);
+    Random random(1);
+    for (int i = 0; i < count; ++i) {
+        const Vec2d corner(100 * random.uniform(), 100 * random.uniform());
+        const Vec2d size(0.1 + 1.2 * random.uniform(), 0.1 + 1.2 * random.uniform());
+        plan.obstacles.push_back(obstacle(box_polygon(corner, corner + size)));
+    }
+    return plan;
+}
+
+} // namespace
+
+void bench_plan(BenchTable& table)
+{
+    constexpr double radius = 0.25;
+    const FloorPlan tents = camp(36);
+    const std::pair<const char*, FloorPlan> plans[] = {{"a camp of 1296 tents", tents},
+                                                       {"one round obstacle", round_obstacle(10000)},
+                                                       {"2500 boxes over each other", overlapping_boxes(2500)}};
+    for (const auto& [name, plan] : plans) {
+        const double seconds = best_seconds(3, [&] { const Navigator navigator(plan, radius); });
+        table.add(fmt::format("floor plan: {}, {} edges, loads in", name, edge_count(plan)),
+                  fmt::format("{:.2f} s", seconds), "less than 2 s", seconds < 2);
+    }
+
+    const Navigator navigator(tents, radius);
+    const auto side = static_cast<float>(4 * 36 + 1);
+    const std::vector<Vec2f> agents = agents_in(navigator, side, 0.3f);
+    const auto count = static_cast<double>(agents.size());
+    table.note(fmt::format("{} agents; {} triangles, {} vertices of the roadmap", agents.size(),
+                           navigator.space().triangulation().triangles.size(), navigator.roadmap().size()));
+    const GoalId goal = 0;
+    table.add("  shortest paths to a goal from everywhere", fmt::format("{:.1f} ms", 1e3 * seconds_of([&] {
+                                                                                         navigator.prepare({&goal, 1});
+                                                                                     })),
+              "", true);
+
+    for (const float length : {2.0f, 10.0f, 50.0f}) {
+        size_t seen = 0;
+        const double seconds = best_seconds(3, [&] {
+            seen = 0;
+            for (size_t i = 0; i < agents.size(); ++i) {
+                const float angle = static_cast<float>(i) * 2.399963f;
+                seen += navigator.visible(agents[i], agents[i] + length * Vec2f(std::cos(angle), std::sin(angle)));
+            }
+        });
+        table.add(fmt::format("  visibility over {} m, {:.0f}% free", length, 100 * static_cast<double>(seen) / count),
+                  fmt::format("{:.1f} M/s on one core", count / seconds / 1e6), length < 5 ? "more than 2 M/s" : "",
+                  length > 5 || count / seconds > 2e6);
+    }
+
+    std::vector<RouteCursor> cursors(agents.size());
+    std::vector<Vec2f> moved = agents;
+    const auto step = [&] {
+        for (size_t i = 0; i < moved.size(); ++i)
+            moved[i] = navigator.keep_out(moved[i], moved[i] + 0.05f * navigator.direction(moved[i], goal, cursors[i]));
+    };
+    const double first = seconds_of(step), later = best_seconds(5, step);
+    table.add("  direction and step of an agent, at first", fmt::format("{:.2f} M/s on one core", count / first / 1e6),
+              "", true);
+    table.add("  direction and step of an agent, then", fmt::format("{:.2f} M/s on one core", count / later / 1e6), "",
+              true);
+    constexpr size_t routes = 500;
+    const double searched = seconds_of([&] {
+        for (size_t i = 0; i < routes; ++i) {
+            PointRoute route;
+            navigator.direction(agents[i * 17 % agents.size()], agents[agents.size() - 1 - i * 31], route);
+        }
+    });
+    table.add("  search for a point of an agent's own",
+              fmt::format("{:.2f} ms on one core", 1e3 * searched / static_cast<double>(routes)), "", true);
+}
+
+} // namespace spindrift
