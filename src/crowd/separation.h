@@ -1,8 +1,9 @@
 // Pairs of agents that are too close are moved apart (document 000, section 4.3.3). Each agent looks at its neighbours
 // and moves itself, all from the same places (a Jacobi iteration): nothing depends on an order, or on threads.
 //
-// Agents are moved to a distance somewhat larger than the least one, as the document found to be smoother; iterations
-// end when no pair is closer than the least distance, or when there were enough of them.
+// Agents are moved to a distance somewhat larger than the least one, as the document found to be smoother. Iterations
+// end when no pair is closer than the least distance, or when there were enough of them. (To go on only around such
+// pairs is no gain: they are where everyone is pressed together, and have room when all others have moved.)
 #pragma once
 
 #include "crowd/continuum.h"
@@ -19,7 +20,8 @@ class Separation {
   public:
     struct Report {
         int iterations = 0;
-        size_t too_close = 0; // agents with a neighbour hardly farther than the least distance, before the last iteration
+        size_t too_close = 0; // small cells with an agent hardly farther from another than the least distance, before
+                              // the last iteration
     };
     // Agents must have been sorted into the cells, whose edge must not be less than the largest distance. Velocities
     // get their share of the motion in the time dt.
@@ -28,8 +30,16 @@ class Separation {
     size_t bytes() const;
 
   private:
-    template <bool kAlike> size_t iterate(const Agents& agents, const AgentCells& cells, float distance);
-    void keep_out(const Agents& agents, const AgentCells& cells, const Continuum& continuum, const CrowdWalls* walls);
+    struct Scene {
+        const Agents& agents;
+        const AgentCells& cells;
+        const Continuum& continuum;
+        const CrowdWalls* walls;
+        float distance;
+    };
+    template <bool kAlike> size_t iterate(const Scene& scene);
+    template <bool kAlike> bool move_cell(const Scene& scene, int row, int column);
+    void keep_out(const Scene& scene, int row);
 
     // With a few more entries than agents, for reading whole vectors.
     std::vector<float> x_, y_, next_x_, next_y_;

@@ -57,7 +57,7 @@ TEST(Separation, OneIterationIsThatOfAllPairs)
                 };
                 push += weight(j) / (weight(i) + weight(j)) * (reach - apart.norm()) * apart.normalized();
             }
-            push *= 0.6;
+            push *= 0.7;
             if (push.norm() > static_cast<double>(before.radius[i]))
                 push *= static_cast<double>(before.radius[i]) / push.norm();
             if (before.driver[i] == Driver::scripted) push.setZero();
