@@ -194,8 +194,9 @@ QpResult Continuum::psolve(float dt, bool clamped, std::vector<double>& pressure
             const double outflow = flux(sums_x_[c + 1], u_[c + 1]) - flux(sums_x_[c], u_[c]) +
                                    flux(sums_y_[c + stride], v_[c + stride]) - flux(sums_y_[c], v_[c]);
             const double room = static_cast<double>(capacity_[c] - density_[c]);
-            const double b = room + per_cell * outflow; // (4.17)
-            right_side_[c] = clamped ? std::min(-b, per_cell * -outflow) : -b;
+            // (4.17). The document clamps b where densities are too large already, but means the room in it: with b >=
+            // 0 everywhere there would never be a pressure.
+            right_side_[c] = -((clamped ? std::max(room, 0.0) : room) + per_cell * outflow);
         }
     const QpResult result = solver_.solve(matrix_, right_side_, {}, pressure, settings);
     const double inverse = 1 / static_cast<double>(grid_.cell);

@@ -122,6 +122,7 @@ void Crowd::keep(const std::vector<uint8_t>& kept)
 // Section 4.4.4.
 CrowdReport Crowd::step(float dt)
 {
+    if (!(dt > 0 && std::isfinite(dt))) fail("a crowd cannot make a step of {} s; it must be above 0", dt);
     report_ = {};
     auto& times = report_.times;
     if (!sorted_) times.measure("sort", [&] { sort(); });

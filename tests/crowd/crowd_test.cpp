@@ -338,6 +338,8 @@ TEST(Crowd, WhatCannotBeIsRefused)
     EXPECT_THROW(crowd.add_path({{1, 1}, {Vec2f(0, 0), Vec2f(1, 1)}}), Error);
     EXPECT_EQ(crowd.agents().size(), 0u);
     EXPECT_EQ(with([](Agents& a) { a.x[0] = Vec2f(-50, 900); }), 0); // brought into the domain
+    EXPECT_THROW(crowd.step(0), Error);
+    EXPECT_THROW(crowd.step(kInfinity), Error);
     crowd.step(0.1f);
     EXPECT_EQ(place_of(crowd, 0), Vec2f(0, 5));
 }
