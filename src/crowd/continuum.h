@@ -26,7 +26,8 @@ class Continuum {
     // `densest` is rho_max [1/m2] for agents of the mean radius [m].
     Continuum(const CrowdGrid& grid, float densest, float mean_radius);
 
-    // The share of each cell that no obstacle covers, row by row; everything is free until this is called.
+    // The share of each cell that no obstacle covers, row by row; everything is free until this is called. A cell with
+    // any obstacle in it must have less than 1: only around such cells are walls asked about agents' ways.
     void set_free_area(std::span<const float> fraction);
     // Density and velocity of the agents that are part of the crowd; others take their area from what is free.
     void splat(const Agents& agents, const AgentCells& cells);

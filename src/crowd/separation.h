@@ -1,9 +1,9 @@
 // Pairs of agents that are too close are moved apart (document 000, section 4.3.3). Each agent looks at its neighbours
 // and moves itself, all from the same places (a Jacobi iteration): nothing depends on an order, or on threads.
 //
-// Agents are moved to a distance somewhat larger than the least one, as the document found to be smoother. Iterations
-// end when no pair is closer than the least distance, or when there were enough of them. (To go on only around such
-// pairs is no gain: they are where everyone is pressed together, and have room when all others have moved.)
+// The first iterations move agents to a distance somewhat larger than the least one, as the document found to be
+// smoother. In a dense crowd these pushes are at odds with each other, so that a few pairs stay too close or become so;
+// further iterations part these alone, until there are none, or there were enough iterations.
 #pragma once
 
 #include "crowd/continuum.h"
@@ -13,15 +13,16 @@ namespace spindrift {
 
 struct SeparationRules {
     float distance = 1.25f; // that agents are moved apart to, beside the least
-    int min_iterations = 2, max_iterations = 12;
+    int iterations = 2;     // to that distance
+    int more_at_most = 10;  // to the least
 };
 
 class Separation {
   public:
     struct Report {
         int iterations = 0;
-        size_t too_close = 0; // small cells with an agent hardly farther from another than the least distance, before
-                              // the last iteration
+        size_t too_close = 0; // small cells with an agent closer to another than the least distance, before the last
+                              // iteration
     };
     // Agents must have been sorted into the cells, whose edge must not be less than the largest distance. Velocities
     // get their share of the motion in the time dt.
