@@ -17,8 +17,8 @@ void CrowdParams::visit(ParamVisitor& v)
       "The greatest density beside that of the closest packing of discs, which walking people do not reach.");
     v("separation", separation, unit::none, between(1, 2),
       "Agents that are closer than this many times their least distance move apart.");
-    v("separation_iterations", separation_iterations, unit::none, between(0, 1000),
-      "Those who are still closer than their least distance are parted at most this often in a step.");
+    v("separation_iterations", separation_iterations, unit::none, between(2, 1000),
+      "At most this often in a step, while some are closer than their least distance.");
     v("speed_law", speed_law, choices("constant", "weidmann"),
       "Speed where it is dense: that of each agent, or less as Weidmann's measurements say.");
     v("look_ahead", look_ahead, unit::seconds, between(0, 60),

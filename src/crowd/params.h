@@ -17,7 +17,7 @@ struct CrowdParams {
     float radius = 0.2f;
     float packing = 0.5f;
     float separation = 1.25f;
-    int separation_iterations = 10;
+    int separation_iterations = 12;
     SpeedLaw speed_law = SpeedLaw::constant;
     float look_ahead = 0, side = 0;
     float tolerance = 2e-3f;

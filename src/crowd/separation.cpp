@@ -16,7 +16,8 @@ constexpr size_t kLanes = 8, kChunk = 4096;
 constexpr float kRelaxation = 0.7f;
 // Closer than this [m] there is no direction to part in: the order of the agents decides.
 constexpr float kNoDistance = 1e-5f;
-// Those who are too close are parted to this many times the least distance.
+// Iterations to the larger distance go on until pairs are at this many times the least; those who are too close at last
+// are parted to it.
 constexpr float kMargin = 1.03f;
 // Makes way for nobody.
 constexpr float kImmovable = 1e30f;
@@ -65,14 +66,17 @@ Separation::Report Separation::run(Agents& agents, const AgentCells& cells, cons
             weight_[i] = agents.driver[i] == Driver::scripted ? kImmovable : agents.priority[i];
         }
     });
-    for (int more = rules.more_at_most; report.iterations < rules.iterations || more-- > 0;) {
-        const bool first = report.iterations < rules.iterations;
-        const Scene scene{agents, cells, continuum, walls, first ? rules.distance : std::min(kMargin, rules.distance)};
+    const auto iterate_to = [&](float distance, float enough) {
+        const Scene scene{agents, cells, continuum, walls, distance, enough};
         report.too_close = alike ? iterate<true>(scene) : iterate<false>(scene);
         ++report.iterations;
         x_.swap(next_x_), y_.swap(next_y_);
-        if (!first && report.too_close == 0) break;
-    }
+        return report.too_close == 0;
+    };
+    for (bool done = false; report.iterations < rules.max_iterations && !done;)
+        done = iterate_to(rules.distance, kMargin) && report.iterations >= rules.min_iterations;
+    for (int n = 0; n < rules.last_iterations; ++n)
+        if (iterate_to(std::min(kMargin, rules.distance), 1)) break;
     parallel_chunks(count, kChunk, [&](size_t begin, size_t end) {
         for (size_t i = begin; i < end; ++i) {
             const Vec2f to(x_[i], y_[i]);
@@ -115,7 +119,8 @@ template <bool kAlike> bool Separation::move_cell(const Scene& scene, int row, i
     const float *xs = x_.data(), *ys = y_.data();
     const RowMask lanes = {0, 1, 2, 3, 4, 5, 6, 7}, none = lanes * 0;
     const Row zero = splat(0), nearest2 = splat(kNoDistance * kNoDistance);
-    const Row distance = splat(scene.distance), closer2 = splat(1 / (scene.distance * scene.distance));
+    const Row distance = splat(scene.distance),
+              closer2 = splat(scene.enough * scene.enough / (scene.distance * scene.distance));
     Row reach = splat(2 * agents.radius[0] * scene.distance), share = splat(0.5f);
     RowMask close = none;
     for (size_t i = begin; i < end; ++i) {

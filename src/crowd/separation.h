@@ -1,9 +1,9 @@
 // Pairs of agents that are too close are moved apart (document 000, section 4.3.3). Each agent looks at its neighbours
 // and moves itself, all from the same places (a Jacobi iteration): nothing depends on an order, or on threads.
 //
-// The first iterations move agents to a distance somewhat larger than the least one, as the document found to be
-// smoother. In a dense crowd these pushes are at odds with each other, so that a few pairs stay too close or become so;
-// further iterations part these alone, until there are none, or there were enough iterations.
+// Agents are moved to a distance somewhat larger than the least one, as the document found to be smoother, until no
+// pair is closer than the least distance or there were enough iterations. In a dense crowd these pushes are at odds
+// with each other: a few last iterations part those who are still too close, or have become so, and nobody else.
 #pragma once
 
 #include "crowd/continuum.h"
@@ -12,9 +12,9 @@
 namespace spindrift {
 
 struct SeparationRules {
-    float distance = 1.25f; // that agents are moved apart to, beside the least
-    int iterations = 2;     // to that distance
-    int more_at_most = 10;  // to the least
+    float distance = 1.25f;                      // that agents are moved apart to, beside the least
+    int min_iterations = 2, max_iterations = 12; // to that distance
+    int last_iterations = 8;                     // to the least, at most
 };
 
 class Separation {
@@ -36,7 +36,8 @@ class Separation {
         const AgentCells& cells;
         const Continuum& continuum;
         const CrowdWalls* walls;
-        float distance;
+        float distance; // that agents are moved apart to, beside the least
+        float enough;   // below which they are too close, beside the least
     };
     template <bool kAlike> size_t iterate(const Scene& scene);
     template <bool kAlike> bool move_cell(const Scene& scene, int row, int column);

@@ -44,7 +44,7 @@ TEST(Separation, OneIterationIsThatOfAllPairs)
         }
         floor.cells.sort(floor.agents);
         const Agents before = floor.agents;
-        floor.run({1.25f, 1, 0});
+        floor.run({1.25f, 1, 1, 0});
         double moved = 0;
         for (size_t i = 0; i < before.size(); ++i) {
             Eigen::Vector2d push = Eigen::Vector2d::Zero();
