@@ -5,3 +5,4 @@ void surface_tension();
 void spray_regimes();
 void smoke_advection();
 void turbulence_spectrum();
+void crowd_circle();

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "field/row.h"
 
 namespace spindrift {
 
@@ -31,10 +32,8 @@ struct Between {
 // Bilinear weights of a point among cell centres, x faces and y faces.
 struct Weights {
     Between cx, cy, fx, fy;
-    Weights(const CrowdGrid& g, const Vec2f& x)
-        : Weights(g, (x.x() - g.origin.x()) / g.cell, (x.y() - g.origin.y()) / g.cell)
-    {
-    }
+    Weights(const CrowdGrid& g, const Vec2f& x) : Weights(g, x - g.origin, 1 / g.cell) {}
+    Weights(const CrowdGrid& g, const Vec2f& x, float inverse) : Weights(g, x.x() * inverse, x.y() * inverse) {}
     Weights(const CrowdGrid& g, float x, float y)
         : cx(x, 0.5f, g.nx), cy(y, 0.5f, g.ny), fx(x, 0, g.nx + 1), fy(y, 0, g.ny + 1)
     {
@@ -64,7 +63,7 @@ Continuum::Continuum(const CrowdGrid& grid, float densest, float mean_radius)
     const size_t size = padded_.size();
     for (auto* field : {&free_, &density_, &others_, &capacity_, &u_, &v_}) field->assign(size, 0);
     obstacle_.assign(size, 0);
-    sums_x_.resize(size), sums_y_.resize(size);
+    sums_x_.resize(size), sums_y_.resize(size), view_.assign(4 * size, 0);
     for (auto* field : {&right_side_, &inner_pressure_, &outer_pressure_}) field->assign(size, 0);
     matrix_.reset(padded_);
     set_free_area(std::vector<float>(static_cast<size_t>(grid.nx) * static_cast<size_t>(grid.ny), 1.0f));
@@ -165,6 +164,7 @@ ContinuumReport Continuum::project(float dt, double tolerance, int max_iteration
     renorm();
     report.outer = psolve(dt, false, outer_pressure_, settings);
     for (const double p : outer_pressure_) report.pressed += p > 0;
+    keep_view();
     return report;
 }
 
@@ -194,8 +194,9 @@ QpResult Continuum::psolve(float dt, bool clamped, std::vector<double>& pressure
             const double outflow = flux(sums_x_[c + 1], u_[c + 1]) - flux(sums_x_[c], u_[c]) +
                                    flux(sums_y_[c + stride], v_[c + stride]) - flux(sums_y_[c], v_[c]);
             const double room = static_cast<double>(capacity_[c] - density_[c]);
-            const double b = room + per_cell * outflow; // (4.17)
-            right_side_[c] = clamped ? std::min(-b, per_cell * -outflow) : -b;
+            // (4.17). The document clamps b where densities are too large already, but means the room in it: with b >=
+            // 0 everywhere there would never be a pressure.
+            right_side_[c] = -((clamped ? std::max(room, 0.0) : room) + per_cell * outflow);
         }
     const QpResult result = solver_.solve(matrix_, right_side_, {}, pressure, settings);
     const double inverse = 1 / static_cast<double>(grid_.cell);
@@ -244,6 +245,33 @@ Continuum::Sample Continuum::sample(const Vec2f& x) const
             {interpolate(padded_, u_, w.fx, w.cy), interpolate(padded_, v_, w.cx, w.fy)}};
 }
 
+void Continuum::keep_view()
+{
+    const auto stride = static_cast<size_t>(padded_.stride());
+    for (int j = 0; j < grid_.ny; ++j)
+        for (int i = 0; i < grid_.nx; ++i) {
+            const size_t c = padded_.index(i, j);
+            const auto mean = [](const FaceSums& a, float va, const FaceSums& b, float vb) {
+                const float mass = a.mass + b.mass;
+                return mass > 0 ? (a.mass * va + b.mass * vb) / mass : 0;
+            };
+            const float fullness = density_[c] < capacity_[c] ? density_[c] / capacity_[c]
+                                   : density_[c] > 0          ? 1.0f
+                                                              : 0.0f;
+            const float u = mean(sums_x_[c], u_[c], sums_x_[c + 1], u_[c + 1]);
+            const float v = mean(sums_y_[c], v_[c], sums_y_[c + stride], v_[c + stride]);
+            store_quad(&view_[4 * c], Quad{fullness, u, v, 0});
+        }
+}
+
+Continuum::Sample Continuum::look(const Vec2f& x) const
+{
+    const Weights w(grid_, x);
+    Quad sum = {0, 0, 0, 0};
+    for_each_corner(padded_, w.cx, w.cy, [&](size_t c, float share) { sum += share * load_quad(&view_[4 * c]); });
+    return {sum[0], {sum[1], sum[2]}};
+}
+
 bool Continuum::near_obstacle(const Vec2f& x) const
 {
     const Vec2f cell = (x - grid_.origin) / grid_.cell;
@@ -283,15 +311,16 @@ std::vector<float> Continuum::without_margin(const std::vector<float>& field) co
 
 void Continuum::restore(State state)
 {
-    if (state.density.size() != padded_.size()) fail("a crowd's state was saved with another grid");
-    density_ = std::move(state.density), capacity_ = std::move(state.capacity);
-    u_ = std::move(state.u), v_ = std::move(state.v);
+    const size_t size = padded_.size();
+    if (state.view.size() != 4 * size || state.inner_pressure.size() != size || state.outer_pressure.size() != size)
+        fail("a crowd's state was saved with another grid than one of {} by {} cells", grid_.nx, grid_.ny);
+    view_ = std::move(state.view);
     inner_pressure_ = std::move(state.inner_pressure), outer_pressure_ = std::move(state.outer_pressure);
 }
 
 size_t Continuum::bytes() const
 {
-    return padded_.size() * (6 * sizeof(float) + 2 * sizeof(FaceSums) + 3 * sizeof(double) + 1) + matrix_.bytes() +
+    return padded_.size() * (10 * sizeof(float) + 2 * sizeof(FaceSums) + 3 * sizeof(double) + 1) + matrix_.bytes() +
            solver_.bytes();
 }
 

@@ -26,7 +26,8 @@ class Continuum {
     // `densest` is rho_max [1/m2] for agents of the mean radius [m].
     Continuum(const CrowdGrid& grid, float densest, float mean_radius);
 
-    // The share of each cell that no obstacle covers, row by row; everything is free until this is called.
+    // The share of each cell that no obstacle covers, row by row; everything is free until this is called. A cell with
+    // any obstacle in it must have less than 1: only around such cells are walls asked about agents' ways.
     void set_free_area(std::span<const float> fraction);
     // Density and velocity of the agents that are part of the crowd; others take their area from what is free.
     void splat(const Agents& agents, const AgentCells& cells);
@@ -39,6 +40,8 @@ class Continuum {
         Vec2f velocity; // [m/s]
     };
     Sample sample(const Vec2f& x) const;
+    // The same at any other place, from values at cell centres after the last step: faster, and smoother by a cell.
+    Sample look(const Vec2f& x) const;
     // Any cell around the place has an obstacle in it.
     bool near_obstacle(const Vec2f& x) const;
 
@@ -54,10 +57,10 @@ class Continuum {
 
     // What the next step depends on.
     struct State {
-        std::vector<float> density, capacity, u, v;
+        std::vector<float> view;
         std::vector<double> inner_pressure, outer_pressure;
     };
-    State state() const { return {density_, capacity_, u_, v_, inner_pressure_, outer_pressure_}; }
+    State state() const { return {view_, inner_pressure_, outer_pressure_}; }
     void restore(State state);
 
   private:
@@ -69,6 +72,7 @@ class Continuum {
     void splat_agent(const Agents& agents, size_t i);
     void set_matrix(float dt);
     void renorm();
+    void keep_view();
     QpResult psolve(float dt, bool clamped, std::vector<double>& pressure, const QpSettings& settings);
     std::vector<float> without_margin(const std::vector<float>& field) const;
 
@@ -80,6 +84,7 @@ class Continuum {
     std::vector<float> density_, others_, capacity_;
     std::vector<FaceSums> sums_x_, sums_y_; // of the lower faces of each cell
     std::vector<float> u_, v_;              // velocity at them
+    std::vector<float> view_;               // four numbers a cell: fullness, velocity, nothing
     std::vector<double> right_side_;
     std::vector<double> inner_pressure_, outer_pressure_; // [m2/s], the next step starts from them
     PressureMatrix matrix_;

@@ -17,7 +17,7 @@ void CrowdParams::visit(ParamVisitor& v)
       "The greatest density beside that of the closest packing of discs, which walking people do not reach.");
     v("separation", separation, unit::none, between(1, 2),
       "Agents that are closer than this many times their least distance move apart.");
-    v("separation_iterations", separation_iterations, unit::none, between(1, 1000),
+    v("separation_iterations", separation_iterations, unit::none, between(2, 1000),
       "At most this often in a step, while some are closer than their least distance.");
     v("speed_law", speed_law, choices("constant", "weidmann"),
       "Speed where it is dense: that of each agent, or less as Weidmann's measurements say.");

@@ -1,8 +1,9 @@
 // Pairs of agents that are too close are moved apart (document 000, section 4.3.3). Each agent looks at its neighbours
 // and moves itself, all from the same places (a Jacobi iteration): nothing depends on an order, or on threads.
 //
-// Agents are moved to a distance somewhat larger than the least one, as the document found to be smoother; iterations
-// end when no pair is closer than the least distance, or when there were enough of them.
+// Agents are moved to a distance somewhat larger than the least one, as the document found to be smoother, until no
+// pair is closer than the least distance or there were enough iterations. In a dense crowd these pushes are at odds
+// with each other: a few last iterations part those who are still too close, or have become so, and nobody else.
 #pragma once
 
 #include "crowd/continuum.h"
@@ -11,15 +12,17 @@
 namespace spindrift {
 
 struct SeparationRules {
-    float distance = 1.25f; // that agents are moved apart to, beside the least
-    int min_iterations = 2, max_iterations = 12;
+    float distance = 1.25f;                      // that agents are moved apart to, beside the least
+    int min_iterations = 2, max_iterations = 12; // to that distance
+    int last_iterations = 8;                     // to the least, at most
 };
 
 class Separation {
   public:
     struct Report {
         int iterations = 0;
-        size_t too_close = 0; // agents with a neighbour hardly farther than the least distance, before the last iteration
+        size_t too_close = 0; // small cells with an agent closer to another than the least distance, before the last
+                              // iteration
     };
     // Agents must have been sorted into the cells, whose edge must not be less than the largest distance. Velocities
     // get their share of the motion in the time dt.
@@ -28,8 +31,17 @@ class Separation {
     size_t bytes() const;
 
   private:
-    template <bool kAlike> size_t iterate(const Agents& agents, const AgentCells& cells, float distance);
-    void keep_out(const Agents& agents, const AgentCells& cells, const Continuum& continuum, const CrowdWalls* walls);
+    struct Scene {
+        const Agents& agents;
+        const AgentCells& cells;
+        const Continuum& continuum;
+        const CrowdWalls* walls;
+        float distance; // that agents are moved apart to, beside the least
+        float enough;   // below which they are too close, beside the least
+    };
+    template <bool kAlike> size_t iterate(const Scene& scene);
+    template <bool kAlike> bool move_cell(const Scene& scene, int row, int column);
+    void keep_out(const Scene& scene, int row);
 
     // With a few more entries than agents, for reading whole vectors.
     std::vector<float> x_, y_, next_x_, next_y_;

@@ -109,9 +109,8 @@ TEST(Crowd, ACircleTurnsAndEveryoneArrivesWithoutTouching)
     EXPECT_GT(std::abs(figures.turned), 1);
 }
 
-TEST(Crowd, WithoutPressureADoorwayIsOvercrowded)
+TEST(Crowd, EveryoneInOnePlaceIsAsDenseAsCanBeAndNoDenser)
 {
-    // Everyone wants to be in one place (figure 4.3): pressure keeps the density, separation the distances.
     CrowdParams params;
     const CrowdGrid grid{Vec2f(-12, -12), 1.5f, 16, 16};
     StraightPlanner planner;
@@ -135,6 +134,76 @@ TEST(Crowd, WithoutPressureADoorwayIsOvercrowded)
     }
     EXPECT_LE(close, 8u);
     EXPECT_LT(spread, 1.25f * std::sqrt(800 / (params.densest() * static_cast<float>(kPi)))); // a full disc
+}
+
+namespace {
+
+// A wall 0.2 m thick along x = 0, with a door.
+class WallWithDoor : public CrowdWalls {
+  public:
+    static constexpr float kHalfDoor = 0.9f, kHalfThickness = 0.1f;
+
+    void keep_out(std::span<const Vec2f> from, std::span<Vec2f> to, std::span<const float> radius) const override
+    {
+        for (size_t i = 0; i < from.size(); ++i) {
+            const float reach = kHalfThickness + radius[i];
+            if (std::abs(to[i].x()) >= reach && from[i].x() * to[i].x() > 0) continue;
+            const float room = kHalfDoor - radius[i];
+            if (std::abs(from[i].x()) < reach) // in the door
+                to[i].y() = std::clamp(to[i].y(), -room, room);
+            else if (std::abs(to[i].y()) > room)
+                to[i].x() = from[i].x() < 0 ? -reach : reach;
+        }
+    }
+};
+
+// To the door, and then away from it.
+class DoorPlanner : public CrowdPlanner {
+  public:
+    void plan(Agents& agents, size_t begin, size_t end, std::span<Vec2f> direction) const override
+    {
+        for (size_t i = begin; i < end; ++i) {
+            const Vec2f x = agents.x[i];
+            const bool in_line = std::abs(x.y()) < 0.5f;
+            const Vec2f to = x.x() > -0.4f || in_line ? Vec2f(x.x() + 5, 0) : Vec2f(-0.3f, 0);
+            direction[i - begin] = (to - x).normalized();
+        }
+    }
+    bool leaves(const Agents& agents, size_t i) const override { return agents.x[i].x() > 6; }
+};
+
+} // namespace
+
+TEST(Crowd, EveryoneLeavesThroughADoorAndNobodyThroughTheWall)
+{
+    const WallWithDoor walls;
+    const DoorPlanner planner;
+    const CrowdGrid grid{Vec2f(-14.5f, -7.5f), 1, 22, 15}; // the wall stands in the column of cells around x = 0
+    std::vector<float> fraction(22 * 15, 1);
+    for (int j = 0; j < 15; ++j)
+        if (j != 7) fraction[static_cast<size_t>(j * 22 + 14)] = 0.8f;
+    CrowdParams params;
+    Crowd crowd(params, grid);
+    crowd.set_planner(&planner), crowd.set_walls(&walls), crowd.set_free_area(fraction);
+    Agents start;
+    for (int i = 0; i < 16; ++i)
+        for (int j = 0; j < 16; ++j)
+            add_agent(start, Vec2f(-13 + 0.7f * static_cast<float>(i), -5.5f + 0.7f * static_cast<float>(j)),
+                      params.radius, 1.3f, 0);
+    crowd.add(start);
+    std::vector<Vec2f> before(start.size());
+    size_t left = 0;
+    for (int s = 0; s < 4000 && left < start.size(); ++s) {
+        for (size_t i = 0; i < crowd.agents().size(); ++i)
+            before[static_cast<size_t>(crowd.agents().id[i])] = crowd.agents().x[i];
+        left += crowd.step(0.05f).left.size();
+        for (size_t i = 0; i < crowd.agents().size(); ++i) {
+            const Vec2f x = crowd.agents().x[i], from = before[static_cast<size_t>(crowd.agents().id[i])];
+            if ((from.x() < 0) == (x.x() < 0)) continue;
+            EXPECT_LT(std::abs(x.y()), WallWithDoor::kHalfDoor);
+        }
+    }
+    EXPECT_EQ(left, start.size());
 }
 
 TEST(Crowd, WeidmannsLawSlowsDenseCrowdsDown)
@@ -338,6 +407,8 @@ TEST(Crowd, WhatCannotBeIsRefused)
     EXPECT_THROW(crowd.add_path({{1, 1}, {Vec2f(0, 0), Vec2f(1, 1)}}), Error);
     EXPECT_EQ(crowd.agents().size(), 0u);
     EXPECT_EQ(with([](Agents& a) { a.x[0] = Vec2f(-50, 900); }), 0); // brought into the domain
+    EXPECT_THROW(crowd.step(0), Error);
+    EXPECT_THROW(crowd.step(kInfinity), Error);
     crowd.step(0.1f);
     EXPECT_EQ(place_of(crowd, 0), Vec2f(0, 5));
 }

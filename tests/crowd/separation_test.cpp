@@ -44,7 +44,7 @@ TEST(Separation, OneIterationIsThatOfAllPairs)
         }
         floor.cells.sort(floor.agents);
         const Agents before = floor.agents;
-        floor.run({1.25f, 1, 1});
+        floor.run({1.25f, 1, 1, 0});
         double moved = 0;
         for (size_t i = 0; i < before.size(); ++i) {
             Eigen::Vector2d push = Eigen::Vector2d::Zero();
@@ -57,7 +57,7 @@ TEST(Separation, OneIterationIsThatOfAllPairs)
                 };
                 push += weight(j) / (weight(i) + weight(j)) * (reach - apart.norm()) * apart.normalized();
             }
-            push *= 0.6;
+            push *= 0.7;
             if (push.norm() > static_cast<double>(before.radius[i]))
                 push *= static_cast<double>(before.radius[i]) / push.norm();
             if (before.driver[i] == Driver::scripted) push.setZero();
