@@ -262,11 +262,13 @@ class Mesher {
     std::pair<int, int> triangle_at(int p, int q) const
     {
         int t = triangle_of_[static_cast<size_t>(p)];
-        for (;;) {
+        for (bool back = false;;) {
             const int i = corner_index(t, p);
             if (tri(t).corner[after(i)] == q) return {t, before(i)};
             if (tri(t).corner[before(i)] == q) return {t, after(i)};
-            t = tri(t).next[after(i)];
+            t = tri(t).next[back ? before(i) : after(i)];
+            if (t < 0)
+                t = triangle_of_[static_cast<size_t>(p)], back = true; // at a corner of the square: the other way
         }
     }
 
