@@ -13,7 +13,7 @@ namespace {
 Region repaired(const PlanPolygon& polygon, std::vector<std::string>& warnings)
 {
     std::string problem;
-    const Region region(polygon.shape, &problem);
+    Region region(polygon.shape, &problem);
     if (region.area() < 1e-9) {
         warnings.push_back(fmt::format("{} has no area and was left out", polygon.where));
         return Region();
@@ -153,7 +153,7 @@ Region FreeSpace::reach(const std::vector<Region>& pieces) const
     // A sliver that an agent would step over is none.
     std::vector<Polygon> large = region_.common(Region::joined(pieces)).polygons();
     std::erase_if(large, [&](const Polygon& p) { return signed_area(p.outer) < 0.5 * radius_ * radius_; });
-    const Region within(large);
+    Region within(large);
     std::vector<Region> rest = pieces;
     std::erase_if(rest, [&](const Region& piece) { return piece.touches(within); });
     if (rest.empty()) return within;

@@ -54,6 +54,7 @@ class Mesher {
         triangle_of_.assign(points_.size(), 0);
         triangle_of_[static_cast<size_t>(first) + 3] = 1;
         std::vector<std::pair<uint64_t, int>> order;
+        order.reserve(points_.size());
         for (int p = 0; p < first; ++p) order.emplace_back(curve_place(at(p)), p);
         std::sort(order.begin(), order.end());
         for (const auto& [place, p] : order) add_point(p);
