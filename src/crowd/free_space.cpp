@@ -1,6 +1,7 @@
 #include "crowd/free_space.h"
 
 #include "base/error.h"
+#include "crowd/plane.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +13,7 @@ namespace {
 Region repaired(const PlanPolygon& polygon, std::vector<std::string>& warnings)
 {
     std::string problem;
-    const Region region(polygon.shape, &problem);
+    Region region(polygon.shape, &problem);
     if (region.area() < 1e-9) {
         warnings.push_back(fmt::format("{} has no area and was left out", polygon.where));
         return Region();
@@ -149,7 +150,10 @@ void FreeSpace::find_parts()
 
 Region FreeSpace::reach(const std::vector<Region>& pieces) const
 {
-    const Region within = region_.common(Region::joined(pieces));
+    // A sliver that an agent would step over is none.
+    std::vector<Polygon> large = region_.common(Region::joined(pieces)).polygons();
+    std::erase_if(large, [&](const Polygon& p) { return signed_area(p.outer) < 0.5 * radius_ * radius_; });
+    Region within(large);
     std::vector<Region> rest = pieces;
     std::erase_if(rest, [&](const Region& piece) { return piece.touches(within); });
     if (rest.empty()) return within;

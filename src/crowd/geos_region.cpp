@@ -156,6 +156,7 @@ Region::Region(const Polygon& polygon, std::string* problem)
 Region::Region(const std::vector<Polygon>& polygons)
 {
     std::vector<Region> regions;
+    regions.reserve(polygons.size());
     for (const Polygon& p : polygons) regions.emplace_back(p);
     *this = joined(regions);
 }
@@ -203,6 +204,7 @@ std::vector<Polygon> Region::polygons() const
 Region Region::joined(const std::vector<Region>& regions)
 {
     std::vector<GEOSGeometry*> parts;
+    parts.reserve(regions.size());
     for (const Region& region : regions) parts.push_back(GEOSGeom_clone_r(geos(), raw(region.handle_)));
     const Owned all(checked(GEOSGeom_createCollection_r(geos(), GEOS_GEOMETRYCOLLECTION, parts.data(),
                                                         static_cast<unsigned>(parts.size()))));

@@ -305,7 +305,7 @@ Vec2f Navigator::nearest_free(const Vec2f& position) const
     if (inside(position)) return position;
     const Vec2d p = position.allFinite() ? Vec2d(position.cast<double>()) : edges_.edges().front().from;
     const EdgeGrid::Closest closest = edges_.closest(p);
-    if (const Vec2f result = rounded(beside(closest.edge, closest.point)); inside(result)) return result;
+    if (Vec2f result = rounded(beside(closest.edge, closest.point)); inside(result)) return result;
     // In a sharp corner: towards the middle of the edge's triangle, until there is room for a float.
     const auto middle_of = [&](int t) {
         const auto& [a, b, c] = space_->triangulation().triangles[static_cast<size_t>(t)].corner;
@@ -313,12 +313,12 @@ Vec2f Navigator::nearest_free(const Vec2f& position) const
     };
     const Vec2d middle = middle_of(edges_.edges()[static_cast<size_t>(closest.edge)].triangle);
     for (double away = skin_, length = (middle - closest.point).norm(); away < length; away *= 2) {
-        const Vec2f result = rounded(closest.point + away / length * (middle - closest.point));
+        Vec2f result = rounded(closest.point + away / length * (middle - closest.point));
         if (inside(result)) return result;
     }
     // A sliver: anywhere.
     for (size_t t = 0; t < space_->triangulation().triangles.size(); ++t)
-        if (const Vec2f any = rounded(middle_of(static_cast<int>(t))); inside(any)) return any;
+        if (Vec2f any = rounded(middle_of(static_cast<int>(t))); inside(any)) return any;
     fail("the floor plan has no place with room for an agent");
 }
 

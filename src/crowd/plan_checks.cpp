@@ -276,6 +276,7 @@ double widest_passage(const FloorPlan& plan, const Vec2f& from, const std::vecto
     FloorPlan only_floor = plan;
     only_floor.goals.clear();
     std::vector<Vec2f> ends;
+    ends.reserve(to.size());
     for (const Polygon& polygon : to) ends.push_back(point_within(polygon).cast<float>());
     const auto passes = [&](double diameter) {
         const Navigator navigator(only_floor, 0.5 * diameter);

@@ -65,22 +65,22 @@ class SvgReader {
     static std::string role_in(std::string_view label, std::string_view* rest = nullptr)
     {
         const size_t end = std::min(label.find_first_of("-_:. 0123456789"), label.size());
-        const std::string role = plan_role(label.substr(0, end));
+        std::string role = plan_role(label.substr(0, end));
         if (!role.empty() && rest) *rest = label.substr(std::min(label.find_first_not_of("-_:. ", end), label.size()));
         return role;
     }
     static std::string role_of(Node node)
     {
         for (const char* key : {"data-type", "data-role"})
-            if (const std::string role = plan_role(node.attribute(key).value()); !role.empty()) return role;
+            if (std::string role = plan_role(node.attribute(key).value()); !role.empty()) return role;
         std::string_view classes = node.attribute("class").value();
         while (!classes.empty()) {
             const size_t end = std::min(classes.find(' '), classes.size());
-            if (const std::string role = plan_role(classes.substr(0, end)); !role.empty()) return role;
+            if (std::string role = plan_role(classes.substr(0, end)); !role.empty()) return role;
             classes.remove_prefix(std::min(end + 1, classes.size()));
         }
         for (const char* key : {"inkscape:label", "id"})
-            if (const std::string role = role_in(node.attribute(key).value()); !role.empty()) return role;
+            if (std::string role = role_in(node.attribute(key).value()); !role.empty()) return role;
         return "";
     }
     static std::string name_of(Node node)

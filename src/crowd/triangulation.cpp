@@ -54,6 +54,7 @@ class Mesher {
         triangle_of_.assign(points_.size(), 0);
         triangle_of_[static_cast<size_t>(first) + 3] = 1;
         std::vector<std::pair<uint64_t, int>> order;
+        order.reserve(points_.size());
         for (int p = 0; p < first; ++p) order.emplace_back(curve_place(at(p)), p);
         std::sort(order.begin(), order.end());
         for (const auto& [place, p] : order) add_point(p);
@@ -262,11 +263,13 @@ class Mesher {
     std::pair<int, int> triangle_at(int p, int q) const
     {
         int t = triangle_of_[static_cast<size_t>(p)];
-        for (;;) {
+        for (bool back = false;;) {
             const int i = corner_index(t, p);
             if (tri(t).corner[after(i)] == q) return {t, before(i)};
             if (tri(t).corner[before(i)] == q) return {t, after(i)};
-            t = tri(t).next[after(i)];
+            t = tri(t).next[back ? before(i) : after(i)];
+            if (t < 0)
+                t = triangle_of_[static_cast<size_t>(p)], back = true; // at a corner of the square: the other way
         }
     }
 

@@ -13,7 +13,8 @@ namespace spindrift {
 
 struct GridPoint {
     int64_t x, y;
-    auto operator<=>(const GridPoint&) const = default;
+    bool operator==(const GridPoint&) const = default;
+    bool operator<(const GridPoint& o) const { return x != o.x ? x < o.x : y < o.y; }
 };
 
 // Coordinates must be at most this, or products would not fit into 128 bits.

@@ -117,6 +117,17 @@ TEST(Triangulation, LongNeedlesAndTheWholeRange)
     expect_triangulation_of(comb);
 }
 
+TEST(Triangulation, EdgesThatLeadFarAwayCanBeInTheWay)
+{
+    // Plans in which a constraint crosses edges to the square around everything.
+    for (const uint64_t seed : {1369u, 1499u}) {
+        Random random(seed, 77);
+        const FloorPlan plan = random_plan(seed, 3 + static_cast<int>(random.bits() % 40));
+        const FreeSpace space(plan, 0.02 + 0.4 * static_cast<double>(random.uniform()));
+        EXPECT_GT(space.triangulation().triangles.size(), 10u);
+    }
+}
+
 TEST(Triangulation, OfRandomPlans)
 {
     for (uint64_t seed = 0; seed < 60; ++seed) {
