@@ -136,7 +136,7 @@ CrowdReport Crowd::step(float dt)
     times.measure("sort", [&] { sort(); });
     times.measure("separation", [&] {
         report_.separation = separation_.run(agents_, cells_, continuum_, walls_,
-                                             {params_.separation, 2, params_.separation_iterations, 8}, dt);
+                                             {params_.separation, 2, params_.separation_iterations, 20}, dt);
     });
     time_ += static_cast<double>(dt);
     times.measure("leave", [&] { let_leave(); });

@@ -68,15 +68,15 @@ Separation::Report Separation::run(Agents& agents, const AgentCells& cells, cons
     });
     const auto iterate_to = [&](float distance, float enough) {
         const Scene scene{agents, cells, continuum, walls, distance, enough};
-        report.too_close = alike ? iterate<true>(scene) : iterate<false>(scene);
         ++report.iterations;
-        x_.swap(next_x_), y_.swap(next_y_);
+        report.too_close = alike ? iterate<true>(scene) : iterate<false>(scene);
         return report.too_close == 0;
     };
-    for (bool done = false; report.iterations < rules.max_iterations && !done;)
+    const auto move = [&] { x_.swap(next_x_), y_.swap(next_y_); };
+    for (bool done = false; report.iterations < rules.max_iterations && !done; move())
         done = iterate_to(rules.distance, kMargin) && report.iterations >= rules.min_iterations;
-    for (int n = 0; n < rules.last_iterations; ++n)
-        if (iterate_to(std::min(kMargin, rules.distance), 1)) break;
+    // Where nobody is too close nobody moves any more: it might bring others together.
+    for (int n = 0; n < rules.last_iterations && !iterate_to(std::min(kMargin, rules.distance), 1); ++n) move();
     parallel_chunks(count, kChunk, [&](size_t begin, size_t end) {
         for (size_t i = begin; i < end; ++i) {
             const Vec2f to(x_[i], y_[i]);

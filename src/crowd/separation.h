@@ -14,7 +14,7 @@ namespace spindrift {
 struct SeparationRules {
     float distance = 1.25f;                      // that agents are moved apart to, beside the least
     int min_iterations = 2, max_iterations = 12; // to that distance
-    int last_iterations = 8;                     // to the least, at most
+    int last_iterations = 20;                    // to the least, at most
 };
 
 class Separation {
