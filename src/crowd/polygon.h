@@ -16,8 +16,4 @@ struct Polygon {
     std::vector<Ring> holes;
 };
 
-// Whether a point lies in a polygon, or in any of several.
-bool contains(const Polygon& polygon, const Vec2d& p);
-bool contains(const std::vector<Polygon>& polygons, const Vec2d& p);
-
 } // namespace spindrift

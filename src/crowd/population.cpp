@@ -150,8 +150,9 @@ Population::~Population() = default;
 
 void Population::place_groups(const std::vector<std::string>& group_places)
 {
-    for (const PlanEntrance& entrance : plan_.entrances) doors_.push_back(entrance_zone(entrance, navigator_->space()));
-    came_.resize(plan_.entrances.size());
+    for (const PlanEntrance& entrance : plan_.entrances)
+        doors_.emplace_back(entrance_zone(entrance, navigator_->space()));
+    came_.resize(params_.groups.size());
     for (size_t g = 0; g < params_.groups.size(); ++g) {
         const GroupParams& p = params_.groups[g];
         Group group;
@@ -219,7 +220,8 @@ double Population::most_people(double seconds) const
     for (const Group& group : groups_)
         if (group.entrance >= 0) {
             const PlanEntrance& entrance = plan_.entrances[static_cast<size_t>(group.entrance)];
-            people += entrance.rate * std::max(0.0, std::min(seconds, entrance.end) - entrance.start);
+            people += entrance.rate * std::max(0.0, std::min(seconds, entrance.end) - entrance.start) /
+                      groups_through(static_cast<size_t>(group.entrance));
         }
     return people;
 }
@@ -278,6 +280,14 @@ PopulationReport Population::advance()
     return report;
 }
 
+// Groups that share an entrance share its rate.
+double Population::groups_through(size_t entrance) const
+{
+    return static_cast<double>(std::count_if(groups_.begin(), groups_.end(), [&](const Group& group) {
+        return group.entrance == static_cast<int>(entrance);
+    }));
+}
+
 // As many come in as the rate says, if there is room for them in the door; the others wait.
 void Population::let_in(float dt, PopulationReport& report)
 {
@@ -288,40 +298,38 @@ void Population::let_in(float dt, PopulationReport& report)
         const auto e = static_cast<size_t>(groups_[g].entrance);
         const PlanEntrance& entrance = plan_.entrances[e];
         const double open = std::min(crowd_.time() + static_cast<double>(dt), entrance.end) - entrance.start;
-        const auto due = static_cast<int64_t>(std::max(0.0, entrance.rate * open));
-        int64_t missing = due - came_[e];
+        const auto due = static_cast<int64_t>(std::max(0.0, entrance.rate * open / groups_through(e)));
+        int64_t missing = due - came_[g];
         if (missing <= 0) continue;
         const float apart = params_.radius_of(groups_[g].params);
-        Vec2d low = Vec2d::Constant(std::numeric_limits<double>::infinity()), high = -low;
-        for (const Polygon& door : doors_[e])
-            for (const Vec2d& p : door.outer) low = low.cwiseMin(p), high = high.cwiseMax(p);
-        const float reach = apart + params_.largest_radius();
-        const Vec2f from = low.cast<float>().array() - reach, to = high.cast<float>().array() + reach;
-        std::vector<std::pair<Vec2f, float>> near; // who stands there, and how far to stay away
+        // Who is where they want to be, found when there is someone to come in.
         const Agents& agents = crowd_.agents();
-        for (size_t i = 0; i < agents.size(); ++i)
-            if ((agents.x[i].array() >= from.array()).all() && (agents.x[i].array() <= to.array()).all())
-                near.emplace_back(agents.x[i], agents.radius[i] + apart);
+        const auto is_free = [&](const Vec2f& x, const Agents& before) {
+            const auto apart_from = [&](const Agents& others) {
+                for (size_t i = 0; i < others.size(); ++i) {
+                    const float distance = others.radius[i] + apart;
+                    if ((others.x[i] - x).squaredNorm() < distance * distance) return false;
+                }
+                return true;
+            };
+            return apart_from(before) && apart_from(agents);
+        };
         Agents newcomers;
         for (; missing > 0; --missing) {
-            Random random(hash64(static_cast<uint64_t>(params_.seed), 77 + e), static_cast<uint64_t>(came_[e]));
+            Random random(hash64(static_cast<uint64_t>(params_.seed), 77 + g), static_cast<uint64_t>(came_[g]));
             bool found = false;
             for (int t = 0; t < kTries && !found; ++t) {
-                // Where it tries depends on the moment too: who waits does not try the same places for ever.
-                const double u = std::fmod(0.618 * crowd_.time() + static_cast<double>(random.uniform()), 1.0);
-                const Vec2d place = low + Vec2d(u, random.uniform()).cwiseProduct(high - low);
-                const Vec2f x = place.cast<float>();
-                if (!contains(doors_[e], place) || !navigator_->inside(x)) continue;
-                found = std::none_of(near.begin(), near.end(), [&](const auto& other) {
-                    return (other.first - x).squaredNorm() < other.second * other.second;
-                });
+                // The places depend on the moment too: who waits does not try the same ones for ever.
+                const double choice = std::fmod(0.618 * crowd_.time() + static_cast<double>(random.uniform()), 1.0);
+                const double u = static_cast<double>(random.uniform()), v = static_cast<double>(random.uniform());
+                const Vec2f x = doors_[e].at(choice, u, v).cast<float>();
+                found = navigator_->inside(x) && is_free(x, newcomers);
                 if (!found) continue;
                 newcomers.resize(newcomers.size() + 1);
-                set_agent(newcomers, newcomers.size() - 1, g, x, hash64(static_cast<uint64_t>(came_[e])));
-                near.emplace_back(x, 2 * apart);
+                set_agent(newcomers, newcomers.size() - 1, g, x, hash64(static_cast<uint64_t>(came_[g])));
             }
             if (!found) break;
-            ++came_[e];
+            ++came_[g];
         }
         report.waiting += static_cast<size_t>(missing);
         report.came += newcomers.size();

@@ -8,6 +8,7 @@
 #include "crowd/crowd.h"
 #include "crowd/navigator.h"
 #include "crowd/plan_checks.h"
+#include "crowd/polygon_sampler.h"
 #include "crowd/population_params.h"
 
 namespace spindrift {
@@ -44,7 +45,7 @@ class Population {
     // Everything that the next frame depends on, for resuming.
     struct State {
         int frame = 0;
-        std::vector<int32_t> groups, came; // by id; by entrance
+        std::vector<int32_t> groups, came; // by id; by group, through its entrance
         Crowd::State crowd;
     };
     State state() const { return {frame_, groups_of_ids_, came_, crowd_.state()}; }
@@ -64,6 +65,7 @@ class Population {
     void place_groups(const std::vector<std::string>& group_places);
     void check(const std::vector<std::string>& group_places);
     void set_agent(Agents& agents, size_t i, size_t group, const Vec2f& x, uint64_t number) const;
+    double groups_through(size_t entrance) const;
     void let_in(float dt, PopulationReport& report);
 
     PopulationParams params_;
@@ -74,7 +76,7 @@ class Population {
     std::vector<Group> groups_;
     std::vector<Vec2f> starts_; // of everyone, group by group
     std::vector<int32_t> group_of_start_;
-    std::vector<std::vector<Polygon>> doors_; // where those stand who come in, by entrance
+    std::vector<PolygonSampler> doors_; // where those stand who come in, by entrance
     std::unique_ptr<Planner> planner_;
     std::unique_ptr<Walls> walls_;
     Crowd crowd_;

@@ -2,6 +2,7 @@
 
 #include "base/parallel.h"
 #include "base/random.h"
+#include "crowd/plane.h"
 
 #include <numeric>
 #include <unordered_map>
@@ -56,11 +57,12 @@ std::vector<Vec2f> starting_places(const std::vector<Polygon>& polygons, const s
     const Neighbourhood others(taken, distance);
     const auto free = [&](const Vec2f& p) {
         const Vec2d at = p.cast<double>();
-        const bool in_shape =
-            contains(polygons, at) || std::any_of(rings.begin(), rings.end(), [&](const std::vector<float>& ring) {
-                const float r = (p - Vec2f(ring[0], ring[1])).norm();
-                return r >= ring[2] && r <= ring[3];
-            });
+        const bool in_shape = std::any_of(polygons.begin(), polygons.end(),
+                                          [&](const Polygon& polygon) { return contains(polygon, at); }) ||
+                              std::any_of(rings.begin(), rings.end(), [&](const std::vector<float>& ring) {
+                                  const float r = (p - Vec2f(ring[0], ring[1])).norm();
+                                  return r >= ring[2] && r <= ring[3];
+                              });
         return in_shape && navigator.inside(p) && !others.near(p);
     };
     const auto lattice = [&](double spacing) {

@@ -1,5 +1,6 @@
 #include "pipeline/crowd_results.h"
 
+#include "crowd/plane.h"
 #include "io/atomic_file.h"
 #include "io/image.h"
 #include "io/vdb.h"
