@@ -36,15 +36,13 @@ FrameReport report_of(const PopulationReport& population)
 Image map_of(const Continuum& continuum)
 {
     const CrowdGrid& grid = continuum.grid();
-    const std::vector<float> density = continuum.density();
     Image image(grid.nx, grid.ny);
     for (int y = 0; y < grid.ny; ++y)
         for (int x = 0; x < grid.nx; ++x) {
             const Vec2f place =
                 grid.origin + grid.cell * Vec2f(static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f);
-            const Vec2f v = continuum.look(place).velocity;
-            const float people = continuum.densest() * density[static_cast<size_t>(y * grid.nx + x)];
-            image.at(x, grid.ny - 1 - y) = {people, v.x(), v.y()};
+            const Continuum::Sample here = continuum.look(place);
+            image.at(x, grid.ny - 1 - y) = {continuum.densest() * here.fullness, here.velocity.x(), here.velocity.y()};
         }
     return image;
 }
