@@ -62,19 +62,7 @@ TEST(RipplesStage, GivesTheSameFilesForAnyNumberOfThreadsAndAfterKills)
     place.succeed({"run", "ripples.toml", "-o", "one", "--threads", "1"});
     EXPECT_EQ(differences(expected, results_in(place / "one")), std::vector<std::string>());
 
-    place.remove("out/ripples");
-    int kills = 0;
-    for (int run = 0;; ++run) {
-        Child child(program_command(kRun), place.path());
-        std::this_thread::sleep_for(std::chrono::milliseconds(200 + 100 * run));
-        if (child.is_running()) child.send(SIGKILL);
-        const RunResult result = child.wait();
-        if (result.code == -SIGKILL && ++kills) continue;
-        ASSERT_EQ(result.code, 0) << result.err;
-        break;
-    }
-    EXPECT_GT(kills, 1);
-    EXPECT_EQ(differences(expected, results_in(place / "out")), std::vector<std::string>());
+    expect_same_after_kills(place, kRun, "out", expected);
 }
 
 TEST(RipplesStage, ShowsTheRipplesThatTheLiquidMakesItself)
@@ -92,19 +80,7 @@ TEST(RipplesStage, ShowsTheRipplesThatTheLiquidMakesItself)
     for (const float d : difference.field.values()) highest = std::max(highest, std::abs(d));
     EXPECT_GT(highest, 0.05f * 0.05f);
 
-    place.remove("out");
-    int kills = 0;
-    for (int run = 0;; ++run) {
-        Child child(program_command(kRun), place.path());
-        std::this_thread::sleep_for(std::chrono::milliseconds(300 + 150 * run));
-        if (child.is_running()) child.send(SIGKILL);
-        const RunResult result = child.wait();
-        if (result.code == -SIGKILL && ++kills) continue;
-        ASSERT_EQ(result.code, 0) << result.err;
-        break;
-    }
-    EXPECT_GT(kills, 1);
-    EXPECT_EQ(differences(expected, results_in(place / "out")), std::vector<std::string>());
+    expect_same_after_kills(place, kRun, "out", expected);
 }
 
 TEST(RipplesStage, IsRunAgainWithoutTheLiquid)
