@@ -12,8 +12,8 @@ namespace {
 
 constexpr float kDt = 0.05f;
 
-// People all over a hall, four metres square for `per_cell` of them, half as dense as can be. Blocks of obstacles take a
-// tenth of it. Everyone walks to one of `exits` at the sides, or with none to a place of their own.
+// People all over a hall, four metres square for `per_cell` of them, half as dense as can be. Blocks of obstacles take
+// a tenth of it. Everyone walks to one of `exits` at the sides, or with none to a place of their own.
 struct Hall {
     CrowdParams params;
     CrowdGrid grid;
@@ -108,8 +108,9 @@ void add_row(BenchTable& table, const std::string& what, const Measured& m, doub
     std::string phases;
     for (const auto& [phase, seconds] : m.times.phases())
         if (seconds > 0.01 * m.seconds) phases += fmt::format("{} {:.0f}, ", phase, 1e9 * seconds / m.agents);
-    table.note(fmt::format("  {}ns an agent; {} iterations, {} cells pressed, {} separations; {:.2f} ms CPU, mean {:.2f} ms",
-                           phases, m.iterations, m.pressed, m.separations, 1e3 * m.cpu, 1e3 * m.mean));
+    table.note(
+        fmt::format("  {}ns an agent; {} iterations, {} cells pressed, {} separations; {:.2f} ms CPU, mean {:.2f} ms",
+                    phases, m.iterations, m.pressed, m.separations, 1e3 * m.cpu, 1e3 * m.mean));
 }
 
 // Everyone to a place of their own, in cells that 16 people fill by half.

@@ -16,8 +16,8 @@ class CrowdPlanner {
   public:
     virtual ~CrowdPlanner() = default;
     // Writes into direction[0], ... for agents [begin, end) the unit vector in which each of them wants to go, or zero
-    // if it wants to stay where it is. May change `leg` of these agents, and nothing else. Called by several threads at
-    // a time; agents in sequence are mostly near each other.
+    // if it wants to stay where it is. May change `goal` and `leg` of these agents, and nothing else. Called by several
+    // threads at a time; agents in sequence are mostly near each other.
     virtual void plan(Agents& agents, size_t begin, size_t end, std::span<Vec2f> direction) const = 0;
     // Whether an agent is where it leaves the world.
     virtual bool leaves(const Agents& agents, size_t i) const

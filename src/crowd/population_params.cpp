@@ -16,7 +16,8 @@ void GroupParams::visit(ParamVisitor& v)
     v("count", count, unit::none, between(0, 20000000), "How many people stand in the shapes when the shot starts.");
     PlanShapeParams::visit(v);
     v.rows("rings", rings, 4, unit::metres, "Rings [x, y, inner radius, outer radius] to stand in.");
-    v("entrance", entrance, "Name of an entrance through which people of this group come in, at its rate, which groups share.");
+    v("entrance", entrance,
+      "Name of an entrance through which people of this group come in, at its rate, which groups share.");
     v("heading", heading, choices("goals", "opposite"),
       "Where they want to go: to the goals of their visits, or each to the place opposite its own, seen from the "
       "middle "
