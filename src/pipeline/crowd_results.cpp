@@ -1,11 +1,13 @@
 #include "pipeline/crowd_results.h"
 
+#include "base/error.h"
 #include "crowd/plane.h"
 #include "io/atomic_file.h"
 #include "io/image.h"
 #include "io/vdb.h"
 
 #include <fmt/format.h>
+#include <fstream>
 #include <unordered_map>
 
 namespace spindrift {
@@ -76,42 +78,46 @@ void write_crowd_results(const std::vector<std::string>& files, const FloorPlan&
     for (const PlanPolygon& area : plan.areas) counts.names.push_back("in " + area.name);
     for (const PlanLine& line : plan.lines) counts.names.push_back("over " + line.name);
 
-    std::string trajectories = fmt::format("# framerate: {}\n# id\tframe\tx/m\ty/m\tz/m\n", fps);
-    std::unordered_map<int32_t, Vec2d> before;
-    std::vector<double> crossed(plan.lines.size());
-    size_t seen = 0;
-    for (size_t frame = 0; frame < files.size(); ++frame) {
-        const Particles people = read_particles(files[frame]).particles;
-        std::vector<size_t> order(people.size());
-        for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-        std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return people.id[a] < people.id[b]; });
-        std::unordered_map<int32_t, Vec2d> now;
-        std::vector<double> inside(plan.areas.size());
-        for (const size_t i : order) {
-            const Vec2d x(people.P[i].x(), -people.P[i].z());
-            trajectories += fmt::format("{}\t{}\t{:.4f}\t{:.4f}\t0\n", people.id[i], frame, x.x(), x.y());
-            now[people.id[i]] = x;
-            seen = std::max(seen, static_cast<size_t>(people.id[i]) + 1);
-            for (size_t a = 0; a < plan.areas.size(); ++a) inside[a] += contains(plan.areas[a].shape, x) ? 1 : 0;
-            if (const auto was = before.find(people.id[i]); was != before.end())
-                for (size_t l = 0; l < plan.lines.size(); ++l)
-                    crossed[l] += crossing(was->second, x, plan.lines[l].points);
+    // Written as they are read: those of a large crowd do not fit into memory.
+    write_atomically(folder + "/trajectories.txt", [&](const std::string& temporary) {
+        std::ofstream out(temporary);
+        out << fmt::format("# framerate: {}\n# id\tframe\tx/m\ty/m\tz/m\n", fps);
+        std::unordered_map<int32_t, Vec2d> before;
+        std::vector<double> crossed(plan.lines.size());
+        size_t seen = 0;
+        for (size_t frame = 0; frame < files.size(); ++frame) {
+            const Particles people = read_particles(files[frame]).particles;
+            std::vector<size_t> order(people.size());
+            for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+            std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return people.id[a] < people.id[b]; });
+            std::unordered_map<int32_t, Vec2d> now;
+            std::vector<double> inside(plan.areas.size());
+            for (const size_t i : order) {
+                const Vec2d x(people.P[i].x(), -people.P[i].z());
+                out << fmt::format("{}\t{}\t{:.4f}\t{:.4f}\t0\n", people.id[i], frame, x.x(), x.y());
+                now[people.id[i]] = x;
+                seen = std::max(seen, static_cast<size_t>(people.id[i]) + 1);
+                for (size_t a = 0; a < plan.areas.size(); ++a) inside[a] += contains(plan.areas[a].shape, x) ? 1 : 0;
+                if (const auto was = before.find(people.id[i]); was != before.end())
+                    for (size_t l = 0; l < plan.lines.size(); ++l)
+                        crossed[l] += crossing(was->second, x, plan.lines[l].points);
+            }
+            std::vector<double> row = {static_cast<double>(people.size()), static_cast<double>(seen - people.size())};
+            row.insert(row.end(), inside.begin(), inside.end());
+            row.insert(row.end(), crossed.begin(), crossed.end());
+            counts.rows.push_back(std::move(row));
+            before = std::move(now);
         }
-        std::vector<double> row = {static_cast<double>(people.size()), static_cast<double>(seen - people.size())};
-        row.insert(row.end(), inside.begin(), inside.end());
-        row.insert(row.end(), crossed.begin(), crossed.end());
-        counts.rows.push_back(std::move(row));
-        before = std::move(now);
-    }
+        if (!out.flush()) fail("cannot write {}", temporary);
+    });
     std::string table = "frame,seconds";
     for (const std::string& name : counts.names) table += "," + name;
     table += "\n";
     for (size_t frame = 0; frame < counts.rows.size(); ++frame) {
         table += fmt::format("{},{:.4f}", frame, static_cast<double>(frame) / static_cast<double>(fps));
-        for (const double value : counts.rows[frame]) table += fmt::format(",{:g}", value);
+        for (const double value : counts.rows[frame]) table += fmt::format(",{:.0f}", value);
         table += "\n";
     }
-    write_file(folder + "/trajectories.txt", trajectories);
     write_file(folder + "/counts.csv", table);
     write_image(folder + "/counts.png", plot_of(counts));
     for (size_t frame = 0; frame < counts.rows.size(); ++frame)
