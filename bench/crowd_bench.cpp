@@ -1,8 +1,9 @@
-// Crowds of the sizes of table 4.1 of document 000, simulation only: straight ways to goals instead of a planner, and
-// obstacles that take free area. Each is timed when it has become dense.
+// Crowds, simulation only: the scenes of table 4.1 of document 000 as they are, each timed when it has become dense; and
+// how time grows with agents, all of them in a hall and on straight ways to their goals.
 #include "bench.h"
 
 #include "crowd/circle.h"
+#include "pipeline/crowd_stage.h"
 
 #include <fmt/format.h>
 
@@ -122,27 +123,65 @@ Measured measure_growth(size_t count)
     return measure(crowd, 10, count > 2000000 ? 4 : count > 200000 ? 8 : 40);
 }
 
+struct Scene {
+    const char* name;
+    const char* file;
+    int seconds; // of the shot: until then it becomes dense
+    double most; // that a step may take [s]
+    double document;
+};
+
+constexpr Scene kScenes[] = {{"circle", "crowd_circle", 50, 0.003, 0.0342},
+                             {"crossing", "crowd_crossing", 60, 0.00165, 0.0165},
+                             {"building", "crowd_building", 30, 0.00161, 0.0161},
+                             {"trade show", "crowd_trade_show", 40, 0.040, 0.806},
+                             {"campsite", "crowd_campsite", 60, 0.045, 0.447},
+                             {"mosque", "crowd_mosque", 40, 0.009, 0.0881}};
+
+double number(const FrameReport& report, const std::string& name)
+{
+    for (const auto& [key, value] : report.numbers)
+        if (key == name) return value;
+    return 0;
+}
+
+// Runs the stage as a shot does, but for the files; the step is that of the fastest of some frames.
+void add_scene(BenchTable& table, const Scene& scene)
+{
+    constexpr int kFramesTimed = 12;
+    const SceneFile file(fmt::format("{}/scenes/{}.toml", SPINDRIFT_SOURCE_DIR, scene.file));
+    ShotParams shot;
+    file.read("shot", [&](ParamVisitor& v) { shot.visit(v); });
+    CrowdStage stage(std::make_shared<CrowdSetup>());
+    file.read("crowd", [&](ParamVisitor& v) { stage.visit(v); });
+    stage.prepare(file, shot);
+    FrameReport report = stage.start(1);
+    for (int frame = 0; frame < scene.seconds * static_cast<int>(shot.fps); ++frame) report = stage.advance();
+    double best = 1e30, mean = 0;
+    FrameReport fastest;
+    for (int frame = 0; frame < kFramesTimed; ++frame) {
+        report = stage.advance();
+        const double step = report.times.total() / number(report, "steps");
+        mean += step / kFramesTimed;
+        if (step < best) best = step, fastest = report;
+    }
+    table.add(fmt::format("{}: {:.0f} people after {} s", scene.name, number(report, "people"), scene.seconds),
+              fmt::format("{:.2f} ms a step ({:.0f}x)", 1e3 * best, scene.document / best),
+              fmt::format("at most {:.3g} ms", 1e3 * scene.most), best <= scene.most);
+    std::string phases;
+    for (const auto& [phase, seconds] : fastest.times.phases())
+        if (const double share = seconds / fastest.times.total(); share > 0.01)
+            phases += fmt::format("{} {:.0f}%, ", phase, 100 * share);
+    table.note(fmt::format("  {}{:.0f} iterations a step, {:.0f} cells pressed; mean {:.2f} ms", phases,
+                           number(fastest, "iterations") / number(fastest, "steps"), number(fastest, "pressed_cells"),
+                           1e3 * mean));
+}
+
 } // namespace
 
 void bench_crowd(BenchTable& table)
 {
-    {
-        CrowdParams params;
-        params.look_ahead = 2, params.side = 0.5f;
-        const Circle circle(10000, params);
-        Crowd crowd(circle.params, circle.grid);
-        crowd.set_planner(&circle.planner);
-        crowd.add(circle.start);
-        add_row(table, "circle of 10 thousand, 40x40 cells, after 50 s", measure(crowd, 1000, 60), 0.003);
-    }
-    const auto hall = [&](const char* what, size_t count, int nx, int ny, int exits, double wanted) {
-        const Hall scene(count, nx, ny, exits);
-        Crowd crowd = scene.make();
-        add_row(table, what, measure(crowd, 200, 30), wanted);
-    };
-    hall("trade show: 80 thousand to 12 exits, 120x108 cells", 80000, 120, 108, 12, 0.040);
-    hall("campsite: 100 thousand, all ways, 120x90 cells", 100000, 120, 90, 0, 0.045);
-    hall("mosque: 25 thousand, all ways, 80x80 cells", 25000, 80, 80, 0, 0.009);
+    for (const Scene& scene : kScenes) add_scene(table, scene);
 
     const Measured small = measure_growth(10000);
     for (const size_t count : {100000, 1000000}) {

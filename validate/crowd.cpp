@@ -1,9 +1,13 @@
-// The circle of 10000 agents who all want to be on its other side (document 000, figures 4.5 and 4.10, section 4.5.1):
-// whether they turn, arrive, and how close they come, with the document's model and with what it names as lacking.
+// The crowd beside what is known of crowds: the circle of 10000 agents who all want to be on its other side (document
+// 000, figures 4.5 and 4.10, section 4.5.1), how many pass a crossing, and speed and flow against density in a corridor
+// (Weidmann 1993). All run the scenes of these names.
 #include "checks.h"
 
 #include "crowd/circle.h"
+#include "crowd/population.h"
+#include "io/atomic_file.h"
 #include "io/image.h"
+#include "io/plot.h"
 
 #include <filesystem>
 #include <fmt/format.h>
@@ -12,76 +16,101 @@ using namespace spindrift;
 
 namespace {
 
+constexpr float kFps = 20; // one step each
+
+struct Loaded {
+    PopulationParams params;
+    std::unique_ptr<Population> population;
+};
+
+Loaded load(const char* name, const std::vector<std::string>& overrides)
+{
+    Loaded loaded;
+    const SceneFile scene(fmt::format("{}/scenes/{}.toml", SPINDRIFT_SOURCE_DIR, name), overrides);
+    scene.read("crowd", [&](ParamVisitor& v) { loaded.params.visit(v); });
+    loaded.population = read_population(loaded.params, scene, kFps);
+    loaded.population->start(1);
+    return loaded;
+}
+
+std::string output(const std::string& name)
+{
+    const std::filesystem::path folder = "out/validation";
+    std::filesystem::create_directories(folder);
+    return (folder / name).string();
+}
+
+// ------------------------------------------------------------------------------------------------------------ circle
+
 constexpr int kAgents = 10000;
-constexpr float kDt = 0.05f;
-constexpr float kSeconds = 420;
+constexpr double kLongest = 420; // [s]
 
 struct Variant {
     const char* name;
-    float look_ahead, side;
-    bool leave; // who arrives leaves the world, instead of standing in the way of others
+    std::vector<std::string> overrides;
 };
 
 // Agents as dots, with a colour for the direction in which they move; black if they arrived.
-void draw(const Crowd& crowd, const Circle& circle, Image& image, int left)
+void draw(const Crowd& crowd, const std::vector<Vec2f>& start, Image& image, int left)
 {
-    const float scale = static_cast<float>(image.height) / circle.grid.size().y();
+    const CrowdGrid& grid = crowd.continuum().grid();
+    const float scale = static_cast<float>(image.height) / grid.size().y();
     for (size_t i = 0; i < crowd.agents().size(); ++i) {
-        const Vec2f at = scale * (crowd.agents().x[i] - circle.grid.origin);
+        const Vec2f at = scale * (crowd.agents().x[i] - grid.origin);
         const int x = static_cast<int>(at.x()), y = image.height - 1 - static_cast<int>(at.y());
         if (x < 0 || x >= image.height || y < 0 || y >= image.height) continue;
         const Vec2f v = crowd.agents().v[i];
         const float angle = std::atan2(v.y(), v.x());
         const auto channel = [angle](float turn) { return 0.45f + 0.45f * std::cos(angle - turn); };
-        const bool arrived = circle.planner.distance(crowd.agents(), i) < 1;
+        const bool arrived = (crowd.agents().x[i] + start[static_cast<size_t>(crowd.agents().id[i])]).norm() < 1;
         image.at(left + x, y) = arrived ? Vec3f(0, 0, 0) : Vec3f(channel(0), channel(2.094f), channel(4.189f));
     }
 }
 
-void run(const Variant& variant, Image& image, int row)
+void run_circle(const Variant& variant, Image& image, int row)
 {
-    CrowdParams params;
-    params.look_ahead = variant.look_ahead, params.side = variant.side;
-    Circle circle(kAgents, params);
-    circle.planner.leave = variant.leave, circle.planner.near = variant.leave ? 0.5f : 0.3f;
-    Crowd crowd(circle.params, circle.grid);
-    crowd.set_planner(&circle.planner);
-    crowd.add(circle.start);
+    const Loaded loaded = load("crowd_circle", variant.overrides);
+    Population& population = *loaded.population;
+    const Crowd& crowd = population.crowd();
+    std::vector<Vec2f> start(crowd.agents().size());
+    for (size_t i = 0; i < start.size(); ++i) start[static_cast<size_t>(crowd.agents().id[i])] = crowd.agents().x[i];
+    const float full_radius = std::sqrt(static_cast<float>(kAgents / kPi) / loaded.params.densest());
     CircleFigures figures;
     Image strip(image.width, image.width / 4);
     std::fill(strip.pixels.begin(), strip.pixels.end(), Vec3f(1, 1, 1));
     int panel = 0;
-    size_t arrived = 0, left = 0;
+    size_t arrived = 0;
     float densest = 0;
     double milliseconds = 0, steps = 0;
-    while (crowd.time() < static_cast<double>(kSeconds) && arrived + left < kAgents) {
-        const CrowdReport report = crowd.step(kDt);
-        left += report.left.size();
+    while (crowd.time() < kLongest && arrived < kAgents) {
+        const PopulationReport report = population.advance();
         milliseconds += 1e3 * report.times.total(), steps += 1;
-        figures.look(crowd, 0.5f * circle.full_radius, kDt);
+        figures.look(crowd, 0.5f * full_radius, 1 / kFps);
         const auto density = crowd.continuum().density();
         densest = std::max(densest, *std::max_element(density.begin(), density.end()));
         arrived = 0;
-        for (size_t i = 0; i < crowd.agents().size(); ++i) arrived += circle.planner.distance(crowd.agents(), i) < 1;
+        for (size_t i = 0; i < crowd.agents().size(); ++i)
+            arrived += (crowd.agents().x[i] + start[static_cast<size_t>(crowd.agents().id[i])]).norm() < 1;
         constexpr double kMoments[] = {30, 60, 90, 130};
-        if (panel < 4 && crowd.time() >= kMoments[panel]) draw(crowd, circle, strip, panel * strip.height), ++panel;
+        if (panel < 4 && crowd.time() >= kMoments[panel]) draw(crowd, start, strip, panel * strip.height), ++panel;
     }
     std::copy(strip.pixels.begin(), strip.pixels.end(), image.pixels.begin() + row * strip.width * strip.height);
     fmt::print("| {} | {} of {} in {:.0f} s | {:+.3f} | {:+.1f} | {} | {:.2f}% | {:.4f}% | {:.3f} | {:.3f} | {:.2f} | "
                "{:.1f} |\n",
-               variant.name, arrived + left, kAgents, crowd.time(), figures.most_turning, figures.turned,
-               figures.most_dense, 100 * figures.ever_share(kAgents), 100 * figures.too_close / figures.looked_at,
-               figures.closest, figures.dense_mean(), densest, milliseconds / steps);
+               variant.name, arrived, kAgents, crowd.time(), figures.most_turning, figures.turned, figures.most_dense,
+               100 * figures.ever_share(kAgents), 100 * figures.too_close / figures.looked_at, figures.closest,
+               figures.dense_mean(), densest, milliseconds / steps);
     std::fflush(stdout);
 }
 
-} // namespace
-
-void crowd_circle()
+void circles()
 {
-    const Variant variants[] = {{"as in the document; who arrives leaves", 0, 0, true},
-                                {"keeping right; who arrives leaves", 0, 1, true},
-                                {"looking 2 s ahead, keeping right by half; all stay", 2, 0.5f, false}};
+    const Variant variants[] = {
+        {"the scene", {}},
+        {"keeping right, no look-ahead", {"crowd.look_ahead=0", "crowd.side=1"}},
+        {"a tenth of freedom alone", {"crowd.look_ahead=0", "crowd.side=0"}},
+        {"the document's model", {"crowd.look_ahead=0", "crowd.side=0", "crowd.freedom=0"}},
+    };
     fmt::print(
         "\n| circle of {} | arrived | fastest turning of the middle [1/s] | turned [rad] | most agents where it "
         "is full | ever closer than d_min | closer, of all agents and steps | closest [d_min] | mean nearest where "
@@ -89,10 +118,105 @@ void crowd_circle()
         "---|\n",
         kAgents);
     constexpr int kPanel = 300;
-    Image image(4 * kPanel, 3 * kPanel);
+    Image image(4 * kPanel, static_cast<int>(std::size(variants)) * kPanel);
     int row = 0;
-    for (const Variant& variant : variants) run(variant, image, row++);
-    const std::filesystem::path folder = "out/validation";
-    std::filesystem::create_directories(folder);
-    write_image((folder / "crowd_circle.png").string(), image);
+    for (const Variant& variant : variants) run_circle(variant, image, row++);
+    write_image(output("crowd_circle.png"), image);
+}
+
+// ---------------------------------------------------------------------------------------------------------- crossing
+
+void crossings()
+{
+    constexpr double kSeconds = 180, kFrom = 90;
+    fmt::print("\n| crossing, people a second | came in a second | left a second | in the world at the end, at most | "
+               "mean speed [m/s] |\n|---|---|---|---|---|\n");
+    for (const int rate : {40, 80, 120}) {
+        const Loaded loaded = load("crowd_crossing", {fmt::format("crowd.rate={}", static_cast<double>(rate) / 80)});
+        Population& population = *loaded.population;
+        const Crowd& crowd = population.crowd();
+        double came = 0, left = 0, speed = 0, seen = 0;
+        size_t most = 0;
+        while (crowd.time() < kSeconds) {
+            const PopulationReport report = population.advance();
+            most = std::max(most, report.people);
+            if (crowd.time() < kFrom) continue;
+            came += static_cast<double>(report.came), left += static_cast<double>(report.left);
+            for (const Vec2f& v : crowd.agents().v) speed += static_cast<double>(v.norm());
+            seen += static_cast<double>(crowd.agents().size());
+        }
+        const double span = kSeconds - kFrom;
+        fmt::print("| {} | {:.1f} | {:.1f} | {}, {} | {:.2f} |\n", rate, came / span, left / span,
+                   crowd.agents().size(), most, speed / seen);
+        std::fflush(stdout);
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------------- corridor
+
+constexpr double kWalkingSpeed = 1.34; // Weidmann's mean [m/s]
+
+double weidmann(double density) { return kWalkingSpeed * static_cast<double>(weidmann_speed(static_cast<float>(density))); }
+
+// The corridor's straight parts, away from its corners, once everyone has found a place in the stream.
+void corridor()
+{
+    constexpr double kSettled = 60, kSeconds = 120, kArea = 2 * 40 * 3; // [s], [m2]
+    Plot speeds{"Speed against density in a corridor", "people a square metre", "speed [m/s]", {}},
+        flows{"Flow against density in a corridor", "people a square metre", "people a metre and second", {}};
+    PlotSeries curve{"Weidmann 1993", {}, false}, flow_curve = curve;
+    for (double d = 0.05; d <= 5.4; d += 0.05)
+        curve.points.emplace_back(d, weidmann(d)), flow_curve.points.emplace_back(d, d * weidmann(d));
+    speeds.series.push_back(curve), flows.series.push_back(flow_curve);
+    fmt::print("\n| people | density [1/m2] | speed, Weidmann's law [m/s] | speed, constant law | Weidmann's curve | flow "
+               "[1/(m s)] | Weidmann's |\n|---|---|---|---|---|---|---|\n");
+    const char* laws[] = {"weidmann", "constant"};
+    std::vector<std::array<Vec2d, 2>> found;
+    const int counts[] = {50, 100, 200, 300, 400, 500, 600, 700, 800};
+    for (const int half : counts) {
+        std::array<Vec2d, 2> both;
+        for (int law = 0; law < 2; ++law) {
+            const Loaded loaded =
+                load("crowd_corridor",
+                     {fmt::format("crowd.group.0.count={}", half), fmt::format("crowd.group.1.count={}", half),
+                      fmt::format("crowd.speed_law=\"{}\"", laws[law])});
+            const Crowd& crowd = loaded.population->crowd();
+            double people = 0, along = 0, frames = 0;
+            while (crowd.time() < kSeconds) {
+                loaded.population->advance();
+                if (crowd.time() < kSettled) continue;
+                frames += 1;
+                for (size_t i = 0; i < crowd.agents().size(); ++i) {
+                    const Vec2f x = crowd.agents().x[i];
+                    if (x.x() < 10 || x.x() > 50) continue;
+                    people += 1;
+                    along += static_cast<double>(x.y() < 10 ? crowd.agents().v[i].x() : -crowd.agents().v[i].x());
+                }
+            }
+            both[static_cast<size_t>(law)] = {people / frames / kArea, along / people};
+        }
+        found.push_back(both);
+        const double density = both[0].x();
+        fmt::print("| {} | {:.2f} | {:.2f} | {:.2f} at {:.2f} | {:.2f} | {:.2f} | {:.2f} |\n", 2 * half, density,
+                   both[0].y(), both[1].y(), both[1].x(), weidmann(density), density * both[0].y(),
+                   density * weidmann(density));
+        std::fflush(stdout);
+    }
+    for (size_t law = 0; law < 2; ++law) {
+        PlotSeries speed{fmt::format("speed_law {}", laws[law]), {}, true}, flow = speed;
+        for (const auto& both : found)
+            speed.points.push_back(both[law]), flow.points.emplace_back(both[law].x(), both[law].prod());
+        speeds.series.push_back(speed), flows.series.push_back(flow);
+    }
+    write_file(output("crowd_speed.svg"), svg_of(speeds));
+    write_file(output("crowd_flow.svg"), svg_of(flows));
+}
+
+} // namespace
+
+void crowd_circle() { circles(); }
+void crowd_streams()
+{
+    crossings();
+    corridor();
 }

@@ -135,6 +135,7 @@ CrowdReport Crowd::step(float dt)
     times.measure("move", [&] { move_crowd(dt); });
     times.measure("sort", [&] { sort(); });
     times.measure("separation", [&] {
+        if (!params_.pairs) return;
         report_.separation = separation_.run(agents_, cells_, continuum_, walls_,
                                              {params_.separation, 2, params_.separation_iterations, 20}, dt);
     });
@@ -283,7 +284,8 @@ void Crowd::move_crowd(float dt)
             if (agents_.driver[i] != Driver::crowd) continue;
             // (4.3); nobody runs because the crowd gives way
             const Continuum::Sample flow = continuum_.sample(agents_.x[i]);
-            Vec2f v = agents_.preferred[i] + flow.fullness * (flow.velocity - agents_.preferred[i]);
+            const float share = params_.continuum ? (1 - params_.freedom) * flow.fullness : 0;
+            Vec2f v = agents_.preferred[i] + share * (flow.velocity - agents_.preferred[i]);
             const float speed = v.norm();
             if (speed > agents_.speed[i]) v *= agents_.speed[i] / speed;
             const Vec2f from = agents_.x[i];

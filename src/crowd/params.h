@@ -16,9 +16,11 @@ struct CrowdParams {
     enum class SpeedLaw { constant, weidmann };
     float radius = 0.2f;
     float packing = 0.5f;
+    bool continuum = true, pairs = true;
     float separation = 1.25f;
     int separation_iterations = 12;
     SpeedLaw speed_law = SpeedLaw::constant;
+    float freedom = 0;
     float look_ahead = 0, side = 0;
     float tolerance = 2e-3f;
     int max_iterations = 200;

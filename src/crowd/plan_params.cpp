@@ -22,6 +22,7 @@ void PlanShapeParams::visit(ParamVisitor& v)
 {
     v.rows("polygon", polygon, 2, unit::metres, "Corners [x, y] in order, three or more.");
     v.rows("box", box, 2, unit::metres, "Two opposite corners, [[x, y], [x, y]].");
+    v.rows("boxes", boxes, 4, unit::metres, "Any number of boxes [x, y, x, y] from corner to corner.");
     v.rows("circles", circles, 3, unit::metres, "Any number of circles [x, y, radius].");
     v.require(polygon.empty() || polygon.size() >= 3, "polygon", "needs three corners at least");
     v.require(box.empty() || box.size() == 2, "box", "needs two opposite corners, e.g. [[0, 0], [2, 1]]");
@@ -33,6 +34,7 @@ std::vector<Polygon> PlanShapeParams::polygons() const
     std::vector<Polygon> result;
     if (!polygon.empty()) result.push_back({points_of(polygon), {}});
     if (!box.empty()) result.push_back(box_polygon(points_of(box)[0], points_of(box)[1]));
+    for (const auto& b : boxes) result.push_back(box_polygon(Vec2d(b[0], b[1]), Vec2d(b[2], b[3])));
     for (const auto& c : circles) result.push_back(circle_polygon(Vec2d(c[0], c[1]), static_cast<double>(c[2])));
     return result;
 }

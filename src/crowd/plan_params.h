@@ -8,11 +8,11 @@ namespace spindrift {
 
 using Rows = std::vector<std::vector<float>>;
 
-// One or more polygons: corners, a box, circles.
+// One or more polygons: corners, boxes, circles.
 struct PlanShapeParams {
-    Rows polygon, box, circles;
+    Rows polygon, box, boxes, circles;
     void visit(ParamVisitor& v);
-    bool given() const { return !polygon.empty() || !box.empty() || !circles.empty(); }
+    bool given() const { return !polygon.empty() || !box.empty() || !boxes.empty() || !circles.empty(); }
     std::vector<Polygon> polygons() const;
 };
 

@@ -20,7 +20,8 @@ CrowdGrid grid_around(const FloorPlan& plan, float cell)
     for (const PlanPolygon& floor : plan.boundary)
         for (const Vec2d& p : floor.shape.outer) low = low.cwiseMin(p), high = high.cwiseMax(p);
     constexpr double kMostCells = 1e8;
-    const Vec2d cells = ((high - low) / static_cast<double>(cell)).array().ceil() + 2;
+    constexpr double kRounding = 1e-3; // of a cell, so that 100 m are 50 cells of 2 m and not 51
+    const Vec2d cells = ((high - low).array() / static_cast<double>(cell) - kRounding).ceil() + 2;
     if (!(cells.x() * cells.y() <= kMostCells))
         bad_input("crowd.cell is {} m, which makes {:.3g} x {:.3g} cells; raise crowd.cell", cell, cells.x(),
                   cells.y());
@@ -28,9 +29,10 @@ CrowdGrid grid_around(const FloorPlan& plan, float cell)
             static_cast<int>(cells.y())};
 }
 
-// The plan with a floor under everyone.
-FloorPlan with_floor(FloorPlan plan, const PopulationParams& params)
+// The plan with a floor under everyone, and entrances as busy as they should be.
+FloorPlan completed(FloorPlan plan, const PopulationParams& params)
 {
+    for (PlanEntrance& entrance : plan.entrances) entrance.rate *= static_cast<double>(params.rate);
     std::vector<Vec2d> within;
     for (const GroupParams& group : params.groups) {
         for (const Polygon& polygon : group.polygons())
@@ -54,11 +56,13 @@ float normal(Random& random)
 
 } // namespace
 
-// ------------------------------------------------------------------------------------------------- where people want
-// to
+// Where people want to go
 
-// An agent's `goal` is the number of the visit that it is on, its `leg` where it is on the roadmap.
+// An agent's `goal` is the number of the visit that it is on, its `leg` where it is on the roadmap. For one with a
+// target of its own, `goal` says whether it was there.
 class Population::Planner : public CrowdPlanner {
+    static constexpr int32_t kArrived = 1;
+
   public:
     explicit Planner(const Population& all) : all_(all) {}
 
@@ -100,12 +104,17 @@ class Population::Planner : public CrowdPlanner {
         agents.leg[i] = static_cast<int32_t>(cursor.vertex);
         return direction;
     }
-    // Straight there if it can be seen, which needs no memory; otherwise by a route that is found anew.
-    Vec2f towards_target(const Group& group, const Agents& agents, size_t i) const
+    // Straight there if it can be seen, which needs no memory; otherwise by a route that is found anew. Who was there
+    // makes way for others, and goes back only from afar: those who would at once were walls for everyone else.
+    Vec2f towards_target(const Group& group, Agents& agents, size_t i) const
     {
+        constexpr float kBackFrom = 4; // radii
         const Vec2f& target = group.targets[static_cast<size_t>(agents.id[i]) - group.first];
         const Vec2f way = target - agents.x[i];
-        if (way.norm() < agents.radius[i]) return Vec2f::Zero();
+        const float distance = way.norm();
+        if (distance < agents.radius[i]) agents.goal[i] = kArrived;
+        if (distance > kBackFrom * agents.radius[i]) agents.goal[i] = 0;
+        if (agents.goal[i] == kArrived) return Vec2f::Zero();
         if (all_.navigator_->visible(agents.x[i], target)) return way.normalized();
         PointRoute route;
         return all_.navigator_->direction(agents.x[i], target, route);
@@ -126,12 +135,11 @@ class Population::Walls : public CrowdWalls {
     const Navigator& navigator_;
 };
 
-// ------------------------------------------------------------------------------------------------------------- the
-// start
+// The start
 
 Population::Population(const PopulationParams& params, FloorPlan plan, float fps,
                        const std::vector<std::string>& group_places)
-    : params_(params), plan_(with_floor(std::move(plan), params)), fps_(fps),
+    : params_(params), plan_(completed(std::move(plan), params)), fps_(fps),
       navigator_(std::make_unique<Navigator>(plan_, static_cast<double>(params.largest_radius()))),
       planner_(std::make_unique<Planner>(*this)), walls_(std::make_unique<Walls>(*navigator_)),
       crowd_(params, grid_around(plan_, params.cell))
@@ -157,7 +165,9 @@ void Population::place_groups(const std::vector<std::string>& group_places)
         const GroupParams& p = params_.groups[g];
         Group group;
         group.params = p, group.first = starts_.size();
-        for (const VisitParams& visit : p.visits) group.goals.push_back(navigator_->goal(visit.goal));
+        for (int round = 1; round < p.rounds; ++round)
+            group.params.visits.insert(group.params.visits.end(), p.visits.begin(), p.visits.end());
+        for (const VisitParams& visit : group.params.visits) group.goals.push_back(navigator_->goal(visit.goal));
         if (!p.entrance.empty()) {
             for (size_t e = 0; e < plan_.entrances.size(); ++e)
                 if (plan_.entrances[e].name == p.entrance) group.entrance = static_cast<int>(e);
@@ -204,7 +214,7 @@ void Population::check(const std::vector<std::string>& group_places)
         for (size_t i = 0; i < starts_.size(); ++i)
             if (group_of_start_[i] == static_cast<int32_t>(g) && group.path < 0) one.starts.push_back(starts_[i]);
         if (!group.params.entrance.empty()) one.entrances = {group.params.entrance};
-        for (const VisitParams& visit : group.params.visits) one.goals.push_back(visit.goal);
+        for (const VisitParams& visit : params_.groups[g].visits) one.goals.push_back(visit.goal);
         one.targets = group.targets;
         one.radius = static_cast<double>(params_.radius_of(group.params));
         if (group.path < 0) planned.push_back(std::move(one));
@@ -257,8 +267,7 @@ void Population::restore(State state)
     crowd_.restore(std::move(state.crowd));
 }
 
-// ------------------------------------------------------------------------------------------------------------ the
-// frames
+// The frames
 
 PopulationReport Population::advance()
 {
@@ -345,6 +354,14 @@ int Population::goal_of(size_t agent) const
     const Group& group = groups_[static_cast<size_t>(group_of(agents.id[agent]))];
     if (group.goals.empty() || group.path >= 0) return -1;
     return static_cast<int>(group.goals[static_cast<size_t>(agents.goal[agent])]);
+}
+
+std::unique_ptr<Population> read_population(const PopulationParams& params, const SceneFile& scene, float fps)
+{
+    if (params.groups.empty()) bad_input("{}: nobody is there; add a [[crowd.group]]", scene.where("crowd"));
+    std::vector<std::string> places;
+    for (size_t g = 0; g < params.groups.size(); ++g) places.push_back(scene.where(fmt::format("crowd.group[{}]", g)));
+    return std::make_unique<Population>(params, read_floor_plan(params.plan, scene), fps, places);
 }
 
 } // namespace spindrift

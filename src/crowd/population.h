@@ -84,4 +84,7 @@ class Population {
     std::vector<int32_t> groups_of_ids_, came_;
 };
 
+// The crowd that a scene's [crowd] describes; throws bad_input if nobody is in it.
+std::unique_ptr<Population> read_population(const PopulationParams& params, const SceneFile& scene, float fps);
+
 } // namespace spindrift

@@ -23,6 +23,7 @@ void GroupParams::visit(ParamVisitor& v)
       "middle "
       "of where the group stands.");
     v.list("visit", visits, "The goals, one after the other.");
+    v("rounds", rounds, unit::none, between(1, 10000), "How often they go to all these goals.");
     v("leave", leave, "They are gone when they have reached the last goal; otherwise they stay there.");
     v("start", start, unit::seconds, at_least(0), "They do not walk before this time.");
     v("speed", speed, unit::metres_per_second, at_least(0), "Mean speed at which they walk where they are free to.");
@@ -51,6 +52,7 @@ void PopulationParams::visit(ParamVisitor& v)
     CrowdParams::visit(v);
     v("cell", cell, unit::metres, above(0), "Edge of a cell of the grid on which the crowd is a continuum.");
     v("longest_step", longest_step, unit::seconds, between(1e-3, 1), "A frame is cut into steps that are no longer.");
+    v("rate", rate, unit::none, at_least(0), "This many times as many people come in through all entrances.");
     v("seed", seed, unit::none, at_least(0), "Another number is another crowd.");
     plan.visit(v);
     v.list("group", groups, "The people.");

@@ -22,6 +22,7 @@ struct GroupParams : PlanShapeParams {
     Rows rings; // [x, y, inner radius, outer radius]
     Heading heading = Heading::goals;
     std::vector<VisitParams> visits;
+    int rounds = 1;
     bool leave = true;
     float start = 0; // [s]
     float speed = 1.34f, speed_deviation = 0.26f;
@@ -35,6 +36,7 @@ struct GroupParams : PlanShapeParams {
 struct PopulationParams : CrowdParams {
     float cell = 2;
     float longest_step = 0.05f;
+    float rate = 1;
     int seed = 1;
     FloorPlanParams plan;
     std::vector<GroupParams> groups;

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "crowd/plane.h"
 #include "io/atomic_file.h"
-#include "io/image.h"
+#include "io/plot.h"
 #include "io/vdb.h"
 
 #include <fmt/format.h>
@@ -29,103 +29,200 @@ int crossing(const Vec2d& a, const Vec2d& b, const std::vector<Vec2d>& line)
     return sum;
 }
 
-struct Counts {
-    std::vector<std::string> names;
-    std::vector<std::vector<double>> rows; // of each frame
+// Of one frame.
+struct Count {
+    double people = 0, left = 0;
+    std::vector<double> inside;  // each area
+    std::vector<double> crossed; // each line so far: those from its right to its left, less those back
 };
 
-// Curves over time, each scaled to its own highest value.
-Image plot_of(const Counts& counts)
+// Reads the frames one after the other: those of a large crowd do not fit into memory. `each` is called for everyone
+// in a frame in the order of their ids.
+template <class Each>
+std::vector<Count> count_people(const std::vector<std::string>& files, const FloorPlan& plan, const Each& each)
 {
-    constexpr int kWidth = 800, kHeight = 400, kMargin = 12;
-    Image image(kWidth, kHeight);
-    std::fill(image.pixels.begin(), image.pixels.end(), Vec3f::Ones());
-    const Vec3f ink = Vec3f::Constant(0.05f);
-    for (int x = kMargin; x < kWidth - kMargin; ++x) image.at(x, kHeight - kMargin) = ink;
-    for (int y = kMargin; y < kHeight - kMargin; ++y) image.at(kMargin, y) = ink;
-    const Vec3f colors[] = {{0.05f, 0.05f, 0.05f}, {0.10f, 0.28f, 0.70f}, {0.85f, 0.42f, 0.05f},
-                            {0.10f, 0.50f, 0.20f}, {0.60f, 0.10f, 0.45f}, {0.45f, 0.35f, 0.05f}};
-    const size_t frames = counts.rows.size();
-    for (size_t c = 0; c < counts.names.size(); ++c) {
-        double most = 0;
-        for (const auto& row : counts.rows) most = std::max(most, std::abs(row[c]));
-        if (most == 0) continue;
-        const auto height_at = [&](double frame) {
-            const auto below = std::min(static_cast<size_t>(frame), frames - 1),
-                       above = std::min(below + 1, frames - 1);
-            const double share = frame - static_cast<double>(below);
-            return std::abs(counts.rows[below][c] * (1 - share) + counts.rows[above][c] * share) / most;
-        };
-        int last = -1;
-        for (int x = 0; x < kWidth - 2 * kMargin; ++x) {
-            const double frame = static_cast<double>(x) / (kWidth - 2 * kMargin - 1) * static_cast<double>(frames - 1);
-            const int y = kHeight - kMargin - static_cast<int>(height_at(frame) * (kHeight - 2 * kMargin - 1));
-            for (int at = std::min(last < 0 ? y : last, y); at <= std::max(last < 0 ? y : last, y); ++at)
-                image.at(kMargin + x, at) = colors[c % std::size(colors)];
-            last = y;
+    std::vector<Count> counts;
+    std::unordered_map<int32_t, Vec2d> before;
+    std::vector<double> crossed(plan.lines.size());
+    size_t seen = 0;
+    for (size_t frame = 0; frame < files.size(); ++frame) {
+        const Particles people = read_particles(files[frame]).particles;
+        std::vector<size_t> order(people.size());
+        for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+        std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return people.id[a] < people.id[b]; });
+        std::unordered_map<int32_t, Vec2d> now;
+        now.reserve(people.size());
+        Count count;
+        count.inside.resize(plan.areas.size());
+        for (const size_t i : order) {
+            const Vec2d x(people.P[i].x(), -people.P[i].z());
+            each(frame, people.id[i], x);
+            now[people.id[i]] = x;
+            seen = std::max(seen, static_cast<size_t>(people.id[i]) + 1);
+            for (size_t a = 0; a < plan.areas.size(); ++a) count.inside[a] += contains(plan.areas[a].shape, x) ? 1 : 0;
+            if (const auto was = before.find(people.id[i]); was != before.end())
+                for (size_t l = 0; l < plan.lines.size(); ++l)
+                    crossed[l] += crossing(was->second, x, plan.lines[l].points);
         }
+        count.people = static_cast<double>(people.size());
+        count.left = static_cast<double>(seen - people.size());
+        count.crossed = crossed;
+        counts.push_back(std::move(count));
+        before = std::move(now);
     }
-    return image;
+    return counts;
+}
+
+double area_of(const Polygon& polygon)
+{
+    const auto of_ring = [](const std::vector<Vec2d>& ring) {
+        double twice = 0;
+        for (size_t i = 0; i < ring.size(); ++i) {
+            const Vec2d &a = ring[i], &b = ring[(i + 1) % ring.size()];
+            twice += a.x() * b.y() - a.y() * b.x();
+        }
+        return 0.5 * std::abs(twice);
+    };
+    double area = of_ring(polygon.outer);
+    for (const auto& hole : polygon.holes) area -= of_ring(hole);
+    return area;
+}
+
+// Everything that was counted, over time.
+struct Table {
+    const FloorPlan& plan;
+    const std::vector<Count>& counts;
+    double fps;
+
+    double seconds(size_t frame) const { return static_cast<double>(frame) / fps; }
+    double density(size_t frame, size_t area) const
+    {
+        return counts[frame].inside[area] / area_of(plan.areas[area].shape);
+    }
+    // People a second over a line, in the mean of a few seconds around the frame.
+    double flow(size_t frame, size_t line) const
+    {
+        constexpr double kHalfWindow = 2.5; // [s]
+        const auto reach = static_cast<size_t>(std::max(1.0, std::round(kHalfWindow * fps)));
+        const size_t from = frame > reach ? frame - reach : 0, to = std::min(frame + reach, counts.size() - 1);
+        if (to == from) return 0;
+        return (counts[to].crossed[line] - counts[from].crossed[line]) / (seconds(to) - seconds(from));
+    }
+    // When a share of all had left; NaN if they have not.
+    double left_at(double share) const
+    {
+        const double all = counts.back().people + counts.back().left;
+        for (size_t frame = 0; frame < counts.size(); ++frame)
+            if (all > 0 && counts[frame].left >= share * all && counts.back().left > 0) return seconds(frame);
+        return std::numeric_limits<double>::quiet_NaN();
+    }
+    template <class Value> double greatest(const Value& value) const
+    {
+        double most = 0;
+        for (size_t frame = 0; frame < counts.size(); ++frame) most = std::max(most, std::abs(value(frame)));
+        return most;
+    }
+    template <class Value> PlotSeries curve(const std::string& name, const Value& value) const
+    {
+        constexpr size_t kPoints = 600; // more would not be seen
+        PlotSeries series{name, {}, false};
+        const size_t step = std::max<size_t>(1, counts.size() / kPoints);
+        for (size_t frame = 0; frame < counts.size(); frame += step)
+            series.points.emplace_back(seconds(frame), value(frame));
+        return series;
+    }
+};
+
+// A name that may stand between commas.
+std::string cell_of(std::string name)
+{
+    std::replace(name.begin(), name.end(), ',', ';');
+    std::replace(name.begin(), name.end(), '\n', ' ');
+    return name;
+}
+
+std::string frames_csv(const Table& table)
+{
+    std::string csv = "frame,seconds,people,left";
+    for (const PlanPolygon& area : table.plan.areas)
+        csv += fmt::format(",in {0},density in {0} [1/m2]", cell_of(area.name));
+    for (const PlanLine& line : table.plan.lines) csv += fmt::format(",over {}", cell_of(line.name));
+    csv += "\n";
+    for (size_t frame = 0; frame < table.counts.size(); ++frame) {
+        const Count& count = table.counts[frame];
+        csv += fmt::format("{},{:.4f},{:.0f},{:.0f}", frame, table.seconds(frame), count.people, count.left);
+        for (size_t a = 0; a < table.plan.areas.size(); ++a)
+            csv += fmt::format(",{:.0f},{:.4f}", count.inside[a], table.density(frame, a));
+        for (const double crossed : count.crossed) csv += fmt::format(",{:.0f}", crossed);
+        csv += "\n";
+    }
+    return csv;
+}
+
+std::string summary_csv(const Table& table)
+{
+    std::string csv = "what,value,unit\n";
+    const auto row = [&](const std::string& what, double value, const char* unit) {
+        csv += std::isfinite(value) ? fmt::format("{},{:.6g},{}\n", cell_of(what), value, unit)
+                                    : fmt::format("{},never,{}\n", cell_of(what), unit);
+    };
+    row("people", table.counts.back().people + table.counts.back().left, "");
+    row("half have left after", table.left_at(0.5), "s");
+    row("nine in ten have left after", table.left_at(0.9), "s");
+    row("everyone has left after", table.left_at(1), "s");
+    for (size_t a = 0; a < table.plan.areas.size(); ++a)
+        row("greatest density in " + table.plan.areas[a].name,
+            table.greatest([&](size_t frame) { return table.density(frame, a); }), "1/m2");
+    for (size_t l = 0; l < table.plan.lines.size(); ++l) {
+        row("over " + table.plan.lines[l].name, table.counts.back().crossed[l], "");
+        row("greatest flow over " + table.plan.lines[l].name,
+            table.greatest([&](size_t frame) { return table.flow(frame, l); }), "1/s");
+    }
+    return csv;
+}
+
+void write_plots(const Table& table, const std::string& folder)
+{
+    const FloorPlan& plan = table.plan;
+    Plot people{"People", "time [s]", "people", {}}, density{"Density", "time [s]", "people a square metre", {}},
+        flow{"Flow", "time [s]", "people a second", {}};
+    people.series.push_back(table.curve("in the world", [&](size_t f) { return table.counts[f].people; }));
+    people.series.push_back(table.curve("left", [&](size_t f) { return table.counts[f].left; }));
+    for (size_t a = 0; a < plan.areas.size(); ++a) {
+        people.series.push_back(
+            table.curve("in " + plan.areas[a].name, [&](size_t f) { return table.counts[f].inside[a]; }));
+        density.series.push_back(table.curve(plan.areas[a].name, [&](size_t f) { return table.density(f, a); }));
+    }
+    for (size_t l = 0; l < plan.lines.size(); ++l)
+        flow.series.push_back(table.curve(plan.lines[l].name, [&](size_t f) { return table.flow(f, l); }));
+    write_file(folder + "/people.svg", svg_of(people));
+    if (!density.series.empty()) write_file(folder + "/density.svg", svg_of(density));
+    if (!flow.series.empty()) write_file(folder + "/flow.svg", svg_of(flow));
 }
 
 } // namespace
 
-void write_crowd_results(const std::vector<std::string>& files, const FloorPlan& plan, float fps,
+void write_crowd_results(const std::vector<std::string>& files, const FloorPlan& plan, float fps, bool trajectories,
                          const std::string& folder, Progress& progress)
 {
-    Counts counts;
-    counts.names = {"people", "left"};
-    for (const PlanPolygon& area : plan.areas) counts.names.push_back("in " + area.name);
-    for (const PlanLine& line : plan.lines) counts.names.push_back("over " + line.name);
-
-    // Written as they are read: those of a large crowd do not fit into memory.
-    write_atomically(folder + "/trajectories.txt", [&](const std::string& temporary) {
-        std::ofstream out(temporary);
-        out << fmt::format("# framerate: {}\n# id\tframe\tx/m\ty/m\tz/m\n", fps);
-        std::unordered_map<int32_t, Vec2d> before;
-        std::vector<double> crossed(plan.lines.size());
-        size_t seen = 0;
-        for (size_t frame = 0; frame < files.size(); ++frame) {
-            const Particles people = read_particles(files[frame]).particles;
-            std::vector<size_t> order(people.size());
-            for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-            std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return people.id[a] < people.id[b]; });
-            std::unordered_map<int32_t, Vec2d> now;
-            std::vector<double> inside(plan.areas.size());
-            for (const size_t i : order) {
-                const Vec2d x(people.P[i].x(), -people.P[i].z());
-                out << fmt::format("{}\t{}\t{:.4f}\t{:.4f}\t0\n", people.id[i], frame, x.x(), x.y());
-                now[people.id[i]] = x;
-                seen = std::max(seen, static_cast<size_t>(people.id[i]) + 1);
-                for (size_t a = 0; a < plan.areas.size(); ++a) inside[a] += contains(plan.areas[a].shape, x) ? 1 : 0;
-                if (const auto was = before.find(people.id[i]); was != before.end())
-                    for (size_t l = 0; l < plan.lines.size(); ++l)
-                        crossed[l] += crossing(was->second, x, plan.lines[l].points);
-            }
-            std::vector<double> row = {static_cast<double>(people.size()), static_cast<double>(seen - people.size())};
-            row.insert(row.end(), inside.begin(), inside.end());
-            row.insert(row.end(), crossed.begin(), crossed.end());
-            counts.rows.push_back(std::move(row));
-            before = std::move(now);
-        }
-        if (!out.flush()) fail("cannot write {}", temporary);
-    });
-    std::string table = "frame,seconds";
-    for (const std::string& name : counts.names) table += "," + name;
-    table += "\n";
-    for (size_t frame = 0; frame < counts.rows.size(); ++frame) {
-        table += fmt::format("{},{:.4f}", frame, static_cast<double>(frame) / static_cast<double>(fps));
-        for (const double value : counts.rows[frame]) table += fmt::format(",{:.0f}", value);
-        table += "\n";
-    }
-    write_file(folder + "/counts.csv", table);
-    write_image(folder + "/counts.png", plot_of(counts));
-    for (size_t frame = 0; frame < counts.rows.size(); ++frame)
-        if (frame > 0 && counts.rows[frame][0] == 0) {
-            progress.say(fmt::format("crowd: everyone has left after {:.1f} s",
-                                     static_cast<double>(frame) / static_cast<double>(fps)));
-            break;
-        }
+    std::vector<Count> counts;
+    if (trajectories)
+        write_atomically(folder + "/trajectories.txt", [&](const std::string& temporary) {
+            std::ofstream out(temporary);
+            out << fmt::format("# framerate: {}\n# id\tframe\tx/m\ty/m\tz/m\n", fps);
+            counts = count_people(files, plan, [&](size_t frame, int32_t id, const Vec2d& x) {
+                out << fmt::format("{}\t{}\t{:.4f}\t{:.4f}\t0\n", id, frame, x.x(), x.y());
+            });
+            if (!out.flush()) fail("cannot write {}", temporary);
+        });
+    else
+        counts = count_people(files, plan, [](size_t, int32_t, const Vec2d&) {});
+    const Table table{plan, counts, static_cast<double>(fps)};
+    write_file(folder + "/counts.csv", frames_csv(table));
+    write_file(folder + "/summary.csv", summary_csv(table));
+    write_plots(table, folder);
+    if (const double seconds = table.left_at(1); std::isfinite(seconds))
+        progress.say(fmt::format("crowd: everyone has left after {:.1f} s", seconds));
 }
 
 } // namespace spindrift

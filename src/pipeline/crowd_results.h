@@ -1,8 +1,11 @@
 // What is known about a crowd when its shot is complete, from the files of its frames:
 //
 //     trajectories.txt    where everyone was in each frame, in the layout that tools for pedestrian dynamics read
-//     counts.csv          people in the world and in each area, and how many have crossed each line, frame by frame
-//     counts.png          the same as curves
+//     counts.csv          frame by frame: people in the world and in each area, the density there, and how many have
+//                         crossed each line
+//     summary.csv         when half, nine in ten and all had left; of each line who crossed and the greatest flow; of
+//                         each area the greatest density
+//     people.svg, density.svg, flow.svg    the counts as curves
 #pragma once
 
 #include "crowd/floor_plan.h"
@@ -10,7 +13,7 @@
 
 namespace spindrift {
 
-void write_crowd_results(const std::vector<std::string>& files, const FloorPlan& plan, float fps,
+void write_crowd_results(const std::vector<std::string>& files, const FloorPlan& plan, float fps, bool trajectories,
                          const std::string& folder, Progress& progress);
 
 } // namespace spindrift

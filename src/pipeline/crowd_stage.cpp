@@ -14,7 +14,7 @@ namespace spindrift {
 
 namespace {
 
-constexpr double kBytesPerPerson = 150, kFileBytesPerPerson = 40, kBytesPerCell = 200;
+constexpr double kBytesPerPerson = 150, kFileBytesPerPerson = 40, kTextBytesPerPerson = 28, kBytesPerCell = 200;
 constexpr float kHeight = 1.7f; // of people and what stands around [m]
 constexpr const char* kMapEnding = "map.exr";
 
@@ -58,6 +58,7 @@ std::vector<std::string> CrowdStage::endings() const
 void CrowdStage::visit(ParamVisitor& v)
 {
     params_.visit(v);
+    v("trajectories", trajectories_, "Write where everyone walked as text, too, when the shot is complete.");
     v("maps", maps_, "Write density [1/m2] and velocity [m/s] of the continuum as a picture for each frame, too.");
 }
 
@@ -65,13 +66,9 @@ void CrowdStage::prepare(const SceneFile& scene, const ShotParams& shot)
 {
     if (!scene.has("crowd")) return;
     fps_ = shot.fps;
-    if (params_.groups.empty()) bad_input("{}: nobody is there; add a [[crowd.group]]", scene.where("crowd"));
-    std::vector<std::string> places;
-    for (size_t g = 0; g < params_.groups.size(); ++g) places.push_back(scene.where(fmt::format("crowd.group[{}]", g)));
-    FloorPlan plan = read_floor_plan(params_.plan, scene);
+    population_ = read_population(params_, scene, fps_);
     if (!params_.plan.plan.file.empty())
         dependencies_ = "plan: " + file_signature(scene.resolve(params_.plan.plan.file)) + "\n";
-    population_ = std::make_unique<Population>(params_, std::move(plan), fps_, places);
 
     const CrowdGrid& grid = population_->crowd().continuum().grid();
     const Vec2f low = grid.origin, high = grid.origin + grid.size();
@@ -79,7 +76,7 @@ void CrowdStage::prepare(const SceneFile& scene, const ShotParams& shot)
     setup_->obstacles = plan_mesh(population_->plan(), kHeight);
     const double people = population_->most_people(shot.range().count() / static_cast<double>(fps_));
     estimate_ = {kBytesPerPerson * people + kBytesPerCell * grid.nx * grid.ny,
-                 kFileBytesPerPerson * people * shot.range().count(), fmt::format("up to {:.3g} people", people),
+                 (kFileBytesPerPerson + (trajectories_ ? kTextBytesPerPerson : 0)) * people * shot.range().count(), fmt::format("up to {:.3g} people, {} x {} cells", people, grid.nx, grid.ny),
                  "lower the count of crowd.group"};
 }
 
@@ -196,7 +193,7 @@ FrameReport CrowdStage::restore(StateFile file)
 
 void CrowdStage::shot_complete(const std::vector<std::string>& files, const ShotPaths& paths, Progress& progress)
 {
-    write_crowd_results(files, population_->plan(), fps_, paths.stage_folder(name()), progress);
+    write_crowd_results(files, population_->plan(), fps_, trajectories_, paths.stage_folder(name()), progress);
 }
 
 } // namespace spindrift

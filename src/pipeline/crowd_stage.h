@@ -34,7 +34,7 @@ class CrowdStage : public TimeStage {
   private:
     std::shared_ptr<CrowdSetup> setup_;
     PopulationParams params_;
-    bool maps_ = false;
+    bool maps_ = false, trajectories_ = true;
     std::unique_ptr<Population> population_;
     std::string dependencies_;
     float fps_ = 24;
