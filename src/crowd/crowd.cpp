@@ -163,11 +163,24 @@ void Crowd::plan()
             Vec2f d = direction[i - begin];
             if (!is_finite(d)) d.setZero();
             float speed = agents_.speed[i];
-            if (weidmann) speed *= weidmann_speed(continuum_.densest() * continuum_.look(agents_.x[i]).fullness);
+            if (weidmann) speed *= weidmann_speed(density_around(i));
             if (bends && !d.isZero(0) && agents_.driver[i] == Driver::crowd) d = bent_direction(i, d, speed);
             agents_.preferred[i] = speed * d;
         }
     });
+}
+
+// The density [1/m2] that slows an agent down. Who walks alone is not in the way of himself: his own share of the
+// continuum counts only as far as it is full, where people stand evenly and each has a place of his own.
+float Crowd::density_around(size_t i) const
+{
+    const CrowdGrid& grid = continuum_.grid();
+    const Vec2f cells = (agents_.x[i] - grid.origin) / grid.cell - Vec2f::Constant(0.5f);
+    const Vec2f f = cells.array() - cells.array().floor();
+    const Vec2f shares = f.array().square() + (1 - f.array()).square(); // what (4.1) gives him, where he looks
+    const float fullness = continuum_.look(agents_.x[i]).fullness;
+    const float own = shares.prod() / (grid.cell * grid.cell);
+    return std::max(0.0f, continuum_.densest() * fullness - (1 - fullness) * own);
 }
 
 // How an agent that sees ahead walks around a crowd, and to which side it turns for those who come towards it. Of

@@ -83,6 +83,7 @@ class Crowd {
     void make_cells(float largest_radius);
     void sort();
     void plan();
+    float density_around(size_t i) const;
     Vec2f bent_direction(size_t i, const Vec2f& direction, float speed) const;
     void move_others(float dt);
     Vec2f avoid(size_t i, float dt) const;

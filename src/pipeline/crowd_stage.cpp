@@ -16,7 +16,6 @@ namespace {
 
 constexpr double kBytesPerPerson = 150, kFileBytesPerPerson = 40, kTextBytesPerPerson = 28, kBytesPerCell = 200;
 constexpr float kHeight = 1.7f; // of people and what stands around [m]
-constexpr const char* kMapEnding = "map.exr";
 
 FrameReport report_of(const PopulationReport& population)
 {
@@ -32,17 +31,54 @@ FrameReport report_of(const PopulationReport& population)
     return report;
 }
 
+Continuum::Sample sample_of_cell(const Continuum& continuum, int x, int y)
+{
+    const CrowdGrid& grid = continuum.grid();
+    return continuum.look(grid.origin +
+                          grid.cell * Vec2f(static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f));
+}
+
 // Density [1/m2] and velocity [m/s] as red, green and blue; the plan's y is up.
-Image map_of(const Continuum& continuum)
+Image values_map(const Continuum& continuum)
 {
     const CrowdGrid& grid = continuum.grid();
     Image image(grid.nx, grid.ny);
     for (int y = 0; y < grid.ny; ++y)
         for (int x = 0; x < grid.nx; ++x) {
-            const Vec2f place =
-                grid.origin + grid.cell * Vec2f(static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f);
-            const Continuum::Sample here = continuum.look(place);
+            const Continuum::Sample here = sample_of_cell(continuum, x, y);
             image.at(x, grid.ny - 1 - y) = {continuum.densest() * here.fullness, here.velocity.x(), here.velocity.y()};
+        }
+    return image;
+}
+
+// For looking at: white where nobody is, dark red where it is full, and a line in each cell along its flow, as long as
+// the cell is wide at walking speed.
+Image drawn_map(const Continuum& continuum)
+{
+    constexpr int kPixels = 12; // a cell
+    constexpr float kWalking = 1.34f;
+    const CrowdGrid& grid = continuum.grid();
+    Image image(kPixels * grid.nx, kPixels * grid.ny);
+    const auto pixel = [&](float x, float y) -> Vec3f& { // from the lower left corner
+        const auto at = [](float value, int size) { return std::clamp(static_cast<int>(value), 0, size - 1); };
+        return image.at(at(x, image.width), image.height - 1 - at(y, image.height));
+    };
+    for (int y = 0; y < grid.ny; ++y)
+        for (int x = 0; x < grid.nx; ++x) {
+            const Continuum::Sample here = sample_of_cell(continuum, x, y);
+            const float full = std::min(here.fullness, 1.0f), left = 1 - full;
+            const Vec3f color(0.25f + 0.75f * std::sqrt(left), left, left * left);
+            const Vec2f corner = kPixels * Vec2f(static_cast<float>(x), static_cast<float>(y));
+            for (int j = 0; j < kPixels; ++j)
+                for (int i = 0; i < kPixels; ++i)
+                    pixel(corner.x() + static_cast<float>(i), corner.y() + static_cast<float>(j)) = color;
+            if (!(full > 0.01f)) continue;
+            const Vec2f along = here.velocity / kWalking, middle = corner + Vec2f::Constant(0.5f * kPixels);
+            for (int k = -kPixels / 2; k <= kPixels / 2; ++k) {
+                const Vec2f at = middle + static_cast<float>(k) * along;
+                const bool head = k > 0;
+                pixel(at.x(), at.y()) = head ? Vec3f(0.0f, 0.05f, 0.35f) : Vec3f(0.2f, 0.35f, 0.7f);
+            }
         }
     return image;
 }
@@ -51,15 +87,19 @@ Image map_of(const Continuum& continuum)
 
 std::vector<std::string> CrowdStage::endings() const
 {
-    if (maps_) return {"vdb", kMapEnding};
+    if (maps_ != Maps::none) return {"vdb", map_ending()};
     return {"vdb"};
 }
+
+std::string CrowdStage::map_ending() const { return maps_ == Maps::exr ? "map.exr" : "map.png"; }
 
 void CrowdStage::visit(ParamVisitor& v)
 {
     params_.visit(v);
     v("trajectories", trajectories_, "Write where everyone walked as text, too, when the shot is complete.");
-    v("maps", maps_, "Write density [1/m2] and velocity [m/s] of the continuum as a picture for each frame, too.");
+    v("maps", maps_, choices("none", "exr", "png"),
+      "Write a map of the continuum for each frame, too: density [1/m2] and velocity [m/s] in the channels of an EXR, "
+      "or a PNG to look at, with colours for density and a line along the flow in each cell.");
 }
 
 void CrowdStage::prepare(const SceneFile& scene, const ShotParams& shot)
@@ -112,7 +152,9 @@ void CrowdStage::write(const std::string& path)
     const FileMetadata metadata = {{"frame", std::to_string(population_->frame())},
                                    {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}};
     write_particles(path, people, 1, params_.radius, metadata);
-    if (maps_) write_image(std::filesystem::path(path).replace_extension(kMapEnding).string(), map_of(continuum));
+    if (maps_ != Maps::none)
+        write_image(std::filesystem::path(path).replace_extension(map_ending()).string(),
+                    maps_ == Maps::exr ? values_map(continuum) : drawn_map(continuum));
 }
 
 StateFile CrowdStage::save() const

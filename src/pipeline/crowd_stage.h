@@ -34,7 +34,10 @@ class CrowdStage : public TimeStage {
   private:
     std::shared_ptr<CrowdSetup> setup_;
     PopulationParams params_;
-    bool maps_ = false, trajectories_ = true;
+    enum class Maps { none, exr, png };
+    std::string map_ending() const;
+    Maps maps_ = Maps::none;
+    bool trajectories_ = true;
     std::unique_ptr<Population> population_;
     std::string dependencies_;
     float fps_ = 24;

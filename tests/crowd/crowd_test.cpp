@@ -238,6 +238,35 @@ TEST(Crowd, WeidmannsLawSlowsDenseCrowdsDown)
     EXPECT_NEAR(sum / count, 1.34 * static_cast<double>(weidmann_speed(1 / (spacing * spacing))), 0.08);
 }
 
+// One who wants to get out of a crowd that stands as dense as can be: moving as one with it, he stays.
+TEST(Crowd, ALittleFreedomLeadsOutOfAStandingCrowd)
+{
+    const auto way_after_a_minute = [](float freedom) {
+        CrowdParams params;
+        params.freedom = freedom;
+        const CrowdGrid grid{Vec2f(0, 0), 2, 12, 12};
+        StraightPlanner planner;
+        const float apart = 0.97f * std::sqrt(1 / params.densest());
+        Agents agents;
+        for (int row = 0; row < 30; ++row)
+            for (int k = 0; k < 30; ++k) {
+                const Vec2f x = Vec2f(4, 4) + apart * Vec2f(static_cast<float>(k), static_cast<float>(row));
+                const bool wants_out = row == 15 && k == 15;
+                planner.goals.push_back(wants_out ? Vec2f(23, x.y()) : x);
+                add_agent(agents, x, params.radius, 1.3f, static_cast<int>(planner.goals.size()) - 1);
+            }
+        Crowd crowd(params, grid);
+        crowd.set_planner(&planner);
+        crowd.add(agents);
+        while (crowd.time() < 60) crowd.step(0.05f);
+        for (size_t i = 0; i < crowd.agents().size(); ++i)
+            if (crowd.agents().id[i] == 15 * 30 + 15) return crowd.agents().x[i].x() - agents.x[15 * 30 + 15].x();
+        return 0.0f;
+    };
+    EXPECT_LT(way_after_a_minute(0), 0.5f);
+    EXPECT_GT(way_after_a_minute(0.1f), 1.5f);
+}
+
 TEST(Crowd, StreamsThatMeetPassOnThePreferredSide)
 {
     for (const float side : {1.0f, -1.0f}) {

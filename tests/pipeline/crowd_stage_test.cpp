@@ -18,7 +18,7 @@ fps = 10
 [crowd]
 radius = 0.2
 cell = 1
-maps = true
+maps = "exr"
 
 [[crowd.boundary]]
 box = [[0, 0], [24, 12]]
@@ -110,16 +110,24 @@ TEST(CrowdStage, EveryoneGetsToTheExitAndNobodyThroughAWall)
     EXPECT_EQ(careful, 5u);
     // The table: who started on the left has gone over the line in the door.
     const std::string table = place.read("out/crowd/counts.csv");
-    EXPECT_EQ(table.substr(0, table.find('\n')), "frame,seconds,people,left,in left,over door");
+    EXPECT_EQ(table.substr(0, table.find('\n')), "frame,seconds,people,left,in left,density in left [1/m2],over door");
     const std::string last = table.substr(table.rfind('\n', table.size() - 2) + 1);
-    double frame = 0, seconds = 0, people = 0, left = 0, in_left = 0, over = 0;
-    ASSERT_EQ(std::sscanf(last.c_str(), "%lf,%lf,%lf,%lf,%lf,%lf", &frame, &seconds, &people, &left, &in_left, &over),
-              6);
+    double frame = 0, seconds = 0, people = 0, left = 0, in_left = 0, density = 0, over = 0;
+    ASSERT_EQ(std::sscanf(last.c_str(), "%lf,%lf,%lf,%lf,%lf,%lf,%lf", &frame, &seconds, &people, &left, &in_left,
+                          &density, &over),
+              7);
     EXPECT_EQ(frame, 499);
+    EXPECT_NEAR(density, in_left / (14 * 12), 1e-4);
     EXPECT_GT(over, 60);
     EXPECT_GT(left, 65);
     EXPECT_EQ(place.read("out/crowd/trajectories.txt").substr(0, 15), "# framerate: 10");
-    EXPECT_TRUE(place.has("out/crowd/counts.png") && place.has("out/crowd/crowd.0001.map.exr"));
+    EXPECT_TRUE(place.has("out/crowd/crowd.0001.map.exr"));
+    for (const char* plot : {"people", "density", "flow"})
+        EXPECT_TRUE(place.has(fmt::format("out/crowd/{}.svg", plot))) << plot;
+    const std::string summary = place.read("out/crowd/summary.csv");
+    EXPECT_NE(summary.find(fmt::format("\nover door,{:.0f},\n", over)), std::string::npos) << summary;
+    EXPECT_NE(summary.find("\neveryone has left after,never,s\n"), std::string::npos) << "some come in all the time";
+
 }
 
 TEST(CrowdStage, GivesTheSameFilesForAnyNumberOfThreadsAndAfterKills)
@@ -153,6 +161,63 @@ TEST(CrowdStage, WhatCannotWorkIsSaidBeforeTheRun)
     rejected(with("entrance = \"door\"", "entrance = \"gate\""), "there is no entrance 'gate'");
     rejected(with("cell = 1\n", "cell = 0.1\n"), "cells");
     rejected("[crowd]\n", "nobody is there");
+}
+
+// A plan with things to repair is repaired, and `check` says what was.
+TEST(CrowdStage, RepairsAreToldByCheck)
+{
+    const Workplace place;
+    const auto told = [&](const std::string& extra, const std::string& message) {
+        place.write("crowd.toml", crowd_scene(60, 5) + extra);
+        const RunResult result = place.run({"check", "crowd.toml"});
+        EXPECT_EQ(result.code, 0) << result.err;
+        EXPECT_NE(result.out.find(message), std::string::npos) << result.out << result.err;
+    };
+    told("[[crowd.obstacle]]\nname = \"bow tie\"\npolygon = [[16, 5], [18, 7], [18, 5], [16, 7]]\n", "bow tie");
+    told("[[crowd.obstacle]]\nname = \"far\"\nbox = [[50, 5], [52, 7]]\n", "far");
+}
+
+// Those who walk around and come through busy doors are as many as the scene says.
+TEST(CrowdStage, RoundsAndRatesAreCounted)
+{
+    const Workplace place;
+    place.write("crowd.toml", R"([shot]
+frames = "1-300"
+fps = 2
+[crowd]
+cell = 1
+rate = 3
+trajectories = false
+maps = "png"
+[[crowd.boundary]]
+box = [[0, 0], [20, 6]]
+[[crowd.entrance]]
+name = "door"
+box = [[0, 0], [2, 6]]
+rate = 0.5
+end = 20
+[[crowd.goal]]
+name = "right"
+boxes = [[18, 0, 20, 3], [18, 3, 20, 6]]
+[[crowd.goal]]
+name = "left"
+box = [[0, 0], [2, 6]]
+[[crowd.line]]
+name = "middle"
+points = [[10, 6], [10, 0]]
+[[crowd.group]]
+entrance = "door"
+visit = [{ goal = "right" }, { goal = "left" }]
+rounds = 2
+)");
+    place.succeed(kRun);
+    const std::string summary = place.read("out/crowd/summary.csv");
+    EXPECT_NE(summary.find("people,30,"), std::string::npos) << summary; // 3 x 0.5 a second for 20 s
+    EXPECT_EQ(summary.find("never"), std::string::npos) << summary;
+    EXPECT_NE(summary.find("over middle,0,"), std::string::npos) << "as often back as there: " << summary;
+    const std::string table = place.read("out/crowd/counts.csv");
+    EXPECT_FALSE(place.has("out/crowd/trajectories.txt"));
+    EXPECT_TRUE(place.has("out/crowd/crowd.0001.map.png"));
 }
 
 TEST(CrowdStage, IsDrawn)
