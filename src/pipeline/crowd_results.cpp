@@ -33,7 +33,7 @@ int crossing(const Vec2d& a, const Vec2d& b, const std::vector<Vec2d>& line)
 struct Count {
     double people = 0, left = 0;
     std::vector<double> inside;  // each area
-    std::vector<double> crossed; // each line so far: those from its right to its left, less those back
+    std::vector<double> crossed; // each line so far, from its right to its left and back, in turns
 };
 
 // Reads the frames one after the other: those of a large crowd do not fit into memory. `each` is called for everyone
@@ -43,7 +43,7 @@ std::vector<Count> count_people(const std::vector<std::string>& files, const Flo
 {
     std::vector<Count> counts;
     std::unordered_map<int32_t, Vec2d> before;
-    std::vector<double> crossed(plan.lines.size());
+    std::vector<double> crossed(2 * plan.lines.size());
     size_t seen = 0;
     for (size_t frame = 0; frame < files.size(); ++frame) {
         const Particles people = read_particles(files[frame]).particles;
@@ -62,7 +62,8 @@ std::vector<Count> count_people(const std::vector<std::string>& files, const Flo
             for (size_t a = 0; a < plan.areas.size(); ++a) count.inside[a] += contains(plan.areas[a].shape, x) ? 1 : 0;
             if (const auto was = before.find(people.id[i]); was != before.end())
                 for (size_t l = 0; l < plan.lines.size(); ++l)
-                    crossed[l] += crossing(was->second, x, plan.lines[l].points);
+                    if (const int over = crossing(was->second, x, plan.lines[l].points); over != 0)
+                        crossed[2 * l + (over < 0)] += std::abs(over);
         }
         count.people = static_cast<double>(people.size());
         count.left = static_cast<double>(seen - people.size());
@@ -99,14 +100,16 @@ struct Table {
     {
         return counts[frame].inside[area] / area_of(plan.areas[area].shape);
     }
-    // People a second over a line, in the mean of a few seconds around the frame.
-    double flow(size_t frame, size_t line) const
+    size_t ways() const { return 2 * plan.lines.size(); }
+    std::string way_name(size_t way) const { return (way % 2 ? "back over " : "over ") + plan.lines[way / 2].name; }
+    // People a second over a line one way, in the mean of a few seconds around the frame.
+    double flow(size_t frame, size_t way) const
     {
         constexpr double kHalfWindow = 2.5; // [s]
         const auto reach = static_cast<size_t>(std::max(1.0, std::round(kHalfWindow * fps)));
         const size_t from = frame > reach ? frame - reach : 0, to = std::min(frame + reach, counts.size() - 1);
         if (to == from) return 0;
-        return (counts[to].crossed[line] - counts[from].crossed[line]) / (seconds(to) - seconds(from));
+        return (counts[to].crossed[way] - counts[from].crossed[way]) / (seconds(to) - seconds(from));
     }
     // When a share of all had left; NaN if they have not.
     double left_at(double share) const
@@ -146,7 +149,7 @@ std::string frames_csv(const Table& table)
     std::string csv = "frame,seconds,people,left";
     for (const PlanPolygon& area : table.plan.areas)
         csv += fmt::format(",in {0},density in {0} [1/m2]", cell_of(area.name));
-    for (const PlanLine& line : table.plan.lines) csv += fmt::format(",over {}", cell_of(line.name));
+    for (size_t way = 0; way < table.ways(); ++way) csv += "," + cell_of(table.way_name(way));
     csv += "\n";
     for (size_t frame = 0; frame < table.counts.size(); ++frame) {
         const Count& count = table.counts[frame];
@@ -173,10 +176,10 @@ std::string summary_csv(const Table& table)
     for (size_t a = 0; a < table.plan.areas.size(); ++a)
         row("greatest density in " + table.plan.areas[a].name,
             table.greatest([&](size_t frame) { return table.density(frame, a); }), "1/m2");
-    for (size_t l = 0; l < table.plan.lines.size(); ++l) {
-        row("over " + table.plan.lines[l].name, table.counts.back().crossed[l], "");
-        row("greatest flow over " + table.plan.lines[l].name,
-            table.greatest([&](size_t frame) { return table.flow(frame, l); }), "1/s");
+    for (size_t way = 0; way < table.ways(); ++way) {
+        row(table.way_name(way), table.counts.back().crossed[way], "");
+        row("greatest flow " + table.way_name(way),
+            table.greatest([&](size_t frame) { return table.flow(frame, way); }), "1/s");
     }
     return csv;
 }
@@ -193,8 +196,9 @@ void write_plots(const Table& table, const std::string& folder)
             table.curve("in " + plan.areas[a].name, [&](size_t f) { return table.counts[f].inside[a]; }));
         density.series.push_back(table.curve(plan.areas[a].name, [&](size_t f) { return table.density(f, a); }));
     }
-    for (size_t l = 0; l < plan.lines.size(); ++l)
-        flow.series.push_back(table.curve(plan.lines[l].name, [&](size_t f) { return table.flow(f, l); }));
+    for (size_t way = 0; way < table.ways(); ++way)
+        if (table.counts.back().crossed[way] > 0)
+            flow.series.push_back(table.curve(table.way_name(way), [&](size_t f) { return table.flow(f, way); }));
     write_file(folder + "/people.svg", svg_of(people));
     if (!density.series.empty()) write_file(folder + "/density.svg", svg_of(density));
     if (!flow.series.empty()) write_file(folder + "/flow.svg", svg_of(flow));

@@ -2,7 +2,7 @@
 //
 //     trajectories.txt    where everyone was in each frame, in the layout that tools for pedestrian dynamics read
 //     counts.csv          frame by frame: people in the world and in each area, the density there, and how many have
-//                         crossed each line
+//                         crossed each line, either way
 //     summary.csv         when half, nine in ten and all had left; of each line who crossed and the greatest flow; of
 //                         each area the greatest density
 //     people.svg, density.svg, flow.svg    the counts as curves
