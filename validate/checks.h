@@ -7,3 +7,4 @@ void smoke_advection();
 void turbulence_spectrum();
 void crowd_circle();
 void crowd_streams();
+void crowd_scenes();

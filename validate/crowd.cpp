@@ -3,16 +3,20 @@
 // (Weidmann 1993). All run the scenes of these names.
 #include "checks.h"
 
+#include "base/parallel.h"
 #include "crowd/circle.h"
+#include "crowd/plane.h"
 #include "crowd/population.h"
 #include "io/atomic_file.h"
 #include "io/image.h"
 #include "io/plot.h"
 
+#include <Eigen/Geometry>
 #include <filesystem>
 #include <fmt/format.h>
 
 using namespace spindrift;
+using Box2d = Eigen::AlignedBox<double, 2>;
 
 namespace {
 
@@ -27,7 +31,11 @@ Loaded load(const char* name, const std::vector<std::string>& overrides)
 {
     Loaded loaded;
     const SceneFile scene(fmt::format("{}/scenes/{}.toml", SPINDRIFT_SOURCE_DIR, name), overrides);
-    scene.read("crowd", [&](ParamVisitor& v) { loaded.params.visit(v); });
+    bool trajectories = true; // what the stage would write does not matter here
+    scene.read("crowd", [&](ParamVisitor& v) {
+        loaded.params.visit(v);
+        v("trajectories", trajectories, "");
+    });
     loaded.population = read_population(loaded.params, scene, kFps);
     loaded.population->start(1);
     return loaded;
@@ -212,9 +220,64 @@ void corridor()
     write_file(output("crowd_flow.svg"), svg_of(flows));
 }
 
+// ------------------------------------------------------------------------------------------------------------ scenes
+
+// Whether somebody's middle is where nobody may be, from the plan as it was written.
+bool misplaced(const FloorPlan& plan, const std::vector<Box2d>& boxes, const Vec2d& x)
+{
+    const auto on_floor = [&](const PlanPolygon& floor) { return contains(floor.shape, x); };
+    if (std::none_of(plan.boundary.begin(), plan.boundary.end(), on_floor)) return true;
+    for (size_t i = 0; i < plan.obstacles.size(); ++i)
+        if (boxes[i].contains(x) && contains(plan.obstacles[i].shape, x)) return true;
+    for (const PlanWall& wall : plan.walls)
+        for (size_t i = 1; i < wall.points.size(); ++i) {
+            const Vec2d a = wall.points[i - 1], along = wall.points[i] - a;
+            const double t = std::clamp(along.dot(x - a) / along.squaredNorm(), 0.0, 1.0);
+            if ((a + t * along - x).norm() < 0.5 * wall.thickness) return true;
+        }
+    return false;
+}
+
+// The large scenes of the document for two minutes, everyone looked at once a second.
+void scenes()
+{
+    constexpr double kSeconds = 120;
+    fmt::print("\n| scene | people | left after 120 s | looked at | in an obstacle or outside | closer than d_min, of those "
+               "looked at | mean nearest where it is full [d_min] |\n|---|---|---|---|---|---|---|\n");
+    for (const char* name : {"crowd_building", "crowd_trade_show", "crowd_campsite", "crowd_mosque"}) {
+        const Loaded loaded = load(name, {});
+        Population& population = *loaded.population;
+        const Crowd& crowd = population.crowd();
+        std::vector<Box2d> boxes;
+        for (const PlanPolygon& obstacle : population.plan().obstacles) {
+            Box2d box;
+            for (const Vec2d& p : obstacle.shape.outer) box.extend(p);
+            boxes.push_back(box);
+        }
+        const size_t people = crowd.agents().size();
+        size_t left = 0, looked_at = 0, wrong = 0;
+        CircleFigures figures;
+        for (int step = 1; crowd.time() < kSeconds; ++step) {
+            left += population.advance().left;
+            if (step % static_cast<int>(kFps) != 0) continue;
+            figures.look(crowd, 1, 1);
+            const Agents& agents = crowd.agents();
+            looked_at += agents.size();
+            wrong += parallel_reduce(
+                agents.size(), size_t(0),
+                [&](size_t i) -> size_t { return misplaced(population.plan(), boxes, agents.x[i].cast<double>()); },
+                [](size_t a, size_t b) { return a + b; }, 1024);
+        }
+        fmt::print("| {} | {} | {} | {} | {} | {:.4f}% | {:.3f} |\n", name, people, left, looked_at, wrong,
+                   100 * figures.too_close / figures.looked_at, figures.dense_mean());
+        std::fflush(stdout);
+    }
+}
+
 } // namespace
 
 void crowd_circle() { circles(); }
+void crowd_scenes() { scenes(); }
 void crowd_streams()
 {
     crossings();

@@ -2,7 +2,8 @@
 // docs/validation.md; with a name, only that check.
 //
 //     spindrift_validate [still | rest | front | disc | emitter | column | surface | tension | coil | twist |
-//                         spray | smoke | turbulence | crowd | streams]
+//                         spray | smoke | turbulence | crowd | streams |
+//                         crowd_scenes]
 #include "checks.h"
 
 #include "base/random.h"
@@ -427,7 +428,8 @@ int main(int argc, char** argv)
                                                          {"smoke", smoke_advection},
                                                          {"turbulence", turbulence_spectrum},
                                                          {"crowd", crowd_circle},
-                                                         {"streams", crowd_streams}};
+                                                         {"streams", crowd_streams},
+                                                         {"crowd_scenes", crowd_scenes}};
     bool known = only.empty();
     for (const auto& [name, check] : checks)
         if (only.empty() || only == name) fmt::print("\n## {}\n", name), check(), known = true;
