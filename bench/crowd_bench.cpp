@@ -1,5 +1,5 @@
-// Crowds, simulation only: the scenes of table 4.1 of document 000 as they are, each timed when it has become dense; and
-// how time grows with agents, all of them in a hall and on straight ways to their goals.
+// Crowds, simulation only: the scenes of table 4.1 of document 000 as they are, each timed when it has become dense;
+// and how time grows with agents, all of them in a hall and on straight ways to their goals.
 #include "bench.h"
 
 #include "crowd/circle.h"
@@ -131,12 +131,10 @@ struct Scene {
     double document;
 };
 
-constexpr Scene kScenes[] = {{"circle", "crowd_circle", 50, 0.003, 0.0342},
-                             {"crossing", "crowd_crossing", 60, 0.00165, 0.0165},
-                             {"building", "crowd_building", 30, 0.00161, 0.0161},
-                             {"trade show", "crowd_trade_show", 40, 0.040, 0.806},
-                             {"campsite", "crowd_campsite", 60, 0.045, 0.447},
-                             {"mosque", "crowd_mosque", 40, 0.009, 0.0881}};
+constexpr Scene kScenes[] = {
+    {"circle", "crowd_circle", 50, 0.003, 0.0342},       {"crossing", "crowd_crossing", 60, 0.00165, 0.0165},
+    {"building", "crowd_building", 30, 0.00161, 0.0161}, {"trade show", "crowd_trade_show", 40, 0.040, 0.806},
+    {"campsite", "crowd_campsite", 60, 0.045, 0.447},    {"mosque", "crowd_mosque", 40, 0.009, 0.0881}};
 
 double number(const FrameReport& report, const std::string& name)
 {

@@ -164,7 +164,10 @@ void crossings()
 
 constexpr double kWalkingSpeed = 1.34; // Weidmann's mean [m/s]
 
-double weidmann(double density) { return kWalkingSpeed * static_cast<double>(weidmann_speed(static_cast<float>(density))); }
+double weidmann(double density)
+{
+    return kWalkingSpeed * static_cast<double>(weidmann_speed(static_cast<float>(density)));
+}
 
 // The middle of the corridor, once everyone has got going and before both ends of the crowd can be felt there.
 void corridor()
@@ -178,16 +181,16 @@ void corridor()
     for (double d = 0.05; d <= 5.4; d += 0.05)
         curve.points.emplace_back(d, weidmann(d)), flow_curve.points.emplace_back(d, d * weidmann(d));
     speeds.series.push_back(curve), flows.series.push_back(flow_curve);
-    fmt::print("\n| people | density [1/m2] | speed, Weidmann's law [m/s] | speed, constant law | Weidmann's curve | flow "
-               "[1/(m s)] | Weidmann's |\n|---|---|---|---|---|---|---|\n");
+    fmt::print(
+        "\n| people | density [1/m2] | speed, Weidmann's law [m/s] | speed, constant law | Weidmann's curve | flow "
+        "[1/(m s)] | Weidmann's |\n|---|---|---|---|---|---|---|\n");
     const char* laws[] = {"weidmann", "constant"};
     std::vector<std::array<Vec2d, 2>> found;
     for (const int count : {40, 80, 160, 240, 320, 400, 500, 600, 800, 1000, 1200, 1400, 1500}) {
         std::array<Vec2d, 2> both;
         for (int law = 0; law < 2; ++law) {
-            const Loaded loaded =
-                load("crowd_corridor",
-                     {fmt::format("crowd.group.0.count={}", count), fmt::format("crowd.speed_law={}", laws[law])});
+            const Loaded loaded = load("crowd_corridor", {fmt::format("crowd.group.0.count={}", count),
+                                                          fmt::format("crowd.speed_law={}", laws[law])});
             const Crowd& crowd = loaded.population->crowd();
             double people = 0, along = 0, frames = 0;
             while (crowd.time() < kSeconds) {
@@ -242,8 +245,9 @@ bool misplaced(const FloorPlan& plan, const std::vector<Box2d>& boxes, const Vec
 void scenes()
 {
     constexpr double kSeconds = 120;
-    fmt::print("\n| scene | people | left after 120 s | looked at | in an obstacle or outside | closer than d_min, of those "
-               "looked at | mean nearest where it is full [d_min] |\n|---|---|---|---|---|---|---|\n");
+    fmt::print(
+        "\n| scene | people | left after 120 s | looked at | in an obstacle or outside | closer than d_min, of those "
+        "looked at | mean nearest where it is full [d_min] |\n|---|---|---|---|---|---|---|\n");
     for (const char* name : {"crowd_building", "crowd_trade_show", "crowd_campsite", "crowd_mosque"}) {
         const Loaded loaded = load(name, {});
         Population& population = *loaded.population;

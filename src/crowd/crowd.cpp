@@ -197,7 +197,8 @@ Vec2f Crowd::bent_direction(size_t i, const Vec2f& direction, float speed) const
     const float sight = std::max(params_.look_ahead, kLeastSight) * speed;
     if (!(sight > 0)) return direction;
     const auto opposition = [&](const Vec2f& d) {
-        constexpr float kAhead = 0.75f; // of what is in sight: one look is as good as several, which cost more than all else
+        constexpr float kAhead =
+            0.75f; // of what is in sight: one look is as good as several, which cost more than all else
         const auto there = continuum_.look(agents_.x[i] + kAhead * sight * d);
         return there.fullness * std::clamp(0.5f * (1 - there.velocity.dot(d) / speed), 0.0f, 1.0f);
     };

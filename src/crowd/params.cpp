@@ -25,7 +25,8 @@ void CrowdParams::visit(ParamVisitor& v)
     v("speed_law", speed_law, choices("constant", "weidmann"),
       "Speed where it is dense: that of each agent, or less as Weidmann's measurements say.");
     v("freedom", freedom, unit::none, between(0, 1),
-      "How much of its own way an agent goes where it is densest. With 0 people move as one there, and those whose ways "
+      "How much of its own way an agent goes where it is densest. With 0 people move as one there, and those whose "
+      "ways "
       "cross can stand still for ever; little is enough.");
     v("look_ahead", look_ahead, unit::seconds, between(0, 60),
       "How far ahead agents see where a dense crowd comes towards them, and walk around it; 0: not at all.");

@@ -8,7 +8,8 @@ namespace {
 
 constexpr double kWidth = 760, kHeight = 420;
 constexpr double kLeft = 70, kRight = 180, kTop = 40, kBottom = 55; // around the axes
-constexpr const char* kColors[] = {"#1b4f9c", "#d9680d", "#1c7c3a", "#99246f", "#6b5a0c", "#4a4a4a", "#0f8a93", "#b3261e"};
+constexpr const char* kColors[] = {"#1b4f9c", "#d9680d", "#1c7c3a", "#99246f",
+                                   "#6b5a0c", "#4a4a4a", "#0f8a93", "#b3261e"};
 
 std::string escaped(const std::string& text)
 {
@@ -68,11 +69,11 @@ std::string svg_of(const Plot& plot)
             if (p.allFinite()) low = low.cwiseMin(p), high = high.cwiseMax(p);
     const Axis x(low.x(), high.x(), kLeft, kWidth - kRight), y(low.y(), high.y(), kHeight - kBottom, kTop);
 
-    std::string svg = fmt::format(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
-        "font-family=\"sans-serif\" font-size=\"12\" fill=\"#222\">\n<rect width=\"{0}\" height=\"{1}\" "
-        "fill=\"#fff\"/>\n",
-        kWidth, kHeight);
+    std::string svg =
+        fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
+                    "font-family=\"sans-serif\" font-size=\"12\" fill=\"#222\">\n<rect width=\"{0}\" height=\"{1}\" "
+                    "fill=\"#fff\"/>\n",
+                    kWidth, kHeight);
     svg += text_at(0.5 * (x.start + x.end), 24, "middle", plot.title, " font-size=\"15\"");
     const auto line = [&](double x0, double y0, double x1, double y1, const char* color) {
         svg += fmt::format("<path d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\" stroke=\"{}\"/>\n", x0, y0, x1, y1, color);

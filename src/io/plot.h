@@ -11,7 +11,7 @@ namespace spindrift {
 struct PlotSeries {
     std::string name;
     std::vector<Eigen::Vector2d> points; // those that are not finite are left out, and part a curve
-    bool dots = false;         // instead of a curve
+    bool dots = false;                   // instead of a curve
 };
 
 struct Plot {

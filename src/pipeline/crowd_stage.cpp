@@ -34,8 +34,7 @@ FrameReport report_of(const PopulationReport& population)
 Continuum::Sample sample_of_cell(const Continuum& continuum, int x, int y)
 {
     const CrowdGrid& grid = continuum.grid();
-    return continuum.look(grid.origin +
-                          grid.cell * Vec2f(static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f));
+    return continuum.look(grid.origin + grid.cell * Vec2f(static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f));
 }
 
 // Density [1/m2] and velocity [m/s] as red, green and blue; the plan's y is up.
@@ -116,7 +115,8 @@ void CrowdStage::prepare(const SceneFile& scene, const ShotParams& shot)
     setup_->obstacles = plan_mesh(population_->plan(), kHeight);
     const double people = population_->most_people(shot.range().count() / static_cast<double>(fps_));
     estimate_ = {kBytesPerPerson * people + kBytesPerCell * grid.nx * grid.ny,
-                 (kFileBytesPerPerson + (trajectories_ ? kTextBytesPerPerson : 0)) * people * shot.range().count(), fmt::format("up to {:.3g} people, {} x {} cells", people, grid.nx, grid.ny),
+                 (kFileBytesPerPerson + (trajectories_ ? kTextBytesPerPerson : 0)) * people * shot.range().count(),
+                 fmt::format("up to {:.3g} people, {} x {} cells", people, grid.nx, grid.ny),
                  "lower the count of crowd.group"};
 }
 

@@ -145,8 +145,7 @@ std::string Shot::needs() const
         memory = std::max(memory, e.memory), disk += e.disk;
         text += fmt::format("{:<8} memory {:>8}   disk {:>8}   {}\n", link.stage->name(), size_text(e.memory),
                             size_text(e.disk), e.note);
-        for (const std::string& warning : link.stage->warnings())
-            text += fmt::format("{:<8} {}\n", "", warning);
+        for (const std::string& warning : link.stage->warnings()) text += fmt::format("{:<8} {}\n", "", warning);
     }
     std::error_code error;
     std::filesystem::path folder = std::filesystem::absolute(paths_.folder);

@@ -110,7 +110,8 @@ TEST(CrowdStage, EveryoneGetsToTheExitAndNobodyThroughAWall)
     EXPECT_EQ(careful, 5u);
     // The table: who started on the left has gone over the line in the door.
     const std::string table = place.read("out/crowd/counts.csv");
-    EXPECT_EQ(table.substr(0, table.find('\n')), "frame,seconds,people,left,in left,density in left [1/m2],over door,back over door");
+    EXPECT_EQ(table.substr(0, table.find('\n')),
+              "frame,seconds,people,left,in left,density in left [1/m2],over door,back over door");
     const std::string last = table.substr(table.rfind('\n', table.size() - 2) + 1);
     double frame = 0, seconds = 0, people = 0, left = 0, in_left = 0, density = 0, over = 0;
     ASSERT_EQ(std::sscanf(last.c_str(), "%lf,%lf,%lf,%lf,%lf,%lf,%lf", &frame, &seconds, &people, &left, &in_left,
@@ -127,7 +128,6 @@ TEST(CrowdStage, EveryoneGetsToTheExitAndNobodyThroughAWall)
     const std::string summary = place.read("out/crowd/summary.csv");
     EXPECT_NE(summary.find(fmt::format("\nover door,{:.0f},\n", over)), std::string::npos) << summary;
     EXPECT_NE(summary.find("\neveryone has left after,never,s\n"), std::string::npos) << "some come in all the time";
-
 }
 
 TEST(CrowdStage, GivesTheSameFilesForAnyNumberOfThreadsAndAfterKills)
