@@ -264,8 +264,12 @@ TEST(LiquidBodies, FloatInHoneyToo)
     LiquidParams p = tank({box_body(Vec3f(0.6f, 0.75f, 0.6f), Vec3f(0.4f, 0.2f, 0.4f), 500)});
     p.viscosity = 5, p.surface_tension = 0.05f;
     const auto liquid = started_liquid(p);
-    for (int frame = 0; frame < 72; ++frame) { liquid->advance(); if (frame%6==0) printf("%d %g v %g\n", frame, liquid->bodies().center(0).y(), liquid->bodies().motion(0)[1]); }
-    EXPECT_NEAR(liquid->bodies().center(0).y(), 0.61, 0.03);
+    double height = 0;
+    for (int frame = 0; frame < 72; ++frame) {
+        liquid->advance();
+        if (frame >= 48) height += liquid->bodies().center(0).y() / 24;
+    }
+    EXPECT_NEAR(height, 0.61, 0.02); // the level, half submerged
     EXPECT_LT(liquid->bodies().speed(), 0.3);
 }
 
