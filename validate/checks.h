@@ -8,3 +8,4 @@ void turbulence_spectrum();
 void crowd_circle();
 void crowd_streams();
 void crowd_scenes();
+void floating_bodies();

@@ -2,8 +2,7 @@
 // docs/validation.md; with a name, only that check.
 //
 //     spindrift_validate [still | rest | front | disc | emitter | column | surface | tension | coil | twist |
-//                         spray | smoke | turbulence | crowd | streams |
-//                         crowd_scenes]
+//                         spray | smoke | turbulence | crowd | streams | crowd_scenes | bodies]
 #include "checks.h"
 
 #include "base/random.h"
@@ -429,7 +428,8 @@ int main(int argc, char** argv)
                                                          {"turbulence", turbulence_spectrum},
                                                          {"crowd", crowd_circle},
                                                          {"streams", crowd_streams},
-                                                         {"crowd_scenes", crowd_scenes}};
+                                                         {"crowd_scenes", crowd_scenes},
+                                                         {"bodies", floating_bodies}};
     bool known = only.empty();
     for (const auto& [name, check] : checks)
         if (only.empty() || only == name) fmt::print("\n## {}\n", name), check(), known = true;

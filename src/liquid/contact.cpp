@@ -125,7 +125,7 @@ float Liquid::lost_to(const Solids::Hold& hold, float speed, float pressed, floa
 void Liquid::collide(float dt)
 {
     const float inverse_voxel = 1 / params_.voxel, gap = kGap * params_.voxel, thinnest = kThinnest * params_.voxel;
-    const float solids_way = solids_.speed() * dt * inverse_voxel;
+    const float solids_way = std::max(solids_.speed(), solids_.body_speed()) * dt * inverse_voxel;
     for_each_tile(topology_, [&](int tile) {
         const Vec3i here = topology_.tile(tile);
         // How far solids are from a particle at least, in cells; it has moved by less than a tile.
@@ -143,9 +143,10 @@ void Liquid::collide(float dt)
             float room_now = room(x);
             if (solids_.has_colliders()) {
                 const float way = (x - from_[i]).norm() * inverse_voxel + 1.8f * solids_way;
-                if (room_now <= 0.5f * way || room(from_[i]) <= 0.5f * way)
-                    if (const auto contact = solids_.first_contact(from_[i], x, gap, thinnest))
-                        x = *contact, room_now = 0;
+                if (room_now <= 0.5f * way || room(from_[i]) <= 0.5f * way) {
+                    if (const auto contact = solids_.first_contact(from_[i], x, gap, thinnest)) x = *contact;
+                    room_now = 0;
+                }
             }
             if (room_now <= 0) push_out(x, particles_.v[i], dt);
         }
