@@ -120,10 +120,7 @@ void RigidShares::update(const Topology& topology, const std::vector<RigidSolid>
     for (int t = 0; t < topology.tile_count(); ++t)
         if (sharers[static_cast<size_t>(t)] > 0) touched_.push_back(t);
     parallel_for(touched_.size(), [&](size_t k) {
-        if (sharers[static_cast<size_t>(touched_[k])] < 2) return;
-        std::vector<Tile*> here;
-        for_each_at(touched_[k], [&](size_t, Tile& share) { here.push_back(&share); });
-        share_out(here);
+        if (sharers[static_cast<size_t>(touched_[k])] > 1) share_out(at(touched_[k]));
     });
 }
 
@@ -133,6 +130,14 @@ const RigidShares::Tile* RigidShares::find(size_t solid, int tile) const
     const auto at = std::lower_bound(tiles.begin(), tiles.end(), tile,
                                      [](const Tile& share, int wanted) { return share.tile < wanted; });
     return at != tiles.end() && at->tile == tile ? &*at : nullptr;
+}
+
+std::vector<RigidShares::Tile*> RigidShares::at(int tile)
+{
+    std::vector<Tile*> shares;
+    for (size_t s = 0; s < tiles_.size(); ++s)
+        if (const Tile* share = find(s, tile)) shares.push_back(tiles_[s].data() + (share - tiles_[s].data()));
+    return shares;
 }
 
 size_t RigidShares::bytes() const

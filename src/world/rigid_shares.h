@@ -23,20 +23,14 @@ class RigidShares {
     // Solids that touch share what they both fill: together they never fill more than all.
     void update(const Topology& topology, const std::vector<RigidSolid>& solids, float voxel);
 
-    size_t solid_count() const { return tiles_.size(); }
     // The tiles of a solid, ascending.
     const std::vector<Tile>& tiles(size_t solid) const { return tiles_[solid]; }
-    std::vector<Tile>& tiles(size_t solid) { return tiles_[solid]; }
     // The tiles that any solid has a share of, ascending.
     const std::vector<int>& touched() const { return touched_; }
-    // Calls body(solid, share) for the solids that have a share of a tile, in their order.
-    template <class Body> void for_each_at(int tile, const Body& body)
-    {
-        for (size_t s = 0; s < tiles_.size(); ++s)
-            if (const Tile* share = find(s, tile)) body(s, const_cast<Tile&>(*share));
-    }
     // A solid's share of a tile; nullptr if it has none.
     const Tile* find(size_t solid, int tile) const;
+    // The shares of all solids that have one of a tile, in their order.
+    std::vector<Tile*> at(int tile);
     size_t bytes() const;
 
   private:

@@ -45,7 +45,8 @@ class RigidSolid {
     float speed() const { return velocity_.cwiseAbs().maxCoeff() + spin_.norm() * radius_; }
     // No point of it is farther from its centre of mass.
     float radius() const { return radius_; }
-    const Vec3f& position() const { return position_; }
+    // No more than distance(), and quickly found.
+    float least_distance(const Vec3f& x) const { return (x - position_).norm() - radius_; }
     Box3f bounds() const;
     // To look at, in its own frame.
     Mesh mesh() const;
