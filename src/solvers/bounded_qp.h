@@ -22,17 +22,17 @@
 // reported; x is the last point before.
 #pragma once
 
-#include <cstddef>
+#include "base/aligned.h"
+
 #include <cstdint>
 #include <span>
-#include <vector>
 
 namespace spindrift {
 
 template <class Real> class QpMatrix {
   public:
     virtual ~QpMatrix() = default;
-    // out = A x
+    // out = A x. Arrays of the solver begin at a cache line; x and b are as the caller has them.
     virtual void multiply(std::span<const Real> x, std::span<Real> out) = 0;
     // z = M^-1 r with a symmetric positive definite M that is like A among the free variables. r is zero elsewhere, and
     // z has to be. `face_changed`: `free` is not that of the last call.
@@ -89,9 +89,9 @@ template <class Real> class BoundedQpSolver {
     std::span<const Real> steps_;
     // The gradient; its part among free variables; the part of the others that points inwards; preconditioned;
     // the direction of conjugate gradients; A times a direction.
-    std::vector<Real> g_, phi_, beta_, z_, p_, q_;
-    std::vector<Real> before_, gradient_before_; // an expansion, to go back
-    std::vector<uint8_t> free_;
+    AlignedVector<Real> g_, phi_, beta_, z_, p_, q_;
+    AlignedVector<Real> before_, gradient_before_; // an expansion, to go back
+    AlignedVector<uint8_t> free_;
     bool face_changed_ = true;
 };
 
