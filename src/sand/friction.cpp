@@ -5,9 +5,6 @@ namespace spindrift {
 
 namespace {
 
-// Of what other components take of the yield criterion, this share counts. With all of it a component that has
-// everything would leave nothing for the others, and they could never take over.
-constexpr float kOthers = 0.9f;
 // A cell of which less is free counts as solid for the friction around it.
 constexpr float kSolid = 0.5f;
 
@@ -15,68 +12,61 @@ using Cells = Block<float, 1>;
 
 Row row_at(const Cells& block, int x, int y, int z) { return load_row_unaligned(&block.at(x, y, z)); }
 
-// The steps to the four cells around an edge of a shear (below), or the four edges around a cell (above).
+// The steps to the four cells around an edge of a shear.
 struct Around {
     Vec3i step[4];
-    Around(int axis_a, int axis_b, int side)
+    Around(int axis_a, int axis_b)
     {
-        const Vec3i a = side * Vec3i::Unit(axis_a), b = side * Vec3i::Unit(axis_b);
+        const Vec3i a = -Vec3i::Unit(axis_a), b = -Vec3i::Unit(axis_b);
         step[0] = Vec3i::Zero(), step[1] = a, step[2] = b, step[3] = a + b;
     }
 };
 constexpr int kShearAxes[3][2] = {{0, 1}, {1, 2}, {0, 2}}; // of xy, yz, xz
 
-Row square(Row r) { return r * r; }
-// The greatest x with `others` + factor x^2 within the limit.
-Row left_of(Row limit, Row others, float factor)
-{
-    const Row zero = splat(0);
-    return sqrt_row(max(zero, (limit * limit - kOthers * max(zero, others)) * (1 / factor)));
-}
+Row magnitude(Row r) { return max(r, -r); }
 
 } // namespace
 
-// How much of the yield criterion is there and used at cells, and what that leaves to shears at their edges.
+// Hyperplanes stand for the cone (5.4): |s_ij| <= a p. With a = sin / (sin + cos) of the angle of friction a slope along
+// the grid is as steep as that angle, and no steeper: the corner of the bounds, where a shear and a difference of axial
+// stresses are at their largest, then touches what the slope asks for. With a = alpha, as in (5.15), it would be 45
+// degrees instead of 38 for alpha = 0.5.
+float friction_bound(float alpha)
+{
+    const float sine = std::sqrt(1.5f) * alpha;
+    if (sine >= 1) return alpha * std::sqrt(1.5f); // nothing slides
+    return sine / (sine + std::sqrt(1 - sine * sine));
+}
+
+// Bounds of stresses at cells, and of shears at their edges.
 void Stress::find_limits(float dt)
 {
     for_dense([&](int d) {
-        thread_local Cells kept[3];
-        auto* shear = kept;
-        for (int k = 0; k < 3; ++k) shear[k].gather(s_[xy + k], d);
-        const float* alpha = grid_->friction.tile(tile_of_[static_cast<size_t>(d)]);
-        for_each_row([&](int x, int y, int o) {
-            const auto at = [&](Part part) { return load_row(s_[part].tile(d) + o); };
-            Row sum = splat(0);
-            for (int k = 0; k < 3; ++k)
-                for (const Vec3i& e : Around(kShearAxes[k][0], kShearAxes[k][1], 1).step)
-                    sum += square(row_at(shear[k], x + e.x(), y + e.y(), e.z()));
-            // (5.4): the norm of s is at most sqrt(3) alpha p.
-            store_row(limit_.tile(d) + o, std::sqrt(3.0f) * load_row(alpha + o) * load_row(q_.tile(d) + o));
-            store_row(used_.tile(d) + o, square(at(xx)) + square(at(yy)) + square(at(zz)) + 0.5f * sum);
-        });
+        const float* friction = grid_->friction.tile(tile_of_[static_cast<size_t>(d)]);
+        for (int o = 0; o < kTileCells; o += kTileSize)
+            store_row(limit_.tile(d) + o, load_row(friction + o) * load_row(q_.tile(d) + o));
     });
     for_dense([&](int d) {
-        thread_local Cells kept_limit, kept_used, kept_room, kept_q;
-        auto &limit = kept_limit, &used = kept_used, &room = kept_room, &q = kept_q;
-        limit.gather(limit_, d), used.gather(used_, d), q.gather(q_, d);
+        thread_local Cells kept_limit, kept_room, kept_q;
+        auto &limit = kept_limit, &room = kept_room, &q = kept_q;
+        limit.gather(limit_, d), q.gather(q_, d);
         const int tile = tile_of_[static_cast<size_t>(d)];
         const bool near_solid = room_->gather_volumes(grid_->topology, tile, room);
         for (int k = 0; k < 3; ++k) {
-            const Around around(kShearAxes[k][0], kShearAxes[k][1], -1);
+            const Around around(kShearAxes[k][0], kShearAxes[k][1]);
             for_each_row([&](int x, int y, int o) {
-                Row most = splat(0), taken = splat(0), pressed = splat(0), cells = splat(0), emptiest = splat(1);
+                Row most = splat(0), pressed = splat(0), cells = splat(0), emptiest = splat(1);
                 for (const Vec3i& e : around.step) {
                     const int i = x + e.x(), j = y + e.y();
-                    const Row q_there = row_at(q, i, j, e.z());
-                    most += row_at(limit, i, j, e.z()), taken += row_at(used, i, j, e.z()), pressed += q_there;
-                    cells += q_there > splat(0) ? splat(1) : splat(0);
+                    const Row there = row_at(q, i, j, e.z());
+                    most += row_at(limit, i, j, e.z()), pressed += there;
+                    cells += there > splat(0) ? splat(1) : splat(0);
                     if (near_solid) emptiest = min(emptiest, row_at(room, i, j, e.z()));
                 }
                 // The mean over cells under pressure. In solids there is none; and in the last, half-empty cells at the
                 // surface there is none either, but what lies in them presses on those below and does not slide.
                 const Row share = inverse_or_zero(cells);
-                const Row own = load_row(s_[xy + k].tile(d) + o);
-                Row bound = left_of(share * most, share * taken - 2 * square(own), 2);
+                Row bound = share * most;
                 if (near_solid)
                     for (int z = 0; z < kTileSize; ++z)
                         if (emptiest[z] < kSolid)
@@ -93,7 +83,7 @@ void Stress::find_limits(float dt)
 float Stress::wall_limit(int shear, int tile, const Vec3i& at, float dt, float q, const Block<float, 1>& room) const
 {
     const Topology& all = grid_->topology;
-    float struck = 0, faces = 0, alpha = 0;
+    float struck = 0, faces = 0, own = 0;
     const auto open = [&](const Vec3i& c) { return room.at(c.x(), c.y(), c.z()) > 0; };
     for (int n = 0; n < 2; ++n) {
         const int normal = kShearAxes[shear][n], along = kShearAxes[shear][1 - n];
@@ -102,7 +92,7 @@ float Stress::wall_limit(int shear, int tile, const Vec3i& at, float dt, float q
             const Vec3i step = above.unaryExpr([](int c) { return c < 0 ? -1 : 0; });
             const int t = all.neighbour(tile, step.x(), step.y(), step.z()), o = offset_of_cell(above);
             if (t == all.tile_count()) continue;
-            alpha = std::max(alpha, grid_->friction.tile(t)[o]);
+            own = std::max(own, grid_->friction.tile(t)[o]);
             if (open(above) == open(below)) continue;
             const float into = (open(above) ? -1.0f : 1.0f) * grid_->at_faces.u[normal].tile(t)[o] *
                                (grid_->velocity.u[normal].tile(t)[o] + dt * settings_.gravity[normal]);
@@ -111,7 +101,7 @@ float Stress::wall_limit(int shear, int tile, const Vec3i& at, float dt, float q
     }
     Vec3f edge = all.first_cell(tile).cast<float>() + at.cast<float>() + Vec3f::Constant(0.5f);
     for (const int a : kShearAxes[shear]) edge[a] -= 0.5f;
-    const float own = std::sqrt(1.5f) * alpha; // (5.4) for a shear alone
+    if (own < 1) own /= 1 - own; // the tangent of the angle of friction
     return std::min(own, friction_at(edge * grid_->voxel)) * (q + (faces > 0 ? struck / faces : 0));
 }
 
@@ -160,7 +150,8 @@ void Stress::rub(float dt, MacField& flux, StressReport& report)
             const Row now = at(s_[yy]);
             store_row(b_.tile(d) + o, v.above_y(x, y) - v.at(x, y) -
                                           0.5f * (u.above_x(x, y) - u.at(x, y) + w.above_z(x, y) - w.at(x, y)));
-            bounds(d, o, left_of(at(limit_), at(used_) - 1.5f * square(now), 1.5f), now);
+            const Row most = at(limit_), lateral = 0.5f * magnitude(at(s_[xx]) - at(s_[zz]));
+            bounds(d, o, min(most, max(splat(0), 2 * (most - lateral))), now);
         });
     });
     solve(axial_);
@@ -183,10 +174,7 @@ void Stress::rub(float dt, MacField& flux, StressReport& report)
             const auto at = [&](const Field<float>& field) { return load_row(field.tile(d) + o); };
             const Row now = 0.5f * (at(s_[xx]) - at(s_[zz]));
             store_row(b_.tile(d) + o, u.above_x(x, y) - u.at(x, y) - w.above_z(x, y) + w.at(x, y));
-            // s_yy is new since `used_` was found: 3/2 (after^2 - before^2).
-            const Row before = at(s_[yy]) - at(change_);
-            const Row used = at(used_) + 1.5f * (square(at(s_[yy])) - square(before));
-            bounds(d, o, left_of(at(limit_), used - 2 * square(now), 2), now);
+            bounds(d, o, max(splat(0), at(limit_) - 0.5f * magnitude(at(s_[yy]))), now);
         });
     });
     solve(lateral_);

@@ -89,8 +89,9 @@ void SandGrid::splat(const Particles& particles, const std::vector<SandMaterialP
     const float* mass = particles.find<float>(kMass)->data();
     const int32_t* material = particles.find<int32_t>(kMaterial)->data();
     const float inverse_voxel = 1 / voxel, cells = inverse_voxel * inverse_voxel * inverse_voxel;
-    std::vector<float> per_mass; // volume fraction that a kilogram makes in a cell
-    for (const SandMaterialParams& m : materials) per_mass.push_back(cells / m.density);
+    std::vector<float> per_mass, bounds; // volume fraction that a kilogram makes in a cell; of friction
+    for (const SandMaterialParams& m : materials)
+        per_mass.push_back(cells / m.density), bounds.push_back(friction_bound(m.friction));
     const auto volume = [&](size_t i) { return mass[i] * per_mass[static_cast<size_t>(material[i])]; };
     const auto weight = [&](size_t i) { return mass[i] * per_mass[0]; };
 
@@ -124,8 +125,8 @@ void SandGrid::splat(const Particles& particles, const std::vector<SandMaterialP
             if (const size_t begin = index.cell_begin(tile, c), end = index.cell_end(tile, c); begin != end)
                 heaped.tile(tile)[c] =
                     heaped_in_cell(particles, begin, end, first + cell_in_tile(c).cast<float>());
-        const auto alpha = [&](size_t i) { return materials[static_cast<size_t>(material[i])].friction; };
-        add.template operator()<kCells>(alpha, volume, friction, filled);
+        const auto bound = [&](size_t i) { return bounds[static_cast<size_t>(material[i])]; };
+        add.template operator()<kCells>(bound, volume, friction, filled);
     });
     divide(friction, filled);
     for (int a = 0; a < 3; ++a) divide(velocity.u[a], several ? lightness.u[a] : at_faces.u[a]);

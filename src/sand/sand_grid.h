@@ -17,11 +17,14 @@ constexpr const char* kMaterial = "material";            // number of its SandMa
 constexpr const char* kShapeDiagonal = "shape_diagonal"; // xx, yy, zz of the ellipsoid A (5.42) [m2]
 constexpr const char* kShapeShear = "shape_shear";       // xy, yz, xz
 
+// How large a component of friction may be beside the pressure, for the coefficient alpha of (5.4).
+float friction_bound(float alpha);
+
 struct SandGrid {
     Topology topology;
     ParticleIndex index;
     Field<float> filled;   // volume fraction of each cell
-    Field<float> friction; // alpha of its material
+    Field<float> friction; // largest stress over pressure, see friction_bound()
     Field<float> heaped;   // share of the cell that is not above all of its particles
     int up = 1;            // the axis along gravity
     float up_sign = 1;     // and where on it up is

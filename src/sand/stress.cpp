@@ -100,7 +100,7 @@ void Stress::find_dense()
     for_dense([&](int tile) {
         std::copy_n(grid_->filled.tile(tile_of_[static_cast<size_t>(tile)]), kTileCells, filled_.tile(tile));
     });
-    for (auto* field : {&limit_, &used_, &edge_limit_[0], &edge_limit_[1], &edge_limit_[2], &b_, &lower_, &upper_,
+    for (auto* field : {&limit_, &edge_limit_[0], &edge_limit_[1], &edge_limit_[2], &b_, &lower_, &upper_,
                         &change_})
         field->reset_uninitialized(*dense_, 0);
 }
@@ -358,7 +358,7 @@ void Stress::press(float dt, MacField& flux, StressReport& report)
 size_t Stress::bytes() const
 {
     size_t sum = q_.bytes() + carried_.bytes() + mobility_.bytes() + filled_.bytes() + capacity_.bytes() + heap_.bytes() +
-                 limit_.bytes() + used_.bytes() + b_.bytes() + lower_.bytes() + upper_.bytes() + change_.bytes() +
+                 limit_.bytes() + b_.bytes() + lower_.bytes() + upper_.bytes() + change_.bytes() +
                  pressure_.bytes() + axial_.bytes() + lateral_.bytes() + solver_.bytes();
     for (const auto& s : s_) sum += s.bytes();
     for (int i = 0; i < 3; ++i) sum += shear_[i].bytes() + edge_limit_[i].bytes();

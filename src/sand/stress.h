@@ -9,9 +9,7 @@
 // change alone, so that f is always that of all stresses together.
 //
 // Friction is solved for s_yy with s_xx = s_zz = -s_yy / 2, for s_xx = -s_zz, and for the three shears, one after the
-// other (5.5.1). Each of them stays without trace, and may take of the yield criterion what the others leave: with
-// bounds of the same size for each, (5.15), piles at alpha = 0.5 could be as steep as 45 degrees along the grid instead
-// of 38, and less across it.
+// other (5.5.1): each of them stays without trace.
 //
 // Weak where sand of a few particles a cell is sheared fast: 2 rounds do not find what fits there.
 #pragma once
@@ -94,8 +92,7 @@ class Stress {
     Field<float> q_, s_[kParts], carried_;
     MacField mobility_; // w; on the sand's grid
     Field<float> filled_, capacity_, heap_;
-    Field<float> limit_, used_;     // of each cell: greatest norm of s by (5.4), and the square of what it is
-    Field<float> edge_limit_[3];    // bounds of xy, yz, xz
+    Field<float> limit_, edge_limit_[3]; // bounds of axial stresses at cells, and of xy, yz, xz
     Field<float> b_, lower_, upper_, change_;
     TileMatrix pressure_, axial_, lateral_, shear_[3];
     BoundedQpSolver<float> solver_;
