@@ -187,10 +187,15 @@ template <class Real> auto BoundedQpSolver<Real>::split_gradient(std::span<const
         Part part;
         for (size_t i = c * kChunk, end = std::min(count, (c + 1) * kChunk); i < end; ++i) {
             const Real low = lower(i), high = upper(i), g = g_[i], s = steps_[i];
-            const bool inside = x[i] > low && x[i] < high && s > 0;
+            if (low == high || s == 0) { // never free
+                part.changed |= free_[i] != 0;
+                free_[i] = 0, phi_[i] = 0, beta_[i] = 0;
+                continue;
+            }
+            const bool inside = x[i] > low && x[i] < high;
             const Real phi = inside ? g : Real(0);
-            const Real inwards = low == high ? Real(0) : x[i] == low ? std::min(g, Real(0)) : std::max(g, Real(0));
-            const Real beta = inside || s == 0 ? Real(0) : inwards;
+            const Real inwards = x[i] == low ? std::min(g, Real(0)) : std::max(g, Real(0));
+            const Real beta = inside ? Real(0) : inwards;
             // How much of the free gradient a fixed step can follow before it meets the bound.
             const Real room = (phi > 0 ? x[i] - low : x[i] - high) / static_cast<Real>(kFixedStep);
             const Real reduced = phi > 0 ? std::min(s * phi, room) : std::max(s * phi, room);
