@@ -143,9 +143,10 @@ void Liquid::collide(float dt)
             float room_now = room(x);
             if (solids_.has_colliders()) {
                 const float way = (x - from_[i]).norm() * inverse_voxel + 1.8f * solids_way;
-                if (room_now <= 0.5f * way || room(from_[i]) <= 0.5f * way)
-                    if (const auto contact = solids_.first_contact(from_[i], x, gap, thinnest))
-                        x = *contact, room_now = 0;
+                if (room_now <= 0.5f * way || room(from_[i]) <= 0.5f * way) {
+                    if (const auto contact = solids_.first_contact(from_[i], x, gap, thinnest)) x = *contact;
+                    room_now = 0;
+                }
             }
             if (room_now <= 0) push_out(x, particles_.v[i], dt);
         }

@@ -15,8 +15,11 @@ constexpr int kParticlesAlongEdge = 2; // of a cell: 8 particles
 
 Liquid::Liquid(const LiquidParams& params, Shapes shapes, float fps)
     : params_(params), sources_(std::move(shapes.sources)), sinks_(std::move(shapes.sinks)), fps_(fps),
-      solids_(params.domain, shapes.colliders, fps, params.colliders), forces_(params.gravity, params.forces, fps)
+      solids_(params.domain, shapes.colliders, fps, params.colliders),
+      bodies_(params.bodies, shapes.bodies, params.domain, shapes.colliders),
+      forces_(params.gravity, params.forces, fps)
 {
+    solids_.set_bodies(&bodies_.solids());
     if (!params.turbulence.on) return;
     ripples_ = std::make_unique<Ripples>(params.turbulence);
     flow_ = std::make_unique<ParticleFlow>(params.domain, std::move(shapes.colliders), fps, params.voxel);
@@ -43,6 +46,7 @@ void Liquid::start(int frame)
     if (params_.elasticity > 0)
         for (const char* name : {kStrainDiagonal, kStrainShear}) particles_.attribute<Vec3f>(name);
     set_time(static_cast<float>(frame));
+    bodies_.start(time_);
     emit(time_, true);
     speed_ = 0;
     for (const Vec3f& v : particles_.v) speed_ = std::max(speed_, v.cwiseAbs().maxCoeff());
@@ -62,13 +66,14 @@ void Liquid::set_time(float frames)
 
 Liquid::State Liquid::state() const
 {
-    return {frame_, next_id_, speed_, particles_, ripples_ ? ripples_->state() : Ripples::State()};
+    return {frame_, next_id_, speed_, particles_, ripples_ ? ripples_->state() : Ripples::State(), bodies_.state()};
 }
 
 void Liquid::restore(State state)
 {
     frame_ = state.frame, next_id_ = state.next_id, speed_ = state.speed;
     particles_ = std::move(state.particles);
+    bodies_.restore(std::move(state.bodies), static_cast<float>(frame_));
     if (!ripples_) return;
     ripples_ = std::make_unique<Ripples>(params_.turbulence);
     ripples_->restore(std::move(state.ripples));
@@ -99,7 +104,11 @@ LiquidReport Liquid::advance()
 
 void Liquid::substep(float dt)
 {
-    if (particles_.size() == 0) return;
+    bodies_.accelerate(params_.gravity, dt);
+    if (particles_.size() == 0) {
+        bodies_.move(time_, dt);
+        return;
+    }
     const float voxel = params_.voxel;
     const auto phase = [&](const char* name, const auto& body) { report_.times.measure(name, body); };
 
@@ -127,6 +136,7 @@ void Liquid::substep(float dt)
     });
     phase("pressure", [&] { // (2.15)-(2.19)
         projection_.prepare(topology_, phi_, solids_, solid_cells_, voxel);
+        projection_.couple(bodies_, params_.density);
         const Field<float>* at_surface = params_.surface_tension > 0 ? &surface_pressure(dt) : nullptr;
         report_.iterations +=
             projection_.make_divergence_free(velocity_, weight_, params_.tolerance, at_surface).iterations;
@@ -162,6 +172,7 @@ void Liquid::substep(float dt)
     phase("even out", [&] {
         if (params_.keep_volume) projection_.spread(crowding_, voxel, dt, velocity_);
     });
+    if (!bodies_.empty()) phase("bodies", [&] { bodies_.move(time_, dt); });
     phase("advect", [&] {
         if (solids_.has_colliders()) from_ = particles_.P;
         advect(particles_, index_, ripples_ ? stirred_velocity() : velocity_, voxel, dt,
@@ -236,7 +247,13 @@ float Liquid::largest_step() const
     // Surface tension drives the same wave, at a frequency of sqrt(tension k^3 / density).
     const float k = static_cast<float>(kPi) / params_.voxel;
     const float ripple = std::sqrt(params_.density / (params_.surface_tension * k * k * k + 1e-20f));
-    return std::min({move, wave, ripple});
+    // What a body meets on its way in a step, pressure only knows of in the next.
+    const float body_way = params_.voxel, body_speed = bodies_.speed();
+    const float body =
+        bodies_.empty()
+            ? kInfinity
+            : 2 * body_way / (body_speed + std::sqrt(body_speed * body_speed + 4 * pull * body_way) + 1e-20f);
+    return std::min({move, wave, ripple, body});
 }
 
 // The jump of pressure across the surface, as Projection has it.

@@ -25,9 +25,10 @@ struct LiquidReport {
 
 class Liquid {
   public:
-    // The shapes of params.sources, params.sinks and params.colliders, each in its order.
+    // The shapes of params.sources, params.sinks, params.colliders and params.bodies, each in its order.
     struct Shapes {
         std::vector<Shape> sources, sinks, colliders;
+        std::vector<Bodies::Shapes> bodies;
     };
     Liquid(const LiquidParams& params, Shapes shapes, float fps);
 
@@ -44,6 +45,12 @@ class Liquid {
 
     int frame() const { return frame_; }
     const Particles& particles() const { return particles_; }
+    const Bodies& bodies() const { return bodies_; }
+    // Throws bad_input for a body that has no room where it starts; `where` says where each is in the scene.
+    void expect_room_for_bodies(int frame, const std::vector<std::string>& where)
+    {
+        bodies_.start(static_cast<float>(frame), where);
+    }
     const Ripples* ripples() const { return ripples_.get(); } // with turbulence, at the last frame
     // Radius of the ball that has a particle's share of the volume [m].
     float particle_radius() const;
@@ -58,6 +65,7 @@ class Liquid {
         float speed = 0; // the largest velocity on the grid, where there is liquid, or of particles at the start [m/s]
         Particles particles;
         Ripples::State ripples; // with turbulence
+        std::vector<RigidMotion> bodies = {};
     };
     State state() const;
     void restore(State state);
@@ -92,6 +100,7 @@ class Liquid {
     Particles particles_;
     std::vector<Vec3f> from_; // where they were before they moved; only with colliders
     Solids solids_;
+    Bodies bodies_;
     Forces forces_;
 
     // The grid, rebuilt in every substep; memory is kept.

@@ -91,7 +91,8 @@ void LiquidParams::visit(ParamVisitor& v)
     v("advection_order", advection_order, unit::none, between(2, 3),
       "Order of the Runge-Kutta method that moves particles.");
     v("gravity", gravity, unit::metres_per_second2, anything(), "Acceleration of everything.");
-    v("density", density, unit::kg_per_metre3, above(0), "Of the liquid; only matters beside viscosity and tension.");
+    v("density", density, unit::kg_per_metre3, above(0),
+      "Of the liquid; matters beside viscosity, tension and bodies.");
     v("viscosity", viscosity, unit::pascal_seconds, between(0, 1e6),
       "How thick the liquid is: water 0.001, oil 0.1, honey 10, tar 1000. It then sticks to solids. 0: not at all.");
     v("surface_tension", surface_tension, unit::newtons_per_metre, at_least(0),
@@ -114,6 +115,7 @@ void LiquidParams::visit(ParamVisitor& v)
     v.list("sink", sinks, "Where liquid disappears.");
     v.list("force", forces, "Wind, noise and attraction, besides gravity.");
     v.list("collider", colliders, "Solids in the way of the liquid.");
+    v.list("body", bodies, "Rigid bodies that float, sink and turn in the liquid.");
 }
 
 } // namespace spindrift

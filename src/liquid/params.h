@@ -1,6 +1,7 @@
 // What an artist can say about a liquid.
 #pragma once
 
+#include "bodies/params.h"
 #include "points/transfer.h"
 #include "ripples/params.h"
 #include "world/forces.h"
@@ -61,6 +62,7 @@ struct LiquidParams {
     std::vector<SourceParams> sources;
     std::vector<SinkParams> sinks;
     std::vector<ColliderParams> colliders;
+    std::vector<BodyParams> bodies;
     std::vector<ForceParams> forces;
 
     void visit(ParamVisitor& v);

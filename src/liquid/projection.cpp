@@ -9,6 +9,8 @@ namespace {
 // The surface may not come nearer to a cell's centre than this share of a cell: the system would become stiff.
 constexpr float kSmallestShare = 0.05f;
 
+constexpr int kMostIterations = 100;
+
 // What a face adds to the diagonal of a liquid cell: 1 towards liquid; towards air, 1 / (share of the way to the
 // neighbour at which the surface lies).
 inline Row towards(Row phi, Row neighbour)
@@ -25,7 +27,8 @@ inline float share_of(float liquid, float air) { return std::max(liquid / (liqui
 void Projection::prepare(const Topology& topology, const Field<float>& phi, const Solids& solids,
                          const SolidCells& cells, float voxel)
 {
-    phi_ = &phi, cells_ = &cells;
+    phi_ = &phi, solids_ = &solids, cells_ = &cells, voxel_ = voxel;
+    bodies_ = nullptr;
     const size_t tiles = static_cast<size_t>(topology.tile_count());
     has_liquid_.assign(tiles + 1, 0);
     std::vector<int> liquid(tiles, 0);
@@ -71,6 +74,13 @@ void Projection::prepare(const Topology& topology, const Field<float>& phi, cons
     solid_velocity_at_faces(topology, solids, cells, voxel, solid_velocity_);
 }
 
+void Projection::couple(Bodies& bodies, float density)
+{
+    if (bodies.empty()) return;
+    bodies_ = &bodies;
+    coupling_.prepare(bodies, cells_->shares(), matrix_, voxel_, density);
+}
+
 PoissonResult Projection::make_divergence_free(MacField& velocity, MacField& known, double tolerance,
                                                const Field<float>* surface_s)
 {
@@ -83,8 +93,14 @@ PoissonResult Projection::make_divergence_free(MacField& velocity, MacField& kno
         for_each_row([&](int x, int y, int o) { store_row(b_.tile(tile) + o, -out.at(x, y)); });
     });
     if (surface_s) add_surface_pressure(*surface_s);
-    const PoissonResult result = solver_.solve(b_, s_, tolerance);
+    const auto columns =
+        bodies_ ? std::span<const PoissonColumns>(coupling_.columns()) : std::span<const PoissonColumns>();
+    const PoissonResult result = solver_.solve(b_, s_, tolerance, kMostIterations, columns);
     add_gradient(velocity, -1, surface_s);
+    if (bodies_) {
+        coupling_.push(s_, *bodies_);
+        solid_velocity_at_faces(topology, *solids_, *cells_, voxel_, solid_velocity_);
+    }
 
     // Closed faces have no velocity of their own.
     for_each_tile(topology, [&](int tile) {

@@ -6,7 +6,7 @@
 // of s across it.
 #pragma once
 
-#include "solvers/poisson.h"
+#include "liquid/body_coupling.h"
 #include "world/solid_faces.h"
 
 namespace spindrift {
@@ -16,6 +16,9 @@ class Projection {
     // Sets up the system for a free surface (distance in cells, see free_surface.h) and solids.
     void prepare(const Topology& topology, const Field<float>& phi, const Solids& solids, const SolidCells& cells,
                  float voxel);
+    // From now on, until prepare() is called again, pressure moves these bodies too, which must be those of the solids.
+    // `density` is that of the liquid.
+    void couple(Bodies& bodies, float density);
     // Subtracts the pressure gradient. `known` holds where velocities come from particles, and afterwards which are
     // known: open faces next to liquid, and provisionally (see extrapolate()) open faces near particles.
     // `surface_s`, if there is any, is s at the free surface: at cell centres on both sides of it, to be interpolated.
@@ -44,7 +47,11 @@ class Projection {
     bool has_liquid(int tile) const { return has_liquid_[static_cast<size_t>(tile)]; }
 
     const Field<float>* phi_ = nullptr;
+    const Solids* solids_ = nullptr;
     const SolidCells* cells_ = nullptr;
+    float voxel_ = 0;
+    Bodies* bodies_ = nullptr; // nullptr without any
+    BodyCoupling coupling_;
     std::vector<uint8_t> has_liquid_; // of each tile, and 0 for missing tiles
     size_t liquid_cells_ = 0;
     MacField solid_velocity_; // only while solids move

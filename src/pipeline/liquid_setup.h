@@ -2,6 +2,7 @@
 // it.
 #pragma once
 
+#include "bodies/bodies.h"
 #include "liquid/params.h"
 #include "scene/scene_file.h"
 
@@ -10,6 +11,8 @@ namespace spindrift {
 struct LiquidSetup {
     LiquidParams params;
     std::vector<Shape> sources, sinks, colliders; // in the order of params
+    std::vector<Bodies::Shapes> bodies;
+    std::vector<Mesh> body_meshes; // around the centre of mass
     Box3f
         extent; // what a camera should see: the domain, or what shapes cover when the shot starts; empty for no liquid
 

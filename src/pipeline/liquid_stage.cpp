@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "expression/field_sampler.h"
 #include "io/vdb.h"
+#include "pipeline/body_files.h"
 #include "pipeline/ripples_state.h"
 #include "pipeline/scene_shapes.h"
 
@@ -49,8 +50,10 @@ FrameReport report_of(const LiquidReport& liquid)
 
 std::vector<std::string> LiquidStage::endings() const
 {
-    if (!setup_->params.turbulence.on) return {"vdb"};
-    return {"vdb", kRipplesEnding};
+    std::vector<std::string> endings = {"vdb"};
+    if (setup_->params.turbulence.on) endings.push_back(kRipplesEnding);
+    if (!setup_->params.bodies.empty()) endings.push_back(kBodiesEnding);
+    return endings;
 }
 
 void LiquidStage::prepare(const SceneFile& scene, const ShotParams& shot)
@@ -62,6 +65,8 @@ void LiquidStage::prepare(const SceneFile& scene, const ShotParams& shot)
     setup_->load(scene, shot.range().first);
     mesh_files_ = mesh_files_of(params.sources, scene) + mesh_files_of(params.sinks, scene) +
                   mesh_files_of(params.colliders, scene);
+    for (const BodyParams& body : params.bodies)
+        mesh_files_ += mesh_files_of(body, scene) + mesh_files_of(body.parts, scene);
 
     const double cells = expected_volume(scene, shot) / std::pow(static_cast<double>(params.voxel), 3);
     const double particles = 8 * cells;
@@ -72,8 +77,13 @@ void LiquidStage::prepare(const SceneFile& scene, const ShotParams& shot)
     estimate_ = {kBytesPerParticle * particles + kBytesPerCell * kCellsPerFullCell * cells,
                  kFileBytesPerParticle * particles * shot.range().count(),
                  fmt::format("about {:.3g} particles", particles), "raise liquid.voxel"};
-    liquid_ =
-        std::make_unique<Liquid>(params, Liquid::Shapes{setup_->sources, setup_->sinks, setup_->colliders}, shot.fps);
+    liquid_ = std::make_unique<Liquid>(
+        params, Liquid::Shapes{setup_->sources, setup_->sinks, setup_->colliders, setup_->bodies}, shot.fps);
+    std::vector<std::string> places;
+    for (size_t b = 0; b < params.bodies.size(); ++b) places.push_back(scene.where(fmt::format("liquid.body[{}]", b)));
+    liquid_->expect_room_for_bodies(shot.range().first, places);
+    setup_->body_meshes.clear();
+    for (const RigidSolid& body : liquid_->bodies().solids()) setup_->body_meshes.push_back(body.mesh());
     fps_ = shot.fps;
     expressions_.prepare(scene, name(), shot.range(), shot.fps, setup_->colliders);
     liquid_->set_hooks(expressions_.hooks([this] { return fields(); }));
@@ -147,7 +157,8 @@ FrameReport LiquidStage::restore(StateFile state)
                                 number("next_id"),
                                 std::bit_cast<float>(number("speed_bits")),
                                 std::move(state.particles),
-                                {}};
+                                {},
+                                load_motion(state, "bodies")};
         if (setup_->params.turbulence.on) liquid.ripples = load_ripples(state);
         liquid_->restore(std::move(liquid));
     });
@@ -171,6 +182,9 @@ void LiquidStage::write(const std::string& path)
     if (const Ripples* ripples = liquid_->ripples())
         write_fields(std::filesystem::path(path).replace_extension(kRipplesEnding).string(),
                      {{kRipplesGrid, &ripples->difference()}}, ripples->voxel(), metadata);
+    if (!liquid_->bodies().empty())
+        write_bodies(std::filesystem::path(path).replace_extension(kBodiesEnding).string(), liquid_->bodies(),
+                     liquid_->frame());
 }
 
 StateFile LiquidStage::save() const
@@ -180,7 +194,13 @@ StateFile LiquidStage::save() const
         {{"frame", state.frame}, {"next_id", state.next_id}, {"speed_bits", std::bit_cast<int32_t>(state.speed)}},
         std::move(state.particles)};
     if (setup_->params.turbulence.on) save_ripples(std::move(state.ripples), file);
+    save_motion(state.bodies, "bodies", file);
     return file;
+}
+
+void LiquidStage::shot_complete(const std::vector<std::string>&, const ShotPaths& paths, Progress&)
+{
+    write_body_meshes(liquid_->bodies(), paths.stage_folder(name()));
 }
 
 } // namespace spindrift

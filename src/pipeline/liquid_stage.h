@@ -1,4 +1,4 @@
-// The liquid as a stage: particles in liquid.####.vdb.
+// The liquid as a stage: particles in liquid.####.vdb; bodies, if it has any, in liquid.####.bodies.json.
 #pragma once
 
 #include "liquid/liquid.h"
@@ -26,6 +26,7 @@ class LiquidStage : public TimeStage {
     FrameReport advance() override;
     void write(const std::string& path) override;
     StateFile save() const override;
+    void shot_complete(const std::vector<std::string>& files, const ShotPaths& paths, Progress& progress) override;
 
   private:
     ExpressionContext fields() const;

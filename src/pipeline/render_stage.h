@@ -35,6 +35,9 @@ class RenderStage : public FrameStage {
     using Show = RenderParams::Show;
     void add_spheres(const ParticleFile& file, const std::string& color_by, const std::string& path,
                      RenderSpheres& spheres) const;
+    // True if the liquid has bodies that this picture shows.
+    bool has_bodies() const { return !liquid_->params.bodies.empty() && params_.show != Show::crowd; }
+    void add_bodies(const std::string& liquid_file, std::vector<Mesh>& solids) const;
     void add_people(const ParticleFile& file, const std::string& path, RenderSpheres& capsules) const;
     bool is_png() const { return params_.format == RenderParams::Format::png; }
 

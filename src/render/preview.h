@@ -115,7 +115,7 @@ Box3f bounds_of(const RenderSmoke& smoke, const RenderParams& params);
 // colour of water scales with: the same for all frames of a shot.
 struct RenderScene {
     const Mesh* liquid = nullptr;    // drawn as water, or as paint in the colours of its attribute "color"
-    std::vector<const Mesh*> solids; // drawn matte
+    std::vector<const Mesh*> solids; // drawn matte, in the colours of their attribute "color" if they have it
     const RenderSpheres* spheres = nullptr;
     const RenderSmoke* smoke = nullptr;
     Box3f extent;

@@ -39,7 +39,7 @@ struct World::Embree {
         Hit::Kind kind;
         const Mesh* mesh;                 // null for the spheres
         std::vector<Vec3f> normals;       // empty: faces are flat
-        const std::vector<Vec3f>* colors; // of paint, a vertex; null: all the same
+        const std::vector<Vec3f>* colors; // of paint or a solid, a vertex; null: all the same
     };
     RTCDevice device;
     RTCScene scene;  // everything
@@ -224,15 +224,12 @@ Hit World::Embree::describe(const RTCRayHit& found, const Ray& ray) const
     hit.face = Vec3f(found.hit.Ng_x, found.hit.Ng_y, found.hit.Ng_z).normalized();
     hit.normal = hit.face;
     hit.from_inside = hit.face.dot(ray.direction) > 0;
-    hit.color = solid_color;
-    if (body.kind == Hit::Kind::paint) {
-        hit.color = paint_color;
-        if (body.colors) {
-            const Vec3i& t = body.mesh->triangles[found.hit.primID];
-            const float u = found.hit.u, v = found.hit.v;
-            hit.color = (1 - u - v) * (*body.colors)[static_cast<size_t>(t[0])] +
-                        u * (*body.colors)[static_cast<size_t>(t[1])] + v * (*body.colors)[static_cast<size_t>(t[2])];
-        }
+    hit.color = body.kind == Hit::Kind::paint ? paint_color : solid_color;
+    if (body.colors && body.kind != Hit::Kind::liquid) {
+        const Vec3i& t = body.mesh->triangles[found.hit.primID];
+        const float u = found.hit.u, v = found.hit.v;
+        hit.color = (1 - u - v) * (*body.colors)[static_cast<size_t>(t[0])] +
+                    u * (*body.colors)[static_cast<size_t>(t[1])] + v * (*body.colors)[static_cast<size_t>(t[2])];
     }
     if (body.mesh)
         smooth_normal(hit, body, found.hit);

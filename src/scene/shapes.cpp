@@ -35,7 +35,7 @@ bool changes(const Rows& keys)
 
 } // namespace
 
-void ShapeParams::visit(ParamVisitor& v)
+void ShapeParams::visit_form(ParamVisitor& v)
 {
     v("shape", shape, choices("box", "sphere", "capsule", "half_space", "mesh"), "Kind of shape.");
     v("min", min, unit::metres, anything(), "Lowest corner of a box.");
@@ -47,15 +47,21 @@ void ShapeParams::visit(ParamVisitor& v)
     v("point", point, unit::metres, anything(), "A point on the plane that bounds a half-space.");
     v("normal", normal, unit::none, anything(), "Direction out of a half-space, of any length.");
     v("file", file, "Closed mesh, PLY or OBJ, relative to the scene's folder; name.####.obj for one a frame.");
+
+    v.require(shape != Kind::box || (min.array() < max.array()).all(), "max", "must be above min in x, y and z");
+    v.require(shape != Kind::half_space || normal.cast<double>().norm() > 0, "normal", "must not be zero");
+    v.require(shape != Kind::mesh || !file.empty(), "file", "must name a mesh for shape = \"mesh\"");
+}
+
+void ShapeParams::visit(ParamVisitor& v)
+{
+    visit_form(v);
     v("invert", invert, "Take the outside of the shape instead: a container.");
     v.rows("translate", translate, 4, unit::none,
            "Keyframes [frame, x, y, z] of a shift in metres; linear between, held before and after.");
     v.rows("rotate", rotate, 5, unit::none,
            "Keyframes [frame, ax, ay, az, degrees] of a turn about an axis through the shape's centre.");
 
-    v.require(shape != Kind::box || (min.array() < max.array()).all(), "max", "must be above min in x, y and z");
-    v.require(shape != Kind::half_space || normal.cast<double>().norm() > 0, "normal", "must not be zero");
-    v.require(shape != Kind::mesh || !file.empty(), "file", "must name a mesh for shape = \"mesh\"");
     v.require(ascending(translate), "translate", "must have keyframes in the order of their frames");
     v.require(ascending(rotate), "rotate", "must have keyframes in the order of their frames");
     v.require(every_turn_has_an_axis(rotate), "rotate", "must have an axis other than [0, 0, 0] for each turn");

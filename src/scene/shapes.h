@@ -22,6 +22,8 @@ struct ShapeParams {
     std::vector<std::vector<float>> rotate; // keyframes [frame, ax, ay, az, degrees] about the shape's centre
 
     void visit(ParamVisitor& v);
+    // The same without `invert` and the keyframes: what it looks like.
+    void visit_form(ParamVisitor& v);
 };
 
 class Shape {
@@ -29,6 +31,10 @@ class Shape {
     // Loads the mesh if there is one: `file` must already be resolved. Throws bad_input("{where}: ...") for a missing,
     // open, empty or non-finite mesh.
     Shape(const ShapeParams& params, const std::string& where);
+
+    const ShapeParams& params() const { return params_; }
+    // About which keyframes rotate: the middle of the shape before any of them moved it.
+    const Vec3f& pivot() const { return pivot_; }
 
     // Brings a sequence of meshes to a moment. Questions about it are answered for the last two moments only; all other
     // shapes answer for any.
@@ -69,7 +75,7 @@ class Shape {
     const MeshSequence::Moment& moment(float frame) const;
 
     ShapeParams params_;
-    Vec3f pivot_; // the centre, about which keyframes rotate
+    Vec3f pivot_;
     std::shared_ptr<const MeshSequence> mesh_;
     std::shared_ptr<const MeshSequence::Moment> now_, before_; // of a mesh: the last two moments
 };

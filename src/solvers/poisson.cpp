@@ -109,7 +109,22 @@ void add_from_nodes(const float* x, const uint16_t* node, bool whole, float* val
         if (node[i] != kNoNode) values[i] += x[node[i]];
 }
 
+using Vec6d = Eigen::Matrix<double, 6, 1>;
+
+template <class T> Vec6d sums_of(const PoissonColumns& columns, const Field<T>& x)
+{
+    const auto value = [&](size_t i) -> Vec6d {
+        const PoissonColumns::Cell& cell = columns.cells[i];
+        return static_cast<double>(x.tile(cell.tile)[cell.offset]) * cell.row.cast<double>();
+    };
+    return parallel_reduce(
+        columns.cells.size(), Vec6d(Vec6d::Zero()), value,
+        [](const Vec6d& a, const Vec6d& b) -> Vec6d { return a + b; }, 1024);
+}
+
 } // namespace
+
+Vec6d PoissonColumns::sums(const Field<double>& x) const { return sums_of(*this, x); }
 
 size_t PoissonSolver::bytes() const
 {
@@ -251,7 +266,7 @@ void PoissonSolver::precondition()
 }
 
 // q = A p; returns p . q
-double PoissonSolver::multiply_and_dot()
+double PoissonSolver::multiply_and_dot(std::span<const PoissonColumns> columns)
 {
     parallel_for(
         tiles_.size(),
@@ -268,10 +283,22 @@ double PoissonSolver::multiply_and_dot()
         kTilesPerTask);
     double sum = 0;
     for (const double s : partial_) sum += s;
+    for (const PoissonColumns& body : columns) {
+        const Vec6d down = sums_of(body, p_), up = body.c * down;
+        parallel_for(
+            body.cells.size(),
+            [&](size_t i) {
+                const PoissonColumns::Cell& cell = body.cells[i];
+                q_.tile(cell.tile)[cell.offset] += static_cast<float>(cell.row.cast<double>().dot(up));
+            },
+            1024);
+        sum += down.dot(up);
+    }
     return sum;
 }
 
-PoissonResult PoissonSolver::solve(const Field<float>& b, Field<double>& x, double tolerance, int max_iterations)
+PoissonResult PoissonSolver::solve(const Field<float>& b, Field<double>& x, double tolerance, int max_iterations,
+                                   std::span<const PoissonColumns> columns)
 {
     const auto total = [&] {
         double sum = 0;
@@ -333,7 +360,7 @@ PoissonResult PoissonSolver::solve(const Field<float>& b, Field<double>& x, doub
                     store_row(p + o, load_row(z + o) + beta * load_row(p + o));
             },
             kTilesPerTask);
-        const double pq = multiply_and_dot();
+        const double pq = multiply_and_dot(columns);
         ++result.iterations;
         if (!(pq > 0)) break; // nothing left that float can resolve
         result.relative_residual = std::sqrt(advance(rz / pq) / norm2);

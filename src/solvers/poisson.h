@@ -32,6 +32,19 @@ struct PoissonMatrix {
     size_t bytes() const { return face[0].bytes() + face[1].bytes() + face[2].bytes() + diagonal.bytes(); }
 };
 
+// What a rigid body adds to the matrix: K C K^T with six columns in K, which are not zero in a few cells.
+struct PoissonColumns {
+    struct Cell { // that takes part
+        int tile, offset;
+        Eigen::Matrix<float, 6, 1> row;
+    };
+    std::vector<Cell> cells; // each once
+    Eigen::Matrix<double, 6, 6> c;
+
+    // K^T x.
+    Eigen::Matrix<double, 6, 1> sums(const Field<double>& x) const;
+};
+
 struct PoissonResult {
     int iterations = 0;
     double relative_residual = 0; // |b - A x| / |b| in the 2-norm
@@ -42,8 +55,10 @@ class PoissonSolver {
   public:
     // Analyses a matrix, which must outlive the solves that follow.
     void set_matrix(const PoissonMatrix& matrix);
-    // x need not be initialised; it is zero where no cell takes part.
-    PoissonResult solve(const Field<float>& b, Field<double>& x, double tolerance, int max_iterations = 100);
+    // x need not be initialised; it is zero where no cell takes part. `columns` are added to the matrix, but unknown to
+    // its preconditioner: each body costs some iterations, those lighter than the liquid more.
+    PoissonResult solve(const Field<float>& b, Field<double>& x, double tolerance, int max_iterations = 100,
+                        std::span<const PoissonColumns> columns = {});
     int level_count() const { return 1 + coarse_.level_count(); }
     size_t bytes() const;
 
@@ -52,7 +67,7 @@ class PoissonSolver {
 
     void make_compatible();
     void precondition();
-    double multiply_and_dot();
+    double multiply_and_dot(std::span<const PoissonColumns> columns);
 
     const PoissonMatrix* matrix_ = nullptr;
     std::vector<int> tiles_;          // those with a cell that takes part

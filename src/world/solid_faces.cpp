@@ -6,13 +6,31 @@ void solid_velocity_at_faces(const Topology& topology, const Solids& solids, con
                              MacField& velocity)
 {
     velocity.reset(topology, 0);
-    for_each_tile(topology, [&](int tile) {
-        if (!cells.tile(tile)) return;
+    if (solids.colliders_move())
+        for_each_tile(topology, [&](int tile) {
+            if (!cells.tile(tile)) return;
+            const Vec3f first = topology.first_cell(tile).cast<float>();
+            for (int a = 0; a < 3; ++a)
+                for (int c = 0; c < kTileCells; ++c)
+                    if (cells.open(tile, a)[c] < 1)
+                        velocity.u[a].tile(tile)[c] = solids.collider_velocity((first + face_in_tile(c, a)) * voxel)[a];
+        });
+    if (!solids.has_bodies()) return;
+    // Each body counts with its share of what is closed.
+    const RigidShares& shares = cells.shares();
+    parallel_for(shares.touched().size(), [&](size_t k) {
+        const int tile = shares.touched()[k];
         const Vec3f first = topology.first_cell(tile).cast<float>();
-        for (int a = 0; a < 3; ++a)
-            for (int c = 0; c < kTileCells; ++c)
-                if (cells.open(tile, a)[c] < 1)
-                    velocity.u[a].tile(tile)[c] = solids.velocity((first + face_in_tile(c, a)) * voxel)[a];
+        for (size_t b = 0; b < solids.bodies().size(); ++b)
+            if (const RigidShares::Tile* share = shares.find(b, tile))
+                for (int a = 0; a < 3; ++a)
+                    for (int c = 0; c < kTileCells; ++c) {
+                        if (!(share->face[a][c] > 0)) continue;
+                        const Vec3f x = (first + face_in_tile(c, a)) * voxel;
+                        float& u = velocity.u[a].tile(tile)[c];
+                        const float part = share->face[a][c] / (1 - cells.open(tile, a)[c]);
+                        u += part * (solids.bodies()[b].velocity(x)[a] - solids.collider_velocity(x)[a]);
+                    }
     });
 }
 

@@ -25,7 +25,23 @@ void Solids::set_frame(float frame)
     for (Shape& c : colliders_) c.prepare(frame);
 }
 
-float Solids::distance(const Vec3f& x) const { return std::min(collider_distance(x), wall_distance(x)); }
+const std::vector<RigidSolid>& Solids::bodies() const
+{
+    static const std::vector<RigidSolid> none;
+    return bodies_ ? *bodies_ : none;
+}
+
+float Solids::distance(const Vec3f& x) const
+{
+    return std::min(std::min(collider_distance(x), wall_distance(x)), body_distance(x));
+}
+
+float Solids::body_distance(const Vec3f& x) const
+{
+    float d = kInfinity;
+    for (const RigidSolid& body : bodies()) d = std::min(d, body.distance(x));
+    return d;
+}
 
 float Solids::wall_distance(const Vec3f& x) const
 {
@@ -56,7 +72,8 @@ Vec3f Solids::normal(const Vec3f& x, float step) const
 {
     // Where a closed side is nearer than any collider can be within a step, there is no need to ask the colliders
     // again.
-    const bool only_walls = colliders_.empty() || collider_distance(x) > wall_distance(x) + 2 * step;
+    const bool only_walls =
+        !has_colliders() || std::min(collider_distance(x), body_distance(x)) > wall_distance(x) + 2 * step;
     const auto here = [&](const Vec3f& y) { return only_walls ? wall_distance(y) : distance(y); };
     Vec3f n;
     for (int a = 0; a < 3; ++a) {
@@ -76,7 +93,23 @@ const Shape* Solids::nearest_collider(const Vec3f& x) const
     return shape;
 }
 
+const RigidSolid* Solids::nearest_body(const Vec3f& x) const
+{
+    if (!has_bodies()) return nullptr;
+    float nearest = std::min(wall_distance(x), collider_distance(x));
+    const RigidSolid* found = nullptr;
+    for (const RigidSolid& body : *bodies_)
+        if (const float d = body.distance(x); d < nearest) nearest = d, found = &body;
+    return found;
+}
+
 Vec3f Solids::velocity(const Vec3f& x) const
+{
+    const RigidSolid* body = nearest_body(x);
+    return body ? body->velocity(x) : collider_velocity(x);
+}
+
+Vec3f Solids::collider_velocity(const Vec3f& x) const
 {
     const Shape* shape = moving_ ? nearest_collider(x) : nullptr;
     return shape ? shape->velocity(x, frame_, fps_) : Vec3f::Zero();
@@ -84,7 +117,7 @@ Vec3f Solids::velocity(const Vec3f& x) const
 
 Solids::Hold Solids::hold(const Vec3f& x) const
 {
-    const Shape* shape = hold_back_ ? nearest_collider(x) : nullptr;
+    const Shape* shape = hold_back_ && !nearest_body(x) ? nearest_collider(x) : nullptr;
     return shape ? holds_[static_cast<size_t>(shape - colliders_.data())] : Hold{};
 }
 
@@ -92,27 +125,30 @@ std::optional<Vec3f> Solids::first_contact(const Vec3f& from, const Vec3f& to, f
 {
     std::optional<Vec3f> contact;
     float first = kInfinity;
-    for (const Shape& c : colliders_) {
-        // As seen from the collider, which is at rest where it is now.
-        const Vec3f start = c.moves() ? c.carried(from, frame_before_, frame_) : from;
+    // On the way from `start`, where the particle was as seen from the solid, which is at rest where it is now.
+    const auto meet = [&](const Vec3f& start, const auto& distance_at) {
         const float length = (to - start).norm();
-        float distance = c.distance(start, frame_);
+        float distance = distance_at(start);
         const float near = std::min(gap, 0.5f * distance); // one that lies at the wall may slide on
-        if (distance <= 0 || distance >= length + near) continue;
+        if (distance <= 0 || distance >= length + near) return;
         const auto at = [&](float way) -> Vec3f { return start + way / length * (to - start); };
         // A step no longer than the distance, or than the wall, cannot lead through the wall.
         float free = 0, way = 0;
         while (distance >= near && way < length) {
             free = way, way = std::min(way + std::max(distance - 0.5f * near, thinnest), length);
-            distance = c.distance(at(way), frame_);
+            distance = distance_at(at(way));
         }
-        if (distance >= near) continue;
+        if (distance >= near) return;
         for (int halving = 0; halving < 12; ++halving) {
             const float middle = 0.5f * (free + way);
-            (c.distance(at(middle), frame_) < near ? way : free) = middle;
+            (distance_at(at(middle)) < near ? way : free) = middle;
         }
         if (free < first) first = free, contact = at(free);
-    }
+    };
+    for (const Shape& c : colliders_)
+        meet(c.moves() ? c.carried(from, frame_before_, frame_) : from,
+             [&](const Vec3f& x) { return c.distance(x, frame_); });
+    for (const RigidSolid& body : bodies()) meet(body.carried(from), [&](const Vec3f& x) { return body.distance(x); });
     return contact;
 }
 
@@ -120,6 +156,7 @@ float Solids::speed() const
 {
     float fastest = 0;
     for (const Shape& c : colliders_) fastest = std::max(fastest, c.speed(frame_, fps_));
+    for (const RigidSolid& body : bodies()) fastest = std::max(fastest, body.speed());
     return fastest;
 }
 
@@ -193,6 +230,15 @@ struct FreeAlong {
     }
 };
 
+void find_closed_faces(const Solids& solids, const Vec3f& first_cell, float voxel, SolidTile& out)
+{
+    for (int c = 0; c < kTileCells; ++c)
+        for (int a = 0; a < 3; ++a)
+            if (!(out.open[a][c] > 0) && out.distance[c] >= -2)
+                out.closed_faces.push_back({solids.normal((first_cell + face_in_tile(c, a)) * voxel, 0.1f * voxel),
+                                            static_cast<uint16_t>(c), static_cast<uint16_t>(a)});
+}
+
 // Closed sides run along the grid, and what they leave free is a product over axes. Only colliders are cut out of that
 // by their distance at the corners of cells; taken together, the two would round each other off, and a scene one cell
 // deep would have no corner that is free.
@@ -251,12 +297,52 @@ void evaluate(const Solids& solids, const Vec3i& first_cell, float voxel, SolidT
         for (int a = 0; a < 3; ++a) {
             for (int b = 0; b < 3; ++b) open[a] *= a == b ? free[b].face[cell[b]] : free[b].cell[cell[b]];
             out.open[a][c] = open[a] < kSmallestOpening ? 0 : open[a];
-            if (!(out.open[a][c] > 0) && out.distance[c] >= -2)
-                out.closed_faces.push_back({solids.normal((first + face_in_tile(c, a)) * voxel, 0.1f * voxel),
-                                            static_cast<uint16_t>(c), static_cast<uint16_t>(a)});
         }
     }
+    find_closed_faces(solids, first, voxel, out);
 }
+
+// What bodies cover less of a face than this, they leave open: the open part could not tell.
+constexpr float kSmallestShare = 1e-4f;
+
+// What bodies leave of a tile that has everything else in it. Their shares become those of what was open before.
+void cut_out(const Solids& solids, const std::vector<RigidShares::Tile*>& shares, const Vec3i& first_cell, float voxel,
+             SolidTile& out)
+{
+    const Vec3f first = first_cell.cast<float>();
+    for (int c = 0; c < kTileCells; ++c) {
+        const Vec3f middle = first + cell_in_tile(c).cast<float>() + Vec3f::Constant(0.5f);
+        out.distance[c] = std::min(out.distance[c], solids.body_distance(middle * voxel) / voxel);
+        float filled = 0;
+        for (const RigidShares::Tile* body : shares) filled += body->cell[c];
+        out.volume[c] *= std::max(0.0f, 1 - filled);
+        for (int a = 0; a < 3; ++a) {
+            float covered = 0;
+            for (const RigidShares::Tile* body : shares) covered += body->face[a][c];
+            if (covered < kSmallestShare) {
+                for (RigidShares::Tile* body : shares) body->face[a][c] = 0;
+                continue;
+            }
+            const float before = out.open[a][c], left = before * (1 - covered);
+            const bool closed = left < kSmallestOpening;
+            out.open[a][c] = closed ? 0 : left;
+            for (RigidShares::Tile* body : shares) body->face[a][c] *= closed ? before / covered : before;
+        }
+    }
+    out.closed_faces.clear();
+    find_closed_faces(solids, first, voxel, out);
+}
+
+std::unique_ptr<SolidTile> all_open()
+{
+    auto tile = std::make_unique<SolidTile>();
+    for (auto& axis : tile->open) std::fill_n(axis, kTileCells, 1.0f);
+    std::fill_n(tile->volume, kTileCells, 1.0f), std::fill_n(tile->distance, kTileCells, 10.0f);
+    return tile;
+}
+
+// A tile is near a solid that comes within two cells of it: so many cells from its middle.
+const float kNearTile = (0.5f * kTileSize + 2) * std::sqrt(3.0f);
 
 } // namespace
 
@@ -271,7 +357,7 @@ SolidCells::SolidCells() : closed_(std::make_unique<SolidTile>())
 
 void SolidCells::update(const Topology& topology, const Solids& solids, float voxel)
 {
-    if (solids.moving()) stored_.clear();
+    if (solids.colliders_move()) stored_.clear();
     const size_t count = static_cast<size_t>(topology.tile_count());
     tiles_.assign(count + 1, nullptr);
     tiles_[count] = closed_.get();
@@ -285,18 +371,38 @@ void SolidCells::update(const Topology& topology, const Solids& solids, float vo
             unknown.push_back(t);
             slots.push_back(&it->second);
         }
-    // A tile is near if a solid comes within two cells of it.
-    const float near = (0.5f * kTileSize + 2) * std::sqrt(3.0f) * voxel;
+    const float near = kNearTile * voxel;
     parallel_for(unknown.size(), [&](size_t k) {
         const Vec3i first = topology.first_cell(static_cast<int>(unknown[k]));
-        if (solids.distance((first.cast<float>().array() + 0.5f * kTileSize).matrix() * voxel) > near) return;
+        const Vec3f middle = (first.cast<float>().array() + 0.5f * kTileSize).matrix() * voxel;
+        if (std::min(solids.collider_distance(middle), solids.wall_distance(middle)) > near) return;
         *slots[k] = std::make_unique<SolidTile>();
         evaluate(solids, first, voxel, **slots[k]);
     });
-    for (size_t t = 0; t < count; ++t) {
-        tiles_[t] = stored_[topology.codes()[t]].get();
+    for (size_t t = 0; t < count; ++t) tiles_[t] = stored_[topology.codes()[t]].get();
+    if (solids.has_bodies()) cut_out_bodies(topology, solids, voxel);
+    for (size_t t = 0; t < count; ++t)
         if (tiles_[t]) near_.push_back(static_cast<int>(t));
-    }
+}
+
+void SolidCells::cut_out_bodies(const Topology& topology, const Solids& solids, float voxel)
+{
+    shares_.update(topology, solids.bodies(), voxel);
+    body_tiles_.clear();
+    body_tiles_.resize(static_cast<size_t>(topology.tile_count()));
+    parallel_for(body_tiles_.size(), [&](size_t t) {
+        const int tile = static_cast<int>(t);
+        const Vec3i first = topology.first_cell(tile);
+        const Vec3f middle = (first.cast<float>().array() + 0.5f * kTileSize).matrix() * voxel;
+        if (solids.body_distance(middle) > kNearTile * voxel) return;
+        auto own = tiles_[t] ? std::make_unique<SolidTile>(*tiles_[t]) : all_open();
+        std::vector<RigidShares::Tile*> shares;
+        shares_.for_each_at(tile, [&](size_t, RigidShares::Tile& share) { shares.push_back(&share); });
+        cut_out(solids, shares, first, voxel, *own);
+        body_tiles_[t] = std::move(own);
+    });
+    for (size_t t = 0; t < body_tiles_.size(); ++t)
+        if (body_tiles_[t]) tiles_[t] = body_tiles_[t].get();
 }
 
 size_t SolidCells::bytes() const
@@ -304,7 +410,9 @@ size_t SolidCells::bytes() const
     size_t sum = tiles_.capacity() * sizeof(void*) + stored_.size() * 64; // a node of the map
     for (const auto& [code, tile] : stored_)
         if (tile) sum += sizeof *tile + tile->closed_faces.capacity() * sizeof(SolidTile::ClosedFace);
-    return sum;
+    for (const auto& tile : body_tiles_)
+        if (tile) sum += sizeof *tile + tile->closed_faces.capacity() * sizeof(SolidTile::ClosedFace);
+    return sum + shares_.bytes();
 }
 
 void SolidCells::gather_distances(const Topology& topology, int tile, Block<float, 1>& distances) const

@@ -1,11 +1,12 @@
-// The solids that liquids and smoke meet: colliders and the closed sides of the domain, as one signed distance
-// (positive where there is room), and their share of the grid: how much of each cell face is open (Batty et al. 2007,
-// Ng et al. 2009).
+// The solids that liquids and smoke meet: colliders, rigid bodies and the closed sides of the domain, as one signed
+// distance (positive where there is room), and their share of the grid: how much of each cell face is open (Batty et
+// al. 2007, Ng et al. 2009).
 #pragma once
 
 #include "field/block.h"
 #include "field/row.h"
 #include "world/params.h"
+#include "world/rigid_shares.h"
 
 #include <unordered_map>
 
@@ -19,33 +20,40 @@ class Solids {
 
     // The moment, in frames, that everything below is about; the one before is remembered.
     void set_frame(float frame);
+    // Bodies that somebody else moves, and who must outlive this.
+    void set_bodies(const std::vector<RigidSolid>* bodies) { bodies_ = bodies; }
+    const std::vector<RigidSolid>& bodies() const;
     // Distance [m] to the nearest solid, negative inside.
     float distance(const Vec3f& x) const;
-    // The same to the nearest collider, and to the nearest closed side, alone.
+    // The same to the nearest collider, to the nearest closed side, and to the nearest body, alone.
     float collider_distance(const Vec3f& x) const;
     float wall_distance(const Vec3f& x) const;
+    float body_distance(const Vec3f& x) const;
     // The share of an interval of an axis, or of a point if low == high, that the closed sides leave free.
     float free_share(int axis, float low, float high) const;
     // Points away from the nearest solid.
     Vec3f normal(const Vec3f& x, float step) const;
-    // Velocity [m/s] of the nearest solid.
+    // Velocity [m/s] of the nearest solid, and of the nearest that is not a body.
     Vec3f velocity(const Vec3f& x) const;
+    Vec3f collider_velocity(const Vec3f& x) const;
     // What holds back liquid at the nearest solid.
     struct Hold {
         float friction = 0, stick = 0;
     };
     Hold hold(const Vec3f& x) const;
     bool hold_back() const { return hold_back_; }
-    // Where a particle that goes from one place to another is stopped in front of a collider, the colliders' own way
-    // since the moment before included. Nowhere if it does not meet one, or was in it from the start. No collider may
-    // be thinner than `thinnest`.
+    // Where a particle that goes from one place to another is stopped in front of a collider or body, whose own way
+    // since the moment before is included. Nowhere if it does not meet one, or was in it from the start. None may be
+    // thinner than `thinnest`.
     std::optional<Vec3f> first_contact(const Vec3f& from, const Vec3f& to, float gap, float thinnest) const;
-    // The largest component of the velocity of any collider [m/s]; one that is unbounded takes the liquid along, and
-    // does not count.
+    // The largest component of the velocity of any collider or body [m/s]; one that is unbounded takes the liquid
+    // along, and does not count.
     float speed() const;
-    bool moving() const { return moving_; }
-    bool has_colliders() const { return !colliders_.empty(); }
-    bool none() const { return walls_.empty() && colliders_.empty(); }
+    bool moving() const { return moving_ || has_bodies(); }
+    bool colliders_move() const { return moving_; }
+    bool has_bodies() const { return bodies_ && !bodies_->empty(); }
+    bool has_colliders() const { return !colliders_.empty() || has_bodies(); }
+    bool none() const { return walls_.empty() && !has_colliders(); }
     bool has_open_sides() const { return !open_sides_.empty(); }
     // True where a particle has left through an open side.
     bool outside_open_side(const Vec3f& x) const;
@@ -56,8 +64,10 @@ class Solids {
         float sign, at; // sign * (x[axis] - at) is positive inside the domain
     };
     std::vector<Side> walls_, open_sides_;
-    const Shape* nearest_collider(const Vec3f& x) const; // nullptr if a wall is nearer
+    const Shape* nearest_collider(const Vec3f& x) const;  // nullptr if a wall is nearer
+    const RigidSolid* nearest_body(const Vec3f& x) const; // nullptr if a wall or collider is nearer
     std::vector<Shape> colliders_;
+    const std::vector<RigidSolid>* bodies_ = nullptr;
     std::vector<Hold> holds_; // of each collider
     float fps_, frame_ = 0, frame_before_ = 0;
     bool moving_ = false, hold_back_ = false;
@@ -90,11 +100,13 @@ inline Vec3f face_in_tile(int cell, int axis)
 
 class SolidCells {
   public:
-    // Finds the tiles near solids. Still solids are evaluated once per tile and remembered.
+    // Finds the tiles near solids. Still solids are evaluated once per tile and remembered, and bodies cut out of that.
     void update(const Topology& topology, const Solids& solids, float voxel);
 
     // nullptr where no solid is near: every face is open.
     const SolidTile* tile(int index) const { return tiles_[static_cast<size_t>(index)]; }
+    // What bodies fill of what colliders and walls leave open: their shares of a face and its open part add up to that.
+    const RigidShares& shares() const { return shares_; }
     // The tiles that have a solid near, ascending.
     const std::vector<int>& near() const { return near_; }
     // Open fractions of the lower faces of a tile; closed where there is no tile.
@@ -119,10 +131,14 @@ class SolidCells {
 
   private:
     SolidCells(const SolidCells&) = delete;
+    void cut_out_bodies(const Topology& topology, const Solids& solids, float voxel);
+
     std::vector<int> near_;
     std::vector<const SolidTile*> tiles_; // of each tile of the topology, and one for missing tiles
     std::unordered_map<uint64_t, std::unique_ptr<SolidTile>> stored_; // by Morton code; nullptr: no solid near
     std::unique_ptr<SolidTile> closed_;
+    RigidShares shares_;
+    std::vector<std::unique_ptr<SolidTile>> body_tiles_; // those near bodies
     alignas(64) float all_open_[kTileCells], all_far_[kTileCells];
 
   public:

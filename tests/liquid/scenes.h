@@ -38,12 +38,24 @@ template <class Params> std::vector<Shape> shapes_of(const std::vector<Params>& 
     return shapes;
 }
 
+inline std::vector<Bodies::Shapes> body_shapes_of(const std::vector<BodyParams>& bodies)
+{
+    std::vector<Bodies::Shapes> shapes;
+    for (const BodyParams& body : bodies) {
+        shapes.push_back({Shape(body, "a test")});
+        for (const BodyPartParams& part : body.parts) shapes.back().emplace_back(part, "a test");
+    }
+    return shapes;
+}
+
 constexpr float kFps = 24;
 
 inline std::unique_ptr<Liquid> make_liquid(const LiquidParams& params)
 {
-    return std::make_unique<Liquid>(
-        params, Liquid::Shapes{shapes_of(params.sources), shapes_of(params.sinks), shapes_of(params.colliders)}, kFps);
+    return std::make_unique<Liquid>(params,
+                                    Liquid::Shapes{shapes_of(params.sources), shapes_of(params.sinks),
+                                                   shapes_of(params.colliders), body_shapes_of(params.bodies)},
+                                    kFps);
 }
 
 inline std::unique_ptr<Liquid> started_liquid(const LiquidParams& params, int frame = 0)

@@ -1,0 +1,200 @@
+#include "bodies/bodies.h"
+
+#include "base/error.h"
+
+#include <Eigen/Eigenvalues>
+#include <Eigen/LU>
+
+namespace spindrift {
+
+namespace {
+
+// As the scene has them: the body's own shape unturned, its parts turned about their own middles.
+std::vector<RigidSolid::Part> parts_in_scene(const BodyParams& params, const Bodies::Shapes& shapes)
+{
+    std::vector<RigidSolid::Part> parts;
+    for (size_t i = 0; i < shapes.size(); ++i) {
+        RigidSolid::Part part{shapes[i]};
+        if (i > 0) {
+            part.rotation = params.parts[i - 1].turn().toRotationMatrix().cast<float>();
+            part.offset = part.shape.pivot() - part.rotation * part.shape.pivot();
+        }
+        parts.push_back(std::move(part));
+    }
+    return parts;
+}
+
+// Axes about which the inertia is a diagonal; the body's own where it is one already.
+std::pair<Vec3d, Eigen::Quaterniond> principal_axes(const Mat3d& inertia)
+{
+    const Vec3d diagonal = inertia.diagonal();
+    if ((inertia - Mat3d(diagonal.asDiagonal())).norm() < 1e-9 * inertia.norm())
+        return {diagonal, Eigen::Quaterniond::Identity()};
+    const Eigen::SelfAdjointEigenSolver<Mat3d> solver(inertia);
+    Mat3d axes = solver.eigenvectors();
+    if (axes.determinant() < 0) axes.col(0) = -axes.col(0);
+    return {solver.eigenvalues(), Eigen::Quaterniond(axes)};
+}
+
+} // namespace
+
+Bodies::Bodies(const std::vector<BodyParams>& params, const std::vector<Shapes>& shapes, const DomainParams& domain,
+               const std::vector<Shape>& colliders)
+    : params_(params)
+{
+    for (size_t b = 0; b < params.size(); ++b) {
+        const BodyParams& body = params[b];
+        names_.push_back(body.name.empty() ? fmt::format("body{}", b + 1) : body.name);
+        std::vector<RigidSolid::Part> parts = parts_in_scene(body, shapes[b]);
+        const MassProperties unit = mass_properties(parts);
+        const double density = body.mass ? *body.mass / unit.volume : static_cast<double>(body.density);
+        masses_.push_back({density * unit.volume, unit.volume, density * unit.inertia});
+        for (RigidSolid::Part& part : parts) part.offset -= unit.center.cast<float>();
+        solids_.emplace_back(std::move(parts));
+
+        const Vec3d pivot = shapes[b].front().pivot().cast<double>();
+        RigidMotion start;
+        start.orientation = body.turn();
+        start.position = pivot + start.orientation * (unit.center - pivot);
+        start.velocity = body.velocity.cast<double>(), start.spin = body.spin.cast<double>() * (kPi / 180);
+        start_.push_back(start);
+    }
+    for (size_t b = 0; b < params.size(); ++b) {
+        const BodyParams& body = params[b];
+        const auto [inertia, principal] = principal_axes(masses_[b].inertia);
+        BulletWorld::Body definition{&solids_[b],         masses_[b].mass,     inertia,
+                                     principal,           body.friction,       body.restitution,
+                                     body.free_to_move(), body.free_to_turn(), {}};
+        if (body.hinge.anchor) {
+            const Eigen::Quaterniond to_body = start_[b].orientation.conjugate();
+            const Vec3d anchor = body.hinge.anchor->cast<double>(), axis = body.hinge.axis.cast<double>().normalized();
+            definition.hinge = {anchor,
+                                axis,
+                                to_body * (anchor - start_[b].position),
+                                to_body * axis,
+                                body.hinge.speed * kPi / 180,
+                                body.hinge.torque};
+        }
+        definitions_.push_back(definition);
+    }
+    if (!empty()) world_ = std::make_unique<BulletWorld>(definitions_, domain, colliders);
+}
+
+void Bodies::start(float frame, const std::vector<std::string>& where)
+{
+    motion_ = start_, frame_ = frame;
+    place_solids(), place_solids();       // it was nowhere else before
+    for (size_t b = 0; b < size(); ++b) { // a hinge leaves only what turns about it
+        const auto free = freedom(b);
+        const Vec6d wanted = motion(b);
+        const Vec6d left = free.cols() == 0
+                               ? Vec6d(Vec6d::Zero())
+                               : Vec6d(free * (free.transpose() * free).inverse() * free.transpose() * wanted);
+        motion_[b].velocity = left.head<3>(), motion_[b].spin = left.tail<3>();
+    }
+    place_solids();
+    if (!empty()) expect_room(frame, where);
+}
+
+// Touching is allowed, and a little more.
+void Bodies::expect_room(float frame, const std::vector<std::string>& where) const
+{
+    constexpr double kTolerated = 0.02; // of the body's radius
+    for (const BulletWorld::Overlap& overlap : world_->overlaps(motion_, frame)) {
+        const auto b = static_cast<size_t>(overlap.body);
+        if (overlap.depth <= kTolerated * solids_[b].radius()) continue;
+        const std::string place = b < where.size() ? where[b] + ": " : "";
+        const std::string other =
+            overlap.other < 0 ? "a wall or collider" : "\"" + names_[static_cast<size_t>(overlap.other)] + "\"";
+        bad_input("{}the body \"{}\" starts {:.3g} m deep inside {}; move it, or make it smaller", place, names_[b],
+                  overlap.depth, other);
+    }
+}
+
+Mat3d Bodies::inertia(size_t b) const
+{
+    const Mat3d turn = motion_[b].orientation.toRotationMatrix();
+    return turn * masses_[b].inertia * turn.transpose();
+}
+
+// The motions that are left to a body, as columns.
+Eigen::Matrix<double, 6, Eigen::Dynamic> Bodies::freedom(size_t b) const
+{
+    const BulletWorld::Body& body = definitions_[b];
+    Eigen::Matrix<double, 6, Eigen::Dynamic> columns(6, 0);
+    const auto add = [&](const Vec6d& column) {
+        columns.conservativeResize(6, columns.cols() + 1);
+        columns.col(columns.cols() - 1) = column;
+    };
+    if (body.hinge) {
+        const Vec3d arm = motion_[b].position - body.hinge->anchor;
+        add(six(body.hinge->axis.cross(arm), body.hinge->axis));
+        return columns;
+    }
+    for (int a = 0; a < 3; ++a)
+        if (body.free_to_move[a] > 0) add(Vec6d::Unit(a));
+    for (int a = 0; a < 3; ++a)
+        if (body.free_to_turn[a] > 0) add(Vec6d::Unit(3 + a));
+    return columns;
+}
+
+// H (H^T M H)^-1 H^T for the free motions H.
+Mat6d Bodies::inverse_mass(size_t b) const
+{
+    const auto H = freedom(b);
+    if (H.cols() == 0) return Mat6d::Zero();
+    Mat6d M = Mat6d::Zero();
+    M.topLeftCorner<3, 3>() = mass(b) * Mat3d::Identity();
+    M.bottomRightCorner<3, 3>() = inertia(b);
+    const Mat6d inverse = H * (H.transpose() * M * H).inverse() * H.transpose();
+    return 0.5 * (inverse + inverse.transpose());
+}
+
+Vec6d Bodies::motion(size_t b) const { return six(motion_[b].velocity, motion_[b].spin); }
+
+Vec6d Bodies::momentum(size_t b) const { return six(mass(b) * motion_[b].velocity, inertia(b) * motion_[b].spin); }
+
+float Bodies::speed() const
+{
+    float fastest = 0;
+    for (const RigidSolid& solid : solids_) fastest = std::max(fastest, solid.speed());
+    return fastest;
+}
+
+void Bodies::push(size_t b, const Vec6d& impulse)
+{
+    const Vec6d change = inverse_mass(b) * impulse;
+    motion_[b].velocity += change.head<3>(), motion_[b].spin += change.tail<3>();
+    solids_[b].set_velocity(motion_[b].velocity, motion_[b].spin);
+}
+
+void Bodies::accelerate(const Vec3f& acceleration, double dt)
+{
+    for (size_t b = 0; b < size(); ++b) push(b, six(mass(b) * dt * acceleration.cast<double>(), Vec3d::Zero()));
+}
+
+void Bodies::move(float to_frame, double dt)
+{
+    if (empty()) return;
+    world_->step(motion_, frame_, to_frame, dt);
+    frame_ = to_frame;
+    for (size_t b = 0; b < size(); ++b)
+        if (!motion_[b].position.allFinite() || !motion_[b].spin.allFinite())
+            fail("the body \"{}\" has no place any more at frame {}; check its mass, its motor and what it is wedged "
+                 "between",
+                 names_[b], to_frame);
+    place_solids();
+}
+
+void Bodies::place_solids()
+{
+    for (size_t b = 0; b < size(); ++b) solids_[b].move_to(motion_[b]);
+}
+
+void Bodies::restore(std::vector<RigidMotion> motion, float frame)
+{
+    motion_ = std::move(motion), frame_ = frame;
+    place_solids(), place_solids();
+}
+
+} // namespace spindrift

@@ -1,0 +1,68 @@
+#include "bodies/params.h"
+
+namespace spindrift {
+
+namespace {
+
+bool are_axes(const std::string& text) { return text.find_first_not_of("xyz") == std::string::npos; }
+
+Vec3d free_axes(const std::string& fixed)
+{
+    Vec3d free = Vec3d::Ones();
+    for (const char c : fixed) free[c - 'x'] = 0;
+    return free;
+}
+
+} // namespace
+
+void BodyPartParams::visit(ParamVisitor& v)
+{
+    visit_form(v);
+    v("rotation", rotation, unit::degrees, anything(), "Turn about x, then y, then z, through the shape's middle.");
+    v.require(shape != Kind::half_space, "shape", "a half-space has no end, and cannot be a body");
+}
+
+Eigen::Quaterniond BodyPartParams::turn() const
+{
+    const Vec3d radians = rotation.cast<double>() * (kPi / 180);
+    return Eigen::Quaterniond(Eigen::AngleAxisd(radians.z(), Vec3d::UnitZ()) *
+                              Eigen::AngleAxisd(radians.y(), Vec3d::UnitY()) *
+                              Eigen::AngleAxisd(radians.x(), Vec3d::UnitX()));
+}
+
+void HingeParams::visit(ParamVisitor& v)
+{
+    v("anchor", anchor, unit::metres, anything(), "A point on the axis. Left out: there is no hinge.");
+    v("axis", axis, unit::none, anything(), "Direction of the axis, of any length.");
+    v("speed", speed, unit::degrees_per_second, anything(), "At which a motor turns the body, if it has torque.");
+    v("torque", torque, unit::newton_metres, at_least(0), "The most that the motor has. 0: no motor.");
+    v.require(axis.cast<double>().norm() > 0, "axis", "must not be zero");
+}
+
+void BodyParams::visit(ParamVisitor& v)
+{
+    v("name", name, "For messages and files; by default body and its number.");
+    BodyPartParams::visit(v);
+    v.list("part", parts, "More shapes that are fixed to the first and turned with it.");
+    v("density", density, unit::kg_per_metre3, above(0),
+      "Of the whole body; what nothing may move is a collider, not a body.");
+    v("mass", mass, unit::kilograms, above(0), "Of the whole body, instead of its density.");
+    v("velocity", velocity, unit::metres_per_second, anything(), "Of the centre of mass, when the shot starts.");
+    v("spin", spin, unit::degrees_per_second, anything(), "Turning about x, y and z when the shot starts.");
+    v("friction", friction, unit::none, at_least(0),
+      "Coulomb's, on walls and colliders; among bodies the geometric mean of both.");
+    v("restitution", restitution, unit::none, between(0, 1),
+      "Share of the speed that is left after a bounce off walls and colliders; among bodies the geometric mean.");
+    v("fixed_move", fixed_move, "Axes that it does not move along, such as \"xz\".");
+    v("fixed_turn", fixed_turn, "Axes that it does not turn about, such as \"xyz\".");
+    v.group("hinge", hinge, "Keeps the body on an axis.");
+    v.require(are_axes(fixed_move), "fixed_move", "must be made of the letters x, y and z");
+    v.require(are_axes(fixed_turn), "fixed_turn", "must be made of the letters x, y and z");
+    v.require(!hinge.anchor || (fixed_move.empty() && fixed_turn.empty()), "hinge",
+              "a body with a hinge turns about it alone; leave fixed_move and fixed_turn out");
+}
+
+Vec3d BodyParams::free_to_move() const { return free_axes(fixed_move); }
+Vec3d BodyParams::free_to_turn() const { return free_axes(fixed_turn); }
+
+} // namespace spindrift
