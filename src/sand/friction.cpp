@@ -108,8 +108,8 @@ float Stress::wall_limit(int shear, int tile, const Vec3i& at, float dt, float q
 // Coulomb's coefficient of the nearest solid.
 float Stress::friction_at(const Vec3f& x) const
 {
+    if (settings_.same_friction) return *settings_.same_friction;
     const float walls = settings_.wall_friction.value_or(kInfinity);
-    if (!solids_->has_colliders()) return walls;
     return solids_->collider_distance(x) < solids_->wall_distance(x) ? solids_->hold(x).friction : walls;
 }
 

@@ -21,6 +21,18 @@ SandParams with_materials(SandParams params)
     return params;
 }
 
+// Asking which solid is the nearest takes time, above all among meshes.
+std::optional<float> same_friction(const SandParams& params)
+{
+    bool walls = false;
+    for (int axis = 0; axis < 3; ++axis)
+        for (int upper = 0; upper < 2; ++upper) walls |= params.domain.bounded() && params.domain.closed(axis, upper);
+    if (params.colliders.empty()) return params.wall_friction.value_or(kInfinity);
+    for (const ColliderParams& c : params.colliders)
+        if (walls || c.friction != params.colliders[0].friction) return {};
+    return params.colliders[0].friction;
+}
+
 // A full cell has eight particles.
 std::vector<float> masses_of(const SandParams& params)
 {
@@ -36,7 +48,7 @@ Grains::Grains(const SandParams& params, Shapes shapes, float fps)
     : params_(with_materials(params)), sources_(std::move(shapes.sources)), fps_(fps),
       solids_(params.domain, std::move(shapes.colliders), fps, params.colliders),
       shapes_(particle_radius(), masses_of(params)),
-      stress_({params.projections, params.tolerance, params.gravity, params.wall_friction})
+      stress_({params.projections, params.tolerance, params.gravity, params.wall_friction, same_friction(params)})
 {
 }
 

@@ -6,7 +6,7 @@ namespace spindrift {
 
 namespace {
 
-constexpr float kSmallestShare = 1.0f / 32; // of a new particle's mass
+constexpr float kSmallestShare = 1.0f / 8;         // of a new particle's mass
 constexpr float kLongest = 2.5f, kShortest = 0.4f; // of the radius, whatever the flow does
 
 // Whether all eigenvalues of the symmetric matrix are positive, by its leading minors.

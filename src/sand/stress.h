@@ -34,7 +34,8 @@ class Stress {
         int rounds = 2;
         float tolerance = 1e-3f;
         Vec3f gravity = Vec3f(0, -9.81f, 0);
-        std::optional<float> wall_friction;
+        std::optional<float> wall_friction; // of the domain's sides; none: as sand itself
+        std::optional<float> same_friction; // of all solids there are, if it is the same
     };
     explicit Stress(Settings settings) : settings_(settings) {}
 
