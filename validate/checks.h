@@ -6,3 +6,4 @@ void spray_regimes();
 void smoke_advection();
 void turbulence_spectrum();
 void crowd_circle();
+void floating_bodies();

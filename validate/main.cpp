@@ -2,7 +2,7 @@
 // docs/validation.md; with a name, only that check.
 //
 //     spindrift_validate [still | rest | front | disc | emitter | column | surface | tension | coil | twist |
-//                         spray | smoke | turbulence | crowd]
+//                         spray | smoke | turbulence | crowd | bodies]
 #include "checks.h"
 
 #include "base/random.h"
@@ -426,7 +426,8 @@ int main(int argc, char** argv)
                                                          {"spray", spray_regimes},
                                                          {"smoke", smoke_advection},
                                                          {"turbulence", turbulence_spectrum},
-                                                         {"crowd", crowd_circle}};
+                                                         {"crowd", crowd_circle},
+                                                         {"bodies", floating_bodies}};
     bool known = only.empty();
     for (const auto& [name, check] : checks)
         if (only.empty() || only == name) fmt::print("\n## {}\n", name), check(), known = true;

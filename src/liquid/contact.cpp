@@ -125,7 +125,7 @@ float Liquid::lost_to(const Solids::Hold& hold, float speed, float pressed, floa
 void Liquid::collide(float dt)
 {
     const float inverse_voxel = 1 / params_.voxel, gap = kGap * params_.voxel, thinnest = kThinnest * params_.voxel;
-    const float solids_way = solids_.speed() * dt * inverse_voxel;
+    const float solids_way = std::max(solids_.speed(), solids_.body_speed()) * dt * inverse_voxel;
     for_each_tile(topology_, [&](int tile) {
         const Vec3i here = topology_.tile(tile);
         // How far solids are from a particle at least, in cells; it has moved by less than a tile.

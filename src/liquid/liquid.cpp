@@ -247,13 +247,23 @@ float Liquid::largest_step() const
     // Surface tension drives the same wave, at a frequency of sqrt(tension k^3 / density).
     const float k = static_cast<float>(kPi) / params_.voxel;
     const float ripple = std::sqrt(params_.density / (params_.surface_tension * k * k * k + 1e-20f));
-    // What a body meets on its way in a step, pressure only knows of in the next.
-    const float body_way = params_.voxel, body_speed = bodies_.speed();
-    const float body =
-        bodies_.empty()
-            ? kInfinity
-            : 2 * body_way / (body_speed + std::sqrt(body_speed * body_speed + 4 * pull * body_way) + 1e-20f);
-    return std::min({move, wave, ripple, body});
+    return std::min({move, wave, ripple, largest_step_of_bodies(pull)});
+}
+
+// What a body meets on its way in a step, pressure only knows of in the next: it moves by a cell at most where there is
+// liquid.
+float Liquid::largest_step_of_bodies(float pull) const
+{
+    if (bodies_.empty()) return kInfinity;
+    Box3f liquid;
+    for (const Vec3f& x : particles_.P) liquid.add(x);
+    float speed = 0;
+    for (const RigidSolid& body : bodies_.solids()) {
+        const Box3f box = body.bounds().grown(2 * params_.voxel);
+        const bool near = (box.min.array() < liquid.max.array()).all() && (box.max.array() > liquid.min.array()).all();
+        if (near) speed = std::max(speed, body.speed());
+    }
+    return 2 * params_.voxel / (speed + std::sqrt(speed * speed + 4 * pull * params_.voxel) + 1e-20f);
 }
 
 // The jump of pressure across the surface, as Projection has it.

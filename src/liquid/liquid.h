@@ -28,7 +28,7 @@ class Liquid {
     // The shapes of params.sources, params.sinks, params.colliders and params.bodies, each in its order.
     struct Shapes {
         std::vector<Shape> sources, sinks, colliders;
-        std::vector<Bodies::Shapes> bodies;
+        std::vector<Bodies::Shapes> bodies = {};
     };
     Liquid(const LiquidParams& params, Shapes shapes, float fps);
 
@@ -74,6 +74,7 @@ class Liquid {
     void set_time(float frames);
     void substep(float dt);
     float largest_step() const;
+    float largest_step_of_bodies(float pull) const;
     void emit(float frame, bool initial);
     void fill(const Shape& shape, const SourceParams& source, float frame, bool initial);
     void drain(float frame);

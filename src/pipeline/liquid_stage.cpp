@@ -60,7 +60,7 @@ void LiquidStage::prepare(const SceneFile& scene, const ShotParams& shot)
 {
     if (!scene.has("liquid")) return;
     LiquidParams& params = setup_->params;
-    if (params.sources.empty())
+    if (params.sources.empty() && params.bodies.empty())
         bad_input("{}: the liquid has no source; add a [[liquid.source]] with a shape", scene.where("liquid"));
     setup_->load(scene, shot.range().first);
     mesh_files_ = mesh_files_of(params.sources, scene) + mesh_files_of(params.sinks, scene) +

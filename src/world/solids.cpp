@@ -156,6 +156,12 @@ float Solids::speed() const
 {
     float fastest = 0;
     for (const Shape& c : colliders_) fastest = std::max(fastest, c.speed(frame_, fps_));
+    return fastest;
+}
+
+float Solids::body_speed() const
+{
+    float fastest = 0;
     for (const RigidSolid& body : bodies()) fastest = std::max(fastest, body.speed());
     return fastest;
 }

@@ -36,6 +36,8 @@ class Solids {
     // Velocity [m/s] of the nearest solid, and of the nearest that is not a body.
     Vec3f velocity(const Vec3f& x) const;
     Vec3f collider_velocity(const Vec3f& x) const;
+    // The body at a place; nullptr if a wall or collider is nearer.
+    const RigidSolid* nearest_body(const Vec3f& x) const;
     // What holds back liquid at the nearest solid.
     struct Hold {
         float friction = 0, stick = 0;
@@ -46,9 +48,10 @@ class Solids {
     // since the moment before is included. Nowhere if it does not meet one, or was in it from the start. None may be
     // thinner than `thinnest`.
     std::optional<Vec3f> first_contact(const Vec3f& from, const Vec3f& to, float gap, float thinnest) const;
-    // The largest component of the velocity of any collider or body [m/s]; one that is unbounded takes the liquid
-    // along, and does not count.
+    // The largest component of the velocity of any collider [m/s], and of any body; a collider that is unbounded takes
+    // the liquid along, and does not count.
     float speed() const;
+    float body_speed() const;
     bool moving() const { return moving_ || has_bodies(); }
     bool colliders_move() const { return moving_; }
     bool has_bodies() const { return bodies_ && !bodies_->empty(); }
@@ -64,8 +67,7 @@ class Solids {
         float sign, at; // sign * (x[axis] - at) is positive inside the domain
     };
     std::vector<Side> walls_, open_sides_;
-    const Shape* nearest_collider(const Vec3f& x) const;  // nullptr if a wall is nearer
-    const RigidSolid* nearest_body(const Vec3f& x) const; // nullptr if a wall or collider is nearer
+    const Shape* nearest_collider(const Vec3f& x) const; // nullptr if a wall is nearer
     std::vector<Shape> colliders_;
     const std::vector<RigidSolid>* bodies_ = nullptr;
     std::vector<Hold> holds_; // of each collider

@@ -107,6 +107,20 @@ TEST(BodiesStage, GivesTheSameFilesForAnyNumberOfThreadsAndAfterKills)
     expect_same_after_kills(place, kRun, "out", expected);
 }
 
+TEST(BodiesStage, NeedsNoLiquid)
+{
+    const Workplace place;
+    std::string text = two_bodies();
+    const size_t source = text.find("[[liquid.source]]");
+    text.erase(source, text.find("[[liquid.body]]") - source);
+    text.erase(text.find("[surface]"), 9);
+    place.write("bodies.toml", text + "show = \"particles\"\n");
+    place.succeed(kRun);
+    const auto last = read_bodies(place / "out/liquid/liquid.0006.bodies.json", 2);
+    EXPECT_NEAR(last[0].position.y(), 0.62 - 0.5 * 9.81 * 25 / 576, 0.06);
+    EXPECT_TRUE(place.has("out/render/render.0006.png"));
+}
+
 TEST(BodiesStage, RefusesWhatCannotBeABody)
 {
     const std::string room = "min = [0.5, 0.1, 0.1]\nmax = [0.6, 0.2, 0.2]\n";
