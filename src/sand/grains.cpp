@@ -50,6 +50,10 @@ Grains::Grains(const SandParams& params, Shapes shapes, float fps)
       shapes_(particle_radius(), masses_of(params)),
       stress_({params.projections, params.tolerance, params.gravity, params.wall_friction, same_friction(params)})
 {
+    for (const SandMaterialParams& m : params_.materials) {
+        const float bound = friction_bound(m.friction);
+        wall_friction_.push_back(bound < 1 ? bound / (1 - bound) : kInfinity);
+    }
 }
 
 float Grains::particle_mass(int material) const
@@ -156,7 +160,7 @@ void Grains::substep(float dt)
         phase("split", [&] { // 6 d
             const std::vector<size_t> halves = shapes_.split(particles_, marks_, next_id_);
             report_.splits += halves.size() / 2;
-            for (const size_t i : halves) push_out(particles_.P[i], particles_.v[i]);
+            for (const size_t i : halves) push_out(i);
         });
     remove_empty(particles_);
 }

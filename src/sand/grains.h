@@ -63,7 +63,7 @@ class Grains {
     void fill_closed_faces(MacField& velocity) const;
     void move(float dt);
     void collide(float dt);
-    void push_out(Vec3f& x, Vec3f& v) const;
+    void push_out(size_t particle);
     float particle_mass(int material) const;
 
     SandParams params_;
@@ -75,6 +75,7 @@ class Grains {
     Particles particles_;
     Solids solids_;
     ParticleShapes shapes_;
+    std::vector<float> wall_friction_; // of walls that are as rough as each material: the tangent of its angle
     std::vector<uint8_t> marks_; // of particles whose shape needs a look
 
     // The grid, rebuilt in every substep; memory is kept.

@@ -40,11 +40,12 @@ void Grains::fill_closed_faces(MacField& velocity) const
 
 // Steps 6 a to c of figure 5.7. Where sand is dense it moves with the grid; grains there lose their motion against each
 // other (PIC), and mix, so that shapes become round again. In flight a particle keeps its own velocity and parabola,
-// exactly: grains of a cloud do not meet (5.3.2).
+// exactly: grains of a cloud do not meet (5.3.2). FLIP would give those that have landed the change that the floor makes to
+// those that are landing.
 void Grains::move(float dt)
 {
     const float voxel = params_.voxel, inverse_voxel = 1 / voxel, step = dt * inverse_voxel;
-    const Vec3f half_fall = 0.5f * dt * params_.gravity;
+    const Vec3f fall = dt * params_.gravity;
     const float calming = 1 - std::exp(-dt / params_.calming);
     Vec3f* diagonal = particles_.attribute<Vec3f>(kShapeDiagonal).data();
     Vec3f* shear = particles_.attribute<Vec3f>(kShapeShear).data();
@@ -88,9 +89,9 @@ void Grains::move(float dt)
             const Row old[3] = {v.x, v.y, v.z}, from[3] = {x.x, x.y, x.z};
             Row velocity[3], to[3];
             for (int a = 0; a < 3; ++a) {
-                const Row flip = old[a] + du[a];
+                const Row flip = old[a] + mix(splat(fall[a]), du[a], dense);
                 velocity[a] = mix(flip, u[a], calm);
-                const Row way = dt * mix(flip - half_fall[a], u[a], dense);
+                const Row way = dt * mix(flip - 0.5f * fall[a], u[a], dense);
                 to[a] = from[a] + way + voxel * moved[a];
                 most = max(most, max(max(velocity[a], -velocity[a]), max(u[a], -u[a])));
             }
@@ -128,7 +129,7 @@ void Grains::collide(float dt)
                     const SolidTile* solid = room_.tile(there);
                     if (!solid || solid->distance[offset_of_cell(cell)] > kFarFromSolids + solids_way) continue;
                 }
-                push_out(particles_.P[i], particles_.v[i]);
+                push_out(i);
             }
         });
     if (!solids_.has_open_sides()) return;
@@ -141,10 +142,11 @@ void Grains::collide(float dt)
         4096);
 }
 
-// Moves a particle that is in a solid, or touches one, in front of it, and stops it from moving on into it. What a
-// moving solid takes along by friction is what it strikes with: among the solids that stand, friction is a stress.
-void Grains::push_out(Vec3f& x, Vec3f& v) const
+// Moves a particle that is in a solid, or touches one, in front of it, and stops it from moving on into it. Coulomb's
+// friction takes of its sliding what it strikes with; where sand is dense that is little beside the stress on the solid.
+void Grains::push_out(size_t particle)
 {
+    Vec3f &x = particles_.P[particle], &v = particles_.v[particle];
     const float voxel = params_.voxel, gap = kGap * voxel;
     // In a corner, getting out of one wall may take a particle nearer to the next.
     for (int attempt = 0; attempt < 4; ++attempt) {
@@ -154,11 +156,14 @@ void Grains::push_out(Vec3f& x, Vec3f& v) const
         x += (gap - d) * n;
         const Vec3f relative = v - solids_.velocity(x);
         const float into = relative.dot(n);
-        if (into < 0) v -= into * n;
-        const float friction = solids_.hold(x).friction;
+        if (into >= 0) continue;
+        v -= into * n;
         const Vec3f sliding = relative - into * n;
-        const float speed = sliding.norm();
-        if (into < 0 && friction > 0 && speed > 0) v -= std::min(1.0f, -friction * into / speed) * sliding;
+        const int material = (*particles_.find<int32_t>(kMaterial))[particle];
+        const float friction = solids_.collider_distance(x) < solids_.wall_distance(x)
+                                   ? solids_.hold(x).friction
+                                   : params_.wall_friction.value_or(wall_friction_[static_cast<size_t>(material)]);
+        if (const float speed = sliding.norm(); speed > 0) v -= std::min(1.0f, -friction * into / speed) * sliding;
     }
 }
 
