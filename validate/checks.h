@@ -7,3 +7,7 @@ void smoke_advection();
 void turbulence_spectrum();
 void crowd_circle();
 void floating_bodies();
+void sand_piles();
+void sand_columns();
+void sand_silo();
+void sand_mass();

@@ -427,6 +427,10 @@ int main(int argc, char** argv)
                                                          {"smoke", smoke_advection},
                                                          {"turbulence", turbulence_spectrum},
                                                          {"crowd", crowd_circle},
+                                                         {"sand_piles", sand_piles},
+                                                         {"sand_columns", sand_columns},
+                                                         {"sand_silo", sand_silo},
+                                                         {"sand_mass", sand_mass},
                                                          {"bodies", floating_bodies}};
     bool known = only.empty();
     for (const auto& [name, check] : checks)

@@ -77,6 +77,8 @@ template <class Real> class BoundedQpSolver {
     Real upper(size_t i) const;
     Real project(size_t i, Real x) const;
     bool start(std::span<const Real> b, std::span<Real> x);
+    template <class Body> void for_variables(const Body& body) const;
+    template <class T, class Add, class Combine> T sum_up(const Add& add, const Combine& combine) const;
     void compute_gradient(QpMatrix<Real>& matrix, std::span<const Real> b, std::span<const Real> x);
     Gradients split_gradient(std::span<const Real> x);
     Step along(std::span<const Real> x, std::span<const Real> direction) const;
@@ -92,6 +94,8 @@ template <class Real> class BoundedQpSolver {
     AlignedVector<Real> g_, phi_, beta_, z_, p_, q_;
     AlignedVector<Real> before_, gradient_before_; // an expansion, to go back
     AlignedVector<uint8_t> free_;
+    // Groups of variables of which one can move, or is not zero: nothing else takes part in any sum.
+    std::vector<uint32_t> groups_;
     bool face_changed_ = true;
 };
 

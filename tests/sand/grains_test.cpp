@@ -18,9 +18,9 @@ SandScene heap(float alpha)
 
 double angle_after(float alpha, double degrees, int frames)
 {
-    Grains sand = heap(alpha).start(cone(0.28f, degrees));
-    for (int f = 0; f < frames; ++f) sand.advance();
-    return RadialProfile(sand.particles(), 1600, 0.02f).angle();
+    const auto sand = heap(alpha).start(cone(0.28f, degrees));
+    for (int f = 0; f < frames; ++f) sand->advance();
+    return RadialProfile(sand->particles(), 1600, 0.02f).angle();
 }
 
 bool all_finite(const Particles& particles)
@@ -51,9 +51,9 @@ TEST(Grains, PressureOnTheFloorIsTheWeightAbove)
     SandScene scene(0.4f, Vec3f(-0.16f, 0, -0.16f), Vec3f(0.16f, 0.5f, 0.16f));
     scene.params.wall_friction = 0.0f;
     scene.fill_box(Vec3f(-0.16f, 0, -0.16f), Vec3f(0.16f, 0.3f, 0.16f));
-    Grains sand = scene.start();
-    for (int f = 0; f < 24; ++f) sand.advance();
-    const Stress& stress = sand.stress();
+    const auto sand = scene.start();
+    for (int f = 0; f < 24; ++f) sand->advance();
+    const Stress& stress = sand->stress();
     double sum = 0, count = 0;
     for (int x = -6; x < 6; ++x)
         for (int z = -6; z < 6; ++z) sum += static_cast<double>(stress.q().at({x, 0, z})), count += 1;
@@ -68,19 +68,19 @@ TEST(Grains, ParticlesInFlightFollowTheirParabolas)
     scene.fill_box(Vec3f(-0.5f, 0, -0.5f), Vec3f(0.5f, 0.02f, 0.5f), 0, Vec3f(0.5f, 3, -0.2f));
     scene.params.shapes = false;
     // Every tenth cell: clumps that are nobody's neighbours.
-    Grains sand = scene.start([](const Vec3f& x) {
+    const auto sand = scene.start([](const Vec3f& x) {
         const Vec3i c = cell_of(x, 1 / 0.02f);
         return (c.x() + 100) % 10 == 0 && (c.z() + 100) % 10 == 0;
     });
     std::map<int32_t, Vec3f> from;
-    for (size_t i = 0; i < sand.particles().size(); ++i) from[sand.particles().id[i]] = sand.particles().P[i];
-    for (int f = 0; f < 12; ++f) sand.advance();
+    for (size_t i = 0; i < sand->particles().size(); ++i) from[sand->particles().id[i]] = sand->particles().P[i];
+    for (int f = 0; f < 12; ++f) sand->advance();
     const float t = 12 / kFps;
     ASSERT_FALSE(from.empty());
-    for (size_t i = 0; i < sand.particles().size(); ++i) {
+    for (size_t i = 0; i < sand->particles().size(); ++i) {
         const Vec3f exact =
-            from[sand.particles().id[i]] + t * Vec3f(0.5f, 3, -0.2f) + 0.5f * t * t * Vec3f(0, -9.81f, 0);
-        EXPECT_LT((sand.particles().P[i] - exact).norm(), 1e-4f);
+            from[sand->particles().id[i]] + t * Vec3f(0.5f, 3, -0.2f) + 0.5f * t * t * Vec3f(0, -9.81f, 0);
+        EXPECT_LT((sand->particles().P[i] - exact).norm(), 1e-4f);
     }
 }
 
@@ -90,36 +90,36 @@ TEST(Grains, AnExplosionKeepsMassThroughSplitsAndMerges)
     scene.fill_box(Vec3f(-0.2f, 0, -0.2f), Vec3f(0.2f, 0.1f, 0.2f));
     scene.params.impulses.resize(1);
     scene.params.impulses[0] = {Vec3f(0, 0.02f, 0), 0.15f, 4, 2};
-    Grains sand = scene.start();
-    const double mass = sand.mass();
+    const auto sand = scene.start();
+    const double mass = sand->mass();
     size_t splits = 0, merges = 0;
     for (int f = 0; f < 36; ++f) {
-        const SandReport report = sand.advance();
+        const SandReport report = sand->advance();
         splits += report.splits, merges += report.merges;
     }
     EXPECT_GT(splits, 100u);
     EXPECT_GT(merges, 100u);
-    EXPECT_NEAR(sand.mass(), mass, 1e-6 * mass);
-    EXPECT_TRUE(all_finite(sand.particles()));
-    for (const Vec3f& x : sand.particles().P) EXPECT_GT(x.y(), -1e-4f);
+    EXPECT_NEAR(sand->mass(), mass, 1e-6 * mass);
+    EXPECT_TRUE(all_finite(sand->particles()));
+    for (const Vec3f& x : sand->particles().P) EXPECT_GT(x.y(), -1e-4f);
 }
 
 TEST(Grains, ExtremesStayFinite)
 {
     for (const float alpha : {0.0f, 100.0f}) {
-        Grains sand = heap(alpha).start(cone(0.2f, 40));
-        for (int f = 0; f < 8; ++f) sand.advance();
-        EXPECT_TRUE(all_finite(sand.particles()));
-        for (const Vec3f& v : sand.particles().v) EXPECT_LT(v.norm(), 3.5f);
+        const auto sand = heap(alpha).start(cone(0.2f, 40));
+        for (int f = 0; f < 8; ++f) sand->advance();
+        EXPECT_TRUE(all_finite(sand->particles()));
+        for (const Vec3f& v : sand->particles().v) EXPECT_LT(v.norm(), 3.5f);
     }
     { // one particle
         SandScene scene(0.5f, Vec3f(-0.1f, 0, -0.1f), Vec3f(0.1f, 0.2f, 0.1f));
         scene.fill_box(Vec3f(0, 0.1f, 0), Vec3f(0.01f, 0.11f, 0.01f));
-        Grains sand = scene.start();
-        ASSERT_EQ(sand.particles().size(), 1u);
-        for (int f = 0; f < 24; ++f) sand.advance();
-        EXPECT_LT(sand.particles().P[0].y(), 0.01f);
-        EXPECT_LT(sand.particles().v[0].norm(), 0.5f);
+        const auto sand = scene.start();
+        ASSERT_EQ(sand->particles().size(), 1u);
+        for (int f = 0; f < 24; ++f) sand->advance();
+        EXPECT_LT(sand->particles().P[0].y(), 0.01f);
+        EXPECT_LT(sand->particles().v[0].norm(), 0.5f);
     }
     { // a thousand times denser
         SandScene scene(0.4f, Vec3f(-0.12f, 0, -0.12f), Vec3f(0.12f, 0.5f, 0.12f));
@@ -127,11 +127,11 @@ TEST(Grains, ExtremesStayFinite)
         scene.params.materials[1].density = 1.6f;
         scene.fill_box(Vec3f(-0.12f, 0.1f, -0.12f), Vec3f(0.12f, 0.2f, 0.12f), 0);
         scene.fill_box(Vec3f(-0.12f, 0, -0.12f), Vec3f(0.12f, 0.1f, 0.12f), 1);
-        Grains sand = scene.start();
-        const double mass = sand.mass();
-        for (int f = 0; f < 12; ++f) sand.advance();
-        EXPECT_TRUE(all_finite(sand.particles()));
-        EXPECT_NEAR(sand.mass(), mass, 1e-6 * mass);
+        const auto sand = scene.start();
+        const double mass = sand->mass();
+        for (int f = 0; f < 12; ++f) sand->advance();
+        EXPECT_TRUE(all_finite(sand->particles()));
+        EXPECT_NEAR(sand->mass(), mass, 1e-6 * mass);
     }
 }
 
@@ -143,9 +143,9 @@ TEST(Grains, HasTheSameBitsForAnyNumberOfThreads)
             scene.params.materials.resize(2);
             scene.params.materials[1].density = 800;
             scene.fill_box(Vec3f(-0.1f, 0.5f, -0.1f), Vec3f(0.1f, 0.56f, 0.1f), 1, Vec3f(0, -2, 0));
-            Grains sand = scene.start(cone(0.3f, 60));
-            for (int f = 0; f < 4; ++f) sand.advance();
-            return sand.particles();
+            const auto sand = scene.start(cone(0.3f, 60));
+            for (int f = 0; f < 4; ++f) sand->advance();
+            return sand->particles();
         });
     };
     const Particles one = run(1), three = run(3);

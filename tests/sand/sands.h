@@ -24,21 +24,21 @@ struct SandScene {
         params.sources.push_back(source);
     }
     // Only the places where keep(x) holds.
-    template <class Keep> Grains start(const Keep& keep) const
+    template <class Keep> std::unique_ptr<Grains> start(const Keep& keep) const
     {
         Grains::Shapes shapes;
         for (const SandSourceParams& source : params.sources) shapes.sources.emplace_back(source, "source");
         for (const ColliderParams& collider : params.colliders) shapes.colliders.emplace_back(collider, "collider");
-        Grains sand(params, std::move(shapes), kFps);
-        sand.start(1);
-        Grains::State state = sand.state();
+        auto sand = std::make_unique<Grains>(params, std::move(shapes), kFps);
+        sand->start(1);
+        Grains::State state = sand->state();
         std::vector<uint8_t> kept;
         for (const Vec3f& x : state.particles.P) kept.push_back(keep(x));
         remove_particles(state.particles, kept);
-        sand.restore(std::move(state));
+        sand->restore(std::move(state));
         return sand;
     }
-    Grains start() const
+    std::unique_ptr<Grains> start() const
     {
         return start([](const Vec3f&) { return true; });
     }
