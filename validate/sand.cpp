@@ -20,8 +20,9 @@ void piles()
     fmt::print("\n| alpha | arcsin(alpha sqrt(3/2)) | starts at | after 1 s | after 10 s | beside it | fullest |\n"
                "|---|---|---|---|---|---|---|\n");
     for (const float alpha : {0.3f, 0.5f, 0.7f})
-        for (const double share : {0.95, 1.1}) {
+        for (const double share : {0.95, 1.1, 1.6}) {
             const double exact = angle_of_friction(static_cast<double>(alpha));
+            if (share * exact > 75) continue;
             SandScene scene(alpha, Vec3f(-0.5f, 0, -0.5f), Vec3f(0.5f, 0.9f, 0.5f));
             scene.fill_box(Vec3f(-0.3f, 0, -0.3f), Vec3f(0.3f, 0.8f, 0.3f));
             const auto sand = scene.start(cone(0.3f, share * exact));

@@ -60,12 +60,11 @@ void Stress::find_limits(float dt)
                     const int i = x + e.x(), j = y + e.y();
                     const Row there = row_at(q, i, j, e.z());
                     most += row_at(limit, i, j, e.z()), pressed += there;
-                    cells += there > splat(0) ? splat(1) : splat(0);
-                    if (near_solid) emptiest = min(emptiest, row_at(room, i, j, e.z()));
+                    const Row open = near_solid ? row_at(room, i, j, e.z()) : splat(1);
+                    emptiest = min(emptiest, open);
+                    cells += open > splat(0) ? splat(1) : splat(0);
                 }
-                // The mean over cells under pressure. In solids there is none; and in the last, half-empty cells at the
-                // surface there is none either, but what lies in them presses on those below and does not slide.
-                const Row share = inverse_or_zero(cells);
+                const Row share = inverse_or_zero(cells); // in solids there is nothing to be pressed
                 Row bound = share * most;
                 if (near_solid)
                     for (int z = 0; z < kTileSize; ++z)
