@@ -154,7 +154,10 @@ void Grains::substep(float dt)
     phase("flux", [&] { start_flux(dt); });
     report_.stress.add(stress_.solve(dt, flux_, report_.times)); // 3
     phase("flux", [&] { new_velocity(dt); });                     // 4
-    phase("to particles", [&] { move(dt); });                     // 6 a, b, c
+    phase("to particles", [&] { // 6 a, b, c
+        stress_.fill_beside_room(grid_.filled);
+        move(dt);
+    });
     phase("contact", [&] { collide(dt); });
     if (params_.shapes)
         phase("split", [&] { // 6 d
@@ -186,8 +189,8 @@ void Grains::start_flux(float dt)
             const float* open = room_.open(tile, a);
             float* out = flux_.u[a].tile(tile);
             for (int o = 0; o < kTileCells; o += kTileSize) {
-                const Row f = load_row(share + o) * (load_row(u + o) + dt * params_.gravity[a]);
-                store_row(out + o, load_row(open + o) > splat(0) ? f : splat(0));
+                const Row through = min(load_row(open + o), load_row(share + o));
+                store_row(out + o, through * (load_row(u + o) + dt * params_.gravity[a]));
             }
         }
     });
@@ -201,10 +204,11 @@ void Grains::new_velocity(float dt)
     for_each_tile(grid_.topology, [&](int tile) {
         for (int a = 0; a < 3; ++a) {
             const float *f = flux_.u[a].tile(tile), *share = grid_.at_faces.u[a].tile(tile);
+            const float* open = room_.open(tile, a);
             float* out = velocity_.u[a].tile(tile);
             for (int o = 0; o < kTileCells; o += kTileSize) {
                 constexpr float kAny = 1e-6f;
-                const Row s = load_row(share + o);
+                const Row s = min(load_row(open + o), load_row(share + o));
                 const Row falling = load_row(grid_.velocity.u[a].tile(tile) + o) + dt * params_.gravity[a];
                 store_row(out + o, s > splat(kAny) ? load_row(f + o) * inverse_or_zero(s) : falling);
             }

@@ -149,10 +149,10 @@ void Stress::find_heaps()
     });
 }
 
-// w of each face. Where there is hardly any sand, less: pressure would throw it away.
+// w of each face: the volume of a mass times how full it is, so that pressure and friction change velocities alike wherever
+// they act. No more sand passes a face than it is open.
 void Stress::find_mobility()
 {
-    constexpr float kHardlyAny = 1.0f;
     const Topology& all = grid_->topology;
     for (auto& w : mobility_.u) w.reset_uninitialized(all, 0);
     for_each_tile(all, [&](int tile) {
@@ -160,7 +160,7 @@ void Stress::find_mobility()
             const float *share = grid_->at_faces.u[a].tile(tile), *open = room_->open(tile, a);
             float* w = mobility_.u[a].tile(tile);
             for (int o = 0; o < kTileCells; o += kTileSize) {
-                Row m = load_row(open + o) * min(splat(1), load_row(share + o) * (1 / kHardlyAny));
+                Row m = min(load_row(open + o), load_row(share + o));
                 if (grid_->several) m *= load_row(grid_->lightness.u[a].tile(tile) + o);
                 store_row(w + o, m);
             }
@@ -258,8 +258,9 @@ StressReport Stress::spread(MacField& displacement)
             const Row slope[3] = {here - y.below_x(i, j), here - y.below_y(i, j), here - y.below_z(i, j)};
             for (int a = 0; a < 3; ++a) {
                 constexpr float kFarthest = 0.25f; // cells
-                const Row moved = -load_row(mobility_.u[a].tile(tile) + o) * slope[a] *
-                                  inverse_or_zero(load_row(grid_->at_faces.u[a].tile(tile) + o));
+                const Row through =
+                    min(load_row(room_->open(tile, a) + o), load_row(grid_->at_faces.u[a].tile(tile) + o));
+                const Row moved = -load_row(mobility_.u[a].tile(tile) + o) * slope[a] * inverse_or_zero(through);
                 store_row(displacement.u[a].tile(tile) + o, min(max(moved, splat(-kFarthest)), splat(kFarthest)));
             }
         });
@@ -293,6 +294,17 @@ StressReport Stress::solve(float dt, MacField& flux, PhaseTimes& times)
         times.measure("pressure", [&] { press(dt, flux, report); });
     }
     return report;
+}
+
+void Stress::fill_beside_room(Field<float>& filled) const
+{
+    constexpr float kLeastRoom = 0.01f;
+    for_dense([&](int d) {
+        float* f = filled.tile(tile_of_[static_cast<size_t>(d)]);
+        const float* c = capacity_.tile(d);
+        for (int o = 0; o < kTileCells; o += kTileSize)
+            store_row(f + o, min(splat(1), load_row(f + o) / max(load_row(c + o), splat(kLeastRoom))));
+    });
 }
 
 // The flux with the stresses of the last step, (5.5).
