@@ -40,8 +40,8 @@ void Grains::fill_closed_faces(MacField& velocity) const
 
 // Steps 6 a to c of figure 5.7. Where sand is dense it moves with the grid; grains there lose their motion against each
 // other (PIC), and mix, so that shapes become round again. In flight a particle keeps its own velocity and parabola,
-// exactly: grains of a cloud do not meet (5.3.2). FLIP would give those that have landed the change that the floor makes to
-// those that are landing.
+// exactly: grains of a cloud do not meet (5.3.2). FLIP gives those that have landed the change that the floor makes to those
+// that are landing; no particle may therefore leave the range between its own velocity and the grid's.
 void Grains::move(float dt)
 {
     const float voxel = params_.voxel, inverse_voxel = 1 / voxel, step = dt * inverse_voxel;
@@ -89,7 +89,8 @@ void Grains::move(float dt)
             const Row old[3] = {v.x, v.y, v.z}, from[3] = {x.x, x.y, x.z};
             Row velocity[3], to[3];
             for (int a = 0; a < 3; ++a) {
-                const Row flip = old[a] + mix(splat(fall[a]), du[a], dense);
+                const Row free = old[a] + fall[a], low = min(free, u[a]), high = max(free, u[a]);
+                const Row flip = mix(free, min(max(old[a] + du[a], low), high), dense);
                 velocity[a] = mix(flip, u[a], calm);
                 const Row way = dt * mix(flip - 0.5f * fall[a], u[a], dense);
                 to[a] = from[a] + way + voxel * moved[a];
