@@ -9,3 +9,7 @@ void crowd_circle();
 void crowd_streams();
 void crowd_scenes();
 void floating_bodies();
+void sand_piles();
+void sand_columns();
+void sand_silo();
+void sand_mass();

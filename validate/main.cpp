@@ -2,7 +2,8 @@
 // docs/validation.md; with a name, only that check.
 //
 //     spindrift_validate [still | rest | front | disc | emitter | column | surface | tension | coil | twist |
-//                         spray | smoke | turbulence | crowd | streams | crowd_scenes | bodies]
+//                         spray | smoke | turbulence | crowd | streams | crowd_scenes | bodies |
+//                         sand_piles | sand_columns | sand_silo | sand_mass]
 #include "checks.h"
 
 #include "base/random.h"
@@ -429,6 +430,10 @@ int main(int argc, char** argv)
                                                          {"crowd", crowd_circle},
                                                          {"streams", crowd_streams},
                                                          {"crowd_scenes", crowd_scenes},
+                                                         {"sand_piles", sand_piles},
+                                                         {"sand_columns", sand_columns},
+                                                         {"sand_silo", sand_silo},
+                                                         {"sand_mass", sand_mass},
                                                          {"bodies", floating_bodies}};
     bool known = only.empty();
     for (const auto& [name, check] : checks)

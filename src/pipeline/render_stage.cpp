@@ -4,6 +4,7 @@
 #include "io/mesh_file.h"
 #include "pipeline/body_files.h"
 #include "pipeline/film.h"
+#include "sand/grain_points.h"
 
 #include <filesystem>
 
@@ -99,6 +100,13 @@ void RenderStage::prepare(const SceneFile& scene, const ShotParams& shot)
     if (params_.show == Show::surface && scene.has("crowd") && !scene.has("liquid") && !scene.has("surface") &&
         !scene.has("smoke"))
         params_.show = Show::crowd;
+    if (params_.show == Show::surface && scene.has("sand") && !scene.has("liquid") && !scene.has("surface") &&
+        !scene.has("smoke") && !scene.has("crowd"))
+        params_.show = Show::sand;
+    if (params_.show == Show::sand) {
+        if (!scene.has("sand")) bad_input("{}: the scene has no sand; add [sand]", scene.where("render.show"));
+        return;
+    }
     if (params_.show == Show::crowd) {
         if (!scene.has("crowd")) bad_input("{}: the scene has no crowd; add [crowd]", scene.where("render.show"));
         return;
@@ -131,6 +139,8 @@ std::vector<std::string> RenderStage::inputs() const
         return {"spray"};
     case Show::crowd:
         return {"crowd"};
+    case Show::sand:
+        return {"sand"};
     case Show::smoke:
         break;
     }
@@ -141,7 +151,7 @@ std::vector<std::string> RenderStage::inputs() const
 std::vector<std::string> RenderStage::optional_inputs() const
 {
     std::vector<std::string> inputs;
-    if (params_.show == Show::crowd) return inputs;
+    if (params_.show == Show::crowd || params_.show == Show::sand) return inputs;
     if (params_.show != Show::smoke) inputs.push_back("spray");
     if (has_bodies()) inputs.push_back("liquid");
     if (input_.empty()) inputs.push_back("smoke");
@@ -160,6 +170,17 @@ void RenderStage::add_spheres(const ParticleFile& file, const std::string& color
                                                        : colors_of(particles, color_by, path);
     spheres.centers.insert(spheres.centers.end(), particles.P.begin(), particles.P.end());
     spheres.colors.insert(spheres.colors.end(), colors.begin(), colors.end());
+}
+
+// Sand as the grains of its particles.
+void RenderStage::add_grains(const ParticleFile& file, RenderSpheres& spheres) const
+{
+    std::vector<SandMaterialParams> materials = sand_->params.materials;
+    if (materials.empty()) materials.emplace_back();
+    GrainPoints grains = sample_grains(file.particles, materials, sand_->params.voxel, params_.grains,
+                                       static_cast<uint64_t>(sand_->params.seed));
+    spheres.centers = std::move(grains.positions), spheres.colors = std::move(grains.colors);
+    spheres.normals = std::move(grains.normals), spheres.radius = grains.radius;
 }
 
 // People as capsules, by default in the colour of their group.
@@ -210,6 +231,7 @@ FrameReport RenderStage::make(int frame, const std::vector<std::string>& inputs,
     scene.extent = liquid_->extent;
     if (!smoke_->extent.empty()) scene.extent.add(smoke_->extent);
     if (params_.show == Show::crowd) scene.extent = crowd_->extent;
+    if (params_.show == Show::sand) scene.extent = sand_->extent;
     if (liquid_->params.domain.bounded()) scene.container = liquid_->extent;
     Mesh water;
     RenderSpheres spheres;
@@ -230,6 +252,10 @@ FrameReport RenderStage::make(int frame, const std::vector<std::string>& inputs,
             ++input;
             report.numbers = {{"people", static_cast<double>(spheres.centers.size())}};
             if (!crowd_->obstacles.triangles.empty()) scene.solids.push_back(&crowd_->obstacles);
+        }
+        if (params_.show == Show::sand) {
+            add_grains(read_particles(*input++), spheres);
+            report.numbers = {{"grains", static_cast<double>(spheres.centers.size())}};
         }
         const bool spray_alone = params_.show == Show::spray;
         if (has_spray_) {
@@ -254,7 +280,7 @@ FrameReport RenderStage::make(int frame, const std::vector<std::string>& inputs,
             for (const Vec3f& center : spheres.centers) scene.extent.add(center);
             if (scene.smoke) scene.extent.add(bounds_of(*scene.smoke, params_));
         }
-        for (const auto* colliders : {&liquid_->colliders, &smoke_->colliders})
+        for (const auto* colliders : {&liquid_->colliders, &smoke_->colliders, &sand_->colliders})
             for (const Shape& shape : *colliders)
                 if (Mesh mesh = shape.mesh(static_cast<float>(frame)); !mesh.triangles.empty())
                     solids.push_back(std::move(mesh));

@@ -1,9 +1,10 @@
-// Pictures of a shot: its surface as water, or its particles, and its spray and smoke; or a crowd.
+// Pictures of a shot: its surface as water, or its particles, and its spray and smoke; a crowd; or sand.
 #pragma once
 
 #include "io/vdb.h"
 #include "pipeline/crowd_setup.h"
 #include "pipeline/liquid_setup.h"
+#include "pipeline/sand_setup.h"
 #include "pipeline/smoke_setup.h"
 #include "pipeline/stage.h"
 #include "render/preview.h"
@@ -13,8 +14,8 @@ namespace spindrift {
 class RenderStage : public FrameStage {
   public:
     RenderStage(std::shared_ptr<const LiquidSetup> liquid, std::shared_ptr<const SmokeSetup> smoke,
-                std::shared_ptr<const CrowdSetup> crowd)
-        : liquid_(std::move(liquid)), smoke_(std::move(smoke)), crowd_(std::move(crowd))
+                std::shared_ptr<const CrowdSetup> crowd, std::shared_ptr<const SandSetup> sand)
+        : liquid_(std::move(liquid)), smoke_(std::move(smoke)), crowd_(std::move(crowd)), sand_(std::move(sand))
     {
     }
 
@@ -36,14 +37,16 @@ class RenderStage : public FrameStage {
     void add_spheres(const ParticleFile& file, const std::string& color_by, const std::string& path,
                      RenderSpheres& spheres) const;
     // True if the liquid has bodies that this picture shows.
-    bool has_bodies() const { return !liquid_->params.bodies.empty() && params_.show != Show::crowd; }
+    bool has_bodies() const { return !liquid_->params.bodies.empty() && params_.show != Show::crowd && params_.show != Show::sand; }
     void add_bodies(const std::string& liquid_file, std::vector<Mesh>& solids) const;
+    void add_grains(const ParticleFile& file, RenderSpheres& spheres) const;
     void add_people(const ParticleFile& file, const std::string& path, RenderSpheres& capsules) const;
     bool is_png() const { return params_.format == RenderParams::Format::png; }
 
     std::shared_ptr<const LiquidSetup> liquid_;
     std::shared_ptr<const SmokeSetup> smoke_;
     std::shared_ptr<const CrowdSetup> crowd_;
+    std::shared_ptr<const SandSetup> sand_;
     RenderParams params_;
     std::string input_, input_files_; // smoke of another program: as written, and from where the program runs
     bool has_spray_ = false, has_smoke_ = false; // of what a frame is made

@@ -2,6 +2,7 @@
 #include "pipeline/liquid_stage.h"
 #include "pipeline/render_stage.h"
 #include "pipeline/ripples_stage.h"
+#include "pipeline/sand_stage.h"
 #include "pipeline/smoke_stage.h"
 #include "pipeline/spray_stage.h"
 #include "pipeline/surface_stage.h"
@@ -13,6 +14,7 @@ std::vector<std::unique_ptr<Stage>> make_stages()
     const auto liquid = std::make_shared<LiquidSetup>();
     const auto smoke = std::make_shared<SmokeSetup>();
     const auto crowd = std::make_shared<CrowdSetup>();
+    const auto sand = std::make_shared<SandSetup>();
     std::vector<std::unique_ptr<Stage>> stages;
     stages.push_back(std::make_unique<LiquidStage>(liquid));
     stages.push_back(std::make_unique<SprayStage>(liquid));
@@ -20,7 +22,8 @@ std::vector<std::unique_ptr<Stage>> make_stages()
     stages.push_back(std::make_unique<RipplesStage>(liquid));
     stages.push_back(std::make_unique<SmokeStage>(smoke));
     stages.push_back(std::make_unique<CrowdStage>(crowd));
-    stages.push_back(std::make_unique<RenderStage>(liquid, smoke, crowd));
+    stages.push_back(std::make_unique<SandStage>(sand));
+    stages.push_back(std::make_unique<RenderStage>(liquid, smoke, crowd, sand));
     return stages;
 }
 

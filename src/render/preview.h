@@ -57,7 +57,7 @@ struct FireLook {
 };
 
 struct RenderParams {
-    enum class Show { surface, particles, spray, smoke, ripples, crowd };
+    enum class Show { surface, particles, spray, smoke, ripples, crowd, sand };
     enum class Format { png, exr };
     enum class Sky { studio, daylight, uniform };
     enum class Look { water, paint };
@@ -70,6 +70,7 @@ struct RenderParams {
     SprayLook spray_look = SprayLook::matte; // a droplet of water that is larger than a few pixels looks like one
     Vec3f spray_color = Vec3f(0.88f, 0.92f, 0.95f);
     float spray_scale = 1; // droplets are drawn this much larger than they are
+    int grains = 24;       // of sand, drawn for each particle
     CameraParams camera;
     Look look = Look::water;
     WaterLook water;
@@ -89,6 +90,8 @@ struct RenderSpheres {
     std::vector<Vec3f> centers;
     std::vector<Vec3f> ends;   // if there are any, capsules from centre to end
     std::vector<Vec3f> colors; // linear
+    // Added to the normal of each before it is lit: spheres smaller than a pixel then show the surface that they form.
+    std::vector<Vec3f> normals;
     float radius = 0;
     std::vector<float> radii; // of each; empty if all have the one above
     bool water = false;       // clear, whatever the colours

@@ -235,6 +235,10 @@ Hit World::Embree::describe(const RTCRayHit& found, const Ray& ray) const
         smooth_normal(hit, body, found.hit);
     else if (found.hit.primID < spheres->colors.size())
         hit.color = spheres->colors[found.hit.primID];
+    if (!body.mesh && found.hit.primID < spheres->normals.size()) {
+        const Vec3f bent = 0.5f * hit.face + spheres->normals[found.hit.primID];
+        if (const float length = bent.norm(); length > 1e-3f) hit.normal = bent / length;
+    }
     return hit;
 }
 

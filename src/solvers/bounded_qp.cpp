@@ -9,6 +9,8 @@ namespace spindrift {
 namespace {
 
 constexpr size_t kChunk = 8192; // of one partial sum
+constexpr size_t kGroup = 8;    // variables that take part together
+constexpr size_t kGroupsAtOnce = kChunk / kGroup;
 // Variables at bounds are let go when their gradient is larger than that of the others.
 constexpr double kProportioning = 1;
 // Of the fixed step, in (0, 2]: beyond 1 it brings more variables to their bounds, near 2 it hardly descends.
@@ -33,6 +35,34 @@ template <class Real> struct BoundedQpSolver<Real>::Step {
     double descent(double length) const { return length * (slope - 0.5 * length * curvature); }
     bool flat() const { return !(curvature > kNoCurvature<Real> * length2); }
 };
+
+template <class Real> template <class Body> void BoundedQpSolver<Real>::for_variables(const Body& body) const
+{
+    parallel_chunks(groups_.size(), kGroupsAtOnce, [&](size_t begin, size_t end) {
+        for (size_t k = begin; k < end; ++k) {
+            const size_t first = kGroup * groups_[k], last = std::min(first + kGroup, g_.size());
+            for (size_t i = first; i < last; ++i) body(i);
+        }
+    });
+}
+
+// add(sum, i) for all variables that take part, in chunks that combine() joins in order.
+template <class Real> template <class T, class Add, class Combine>
+T BoundedQpSolver<Real>::sum_up(const Add& add, const Combine& combine) const
+{
+    std::vector<T> parts((groups_.size() + kGroupsAtOnce - 1) / kGroupsAtOnce);
+    parallel_for(parts.size(), [&](size_t c) {
+        T part{};
+        for (size_t k = c * kGroupsAtOnce, end = std::min(groups_.size(), k + kGroupsAtOnce); k < end; ++k) {
+            const size_t first = kGroup * groups_[k], last = std::min(first + kGroup, g_.size());
+            for (size_t i = first; i < last; ++i) add(part, i);
+        }
+        parts[c] = part;
+    });
+    T sum{};
+    for (const T& part : parts) combine(sum, part);
+    return sum;
+}
 
 template <class Real> Real BoundedQpSolver<Real>::upper(size_t i) const
 {
@@ -106,12 +136,11 @@ template <class Real> QpResult BoundedQpSolver<Real>::solve(QpMatrix<Real>& matr
             gradients = split_gradient(x);
             if (face_changed_) continue;
             matrix.precondition(phi_, free_, false, z_);
-            const double overlap = parallel_sum(
-                x.size(), [&](size_t i) { return static_cast<double>(z_[i]) * static_cast<double>(q_[i]); }, kChunk);
+            const double overlap = sum_up<double>(
+                [&](double& sum, size_t i) { sum += static_cast<double>(z_[i]) * static_cast<double>(q_[i]); },
+                [](double& sum, double part) { sum += part; });
             const auto share = static_cast<Real>(overlap / step.curvature);
-            parallel_chunks(x.size(), kChunk, [&](size_t begin, size_t end) {
-                for (size_t i = begin; i < end; ++i) p_[i] = z_[i] - share * p_[i];
-            });
+            for_variables([&](size_t i) { p_[i] = z_[i] - share * p_[i]; });
         } else {
             // Expansion: the whole step, projected on the bounds, brings the most variables to them; it counts if it
             // descends further than the part of it up to the first bound. Otherwise that part, and on along the free
@@ -147,8 +176,9 @@ template <class Real> QpResult BoundedQpSolver<Real>::solve(QpMatrix<Real>& matr
 template <class Real> bool BoundedQpSolver<Real>::start(std::span<const Real> b, std::span<Real> x)
 {
     const size_t count = x.size();
-    g_.resize(count), phi_.resize(count), beta_.resize(count), z_.resize(count), p_.resize(count), q_.resize(count);
-    free_.assign(count, 2); // neither free nor not: the face is a new one
+    g_.resize(count), z_.resize(count), p_.resize(count), q_.resize(count);
+    phi_.assign(count, 0), beta_.assign(count, 0); // what takes no part stays so
+    free_.assign(count, 0);
     face_changed_ = true;
     const bool ordered = parallel_reduce(
         count, true, [&](size_t i) { return lower(i) <= upper(i); }, [](bool a, bool c) { return a && c; }, kChunk);
@@ -160,6 +190,18 @@ template <class Real> bool BoundedQpSolver<Real>::start(std::span<const Real> b,
             x[i] = project(i, std::isfinite(x[i]) ? x[i] : Real(0));
         }
     });
+    std::vector<uint8_t> takes_part((count + kGroup - 1) / kGroup);
+    parallel_chunks(takes_part.size(), kGroupsAtOnce, [&](size_t begin, size_t end) {
+        for (size_t k = begin; k < end; ++k) {
+            bool any = false;
+            for (size_t i = kGroup * k, last = std::min(i + kGroup, count); i < last; ++i)
+                any |= x[i] != 0 || (steps_[i] > 0 && lower(i) < upper(i));
+            takes_part[k] = any;
+        }
+    });
+    groups_.clear();
+    for (size_t k = 0; k < takes_part.size(); ++k)
+        if (takes_part[k]) groups_.push_back(static_cast<uint32_t>(k));
     return parallel_reduce(
         count, true, [&](size_t i) { return steps_[i] > 0 || std::isfinite(end_of_fall(i)); },
         [](bool a, bool c) { return a && c; }, kChunk);
@@ -181,18 +223,16 @@ template <class Real> auto BoundedQpSolver<Real>::split_gradient(std::span<const
         Gradients gradients;
         bool changed = false;
     };
-    const size_t count = x.size(), chunks = (count + kChunk - 1) / kChunk;
-    std::vector<Part> parts(chunks);
-    parallel_for(chunks, [&](size_t c) {
-        Part part;
-        for (size_t i = c * kChunk, end = std::min(count, (c + 1) * kChunk); i < end; ++i) {
+    const Part sum = sum_up<Part>(
+        [&](Part& part, size_t i) {
             const Real low = lower(i), high = upper(i), g = g_[i], s = steps_[i];
-            const bool inside = x[i] > low && x[i] < high && s > 0;
+            if (low == high || s == 0) return; // never free
+            const bool inside = x[i] > low && x[i] < high;
             const Real phi = inside ? g : Real(0);
-            const Real inwards = low == high ? Real(0) : x[i] == low ? std::min(g, Real(0)) : std::max(g, Real(0));
-            const Real beta = inside || s == 0 ? Real(0) : inwards;
+            const Real inwards = x[i] == low ? std::min(g, Real(0)) : std::max(g, Real(0));
+            const Real beta = inside ? Real(0) : inwards;
             // How much of the free gradient a fixed step can follow before it meets the bound.
-            const Real room = (phi > 0 ? x[i] - low : x[i] - high) / static_cast<Real>(kFixedStep);
+            const Real room = (phi > 0 ? x[i] - low : x[i] - high) * static_cast<Real>(1 / kFixedStep);
             const Real reduced = phi > 0 ? std::min(s * phi, room) : std::max(s * phi, room);
             const auto d = [](Real a) { return static_cast<double>(a); };
             part.gradients.phi2 += d(s) * d(phi) * d(phi);
@@ -201,66 +241,54 @@ template <class Real> auto BoundedQpSolver<Real>::split_gradient(std::span<const
             part.gradients.largest = std::max(part.gradients.largest, std::abs(d(phi) + d(beta)));
             part.changed |= free_[i] != static_cast<uint8_t>(inside);
             free_[i] = inside, phi_[i] = phi, beta_[i] = beta;
-        }
-        parts[c] = part;
-    });
-    Gradients sum;
-    for (const Part& part : parts) {
-        sum.phi2 += part.gradients.phi2, sum.reduced_phi2 += part.gradients.reduced_phi2;
-        sum.beta2 += part.gradients.beta2, sum.largest = std::max(sum.largest, part.gradients.largest);
-        face_changed_ |= part.changed;
-    }
-    return sum;
+        },
+        [](Part& total, const Part& part) {
+            total.gradients.phi2 += part.gradients.phi2, total.gradients.beta2 += part.gradients.beta2;
+            total.gradients.reduced_phi2 += part.gradients.reduced_phi2;
+            total.gradients.largest = std::max(total.gradients.largest, part.gradients.largest);
+            total.changed |= part.changed;
+        });
+    face_changed_ |= sum.changed;
+    return sum.gradients;
 }
 
 // Of a step x - length direction, with A direction in q_.
 template <class Real> auto BoundedQpSolver<Real>::along(std::span<const Real> x, std::span<const Real> direction) const
     -> Step
 {
-    return parallel_reduce(
-        x.size(), Step{},
-        [&](size_t i) {
+    return sum_up<Step>(
+        [&](Step& s, size_t i) {
             const auto d = static_cast<double>(direction[i]);
-            Step s;
-            if (d == 0) return s;
-            s.curvature = d * static_cast<double>(q_[i]), s.slope = d * static_cast<double>(g_[i]);
-            s.length2 = d * d / static_cast<double>(steps_[i]);
-            s.feasible = static_cast<double>(x[i] - (d > 0 ? lower(i) : upper(i))) / d;
-            return s;
+            if (d == 0) return;
+            s.curvature += d * static_cast<double>(q_[i]), s.slope += d * static_cast<double>(g_[i]);
+            s.length2 += d * d / static_cast<double>(steps_[i]);
+            s.feasible = std::min(s.feasible, static_cast<double>(x[i] - (d > 0 ? lower(i) : upper(i))) / d);
         },
-        [](Step a, const Step& c) {
+        [](Step& a, const Step& c) {
             a.curvature += c.curvature, a.slope += c.slope, a.length2 += c.length2;
             a.feasible = std::min(a.feasible, c.feasible);
-            return a;
-        },
-        kChunk);
+        });
 }
 
 template <class Real> void BoundedQpSolver<Real>::go(std::span<Real> x, double length, std::span<const Real> direction)
 {
     const auto l = static_cast<Real>(length);
-    parallel_chunks(x.size(), kChunk, [&](size_t begin, size_t end) {
-        for (size_t i = begin; i < end; ++i) x[i] = project(i, x[i] - l * direction[i]), g_[i] -= l * q_[i];
-    });
+    for_variables([&](size_t i) { x[i] = project(i, x[i] - l * direction[i]), g_[i] -= l * q_[i]; });
 }
 
 // The objective, where g_ is the gradient.
 template <class Real> double BoundedQpSolver<Real>::value(std::span<const Real> b, std::span<const Real> x) const
 {
-    return parallel_sum(
-        x.size(),
-        [&](size_t i) {
-            return 0.5 * static_cast<double>(x[i]) * (static_cast<double>(g_[i]) - static_cast<double>(b[i]));
+    return sum_up<double>(
+        [&](double& sum, size_t i) {
+            sum += 0.5 * static_cast<double>(x[i]) * (static_cast<double>(g_[i]) - static_cast<double>(b[i]));
         },
-        kChunk);
+        [](double& sum, double part) { sum += part; });
 }
 
 template <class Real> void BoundedQpSolver<Real>::expand(std::span<Real> x)
 {
-    parallel_chunks(x.size(), kChunk, [&](size_t begin, size_t end) {
-        for (size_t i = begin; i < end; ++i)
-            x[i] = project(i, x[i] - static_cast<Real>(kFixedStep) * steps_[i] * phi_[i]);
-    });
+    for_variables([&](size_t i) { x[i] = project(i, x[i] - static_cast<Real>(kFixedStep) * steps_[i] * phi_[i]); });
 }
 
 template <class Real> double BoundedQpSolver<Real>::complementarity(std::span<const Real> x) const

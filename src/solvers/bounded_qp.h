@@ -22,17 +22,17 @@
 // reported; x is the last point before.
 #pragma once
 
-#include <cstddef>
+#include "base/aligned.h"
+
 #include <cstdint>
 #include <span>
-#include <vector>
 
 namespace spindrift {
 
 template <class Real> class QpMatrix {
   public:
     virtual ~QpMatrix() = default;
-    // out = A x
+    // out = A x. Arrays of the solver begin at a cache line; x and b are as the caller has them.
     virtual void multiply(std::span<const Real> x, std::span<Real> out) = 0;
     // z = M^-1 r with a symmetric positive definite M that is like A among the free variables. r is zero elsewhere, and
     // z has to be. `face_changed`: `free` is not that of the last call.
@@ -77,6 +77,8 @@ template <class Real> class BoundedQpSolver {
     Real upper(size_t i) const;
     Real project(size_t i, Real x) const;
     bool start(std::span<const Real> b, std::span<Real> x);
+    template <class Body> void for_variables(const Body& body) const;
+    template <class T, class Add, class Combine> T sum_up(const Add& add, const Combine& combine) const;
     void compute_gradient(QpMatrix<Real>& matrix, std::span<const Real> b, std::span<const Real> x);
     Gradients split_gradient(std::span<const Real> x);
     Step along(std::span<const Real> x, std::span<const Real> direction) const;
@@ -89,9 +91,11 @@ template <class Real> class BoundedQpSolver {
     std::span<const Real> steps_;
     // The gradient; its part among free variables; the part of the others that points inwards; preconditioned;
     // the direction of conjugate gradients; A times a direction.
-    std::vector<Real> g_, phi_, beta_, z_, p_, q_;
-    std::vector<Real> before_, gradient_before_; // an expansion, to go back
-    std::vector<uint8_t> free_;
+    AlignedVector<Real> g_, phi_, beta_, z_, p_, q_;
+    AlignedVector<Real> before_, gradient_before_; // an expansion, to go back
+    AlignedVector<uint8_t> free_;
+    // Groups of variables of which one can move, or is not zero: nothing else takes part in any sum.
+    std::vector<uint32_t> groups_;
     bool face_changed_ = true;
 };
 

@@ -27,7 +27,7 @@ TEST(Elasticity, ATwistedCylinderSwingsAtTheExactFrequency)
     p.voxel = height / cells, p.transfer = Transfer::apic, p.elasticity = modulus, p.gravity = Vec3f(0, -1e-3f, 0);
     p.domain = closed_domain(Vec3f(-1, 0, -1), Vec3f(1, 1, 1));
     p.sources = {box_source(Vec3f(-radius, 0, -radius), Vec3f(radius, height, radius))};
-    Liquid liquid(p, {shapes_of(p.sources), {}, {}}, fps);
+    Liquid liquid(p, {shapes_of(p.sources), {}, {}, {}}, fps);
     liquid.start(0);
     const auto twist = [](const Vec3f& x) { return std::sin(static_cast<float>(kPi) / 2 * x.y() / height); };
     change_state(liquid, [&](Liquid::State& state) {

@@ -1,0 +1,163 @@
+#include "pipeline/sand_stage.h"
+
+#include "base/error.h"
+#include "io/vdb.h"
+#include "pipeline/scene_shapes.h"
+
+#include <bit>
+
+namespace spindrift {
+
+namespace {
+
+// Particles with their double while sorting, and the grid with six programs' matrices around them.
+constexpr double kBytesPerParticle = 160, kBytesPerCell = 700, kCellsPerFullCell = 2;
+// Position 6, velocity 12, id, mass and material 12, shape 24 bytes, less what compression finds.
+constexpr double kFileBytesPerParticle = 45;
+constexpr double kMaxParticles = 1e9;
+
+double volume_of(const Vec3f& size) { return static_cast<double>(size.x()) * size.y() * size.z(); }
+
+double volume_inside(const Shape& shape, const Box3f& box, float frame)
+{
+    constexpr int n = 48;
+    int inside = 0;
+    for (int x = 0; x < n; ++x)
+        for (int y = 0; y < n; ++y)
+            for (int z = 0; z < n; ++z) {
+                const Vec3f f = (Vec3i(x, y, z).cast<float>().array() + 0.5f) / n;
+                inside += shape.distance(box.min + f.cwiseProduct(box.size()), frame) < 0;
+            }
+    return volume_of(box.size()) * inside / (n * n * n);
+}
+
+FrameReport report_of(const SandReport& sand)
+{
+    FrameReport report;
+    report.numbers = {{"particles", static_cast<double>(sand.particles)},
+                      {"substeps", sand.substeps},
+                      {"splits", static_cast<double>(sand.splits)},
+                      {"merges", static_cast<double>(sand.merges)},
+                      {"iterations", sand.stress.pressure_iterations + sand.stress.friction_iterations +
+                                         sand.stress.spread_iterations},
+                      {"mass", sand.mass},
+                      {"fullest", static_cast<double>(sand.fullest)},
+                      {"complementarity", sand.stress.complementarity},
+                      {"friction_residual", sand.stress.friction}};
+    report.times = sand.times;
+    return report;
+}
+
+} // namespace
+
+void SandSetup::load(const SceneFile& scene, int first_frame)
+{
+    sources = load_shapes(scene, params.sources, "sand.source");
+    colliders = load_shapes(scene, params.colliders, "sand.collider");
+    for (auto* shapes : {&sources, &colliders})
+        for (Shape& shape : *shapes) shape.prepare(static_cast<float>(first_frame));
+    if (params.domain.bounded()) {
+        extent = {*params.domain.min, *params.domain.max};
+        return;
+    }
+    for (const auto* shapes : {&sources, &colliders})
+        for (const Shape& shape : *shapes)
+            if (const Box3f box = shape.bounds(static_cast<float>(first_frame)); box.size().allFinite())
+                extent.add(box);
+}
+
+void SandStage::prepare(const SceneFile& scene, const ShotParams& shot)
+{
+    if (!scene.has("sand")) return;
+    const SandParams& params = setup_->params;
+    if (params.sources.empty())
+        bad_input("{}: there is no sand; add a [[sand.source]] with a shape", scene.where("sand"));
+    setup_->load(scene, shot.range().first);
+    mesh_files_ = mesh_files_of(params.sources, scene) + mesh_files_of(params.colliders, scene);
+
+    const double cells = expected_volume(scene, shot) / std::pow(static_cast<double>(params.voxel), 3);
+    const double particles = 8 * cells;
+    if (!(particles <= kMaxParticles))
+        bad_input("{}: sand.voxel is {} m, which makes about {:.3g} particles; at most {:.0g} are possible; raise "
+                  "sand.voxel",
+                  scene.where("sand.voxel"), params.voxel, particles, kMaxParticles);
+    estimate_ = {kBytesPerParticle * particles + kBytesPerCell * kCellsPerFullCell * cells,
+                 kFileBytesPerParticle * particles * shot.range().count(),
+                 fmt::format("about {:.3g} particles", particles), "raise sand.voxel"};
+    grains_ = std::make_unique<Grains>(params, Grains::Shapes{setup_->sources, setup_->colliders}, shot.fps);
+}
+
+// Volume of sand when there is most of it [m3]. Throws bad_input for a source that cannot be filled.
+double SandStage::expected_volume(const SceneFile& scene, const ShotParams& shot) const
+{
+    const SandParams& params = setup_->params;
+    const FrameRange range = shot.range();
+    const auto first = static_cast<float>(range.first);
+    double volume = 0;
+    for (size_t i = 0; i < params.sources.size(); ++i) {
+        const SandSourceParams& source = params.sources[i];
+        const auto where = [&] { return scene.where(fmt::format("sand.source[{}]", i)); };
+        Box3f box = setup_->sources[i].bounds(first);
+        if (params.domain.bounded()) {
+            box.min = box.min.cwiseMax(*params.domain.min), box.max = box.max.cwiseMin(*params.domain.max);
+            if (box.empty()) bad_input("{}: the source lies outside the domain", where());
+        }
+        if (!box.size().allFinite())
+            bad_input("{}: this source has no end; give the sand a domain (sand.domain.min and max)", where());
+        const double filled = volume_inside(setup_->sources[i], box, first);
+        volume += filled;
+        if (source.mode == SandSourceParams::Mode::flow) {
+            const double from = std::max(range.first, source.first_frame), to = std::min(range.last, source.last_frame);
+            const double seconds = std::max(0.0, to - from + 1) / static_cast<double>(shot.fps);
+            volume += std::pow(filled, 2.0 / 3) * static_cast<double>(source.velocity.norm()) * seconds;
+        }
+    }
+    return params.domain.bounded() ? std::min(volume, volume_of(setup_->extent.size())) : volume;
+}
+
+FrameReport SandStage::start(int frame)
+{
+    SandReport report;
+    report.times.measure("fill", [&] { grains_->start(frame); });
+    report.particles = grains_->particles().size(), report.mass = grains_->mass();
+    return report_of(report);
+}
+
+FrameReport SandStage::restore(StateFile state)
+{
+    const auto number = [&](const char* name) { return static_cast<int>(state.numbers[name]); };
+    SandReport report;
+    report.times.measure("restore", [&] {
+        grains_->restore({number("frame"),
+                          number("next_id"),
+                          std::bit_cast<float>(number("speed_bits")),
+                          std::move(state.particles),
+                          {std::bit_cast<float>(number("step_bits")), std::move(state.tiles["stress"]),
+                           std::move(state.fields["stress"])}});
+    });
+    report.particles = grains_->particles().size(), report.mass = grains_->mass();
+    return report_of(report);
+}
+
+FrameReport SandStage::advance() { return report_of(grains_->advance()); }
+
+void SandStage::write(const std::string& path)
+{
+    write_particles(path, grains_->particles(), setup_->params.voxel, grains_->particle_radius(),
+                    {{"frame", std::to_string(grains_->frame())},
+                     {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}});
+}
+
+StateFile SandStage::save() const
+{
+    Grains::State state = grains_->state();
+    StateFile file = {{{"frame", state.frame},
+                       {"next_id", state.next_id},
+                       {"speed_bits", std::bit_cast<int32_t>(state.speed)},
+                       {"step_bits", std::bit_cast<int32_t>(state.stress.step)}},
+                      std::move(state.particles)};
+    file.tiles["stress"] = std::move(state.stress.tiles), file.fields["stress"] = std::move(state.stress.values);
+    return file;
+}
+
+} // namespace spindrift

@@ -1,0 +1,37 @@
+// Sand as a stage: particles in sand.####.vdb.
+#pragma once
+
+#include "pipeline/sand_setup.h"
+#include "pipeline/stage.h"
+#include "sand/grains.h"
+
+namespace spindrift {
+
+class SandStage : public TimeStage {
+  public:
+    explicit SandStage(std::shared_ptr<SandSetup> setup) : setup_(std::move(setup)) {}
+
+    std::string name() const override { return "sand"; }
+    std::string help() const override { return "Sand: grains that disperse, pile up and carry weight."; }
+    std::vector<std::string> endings() const override { return {"vdb"}; }
+    void visit(ParamVisitor& v) override { setup_->params.visit(v); }
+    void prepare(const SceneFile& scene, const ShotParams& shot) override;
+    Estimate estimate() const override { return estimate_; }
+    std::string dependencies() const override { return mesh_files_; }
+
+    FrameReport start(int frame) override;
+    FrameReport restore(StateFile state) override;
+    FrameReport advance() override;
+    void write(const std::string& path) override;
+    StateFile save() const override;
+
+  private:
+    double expected_volume(const SceneFile& scene, const ShotParams& shot) const;
+
+    std::shared_ptr<SandSetup> setup_;
+    std::string mesh_files_; // that the scene names, with a hash of their contents
+    std::unique_ptr<Grains> grains_;
+    Estimate estimate_;
+};
+
+} // namespace spindrift

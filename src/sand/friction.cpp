@@ -1,0 +1,221 @@
+// Friction among grains, component by component (document 000, section 5.5.1), and on solids.
+#include "sand/stress.h"
+
+namespace spindrift {
+
+namespace {
+
+// A cell of which less is free counts as solid for the friction around it.
+constexpr float kSolid = 0.5f;
+
+using Cells = Block<float, 1>;
+
+Row row_at(const Cells& block, int x, int y, int z) { return load_row_unaligned(&block.at(x, y, z)); }
+
+// The steps to the four cells around an edge of a shear.
+struct Around {
+    Vec3i step[4];
+    Around(int axis_a, int axis_b)
+    {
+        const Vec3i a = -Vec3i::Unit(axis_a), b = -Vec3i::Unit(axis_b);
+        step[0] = Vec3i::Zero(), step[1] = a, step[2] = b, step[3] = a + b;
+    }
+};
+constexpr int kShearAxes[3][2] = {{0, 1}, {1, 2}, {0, 2}}; // of xy, yz, xz
+
+Row magnitude(Row r) { return max(r, -r); }
+
+} // namespace
+
+// Hyperplanes stand for the cone (5.4): |s_ij| <= a p. With a = sin / (sin + cos) of the angle of friction a slope along
+// the grid is as steep as that angle, and no steeper: the corner of the bounds, where a shear and a difference of axial
+// stresses are at their largest, then touches what the slope asks for. With a = alpha, as in (5.15), it would be 45
+// degrees instead of 38 for alpha = 0.5.
+float friction_bound(float alpha)
+{
+    const float sine = std::sqrt(1.5f) * alpha;
+    if (sine >= 1) return alpha * std::sqrt(1.5f); // nothing slides
+    return sine / (sine + std::sqrt(1 - sine * sine));
+}
+
+// Bounds of stresses at cells, and of shears at their edges.
+void Stress::find_limits(float dt)
+{
+    for_dense([&](int d) {
+        const float* friction = grid_->friction.tile(tile_of_[static_cast<size_t>(d)]);
+        for (int o = 0; o < kTileCells; o += kTileSize)
+            store_row(limit_.tile(d) + o, load_row(friction + o) * load_row(q_.tile(d) + o));
+    });
+    for_dense([&](int d) {
+        thread_local Cells kept_limit, kept_room, kept_q;
+        auto &limit = kept_limit, &room = kept_room, &q = kept_q;
+        limit.gather(limit_, d), q.gather(q_, d);
+        const int tile = tile_of_[static_cast<size_t>(d)];
+        const bool near_solid = room_->gather_volumes(grid_->topology, tile, room);
+        for (int k = 0; k < 3; ++k) {
+            const Around around(kShearAxes[k][0], kShearAxes[k][1]);
+            for_each_row([&](int x, int y, int o) {
+                Row most = splat(0), pressed = splat(0), cells = splat(0), emptiest = splat(1);
+                for (const Vec3i& e : around.step) {
+                    const int i = x + e.x(), j = y + e.y();
+                    const Row there = row_at(q, i, j, e.z());
+                    most += row_at(limit, i, j, e.z()), pressed += there;
+                    const Row open = near_solid ? row_at(room, i, j, e.z()) : splat(1);
+                    emptiest = min(emptiest, open);
+                    cells += open > splat(0) ? splat(1) : splat(0);
+                }
+                const Row share = inverse_or_zero(cells); // in solids there is nothing to be pressed
+                Row bound = share * most;
+                if (near_solid)
+                    for (int z = 0; z < kTileSize; ++z)
+                        if (emptiest[z] < kSolid)
+                            bound[z] = wall_limit(k, tile, Vec3i(x, y, z), dt, share[z] * pressed[z], room);
+                store_row(edge_limit_[k].tile(d) + o, bound);
+            });
+        }
+    });
+}
+
+// The greatest shear on a solid at an edge: Coulomb's friction, or that of sand on itself if it is less. Sand presses on
+// the solid with its pressure q, and with what the closed faces beside the edge take from it: the weight of the last half
+// cell, and all of it where the sand lies too thin, or strikes too loose, for pressure.
+float Stress::wall_limit(int shear, int tile, const Vec3i& at, float dt, float q, const Block<float, 1>& room) const
+{
+    const Topology& all = grid_->topology;
+    float struck = 0, faces = 0, own = 0;
+    const auto open = [&](const Vec3i& c) { return room.at(c.x(), c.y(), c.z()) > 0; };
+    for (int n = 0; n < 2; ++n) {
+        const int normal = kShearAxes[shear][n], along = kShearAxes[shear][1 - n];
+        for (const int back : {0, 1}) {
+            const Vec3i above = at - back * Vec3i::Unit(along), below = above - Vec3i::Unit(normal);
+            const Vec3i step = above.unaryExpr([](int c) { return c < 0 ? -1 : 0; });
+            const int t = all.neighbour(tile, step.x(), step.y(), step.z()), o = offset_of_cell(above);
+            if (t == all.tile_count()) continue;
+            own = std::max(own, grid_->friction.tile(t)[o]);
+            if (open(above) == open(below)) continue;
+            const float into = (open(above) ? -1.0f : 1.0f) * grid_->at_faces.u[normal].tile(t)[o] *
+                               (grid_->velocity.u[normal].tile(t)[o] + dt * settings_.gravity[normal]);
+            struck += std::max(0.0f, into), faces += 1;
+        }
+    }
+    Vec3f edge = all.first_cell(tile).cast<float>() + at.cast<float>() + Vec3f::Constant(0.5f);
+    for (const int a : kShearAxes[shear]) edge[a] -= 0.5f;
+    if (own < 1) own /= 1 - own; // the tangent of the angle of friction
+    return std::min(own, friction_at(edge * grid_->voxel)) * (q + (faces > 0 ? struck / faces : 0));
+}
+
+// Coulomb's coefficient of the nearest solid.
+float Stress::friction_at(const Vec3f& x) const
+{
+    if (settings_.same_friction) return *settings_.same_friction;
+    const float walls = settings_.wall_friction.value_or(kInfinity);
+    return solids_->collider_distance(x) < solids_->wall_distance(x) ? solids_->hold(x).friction : walls;
+}
+
+// (5.20), one component after the other.
+void Stress::rub(float dt, MacField& flux, StressReport& report)
+{
+    // Friction goes on where it was in the step before, so that few iterations do: piles are as steep with 5 as with 20.
+    constexpr int kIterations = 6;
+    constexpr double kAccuracy = 5;
+    // What is worth a solver's time: a share of what sand falls by in a step, or of what crosses a cell in it.
+    const double tolerance = kAccuracy * static_cast<double>(settings_.tolerance) *
+                             static_cast<double>(settings_.gravity.norm() * dt + 0.01f * grid_->voxel / dt);
+    find_limits(dt);
+    double left = 0;
+    const auto bounds = [&](int d, int o, Row bound, Row now) {
+        store_row(lower_.tile(d) + o, -bound - now), store_row(upper_.tile(d) + o, bound - now);
+    };
+    const auto solve = [&](TileMatrix& matrix) {
+        left = std::max(left, improve(matrix, tolerance, kIterations, report.friction_iterations));
+    };
+    const auto add_to = [&](Field<float>& s, float factor) {
+        for_dense([&](int d) {
+            for (int o = 0; o < kTileCells; o += kTileSize) {
+                float* out = s.tile(d) + o;
+                store_row(out, load_row(out) + factor * load_row(change_.tile(d) + o));
+            }
+        });
+    };
+    const auto push = [&](int tile, int axis, int o, Row by) {
+        float* out = flux.u[axis].tile(tile) + o;
+        store_row(out, load_row(out) + load_row(mobility_.u[axis].tile(tile) + o) * by);
+    };
+
+    // s_yy, with half of it taken from each of the others.
+    for_dense([&](int d) {
+        const int tile = tile_of_[static_cast<size_t>(d)];
+        const TileView u(flux.u[0], tile), v(flux.u[1], tile), w(flux.u[2], tile);
+        for_each_row([&](int x, int y, int o) {
+            const auto at = [&](const Field<float>& field) { return load_row(field.tile(d) + o); };
+            const Row now = at(s_[yy]);
+            store_row(b_.tile(d) + o, v.above_y(x, y) - v.at(x, y) -
+                                          0.5f * (u.above_x(x, y) - u.at(x, y) + w.above_z(x, y) - w.at(x, y)));
+            const Row most = at(limit_), lateral = 0.5f * magnitude(at(s_[xx]) - at(s_[zz]));
+            bounds(d, o, min(most, max(splat(0), 2 * (most - lateral))), now);
+        });
+    });
+    solve(axial_);
+    add_to(s_[yy], 1), add_to(s_[xx], -0.5f), add_to(s_[zz], -0.5f);
+    for_stressed_faces([&](int tile) {
+        const TileView c = view(change_, tile);
+        for_each_row([&](int x, int y, int o) {
+            const Row here = c.at(x, y);
+            push(tile, 0, o, -0.5f * (here - c.below_x(x, y)));
+            push(tile, 1, o, here - c.below_y(x, y));
+            push(tile, 2, o, -0.5f * (here - c.below_z(x, y)));
+        });
+    });
+
+    // s_xx against s_zz.
+    for_dense([&](int d) {
+        const int tile = tile_of_[static_cast<size_t>(d)];
+        const TileView u(flux.u[0], tile), w(flux.u[2], tile);
+        for_each_row([&](int x, int y, int o) {
+            const auto at = [&](const Field<float>& field) { return load_row(field.tile(d) + o); };
+            const Row now = 0.5f * (at(s_[xx]) - at(s_[zz]));
+            store_row(b_.tile(d) + o, u.above_x(x, y) - u.at(x, y) - w.above_z(x, y) + w.at(x, y));
+            bounds(d, o, max(splat(0), at(limit_) - 0.5f * magnitude(at(s_[yy]))), now);
+        });
+    });
+    solve(lateral_);
+    add_to(s_[xx], 1), add_to(s_[zz], -1);
+    for_stressed_faces([&](int tile) {
+        const TileView c = view(change_, tile);
+        for_each_row([&](int x, int y, int o) {
+            push(tile, 0, o, c.at(x, y) - c.below_x(x, y));
+            push(tile, 2, o, c.below_z(x, y) - c.at(x, y));
+        });
+    });
+
+    // s_xy, s_yz, s_xz.
+    for (int k = 0; k < 3; ++k) {
+        const int a = kShearAxes[k][0], b = kShearAxes[k][1];
+        const auto below = [](const TileView& view, int axis, int x, int y) {
+            return axis == 0 ? view.below_x(x, y) : axis == 1 ? view.below_y(x, y) : view.below_z(x, y);
+        };
+        const auto above = [](const TileView& view, int axis, int x, int y) {
+            return axis == 0 ? view.above_x(x, y) : axis == 1 ? view.above_y(x, y) : view.above_z(x, y);
+        };
+        for_dense([&](int d) {
+            const int tile = tile_of_[static_cast<size_t>(d)];
+            const TileView u(flux.u[a], tile), v(flux.u[b], tile);
+            for_each_row([&](int x, int y, int o) {
+                store_row(b_.tile(d) + o, u.at(x, y) - below(u, b, x, y) + v.at(x, y) - below(v, a, x, y));
+                bounds(d, o, load_row(edge_limit_[k].tile(d) + o), load_row(s_[xy + k].tile(d) + o));
+            });
+        });
+        solve(shear_[k]);
+        add_to(s_[xy + k], 1);
+        for_stressed_faces([&](int tile) {
+            const TileView c = view(change_, tile);
+            for_each_row([&](int x, int y, int o) {
+                push(tile, a, o, above(c, b, x, y) - c.at(x, y));
+                push(tile, b, o, above(c, a, x, y) - c.at(x, y));
+            });
+        });
+    }
+    report.friction = left;
+}
+
+} // namespace spindrift

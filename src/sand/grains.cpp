@@ -1,0 +1,222 @@
+#include "sand/grains.h"
+
+#include "world/solid_faces.h"
+#include "world/substeps.h"
+
+namespace spindrift {
+
+namespace {
+
+constexpr float kLongestMove = 0.5f; // cells in a step
+
+std::vector<SandMaterialParams> materials_of(const SandParams& params)
+{
+    if (params.materials.empty()) return {SandMaterialParams()};
+    return params.materials;
+}
+
+SandParams with_materials(SandParams params)
+{
+    params.materials = materials_of(params);
+    return params;
+}
+
+// Asking which solid is the nearest takes time, above all among meshes.
+std::optional<float> same_friction(const SandParams& params)
+{
+    bool walls = false;
+    for (int axis = 0; axis < 3; ++axis)
+        for (int upper = 0; upper < 2; ++upper) walls |= params.domain.bounded() && params.domain.closed(axis, upper);
+    if (params.colliders.empty()) return params.wall_friction.value_or(kInfinity);
+    for (const ColliderParams& c : params.colliders)
+        if (walls || c.friction != params.colliders[0].friction) return {};
+    return params.colliders[0].friction;
+}
+
+// A full cell has eight particles.
+std::vector<float> masses_of(const SandParams& params)
+{
+    std::vector<float> masses;
+    for (const SandMaterialParams& m : materials_of(params))
+        masses.push_back(m.density * params.voxel * params.voxel * params.voxel / 8);
+    return masses;
+}
+
+} // namespace
+
+Grains::Grains(const SandParams& params, Shapes shapes, float fps)
+    : params_(with_materials(params)), sources_(std::move(shapes.sources)), fps_(fps),
+      solids_(params.domain, std::move(shapes.colliders), fps, params.colliders),
+      shapes_(particle_radius(), masses_of(params)),
+      stress_({params.projections, params.tolerance, params.gravity, params.wall_friction, same_friction(params)})
+{
+    for (const SandMaterialParams& m : params_.materials) {
+        const float bound = friction_bound(m.friction);
+        wall_friction_.push_back(bound < 1 ? bound / (1 - bound) : kInfinity);
+    }
+}
+
+float Grains::particle_mass(int material) const
+{
+    return params_.materials[static_cast<size_t>(material)].density * params_.voxel * params_.voxel * params_.voxel / 8;
+}
+
+double Grains::mass() const
+{
+    const auto* mass = particles_.find<float>(kMass);
+    return mass ? parallel_sum(
+                      mass->size(), [&](size_t i) { return static_cast<double>((*mass)[i]); }, 4096)
+                : 0;
+}
+
+size_t Grains::bytes() const
+{
+    return particles_.bytes() + marks_.capacity() + grid_.bytes() + room_.bytes() + room_before_.bytes() +
+           stress_.bytes() + flux_.bytes() + velocity_.bytes() + displacement_.bytes();
+}
+
+void Grains::start(int frame)
+{
+    frame_ = frame, next_id_ = 0;
+    particles_ = {};
+    particles_.attribute<float>(kMass), particles_.attribute<int32_t>(kMaterial);
+    particles_.attribute<Vec3f>(kShapeDiagonal), particles_.attribute<Vec3f>(kShapeShear);
+    stress_.restore({});
+    set_time(static_cast<float>(frame));
+    emit(time_, true);
+    speed_ = 0;
+    for (const Vec3f& v : particles_.v) speed_ = std::max(speed_, v.cwiseAbs().maxCoeff());
+}
+
+void Grains::set_time(float frames)
+{
+    time_ = frames;
+    for (Shape& shape : sources_) shape.prepare(frames);
+    solids_.set_frame(frames);
+}
+
+Grains::State Grains::state() const { return {frame_, next_id_, speed_, particles_, stress_.state()}; }
+
+void Grains::restore(State state)
+{
+    frame_ = state.frame, next_id_ = state.next_id, speed_ = state.speed;
+    particles_ = std::move(state.particles);
+    stress_.restore(state.stress);
+}
+
+SandReport Grains::advance()
+{
+    report_ = {};
+    const auto step = [&](float dt) {
+        emit(time_, false);
+        substep(dt);
+    };
+    for (const SandImpulseParams& impulse : params_.impulses)
+        if (impulse.frame == frame_) explode(impulse);
+    report_.substeps = for_each_substep(
+        frame_, fps_, "the sand", "Check velocities of sources, colliders and impulses, or raise sand.voxel",
+        [&](float frames) { set_time(frames); }, [&] { return largest_step(); }, step);
+    ++frame_;
+    report_.particles = particles_.size();
+    report_.tiles = static_cast<size_t>(grid_.topology.tile_count());
+    report_.mass = mass();
+    return report_;
+}
+
+// The longest step in which nothing moves farther than half a cell, gravity's pull included.
+float Grains::largest_step() const
+{
+    float speed = std::max(speed_, solids_.speed());
+    for (const SandSourceParams& source : params_.sources)
+        if (source.mode == SandSourceParams::Mode::flow) speed = std::max(speed, source.velocity.cwiseAbs().maxCoeff());
+    for (const Shape& source : sources_) speed = std::max(speed, source.speed(time_, fps_));
+    // speed t + pull t^2 = distance; the root in the form that does not cancel.
+    const float distance = kLongestMove * params_.voxel, pull = params_.gravity.cwiseAbs().maxCoeff();
+    return 2 * distance / std::max(speed + std::sqrt(speed * speed + 4 * pull * distance), 1e-20f);
+}
+
+// Figure 5.7 of the document, and what particles need before and after.
+void Grains::substep(float dt)
+{
+    if (particles_.size() == 0) return;
+    const auto phase = [&](const char* name, const auto& body) { report_.times.measure(name, body); };
+
+    phase("sort", [&] { grid_.sort(particles_, params_.voxel, params_.gravity); });
+    if (params_.shapes)
+        phase("merge", [&] { report_.merges += shapes_.merge(particles_, grid_.index, grid_.topology); });
+    phase("to grid", [&] { grid_.splat(particles_, params_.materials); }); // 1
+    phase("solids", [&] { find_room(dt); });
+    phase("prepare", [&] { stress_.prepare(grid_, solids_, room_, solids_.moving() ? room_before_ : room_); });
+    phase("density", [&] { // 2
+        report_.stress.add(stress_.spread(displacement_));
+        report_.fullest = std::max(report_.fullest, stress_.fullest());
+    });
+    phase("flux", [&] { start_flux(dt); });
+    report_.stress.add(stress_.solve(dt, flux_, report_.times)); // 3
+    phase("flux", [&] { new_velocity(dt); });                     // 4
+    phase("to particles", [&] { // 6 a, b, c
+        stress_.fill_beside_room(grid_.filled);
+        move(dt);
+    });
+    phase("contact", [&] { collide(dt); });
+    if (params_.shapes)
+        phase("split", [&] { // 6 d
+            const std::vector<size_t> halves = shapes_.split(particles_, marks_, next_id_);
+            report_.splits += halves.size() / 2;
+            for (const size_t i : halves) push_out(i);
+        });
+    remove_empty(particles_);
+}
+
+// The room that solids leave, now and, if they move, at the start of the step.
+void Grains::find_room(float dt)
+{
+    if (solids_.moving()) {
+        solids_.set_frame(time_ - dt * fps_);
+        room_before_.update(grid_.topology, solids_, params_.voxel);
+        solids_.set_frame(time_);
+    }
+    room_.update(grid_.topology, solids_, params_.voxel);
+}
+
+// The flux without stresses, in the order of (5.30). Nothing flows through closed faces.
+void Grains::start_flux(float dt)
+{
+    for (auto& u : flux_.u) u.reset_uninitialized(grid_.topology, 0);
+    for_each_tile(grid_.topology, [&](int tile) {
+        for (int a = 0; a < 3; ++a) {
+            const float *u = grid_.velocity.u[a].tile(tile), *share = grid_.at_faces.u[a].tile(tile);
+            const float* open = room_.open(tile, a);
+            float* out = flux_.u[a].tile(tile);
+            for (int o = 0; o < kTileCells; o += kTileSize) {
+                const Row through = min(load_row(open + o), load_row(share + o));
+                store_row(out + o, through * (load_row(u + o) + dt * params_.gravity[a]));
+            }
+        }
+    });
+}
+
+// (5.5) at open faces; closed ones follow, before and after, from those beside them, so that FLIP sees no change that
+// is only another way to fill them.
+void Grains::new_velocity(float dt)
+{
+    for (auto& u : velocity_.u) u.reset_uninitialized(grid_.topology, 0);
+    for_each_tile(grid_.topology, [&](int tile) {
+        for (int a = 0; a < 3; ++a) {
+            const float *f = flux_.u[a].tile(tile), *share = grid_.at_faces.u[a].tile(tile);
+            const float* open = room_.open(tile, a);
+            float* out = velocity_.u[a].tile(tile);
+            for (int o = 0; o < kTileCells; o += kTileSize) {
+                constexpr float kAny = 1e-6f;
+                const Row s = min(load_row(open + o), load_row(share + o));
+                const Row falling = load_row(grid_.velocity.u[a].tile(tile) + o) + dt * params_.gravity[a];
+                store_row(out + o, s > splat(kAny) ? load_row(f + o) * inverse_or_zero(s) : falling);
+            }
+        }
+    });
+    fill_closed_faces(grid_.velocity);
+    fill_closed_faces(velocity_);
+    slide_on_solids(velocity_, solids_, room_, params_.voxel);
+}
+
+} // namespace spindrift

@@ -1,0 +1,89 @@
+// Sand as a continuum that particles carry (document 000, chapter 5): the model `grains`. See substep() for the
+// algorithm, figure 5.7 of the document.
+#pragma once
+
+#include "base/timing.h"
+#include "sand/shapes.h"
+#include "sand/stress.h"
+
+namespace spindrift {
+
+// What happened while a frame was computed.
+struct SandReport {
+    size_t particles = 0, tiles = 0;
+    int substeps = 0;
+    size_t splits = 0, merges = 0;
+    StressReport stress;
+    float fullest = 0; // greatest volume fraction beside what there is room for
+    double mass = 0;   // [kg]
+    PhaseTimes times;
+};
+
+class Grains {
+  public:
+    // The shapes of params.sources and params.colliders, each in its order.
+    struct Shapes {
+        std::vector<Shape> sources, colliders;
+    };
+    Grains(const SandParams& params, Shapes shapes, float fps);
+
+    // The sand as it is when the shot starts.
+    void start(int frame);
+    // From the last frame to the next.
+    SandReport advance();
+
+    int frame() const { return frame_; }
+    const Particles& particles() const { return particles_; }
+    const SandGrid& grid() const { return grid_; } // of the last step
+    const Stress& stress() const { return stress_; }
+    float particle_radius() const { return 0.25f * params_.voxel; }
+    double mass() const;
+    size_t bytes() const;
+
+    // Everything that the next frame depends on, for resuming.
+    struct State {
+        int frame = 0, next_id = 0;
+        float speed = 0;
+        Particles particles;
+        Stress::State stress;
+    };
+    State state() const;
+    void restore(State state);
+
+  private:
+    void set_time(float frames);
+    float largest_step() const;
+    void substep(float dt);
+    void emit(float frame, bool initial);
+    void fill(const Shape& shape, const SandSourceParams& source, float frame, bool initial);
+    void explode(const SandImpulseParams& impulse);
+    void find_room(float dt);
+    void start_flux(float dt);
+    void new_velocity(float dt);
+    void fill_closed_faces(MacField& velocity) const;
+    void move(float dt);
+    void collide(float dt);
+    void push_out(size_t particle);
+    float particle_mass(int material) const;
+
+    SandParams params_;
+    std::vector<Shape> sources_;
+    float fps_;
+    int frame_ = 0, next_id_ = 0;
+    float time_ = 0;  // within the shot, in frames
+    float speed_ = 0; // the fastest component of any particle's motion [m/s]
+    Particles particles_;
+    Solids solids_;
+    ParticleShapes shapes_;
+    std::vector<float> wall_friction_; // of walls that are as rough as each material: the tangent of its angle
+    std::vector<uint8_t> marks_; // of particles whose shape needs a look
+
+    // The grid, rebuilt in every substep; memory is kept.
+    SandGrid grid_;
+    SolidCells room_, room_before_;
+    Stress stress_;
+    MacField flux_, velocity_, displacement_;
+    SandReport report_;
+};
+
+} // namespace spindrift

@@ -1,0 +1,171 @@
+// What the grid's velocity does to particles, and what solids do to them.
+#include "sand/grains.h"
+
+#include "points/transfer.h"
+
+namespace spindrift {
+
+namespace {
+
+// Sand emptier than the first flies, each particle on its own; fuller than the second it moves as one.
+constexpr float kFlying = 0.3f, kFlowing = 0.6f;
+// Between a particle and a solid, in cells.
+constexpr float kGap = 0.02f;
+// A cell whose centre is this many cells away from solids is free of them: half its diagonal, and some more.
+constexpr float kFarFromSolids = 0.9f;
+
+} // namespace
+
+// Closed faces take the mean of the open ones beside them that sand is at.
+void Grains::fill_closed_faces(MacField& velocity) const
+{
+    const std::vector<int>& near = room_.near();
+    parallel_for(near.size(), [&](size_t k) {
+        const int tile = near[k];
+        for (const auto& face : room_.tile(tile)->closed_faces) {
+            float sum = 0, count = 0;
+            for (int a = 0; a < 3; ++a)
+                for (const int side : {-1, 1}) {
+                    const auto [t, o] = grid_.topology.next_cell(tile, face.cell, a, side);
+                    if (t == grid_.topology.tile_count() || !(room_.open(t, face.axis)[o] > 0) ||
+                        !(grid_.at_faces.u[face.axis].tile(t)[o] > 0))
+                        continue;
+                    sum += velocity.u[face.axis].tile(t)[o], count += 1;
+                }
+            // Only open faces are read here, and only closed ones written.
+            if (count > 0) velocity.u[face.axis].tile(tile)[face.cell] = sum / count;
+        }
+    });
+}
+
+// Steps 6 a to c of figure 5.7. Where sand is dense it moves with the grid; grains there lose their motion against each
+// other (PIC), and mix, so that shapes become round again. In flight a particle keeps its own velocity and parabola,
+// exactly: grains of a cloud do not meet (5.3.2). FLIP gives those that have landed the change that the floor makes to those
+// that are landing; no particle may therefore leave the range between its own velocity and the grid's.
+void Grains::move(float dt)
+{
+    const float voxel = params_.voxel, inverse_voxel = 1 / voxel, step = dt * inverse_voxel;
+    const Vec3f fall = dt * params_.gravity;
+    const float calming = 1 - std::exp(-dt / params_.calming);
+    Vec3f* diagonal = particles_.attribute<Vec3f>(kShapeDiagonal).data();
+    Vec3f* shear = particles_.attribute<Vec3f>(kShapeShear).data();
+    const float* mass = particles_.attribute<float>(kMass).data();
+    const int32_t* material = particles_.attribute<int32_t>(kMaterial).data();
+    const Topology& topology = grid_.topology;
+    marks_.assign(particles_.size(), 0);
+    std::vector<float> fastest(static_cast<size_t>(topology.tile_count()), 0.0f);
+    for_each_tile(topology, [&](int tile) {
+        if (grid_.index.tile_empty(tile)) return;
+        thread_local MacBlock<1> kept_now, kept_change, kept_shift;
+        thread_local Block<float, 1> kept_filled;
+        auto &now = kept_now, &change = kept_change, &shift = kept_shift;
+        auto& filled = kept_filled;
+        now.gather(velocity_, tile, Margin::nearest);
+        change.gather(grid_.velocity, tile, Margin::nearest);
+        for (int a = 0; a < 3; ++a)
+            for (int i = 0; i < Block<float, 1>::kStrideX * Block<float, 1>::kSize; ++i)
+                change.u[a].data[i] = now.u[a].data[i] - change.u[a].data[i];
+        shift.gather(displacement_, tile, Margin::background);
+        filled.gather(grid_.filled, tile);
+        const Vec3f first = topology.first_cell(tile).cast<float>();
+        Row most = splat(0);
+        for_each_eight(grid_.index, tile, [&](size_t begin, size_t count) {
+            const MacBlock<1>::Places places(places_in_tile(&particles_.P[begin], count, inverse_voxel, first));
+            Row u[3], du[3], moved[3];
+            Row3 J[3];
+            for (int a = 0; a < 3; ++a) {
+                const auto place = places.of(a);
+                const MacBlock<1>::Corners corners(now, a, place);
+                u[a] = corners.value(place);
+                if (params_.shapes) J[a] = step * corners.gradient(place);
+                du[a] = MacBlock<1>::Corners(change, a, place).value(place);
+                moved[a] = MacBlock<1>::Corners(shift, a, place).value(place);
+            }
+            const auto center = places.of(-1);
+            const Row full = MacBlock<1>::Corners(filled, center).value(center);
+            const Row dense = min(splat(1), max(splat(0), (full - kFlying) * (1 / (kFlowing - kFlying))));
+            const Row calm = calming * dense;
+            const Row3 v = load_row3(&particles_.v[begin], count), x = load_row3(&particles_.P[begin], count);
+            const Row old[3] = {v.x, v.y, v.z}, from[3] = {x.x, x.y, x.z};
+            Row velocity[3], to[3];
+            for (int a = 0; a < 3; ++a) {
+                const Row free = old[a] + fall[a], low = min(free, u[a]), high = max(free, u[a]);
+                const Row flip = mix(free, min(max(old[a] + du[a], low), high), dense);
+                velocity[a] = mix(flip, u[a], calm);
+                const Row way = dt * mix(flip - 0.5f * fall[a], u[a], dense);
+                to[a] = from[a] + way + voxel * moved[a];
+                most = max(most, max(max(velocity[a], -velocity[a]), max(u[a], -u[a])));
+            }
+            store_row3(&particles_.v[begin], {velocity[0], velocity[1], velocity[2]}, count);
+            store_row3(&particles_.P[begin], {to[0], to[1], to[2]}, count);
+            if (!params_.shapes) return;
+            ShapeRows shape = ParticleShapes::load(diagonal + begin, shear + begin, count);
+            shape.stretch(J);
+            shape.relax(calm, shapes_.round(mass + begin, material + begin, count));
+            ParticleShapes::store(shape, diagonal + begin, shear + begin, count);
+            const RowMask sound = shapes_.sound(shape);
+            for (size_t i = 0; i < count; ++i) marks_[begin + i] = sound[static_cast<int>(i)] == 0;
+        });
+        fastest[static_cast<size_t>(tile)] = largest(most);
+    });
+    speed_ = *std::max_element(fastest.begin(), fastest.end());
+}
+
+// Particles that ended in a solid are put back in front of it, and those that left through an open side are removed.
+// They move by half a cell at most, and solids too, so that none can pass what is not thinner than that.
+void Grains::collide(float dt)
+{
+    const float inverse_voxel = 1 / params_.voxel;
+    const Topology& topology = grid_.topology;
+    const float solids_way = solids_.speed() * dt * inverse_voxel;
+    if (!solids_.none())
+        for_each_tile(topology, [&](int tile) {
+            const Vec3i here = topology.tile(tile);
+            for (size_t i = grid_.index.tile_begin(tile); i < grid_.index.tile_end(tile); ++i) {
+                const Vec3i cell = cell_of(particles_.P[i], inverse_voxel), way = tile_of_cell(cell) - here;
+                const int there = way.cwiseAbs().maxCoeff() > 1
+                                      ? topology.tile_count()
+                                      : topology.neighbour(tile, way.x(), way.y(), way.z());
+                if (there != topology.tile_count()) {
+                    const SolidTile* solid = room_.tile(there);
+                    if (!solid || solid->distance[offset_of_cell(cell)] > kFarFromSolids + solids_way) continue;
+                }
+                push_out(i);
+            }
+        });
+    if (!solids_.has_open_sides()) return;
+    std::vector<float>& mass = particles_.attribute<float>(kMass);
+    parallel_for(
+        particles_.size(),
+        [&](size_t i) {
+            if (solids_.outside_open_side(particles_.P[i])) mass[i] = 0;
+        },
+        4096);
+}
+
+// Moves a particle that is in a solid, or touches one, in front of it, and stops it from moving on into it. Coulomb's
+// friction takes of its sliding what it strikes with; where sand is dense that is little beside the stress on the solid.
+void Grains::push_out(size_t particle)
+{
+    Vec3f &x = particles_.P[particle], &v = particles_.v[particle];
+    const float voxel = params_.voxel, gap = kGap * voxel;
+    // In a corner, getting out of one wall may take a particle nearer to the next.
+    for (int attempt = 0; attempt < 4; ++attempt) {
+        const float d = solids_.distance(x);
+        if (d >= 0.5f * gap) return;
+        const Vec3f n = solids_.normal(x, 0.1f * voxel);
+        x += (gap - d) * n;
+        const Vec3f relative = v - solids_.velocity(x);
+        const float into = relative.dot(n);
+        if (into >= 0) continue;
+        v -= into * n;
+        const Vec3f sliding = relative - into * n;
+        const int material = (*particles_.find<int32_t>(kMaterial))[particle];
+        const float friction = solids_.collider_distance(x) < solids_.wall_distance(x)
+                                   ? solids_.hold(x).friction
+                                   : params_.wall_friction.value_or(wall_friction_[static_cast<size_t>(material)]);
+        if (const float speed = sliding.norm(); speed > 0) v -= std::min(1.0f, -friction * into / speed) * sliding;
+    }
+}
+
+} // namespace spindrift

@@ -1,0 +1,66 @@
+#include "sand/params.h"
+
+#include <fmt/format.h>
+
+namespace spindrift {
+
+void SandMaterialParams::visit(ParamVisitor& v)
+{
+    v("density", density, unit::kg_per_metre3, above(0), "Of grains at rest, with the air between them.");
+    v("friction", friction, unit::none, between(0, 100),
+      "Friction among grains, alpha: piles are as steep as arcsin(1.22 alpha), 0.3 is 22, 0.5 is 38 degrees.");
+    v("color", color, unit::none, between(0, 1), "Red, green and blue of its grains in pictures (linear).");
+}
+
+void SandSourceParams::visit(ParamVisitor& v)
+{
+    ShapeParams::visit(v);
+    v("mode", mode, choices("initial", "flow"),
+      "Filled once at the start, or kept filled from first_frame to last_frame.");
+    v("velocity", velocity, unit::metres_per_second, anything(), "Velocity of the sand where it appears.");
+    v("inherit", inherit, unit::none, between(0, 1),
+      "Share of the shape's own motion, where it has any, that is added to that velocity.");
+    v("material", material, unit::none, at_least(0), "Which [[sand.material]] it is, counted from 0.");
+    v("first_frame", first_frame, unit::frames, anything(), "Flow starts at this frame; by default with the shot.");
+    v("last_frame", last_frame, unit::frames, anything(), "Flow ends after this frame; by default with the shot.");
+    v.require(first_frame <= last_frame, "last_frame",
+              "the flow ends before it starts; last_frame must not be before first_frame");
+}
+
+void SandImpulseParams::visit(ParamVisitor& v)
+{
+    v("center", center, unit::metres, anything(), "Where it goes off.");
+    v("radius", radius, unit::metres, above(0), "How far around it sand is thrown.");
+    v("speed", speed, unit::metres_per_second, anything(),
+      "What sand at the centre is thrown outwards with; nothing at the radius. Below 0 it is drawn in.");
+    v("frame", frame, unit::frames, anything(), "When: with the first step after this frame.");
+}
+
+void SandParams::visit(ParamVisitor& v)
+{
+    v("model", model, choices("grains"), "Grains that disperse, pile up and carry weight.");
+    v("voxel", voxel, unit::metres, above(0), "Edge of a grid cell.");
+    v("gravity", gravity, unit::metres_per_second2, anything(), "Acceleration of everything.");
+    v("calming", calming, unit::seconds, above(0),
+      "How long it takes until grains of dense sand have lost their motion against each other. In flight they keep it.");
+    v("shapes", shapes, "Follow how particles are stretched, split those that become too long and merge small ones.");
+    v("projections", projections, unit::none, between(1, 50),
+      "How often friction and pressure are found in turn in a step.");
+    v("tolerance", tolerance, unit::none, between(1e-6, 0.1),
+      "Volume fraction to which pressure is found; friction to the same share of a step's fall.");
+    v("wall_friction", wall_friction, unit::none, at_least(0),
+      "Of the domain's closed sides, over the pressure on them. Left out: as rough as the sand itself.");
+    v("seed", seed, unit::none, at_least(0), "Changes the jitter of new particles.");
+    v.group("domain", domain, "The box that holds the sand.");
+    v.list("material", materials, "Kinds of grains; left out, there is one with the defaults.");
+    v.list("source", sources, "Where sand comes from.");
+    v.list("impulse", impulses, "Explosions.");
+    v.list("collider", colliders, "Solids in the way of the sand.");
+    const auto kinds = static_cast<int>(std::max<size_t>(materials.size(), 1));
+    for (const SandSourceParams& source : sources)
+        v.require(source.material < kinds, "source",
+                  fmt::format("a source has material {}, but there are only {} (counted from 0)", source.material,
+                              kinds));
+}
+
+} // namespace spindrift

@@ -1,0 +1,164 @@
+#include "sand/sand_grid.h"
+
+#include "points/splat.h"
+
+namespace spindrift {
+
+namespace {
+
+constexpr int kReach = 1; // cells around particles that the grid covers
+constexpr int kCells = 3; // in place of an axis: cell centres instead of faces
+
+// Trilinear weights of a particle on the cells below, at and above its own, where samples lie at cell centres (`tent`)
+// and where they lie at the lower and upper face of the cell (`face`). f is the place within the cell, 0 to 1.
+struct AxisWeights {
+    float tent[3], face[2];
+    explicit AxisWeights(float f)
+        : tent{std::max(0.0f, 0.5f - f), 1 - std::abs(f - 0.5f), std::max(0.0f, f - 0.5f)}, face{1 - f, f}
+    {
+    }
+};
+
+struct Sums {
+    SplatBlock value, weight;
+    void clear() { value.clear(), weight.clear(); }
+};
+
+// Adds weight * value and weight of the particles [begin, end), all of one cell of the tile.
+template <int Axis, class Value, class Weight>
+void splat_cell(const Vec3f* P, const Value& value, const Weight& weight, size_t begin, size_t end,
+                const Vec3f& corner, float inverse_voxel, const Vec3i& cell, Sums& block)
+{
+    constexpr int nx = Axis == 0 ? 2 : 3, ny = Axis == 1 ? 2 : 3;
+    constexpr int x0 = Axis == 0 ? 0 : -1, y0 = Axis == 1 ? 0 : -1, z0 = Axis == 2 ? 0 : -1;
+    Row total[nx * ny] = {}; // lower half: weighted values of four samples along z; upper half: their weights
+    for (size_t i = begin; i < end; ++i) {
+        const Vec3f f = P[i] * inverse_voxel - corner;
+        const AxisWeights wx(f.x()), wy(f.y()), wz(f.z());
+        Quad along_z;
+        if constexpr (Axis == 2)
+            along_z = Quad{wz.face[0], wz.face[1], 0, 0};
+        else
+            along_z = Quad{wz.tent[0], wz.tent[1], wz.tent[2], 0};
+        along_z *= weight(i);
+        const Row both = __builtin_shufflevector(along_z * value(i), along_z, 0, 1, 2, 3, 4, 5, 6, 7);
+        for (int a = 0; a < nx; ++a)
+            for (int b = 0; b < ny; ++b)
+                total[a * ny + b] +=
+                    (Axis == 0 ? wx.face[a] : wx.tent[a]) * (Axis == 1 ? wy.face[b] : wy.tent[b]) * both;
+    }
+    for (int a = 0; a < nx; ++a)
+        for (int b = 0; b < ny; ++b) {
+            const Row t = total[a * ny + b];
+            const int at = SplatBlock::index(cell.x() + x0 + a, cell.y() + y0 + b, cell.z() + z0);
+            float *v = block.value.values + at, *w = block.weight.values + at;
+            store_quad(v, load_quad(v) + __builtin_shufflevector(t, t, 0, 1, 2, 3));
+            store_quad(w, load_quad(w) + __builtin_shufflevector(t, t, 4, 5, 6, 7));
+        }
+}
+
+// Divides sums by their weights, where there are any.
+void divide(Field<float>& sum, const Field<float>& weight)
+{
+    for_each_tile(sum.topology(), [&](int tile) {
+        float* s = sum.tile(tile);
+        const float* w = weight.tile(tile);
+        for (int o = 0; o < kTileCells; o += kTileSize)
+            store_row(s + o, load_row(s + o) * inverse_or_zero(load_row(w + o)));
+    });
+}
+
+} // namespace
+
+void SandGrid::sort(Particles& particles, float cell, const Vec3f& gravity)
+{
+    voxel = cell;
+    gravity.cwiseAbs().maxCoeff(&up);
+    up_sign = gravity[up] > 0 ? -1.0f : 1.0f;
+    topology = tiles_around(particles, voxel, kReach);
+    sort_by_tile(particles, topology, voxel, index);
+}
+
+void SandGrid::splat(const Particles& particles, const std::vector<SandMaterialParams>& materials)
+{
+    filled.reset(topology, 0), friction.reset(topology, 0), heaped.reset(topology, 0);
+    velocity.reset(topology, 0), at_faces.reset(topology, 0);
+    several = materials.size() > 1;
+    if (several) lightness.reset(topology, 0);
+
+    const float* mass = particles.find<float>(kMass)->data();
+    const int32_t* material = particles.find<int32_t>(kMaterial)->data();
+    const float inverse_voxel = 1 / voxel, cells = inverse_voxel * inverse_voxel * inverse_voxel;
+    std::vector<float> per_mass, bounds; // volume fraction that a kilogram makes in a cell; of friction
+    for (const SandMaterialParams& m : materials)
+        per_mass.push_back(cells / m.density), bounds.push_back(friction_bound(m.friction));
+    const auto volume = [&](size_t i) { return mass[i] * per_mass[static_cast<size_t>(material[i])]; };
+    const auto weight = [&](size_t i) { return mass[i] * per_mass[0]; };
+
+    for_each_tile_by_colour(index, topology, [&](int tile) {
+        thread_local Sums kept;
+        auto& block = kept;
+        const Vec3f first = topology.first_cell(tile).cast<float>();
+        const auto add = [&]<int Axis>(const auto& value, const auto& share, Field<float>& sums,
+                                       Field<float>& weights) {
+            block.clear();
+            for (int c = 0; c < kTileCells; ++c) {
+                const size_t begin = index.cell_begin(tile, c), end = index.cell_end(tile, c);
+                if (begin == end) continue;
+                const Vec3i cell = cell_in_tile(c);
+                splat_cell<Axis>(particles.P.data(), value, share, begin, end, first + cell.cast<float>(),
+                                 inverse_voxel, cell, block);
+            }
+            block.value.add_to(sums, tile), block.weight.add_to(weights, tile);
+        };
+        const auto along = [&]<int Axis>() {
+            const auto u = [&](size_t i) { return particles.v[i][Axis]; };
+            if (!several) return add.template operator()<Axis>(u, weight, velocity.u[Axis], at_faces.u[Axis]);
+            // The mass waits in `lightness` until the volume is divided by it.
+            add.template operator()<Axis>(u, weight, velocity.u[Axis], lightness.u[Axis]);
+            const auto one = [](size_t) { return 0.0f; };
+            Field<float>& nowhere = friction; // gets nothing: the values are zero
+            add.template operator()<Axis>(one, volume, nowhere, at_faces.u[Axis]);
+        };
+        along.template operator()<0>(), along.template operator()<1>(), along.template operator()<2>();
+        for (int c = 0; c < kTileCells; ++c)
+            if (const size_t begin = index.cell_begin(tile, c), end = index.cell_end(tile, c); begin != end)
+                heaped.tile(tile)[c] =
+                    heaped_in_cell(particles, begin, end, first + cell_in_tile(c).cast<float>());
+        const auto bound = [&](size_t i) { return bounds[static_cast<size_t>(material[i])]; };
+        add.template operator()<kCells>(bound, volume, friction, filled);
+    });
+    divide(friction, filled);
+    for (int a = 0; a < 3; ++a) divide(velocity.u[a], several ? lightness.u[a] : at_faces.u[a]);
+    if (!several) return;
+    for_each_tile(topology, [&](int tile) {
+        for (int a = 0; a < 3; ++a) {
+            float* m = lightness.u[a].tile(tile);
+            const float* v = at_faces.u[a].tile(tile);
+            for (int o = 0; o < kTileCells; o += kTileSize)
+                store_row(m + o, load_row(v + o) * inverse_or_zero(load_row(m + o)));
+        }
+    });
+}
+
+// In four columns, each two halves high.
+float SandGrid::heaped_in_cell(const Particles& particles, size_t begin, size_t end, const Vec3f& corner) const
+{
+    uint8_t height[4] = {};
+    for (size_t i = begin; i < end; ++i) {
+        const Vec3f f = particles.P[i] / voxel - corner;
+        const int a = f[(up + 1) % 3] >= 0.5f, b = f[(up + 2) % 3] >= 0.5f;
+        const bool upper = (f[up] >= 0.5f) == (up_sign > 0);
+        uint8_t& h = height[2 * a + b];
+        h = std::max(h, static_cast<uint8_t>(upper ? 2 : 1));
+    }
+    return 0.125f * static_cast<float>(height[0] + height[1] + height[2] + height[3]);
+}
+
+size_t SandGrid::bytes() const
+{
+    return topology.bytes() + index.bytes() + filled.bytes() + friction.bytes() + heaped.bytes() + velocity.bytes() + at_faces.bytes() +
+           lightness.bytes();
+}
+
+} // namespace spindrift

@@ -1,0 +1,409 @@
+#include "sand/stress.h"
+
+namespace spindrift {
+
+namespace {
+
+// A tile where no cell is fuller than this has no stress: a step of half a cell cannot fill it.
+constexpr float kSparse = 0.25f;
+// Sand that is full but for this share of the room is not pressed together any more. Otherwise the noise of particles
+// would let a pile settle, and creep, for ever.
+constexpr float kLoose = 0.05f;
+// What sand may be too dense by without being moved.
+constexpr float kTooFull = 0.005f;
+
+// What particles that fill these shares of cells would add up to in a row of cells.
+Row shared_out(const Block<float, 1>& shares, int x, int y)
+{
+    constexpr float kShare[3] = {0.125f, 0.75f, 0.125f};
+    Row sum = splat(0);
+    for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j) {
+            const float* row = &shares.at(x + i - 1, y + j - 1, 0);
+            sum += kShare[i] * kShare[j] *
+                   (kShare[1] * load_row_unaligned(row) +
+                    kShare[0] * (load_row_unaligned(row - 1) + load_row_unaligned(row + 1)));
+        }
+    return sum;
+}
+
+} // namespace
+
+void StressReport::add(const StressReport& other)
+{
+    pressure_iterations += other.pressure_iterations, friction_iterations += other.friction_iterations;
+    spread_iterations += other.spread_iterations;
+    complementarity = std::max(complementarity, other.complementarity);
+    friction = std::max(friction, other.friction);
+}
+
+TileView Stress::view(const Field<float>& field, int tile) const
+{
+    const auto& n = grid_->topology.neighbours(tile);
+    const auto at = [&](int slot) {
+        return field.tile(dense_of_[static_cast<size_t>(n[static_cast<size_t>(slot)])]);
+    };
+    return {at(neighbour_slot(0, 0, 0)),  at(neighbour_slot(-1, 0, 0)), at(neighbour_slot(1, 0, 0)),
+            at(neighbour_slot(0, -1, 0)), at(neighbour_slot(0, 1, 0)),  at(neighbour_slot(0, 0, -1)),
+            at(neighbour_slot(0, 0, 1))};
+}
+
+void Stress::prepare(const SandGrid& grid, const Solids& solids, const SolidCells& room, const SolidCells& room_before)
+{
+    grid_ = &grid, solids_ = &solids, room_ = &room, room_before_ = &room_before;
+    find_dense();
+    find_mobility();
+    set_pressure_matrix();
+    set_friction_matrices();
+}
+
+void Stress::find_dense()
+{
+    const Topology& all = grid_->topology;
+    const auto count = static_cast<size_t>(all.tile_count());
+    std::vector<uint8_t> is_dense(count);
+    parallel_for(
+        count,
+        [&](size_t t) {
+            Row most = splat(0);
+            const float* f = grid_->filled.tile(static_cast<int>(t));
+            for (int o = 0; o < kTileCells; o += kTileSize) most = max(most, load_row(f + o));
+            is_dense[t] = largest(most) > kSparse;
+        },
+        16);
+    std::vector<uint64_t> codes;
+    tile_of_.clear();
+    for (size_t t = 0; t < count; ++t)
+        if (is_dense[t]) codes.push_back(all.codes()[t]), tile_of_.push_back(static_cast<int>(t));
+    dense_before_ = std::move(dense_);
+    dense_ = std::make_unique<Topology>(std::move(codes));
+    const int none = dense_->tile_count();
+    dense_of_.assign(count + 1, none);
+    for (size_t d = 0; d < tile_of_.size(); ++d) dense_of_[static_cast<size_t>(tile_of_[d])] = static_cast<int>(d);
+
+    // Stresses stay where they were.
+    const auto carry = [&](Field<float>& field) {
+        carried_.reset_uninitialized(*dense_, 0);
+        for_dense([&](int tile) {
+            const int before = dense_before_ ? dense_before_->find(dense_->tile(tile)) : -1;
+            if (before >= 0 && before != dense_before_->tile_count())
+                std::copy_n(field.tile(before), kTileCells, carried_.tile(tile));
+            else
+                std::fill_n(carried_.tile(tile), kTileCells, 0.0f);
+        });
+        std::swap(field, carried_);
+    };
+    carry(q_);
+    for (auto& s : s_) carry(s);
+
+    filled_.reset_uninitialized(*dense_, 0);
+    for_dense([&](int tile) {
+        std::copy_n(grid_->filled.tile(tile_of_[static_cast<size_t>(tile)]), kTileCells, filled_.tile(tile));
+    });
+    for (auto* field : {&limit_, &edge_limit_[0], &edge_limit_[1], &edge_limit_[2], &b_, &lower_, &upper_,
+                        &change_})
+        field->reset_uninitialized(*dense_, 0);
+}
+
+// What a cell holds when all the room around it is full: what solids leave free, under the weights with which particles
+// are shared out. Particles near a wall count in part for cells beyond it, and that is no lack of sand.
+void Stress::find_capacity(const SolidCells& room, Field<float>& capacity) const
+{
+    capacity.reset_uninitialized(*dense_, 1);
+    for_dense([&](int tile) {
+        thread_local Block<float, 1> kept;
+        auto& volumes = kept;
+        float* out = capacity.tile(tile);
+        if (!room.gather_volumes(grid_->topology, tile_of_[static_cast<size_t>(tile)], volumes)) {
+            std::fill_n(out, kTileCells, 1.0f);
+            return;
+        }
+        for_each_row([&](int x, int y, int o) {
+            store_row(out + o, shared_out(volumes, x, y));
+        });
+    });
+}
+
+// A cell at the surface of a pile is not full, because the surface goes through it, and yet the sand in it lies on what is
+// below. There is no room above its highest particles: without that the surface would have no pressure and no
+// friction, fall a little in every step and creep downhill.
+void Stress::find_heaps()
+{
+    constexpr float kSupport = 0.8f; // how full the cell below has to be
+    heap_.reset_uninitialized(*dense_, 1);
+    const int up = grid_->up, side = grid_->up_sign > 0 ? -1 : 1;
+    for_dense([&](int d) {
+        thread_local Block<float, 1> kept, kept_filled, kept_room;
+        auto &heaped = kept, &filled = kept_filled, &room = kept_room;
+        const int tile = tile_of_[static_cast<size_t>(d)];
+        heaped.gather(grid_->heaped, tile), filled.gather(grid_->filled, tile);
+        const bool near_solid = room_->gather_volumes(grid_->topology, tile, room);
+        const Vec3i down = side * Vec3i::Unit(up);
+        for_each_row([&](int x, int y, int o) {
+            const Row below = load_row_unaligned(&filled.at(x + down.x(), y + down.y(), down.z()));
+            RowMask supported = below > splat(kSupport);
+            if (near_solid) supported |= load_row_unaligned(&room.at(x + down.x(), y + down.y(), down.z())) == splat(0);
+            const Row capacity = load_row(capacity_.tile(d) + o);
+            store_row(heap_.tile(d) + o, supported ? min(capacity, shared_out(heaped, x, y)) : capacity);
+        });
+    });
+}
+
+// w of each face: the volume of a mass times how full it is, so that pressure and friction change velocities alike wherever
+// they act. No more sand passes a face than it is open.
+void Stress::find_mobility()
+{
+    const Topology& all = grid_->topology;
+    for (auto& w : mobility_.u) w.reset_uninitialized(all, 0);
+    for_each_tile(all, [&](int tile) {
+        for (int a = 0; a < 3; ++a) {
+            const float *share = grid_->at_faces.u[a].tile(tile), *open = room_->open(tile, a);
+            float* w = mobility_.u[a].tile(tile);
+            for (int o = 0; o < kTileCells; o += kTileSize) {
+                Row m = min(load_row(open + o), load_row(share + o));
+                if (grid_->several) m *= load_row(grid_->lightness.u[a].tile(tile) + o);
+                store_row(w + o, m);
+            }
+        }
+    });
+}
+
+// (5.47)
+void Stress::set_pressure_matrix()
+{
+    pressure_.reset(*dense_, {true, true, true});
+    for_dense([&](int d) {
+        const int tile = tile_of_[static_cast<size_t>(d)];
+        const TileView w[3] = {{mobility_.u[0], tile}, {mobility_.u[1], tile}, {mobility_.u[2], tile}};
+        for_each_row([&](int x, int y, int o) {
+            const Row below[3] = {w[0].at(x, y), w[1].at(x, y), w[2].at(x, y)};
+            for (int a = 0; a < 3; ++a) store_row(pressure_.weight(a).tile(d) + o, below[a]);
+            store_row(pressure_.diagonal().tile(d) + o, below[0] + below[1] + below[2] + w[0].above_x(x, y) +
+                                                            w[1].above_y(x, y) + w[2].above_z(x, y));
+        });
+    });
+    pressure_.prepare();
+}
+
+// (5.45), (5.49) of the five components. A shear lies on edges: the upper faces that it acts on are those of its own
+// cell, the lower ones those of the cells below.
+void Stress::set_friction_matrices()
+{
+    axial_.reset(*dense_, {true, true, true});
+    lateral_.reset(*dense_, {true, false, true});
+    shear_[0].reset(*dense_, {true, true, false}), shear_[1].reset(*dense_, {false, true, true});
+    shear_[2].reset(*dense_, {true, false, true});
+    for_dense([&](int d) {
+        const int tile = tile_of_[static_cast<size_t>(d)];
+        const TileView u(mobility_.u[0], tile), v(mobility_.u[1], tile), w(mobility_.u[2], tile);
+        for_each_row([&](int x, int y, int o) {
+            const auto put = [&](Field<float>& field, Row value) { store_row(field.tile(d) + o, value); };
+            const Row u0 = u.at(x, y), v0 = v.at(x, y), w0 = w.at(x, y);
+            const Row u1 = u.above_x(x, y), v1 = v.above_y(x, y), w1 = w.above_z(x, y);
+            put(axial_.weight(0), 0.25f * u0), put(axial_.weight(1), v0), put(axial_.weight(2), 0.25f * w0);
+            put(axial_.diagonal(), v0 + v1 + 0.25f * (u0 + u1 + w0 + w1));
+            put(lateral_.weight(0), u0), put(lateral_.weight(2), w0), put(lateral_.diagonal(), u0 + u1 + w0 + w1);
+            const Row u_y = u.below_y(x, y), v_x = v.below_x(x, y), v_z = v.below_z(x, y), w_y = w.below_y(x, y);
+            const Row u_z = u.below_z(x, y), w_x = w.below_x(x, y);
+            put(shear_[0].weight(1), u_y), put(shear_[0].weight(0), v_x);
+            put(shear_[0].diagonal(), u0 + u_y + v0 + v_x);
+            put(shear_[1].weight(2), v_z), put(shear_[1].weight(1), w_y);
+            put(shear_[1].diagonal(), v0 + v_z + w0 + w_y);
+            put(shear_[2].weight(2), u_z), put(shear_[2].weight(0), w_x);
+            put(shear_[2].diagonal(), u0 + u_z + w0 + w_x);
+        });
+    });
+    for (TileMatrix* m : {&axial_, &lateral_, &shear_[0], &shear_[1], &shear_[2]}) m->prepare();
+}
+
+// The change that minimises 1/2 x A x - b x between lower_ and upper_, from nothing. Returns what is left of the
+// projected gradient.
+double Stress::improve(TileMatrix& matrix, double tolerance, int iterations, int& count)
+{
+    for_dense([&](int tile) { std::fill_n(change_.tile(tile), kTileCells, 0.0f); });
+    const QpResult result = solver_.solve(matrix, b_.values(), {lower_.values(), upper_.values()}, change_.values(),
+                                          {tolerance, iterations});
+    count += result.iterations;
+    return result.complementarity;
+}
+
+StressReport Stress::spread(MacField& displacement)
+{
+    StressReport report;
+    find_capacity(*room_before_, capacity_);
+    fullest_ = parallel_reduce(
+        static_cast<size_t>(dense_->tile_count()), 0.0f,
+        [&](size_t t) {
+            const int tile = static_cast<int>(t);
+            Row most = splat(0);
+            for (int o = 0; o < kTileCells; o += kTileSize) {
+                const Row f = load_row(filled_.tile(tile) + o), c = load_row(capacity_.tile(tile) + o);
+                const Row d = load_row(pressure_.diagonal().tile(tile) + o), zero = splat(0);
+                store_row(b_.tile(tile) + o, f - (1 + kTooFull) * c);
+                store_row(lower_.tile(tile) + o, zero), store_row(upper_.tile(tile) + o, splat(kInfinity));
+                // Only what could be moved counts.
+                most = max(most, d > zero ? f * inverse_or_zero(c) : zero);
+            }
+            return largest(most);
+        },
+        [](float a, float b) { return std::max(a, b); }, 16);
+    displacement.reset(grid_->topology, 0);
+    if (dense_->tile_count() == 0 || fullest_ <= 1 + kTooFull) return report;
+    constexpr int kIterations = 40;
+    improve(pressure_, settings_.tolerance, kIterations, report.spread_iterations);
+    for_stressed_faces([&](int tile) {
+        const TileView y = view(change_, tile);
+        for_each_row([&](int i, int j, int o) {
+            const Row here = y.at(i, j);
+            const Row slope[3] = {here - y.below_x(i, j), here - y.below_y(i, j), here - y.below_z(i, j)};
+            for (int a = 0; a < 3; ++a) {
+                constexpr float kFarthest = 0.25f; // cells
+                const Row through =
+                    min(load_row(room_->open(tile, a) + o), load_row(grid_->at_faces.u[a].tile(tile) + o));
+                const Row moved = -load_row(mobility_.u[a].tile(tile) + o) * slope[a] * inverse_or_zero(through);
+                store_row(displacement.u[a].tile(tile) + o, min(max(moved, splat(-kFarthest)), splat(kFarthest)));
+            }
+        });
+    });
+    return report;
+}
+
+StressReport Stress::solve(float dt, MacField& flux, PhaseTimes& times)
+{
+    StressReport report;
+    if (dense_->tile_count() == 0) {
+        step_ = dt;
+        return report;
+    }
+    if (room_ != room_before_) find_capacity(*room_, capacity_);
+    find_heaps();
+    if (step_ > 0 && step_ != dt) { // stresses times the step
+        const float scale = dt / step_;
+        for_dense([&](int tile) {
+            const auto rescale = [&](Field<float>& field) {
+                for (int o = 0; o < kTileCells; ++o) field.tile(tile)[o] *= scale;
+            };
+            rescale(q_);
+            for (auto& s : s_) rescale(s);
+        });
+    }
+    step_ = dt;
+    apply_all(flux);
+    for (int round = 0; round < settings_.rounds; ++round) {
+        times.measure("friction", [&] { rub(dt, flux, report); });
+        times.measure("pressure", [&] { press(dt, flux, report); });
+    }
+    return report;
+}
+
+void Stress::fill_beside_room(Field<float>& filled) const
+{
+    constexpr float kLeastRoom = 0.01f;
+    for_dense([&](int d) {
+        float* f = filled.tile(tile_of_[static_cast<size_t>(d)]);
+        const float* c = capacity_.tile(d);
+        for (int o = 0; o < kTileCells; o += kTileSize)
+            store_row(f + o, min(splat(1), load_row(f + o) / max(load_row(c + o), splat(kLeastRoom))));
+    });
+}
+
+// The flux with the stresses of the last step, (5.5).
+void Stress::apply_all(MacField& flux) const
+{
+    for_stressed_faces([&](int tile) {
+        const TileView q = view(q_, tile), a = view(s_[xx], tile), b = view(s_[yy], tile), c = view(s_[zz], tile);
+        const TileView d = view(s_[xy], tile), e = view(s_[yz], tile), f = view(s_[xz], tile);
+        for_each_row([&](int x, int y, int o) {
+            const auto add = [&](int axis, Row push) {
+                float* out = flux.u[axis].tile(tile) + o;
+                store_row(out, load_row(out) + load_row(mobility_.u[axis].tile(tile) + o) * push);
+            };
+            const Row qh = q.at(x, y);
+            add(0, q.below_x(x, y) - qh + a.at(x, y) - a.below_x(x, y) + d.above_y(x, y) - d.at(x, y) +
+                       f.above_z(x, y) - f.at(x, y));
+            add(1, q.below_y(x, y) - qh + b.at(x, y) - b.below_y(x, y) + d.above_x(x, y) - d.at(x, y) +
+                       e.above_z(x, y) - e.at(x, y));
+            add(2, q.below_z(x, y) - qh + c.at(x, y) - c.below_z(x, y) + e.above_y(x, y) - e.at(x, y) +
+                       f.above_x(x, y) - f.at(x, y));
+        });
+    });
+}
+
+// (5.13): pressure for the friction there is.
+void Stress::press(float dt, MacField& flux, StressReport& report)
+{
+    const float c = dt / grid_->voxel, inverse_c = 1 / c;
+    for_dense([&](int d) {
+        const int tile = tile_of_[static_cast<size_t>(d)];
+        const TileView u(flux.u[0], tile), v(flux.u[1], tile), w(flux.u[2], tile);
+        for_each_row([&](int x, int y, int o) {
+            const Row f = load_row(filled_.tile(d) + o);
+            const Row room = max(splat(0), (1 - kLoose) * load_row(heap_.tile(d) + o) - f);
+            const Row out = u.above_x(x, y) - u.at(x, y) + v.above_y(x, y) - v.at(x, y) + w.above_z(x, y) - w.at(x, y);
+            store_row(b_.tile(d) + o, -inverse_c * room - out);
+            store_row(lower_.tile(d) + o, -load_row(q_.tile(d) + o));
+            store_row(upper_.tile(d) + o, splat(kInfinity));
+        });
+    });
+    constexpr int kIterations = 60;
+    const double left = improve(pressure_, settings_.tolerance * inverse_c, kIterations, report.pressure_iterations);
+    report.complementarity = left * static_cast<double>(c);
+    for_dense([&](int d) {
+        for (int o = 0; o < kTileCells; o += kTileSize) {
+            float* q = q_.tile(d) + o;
+            store_row(q, max(splat(0), load_row(q) + load_row(change_.tile(d) + o)));
+        }
+    });
+    for_stressed_faces([&](int tile) {
+        const TileView q = view(change_, tile);
+        for_each_row([&](int x, int y, int o) {
+            const Row here = q.at(x, y);
+            const Row slope[3] = {here - q.below_x(x, y), here - q.below_y(x, y), here - q.below_z(x, y)};
+            for (int a = 0; a < 3; ++a) {
+                float* out = flux.u[a].tile(tile) + o;
+                store_row(out, load_row(out) - load_row(mobility_.u[a].tile(tile) + o) * slope[a]);
+            }
+        });
+    });
+}
+
+size_t Stress::bytes() const
+{
+    size_t sum = q_.bytes() + carried_.bytes() + mobility_.bytes() + filled_.bytes() + capacity_.bytes() + heap_.bytes() +
+                 limit_.bytes() + b_.bytes() + lower_.bytes() + upper_.bytes() + change_.bytes() +
+                 pressure_.bytes() + axial_.bytes() + lateral_.bytes() + solver_.bytes();
+    for (const auto& s : s_) sum += s.bytes();
+    for (int i = 0; i < 3; ++i) sum += shear_[i].bytes() + edge_limit_[i].bytes();
+    return sum;
+}
+
+Stress::State Stress::state() const
+{
+    State state;
+    state.step = step_;
+    if (!dense_) return state;
+    state.tiles = dense_->codes();
+    const auto put = [&](const Field<float>& field) {
+        state.values.insert(state.values.end(), field.values().begin(), field.values().end());
+    };
+    put(q_);
+    for (const auto& s : s_) put(s);
+    return state;
+}
+
+void Stress::restore(const State& state)
+{
+    step_ = state.step;
+    dense_ = std::make_unique<Topology>(state.tiles);
+    const size_t count = dense_->cell_count();
+    const float* values = state.values.data();
+    const auto take = [&](Field<float>& field) {
+        field.reset_uninitialized(*dense_, 0);
+        std::copy_n(values, count, field.values().begin());
+        values += count;
+    };
+    take(q_);
+    for (auto& s : s_) take(s);
+}
+
+} // namespace spindrift

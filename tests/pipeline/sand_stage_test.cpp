@@ -1,0 +1,108 @@
+#include "io/vdb.h"
+#include "pipeline/program.h"
+
+#include <gtest/gtest.h>
+
+namespace spindrift {
+
+namespace {
+
+std::string sand_scene(int frames)
+{
+    return fmt::format(R"([shot]
+frames = "1-{}"
+
+[sand]
+voxel = 0.03
+
+[sand.domain]
+min = [-0.4, 0, -0.4]
+max = [0.4, 1, 0.4]
+x_max = "open"
+
+[[sand.material]]
+friction = 0.4
+
+[[sand.material]]
+density = 800
+friction = 0.2
+
+[[sand.source]]
+shape = "box"
+min = [-0.2, 0, -0.2]
+max = [0.2, 0.2, 0.2]
+
+[[sand.source]]
+shape = "sphere"
+center = [0, 0.6, 0]
+radius = 0.07
+mode = "flow"
+velocity = [0.2, -1, 0]
+material = 1
+
+[[sand.impulse]]
+center = [0, 0.05, 0]
+radius = 0.15
+speed = 4
+frame = 4
+
+[[sand.collider]]
+shape = "box"
+min = [-0.4, 0.1, -0.05]
+max = [-0.1, 0.2, 0.05]
+friction = 0.3
+translate = [[1, 0, 0, 0], [12, 0.2, 0, 0]]
+)",
+                       frames);
+}
+
+const std::vector<std::string> kRun = {"sand", "sand.toml", "-o", "out"};
+
+} // namespace
+
+TEST(SandStage, GivesTheSameFilesForAnyNumberOfThreadsAndAfterKills)
+{
+    const Workplace place;
+    place.write("sand.toml", sand_scene(14));
+    place.succeed(kRun);
+    const Files expected = results_in(place / "out");
+    place.succeed({"sand", "sand.toml", "-o", "one", "--threads", "1"});
+    EXPECT_EQ(differences(expected, results_in(place / "one")), std::vector<std::string>());
+    expect_same_after_kills(place, kRun, "out", expected);
+
+    const Particles sand = read_particles(place / "out/sand/sand.0014.vdb").particles;
+    EXPECT_GT(sand.size(), 1000u);
+    EXPECT_TRUE(sand.find<float>("mass") && sand.find<int32_t>("material") && sand.find<Vec3f>("shape_diagonal") &&
+                sand.find<Vec3f>("shape_shear"));
+}
+
+TEST(SandStage, IsDrawn)
+{
+    const Workplace place;
+    place.write("sand.toml", sand_scene(2) + "[render]\nwidth = 64\nheight = 48\nsamples = 1\n");
+    place.succeed({"run", "sand.toml", "-o", "out"});
+    EXPECT_TRUE(place.has("out/render/render.0002.png"));
+}
+
+TEST(SandStage, WhatCannotWorkIsSaidBeforeTheRun)
+{
+    const Workplace place;
+    const auto rejected = [&](const std::string& scene, const std::string& message) {
+        place.write("sand.toml", scene);
+        const RunResult result = place.run({"check", "sand.toml"});
+        EXPECT_EQ(result.code, 2) << message;
+        EXPECT_NE(result.err.find(message), std::string::npos) << result.err;
+    };
+    const auto with = [](const std::string& from, const std::string& to) {
+        std::string scene = sand_scene(5);
+        scene.replace(scene.find(from), from.size(), to);
+        return scene;
+    };
+    rejected("[sand]\n", "there is no sand");
+    rejected(with("material = 1", "material = 2"), "there are only 2");
+    rejected(with("voxel = 0.03", "voxel = 0.00001"), "raise sand.voxel");
+    rejected(with("density = 800", "density = -1"), "density");
+    rejected(with("center = [0, 0.6, 0]", "center = [0, 5, 0]"), "outside the domain");
+}
+
+} // namespace spindrift

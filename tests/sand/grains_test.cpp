@@ -1,0 +1,155 @@
+#include "sand/sands.h"
+
+#include "base/determinism.h"
+
+#include <gtest/gtest.h>
+#include <map>
+
+using namespace spindrift;
+
+namespace {
+
+SandScene heap(float alpha)
+{
+    SandScene scene(alpha, Vec3f(-0.4f, 0, -0.4f), Vec3f(0.4f, 0.6f, 0.4f));
+    scene.fill_box(Vec3f(-0.3f, 0, -0.3f), Vec3f(0.3f, 0.5f, 0.3f));
+    return scene;
+}
+
+double angle_after(float alpha, double degrees, int frames)
+{
+    const auto sand = heap(alpha).start(cone(0.28f, degrees));
+    for (int f = 0; f < frames; ++f) sand->advance();
+    return RadialProfile(sand->particles(), 1600, 0.02f).angle();
+}
+
+bool all_finite(const Particles& particles)
+{
+    for (size_t i = 0; i < particles.size(); ++i)
+        if (!particles.P[i].allFinite() || !particles.v[i].allFinite()) return false;
+    return true;
+}
+
+} // namespace
+
+TEST(Grains, APileFlatterThanItsFrictionStands)
+{
+    for (const float alpha : {0.3f, 0.5f}) {
+        const double angle = 0.9 * angle_of_friction(static_cast<double>(alpha));
+        EXPECT_NEAR(angle_after(alpha, angle, 48), angle, 0.1 * angle) << alpha;
+    }
+}
+
+TEST(Grains, APileSteeperThanItsFrictionSlides)
+{
+    const double friction = angle_of_friction(0.3);
+    EXPECT_LT(angle_after(0.3f, 1.6 * friction, 48), 1.35 * friction);
+}
+
+TEST(Grains, PressureOnTheFloorIsTheWeightAbove)
+{
+    // Without friction: otherwise the sides carry some of it, and vertical stress is more than the mean.
+    SandScene scene(0, Vec3f(-0.16f, 0, -0.16f), Vec3f(0.16f, 0.5f, 0.16f));
+    scene.fill_box(Vec3f(-0.16f, 0, -0.16f), Vec3f(0.16f, 0.3f, 0.16f));
+    const auto sand = scene.start();
+    for (int f = 0; f < 24; ++f) sand->advance();
+    const Stress& stress = sand->stress();
+    double sum = 0, count = 0;
+    for (int x = -6; x < 6; ++x)
+        for (int z = -6; z < 6; ++z) sum += static_cast<double>(stress.q().at({x, 0, z})), count += 1;
+    // q = p dt / (density h); the cell's centre lies half a cell above the floor.
+    const double depth = sum / count / (static_cast<double>(stress.step()) / 0.02) / 9.81;
+    EXPECT_NEAR(depth, 0.29, 0.02); // within what one cell weighs
+}
+
+TEST(Grains, ParticlesInFlightFollowTheirParabolas)
+{
+    SandScene scene(0.5f, Vec3f(-1, -5, -1), Vec3f(1, 5, 1));
+    scene.fill_box(Vec3f(-0.5f, 0, -0.5f), Vec3f(0.5f, 0.02f, 0.5f), 0, Vec3f(0.5f, 3, -0.2f));
+    scene.params.shapes = false;
+    // Every tenth cell: clumps that are nobody's neighbours.
+    const auto sand = scene.start([](const Vec3f& x) {
+        const Vec3i c = cell_of(x, 1 / 0.02f);
+        return (c.x() + 100) % 10 == 0 && (c.z() + 100) % 10 == 0;
+    });
+    std::map<int32_t, Vec3f> from;
+    for (size_t i = 0; i < sand->particles().size(); ++i) from[sand->particles().id[i]] = sand->particles().P[i];
+    for (int f = 0; f < 12; ++f) sand->advance();
+    const float t = 12 / kFps;
+    ASSERT_FALSE(from.empty());
+    for (size_t i = 0; i < sand->particles().size(); ++i) {
+        const Vec3f exact =
+            from[sand->particles().id[i]] + t * Vec3f(0.5f, 3, -0.2f) + 0.5f * t * t * Vec3f(0, -9.81f, 0);
+        EXPECT_LT((sand->particles().P[i] - exact).norm(), 5e-4f); // a fortieth of a cell
+    }
+}
+
+TEST(Grains, AnExplosionKeepsMassThroughSplitsAndMerges)
+{
+    SandScene scene(0.5f, Vec3f(-0.6f, 0, -0.6f), Vec3f(0.6f, 2, 0.6f));
+    scene.fill_box(Vec3f(-0.2f, 0, -0.2f), Vec3f(0.2f, 0.1f, 0.2f));
+    scene.params.impulses.resize(1);
+    scene.params.impulses[0] = {Vec3f(0, 0.02f, 0), 0.15f, 4, 2};
+    const auto sand = scene.start();
+    const double mass = sand->mass();
+    size_t splits = 0, merges = 0;
+    for (int f = 0; f < 36; ++f) {
+        const SandReport report = sand->advance();
+        splits += report.splits, merges += report.merges;
+    }
+    EXPECT_GT(splits, 100u);
+    EXPECT_GT(merges, 100u);
+    EXPECT_NEAR(sand->mass(), mass, 1e-6 * mass);
+    EXPECT_TRUE(all_finite(sand->particles()));
+    for (const Vec3f& x : sand->particles().P) EXPECT_GT(x.y(), -1e-4f);
+}
+
+TEST(Grains, ExtremesStayFinite)
+{
+    for (const float alpha : {0.0f, 100.0f}) {
+        const auto sand = heap(alpha).start(cone(0.2f, 40));
+        for (int f = 0; f < 8; ++f) sand->advance();
+        EXPECT_TRUE(all_finite(sand->particles()));
+        for (const Vec3f& v : sand->particles().v) EXPECT_LT(v.norm(), 3.5f);
+    }
+    { // one particle
+        SandScene scene(0.5f, Vec3f(-0.1f, 0, -0.1f), Vec3f(0.1f, 0.2f, 0.1f));
+        scene.fill_box(Vec3f(0, 0.1f, 0), Vec3f(0.01f, 0.11f, 0.01f));
+        const auto sand = scene.start();
+        ASSERT_EQ(sand->particles().size(), 1u);
+        for (int f = 0; f < 24; ++f) sand->advance();
+        EXPECT_LT(sand->particles().P[0].y(), 0.01f);
+        EXPECT_LT(sand->particles().v[0].norm(), 0.5f);
+    }
+    { // a thousand times denser
+        SandScene scene(0.4f, Vec3f(-0.12f, 0, -0.12f), Vec3f(0.12f, 0.5f, 0.12f));
+        scene.params.materials.resize(2);
+        scene.params.materials[1].density = 1.6f;
+        scene.fill_box(Vec3f(-0.12f, 0.1f, -0.12f), Vec3f(0.12f, 0.2f, 0.12f), 0);
+        scene.fill_box(Vec3f(-0.12f, 0, -0.12f), Vec3f(0.12f, 0.1f, 0.12f), 1);
+        const auto sand = scene.start();
+        const double mass = sand->mass();
+        for (int f = 0; f < 12; ++f) sand->advance();
+        EXPECT_TRUE(all_finite(sand->particles()));
+        EXPECT_NEAR(sand->mass(), mass, 1e-6 * mass);
+    }
+}
+
+TEST(Grains, HasTheSameBitsForAnyNumberOfThreads)
+{
+    const auto run = [](int threads) {
+        return with_threads(threads, [] {
+            SandScene scene = heap(0.4f);
+            scene.params.materials.resize(2);
+            scene.params.materials[1].density = 800;
+            scene.fill_box(Vec3f(-0.1f, 0.5f, -0.1f), Vec3f(0.1f, 0.56f, 0.1f), 1, Vec3f(0, -2, 0));
+            const auto sand = scene.start(cone(0.3f, 60));
+            for (int f = 0; f < 4; ++f) sand->advance();
+            return sand->particles();
+        });
+    };
+    const Particles one = run(1), three = run(3);
+    EXPECT_EQ(one.P, three.P);
+    EXPECT_EQ(one.v, three.v);
+    EXPECT_EQ(one.id, three.id);
+}

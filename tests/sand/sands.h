@@ -1,0 +1,91 @@
+// Sand to test: shapes filled in a box, and what can be measured of it.
+#pragma once
+
+#include "sand/grains.h"
+
+namespace spindrift {
+
+constexpr float kFps = 24;
+
+struct SandScene {
+    SandParams params;
+
+    SandScene(float alpha, const Vec3f& min, const Vec3f& max, float voxel = 0.02f)
+    {
+        params.voxel = voxel;
+        params.materials.resize(1);
+        params.materials[0].friction = alpha;
+        params.domain.min = min, params.domain.max = max;
+    }
+    void fill_box(const Vec3f& min, const Vec3f& max, int material = 0, const Vec3f& velocity = Vec3f::Zero())
+    {
+        SandSourceParams source;
+        source.min = min, source.max = max, source.material = material, source.velocity = velocity;
+        params.sources.push_back(source);
+    }
+    // Only the places where keep(x) holds.
+    template <class Keep> std::unique_ptr<Grains> start(const Keep& keep) const
+    {
+        Grains::Shapes shapes;
+        for (const SandSourceParams& source : params.sources) shapes.sources.emplace_back(source, "source");
+        for (const ColliderParams& collider : params.colliders) shapes.colliders.emplace_back(collider, "collider");
+        auto sand = std::make_unique<Grains>(params, std::move(shapes), kFps);
+        sand->start(1);
+        Grains::State state = sand->state();
+        std::vector<uint8_t> kept;
+        for (const Vec3f& x : state.particles.P) kept.push_back(keep(x));
+        remove_particles(state.particles, kept);
+        sand->restore(std::move(state));
+        return sand;
+    }
+    std::unique_ptr<Grains> start() const
+    {
+        return start([](const Vec3f&) { return true; });
+    }
+};
+
+// Of sand around the axis x = z = 0: its height in rings one cell wide, by the volume in them.
+struct RadialProfile {
+    std::vector<double> height;
+    float ring;
+
+    RadialProfile(const Particles& particles, float density, float width) : height(200, 0), ring(width)
+    {
+        const auto& mass = *particles.find<float>(kMass);
+        for (size_t i = 0; i < particles.size(); ++i) {
+            const auto k = static_cast<size_t>(std::hypot(particles.P[i].x(), particles.P[i].z()) / ring);
+            if (k < height.size()) height[k] += static_cast<double>(mass[i] / density);
+        }
+        for (size_t k = 0; k < height.size(); ++k)
+            height[k] /= kPi * (2 * static_cast<double>(k) + 1) * static_cast<double>(ring * ring);
+    }
+    double top() const { return std::max({height[0], height[1], height[2]}); }
+    double radius() const // where it is half a ring high
+    {
+        size_t k = height.size();
+        while (k > 0 && height[k - 1] < 0.5 * static_cast<double>(ring)) --k;
+        return static_cast<double>(k) * static_cast<double>(ring);
+    }
+    // Slope of the line through what is between a fifth and four fifths of the height [deg].
+    double angle() const
+    {
+        double n = 0, x = 0, y = 0, xx = 0, xy = 0;
+        for (size_t k = 0; k < height.size(); ++k) {
+            if (height[k] < 0.2 * top() || height[k] > 0.8 * top()) continue;
+            const double r = (static_cast<double>(k) + 0.5) * static_cast<double>(ring);
+            n += 1, x += r, y += height[k], xx += r * r, xy += r * height[k];
+        }
+        return n < 2 ? 0 : std::atan(-(n * xy - x * y) / (n * xx - x * x)) * 180 / kPi;
+    }
+};
+
+inline double angle_of_friction(double alpha) { return std::asin(std::min(1.0, alpha * std::sqrt(1.5))) * 180 / kPi; }
+
+// A cone of this slope on the floor.
+inline auto cone(float radius, double degrees)
+{
+    const auto slope = static_cast<float>(std::tan(degrees * kPi / 180));
+    return [=](const Vec3f& x) { return x.y() < slope * (radius - std::hypot(x.x(), x.z())); };
+}
+
+} // namespace spindrift

@@ -1,0 +1,142 @@
+// Sand against what is known of it: angles of repose (document 000, figure 5.4), the constant flow out of a silo (figure
+// 5.3; Beverloo et al. 1961), the run-out of columns (Lube et al. 2004), and mass over splits and merges.
+//
+//     spindrift_validate sand_piles     and sand_columns, sand_silo, sand_mass
+#include "checks.h"
+
+#include "sand/sands.h"
+
+#include <fmt/format.h>
+
+using namespace spindrift;
+
+namespace {
+
+constexpr float kDensity = 1600;
+
+// Cones steeper than, as steep as and flatter than their friction, after a second and after ten.
+void piles()
+{
+    fmt::print("\n| alpha | arcsin(alpha sqrt(3/2)) | starts at | after 1 s | after 10 s | beside it | fullest |\n"
+               "|---|---|---|---|---|---|---|\n");
+    for (const float alpha : {0.3f, 0.5f, 0.7f})
+        for (const double share : {0.95, 1.1, 1.6}) {
+            const double exact = angle_of_friction(static_cast<double>(alpha));
+            if (share * exact > 75) continue;
+            SandScene scene(alpha, Vec3f(-0.5f, 0, -0.5f), Vec3f(0.5f, 0.9f, 0.5f));
+            scene.fill_box(Vec3f(-0.3f, 0, -0.3f), Vec3f(0.3f, 0.8f, 0.3f));
+            const auto sand = scene.start(cone(0.3f, share * exact));
+            double after_one = 0;
+            float fullest = 0;
+            for (int f = 1; f <= 240; ++f) {
+                const SandReport report = sand->advance();
+                if (f > 24) fullest = std::max(fullest, report.fullest);
+                if (f == 24) after_one = RadialProfile(sand->particles(), kDensity, 0.02f).angle();
+            }
+            const double found = RadialProfile(sand->particles(), kDensity, 0.02f).angle();
+            fmt::print("| {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:+.0f}% | {:.3f} |\n", alpha, exact, share * exact,
+                       after_one, found, 100 * (found / exact - 1), fullest);
+            std::fflush(stdout);
+        }
+}
+
+// Columns that are let go: Lube et al. find (r - r0) / r0 = 1.24 a below an aspect of 1.7, and 1.6 sqrt(a) above.
+void columns()
+{
+    constexpr float kRadius = 0.12f, kVoxel = 0.015f;
+    fmt::print("\n| aspect | run-out (r - r0) / r0 | Lube et al. | difference | height / r0 | slope [deg] |\n"
+               "|---|---|---|---|---|---|\n");
+    for (const float aspect : {0.5f, 1.0f, 2.0f, 4.0f}) {
+        SandScene scene(0.4f, Vec3f(-0.6f, 0, -0.6f), Vec3f(0.6f, 0.6f, 0.6f), kVoxel);
+        scene.fill_box(Vec3f(-kRadius, 0, -kRadius), Vec3f(kRadius, aspect * kRadius, kRadius));
+        const auto sand = scene.start([](const Vec3f& x) { return std::hypot(x.x(), x.z()) < kRadius; });
+        for (int f = 0; f < 48; ++f) sand->advance();
+        const RadialProfile profile(sand->particles(), kDensity, kVoxel);
+        const double found = profile.radius() / static_cast<double>(kRadius) - 1;
+        const double a = static_cast<double>(aspect), lube = a < 1.7 ? 1.24 * a : 1.6 * std::sqrt(a);
+        fmt::print("| {} | {:.2f} | {:.2f} | {:+.0f}% | {:.2f} | {:.1f} |\n", aspect, found, lube,
+                   100 * (found / lube - 1), profile.top() / static_cast<double>(kRadius), profile.angle());
+        std::fflush(stdout);
+    }
+}
+
+// A silo with a square hole in its flat floor: mass that is still in it over time.
+void silo()
+{
+    constexpr float kVoxel = 0.02f, kFloor = 0.4f, kWidth = 0.16f, kHead = 0.4f;
+    fmt::print("\n| hole [cells] | flow from 80% to 20% of the head [kg/s], in three parts | largest difference | "
+               "beside Beverloo's 5/2 power of the first |\n|---|---|---|---|\n");
+    double first = 0, first_hole = 0;
+    for (const float hole : {4.0f, 5.0f, 6.0f}) {
+        const float half = 0.5f * hole * kVoxel;
+        SandScene scene(0.4f, Vec3f(-kWidth, 0, -kWidth), Vec3f(kWidth, kFloor + kHead + 0.1f, kWidth), kVoxel);
+        scene.params.domain.y_min = DomainParams::Side::open;
+        scene.params.wall_friction = 0.3f;
+        const auto slab = [&](const Vec3f& min, const Vec3f& max) {
+            ColliderParams box;
+            box.min = min, box.max = max, box.friction = 0.5f;
+            scene.params.colliders.push_back(box);
+        };
+        const float low = kFloor - 0.06f, far = kWidth + 0.1f;
+        slab(Vec3f(-far, low, -far), Vec3f(-half, kFloor, far)), slab(Vec3f(half, low, -far), Vec3f(far, kFloor, far));
+        slab(Vec3f(-half, low, -far), Vec3f(half, kFloor, -half));
+        slab(Vec3f(-half, low, half), Vec3f(half, kFloor, far));
+        scene.fill_box(Vec3f(-kWidth, kFloor, -kWidth), Vec3f(kWidth, kFloor + kHead, kWidth));
+        const auto sand = scene.start();
+        const auto inside = [&] {
+            const auto& mass = *sand->particles().find<float>(kMass);
+            double sum = 0;
+            for (size_t i = 0; i < mass.size(); ++i)
+                if (sand->particles().P[i].y() > kFloor) sum += static_cast<double>(mass[i]);
+            return sum;
+        };
+        const double all = inside();
+        std::vector<double> left = {all};
+        while (left.back() > 0.2 * all && left.size() < 400) sand->advance(), left.push_back(inside());
+        // When a share of the sand is left.
+        const auto when = [&](double share) {
+            for (size_t f = 1; f < left.size(); ++f)
+                if (left[f] <= share * all)
+                    return (static_cast<double>(f) - (share * all - left[f]) / (left[f - 1] - left[f])) /
+                           static_cast<double>(kFps);
+            return std::numeric_limits<double>::quiet_NaN();
+        };
+        double flow[3];
+        for (int part = 0; part < 3; ++part)
+            flow[part] = 0.2 * all / (when(0.6 - 0.2 * part) - when(0.8 - 0.2 * part));
+        const double mean = (flow[0] + flow[1] + flow[2]) / 3;
+        double most = 0;
+        for (const double f : flow) most = std::max(most, std::abs(f / mean - 1));
+        if (first == 0) first = mean, first_hole = static_cast<double>(hole);
+        const double beverloo = first * std::pow(static_cast<double>(hole) / first_hole, 2.5);
+        fmt::print("| {} | {:.2f}, {:.2f}, {:.2f} | {:.0f}% | {:.2f} |\n", hole, flow[0], flow[1], flow[2], 100 * most,
+                   mean / beverloo);
+        std::fflush(stdout);
+    }
+}
+
+// Explosions every fifth of a second for 500 frames.
+void mass()
+{
+    SandScene scene(0.5f, Vec3f(-0.3f, 0, -0.3f), Vec3f(0.3f, 1, 0.3f));
+    scene.fill_box(Vec3f(-0.3f, 0, -0.3f), Vec3f(0.3f, 0.06f, 0.3f));
+    for (int frame = 2; frame < 500; frame += 48) scene.params.impulses.push_back({Vec3f(0, 0, 0), 0.2f, 5, frame});
+    const auto sand = scene.start();
+    const double start = sand->mass();
+    size_t splits = 0, merges = 0;
+    float fullest = 0;
+    for (int f = 0; f < 500; ++f) {
+        const SandReport report = sand->advance();
+        splits += report.splits, merges += report.merges, fullest = std::max(fullest, report.fullest);
+    }
+    fmt::print("\n| frames | splits | merges | change of mass | greatest volume fraction |\n|---|---|---|---|---|\n"
+               "| 500 | {} | {} | {:.1e} | {:.3f} |\n",
+               splits, merges, sand->mass() / start - 1, fullest);
+}
+
+} // namespace
+
+void sand_piles() { piles(); }
+void sand_columns() { columns(); }
+void sand_silo() { silo(); }
+void sand_mass() { mass(); }
