@@ -21,7 +21,7 @@ Measured measure(Grains& sand, int frames)
     const double cpu = cpu_seconds();
     m.seconds = seconds_of([&] {
         for (int f = 0; f < frames; ++f) {
-            const SandReport report = sand->advance();
+            const SandReport report = sand.advance();
             for (const auto& [phase, seconds] : report.times.phases()) m.times.add(phase, seconds);
             m.particles += static_cast<double>(report.particles) / frames, m.substeps += report.substeps;
         }
