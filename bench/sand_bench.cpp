@@ -1,5 +1,5 @@
-// Sand at the grids and particle counts of table 5.1 of document 000, as far as its scenes have no bodies; a tenth of its
-// seconds a frame is wanted. And time a particle from a hundred thousand to millions.
+// Sand at the grids and particle counts of table 5.1 of document 000, as far as its scenes have no bodies; a tenth of
+// its seconds a frame is wanted. And time a particle from a hundred thousand to millions.
 #include "bench.h"
 
 #include "sand/sands.h"
@@ -21,7 +21,7 @@ Measured measure(Grains& sand, int frames)
     const double cpu = cpu_seconds();
     m.seconds = seconds_of([&] {
         for (int f = 0; f < frames; ++f) {
-            const SandReport report = sand->advance();
+            const SandReport report = sand.advance();
             for (const auto& [phase, seconds] : report.times.phases()) m.times.add(phase, seconds);
             m.particles += static_cast<double>(report.particles) / frames, m.substeps += report.substeps;
         }
@@ -40,11 +40,11 @@ void add_row(BenchTable& table, const std::string& what, const Measured& m, doub
             for (const char* name : names) sum += phase == name ? seconds : 0;
         return 100 * sum / m.times.total();
     };
-    table.note(fmt::format(
-        "  {:.0f} thousand particles, {:.1f} steps, {:.2f} s CPU; pressure {:.0f}% (document 17), friction {:.0f}% (35), "
-        "particles {:.0f}% (33)",
-        m.particles / 1e3, m.substeps, m.cpu, share({"pressure", "density"}), share({"friction"}),
-        share({"sort", "merge", "to grid", "to particles", "contact", "split"})));
+    table.note(fmt::format("  {:.0f} thousand particles, {:.1f} steps, {:.2f} s CPU; pressure {:.0f}% (document 17), "
+                           "friction {:.0f}% (35), "
+                           "particles {:.0f}% (33)",
+                           m.particles / 1e3, m.substeps, m.cpu, share({"pressure", "density"}), share({"friction"}),
+                           share({"sort", "merge", "to grid", "to particles", "contact", "split"})));
 }
 
 SandScene heap(float side)
@@ -71,7 +71,8 @@ void bench_sand(BenchTable& table)
         SandScene scene(0.4f, Vec3f(-0.25f, -0.1f, -0.25f), Vec3f(0.25f, 1, 0.25f));
         for (const float side : {-1.0f, 1.0f}) { // a slot between two slopes
             ColliderParams slope;
-            slope.min = Vec3f(side < 0 ? -0.6f : 0.03f, 0.3f, -0.4f), slope.max = Vec3f(side < 0 ? -0.03f : 0.6f, 0.4f, 0.4f);
+            slope.min = Vec3f(side < 0 ? -0.6f : 0.03f, 0.3f, -0.4f),
+            slope.max = Vec3f(side < 0 ? -0.03f : 0.6f, 0.4f, 0.4f);
             slope.friction = 0.3f;
             scene.params.colliders.push_back(slope);
         }
@@ -105,10 +106,10 @@ void bench_sand(BenchTable& table)
     };
     const Measured small = growth(0.5f), large = growth(3.5f);
     const auto each = [](const Measured& m) { return 1e6 * m.cpu / m.substeps / m.particles; };
-    table.add(fmt::format("CPU a particle and step, {:.2f} to {:.1f} million", small.particles / 1e6,
-                          large.particles / 1e6),
-              fmt::format("{:.2f} to {:.2f} us, {:.2f}x", each(small), each(large), each(large) / each(small)),
-              "at most 1.5x", each(large) <= 1.5 * each(small));
+    table.add(
+        fmt::format("CPU a particle and step, {:.2f} to {:.1f} million", small.particles / 1e6, large.particles / 1e6),
+        fmt::format("{:.2f} to {:.2f} us, {:.2f}x", each(small), each(large), each(large) / each(small)),
+        "at most 1.5x", each(large) <= 1.5 * each(small));
 }
 
 } // namespace spindrift

@@ -1,5 +1,5 @@
-// Sand against what is known of it: angles of repose (document 000, figure 5.4), the constant flow out of a silo (figure
-// 5.3; Beverloo et al. 1961), the run-out of columns (Lube et al. 2004), and mass over splits and merges.
+// Sand against what is known of it: angles of repose (document 000, figure 5.4), the constant flow out of a silo
+// (figure 5.3; Beverloo et al. 1961), the run-out of columns (Lube et al. 2004), and mass over splits and merges.
 //
 //     spindrift_validate sand_piles     and sand_columns, sand_silo, sand_mass
 #include "checks.h"
@@ -102,8 +102,7 @@ void silo()
             return std::numeric_limits<double>::quiet_NaN();
         };
         double flow[3];
-        for (int part = 0; part < 3; ++part)
-            flow[part] = 0.2 * all / (when(0.6 - 0.2 * part) - when(0.8 - 0.2 * part));
+        for (int part = 0; part < 3; ++part) flow[part] = 0.2 * all / (when(0.6 - 0.2 * part) - when(0.8 - 0.2 * part));
         const double mean = (flow[0] + flow[1] + flow[2]) / 3;
         double most = 0;
         for (const double f : flow) most = std::max(most, std::abs(f / mean - 1));

@@ -37,7 +37,10 @@ class RenderStage : public FrameStage {
     void add_spheres(const ParticleFile& file, const std::string& color_by, const std::string& path,
                      RenderSpheres& spheres) const;
     // True if the liquid has bodies that this picture shows.
-    bool has_bodies() const { return !liquid_->params.bodies.empty() && params_.show != Show::crowd && params_.show != Show::sand; }
+    bool has_bodies() const
+    {
+        return !liquid_->params.bodies.empty() && params_.show != Show::crowd && params_.show != Show::sand;
+    }
     void add_bodies(const std::string& liquid_file, std::vector<Mesh>& solids) const;
     void add_grains(const ParticleFile& file, RenderSpheres& spheres) const;
     void add_people(const ParticleFile& file, const std::string& path, RenderSpheres& capsules) const;

@@ -143,9 +143,9 @@ FrameReport SandStage::advance() { return report_of(grains_->advance()); }
 
 void SandStage::write(const std::string& path)
 {
-    write_particles(path, grains_->particles(), setup_->params.voxel, grains_->particle_radius(),
-                    {{"frame", std::to_string(grains_->frame())},
-                     {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}});
+    write_particles(
+        path, grains_->particles(), setup_->params.voxel, grains_->particle_radius(),
+        {{"frame", std::to_string(grains_->frame())}, {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}});
 }
 
 StateFile SandStage::save() const

@@ -53,7 +53,8 @@ void RenderParams::visit(ParamVisitor& v)
 {
     v("show", show, choices("surface", "particles", "spray", "smoke", "ripples", "crowd", "sand"),
       "Draw the liquid's surface, its particles as spheres, the spray alone, smoke alone, the surface of [ripples], or "
-      "the people of [crowd], or the grains of [sand]. Liquid comes with the spray, and all but smoke alone with the smoke, if the scene has "
+      "the people of [crowd], or the grains of [sand]. Liquid comes with the spray, and all but smoke alone with the "
+      "smoke, if the scene has "
       "them.");
     v("format", format, choices("png", "exr"), "PNG for looking at, or EXR with linear light.");
     v("width", width, unit::pixels, between(1, 16384), "Width of the picture.");
@@ -67,7 +68,8 @@ void RenderParams::visit(ParamVisitor& v)
       "Droplets as white specks, or as clear water, for pictures in which they can be told apart.");
     v("spray_color", spray_color, unit::none, between(0, 1), "Colour of droplets (linear RGB).");
     v("spray_scale", spray_scale, unit::none, above(0), "Droplets are drawn this much larger than they are.");
-    v("grains", grains, unit::none, between(1, 1000), "Grains that are drawn for each particle of sand that can be seen.");
+    v("grains", grains, unit::none, between(1, 1000),
+      "Grains that are drawn for each particle of sand that can be seen.");
     v.group("camera", camera, "Where the picture is taken from.");
     v("look", look, choices("water", "paint"),
       "Clear water, or glossy paint in the colour that the surface carries as the attribute color.");

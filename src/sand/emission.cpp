@@ -72,9 +72,8 @@ void Grains::fill(const Shape& shape, const SandSourceParams& source, float fram
     };
     const auto& masses = particles_.attribute<float>(kMass);
 
-    std::vector<uint8_t> taken(static_cast<size_t>(size.x()) * static_cast<size_t>(size.y()) *
-                                   static_cast<size_t>(size.z()),
-                               0);
+    std::vector<uint8_t> taken(
+        static_cast<size_t>(size.x()) * static_cast<size_t>(size.y()) * static_cast<size_t>(size.z()), 0);
     double present = 0; // particles of full mass
     for (size_t i = 0; i < particles_.size(); ++i) {
         const Vec3i c = cell_of(particles_.P[i], inverse_voxel);

@@ -27,10 +27,10 @@ Row magnitude(Row r) { return max(r, -r); }
 
 } // namespace
 
-// Hyperplanes stand for the cone (5.4): |s_ij| <= a p. With a = sin / (sin + cos) of the angle of friction a slope along
-// the grid is as steep as that angle, and no steeper: the corner of the bounds, where a shear and a difference of axial
-// stresses are at their largest, then touches what the slope asks for. With a = alpha, as in (5.15), it would be 45
-// degrees instead of 38 for alpha = 0.5.
+// Hyperplanes stand for the cone (5.4): |s_ij| <= a p. With a = sin / (sin + cos) of the angle of friction a slope
+// along the grid is as steep as that angle, and no steeper: the corner of the bounds, where a shear and a difference of
+// axial stresses are at their largest, then touches what the slope asks for. With a = alpha, as in (5.15), it would be
+// 45 degrees instead of 38 for alpha = 0.5.
 float friction_bound(float alpha)
 {
     const float sine = std::sqrt(1.5f) * alpha;
@@ -76,9 +76,9 @@ void Stress::find_limits(float dt)
     });
 }
 
-// The greatest shear on a solid at an edge: Coulomb's friction, or that of sand on itself if it is less. Sand presses on
-// the solid with its pressure q, and with what the closed faces beside the edge take from it: the weight of the last half
-// cell, and all of it where the sand lies too thin, or strikes too loose, for pressure.
+// The greatest shear on a solid at an edge: Coulomb's friction, or that of sand on itself if it is less. Sand presses
+// on the solid with its pressure q, and with what the closed faces beside the edge take from it: the weight of the last
+// half cell, and all of it where the sand lies too thin, or strikes too loose, for pressure.
 float Stress::wall_limit(int shear, int tile, const Vec3i& at, float dt, float q, const Block<float, 1>& room) const
 {
     const Topology& all = grid_->topology;
@@ -115,7 +115,8 @@ float Stress::friction_at(const Vec3f& x) const
 // (5.20), one component after the other.
 void Stress::rub(float dt, MacField& flux, StressReport& report)
 {
-    // Friction goes on where it was in the step before, so that few iterations do: piles are as steep with 5 as with 20.
+    // Friction goes on where it was in the step before, so that few iterations do: piles are as steep with 5 as
+    // with 20.
     constexpr int kIterations = 6;
     constexpr double kAccuracy = 5;
     // What is worth a solver's time: a share of what sand falls by in a step, or of what crosses a cell in it.

@@ -53,8 +53,8 @@ GrainPoints sample_grains(Particles particles, const std::vector<SandMaterialPar
             const Vec3i cell = cell_in_tile(c);
             float emptiest = kInfinity;
             for (int s = 0; s < 27; ++s)
-                emptiest = std::min(emptiest, filled.at(cell.x() + s / 9 - 1, cell.y() + s / 3 % 3 - 1,
-                                                        cell.z() + s % 3 - 1));
+                emptiest =
+                    std::min(emptiest, filled.at(cell.x() + s / 9 - 1, cell.y() + s / 3 % 3 - 1, cell.z() + s % 3 - 1));
             if (emptiest > kHidden) continue;
             Vec3f outwards;
             for (int a = 0; a < 3; ++a) {
@@ -64,7 +64,8 @@ GrainPoints sample_grains(Particles particles, const std::vector<SandMaterialPar
             if (outwards.norm() > 1) outwards.normalize();
             for (size_t i = grid.index.cell_begin(tile, c), end = grid.index.cell_end(tile, c); i < end; ++i) {
                 const SandMaterialParams& kind = materials[static_cast<size_t>(material[i])];
-                const Mat3f root = kFilling * Eigen::LLT<Mat3f>(shape_of(diagonal[i], shear[i])).matrixL().toDenseMatrix();
+                const Mat3f root =
+                    kFilling * Eigen::LLT<Mat3f>(shape_of(diagonal[i], shear[i])).matrixL().toDenseMatrix();
                 Random random(seed, static_cast<uint64_t>(particles.id[i]));
                 // A part of a grain is one with that probability.
                 const float count = static_cast<float>(each) * mass[i] / (kind.density * whole);

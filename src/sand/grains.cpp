@@ -153,8 +153,8 @@ void Grains::substep(float dt)
     });
     phase("flux", [&] { start_flux(dt); });
     report_.stress.add(stress_.solve(dt, flux_, report_.times)); // 3
-    phase("flux", [&] { new_velocity(dt); });                     // 4
-    phase("to particles", [&] { // 6 a, b, c
+    phase("flux", [&] { new_velocity(dt); });                    // 4
+    phase("to particles", [&] {                                  // 6 a, b, c
         stress_.fill_beside_room(grid_.filled);
         move(dt);
     });

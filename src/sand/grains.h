@@ -76,7 +76,7 @@ class Grains {
     Solids solids_;
     ParticleShapes shapes_;
     std::vector<float> wall_friction_; // of walls that are as rough as each material: the tangent of its angle
-    std::vector<uint8_t> marks_; // of particles whose shape needs a look
+    std::vector<uint8_t> marks_;       // of particles whose shape needs a look
 
     // The grid, rebuilt in every substep; memory is kept.
     SandGrid grid_;

@@ -40,8 +40,8 @@ void Grains::fill_closed_faces(MacField& velocity) const
 
 // Steps 6 a to c of figure 5.7. Where sand is dense it moves with the grid; grains there lose their motion against each
 // other (PIC), and mix, so that shapes become round again. In flight a particle keeps its own velocity and parabola,
-// exactly: grains of a cloud do not meet (5.3.2). FLIP gives those that have landed the change that the floor makes to those
-// that are landing; no particle may therefore leave the range between its own velocity and the grid's.
+// exactly: grains of a cloud do not meet (5.3.2). FLIP gives those that have landed the change that the floor makes to
+// those that are landing; no particle may therefore leave the range between its own velocity and the grid's.
 void Grains::move(float dt)
 {
     const float voxel = params_.voxel, inverse_voxel = 1 / voxel, step = dt * inverse_voxel;
@@ -123,9 +123,8 @@ void Grains::collide(float dt)
             const Vec3i here = topology.tile(tile);
             for (size_t i = grid_.index.tile_begin(tile); i < grid_.index.tile_end(tile); ++i) {
                 const Vec3i cell = cell_of(particles_.P[i], inverse_voxel), way = tile_of_cell(cell) - here;
-                const int there = way.cwiseAbs().maxCoeff() > 1
-                                      ? topology.tile_count()
-                                      : topology.neighbour(tile, way.x(), way.y(), way.z());
+                const int there = way.cwiseAbs().maxCoeff() > 1 ? topology.tile_count()
+                                                                : topology.neighbour(tile, way.x(), way.y(), way.z());
                 if (there != topology.tile_count()) {
                     const SolidTile* solid = room_.tile(there);
                     if (!solid || solid->distance[offset_of_cell(cell)] > kFarFromSolids + solids_way) continue;
@@ -144,7 +143,8 @@ void Grains::collide(float dt)
 }
 
 // Moves a particle that is in a solid, or touches one, in front of it, and stops it from moving on into it. Coulomb's
-// friction takes of its sliding what it strikes with; where sand is dense that is little beside the stress on the solid.
+// friction takes of its sliding what it strikes with; where sand is dense that is little beside the stress on the
+// solid.
 void Grains::push_out(size_t particle)
 {
     Vec3f &x = particles_.P[particle], &v = particles_.v[particle];

@@ -25,9 +25,9 @@ struct Sums {
 };
 
 // Adds weight * value and weight of the particles [begin, end), all of one cell of the tile.
-template <int Axis, class Value, class Weight>
-void splat_cell(const Vec3f* P, const Value& value, const Weight& weight, size_t begin, size_t end,
-                const Vec3f& corner, float inverse_voxel, const Vec3i& cell, Sums& block)
+template <int Axis, class Value, class Weight> void splat_cell(const Vec3f* P, const Value& value, const Weight& weight,
+                                                               size_t begin, size_t end, const Vec3f& corner,
+                                                               float inverse_voxel, const Vec3i& cell, Sums& block)
 {
     constexpr int nx = Axis == 0 ? 2 : 3, ny = Axis == 1 ? 2 : 3;
     constexpr int x0 = Axis == 0 ? 0 : -1, y0 = Axis == 1 ? 0 : -1, z0 = Axis == 2 ? 0 : -1;
@@ -123,8 +123,7 @@ void SandGrid::splat(const Particles& particles, const std::vector<SandMaterialP
         along.template operator()<0>(), along.template operator()<1>(), along.template operator()<2>();
         for (int c = 0; c < kTileCells; ++c)
             if (const size_t begin = index.cell_begin(tile, c), end = index.cell_end(tile, c); begin != end)
-                heaped.tile(tile)[c] =
-                    heaped_in_cell(particles, begin, end, first + cell_in_tile(c).cast<float>());
+                heaped.tile(tile)[c] = heaped_in_cell(particles, begin, end, first + cell_in_tile(c).cast<float>());
         const auto bound = [&](size_t i) { return bounds[static_cast<size_t>(material[i])]; };
         add.template operator()<kCells>(bound, volume, friction, filled);
     });
@@ -157,8 +156,8 @@ float SandGrid::heaped_in_cell(const Particles& particles, size_t begin, size_t 
 
 size_t SandGrid::bytes() const
 {
-    return topology.bytes() + index.bytes() + filled.bytes() + friction.bytes() + heaped.bytes() + velocity.bytes() + at_faces.bytes() +
-           lightness.bytes();
+    return topology.bytes() + index.bytes() + filled.bytes() + friction.bytes() + heaped.bytes() + velocity.bytes() +
+           at_faces.bytes() + lightness.bytes();
 }
 
 } // namespace spindrift

@@ -29,8 +29,7 @@ Mat3f shape_of(const Vec3f& d, const Vec3f& s)
 
 void ShapeRows::stretch(const Row3 J[3])
 {
-    const Row m[3][3] = {
-        {1 + J[0].x, J[0].y, J[0].z}, {J[1].x, 1 + J[1].y, J[1].z}, {J[2].x, J[2].y, 1 + J[2].z}};
+    const Row m[3][3] = {{1 + J[0].x, J[0].y, J[0].z}, {J[1].x, 1 + J[1].y, J[1].z}, {J[2].x, J[2].y, 1 + J[2].z}};
     const Row a[3][3] = {{xx, xy, xz}, {xy, yy, yz}, {xz, yz, zz}};
     Row b[3][3];
     for (int i = 0; i < 3; ++i)
@@ -133,9 +132,9 @@ size_t ParticleShapes::merge(Particles& particles, const ParticleIndex& index, c
                                 const float spread = share * (1 - share);
                                 const Vec3f d = (1 - share) * diagonal[i] + share * diagonal[j] +
                                                 spread * apart.cwiseProduct(apart);
-                                const Vec3f s = (1 - share) * shear[i] + share * shear[j] +
-                                                spread * Vec3f(apart.x() * apart.y(), apart.y() * apart.z(),
-                                                               apart.x() * apart.z());
+                                const Vec3f s =
+                                    (1 - share) * shear[i] + share * shear[j] +
+                                    spread * Vec3f(apart.x() * apart.y(), apart.y() * apart.z(), apart.x() * apart.z());
                                 const ShapeRows shape{splat(d.x()), splat(d.y()), splat(d.z()),
                                                       splat(s.x()), splat(s.y()), splat(s.z())};
                                 if (!shape.all_above(shortest())[0] || !shape.all_below(longest())[0]) continue;

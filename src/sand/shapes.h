@@ -42,8 +42,8 @@ class ParticleShapes {
     // (5.43). Partners are looked for in the cells around a particle, within its tile. A particle that is gone has no
     // mass until remove_empty(). Returns how many.
     size_t merge(Particles& particles, const ParticleIndex& index, const Topology& topology) const;
-    // Splits those of the marked that are too long. The halves lie at sqrt(3) / 2 of the longest semi-axis; one of them is
-    // added at the end. Returns both halves of each. Those that cannot be split are kept from becoming any longer.
+    // Splits those of the marked that are too long. The halves lie at sqrt(3) / 2 of the longest semi-axis; one of them
+    // is added at the end. Returns both halves of each. Those that cannot be split are kept from becoming any longer.
     std::vector<size_t> split(Particles& particles, const std::vector<uint8_t>& marks, int& next_id) const;
 
   private:

@@ -40,9 +40,7 @@ void StressReport::add(const StressReport& other)
 TileView Stress::view(const Field<float>& field, int tile) const
 {
     const auto& n = grid_->topology.neighbours(tile);
-    const auto at = [&](int slot) {
-        return field.tile(dense_of_[static_cast<size_t>(n[static_cast<size_t>(slot)])]);
-    };
+    const auto at = [&](int slot) { return field.tile(dense_of_[static_cast<size_t>(n[static_cast<size_t>(slot)])]); };
     return {at(neighbour_slot(0, 0, 0)),  at(neighbour_slot(-1, 0, 0)), at(neighbour_slot(1, 0, 0)),
             at(neighbour_slot(0, -1, 0)), at(neighbour_slot(0, 1, 0)),  at(neighbour_slot(0, 0, -1)),
             at(neighbour_slot(0, 0, 1))};
@@ -100,8 +98,7 @@ void Stress::find_dense()
     for_dense([&](int tile) {
         std::copy_n(grid_->filled.tile(tile_of_[static_cast<size_t>(tile)]), kTileCells, filled_.tile(tile));
     });
-    for (auto* field : {&limit_, &edge_limit_[0], &edge_limit_[1], &edge_limit_[2], &b_, &lower_, &upper_,
-                        &change_})
+    for (auto* field : {&limit_, &edge_limit_[0], &edge_limit_[1], &edge_limit_[2], &b_, &lower_, &upper_, &change_})
         field->reset_uninitialized(*dense_, 0);
 }
 
@@ -118,14 +115,12 @@ void Stress::find_capacity(const SolidCells& room, Field<float>& capacity) const
             std::fill_n(out, kTileCells, 1.0f);
             return;
         }
-        for_each_row([&](int x, int y, int o) {
-            store_row(out + o, shared_out(volumes, x, y));
-        });
+        for_each_row([&](int x, int y, int o) { store_row(out + o, shared_out(volumes, x, y)); });
     });
 }
 
-// A cell at the surface of a pile is not full, because the surface goes through it, and yet the sand in it lies on what is
-// below. There is no room above its highest particles: without that the surface would have no pressure and no
+// A cell at the surface of a pile is not full, because the surface goes through it, and yet the sand in it lies on what
+// is below. There is no room above its highest particles: without that the surface would have no pressure and no
 // friction, fall a little in every step and creep downhill.
 void Stress::find_heaps()
 {
@@ -149,8 +144,8 @@ void Stress::find_heaps()
     });
 }
 
-// w of each face: the volume of a mass times how full it is, so that pressure and friction change velocities alike wherever
-// they act. No more sand passes a face than it is open.
+// w of each face: the volume of a mass times how full it is, so that pressure and friction change velocities alike
+// wherever they act. No more sand passes a face than it is open.
 void Stress::find_mobility()
 {
     const Topology& all = grid_->topology;
@@ -178,8 +173,8 @@ void Stress::set_pressure_matrix()
         for_each_row([&](int x, int y, int o) {
             const Row below[3] = {w[0].at(x, y), w[1].at(x, y), w[2].at(x, y)};
             for (int a = 0; a < 3; ++a) store_row(pressure_.weight(a).tile(d) + o, below[a]);
-            store_row(pressure_.diagonal().tile(d) + o, below[0] + below[1] + below[2] + w[0].above_x(x, y) +
-                                                            w[1].above_y(x, y) + w[2].above_z(x, y));
+            store_row(pressure_.diagonal().tile(d) + o,
+                      below[0] + below[1] + below[2] + w[0].above_x(x, y) + w[1].above_y(x, y) + w[2].above_z(x, y));
         });
     });
     pressure_.prepare();
@@ -369,8 +364,8 @@ void Stress::press(float dt, MacField& flux, StressReport& report)
 
 size_t Stress::bytes() const
 {
-    size_t sum = q_.bytes() + carried_.bytes() + mobility_.bytes() + filled_.bytes() + capacity_.bytes() + heap_.bytes() +
-                 limit_.bytes() + b_.bytes() + lower_.bytes() + upper_.bytes() + change_.bytes() +
+    size_t sum = q_.bytes() + carried_.bytes() + mobility_.bytes() + filled_.bytes() + capacity_.bytes() +
+                 heap_.bytes() + limit_.bytes() + b_.bytes() + lower_.bytes() + upper_.bytes() + change_.bytes() +
                  pressure_.bytes() + axial_.bytes() + lateral_.bytes() + solver_.bytes();
     for (const auto& s : s_) sum += s.bytes();
     for (int i = 0; i < 3; ++i) sum += shear_[i].bytes() + edge_limit_[i].bytes();

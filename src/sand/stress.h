@@ -117,9 +117,9 @@ template <class Body> void Stress::for_stressed_faces(const Body& body) const
         [&](size_t t) {
             const auto& around = all.neighbours(static_cast<int>(t));
             const int none = dense_->tile_count();
-            for (const int slot : {neighbour_slot(0, 0, 0), neighbour_slot(-1, 0, 0), neighbour_slot(0, -1, 0),
-                                   neighbour_slot(0, 0, -1), neighbour_slot(1, 0, 0), neighbour_slot(0, 1, 0),
-                                   neighbour_slot(0, 0, 1)})
+            for (const int slot :
+                 {neighbour_slot(0, 0, 0), neighbour_slot(-1, 0, 0), neighbour_slot(0, -1, 0), neighbour_slot(0, 0, -1),
+                  neighbour_slot(1, 0, 0), neighbour_slot(0, 1, 0), neighbour_slot(0, 0, 1)})
                 if (dense_of_[static_cast<size_t>(around[static_cast<size_t>(slot)])] != none)
                     return body(static_cast<int>(t));
         },

@@ -28,8 +28,8 @@ TileView view_of(const float* values, const Topology& topology, int tile)
         const int t = n[static_cast<size_t>(slot)];
         return t == topology.tile_count() ? kNothing : values + static_cast<size_t>(t) * kTileCells;
     };
-    return {at(neighbour_slot(0, 0, 0)), at(neighbour_slot(-1, 0, 0)), at(neighbour_slot(1, 0, 0)),
-            at(neighbour_slot(0, -1, 0)), at(neighbour_slot(0, 1, 0)), at(neighbour_slot(0, 0, -1)),
+    return {at(neighbour_slot(0, 0, 0)),  at(neighbour_slot(-1, 0, 0)), at(neighbour_slot(1, 0, 0)),
+            at(neighbour_slot(0, -1, 0)), at(neighbour_slot(0, 1, 0)),  at(neighbour_slot(0, 0, -1)),
             at(neighbour_slot(0, 0, 1))};
 }
 
@@ -194,8 +194,8 @@ void TileMatrix::coarsen(size_t number)
 {
     const Level& fine = levels_[number];
     Level& coarse = levels_[number + 1];
-    for (auto* field : {&coarse.diagonal, &coarse.inverse, &coarse.r, &coarse.z, &coarse.face[0], &coarse.face[1],
-                        &coarse.face[2]})
+    for (auto* field :
+         {&coarse.diagonal, &coarse.inverse, &coarse.r, &coarse.z, &coarse.face[0], &coarse.face[1], &coarse.face[2]})
         field->reset(*coarse.topology, 0);
     const int shift[3] = {axes_[0], axes_[1], axes_[2]};
     for_tiles(*fine.topology, [&](int tile) {
@@ -293,7 +293,8 @@ void TileMatrix::cycle(size_t number, const float* r, float* z)
                 const Row left = load_row(r + first + o) - load_row(d + o) * load_row(scratch + first + o) +
                                  neighbours.sum<X, Y, Z>(x, y);
                 const Row kept = load_row(inverse + o) > zero ? left : zero;
-                float* out = to + offset_in_tile(origin.x() + (x >> shift[0]), origin.y() + (y >> shift[1]), origin.z());
+                float* out =
+                    to + offset_in_tile(origin.x() + (x >> shift[0]), origin.y() + (y >> shift[1]), origin.z());
                 if constexpr (Z) {
                     for (int k = 0; k < kTileSize / 2; ++k) out[k] += kept[2 * k] + kept[2 * k + 1];
                 } else

@@ -22,7 +22,8 @@ class TileMatrix : public QpMatrix<float> {
 
     // The topology must outlive the matrix. Weights and diagonal hold garbage until they are written.
     void reset(const Topology& topology, Axes axes);
-    // Of the lower face of each cell along a coupled axis; whatever leads to a missing tile counts on the diagonal only.
+    // Of the lower face of each cell along a coupled axis; whatever leads to a missing tile counts on the diagonal
+    // only.
     Field<float>& weight(int axis) { return levels_[0].face[axis]; }
     Field<float>& diagonal() { return levels_[0].diagonal; }
     // To be called once they are filled.
