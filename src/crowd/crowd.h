@@ -15,10 +15,10 @@ namespace spindrift {
 class CrowdPlanner {
   public:
     virtual ~CrowdPlanner() = default;
-    // Writes into direction[0], ... for agents [begin, end) the unit vector in which each of them wants to go, or zero
-    // if it wants to stay where it is. May change `goal` and `leg` of these agents, and nothing else. Called by several
-    // threads at a time; agents in sequence are mostly near each other.
-    virtual void plan(Agents& agents, size_t begin, size_t end, std::span<Vec2f> direction) const = 0;
+    // The unit vector in which an agent wants to go, or zero if it wants to stay where it is. May change `goal` and
+    // `leg` of this agent, and nothing else. Called by several threads at a time; agents in sequence are mostly near
+    // each other.
+    virtual Vec2f direction(Agents& agents, size_t i) const = 0;
     // Whether an agent is where it leaves the world.
     virtual bool leaves(const Agents& agents, size_t i) const
     {
@@ -69,6 +69,7 @@ class Crowd {
     // Everything that the next step depends on, for resuming.
     struct State {
         double time = 0;
+        int32_t steps = 0;
         int32_t next_id = 0;
         bool sorted = false;
         float largest_radius = 0;
@@ -97,6 +98,7 @@ class Crowd {
     const CrowdWalls* walls_ = nullptr;
     std::vector<ScriptedPath> paths_;
     double time_ = 0;
+    int32_t steps_ = 0; // that were made
     int32_t next_id_ = 0;
     float largest_radius_ = 0;
     Agents agents_;

@@ -66,10 +66,9 @@ class Population::Planner : public CrowdPlanner {
   public:
     explicit Planner(const Population& all) : all_(all) {}
 
-    void plan(Agents& agents, size_t begin, size_t end, std::span<Vec2f> direction) const override
+    Vec2f direction(Agents& agents, size_t i) const override
     {
-        for (size_t i = begin; i < end; ++i)
-            if (agents.driver[i] != Driver::scripted) direction[i - begin] = direction_of(agents, i);
+        return agents.driver[i] != Driver::scripted ? direction_of(agents, i) : Vec2f(Vec2f::Zero());
     }
     bool leaves(const Agents& agents, size_t i) const override
     {

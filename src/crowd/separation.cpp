@@ -40,7 +40,8 @@ size_t Separation::bytes() const
 {
     return (x_.capacity() + y_.capacity() + next_x_.capacity() + next_y_.capacity() + radius_.capacity() +
             weight_.capacity()) *
-           sizeof(float);
+               sizeof(float) +
+           close_.capacity() + close_before_.capacity();
 }
 
 Separation::Report Separation::run(Agents& agents, const AgentCells& cells, const Continuum& continuum,
@@ -66,17 +67,21 @@ Separation::Report Separation::run(Agents& agents, const AgentCells& cells, cons
             weight_[i] = agents.driver[i] == Driver::scripted ? kImmovable : agents.priority[i];
         }
     });
-    const auto iterate_to = [&](float distance, float enough) {
+    for (auto* flags : {&close_, &close_before_})
+        flags->assign(static_cast<size_t>(cells.rows() + 2) * static_cast<size_t>(cells.columns() + 2), 0);
+    const auto iterate_to = [&](float distance, float enough, bool everywhere) {
         const Scene scene{agents, cells, continuum, walls, distance, enough};
         ++report.iterations;
-        report.too_close = alike ? iterate<true>(scene) : iterate<false>(scene);
+        close_.swap(close_before_);
+        report.too_close = alike ? iterate<true>(scene, everywhere) : iterate<false>(scene, everywhere);
         return report.too_close == 0;
     };
     const auto move = [&] { x_.swap(next_x_), y_.swap(next_y_); };
     for (bool done = false; report.iterations < rules.max_iterations && !done; move())
-        done = iterate_to(rules.distance, kMargin) && report.iterations >= rules.min_iterations;
+        done = iterate_to(rules.distance, kMargin, report.iterations < rules.min_iterations) &&
+               report.iterations >= rules.min_iterations;
     // Where nobody is too close nobody moves any more: it might bring others together.
-    for (int n = 0; n < rules.last_iterations && !iterate_to(std::min(kMargin, rules.distance), 1); ++n) move();
+    for (int n = 0; n < rules.last_iterations && !iterate_to(std::min(kMargin, rules.distance), 1, n == 0); ++n) move();
     parallel_chunks(count, kChunk, [&](size_t begin, size_t end) {
         for (size_t i = begin; i < end; ++i) {
             const Vec2f to(x_[i], y_[i]);
@@ -89,20 +94,47 @@ Separation::Report Separation::run(Agents& agents, const AgentCells& cells, cons
 
 // Every agent's next place. kAlike: they have one radius and one priority. Returns how many cells have agents that are
 // too close to others.
-template <bool kAlike> size_t Separation::iterate(const Scene& scene)
+template <bool kAlike> size_t Separation::iterate(const Scene& scene, bool everywhere)
 {
-    std::vector<size_t> too_close(static_cast<size_t>(scene.cells.rows()), 0);
+    const AgentCells& cells = scene.cells;
+    const auto width = static_cast<size_t>(cells.columns() + 2);
+    std::vector<size_t> too_close(static_cast<size_t>(cells.rows()), 0);
     parallel_for(
         too_close.size(),
         [&](size_t r) {
             const int row = static_cast<int>(r);
-            for (int c = 0; c < scene.cells.columns(); ++c) too_close[r] += move_cell<kAlike>(scene, row, c);
-            keep_out(scene, row);
+            uint8_t* close = &close_[(r + 1) * width + 1];
+            bool moved = false;
+            for (int c = 0; c < cells.columns(); ++c) {
+                const bool go = everywhere || goes_on(cells, row, c);
+                if (go)
+                    close[c] = move_cell<kAlike>(scene, row, c);
+                else
+                    close[c] = 0, stay(cells, row, c);
+                moved |= go, too_close[r] += close[c];
+            }
+            if (moved) keep_out(scene, row);
         },
         4);
     size_t total = 0;
     for (const size_t n : too_close) total += n;
     return total;
+}
+
+// Somebody in the cell or beside it was too close to another.
+bool Separation::goes_on(const AgentCells& cells, int row, int column) const
+{
+    const size_t width = static_cast<size_t>(cells.columns() + 2);
+    const uint8_t* at = &close_before_[static_cast<size_t>(row) * width + static_cast<size_t>(column)];
+    uint8_t any_close = 0;
+    for (int r = 0; r < 3; ++r, at += width) any_close |= at[0] | at[1] | at[2];
+    return any_close != 0;
+}
+
+void Separation::stay(const AgentCells& cells, int row, int column)
+{
+    const auto [begin, end] = cells.range(row, column, column);
+    for (size_t i = begin; i < end; ++i) next_x_[i] = x_[i], next_y_[i] = y_[i];
 }
 
 // Returns whether an agent of the cell is too close to another.

@@ -4,6 +4,7 @@
 // Agents are moved to a distance somewhat larger than the least one, as the document found to be smoother, until no
 // pair is closer than the least distance or there were enough iterations. In a dense crowd these pushes are at odds
 // with each other: a few last iterations part those who are still too close, or have become so, and nobody else.
+// After the first of either kind only those go on in whose cell, or in one beside it, somebody was too close.
 #pragma once
 
 #include "crowd/continuum.h"
@@ -39,13 +40,17 @@ class Separation {
         float distance; // that agents are moved apart to, beside the least
         float enough;   // below which they are too close, beside the least
     };
-    template <bool kAlike> size_t iterate(const Scene& scene);
+    template <bool kAlike> size_t iterate(const Scene& scene, bool everywhere);
+    bool goes_on(const AgentCells& cells, int row, int column) const;
+    void stay(const AgentCells& cells, int row, int column);
     template <bool kAlike> bool move_cell(const Scene& scene, int row, int column);
     void keep_out(const Scene& scene, int row);
 
     // With a few more entries than agents, for reading whole vectors.
     std::vector<float> x_, y_, next_x_, next_y_;
     std::vector<float> radius_, weight_; // of agents that are not all alike
+    // Of small cells, with a margin of one around them: whether somebody is too close to another, now and before.
+    std::vector<uint8_t> close_, close_before_;
 };
 
 } // namespace spindrift

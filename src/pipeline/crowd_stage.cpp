@@ -164,6 +164,7 @@ StateFile CrowdStage::save() const
     StateFile file;
     file.numbers = {{"frame", state.frame},
                     {"time_bits", std::bit_cast<int64_t>(crowd.time)},
+                    {"steps", crowd.steps},
                     {"next_id", crowd.next_id},
                     {"sorted", crowd.sorted},
                     {"radius_bits", std::bit_cast<int32_t>(crowd.largest_radius)}};
@@ -201,6 +202,7 @@ FrameReport CrowdStage::restore(StateFile file)
     Crowd::State& crowd = state.crowd;
     state.frame = static_cast<int>(file.numbers["frame"]);
     crowd.time = std::bit_cast<double>(file.numbers["time_bits"]);
+    crowd.steps = static_cast<int32_t>(file.numbers["steps"]);
     crowd.next_id = static_cast<int32_t>(file.numbers["next_id"]);
     crowd.sorted = file.numbers["sorted"] != 0;
     crowd.largest_radius = std::bit_cast<float>(static_cast<int32_t>(file.numbers["radius_bits"]));

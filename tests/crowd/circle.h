@@ -16,13 +16,11 @@ class StraightPlanner : public CrowdPlanner {
     float near = 0.3f;        // an agent this close to its goal [m] stays there, or leaves
     bool leave = false;
 
-    void plan(Agents& agents, size_t begin, size_t end, std::span<Vec2f> direction) const override
+    Vec2f direction(Agents& agents, size_t i) const override
     {
-        for (size_t i = begin; i < end; ++i) {
-            const Vec2f to = goals[static_cast<size_t>(agents.goal[i])] - agents.x[i];
-            const float distance = to.norm();
-            direction[i - begin] = distance > near ? Vec2f(to / distance) : Vec2f(Vec2f::Zero());
-        }
+        const Vec2f to = goals[static_cast<size_t>(agents.goal[i])] - agents.x[i];
+        const float way = to.norm();
+        return way > near ? Vec2f(to / way) : Vec2f(Vec2f::Zero());
     }
     bool leaves(const Agents& agents, size_t i) const override { return leave && distance(agents, i) <= near; }
     float distance(const Agents& agents, size_t i) const

@@ -160,14 +160,12 @@ class WallWithDoor : public CrowdWalls {
 // To the door, and then away from it.
 class DoorPlanner : public CrowdPlanner {
   public:
-    void plan(Agents& agents, size_t begin, size_t end, std::span<Vec2f> direction) const override
+    Vec2f direction(Agents& agents, size_t i) const override
     {
-        for (size_t i = begin; i < end; ++i) {
-            const Vec2f x = agents.x[i];
-            const bool in_line = std::abs(x.y()) < 0.5f;
-            const Vec2f to = x.x() > -0.4f || in_line ? Vec2f(x.x() + 5, 0) : Vec2f(-0.3f, 0);
-            direction[i - begin] = (to - x).normalized();
-        }
+        const Vec2f x = agents.x[i];
+        const bool in_line = std::abs(x.y()) < 0.5f;
+        const Vec2f to = x.x() > -0.4f || in_line ? Vec2f(x.x() + 5, 0) : Vec2f(-0.3f, 0);
+        return (to - x).normalized();
     }
     bool leaves(const Agents& agents, size_t i) const override { return agents.x[i].x() > 6; }
 };
