@@ -87,7 +87,7 @@ Navigator::Navigator(Navigator&&) noexcept = default;
 
 Navigator::Navigator(const FloorPlan& plan, double radius)
     : space_(std::make_unique<FreeSpace>(plan, radius)), roadmap_(*space_), edges_(edges_of(*space_)),
-      triangles_(*space_)
+      triangles_(*space_), room_(edges_, triangles_)
 {
     double extent = 1;
     for (const Edge& e : edges_.edges()) extent = std::max({extent, e.from.cwiseAbs().maxCoeff()});
@@ -324,6 +324,7 @@ Vec2f Navigator::nearest_free(const Vec2f& position) const
 
 Vec2f Navigator::keep_out(const Vec2f& from, const Vec2f& to) const
 {
+    if (is_free_around(from, (to - from).norm())) return to;
     if (!inside(from)) return nearest_free(from);
     if (!to.allFinite()) return from;
     Vec2d p = from.cast<double>(), target = to.cast<double>();

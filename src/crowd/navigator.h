@@ -8,6 +8,7 @@
 //     x = navigator.keep_out(x, x + dt * velocity);
 #pragma once
 
+#include "crowd/clearance_grid.h"
 #include "crowd/edge_grid.h"
 #include "crowd/free_space.h"
 #include "crowd/roadmap.h"
@@ -70,6 +71,8 @@ class Navigator {
     bool inside(const Vec2f& position) const { return triangles_.find(position.cast<double>()) >= 0; }
     // Number of the part of the free space; -1 outside.
     int part(const Vec2f& position) const;
+    // From there one can go this far [m] in any direction: a quick answer that is never wrongly yes.
+    bool is_free_around(const Vec2f& x, float distance) const { return room_.is_free_around(x, distance); }
     // Whether an agent can walk from a to b in a straight line, both being inside.
     bool visible(const Vec2f& a, const Vec2f& b) const;
     // Where an agent gets to on its way from `from` to `to`: it slides along walls, and never passes one, however far
@@ -93,6 +96,7 @@ class Navigator {
     Roadmap roadmap_;
     EdgeGrid edges_;
     TriangleGrid triangles_;
+    ClearanceGrid room_;
     double skin_; // how far from edges agents are kept, so that rounding does not put them outside [m]
     std::vector<std::unique_ptr<Goal>> goals_;
 };

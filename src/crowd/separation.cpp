@@ -12,6 +12,8 @@ namespace spindrift {
 namespace {
 
 constexpr size_t kLanes = 8, kChunk = 4096;
+// Cells of a row that are looked at together where most of them do not go on.
+constexpr int kTogether = 30;
 // Of the motion that would resolve one pair. Amid six neighbours the shortest waves would otherwise swing up.
 constexpr float kRelaxation = 0.7f;
 // Closer than this [m] there is no direction to part in: the order of the agents decides.
@@ -105,13 +107,18 @@ template <bool kAlike> size_t Separation::iterate(const Scene& scene, bool every
             const int row = static_cast<int>(r);
             uint8_t* close = &close_[(r + 1) * width + 1];
             bool moved = false;
-            for (int c = 0; c < cells.columns(); ++c) {
-                const bool go = everywhere || goes_on(cells, row, c);
-                if (go)
-                    close[c] = move_cell<kAlike>(scene, row, c);
-                else
-                    close[c] = 0, stay(cells, row, c);
-                moved |= go, too_close[r] += close[c];
+            for (int c = 0, count = 0; c < cells.columns(); c += count) {
+                count = std::min(kTogether, cells.columns() - c);
+                if (everywhere || goes_on(cells, row, c, count)) {
+                    count = 1;
+                    if (everywhere || goes_on(cells, row, c, 1)) {
+                        close[c] = move_cell<kAlike>(scene, row, c);
+                        moved = true, too_close[r] += close[c];
+                        continue;
+                    }
+                }
+                std::fill_n(close + c, count, uint8_t(0));
+                stay(cells, row, c, count);
             }
             if (moved) keep_out(scene, row);
         },
@@ -121,19 +128,20 @@ template <bool kAlike> size_t Separation::iterate(const Scene& scene, bool every
     return total;
 }
 
-// Somebody in the cell or beside it was too close to another.
-bool Separation::goes_on(const AgentCells& cells, int row, int column) const
+// Somebody in these cells of a row or beside them was too close to another.
+bool Separation::goes_on(const AgentCells& cells, int row, int column, int count) const
 {
     const size_t width = static_cast<size_t>(cells.columns() + 2);
     const uint8_t* at = &close_before_[static_cast<size_t>(row) * width + static_cast<size_t>(column)];
     uint8_t any_close = 0;
-    for (int r = 0; r < 3; ++r, at += width) any_close |= at[0] | at[1] | at[2];
+    for (int r = 0; r < 3; ++r, at += width)
+        for (int k = 0; k < count + 2; ++k) any_close |= at[k];
     return any_close != 0;
 }
 
-void Separation::stay(const AgentCells& cells, int row, int column)
+void Separation::stay(const AgentCells& cells, int row, int column, int count)
 {
-    const auto [begin, end] = cells.range(row, column, column);
+    const auto [begin, end] = cells.range(row, column, column + count - 1);
     for (size_t i = begin; i < end; ++i) next_x_[i] = x_[i], next_y_[i] = y_[i];
 }
 

@@ -41,8 +41,8 @@ class Separation {
         float enough;   // below which they are too close, beside the least
     };
     template <bool kAlike> size_t iterate(const Scene& scene, bool everywhere);
-    bool goes_on(const AgentCells& cells, int row, int column) const;
-    void stay(const AgentCells& cells, int row, int column);
+    bool goes_on(const AgentCells& cells, int row, int column, int count) const;
+    void stay(const AgentCells& cells, int row, int column, int count);
     template <bool kAlike> bool move_cell(const Scene& scene, int row, int column);
     void keep_out(const Scene& scene, int row);
 

@@ -162,12 +162,9 @@ StateFile CrowdStage::save() const
     Population::State state = population_->state();
     Crowd::State& crowd = state.crowd;
     StateFile file;
-    file.numbers = {{"frame", state.frame},
-                    {"time_bits", std::bit_cast<int64_t>(crowd.time)},
-                    {"steps", crowd.steps},
-                    {"next_id", crowd.next_id},
-                    {"sorted", crowd.sorted},
-                    {"radius_bits", std::bit_cast<int32_t>(crowd.largest_radius)}};
+    file.numbers = {{"frame", state.frame},   {"time_bits", std::bit_cast<int64_t>(crowd.time)},
+                    {"steps", crowd.steps},   {"next_id", crowd.next_id},
+                    {"sorted", crowd.sorted}, {"radius_bits", std::bit_cast<int32_t>(crowd.largest_radius)}};
     const auto keep_ints = [&](const char* name, const auto& values) {
         for (const auto value : values) file.tiles[name].push_back(static_cast<uint64_t>(static_cast<int64_t>(value)));
         file.tiles[name];

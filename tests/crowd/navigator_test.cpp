@@ -301,6 +301,25 @@ TEST(Navigator, NobodyPassesAWallHoweverFast)
     EXPECT_TRUE(navigator.inside(navigator.keep_out(Vec2f(1e30f, -1e30f), p)));
 }
 
+TEST(Navigator, IsNeverWronglyFreeAround)
+{
+    for (const uint64_t seed : {1, 2, 3}) {
+        const Navigator navigator(random_plan(seed, 12), 0.2);
+        Random random(seed);
+        size_t free = 0, open = 0;
+        for (int k = 0; k < 20000; ++k) {
+            const Vec2f x(random.uniform(-2, 22), random.uniform(-2, 22));
+            const float distance = random.uniform(0, 1.5f), clearance = navigator.clearance(x);
+            const bool says_so = navigator.is_free_around(x, distance);
+            free += says_so, open += clearance > distance;
+            if (says_so) {
+                EXPECT_GT(clearance, distance) << x.transpose();
+            }
+        }
+        EXPECT_GT(free, open / 2) << "and mostly says so";
+    }
+}
+
 TEST(Navigator, SlidesAlongWalls)
 {
     const Navigator navigator(empty_hall(10, 10), 0.25);
