@@ -34,9 +34,14 @@ TEST(Resume, AfterKillsAtAnyMomentFilesAreByteIdentical)
 {
     const Workplace place;
     place.write("small.toml", small_scene());
-    const auto start = Clock::now();
-    place.succeed(kRun);
-    const double whole_run = seconds_since(start);
+    // The first run may have to wait for the program to be read from the disk, or for others on the machine.
+    double whole_run = 1e9;
+    for (int i = 0; i < 2; ++i) {
+        place.remove("out");
+        const auto start = Clock::now();
+        place.succeed(kRun);
+        whole_run = std::min(whole_run, seconds_since(start));
+    }
     const Files expected = results_in(place / "out");
 
     std::mt19937 random(20);
