@@ -111,8 +111,8 @@ void momentum()
             for (const Vec3f& v : liquid->particles().v) water += static_cast<double>(v.x());
             water *= kDensity * liquid->particle_volume();
             const double body = liquid->bodies().momentum(0)[0];
-            fmt::print("| {} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {:+.1f}% |\n", voxel, static_cast<float>(frame) / kFps, body, water,
-                       body + water, 100 * ((body + water) / start - 1));
+            fmt::print("| {} | {:.2f} | {:.2f} | {:.2f} | {:.2f} | {:+.1f}% |\n", voxel,
+                       static_cast<float>(frame) / kFps, body, water, body + water, 100 * ((body + water) / start - 1));
         }
     }
 }
