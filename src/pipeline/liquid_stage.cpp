@@ -20,21 +20,6 @@ constexpr double kBytesPerParticle = 90, kBytesPerCell = 110, kCellsPerFullCell 
 constexpr double kFileBytesPerParticle = 20;
 constexpr double kMaxParticles = 2e9;
 
-double volume_of(const Vec3f& size) { return static_cast<double>(size.x()) * size.y() * size.z(); }
-
-double volume_inside(const Shape& shape, const Box3f& box, float frame)
-{
-    constexpr int n = 48;
-    int inside = 0;
-    for (int x = 0; x < n; ++x)
-        for (int y = 0; y < n; ++y)
-            for (int z = 0; z < n; ++z) {
-                const Vec3f f = (Vec3i(x, y, z).cast<float>().array() + 0.5f) / n;
-                inside += shape.distance(box.min + f.cwiseProduct(box.size()), frame) < 0;
-            }
-    return volume_of(box.size()) * inside / (n * n * n);
-}
-
 FrameReport report_of(const LiquidReport& liquid)
 {
     FrameReport report;

@@ -29,4 +29,8 @@ template <class Params> std::string mesh_files_of(const std::vector<Params>& ite
     return lines;
 }
 
+// Of a box [m3], and of the part of it that a shape covers, to a percent or so.
+double volume_of(const Vec3f& size);
+double volume_inside(const Shape& shape, const Box3f& box, float frame);
+
 } // namespace spindrift
