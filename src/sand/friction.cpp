@@ -38,6 +38,13 @@ float friction_bound(float alpha)
     return sine / (sine + std::sqrt(1 - sine * sine));
 }
 
+float rough_wall(float bound)
+{
+    if (bound >= 1) return bound;
+    const float tangent = bound / (1 - bound);
+    return tangent / std::sqrt(1 + tangent * tangent);
+}
+
 // Bounds of stresses at cells, and of shears at their edges.
 void Stress::find_limits(float dt)
 {
@@ -100,8 +107,7 @@ float Stress::wall_limit(int shear, int tile, const Vec3i& at, float dt, float q
     }
     Vec3f edge = all.first_cell(tile).cast<float>() + at.cast<float>() + Vec3f::Constant(0.5f);
     for (const int a : kShearAxes[shear]) edge[a] -= 0.5f;
-    if (own < 1) own /= 1 - own; // the tangent of the angle of friction
-    return std::min(own, friction_at(edge * grid_->voxel)) * (q + (faces > 0 ? struck / faces : 0));
+    return std::min(rough_wall(own), friction_at(edge * grid_->voxel)) * (q + (faces > 0 ? struck / faces : 0));
 }
 
 // Coulomb's coefficient of the nearest solid.

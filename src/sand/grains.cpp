@@ -1,5 +1,6 @@
 #include "sand/grains.h"
 
+#include "points/transfer.h"
 #include "world/solid_faces.h"
 #include "world/substeps.h"
 
@@ -50,10 +51,8 @@ Grains::Grains(const SandParams& params, Shapes shapes, float fps)
       shapes_(particle_radius(), masses_of(params)),
       stress_({params.projections, params.tolerance, params.gravity, params.wall_friction, same_friction(params)})
 {
-    for (const SandMaterialParams& m : params_.materials) {
-        const float bound = friction_bound(m.friction);
-        wall_friction_.push_back(bound < 1 ? bound / (1 - bound) : kInfinity);
-    }
+    for (const SandMaterialParams& m : params_.materials)
+        wall_friction_.push_back(rough_wall(friction_bound(m.friction)));
 }
 
 float Grains::particle_mass(int material) const
@@ -72,7 +71,7 @@ double Grains::mass() const
 size_t Grains::bytes() const
 {
     return particles_.bytes() + marks_.capacity() + grid_.bytes() + room_.bytes() + room_before_.bytes() +
-           stress_.bytes() + flux_.bytes() + velocity_.bytes() + displacement_.bytes();
+           stress_.bytes() + flux_.bytes() + velocity_.bytes() + displacement_.bytes() + push_.bytes();
 }
 
 void Grains::start(int frame)
@@ -81,6 +80,7 @@ void Grains::start(int frame)
     particles_ = {};
     particles_.attribute<float>(kMass), particles_.attribute<int32_t>(kMaterial);
     particles_.attribute<Vec3f>(kShapeDiagonal), particles_.attribute<Vec3f>(kShapeShear);
+    for (const char* row : kAffine) particles_.attribute<Vec3f>(row);
     stress_.restore({});
     set_time(static_cast<float>(frame));
     emit(time_, true);
@@ -196,11 +196,11 @@ void Grains::start_flux(float dt)
     });
 }
 
-// (5.5) at open faces; closed ones follow, before and after, from those beside them, so that FLIP sees no change that
-// is only another way to fill them.
+// (5.5) at open faces; closed ones follow from those beside them.
 void Grains::new_velocity(float dt)
 {
     for (auto& u : velocity_.u) u.reset_uninitialized(grid_.topology, 0);
+    for (auto& u : push_.u) u.reset_uninitialized(grid_.topology, 0);
     for_each_tile(grid_.topology, [&](int tile) {
         for (int a = 0; a < 3; ++a) {
             const float *f = flux_.u[a].tile(tile), *share = grid_.at_faces.u[a].tile(tile);
@@ -210,11 +210,11 @@ void Grains::new_velocity(float dt)
                 constexpr float kAny = 1e-6f;
                 const Row s = min(load_row(open + o), load_row(share + o));
                 const Row falling = load_row(grid_.velocity.u[a].tile(tile) + o) + dt * params_.gravity[a];
-                store_row(out + o, s > splat(kAny) ? load_row(f + o) * inverse_or_zero(s) : falling);
+                const Row u = s > splat(kAny) ? load_row(f + o) * inverse_or_zero(s) : falling;
+                store_row(out + o, u), store_row(push_.u[a].tile(tile) + o, u - falling);
             }
         }
     });
-    fill_closed_faces(grid_.velocity);
     fill_closed_faces(velocity_);
     slide_on_solids(velocity_, solids_, room_, params_.voxel);
 }

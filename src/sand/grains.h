@@ -75,7 +75,7 @@ class Grains {
     Particles particles_;
     Solids solids_;
     ParticleShapes shapes_;
-    std::vector<float> wall_friction_; // of walls that are as rough as each material: the tangent of its angle
+    std::vector<float> wall_friction_; // of walls that are as rough as each material
     std::vector<uint8_t> marks_;       // of particles whose shape needs a look
 
     // The grid, rebuilt in every substep; memory is kept.
@@ -83,6 +83,7 @@ class Grains {
     SolidCells room_, room_before_;
     Stress stress_;
     MacField flux_, velocity_, displacement_;
+    MacField push_; // what stresses changed in the velocity
     SandReport report_;
 };
 

@@ -38,17 +38,21 @@ void Grains::fill_closed_faces(MacField& velocity) const
     });
 }
 
-// Steps 6 a to c of figure 5.7. Where sand is dense it moves with the grid; grains there lose their motion against each
-// other (PIC), and mix, so that shapes become round again. In flight a particle keeps its own velocity and parabola,
-// exactly: grains of a cloud do not meet (5.3.2). FLIP gives those that have landed the change that the floor makes to
-// those that are landing; no particle may therefore leave the range between its own velocity and the grid's.
+// Steps 6 a to c of figure 5.7. In flight a particle keeps its own velocity and parabola, exactly, since grains of a
+// cloud do not meet (5.3.2); FLIP adds what stresses change. Where sand is dense it moves with the grid: grains lose
+// their motion against each other at once, and FLIP would give those that have landed the change that the floor makes
+// to those that are landing. What the flow changes within a cell stays with the particle (APIC); without that, a column
+// without friction would lose a quarter of its energy while it falls over. In between, no particle leaves the range
+// between its own velocity and the grid's.
 void Grains::move(float dt)
 {
     const float voxel = params_.voxel, inverse_voxel = 1 / voxel, step = dt * inverse_voxel;
     const Vec3f fall = dt * params_.gravity;
-    const float calming = 1 - std::exp(-dt / params_.calming);
+    const float rounding = 1 - std::exp(-dt / params_.calming);
     Vec3f* diagonal = particles_.attribute<Vec3f>(kShapeDiagonal).data();
     Vec3f* shear = particles_.attribute<Vec3f>(kShapeShear).data();
+    Vec3f* affine[3];
+    for (int a = 0; a < 3; ++a) affine[a] = particles_.attribute<Vec3f>(kAffine[a]).data();
     const float* mass = particles_.attribute<float>(kMass).data();
     const int32_t* material = particles_.attribute<int32_t>(kMaterial).data();
     const Topology& topology = grid_.topology;
@@ -56,15 +60,12 @@ void Grains::move(float dt)
     std::vector<float> fastest(static_cast<size_t>(topology.tile_count()), 0.0f);
     for_each_tile(topology, [&](int tile) {
         if (grid_.index.tile_empty(tile)) return;
-        thread_local MacBlock<1> kept_now, kept_change, kept_shift;
+        thread_local MacBlock<1> kept_now, kept_push, kept_shift;
         thread_local Block<float, 1> kept_filled;
-        auto &now = kept_now, &change = kept_change, &shift = kept_shift;
+        auto &now = kept_now, &push = kept_push, &shift = kept_shift;
         auto& filled = kept_filled;
         now.gather(velocity_, tile, Margin::nearest);
-        change.gather(grid_.velocity, tile, Margin::nearest);
-        for (int a = 0; a < 3; ++a)
-            for (int i = 0; i < Block<float, 1>::kStrideX * Block<float, 1>::kSize; ++i)
-                change.u[a].data[i] = now.u[a].data[i] - change.u[a].data[i];
+        push.gather(push_, tile, Margin::background);
         shift.gather(displacement_, tile, Margin::background);
         filled.gather(grid_.filled, tile);
         const Vec3f first = topology.first_cell(tile).cast<float>();
@@ -77,31 +78,33 @@ void Grains::move(float dt)
                 const auto place = places.of(a);
                 const MacBlock<1>::Corners corners(now, a, place);
                 u[a] = corners.value(place);
-                if (params_.shapes) J[a] = step * corners.gradient(place);
-                du[a] = MacBlock<1>::Corners(change, a, place).value(place);
+                J[a] = step * corners.gradient(place);
+                du[a] = MacBlock<1>::Corners(push, a, place).value(place);
                 moved[a] = MacBlock<1>::Corners(shift, a, place).value(place);
             }
             const auto center = places.of(-1);
             const Row full = MacBlock<1>::Corners(filled, center).value(center);
             const Row dense = min(splat(1), max(splat(0), (full - kFlying) * (1 / (kFlowing - kFlying))));
-            const Row calm = calming * dense;
             const Row3 v = load_row3(&particles_.v[begin], count), x = load_row3(&particles_.P[begin], count);
             const Row old[3] = {v.x, v.y, v.z}, from[3] = {x.x, x.y, x.z};
             Row velocity[3], to[3];
             for (int a = 0; a < 3; ++a) {
                 const Row free = old[a] + fall[a], low = min(free, u[a]), high = max(free, u[a]);
-                const Row flip = mix(free, min(max(old[a] + du[a], low), high), dense);
-                velocity[a] = mix(flip, u[a], calm);
+                const Row flip = min(max(free + du[a], low), high);
+                velocity[a] = mix(flip, u[a], dense);
                 const Row way = dt * mix(flip - 0.5f * fall[a], u[a], dense);
                 to[a] = from[a] + way + voxel * moved[a];
                 most = max(most, max(max(velocity[a], -velocity[a]), max(u[a], -u[a])));
             }
+            const Row share = (1 / dt) * dense;
+            for (int a = 0; a < 3; ++a)
+                store_row3(affine[a] + begin, {share * J[a].x, share * J[a].y, share * J[a].z}, count);
             store_row3(&particles_.v[begin], {velocity[0], velocity[1], velocity[2]}, count);
             store_row3(&particles_.P[begin], {to[0], to[1], to[2]}, count);
             if (!params_.shapes) return;
             ShapeRows shape = ParticleShapes::load(diagonal + begin, shear + begin, count);
             shape.stretch(J);
-            shape.relax(calm, shapes_.round(mass + begin, material + begin, count));
+            shape.relax(rounding * dense, shapes_.round(mass + begin, material + begin, count));
             ParticleShapes::store(shape, diagonal + begin, shear + begin, count);
             const RowMask sound = shapes_.sound(shape);
             for (size_t i = 0; i < count; ++i) marks_[begin + i] = sound[static_cast<int>(i)] == 0;

@@ -42,8 +42,8 @@ void SandParams::visit(ParamVisitor& v)
     v("voxel", voxel, unit::metres, above(0), "Edge of a grid cell.");
     v("gravity", gravity, unit::metres_per_second2, anything(), "Acceleration of everything.");
     v("calming", calming, unit::seconds, above(0),
-      "How long it takes until grains of dense sand have lost their motion against each other. In flight they keep "
-      "it.");
+      "How long it takes until particles of dense sand are round again, since grains mix there. In flight they "
+      "keep their shapes.");
     v("shapes", shapes, "Follow how particles are stretched, split those that become too long and merge small ones.");
     v("projections", projections, unit::none, between(1, 50),
       "How often friction and pressure are found in turn in a step.");

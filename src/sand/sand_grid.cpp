@@ -1,6 +1,7 @@
 #include "sand/sand_grid.h"
 
 #include "points/splat.h"
+#include "points/transfer.h"
 
 namespace spindrift {
 
@@ -24,6 +25,12 @@ struct Sums {
     void clear() { value.clear(), weight.clear(); }
 };
 
+// What a particle brings to samples: a value, and how it changes from cell to cell around the particle.
+struct Affine {
+    float value;
+    Vec3f slope;
+};
+
 // Adds weight * value and weight of the particles [begin, end), all of one cell of the tile.
 template <int Axis, class Value, class Weight> void splat_cell(const Vec3f* P, const Value& value, const Weight& weight,
                                                                size_t begin, size_t end, const Vec3f& corner,
@@ -31,6 +38,9 @@ template <int Axis, class Value, class Weight> void splat_cell(const Vec3f* P, c
 {
     constexpr int nx = Axis == 0 ? 2 : 3, ny = Axis == 1 ? 2 : 3;
     constexpr int x0 = Axis == 0 ? 0 : -1, y0 = Axis == 1 ? 0 : -1, z0 = Axis == 2 ? 0 : -1;
+    constexpr bool affine = std::is_same_v<decltype(value(size_t{})), Affine>;
+    // Of the first sample along each axis.
+    constexpr float first_x = Axis == 0 ? 0 : -0.5f, first_y = Axis == 1 ? 0 : -0.5f, first_z = Axis == 2 ? 0 : -0.5f;
     Row total[nx * ny] = {}; // lower half: weighted values of four samples along z; upper half: their weights
     for (size_t i = begin; i < end; ++i) {
         const Vec3f f = P[i] * inverse_voxel - corner;
@@ -41,11 +51,23 @@ template <int Axis, class Value, class Weight> void splat_cell(const Vec3f* P, c
         else
             along_z = Quad{wz.tent[0], wz.tent[1], wz.tent[2], 0};
         along_z *= weight(i);
-        const Row both = __builtin_shufflevector(along_z * value(i), along_z, 0, 1, 2, 3, 4, 5, 6, 7);
-        for (int a = 0; a < nx; ++a)
-            for (int b = 0; b < ny; ++b)
-                total[a * ny + b] +=
-                    (Axis == 0 ? wx.face[a] : wx.tent[a]) * (Axis == 1 ? wy.face[b] : wy.tent[b]) * both;
+        const auto add = [&](int a, int b, Quad values) {
+            const Row both = __builtin_shufflevector(along_z * values, along_z, 0, 1, 2, 3, 4, 5, 6, 7);
+            total[a * ny + b] += (Axis == 0 ? wx.face[a] : wx.tent[a]) * (Axis == 1 ? wy.face[b] : wy.tent[b]) * both;
+        };
+        if constexpr (affine) {
+            const Affine v = value(i);
+            const float z = first_z - f.z();
+            const Quad values = v.value + v.slope.x() * (first_x - f.x()) + v.slope.y() * (first_y - f.y()) +
+                                v.slope.z() * Quad{z, z + 1, z + 2, z + 3};
+            for (int a = 0; a < nx; ++a)
+                for (int b = 0; b < ny; ++b)
+                    add(a, b, values + (v.slope.x() * static_cast<float>(a) + v.slope.y() * static_cast<float>(b)));
+        } else {
+            const Quad values = value(i) + Quad{};
+            for (int a = 0; a < nx; ++a)
+                for (int b = 0; b < ny; ++b) add(a, b, values);
+        }
     }
     for (int a = 0; a < nx; ++a)
         for (int b = 0; b < ny; ++b) {
@@ -88,6 +110,8 @@ void SandGrid::splat(const Particles& particles, const std::vector<SandMaterialP
 
     const float* mass = particles.find<float>(kMass)->data();
     const int32_t* material = particles.find<int32_t>(kMaterial)->data();
+    const Vec3f* slopes[3];
+    for (int a = 0; a < 3; ++a) slopes[a] = particles.find<Vec3f>(kAffine[a])->data();
     const float inverse_voxel = 1 / voxel, cells = inverse_voxel * inverse_voxel * inverse_voxel;
     std::vector<float> per_mass, bounds; // volume fraction that a kilogram makes in a cell; of friction
     for (const SandMaterialParams& m : materials)
@@ -112,7 +136,7 @@ void SandGrid::splat(const Particles& particles, const std::vector<SandMaterialP
             block.value.add_to(sums, tile), block.weight.add_to(weights, tile);
         };
         const auto along = [&]<int Axis>() {
-            const auto u = [&](size_t i) { return particles.v[i][Axis]; };
+            const auto u = [&](size_t i) -> Affine { return {particles.v[i][Axis], voxel * slopes[Axis][i]}; };
             if (!several) return add.template operator()<Axis>(u, weight, velocity.u[Axis], at_faces.u[Axis]);
             // The mass waits in `lightness` until the volume is divided by it.
             add.template operator()<Axis>(u, weight, velocity.u[Axis], lightness.u[Axis]);

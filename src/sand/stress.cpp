@@ -121,7 +121,8 @@ void Stress::find_capacity(const SolidCells& room, Field<float>& capacity) const
 
 // A cell at the surface of a pile is not full, because the surface goes through it, and yet the sand in it lies on what
 // is below. There is no room above its highest particles: without that the surface would have no pressure and no
-// friction, fall a little in every step and creep downhill.
+// friction, fall a little in every step and creep downhill. Cells that only the particles of others count for are free:
+// what could not rise there would be jammed under a lid.
 void Stress::find_heaps()
 {
     constexpr float kSupport = 0.8f; // how full the cell below has to be
@@ -138,14 +139,16 @@ void Stress::find_heaps()
             const Row below = load_row_unaligned(&filled.at(x + down.x(), y + down.y(), down.z()));
             RowMask supported = below > splat(kSupport);
             if (near_solid) supported |= load_row_unaligned(&room.at(x + down.x(), y + down.y(), down.z())) == splat(0);
+            supported &= load_row_unaligned(&heaped.at(x, y, 0)) > splat(0);
             const Row capacity = load_row(capacity_.tile(d) + o);
             store_row(heap_.tile(d) + o, supported ? min(capacity, shared_out(heaped, x, y)) : capacity);
         });
     });
 }
 
-// w of each face: the volume of a mass times how full it is, so that pressure and friction change velocities alike
-// wherever they act. No more sand passes a face than it is open.
+// w of each face: the volume of a mass. At a face of sand's surface, where full cells end, half of what it would hold
+// is there, and is accelerated twice as much: the pressure falls to nothing within half a cell. Emptier faces than that
+// get less, or a few particles would be shot away. No more sand passes a face than it is open.
 void Stress::find_mobility()
 {
     const Topology& all = grid_->topology;
@@ -155,7 +158,7 @@ void Stress::find_mobility()
             const float *share = grid_->at_faces.u[a].tile(tile), *open = room_->open(tile, a);
             float* w = mobility_.u[a].tile(tile);
             for (int o = 0; o < kTileCells; o += kTileSize) {
-                Row m = min(load_row(open + o), load_row(share + o));
+                Row m = min(load_row(open + o), 2 * load_row(share + o));
                 if (grid_->several) m *= load_row(grid_->lightness.u[a].tile(tile) + o);
                 store_row(w + o, m);
             }
@@ -296,7 +299,7 @@ void Stress::fill_beside_room(Field<float>& filled) const
     constexpr float kLeastRoom = 0.01f;
     for_dense([&](int d) {
         float* f = filled.tile(tile_of_[static_cast<size_t>(d)]);
-        const float* c = capacity_.tile(d);
+        const float* c = heap_.tile(d);
         for (int o = 0; o < kTileCells; o += kTileSize)
             store_row(f + o, min(splat(1), load_row(f + o) / max(load_row(c + o), splat(kLeastRoom))));
     });

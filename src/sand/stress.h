@@ -4,8 +4,8 @@
 //
 // Everything is in terms of the flux f = phi v at faces, which is what moves volume: pressure changes it by
 // -w grad q, friction by w div s, where q and s are stresses times the step over a cell and the first material's
-// density [m/s], and w is the volume of a mass beside that of the first material, 1 for a single one (5.47), times how
-// full the face is, or how open, if that is less. Each solve starts from the stresses of the last one and looks for the
+// density [m/s], and w is the volume of a mass beside that of the first material, 1 for a single one (5.47), and less
+// where a face is nearly empty, or closed. Each solve starts from the stresses of the last one and looks for the
 // change alone, so that f is always that of all stresses together.
 //
 // Friction is solved for s_yy with s_xx = s_zz = -s_yy / 2, for s_xx = -s_zz, and for the three shears, one after the
@@ -47,7 +47,8 @@ class Stress {
     // From the flux without stresses to that with them, in a step of dt.
     StressReport solve(float dt, MacField& flux, PhaseTimes& times);
 
-    // How full cells are beside the room that they have, after solve(); elsewhere `filled` stays as it is.
+    // How full cells are beside the room that they have, after solve(); elsewhere `filled` stays as it is. What lies on
+    // full cells is as full as those.
     void fill_beside_room(Field<float>& filled) const;
 
     float fullest() const { return fullest_; } // volume fraction over what there is room for, before spread()
