@@ -52,7 +52,7 @@ void Grains::move(float dt)
     const float* mass = particles_.attribute<float>(kMass).data();
     const int32_t* material = particles_.attribute<int32_t>(kMaterial).data();
     const Topology& topology = grid_.topology;
-    marks_.assign(particles_.size(), 0);
+    marks_.assign(particles_.size(), 0), flow_at_splits_.resize(particles_.size());
     std::vector<float> fastest(static_cast<size_t>(topology.tile_count()), 0.0f);
     for_each_tile(topology, [&](int tile) {
         if (grid_.index.tile_empty(tile)) return;
@@ -104,7 +104,23 @@ void Grains::move(float dt)
             shape.relax(calm, shapes_.round(mass + begin, material + begin, count));
             ParticleShapes::store(shape, diagonal + begin, shear + begin, count);
             const RowMask sound = shapes_.sound(shape);
-            for (size_t i = 0; i < count; ++i) marks_[begin + i] = sound[static_cast<int>(i)] == 0;
+            bool all_sound = true;
+            for (size_t i = 0; i < count; ++i)
+                marks_[begin + i] = sound[static_cast<int>(i)] == 0, all_sound &= marks_[begin + i] == 0;
+            if (all_sound) return;
+            for (int a = 0; a < 3; ++a) {
+                const auto place = places.of(a);
+                MacBlock<1>::Corners before(now, a, place); // means of what particles had, not more than any of them
+                const MacBlock<1>::Corners changed(change, a, place);
+                for (int c = 0; c < 8; ++c) before.at[c] -= changed.at[c];
+                const Row margin = max(splat(0), min(before.highest() - velocity[a], velocity[a] - before.lowest()));
+                for (size_t i = 0; i < count; ++i) {
+                    const int lane = static_cast<int>(i);
+                    FlowAtSplit& flow = flow_at_splits_[begin + i];
+                    flow.gradient.row(a) << J[a].x[lane] / dt, J[a].y[lane] / dt, J[a].z[lane] / dt;
+                    flow.margin[a] = margin[lane];
+                }
+            }
         });
         fastest[static_cast<size_t>(tile)] = largest(most);
     });
