@@ -61,7 +61,7 @@ void SandStage::prepare(const SceneFile& scene, const ShotParams& shot)
     mesh_files_ = mesh_files_of(params.sources, scene) + mesh_files_of(params.colliders, scene);
 
     const double cells = expected_volume(scene, shot) / std::pow(static_cast<double>(params.voxel), 3);
-    const double particles = 8 * cells;
+    const double particles = setup_->particles = 8 * cells;
     if (!(particles <= kMaxParticles))
         bad_input("{}: sand.voxel is {} m, which makes about {:.3g} particles; at most {:.0g} are possible; raise "
                   "sand.voxel",
