@@ -63,19 +63,19 @@ const std::vector<std::string> kRun = {"run", "sand.toml", "-o", "out"};
 TEST(SandStage, GivesTheSameFilesForAnyNumberOfThreadsAndAfterKills)
 {
     const Workplace place;
-    place.write("sand.toml", sand_scene(14) + "[grains]\neach = 8\n");
+    place.write("sand.toml", sand_scene(10) + "[grains]\neach = 8\n");
     place.succeed(kRun);
     const Files expected = results_in(place / "out");
     place.succeed({"run", "sand.toml", "-o", "one", "--threads", "1"});
     EXPECT_EQ(differences(expected, results_in(place / "one")), std::vector<std::string>());
     expect_same_after_kills(place, kRun, "out", expected);
 
-    const Particles sand = read_particles(place / "out/sand/sand.0014.vdb").particles;
+    const Particles sand = read_particles(place / "out/sand/sand.0010.vdb").particles;
     EXPECT_GT(sand.size(), 1000u);
     EXPECT_TRUE(sand.find<float>("mass") && sand.find<int32_t>("material") && sand.find<Vec3f>("shape_diagonal") &&
                 sand.find<Vec3f>("shape_shear"));
 
-    const Particles grains = read_particles(place / "out/grains/grains.0014.vdb").particles;
+    const Particles grains = read_particles(place / "out/grains/grains.0010.vdb").particles;
     EXPECT_GT(grains.size(), 4 * sand.size());
     EXPECT_TRUE(grains.find<Vec3f>("N") && grains.find<int32_t>("material"));
 }
