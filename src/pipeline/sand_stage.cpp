@@ -41,14 +41,7 @@ void SandSetup::load(const SceneFile& scene, int first_frame)
     colliders = load_shapes(scene, params.colliders, "sand.collider");
     for (auto* shapes : {&sources, &colliders})
         for (Shape& shape : *shapes) shape.prepare(static_cast<float>(first_frame));
-    if (params.domain.bounded()) {
-        extent = {*params.domain.min, *params.domain.max};
-        return;
-    }
-    for (const auto* shapes : {&sources, &colliders})
-        for (const Shape& shape : *shapes)
-            if (const Box3f box = shape.bounds(static_cast<float>(first_frame)); box.size().allFinite())
-                extent.add(box);
+    extent = extent_of(params.domain, {&sources, &colliders}, static_cast<float>(first_frame));
 }
 
 void SandStage::prepare(const SceneFile& scene, const ShotParams& shot)
