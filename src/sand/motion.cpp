@@ -92,7 +92,10 @@ void Grains::move(float dt)
                 const Row free = old[a] + fall[a], low = min(free, u[a]), high = max(free, u[a]);
                 const Row flip = mix(free, min(max(old[a] + du[a], low), high), dense);
                 velocity[a] = mix(flip, u[a], calm);
-                const Row way = dt * mix(flip - 0.5f * fall[a], u[a], dense);
+                // What falls freely is half a step's fall behind its new velocity, and what is held is not.
+                const Row pull = splat(fall[a]), none = splat(0);
+                const Row fallen = min(max(du[a], min(pull, none)), max(pull, none));
+                const Row way = dt * mix(flip - 0.5f * fall[a], u[a] - 0.5f * fallen, dense);
                 to[a] = from[a] + way + voxel * moved[a];
                 most = max(most, max(max(velocity[a], -velocity[a]), max(u[a], -u[a])));
             }
