@@ -10,7 +10,7 @@ namespace spindrift {
 namespace {
 
 // Of a grain, in memory twice while it is put into another order, and on disk; how many are near a surface.
-constexpr double kBytesPerGrain = 100, kFileBytesPerGrain = 30, kSeen = 0.5;
+constexpr double kBytesPerGrain = 100, kFileBytesPerGrain = 20, kSeen = 0.5;
 
 } // namespace
 
