@@ -132,7 +132,8 @@ std::unique_ptr<GrainPoints::Frame> GrainPoints::prepared(Particles sand) const
     grid.sort(particles, sand_.voxel, sand_.gravity);
     grid.splat(particles, sand_.materials);
     frame->roots.resize(particles.size()), frame->hidden.resize(particles.size());
-    const float least = 1e-4f * sand_.voxel * sand_.voxel; // keeps a flat ellipsoid from having no inside
+    const float least = 1e-4f * sand_.voxel * sand_.voxel;       // keeps a flat ellipsoid from having no inside
+    const Mat3f round = 0.25f * sand_.voxel * Mat3f::Identity(); // in place of what is no ellipsoid
     for_each_tile(grid.topology, [&](int tile) {
         if (grid.index.tile_empty(tile)) return;
         thread_local Block<float, 1> kept;
@@ -146,7 +147,8 @@ std::unique_ptr<GrainPoints::Frame> GrainPoints::prepared(Particles sand) const
                     std::min(emptiest, filled.at(cell.x() + s / 9 - 1, cell.y() + s / 3 % 3 - 1, cell.z() + s % 3 - 1));
             for (size_t i = grid.index.cell_begin(tile, c), end = grid.index.cell_end(tile, c); i < end; ++i) {
                 const Mat3f shape = shape_of(diagonal[i].cwiseMax(least), shear[i]);
-                frame->roots[i] = Eigen::LLT<Mat3f>(shape).matrixL().toDenseMatrix();
+                const Eigen::LLT<Mat3f> root(shape);
+                frame->roots[i] = root.info() == Eigen::Success ? root.matrixL().toDenseMatrix() : round;
                 frame->hidden[i] = emptiest > kHidden;
             }
         }
