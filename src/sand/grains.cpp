@@ -71,8 +71,9 @@ double Grains::mass() const
 
 size_t Grains::bytes() const
 {
-    return particles_.bytes() + marks_.capacity() + flow_at_splits_.capacity() * sizeof(FlowAtSplit) + grid_.bytes() + room_.bytes() + room_before_.bytes() +
-           stress_.bytes() + flux_.bytes() + velocity_.bytes() + displacement_.bytes();
+    return particles_.bytes() + marks_.capacity() + flow_at_splits_.capacity() * sizeof(FlowAtSplit) + grid_.bytes() +
+           room_.bytes() + room_before_.bytes() + stress_.bytes() + flux_.bytes() + velocity_.bytes() +
+           displacement_.bytes();
 }
 
 void Grains::start(int frame)
