@@ -13,3 +13,4 @@ void sand_piles();
 void sand_columns();
 void sand_silo();
 void sand_mass();
+void sand_cloud();

@@ -3,7 +3,7 @@
 //
 //     spindrift_validate [still | rest | front | disc | emitter | column | surface | tension | coil | twist |
 //                         spray | smoke | turbulence | crowd | streams | crowd_scenes | bodies |
-//                         sand_piles | sand_columns | sand_silo | sand_mass]
+//                         sand_piles | sand_columns | sand_silo | sand_mass | sand_cloud]
 #include "checks.h"
 
 #include "base/random.h"
@@ -434,6 +434,7 @@ int main(int argc, char** argv)
                                                          {"sand_columns", sand_columns},
                                                          {"sand_silo", sand_silo},
                                                          {"sand_mass", sand_mass},
+                                                         {"sand_cloud", sand_cloud},
                                                          {"bodies", floating_bodies}};
     bool known = only.empty();
     for (const auto& [name, check] : checks)

@@ -1,9 +1,11 @@
 // Sand against what is known of it: angles of repose (document 000, figure 5.4), the constant flow out of a silo
-// (figure 5.3; Beverloo et al. 1961), the run-out of columns (Lube et al. 2004), and mass over splits and merges.
+// (figure 5.3; Beverloo et al. 1961), the run-out of columns (Lube et al. 2004), mass over splits and merges, and a
+// cloud that flies apart (figure 5.6).
 //
-//     spindrift_validate sand_piles     and sand_columns, sand_silo, sand_mass
+//     spindrift_validate sand_piles     and sand_columns, sand_silo, sand_mass, sand_cloud
 #include "checks.h"
 
+#include "sand/grain_points.h"
 #include "sand/sands.h"
 
 #include <fmt/format.h>
@@ -133,9 +135,77 @@ void mass()
                splits, merges, sand->mass() / start - 1, fullest);
 }
 
+// Variance over mean of the number of points in the cells of a cube: 1 for points that know nothing of each other, more
+// for clumps.
+double unevenness(const Particles& points, const Vec3f& middle, float half, float voxel)
+{
+    const int side = static_cast<int>(2 * half / voxel);
+    std::vector<int> count(static_cast<size_t>(side) * static_cast<size_t>(side) * static_cast<size_t>(side), 0);
+    for (const Vec3f& x : points.P) {
+        const Vec3i c = cell_of(x - middle + Vec3f::Constant(half), 1 / voxel);
+        if ((c.array() < 0).any() || (c.array() >= side).any()) continue;
+        ++count[static_cast<size_t>((c.x() * side + c.y()) * side + c.z())];
+    }
+    double sum = 0, squares = 0;
+    for (const int n : count) sum += n, squares += static_cast<double>(n) * n;
+    const double mean = sum / static_cast<double>(count.size());
+    return (squares / static_cast<double>(count.size()) - mean * mean) / mean;
+}
+
+// A cube of sand that is thrown up and apart, all of it at a velocity that grows with the distance from its middle:
+// what is exact is known, a cube of even density that is 1 + 6 t times as large and falls. It starts at half the
+// density of sand at rest, where nothing presses.
+void cloud()
+{
+    constexpr float kSpread = 6, kHalf = 0.1f, kVoxel = 0.02f; // [1/s], [m], [m]
+    const Vec3f up(0.4f, 3, 0), gravity(0, -9.81f, 0);
+    fmt::print(
+        "\n| shapes | size | particles | off their parabolas, in cells: median, 99% | the middle | grains in a cell: "
+        "variance / mean |\n|---|---|---|---|---|---|\n");
+    for (const bool shapes : {true, false}) {
+        SandScene scene(0.5f, Vec3f::Constant(-4), Vec3f::Constant(4), kVoxel);
+        scene.params.shapes = shapes;
+        scene.fill_box(Vec3f::Constant(-kHalf), Vec3f::Constant(kHalf));
+        const auto sand = scene.start([](const Vec3f& x) { return (cell_of(x, 2 / kVoxel).sum() & 1) != 0; });
+        Grains::State state = sand->state();
+        for (size_t i = 0; i < state.particles.size(); ++i) state.particles.v[i] = up + kSpread * state.particles.P[i];
+        state.speed = 4;
+        sand->restore(std::move(state));
+        GrainPoints grains(scene.params, {});
+        grains.start(sand->particles());
+        for (int f = 1; f <= 12; ++f) {
+            sand->advance();
+            grains.advance(sand->particles(), 1 / kFps);
+            if (f % 4 != 0) continue;
+            const float t = static_cast<float>(f) / kFps, size = 1 + kSpread * t;
+            const Vec3f middle = t * up + 0.5f * t * t * gravity;
+            const Particles& particles = sand->particles();
+            const auto& mass = *particles.find<float>(kMass);
+            std::vector<float> errors;
+            Vec3d sum = Vec3d::Zero();
+            for (size_t i = 0; i < particles.size(); ++i) {
+                sum += static_cast<double>(mass[i]) * particles.P[i].cast<double>();
+                // The velocity that the flow has there, and how far off the parabola another one has led.
+                const Vec3f from = (particles.P[i] - middle) / size;
+                errors.push_back((particles.v[i] - up - t * gravity - kSpread * from).norm() * t / kVoxel);
+            }
+            std::sort(errors.begin(), errors.end());
+            const Vec3d off = sum / sand->mass() - middle.cast<double>();
+            const auto error = [&](double share) {
+                return errors[static_cast<size_t>(share * static_cast<double>(errors.size() - 1))];
+            };
+            fmt::print("| {} | {:.0f} | {} | {:.3f}, {:.3f} | {:.4f} | {:.2f} |\n", shapes ? "on" : "off", size,
+                       particles.size(), error(0.5), error(0.99), off.norm() / static_cast<double>(kVoxel),
+                       unevenness(grains.points(), middle, 0.8f * size * kHalf, kVoxel));
+            std::fflush(stdout);
+        }
+    }
+}
+
 } // namespace
 
 void sand_piles() { piles(); }
 void sand_columns() { columns(); }
 void sand_silo() { silo(); }
 void sand_mass() { mass(); }
+void sand_cloud() { cloud(); }

@@ -13,14 +13,7 @@ void LiquidSetup::load(const SceneFile& scene, int first_frame)
     bodies = load_body_shapes(scene, params.bodies, "liquid.body");
     for (auto* shapes : {&sources, &sinks, &colliders})
         for (Shape& shape : *shapes) shape.prepare(static_cast<float>(first_frame));
-    if (params.domain.bounded()) {
-        extent = {*params.domain.min, *params.domain.max};
-        return;
-    }
-    for (const auto* shapes : {&sources, &colliders})
-        for (const Shape& shape : *shapes)
-            if (const Box3f box = shape.bounds(static_cast<float>(first_frame)); box.size().allFinite())
-                extent.add(box);
+    extent = extent_of(params.domain, {&sources, &colliders}, static_cast<float>(first_frame));
 }
 
 } // namespace spindrift

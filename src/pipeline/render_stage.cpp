@@ -1,6 +1,8 @@
 #include "pipeline/render_stage.h"
 
 #include "base/error.h"
+#include "base/parallel.h"
+#include "base/random.h"
 #include "io/mesh_file.h"
 #include "pipeline/body_files.h"
 #include "pipeline/film.h"
@@ -140,7 +142,7 @@ std::vector<std::string> RenderStage::inputs() const
     case Show::crowd:
         return {"crowd"};
     case Show::sand:
-        return {"sand"};
+        return {"grains"};
     case Show::smoke:
         break;
     }
@@ -172,15 +174,28 @@ void RenderStage::add_spheres(const ParticleFile& file, const std::string& color
     spheres.colors.insert(spheres.colors.end(), colors.begin(), colors.end());
 }
 
-// Sand as the grains of its particles.
+// Sand as its grains, each a little different in colour and lit as if it were bumpy.
 void RenderStage::add_grains(const ParticleFile& file, RenderSpheres& spheres) const
 {
+    constexpr float kBumpiness = 0.5f, kVariety = 0.25f; // beside the surface's normal, and the material's colour
     std::vector<SandMaterialParams> materials = sand_->params.materials;
     if (materials.empty()) materials.emplace_back();
-    GrainPoints grains = sample_grains(file.particles, materials, sand_->params.voxel, params_.grains,
-                                       static_cast<uint64_t>(sand_->params.seed));
-    spheres.centers = std::move(grains.positions), spheres.colors = std::move(grains.colors);
-    spheres.normals = std::move(grains.normals), spheres.radius = grains.radius;
+    const Particles& grains = file.particles;
+    const auto* material = grains.find<int32_t>(kMaterial);
+    const auto* normal = grains.find<Vec3f>(kNormal);
+    spheres.radius = file.pscale, spheres.centers = grains.P;
+    spheres.colors.resize(grains.size()), spheres.normals.resize(grains.size());
+    parallel_for(
+        grains.size(),
+        [&](size_t i) {
+            Random random(0, static_cast<uint64_t>(grains.id[i]));
+            const auto bump = [&] { return kBumpiness * random.uniform(-1, 1); };
+            const size_t kind = material ? std::min(static_cast<size_t>((*material)[i]), materials.size() - 1) : 0;
+            spheres.colors[i] = materials[kind].color * (1 + kVariety * random.uniform(-1, 1));
+            const float x = bump(), y = bump(), z = bump();
+            spheres.normals[i] = (normal ? (*normal)[i] : Vec3f::Zero().eval()) + Vec3f(x, y, z);
+        },
+        4096);
 }
 
 // People as capsules, by default in the colour of their group.

@@ -41,14 +41,7 @@ void SandSetup::load(const SceneFile& scene, int first_frame)
     colliders = load_shapes(scene, params.colliders, "sand.collider");
     for (auto* shapes : {&sources, &colliders})
         for (Shape& shape : *shapes) shape.prepare(static_cast<float>(first_frame));
-    if (params.domain.bounded()) {
-        extent = {*params.domain.min, *params.domain.max};
-        return;
-    }
-    for (const auto* shapes : {&sources, &colliders})
-        for (const Shape& shape : *shapes)
-            if (const Box3f box = shape.bounds(static_cast<float>(first_frame)); box.size().allFinite())
-                extent.add(box);
+    extent = extent_of(params.domain, {&sources, &colliders}, static_cast<float>(first_frame));
 }
 
 void SandStage::prepare(const SceneFile& scene, const ShotParams& shot)
@@ -61,7 +54,7 @@ void SandStage::prepare(const SceneFile& scene, const ShotParams& shot)
     mesh_files_ = mesh_files_of(params.sources, scene) + mesh_files_of(params.colliders, scene);
 
     const double cells = expected_volume(scene, shot) / std::pow(static_cast<double>(params.voxel), 3);
-    const double particles = 8 * cells;
+    const double particles = setup_->particles = 8 * cells;
     if (!(particles <= kMaxParticles))
         bad_input("{}: sand.voxel is {} m, which makes about {:.3g} particles; at most {:.0g} are possible; raise "
                   "sand.voxel",

@@ -25,6 +25,16 @@ std::string mesh_files_of(const ShapeParams& shape, const SceneFile& scene)
     return lines;
 }
 
+Box3f extent_of(const DomainParams& domain, std::initializer_list<const std::vector<Shape>*> shapes, float frame)
+{
+    if (domain.bounded()) return {*domain.min, *domain.max};
+    Box3f extent;
+    for (const auto* list : shapes)
+        for (const Shape& shape : *list)
+            if (const Box3f box = shape.bounds(frame); box.size().allFinite()) extent.add(box);
+    return extent;
+}
+
 double volume_of(const Vec3f& size) { return static_cast<double>(size.x()) * size.y() * size.z(); }
 
 double volume_inside(const Shape& shape, const Box3f& box, float frame)

@@ -3,6 +3,7 @@
 
 #include "scene/scene_file.h"
 #include "scene/shapes.h"
+#include "world/params.h"
 
 namespace spindrift {
 
@@ -28,6 +29,9 @@ template <class Params> std::string mesh_files_of(const std::vector<Params>& ite
     for (const ShapeParams& item : items) lines += mesh_files_of(item, scene);
     return lines;
 }
+
+// What a camera should see: the domain, or what shapes cover at a frame, as far as they have an end.
+Box3f extent_of(const DomainParams& domain, std::initializer_list<const std::vector<Shape>*> shapes, float frame);
 
 // Of a box [m3], and of the part of it that a shape covers, to a percent or so.
 double volume_of(const Vec3f& size);

@@ -38,11 +38,9 @@ Shot::Shot(const ShotOptions& options) : scene_(options.scene, options.overrides
     scene_.expect_only(tables);
     read_frames(options.frames);
     for (Link& link : links_) scene_.read(link.stage->name(), [&](ParamVisitor& v) { link.stage->visit(v); });
+    for (Link& link : links_) link.stage->prepare(scene_, params_);
     choose_stages(options.only_stage);
-    for (Link& link : links_) {
-        link.stage->prepare(scene_, params_);
-        link.made_from = ingredients(*link.stage);
-    }
+    for (Link& link : links_) link.made_from = ingredients(*link.stage);
     expect_enough_memory();
     expect_input_files();
 }

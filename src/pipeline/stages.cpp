@@ -1,4 +1,5 @@
 #include "pipeline/crowd_stage.h"
+#include "pipeline/grains_stage.h"
 #include "pipeline/liquid_stage.h"
 #include "pipeline/render_stage.h"
 #include "pipeline/ripples_stage.h"
@@ -23,6 +24,7 @@ std::vector<std::unique_ptr<Stage>> make_stages()
     stages.push_back(std::make_unique<SmokeStage>(smoke));
     stages.push_back(std::make_unique<CrowdStage>(crowd));
     stages.push_back(std::make_unique<SandStage>(sand));
+    stages.push_back(std::make_unique<GrainsStage>(sand));
     stages.push_back(std::make_unique<RenderStage>(liquid, smoke, crowd, sand));
     return stages;
 }

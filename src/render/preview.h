@@ -70,7 +70,6 @@ struct RenderParams {
     SprayLook spray_look = SprayLook::matte; // a droplet of water that is larger than a few pixels looks like one
     Vec3f spray_color = Vec3f(0.88f, 0.92f, 0.95f);
     float spray_scale = 1; // droplets are drawn this much larger than they are
-    int grains = 24;       // of sand, drawn for each particle
     CameraParams camera;
     Look look = Look::water;
     WaterLook water;

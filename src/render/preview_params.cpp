@@ -68,8 +68,6 @@ void RenderParams::visit(ParamVisitor& v)
       "Droplets as white specks, or as clear water, for pictures in which they can be told apart.");
     v("spray_color", spray_color, unit::none, between(0, 1), "Colour of droplets (linear RGB).");
     v("spray_scale", spray_scale, unit::none, above(0), "Droplets are drawn this much larger than they are.");
-    v("grains", grains, unit::none, between(1, 1000),
-      "Grains that are drawn for each particle of sand that can be seen.");
     v.group("camera", camera, "Where the picture is taken from.");
     v("look", look, choices("water", "paint"),
       "Clear water, or glossy paint in the colour that the surface carries as the attribute color.");

@@ -1,36 +1,20 @@
 // How sand comes into the shot, and what blows it away.
 #include "sand/grains.h"
 
-#include "base/random.h"
-
-#include <numeric>
+#include "world/filling.h"
 
 namespace spindrift {
 
 namespace {
 
-constexpr int kAlongEdge = 2, kPerCell = kAlongEdge * kAlongEdge * kAlongEdge;
-// Of a place in eight of a cell. As much as hides the lattice: more would have to be pushed apart at once.
+// As much as hides the lattice: more would have to be pushed apart at once.
 constexpr float kJitter = 0.5f;
 
-int place_of(const Vec3f& position_in_cells, const Vec3i& cell)
+Vec3f near_the_middle(Random& random)
 {
-    const Vec3f f = (position_in_cells - cell.cast<float>()) * kAlongEdge;
-    const auto half = [](float x) { return x >= 1 ? 1 : 0; };
-    return half(f.x()) << 2 | half(f.y()) << 1 | half(f.z());
-}
-
-Vec3f jittered_place(const Vec3i& cell, int place, uint64_t seed)
-{
-    const uint64_t key =
-        hash64(hash64(static_cast<uint32_t>(cell.x()), static_cast<uint32_t>(cell.y())),
-               static_cast<uint64_t>(static_cast<uint32_t>(cell.z())) << 3 | static_cast<uint64_t>(place));
-    Random random(seed, key);
-    const auto jittered = [&](int half) {
-        return static_cast<float>(half) + 0.5f + kJitter * (random.uniform() - 0.5f);
-    };
-    const float x = jittered(place >> 2), y = jittered(place >> 1 & 1), z = jittered(place & 1);
-    return cell.cast<float>() + Vec3f(x, y, z) / kAlongEdge;
+    const auto jittered = [&] { return 0.5f + kJitter * (random.uniform() - 0.5f); };
+    const float x = jittered(), y = jittered(), z = jittered();
+    return {x, y, z};
 }
 
 } // namespace
@@ -52,66 +36,22 @@ void Grains::emit(float frame, bool initial)
 // has left, from where it comes from.
 void Grains::fill(const Shape& shape, const SandSourceParams& source, float frame, bool initial)
 {
-    const float voxel = params_.voxel, inverse_voxel = 1 / voxel;
-    Box3f box = shape.bounds(frame);
-    if (params_.domain.bounded()) {
-        box.min = box.min.cwiseMax(*params_.domain.min);
-        box.max = box.max.cwiseMin(*params_.domain.max);
-    }
-    if (box.empty()) return;
-    const Vec3i first = cell_of(box.min, inverse_voxel), last = cell_of(box.max, inverse_voxel);
-    const Vec3i size = (last - first).array() + 1;
-    const auto number = [&](const Vec3i& c) {
-        return (static_cast<size_t>(c.x() - first.x()) * static_cast<size_t>(size.y()) +
-                static_cast<size_t>(c.y() - first.y())) *
-                   static_cast<size_t>(size.z()) +
-               static_cast<size_t>(c.z() - first.z());
-    };
     const auto velocity_at = [&](const Vec3f& x) -> Vec3f {
         return source.velocity + source.inherit * shape.velocity(x, frame, fps_);
     };
+    Filling filling(shape, frame, params_.domain, params_.voxel);
     const auto& masses = particles_.attribute<float>(kMass);
-
-    std::vector<uint8_t> taken(
-        static_cast<size_t>(size.x()) * static_cast<size_t>(size.y()) * static_cast<size_t>(size.z()), 0);
     double present = 0; // particles of full mass
-    for (size_t i = 0; i < particles_.size(); ++i) {
-        const Vec3i c = cell_of(particles_.P[i], inverse_voxel);
-        if ((c.array() < first.array()).any() || (c.array() > last.array()).any()) continue;
-        taken[number(c)] |= static_cast<uint8_t>(1 << place_of(particles_.P[i] * inverse_voxel, c));
-        if (initial || shape.distance(particles_.P[i], frame) >= 0) continue;
+    for (const size_t i : filling.mark_taken(particles_, !initial)) {
         particles_.v[i] = velocity_at(particles_.P[i]);
         present += static_cast<double>(masses[i] / particle_mass(source.material));
     }
-
     // New places change their jitter from time to time, or a flow would show a pattern.
-    const uint64_t seed = initial ? static_cast<uint64_t>(params_.seed)
-                                  : hash64(static_cast<uint64_t>(params_.seed), static_cast<uint64_t>(next_id_) + 1);
-    std::vector<std::vector<Vec3f>> slabs(static_cast<size_t>(size.x()));
-    std::vector<size_t> places(slabs.size(), 0);
-    parallel_for(slabs.size(), [&](size_t slab) {
-        const int x = first.x() + static_cast<int>(slab);
-        for (int y = first.y(); y <= last.y(); ++y)
-            for (int z = first.z(); z <= last.z(); ++z) {
-                const Vec3i cell(x, y, z);
-                for (int place = 0; place < kPerCell; ++place) {
-                    const Vec3f p = jittered_place(cell, place, seed) * voxel;
-                    if (shape.distance(p, frame) >= 0 || solids_.distance(p) <= 0 || solids_.outside_open_side(p))
-                        continue;
-                    ++places[slab];
-                    if (!(taken[number(cell)] >> place & 1)) slabs[slab].push_back(p);
-                }
-            }
-    });
-    std::vector<Vec3f> free;
-    for (const auto& slab : slabs) free.insert(free.end(), slab.begin(), slab.end());
-    if (!initial) {
-        const size_t capacity = std::accumulate(places.begin(), places.end(), size_t{0});
-        const Vec3f direction = source.velocity;
-        std::stable_sort(free.begin(), free.end(),
-                         [&](const Vec3f& a, const Vec3f& b) { return a.dot(direction) < b.dot(direction); });
-        free.resize(std::min(free.size(), capacity - std::min(capacity, static_cast<size_t>(present))));
-    }
+    const auto seed = static_cast<uint64_t>(params_.seed);
+    const std::vector<Vec3f> free =
+        initial ? filling.free_places(solids_, seed, near_the_middle)
+                : filling.places_upstream(solids_, hash64(seed, static_cast<uint64_t>(next_id_) + 1), near_the_middle,
+                                          source.velocity, static_cast<size_t>(present));
     const size_t at = particles_.size();
     particles_.resize(at + free.size());
     auto& mass = particles_.attribute<float>(kMass);

@@ -70,8 +70,9 @@ double Grains::mass() const
 
 size_t Grains::bytes() const
 {
-    return particles_.bytes() + marks_.capacity() + grid_.bytes() + room_.bytes() + room_before_.bytes() +
-           stress_.bytes() + flux_.bytes() + velocity_.bytes() + displacement_.bytes() + push_.bytes();
+    return particles_.bytes() + marks_.capacity() + flow_at_splits_.capacity() * sizeof(FlowAtSplit) + grid_.bytes() +
+           room_.bytes() + room_before_.bytes() + stress_.bytes() + flux_.bytes() + velocity_.bytes() +
+           displacement_.bytes() + push_.bytes();
 }
 
 void Grains::start(int frame)
@@ -161,7 +162,7 @@ void Grains::substep(float dt)
     phase("contact", [&] { collide(dt); });
     if (params_.shapes)
         phase("split", [&] { // 6 d
-            const std::vector<size_t> halves = shapes_.split(particles_, marks_, next_id_);
+            const std::vector<size_t> halves = shapes_.split(particles_, marks_, flow_at_splits_, next_id_);
             report_.splits += halves.size() / 2;
             for (const size_t i : halves) push_out(i);
         });

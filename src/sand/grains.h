@@ -77,6 +77,7 @@ class Grains {
     ParticleShapes shapes_;
     std::vector<float> wall_friction_; // of walls that are as rough as each material
     std::vector<uint8_t> marks_;       // of particles whose shape needs a look
+    std::vector<FlowAtSplit> flow_at_splits_;
 
     // The grid, rebuilt in every substep; memory is kept.
     SandGrid grid_;

@@ -56,7 +56,7 @@ void Grains::move(float dt)
     const float* mass = particles_.attribute<float>(kMass).data();
     const int32_t* material = particles_.attribute<int32_t>(kMaterial).data();
     const Topology& topology = grid_.topology;
-    marks_.assign(particles_.size(), 0);
+    marks_.assign(particles_.size(), 0), flow_at_splits_.resize(particles_.size());
     std::vector<float> fastest(static_cast<size_t>(topology.tile_count()), 0.0f);
     for_each_tile(topology, [&](int tile) {
         if (grid_.index.tile_empty(tile)) return;
@@ -92,7 +92,10 @@ void Grains::move(float dt)
                 const Row free = old[a] + fall[a], low = min(free, u[a]), high = max(free, u[a]);
                 const Row flip = min(max(free + du[a], low), high);
                 velocity[a] = mix(flip, u[a], dense);
-                const Row way = dt * mix(flip - 0.5f * fall[a], u[a], dense);
+                // What falls freely is half a step's fall behind its new velocity, and what is held is not.
+                const Row held = 4 * max(du[a], -du[a]), all = splat(std::abs(fall[a]));
+                const Row fallen = held < all ? fall[a] * (1 - held / all) : splat(0);
+                const Row way = dt * mix(flip - 0.5f * fall[a], u[a] - 0.5f * fallen, dense);
                 to[a] = from[a] + way + voxel * moved[a];
                 most = max(most, max(max(velocity[a], -velocity[a]), max(u[a], -u[a])));
             }
@@ -107,7 +110,24 @@ void Grains::move(float dt)
             shape.relax(rounding * dense, shapes_.round(mass + begin, material + begin, count));
             ParticleShapes::store(shape, diagonal + begin, shear + begin, count);
             const RowMask sound = shapes_.sound(shape);
-            for (size_t i = 0; i < count; ++i) marks_[begin + i] = sound[static_cast<int>(i)] == 0;
+            bool all_sound = true;
+            for (size_t i = 0; i < count; ++i)
+                marks_[begin + i] = sound[static_cast<int>(i)] == 0, all_sound &= marks_[begin + i] == 0;
+            if (all_sound) return;
+            for (int a = 0; a < 3; ++a) {
+                const auto place = places.of(a);
+                // Means of what particles had, and the fall: not more than any of them.
+                MacBlock<1>::Corners before(now, a, place);
+                const MacBlock<1>::Corners pushed(push, a, place);
+                for (int c = 0; c < 8; ++c) before.at[c] -= pushed.at[c];
+                const Row margin = max(splat(0), min(before.highest() - velocity[a], velocity[a] - before.lowest()));
+                for (size_t i = 0; i < count; ++i) {
+                    const int lane = static_cast<int>(i);
+                    FlowAtSplit& flow = flow_at_splits_[begin + i];
+                    flow.gradient.row(a) << J[a].x[lane] / dt, J[a].y[lane] / dt, J[a].z[lane] / dt;
+                    flow.margin[a] = (1 - dense[lane]) * margin[lane]; // dense sand has it in its affine velocity
+                }
+            }
         });
         fastest[static_cast<size_t>(tile)] = largest(most);
     });

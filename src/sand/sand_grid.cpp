@@ -110,8 +110,11 @@ void SandGrid::splat(const Particles& particles, const std::vector<SandMaterialP
 
     const float* mass = particles.find<float>(kMass)->data();
     const int32_t* material = particles.find<int32_t>(kMaterial)->data();
-    const Vec3f* slopes[3];
-    for (int a = 0; a < 3; ++a) slopes[a] = particles.find<Vec3f>(kAffine[a])->data();
+    const Vec3f* slopes[3]; // particles from a cache have none
+    for (int a = 0; a < 3; ++a) {
+        const auto* row = particles.find<Vec3f>(kAffine[a]);
+        slopes[a] = row ? row->data() : nullptr;
+    }
     const float inverse_voxel = 1 / voxel, cells = inverse_voxel * inverse_voxel * inverse_voxel;
     std::vector<float> per_mass, bounds; // volume fraction that a kilogram makes in a cell; of friction
     for (const SandMaterialParams& m : materials)
@@ -136,7 +139,9 @@ void SandGrid::splat(const Particles& particles, const std::vector<SandMaterialP
             block.value.add_to(sums, tile), block.weight.add_to(weights, tile);
         };
         const auto along = [&]<int Axis>() {
-            const auto u = [&](size_t i) -> Affine { return {particles.v[i][Axis], voxel * slopes[Axis][i]}; };
+            const auto u = [&](size_t i) -> Affine {
+                return {particles.v[i][Axis], slopes[Axis] ? Vec3f(voxel * slopes[Axis][i]) : Vec3f::Zero()};
+            };
             if (!several) return add.template operator()<Axis>(u, weight, velocity.u[Axis], at_faces.u[Axis]);
             // The mass waits in `lightness` until the volume is divided by it.
             add.template operator()<Axis>(u, weight, velocity.u[Axis], lightness.u[Axis]);

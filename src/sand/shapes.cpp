@@ -154,7 +154,8 @@ size_t ParticleShapes::merge(Particles& particles, const ParticleIndex& index, c
         4));
 }
 
-std::vector<size_t> ParticleShapes::split(Particles& particles, const std::vector<uint8_t>& marks, int& next_id) const
+std::vector<size_t> ParticleShapes::split(Particles& particles, const std::vector<uint8_t>& marks,
+                                          const std::vector<FlowAtSplit>& flow, int& next_id) const
 {
     std::vector<size_t> marked;
     for (size_t i = 0; i < marks.size(); ++i)
@@ -178,8 +179,8 @@ std::vector<size_t> ParticleShapes::split(Particles& particles, const std::vecto
             if (mass[i] == 0) return;
             Axes axes = axes_of(shape_of(diagonal[i], shear[i]));
             const float whole = masses_[static_cast<size_t>(material[i])];
-            const bool splits = axes.squared[2] > longest() && axes.squared[0] >= shortest() &&
-                                0.5f * mass[i] >= kSmallestShare * whole;
+            // Those that are too short along another axis as well are split too: in flight they would stay clumps.
+            const bool splits = axes.squared[2] > longest() && 0.5f * mass[i] >= kSmallestShare * whole;
             if (splits) {
                 halves[k].way = std::sqrt(0.75f * axes.squared[2]) * axes.direction.col(2);
                 axes.squared[2] *= 0.25f;
@@ -201,6 +202,8 @@ std::vector<size_t> ParticleShapes::split(Particles& particles, const std::vecto
         particles.id[child] = next_id++;
         mass[i] *= 0.5f, mass[child] = mass[i];
         particles.P[i] -= half.way, particles.P[child] += half.way;
+        const Vec3f apart = (flow[i].gradient * half.way).cwiseMin(flow[i].margin).cwiseMax(-flow[i].margin);
+        particles.v[i] -= apart, particles.v[child] += apart;
         changed.push_back(i), changed.push_back(child);
     }
     return changed;

@@ -24,6 +24,13 @@ struct ShapeRows {
     RowMask all_below(float squared) const;
 };
 
+// The flow around a particle that may split: its gradient [1/s], and how far each component of velocity on both sides
+// of the particle's own is among what is around it [m/s]. No half may become faster than that.
+struct FlowAtSplit {
+    Mat3f gradient;
+    Vec3f margin;
+};
+
 class ParticleShapes {
   public:
     // `radius` is that of a new particle, r; semi-axes are valid from r / sqrt(2) to sqrt(2) r. Particles are not split
@@ -42,9 +49,11 @@ class ParticleShapes {
     // (5.43). Partners are looked for in the cells around a particle, within its tile. A particle that is gone has no
     // mass until remove_empty(). Returns how many.
     size_t merge(Particles& particles, const ParticleIndex& index, const Topology& topology) const;
-    // Splits those of the marked that are too long. The halves lie at sqrt(3) / 2 of the longest semi-axis; one of them
-    // is added at the end. Returns both halves of each. Those that cannot be split are kept from becoming any longer.
-    std::vector<size_t> split(Particles& particles, const std::vector<uint8_t>& marks, int& next_id) const;
+    // Splits those of the marked that are too long. The halves lie at sqrt(3) / 2 of the longest semi-axis, each with
+    // the velocity of the flow there; one of them is added at the end. Returns both halves of each. Those that cannot
+    // be split are kept from becoming any longer.
+    std::vector<size_t> split(Particles& particles, const std::vector<uint8_t>& marks,
+                              const std::vector<FlowAtSplit>& flow, int& next_id) const;
 
   private:
     struct Axes {

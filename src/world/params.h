@@ -22,6 +22,11 @@ struct DomainParams {
     void visit(ParamVisitor& v);
     bool bounded() const { return min && max; }
     bool closed(int axis, int upper) const;
+    // What of a box lies in the domain.
+    Box3f clipped(const Box3f& box) const
+    {
+        return bounded() ? Box3f{box.min.cwiseMax(*min), box.max.cwiseMin(*max)} : box;
+    }
 };
 
 } // namespace spindrift

@@ -56,24 +56,28 @@ translate = [[1, 0, 0, 0], [12, 0.2, 0, 0]]
                        frames);
 }
 
-const std::vector<std::string> kRun = {"sand", "sand.toml", "-o", "out"};
+const std::vector<std::string> kRun = {"run", "sand.toml", "-o", "out"};
 
 } // namespace
 
 TEST(SandStage, GivesTheSameFilesForAnyNumberOfThreadsAndAfterKills)
 {
     const Workplace place;
-    place.write("sand.toml", sand_scene(14));
+    place.write("sand.toml", sand_scene(10) + "[grains]\neach = 8\n");
     place.succeed(kRun);
     const Files expected = results_in(place / "out");
-    place.succeed({"sand", "sand.toml", "-o", "one", "--threads", "1"});
+    place.succeed({"run", "sand.toml", "-o", "one", "--threads", "1"});
     EXPECT_EQ(differences(expected, results_in(place / "one")), std::vector<std::string>());
     expect_same_after_kills(place, kRun, "out", expected);
 
-    const Particles sand = read_particles(place / "out/sand/sand.0014.vdb").particles;
+    const Particles sand = read_particles(place / "out/sand/sand.0010.vdb").particles;
     EXPECT_GT(sand.size(), 1000u);
     EXPECT_TRUE(sand.find<float>("mass") && sand.find<int32_t>("material") && sand.find<Vec3f>("shape_diagonal") &&
                 sand.find<Vec3f>("shape_shear"));
+
+    const Particles grains = read_particles(place / "out/grains/grains.0010.vdb").particles;
+    EXPECT_GT(grains.size(), 4 * sand.size());
+    EXPECT_TRUE(grains.find<Vec3f>("N") && grains.find<int32_t>("material"));
 }
 
 TEST(SandStage, IsDrawn)
@@ -81,6 +85,7 @@ TEST(SandStage, IsDrawn)
     const Workplace place;
     place.write("sand.toml", sand_scene(2) + "[render]\nwidth = 64\nheight = 48\nsamples = 1\n");
     place.succeed({"run", "sand.toml", "-o", "out"});
+    EXPECT_TRUE(place.has("out/grains/grains.0002.vdb"));
     EXPECT_TRUE(place.has("out/render/render.0002.png"));
 }
 

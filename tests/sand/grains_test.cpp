@@ -68,24 +68,103 @@ TEST(Grains, PressureOnTheFloorIsTheWeightAbove)
 
 TEST(Grains, ParticlesInFlightFollowTheirParabolas)
 {
+    const Vec3f throw_up(0.5f, 3, -0.2f), gravity(0, -9.81f, 0);
+    for (const bool shapes : {false, true}) {
+        SandScene scene(0.5f, Vec3f(-1, -5, -1), Vec3f(1, 5, 1));
+        scene.fill_box(Vec3f(-0.5f, 0, -0.5f), Vec3f(0.5f, 0.02f, 0.5f), 0, throw_up);
+        scene.params.shapes = shapes;
+        // Every tenth cell: clumps that are nobody's neighbours.
+        const auto sand = scene.start([](const Vec3f& x) {
+            const Vec3i c = cell_of(x, 1 / 0.02f);
+            return (c.x() + 100) % 10 == 0 && (c.z() + 100) % 10 == 0;
+        });
+        std::map<int32_t, Vec3f> from;
+        for (size_t i = 0; i < sand->particles().size(); ++i) from[sand->particles().id[i]] = sand->particles().P[i];
+        for (int f = 0; f < 12; ++f) sand->advance();
+        const float t = 12 / kFps;
+        ASSERT_FALSE(from.empty());
+        ASSERT_EQ(sand->particles().size(), from.size());
+        for (size_t i = 0; i < sand->particles().size(); ++i) {
+            const Vec3f exact = from[sand->particles().id[i]] + t * throw_up + 0.5f * t * t * gravity;
+            EXPECT_LT((sand->particles().P[i] - exact).norm(), 5e-4f); // a fortieth of a cell
+        }
+    }
+}
+
+TEST(Grains, ALooseBallOfSandFliesOnItsParabola)
+{
+    // Half as dense as sand at rest: it moves with the grid, and nothing presses on it.
+    const Vec3f throw_up(0.5f, 2, -0.2f), gravity(0, -9.81f, 0);
     SandScene scene(0.5f, Vec3f(-1, -5, -1), Vec3f(1, 5, 1));
-    scene.fill_box(Vec3f(-0.5f, 0, -0.5f), Vec3f(0.5f, 0.02f, 0.5f), 0, Vec3f(0.5f, 3, -0.2f));
-    scene.params.shapes = false;
-    // Every tenth cell: clumps that are nobody's neighbours.
+    scene.fill_box(Vec3f::Constant(-0.1f), Vec3f::Constant(0.1f), 0, throw_up);
     const auto sand = scene.start([](const Vec3f& x) {
-        const Vec3i c = cell_of(x, 1 / 0.02f);
-        return (c.x() + 100) % 10 == 0 && (c.z() + 100) % 10 == 0;
+        const Vec3i place = cell_of(x, 2 / 0.02f);
+        return x.norm() < 0.1f && (place.sum() & 1);
     });
     std::map<int32_t, Vec3f> from;
     for (size_t i = 0; i < sand->particles().size(); ++i) from[sand->particles().id[i]] = sand->particles().P[i];
+    ASSERT_GT(from.size(), 1000u);
     for (int f = 0; f < 12; ++f) sand->advance();
     const float t = 12 / kFps;
-    ASSERT_FALSE(from.empty());
     for (size_t i = 0; i < sand->particles().size(); ++i) {
-        const Vec3f exact =
-            from[sand->particles().id[i]] + t * Vec3f(0.5f, 3, -0.2f) + 0.5f * t * t * Vec3f(0, -9.81f, 0);
-        EXPECT_LT((sand->particles().P[i] - exact).norm(), 5e-4f); // a fortieth of a cell
+        const Vec3f exact = from[sand->particles().id[i]] + t * throw_up + 0.5f * t * t * gravity;
+        EXPECT_LT((sand->particles().P[i] - exact).norm(), 1e-3f); // a twentieth of a cell
+        EXPECT_LT((sand->particles().v[i] - throw_up - t * gravity).norm(), 0.01f);
     }
+}
+
+TEST(Grains, ADenseBallOfSandFallsLikeAStone)
+{
+    SandScene scene(0.5f, Vec3f(-1, -5, -1), Vec3f(1, 5, 1));
+    scene.fill_box(Vec3f::Constant(-0.1f), Vec3f::Constant(0.1f));
+    const auto sand = scene.start([](const Vec3f& x) { return x.norm() < 0.1f; });
+    const auto height = [&] {
+        const auto& mass = *sand->particles().find<float>(kMass);
+        double sum = 0;
+        for (size_t i = 0; i < mass.size(); ++i)
+            sum += static_cast<double>(mass[i]) * static_cast<double>(sand->particles().P[i].y());
+        return sum / sand->mass();
+    };
+    const double start = height();
+    for (int f = 0; f < 6; ++f) sand->advance();
+    const double t = 6.0 / static_cast<double>(kFps);
+    EXPECT_NEAR(height() - start, -0.5 * 9.81 * t * t, 0.003); // of 0.31 m
+}
+
+TEST(Grains, WithoutGravitySandStaysWhereItIs)
+{
+    SandScene scene(0.5f, Vec3f(-0.4f, 0, -0.4f), Vec3f(0.4f, 0.6f, 0.4f));
+    scene.params.gravity = Vec3f::Zero();
+    scene.fill_box(Vec3f(-0.1f, 0.2f, -0.1f), Vec3f(0.1f, 0.4f, 0.1f));
+    const auto sand = scene.start();
+    std::map<int32_t, Vec3f> from;
+    for (size_t i = 0; i < sand->particles().size(); ++i) from[sand->particles().id[i]] = sand->particles().P[i];
+    for (int f = 0; f < 6; ++f) sand->advance();
+    ASSERT_EQ(sand->particles().size(), from.size());
+    for (size_t i = 0; i < sand->particles().size(); ++i)
+        EXPECT_LT((sand->particles().P[i] - from[sand->particles().id[i]]).norm(), 5e-3f); // a quarter of a cell
+}
+
+TEST(Grains, SourcesFillOnlyWhatLiesInTheDomain)
+{
+    SandScene scene(0.5f, Vec3f(-0.2f, 0, -0.2f), Vec3f(0.2f, 0.4f, 0.2f));
+    scene.fill_box(Vec3f(1, 1, 1), Vec3f(1.2f, 1.2f, 1.2f));
+    scene.fill_box(Vec3f(1, 1, 1), Vec3f(1.2f, 1.2f, 1.2f));
+    scene.params.sources[1].mode = SandSourceParams::Mode::flow;
+    {
+        const auto none = scene.start();
+        for (int f = 0; f < 3; ++f) {
+            const SandReport report = none->advance();
+            EXPECT_EQ(report.particles, 0u);
+            EXPECT_EQ(report.mass, 0);
+        }
+    }
+    scene.fill_box(Vec3f(0.1f, 0, -0.1f), Vec3f(0.5f, 0.1f, 0.1f));
+    const auto half = scene.start();
+    EXPECT_EQ(half->particles().size(), 8u * 5 * 5 * 10);
+    for (const Vec3f& x : half->particles().P) EXPECT_LT(x.x(), 0.2f);
+    half->advance();
+    EXPECT_TRUE(all_finite(half->particles()));
 }
 
 TEST(Grains, AnExplosionKeepsMassThroughSplitsAndMerges)
