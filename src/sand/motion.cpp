@@ -9,8 +9,6 @@ namespace {
 
 // Sand emptier than the first flies, each particle on its own; fuller than the second it moves as one.
 constexpr float kFlying = 0.3f, kFlowing = 0.6f;
-// Between a particle and a solid, in cells.
-constexpr float kGap = 0.02f;
 // A cell whose centre is this many cells away from solids is free of them: half its diagonal, and some more.
 constexpr float kFarFromSolids = 0.9f;
 
@@ -117,7 +115,7 @@ void Grains::collide(float dt)
 {
     const float inverse_voxel = 1 / params_.voxel;
     const Topology& topology = grid_.topology;
-    const float solids_way = solids_.speed() * dt * inverse_voxel;
+    const float solids_way = std::max(solids_.speed(), solids_.body_speed()) * dt * inverse_voxel;
     if (!solids_.none())
         for_each_tile(topology, [&](int tile) {
             const Vec3i here = topology.tile(tile);
@@ -148,7 +146,7 @@ void Grains::collide(float dt)
 void Grains::push_out(size_t particle)
 {
     Vec3f &x = particles_.P[particle], &v = particles_.v[particle];
-    const float voxel = params_.voxel, gap = kGap * voxel;
+    const float voxel = params_.voxel, gap = kGapToSolids * voxel;
     // In a corner, getting out of one wall may take a particle nearer to the next.
     for (int attempt = 0; attempt < 4; ++attempt) {
         const float d = solids_.distance(x);

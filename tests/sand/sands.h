@@ -23,12 +23,23 @@ struct SandScene {
         source.min = min, source.max = max, source.material = material, source.velocity = velocity;
         params.sources.push_back(source);
     }
+    void add_ball(const Vec3f& center, float radius, float density)
+    {
+        BodyParams ball;
+        ball.shape = ShapeParams::Kind::sphere;
+        ball.center = center, ball.radius = radius, ball.density = density;
+        params.bodies.push_back(ball);
+    }
     // Only the places where keep(x) holds.
     template <class Keep> std::unique_ptr<Grains> start(const Keep& keep) const
     {
         Grains::Shapes shapes;
         for (const SandSourceParams& source : params.sources) shapes.sources.emplace_back(source, "source");
         for (const ColliderParams& collider : params.colliders) shapes.colliders.emplace_back(collider, "collider");
+        for (const BodyParams& body : params.bodies) {
+            shapes.bodies.push_back({Shape(body, "body")});
+            for (const BodyPartParams& part : body.parts) shapes.bodies.back().emplace_back(part, "part");
+        }
         auto sand = std::make_unique<Grains>(params, std::move(shapes), kFps);
         sand->start(1);
         Grains::State state = sand->state();
