@@ -38,7 +38,7 @@ struct BodyParams : BodyPartParams {
     std::optional<float> mass;      // instead
     Vec3f velocity = Vec3f::Zero(); // at the start, of the centre of mass
     Vec3f spin = Vec3f::Zero();     // at the start [deg/s]
-    std::optional<float> friction; // left out: kBodyFriction, and as rough as sand for sand
+    std::optional<float> friction;  // left out: kBodyFriction, and as rough as sand for sand
     float restitution = 0.2f;
     std::string fixed_move, fixed_turn; // axes of the world, such as "xz"
     HingeParams hinge;

@@ -80,8 +80,8 @@ void SandStage::prepare(const SceneFile& scene, const ShotParams& shot)
     estimate_ = {kBytesPerParticle * particles + kBytesPerCell * kCellsPerFullCell * cells,
                  kFileBytesPerParticle * particles * shot.range().count(),
                  fmt::format("about {:.3g} particles", particles), "raise sand.voxel"};
-    grains_ = std::make_unique<Grains>(params, Grains::Shapes{setup_->sources, setup_->colliders, setup_->bodies},
-                                       shot.fps);
+    grains_ =
+        std::make_unique<Grains>(params, Grains::Shapes{setup_->sources, setup_->colliders, setup_->bodies}, shot.fps);
     std::vector<std::string> places;
     for (size_t b = 0; b < params.bodies.size(); ++b) places.push_back(scene.where(fmt::format("sand.body[{}]", b)));
     grains_->expect_room_for_bodies(shot.range().first, places);

@@ -1,5 +1,5 @@
-// Particles that strike rigid bodies. Where sand is dense, stresses keep it out of them; a particle that flies has to meet
-// them on its own, and what it loses the body gets.
+// Particles that strike rigid bodies. Where sand is dense, stresses keep it out of them; a particle that flies has to
+// meet them on its own, and what it loses the body gets.
 #include "sand/grains.h"
 
 #include <Eigen/LU>
@@ -77,8 +77,7 @@ void Grains::meet_bodies()
                 const Vec3f relative = particles_.v[i] - body.velocity(x);
                 const float into = -relative.dot(n), sliding = (relative + into * n).norm();
                 if (!(into > 0)) continue;
-                const float friction =
-                    bodies_.friction(b).value_or(wall_friction_[static_cast<size_t>(material[i])]);
+                const float friction = bodies_.friction(b).value_or(wall_friction_[static_cast<size_t>(material[i])]);
                 const double held = sliding > 0 ? std::min(1.0f, friction * into / sliding) : 1;
                 const Vec3d normal = n.cast<double>();
                 const Mat3d along = normal * normal.transpose();

@@ -44,7 +44,7 @@ class BodyStress {
 
     Bodies& bodies_;
     float density_;
-    double mass_of_cell_ = 0; // [kg]
+    double mass_of_cell_ = 0;                                        // [kg]
     std::array<std::vector<ColumnMatrix::Columns>, kParts> columns_; // of each body
     std::array<ColumnMatrix, kParts> matrices_;
 };

@@ -137,8 +137,7 @@ void Stress::rub(float dt, MacField& flux, StressReport& report)
         store_row(lower_.tile(d) + o, -bound - now), store_row(upper_.tile(d) + o, bound - now);
     };
     const auto solve = [&](TileMatrix& matrix, BodyStress::Part part) {
-        left = std::max(left,
-                        improve_with_bodies(matrix, part, tolerance, kIterations, report.friction_iterations));
+        left = std::max(left, improve_with_bodies(matrix, part, tolerance, kIterations, report.friction_iterations));
     };
     const auto add_to = [&](Field<float>& s, float factor) {
         for_dense([&](int d) {

@@ -107,10 +107,7 @@ void Grains::set_time(float frames)
     solids_.set_frame(frames);
 }
 
-Grains::State Grains::state() const
-{
-    return {frame_, next_id_, speed_, particles_, stress_.state(), bodies_.state()};
-}
+Grains::State Grains::state() const { return {frame_, next_id_, speed_, particles_, stress_.state(), bodies_.state()}; }
 
 void Grains::restore(State state)
 {
@@ -177,7 +174,7 @@ void Grains::substep(float dt)
     report_.stress.add(stress_.solve(dt, flux_, report_.times)); // 3, and 5 for bodies
     phase("flux", [&] { new_velocity(dt); });                    // 4
     if (!bodies_.empty()) phase("bodies", [&] { bodies_.move(time_, dt); });
-    phase("to particles", [&] {                                  // 6 a, b, c
+    phase("to particles", [&] { // 6 a, b, c
         stress_.fill_beside_room(grid_.filled);
         move(dt);
     });

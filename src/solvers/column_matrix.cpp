@@ -37,8 +37,7 @@ void ColumnMatrix::reset(TileMatrix& base, std::span<const Columns> columns)
         const Vec6d weight = body.c.cwiseAbs() * all;
         for (const Columns::Cell& cell : body.cells) {
             float& step = steps_[cell.variable];
-            if (step > 0)
-                step = 1 / (1 / step + static_cast<float>(cell.row.cast<double>().cwiseAbs().dot(weight)));
+            if (step > 0) step = 1 / (1 / step + static_cast<float>(cell.row.cast<double>().cwiseAbs().dot(weight)));
         }
     }
 }

@@ -1,6 +1,6 @@
 // A TileMatrix with what rigid bodies add to it: A + sum over bodies of J C J^T, where J has six columns that are not
-// zero in a few cells (for quadratic programs, as PoissonColumns are for pressure in liquids). The preconditioner is that
-// of A alone: a body costs some iterations, one that is lighter than what is around it more.
+// zero in a few cells (for quadratic programs, as PoissonColumns are for pressure in liquids). The preconditioner is
+// that of A alone: a body costs some iterations, one that is lighter than what is around it more.
 #pragma once
 
 #include "solvers/tile_matrix.h"
