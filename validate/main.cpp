@@ -3,7 +3,8 @@
 //
 //     spindrift_validate [still | rest | front | disc | emitter | column | surface | tension | coil | twist |
 //                         spray | smoke | turbulence | crowd | streams | crowd_scenes | bodies |
-//                         sand_piles | sand_columns | sand_silo | sand_mass]
+//                         sand_piles | sand_columns | sand_silo | sand_mass |
+//                         sand_spheres | sand_paddles]
 #include "checks.h"
 
 #include "base/random.h"
@@ -434,6 +435,8 @@ int main(int argc, char** argv)
                                                          {"sand_columns", sand_columns},
                                                          {"sand_silo", sand_silo},
                                                          {"sand_mass", sand_mass},
+                                                         {"sand_spheres", sand_spheres},
+                                                         {"sand_paddles", sand_paddles},
                                                          {"bodies", floating_bodies}};
     bool known = only.empty();
     for (const auto& [name, check] : checks)

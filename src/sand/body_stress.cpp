@@ -104,6 +104,12 @@ void BodyStress::find_rows(size_t body, const SandGrid& grid, const RigidShares&
     }
 }
 
+bool BodyStress::touches_sand() const
+{
+    return std::any_of(columns_[pressure].begin(), columns_[pressure].end(),
+                       [](const ColumnMatrix::Columns& columns) { return !columns.cells.empty(); });
+}
+
 void BodyStress::add_motion(Part part, std::span<float> b) const
 {
     for (size_t i = 0; i < bodies_.size(); ++i) columns_[part][i].add(-bodies_.motion(i), b);

@@ -52,6 +52,18 @@ min = [-0.4, 0.1, -0.05]
 max = [-0.1, 0.2, 0.05]
 friction = 0.3
 translate = [[1, 0, 0, 0], [12, 0.2, 0, 0]]
+
+[[sand.body]]
+name = "ball"
+shape = "sphere"
+center = [0.1, 0.3, 0.12]
+radius = 0.07
+density = 900
+
+[[sand.body]]
+min = [0.02, 0.24, -0.2]
+max = [0.18, 0.3, -0.08]
+rotation = [0, 20, 0]
 )",
                        frames);
 }
