@@ -60,7 +60,7 @@ SandScene heap(float side)
 void bench_sand(BenchTable& table)
 {
     constexpr int kFrames = 24;
-    constexpr float kSlowMotion = 2000; // frames a second
+    constexpr float kSlowMotion = 2500; // frames a second
     {
         SandScene scene(0.5f, Vec3f(-0.75f, 0, -0.75f), Vec3f(0.75f, 1, 0.75f));
         scene.fill_box(Vec3f(-0.56f, 0, -0.56f), Vec3f(0.56f, 0.19f, 0.56f));
@@ -123,10 +123,10 @@ void bench_sand(BenchTable& table)
         add_row(table, "paddles: 50x100x50 cells", measure(*sand, kUntilFull), 3.2);
     }
     {
-        SandScene scene(0.5f, Vec3f(-0.1f, 0, -0.1f), Vec3f(0.1f, 0.16f, 0.1f), 0.004f);
-        scene.fill_box(Vec3f(-0.1f, 0, -0.1f), Vec3f(0.1f, 0.0806f, 0.1f));
-        scene.add_ball(Vec3f(0, 0.1f, 0), 0.0127f, 7800);
-        scene.params.bodies[0].velocity = Vec3f(0, -10, 0);
+        SandScene scene(0.2f, Vec3f(-0.0625f, 0, -0.0625f), Vec3f(0.0625f, 0.1f, 0.0625f), 0.0025f);
+        scene.fill_box(Vec3f(-0.0625f, 0, -0.0625f), Vec3f(0.0625f, 0.05f, 0.0625f));
+        scene.add_ball(Vec3f(0, 0.065f, 0), 0.0127f, 7800);
+        scene.params.bodies[0].velocity = Vec3f(0, -15, 0);
         const auto sand = scene.start(kSlowMotion);
         add_row(table, "splash: 50x40x50 cells", measure(*sand, kFrames), 0.6);
     }
