@@ -113,9 +113,9 @@ void bench_sand(BenchTable& table)
         add_row(table, "impacts: 100x40x50 cells", measure(*sand, kFrames), 1.8);
     }
     {
-        constexpr int kUntilFull = 92; // frames until there are the document's particles
+        constexpr int kUntilFull = 84; // frames until there are the document's particles
         SandScene scene(0.5f, Vec3f(-0.5f, 0, -0.5f), Vec3f(0.5f, 2, 0.5f));
-        scene.fill_box(Vec3f(-0.05f, 1.9f, -0.24f), Vec3f(0.05f, 2, 0.24f), 0, Vec3f(0, -1.1f, 0));
+        scene.fill_box(Vec3f(0.02f, 1.9f, -0.24f), Vec3f(0.08f, 2, 0.24f), 0, Vec3f(0, -2, 0));
         scene.params.sources[0].mode = SandSourceParams::Mode::flow;
         for (int k = 0; k < 3; ++k)
             scene.add_wheel(Vec3f(k == 1 ? 0.16f : -0.14f, 1.4f - 0.45f * static_cast<float>(k), 0), 0.22f, 0.3f, 700);
@@ -123,10 +123,10 @@ void bench_sand(BenchTable& table)
         add_row(table, "paddles: 50x100x50 cells", measure(*sand, kUntilFull), 3.2);
     }
     {
-        SandScene scene(0.2f, Vec3f(-0.0625f, 0, -0.0625f), Vec3f(0.0625f, 0.1f, 0.0625f), 0.0025f);
+        SandScene scene(0.2f, Vec3f(-0.2f, 0, -0.2f), Vec3f(0.2f, 0.3f, 0.2f), 0.0025f);
         scene.fill_box(Vec3f(-0.0625f, 0, -0.0625f), Vec3f(0.0625f, 0.05f, 0.0625f));
         scene.add_ball(Vec3f(0, 0.065f, 0), 0.0127f, 7800);
-        scene.params.bodies[0].velocity = Vec3f(0, -15, 0);
+        scene.params.bodies[0].velocity = Vec3f(0, -25, 0);
         const auto sand = scene.start(kSlowMotion);
         add_row(table, "splash: 50x40x50 cells", measure(*sand, kFrames), 0.6);
     }
