@@ -60,7 +60,7 @@ SandScene heap(float side)
 void bench_sand(BenchTable& table)
 {
     constexpr int kFrames = 24;
-    constexpr float kSlowMotion = 2500; // frames a second
+    constexpr float kSlowMotion = 5000; // frames a second
     {
         SandScene scene(0.5f, Vec3f(-0.75f, 0, -0.75f), Vec3f(0.75f, 1, 0.75f));
         scene.fill_box(Vec3f(-0.56f, 0, -0.56f), Vec3f(0.56f, 0.19f, 0.56f));
@@ -118,14 +118,14 @@ void bench_sand(BenchTable& table)
         scene.fill_box(Vec3f(0.02f, 1.9f, -0.24f), Vec3f(0.08f, 2, 0.24f), 0, Vec3f(0, -2, 0));
         scene.params.sources[0].mode = SandSourceParams::Mode::flow;
         for (int k = 0; k < 3; ++k)
-            scene.add_wheel(Vec3f(k == 1 ? 0.16f : -0.14f, 1.4f - 0.45f * static_cast<float>(k), 0), 0.22f, 0.3f, 700);
+            scene.add_wheel(Vec3f(k == 1 ? 0.25f : -0.15f, 1.4f - 0.45f * static_cast<float>(k), 0), 0.22f, 0.3f, 700);
         const auto sand = scene.start();
         add_row(table, "paddles: 50x100x50 cells", measure(*sand, kUntilFull), 3.2);
     }
     {
         SandScene scene(0.2f, Vec3f(-0.2f, 0, -0.2f), Vec3f(0.2f, 0.3f, 0.2f), 0.0025f);
-        scene.fill_box(Vec3f(-0.0625f, 0, -0.0625f), Vec3f(0.0625f, 0.05f, 0.0625f));
-        scene.add_ball(Vec3f(0, 0.065f, 0), 0.0127f, 7800);
+        scene.fill_box(Vec3f(-0.0625f, 0, -0.0625f), Vec3f(0.0625f, 0.0517f, 0.0625f));
+        scene.add_ball(Vec3f(0, 0.066f, 0), 0.0127f, 7800);
         scene.params.bodies[0].velocity = Vec3f(0, -25, 0);
         const auto sand = scene.start(kSlowMotion);
         add_row(table, "splash: 50x40x50 cells", measure(*sand, kFrames), 0.6);

@@ -9,6 +9,10 @@ namespace {
 
 using Cell = ColumnMatrix::Columns::Cell;
 
+// Where sand can move less than this, summed over the faces of a stress, it carries no body: a few grains under the edge
+// of a stone would be shot out from below it.
+constexpr float kLeastMobility = kSmallestOpening;
+
 alignas(64) constexpr float kNothing[kTileCells] = {};
 
 // What one of a part pushes a face by: `at` steps above or below the cell of the stress.
@@ -51,12 +55,12 @@ void BodyStress::prepare(const SandGrid& grid, const RigidShares& shares, const 
     const auto dense_tiles = static_cast<size_t>(dense.tile_count());
     for (auto& columns : columns_) columns.assign(bodies_.size(), {});
     for (size_t b = 0; b < bodies_.size(); ++b) {
-        std::vector<int> near; // dense tiles at or beside one that the body has a share of
-        for (size_t d = 0; d < dense_tiles; ++d) {
-            const auto& around = grid.topology.neighbours(tile_of[d]);
-            if (std::any_of(around.begin(), around.end(), [&](int t) { return shares.find(b, t) != nullptr; }))
-                near.push_back(static_cast<int>(d));
-        }
+        std::vector<uint8_t> beside(static_cast<size_t>(grid.topology.tile_count()) + 1, 0);
+        for (const RigidShares::Tile& share : shares.tiles(b))
+            for (const int t : grid.topology.neighbours(share.tile)) beside[static_cast<size_t>(t)] = 1;
+        std::vector<int> near;
+        for (size_t d = 0; d < dense_tiles; ++d)
+            if (beside[static_cast<size_t>(tile_of[d])]) near.push_back(static_cast<int>(d));
         std::vector<std::array<std::vector<Cell>, kParts>> found(near.size());
         parallel_for(near.size(), [&](size_t k) {
             find_rows(b, grid, shares, tile_of[static_cast<size_t>(near[k])], near[k], matrices, found[k]);
@@ -86,7 +90,7 @@ void BodyStress::find_rows(size_t body, const SandGrid& grid, const RigidShares&
         const float* diagonal = matrices[p]->diagonal().tile(dense_tile);
         const std::vector<Push>& pushes = pushes_of(static_cast<int>(p));
         for (int c = 0; c < kTileCells; ++c) {
-            if (!(diagonal[c] > 0)) continue;
+            if (!(diagonal[c] >= kLeastMobility)) continue;
             const Vec3i cell = cell_in_tile(c);
             Vec6d row = Vec6d::Zero();
             for (const Push& push : pushes) {
@@ -104,10 +108,11 @@ void BodyStress::find_rows(size_t body, const SandGrid& grid, const RigidShares&
     }
 }
 
-bool BodyStress::touches_sand() const
+bool BodyStress::lies_on_sand(float slow) const
 {
-    return std::any_of(columns_[pressure].begin(), columns_[pressure].end(),
-                       [](const ColumnMatrix::Columns& columns) { return !columns.cells.empty(); });
+    for (size_t b = 0; b < bodies_.size(); ++b)
+        if (!columns_[pressure][b].cells.empty() && bodies_.solids()[b].speed() < slow) return true;
+    return false;
 }
 
 void BodyStress::add_motion(Part part, std::span<float> b) const

@@ -26,7 +26,8 @@ class BodyStress {
     // the matrices are on that, in the order of parts.
     void prepare(const SandGrid& grid, const RigidShares& shares, const Topology& dense,
                  const std::vector<int>& tile_of, const std::array<TileMatrix*, kParts>& matrices);
-    bool touches_sand() const;
+    // Whether there is a body in touch with sand that is slower than this [m/s].
+    bool lies_on_sand(float slow) const;
     // The matrix of a part with bodies in it.
     QpMatrix<float>& matrix(Part part) { return matrices_[part]; }
     // b -= J V.

@@ -90,9 +90,9 @@ void Grains::move(float dt)
                 const Row free = old[a] + fall[a], low = min(free, u[a]), high = max(free, u[a]);
                 const Row flip = mix(free, min(max(old[a] + du[a], low), high), dense);
                 velocity[a] = mix(flip, u[a], calm);
-                const Row way = dt * mix(flip - 0.5f * fall[a], u[a], dense);
-                to[a] = from[a] + way + voxel * moved[a];
-                most = max(most, max(max(velocity[a], -velocity[a]), max(u[a], -u[a])));
+                const Row moving = mix(flip - 0.5f * fall[a], u[a], dense);
+                to[a] = from[a] + dt * moving + voxel * moved[a];
+                most = max(most, max(max(velocity[a], -velocity[a]), max(moving, -moving)));
             }
             store_row3(&particles_.v[begin], {velocity[0], velocity[1], velocity[2]}, count);
             store_row3(&particles_.P[begin], {to[0], to[1], to[2]}, count);
