@@ -78,6 +78,8 @@ TEST(SandStage, GivesTheSameFilesForAnyNumberOfThreadsAndAfterKills)
     place.write("sand.toml", sand_scene(14));
     place.succeed(kRun);
     const Files expected = results_in(place / "out");
+    EXPECT_TRUE(expected.contains("sand/sand.0014.bodies.json"));
+    EXPECT_TRUE(place.has("out/sand/bodies/0_ball.ply"));
     place.succeed({"sand", "sand.toml", "-o", "one", "--threads", "1"});
     EXPECT_EQ(differences(expected, results_in(place / "one")), std::vector<std::string>());
     expect_same_after_kills(place, kRun, "out", expected);
