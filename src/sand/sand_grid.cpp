@@ -33,8 +33,8 @@ template <int Axis, class Value, class Weight> void splat_cell(const Vec3f* P, c
     constexpr int x0 = Axis == 0 ? 0 : -1, y0 = Axis == 1 ? 0 : -1, z0 = Axis == 2 ? 0 : -1;
     Row total[nx * ny] = {}; // lower half: weighted values of four samples along z; upper half: their weights
     for (size_t i = begin; i < end; ++i) {
-        // Rounding may put one just outside of its cell; a negative weight, next to nothing but all that a face has,
-        // would make its mean velocity any number.
+        // Two that have just become one may lie outside of the cell that they were sorted into; negative weights could
+        // leave a face with next to no weight, and any velocity.
         const Vec3f f = (P[i] * inverse_voxel - corner).cwiseMax(0.0f).cwiseMin(1.0f);
         const AxisWeights wx(f.x()), wy(f.y()), wz(f.z());
         Quad along_z;
