@@ -1,5 +1,5 @@
-// Sand at the grids and particle counts of table 5.1 of document 000, as far as its scenes have no bodies; a tenth of
-// its seconds a frame is wanted. And time a particle from a hundred thousand to millions.
+// Sand at the grids and particle counts of table 5.1 of document 000; a tenth of its seconds a frame is wanted. And
+// time a particle from a hundred thousand to millions.
 #include "bench.h"
 
 #include "sand/sands.h"
@@ -60,10 +60,14 @@ SandScene heap(float side)
 void bench_sand(BenchTable& table)
 {
     constexpr int kFrames = 24;
+    constexpr float kSlowMotion = 5000; // frames a second
     {
         SandScene scene(0.5f, Vec3f(-0.75f, 0, -0.75f), Vec3f(0.75f, 1, 0.75f));
         scene.fill_box(Vec3f(-0.56f, 0, -0.56f), Vec3f(0.56f, 0.19f, 0.56f));
         scene.params.impulses.push_back({Vec3f(0, 0.1f, 0), 0.22f, 9, 4});
+        scene.add_ball(Vec3f(-0.2f, 0.26f, 0.1f), 0.07f, 400), scene.add_ball(Vec3f(0.2f, 0.26f, 0.1f), 0.07f, 900);
+        scene.add_crate(Vec3f(-0.07f, 0.19f, -0.2f), Vec3f(0.07f, 0.33f, -0.06f), 500);
+        scene.add_crate(Vec3f(0.2f, 0.19f, -0.25f), Vec3f(0.35f, 0.27f, -0.15f), 2500);
         const auto sand = scene.start();
         add_row(table, "explosion: 75x50x75 cells", measure(*sand, kFrames), 1.95);
     }
@@ -98,6 +102,33 @@ void bench_sand(BenchTable& table)
         scene.fill_box(Vec3f(-0.36f, 0, -0.36f), Vec3f(0.36f, 0.98f, 0.36f));
         const auto sand = scene.start();
         add_row(table, "comparison: 75x50x75 cells", measure(*sand, kFrames), 1.2);
+    }
+    {
+        SandScene scene(0.5f, Vec3f(-1, 0, -0.5f), Vec3f(1, 0.8f, 0.5f));
+        scene.fill_box(Vec3f(-1, 0, -0.5f), Vec3f(1, 0.2125f, 0.5f));
+        const float ratios[] = {0.3f, 1, 3, 10};
+        for (int k = 0; k < 4; ++k)
+            scene.add_ball(Vec3f(-0.69f + 0.46f * static_cast<float>(k), 0.43f, 0), 0.1f, 1600 * ratios[k]);
+        const auto sand = scene.start();
+        add_row(table, "impacts: 100x40x50 cells", measure(*sand, kFrames), 1.8);
+    }
+    {
+        constexpr int kUntilFull = 84; // frames until there are the document's particles
+        SandScene scene(0.5f, Vec3f(-0.5f, 0, -0.5f), Vec3f(0.5f, 2, 0.5f));
+        scene.fill_box(Vec3f(0.02f, 1.9f, -0.24f), Vec3f(0.08f, 2, 0.24f), 0, Vec3f(0, -2, 0));
+        scene.params.sources[0].mode = SandSourceParams::Mode::flow;
+        for (int k = 0; k < 3; ++k)
+            scene.add_wheel(Vec3f(k == 1 ? 0.25f : -0.15f, 1.4f - 0.45f * static_cast<float>(k), 0), 0.22f, 0.3f, 700);
+        const auto sand = scene.start();
+        add_row(table, "paddles: 50x100x50 cells", measure(*sand, kUntilFull), 3.2);
+    }
+    {
+        SandScene scene(0.2f, Vec3f(-0.2f, 0, -0.2f), Vec3f(0.2f, 0.3f, 0.2f), 0.0025f);
+        scene.fill_box(Vec3f(-0.0625f, 0, -0.0625f), Vec3f(0.0625f, 0.0517f, 0.0625f));
+        scene.add_ball(Vec3f(0, 0.066f, 0), 0.0127f, 7800);
+        scene.params.bodies[0].velocity = Vec3f(0, -25, 0);
+        const auto sand = scene.start(kSlowMotion);
+        add_row(table, "splash: 50x40x50 cells", measure(*sand, kFrames), 0.6);
     }
     const auto growth = [&](float side) {
         const auto sand = heap(side).start();

@@ -14,3 +14,5 @@ void sand_columns();
 void sand_silo();
 void sand_mass();
 void sand_cloud();
+void sand_spheres();
+void sand_paddles();

@@ -3,7 +3,8 @@
 //
 //     spindrift_validate [still | rest | front | disc | emitter | column | surface | tension | coil | twist |
 //                         spray | smoke | turbulence | crowd | streams | crowd_scenes | bodies |
-//                         sand_piles | sand_columns | sand_silo | sand_mass | sand_cloud]
+//                         sand_piles | sand_columns | sand_silo | sand_mass | sand_cloud |
+//                         sand_spheres | sand_paddles]
 #include "checks.h"
 
 #include "base/random.h"
@@ -435,6 +436,8 @@ int main(int argc, char** argv)
                                                          {"sand_silo", sand_silo},
                                                          {"sand_mass", sand_mass},
                                                          {"sand_cloud", sand_cloud},
+                                                         {"sand_spheres", sand_spheres},
+                                                         {"sand_paddles", sand_paddles},
                                                          {"bodies", floating_bodies}};
     bool known = only.empty();
     for (const auto& [name, check] : checks)

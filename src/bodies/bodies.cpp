@@ -62,9 +62,15 @@ Bodies::Bodies(const std::vector<BodyParams>& params, const std::vector<Shapes>&
     for (size_t b = 0; b < params.size(); ++b) {
         const BodyParams& body = params[b];
         const auto [inertia, principal] = principal_axes(masses_[b].inertia);
-        BulletWorld::Body definition{&solids_[b],         masses_[b].mass,     inertia,
-                                     principal,           body.friction,       body.restitution,
-                                     body.free_to_move(), body.free_to_turn(), {}};
+        BulletWorld::Body definition{&solids_[b],
+                                     masses_[b].mass,
+                                     inertia,
+                                     principal,
+                                     body.friction.value_or(kBodyFriction),
+                                     body.restitution,
+                                     body.free_to_move(),
+                                     body.free_to_turn(),
+                                     {}};
         if (body.hinge.anchor) {
             const Eigen::Quaterniond to_body = start_[b].orientation.conjugate();
             const Vec3d anchor = body.hinge.anchor->cast<double>(), axis = body.hinge.axis.cast<double>().normalized();
@@ -158,6 +164,17 @@ float Bodies::speed() const
 {
     float fastest = 0;
     for (const RigidSolid& solid : solids_) fastest = std::max(fastest, solid.speed());
+    return fastest;
+}
+
+float Bodies::speed_near(const Box3f& box, float margin, float seconds) const
+{
+    float fastest = 0;
+    for (const RigidSolid& solid : solids_) {
+        const Box3f own = solid.bounds().grown(margin + seconds * solid.speed());
+        if ((own.min.array() < box.max.array()).all() && (own.max.array() > box.min.array()).all())
+            fastest = std::max(fastest, solid.speed());
+    }
     return fastest;
 }
 

@@ -67,6 +67,10 @@ class Bodies {
     Vec6d momentum(size_t b) const;
     // The largest component of the velocity of any point of any body [m/s].
     float speed() const;
+    // The same of those that come as near to a box as `margin` [m] within so many seconds.
+    float speed_near(const Box3f& box, float margin, float seconds) const;
+    // Coulomb's coefficient, if the scene has one.
+    std::optional<float> friction(size_t b) const { return params_[b].friction; }
 
     // Changes the motion by an impulse [N s, N m s].
     void push(size_t b, const Vec6d& impulse);

@@ -50,7 +50,9 @@ void BodyParams::visit(ParamVisitor& v)
     v("velocity", velocity, unit::metres_per_second, anything(), "Of the centre of mass, when the shot starts.");
     v("spin", spin, unit::degrees_per_second, anything(), "Turning about x, y and z when the shot starts.");
     v("friction", friction, unit::none, at_least(0),
-      "Coulomb's, on walls and colliders; among bodies the geometric mean of both.");
+      "Coulomb's, on walls, colliders and sand; among bodies the geometric mean of both. Left out: 0.5, and as rough "
+      "as "
+      "the sand itself for sand.");
     v("restitution", restitution, unit::none, between(0, 1),
       "Share of the speed that is left after a bounce off walls and colliders; among bodies the geometric mean.");
     v("fixed_move", fixed_move, "Axes that it does not move along, such as \"xz\".");

@@ -28,6 +28,9 @@ struct HingeParams {
     void visit(ParamVisitor& v);
 };
 
+// On walls, colliders and other bodies, where a body does not say.
+constexpr float kBodyFriction = 0.5f;
+
 struct BodyParams : BodyPartParams {
     std::string name;
     std::vector<BodyPartParams> parts; // more shapes that are fixed to the first
@@ -35,7 +38,8 @@ struct BodyParams : BodyPartParams {
     std::optional<float> mass;      // instead
     Vec3f velocity = Vec3f::Zero(); // at the start, of the centre of mass
     Vec3f spin = Vec3f::Zero();     // at the start [deg/s]
-    float friction = 0.5f, restitution = 0.2f;
+    std::optional<float> friction;  // left out: kBodyFriction, and as rough as sand for sand
+    float restitution = 0.2f;
     std::string fixed_move, fixed_turn; // axes of the world, such as "xz"
     HingeParams hinge;
 

@@ -257,12 +257,7 @@ float Liquid::largest_step_of_bodies(float pull) const
     if (bodies_.empty()) return kInfinity;
     Box3f liquid;
     for (const Vec3f& x : particles_.P) liquid.add(x);
-    float speed = 0;
-    for (const RigidSolid& body : bodies_.solids()) {
-        const Box3f box = body.bounds().grown(2 * params_.voxel);
-        const bool near = (box.min.array() < liquid.max.array()).all() && (box.max.array() > liquid.min.array()).all();
-        if (near) speed = std::max(speed, body.speed());
-    }
+    const float speed = bodies_.speed_near(liquid, 2 * params_.voxel, 0);
     return 2 * params_.voxel / (speed + std::sqrt(speed * speed + 4 * pull * params_.voxel) + 1e-20f);
 }
 

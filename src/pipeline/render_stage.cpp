@@ -153,7 +153,8 @@ std::vector<std::string> RenderStage::inputs() const
 std::vector<std::string> RenderStage::optional_inputs() const
 {
     std::vector<std::string> inputs;
-    if (params_.show == Show::crowd || params_.show == Show::sand) return inputs;
+    if (params_.show == Show::crowd) return inputs;
+    if (params_.show == Show::sand) return has_bodies() ? std::vector<std::string>{"sand"} : inputs;
     if (params_.show != Show::smoke) inputs.push_back("spray");
     if (has_bodies()) inputs.push_back("liquid");
     if (input_.empty()) inputs.push_back("smoke");
@@ -221,15 +222,15 @@ void RenderStage::add_people(const ParticleFile& file, const std::string& path, 
         capsules.colors.push_back(colors[group ? static_cast<size_t>((*group)[i]) % std::size(colors) : 0]);
 }
 
-// Bodies where the liquid's frame has them, each in a colour of its own.
-void RenderStage::add_bodies(const std::string& liquid_file, std::vector<Mesh>& solids) const
+// Bodies where the frame of their stage has them, each in a colour of its own.
+void RenderStage::add_bodies(const std::string& file_of_frame, std::vector<Mesh>& solids) const
 {
     const Vec3f colors[] = {{0.47f, 0.24f, 0.10f}, {0.60f, 0.10f, 0.06f}, {0.62f, 0.42f, 0.06f}, {0.05f, 0.20f, 0.42f},
                             {0.10f, 0.32f, 0.13f}, {0.55f, 0.52f, 0.46f}, {0.34f, 0.09f, 0.30f}, {0.13f, 0.13f, 0.15f}};
     const std::vector<RigidMotion> motion = read_bodies(
-        std::filesystem::path(liquid_file).replace_extension(kBodiesEnding).string(), liquid_->body_meshes.size());
+        std::filesystem::path(file_of_frame).replace_extension(kBodiesEnding).string(), body_meshes().size());
     for (size_t b = 0; b < motion.size(); ++b) {
-        Mesh mesh = liquid_->body_meshes[b];
+        Mesh mesh = body_meshes()[b];
         const Mat3f turn = motion[b].orientation.toRotationMatrix().cast<float>();
         for (Vec3f& x : mesh.positions) x = turn * x + motion[b].position.cast<float>();
         for (Vec3f& n : mesh.normals) n = turn * n;
@@ -281,7 +282,7 @@ FrameReport RenderStage::make(int frame, const std::vector<std::string>& inputs,
         }
         if (has_bodies()) {
             add_bodies(params_.show == Show::particles ? inputs.front() : *input++, solids);
-            report.numbers.emplace_back("bodies", static_cast<double>(liquid_->body_meshes.size()));
+            report.numbers.emplace_back("bodies", static_cast<double>(body_meshes().size()));
         }
         if (has_smoke_) {
             smoke.emplace(*input);

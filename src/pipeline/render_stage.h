@@ -36,12 +36,17 @@ class RenderStage : public FrameStage {
     using Show = RenderParams::Show;
     void add_spheres(const ParticleFile& file, const std::string& color_by, const std::string& path,
                      RenderSpheres& spheres) const;
-    // True if the liquid has bodies that this picture shows.
+    // The bodies that this picture shows: those of the sand, or of the liquid.
+    const std::vector<Mesh>& body_meshes() const
+    {
+        return params_.show == Show::sand ? sand_->body_meshes : liquid_->body_meshes;
+    }
     bool has_bodies() const
     {
-        return !liquid_->params.bodies.empty() && params_.show != Show::crowd && params_.show != Show::sand;
+        const bool sand = params_.show == Show::sand;
+        return params_.show != Show::crowd && !(sand ? sand_->params.bodies : liquid_->params.bodies).empty();
     }
-    void add_bodies(const std::string& liquid_file, std::vector<Mesh>& solids) const;
+    void add_bodies(const std::string& file_of_frame, std::vector<Mesh>& solids) const;
     void add_grains(const ParticleFile& file, RenderSpheres& spheres) const;
     void add_people(const ParticleFile& file, const std::string& path, RenderSpheres& capsules) const;
     bool is_png() const { return params_.format == RenderParams::Format::png; }

@@ -2,9 +2,11 @@
 
 #include "base/error.h"
 #include "io/vdb.h"
+#include "pipeline/body_files.h"
 #include "pipeline/scene_shapes.h"
 
 #include <bit>
+#include <filesystem>
 
 namespace spindrift {
 
@@ -39,9 +41,16 @@ void SandSetup::load(const SceneFile& scene, int first_frame)
 {
     sources = load_shapes(scene, params.sources, "sand.source");
     colliders = load_shapes(scene, params.colliders, "sand.collider");
+    bodies = load_body_shapes(scene, params.bodies, "sand.body");
     for (auto* shapes : {&sources, &colliders})
         for (Shape& shape : *shapes) shape.prepare(static_cast<float>(first_frame));
     extent = extent_of(params.domain, {&sources, &colliders}, static_cast<float>(first_frame));
+}
+
+std::vector<std::string> SandStage::endings() const
+{
+    if (setup_->params.bodies.empty()) return {"vdb"};
+    return {"vdb", kBodiesEnding};
 }
 
 void SandStage::prepare(const SceneFile& scene, const ShotParams& shot)
@@ -52,6 +61,8 @@ void SandStage::prepare(const SceneFile& scene, const ShotParams& shot)
         bad_input("{}: there is no sand; add a [[sand.source]] with a shape", scene.where("sand"));
     setup_->load(scene, shot.range().first);
     mesh_files_ = mesh_files_of(params.sources, scene) + mesh_files_of(params.colliders, scene);
+    for (const BodyParams& body : params.bodies)
+        mesh_files_ += mesh_files_of(body, scene) + mesh_files_of(body.parts, scene);
 
     const double cells = expected_volume(scene, shot) / std::pow(static_cast<double>(params.voxel), 3);
     const double particles = setup_->particles = 8 * cells;
@@ -62,7 +73,13 @@ void SandStage::prepare(const SceneFile& scene, const ShotParams& shot)
     estimate_ = {kBytesPerParticle * particles + kBytesPerCell * kCellsPerFullCell * cells,
                  kFileBytesPerParticle * particles * shot.range().count(),
                  fmt::format("about {:.3g} particles", particles), "raise sand.voxel"};
-    grains_ = std::make_unique<Grains>(params, Grains::Shapes{setup_->sources, setup_->colliders}, shot.fps);
+    grains_ =
+        std::make_unique<Grains>(params, Grains::Shapes{setup_->sources, setup_->colliders, setup_->bodies}, shot.fps);
+    std::vector<std::string> places;
+    for (size_t b = 0; b < params.bodies.size(); ++b) places.push_back(scene.where(fmt::format("sand.body[{}]", b)));
+    grains_->expect_room_for_bodies(shot.range().first, places);
+    setup_->body_meshes.clear();
+    for (const RigidSolid& body : grains_->bodies().solids()) setup_->body_meshes.push_back(body.mesh());
 }
 
 // Volume of sand when there is most of it [m3]. Throws bad_input for a source that cannot be filled.
@@ -111,7 +128,8 @@ FrameReport SandStage::restore(StateFile state)
                           std::bit_cast<float>(number("speed_bits")),
                           std::move(state.particles),
                           {std::bit_cast<float>(number("step_bits")), std::move(state.tiles["stress"]),
-                           std::move(state.fields["stress"])}});
+                           std::move(state.fields["stress"])},
+                          load_motion(state, "bodies")});
     });
     report.particles = grains_->particles().size(), report.mass = grains_->mass();
     return report_of(report);
@@ -124,6 +142,9 @@ void SandStage::write(const std::string& path)
     write_particles(
         path, grains_->particles(), setup_->params.voxel, grains_->particle_radius(),
         {{"frame", std::to_string(grains_->frame())}, {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}});
+    if (!grains_->bodies().empty())
+        write_bodies(std::filesystem::path(path).replace_extension(kBodiesEnding).string(), grains_->bodies(),
+                     grains_->frame());
 }
 
 StateFile SandStage::save() const
@@ -135,7 +156,13 @@ StateFile SandStage::save() const
                        {"step_bits", std::bit_cast<int32_t>(state.stress.step)}},
                       std::move(state.particles)};
     file.tiles["stress"] = std::move(state.stress.tiles), file.fields["stress"] = std::move(state.stress.values);
+    save_motion(state.bodies, "bodies", file);
     return file;
+}
+
+void SandStage::shot_complete(const std::vector<std::string>&, const ShotPaths& paths, Progress&)
+{
+    write_body_meshes(grains_->bodies(), paths.stage_folder(name()));
 }
 
 } // namespace spindrift

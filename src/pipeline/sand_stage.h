@@ -1,4 +1,4 @@
-// Sand as a stage: particles in sand.####.vdb.
+// Sand as a stage: particles in sand.####.vdb; bodies, if there are any, in sand.####.bodies.json.
 #pragma once
 
 #include "pipeline/sand_setup.h"
@@ -13,7 +13,7 @@ class SandStage : public TimeStage {
 
     std::string name() const override { return "sand"; }
     std::string help() const override { return "Sand: grains that disperse, pile up and carry weight."; }
-    std::vector<std::string> endings() const override { return {"vdb"}; }
+    std::vector<std::string> endings() const override;
     void visit(ParamVisitor& v) override { setup_->params.visit(v); }
     void prepare(const SceneFile& scene, const ShotParams& shot) override;
     Estimate estimate() const override { return estimate_; }
@@ -24,6 +24,7 @@ class SandStage : public TimeStage {
     FrameReport advance() override;
     void write(const std::string& path) override;
     StateFile save() const override;
+    void shot_complete(const std::vector<std::string>& files, const ShotPaths& paths, Progress& progress) override;
 
   private:
     double expected_volume(const SceneFile& scene, const ShotParams& shot) const;

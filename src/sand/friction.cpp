@@ -101,7 +101,8 @@ float Stress::wall_limit(int shear, int tile, const Vec3i& at, float dt, float q
             own = std::max(own, grid_->friction.tile(t)[o]);
             if (open(above) == open(below)) continue;
             const float into = (open(above) ? -1.0f : 1.0f) * grid_->at_faces.u[normal].tile(t)[o] *
-                               (grid_->velocity.u[normal].tile(t)[o] + dt * settings_.gravity[normal]);
+                               (grid_->velocity.u[normal].tile(t)[o] + dt * settings_.gravity[normal] -
+                                velocity_of_body(all.first_cell(t).cast<float>() + face_in_tile(o, normal))[normal]);
             struck += std::max(0.0f, into), faces += 1;
         }
     }
@@ -110,11 +111,19 @@ float Stress::wall_limit(int shear, int tile, const Vec3i& at, float dt, float q
     return std::min(rough_wall(own), friction_at(edge * grid_->voxel)) * (q + (faces > 0 ? struck / faces : 0));
 }
 
+// At a place in cells; nothing where another solid is nearer.
+Vec3f Stress::velocity_of_body(const Vec3f& x) const
+{
+    const RigidSolid* body = solids_->nearest_body(x * grid_->voxel);
+    return body ? body->velocity(x * grid_->voxel) : Vec3f(Vec3f::Zero());
+}
+
 // Coulomb's coefficient of the nearest solid.
 float Stress::friction_at(const Vec3f& x) const
 {
     if (settings_.same_friction) return *settings_.same_friction;
     const float walls = settings_.wall_friction.value_or(kInfinity);
+    if (const RigidSolid* body = solids_->nearest_body(x)) return bodies_->friction(*body).value_or(kInfinity);
     return solids_->collider_distance(x) < solids_->wall_distance(x) ? solids_->hold(x).friction : walls;
 }
 
@@ -122,19 +131,21 @@ float Stress::friction_at(const Vec3f& x) const
 void Stress::rub(float dt, MacField& flux, StressReport& report)
 {
     // Friction goes on where it was in the step before, so that few iterations do: piles are as steep with 5 as
-    // with 20.
-    constexpr int kIterations = 6;
-    constexpr double kAccuracy = 5;
+    // with 20. What a body weighs is carried across many cells, and with so few it would sink for ever.
+    const float slow = 0.25f * std::sqrt(settings_.gravity.norm() * grid_->voxel);
+    const bool carries = bodies_ && bodies_->lies_on_sand(slow);
+    const int iterations = carries ? 12 : 6;
+    const double accuracy = carries ? 2 : 5;
     // What is worth a solver's time: a share of what sand falls by in a step, or of what crosses a cell in it.
-    const double tolerance = kAccuracy * static_cast<double>(settings_.tolerance) *
+    const double tolerance = accuracy * static_cast<double>(settings_.tolerance) *
                              static_cast<double>(settings_.gravity.norm() * dt + 0.01f * grid_->voxel / dt);
     find_limits(dt);
     double left = 0;
     const auto bounds = [&](int d, int o, Row bound, Row now) {
         store_row(lower_.tile(d) + o, -bound - now), store_row(upper_.tile(d) + o, bound - now);
     };
-    const auto solve = [&](TileMatrix& matrix) {
-        left = std::max(left, improve(matrix, tolerance, kIterations, report.friction_iterations));
+    const auto solve = [&](TileMatrix& matrix, BodyStress::Part part) {
+        left = std::max(left, improve_with_bodies(matrix, part, tolerance, iterations, report.friction_iterations));
     };
     const auto add_to = [&](Field<float>& s, float factor) {
         for_dense([&](int d) {
@@ -162,7 +173,7 @@ void Stress::rub(float dt, MacField& flux, StressReport& report)
             bounds(d, o, min(most, max(splat(0), 2 * (most - lateral))), now);
         });
     });
-    solve(axial_);
+    solve(axial_, BodyStress::axial);
     add_to(s_[yy], 1), add_to(s_[xx], -0.5f), add_to(s_[zz], -0.5f);
     for_stressed_faces([&](int tile) {
         const TileView c = view(change_, tile);
@@ -185,7 +196,7 @@ void Stress::rub(float dt, MacField& flux, StressReport& report)
             bounds(d, o, max(splat(0), at(limit_) - 0.5f * magnitude(at(s_[yy]))), now);
         });
     });
-    solve(lateral_);
+    solve(lateral_, BodyStress::lateral);
     add_to(s_[xx], 1), add_to(s_[zz], -1);
     for_stressed_faces([&](int tile) {
         const TileView c = view(change_, tile);
@@ -212,7 +223,7 @@ void Stress::rub(float dt, MacField& flux, StressReport& report)
                 bounds(d, o, load_row(edge_limit_[k].tile(d) + o), load_row(s_[xy + k].tile(d) + o));
             });
         });
-        solve(shear_[k]);
+        solve(shear_[k], static_cast<BodyStress::Part>(BodyStress::shear_xy + k));
         add_to(s_[xy + k], 1);
         for_stressed_faces([&](int tile) {
             const TileView c = view(change_, tile);

@@ -28,6 +28,8 @@ std::optional<float> same_friction(const SandParams& params)
     bool walls = false;
     for (int axis = 0; axis < 3; ++axis)
         for (int upper = 0; upper < 2; ++upper) walls |= params.domain.bounded() && params.domain.closed(axis, upper);
+    for (const BodyParams& body : params.bodies)
+        if (body.friction || params.wall_friction || !params.colliders.empty()) return {};
     if (params.colliders.empty()) return params.wall_friction.value_or(kInfinity);
     for (const ColliderParams& c : params.colliders)
         if (walls || c.friction != params.colliders[0].friction) return {};
@@ -47,12 +49,16 @@ std::vector<float> masses_of(const SandParams& params)
 
 Grains::Grains(const SandParams& params, Shapes shapes, float fps)
     : params_(with_materials(params)), sources_(std::move(shapes.sources)), fps_(fps),
-      solids_(params.domain, std::move(shapes.colliders), fps, params.colliders),
+      solids_(params.domain, shapes.colliders, fps, params.colliders),
+      bodies_(params.bodies, shapes.bodies, params.domain, shapes.colliders),
       shapes_(particle_radius(), masses_of(params)),
       stress_({params.projections, params.tolerance, params.gravity, params.wall_friction, same_friction(params)})
 {
     for (const SandMaterialParams& m : params_.materials)
         wall_friction_.push_back(rough_wall(friction_bound(m.friction)));
+    if (bodies_.empty()) return;
+    solids_.set_bodies(&bodies_.solids());
+    stress_.couple(bodies_, params_.materials[0].density);
 }
 
 float Grains::particle_mass(int material) const
@@ -75,6 +81,11 @@ size_t Grains::bytes() const
            displacement_.bytes() + push_.bytes();
 }
 
+void Grains::expect_room_for_bodies(int frame, const std::vector<std::string>& where)
+{
+    bodies_.start(static_cast<float>(frame), where);
+}
+
 void Grains::start(int frame)
 {
     frame_ = frame, next_id_ = 0;
@@ -84,6 +95,7 @@ void Grains::start(int frame)
     for (const char* row : kAffine) particles_.attribute<Vec3f>(row);
     stress_.restore({});
     set_time(static_cast<float>(frame));
+    bodies_.start(time_);
     emit(time_, true);
     speed_ = 0;
     for (const Vec3f& v : particles_.v) speed_ = std::max(speed_, v.cwiseAbs().maxCoeff());
@@ -96,13 +108,14 @@ void Grains::set_time(float frames)
     solids_.set_frame(frames);
 }
 
-Grains::State Grains::state() const { return {frame_, next_id_, speed_, particles_, stress_.state()}; }
+Grains::State Grains::state() const { return {frame_, next_id_, speed_, particles_, stress_.state(), bodies_.state()}; }
 
 void Grains::restore(State state)
 {
     frame_ = state.frame, next_id_ = state.next_id, speed_ = state.speed;
     particles_ = std::move(state.particles);
     stress_.restore(state.stress);
+    bodies_.restore(std::move(state.bodies), static_cast<float>(frame_));
 }
 
 SandReport Grains::advance()
@@ -115,7 +128,7 @@ SandReport Grains::advance()
     for (const SandImpulseParams& impulse : params_.impulses)
         if (impulse.frame == frame_) explode(impulse);
     report_.substeps = for_each_substep(
-        frame_, fps_, "the sand", "Check velocities of sources, colliders and impulses, or raise sand.voxel",
+        frame_, fps_, "the sand", "Check velocities of sources, colliders, bodies and impulses, or raise sand.voxel",
         [&](float frames) { set_time(frames); }, [&] { return largest_step(); }, step);
     ++frame_;
     report_.particles = particles_.size();
@@ -131,6 +144,11 @@ float Grains::largest_step() const
     for (const SandSourceParams& source : params_.sources)
         if (source.mode == SandSourceParams::Mode::flow) speed = std::max(speed, source.velocity.cwiseAbs().maxCoeff());
     for (const Shape& source : sources_) speed = std::max(speed, source.speed(time_, fps_));
+    if (!bodies_.empty()) {
+        Box3f sand;
+        for (const Vec3f& x : particles_.P) sand.add(x);
+        speed = std::max(speed, bodies_.speed_near(sand, 2 * params_.voxel, 1 / fps_));
+    }
     // speed t + pull t^2 = distance; the root in the form that does not cancel.
     const float distance = kLongestMove * params_.voxel, pull = params_.gravity.cwiseAbs().maxCoeff();
     return 2 * distance / std::max(speed + std::sqrt(speed * speed + 4 * pull * distance), 1e-20f);
@@ -139,7 +157,8 @@ float Grains::largest_step() const
 // Figure 5.7 of the document, and what particles need before and after.
 void Grains::substep(float dt)
 {
-    if (particles_.size() == 0) return;
+    bodies_.accelerate(params_.gravity, dt);
+    if (particles_.size() == 0) return bodies_.move(time_, dt);
     const auto phase = [&](const char* name, const auto& body) { report_.times.measure(name, body); };
 
     phase("sort", [&] { grid_.sort(particles_, params_.voxel, params_.gravity); });
@@ -147,19 +166,23 @@ void Grains::substep(float dt)
         phase("merge", [&] { report_.merges += shapes_.merge(particles_, grid_.index, grid_.topology); });
     phase("to grid", [&] { grid_.splat(particles_, params_.materials); }); // 1
     phase("solids", [&] { find_room(dt); });
-    phase("prepare", [&] { stress_.prepare(grid_, solids_, room_, solids_.moving() ? room_before_ : room_); });
+    phase("prepare", [&] { stress_.prepare(grid_, solids_, room_, solids_.colliders_move() ? room_before_ : room_); });
     phase("density", [&] { // 2
         report_.stress.add(stress_.spread(displacement_));
         report_.fullest = std::max(report_.fullest, stress_.fullest());
     });
     phase("flux", [&] { start_flux(dt); });
-    report_.stress.add(stress_.solve(dt, flux_, report_.times)); // 3
+    report_.stress.add(stress_.solve(dt, flux_, report_.times)); // 3, and 5 for bodies
     phase("flux", [&] { new_velocity(dt); });                    // 4
-    phase("to particles", [&] {                                  // 6 a, b, c
+    if (!bodies_.empty()) phase("bodies", [&] { bodies_.move(time_, dt); });
+    phase("to particles", [&] { // 6 a, b, c
         stress_.fill_beside_room(grid_.filled);
         move(dt);
     });
-    phase("contact", [&] { collide(dt); });
+    phase("contact", [&] {
+        if (!bodies_.empty()) meet_bodies();
+        collide(dt);
+    });
     if (params_.shapes)
         phase("split", [&] { // 6 d
             const std::vector<size_t> halves = shapes_.split(particles_, marks_, flow_at_splits_, next_id_);
@@ -172,7 +195,7 @@ void Grains::substep(float dt)
 // The room that solids leave, now and, if they move, at the start of the step.
 void Grains::find_room(float dt)
 {
-    if (solids_.moving()) {
+    if (solids_.colliders_move()) {
         solids_.set_frame(time_ - dt * fps_);
         room_before_.update(grid_.topology, solids_, params_.voxel);
         solids_.set_frame(time_);

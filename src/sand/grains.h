@@ -8,6 +8,9 @@
 
 namespace spindrift {
 
+// Between a particle and a solid, in cells.
+constexpr float kGapToSolids = 0.02f;
+
 // What happened while a frame was computed.
 struct SandReport {
     size_t particles = 0, tiles = 0;
@@ -21,12 +24,15 @@ struct SandReport {
 
 class Grains {
   public:
-    // The shapes of params.sources and params.colliders, each in its order.
+    // The shapes of params.sources, params.colliders and params.bodies, each in its order.
     struct Shapes {
         std::vector<Shape> sources, colliders;
+        std::vector<Bodies::Shapes> bodies;
     };
     Grains(const SandParams& params, Shapes shapes, float fps);
 
+    // Throws bad_input for a body that starts in something solid; `where` says where each of them is in the scene.
+    void expect_room_for_bodies(int frame, const std::vector<std::string>& where);
     // The sand as it is when the shot starts.
     void start(int frame);
     // From the last frame to the next.
@@ -36,6 +42,7 @@ class Grains {
     const Particles& particles() const { return particles_; }
     const SandGrid& grid() const { return grid_; } // of the last step
     const Stress& stress() const { return stress_; }
+    const Bodies& bodies() const { return bodies_; }
     float particle_radius() const { return 0.25f * params_.voxel; }
     double mass() const;
     size_t bytes() const;
@@ -46,6 +53,7 @@ class Grains {
         float speed = 0;
         Particles particles;
         Stress::State stress;
+        std::vector<RigidMotion> bodies;
     };
     State state() const;
     void restore(State state);
@@ -63,6 +71,7 @@ class Grains {
     void fill_closed_faces(MacField& velocity) const;
     void move(float dt);
     void collide(float dt);
+    void meet_bodies();
     void push_out(size_t particle);
     float particle_mass(int material) const;
 
@@ -74,6 +83,7 @@ class Grains {
     float speed_ = 0; // the fastest component of any particle's motion [m/s]
     Particles particles_;
     Solids solids_;
+    Bodies bodies_;
     ParticleShapes shapes_;
     std::vector<float> wall_friction_; // of walls that are as rough as each material
     std::vector<uint8_t> marks_;       // of particles whose shape needs a look

@@ -9,8 +9,6 @@ namespace {
 
 // Sand emptier than the first flies, each particle on its own; fuller than the second it moves as one.
 constexpr float kFlying = 0.3f, kFlowing = 0.6f;
-// Between a particle and a solid, in cells.
-constexpr float kGap = 0.02f;
 // A cell whose centre is this many cells away from solids is free of them: half its diagonal, and some more.
 constexpr float kFarFromSolids = 0.9f;
 
@@ -95,9 +93,9 @@ void Grains::move(float dt)
                 // What falls freely is half a step's fall behind its new velocity, and what is held is not.
                 const Row held = 4 * max(du[a], -du[a]), all = splat(std::abs(fall[a]));
                 const Row fallen = held < all ? fall[a] * (1 - held / all) : splat(0);
-                const Row way = dt * mix(flip - 0.5f * fall[a], u[a] - 0.5f * fallen, dense);
-                to[a] = from[a] + way + voxel * moved[a];
-                most = max(most, max(max(velocity[a], -velocity[a]), max(u[a], -u[a])));
+                const Row moving = mix(flip - 0.5f * fall[a], u[a] - 0.5f * fallen, dense);
+                to[a] = from[a] + dt * moving + voxel * moved[a];
+                most = max(most, max(max(velocity[a], -velocity[a]), max(moving, -moving)));
             }
             const Row share = (1 / dt) * dense;
             for (int a = 0; a < 3; ++a)
@@ -140,7 +138,7 @@ void Grains::collide(float dt)
 {
     const float inverse_voxel = 1 / params_.voxel;
     const Topology& topology = grid_.topology;
-    const float solids_way = solids_.speed() * dt * inverse_voxel;
+    const float solids_way = std::max(solids_.speed(), solids_.body_speed()) * dt * inverse_voxel;
     if (!solids_.none())
         for_each_tile(topology, [&](int tile) {
             const Vec3i here = topology.tile(tile);
@@ -171,7 +169,7 @@ void Grains::collide(float dt)
 void Grains::push_out(size_t particle)
 {
     Vec3f &x = particles_.P[particle], &v = particles_.v[particle];
-    const float voxel = params_.voxel, gap = kGap * voxel;
+    const float voxel = params_.voxel, gap = kGapToSolids * voxel;
     // In a corner, getting out of one wall may take a particle nearer to the next.
     for (int attempt = 0; attempt < 4; ++attempt) {
         const float d = solids_.distance(x);

@@ -57,6 +57,7 @@ void SandParams::visit(ParamVisitor& v)
     v.list("source", sources, "Where sand comes from.");
     v.list("impulse", impulses, "Explosions.");
     v.list("collider", colliders, "Solids in the way of the sand.");
+    v.list("body", bodies, "Rigid bodies that sand carries, buries and throws about.");
     const auto kinds = static_cast<int>(std::max<size_t>(materials.size(), 1));
     for (const SandSourceParams& source : sources)
         v.require(

@@ -1,6 +1,7 @@
 // What an artist can say about sand.
 #pragma once
 
+#include "bodies/params.h"
 #include "world/params.h"
 
 namespace spindrift {
@@ -49,6 +50,7 @@ struct SandParams {
     std::vector<SandSourceParams> sources;
     std::vector<SandImpulseParams> impulses;
     std::vector<ColliderParams> colliders;
+    std::vector<BodyParams> bodies;
 
     void visit(ParamVisitor& v);
 };

@@ -43,7 +43,9 @@ template <int Axis, class Value, class Weight> void splat_cell(const Vec3f* P, c
     constexpr float first_x = Axis == 0 ? 0 : -0.5f, first_y = Axis == 1 ? 0 : -0.5f, first_z = Axis == 2 ? 0 : -0.5f;
     Row total[nx * ny] = {}; // lower half: weighted values of four samples along z; upper half: their weights
     for (size_t i = begin; i < end; ++i) {
-        const Vec3f f = P[i] * inverse_voxel - corner;
+        // Two that have just become one may lie outside of the cell that they were sorted into; negative weights could
+        // leave a face with next to no weight, and any velocity.
+        const Vec3f f = (P[i] * inverse_voxel - corner).cwiseMax(0.0f).cwiseMin(1.0f);
         const AxisWeights wx(f.x()), wy(f.y()), wz(f.z());
         Quad along_z;
         if constexpr (Axis == 2)

@@ -53,6 +53,9 @@ void Stress::prepare(const SandGrid& grid, const Solids& solids, const SolidCell
     find_mobility();
     set_pressure_matrix();
     set_friction_matrices();
+    if (bodies_)
+        bodies_->prepare(grid, room.shares(), *dense_, tile_of_,
+                         {&pressure_, &axial_, &lateral_, &shear_[0], &shear_[1], &shear_[2]});
 }
 
 void Stress::find_dense()
@@ -216,13 +219,24 @@ void Stress::set_friction_matrices()
 
 // The change that minimises 1/2 x A x - b x between lower_ and upper_, from nothing. Returns what is left of the
 // projected gradient.
-double Stress::improve(TileMatrix& matrix, double tolerance, int iterations, int& count)
+double Stress::improve(QpMatrix<float>& matrix, double tolerance, int iterations, int& count)
 {
     for_dense([&](int tile) { std::fill_n(change_.tile(tile), kTileCells, 0.0f); });
     const QpResult result = solver_.solve(matrix, b_.values(), {lower_.values(), upper_.values()}, change_.values(),
                                           {tolerance, iterations});
     count += result.iterations;
     return result.complementarity;
+}
+
+// The same where bodies are moved by the change too, and move themselves.
+double Stress::improve_with_bodies(TileMatrix& matrix, BodyStress::Part part, double tolerance, int iterations,
+                                   int& count)
+{
+    if (!bodies_) return improve(matrix, tolerance, iterations, count);
+    bodies_->add_motion(part, b_.values());
+    const double left = improve(bodies_->matrix(part), tolerance, iterations, count);
+    bodies_->push(part, change_.values());
+    return left;
 }
 
 StressReport Stress::spread(MacField& displacement)
@@ -287,6 +301,7 @@ StressReport Stress::solve(float dt, MacField& flux, PhaseTimes& times)
     }
     step_ = dt;
     apply_all(flux);
+    if (bodies_) bodies_->push(q_, s_);
     for (int round = 0; round < settings_.rounds; ++round) {
         times.measure("friction", [&] { rub(dt, flux, report); });
         times.measure("pressure", [&] { press(dt, flux, report); });
@@ -296,7 +311,7 @@ StressReport Stress::solve(float dt, MacField& flux, PhaseTimes& times)
 
 void Stress::fill_beside_room(Field<float>& filled) const
 {
-    constexpr float kLeastRoom = 0.01f;
+    constexpr float kLeastRoom = 0.1f; // a few grains in a corner are not dense
     for_dense([&](int d) {
         float* f = filled.tile(tile_of_[static_cast<size_t>(d)]);
         const float* c = heap_.tile(d);
@@ -344,7 +359,8 @@ void Stress::press(float dt, MacField& flux, StressReport& report)
         });
     });
     constexpr int kIterations = 60;
-    const double left = improve(pressure_, settings_.tolerance * inverse_c, kIterations, report.pressure_iterations);
+    const double left = improve_with_bodies(pressure_, BodyStress::pressure, settings_.tolerance * inverse_c,
+                                            kIterations, report.pressure_iterations);
     report.complementarity = left * static_cast<double>(c);
     for_dense([&](int d) {
         for (int o = 0; o < kTileCells; o += kTileSize) {

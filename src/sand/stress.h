@@ -15,7 +15,7 @@
 #pragma once
 
 #include "base/timing.h"
-#include "sand/sand_grid.h"
+#include "sand/body_stress.h"
 #include "solvers/tile_matrix.h"
 #include "world/solids.h"
 
@@ -38,6 +38,8 @@ class Stress {
         std::optional<float> same_friction; // of all solids there are, if it is the same
     };
     explicit Stress(Settings settings) : settings_(settings) {}
+    // From now on bodies take part. The density is that of the first material.
+    void couple(Bodies& bodies, float density) { bodies_.emplace(bodies, density); }
 
     // Finds where sand is dense enough for stresses. `room` is what solids leave at the end of the step, `room_before`
     // at its start (the same, if they stand still).
@@ -81,7 +83,9 @@ class Stress {
     void find_limits(float dt);
     float wall_limit(int shear, int tile, const Vec3i& at, float dt, float q, const Block<float, 1>& room) const;
     float friction_at(const Vec3f& x) const;
-    double improve(TileMatrix& matrix, double tolerance, int iterations, int& count);
+    Vec3f velocity_of_body(const Vec3f& x) const;
+    double improve(QpMatrix<float>& matrix, double tolerance, int iterations, int& count);
+    double improve_with_bodies(TileMatrix& matrix, BodyStress::Part part, double tolerance, int iterations, int& count);
     template <class Body> void for_dense(const Body& body) const;
     template <class Body> void for_stressed_faces(const Body& body) const;
     TileView view(const Field<float>& field, int tile) const; // of a dense field, at a tile of the sand's grid
@@ -101,6 +105,7 @@ class Stress {
     Field<float> b_, lower_, upper_, change_;
     TileMatrix pressure_, axial_, lateral_, shear_[3];
     BoundedQpSolver<float> solver_;
+    std::optional<BodyStress> bodies_;
 };
 
 template <class Body> void Stress::for_dense(const Body& body) const

@@ -52,6 +52,18 @@ min = [-0.4, 0.1, -0.05]
 max = [-0.1, 0.2, 0.05]
 friction = 0.3
 translate = [[1, 0, 0, 0], [12, 0.2, 0, 0]]
+
+[[sand.body]]
+name = "ball"
+shape = "sphere"
+center = [0.1, 0.3, 0.12]
+radius = 0.07
+density = 900
+
+[[sand.body]]
+min = [0.02, 0.24, -0.2]
+max = [0.18, 0.3, -0.08]
+rotation = [0, 20, 0]
 )",
                        frames);
 }
@@ -66,6 +78,8 @@ TEST(SandStage, GivesTheSameFilesForAnyNumberOfThreadsAndAfterKills)
     place.write("sand.toml", sand_scene(10) + "[grains]\neach = 8\n");
     place.succeed(kRun);
     const Files expected = results_in(place / "out");
+    EXPECT_TRUE(expected.contains("sand/sand.0010.bodies.json"));
+    EXPECT_TRUE(place.has("out/sand/bodies/0_ball.ply"));
     place.succeed({"run", "sand.toml", "-o", "one", "--threads", "1"});
     EXPECT_EQ(differences(expected, results_in(place / "one")), std::vector<std::string>());
     expect_same_after_kills(place, kRun, "out", expected);

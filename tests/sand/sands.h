@@ -23,13 +23,45 @@ struct SandScene {
         source.min = min, source.max = max, source.material = material, source.velocity = velocity;
         params.sources.push_back(source);
     }
+    void add_ball(const Vec3f& center, float radius, float density)
+    {
+        BodyParams ball;
+        ball.shape = ShapeParams::Kind::sphere;
+        ball.center = center, ball.radius = radius, ball.density = density;
+        params.bodies.push_back(ball);
+    }
+    void add_crate(const Vec3f& min, const Vec3f& max, float density)
+    {
+        BodyParams crate;
+        crate.min = min, crate.max = max, crate.density = density;
+        params.bodies.push_back(crate);
+    }
+    // Three boards on an axle along z.
+    void add_wheel(const Vec3f& center, float radius, float half_width, float density)
+    {
+        constexpr float kHalfThickness = 0.02f; // [m]
+        BodyParams wheel;
+        const Vec3f half(radius, kHalfThickness, half_width);
+        wheel.min = center - half, wheel.max = center + half, wheel.density = density;
+        wheel.hinge.anchor = center;
+        for (const float degrees : {60.0f, 120.0f}) {
+            BodyPartParams board;
+            board.min = wheel.min, board.max = wheel.max, board.rotation = Vec3f(0, 0, degrees);
+            wheel.parts.push_back(board);
+        }
+        params.bodies.push_back(wheel);
+    }
     // Only the places where keep(x) holds.
-    template <class Keep> std::unique_ptr<Grains> start(const Keep& keep) const
+    template <class Keep> std::unique_ptr<Grains> start(const Keep& keep, float fps = kFps) const
     {
         Grains::Shapes shapes;
         for (const SandSourceParams& source : params.sources) shapes.sources.emplace_back(source, "source");
         for (const ColliderParams& collider : params.colliders) shapes.colliders.emplace_back(collider, "collider");
-        auto sand = std::make_unique<Grains>(params, std::move(shapes), kFps);
+        for (const BodyParams& body : params.bodies) {
+            shapes.bodies.push_back({Shape(body, "body")});
+            for (const BodyPartParams& part : body.parts) shapes.bodies.back().emplace_back(part, "part");
+        }
+        auto sand = std::make_unique<Grains>(params, std::move(shapes), fps);
         sand->start(1);
         Grains::State state = sand->state();
         std::vector<uint8_t> kept;
@@ -38,9 +70,9 @@ struct SandScene {
         sand->restore(std::move(state));
         return sand;
     }
-    std::unique_ptr<Grains> start() const
+    std::unique_ptr<Grains> start(float fps = kFps) const
     {
-        return start([](const Vec3f&) { return true; });
+        return start([](const Vec3f&) { return true; }, fps);
     }
 };
 
