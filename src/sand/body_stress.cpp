@@ -9,8 +9,8 @@ namespace {
 
 using Cell = ColumnMatrix::Columns::Cell;
 
-// Where sand can move less than this, summed over the faces of a stress, it carries no body: a few grains under the edge
-// of a stone would be shot out from below it.
+// Where sand can move less than this, summed over the faces of a stress, it carries no body: a few grains under the
+// edge of a stone would be shot out from below it.
 constexpr float kLeastMobility = kSmallestOpening;
 
 alignas(64) constexpr float kNothing[kTileCells] = {};
