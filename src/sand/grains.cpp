@@ -187,7 +187,12 @@ void Grains::substep(float dt)
         phase("split", [&] { // 6 d
             const std::vector<size_t> halves = shapes_.split(particles_, marks_, flow_at_splits_, next_id_);
             report_.splits += halves.size() / 2;
-            for (const size_t i : halves) push_out(i);
+            // What they strike with is found in the next step: a body gets its share of it there.
+            for (const size_t i : halves) {
+                const Vec3f v = particles_.v[i];
+                push_out(i);
+                particles_.v[i] = v;
+            }
         });
     remove_empty(particles_);
 }
