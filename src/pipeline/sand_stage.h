@@ -3,6 +3,7 @@
 
 #include "pipeline/sand_setup.h"
 #include "pipeline/stage.h"
+#include "sand/fluid_sand.h"
 #include "sand/grains.h"
 
 namespace spindrift {
@@ -30,7 +31,8 @@ class SandStage : public TimeStage {
 
     std::shared_ptr<SandSetup> setup_;
     std::string mesh_files_; // that the scene names, with a hash of their contents
-    std::unique_ptr<Grains> grains_;
+    std::unique_ptr<Grains> grains_;   // one of the two, as the model is
+    std::unique_ptr<FluidSand> fluid_;
     Estimate estimate_;
 };
 
