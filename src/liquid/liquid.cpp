@@ -143,8 +143,10 @@ void Liquid::substep(float dt)
     });
     if (solids_.hold_back()) phase("friction", [&] { hold_back(dt); });
     if (inner_friction_)
-        phase("inner friction",
-              [&] { inner_friction_({phi_, projection_, solids_, solid_cells_, voxel, dt, velocity_}); });
+        phase("inner friction", [&] {
+            report_.iterations += inner_friction_({phi_, solids_, solid_cells_, voxel, dt,
+                                                   projection_, velocity_, weight_});
+        });
     if (params_.viscous()) {
         phase("viscosity", [&] { add_viscosity(dt); });
         phase("pressure again", [&] { // what sticking to solids did to the divergence

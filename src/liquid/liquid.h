@@ -27,11 +27,11 @@ struct LiquidReport {
 // closed faces is anybody's: it is not looked at again.
 struct PressedFlow {
     const Field<float>& phi;
-    const Projection& projection;
     const Solids& solids;
     const SolidCells& solid_cells;
     float voxel, dt;
-    MacField& velocity;
+    Projection& projection;
+    MacField &velocity, &known;
 };
 
 class Liquid {
@@ -44,8 +44,9 @@ class Liquid {
     Liquid(const LiquidParams& params, Shapes shapes, float fps);
 
     void set_hooks(ParticleHooks hooks) { hooks_ = std::move(hooks); }
-    // Makes another material of the liquid, which then has friction at the domain's closed sides too.
-    void set_inner_friction(std::function<void(const PressedFlow&)> friction, float wall_friction)
+    // Makes another material of the liquid, which then has friction at the domain's closed sides too. `friction` says how
+    // many iterations it spent on pressure.
+    void set_inner_friction(std::function<int(const PressedFlow&)> friction, float wall_friction)
     {
         inner_friction_ = std::move(friction);
         solids_.set_wall_friction(wall_friction);
@@ -109,7 +110,7 @@ class Liquid {
 
     LiquidParams params_;
     ParticleHooks hooks_;
-    std::function<void(const PressedFlow&)> inner_friction_;
+    std::function<int(const PressedFlow&)> inner_friction_;
     std::vector<Shape> sources_, sinks_;
     float fps_;
     int frame_ = 0, next_id_ = 0;

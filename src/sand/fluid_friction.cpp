@@ -5,9 +5,12 @@ namespace spindrift {
 namespace {
 
 // Of what would stop the sliding of a cell on its own. More than this, and neighbours would be stopped twice.
-constexpr float kLargestShare = 0.25f;
-// How many cells of sand a cell has to stop on its own.
-constexpr float kReach = 1;
+constexpr float kLargestShare = 0.3f;
+// How often stress is found from what is left of sliding: (2.5) is about a cell alone, and a slope slides as a whole. With
+// one, a pile of 38 degrees' friction came to rest at 10 degrees, with three at 33.
+constexpr int kSweeps = 3;
+// Of the pressure that takes back what rigid cells did to the divergence.
+constexpr double kTolerance = 0.01;
 
 constexpr int kShear[3][3] = {{0, 3, 5}, {3, 1, 4}, {5, 4, 2}}; // where component (a, b) is among the six
 
@@ -49,13 +52,13 @@ struct Surroundings {
 
 } // namespace
 
-void FluidFriction::apply(const PressedFlow& flow)
+int FluidFriction::apply(const PressedFlow& flow)
 {
     find_wet_cells(flow);
-    find_stress(flow);
-    slide(flow);
+    for (int i = 0; i < kSweeps; ++i) find_stress(flow), slide(flow);
     clusters_.find(rigid_, flow);
     clusters_.make_rigid(flow);
+    return flow.projection.make_divergence_free(flow.velocity, flow.known, kTolerance).iterations;
 }
 
 // Closed faces move with their solid.
@@ -116,11 +119,11 @@ void FluidFriction::find_stress(const PressedFlow& flow)
             // (2.9) with the norm of the yield surface that (2.4) misses.
             const Row wet = load_row(wet_.tile(tile) + o);
             const Row bound = slope * pressure_row(flow.projection.s().tile(tile) + o) + cohesion;
-            const RowMask holds = (wet > zero) & ((kReach * kReach) * norm < bound);
+            const RowMask holds = (wet > zero) & (norm < bound);
             for (int k = 0; k < kTileSize; ++k) rigid_.tile(tile)[o + k] = holds[k] != 0;
-            // (2.4) against the sliding, and no more than stops it.
+            // (2.4) against the sliding, and no more than stops it: energy falls with the sign of a viscous stress.
             const Row share = wet * min(splat(kLargestShare), bound * inverse_or_zero(norm));
-            for (int i = 0; i < 6; ++i) store_row(stress_[i].tile(tile) + o, -share * d[i]);
+            for (int i = 0; i < 6; ++i) store_row(stress_[i].tile(tile) + o, share * d[i]);
         });
     });
 }

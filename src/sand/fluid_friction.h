@@ -21,7 +21,8 @@ class FluidFriction {
   public:
     explicit FluidFriction(const FluidFrictionParams& params) : params_(params) {}
 
-    void apply(const PressedFlow& flow);
+    // Returns how many iterations pressure took.
+    int apply(const PressedFlow& flow);
 
     const RigidClusters& clusters() const { return clusters_; } // of the last step
     size_t bytes() const;

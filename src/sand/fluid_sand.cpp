@@ -46,7 +46,7 @@ FluidSand::FluidSand(const SandParams& params, std::vector<Shape> sources, std::
       friction_({material_of(params).friction, params.cohesion / material_of(params).density}),
       liquid_(liquid_of(params), {std::move(sources), {}, std::move(colliders), {}}, fps)
 {
-    liquid_.set_inner_friction([this](const PressedFlow& flow) { friction_.apply(flow); }, wall_friction_of(params));
+    liquid_.set_inner_friction([this](const PressedFlow& flow) { return friction_.apply(flow); }, wall_friction_of(params));
 }
 
 double FluidSand::mass() const
