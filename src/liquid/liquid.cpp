@@ -142,6 +142,11 @@ void Liquid::substep(float dt)
             projection_.make_divergence_free(velocity_, weight_, params_.tolerance, at_surface).iterations;
     });
     if (solids_.hold_back()) phase("friction", [&] { hold_back(dt); });
+    if (inner_friction_)
+        phase("inner friction", [&] {
+            report_.iterations +=
+                inner_friction_({phi_, solids_, solid_cells_, voxel, dt, projection_, velocity_, weight_});
+        });
     if (params_.viscous()) {
         phase("viscosity", [&] { add_viscosity(dt); });
         phase("pressure again", [&] { // what sticking to solids did to the divergence

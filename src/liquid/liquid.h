@@ -23,6 +23,17 @@ struct LiquidReport {
     PhaseTimes times;
 };
 
+// The flow once pressure and friction at solids have acted, for what else happens within a material. The velocity of
+// closed faces is anybody's: it is not looked at again.
+struct PressedFlow {
+    const Field<float>& phi;
+    const Solids& solids;
+    const SolidCells& solid_cells;
+    float voxel, dt;
+    Projection& projection;
+    MacField &velocity, &known;
+};
+
 class Liquid {
   public:
     // The shapes of params.sources, params.sinks, params.colliders and params.bodies, each in its order.
@@ -33,6 +44,13 @@ class Liquid {
     Liquid(const LiquidParams& params, Shapes shapes, float fps);
 
     void set_hooks(ParticleHooks hooks) { hooks_ = std::move(hooks); }
+    // Makes another material of the liquid, which then has friction at the domain's closed sides too. `friction` says
+    // how many iterations it spent on pressure.
+    void set_inner_friction(std::function<int(const PressedFlow&)> friction, float wall_friction)
+    {
+        inner_friction_ = std::move(friction);
+        solids_.set_wall_friction(wall_friction);
+    }
     // Of the last step, for hooks after advection: the distance to the surface [cells], negative inside, which ends a
     // few cells off it, and the velocity [m/s].
     const Field<float>& surface_distance() const { return phi_; }
@@ -93,6 +111,7 @@ class Liquid {
 
     LiquidParams params_;
     ParticleHooks hooks_;
+    std::function<int(const PressedFlow&)> inner_friction_;
     std::vector<Shape> sources_, sinks_;
     float fps_;
     int frame_ = 0, next_id_ = 0;

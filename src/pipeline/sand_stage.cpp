@@ -33,6 +33,18 @@ FrameReport report_of(const SandReport& sand)
     return report;
 }
 
+FrameReport report_of(const LiquidReport& liquid, const FluidSand& sand)
+{
+    FrameReport report;
+    report.numbers = {{"particles", static_cast<double>(sand.particles().size())},
+                      {"substeps", liquid.substeps},
+                      {"iterations", liquid.iterations},
+                      {"mass", sand.mass()},
+                      {"rigid_clusters", static_cast<double>(sand.friction().clusters().count())}};
+    report.times = liquid.times;
+    return report;
+}
+
 } // namespace
 
 void SandSetup::load(const SceneFile& scene, int first_frame)
@@ -69,7 +81,10 @@ void SandStage::prepare(const SceneFile& scene, const ShotParams& shot)
     estimate_ = {kBytesPerParticle * particles + kBytesPerCell * kCellsPerFullCell * cells,
                  kFileBytesPerParticle * particles * shot.range().count(),
                  fmt::format("about {:.3g} particles", particles), "raise sand.voxel"};
-    grains_ = std::make_unique<Grains>(params, Grains::Shapes{setup_->sources, setup_->colliders}, shot.fps);
+    if (params.model == SandParams::Model::fluid)
+        fluid_ = std::make_unique<FluidSand>(params, setup_->sources, setup_->colliders, shot.fps);
+    else
+        grains_ = std::make_unique<Grains>(params, Grains::Shapes{setup_->sources, setup_->colliders}, shot.fps);
 }
 
 // Volume of sand when there is most of it [m3]. Throws bad_input for a source that cannot be filled.
@@ -102,6 +117,11 @@ double SandStage::expected_volume(const SceneFile& scene, const ShotParams& shot
 
 FrameReport SandStage::start(int frame)
 {
+    if (fluid_) {
+        LiquidReport report;
+        report.times.measure("fill", [&] { fluid_->start(frame); });
+        return report_of(report, *fluid_);
+    }
     SandReport report;
     report.times.measure("fill", [&] { grains_->start(frame); });
     report.particles = grains_->particles().size(), report.mass = grains_->mass();
@@ -111,6 +131,17 @@ FrameReport SandStage::start(int frame)
 FrameReport SandStage::restore(StateFile state)
 {
     const auto number = [&](const char* name) { return static_cast<int>(state.numbers[name]); };
+    if (fluid_) {
+        LiquidReport report;
+        report.times.measure("restore", [&] {
+            fluid_->restore({number("frame"),
+                             number("next_id"),
+                             std::bit_cast<float>(number("speed_bits")),
+                             std::move(state.particles),
+                             {}});
+        });
+        return report_of(report, *fluid_);
+    }
     SandReport report;
     report.times.measure("restore", [&] {
         grains_->restore({number("frame"),
@@ -124,17 +155,27 @@ FrameReport SandStage::restore(StateFile state)
     return report_of(report);
 }
 
-FrameReport SandStage::advance() { return report_of(grains_->advance()); }
+FrameReport SandStage::advance()
+{
+    return fluid_ ? report_of(fluid_->advance(), *fluid_) : report_of(grains_->advance());
+}
 
 void SandStage::write(const std::string& path)
 {
-    write_particles(
-        path, grains_->particles(), setup_->params.voxel, grains_->particle_radius(),
-        {{"frame", std::to_string(grains_->frame())}, {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}});
+    write_particles(path, fluid_ ? fluid_->grains() : grains_->particles(), setup_->params.voxel,
+                    fluid_ ? fluid_->particle_radius() : grains_->particle_radius(),
+                    {{"frame", std::to_string(fluid_ ? fluid_->frame() : grains_->frame())},
+                     {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}});
 }
 
 StateFile SandStage::save() const
 {
+    if (fluid_) {
+        Liquid::State state = fluid_->state();
+        return {
+            {{"frame", state.frame}, {"next_id", state.next_id}, {"speed_bits", std::bit_cast<int32_t>(state.speed)}},
+            std::move(state.particles)};
+    }
     Grains::State state = grains_->state();
     StateFile file = {{{"frame", state.frame},
                        {"next_id", state.next_id},

@@ -3,6 +3,7 @@
 
 #include "pipeline/sand_setup.h"
 #include "pipeline/stage.h"
+#include "sand/fluid_sand.h"
 #include "sand/grains.h"
 
 namespace spindrift {
@@ -29,8 +30,9 @@ class SandStage : public TimeStage {
     double expected_volume(const SceneFile& scene, const ShotParams& shot) const;
 
     std::shared_ptr<SandSetup> setup_;
-    std::string mesh_files_; // that the scene names, with a hash of their contents
-    std::unique_ptr<Grains> grains_;
+    std::string mesh_files_;         // that the scene names, with a hash of their contents
+    std::unique_ptr<Grains> grains_; // one of the two, as the model is
+    std::unique_ptr<FluidSand> fluid_;
     Estimate estimate_;
 };
 
