@@ -45,6 +45,18 @@ FrameReport report_of(const LiquidReport& liquid, const FluidSand& sand)
     return report;
 }
 
+// Particles and the stress of the last step, in either model.
+template <class Moving, class Stress> StateFile file_of(Moving& moving, Stress& stress)
+{
+    StateFile file = {{{"frame", moving.frame},
+                       {"next_id", moving.next_id},
+                       {"speed_bits", std::bit_cast<int32_t>(moving.speed)},
+                       {"step_bits", std::bit_cast<int32_t>(stress.step)}},
+                      std::move(moving.particles)};
+    file.tiles["stress"] = std::move(stress.tiles), file.fields["stress"] = std::move(stress.values);
+    return file;
+}
+
 } // namespace
 
 void SandSetup::load(const SceneFile& scene, int first_frame)
@@ -134,11 +146,13 @@ FrameReport SandStage::restore(StateFile state)
     if (fluid_) {
         LiquidReport report;
         report.times.measure("restore", [&] {
-            fluid_->restore({number("frame"),
-                             number("next_id"),
-                             std::bit_cast<float>(number("speed_bits")),
-                             std::move(state.particles),
-                             {}});
+            fluid_->restore({{number("frame"),
+                              number("next_id"),
+                              std::bit_cast<float>(number("speed_bits")),
+                              std::move(state.particles),
+                              {}},
+                             {std::bit_cast<float>(number("step_bits")), std::move(state.tiles["stress"]),
+                              std::move(state.fields["stress"])}});
         });
         return report_of(report, *fluid_);
     }
@@ -171,19 +185,11 @@ void SandStage::write(const std::string& path)
 StateFile SandStage::save() const
 {
     if (fluid_) {
-        Liquid::State state = fluid_->state();
-        return {
-            {{"frame", state.frame}, {"next_id", state.next_id}, {"speed_bits", std::bit_cast<int32_t>(state.speed)}},
-            std::move(state.particles)};
+        FluidSand::State state = fluid_->state();
+        return file_of(state.liquid, state.friction);
     }
     Grains::State state = grains_->state();
-    StateFile file = {{{"frame", state.frame},
-                       {"next_id", state.next_id},
-                       {"speed_bits", std::bit_cast<int32_t>(state.speed)},
-                       {"step_bits", std::bit_cast<int32_t>(state.stress.step)}},
-                      std::move(state.particles)};
-    file.tiles["stress"] = std::move(state.stress.tiles), file.fields["stress"] = std::move(state.stress.values);
-    return file;
+    return file_of(state, state.stress);
 }
 
 } // namespace spindrift

@@ -1,42 +1,69 @@
-// What makes sand of a liquid (document 001, chapter 2): friction among grains, once pressure has been found.
+// What makes sand of a liquid (document 001, chapter 2): friction among its grains.
 //
-// Where friction can stop the sand from shearing, it does: connected cells move as rigid bodies. Elsewhere it slides,
-// and friction is as large as pressure allows. Stresses are in the unit of Projection's s: stress * dt / (density *
-// voxel) [m/s], so that (2.5) is the strain rate times the edge of a cell.
+// The stress of friction is the one that takes most energy among those that pressure allows, (2.3) with cohesion (2.9).
+// It is found by gradient steps, each of which is (2.5) for every cell with a share of what would stop it, cut off at
+// the yield surface (2.4). A few of them do, because the stress of the last step is taken up before pressure is found:
+// over the steps of a shot stress and pressure come to terms, as in document 000's staggered projections. Cells whose
+// stress is within the yield surface, and would be if what still slides were stopped, are rigid; connected, they move
+// as rigid bodies.
 //
-// Weak where sand is deep: (2.5) is about one cell alone, so that the inside of a pile is more rigid than it should be.
+// Stresses are in the unit of Projection's s: stress * dt / (density * voxel) [m/s].
+//
+// Weak where sand comes to rest at once, all of it: stress grows over a few steps, and until then only rigid clusters
+// carry weight.
 #pragma once
 
-#include "liquid/liquid.h"
 #include "sand/rigid_clusters.h"
+#include "sand/wall_friction.h"
 
 namespace spindrift {
 
 struct FluidFrictionParams {
-    float friction = 0.5f; // alpha of (5.4) in document 000: sqrt(2/3) sin of the angle of friction
-    float cohesion = 0;    // over density [m2/s2]
+    float friction = 0.78f; // the tangent of the angle of friction
+    float cohesion = 0;     // over density [m2/s2]
 };
 
-class FluidFriction {
+class FluidFriction : public InnerFriction {
   public:
     explicit FluidFriction(const FluidFrictionParams& params) : params_(params) {}
 
-    // Returns how many iterations pressure took.
-    int apply(const PressedFlow& flow);
+    void start(const InnerFlow& flow) override;
+    void apply(const InnerFlow& flow) override;
 
     const RigidClusters& clusters() const { return clusters_; } // of the last step
     size_t bytes() const;
 
+    // What the next step starts from.
+    struct State {
+        float step = 0; // [s]
+        std::vector<uint64_t> tiles;
+        std::vector<float> values; // cell by cell: the six components of stress and the traction, one after the other
+    };
+    State state() const;
+    void restore(const State& state);
+
   private:
-    void find_wet_cells(const PressedFlow& flow);
-    void find_stress(const PressedFlow& flow);
-    void slide(const PressedFlow& flow);
+    using Stress = Field<float>[6]; // xx, yy, zz, xy, yz, xz
+    void find_wet_cells(const InnerFlow& flow);
+    void find_bounds(const InnerFlow& flow);
+    void take_up(const InnerFlow& flow);
+    template <class Body> void for_each_strain(const InnerFlow& flow, const Body& body) const;
+    void change_stress(const InnerFlow& flow);
+    void find_rigid_cells(const InnerFlow& flow);
+    void slide(const InnerFlow& flow, const Stress& stress) const;
 
     FluidFrictionParams params_;
-    Field<float> wet_;       // 1 in cells with sand
-    Field<float> stress_[6]; // xx, yy, zz, xy, yz, xz
+    Field<float> wet_;          // 1 in cells with sand
+    std::vector<uint8_t> full_; // tiles that have nothing but such cells in and around them
+    Field<float> bound_;        // of the stress
     Field<uint8_t> rigid_;
+    WallFriction walls_;
     RigidClusters clusters_;
+
+    Stress stress_, change_;
+    Field<float> traction_[3], traction_before_[3];
+    Topology tiles_; // of the last step
+    float step_ = 0;
 };
 
 } // namespace spindrift

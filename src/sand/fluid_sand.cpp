@@ -31,22 +31,29 @@ LiquidParams liquid_of(const SandParams& sand)
     return liquid;
 }
 
-// Coulomb's coefficient of a wall that is as rough as the sand: the tangent of the angle of friction.
-float wall_friction_of(const SandParams& sand)
+// The tangent of the angle of friction: Coulomb's coefficient, of a wall that is as rough as the sand too.
+float tangent_of(const SandParams& sand)
 {
     constexpr float kSteepest = 0.99f;
     const float sine = std::min(kSteepest, std::sqrt(1.5f) * material_of(sand).friction);
-    return sand.wall_friction.value_or(sine / std::sqrt(1 - sine * sine));
+    return sine / std::sqrt(1 - sine * sine);
+}
+
+// Over density. What a share of a cell weighs keeps piles from creeping where they are too thin for pressure.
+float cohesion_of(const SandParams& sand)
+{
+    constexpr float kShare = 0.125f;
+    if (sand.cohesion) return *sand.cohesion / material_of(sand).density;
+    return tangent_of(sand) > 0 ? kShare * sand.gravity.norm() * sand.voxel : 0;
 }
 
 } // namespace
 
 FluidSand::FluidSand(const SandParams& params, std::vector<Shape> sources, std::vector<Shape> colliders, float fps)
-    : params_(params), friction_({material_of(params).friction, params.cohesion / material_of(params).density}),
+    : params_(params), friction_({tangent_of(params), cohesion_of(params)}),
       liquid_(liquid_of(params), {std::move(sources), {}, std::move(colliders), {}}, fps)
 {
-    liquid_.set_inner_friction([this](const PressedFlow& flow) { return friction_.apply(flow); },
-                               wall_friction_of(params));
+    liquid_.set_inner_friction(&friction_, params.wall_friction.value_or(tangent_of(params)), "sand");
 }
 
 double FluidSand::mass() const

@@ -1,6 +1,7 @@
 // Sand as a fluid (document 001, chapter 2): the model `fluid`. It is the liquid, with friction among its grains.
 #pragma once
 
+#include "liquid/liquid.h"
 #include "sand/fluid_friction.h"
 #include "sand/params.h"
 
@@ -12,7 +13,11 @@ class FluidSand {
     FluidSand(const SandParams& params, std::vector<Shape> sources, std::vector<Shape> colliders, float fps);
     FluidSand(const FluidSand&) = delete; // the liquid knows the address of its friction
 
-    void start(int frame) { liquid_.start(frame); }
+    void start(int frame)
+    {
+        friction_.restore({});
+        liquid_.start(frame);
+    }
     LiquidReport advance() { return liquid_.advance(); }
 
     int frame() const { return liquid_.frame(); }
@@ -24,8 +29,17 @@ class FluidSand {
     // With what grains have too, for files.
     Particles grains() const;
 
-    Liquid::State state() const { return liquid_.state(); }
-    void restore(Liquid::State state) { liquid_.restore(std::move(state)); }
+    // Everything that the next frame depends on, for resuming.
+    struct State {
+        Liquid::State liquid;
+        FluidFriction::State friction;
+    };
+    State state() const { return {liquid_.state(), friction_.state()}; }
+    void restore(State state)
+    {
+        friction_.restore(state.friction);
+        liquid_.restore(std::move(state.liquid));
+    }
 
   private:
     SandParams params_;

@@ -51,7 +51,8 @@ void SandParams::visit(ParamVisitor& v)
     v("tolerance", tolerance, unit::none, between(1e-6, 0.1),
       "Volume fraction to which pressure is found; friction to the same share of a step's fall.");
     v("cohesion", cohesion, unit::pascals, at_least(0),
-      "Shear stress that a fluid of sand bears without any pressure; a little of it keeps piles from creeping.");
+      "Shear stress that sand bears without any pressure; only for the model fluid. Left out: what an eighth of a cell "
+      "weighs, which keeps piles from creeping.");
     v("wall_friction", wall_friction, unit::none, at_least(0),
       "Of the domain's closed sides, over the pressure on them. Left out: as rough as the sand itself.");
     v("seed", seed, unit::none, at_least(0), "Changes the jitter of new particles.");

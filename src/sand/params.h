@@ -42,7 +42,7 @@ struct SandParams {
     bool shapes = true;
     int projections = 2;
     float tolerance = 1e-3f;
-    float cohesion = 20;
+    std::optional<float> cohesion;
     std::optional<float> wall_friction;
     int seed = 1;
     DomainParams domain;

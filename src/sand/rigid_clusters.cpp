@@ -1,12 +1,12 @@
 #include "sand/rigid_clusters.h"
 
 #include <Eigen/QR>
+#include <utility>
 
 namespace spindrift {
 
 namespace {
 
-constexpr float kNextTo = 1; // cells from a solid
 // How much more a solid weighs than the sand that it holds.
 constexpr double kHeavier = 1e4;
 
@@ -25,13 +25,14 @@ void connect(int32_t* first, int32_t i, int32_t j)
 
 } // namespace
 
-void RigidClusters::find(const Field<uint8_t>& rigid, const PressedFlow& flow)
+void RigidClusters::find(const Field<uint8_t>& rigid, const InnerFlow& flow)
 {
     const Topology& topology = rigid.topology();
     origin_ = topology.first_cell(0);
     // Cells are first connected within tiles, then tiles with their neighbours, in order. A cluster is known by its
     // first cell, whatever the order.
-    std::vector<int32_t> first(topology.cell_count());
+    std::vector<int32_t>& first = first_;
+    first.resize(topology.cell_count());
     const auto connect_along = [&](int tile, int a, bool across) {
         const Vec3i step = -Vec3i::Unit(a);
         const int below = topology.neighbour(tile, step.x(), step.y(), step.z());
@@ -80,11 +81,11 @@ void RigidClusters::find(const Field<uint8_t>& rigid, const PressedFlow& flow)
     motions_.assign(static_cast<size_t>(count), {});
 }
 
-void RigidClusters::make_rigid(const PressedFlow& flow)
+void RigidClusters::make_rigid(const InnerFlow& flow, std::span<const WallFriction::Contact> contacts)
 {
     const Topology& topology = cluster_.topology();
     std::vector<std::vector<ClusterSums>> parts(static_cast<size_t>(topology.tile_count()));
-    for_each_tile(topology, [&](int tile) { parts[static_cast<size_t>(tile)] = sums_of_tile(tile, flow); });
+    for_each_tile(topology, [&](int tile) { parts[static_cast<size_t>(tile)] = sums_of_tile(tile, flow, contacts); });
     std::vector<ClusterSums> sums(motions_.size());
     for (const auto& part : parts)
         for (const ClusterSums& s : part) sums[static_cast<size_t>(s.cluster)].add(s);
@@ -98,7 +99,7 @@ void RigidClusters::make_rigid(const PressedFlow& flow)
 
 // Calls body(cluster, axis, cell, weight, place) for every lower face of a tile's cells that is a cluster's; it weighs
 // half for each side with sand.
-template <class Body> void RigidClusters::for_each_face(int tile, const PressedFlow& flow, const Body& body) const
+template <class Body> void RigidClusters::for_each_face(int tile, const InnerFlow& flow, const Body& body) const
 {
     const Topology& topology = cluster_.topology();
     const Vec3d corner = (topology.first_cell(tile) - origin_).cast<double>();
@@ -123,7 +124,8 @@ template <class Body> void RigidClusters::for_each_face(int tile, const PressedF
     }
 }
 
-std::vector<RigidClusters::ClusterSums> RigidClusters::sums_of_tile(int tile, const PressedFlow& flow) const
+std::vector<RigidClusters::ClusterSums>
+RigidClusters::sums_of_tile(int tile, const InnerFlow& flow, std::span<const WallFriction::Contact> contacts) const
 {
     std::vector<ClusterSums> sums;
     size_t last = 0;
@@ -137,22 +139,16 @@ std::vector<RigidClusters::ClusterSums> RigidClusters::sums_of_tile(int tile, co
         sums_of(cluster).faces[static_cast<size_t>(a)].add(weight, place, flow.velocity.u[a].tile(tile)[c]);
     });
 
-    const SolidTile* solid = flow.solid_cells.tile(tile);
-    if (!solid) return sums;
-    const Vec3i corner = cluster_.topology().first_cell(tile);
-    for (int c = 0; c < kTileCells; ++c) {
-        const int cluster = cluster_.tile(tile)[c];
-        const double pressed = flow.projection.s().tile(tile)[c];
-        if (cluster < 0 || !(solid->distance[c] < kNextTo) || !(pressed > 0)) continue;
-        const Vec3i cell = corner + cell_in_tile(c);
-        const Vec3f at = (cell.cast<float>() + Vec3f::Constant(0.5f)) * flow.voxel;
+    for (const WallFriction::Contact& c : std::ranges::equal_range(contacts, tile, {}, &WallFriction::Contact::tile)) {
+        const int cluster = cluster_.tile(tile)[c.cell];
+        if (cluster < 0 || !(flow.projection.s().tile(tile)[c.cell] > 0)) continue;
+        const Vec3i cell = cluster_.topology().first_cell(tile) + cell_in_tile(c.cell);
         const Vec3d place = (cell - origin_).cast<double>() + Vec3d::Constant(0.5);
-        const Vec3d n = flow.solids.normal(at, 0.1f * flow.voxel).cast<double>();
-        const Vec3d velocity = flow.solids.velocity(at).cast<double>();
+        const Vec3d n = c.normal.cast<double>(), velocity = c.solid_velocity.cast<double>();
         ClusterSums& of_cluster = sums_of(cluster);
         of_cluster.pressed.add(n, place, velocity.dot(n));
         for (int a = 0; a < 3; ++a) of_cluster.stuck.add(Vec3d::Unit(a), place, velocity[a]);
-        of_cluster.friction += static_cast<double>(flow.solids.hold(at).friction) * pressed;
+        of_cluster.friction += static_cast<double>(c.limit);
         of_cluster.solid_speed = std::max(of_cluster.solid_speed, velocity.norm());
     }
     return sums;

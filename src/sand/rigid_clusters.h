@@ -6,21 +6,21 @@
 // it rests on it.
 #pragma once
 
-#include "liquid/liquid.h"
+#include "sand/wall_friction.h"
 
 namespace spindrift {
 
 class RigidClusters {
   public:
     // Connects the cells whose entry is not 0, through open faces.
-    void find(const Field<uint8_t>& rigid, const PressedFlow& flow);
-    // Gives every cluster its rigid motion.
-    void make_rigid(const PressedFlow& flow);
+    void find(const Field<uint8_t>& rigid, const InnerFlow& flow);
+    // Gives every cluster its rigid motion. The contacts are in the order of their tiles.
+    void make_rigid(const InnerFlow& flow, std::span<const WallFriction::Contact> contacts);
 
     // The number of a cell's cluster, -1 outside of all.
     const Field<int32_t>& cluster() const { return cluster_; }
     size_t count() const { return motions_.size(); }
-    size_t bytes() const { return cluster_.bytes(); }
+    size_t bytes() const { return cluster_.bytes() + first_.capacity() * sizeof(int32_t); }
 
   private:
     using Vector6 = Eigen::Matrix<double, 6, 1>;
@@ -53,14 +53,16 @@ class RigidClusters {
         Vec3d velocity = Vec3d::Zero(), turning = Vec3d::Zero();
         double at(const Vec3d& place, int axis) const { return velocity[axis] + turning.cross(place)[axis]; }
     };
-    template <class Body> void for_each_face(int tile, const PressedFlow& flow, const Body& body) const;
-    std::vector<ClusterSums> sums_of_tile(int tile, const PressedFlow& flow) const;
+    template <class Body> void for_each_face(int tile, const InnerFlow& flow, const Body& body) const;
+    std::vector<ClusterSums> sums_of_tile(int tile, const InnerFlow& flow,
+                                          std::span<const WallFriction::Contact> contacts) const;
     static NormalEquations equations_of(const std::array<FaceSums, 3>& faces);
     static Motion solve(const NormalEquations& equations);
     static Motion motion_of(const ClusterSums& sums);
 
     Field<int32_t> cluster_;
     std::vector<Motion> motions_;
+    std::vector<int32_t> first_;   // working memory: of each cell, a cell of its cluster that is nearer to the first
     Vec3i origin_ = Vec3i::Zero(); // that places are relative to, in cells
 };
 
