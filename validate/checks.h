@@ -13,3 +13,5 @@ void sand_piles();
 void sand_columns();
 void sand_silo();
 void sand_mass();
+void sand_fluid();
+void sand_models();

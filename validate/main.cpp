@@ -434,6 +434,8 @@ int main(int argc, char** argv)
                                                          {"sand_columns", sand_columns},
                                                          {"sand_silo", sand_silo},
                                                          {"sand_mass", sand_mass},
+                                                         {"sand_fluid", sand_fluid},
+                                                         {"sand_models", sand_models},
                                                          {"bodies", floating_bodies}};
     bool known = only.empty();
     for (const auto& [name, check] : checks)

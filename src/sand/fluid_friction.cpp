@@ -5,7 +5,7 @@ namespace spindrift {
 namespace {
 
 // Steps to the stress in each step of time, and their length: from 0.5 on they would not converge.
-constexpr int kSweeps = 5;
+constexpr int kSweeps = 4;
 constexpr float kSweep = 0.3f;
 // How far beyond what still slides a rigid cell must stay within the yield surface. (2.5) is about one cell alone,
 // while its neighbours slide with it: with 1, columns stand that should fall.
@@ -34,6 +34,14 @@ Row norm_of(const Row (&s)[6])
 template <bool full> struct Wet {
     const Block<float, 1>& block;
     Row at(int x, int y, const Vec3i& d, Row value) const { return full ? value : row_at(block, x, y, d) * value; }
+    bool anywhere(int x, int y) const { return full || largest(row_at(block, x, y, Vec3i::Zero())) > 0; }
+    bool anywhere_or_below(int x, int y) const
+    {
+        if (full) return true;
+        Row most = row_at(block, x, y, Vec3i::Zero());
+        for (int a = 0; a < 3; ++a) most = max(most, row_at(block, x, y, -Vec3i::Unit(a)));
+        return largest(most) > 0;
+    }
 };
 
 // The velocity around a tile.
@@ -69,16 +77,16 @@ template <bool full> struct Strain {
     }
 };
 
-// What stress does to the velocity: its divergence, in the form that takes from the energy what the strain rate above
+// What shear does to the velocity: its divergence, in the form that takes from the energy what the strain rate above
 // loses.
 template <bool full> struct Push {
-    const Block<float, 1> (&stress)[6];
+    const Block<float, 1> (&shear)[3]; // xy, yz, xz
     Wet<full> wet;
 
-    // What cell c gains of component a by shear, through its sides along b.
+    // What cell c gains of component a through its sides along b.
     Row gain(int a, int b, int x, int y, const Vec3i& c) const
     {
-        const Block<float, 1>& s = stress[kShear[a][b]];
+        const Block<float, 1>& s = shear[kShear[a][b] - 3];
         const Vec3i step = Vec3i::Unit(b);
         const Row above = row_at(s, x, y, c + step), below = row_at(s, x, y, c - step);
         if (full) return 0.5f * (above - below);
@@ -89,9 +97,8 @@ template <bool full> struct Push {
     {
         const Vec3i none = Vec3i::Zero(), down = -Vec3i::Unit(a);
         const int b = (a + 1) % 3, c = (a + 2) % 3;
-        return row_at(stress[a], x, y, none) - row_at(stress[a], x, y, down) +
-               0.5f *
-                   (gain(a, b, x, y, none) + gain(a, b, x, y, down) + gain(a, c, x, y, none) + gain(a, c, x, y, down));
+        return 0.5f *
+               (gain(a, b, x, y, none) + gain(a, b, x, y, down) + gain(a, c, x, y, none) + gain(a, c, x, y, down));
     }
 };
 
@@ -110,12 +117,12 @@ void FluidFriction::apply(const InnerFlow& flow)
     find_bounds(flow);
     walls_.set_limits(flow);
     for (auto& component : change_) component.reset(flow.phi.topology(), 0);
-    for (int i = 0; i < kSweeps; ++i) {
-        change_stress(flow);
+    rigid_.reset(flow.phi.topology(), 0);
+    for (int i = 1; i <= kSweeps; ++i) {
+        change_stress(flow, i == kSweeps);
         slide(flow, change_);
         walls_.hold(flow, traction_);
     }
-    find_rigid_cells(flow);
     clusters_.find(rigid_, flow);
     clusters_.make_rigid(flow, walls_.contacts());
 }
@@ -200,7 +207,7 @@ void FluidFriction::find_bounds(const InnerFlow& flow)
     });
 }
 
-// Calls body(tile, offset, strain) for each row of tiles with sand.
+// Calls body(tile, offset, strain) for each row with sand.
 template <class Body> void FluidFriction::for_each_strain(const InnerFlow& flow, const Body& body) const
 {
     for_each_tile(flow.phi.topology(), [&](int tile) {
@@ -213,6 +220,7 @@ template <class Body> void FluidFriction::for_each_strain(const InnerFlow& flow,
         for (int a = 0; a < 3; ++a) around.u[a].gather(flow.velocity.u[a], tile);
         const auto each_row = [&](const auto& strain) {
             for_each_row([&](int x, int y, int o) {
+                if (!strain.wet.anywhere(x, y)) return;
                 Row d[6];
                 strain.find(x, y, d);
                 body(tile, o, d);
@@ -224,28 +232,23 @@ template <class Body> void FluidFriction::for_each_strain(const InnerFlow& flow,
     });
 }
 
-void FluidFriction::change_stress(const InnerFlow& flow)
+void FluidFriction::change_stress(const InnerFlow& flow, bool last)
 {
     for_each_strain(flow, [&](int tile, int o, const Row(&d)[6]) {
-        Row s[6];
-        for (int i = 0; i < 6; ++i) s[i] = load_row(stress_[i].tile(tile) + o) + kSweep * d[i];
-        const Row share = min(splat(1), load_row(bound_.tile(tile) + o) * inverse_or_zero(norm_of(s)));
-        for (int i = 0; i < 6; ++i) {
-            float* before = stress_[i].tile(tile) + o;
-            store_row(change_[i].tile(tile) + o, share * s[i] - load_row(before));
-            store_row(before, share * s[i]);
+        Row before[6], s[6];
+        for (int i = 0; i < 6; ++i) before[i] = load_row(stress_[i].tile(tile) + o);
+        const Row bound = load_row(bound_.tile(tile) + o); // which is 0 without sand
+        if (last) {
+            for (int i = 0; i < 6; ++i) s[i] = before[i] + kReserve * d[i];
+            const RowMask holds = norm_of(s) < bound;
+            for (int k = 0; k < kTileSize; ++k) rigid_.tile(tile)[o + k] = holds[k] != 0;
         }
-    });
-}
-
-void FluidFriction::find_rigid_cells(const InnerFlow& flow)
-{
-    rigid_.reset(flow.phi.topology(), 0);
-    for_each_strain(flow, [&](int tile, int o, const Row(&d)[6]) {
-        Row s[6];
-        for (int i = 0; i < 6; ++i) s[i] = load_row(stress_[i].tile(tile) + o) + kReserve * d[i];
-        const RowMask holds = norm_of(s) < load_row(bound_.tile(tile) + o); // which is 0 without sand
-        for (int k = 0; k < kTileSize; ++k) rigid_.tile(tile)[o + k] = holds[k] != 0;
+        for (int i = 0; i < 6; ++i) s[i] = before[i] + kSweep * d[i];
+        const Row share = min(splat(1), bound * inverse_or_zero(norm_of(s)));
+        for (int i = 0; i < 6; ++i) {
+            store_row(stress_[i].tile(tile) + o, share * s[i]);
+            store_row(change_[i].tile(tile) + o, share * s[i] - before[i]);
+        }
     });
 }
 
@@ -254,27 +257,33 @@ void FluidFriction::slide(const InnerFlow& flow, const Stress& stress) const
 {
     const Topology& topology = flow.phi.topology();
     for_each_tile(topology, [&](int tile) {
-        const auto& neighbours = topology.neighbours(tile);
-        if (std::ranges::none_of(neighbours, [&](int t) { return flow.projection.has_liquid(t); })) return;
+        const auto dry = [&](int dx, int dy, int dz) {
+            return !flow.projection.has_liquid(topology.neighbour(tile, dx, dy, dz));
+        };
+        if (dry(0, 0, 0) && dry(-1, 0, 0) && dry(0, -1, 0) && dry(0, 0, -1)) return;
         struct Blocks {
-            Block<float, 1> stress[6], wet;
+            Block<float, 1> shear[3], wet;
         };
         thread_local Blocks kept;
         Blocks& around = kept;
-        for (int i = 0; i < 6; ++i) around.stress[i].gather(stress[i], tile);
+        for (int i = 0; i < 3; ++i) around.shear[i].gather(stress[3 + i], tile);
+        const TileView normal[3] = {{stress[0], tile}, {stress[1], tile}, {stress[2], tile}};
         const auto each_row = [&](const auto& push) {
             for_each_row([&](int x, int y, int o) {
+                if (!push.wet.anywhere_or_below(x, y)) return;
                 const Row zero = splat(0);
+                const Row below[3] = {normal[0].below_x(x, y), normal[1].below_y(x, y), normal[2].below_z(x, y)};
                 for (int a = 0; a < 3; ++a) {
+                    const Row change = normal[a].at(x, y) - below[a] + push.at_face(a, x, y);
                     const Row open = load_row(flow.solid_cells.open(tile, a) + o);
                     float* u = flow.velocity.u[a].tile(tile) + o;
-                    store_row(u, load_row(u) + (open > zero ? push.at_face(a, x, y) : zero));
+                    store_row(u, load_row(u) + (open > zero ? change : zero));
                 }
             });
         };
-        if (full_[static_cast<size_t>(tile)]) return each_row(Push<true>{around.stress, {around.wet}});
+        if (full_[static_cast<size_t>(tile)]) return each_row(Push<true>{around.shear, {around.wet}});
         around.wet.gather(wet_, tile);
-        each_row(Push<false>{around.stress, {around.wet}});
+        each_row(Push<false>{around.shear, {around.wet}});
     });
 }
 

@@ -48,8 +48,7 @@ class FluidFriction : public InnerFriction {
     void find_bounds(const InnerFlow& flow);
     void take_up(const InnerFlow& flow);
     template <class Body> void for_each_strain(const InnerFlow& flow, const Body& body) const;
-    void change_stress(const InnerFlow& flow);
-    void find_rigid_cells(const InnerFlow& flow);
+    void change_stress(const InnerFlow& flow, bool last);
     void slide(const InnerFlow& flow, const Stress& stress) const;
 
     FluidFrictionParams params_;

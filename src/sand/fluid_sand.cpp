@@ -11,26 +11,6 @@ SandMaterialParams material_of(const SandParams& params)
     return params.materials.empty() ? SandMaterialParams() : params.materials[0];
 }
 
-LiquidParams liquid_of(const SandParams& sand)
-{
-    LiquidParams liquid;
-    liquid.voxel = sand.voxel, liquid.gravity = sand.gravity, liquid.seed = sand.seed;
-    liquid.density = material_of(sand).density;
-    // Grains lose their motion against each other much faster than water does.
-    liquid.flip = 0.9f;
-    liquid.cfl = 2;
-    liquid.domain = sand.domain, liquid.colliders = sand.colliders;
-    for (const SandSourceParams& from : sand.sources) {
-        SourceParams source;
-        static_cast<ShapeParams&>(source) = from;
-        source.mode = static_cast<SourceParams::Mode>(from.mode);
-        source.velocity = from.velocity, source.inherit = from.inherit, source.material = from.material;
-        source.first_frame = from.first_frame, source.last_frame = from.last_frame;
-        liquid.sources.push_back(source);
-    }
-    return liquid;
-}
-
 // The tangent of the angle of friction: Coulomb's coefficient, of a wall that is as rough as the sand too.
 float tangent_of(const SandParams& sand)
 {
@@ -54,6 +34,26 @@ FluidSand::FluidSand(const SandParams& params, std::vector<Shape> sources, std::
       liquid_(liquid_of(params), {std::move(sources), {}, std::move(colliders), {}}, fps)
 {
     liquid_.set_inner_friction(&friction_, params.wall_friction.value_or(tangent_of(params)), "sand");
+}
+
+LiquidParams FluidSand::liquid_of(const SandParams& sand)
+{
+    LiquidParams liquid;
+    liquid.voxel = sand.voxel, liquid.gravity = sand.gravity, liquid.seed = sand.seed;
+    liquid.density = material_of(sand).density;
+    // Grains lose their motion against each other much faster than water does.
+    liquid.flip = 0.9f;
+    liquid.cfl = 2;
+    liquid.domain = sand.domain, liquid.colliders = sand.colliders;
+    for (const SandSourceParams& from : sand.sources) {
+        SourceParams source;
+        static_cast<ShapeParams&>(source) = from;
+        source.mode = static_cast<SourceParams::Mode>(from.mode);
+        source.velocity = from.velocity, source.inherit = from.inherit, source.material = from.material;
+        source.first_frame = from.first_frame, source.last_frame = from.last_frame;
+        liquid.sources.push_back(source);
+    }
+    return liquid;
 }
 
 double FluidSand::mass() const

@@ -26,6 +26,8 @@ class FluidSand {
     float particle_radius() const { return liquid_.particle_radius(); }
     double mass() const;
     size_t bytes() const { return liquid_.bytes() + friction_.bytes(); }
+    // The liquid that this sand would be without friction.
+    static LiquidParams liquid_of(const SandParams& sand);
     // With what grains have too, for files.
     Particles grains() const;
 

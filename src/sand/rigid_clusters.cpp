@@ -79,6 +79,11 @@ void RigidClusters::find(const Field<uint8_t>& rigid, const InnerFlow& flow)
             if (int32_t& k = cluster_.tile(tile)[c]; k >= 0) k = number[static_cast<size_t>(k)];
     });
     motions_.assign(static_cast<size_t>(count), {});
+    has_rigid_.assign(static_cast<size_t>(topology.tile_count()) + 1, 0);
+    for_each_tile(topology, [&](int tile) {
+        const int32_t* k = cluster_.tile(tile);
+        has_rigid_[static_cast<size_t>(tile)] = *std::max_element(k, k + kTileCells) >= 0;
+    });
 }
 
 void RigidClusters::make_rigid(const InnerFlow& flow, std::span<const WallFriction::Contact> contacts)
@@ -91,14 +96,13 @@ void RigidClusters::make_rigid(const InnerFlow& flow, std::span<const WallFricti
         for (const ClusterSums& s : part) sums[static_cast<size_t>(s.cluster)].add(s);
     parallel_for(sums.size(), [&](size_t k) { motions_[k] = motion_of(sums[k]); });
     for_each_tile(topology, [&](int tile) {
-        for_each_face(tile, flow, [&](int cluster, int a, int c, float, const Vec3d& place) {
+        for_each_face(tile, flow, [&](int cluster, int a, int c, const Vec3d& place) {
             flow.velocity.u[a].tile(tile)[c] = static_cast<float>(motions_[static_cast<size_t>(cluster)].at(place, a));
         });
     });
 }
 
-// Calls body(cluster, axis, cell, weight, place) for every lower face of a tile's cells that is a cluster's; it weighs
-// half for each side with sand.
+// Calls body(cluster, axis, cell, place) for every lower face of a tile's cells that is a cluster's.
 template <class Body> void RigidClusters::for_each_face(int tile, const InnerFlow& flow, const Body& body) const
 {
     const Topology& topology = cluster_.topology();
@@ -107,19 +111,18 @@ template <class Body> void RigidClusters::for_each_face(int tile, const InnerFlo
     for (int a = 0; a < 3; ++a) {
         const Vec3i step = -Vec3i::Unit(a);
         const int below = topology.neighbour(tile, step.x(), step.y(), step.z());
+        if (!has_rigid_[static_cast<size_t>(tile)] && !has_rigid_[static_cast<size_t>(below)]) continue;
         const int stride = a == 0 ? 64 : a == 1 ? 8 : 1;
         const int32_t* there = cluster_.tile(below);
-        const float *open = flow.solid_cells.open(tile, a), *phi = flow.phi.tile(tile),
-                    *phi_below = flow.phi.tile(below);
+        const float* open = flow.solid_cells.open(tile, a);
         for (int c = 0; c < kTileCells; ++c) {
             const bool lowest = (c & 7 * stride) == 0;
             const int other = lowest ? c + 7 * stride : c - stride;
             const int32_t k = std::max(here[c], lowest ? there[other] : here[other]);
             if (k < 0 || !(open[c] > 0)) continue;
-            const int sides = (phi[c] < 0) + ((lowest ? phi_below : phi)[other] < 0);
             Vec3d place = corner + cell_in_tile(c).cast<double>() + Vec3d::Constant(0.5);
             place[a] -= 0.5;
-            body(k, a, c, 0.5f * static_cast<float>(sides), place);
+            body(k, a, c, place);
         }
     }
 }
@@ -135,8 +138,8 @@ RigidClusters::sums_of_tile(int tile, const InnerFlow& flow, std::span<const Wal
         if (last == sums.size()) sums.emplace_back().cluster = cluster;
         return sums[last];
     };
-    for_each_face(tile, flow, [&](int cluster, int a, int c, float weight, const Vec3d& place) {
-        sums_of(cluster).faces[static_cast<size_t>(a)].add(weight, place, flow.velocity.u[a].tile(tile)[c]);
+    for_each_face(tile, flow, [&](int cluster, int a, int c, const Vec3d& place) {
+        sums_of(cluster).faces[static_cast<size_t>(a)].add(place, flow.velocity.u[a].tile(tile)[c]);
     });
 
     for (const WallFriction::Contact& c : std::ranges::equal_range(contacts, tile, {}, &WallFriction::Contact::tile)) {
@@ -170,7 +173,8 @@ RigidClusters::Motion RigidClusters::motion_of(const ClusterSums& sums)
     Vec3d momentum = Vec3d::Zero();
     for (int a = 0; a < 3; ++a) {
         const FaceSums& face = sums.faces[static_cast<size_t>(a)];
-        if (face.w > 0) momentum[a] = face.w * (sliding.at(face.wr / face.w, a) - resting.at(face.wr / face.w, a));
+        const Vec3d middle = face.r / std::max(face.count, 1.0);
+        momentum[a] = face.count * (sliding.at(middle, a) - resting.at(middle, a));
     }
     return momentum.norm() <= sums.friction ? resting : sliding;
 }
@@ -184,14 +188,14 @@ RigidClusters::NormalEquations RigidClusters::equations_of(const std::array<Face
         const Vec3d e = Vec3d::Unit(a);
         Eigen::Matrix3d cross;
         cross << 0, -e.z(), e.y(), e.z(), 0, -e.x(), -e.y(), e.x(), 0;
-        const Vec3d arm = -cross * s.wr;
-        all.matrix(a, a) += s.w;
+        const Vec3d arm = -cross * s.r;
+        all.matrix(a, a) += s.count;
         all.matrix.block<1, 3>(a, 3) += arm.transpose();
         all.matrix.block<3, 1>(3, a) += arm;
-        all.matrix.block<3, 3>(3, 3) += cross * s.wrr * cross.transpose();
-        all.right[a] += s.wu;
-        all.right.tail<3>() += -cross * s.wur;
-        all.weight += s.w;
+        all.matrix.block<3, 3>(3, 3) += cross * s.rr * cross.transpose();
+        all.right[a] += s.u;
+        all.right.tail<3>() += -cross * s.ur;
+        all.weight += s.count;
     }
     return all;
 }
@@ -219,18 +223,17 @@ void RigidClusters::NormalEquations::add(const NormalEquations& other, double fa
     weight += factor * other.weight;
 }
 
-void RigidClusters::FaceSums::add(double weight, const Vec3d& place, double velocity)
+void RigidClusters::FaceSums::add(const Vec3d& place, double velocity)
 {
-    const Vec3d weighted = weight * place;
-    w += weight, wu += weight * velocity;
-    wr += weighted, wur += velocity * weighted;
-    wrr += weighted * place.transpose();
+    count += 1, u += velocity;
+    r += place, ur += velocity * place;
+    rr += place * place.transpose();
 }
 
 void RigidClusters::FaceSums::add(const FaceSums& other)
 {
-    w += other.w, wu += other.wu;
-    wr += other.wr, wur += other.wur, wrr += other.wrr;
+    count += other.count, u += other.u;
+    r += other.r, ur += other.ur, rr += other.rr;
 }
 
 void RigidClusters::ClusterSums::add(const ClusterSums& other)

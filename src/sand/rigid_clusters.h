@@ -33,12 +33,12 @@ class RigidClusters {
         void add(const Vec3d& direction, const Vec3d& place, double velocity);
         void add(const NormalEquations& other, double factor = 1);
     };
-    // The same for faces of one axis, which are many: sums of w, w r, w r r^T and of these times the velocity.
+    // The same for faces of one axis, which are many: sums of r, r r^T, the velocity u and u r.
     struct FaceSums {
-        double w = 0, wu = 0;
-        Vec3d wr = Vec3d::Zero(), wur = Vec3d::Zero();
-        Eigen::Matrix3d wrr = Eigen::Matrix3d::Zero();
-        void add(double weight, const Vec3d& place, double velocity);
+        double count = 0, u = 0;
+        Vec3d r = Vec3d::Zero(), ur = Vec3d::Zero();
+        Eigen::Matrix3d rr = Eigen::Matrix3d::Zero();
+        void add(const Vec3d& place, double velocity);
         void add(const FaceSums& other);
     };
     struct ClusterSums {
@@ -61,6 +61,7 @@ class RigidClusters {
     static Motion motion_of(const ClusterSums& sums);
 
     Field<int32_t> cluster_;
+    std::vector<uint8_t> has_rigid_; // of each tile, and 0 for missing tiles
     std::vector<Motion> motions_;
     std::vector<int32_t> first_;   // working memory: of each cell, a cell of its cluster that is nearer to the first
     Vec3i origin_ = Vec3i::Zero(); // that places are relative to, in cells
