@@ -13,7 +13,10 @@ class SandStage : public TimeStage {
     explicit SandStage(std::shared_ptr<SandSetup> setup) : setup_(std::move(setup)) {}
 
     std::string name() const override { return "sand"; }
-    std::string help() const override { return "Sand: grains that disperse, pile up and carry weight."; }
+    std::string help() const override
+    {
+        return "Sand: grains that disperse, pile up and carry weight, or a fluid with friction.";
+    }
     std::vector<std::string> endings() const override { return {"vdb"}; }
     void visit(ParamVisitor& v) override { setup_->params.visit(v); }
     void prepare(const SceneFile& scene, const ShotParams& shot) override;

@@ -5,8 +5,8 @@ namespace spindrift {
 namespace {
 
 // Steps to the stress in each step of time, and their length: from 0.5 on they would not converge.
-constexpr int kSweeps = 4;
-constexpr float kSweep = 0.3f;
+constexpr int kSweeps = 3;
+constexpr float kSweep = 0.4f;
 // How far beyond what still slides a rigid cell must stay within the yield surface. (2.5) is about one cell alone,
 // while its neighbours slide with it: with 1, columns stand that should fall.
 constexpr float kReserve = 4;

@@ -43,23 +43,24 @@ void SandParams::visit(ParamVisitor& v)
     v("voxel", voxel, unit::metres, above(0), "Edge of a grid cell.");
     v("gravity", gravity, unit::metres_per_second2, anything(), "Acceleration of everything.");
     v("calming", calming, unit::seconds, above(0),
-      "How long it takes until grains of dense sand have lost their motion against each other. In flight they keep it. "
-      "Only for grains, as are the next four.");
-    v("shapes", shapes, "Follow how particles are stretched, split those that become too long and merge small ones.");
+      "Grains only: how long it takes until those of dense sand have lost their motion against each other. In flight "
+      "they keep it.");
+    v("shapes", shapes,
+      "Grains only: follow how particles are stretched, split those that become too long and merge small ones.");
     v("projections", projections, unit::none, between(1, 50),
-      "How often friction and pressure are found in turn in a step.");
+      "Grains only: how often friction and pressure are found in turn in a step.");
     v("tolerance", tolerance, unit::none, between(1e-6, 0.1),
-      "Volume fraction to which pressure is found; friction to the same share of a step's fall.");
+      "Grains only: volume fraction to which pressure is found; friction to the same share of a step's fall.");
     v("cohesion", cohesion, unit::pascals, at_least(0),
-      "Shear stress that sand bears without any pressure; only for the model fluid. Left out: what an eighth of a cell "
-      "weighs, which keeps piles from creeping.");
+      "Fluid only: shear stress that sand bears without any pressure. Left out: what an eighth of a cell weighs, which "
+      "keeps piles from creeping.");
     v("wall_friction", wall_friction, unit::none, at_least(0),
       "Of the domain's closed sides, over the pressure on them. Left out: as rough as the sand itself.");
     v("seed", seed, unit::none, at_least(0), "Changes the jitter of new particles.");
     v.group("domain", domain, "The box that holds the sand.");
-    v.list("material", materials, "Kinds of grains; left out, there is one with the defaults.");
+    v.list("material", materials, "Kinds of grains; left out, there is one with the defaults. A fluid has one only.");
     v.list("source", sources, "Where sand comes from.");
-    v.list("impulse", impulses, "Explosions; only for grains.");
+    v.list("impulse", impulses, "Explosions. Grains only.");
     v.list("collider", colliders, "Solids in the way of the sand.");
     v.require(model == Model::grains || materials.size() <= 1, "material",
               "sand as a fluid has one material; leave out the others, or set sand.model to \"grains\"");
