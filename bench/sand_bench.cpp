@@ -5,7 +5,6 @@
 #include "sand/sands.h"
 
 #include <fmt/format.h>
-#include <numeric>
 
 namespace spindrift {
 
@@ -56,43 +55,6 @@ SandScene heap(float side)
     return scene;
 }
 
-// The comparison's column as a fluid, and from time to time a frame of its particles as a liquid: the least time a step
-// of several turns.
-void bench_fluid(BenchTable& table)
-{
-    constexpr int kTurns = 3, kFrames = 20, kEvery = 5;
-    SandScene scene(0.5f, Vec3f(-0.75f, 0, -0.75f), Vec3f(0.75f, 1, 0.75f));
-    scene.fill_box(Vec3f(-0.36f, 0, -0.36f), Vec3f(0.36f, 0.98f, 0.36f));
-    LiquidParams params = FluidSand::liquid_of(scene.params);
-    params.sources.clear();
-    Liquid liquid(params, {}, kFps);
-    double sand_best[kFrames / kEvery], liquid_best[kFrames / kEvery];
-    std::ranges::fill(sand_best, 1e9), std::ranges::fill(liquid_best, 1e9);
-    double frame_seconds = 1e9;
-    for (int turn = 0; turn < kTurns; ++turn) {
-        const auto sand = scene.start_fluid();
-        double seconds = 0;
-        for (int f = 0; f < kFrames; ++f) {
-            const FluidSand::State before = sand->state();
-            const LiquidReport report = sand->advance();
-            seconds += report.times.total() / kFrames;
-            if (f % kEvery != kEvery - 1) continue;
-            const auto k = static_cast<size_t>(f / kEvery);
-            sand_best[k] = std::min(sand_best[k], report.times.total() / report.substeps);
-            liquid.restore(before.liquid);
-            const LiquidReport other = liquid.advance();
-            liquid_best[k] = std::min(liquid_best[k], other.times.total() / other.substeps);
-        }
-        frame_seconds = std::min(frame_seconds, seconds);
-    }
-    const double sand = std::accumulate(std::begin(sand_best), std::end(sand_best), 0.0) / std::size(sand_best);
-    const double water = std::accumulate(std::begin(liquid_best), std::end(liquid_best), 0.0) / std::size(liquid_best);
-    table.add("comparison as a fluid, a step beside the liquid's",
-              fmt::format("{:.0f} : {:.0f} ms, {:.2f}x", 1e3 * sand, 1e3 * water, sand / water), "at most 1.3x",
-              sand <= 1.3 * water);
-    table.note(fmt::format("  {:.2f} s a frame", frame_seconds));
-}
-
 } // namespace
 
 void bench_sand(BenchTable& table)
@@ -137,7 +99,6 @@ void bench_sand(BenchTable& table)
         const auto sand = scene.start();
         add_row(table, "comparison: 75x50x75 cells", measure(*sand, kFrames), 1.2);
     }
-    bench_fluid(table);
     const auto growth = [&](float side) {
         const auto sand = heap(side).start();
         sand->advance();
