@@ -7,9 +7,9 @@ namespace {
 // Steps to the stress in each step of time, and their length: from 0.5 on they would not converge.
 constexpr int kSweeps = 3;
 constexpr float kSweep = 0.4f;
-// How far beyond what still slides a rigid cell must stay within the yield surface. (2.5) is about one cell alone,
-// while its neighbours slide with it: with 1, columns stand that should fall.
-constexpr float kReserve = 4;
+// How much of what still slides a rigid cell must have room for within the yield surface. (2.5) is about one cell
+// alone: to stop what is d cells deep takes the square of d as much, and with less columns stand that should fall.
+constexpr float kLeastReserve = 4, kReserveByDepth2 = 2;
 
 constexpr int kShear[3][3] = {{0, 3, 5}, {3, 1, 4}, {5, 4, 2}}; // where component (a, b) is among the six
 
@@ -234,12 +234,15 @@ template <class Body> void FluidFriction::for_each_strain(const InnerFlow& flow,
 
 void FluidFriction::change_stress(const InnerFlow& flow, bool last)
 {
+    const float weight = flow.gravity.norm() * flow.dt, by_weight = weight > 0 ? 1 / weight : 0; // of a cell
     for_each_strain(flow, [&](int tile, int o, const Row(&d)[6]) {
         Row before[6], s[6];
         for (int i = 0; i < 6; ++i) before[i] = load_row(stress_[i].tile(tile) + o);
         const Row bound = load_row(bound_.tile(tile) + o); // which is 0 without sand
         if (last) {
-            for (int i = 0; i < 6; ++i) s[i] = before[i] + kReserve * d[i];
+            const Row depth = by_weight * pressure_row(flow.projection.s().tile(tile) + o);
+            const Row reserve = max(kReserveByDepth2 * depth * depth, splat(kLeastReserve));
+            for (int i = 0; i < 6; ++i) s[i] = before[i] + reserve * d[i];
             const RowMask holds = norm_of(s) < bound;
             for (int k = 0; k < kTileSize; ++k) rigid_.tile(tile)[o + k] = holds[k] != 0;
         }

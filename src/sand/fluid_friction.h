@@ -4,8 +4,8 @@
 // It is found by gradient steps, each of which is (2.5) for every cell with a share of what would stop it, cut off at
 // the yield surface (2.4). A few of them do, because the stress of the last step is taken up before pressure is found:
 // over the steps of a shot stress and pressure come to terms, as in document 000's staggered projections. Cells whose
-// stress is within the yield surface, and would be if what still slides were stopped, are rigid; connected, they move
-// as rigid bodies.
+// stress would stay within the yield surface if what still slides were stopped are rigid; connected, they move as rigid
+// bodies.
 //
 // Stresses are in the unit of Projection's s: stress * dt / (density * voxel) [m/s].
 //
