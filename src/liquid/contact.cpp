@@ -132,7 +132,11 @@ template <class IsHeld, class Pressed> void Liquid::find_held(float dt, const Is
 // A face takes half from each side: share(phi above, phi below, that) of it.
 template <class Share> void Liquid::take_held(const Share& share)
 {
+    const auto near = [&](int tile) { return tile != topology_.tile_count() && solid_cells_.tile(tile); };
     for_each_tile(topology_, [&](int tile) {
+        if (!near(tile) && !near(topology_.neighbour(tile, -1, 0, 0)) && !near(topology_.neighbour(tile, 0, -1, 0)) &&
+            !near(topology_.neighbour(tile, 0, 0, -1)))
+            return;
         const TileView held[3] = {{held_.u[0], tile}, {held_.u[1], tile}, {held_.u[2], tile}}, phi(phi_, tile);
         for_each_row([&](int x, int y, int o) {
             const Row below[3] = {held[0].below_x(x, y), held[1].below_y(x, y), held[2].below_z(x, y)};
