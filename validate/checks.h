@@ -16,3 +16,5 @@ void sand_mass();
 void sand_cloud();
 void sand_spheres();
 void sand_paddles();
+void sand_fluid();
+void sand_models();

@@ -74,6 +74,36 @@ bool Liquid::in_liquid(const Vec3f& x, float time) const
 // of pressure on a cell's side over the cell's mass.
 void Liquid::hold_back(float dt)
 {
+    find_held(
+        dt, [&](int tile, int c) { return phi_.tile(tile)[c] < 0; },
+        [&](int tile, int c, const Vec3f& n) {
+            // The pressure on the wall is that of the cell's centre, and of what gravity adds on the way there.
+            const float way = solid_cells_.tile(tile)->distance[c];
+            const float deeper = std::max(0.0f, -dt * way * params_.gravity.dot(n));
+            return static_cast<float>(projection_.s().tile(tile)[c]) + deeper;
+        });
+    take_held([](Row, Row, Row held) { return held; });
+}
+
+// A layer on a solid that is too thin for the surface to show has no pressure, and would go on with what it came from
+// for ever. Its own weight presses on it. Faces next to the liquid are left as they are.
+void Liquid::hold_thin_layers(float dt)
+{
+    find_held(
+        dt,
+        [&](int tile, int c) {
+            return !(phi_.tile(tile)[c] < 0) && index_.cell_begin(tile, c) != index_.cell_end(tile, c);
+        },
+        [&](int, int, const Vec3f& n) { return -dt * params_.gravity.dot(n); });
+    take_held([](Row phi, Row phi_below, Row held) {
+        const Row zero = splat(0);
+        return min(phi, phi_below) < zero ? zero : held;
+    });
+}
+
+// What cells next to solids lose, if is_held(tile, cell): with pressed(tile, cell, normal), which may be below 0.
+template <class IsHeld, class Pressed> void Liquid::find_held(float dt, const IsHeld& is_held, const Pressed& pressed)
+{
     constexpr float kNextTo = 1; // cells from the wall
     held_.reset(topology_, 0);
     const std::vector<int>& near = solid_cells_.near();
@@ -85,29 +115,35 @@ void Liquid::hold_back(float dt)
         for_each_row([&](int x, int y, int o) {
             const Row above[3] = {u[0].above_x(x, y), u[1].above_y(x, y), u[2].above_z(x, y)};
             for (int z = 0; z < kTileSize; ++z) {
-                if (!(phi_.tile(tile)[o + z] < 0) || !(solid.distance[o + z] < kNextTo)) continue;
+                if (!(solid.distance[o + z] < kNextTo) || !is_held(tile, o + z)) continue;
                 const Vec3f at = (first + cell_in_tile(o + z).cast<float>()) * params_.voxel;
                 const Solids::Hold hold = solids_.hold(at);
                 if (hold.friction == 0 && hold.stick == 0) continue;
                 Vec3f relative = -solids_.velocity(at);
                 for (int a = 0; a < 3; ++a) relative[a] += 0.5f * (u[a].at(x, y)[z] + above[a][z]);
                 const Vec3f n = solids_.normal(at, 0.1f * params_.voxel), sliding = relative - relative.dot(n) * n;
-                // The pressure on the wall is that of the cell's centre, and of what gravity adds on the way there.
-                const float deeper = std::max(0.0f, -dt * solid.distance[o + z] * params_.gravity.dot(n));
-                const float pressed = static_cast<float>(projection_.s().tile(tile)[o + z]) + deeper;
-                const float lost = lost_to(hold, sliding.norm(), std::max(pressed, 0.0f), dt);
+                const float lost = lost_to(hold, sliding.norm(), std::max(pressed(tile, o + z, n), 0.0f), dt);
                 for (int a = 0; a < 3; ++a) held_.u[a].tile(tile)[o + z] = -lost * sliding[a];
             }
         });
     });
-    // A face takes half from each side.
+}
+
+// A face takes half from each side: share(phi above, phi below, that) of it.
+template <class Share> void Liquid::take_held(const Share& share)
+{
+    const auto near = [&](int tile) { return tile != topology_.tile_count() && solid_cells_.tile(tile); };
     for_each_tile(topology_, [&](int tile) {
-        const TileView held[3] = {{held_.u[0], tile}, {held_.u[1], tile}, {held_.u[2], tile}};
+        if (!near(tile) && !near(topology_.neighbour(tile, -1, 0, 0)) && !near(topology_.neighbour(tile, 0, -1, 0)) &&
+            !near(topology_.neighbour(tile, 0, 0, -1)))
+            return;
+        const TileView held[3] = {{held_.u[0], tile}, {held_.u[1], tile}, {held_.u[2], tile}}, phi(phi_, tile);
         for_each_row([&](int x, int y, int o) {
             const Row below[3] = {held[0].below_x(x, y), held[1].below_y(x, y), held[2].below_z(x, y)};
+            const Row phi_below[3] = {phi.below_x(x, y), phi.below_y(x, y), phi.below_z(x, y)};
             for (int a = 0; a < 3; ++a) {
                 float* u = velocity_.u[a].tile(tile) + o;
-                store_row(u, load_row(u) + 0.5f * (held[a].at(x, y) + below[a]));
+                store_row(u, load_row(u) + share(phi.at(x, y), phi_below[a], 0.5f * (held[a].at(x, y) + below[a])));
             }
         });
     });

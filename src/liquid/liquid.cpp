@@ -4,6 +4,8 @@
 #include "field/row.h"
 #include "world/substeps.h"
 
+#include <fmt/format.h>
+
 namespace spindrift {
 
 namespace {
@@ -93,7 +95,8 @@ LiquidReport Liquid::advance()
         for (const Vec3f& v : particles_.v) speed_ = std::max(speed_, v.cwiseAbs().maxCoeff());
     };
     report_.substeps = for_each_substep(
-        frame_, fps_, "the liquid", "Check velocities of sources and colliders, or raise liquid.voxel",
+        frame_, fps_, fmt::format("the {}", name_).c_str(),
+        fmt::format("Check velocities of sources and colliders, or raise {}.voxel", name_).c_str(),
         [&](float frames) { set_time(frames); }, [&] { return largest_step(); }, step);
     ++frame_;
     report_.particles = particles_.size();
@@ -134,14 +137,21 @@ void Liquid::substep(float dt)
         if (params_.transfer == Transfer::flip) before_.copy_from(velocity_);
         add_forces(dt); // (2.12)
     });
-    phase("pressure", [&] { // (2.15)-(2.19)
+    const InnerFlow flow{phi_, solids_, solid_cells_, projection_, params_.gravity, voxel, dt, velocity_};
+    phase("pressure", [&] {
         projection_.prepare(topology_, phi_, solids_, solid_cells_, voxel);
         projection_.couple(bodies_, params_.density);
+    });
+    if (inner_friction_) phase("inner friction", [&] { inner_friction_->start(flow); });
+    phase("pressure", [&] { // (2.15)-(2.19)
         const Field<float>* at_surface = params_.surface_tension > 0 ? &surface_pressure(dt) : nullptr;
         report_.iterations +=
             projection_.make_divergence_free(velocity_, weight_, params_.tolerance, at_surface).iterations;
     });
-    if (solids_.hold_back()) phase("friction", [&] { hold_back(dt); });
+    if (inner_friction_)
+        phase("inner friction", [&] { inner_friction_->apply(flow); });
+    else if (solids_.hold_back())
+        phase("friction", [&] { hold_back(dt); });
     if (params_.viscous()) {
         phase("viscosity", [&] { add_viscosity(dt); });
         phase("pressure again", [&] { // what sticking to solids did to the divergence
@@ -161,6 +171,7 @@ void Liquid::substep(float dt)
         speed_ = largest_known(velocity_, weight_);
         accept_provisional(weight_);
         extrapolate(velocity_, weight_, static_cast<int>(std::ceil(std::min(speed_ * dt / voxel, params_.cfl))) + 2);
+        if (inner_friction_) hold_thin_layers(dt);
         // Where viscosity reaches over a cell in a step the liquid sticks to solids, otherwise it slides.
         slide_on_solids(velocity_, solids_, solid_cells_, voxel,
                         params_.viscous() ? std::min(1.0f, viscosity_.stiffness()) : 0);

@@ -7,6 +7,7 @@
 #include "liquid/curvature.h"
 #include "liquid/free_surface.h"
 #include "liquid/heat.h"
+#include "liquid/inner_friction.h"
 #include "liquid/particle_flow.h"
 #include "liquid/projection.h"
 #include "liquid/strays.h"
@@ -33,6 +34,13 @@ class Liquid {
     Liquid(const LiquidParams& params, Shapes shapes, float fps);
 
     void set_hooks(ParticleHooks hooks) { hooks_ = std::move(hooks); }
+    // Makes another material of the liquid, which then has friction at the domain's closed sides too. `name` is that of
+    // its table in the scene. The friction must outlive this.
+    void set_inner_friction(InnerFriction* friction, float wall_friction, const char* name)
+    {
+        inner_friction_ = friction, name_ = name;
+        solids_.set_wall_friction(wall_friction);
+    }
     // Of the last step, for hooks after advection: the distance to the surface [cells], negative inside, which ends a
     // few cells off it, and the velocity [m/s].
     const Field<float>& surface_distance() const { return phi_; }
@@ -85,6 +93,9 @@ class Liquid {
     bool in_solid(const Vec3f& x) const;
     bool in_liquid(const Vec3f& x, float time) const;
     void hold_back(float dt);
+    void hold_thin_layers(float dt);
+    template <class IsHeld, class Pressed> void find_held(float dt, const IsHeld& is_held, const Pressed& pressed);
+    template <class Share> void take_held(const Share& share);
     const MacField& stirred_velocity();
     void ripple(float dt);
     float lost_to(const Solids::Hold& hold, float speed, float pressed, float dt) const;
@@ -93,6 +104,8 @@ class Liquid {
 
     LiquidParams params_;
     ParticleHooks hooks_;
+    InnerFriction* inner_friction_ = nullptr;
+    const char* name_ = "liquid";
     std::vector<Shape> sources_, sinks_;
     float fps_;
     int frame_ = 0, next_id_ = 0;

@@ -35,16 +35,17 @@ class Projection {
     // s at the cells of the liquid after the last solve.
     const Field<double>& s() const { return s_; }
     size_t liquid_cells() const { return liquid_cells_; }
+    bool has_liquid(int tile) const { return has_liquid_[static_cast<size_t>(tile)]; }
+    // Of solids at the closed faces of a tile; nullptr where they stand still.
+    const MacField* solid_velocity(int tile) const
+    {
+        return solids_move_ && cells_->tile(tile) ? &solid_velocity_ : nullptr;
+    }
     size_t bytes() const;
 
   private:
     void add_gradient(MacField& velocity, float factor, const Field<float>* surface_s) const;
     void add_surface_pressure(const Field<float>& surface_s);
-    const MacField* solid_velocity(int tile) const
-    {
-        return solids_move_ && cells_->tile(tile) ? &solid_velocity_ : nullptr;
-    }
-    bool has_liquid(int tile) const { return has_liquid_[static_cast<size_t>(tile)]; }
 
     const Field<float>* phi_ = nullptr;
     const Solids* solids_ = nullptr;

@@ -35,6 +35,30 @@ FrameReport report_of(const SandReport& sand)
     return report;
 }
 
+FrameReport report_of(const LiquidReport& liquid, const FluidSand& sand)
+{
+    FrameReport report;
+    report.numbers = {{"particles", static_cast<double>(sand.particles().size())},
+                      {"substeps", liquid.substeps},
+                      {"iterations", liquid.iterations},
+                      {"mass", sand.mass()},
+                      {"rigid_clusters", static_cast<double>(sand.friction().clusters().count())}};
+    report.times = liquid.times;
+    return report;
+}
+
+// Particles and the stress of the last step, in either model.
+template <class Moving, class Stress> StateFile file_of(Moving& moving, Stress& stress)
+{
+    StateFile file = {{{"frame", moving.frame},
+                       {"next_id", moving.next_id},
+                       {"speed_bits", std::bit_cast<int32_t>(moving.speed)},
+                       {"step_bits", std::bit_cast<int32_t>(stress.step)}},
+                      std::move(moving.particles)};
+    file.tiles["stress"] = std::move(stress.tiles), file.fields["stress"] = std::move(stress.values);
+    return file;
+}
+
 } // namespace
 
 void SandSetup::load(const SceneFile& scene, int first_frame)
@@ -73,6 +97,10 @@ void SandStage::prepare(const SceneFile& scene, const ShotParams& shot)
     estimate_ = {kBytesPerParticle * particles + kBytesPerCell * kCellsPerFullCell * cells,
                  kFileBytesPerParticle * particles * shot.range().count(),
                  fmt::format("about {:.3g} particles", particles), "raise sand.voxel"};
+    if (params.model == SandParams::Model::fluid) {
+        fluid_ = std::make_unique<FluidSand>(params, setup_->sources, setup_->colliders, shot.fps);
+        return;
+    }
     grains_ =
         std::make_unique<Grains>(params, Grains::Shapes{setup_->sources, setup_->colliders, setup_->bodies}, shot.fps);
     std::vector<std::string> places;
@@ -112,6 +140,11 @@ double SandStage::expected_volume(const SceneFile& scene, const ShotParams& shot
 
 FrameReport SandStage::start(int frame)
 {
+    if (fluid_) {
+        LiquidReport report;
+        report.times.measure("fill", [&] { fluid_->start(frame); });
+        return report_of(report, *fluid_);
+    }
     SandReport report;
     report.times.measure("fill", [&] { grains_->start(frame); });
     report.particles = grains_->particles().size(), report.mass = grains_->mass();
@@ -121,6 +154,19 @@ FrameReport SandStage::start(int frame)
 FrameReport SandStage::restore(StateFile state)
 {
     const auto number = [&](const char* name) { return static_cast<int>(state.numbers[name]); };
+    if (fluid_) {
+        LiquidReport report;
+        report.times.measure("restore", [&] {
+            fluid_->restore({{number("frame"),
+                              number("next_id"),
+                              std::bit_cast<float>(number("speed_bits")),
+                              std::move(state.particles),
+                              {}},
+                             {std::bit_cast<float>(number("step_bits")), std::move(state.tiles["stress"]),
+                              std::move(state.fields["stress"])}});
+        });
+        return report_of(report, *fluid_);
+    }
     SandReport report;
     report.times.measure("restore", [&] {
         grains_->restore({number("frame"),
@@ -135,34 +181,37 @@ FrameReport SandStage::restore(StateFile state)
     return report_of(report);
 }
 
-FrameReport SandStage::advance() { return report_of(grains_->advance()); }
+FrameReport SandStage::advance()
+{
+    return fluid_ ? report_of(fluid_->advance(), *fluid_) : report_of(grains_->advance());
+}
 
 void SandStage::write(const std::string& path)
 {
-    write_particles(
-        path, grains_->particles(), setup_->params.voxel, grains_->particle_radius(),
-        {{"frame", std::to_string(grains_->frame())}, {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}});
-    if (!grains_->bodies().empty())
+    write_particles(path, fluid_ ? fluid_->grains() : grains_->particles(), setup_->params.voxel,
+                    fluid_ ? fluid_->particle_radius() : grains_->particle_radius(),
+                    {{"frame", std::to_string(fluid_ ? fluid_->frame() : grains_->frame())},
+                     {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}});
+    if (grains_ && !grains_->bodies().empty())
         write_bodies(std::filesystem::path(path).replace_extension(kBodiesEnding).string(), grains_->bodies(),
                      grains_->frame());
 }
 
 StateFile SandStage::save() const
 {
+    if (fluid_) {
+        FluidSand::State state = fluid_->state();
+        return file_of(state.liquid, state.friction);
+    }
     Grains::State state = grains_->state();
-    StateFile file = {{{"frame", state.frame},
-                       {"next_id", state.next_id},
-                       {"speed_bits", std::bit_cast<int32_t>(state.speed)},
-                       {"step_bits", std::bit_cast<int32_t>(state.stress.step)}},
-                      std::move(state.particles)};
-    file.tiles["stress"] = std::move(state.stress.tiles), file.fields["stress"] = std::move(state.stress.values);
+    StateFile file = file_of(state, state.stress);
     save_motion(state.bodies, "bodies", file);
     return file;
 }
 
 void SandStage::shot_complete(const std::vector<std::string>&, const ShotPaths& paths, Progress&)
 {
-    write_body_meshes(grains_->bodies(), paths.stage_folder(name()));
+    if (grains_) write_body_meshes(grains_->bodies(), paths.stage_folder(name()));
 }
 
 } // namespace spindrift

@@ -3,6 +3,7 @@
 
 #include "pipeline/sand_setup.h"
 #include "pipeline/stage.h"
+#include "sand/fluid_sand.h"
 #include "sand/grains.h"
 
 namespace spindrift {
@@ -12,7 +13,10 @@ class SandStage : public TimeStage {
     explicit SandStage(std::shared_ptr<SandSetup> setup) : setup_(std::move(setup)) {}
 
     std::string name() const override { return "sand"; }
-    std::string help() const override { return "Sand: grains that disperse, pile up and carry weight."; }
+    std::string help() const override
+    {
+        return "Sand: grains that disperse, pile up and carry weight, or a fluid with friction.";
+    }
     std::vector<std::string> endings() const override;
     void visit(ParamVisitor& v) override { setup_->params.visit(v); }
     void prepare(const SceneFile& scene, const ShotParams& shot) override;
@@ -30,8 +34,9 @@ class SandStage : public TimeStage {
     double expected_volume(const SceneFile& scene, const ShotParams& shot) const;
 
     std::shared_ptr<SandSetup> setup_;
-    std::string mesh_files_; // that the scene names, with a hash of their contents
-    std::unique_ptr<Grains> grains_;
+    std::string mesh_files_;         // that the scene names, with a hash of their contents
+    std::unique_ptr<Grains> grains_; // one of the two, as the model is
+    std::unique_ptr<FluidSand> fluid_;
     Estimate estimate_;
 };
 

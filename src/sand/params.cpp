@@ -38,26 +38,37 @@ void SandImpulseParams::visit(ParamVisitor& v)
 
 void SandParams::visit(ParamVisitor& v)
 {
-    v("model", model, choices("grains"), "Grains that disperse, pile up and carry weight.");
+    v("model", model, choices("grains", "fluid"),
+      "Grains that disperse, pile up and carry weight; or a fluid with friction, which is faster and coarser.");
     v("voxel", voxel, unit::metres, above(0), "Edge of a grid cell.");
     v("gravity", gravity, unit::metres_per_second2, anything(), "Acceleration of everything.");
     v("calming", calming, unit::seconds, above(0),
-      "How long it takes until particles of dense sand are round again, since grains mix there. In flight they "
-      "keep their shapes.");
-    v("shapes", shapes, "Follow how particles are stretched, split those that become too long and merge small ones.");
+      "Grains only: how long it takes until particles of dense sand are round again, since grains mix there. In flight "
+      "they keep their shapes.");
+    v("shapes", shapes,
+      "Grains only: follow how particles are stretched, split those that become too long and merge small ones.");
     v("projections", projections, unit::none, between(1, 50),
-      "How often friction and pressure are found in turn in a step.");
+      "Grains only: how often friction and pressure are found in turn in a step.");
     v("tolerance", tolerance, unit::none, between(1e-6, 0.1),
-      "Volume fraction to which pressure is found; friction to the same share of a step's fall.");
+      "Grains only: volume fraction to which pressure is found; friction to the same share of a step's fall.");
+    v("cohesion", cohesion, unit::pascals, at_least(0),
+      "Fluid only: shear stress that sand bears without any pressure. Left out: what an eighth of a cell weighs, which "
+      "keeps piles from creeping.");
     v("wall_friction", wall_friction, unit::none, at_least(0),
       "Of the domain's closed sides, over the pressure on them. Left out: as rough as the sand itself.");
     v("seed", seed, unit::none, at_least(0), "Changes the jitter of new particles.");
     v.group("domain", domain, "The box that holds the sand.");
-    v.list("material", materials, "Kinds of grains; left out, there is one with the defaults.");
+    v.list("material", materials, "Kinds of grains; left out, there is one with the defaults. A fluid has one only.");
     v.list("source", sources, "Where sand comes from.");
-    v.list("impulse", impulses, "Explosions.");
+    v.list("impulse", impulses, "Explosions. Grains only.");
     v.list("collider", colliders, "Solids in the way of the sand.");
-    v.list("body", bodies, "Rigid bodies that sand carries, buries and throws about.");
+    v.list("body", bodies, "Rigid bodies that sand carries, buries and throws about. Grains only.");
+    v.require(model == Model::grains || materials.size() <= 1, "material",
+              "sand as a fluid has one material; leave out the others, or set sand.model to \"grains\"");
+    v.require(model == Model::grains || impulses.empty(), "impulse",
+              "sand as a fluid knows no impulses; leave them out, or set sand.model to \"grains\"");
+    v.require(model == Model::grains || bodies.empty(), "body",
+              "sand as a fluid carries no bodies; leave them out, or set sand.model to \"grains\"");
     const auto kinds = static_cast<int>(std::max<size_t>(materials.size(), 1));
     for (const SandSourceParams& source : sources)
         v.require(

@@ -35,7 +35,7 @@ struct SandImpulseParams {
 };
 
 struct SandParams {
-    enum class Model { grains };
+    enum class Model { grains, fluid };
     Model model = Model::grains;
     float voxel = 0.02f;
     Vec3f gravity = Vec3f(0, -9.81f, 0);
@@ -43,6 +43,7 @@ struct SandParams {
     bool shapes = true;
     int projections = 2;
     float tolerance = 1e-3f;
+    std::optional<float> cohesion;
     std::optional<float> wall_friction;
     int seed = 1;
     DomainParams domain;

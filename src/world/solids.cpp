@@ -120,8 +120,15 @@ Vec3f Solids::collider_velocity(const Vec3f& x) const
 
 Solids::Hold Solids::hold(const Vec3f& x) const
 {
-    const Shape* shape = hold_back_ && !nearest_body(x) ? nearest_collider(x) : nullptr;
-    return shape ? holds_[static_cast<size_t>(shape - colliders_.data())] : Hold{};
+    if (!hold_back_ || nearest_body(x)) return {};
+    const Shape* shape = nearest_collider(x);
+    return shape ? holds_[static_cast<size_t>(shape - colliders_.data())] : wall_hold_;
+}
+
+void Solids::set_wall_friction(float friction)
+{
+    wall_hold_.friction = friction;
+    hold_back_ |= friction > 0;
 }
 
 std::optional<Vec3f> Solids::first_contact(const Vec3f& from, const Vec3f& to, float gap, float thinnest) const

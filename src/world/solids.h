@@ -44,6 +44,8 @@ class Solids {
     };
     Hold hold(const Vec3f& x) const;
     bool hold_back() const { return hold_back_; }
+    // Coulomb's friction of the domain's closed sides, which have none otherwise.
+    void set_wall_friction(float friction);
     // Where a particle that goes from one place to another is stopped in front of a collider or body, whose own way
     // since the moment before is included. Nowhere if it does not meet one, or was in it from the start. None may be
     // thinner than `thinnest`.
@@ -71,6 +73,7 @@ class Solids {
     std::vector<Shape> colliders_;
     const std::vector<RigidSolid>* bodies_ = nullptr;
     std::vector<Hold> holds_; // of each collider
+    Hold wall_hold_;
     float fps_, frame_ = 0, frame_before_ = 0;
     bool moving_ = false, hold_back_ = false;
 };

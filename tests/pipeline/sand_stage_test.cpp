@@ -68,6 +68,19 @@ rotation = [0, 20, 0]
                        frames);
 }
 
+// What a fluid cannot do left out.
+std::string fluid_scene(int frames)
+{
+    std::string scene = sand_scene(frames);
+    const auto cut = [&](const std::string& from, const std::string& to) {
+        const size_t begin = scene.find(from);
+        scene.erase(begin, scene.find(to, begin) - begin);
+    };
+    cut("[[sand.material]]\ndensity", "[[sand.source]]"), cut("material = 1", "[[sand.impulse]]");
+    cut("[[sand.impulse]]", "[[sand.collider]]");
+    return scene.insert(scene.find("voxel"), "model = \"fluid\"\n");
+}
+
 const std::vector<std::string> kRun = {"run", "sand.toml", "-o", "out"};
 
 } // namespace
@@ -92,6 +105,21 @@ TEST(SandStage, GivesTheSameFilesForAnyNumberOfThreadsAndAfterKills)
     const Particles grains = read_particles(place / "out/grains/grains.0010.vdb").particles;
     EXPECT_GT(grains.size(), 4 * sand.size());
     EXPECT_TRUE(grains.find<Vec3f>("N") && grains.find<int32_t>("material"));
+}
+
+TEST(SandStage, AsAFluidGivesTheSameFilesForAnyNumberOfThreadsAndAfterKills)
+{
+    const Workplace place;
+    place.write("sand.toml", fluid_scene(14));
+    place.succeed(kRun);
+    const Files expected = results_in(place / "out");
+    place.succeed({"sand", "sand.toml", "-o", "three", "--threads", "3"});
+    EXPECT_EQ(differences(expected, results_in(place / "three")), std::vector<std::string>());
+    expect_same_after_kills(place, kRun, "out", expected);
+
+    const Particles sand = read_particles(place / "out/sand/sand.0014.vdb").particles;
+    EXPECT_GT(sand.size(), 1000u);
+    EXPECT_TRUE(sand.find<float>("mass") && sand.find<int32_t>("material") && sand.find<Vec3f>("shape_diagonal"));
 }
 
 TEST(SandStage, IsDrawn)
@@ -121,7 +149,21 @@ TEST(SandStage, WhatCannotWorkIsSaidBeforeTheRun)
     rejected(with("material = 1", "material = 2"), "there are only 2");
     rejected(with("voxel = 0.03", "voxel = 0.00001"), "raise sand.voxel");
     rejected(with("density = 800", "density = -1"), "density");
+    rejected(with("voxel", "model = \"fluid\"\nvoxel"), "sand as a fluid has one material");
+    rejected(fluid_scene(5) + "[[sand.impulse]]\n", "sand as a fluid knows no impulses");
     rejected(with("center = [0, 0.6, 0]", "center = [0, 5, 0]"), "outside the domain");
+}
+
+TEST(SandStage, AsAFluidThatIsTooFastCallsItselfSand)
+{
+    const Workplace place;
+    std::string scene = fluid_scene(5);
+    scene.replace(scene.find("[0.2, -1, 0]"), 12, "[0.2, -1e9, 0]");
+    place.write("sand.toml", scene);
+    const RunResult result = place.run(kRun);
+    EXPECT_EQ(result.code, 1);
+    EXPECT_NE(result.err.find("the sand would need"), std::string::npos) << result.err;
+    EXPECT_NE(result.err.find("raise sand.voxel"), std::string::npos) << result.err;
 }
 
 } // namespace spindrift

@@ -1,6 +1,7 @@
 // Sand to test: shapes filled in a box, and what can be measured of it.
 #pragma once
 
+#include "sand/fluid_sand.h"
 #include "sand/grains.h"
 
 namespace spindrift {
@@ -54,25 +55,44 @@ struct SandScene {
     // Only the places where keep(x) holds.
     template <class Keep> std::unique_ptr<Grains> start(const Keep& keep, float fps = kFps) const
     {
-        Grains::Shapes shapes;
-        for (const SandSourceParams& source : params.sources) shapes.sources.emplace_back(source, "source");
-        for (const ColliderParams& collider : params.colliders) shapes.colliders.emplace_back(collider, "collider");
+        Grains::Shapes made = {shapes(params.sources), shapes(params.colliders), {}};
         for (const BodyParams& body : params.bodies) {
-            shapes.bodies.push_back({Shape(body, "body")});
-            for (const BodyPartParams& part : body.parts) shapes.bodies.back().emplace_back(part, "part");
+            made.bodies.push_back({Shape(body, "body")});
+            for (const BodyPartParams& part : body.parts) made.bodies.back().emplace_back(part, "part");
         }
-        auto sand = std::make_unique<Grains>(params, std::move(shapes), fps);
+        auto sand = std::make_unique<Grains>(params, std::move(made), fps);
         sand->start(1);
         Grains::State state = sand->state();
-        std::vector<uint8_t> kept;
-        for (const Vec3f& x : state.particles.P) kept.push_back(keep(x));
-        remove_particles(state.particles, kept);
+        remove_others(state.particles, keep);
         sand->restore(std::move(state));
         return sand;
     }
-    std::unique_ptr<Grains> start(float fps = kFps) const
+    std::unique_ptr<Grains> start(float fps = kFps) const { return start(everywhere, fps); }
+    // The same as a fluid.
+    template <class Keep> std::unique_ptr<FluidSand> start_fluid(const Keep& keep) const
     {
-        return start([](const Vec3f&) { return true; }, fps);
+        auto sand = std::make_unique<FluidSand>(params, shapes(params.sources), shapes(params.colliders), kFps);
+        sand->start(1);
+        FluidSand::State state = sand->state();
+        remove_others(state.liquid.particles, keep);
+        sand->restore(std::move(state));
+        return sand;
+    }
+    std::unique_ptr<FluidSand> start_fluid() const { return start_fluid(everywhere); }
+
+  private:
+    static bool everywhere(const Vec3f&) { return true; }
+    template <class Params> static std::vector<Shape> shapes(const std::vector<Params>& all)
+    {
+        std::vector<Shape> made;
+        for (const Params& one : all) made.emplace_back(one, "sand to test");
+        return made;
+    }
+    template <class Keep> static void remove_others(Particles& particles, const Keep& keep)
+    {
+        std::vector<uint8_t> kept;
+        for (const Vec3f& x : particles.P) kept.push_back(keep(x));
+        remove_particles(particles, kept);
     }
 };
 

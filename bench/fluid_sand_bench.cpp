@@ -1,0 +1,50 @@
+// What friction adds to the liquid's step: the column of "Comparison" in table 5.1 of document 000 as a fluid, and from
+// time to time a frame of the same particles as the liquid they would be without friction.
+#include "bench.h"
+
+#include "sand/sands.h"
+
+#include <fmt/format.h>
+
+namespace spindrift {
+
+void bench_fluid_sand(BenchTable& table)
+{
+    constexpr int kTurns = 3, kFrames = 20, kEvery = 5;
+    SandScene scene(0.5f, Vec3f(-0.75f, 0, -0.75f), Vec3f(0.75f, 1, 0.75f));
+    scene.fill_box(Vec3f(-0.36f, 0, -0.36f), Vec3f(0.36f, 0.98f, 0.36f));
+    LiquidParams params = FluidSand::liquid_of(scene.params);
+    params.sources.clear();
+    Liquid liquid(params, {}, kFps);
+
+    // Seconds a step at each of these moments, and a frame: the least of several turns.
+    struct Best {
+        double sand = 1e9, liquid = 1e9;
+    };
+    std::array<Best, kFrames / kEvery> best;
+    double frame = 1e9;
+    for (int turn = 0; turn < kTurns; ++turn) {
+        const auto sand = scene.start_fluid();
+        double seconds = 0;
+        for (int f = 0; f < kFrames; ++f) {
+            const FluidSand::State before = sand->state();
+            const LiquidReport as_sand = sand->advance();
+            seconds += as_sand.times.total() / kFrames;
+            if (f % kEvery != kEvery - 1) continue;
+            liquid.restore(before.liquid);
+            const LiquidReport as_liquid = liquid.advance();
+            Best& b = best[static_cast<size_t>(f / kEvery)];
+            b.sand = std::min(b.sand, as_sand.times.total() / as_sand.substeps);
+            b.liquid = std::min(b.liquid, as_liquid.times.total() / as_liquid.substeps);
+        }
+        frame = std::min(frame, seconds);
+    }
+    double sand = 0, water = 0;
+    for (const Best& b : best) sand += b.sand / best.size(), water += b.liquid / best.size();
+    table.add("comparison as a fluid: a step of sand beside the liquid's",
+              fmt::format("{:.0f} : {:.0f} ms, {:.2f}x", 1e3 * sand, 1e3 * water, sand / water), "at most 1.3x",
+              sand <= 1.3 * water);
+    table.note(fmt::format("  {:.2f} s a frame", frame));
+}
+
+} // namespace spindrift

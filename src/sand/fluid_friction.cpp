@@ -1,0 +1,328 @@
+#include "sand/fluid_friction.h"
+
+namespace spindrift {
+
+namespace {
+
+// Steps to the stress in each step of time, and their length: from 0.5 on they would not converge.
+constexpr int kSweeps = 3;
+constexpr float kSweep = 0.4f;
+// How much of what still slides a rigid cell must have room for within the yield surface. (2.5) is about one cell
+// alone: to stop what is d cells deep takes the square of d as much, and with less columns stand that should fall.
+constexpr float kLeastReserve = 4, kReserveByDepth2 = 2;
+
+constexpr int kShear[3][3] = {{0, 3, 5}, {3, 1, 4}, {5, 4, 2}}; // where component (a, b) is among the six
+
+Row row_at(const Block<float, 1>& block, int x, int y, const Vec3i& d)
+{
+    return load_row_unaligned(&block.at(x + d.x(), y + d.y(), d.z()));
+}
+
+Row pressure_row(const double* s)
+{
+    Row r;
+    for (int k = 0; k < kTileSize; ++k) r[k] = static_cast<float>(s[k]);
+    return max(r, splat(0));
+}
+
+Row norm_of(const Row (&s)[6])
+{
+    return sqrt_row(s[0] * s[0] + s[1] * s[1] + s[2] * s[2] + 2 * (s[3] * s[3] + s[4] * s[4] + s[5] * s[5]));
+}
+
+// Where there is sand around a tile. `full`: everywhere.
+template <bool full> struct Wet {
+    const Block<float, 1>& block;
+    Row at(int x, int y, const Vec3i& d, Row value) const { return full ? value : row_at(block, x, y, d) * value; }
+    bool anywhere(int x, int y) const { return full || largest(row_at(block, x, y, Vec3i::Zero())) > 0; }
+    bool anywhere_or_below(int x, int y) const
+    {
+        if (full) return true;
+        Row most = row_at(block, x, y, Vec3i::Zero());
+        for (int a = 0; a < 3; ++a) most = max(most, row_at(block, x, y, -Vec3i::Unit(a)));
+        return largest(most) > 0;
+    }
+};
+
+// The velocity around a tile.
+template <bool full> struct Strain {
+    const Block<float, 1> (&u)[3];
+    Wet<full> wet;
+
+    // Component a in the middle of cells, d cells off.
+    Row middle(int a, int x, int y, const Vec3i& d) const
+    {
+        return 0.5f * (row_at(u[a], x, y, d) + row_at(u[a], x, y, d + Vec3i::Unit(a)));
+    }
+    // Its change over a cell along another axis. Beyond the sand it goes on as it is: nothing pulls there, and friction
+    // at solids is their own.
+    Row change(int a, int b, int x, int y) const
+    {
+        const Vec3i step = Vec3i::Unit(b);
+        const Row above = middle(a, x, y, step), below = middle(a, x, y, -step);
+        if (full) return 0.5f * (above - below);
+        const Row here = middle(a, x, y, Vec3i::Zero());
+        return 0.5f * (wet.at(x, y, step, above - here) + wet.at(x, y, -step, here - below));
+    }
+    // (2.5) the strain rate times the edge of a cell, without what changes volume: the stress that would stop it.
+    void find(int x, int y, Row (&d)[6]) const
+    {
+        for (int a = 0; a < 3; ++a) d[a] = row_at(u[a], x, y, Vec3i::Unit(a)) - row_at(u[a], x, y, Vec3i::Zero());
+        const Row mean = (d[0] + d[1] + d[2]) * (1.0f / 3);
+        for (int a = 0; a < 3; ++a) {
+            d[a] -= mean;
+            const int b = (a + 1) % 3;
+            d[kShear[a][b]] = 0.5f * (change(a, b, x, y) + change(b, a, x, y));
+        }
+    }
+};
+
+// What shear does to the velocity: its divergence, in the form that takes from the energy what the strain rate above
+// loses.
+template <bool full> struct Push {
+    const Block<float, 1> (&shear)[3]; // xy, yz, xz
+    Wet<full> wet;
+
+    // What cell c gains of component a through its sides along b.
+    Row gain(int a, int b, int x, int y, const Vec3i& c) const
+    {
+        const Block<float, 1>& s = shear[kShear[a][b] - 3];
+        const Vec3i step = Vec3i::Unit(b);
+        const Row above = row_at(s, x, y, c + step), below = row_at(s, x, y, c - step);
+        if (full) return 0.5f * (above - below);
+        const Row here = row_at(s, x, y, c);
+        return 0.5f * wet.at(x, y, c, wet.at(x, y, c + step, here + above) - wet.at(x, y, c - step, here + below));
+    }
+    Row at_face(int a, int x, int y) const
+    {
+        const Vec3i none = Vec3i::Zero(), down = -Vec3i::Unit(a);
+        const int b = (a + 1) % 3, c = (a + 2) % 3;
+        return 0.5f *
+               (gain(a, b, x, y, none) + gain(a, b, x, y, down) + gain(a, c, x, y, none) + gain(a, c, x, y, down));
+    }
+};
+
+} // namespace
+
+void FluidFriction::start(const InnerFlow& flow)
+{
+    find_wet_cells(flow);
+    walls_.find(flow, wet_);
+    take_up(flow);
+    slide(flow, stress_);
+}
+
+void FluidFriction::apply(const InnerFlow& flow)
+{
+    find_bounds(flow);
+    walls_.set_limits(flow);
+    for (auto& component : change_) component.reset(flow.phi.topology(), 0);
+    rigid_.reset(flow.phi.topology(), 0);
+    for (int i = 1; i <= kSweeps; ++i) {
+        change_stress(flow, i == kSweeps);
+        slide(flow, change_);
+        walls_.hold(flow, traction_);
+    }
+    clusters_.find(rigid_, flow);
+    clusters_.make_rigid(flow, walls_.contacts());
+}
+
+// Closed faces move with their solid.
+void FluidFriction::find_wet_cells(const InnerFlow& flow)
+{
+    const Topology& topology = flow.phi.topology();
+    wet_.reset_uninitialized(topology, 0);
+    std::vector<uint8_t> all(static_cast<size_t>(topology.tile_count()) + 1, 0);
+    for_each_tile(topology, [&](int tile) {
+        const Row zero = splat(0), one = splat(1);
+        const SolidTile* solid = flow.solid_cells.tile(tile);
+        const MacField* moving = flow.projection.solid_velocity(tile);
+        Row least = one;
+        for (int o = 0; o < kTileCells; o += kTileSize) {
+            Row wet = load_row(flow.phi.tile(tile) + o) < zero ? one : zero;
+            if (solid) {
+                wet = load_row(solid->volume + o) > zero ? wet : zero;
+                for (int a = 0; a < 3; ++a) {
+                    float* u = flow.velocity.u[a].tile(tile) + o;
+                    const Row of_solid = moving ? load_row(moving->u[a].tile(tile) + o) : zero;
+                    store_row(u, load_row(solid->open[a] + o) > zero ? load_row(u) : of_solid);
+                }
+            }
+            store_row(wet_.tile(tile) + o, wet);
+            least = min(least, wet);
+        }
+        all[static_cast<size_t>(tile)] = largest(one - least) == 0;
+    });
+    full_.assign(all.size(), 0);
+    for_each_tile(topology, [&](int tile) {
+        full_[static_cast<size_t>(tile)] =
+            std::ranges::all_of(topology.neighbours(tile), [&](int t) { return all[static_cast<size_t>(t)] != 0; });
+    });
+}
+
+// The last step's stress and traction, where there is sand still.
+void FluidFriction::take_up(const InnerFlow& flow)
+{
+    const Topology& topology = flow.phi.topology();
+    const float scale = step_ > 0 ? flow.dt / step_ : 0;
+    const auto before = [&](int tile) { // or -1
+        const int t = tiles_.tile_count() > 0 ? tiles_.find(topology.tile(tile)) : 0;
+        return t < tiles_.tile_count() ? t : -1;
+    };
+    Stress& stress_before = change_;
+    for (int i = 0; i < 6; ++i) std::swap(stress_[i], stress_before[i]), stress_[i].reset_uninitialized(topology, 0);
+    for_each_tile(topology, [&](int tile) {
+        const int from = before(tile);
+        for (int i = 0; i < 6; ++i)
+            for (int o = 0; o < kTileCells; o += kTileSize)
+                store_row(stress_[i].tile(tile) + o,
+                          from < 0 ? splat(0)
+                                   : scale * load_row(wet_.tile(tile) + o) * load_row(stress_before[i].tile(from) + o));
+    });
+    for (int a = 0; a < 3; ++a) std::swap(traction_[a], traction_before_[a]), traction_[a].reset(topology, 0);
+    walls_.start(flow, traction_, [&](const WallFriction::Contact& c) {
+        Vec3f t = Vec3f::Zero();
+        if (const int from = before(c.tile); from >= 0)
+            for (int a = 0; a < 3; ++a) t[a] = scale * traction_before_[a].tile(from)[c.cell];
+        return t;
+    });
+    tiles_ = topology, step_ = flow.dt;
+}
+
+// (2.9): |stress| <= sqrt(2) (friction * pressure + cohesion), which in pure shear is Coulomb's law. The tangent of the
+// angle of friction takes the place of the sine in (2.3): pressure here is that of a liquid, which on a slope is the
+// normal stress and not the mean of a stress with friction. (2.4) is on neither.
+void FluidFriction::find_bounds(const InnerFlow& flow)
+{
+    const Topology& topology = flow.phi.topology();
+    const float slope = std::sqrt(2.0f) * params_.friction;
+    const float cohesion = std::sqrt(2.0f) * params_.cohesion * flow.dt / flow.voxel;
+    bound_.reset_uninitialized(topology, 0);
+    for_each_tile(topology, [&](int tile) {
+        const bool some = flow.projection.has_liquid(tile);
+        for (int o = 0; o < kTileCells; o += kTileSize) {
+            const Row p = some ? pressure_row(flow.projection.s().tile(tile) + o) : splat(0);
+            store_row(bound_.tile(tile) + o, load_row(wet_.tile(tile) + o) * (slope * p + cohesion));
+        }
+    });
+}
+
+// Calls body(tile, offset, strain) for each row with sand.
+template <class Body> void FluidFriction::for_each_strain(const InnerFlow& flow, const Body& body) const
+{
+    for_each_tile(flow.phi.topology(), [&](int tile) {
+        if (!flow.projection.has_liquid(tile)) return;
+        struct Blocks {
+            Block<float, 1> u[3], wet;
+        };
+        thread_local Blocks kept;
+        Blocks& around = kept;
+        for (int a = 0; a < 3; ++a) around.u[a].gather(flow.velocity.u[a], tile);
+        const auto each_row = [&](const auto& strain) {
+            for_each_row([&](int x, int y, int o) {
+                if (!strain.wet.anywhere(x, y)) return;
+                Row d[6];
+                strain.find(x, y, d);
+                body(tile, o, d);
+            });
+        };
+        if (full_[static_cast<size_t>(tile)]) return each_row(Strain<true>{around.u, {around.wet}});
+        around.wet.gather(wet_, tile);
+        each_row(Strain<false>{around.u, {around.wet}});
+    });
+}
+
+void FluidFriction::change_stress(const InnerFlow& flow, bool last)
+{
+    const float weight = flow.gravity.norm() * flow.dt, by_weight = weight > 0 ? 1 / weight : 0; // of a cell
+    for_each_strain(flow, [&](int tile, int o, const Row(&d)[6]) {
+        Row before[6], s[6];
+        for (int i = 0; i < 6; ++i) before[i] = load_row(stress_[i].tile(tile) + o);
+        const Row bound = load_row(bound_.tile(tile) + o); // which is 0 without sand
+        if (last) {
+            const Row depth = by_weight * pressure_row(flow.projection.s().tile(tile) + o);
+            const Row reserve = max(kReserveByDepth2 * depth * depth, splat(kLeastReserve));
+            for (int i = 0; i < 6; ++i) s[i] = before[i] + reserve * d[i];
+            const RowMask holds = norm_of(s) < bound;
+            for (int k = 0; k < kTileSize; ++k) rigid_.tile(tile)[o + k] = holds[k] != 0;
+        }
+        for (int i = 0; i < 6; ++i) s[i] = before[i] + kSweep * d[i];
+        const Row share = min(splat(1), bound * inverse_or_zero(norm_of(s)));
+        for (int i = 0; i < 6; ++i) {
+            store_row(stress_[i].tile(tile) + o, share * s[i]);
+            store_row(change_[i].tile(tile) + o, share * s[i] - before[i]);
+        }
+    });
+}
+
+// Changes the velocity by what a stress does.
+void FluidFriction::slide(const InnerFlow& flow, const Stress& stress) const
+{
+    const Topology& topology = flow.phi.topology();
+    for_each_tile(topology, [&](int tile) {
+        const auto dry = [&](int dx, int dy, int dz) {
+            return !flow.projection.has_liquid(topology.neighbour(tile, dx, dy, dz));
+        };
+        if (dry(0, 0, 0) && dry(-1, 0, 0) && dry(0, -1, 0) && dry(0, 0, -1)) return;
+        struct Blocks {
+            Block<float, 1> shear[3], wet;
+        };
+        thread_local Blocks kept;
+        Blocks& around = kept;
+        for (int i = 0; i < 3; ++i) around.shear[i].gather(stress[3 + i], tile);
+        const TileView normal[3] = {{stress[0], tile}, {stress[1], tile}, {stress[2], tile}};
+        const auto each_row = [&](const auto& push) {
+            for_each_row([&](int x, int y, int o) {
+                if (!push.wet.anywhere_or_below(x, y)) return;
+                const Row zero = splat(0);
+                const Row below[3] = {normal[0].below_x(x, y), normal[1].below_y(x, y), normal[2].below_z(x, y)};
+                for (int a = 0; a < 3; ++a) {
+                    const Row change = normal[a].at(x, y) - below[a] + push.at_face(a, x, y);
+                    const Row open = load_row(flow.solid_cells.open(tile, a) + o);
+                    float* u = flow.velocity.u[a].tile(tile) + o;
+                    store_row(u, load_row(u) + (open > zero ? change : zero));
+                }
+            });
+        };
+        if (full_[static_cast<size_t>(tile)]) return each_row(Push<true>{around.shear, {around.wet}});
+        around.wet.gather(wet_, tile);
+        each_row(Push<false>{around.shear, {around.wet}});
+    });
+}
+
+FluidFriction::State FluidFriction::state() const
+{
+    State state{step_, tiles_.codes(), {}};
+    const auto put = [&](const Field<float>& field) {
+        const std::span<const float> values(field.tile(0), tiles_.cell_count());
+        state.values.insert(state.values.end(), values.begin(), values.end());
+    };
+    if (tiles_.tile_count() == 0) return state;
+    for (const auto& s : stress_) put(s);
+    for (const auto& t : traction_) put(t);
+    return state;
+}
+
+void FluidFriction::restore(const State& state)
+{
+    step_ = state.step, tiles_ = Topology(state.tiles);
+    const float* values = state.values.data();
+    const auto take = [&](Field<float>& field) {
+        field.reset_uninitialized(tiles_, 0);
+        std::copy_n(values, tiles_.cell_count(), field.tile(0));
+        values += tiles_.cell_count();
+    };
+    for (auto& s : stress_) take(s);
+    for (auto& t : traction_) take(t);
+}
+
+size_t FluidFriction::bytes() const
+{
+    size_t sum = wet_.bytes() + bound_.bytes() + rigid_.bytes() + walls_.bytes() + clusters_.bytes() + tiles_.bytes();
+    for (const auto* components : {&stress_, &change_})
+        for (const auto& component : *components) sum += component.bytes();
+    for (int a = 0; a < 3; ++a) sum += traction_[a].bytes() + traction_before_[a].bytes();
+    return sum;
+}
+
+} // namespace spindrift

@@ -1,0 +1,104 @@
+// Sand as a fluid (document 001, chapter 2) against what is known of sand, at two resolutions; and both models on the
+// column of document 001 (document 000, figure 5.11).
+//
+//     spindrift_validate sand_fluid     and sand_models
+#include "checks.h"
+
+#include "sand/sands.h"
+
+#include <ctime>
+#include <fmt/format.h>
+
+using namespace spindrift;
+
+namespace {
+
+constexpr float kDensity = 1600;
+
+double rms_speed(const Particles& particles)
+{
+    double sum = 0;
+    for (const Vec3f& v : particles.v) sum += static_cast<double>(v.squaredNorm());
+    return std::sqrt(sum / static_cast<double>(particles.size()));
+}
+
+// Cones flatter and steeper than their friction.
+void slopes()
+{
+    fmt::print("\n| alpha | arcsin(alpha sqrt(3/2)) | voxel [m] | starts at | after 1 s | after 5 s | beside it | rms "
+               "speed [mm/s] |\n"
+               "|---|---|---|---|---|---|---|---|\n");
+    for (const float alpha : {0.3f, 0.5f})
+        for (const float voxel : {0.02f, 0.0125f})
+            for (const double share : {0.9, 1.1, 1.6}) {
+                const double exact = angle_of_friction(static_cast<double>(alpha));
+                SandScene scene(alpha, Vec3f(-0.5f, 0, -0.5f), Vec3f(0.5f, 0.9f, 0.5f), voxel);
+                scene.fill_box(Vec3f(-0.3f, 0, -0.3f), Vec3f(0.3f, 0.8f, 0.3f));
+                const auto sand = scene.start_fluid(cone(0.3f, share * exact));
+                const auto angle = [&] { return RadialProfile(sand->grains(), kDensity, voxel).angle(); };
+                for (int f = 0; f < 24; ++f) sand->advance();
+                const double after_one = angle();
+                for (int f = 24; f < 120; ++f) sand->advance();
+                fmt::print("| {} | {:.1f} | {} | {:.1f} | {:.1f} | {:.1f} | {:+.0f}% | {:.1f} |\n", alpha, exact, voxel,
+                           share * exact, after_one, angle(), 100 * (angle() / exact - 1),
+                           1e3 * rms_speed(sand->particles()));
+                std::fflush(stdout);
+            }
+}
+
+// Columns that are let go, as in sand_columns.
+void columns()
+{
+    constexpr float kRadius = 0.12f;
+    fmt::print(
+        "\n| aspect | voxel [m] | run-out (r - r0) / r0 | Lube et al. | difference | height / r0 | slope [deg] |\n"
+        "|---|---|---|---|---|---|---|\n");
+    for (const float aspect : {0.5f, 1.0f, 2.0f, 4.0f})
+        for (const float voxel : {0.015f, 0.01f}) {
+            SandScene scene(0.4f, Vec3f(-0.6f, 0, -0.6f), Vec3f(0.6f, 0.6f, 0.6f), voxel);
+            scene.fill_box(Vec3f(-kRadius, 0, -kRadius), Vec3f(kRadius, aspect * kRadius, kRadius));
+            const auto sand = scene.start_fluid([](const Vec3f& x) { return std::hypot(x.x(), x.z()) < kRadius; });
+            for (int f = 0; f < 48; ++f) sand->advance();
+            const RadialProfile profile(sand->grains(), kDensity, voxel);
+            const double found = profile.radius() / static_cast<double>(kRadius) - 1;
+            const double a = static_cast<double>(aspect), lube = a < 1.7 ? 1.24 * a : 1.6 * std::sqrt(a);
+            fmt::print("| {} | {} | {:.2f} | {:.2f} | {:+.0f}% | {:.2f} | {:.1f} |\n", aspect, voxel, found, lube,
+                       100 * (found / lube - 1), profile.top() / static_cast<double>(kRadius), profile.angle());
+            std::fflush(stdout);
+        }
+}
+
+} // namespace
+
+void sand_fluid() { slopes(), columns(); }
+
+// The column of scenes/sand_column.toml: it leaves its square floor through open sides.
+void sand_models()
+{
+    SandScene scene(0.5f, Vec3f(-0.75f, 0, -0.75f), Vec3f(0.75f, 1, 0.75f));
+    DomainParams& domain = scene.params.domain;
+    for (auto* side : {&domain.x_min, &domain.x_max, &domain.y_max, &domain.z_min, &domain.z_max})
+        *side = DomainParams::Side::open;
+    scene.fill_box(Vec3f(-0.42f, 0, -0.42f), Vec3f(0.42f, 1, 0.42f));
+    const auto in_column = [](const Vec3f& x) { return std::hypot(x.x(), x.z()) < 0.401f; };
+    fmt::print("\n| model | s | particles | height [m] | slope [deg] | rms speed [m/s] | s a frame | CPU |\n"
+               "|---|---|---|---|---|---|---|---|\n");
+    const auto follow = [](const char* model, auto& sand, const auto& particles) {
+        double seconds = 0;
+        const std::clock_t start = std::clock();
+        for (int f = 1; f <= 30; ++f) {
+            seconds += sand.advance().times.total();
+            if (f != 4 && f != 8 && f != 30) continue;
+            const Particles now = particles();
+            const RadialProfile profile(now, kDensity, 0.02f);
+            fmt::print("| {} | {:.2f} | {} | {:.2f} | {:.1f} | {:.2f} | {:.2f} | {:.2f} |\n", model, f / 24.0,
+                       now.size(), profile.top(), profile.angle(), rms_speed(now), seconds / f,
+                       static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC / f);
+            std::fflush(stdout);
+        }
+    };
+    const auto fluid = scene.start_fluid(in_column);
+    follow("fluid", *fluid, [&] { return fluid->grains(); });
+    const auto grains = scene.start(in_column);
+    follow("grains", *grains, [&] { return grains->particles(); });
+}
