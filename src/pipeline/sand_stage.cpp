@@ -4,6 +4,7 @@
 #include "io/vdb.h"
 #include "pipeline/body_files.h"
 #include "pipeline/scene_shapes.h"
+#include "points/transfer.h"
 
 #include <bit>
 #include <filesystem>
@@ -188,8 +189,9 @@ FrameReport SandStage::advance()
 
 void SandStage::write(const std::string& path)
 {
-    write_particles(path, fluid_ ? fluid_->grains() : grains_->particles(), setup_->params.voxel,
-                    fluid_ ? fluid_->particle_radius() : grains_->particle_radius(),
+    Particles sand = fluid_ ? fluid_->grains() : grains_->particles();
+    for (const char* row : kAffine) sand.attributes.erase(row); // only the next step needs them
+    write_particles(path, sand, setup_->params.voxel, fluid_ ? fluid_->particle_radius() : grains_->particle_radius(),
                     {{"frame", std::to_string(fluid_ ? fluid_->frame() : grains_->frame())},
                      {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}});
     if (grains_ && !grains_->bodies().empty())

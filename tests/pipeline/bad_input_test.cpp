@@ -141,9 +141,11 @@ TEST_F(BadInput, OverridesAreCheckedLikeTheScene)
 
 TEST_F(BadInput, OnTheCommandLineIsOneMessage)
 {
-    rejected({}, {"give a command: run, sim, spray, surface, ripples, smoke, crowd, sand, render, check, describe, ax, "
-                  "info, new; "
-                  "see: spindrift --help"});
+    rejected(
+        {},
+        {"give a command: run, sim, spray, surface, ripples, smoke, crowd, sand, grains, render, check, describe, ax, "
+         "info, new; "
+         "see: spindrift --help"});
     rejected({"rum", "small.toml"}, {"there is no command 'rum'; did you mean 'run'?"});
     rejected({"explode"}, {"there is no command 'explode'; see: spindrift --help"});
     rejected({"--fast"}, {"spindrift has no option --fast"});
@@ -158,9 +160,8 @@ TEST_F(BadInput, OnTheCommandLineIsOneMessage)
     rejected({"run", "missing.toml"}, {"missing.toml: cannot be opened: No such file or directory"});
     rejected({"run", "."}, {".: is a folder, not a scene file"});
     rejected({"describe", "liqid"}, {"there is no stage 'liqid'; did you mean 'liquid'?"});
-    rejected(
-        {"describe", "physics"},
-        {"there is no stage 'physics'; there are: shot, liquid, spray, surface, ripples, smoke, crowd, sand, render"});
+    rejected({"describe", "physics"}, {"there is no stage 'physics'; there are: shot, liquid, spray, surface, ripples, "
+                                       "smoke, crowd, sand, grains, render"});
     rejected({"describe", "--json", "--markdown"}, {"--markdown"});
     rejected({"info", "missing.vdb"}, {"there is no file missing.vdb"});
     rejected({"info", "missing.####.vdb"}, {"no file matches missing.####.vdb"});

@@ -78,6 +78,7 @@ std::string fluid_scene(int frames)
     };
     cut("[[sand.material]]\ndensity", "[[sand.source]]"), cut("material = 1", "[[sand.impulse]]");
     cut("[[sand.impulse]]", "[[sand.collider]]");
+    scene.resize(scene.find("[[sand.body]]"));
     return scene.insert(scene.find("voxel"), "model = \"fluid\"\n");
 }
 

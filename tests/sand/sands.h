@@ -112,10 +112,10 @@ struct RadialProfile {
             height[k] /= kPi * (2 * static_cast<double>(k) + 1) * static_cast<double>(ring * ring);
     }
     double top() const { return std::max({height[0], height[1], height[2]}); }
-    double radius() const // where it is half a ring high
+    double radius(double least = 0.5) const // where it is so many rings high
     {
         size_t k = height.size();
-        while (k > 0 && height[k - 1] < 0.5 * static_cast<double>(ring)) --k;
+        while (k > 0 && height[k - 1] < least * static_cast<double>(ring)) --k;
         return static_cast<double>(k) * static_cast<double>(ring);
     }
     // Slope of the line through what is between a fifth and four fifths of the height [deg].
