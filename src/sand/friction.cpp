@@ -30,12 +30,14 @@ Row magnitude(Row r) { return max(r, -r); }
 // Hyperplanes stand for the cone (5.4): |s_ij| <= a p. With a = sin / (sin + cos) of the angle of friction a slope
 // along the grid is as steep as that angle, and no steeper: the corner of the bounds, where a shear and a difference of
 // axial stresses are at their largest, then touches what the slope asks for. With a = alpha, as in (5.15), it would be
-// 45 degrees instead of 38 for alpha = 0.5.
+// 45 degrees instead of 38 for alpha = 0.5. Slopes across the grid are held by less, and so is sand that is sheared,
+// which has no axial stress to help: a little more than that makes round piles as steep as they should be.
 float friction_bound(float alpha)
 {
     const float sine = std::sqrt(1.5f) * alpha;
     if (sine >= 1) return alpha * std::sqrt(1.5f); // nothing slides
-    return sine / (sine + std::sqrt(1 - sine * sine));
+    constexpr float kAcross = 1.15f;
+    return std::min(1.0f, kAcross * sine / (sine + std::sqrt(1 - sine * sine)));
 }
 
 float rough_wall(float bound)
