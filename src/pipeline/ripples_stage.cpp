@@ -115,6 +115,8 @@ void RipplesStage::take_ripples()
     const float fine_voxel = liquid_->params.voxel / static_cast<float>(ripple_params().refine);
     if (std::abs(file.voxel - fine_voxel) > 1e-3f * file.voxel)
         fail("{}: ripples have a voxel of {} m, where [liquid.turbulence] says {} m", path, file.voxel, fine_voxel);
+    // Afresh, so that nothing of the frame before is left: a run that is resumed with this frame has none.
+    ripples_ = std::make_unique<Ripples>(ripple_params());
     ripples_->set(flow_->flow(), file.field);
 }
 
