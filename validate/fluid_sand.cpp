@@ -3,6 +3,7 @@
 //
 //     spindrift_validate sand_fluid     and sand_models
 #include "checks.h"
+#include "columns.h"
 
 #include "sand/sands.h"
 
@@ -46,31 +47,14 @@ void slopes()
             }
 }
 
-// Columns that are let go, as in sand_columns.
-void columns()
-{
-    constexpr float kRadius = 0.12f;
-    fmt::print(
-        "\n| aspect | voxel [m] | run-out (r - r0) / r0 | Lube et al. | difference | height / r0 | slope [deg] |\n"
-        "|---|---|---|---|---|---|---|\n");
-    for (const float aspect : {0.5f, 1.0f, 2.0f, 4.0f})
-        for (const float voxel : {0.015f, 0.01f}) {
-            SandScene scene(0.4f, Vec3f(-0.6f, 0, -0.6f), Vec3f(0.6f, 0.6f, 0.6f), voxel);
-            scene.fill_box(Vec3f(-kRadius, 0, -kRadius), Vec3f(kRadius, aspect * kRadius, kRadius));
-            const auto sand = scene.start_fluid([](const Vec3f& x) { return std::hypot(x.x(), x.z()) < kRadius; });
-            for (int f = 0; f < 48; ++f) sand->advance();
-            const RadialProfile profile(sand->grains(), kDensity, voxel);
-            const double found = profile.radius() / static_cast<double>(kRadius) - 1;
-            const double a = static_cast<double>(aspect), lube = a < 1.7 ? 1.24 * a : 1.6 * std::sqrt(a);
-            fmt::print("| {} | {} | {:.2f} | {:.2f} | {:+.0f}% | {:.2f} | {:.1f} |\n", aspect, voxel, found, lube,
-                       100 * (found / lube - 1), profile.top() / static_cast<double>(kRadius), profile.angle());
-            std::fflush(stdout);
-        }
-}
-
 } // namespace
 
-void sand_fluid() { slopes(), columns(); }
+void sand_fluid()
+{
+    slopes();
+    print_columns([](const SandScene& scene, const auto& keep) { return scene.start_fluid(keep); },
+                  [](const FluidSand& sand) { return sand.grains(); });
+}
 
 // The column of scenes/sand_column.toml: it leaves its square floor through open sides.
 void sand_models()

@@ -4,6 +4,7 @@
 //
 //     spindrift_validate sand_piles     and sand_columns, sand_silo, sand_mass, sand_cloud
 #include "checks.h"
+#include "columns.h"
 
 #include "sand/grain_points.h"
 #include "sand/sands.h"
@@ -40,35 +41,6 @@ void piles()
                        after_one, found, 100 * (found / exact - 1), fullest);
             std::fflush(stdout);
         }
-}
-
-// Columns that are let go: Lube et al. find (r - r0) / r0 = 1.24 a below an aspect of 1.7, and 1.6 sqrt(a) above.
-void columns()
-{
-    constexpr float kRadius = 0.12f;
-    fmt::print(
-        "\n| aspect | voxel [m] | run-out (r - r0) / r0 | Lube et al. | difference | height / r0 | theirs | slope "
-        "[deg] |\n|---|---|---|---|---|---|---|---|\n");
-    for (const auto& [aspect, voxel] : std::initializer_list<std::pair<float, float>>{{0.5f, 0.015f},
-                                                                                      {0.5f, 0.01f},
-                                                                                      {1.0f, 0.015f},
-                                                                                      {1.0f, 0.01f},
-                                                                                      {2.0f, 0.015f},
-                                                                                      {2.0f, 0.01f},
-                                                                                      {4.0f, 0.015f},
-                                                                                      {4.0f, 0.01f}}) {
-        SandScene scene(0.4f, Vec3f(-1, 0, -1), Vec3f(1, 0.6f, 1), voxel);
-        scene.fill_box(Vec3f(-kRadius, 0, -kRadius), Vec3f(kRadius, aspect * kRadius, kRadius));
-        const auto sand = scene.start([](const Vec3f& x) { return std::hypot(x.x(), x.z()) < kRadius; });
-        for (int f = 0; f < 48; ++f) sand->advance();
-        const RadialProfile profile(sand->particles(), kDensity, voxel);
-        const double found = profile.radius(0.1) / static_cast<double>(kRadius) - 1;
-        const double a = static_cast<double>(aspect), lube = a < 1.7 ? 1.24 * a : 1.6 * std::sqrt(a);
-        const double height = a < 0.74 ? a : 0.88 * std::pow(a, 1.0 / 6);
-        fmt::print("| {} | {} | {:.2f} | {:.2f} | {:+.0f}% | {:.2f} | {:.2f} | {:.1f} |\n", aspect, voxel, found, lube,
-                   100 * (found / lube - 1), profile.top() / static_cast<double>(kRadius), height, profile.angle());
-        std::fflush(stdout);
-    }
 }
 
 // A silo with a square hole in its flat floor: mass that is still in it over time.
@@ -220,7 +192,11 @@ void cloud()
 } // namespace
 
 void sand_piles() { piles(); }
-void sand_columns() { columns(); }
+void sand_columns()
+{
+    print_columns([](const SandScene& scene, const auto& keep) { return scene.start(keep); },
+                  [](const Grains& sand) { return sand.particles(); });
+}
 void sand_silo() { silo(); }
 void sand_mass() { mass(); }
 void sand_cloud() { cloud(); }

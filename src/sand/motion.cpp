@@ -46,7 +46,7 @@ void Grains::move(float dt)
 {
     const float voxel = params_.voxel, inverse_voxel = 1 / voxel, step = dt * inverse_voxel;
     const Vec3f fall = dt * params_.gravity;
-    const float rounding = 1 - std::exp(-dt / params_.calming);
+    const float rounding = 1 - std::exp(-dt / params_.rounding);
     Vec3f* diagonal = particles_.attribute<Vec3f>(kShapeDiagonal).data();
     Vec3f* shear = particles_.attribute<Vec3f>(kShapeShear).data();
     Vec3f* affine[3];

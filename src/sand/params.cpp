@@ -42,7 +42,7 @@ void SandParams::visit(ParamVisitor& v)
       "Grains that disperse, pile up and carry weight; or a fluid with friction, which is faster and coarser.");
     v("voxel", voxel, unit::metres, above(0), "Edge of a grid cell.");
     v("gravity", gravity, unit::metres_per_second2, anything(), "Acceleration of everything.");
-    v("calming", calming, unit::seconds, above(0),
+    v("rounding", rounding, unit::seconds, above(0),
       "Grains only: how long it takes until particles of dense sand are round again, since grains mix there. In flight "
       "they keep their shapes.");
     v("shapes", shapes,

@@ -39,7 +39,7 @@ struct SandParams {
     Model model = Model::grains;
     float voxel = 0.02f;
     Vec3f gravity = Vec3f(0, -9.81f, 0);
-    float calming = 0.1f;
+    float rounding = 0.1f; // [s]
     bool shapes = true;
     int projections = 2;
     float tolerance = 1e-3f;

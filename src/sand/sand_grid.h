@@ -19,8 +19,8 @@ constexpr const char* kShapeShear = "shape_shear";       // xy, yz, xz
 
 // How large a component of friction may be beside the pressure, for the coefficient alpha of (5.4).
 float friction_bound(float alpha);
-// Coulomb's coefficient of a wall that is as rough as the sand: the sine of its angle, since that is what sand bears
-// that is sheared along a plane.
+// Coulomb's coefficient of a wall that is as rough as sand with this bound: about the sine of its angle, which is what
+// sand bears that is sheared along a plane.
 float rough_wall(float bound);
 
 struct SandGrid {

@@ -10,22 +10,6 @@
 namespace spindrift {
 namespace {
 
-BodyParams box_body(const Vec3f& center, const Vec3f& size, float density = 500)
-{
-    BodyParams body;
-    body.min = center - 0.5f * size, body.max = center + 0.5f * size;
-    body.density = density;
-    return body;
-}
-
-BodyParams ball_body(const Vec3f& center, float radius, float density = 500)
-{
-    BodyParams body;
-    body.shape = ShapeParams::Kind::sphere;
-    body.center = center, body.radius = radius, body.density = density;
-    return body;
-}
-
 std::unique_ptr<Bodies> bodies_of(const std::vector<BodyParams>& params, const DomainParams& domain = {},
                                   const std::vector<ColliderParams>& colliders = {})
 {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/determinism.h"
+#include "bodies/body_shapes.h"
 #include "liquid/liquid.h"
 
 #include <gtest/gtest.h>
@@ -29,23 +30,6 @@ inline DomainParams closed_domain(const Vec3f& min, const Vec3f& max)
     DomainParams d;
     d.min = min, d.max = max;
     return d;
-}
-
-template <class Params> std::vector<Shape> shapes_of(const std::vector<Params>& params)
-{
-    std::vector<Shape> shapes;
-    for (const auto& p : params) shapes.emplace_back(p, "a test");
-    return shapes;
-}
-
-inline std::vector<Bodies::Shapes> body_shapes_of(const std::vector<BodyParams>& bodies)
-{
-    std::vector<Bodies::Shapes> shapes;
-    for (const BodyParams& body : bodies) {
-        shapes.push_back({Shape(body, "a test")});
-        for (const BodyPartParams& part : body.parts) shapes.back().emplace_back(part, "a test");
-    }
-    return shapes;
 }
 
 constexpr float kFps = 24;

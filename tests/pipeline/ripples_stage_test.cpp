@@ -83,6 +83,19 @@ TEST(RipplesStage, ShowsTheRipplesThatTheLiquidMakesItself)
     expect_same_after_kills(place, kRun, "out", expected);
 }
 
+TEST(RipplesStage, ThatTheLiquidMakesAreTheSameWhereARunEndedWithinAFrame)
+{
+    const Workplace place;
+    place.write("ripples.toml", rippled_scene() + "[liquid.turbulence]\non = true\nrefine = 2\n");
+    place.succeed(kRun);
+    const Files expected = results_in(place / "out");
+    place.remove("out/ripples");
+    place.succeed({"ripples", "ripples.toml", "-o", "out", "--frames", "1-3"});
+    place.remove("out/ripples/ripples.0003.vdb"); // the second of its files
+    place.succeed(kRun);
+    EXPECT_EQ(differences(expected, results_in(place / "out")), std::vector<std::string>());
+}
+
 TEST(RipplesStage, IsRunAgainWithoutTheLiquid)
 {
     const Workplace place;

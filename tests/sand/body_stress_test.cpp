@@ -13,17 +13,8 @@ const Vec3f kGravity(0, -9.81f, 0);
 
 BodyParams turned_box(const Vec3f& center, const Vec3f& size, float density)
 {
-    BodyParams body;
-    body.min = center - 0.5f * size, body.max = center + 0.5f * size;
-    body.density = density, body.rotation = Vec3f(20, 30, 40);
-    return body;
-}
-
-BodyParams ball(const Vec3f& center, float radius, float density)
-{
-    BodyParams body;
-    body.shape = ShapeParams::Kind::sphere;
-    body.center = center, body.radius = radius, body.density = density;
+    BodyParams body = box_body(center, size, density);
+    body.rotation = Vec3f(20, 30, 40);
     return body;
 }
 
@@ -161,7 +152,7 @@ TEST(BodyStress, StressesGiveSandAndBodiesWhatTheWallsGive)
     settings.same_friction = kInfinity;
     const FullBox box(9,
                       {turned_box(Vec3f(0.07f, -0.03f, 0.11f), Vec3f(0.21f, 0.17f, 0.26f), 500),
-                       ball(Vec3f(-0.2f, 0.15f, -0.17f), 0.14f, 16000)},
+                       ball_body(Vec3f(-0.2f, 0.15f, -0.17f), 0.14f, 16000)},
                       0.4f, settings, 0.4f);
     Vec6d sand = Vec6d::Zero(), walls = Vec6d::Zero(), on_bodies = Vec6d::Zero();
     double friction = 0;

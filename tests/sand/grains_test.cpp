@@ -46,6 +46,45 @@ TEST(Grains, APileSteeperThanItsFrictionSlides)
     EXPECT_LT(angle_after(0.3f, 1.6 * friction, 48), 1.35 * friction);
 }
 
+// Slabs that slide on a floor as rough as they are lose what Coulomb's friction takes, however thin they are.
+TEST(Grains, ThinLayersSlideWithTheFrictionOfThickOnes)
+{
+    constexpr float kVoxel = 0.015f;
+    for (const float cells : {1.0f, 2.0f, 2.5f, 4.0f, 8.0f}) {
+        SandScene scene(0.4f, Vec3f(-0.6f, 0, -0.3f), Vec3f(1.5f, 0.6f, 0.3f), kVoxel);
+        scene.fill_box(Vec3f(-0.45f, 0, -0.3f), Vec3f(0.45f, cells * kVoxel, 0.3f), 0, Vec3f(1, 0, 0));
+        const auto sand = scene.start();
+        for (int f = 0; f < 2; ++f) sand->advance();
+        double sum = 0, count = 0;
+        for (size_t i = 0; i < sand->particles().size(); ++i)
+            if (std::abs(sand->particles().P[i].z()) < 0.15f) // away from the walls beside it
+                sum += static_cast<double>(sand->particles().v[i].x()), count += 1;
+        const double friction = (1 - sum / count) / (2 / 24.0) / 9.81;
+        EXPECT_GT(friction, 0.3) << cells; // the sine is 0.49
+        EXPECT_LT(friction, 0.8) << cells;
+    }
+}
+
+TEST(Grains, AColumnWithoutFrictionKeepsMostOfItsEnergyAsItFalls)
+{
+    constexpr float kRadius = 0.12f;
+    SandScene scene(0, Vec3f(-0.6f, 0, -0.6f), Vec3f(0.6f, 0.6f, 0.6f), 0.015f);
+    scene.fill_box(Vec3f(-kRadius, 0, -kRadius), Vec3f(kRadius, kRadius, kRadius));
+    const auto sand = scene.start([](const Vec3f& x) { return std::hypot(x.x(), x.z()) < kRadius; });
+    const auto energy = [&] {
+        const auto& mass = *sand->particles().find<float>(kMass);
+        double sum = 0;
+        for (size_t i = 0; i < mass.size(); ++i)
+            sum += static_cast<double>(
+                mass[i] * (0.5f * sand->particles().v[i].squaredNorm() + 9.81f * sand->particles().P[i].y()));
+        return sum;
+    };
+    const double before = energy();
+    for (int f = 0; f < 4; ++f) sand->advance();
+    EXPECT_GT(energy(), 0.72 * before);
+    EXPECT_LT(energy(), 1.01 * before);
+}
+
 TEST(Grains, PressureOnTheFloorIsTheWeightAbove)
 {
     // Without friction: otherwise the sides carry some of it, and vertical stress is more than the mean.

@@ -1,6 +1,7 @@
 // Sand to test: shapes filled in a box, and what can be measured of it.
 #pragma once
 
+#include "bodies/body_shapes.h"
 #include "sand/fluid_sand.h"
 #include "sand/grains.h"
 
@@ -26,24 +27,17 @@ struct SandScene {
     }
     void add_ball(const Vec3f& center, float radius, float density)
     {
-        BodyParams ball;
-        ball.shape = ShapeParams::Kind::sphere;
-        ball.center = center, ball.radius = radius, ball.density = density;
-        params.bodies.push_back(ball);
+        params.bodies.push_back(ball_body(center, radius, density));
     }
     void add_crate(const Vec3f& min, const Vec3f& max, float density)
     {
-        BodyParams crate;
-        crate.min = min, crate.max = max, crate.density = density;
-        params.bodies.push_back(crate);
+        params.bodies.push_back(box_body(0.5f * (min + max), max - min, density));
     }
     // Three boards on an axle along z.
     void add_wheel(const Vec3f& center, float radius, float half_width, float density)
     {
         constexpr float kHalfThickness = 0.02f; // [m]
-        BodyParams wheel;
-        const Vec3f half(radius, kHalfThickness, half_width);
-        wheel.min = center - half, wheel.max = center + half, wheel.density = density;
+        BodyParams wheel = box_body(center, 2 * Vec3f(radius, kHalfThickness, half_width), density);
         wheel.hinge.anchor = center;
         for (const float degrees : {60.0f, 120.0f}) {
             BodyPartParams board;
@@ -55,12 +49,9 @@ struct SandScene {
     // Only the places where keep(x) holds.
     template <class Keep> std::unique_ptr<Grains> start(const Keep& keep, float fps = kFps) const
     {
-        Grains::Shapes made = {shapes(params.sources), shapes(params.colliders), {}};
-        for (const BodyParams& body : params.bodies) {
-            made.bodies.push_back({Shape(body, "body")});
-            for (const BodyPartParams& part : body.parts) made.bodies.back().emplace_back(part, "part");
-        }
-        auto sand = std::make_unique<Grains>(params, std::move(made), fps);
+        auto sand = std::make_unique<Grains>(
+            params,
+            Grains::Shapes{shapes_of(params.sources), shapes_of(params.colliders), body_shapes_of(params.bodies)}, fps);
         sand->start(1);
         Grains::State state = sand->state();
         remove_others(state.particles, keep);
@@ -71,7 +62,7 @@ struct SandScene {
     // The same as a fluid.
     template <class Keep> std::unique_ptr<FluidSand> start_fluid(const Keep& keep) const
     {
-        auto sand = std::make_unique<FluidSand>(params, shapes(params.sources), shapes(params.colliders), kFps);
+        auto sand = std::make_unique<FluidSand>(params, shapes_of(params.sources), shapes_of(params.colliders), kFps);
         sand->start(1);
         FluidSand::State state = sand->state();
         remove_others(state.liquid.particles, keep);
@@ -82,12 +73,6 @@ struct SandScene {
 
   private:
     static bool everywhere(const Vec3f&) { return true; }
-    template <class Params> static std::vector<Shape> shapes(const std::vector<Params>& all)
-    {
-        std::vector<Shape> made;
-        for (const Params& one : all) made.emplace_back(one, "sand to test");
-        return made;
-    }
     template <class Keep> static void remove_others(Particles& particles, const Keep& keep)
     {
         std::vector<uint8_t> kept;

@@ -1,0 +1,187 @@
+// Where stresses of sand are: dense tiles, the room in their cells, the mobility of their faces, and the matrices.
+#include "sand/stress.h"
+
+namespace spindrift {
+
+namespace {
+
+// A tile where no cell is fuller than this has no stress: a step of half a cell cannot fill it.
+constexpr float kSparse = 0.25f;
+
+// What particles that fill these shares of cells would add up to in a row of cells.
+Row shared_out(const Block<float, 1>& shares, int x, int y)
+{
+    constexpr float kShare[3] = {0.125f, 0.75f, 0.125f};
+    Row sum = splat(0);
+    for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j) {
+            const float* row = &shares.at(x + i - 1, y + j - 1, 0);
+            sum += kShare[i] * kShare[j] *
+                   (kShare[1] * load_row_unaligned(row) +
+                    kShare[0] * (load_row_unaligned(row - 1) + load_row_unaligned(row + 1)));
+        }
+    return sum;
+}
+
+} // namespace
+
+void Stress::find_dense()
+{
+    const Topology& all = grid_->topology;
+    const auto count = static_cast<size_t>(all.tile_count());
+    std::vector<uint8_t> is_dense(count);
+    parallel_for(
+        count,
+        [&](size_t t) {
+            Row most = splat(0);
+            const float* f = grid_->filled.tile(static_cast<int>(t));
+            for (int o = 0; o < kTileCells; o += kTileSize) most = max(most, load_row(f + o));
+            is_dense[t] = largest(most) > kSparse;
+        },
+        16);
+    std::vector<uint64_t> codes;
+    tile_of_.clear();
+    for (size_t t = 0; t < count; ++t)
+        if (is_dense[t]) codes.push_back(all.codes()[t]), tile_of_.push_back(static_cast<int>(t));
+    dense_before_ = std::move(dense_);
+    dense_ = std::make_unique<Topology>(std::move(codes));
+    const int none = dense_->tile_count();
+    dense_of_.assign(count + 1, none);
+    for (size_t d = 0; d < tile_of_.size(); ++d) dense_of_[static_cast<size_t>(tile_of_[d])] = static_cast<int>(d);
+
+    // Stresses stay where they were.
+    const auto carry = [&](Field<float>& field) {
+        carried_.reset_uninitialized(*dense_, 0);
+        for_dense([&](int tile) {
+            const int before = dense_before_ ? dense_before_->find(dense_->tile(tile)) : -1;
+            if (before >= 0 && before != dense_before_->tile_count())
+                std::copy_n(field.tile(before), kTileCells, carried_.tile(tile));
+            else
+                std::fill_n(carried_.tile(tile), kTileCells, 0.0f);
+        });
+        std::swap(field, carried_);
+    };
+    carry(q_);
+    for (auto& s : s_) carry(s);
+
+    filled_.reset_uninitialized(*dense_, 0);
+    for_dense([&](int tile) {
+        std::copy_n(grid_->filled.tile(tile_of_[static_cast<size_t>(tile)]), kTileCells, filled_.tile(tile));
+    });
+    for (auto* field : {&limit_, &edge_limit_[0], &edge_limit_[1], &edge_limit_[2], &b_, &lower_, &upper_, &change_})
+        field->reset_uninitialized(*dense_, 0);
+}
+
+// What a cell holds when all the room around it is full: what solids leave free, under the weights with which particles
+// are shared out. Particles near a wall count in part for cells beyond it, and that is no lack of sand.
+void Stress::find_capacity(const SolidCells& room, Field<float>& capacity) const
+{
+    capacity.reset_uninitialized(*dense_, 1);
+    for_dense([&](int tile) {
+        thread_local Block<float, 1> kept;
+        auto& volumes = kept;
+        float* out = capacity.tile(tile);
+        if (!room.gather_volumes(grid_->topology, tile_of_[static_cast<size_t>(tile)], volumes)) {
+            std::fill_n(out, kTileCells, 1.0f);
+            return;
+        }
+        for_each_row([&](int x, int y, int o) { store_row(out + o, shared_out(volumes, x, y)); });
+    });
+}
+
+// A cell at the surface of a pile is not full, because the surface goes through it, and yet the sand in it lies on what
+// is below. There is no room above its highest particles: without that the surface would have no pressure and no
+// friction, fall a little in every step and creep downhill. Cells that only the particles of others count for are free:
+// what could not rise there would be jammed under a lid.
+void Stress::find_heaps()
+{
+    constexpr float kSupport = 0.8f; // how full the cell below has to be
+    heap_.reset_uninitialized(*dense_, 1);
+    const int up = grid_->up, side = grid_->up_sign > 0 ? -1 : 1;
+    for_dense([&](int d) {
+        thread_local Block<float, 1> kept, kept_filled, kept_room;
+        auto &heaped = kept, &filled = kept_filled, &room = kept_room;
+        const int tile = tile_of_[static_cast<size_t>(d)];
+        heaped.gather(grid_->heaped, tile), filled.gather(grid_->filled, tile);
+        const bool near_solid = room_->gather_volumes(grid_->topology, tile, room);
+        const Vec3i down = side * Vec3i::Unit(up);
+        for_each_row([&](int x, int y, int o) {
+            const Row below = load_row_unaligned(&filled.at(x + down.x(), y + down.y(), down.z()));
+            RowMask supported = below > splat(kSupport);
+            if (near_solid) supported |= load_row_unaligned(&room.at(x + down.x(), y + down.y(), down.z())) == splat(0);
+            supported &= load_row_unaligned(&heaped.at(x, y, 0)) > splat(0);
+            const Row capacity = load_row(capacity_.tile(d) + o);
+            store_row(heap_.tile(d) + o, supported ? min(capacity, shared_out(heaped, x, y)) : capacity);
+        });
+    });
+}
+
+// w of each face: the volume of a mass. At a face of sand's surface, where full cells end, half of what it would hold
+// is there, and is accelerated twice as much: the pressure falls to nothing within half a cell. Emptier faces than that
+// get less, or a few particles would be shot away. No more sand passes a face than it is open.
+void Stress::find_mobility()
+{
+    const Topology& all = grid_->topology;
+    for (auto& w : mobility_.u) w.reset_uninitialized(all, 0);
+    for_each_tile(all, [&](int tile) {
+        for (int a = 0; a < 3; ++a) {
+            const float *share = grid_->at_faces.u[a].tile(tile), *open = room_->open(tile, a);
+            float* w = mobility_.u[a].tile(tile);
+            for (int o = 0; o < kTileCells; o += kTileSize) {
+                Row m = min(load_row(open + o), 2 * load_row(share + o));
+                if (grid_->several) m *= load_row(grid_->lightness.u[a].tile(tile) + o);
+                store_row(w + o, m);
+            }
+        }
+    });
+}
+
+// (5.47)
+void Stress::set_pressure_matrix()
+{
+    pressure_.reset(*dense_, {true, true, true});
+    for_dense([&](int d) {
+        const int tile = tile_of_[static_cast<size_t>(d)];
+        const TileView w[3] = {{mobility_.u[0], tile}, {mobility_.u[1], tile}, {mobility_.u[2], tile}};
+        for_each_row([&](int x, int y, int o) {
+            const Row below[3] = {w[0].at(x, y), w[1].at(x, y), w[2].at(x, y)};
+            for (int a = 0; a < 3; ++a) store_row(pressure_.weight(a).tile(d) + o, below[a]);
+            store_row(pressure_.diagonal().tile(d) + o,
+                      below[0] + below[1] + below[2] + w[0].above_x(x, y) + w[1].above_y(x, y) + w[2].above_z(x, y));
+        });
+    });
+    pressure_.prepare();
+}
+
+// (5.45), (5.49) of the five components. A shear lies on edges: the upper faces that it acts on are those of its own
+// cell, the lower ones those of the cells below.
+void Stress::set_friction_matrices()
+{
+    axial_.reset(*dense_, {true, true, true});
+    lateral_.reset(*dense_, {true, false, true});
+    shear_[0].reset(*dense_, {true, true, false}), shear_[1].reset(*dense_, {false, true, true});
+    shear_[2].reset(*dense_, {true, false, true});
+    for_dense([&](int d) {
+        const int tile = tile_of_[static_cast<size_t>(d)];
+        const TileView u(mobility_.u[0], tile), v(mobility_.u[1], tile), w(mobility_.u[2], tile);
+        for_each_row([&](int x, int y, int o) {
+            const auto put = [&](Field<float>& field, Row value) { store_row(field.tile(d) + o, value); };
+            const Row u0 = u.at(x, y), v0 = v.at(x, y), w0 = w.at(x, y);
+            const Row u1 = u.above_x(x, y), v1 = v.above_y(x, y), w1 = w.above_z(x, y);
+            put(axial_.weight(0), 0.25f * u0), put(axial_.weight(1), v0), put(axial_.weight(2), 0.25f * w0);
+            put(axial_.diagonal(), v0 + v1 + 0.25f * (u0 + u1 + w0 + w1));
+            put(lateral_.weight(0), u0), put(lateral_.weight(2), w0), put(lateral_.diagonal(), u0 + u1 + w0 + w1);
+            const Row u_y = u.below_y(x, y), v_x = v.below_x(x, y), v_z = v.below_z(x, y), w_y = w.below_y(x, y);
+            const Row u_z = u.below_z(x, y), w_x = w.below_x(x, y);
+            put(shear_[0].weight(1), u_y), put(shear_[0].weight(0), v_x);
+            put(shear_[0].diagonal(), u0 + u_y + v0 + v_x);
+            put(shear_[1].weight(2), v_z), put(shear_[1].weight(1), w_y);
+            put(shear_[1].diagonal(), v0 + v_z + w0 + w_y);
+            put(shear_[2].weight(2), u_z), put(shear_[2].weight(0), w_x);
+            put(shear_[2].diagonal(), u0 + u_z + w0 + w_x);
+        });
+    });
+    for (TileMatrix* m : {&axial_, &lateral_, &shear_[0], &shear_[1], &shear_[2]}) m->prepare();
+}
+
+} // namespace spindrift
