@@ -106,9 +106,21 @@ size_t ParticleShapes::merge(Particles& particles, const ParticleIndex& index, c
         static_cast<size_t>(topology.tile_count()),
         [&](size_t t) {
             const int tile = static_cast<int>(t);
+            // Those that are not whole, cell by cell: few, as a rule.
+            thread_local std::vector<uint32_t> kept;
+            auto& parts = kept;
+            std::array<uint32_t, kTileCells + 1> first;
+            parts.clear();
+            for (int c = 0; c < kTileCells; ++c) {
+                first[static_cast<size_t>(c)] = static_cast<uint32_t>(parts.size());
+                for (size_t i = index.cell_begin(tile, c), end = index.cell_end(tile, c); i < end; ++i)
+                    if (mass[i] < masses_[static_cast<size_t>(material[i])]) parts.push_back(static_cast<uint32_t>(i));
+            }
+            first[kTileCells] = static_cast<uint32_t>(parts.size());
             double merged = 0;
             for (int c = 0; c < kTileCells; ++c)
-                for (size_t i = index.cell_begin(tile, c), end = index.cell_end(tile, c); i < end; ++i) {
+                for (uint32_t a = first[static_cast<size_t>(c)]; a < first[static_cast<size_t>(c) + 1]; ++a) {
+                    const size_t i = parts[a];
                     const float most = masses_[static_cast<size_t>(material[i])];
                     if (mass[i] == 0 || mass[i] > 0.75f * most) continue;
                     if (load(&diagonal[i], &shear[i], 1).all_above(shortest())[0]) continue;
@@ -120,9 +132,10 @@ size_t ParticleShapes::merge(Particles& particles, const ParticleIndex& index, c
                     const Vec3i low = (cell.array() - 1).cwiseMax(0), high = (cell.array() + 1).cwiseMin(kTileSize - 1);
                     for (int x = low.x(); x <= high.x(); ++x)
                         for (int y = low.y(); y <= high.y(); ++y)
-                            for (size_t j = index.cell_begin(tile, offset_in_tile(x, y, low.z())),
-                                        last = index.cell_end(tile, offset_in_tile(x, y, high.z()));
-                                 j < last; ++j) {
+                            for (uint32_t b = first[static_cast<size_t>(offset_in_tile(x, y, low.z()))],
+                                          last = first[static_cast<size_t>(offset_in_tile(x, y, high.z())) + 1];
+                                 b < last; ++b) {
+                                const size_t j = parts[b];
                                 const float distance2 = (particles.P[i] - particles.P[j]).squaredNorm();
                                 if (j == i || distance2 >= nearest || mass[j] == 0 || material[j] != material[i] ||
                                     mass[i] + mass[j] > most)

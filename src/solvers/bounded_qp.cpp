@@ -4,13 +4,14 @@
 #include "base/math.h"
 #include "base/parallel.h"
 
+#include <cstring>
+
 namespace spindrift {
 
 namespace {
 
-constexpr size_t kChunk = 8192; // of one partial sum
-constexpr size_t kGroup = 8;    // variables that take part together
-constexpr size_t kGroupsAtOnce = kChunk / kGroup;
+constexpr size_t kGroup = 8;           // variables that take part together
+constexpr size_t kGroupsAtOnce = 1024; // of one partial sum
 // Variables at bounds are let go when their gradient is larger than that of the others.
 constexpr double kProportioning = 1;
 // Of the fixed step, in (0, 2]: beyond 1 it brings more variables to their bounds, near 2 it hardly descends.
@@ -18,81 +19,181 @@ constexpr double kFixedStep = 1.75;
 // A direction with less curvature than this, beside its length, counts as one without: it is what rounding leaves.
 template <class Real> constexpr double kNoCurvature = 4 * static_cast<double>(std::numeric_limits<Real>::epsilon());
 
+// What one instruction works on: a group of floats, or half a group of doubles.
+template <class Real> struct Vector {
+    typedef Real Type __attribute__((vector_size(32)));
+};
+template <class Real> using Pack = typename Vector<Real>::Type;
+template <class Real> using Mask = decltype(Pack<Real>() < Pack<Real>());
+template <class Real> constexpr size_t kLanes = 32 / sizeof(Real);
+
+template <class Real> Pack<Real> all(Real x) { return Pack<Real>{} + x; }
+// A NaN in the first one stays.
+template <class P> P least(P a, P b) { return b < a ? b : a; }
+template <class P> P most(P a, P b) { return a < b ? b : a; }
+// Neither infinite nor NaN.
+template <class P> auto is_finite(P a) { return a - a == P{}; }
+
+template <class Real> Pack<Real> load(const AlignedVector<Real>& values, size_t i)
+{
+    return *reinterpret_cast<const Pack<Real>*>(values.data() + i);
+}
+template <class Real> void store(AlignedVector<Real>& values, size_t i, Pack<Real> p)
+{
+    *reinterpret_cast<Pack<Real>*>(values.data() + i) = p;
+}
+// Of an array that may end within the pack: what is missing is zero.
+template <class Real> Pack<Real> load(std::span<const Real> values, size_t i)
+{
+    Pack<Real> p{};
+    if (i + kLanes<Real> <= values.size())
+        std::memcpy(&p, values.data() + i, sizeof p);
+    else if (i < values.size())
+        std::memcpy(&p, values.data() + i, (values.size() - i) * sizeof(Real));
+    return p;
+}
+template <class Real> void store(std::span<Real> values, size_t i, Pack<Real> p)
+{
+    if (i + kLanes<Real> <= values.size())
+        std::memcpy(values.data() + i, &p, sizeof p);
+    else if (i < values.size())
+        std::memcpy(values.data() + i, &p, (values.size() - i) * sizeof(Real));
+}
+
+// 1 where the mask is set, a byte for each of its lanes.
+auto bytes_of(Mask<float> mask)
+{
+    typedef uint8_t Bytes __attribute__((vector_size(32)));
+    const Bytes b = reinterpret_cast<Bytes>(mask & 1);
+    return std::bit_cast<uint64_t>(__builtin_shufflevector(b, b, 0, 4, 8, 12, 16, 20, 24, 28));
+}
+auto bytes_of(Mask<double> mask)
+{
+    typedef uint8_t Bytes __attribute__((vector_size(32)));
+    const Bytes b = reinterpret_cast<Bytes>(mask & 1);
+    return std::bit_cast<uint32_t>(__builtin_shufflevector(b, b, 0, 8, 16, 24));
+}
+
+typedef double Four __attribute__((vector_size(32)));
+
+// Sums of products in double.
+class Sum {
+  public:
+    void add(Pack<float> a, Pack<float> b)
+    {
+        low_ += Four{a[0], a[1], a[2], a[3]} * Four{b[0], b[1], b[2], b[3]};
+        high_ += Four{a[4], a[5], a[6], a[7]} * Four{b[4], b[5], b[6], b[7]};
+    }
+    void add(Pack<double> a, Pack<double> b) { low_ += a * b; }
+    void add(const Sum& other) { low_ += other.low_, high_ += other.high_; }
+    double total() const
+    {
+        const Four s = low_ + high_;
+        return (s[0] + s[1]) + (s[2] + s[3]);
+    }
+
+  private:
+    Four low_ = {}, high_ = {};
+};
+
+template <class Real> double largest_of(Pack<Real> p)
+{
+    Real most = p[0];
+    for (size_t k = 1; k < kLanes<Real>; ++k) most = std::max(most, p[k]);
+    return static_cast<double>(most);
+}
+
 } // namespace
 
+template <class Real> struct BoundedQpSolver<Real>::Bounds {
+    Pack<Real> lower, upper;
+    Pack<Real> project(Pack<Real> x) const { return least(most(x, lower), upper); }
+};
+
 template <class Real> struct BoundedQpSolver<Real>::Gradients {
-    double largest = 0;                           // magnitude in the projected gradient
-    double phi2 = 0, reduced_phi2 = 0, beta2 = 0; // squared lengths in scaled variables
-    bool finite() const { return std::isfinite(phi2 + beta2); }
-    bool proportional() const { return beta2 <= kProportioning * kProportioning * reduced_phi2; }
+    Sum phi2, reduced_phi2, beta2; // squared lengths in scaled variables
+    Sum twice_the_value;           // of the objective, where the gradient was computed
+    Pack<Real> magnitude{};        // largest in the projected gradient
+    bool face_changed = false;
+    double largest() const { return largest_of<Real>(magnitude); }
+    bool finite() const { return std::isfinite(phi2.total() + beta2.total()); }
+    bool proportional() const { return beta2.total() <= kProportioning * kProportioning * reduced_phi2.total(); }
+    void add(const Gradients& other)
+    {
+        phi2.add(other.phi2), reduced_phi2.add(other.reduced_phi2), beta2.add(other.beta2);
+        twice_the_value.add(other.twice_the_value);
+        magnitude = most(magnitude, other.magnitude);
+        face_changed |= other.face_changed;
+    }
 };
 
 template <class Real> struct BoundedQpSolver<Real>::Step {
-    double curvature = 0; // d . A d
-    double slope = 0;     // d . g
-    double length2 = 0;   // in scaled variables
-    double feasible = std::numeric_limits<double>::infinity();
-    double descent(double length) const { return length * (slope - 0.5 * length * curvature); }
-    bool flat() const { return !(curvature > kNoCurvature<Real> * length2); }
+    Sum curvatures; // d . A d
+    Sum slopes;     // d . g
+    Sum length2;    // in scaled variables
+    Pack<Real> until_bound = all(std::numeric_limits<Real>::infinity());
+    void add(const Step& other)
+    {
+        curvatures.add(other.curvatures), slopes.add(other.slopes), length2.add(other.length2);
+        until_bound = least(until_bound, other.until_bound);
+    }
+    double curvature() const { return curvatures.total(); }
+    bool flat() const { return !(curvature() > kNoCurvature<Real> * length2.total()); }
+    // How far the objective falls, and how far the bounds are.
+    double wanted() const { return flat() ? std::numeric_limits<double>::infinity() : slopes.total() / curvature(); }
+    double feasible() const { return -largest_of<Real>(-until_bound); }
+    double descent(double length) const { return length * (slopes.total() - 0.5 * length * curvature()); }
 };
 
+template <class Real> auto BoundedQpSolver<Real>::bounds_at(size_t i) const -> Bounds
+{
+    return {bounds_.lower.empty() ? Pack<Real>{} : load(bounds_.lower, i),
+            bounds_.upper.empty() ? all(std::numeric_limits<Real>::infinity()) : load(bounds_.upper, i)};
+}
+
+// body(i) for the packs that take part.
 template <class Real> template <class Body> void BoundedQpSolver<Real>::for_variables(const Body& body) const
 {
     parallel_chunks(groups_.size(), kGroupsAtOnce, [&](size_t begin, size_t end) {
-        for (size_t k = begin; k < end; ++k) {
-            const size_t first = kGroup * groups_[k], last = std::min(first + kGroup, g_.size());
-            for (size_t i = first; i < last; ++i) body(i);
-        }
+        for (size_t k = begin; k < end; ++k)
+            for (size_t i = kGroup * groups_[k], l = 0; l < kGroup; l += kLanes<Real>) body(i + l);
     });
 }
 
-// add(sum, i) for all variables that take part, in chunks that combine() joins in order.
-template <class Real> template <class T, class Add, class Combine>
-T BoundedQpSolver<Real>::sum_up(const Add& add, const Combine& combine) const
+// The same with body(sums, i); chunks are added in order.
+template <class Real> template <class Sums, class Body> Sums BoundedQpSolver<Real>::sum_up(const Body& body) const
 {
-    std::vector<T> parts((groups_.size() + kGroupsAtOnce - 1) / kGroupsAtOnce);
+    std::vector<Sums> parts((groups_.size() + kGroupsAtOnce - 1) / kGroupsAtOnce);
     parallel_for(parts.size(), [&](size_t c) {
-        T part{};
-        for (size_t k = c * kGroupsAtOnce, end = std::min(groups_.size(), k + kGroupsAtOnce); k < end; ++k) {
-            const size_t first = kGroup * groups_[k], last = std::min(first + kGroup, g_.size());
-            for (size_t i = first; i < last; ++i) add(part, i);
-        }
+        Sums part;
+        for (size_t k = c * kGroupsAtOnce, end = std::min(groups_.size(), k + kGroupsAtOnce); k < end; ++k)
+            for (size_t i = kGroup * groups_[k], l = 0; l < kGroup; l += kLanes<Real>) body(part, i + l);
         parts[c] = part;
     });
-    T sum{};
-    for (const T& part : parts) combine(sum, part);
+    Sums sum;
+    for (const Sums& part : parts) sum.add(part);
     return sum;
-}
-
-template <class Real> Real BoundedQpSolver<Real>::upper(size_t i) const
-{
-    return bounds_.upper.empty() ? std::numeric_limits<Real>::infinity() : bounds_.upper[i];
-}
-
-template <class Real> Real BoundedQpSolver<Real>::project(size_t i, Real x) const
-{
-    return std::min(std::max(x, lower(i)), upper(i));
 }
 
 template <class Real> QpResult BoundedQpSolver<Real>::solve(QpMatrix<Real>& matrix, std::span<const Real> b,
                                                             QpBounds<Real> bounds, std::span<Real> x,
                                                             const QpSettings& settings)
 {
-    bounds_ = bounds, steps_ = matrix.steps();
+    count_ = x.size(), bounds_ = bounds, steps_ = matrix.steps();
     QpResult result;
     result.bounded = start(b, x);
-    compute_gradient(matrix, b, x);
-    Gradients gradients = split_gradient(x);
+    Gradients gradients = evaluate(matrix, b, x);
+    double value = 0.5 * gradients.twice_the_value.total();
     bool exact = true;      // the gradient was computed, not updated
     bool new_search = true; // conjugate gradients start anew
     while (gradients.finite()) {
-        if (gradients.largest <= settings.tolerance) {
+        if (gradients.largest() <= settings.tolerance) {
             if (exact) {
                 result.converged = true;
                 break;
             }
-            compute_gradient(matrix, b, x);
-            gradients = split_gradient(x);
+            gradients = evaluate(matrix, b, x);
+            value = 0.5 * gradients.twice_the_value.total();
             exact = new_search = true;
             ++result.iterations;
             continue;
@@ -102,71 +203,64 @@ template <class Real> QpResult BoundedQpSolver<Real>::solve(QpMatrix<Real>& matr
 
         if (!gradients.proportional()) {
             // Proportioning: let go along the steepest of the directions that point inwards.
-            matrix.multiply(beta_, q_);
-            const Step step = along(x, beta_);
-            const double length = step.flat() ? step.feasible : std::min(step.slope / step.curvature, step.feasible);
+            const Step step = along(matrix, x, beta_);
+            const double length = std::min(step.wanted(), step.feasible());
             if (!(length < std::numeric_limits<double>::infinity())) {
                 result.bounded = false;
                 break;
             }
-            go(x, length, beta_);
+            gradients = go(x, length, beta_);
+            value -= step.descent(length);
             ++result.proportionings;
             new_search = true, exact = false;
-            gradients = split_gradient(x);
             continue;
         }
 
         if (new_search || face_changed_) {
-            matrix.precondition(phi_, free_, face_changed_, z_);
+            matrix.precondition(live(phi_), std::span(free_).first(count_), face_changed_, live(z_));
             face_changed_ = false;
-            p_ = z_;
+            p_.swap(z_);
             new_search = false;
         }
-        matrix.multiply(p_, q_);
-        const Step step = along(x, p_);
-        const double wanted = step.flat() ? std::numeric_limits<double>::infinity() : step.slope / step.curvature;
-        if (wanted <= step.feasible) {
+        const Step step = along(matrix, x, p_);
+        const double wanted = step.wanted(), feasible = step.feasible();
+        if (wanted <= feasible) {
             if (!(wanted < std::numeric_limits<double>::infinity())) {
                 result.bounded = false;
                 break;
             }
             // A step of conjugate gradients; the next direction is made conjugate to this one.
-            go(x, wanted, p_);
+            gradients = go(x, wanted, p_);
+            value -= step.descent(wanted);
             exact = false;
-            gradients = split_gradient(x);
-            if (face_changed_) continue;
-            matrix.precondition(phi_, free_, false, z_);
-            const double overlap = sum_up<double>(
-                [&](double& sum, size_t i) { sum += static_cast<double>(z_[i]) * static_cast<double>(q_[i]); },
-                [](double& sum, double part) { sum += part; });
-            const auto share = static_cast<Real>(overlap / step.curvature);
-            for_variables([&](size_t i) { p_[i] = z_[i] - share * p_[i]; });
+            if (face_changed_ || result.iterations >= settings.max_iterations) continue;
+            matrix.precondition(live(phi_), std::span(free_).first(count_), false, live(z_));
+            const Sum overlap = sum_up<Sum>([&](Sum& sum, size_t i) { sum.add(load(z_, i), load(q_, i)); });
+            const auto share = static_cast<Real>(overlap.total() / step.curvature());
+            for_variables([&](size_t i) { store(p_, i, load(z_, i) - share * load(p_, i)); });
         } else {
             // Expansion: the whole step, projected on the bounds, brings the most variables to them; it counts if it
             // descends further than the part of it up to the first bound. Otherwise that part, and on along the free
             // gradient with the fixed step, which always descends.
-            const double to_bound = value(b, x) - step.descent(step.feasible);
-            before_.assign(x.begin(), x.end()), gradient_before_ = g_;
+            const double to_bound = value - step.descent(feasible);
             bool descends = false;
             if (wanted < std::numeric_limits<double>::infinity()) {
-                go(x, wanted, p_);
-                compute_gradient(matrix, b, x);
-                descends = value(b, x) < to_bound;
+                go_projected(x, wanted);
+                gradients = evaluate(matrix, b, x);
+                descends = 0.5 * gradients.twice_the_value.total() < to_bound;
+                if (!descends) go_back(x);
             }
             if (!descends) {
-                std::copy(before_.begin(), before_.end(), x.begin());
-                g_.swap(gradient_before_);
-                go(x, step.feasible, p_);
-                split_gradient(x);
+                go(x, feasible, p_);
                 expand(x);
-                compute_gradient(matrix, b, x);
+                gradients = evaluate(matrix, b, x);
             }
-            gradients = split_gradient(x);
+            value = 0.5 * gradients.twice_the_value.total();
             ++result.expansions;
             exact = new_search = true;
         }
     }
-    result.projected_gradient = gradients.largest;
+    result.projected_gradient = gradients.largest();
     result.complementarity = complementarity(x);
     return result;
 }
@@ -175,131 +269,161 @@ template <class Real> QpResult BoundedQpSolver<Real>::solve(QpMatrix<Real>& matr
 // somewhere.
 template <class Real> bool BoundedQpSolver<Real>::start(std::span<const Real> b, std::span<Real> x)
 {
-    const size_t count = x.size();
-    g_.resize(count), z_.resize(count), p_.resize(count), q_.resize(count);
-    phi_.assign(count, 0), beta_.assign(count, 0); // what takes no part stays so
-    free_.assign(count, 0);
+    const size_t groups = (count_ + kGroup - 1) / kGroup;
+    for (auto* values : {&g_, &phi_, &beta_, &z_, &p_, &q_}) values->resize(groups * kGroup);
+    free_.resize(groups * kGroup);
     face_changed_ = true;
-    const bool ordered = parallel_reduce(
-        count, true, [&](size_t i) { return lower(i) <= upper(i); }, [](bool a, bool c) { return a && c; }, kChunk);
-    if (!ordered) fail("a quadratic program has a lower bound above its upper bound; no x can satisfy both");
-    const auto end_of_fall = [&](size_t i) { return b[i] > 0 ? upper(i) : b[i] < 0 ? lower(i) : x[i]; };
-    parallel_chunks(count, kChunk, [&](size_t begin, size_t end) {
-        for (size_t i = begin; i < end; ++i) {
-            if (steps_[i] == 0 && std::isfinite(end_of_fall(i))) x[i] = end_of_fall(i);
-            x[i] = project(i, std::isfinite(x[i]) ? x[i] : Real(0));
+    struct Findings {
+        bool ordered = true, ends = true, at_zero = true;
+    };
+    std::vector<Findings> findings((groups + kGroupsAtOnce - 1) / kGroupsAtOnce);
+    std::vector<uint8_t> takes_part(groups);
+    parallel_for(findings.size(), [&](size_t c) {
+        Mask<Real> disordered{}, endless{}, anywhere{};
+        for (size_t k = c * kGroupsAtOnce, end = std::min(groups, k + kGroupsAtOnce); k < end; ++k) {
+            Mask<Real> some{};
+            for (size_t i = kGroup * k; i < kGroup * (k + 1); i += kLanes<Real>) {
+                const Pack<Real> zero{}, s = load(steps_, i), from = load(std::span<const Real>(x), i);
+                const Pack<Real> push = load(b, i);
+                const Bounds bounds = bounds_at(i);
+                const Pack<Real> end_of_fall = push > zero ? bounds.upper : push < zero ? bounds.lower : from;
+                const Mask<Real> falls = s == zero, stops = is_finite(end_of_fall);
+                const Pack<Real> wanted = falls & stops ? end_of_fall : from;
+                const Pack<Real> at = bounds.project(is_finite(wanted) ? wanted : zero);
+                store(x, i, at);
+                disordered |= ~(bounds.lower <= bounds.upper), endless |= falls & ~stops, anywhere |= at != zero;
+                some |= (at != zero) | ((s > zero) & (bounds.lower < bounds.upper));
+                // What takes no part stays so.
+                store(phi_, i, zero), store(beta_, i, zero), store(g_, i, zero);
+                std::fill_n(free_.data() + i, kLanes<Real>, uint8_t{0});
+            }
+            takes_part[k] = bytes_of(some) != 0;
         }
+        findings[c] = {bytes_of(disordered) == 0, bytes_of(endless) == 0, bytes_of(anywhere) == 0};
     });
-    std::vector<uint8_t> takes_part((count + kGroup - 1) / kGroup);
-    parallel_chunks(takes_part.size(), kGroupsAtOnce, [&](size_t begin, size_t end) {
-        for (size_t k = begin; k < end; ++k) {
-            bool any = false;
-            for (size_t i = kGroup * k, last = std::min(i + kGroup, count); i < last; ++i)
-                any |= x[i] != 0 || (steps_[i] > 0 && lower(i) < upper(i));
-            takes_part[k] = any;
-        }
-    });
+    Findings all;
+    for (const Findings& f : findings) all.ordered &= f.ordered, all.ends &= f.ends, all.at_zero &= f.at_zero;
+    if (!all.ordered) fail("a quadratic program has a lower bound above its upper bound; no x can satisfy both");
+    at_zero_ = all.at_zero;
     groups_.clear();
-    for (size_t k = 0; k < takes_part.size(); ++k)
+    for (size_t k = 0; k < groups; ++k)
         if (takes_part[k]) groups_.push_back(static_cast<uint32_t>(k));
-    return parallel_reduce(
-        count, true, [&](size_t i) { return steps_[i] > 0 || std::isfinite(end_of_fall(i)); },
-        [](bool a, bool c) { return a && c; }, kChunk);
-}
-
-template <class Real>
-void BoundedQpSolver<Real>::compute_gradient(QpMatrix<Real>& matrix, std::span<const Real> b, std::span<const Real> x)
-{
-    matrix.multiply(x, g_);
-    parallel_chunks(x.size(), kChunk, [&](size_t begin, size_t end) {
-        for (size_t i = begin; i < end; ++i) g_[i] -= b[i];
-    });
+    return all.ends;
 }
 
 // The free gradient phi, the chopped gradient beta, and which variables are free.
-template <class Real> auto BoundedQpSolver<Real>::split_gradient(std::span<const Real> x) -> Gradients
+template <class Real> inline void BoundedQpSolver<Real>::split(size_t i, std::span<const Real> x, Gradients& sum)
 {
-    struct Part {
-        Gradients gradients;
-        bool changed = false;
-    };
-    const Part sum = sum_up<Part>(
-        [&](Part& part, size_t i) {
-            const Real low = lower(i), high = upper(i), g = g_[i], s = steps_[i];
-            if (low == high || s == 0) return; // never free
-            const bool inside = x[i] > low && x[i] < high;
-            const Real phi = inside ? g : Real(0);
-            const Real inwards = x[i] == low ? std::min(g, Real(0)) : std::max(g, Real(0));
-            const Real beta = inside ? Real(0) : inwards;
-            // How much of the free gradient a fixed step can follow before it meets the bound.
-            const Real room = (phi > 0 ? x[i] - low : x[i] - high) * static_cast<Real>(1 / kFixedStep);
-            const Real reduced = phi > 0 ? std::min(s * phi, room) : std::max(s * phi, room);
-            const auto d = [](Real a) { return static_cast<double>(a); };
-            part.gradients.phi2 += d(s) * d(phi) * d(phi);
-            part.gradients.reduced_phi2 += phi == 0 ? 0 : d(reduced) * d(phi);
-            part.gradients.beta2 += d(s) * d(beta) * d(beta);
-            part.gradients.largest = std::max(part.gradients.largest, std::abs(d(phi) + d(beta)));
-            part.changed |= free_[i] != static_cast<uint8_t>(inside);
-            free_[i] = inside, phi_[i] = phi, beta_[i] = beta;
-        },
-        [](Part& total, const Part& part) {
-            total.gradients.phi2 += part.gradients.phi2, total.gradients.beta2 += part.gradients.beta2;
-            total.gradients.reduced_phi2 += part.gradients.reduced_phi2;
-            total.gradients.largest = std::max(total.gradients.largest, part.gradients.largest);
-            total.changed |= part.changed;
-        });
-    face_changed_ |= sum.changed;
-    return sum.gradients;
+    const Pack<Real> zero{}, here = load(x, i), g = load(g_, i), s = load(steps_, i);
+    const auto [low, high] = bounds_at(i);
+    const Mask<Real> moves = (low < high) & (s > zero), inside = moves & (here > low) & (here < high);
+    const Pack<Real> phi = inside ? g : zero;
+    const Pack<Real> inwards = here == low ? least(g, zero) : most(g, zero);
+    const Pack<Real> beta = moves & ~inside ? inwards : zero;
+    // How much of the free gradient a fixed step can follow before it meets the bound.
+    const Pack<Real> room = (phi > zero ? here - low : here - high) * static_cast<Real>(1 / kFixedStep);
+    const Pack<Real> followed = phi > zero ? least(s * phi, room) : most(s * phi, room);
+    sum.phi2.add(s * phi, phi), sum.beta2.add(s * beta, beta);
+    sum.reduced_phi2.add(phi == zero ? zero : followed, phi);
+    const Pack<Real> either = phi + beta;
+    sum.magnitude = most(sum.magnitude, most(either, -either));
+    auto is_free = bytes_of(inside), was_free = is_free;
+    std::memcpy(&was_free, free_.data() + i, sizeof was_free);
+    sum.face_changed |= is_free != was_free;
+    std::memcpy(free_.data() + i, &is_free, sizeof is_free);
+    store(phi_, i, phi), store(beta_, i, beta);
 }
 
-// Of a step x - length direction, with A direction in q_.
-template <class Real> auto BoundedQpSolver<Real>::along(std::span<const Real> x, std::span<const Real> direction) const
-    -> Step
+// The gradient at x.
+template <class Real> auto BoundedQpSolver<Real>::evaluate(QpMatrix<Real>& matrix, std::span<const Real> b,
+                                                           std::span<const Real> x) -> Gradients
 {
-    return sum_up<Step>(
-        [&](Step& s, size_t i) {
-            const auto d = static_cast<double>(direction[i]);
-            if (d == 0) return;
-            s.curvature += d * static_cast<double>(q_[i]), s.slope += d * static_cast<double>(g_[i]);
-            s.length2 += d * d / static_cast<double>(steps_[i]);
-            s.feasible = std::min(s.feasible, static_cast<double>(x[i] - (d > 0 ? lower(i) : upper(i))) / d);
-        },
-        [](Step& a, const Step& c) {
-            a.curvature += c.curvature, a.slope += c.slope, a.length2 += c.length2;
-            a.feasible = std::min(a.feasible, c.feasible);
-        });
+    if (!at_zero_) matrix.multiply(x, live(g_));
+    const bool nothing = at_zero_;
+    at_zero_ = false; // from now on
+    const Gradients sum = sum_up<Gradients>([&](Gradients& gradients, size_t i) {
+        const Pack<Real> right = load(b, i), product = nothing ? Pack<Real>{} : load(g_, i), g = product - right;
+        store(g_, i, g);
+        const Pack<Real> here = load(x, i);
+        gradients.twice_the_value.add(here, product), gradients.twice_the_value.add(-2 * here, right);
+        split(i, x, gradients);
+    });
+    face_changed_ |= sum.face_changed;
+    return sum;
 }
 
-template <class Real> void BoundedQpSolver<Real>::go(std::span<Real> x, double length, std::span<const Real> direction)
+// A step x - length direction.
+template <class Real> auto BoundedQpSolver<Real>::along(QpMatrix<Real>& matrix, std::span<const Real> x,
+                                                        const AlignedVector<Real>& direction) -> Step
+{
+    matrix.multiply(std::span(direction).first(count_), live(q_));
+    return sum_up<Step>([&](Step& step, size_t i) {
+        const Pack<Real> zero{}, d = load(direction, i);
+        const Mask<Real> goes = d != zero;
+        const Bounds bounds = bounds_at(i);
+        step.curvatures.add(d, load(q_, i)), step.slopes.add(d, goes ? load(g_, i) : zero);
+        step.length2.add(goes ? d / load(steps_, i) : zero, d);
+        const Pack<Real> room = load(x, i) - (d > zero ? bounds.lower : bounds.upper);
+        step.until_bound = least(step.until_bound, goes ? room / d : all(std::numeric_limits<Real>::infinity()));
+    });
+}
+
+// Takes the step of along().
+template <class Real>
+auto BoundedQpSolver<Real>::go(std::span<Real> x, double length, const AlignedVector<Real>& direction) -> Gradients
 {
     const auto l = static_cast<Real>(length);
-    for_variables([&](size_t i) { x[i] = project(i, x[i] - l * direction[i]), g_[i] -= l * q_[i]; });
+    const Gradients sum = sum_up<Gradients>([&](Gradients& gradients, size_t i) {
+        const Pack<Real> here = load(std::span<const Real>(x), i);
+        store(x, i, bounds_at(i).project(here - l * load(direction, i)));
+        store(g_, i, load(g_, i) - l * load(q_, i));
+        split(i, x, gradients);
+    });
+    face_changed_ |= sum.face_changed;
+    return sum;
 }
 
-// The objective, where g_ is the gradient.
-template <class Real> double BoundedQpSolver<Real>::value(std::span<const Real> b, std::span<const Real> x) const
+// Along p to beyond the bounds; the gradient is to be computed anew.
+template <class Real> void BoundedQpSolver<Real>::go_projected(std::span<Real> x, double length)
 {
-    return sum_up<double>(
-        [&](double& sum, size_t i) {
-            sum += 0.5 * static_cast<double>(x[i]) * (static_cast<double>(g_[i]) - static_cast<double>(b[i]));
-        },
-        [](double& sum, double part) { sum += part; });
+    const auto l = static_cast<Real>(length);
+    before_.resize(g_.size()), gradient_before_.resize(g_.size());
+    for_variables([&](size_t i) {
+        const Pack<Real> here = load(std::span<const Real>(x), i);
+        store(before_, i, here);
+        store(x, i, bounds_at(i).project(here - l * load(p_, i)));
+    });
+    g_.swap(gradient_before_);
+}
+
+template <class Real> void BoundedQpSolver<Real>::go_back(std::span<Real> x)
+{
+    for_variables([&](size_t i) { store(x, i, load(before_, i)); });
+    g_.swap(gradient_before_);
 }
 
 template <class Real> void BoundedQpSolver<Real>::expand(std::span<Real> x)
 {
-    for_variables([&](size_t i) { x[i] = project(i, x[i] - static_cast<Real>(kFixedStep) * steps_[i] * phi_[i]); });
+    for_variables([&](size_t i) {
+        const Pack<Real> here = load(std::span<const Real>(x), i);
+        const Pack<Real> step = static_cast<Real>(kFixedStep) * load(steps_, i) * load(phi_, i);
+        store(x, i, bounds_at(i).project(here - step));
+    });
 }
 
 template <class Real> double BoundedQpSolver<Real>::complementarity(std::span<const Real> x) const
 {
-    return parallel_reduce(
-        x.size(), 0.0,
-        [&](size_t i) {
-            if (steps_[i] == 0) return 0.0;
-            return std::abs(static_cast<double>((x[i] - project(i, x[i] - steps_[i] * g_[i])) / steps_[i]));
-        },
-        [](double a, double c) { return std::max(a, c); }, kChunk);
+    struct Largest {
+        Pack<Real> magnitude{};
+        void add(const Largest& other) { magnitude = most(magnitude, other.magnitude); }
+    };
+    const auto found = sum_up<Largest>([&](Largest& sum, size_t i) {
+        const Pack<Real> zero{}, here = load(x, i), s = load(steps_, i);
+        const Pack<Real> way = here - bounds_at(i).project(here - s * load(g_, i));
+        const Pack<Real> residual = s > zero ? way / s : zero;
+        sum.magnitude = most(sum.magnitude, most(residual, -residual));
+    });
+    return largest_of<Real>(found.magnitude);
 }
 
 template <class Real> size_t BoundedQpSolver<Real>::bytes() const

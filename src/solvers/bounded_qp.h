@@ -70,33 +70,36 @@ template <class Real> class BoundedQpSolver {
     size_t bytes() const;
 
   private:
+    struct Bounds;    // of a few variables at once
     struct Gradients; // what is known of the gradient at x
     struct Step;      // a direction's curvature, and how far one can go
 
-    Real lower(size_t i) const { return bounds_.lower.empty() ? Real(0) : bounds_.lower[i]; }
-    Real upper(size_t i) const;
-    Real project(size_t i, Real x) const;
+    Bounds bounds_at(size_t i) const;
     bool start(std::span<const Real> b, std::span<Real> x);
     template <class Body> void for_variables(const Body& body) const;
-    template <class T, class Add, class Combine> T sum_up(const Add& add, const Combine& combine) const;
-    void compute_gradient(QpMatrix<Real>& matrix, std::span<const Real> b, std::span<const Real> x);
-    Gradients split_gradient(std::span<const Real> x);
-    Step along(std::span<const Real> x, std::span<const Real> direction) const;
-    void go(std::span<Real> x, double length, std::span<const Real> direction);
-    double value(std::span<const Real> b, std::span<const Real> x) const;
+    template <class Sums, class Body> Sums sum_up(const Body& body) const;
+    Gradients evaluate(QpMatrix<Real>& matrix, std::span<const Real> b, std::span<const Real> x);
+    [[gnu::always_inline]] void split(size_t i, std::span<const Real> x, Gradients& gradients);
+    Step along(QpMatrix<Real>& matrix, std::span<const Real> x, const AlignedVector<Real>& direction);
+    Gradients go(std::span<Real> x, double length, const AlignedVector<Real>& direction);
+    void go_projected(std::span<Real> x, double length);
+    void go_back(std::span<Real> x);
     void expand(std::span<Real> x);
     double complementarity(std::span<const Real> x) const;
+    // What a matrix is given of an array of the solver.
+    std::span<Real> live(AlignedVector<Real>& values) const { return {values.data(), count_}; }
 
+    size_t count_ = 0;
     QpBounds<Real> bounds_;
     std::span<const Real> steps_;
     // The gradient; its part among free variables; the part of the others that points inwards; preconditioned;
-    // the direction of conjugate gradients; A times a direction.
+    // the direction of conjugate gradients; A times a direction. All of them end with a whole group.
     AlignedVector<Real> g_, phi_, beta_, z_, p_, q_;
     AlignedVector<Real> before_, gradient_before_; // an expansion, to go back
     AlignedVector<uint8_t> free_;
     // Groups of variables of which one can move, or is not zero: nothing else takes part in any sum.
     std::vector<uint32_t> groups_;
-    bool face_changed_ = true;
+    bool face_changed_ = true, at_zero_ = true;
 };
 
 extern template class BoundedQpSolver<float>;

@@ -95,6 +95,9 @@ void TileMatrix::reset(const Topology& topology, Axes axes)
         }
         for (auto* field : {&l.diagonal, &l.inverse, &l.r, &l.z, &l.scratch})
             field->reset_uninitialized(*l.topology, 0);
+        if (n == 0) continue;
+        for (auto* field : {&l.diagonal, &l.inverse, &l.r, &l.z, &l.face[0], &l.face[1], &l.face[2]})
+            std::fill_n(field->tile(0), l.topology->cell_count(), 0.0f); // where no tile lies below
     }
     steps_.reset_uninitialized(topology, 0);
 }
@@ -161,10 +164,15 @@ void TileMatrix::mask(std::span<const uint8_t> free)
 {
     Level& l = levels_[0];
     for_tiles(*l.topology, [&](int tile) {
-        const float* d = l.diagonal.tile(tile);
         const uint8_t* f = free.data() + static_cast<size_t>(tile) * kTileCells;
+        const float* step = steps_.tile(tile);
         float* inverse = l.inverse.tile(tile);
-        for (int o = 0; o < kTileCells; ++o) inverse[o] = f[o] == 1 && d[o] > 0 ? 1 / d[o] : 0;
+        for (int o = 0; o < kTileCells; o += kTileSize) {
+            typedef uint8_t Bytes __attribute__((vector_size(8)));
+            Bytes bytes;
+            std::memcpy(&bytes, f + o, sizeof bytes);
+            store_row(inverse + o, 2 * load_row(step + o) * __builtin_convertvector(bytes, Row));
+        }
     });
     for_tiles(*l.topology, [&](int tile) {
         const TileView has(l.inverse, tile);
@@ -194,37 +202,59 @@ void TileMatrix::coarsen(size_t number)
 {
     const Level& fine = levels_[number];
     Level& coarse = levels_[number + 1];
-    for (auto* field :
-         {&coarse.diagonal, &coarse.inverse, &coarse.r, &coarse.z, &coarse.face[0], &coarse.face[1], &coarse.face[2]})
-        field->reset(*coarse.topology, 0);
-    const int shift[3] = {axes_[0], axes_[1], axes_[2]};
-    for_tiles(*fine.topology, [&](int tile) {
-        const Vec3i origin = place_in_coarse(fine, tile);
-        const int to = fine.coarse_tile[static_cast<size_t>(tile)];
-        float *diagonal = coarse.diagonal.tile(to), *inverse = coarse.inverse.tile(to);
-        const float *d = fine.diagonal.tile(tile), *has = fine.inverse.tile(tile);
-        for (int c = 0; c < kTileCells; ++c) {
-            if (has[c] == 0) continue;
-            const Vec3i cell = cell_in_tile(c);
-            const int out = offset_in_tile(origin.x() + (cell.x() >> shift[0]), origin.y() + (cell.y() >> shift[1]),
-                                           origin.z() + (cell.z() >> shift[2]));
-            float own = d[c];
-            for (int a = 0; a < 3; ++a) {
-                if (!shift[a]) continue;
-                const float w = fine.between(a, number == 0).tile(tile)[c];
-                if (cell[a] & 1)
-                    own -= 2 * w; // between two cells of one coarse cell
+    with_axes(axes_, [&]<bool X, bool Y, bool Z>() {
+        for_tiles(*fine.topology, [&](int tile) {
+            const Vec3i origin = place_in_coarse(fine, tile);
+            const int to = fine.coarse_tile[static_cast<size_t>(tile)];
+            const auto rows = [&](const auto& body) { // of the coarse tile
+                for (int x = 0; x < kTileSize >> X; ++x)
+                    for (int y = 0; y < kTileSize >> Y; ++y)
+                        body(offset_in_tile(origin.x() + x, origin.y() + y, origin.z()));
+            };
+            constexpr int kCells = kTileSize >> Z; // of a row
+            const auto clear = [&](Field<float>& field) {
+                rows([&](int o) { std::fill_n(field.tile(to) + o, kCells, 0.0f); });
+            };
+            const auto add = [&](Field<float>& field, int o, Row values) {
+                float* out = field.tile(to) + o;
+                if constexpr (Z)
+                    store_quad(out, load_quad(out) + __builtin_shufflevector(values, values, 0, 2, 4, 6) +
+                                        __builtin_shufflevector(values, values, 1, 3, 5, 7));
                 else
-                    coarse.face[a].tile(to)[out] += 0.5f * w;
-            }
-            diagonal[out] += 0.5f * own;
-        }
-        for (int x = 0; x < kTileSize >> shift[0]; ++x)
-            for (int y = 0; y < kTileSize >> shift[1]; ++y)
-                for (int z = 0; z < kTileSize >> shift[2]; ++z) {
-                    const int out = offset_in_tile(origin.x() + x, origin.y() + y, origin.z() + z);
-                    inverse[out] = diagonal[out] > 1e-12f ? 1 / diagonal[out] : 0;
+                    store_row(out, load_row(out) + values);
+            };
+            clear(coarse.diagonal);
+            if constexpr (X) clear(coarse.face[0]);
+            if constexpr (Y) clear(coarse.face[1]);
+            if constexpr (Z) clear(coarse.face[2]);
+            for_each_row([&](int x, int y, int o) {
+                const auto at = [&](const Field<float>& field) { return load_row(field.tile(tile) + o); };
+                const auto between = [&](int axis) { return at(fine.between(axis, number == 0)); };
+                const int out = offset_in_tile(origin.x() + (x >> X), origin.y() + (y >> Y), origin.z());
+                const Row zero = splat(0);
+                Row own = at(fine.inverse) > zero ? at(fine.diagonal) : zero;
+                // Between two cells of one coarse cell, or between two coarse cells.
+                const auto join = [&](int axis, bool inner) {
+                    if (inner)
+                        own -= 2 * between(axis);
+                    else
+                        add(coarse.face[axis], out, 0.5f * between(axis));
+                };
+                if constexpr (X) join(0, x & 1);
+                if constexpr (Y) join(1, y & 1);
+                if constexpr (Z) {
+                    const Row w = between(2);
+                    own -= w * Row{0, 2, 0, 2, 0, 2, 0, 2};
+                    add(coarse.face[2], out, w * Row{0.5f, 0, 0.5f, 0, 0.5f, 0, 0.5f, 0});
                 }
+                add(coarse.diagonal, out, 0.5f * own);
+            });
+            rows([&](int o) {
+                const float* d = coarse.diagonal.tile(to) + o;
+                float* inverse = coarse.inverse.tile(to) + o;
+                for (int k = 0; k < kCells; ++k) inverse[k] = d[k] > 1e-12f ? 1 / d[k] : 0;
+            });
+        });
     });
 }
 
