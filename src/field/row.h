@@ -102,6 +102,13 @@ struct Row3 {
 };
 inline Row3 operator+(const Row3& a, const Row3& b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
 inline Row3 operator*(float s, const Row3& a) { return {s * a.x, s * a.y, s * a.z}; }
+// The centres of the eight halves of a cube along each axis, x slowest, z fastest.
+inline Row3 eighths(const Vec3f& middle, float size)
+{
+    const float q = 0.25f * size;
+    return {middle.x() + q * Row{-1, -1, -1, -1, 1, 1, 1, 1}, middle.y() + q * Row{-1, -1, 1, 1, -1, -1, 1, 1},
+            middle.z() + q * Row{-1, 1, -1, 1, -1, 1, -1, 1}};
+}
 inline Row3 clamp(const Row3& a, float low, float high)
 {
     const Row l = splat(low), h = splat(high);

@@ -207,8 +207,8 @@ float Shape::distance_at_rest(const Vec3f& x, float frame) const
 
 float Shape::distance(const Vec3f& x, float frame) const
 {
-    const Pose at = pose(frame);
-    const float d = distance_at_rest(at_rest(x, at), frame);
+    const bool keyed = !params_.translate.empty() || !params_.rotate.empty();
+    const float d = distance_at_rest(keyed ? at_rest(x, pose(frame)) : x, frame);
     return params_.invert ? -d : d;
 }
 

@@ -12,37 +12,50 @@ struct PartShares {
 
     PartShares(const RigidSolid& solid, const Vec3i& first_cell, float voxel)
     {
-        constexpr float kHalfDiagonal = 0.87f; // of a cell, in cells
-        for (int x = 0; x < kParts; x += 2)
-            for (int y = 0; y < kParts; y += 2)
-                for (int z = 0; z < kParts; z += 2) {
-                    const Vec3f corner = (first_cell + Vec3i(x, y, z) / 2 - Vec3i::Ones()).cast<float>();
-                    const float d = solid.distance((corner + Vec3f::Constant(0.5f)) * voxel);
-                    const bool cut = std::abs(d) < kHalfDiagonal * voxel;
-                    for (int k = 0; k < 8; ++k) {
-                        const Vec3i part(k >> 2, k >> 1 & 1, k & 1);
-                        const Vec3f middle = corner + 0.5f * part.cast<float>() + Vec3f::Constant(0.25f);
-                        at[x + part.x()][y + part.y()][z + part.z()] = cut     ? filled(solid, middle * voxel, voxel)
-                                                                       : d < 0 ? 1.0f
-                                                                               : 0.0f;
-                    }
-                }
+        const Vec3f first = (first_cell - Vec3i::Ones()).cast<float>();
+        fill<3>(solid, first, voxel, kTileSize + 1, Vec3i::Zero());
     }
 
   private:
-    // Share of the part around a point: the mean of eight smaller ones, in each of which the distance passes through
-    // zero over its width.
-    static float filled(const RigidSolid& solid, const Vec3f& middle, float voxel)
+    // A cube of cells, in blocks of so many; those that the surface passes through in single cells.
+    template <int Block>
+    void fill(const RigidSolid& solid, const Vec3f& first, float voxel, int cells, const Vec3i& from)
     {
-        const float size = 0.5f * voxel, d = solid.distance(middle);
-        if (std::abs(d) >= 0.87f * size) return d < 0 ? 1 : 0;
-        float sum = 0;
-        for (int k = 0; k < 8; ++k) {
-            const Vec3f off = 0.5f * Vec3i(k >> 2, k >> 1 & 1, k & 1).cast<float>() - Vec3f::Constant(0.25f);
-            sum += clamp01(0.5f - solid.distance(middle + size * off) / (0.5f * size));
-        }
-        return sum / 8;
+        for (int x = from.x(); x < from.x() + cells; x += Block)
+            for (int y = from.y(); y < from.y() + cells; y += Block)
+                for (int z = from.z(); z < from.z() + cells; z += Block) {
+                    const Vec3i low(x, y, z);
+                    const Vec3f middle = (first + low.cast<float>() + Vec3f::Constant(0.5f * Block)) * voxel;
+                    const float d = solid.distance(middle);
+                    if (std::abs(d) >= kHalfDiagonal * Block * voxel) {
+                        for (int i = 0; i < 2 * Block; ++i)
+                            for (int j = 0; j < 2 * Block; ++j)
+                                std::fill_n(&at[2 * x + i][2 * y + j][2 * z], 2 * Block, d < 0 ? 1.0f : 0.0f);
+                    } else if constexpr (Block > 1)
+                        fill<1>(solid, first, voxel, Block, low);
+                    else
+                        cut(solid, middle, voxel, &at[2 * x][2 * y][2 * z]);
+                }
     }
+    // The eight parts of a cell: each is the mean of eight smaller ones, in each of which the distance passes through
+    // zero over its width.
+    static void cut(const RigidSolid& solid, const Vec3f& middle, float voxel, float* out)
+    {
+        const float size = 0.5f * voxel;
+        const Row3 parts = eighths(middle, voxel);
+        const Row d = solid.distances(parts);
+        for (int k = 0; k < 8; ++k) {
+            float& share = out[((k >> 2) * kParts + (k >> 1 & 1)) * kParts + (k & 1)];
+            share = d[k] < 0 ? 1 : 0;
+            if (std::abs(d[k]) >= kHalfDiagonal * size) continue;
+            const Row within = solid.distances(eighths({parts.x[k], parts.y[k], parts.z[k]}, size));
+            const Row filled = min(splat(1), max(splat(0), 0.5f - within / (0.5f * size)));
+            float sum = 0;
+            for (int l = 0; l < 8; ++l) sum += filled[l];
+            share = sum / 8;
+        }
+    }
+    static constexpr float kHalfDiagonal = 0.87f; // of a cube, beside its size
 };
 
 void fill_tile(const RigidSolid& solid, const Vec3i& first_cell, float voxel, RigidShares::Tile& out)

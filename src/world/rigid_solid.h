@@ -2,6 +2,7 @@
 // now; where it was before is remembered, for what met it on its way.
 #pragma once
 
+#include "field/row.h"
 #include "scene/shapes.h"
 
 #include <Eigen/Geometry>
@@ -32,8 +33,9 @@ class RigidSolid {
     // Another velocity at the same place.
     void set_velocity(const Vec3d& velocity, const Vec3d& spin);
 
-    // Signed distance [m], negative inside.
-    float distance(const Vec3f& x) const { return distance_from_frame(rotation_.transpose() * (x - position_)); }
+    // Signed distance [m], negative inside; and of eight places at once.
+    float distance(const Vec3f& x) const;
+    Row distances(const Row3& x) const;
     // Velocity [m/s] of its material at a place.
     Vec3f velocity(const Vec3f& x) const { return velocity_ + spin_.cross(x - position_); }
     // Where a point that was fixed to it before the last move is now.
@@ -52,9 +54,7 @@ class RigidSolid {
     Mesh mesh() const;
 
   private:
-    float distance_from_frame(const Vec3f& X) const;
-
-    std::vector<Part> parts_;
+    std::vector<Part> parts_, placed_; // in its own frame, and in the world
     float radius_ = 0;
     Vec3f position_ = Vec3f::Zero(), position_before_ = Vec3f::Zero();
     Mat3f rotation_ = Mat3f::Identity(), rotation_before_ = Mat3f::Identity();

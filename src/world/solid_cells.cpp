@@ -77,19 +77,18 @@ void find_closed_faces(const Solids& solids, const Vec3f& first_cell, float voxe
 
 // A distance in cells at the centres of a tile's cells, eight at a time where all of them are far: it then only has to
 // be no more than it is. Places are in cells from the tile's corner.
-template <class Distance> void distances_at_centers(const Distance& distance_at, float* center)
+template <class Distance, class Distances>
+void distances_at_centers(const Distance& distance_at, const Distances& eight_at, float* center)
 {
     constexpr float kFar = 4, kHalfDiagonal = 0.87f;
     for (int block = 0; block < 64; ++block) {
         const Vec3i low = 2 * Vec3i(block >> 4, block >> 2 & 3, block & 3);
         const float middle = distance_at(low.cast<float>() + Vec3f::Ones());
         const bool far = std::abs(middle) > kFar;
-        for (int k = 0; k < 8; ++k) {
-            const Vec3i cell = low + Vec3i(k >> 2, k >> 1 & 1, k & 1);
-            center[offset_in_tile(cell.x(), cell.y(), cell.z())] =
-                far ? middle - std::copysign(kHalfDiagonal, middle)
-                    : distance_at(cell.cast<float>() + Vec3f::Constant(0.5f));
-        }
+        const Row eight = far ? splat(middle - std::copysign(kHalfDiagonal, middle))
+                              : eight_at(eighths(low.cast<float>() + Vec3f::Ones(), 2));
+        for (int k = 0; k < 8; ++k)
+            center[offset_in_tile(low.x() + (k >> 2), low.y() + (k >> 1 & 1), low.z() + (k & 1))] = eight[k];
     }
 }
 
@@ -110,7 +109,12 @@ void evaluate(const Solids& solids, const Vec3i& first_cell, float voxel, SolidT
         {solids, 0, first_cell.x(), voxel}, {solids, 1, first_cell.y(), voxel}, {solids, 2, first_cell.z(), voxel}};
 
     float center[kTileCells];
-    distances_at_centers(to_colliders, center);
+    const auto eight_to_colliders = [&](const Row3& x) {
+        Row d;
+        for (int k = 0; k < 8; ++k) d[k] = to_colliders({x.x[k], x.y[k], x.z[k]});
+        return d;
+    };
+    distances_at_centers(to_colliders, eight_to_colliders, center);
     const auto near = [&](int c) { return std::abs(center[c]) <= 1.8f; };
     float corner[n][n][n];
     bool known[n][n][n] = {};
@@ -152,7 +156,12 @@ void cut_out(const Solids& solids, const std::vector<RigidShares::Tile*>& shares
 {
     const Vec3f first = first_cell.cast<float>();
     float center[kTileCells];
-    distances_at_centers([&](const Vec3f& x) { return solids.body_distance((first + x) * voxel) / voxel; }, center);
+    const auto eight_to_bodies = [&](const Row3& x) {
+        const Row3 place = voxel * Row3{x.x + first.x(), x.y + first.y(), x.z + first.z()};
+        return solids.body_distances(place) / voxel;
+    };
+    distances_at_centers([&](const Vec3f& x) { return solids.body_distance((first + x) * voxel) / voxel; },
+                         eight_to_bodies, center);
     for (int c = 0; c < kTileCells; ++c) {
         out.distance[c] = std::min(out.distance[c], center[c]);
         float filled = 0;

@@ -44,6 +44,27 @@ float Solids::body_distance(const Vec3f& x) const
     return d;
 }
 
+Row Solids::distances(const Row3& x) const
+{
+    Row d = body_distances(x);
+    const Row at[3] = {x.x, x.y, x.z};
+    for (const Side& s : walls_) d = min(d, s.sign * (at[s.axis] - s.at));
+    for (const Shape& c : colliders_)
+        for (int k = 0; k < kTileSize; ++k) d[k] = std::min(d[k], c.distance({x.x[k], x.y[k], x.z[k]}, frame_));
+    return d;
+}
+
+Row Solids::body_distances(const Row3& x) const
+{
+    const Vec3f first(x.x[0], x.y[0], x.z[0]);
+    const Row3 away{x.x - first.x(), x.y - first.y(), x.z - first.z()};
+    const float reach = std::sqrt(largest(away.x * away.x + away.y * away.y + away.z * away.z));
+    Row d = splat(kInfinity);
+    for (const RigidSolid& body : bodies())
+        if (body.least_distance(first) - reach < largest(d)) d = min(d, body.distances(x));
+    return d;
+}
+
 float Solids::wall_distance(const Vec3f& x) const
 {
     float d = kInfinity;
@@ -75,11 +96,16 @@ Vec3f Solids::normal(const Vec3f& x, float step) const
     // again.
     const bool only_walls =
         !has_colliders() || std::min(collider_distance(x), body_distance(x)) > wall_distance(x) + 2 * step;
-    const auto here = [&](const Vec3f& y) { return only_walls ? wall_distance(y) : distance(y); };
     Vec3f n;
-    for (int a = 0; a < 3; ++a) {
-        const Vec3f e = step * Vec3f::Unit(a);
-        n[a] = here(x + e) - here(x - e);
+    if (only_walls)
+        for (int a = 0; a < 3; ++a) {
+            const Vec3f e = step * Vec3f::Unit(a);
+            n[a] = wall_distance(x + e) - wall_distance(x - e);
+        }
+    else {
+        const Row d = distances(
+            {x.x() + step * Row{-1, 1}, x.y() + step * Row{0, 0, -1, 1}, x.z() + step * Row{0, 0, 0, 0, -1, 1}});
+        n = {d[1] - d[0], d[3] - d[2], d[5] - d[4]};
     }
     const float length = n.norm();
     return length > 0 && std::isfinite(length) ? Vec3f(n / length) : Vec3f(0, 1, 0);

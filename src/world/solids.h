@@ -25,10 +25,12 @@ class Solids {
     const std::vector<RigidSolid>& bodies() const;
     // Distance [m] to the nearest solid, negative inside.
     float distance(const Vec3f& x) const;
+    Row distances(const Row3& x) const; // of eight places
     // The same to the nearest collider, to the nearest closed side, and to the nearest body, alone.
     float collider_distance(const Vec3f& x) const;
     float wall_distance(const Vec3f& x) const;
     float body_distance(const Vec3f& x) const;
+    Row body_distances(const Row3& x) const;
     // The share of an interval of an axis, or of a point if low == high, that the closed sides leave free.
     float free_share(int axis, float low, float high) const;
     // Points away from the nearest solid.
