@@ -1,6 +1,7 @@
 #include "world/rigid_shares.h"
 
 #include "base/determinism.h"
+#include "base/random.h"
 #include "bodies/mass.h"
 
 #include <gtest/gtest.h>
@@ -118,6 +119,26 @@ TEST(RigidSolid, CarriesWhatIsFixedToIt)
     const Vec3d before = first.position + first.orientation * in_body, now = then.position + then.orientation * in_body;
     EXPECT_LT((solid.carried(before.cast<float>()) - now.cast<float>()).norm(), 1e-5);
     EXPECT_NEAR(solid.distance(now.cast<float>()), 0.2, 1e-5);
+}
+
+TEST(RigidSolid, EightPlacesAreAsFarAsOneAfterTheOther)
+{
+    ShapeParams capsule;
+    capsule.shape = ShapeParams::Kind::capsule, capsule.radius = 0.2f;
+    std::vector<RigidSolid::Part> parts = {
+        {Shape(box_of(Vec3f(1, 0.4f, 0.6f)), "a test")}, {Shape(ball_of(0.3f), "a test")}, {Shape(capsule, "a test")}};
+    parts[1].offset = Vec3f(0.5f, 0.2f, 0);
+    parts[2].rotation = Eigen::AngleAxisf(0.7f, Vec3f(1, 2, 0).normalized()).toRotationMatrix();
+    RigidSolid solid(parts);
+    solid.move_to(turned(Vec3d(0.3, 0.1, -0.2), Vec3d(1, 0, 2), 0.9));
+    Random random(5);
+    for (int n = 0; n < 200; ++n) {
+        Vec3f x[kTileSize];
+        for (Vec3f& p : x)
+            for (int a = 0; a < 3; ++a) p[a] = 3 * random.uniform() - 1.5f;
+        const Row d = solid.distances(load_row3(x, kTileSize));
+        for (int k = 0; k < kTileSize; ++k) ASSERT_NEAR(d[k], solid.distance(x[k]), 1e-6f);
+    }
 }
 
 TEST(RigidSolid, MovesAtTheVelocityOfItsPoints)
