@@ -97,6 +97,7 @@ void Grains::start(int frame)
     set_time(static_cast<float>(frame));
     bodies_.start(time_);
     emit(time_, true);
+    spread_out();
     speed_ = 0;
     for (const Vec3f& v : particles_.v) speed_ = std::max(speed_, v.cwiseAbs().maxCoeff());
 }
@@ -120,7 +121,7 @@ void Grains::restore(State state)
 
 SandReport Grains::advance()
 {
-    report_ = {};
+    report_ = {}, step_ = 0;
     const auto step = [&](float dt) {
         emit(time_, false);
         substep(dt);
@@ -130,6 +131,7 @@ SandReport Grains::advance()
     report_.substeps = for_each_substep(
         frame_, fps_, "the sand", "Check velocities of sources, colliders, bodies and impulses, or raise sand.voxel",
         [&](float frames) { set_time(frames); }, [&] { return largest_step(); }, step);
+    report_.times.measure("density", [&] { spread_out(); });
     ++frame_;
     report_.particles = particles_.size();
     report_.tiles = static_cast<size_t>(grid_.topology.tile_count());
@@ -162,14 +164,15 @@ void Grains::substep(float dt)
     const auto phase = [&](const char* name, const auto& body) { report_.times.measure(name, body); };
 
     phase("sort", [&] { grid_.sort(particles_, params_.voxel, params_.gravity); });
-    if (params_.shapes)
+    constexpr int kStepsToMerge = 4; // seeking partners takes time, and none is in a hurry
+    if (params_.shapes && step_++ % kStepsToMerge == 0)
         phase("merge", [&] { report_.merges += shapes_.merge(particles_, grid_.index, grid_.topology); });
     phase("to grid", [&] { grid_.splat(particles_, params_.materials); }); // 1
     phase("solids", [&] { find_room(dt); });
     phase("prepare", [&] { stress_.prepare(grid_, solids_, room_, solids_.colliders_move() ? room_before_ : room_); });
     phase("density", [&] { // 2
         report_.stress.add(stress_.spread(displacement_));
-        report_.fullest = std::max(report_.fullest, stress_.fullest());
+        report_.fullest_in_steps = std::max(report_.fullest_in_steps, stress_.fullest());
     });
     phase("flux", [&] { start_flux(dt); });
     report_.stress.add(stress_.solve(dt, flux_, report_.times)); // 3, and 5 for bodies
@@ -188,11 +191,7 @@ void Grains::substep(float dt)
             const std::vector<size_t> halves = shapes_.split(particles_, marks_, flow_at_splits_, next_id_);
             report_.splits += halves.size() / 2;
             // What they strike with is found in the next step: a body gets its share of it there.
-            for (const size_t i : halves) {
-                const Vec3f v = particles_.v[i];
-                push_out(i);
-                particles_.v[i] = v;
-            }
+            for (const size_t i : halves) put_in_front_of_solids(i);
         });
     remove_empty(particles_);
 }
@@ -206,6 +205,26 @@ void Grains::find_room(float dt)
         solids_.set_frame(time_);
     }
     room_.update(grid_.topology, solids_, params_.voxel);
+}
+
+// A step leaves behind what it moved together, and the next one corrects that; what a frame ends with is corrected at
+// once, until no cell is denser than sand can be.
+void Grains::spread_out()
+{
+    constexpr float kDensest = 1.02f;
+    constexpr int kMostPasses = 12, kToTry = 4; // two do, as a rule; in corners of walls there may be no way out
+    constexpr float kBetter = 0.001f;
+    for (int pass = 0; pass < kMostPasses && particles_.size() > 0; ++pass) {
+        grid_.sort(particles_, params_.voxel, params_.gravity);
+        grid_.splat(particles_, params_.materials, SandGrid::Splat::volumes);
+        find_room(0);
+        stress_.prepare(grid_, solids_, room_, room_);
+        report_.stress.add(stress_.spread(displacement_));
+        const float before = report_.fullest;
+        report_.fullest = stress_.fullest();
+        if (report_.fullest <= kDensest || (pass > kToTry && report_.fullest > before - kBetter)) return;
+        displace();
+    }
 }
 
 // The flux without stresses, in the order of (5.30). Nothing flows through closed faces.

@@ -17,8 +17,9 @@ struct SandReport {
     int substeps = 0;
     size_t splits = 0, merges = 0;
     StressReport stress;
-    float fullest = 0; // greatest volume fraction beside what there is room for
-    double mass = 0;   // [kg]
+    // Greatest volume fraction of sand and solids together: as the frame ends, and in steps before they correct it.
+    float fullest = 0, fullest_in_steps = 0;
+    double mass = 0; // [kg]
     PhaseTimes times;
 };
 
@@ -66,6 +67,8 @@ class Grains {
     void fill(const Shape& shape, const SandSourceParams& source, float frame, bool initial);
     void explode(const SandImpulseParams& impulse);
     void find_room(float dt);
+    void spread_out();
+    void displace();
     void start_flux(float dt);
     void new_velocity(float dt);
     void fill_closed_faces(MacField& velocity) const;
@@ -73,12 +76,14 @@ class Grains {
     void collide(float dt);
     void meet_bodies();
     void push_out(size_t particle);
+    void put_in_front_of_solids(size_t particle);
     float particle_mass(int material) const;
 
     SandParams params_;
     std::vector<Shape> sources_;
     float fps_;
     int frame_ = 0, next_id_ = 0;
+    int step_ = 0;    // since the frame began
     float time_ = 0;  // within the shot, in frames
     float speed_ = 0; // the fastest component of any particle's motion [m/s]
     Particles particles_;

@@ -132,6 +132,30 @@ void Grains::move(float dt)
     speed_ = *std::max_element(fastest.begin(), fastest.end());
 }
 
+// Moves particles by the displacement alone.
+void Grains::displace()
+{
+    const Topology& topology = grid_.topology;
+    for_each_tile(topology, [&](int tile) {
+        if (grid_.index.tile_empty(tile)) return;
+        thread_local MacBlock<1> kept;
+        auto& shift = kept;
+        shift.gather(displacement_, tile, Margin::background);
+        const Vec3f first = topology.first_cell(tile).cast<float>();
+        for_each_eight(grid_.index, tile, [&](size_t begin, size_t count) {
+            const MacBlock<1>::Places places(places_in_tile(&particles_.P[begin], count, 1 / params_.voxel, first));
+            const Row3 x = load_row3(&particles_.P[begin], count);
+            const auto moved = [&](int axis) {
+                const auto place = places.of(axis);
+                return params_.voxel * MacBlock<1>::Corners(shift, axis, place).value(place);
+            };
+            store_row3(&particles_.P[begin], x + Row3{moved(0), moved(1), moved(2)}, count);
+        });
+        if (!room_.tile(tile)) return;
+        for (size_t i = grid_.index.tile_begin(tile); i < grid_.index.tile_end(tile); ++i) put_in_front_of_solids(i);
+    });
+}
+
 // Particles that ended in a solid are put back in front of it, and those that left through an open side are removed.
 // They move by half a cell at most, and solids too, so that none can pass what is not thinner than that.
 void Grains::collide(float dt)
@@ -187,6 +211,14 @@ void Grains::push_out(size_t particle)
                                    : params_.wall_friction.value_or(wall_friction_[static_cast<size_t>(material)]);
         if (const float speed = sliding.norm(); speed > 0) v -= std::min(1.0f, -friction * into / speed) * sliding;
     }
+}
+
+// The same for one that was moved by other than its velocity, which it keeps.
+void Grains::put_in_front_of_solids(size_t particle)
+{
+    const Vec3f v = particles_.v[particle];
+    push_out(particle);
+    particles_.v[particle] = v;
 }
 
 } // namespace spindrift

@@ -103,7 +103,7 @@ void SandGrid::sort(Particles& particles, float cell, const Vec3f& gravity)
     sort_by_tile(particles, topology, voxel, index);
 }
 
-void SandGrid::splat(const Particles& particles, const std::vector<SandMaterialParams>& materials)
+void SandGrid::splat(const Particles& particles, const std::vector<SandMaterialParams>& materials, Splat what)
 {
     filled.reset(topology, 0), friction.reset(topology, 0), heaped.reset(topology, 0);
     velocity.reset(topology, 0), at_faces.reset(topology, 0);
@@ -144,15 +144,18 @@ void SandGrid::splat(const Particles& particles, const std::vector<SandMaterialP
             const auto u = [&](size_t i) -> Affine {
                 return {particles.v[i][Axis], slopes[Axis] ? Vec3f(voxel * slopes[Axis][i]) : Vec3f::Zero()};
             };
-            if (!several) return add.template operator()<Axis>(u, weight, velocity.u[Axis], at_faces.u[Axis]);
-            // The mass waits in `lightness` until the volume is divided by it.
-            add.template operator()<Axis>(u, weight, velocity.u[Axis], lightness.u[Axis]);
-            const auto one = [](size_t) { return 0.0f; };
+            const auto nothing = [](size_t) { return 0.0f; };
             Field<float>& nowhere = friction; // gets nothing: the values are zero
-            add.template operator()<Axis>(one, volume, nowhere, at_faces.u[Axis]);
+            // With several materials, the mass waits in `lightness` until the volume is divided by it.
+            Field<float>& masses = several ? lightness.u[Axis] : at_faces.u[Axis];
+            if (what == Splat::all)
+                add.template operator()<Axis>(u, weight, velocity.u[Axis], masses);
+            else
+                add.template operator()<Axis>(nothing, weight, nowhere, masses);
+            if (several) add.template operator()<Axis>(nothing, volume, nowhere, at_faces.u[Axis]);
         };
         along.template operator()<0>(), along.template operator()<1>(), along.template operator()<2>();
-        for (int c = 0; c < kTileCells; ++c)
+        for (int c = 0; what == Splat::all && c < kTileCells; ++c)
             if (const size_t begin = index.cell_begin(tile, c), end = index.cell_end(tile, c); begin != end)
                 heaped.tile(tile)[c] = heaped_in_cell(particles, begin, end, first + cell_in_tile(c).cast<float>());
         const auto bound = [&](size_t i) { return bounds[static_cast<size_t>(material[i])]; };

@@ -39,8 +39,9 @@ struct SandGrid {
 
     // A grid of cells of this size around the particles, which are sorted into it.
     void sort(Particles& particles, float cell, const Vec3f& gravity);
-    // Adds them up.
-    void splat(const Particles& particles, const std::vector<SandMaterialParams>& materials);
+    // Adds them up: all of the above, or volumes alone (filled, friction, at_faces, lightness).
+    enum class Splat { all, volumes };
+    void splat(const Particles& particles, const std::vector<SandMaterialParams>& materials, Splat what = Splat::all);
     size_t bytes() const;
 
   private:

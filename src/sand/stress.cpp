@@ -7,8 +7,6 @@ namespace {
 // Sand that is full but for this share of the room is not pressed together any more. Otherwise the noise of particles
 // would let a pile settle, and creep, for ever.
 constexpr float kLoose = 0.05f;
-// What sand may be too dense by without being moved.
-constexpr float kTooFull = 0.005f;
 
 } // namespace
 
@@ -61,47 +59,6 @@ double Stress::improve_with_bodies(TileMatrix& matrix, BodyStress::Part part, do
     const double left = improve(bodies_->matrix(part), tolerance, iterations, count);
     bodies_->push(part, change_.values());
     return left;
-}
-
-StressReport Stress::spread(MacField& displacement)
-{
-    StressReport report;
-    find_capacity(*room_before_, capacity_);
-    fullest_ = parallel_reduce(
-        static_cast<size_t>(dense_->tile_count()), 0.0f,
-        [&](size_t t) {
-            const int tile = static_cast<int>(t);
-            Row most = splat(0);
-            for (int o = 0; o < kTileCells; o += kTileSize) {
-                const Row f = load_row(filled_.tile(tile) + o), c = load_row(capacity_.tile(tile) + o);
-                const Row d = load_row(pressure_.diagonal().tile(tile) + o), zero = splat(0);
-                store_row(b_.tile(tile) + o, f - (1 + kTooFull) * c);
-                store_row(lower_.tile(tile) + o, zero), store_row(upper_.tile(tile) + o, splat(kInfinity));
-                // Only what could be moved counts.
-                most = max(most, d > zero ? f * inverse_or_zero(c) : zero);
-            }
-            return largest(most);
-        },
-        [](float a, float b) { return std::max(a, b); }, 16);
-    displacement.reset(grid_->topology, 0);
-    if (dense_->tile_count() == 0 || fullest_ <= 1 + kTooFull) return report;
-    constexpr int kIterations = 40;
-    improve(pressure_, settings_.tolerance, kIterations, report.spread_iterations);
-    for_stressed_faces([&](int tile) {
-        const TileView y = view(change_, tile);
-        for_each_row([&](int i, int j, int o) {
-            const Row here = y.at(i, j);
-            const Row slope[3] = {here - y.below_x(i, j), here - y.below_y(i, j), here - y.below_z(i, j)};
-            for (int a = 0; a < 3; ++a) {
-                constexpr float kFarthest = 0.25f; // cells
-                const Row through =
-                    min(load_row(room_->open(tile, a) + o), load_row(grid_->at_faces.u[a].tile(tile) + o));
-                const Row moved = -load_row(mobility_.u[a].tile(tile) + o) * slope[a] * inverse_or_zero(through);
-                store_row(displacement.u[a].tile(tile) + o, min(max(moved, splat(-kFarthest)), splat(kFarthest)));
-            }
-        });
-    });
-    return report;
 }
 
 StressReport Stress::solve(float dt, MacField& flux, PhaseTimes& times)

@@ -53,7 +53,7 @@ class Stress {
     // full cells is as full as those.
     void fill_beside_room(Field<float>& filled) const;
 
-    float fullest() const { return fullest_; } // volume fraction over what there is room for, before spread()
+    float fullest() const { return fullest_; } // greatest volume fraction of sand and solids together, before spread()
     // Where stresses can be, and the pressure there [Pa] over the first material's density.
     const Topology& dense() const { return *dense_; }
     const Field<float>& q() const { return q_; }
@@ -75,6 +75,7 @@ class Stress {
     void find_capacity(const SolidCells& room, Field<float>& capacity) const;
     void find_heaps();
     void find_mobility();
+    void sharpen_excess();
     void set_pressure_matrix();
     void set_friction_matrices();
     void apply_all(MacField& flux) const;

@@ -1,4 +1,5 @@
-// Where stresses of sand are: dense tiles, the room in their cells, the mobility of their faces, and the matrices.
+// Where stresses of sand are: dense tiles, the room in their cells, the mobility of their faces, and the matrices. And
+// how sand that is too dense is spread out.
 #include "sand/stress.h"
 
 namespace spindrift {
@@ -7,6 +8,8 @@ namespace {
 
 // A tile where no cell is fuller than this has no stress: a step of half a cell cannot fill it.
 constexpr float kSparse = 0.25f;
+// What sand may be too dense by without being moved.
+constexpr float kTooFull = 0.005f;
 
 // What particles that fill these shares of cells would add up to in a row of cells.
 Row shared_out(const Block<float, 1>& shares, int x, int y)
@@ -114,6 +117,66 @@ void Stress::find_heaps()
             store_row(heap_.tile(d) + o, supported ? min(capacity, shared_out(heaped, x, y)) : capacity);
         });
     });
+}
+
+StressReport Stress::spread(MacField& displacement)
+{
+    StressReport report;
+    find_capacity(*room_before_, capacity_);
+    fullest_ = parallel_reduce(
+        static_cast<size_t>(dense_->tile_count()), 0.0f,
+        [&](size_t t) {
+            const int tile = static_cast<int>(t);
+            Row most = splat(0);
+            for (int o = 0; o < kTileCells; o += kTileSize) {
+                const Row f = load_row(filled_.tile(tile) + o), c = load_row(capacity_.tile(tile) + o);
+                const Row d = load_row(pressure_.diagonal().tile(tile) + o), zero = splat(0);
+                store_row(b_.tile(tile) + o, f - (1 + kTooFull) * c);
+                store_row(lower_.tile(tile) + o, zero), store_row(upper_.tile(tile) + o, splat(kInfinity));
+                // Only what could be moved counts.
+                most = max(most, d > zero ? 1 + f - c : zero);
+            }
+            return largest(most);
+        },
+        [](float a, float b) { return std::max(a, b); }, 16);
+    displacement.reset(grid_->topology, 0);
+    if (dense_->tile_count() == 0 || fullest_ <= 1 + kTooFull) return report;
+    sharpen_excess();
+    constexpr int kIterations = 40;
+    improve(pressure_, std::max(settings_.tolerance, 0.5f * kTooFull), kIterations, report.spread_iterations);
+    for_stressed_faces([&](int tile) {
+        const TileView y = view(change_, tile);
+        for_each_row([&](int i, int j, int o) {
+            const Row here = y.at(i, j);
+            const Row slope[3] = {here - y.below_x(i, j), here - y.below_y(i, j), here - y.below_z(i, j)};
+            for (int a = 0; a < 3; ++a) {
+                constexpr float kFarthest = 0.25f; // cells
+                const Row through =
+                    min(load_row(room_->open(tile, a) + o), load_row(grid_->at_faces.u[a].tile(tile) + o));
+                const Row moved = -load_row(mobility_.u[a].tile(tile) + o) * slope[a] * inverse_or_zero(through);
+                store_row(displacement.u[a].tile(tile) + o, min(max(moved, splat(-kFarthest)), splat(kFarthest)));
+            }
+        });
+    });
+    return report;
+}
+
+// Moving particles by what faces say, and sharing them out to cells again, both blur: of too much sand in a single cell
+// only a third would go. What the blur takes is added in front: twice as much as it is, since it acts twice.
+void Stress::sharpen_excess()
+{
+    Field<float>& sharp = lower_; // is set to zero anyway
+    for_dense([&](int d) {
+        thread_local Block<float, 1> kept;
+        auto& excess = kept;
+        excess.gather(b_, d);
+        for_each_row([&](int x, int y, int o) {
+            const Row e = load_row(b_.tile(d) + o);
+            store_row(sharp.tile(d) + o, e > splat(0) ? e + 2 * (e - shared_out(excess, x, y)) : e);
+        });
+    });
+    std::swap(b_, sharp);
+    for_dense([&](int d) { std::fill_n(lower_.tile(d), kTileCells, 0.0f); });
 }
 
 // w of each face: the volume of a mass. At a face of sand's surface, where full cells end, half of what it would hold

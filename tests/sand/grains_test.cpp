@@ -257,6 +257,21 @@ TEST(Grains, ExtremesStayFinite)
     }
 }
 
+TEST(Grains, AreNowhereDenserThanSandCanBeAsAFrameEnds)
+{
+    SandScene scene(0.5f, Vec3f(-0.2f, 0, -0.2f), Vec3f(0.2f, 0.6f, 0.2f));
+    scene.fill_box(Vec3f(-0.14f, 0, -0.14f), Vec3f(0.14f, 0.08f, 0.14f));
+    scene.fill_box(Vec3f(-0.1f, 0.2f, -0.1f), Vec3f(0.1f, 0.36f, 0.1f), 0, Vec3f(0.5f, -2, 0));
+    const auto sand = scene.start();
+    float in_steps = 0;
+    for (int f = 0; f < 16; ++f) {
+        const SandReport report = sand->advance();
+        EXPECT_LE(report.fullest, 1.02f) << "frame " << f;
+        in_steps = std::max(in_steps, report.fullest_in_steps);
+    }
+    EXPECT_GT(in_steps, 1.05f); // so there was something to correct
+}
+
 TEST(Grains, HasTheSameBitsForAnyNumberOfThreads)
 {
     const auto run = [](int threads) {
