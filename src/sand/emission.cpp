@@ -17,18 +17,43 @@ Vec3f near_the_middle(Random& random)
     return {x, y, z};
 }
 
+bool flows_at(const SandSourceParams& source, float frame)
+{
+    return source.mode == SandSourceParams::Mode::flow && frame >= static_cast<float>(source.first_frame) &&
+           frame <= static_cast<float>(source.last_frame) + 1;
+}
+
 } // namespace
 
 void Grains::emit(float frame, bool initial)
 {
     for (size_t s = 0; s < sources_.size(); ++s) {
         const SandSourceParams& source = params_.sources[s];
-        const bool flows = source.mode == SandSourceParams::Mode::flow;
-        if (flows == initial) continue;
-        if (flows &&
-            (frame < static_cast<float>(source.first_frame) || frame > static_cast<float>(source.last_frame) + 1))
-            continue;
-        fill(sources_[s], source, frame, initial);
+        const bool wanted = initial ? source.mode != SandSourceParams::Mode::flow : flows_at(source, frame);
+        if (wanted) fill(sources_[s], source, frame, initial);
+    }
+}
+
+// Particles that have just come in lie too close in places. Pushed out of the flow for that, they would be made up for,
+// and more sand would come than was asked for.
+void Grains::keep_in_flows(MacField& displacement) const
+{
+    const Topology& topology = grid_.topology;
+    const float voxel = params_.voxel;
+    for (size_t s = 0; s < sources_.size(); ++s) {
+        if (!flows_at(params_.sources[s], time_)) continue;
+        const Box3f box = sources_[s].bounds(time_).grown(voxel);
+        for_each_tile(topology, [&](int tile) {
+            const Vec3f first = topology.first_cell(tile).cast<float>(), low = voxel * first;
+            if ((low.array() > box.max.array()).any() || (low.array() + voxel * kTileSize < box.min.array()).any())
+                return;
+            for (int a = 0; a < 3; ++a)
+                for (int c = 0; c < kTileCells; ++c) {
+                    float& d = displacement.u[a].tile(tile)[c];
+                    if (d != 0 && sources_[s].distance(voxel * (first + face_in_tile(c, a)), time_) < 0.5f * voxel)
+                        d = 0;
+                }
+        });
     }
 }
 

@@ -164,7 +164,7 @@ void Grains::substep(float dt)
     const auto phase = [&](const char* name, const auto& body) { report_.times.measure(name, body); };
 
     phase("sort", [&] { grid_.sort(particles_, params_.voxel, params_.gravity); });
-    constexpr int kStepsToMerge = 4; // seeking partners takes time, and none is in a hurry
+    constexpr int kStepsToMerge = 2; // seeking partners takes time, and none is in a hurry
     if (params_.shapes && step_++ % kStepsToMerge == 0)
         phase("merge", [&] { report_.merges += shapes_.merge(particles_, grid_.index, grid_.topology); });
     phase("to grid", [&] { grid_.splat(particles_, params_.materials); }); // 1
@@ -172,6 +172,7 @@ void Grains::substep(float dt)
     phase("prepare", [&] { stress_.prepare(grid_, solids_, room_, solids_.colliders_move() ? room_before_ : room_); });
     phase("density", [&] { // 2
         report_.stress.add(stress_.spread(displacement_));
+        keep_in_flows(displacement_);
         report_.fullest_in_steps = std::max(report_.fullest_in_steps, stress_.fullest());
     });
     phase("flux", [&] { start_flux(dt); });

@@ -65,6 +65,7 @@ class Grains {
     void substep(float dt);
     void emit(float frame, bool initial);
     void fill(const Shape& shape, const SandSourceParams& source, float frame, bool initial);
+    void keep_in_flows(MacField& displacement) const;
     void explode(const SandImpulseParams& impulse);
     void find_room(float dt);
     void spread_out();

@@ -206,6 +206,20 @@ TEST(Grains, SourcesFillOnlyWhatLiesInTheDomain)
     EXPECT_TRUE(all_finite(half->particles()));
 }
 
+TEST(Grains, AFlowBringsWhatItsVelocitySays)
+{
+    SandScene scene(0.5f, Vec3f(-0.3f, -3, -0.3f), Vec3f(0.3f, 0.3f, 0.3f));
+    const Vec3f size(0.08f, 0.1f, 0.2f);
+    scene.fill_box(-0.5f * size, 0.5f * size, 0, Vec3f(0, -2, 0));
+    scene.params.sources[0].mode = SandSourceParams::Mode::flow;
+    const auto sand = scene.start();
+    constexpr int kFrames = 12;
+    for (int f = 0; f < kFrames; ++f) sand->advance();
+    const double way = 2 * kFrames / static_cast<double>(kFps) + static_cast<double>(size.y());
+    const double volume = static_cast<double>(size.x() * size.z()) * way;
+    EXPECT_NEAR(sand->mass() / static_cast<double>(scene.params.materials[0].density) / volume, 1, 0.08);
+}
+
 TEST(Grains, AnExplosionKeepsMassThroughSplitsAndMerges)
 {
     SandScene scene(0.5f, Vec3f(-0.6f, 0, -0.6f), Vec3f(0.6f, 2, 0.6f));
