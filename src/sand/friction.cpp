@@ -134,8 +134,7 @@ void Stress::rub(float dt, MacField& flux, StressReport& report)
 {
     // Friction goes on where it was in the step before, so that few iterations do: piles are as steep with 4 as
     // with 20. What a body weighs is carried across many cells, and with so few it would sink for ever.
-    const float slow = 0.25f * std::sqrt(settings_.gravity.norm() * grid_->voxel);
-    const bool carries = bodies_ && bodies_->lies_on_sand(slow);
+    const bool carries = bodies_ && bodies_->lies_on_sand(slow_speed());
     const int iterations = carries ? 12 : 4;
     const double accuracy = carries ? 2 : 5;
     // What is worth a solver's time: a share of what sand falls by in a step, or of what crosses a cell in it.

@@ -95,12 +95,13 @@ void Stress::find_capacity(const SolidCells& room, Field<float>& capacity) const
 // A cell at the surface of a pile is not full, because the surface goes through it, and yet the sand in it lies on what
 // is below. There is no room above its highest particles: without that the surface would have no pressure and no
 // friction, fall a little in every step and creep downhill. Cells that only the particles of others count for are free:
-// what could not rise there would be jammed under a lid.
+// what could not rise there would be jammed under a lid. So are those whose sand rises: that is no heap.
 void Stress::find_heaps()
 {
     constexpr float kSupport = 0.8f; // how full the cell below has to be
     heap_.reset_uninitialized(*dense_, 1);
     const int up = grid_->up, side = grid_->up_sign > 0 ? -1 : 1;
+    const float slow = slow_speed();
     for_dense([&](int d) {
         thread_local Block<float, 1> kept, kept_filled, kept_room;
         auto &heaped = kept, &filled = kept_filled, &room = kept_room;
@@ -113,6 +114,7 @@ void Stress::find_heaps()
             RowMask supported = below > splat(kSupport);
             if (near_solid) supported |= load_row_unaligned(&room.at(x + down.x(), y + down.y(), down.z())) == splat(0);
             supported &= load_row_unaligned(&heaped.at(x, y, 0)) > splat(0);
+            supported &= grid_->up_sign * load_row(grid_->velocity.u[up].tile(tile) + o) < splat(slow);
             const Row capacity = load_row(capacity_.tile(d) + o);
             store_row(heap_.tile(d) + o, supported ? min(capacity, shared_out(heaped, x, y)) : capacity);
         });
