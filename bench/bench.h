@@ -58,7 +58,7 @@ void bench_smoke(BenchTable& table);
 void bench_multiscale(BenchTable& table, const std::string& only_scene);
 void bench_crowd(BenchTable& table);
 void bench_plan(BenchTable& table);
-void bench_sand(BenchTable& table);
+void bench_sand(BenchTable& table, const std::string& only);
 void bench_fluid_sand(BenchTable& table);
 
 struct OpenvdbSurfaceSeconds {

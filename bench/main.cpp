@@ -11,7 +11,7 @@
 //     spindrift_bench multiscale [scene]  table 3.1 of document 000, or one scene of it
 //     spindrift_bench crowd      crowds alone
 //     spindrift_bench plan       floor plans of crowds alone
-//     spindrift_bench sand       sand as grains alone
+//     spindrift_bench sand [scene]        sand as grains alone, one scene of table 5.1, or growth
 //     spindrift_bench fluid_sand sand as a fluid alone
 #include "bench.h"
 
@@ -75,7 +75,7 @@ int main(int argc, char** argv)
     if (mode.empty() || mode == "multiscale") bench_multiscale(table, argc > 2 ? argv[2] : "");
     if (mode.empty() || mode == "crowd") bench_crowd(table);
     if (mode.empty() || mode == "plan") bench_plan(table);
-    if (mode.empty() || mode == "sand") bench_sand(table);
+    if (mode.empty() || mode == "sand") bench_sand(table, argc > 2 ? argv[2] : "");
     if (mode.empty() || mode == "fluid_sand") bench_fluid_sand(table);
     fmt::print("{}\n", table.all_reached() ? "every figure reached" : "some figures not reached");
     return 0;

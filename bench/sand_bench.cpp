@@ -57,11 +57,12 @@ SandScene heap(float side)
 
 } // namespace
 
-void bench_sand(BenchTable& table)
+void bench_sand(BenchTable& table, const std::string& only)
 {
+    const auto wanted = [&](const char* name) { return only.empty() || only == name; };
     constexpr int kFrames = 24;
     constexpr float kSlowMotion = 5000; // frames a second
-    {
+    if (wanted("explosion")) {
         SandScene scene(0.5f, Vec3f(-0.75f, 0, -0.75f), Vec3f(0.75f, 1, 0.75f));
         scene.fill_box(Vec3f(-0.56f, 0, -0.56f), Vec3f(0.56f, 0.19f, 0.56f));
         scene.params.impulses.push_back({Vec3f(0, 0.1f, 0), 0.22f, 9, 4});
@@ -71,7 +72,7 @@ void bench_sand(BenchTable& table)
         const auto sand = scene.start();
         add_row(table, "explosion: 75x50x75 cells", measure(*sand, kFrames), 1.95);
     }
-    {
+    if (wanted("hourglass")) {
         SandScene scene(0.4f, Vec3f(-0.25f, -0.1f, -0.25f), Vec3f(0.25f, 1, 0.25f));
         for (const float side : {-1.0f, 1.0f}) { // a slot between two slopes
             ColliderParams slope;
@@ -84,7 +85,7 @@ void bench_sand(BenchTable& table)
         const auto sand = scene.start();
         add_row(table, "hourglass: 25x50x25 cells", measure(*sand, kFrames), 0.65);
     }
-    {
+    if (wanted("materials")) {
         SandScene scene(0.7f, Vec3f(-0.6f, 0, -0.6f), Vec3f(0.6f, 0.8f, 0.6f));
         scene.params.materials.resize(3);
         scene.params.materials[0].density = 4000, scene.params.materials[1].friction = 0.45f;
@@ -97,13 +98,13 @@ void bench_sand(BenchTable& table)
         const auto sand = scene.start();
         add_row(table, "materials: 60x40x60 cells", measure(*sand, kFrames), 1.4);
     }
-    {
+    if (wanted("comparison")) {
         SandScene scene(0.5f, Vec3f(-0.75f, 0, -0.75f), Vec3f(0.75f, 1, 0.75f));
         scene.fill_box(Vec3f(-0.36f, 0, -0.36f), Vec3f(0.36f, 0.98f, 0.36f));
         const auto sand = scene.start();
         add_row(table, "comparison: 75x50x75 cells", measure(*sand, kFrames), 1.2);
     }
-    {
+    if (wanted("impacts")) {
         SandScene scene(0.5f, Vec3f(-1, 0, -0.5f), Vec3f(1, 0.8f, 0.5f));
         scene.fill_box(Vec3f(-1, 0, -0.5f), Vec3f(1, 0.2125f, 0.5f));
         const float ratios[] = {0.3f, 1, 3, 10};
@@ -112,7 +113,7 @@ void bench_sand(BenchTable& table)
         const auto sand = scene.start();
         add_row(table, "impacts: 100x40x50 cells", measure(*sand, kFrames), 1.8);
     }
-    {
+    if (wanted("paddles")) {
         constexpr int kUntilFull = 84; // frames until there are the document's particles
         SandScene scene(0.5f, Vec3f(-0.5f, 0, -0.5f), Vec3f(0.5f, 2, 0.5f));
         scene.fill_box(Vec3f(0.02f, 1.9f, -0.24f), Vec3f(0.08f, 2, 0.24f), 0, Vec3f(0, -2, 0));
@@ -122,7 +123,7 @@ void bench_sand(BenchTable& table)
         const auto sand = scene.start();
         add_row(table, "paddles: 50x100x50 cells", measure(*sand, kUntilFull), 3.2);
     }
-    {
+    if (wanted("splash")) {
         SandScene scene(0.2f, Vec3f(-0.2f, 0, -0.2f), Vec3f(0.2f, 0.3f, 0.2f), 0.0025f);
         scene.fill_box(Vec3f(-0.0625f, 0, -0.0625f), Vec3f(0.0625f, 0.0517f, 0.0625f));
         scene.add_ball(Vec3f(0, 0.066f, 0), 0.0127f, 7800);
@@ -130,12 +131,13 @@ void bench_sand(BenchTable& table)
         const auto sand = scene.start(kSlowMotion);
         add_row(table, "splash: 50x40x50 cells", measure(*sand, kFrames), 0.6);
     }
+    if (!wanted("growth")) return;
     const auto growth = [&](float side) {
         const auto sand = heap(side).start();
         sand->advance();
         return measure(*sand, 4);
     };
-    const Measured small = growth(0.5f), large = growth(3.5f);
+    const Measured small = growth(0.33f), large = growth(2.5f);
     const auto each = [](const Measured& m) { return 1e6 * m.cpu / m.substeps / m.particles; };
     table.add(
         fmt::format("CPU a particle and step, {:.2f} to {:.1f} million", small.particles / 1e6, large.particles / 1e6),

@@ -43,10 +43,45 @@ void piles()
         }
 }
 
+// Flow through a floor [kg/s] in three parts, while what is above it falls from 80 to 20% of what flows out.
+template <class Sand> std::array<double, 3> flows(Sand& sand, float floor)
+{
+    const auto inside = [&] {
+        const auto* mass = sand.particles().template find<float>(kMass); // those of a fluid are all alike
+        const double each = sand.mass() / static_cast<double>(sand.particles().size());
+        double sum = 0;
+        for (size_t i = 0; i < sand.particles().size(); ++i)
+            if (sand.particles().P[i].y() > floor) sum += mass ? static_cast<double>((*mass)[i]) : each;
+        return sum;
+    };
+    // What stays in the corners of the flat floor takes no part.
+    const double full = inside();
+    std::vector<double> left = {full};
+    constexpr size_t kStill = 6; // frames
+    do sand.advance(), left.push_back(inside());
+    while (left.size() < 400 && (left.size() < 12 || left[left.size() - kStill] - left.back() > 0.002 * full));
+    const double rest = left.back(), all = full - rest;
+    for (double& l : left) l -= rest;
+    // When a share of the sand is left.
+    const auto when = [&](double share) {
+        for (size_t f = 1; f < left.size(); ++f)
+            if (left[f] <= share * all)
+                return (static_cast<double>(f) - (share * all - left[f]) / (left[f - 1] - left[f])) /
+                       static_cast<double>(kFps);
+        return std::numeric_limits<double>::quiet_NaN();
+    };
+    std::array<double, 3> flow;
+    for (size_t part = 0; part < 3; ++part) {
+        const double until = 0.6 - 0.2 * static_cast<double>(part);
+        flow[part] = 0.2 * all / (when(until) - when(until + 0.2));
+    }
+    return flow;
+}
+
 // A silo with a square hole in its flat floor: mass that is still in it over time.
 void silo()
 {
-    constexpr float kVoxel = 0.02f, kFloor = 0.4f, kWidth = 0.16f, kHead = 0.4f;
+    constexpr float kVoxel = 0.02f, kFloor = 0.4f, kWidth = 0.16f, kHead = 0.8f, kLiquidHole = 5;
     fmt::print(
         "\n| hole [cells] | flow from 80% to 20% of what flows out [kg/s], in three parts | largest difference | "
         "beside Beverloo's 5/2 power of the first |\n|---|---|---|---|\n");
@@ -67,39 +102,23 @@ void silo()
         slab(Vec3f(-half, low, half), Vec3f(half, kFloor, far));
         scene.fill_box(Vec3f(-kWidth, kFloor, -kWidth), Vec3f(kWidth, kFloor + kHead, kWidth));
         const auto sand = scene.start();
-        const auto inside = [&] {
-            const auto& mass = *sand->particles().find<float>(kMass);
-            double sum = 0;
-            for (size_t i = 0; i < mass.size(); ++i)
-                if (sand->particles().P[i].y() > kFloor) sum += static_cast<double>(mass[i]);
-            return sum;
-        };
-        // What stays in the corners of the flat floor takes no part.
-        const double full = inside();
-        std::vector<double> left = {full};
-        constexpr size_t kStill = 6; // frames
-        do sand->advance(), left.push_back(inside());
-        while (left.size() < 400 && (left.size() < 12 || left[left.size() - kStill] - left.back() > 0.002 * full));
-        const double rest = left.back(), all = full - rest;
-        for (double& l : left) l -= rest;
-        // When a share of the sand is left.
-        const auto when = [&](double share) {
-            for (size_t f = 1; f < left.size(); ++f)
-                if (left[f] <= share * all)
-                    return (static_cast<double>(f) - (share * all - left[f]) / (left[f - 1] - left[f])) /
-                           static_cast<double>(kFps);
-            return std::numeric_limits<double>::quiet_NaN();
-        };
-        double flow[3];
-        for (int part = 0; part < 3; ++part) flow[part] = 0.2 * all / (when(0.6 - 0.2 * part) - when(0.8 - 0.2 * part));
+        const auto flow = flows(*sand, kFloor);
         const double mean = (flow[0] + flow[1] + flow[2]) / 3;
-        double most = 0;
-        for (const double f : flow) most = std::max(most, std::abs(f / mean - 1));
         if (first == 0) first = mean, first_hole = static_cast<double>(hole);
         const double beverloo = first * std::pow(static_cast<double>(hole) / first_hole, 2.5);
-        fmt::print("| {} | {:.2f}, {:.2f}, {:.2f} | {:.0f}% | {:.2f} |\n", hole, flow[0], flow[1], flow[2], 100 * most,
-                   mean / beverloo);
-        std::fflush(stdout);
+        const auto row = [&](const std::string& what, const std::array<double, 3>& found, const std::string& ratio) {
+            double most = 0;
+            for (const double f : found) most = std::max(most, std::abs(3 * f / (found[0] + found[1] + found[2]) - 1));
+            fmt::print("| {} | {:.2f}, {:.2f}, {:.2f} | {:.0f}% | {} |\n", what, found[0], found[1], found[2],
+                       100 * most, ratio);
+            std::fflush(stdout);
+        };
+        row(fmt::format("{}", hole), flow, fmt::format("{:.2f}", mean / beverloo));
+        if (hole != kLiquidHole) continue;
+        scene.params.materials[0].friction = 0, scene.params.wall_friction = 0, scene.params.cohesion = 0;
+        for (ColliderParams& c : scene.params.colliders) c.friction = 0;
+        const auto liquid = scene.start_fluid();
+        row(fmt::format("{}, a liquid", hole), flows(*liquid, kFloor), "");
     }
 }
 

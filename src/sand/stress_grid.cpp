@@ -164,7 +164,7 @@ StressReport Stress::spread(MacField& displacement)
 }
 
 // Moving particles by what faces say, and sharing them out to cells again, both blur: of too much sand in a single cell
-// only a third would go. What the blur takes is added in front: twice as much as it is, since it acts twice.
+// less than half would go. What the blur takes is added in front: twice as much as it is, since it acts twice.
 void Stress::sharpen_excess()
 {
     Field<float>& sharp = lower_; // is set to zero anyway
