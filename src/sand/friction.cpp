@@ -25,6 +25,21 @@ constexpr int kShearAxes[3][2] = {{0, 1}, {1, 2}, {0, 2}}; // of xy, yz, xz
 
 Row magnitude(Row r) { return max(r, -r); }
 
+// Another shear at the edges of one: the mean of its four edges around, so that noise of single cells cancels.
+Row at_edges_of(int shear, int other, const Cells& values, int x, int y)
+{
+    const auto has = [](int k, int axis) { return kShearAxes[k][0] == axis || kShearAxes[k][1] == axis; };
+    Vec3i back = Vec3i::Zero(), forth = Vec3i::Zero();
+    for (int a = 0; a < 3; ++a) {
+        if (has(shear, a) && !has(other, a)) back = -Vec3i::Unit(a);
+        if (has(other, a) && !has(shear, a)) forth = Vec3i::Unit(a);
+    }
+    Row sum = splat(0);
+    for (const Vec3i& e : {Vec3i(0, 0, 0), back, forth, Vec3i(back + forth)})
+        sum += row_at(values, x + e.x(), y + e.y(), e.z());
+    return 0.25f * sum;
+}
+
 } // namespace
 
 // Hyperplanes stand for the cone (5.4): |s_ij| <= a p. With a = sin / (sin + cos) of the angle of friction a slope
@@ -219,9 +234,22 @@ void Stress::rub(float dt, MacField& flux, StressReport& report)
         for_dense([&](int d) {
             const int tile = tile_of_[static_cast<size_t>(d)];
             const TileView u(flux.u[a], tile), v(flux.u[b], tile);
+            thread_local Cells kept[2];
+            auto& others = kept;
+            const int other[2] = {(k + 1) % 3, (k + 2) % 3};
+            for (int n = 0; settings_.isotropic && n < 2; ++n) others[n].gather(s_[xy + other[n]], d);
             for_each_row([&](int x, int y, int o) {
                 store_row(b_.tile(d) + o, u.at(x, y) - below(u, b, x, y) + v.at(x, y) - below(v, a, x, y));
-                bounds(d, o, load_row(edge_limit_[k].tile(d) + o), load_row(s_[xy + k].tile(d) + o));
+                Row bound = load_row(edge_limit_[k].tile(d) + o);
+                if (settings_.isotropic) {
+                    // Planes at 45 degrees between two shears: sand that slides across the grid has both of them, and
+                    // twice the friction otherwise. Each keeps its part of the corner, whichever comes first.
+                    constexpr float kRoot2 = 1.41421356f;
+                    Row most = splat(0);
+                    for (int n = 0; n < 2; ++n) most = max(most, magnitude(at_edges_of(k, other[n], others[n], x, y)));
+                    bound = min(bound, max(kRoot2 * bound - most, bound / kRoot2));
+                }
+                bounds(d, o, bound, load_row(s_[xy + k].tile(d) + o));
             });
         });
         solve(shear_[k], static_cast<BodyStress::Part>(BodyStress::shear_xy + k));

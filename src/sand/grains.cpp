@@ -52,7 +52,8 @@ Grains::Grains(const SandParams& params, Shapes shapes, float fps)
       solids_(params.domain, shapes.colliders, fps, params.colliders),
       bodies_(params.bodies, shapes.bodies, params.domain, shapes.colliders),
       shapes_(particle_radius(), masses_of(params)),
-      stress_({params.projections, params.tolerance, params.gravity, params.wall_friction, same_friction(params)})
+      stress_({params.projections, params.isotropic, params.tolerance, params.gravity, params.wall_friction,
+               same_friction(params)})
 {
     for (const SandMaterialParams& m : params_.materials)
         wall_friction_.push_back(rough_wall(friction_bound(m.friction)));

@@ -49,6 +49,9 @@ void SandParams::visit(ParamVisitor& v)
       "Grains only: follow how particles are stretched, split those that become too long and merge small ones.");
     v("projections", projections, unit::none, between(1, 50),
       "Grains only: how often friction and pressure are found in turn in a step.");
+    v("isotropic", isotropic,
+      "Grains only: bound friction by more planes, so that it depends less on the directions of the grid: sand that "
+      "falls over spreads more evenly, but piles are a tenth flatter.");
     v("tolerance", tolerance, unit::none, between(1e-6, 0.1),
       "Grains only: volume fraction to which pressure is found; friction to the same share of a step's fall.");
     v("cohesion", cohesion, unit::pascals, at_least(0),

@@ -42,6 +42,7 @@ struct SandParams {
     float rounding = 0.1f; // [s]
     bool shapes = true;
     int projections = 2;
+    bool isotropic = false;
     float tolerance = 1e-3f;
     std::optional<float> cohesion;
     std::optional<float> wall_friction;

@@ -32,6 +32,7 @@ class Stress {
   public:
     struct Settings {
         int rounds = 2;
+        bool isotropic = false; // with planes between shears, so that friction depends less on the grid's directions
         float tolerance = 1e-3f;
         Vec3f gravity = Vec3f(0, -9.81f, 0);
         std::optional<float> wall_friction; // of the domain's sides; none: as sand itself
