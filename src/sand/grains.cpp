@@ -214,8 +214,8 @@ void Grains::find_room(float dt)
 void Grains::spread_out()
 {
     constexpr float kDensest = 1.02f;
-    constexpr int kMostPasses = 12, kToTry = 4; // two do, as a rule; in corners of walls there may be no way out
-    constexpr float kBetter = 0.001f;
+    constexpr int kMostPasses = 16, kToTry = 5; // two do, as a rule
+    constexpr float kStuck = 0.0005f;           // in a corner of walls there may be no way out
     for (int pass = 0; pass < kMostPasses && particles_.size() > 0; ++pass) {
         grid_.sort(particles_, params_.voxel, params_.gravity);
         grid_.splat(particles_, params_.materials, SandGrid::Splat::volumes);
@@ -224,7 +224,7 @@ void Grains::spread_out()
         report_.stress.add(stress_.spread(displacement_));
         const float before = report_.fullest;
         report_.fullest = stress_.fullest();
-        if (report_.fullest <= kDensest || (pass > kToTry && report_.fullest > before - kBetter)) return;
+        if (report_.fullest <= kDensest || (pass > kToTry && std::abs(report_.fullest - before) < kStuck)) return;
         displace();
     }
 }

@@ -133,9 +133,9 @@ StressReport Stress::spread(MacField& displacement)
             for (int o = 0; o < kTileCells; o += kTileSize) {
                 const Row f = load_row(filled_.tile(tile) + o), c = load_row(capacity_.tile(tile) + o);
                 const Row d = load_row(pressure_.diagonal().tile(tile) + o), zero = splat(0);
-                store_row(b_.tile(tile) + o, f - (1 + kTooFull) * c);
-                store_row(lower_.tile(tile) + o, zero), store_row(upper_.tile(tile) + o, splat(kInfinity));
                 // Only what could be moved counts.
+                store_row(b_.tile(tile) + o, d > zero ? f - (1 + kTooFull) * c : zero);
+                store_row(lower_.tile(tile) + o, zero), store_row(upper_.tile(tile) + o, splat(kInfinity));
                 most = max(most, d > zero ? 1 + f - c : zero);
             }
             return largest(most);
@@ -174,7 +174,8 @@ void Stress::sharpen_excess()
         excess.gather(b_, d);
         for_each_row([&](int x, int y, int o) {
             const Row e = load_row(b_.tile(d) + o);
-            store_row(sharp.tile(d) + o, e > splat(0) ? e + 2 * (e - shared_out(excess, x, y)) : e);
+            const Row taken = max(splat(0), e - shared_out(excess, x, y));
+            store_row(sharp.tile(d) + o, e > splat(0) ? e + 2 * taken : e);
         });
     });
     std::swap(b_, sharp);
