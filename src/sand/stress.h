@@ -38,7 +38,7 @@ class Stress {
         std::optional<float> wall_friction; // of the domain's sides; none: as sand itself
         std::optional<float> same_friction; // of all solids there are, if it is the same
     };
-    explicit Stress(Settings settings) : settings_(settings) {}
+    explicit Stress(const Settings& settings) : settings_(settings) {}
     // From now on bodies take part. The density is that of the first material.
     void couple(Bodies& bodies, float density) { bodies_.emplace(bodies, density); }
 

@@ -122,6 +122,7 @@ void TileMatrix::build_levels(const Topology& topology)
                 if (axes_[static_cast<size_t>(a)]) tile[a] >>= 1;
             return tile;
         };
+        codes.reserve(static_cast<size_t>(fine.tile_count()));
         for (int t = 0; t < fine.tile_count(); ++t) codes.push_back(morton_of_tile(coarse_of(t)));
         auto coarse = std::make_unique<Topology>(std::move(codes));
         for (int t = 0; t < fine.tile_count(); ++t) levels_.back().coarse_tile.push_back(coarse->find(coarse_of(t)));
