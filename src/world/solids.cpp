@@ -97,10 +97,10 @@ Vec3f Solids::normal(const Vec3f& x, float step) const
     const bool only_walls =
         !has_colliders() || std::min(collider_distance(x), body_distance(x)) > wall_distance(x) + 2 * step;
     Vec3f n;
-    if (only_walls)
+    if (only_walls || !has_bodies()) // colliders gain nothing from eight places at once
         for (int a = 0; a < 3; ++a) {
             const Vec3f e = step * Vec3f::Unit(a);
-            n[a] = wall_distance(x + e) - wall_distance(x - e);
+            n[a] = only_walls ? wall_distance(x + e) - wall_distance(x - e) : distance(x + e) - distance(x - e);
         }
     else {
         const Row d = distances(
