@@ -25,65 +25,91 @@ bool flows_at(const SandSourceParams& source, float frame)
 
 } // namespace
 
-void Grains::emit(float frame, bool initial)
+void Grains::emit(float dt, bool initial)
 {
     for (size_t s = 0; s < sources_.size(); ++s) {
         const SandSourceParams& source = params_.sources[s];
-        const bool wanted = initial ? source.mode != SandSourceParams::Mode::flow : flows_at(source, frame);
-        if (wanted) fill(sources_[s], source, frame, initial);
+        const bool wanted = initial ? source.mode != SandSourceParams::Mode::flow : flows_at(source, time_);
+        if (wanted) fill(s, dt, initial);
     }
 }
 
-// Particles that have just come in lie too close in places. Pushed out of the flow for that, they would be made up for,
-// and more sand would come than was asked for.
-void Grains::keep_in_flows(MacField& displacement) const
+// Calls body(source, axis, tile, face, x) for the faces at flows, or this many cells away from them.
+template <class Body> void Grains::for_faces_at_flows(float cells, const Body& body) const
 {
     const Topology& topology = grid_.topology;
-    const float voxel = params_.voxel;
+    const float voxel = params_.voxel, reach = cells * voxel;
     for (size_t s = 0; s < sources_.size(); ++s) {
         if (!flows_at(params_.sources[s], time_)) continue;
-        const Box3f box = sources_[s].bounds(time_).grown(voxel);
+        const Box3f box = sources_[s].bounds(time_).grown(reach);
         for_each_tile(topology, [&](int tile) {
             const Vec3f first = topology.first_cell(tile).cast<float>(), low = voxel * first;
             if ((low.array() > box.max.array()).any() || (low.array() + voxel * kTileSize < box.min.array()).any())
                 return;
             for (int a = 0; a < 3; ++a)
                 for (int c = 0; c < kTileCells; ++c) {
-                    float& d = displacement.u[a].tile(tile)[c];
-                    if (d != 0 && sources_[s].distance(voxel * (first + face_in_tile(c, a)), time_) < 0.5f * voxel)
-                        d = 0;
+                    const Vec3f x = voxel * (first + face_in_tile(c, a));
+                    if (sources_[s].distance(x, time_) < reach) body(s, a, tile, c, x);
                 }
         });
     }
 }
 
+// What is in a flow moves as it says, whatever is around it: only then its places stay where the next ones are put.
+void Grains::move_with_flows(float dt)
+{
+    constexpr float kReach = 1.75f;                         // of what particles at its corners take their velocity from
+    const Vec3f half_of_fall = 0.5f * dt * params_.gravity; // by which move() takes what falls to be behind
+    for_faces_at_flows(kReach, [&](size_t source, int a, int tile, int c, const Vec3f& x) {
+        velocity_.u[a].tile(tile)[c] = flow_velocity(source, x)[a] + half_of_fall[a];
+        push_.u[a].tile(tile)[c] = 0;
+    });
+}
+
+// What is too dense elsewhere does not push back into them.
+void Grains::keep_in_flows(MacField& displacement) const
+{
+    for_faces_at_flows(
+        0.5f, [&](size_t, int a, int tile, int c, const Vec3f&) { displacement.u[a].tile(tile)[c] = 0; });
+}
+
+Vec3f Grains::flow_velocity(size_t source, const Vec3f& x) const
+{
+    const SandSourceParams& params = params_.sources[source];
+    return params.velocity + params.inherit * sources_[source].velocity(x, time_, fps_);
+}
+
 // Free places of the shape get a particle. A flow sets the velocity of what is in it, and makes up for the mass that
 // has left, from where it comes from.
-void Grains::fill(const Shape& shape, const SandSourceParams& source, float frame, bool initial)
+void Grains::fill(size_t number, float dt, bool initial)
 {
-    const auto velocity_at = [&](const Vec3f& x) -> Vec3f {
-        return source.velocity + source.inherit * shape.velocity(x, frame, fps_);
-    };
-    Filling filling(shape, frame, params_.domain, params_.voxel);
+    const SandSourceParams& source = params_.sources[number];
+    const Shape& shape = sources_[number];
+    // A flow's places come with it, so that it is evenly full.
+    std::optional<Filling::Carried> carried;
+    if (!initial) {
+        carried.emplace();
+        carried->way = (time_ / fps_ - dt) * source.velocity + source.inherit * shape.bounds(time_).center();
+        source.velocity.cwiseAbs().maxCoeff(&carried->axis);
+    }
+    Filling filling(shape, time_, params_.domain, params_.voxel, carried);
     const auto& masses = particles_.attribute<float>(kMass);
     double present = 0; // particles of full mass
     for (const size_t i : filling.mark_taken(particles_, !initial)) {
-        particles_.v[i] = velocity_at(particles_.P[i]);
+        particles_.v[i] = flow_velocity(number, particles_.P[i]);
         present += static_cast<double>(masses[i] / particle_mass(source.material));
     }
-    // New places change their jitter from time to time, or a flow would show a pattern.
     const auto seed = static_cast<uint64_t>(params_.seed);
     const std::vector<Vec3f> free =
         initial ? filling.free_places(solids_, seed, near_the_middle)
-                : filling.places_upstream(solids_, hash64(seed, static_cast<uint64_t>(next_id_) + 1), near_the_middle,
-                                          source.velocity, static_cast<size_t>(present));
+                : filling.places_upstream(solids_, seed, near_the_middle, source.velocity, static_cast<size_t>(present));
     const size_t at = particles_.size();
     particles_.resize(at + free.size());
     auto& mass = particles_.attribute<float>(kMass);
     auto& material = particles_.attribute<int32_t>(kMaterial);
     auto& diagonal = particles_.attribute<Vec3f>(kShapeDiagonal);
     for (size_t i = 0; i < free.size(); ++i) {
-        particles_.P[at + i] = free[i], particles_.v[at + i] = velocity_at(free[i]);
+        particles_.P[at + i] = free[i], particles_.v[at + i] = flow_velocity(number, free[i]);
         particles_.id[at + i] = next_id_++;
         mass[at + i] = particle_mass(source.material), material[at + i] = source.material;
         diagonal[at + i] = Vec3f::Constant(particle_radius() * particle_radius());

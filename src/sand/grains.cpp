@@ -97,8 +97,8 @@ void Grains::start(int frame)
     stress_.restore({});
     set_time(static_cast<float>(frame));
     bodies_.start(time_);
-    emit(time_, true);
-    spread_out();
+    emit(0, true);
+    put_on_grid(0, SandGrid::Splat::volumes);
     speed_ = 0;
     for (const Vec3f& v : particles_.v) speed_ = std::max(speed_, v.cwiseAbs().maxCoeff());
 }
@@ -124,7 +124,7 @@ SandReport Grains::advance()
 {
     report_ = {}, step_ = 0;
     const auto step = [&](float dt) {
-        emit(time_, false);
+        emit(dt, false);
         substep(dt);
     };
     for (const SandImpulseParams& impulse : params_.impulses)
@@ -132,7 +132,7 @@ SandReport Grains::advance()
     report_.substeps = for_each_substep(
         frame_, fps_, "the sand", "Check velocities of sources, colliders, bodies and impulses, or raise sand.voxel",
         [&](float frames) { set_time(frames); }, [&] { return largest_step(); }, step);
-    report_.times.measure("density", [&] { spread_out(); });
+    put_on_grid(0, SandGrid::Splat::volumes);
     ++frame_;
     report_.particles = particles_.size();
     report_.tiles = static_cast<size_t>(grid_.topology.tile_count());
@@ -164,18 +164,7 @@ void Grains::substep(float dt)
     if (particles_.size() == 0) return bodies_.move(time_, dt);
     const auto phase = [&](const char* name, const auto& body) { report_.times.measure(name, body); };
 
-    phase("sort", [&] { grid_.sort(particles_, params_.voxel, params_.gravity); });
-    constexpr int kStepsToMerge = 2; // seeking partners takes time, and none is in a hurry
-    if (params_.shapes && step_++ % kStepsToMerge == 0)
-        phase("merge", [&] { report_.merges += shapes_.merge(particles_, grid_.index, grid_.topology); });
-    phase("to grid", [&] { grid_.splat(particles_, params_.materials); }); // 1
-    phase("solids", [&] { find_room(dt); });
-    phase("prepare", [&] { stress_.prepare(grid_, solids_, room_, solids_.colliders_move() ? room_before_ : room_); });
-    phase("density", [&] { // 2
-        report_.stress.add(stress_.spread(displacement_));
-        keep_in_flows(displacement_);
-        report_.fullest_in_steps = std::max(report_.fullest_in_steps, stress_.fullest());
-    });
+    put_on_grid(dt, SandGrid::Splat::all); // 1
     phase("flux", [&] { start_flux(dt); });
     report_.stress.add(stress_.solve(dt, flux_, report_.times)); // 3, and 5 for bodies
     phase("flux", [&] { new_velocity(dt); });                    // 4
@@ -188,14 +177,48 @@ void Grains::substep(float dt)
         if (!bodies_.empty()) meet_bodies();
         collide(dt);
     });
+    constexpr int kStepsToMerge = 2; // seeking partners takes time, and none is in a hurry
+    if (params_.shapes && step_++ % kStepsToMerge == 0)
+        phase("merge", [&] { report_.merges += shapes_.merge(particles_, grid_.index, grid_.topology); });
     if (params_.shapes)
         phase("split", [&] { // 6 d
-            const std::vector<size_t> halves = shapes_.split(particles_, marks_, flow_at_splits_, next_id_);
-            report_.splits += halves.size() / 2;
+            const size_t first = particles_.size();
+            std::vector<size_t> parents = shapes_.split(particles_, marks_, flow_at_splits_, next_id_);
+            report_.splits += parents.size();
             // What they strike with is found in the next step: a body gets its share of it there.
-            for (const size_t i : halves) put_in_front_of_solids(i);
+            for (const size_t i : parents) put_in_front_of_solids(i);
+            for (size_t i = first; i < particles_.size(); ++i) put_in_front_of_solids(i);
+            grid_.add(std::move(parents), first);
         });
+    phase("density", [&] { spread_out(); }); // 2
     remove_empty(particles_);
+}
+
+// Sand in cells and faces, no denser than it can be. The step before has seen to that, as a rule; what it left, and
+// what was added or split since, is spread out here.
+void Grains::put_on_grid(float dt, SandGrid::Splat what)
+{
+    constexpr float kDensest = 1.02f;
+    constexpr int kMostPasses = 16, kToTry = 5;
+    constexpr float kStuck = 0.0005f; // in a corner of walls there may be no way out
+    const auto phase = [&](const char* name, const auto& body) { report_.times.measure(name, body); };
+    float fullest = kInfinity;
+    for (int pass = 0; pass < kMostPasses && particles_.size() > 0; ++pass) {
+        phase("sort", [&] { grid_.sort(particles_, params_.voxel, params_.gravity); });
+        phase("to grid", [&] { grid_.splat(particles_, params_.materials, what); });
+        phase("solids", [&] { find_room(dt); });
+        const SolidCells& room_now = solids_.colliders_move() ? room_before_ : room_;
+        phase("prepare", [&] { stress_.prepare(grid_, solids_, room_, room_now); });
+        const float before = fullest;
+        fullest = stress_.fullest();
+        if (fullest <= kDensest || (pass > kToTry && std::abs(fullest - before) < kStuck)) break;
+        phase("density", [&] {
+            report_.stress.add(stress_.spread(displacement_));
+            keep_in_flows(displacement_);
+            displace();
+        });
+    }
+    report_.fullest = std::max(report_.fullest, fullest);
 }
 
 // The room that solids leave, now and, if they move, at the start of the step.
@@ -209,24 +232,16 @@ void Grains::find_room(float dt)
     room_.update(grid_.topology, solids_, params_.voxel);
 }
 
-// A step leaves behind what it moved together, and the next one corrects that; what a frame ends with is corrected at
-// once, until no cell is denser than sand can be.
+// Particles do not move exactly as fluxes say. Where they came too close they are moved apart, while they still lie in
+// the order of the grid.
 void Grains::spread_out()
 {
-    constexpr float kDensest = 1.02f;
-    constexpr int kMostPasses = 16, kToTry = 5; // two do, as a rule
-    constexpr float kStuck = 0.0005f;           // in a corner of walls there may be no way out
-    for (int pass = 0; pass < kMostPasses && particles_.size() > 0; ++pass) {
-        grid_.sort(particles_, params_.voxel, params_.gravity);
-        grid_.splat(particles_, params_.materials, SandGrid::Splat::volumes);
-        find_room(0);
-        stress_.prepare(grid_, solids_, room_, room_);
-        report_.stress.add(stress_.spread(displacement_));
-        const float before = report_.fullest;
-        report_.fullest = stress_.fullest();
-        if (report_.fullest <= kDensest || (pass > kToTry && std::abs(report_.fullest - before) < kStuck)) return;
-        displace();
-    }
+    grid_.refill(particles_, params_.materials);
+    if (!bodies_.empty()) room_.update(grid_.topology, solids_, params_.voxel);
+    stress_.find_excess(room_);
+    report_.stress.add(stress_.spread(displacement_));
+    keep_in_flows(displacement_);
+    displace();
 }
 
 // The flux without stresses, in the order of (5.30). Nothing flows through closed faces.
@@ -267,6 +282,7 @@ void Grains::new_velocity(float dt)
     });
     fill_closed_faces(velocity_);
     slide_on_solids(velocity_, solids_, room_, params_.voxel);
+    move_with_flows(dt);
 }
 
 } // namespace spindrift

@@ -17,8 +17,7 @@ struct SandReport {
     int substeps = 0;
     size_t splits = 0, merges = 0;
     StressReport stress;
-    // Greatest volume fraction of sand and solids together: as the frame ends, and in steps before they correct it.
-    float fullest = 0, fullest_in_steps = 0;
+    float fullest = 0; // greatest volume fraction of sand and solids together, in any step and as the frame ends
     double mass = 0; // [kg]
     PhaseTimes times;
 };
@@ -63,10 +62,14 @@ class Grains {
     void set_time(float frames);
     float largest_step() const;
     void substep(float dt);
-    void emit(float frame, bool initial);
-    void fill(const Shape& shape, const SandSourceParams& source, float frame, bool initial);
+    void emit(float dt, bool initial);
+    void fill(size_t source, float dt, bool initial);
+    template <class Body> void for_faces_at_flows(float cells, const Body& body) const;
+    void move_with_flows(float dt);
     void keep_in_flows(MacField& displacement) const;
+    Vec3f flow_velocity(size_t source, const Vec3f& x) const;
     void explode(const SandImpulseParams& impulse);
+    void put_on_grid(float dt, SandGrid::Splat what);
     void find_room(float dt);
     void spread_out();
     void displace();
@@ -75,6 +78,7 @@ class Grains {
     void fill_closed_faces(MacField& velocity) const;
     void move(float dt);
     void collide(float dt);
+    bool near_solids(size_t particle, int tile, float cells) const;
     void meet_bodies();
     void push_out(size_t particle);
     void put_in_front_of_solids(size_t particle);

@@ -58,19 +58,18 @@ void Grains::move(float dt)
     std::vector<float> fastest(static_cast<size_t>(topology.tile_count()), 0.0f);
     for_each_tile(topology, [&](int tile) {
         if (grid_.index.tile_empty(tile)) return;
-        thread_local MacBlock<1> kept_now, kept_push, kept_shift;
+        thread_local MacBlock<1> kept_now, kept_push;
         thread_local Block<float, 1> kept_filled;
-        auto &now = kept_now, &push = kept_push, &shift = kept_shift;
+        auto &now = kept_now, &push = kept_push;
         auto& filled = kept_filled;
         now.gather(velocity_, tile, Margin::nearest);
         push.gather(push_, tile, Margin::background);
-        shift.gather(displacement_, tile, Margin::background);
         filled.gather(grid_.filled, tile);
         const Vec3f first = topology.first_cell(tile).cast<float>();
         Row most = splat(0);
         for_each_eight(grid_.index, tile, [&](size_t begin, size_t count) {
             const MacBlock<1>::Places places(places_in_tile(&particles_.P[begin], count, inverse_voxel, first));
-            Row u[3], du[3], moved[3];
+            Row u[3], du[3];
             Row3 J[3];
             for (int a = 0; a < 3; ++a) {
                 const auto place = places.of(a);
@@ -78,7 +77,6 @@ void Grains::move(float dt)
                 u[a] = corners.value(place);
                 J[a] = step * corners.gradient(place);
                 du[a] = MacBlock<1>::Corners(push, a, place).value(place);
-                moved[a] = MacBlock<1>::Corners(shift, a, place).value(place);
             }
             const auto center = places.of(-1);
             const Row full = MacBlock<1>::Corners(filled, center).value(center);
@@ -94,7 +92,7 @@ void Grains::move(float dt)
                 const Row held = 4 * max(du[a], -du[a]), all = splat(std::abs(fall[a]));
                 const Row fallen = held < all ? fall[a] * (1 - held / all) : splat(0);
                 const Row moving = mix(flip - 0.5f * fall[a], u[a] - 0.5f * fallen, dense);
-                to[a] = from[a] + dt * moving + voxel * moved[a];
+                to[a] = from[a] + dt * moving;
                 most = max(most, max(max(velocity[a], -velocity[a]), max(moving, -moving)));
             }
             const Row share = (1 / dt) * dense;
@@ -132,50 +130,59 @@ void Grains::move(float dt)
     speed_ = *std::max_element(fastest.begin(), fastest.end());
 }
 
-// Moves particles by the displacement alone.
+// Moves particles by the displacement alone. They may have left their tile by half a cell, and halves by some more.
 void Grains::displace()
 {
     const Topology& topology = grid_.topology;
     for_each_tile(topology, [&](int tile) {
         if (grid_.index.tile_empty(tile)) return;
-        thread_local MacBlock<1> kept;
+        thread_local MacBlock<2> kept;
         auto& shift = kept;
         shift.gather(displacement_, tile, Margin::background);
         const Vec3f first = topology.first_cell(tile).cast<float>();
-        for_each_eight(grid_.index, tile, [&](size_t begin, size_t count) {
-            const MacBlock<1>::Places places(places_in_tile(&particles_.P[begin], count, 1 / params_.voxel, first));
+        const auto displace_eight = [&](size_t begin, size_t count) {
+            constexpr float kMargin = 0.999f;
+            const auto inside = [](Row p) { return min(max(p, splat(-kMargin)), splat(kTileSize + kMargin)); };
+            const Row3 p = places_in_tile(&particles_.P[begin], count, 1 / params_.voxel, first);
+            const MacBlock<2>::Places places({inside(p.x), inside(p.y), inside(p.z)});
             const Row3 x = load_row3(&particles_.P[begin], count);
             const auto moved = [&](int axis) {
                 const auto place = places.of(axis);
-                return params_.voxel * MacBlock<1>::Corners(shift, axis, place).value(place);
+                return params_.voxel * MacBlock<2>::Corners(shift, axis, place).value(place);
             };
             store_row3(&particles_.P[begin], x + Row3{moved(0), moved(1), moved(2)}, count);
+        };
+        grid_.for_particles(tile, [&](size_t begin, size_t end) {
+            for (size_t i = begin; i < end; i += kTileSize) displace_eight(i, std::min<size_t>(kTileSize, end - i));
+            for (size_t i = begin; i < end && !solids_.none(); ++i)
+                if (near_solids(i, tile, kFarFromSolids)) put_in_front_of_solids(i);
         });
-        if (!room_.tile(tile)) return;
-        for (size_t i = grid_.index.tile_begin(tile); i < grid_.index.tile_end(tile); ++i) put_in_front_of_solids(i);
     });
+}
+
+// Whether a particle of the tile is in a cell whose centre is no more than this many cells away from solids, or where
+// that is not known.
+bool Grains::near_solids(size_t particle, int tile, float cells) const
+{
+    const Topology& topology = grid_.topology;
+    const Vec3i cell = cell_of(particles_.P[particle], 1 / params_.voxel);
+    const Vec3i way = tile_of_cell(cell) - topology.tile(tile);
+    if (way.cwiseAbs().maxCoeff() > 1) return true;
+    const int there = topology.neighbour(tile, way.x(), way.y(), way.z());
+    if (there == topology.tile_count()) return true;
+    const SolidTile* solid = room_.tile(there);
+    return solid && solid->distance[offset_of_cell(cell)] <= cells;
 }
 
 // Particles that ended in a solid are put back in front of it, and those that left through an open side are removed.
 // They move by half a cell at most, and solids too, so that none can pass what is not thinner than that.
 void Grains::collide(float dt)
 {
-    const float inverse_voxel = 1 / params_.voxel;
-    const Topology& topology = grid_.topology;
-    const float solids_way = std::max(solids_.speed(), solids_.body_speed()) * dt * inverse_voxel;
+    const float solids_way = std::max(solids_.speed(), solids_.body_speed()) * dt / params_.voxel;
     if (!solids_.none())
-        for_each_tile(topology, [&](int tile) {
-            const Vec3i here = topology.tile(tile);
-            for (size_t i = grid_.index.tile_begin(tile); i < grid_.index.tile_end(tile); ++i) {
-                const Vec3i cell = cell_of(particles_.P[i], inverse_voxel), way = tile_of_cell(cell) - here;
-                const int there = way.cwiseAbs().maxCoeff() > 1 ? topology.tile_count()
-                                                                : topology.neighbour(tile, way.x(), way.y(), way.z());
-                if (there != topology.tile_count()) {
-                    const SolidTile* solid = room_.tile(there);
-                    if (!solid || solid->distance[offset_of_cell(cell)] > kFarFromSolids + solids_way) continue;
-                }
-                push_out(i);
-            }
+        for_each_tile(grid_.topology, [&](int tile) {
+            for (size_t i = grid_.index.tile_begin(tile); i < grid_.index.tile_end(tile); ++i)
+                if (near_solids(i, tile, kFarFromSolids + solids_way)) push_out(i);
         });
     if (!solids_.has_open_sides()) return;
     std::vector<float>& mass = particles_.attribute<float>(kMass);

@@ -43,9 +43,7 @@ template <int Axis, class Value, class Weight> void splat_cell(const Vec3f* P, c
     constexpr float first_x = Axis == 0 ? 0 : -0.5f, first_y = Axis == 1 ? 0 : -0.5f, first_z = Axis == 2 ? 0 : -0.5f;
     Row total[nx * ny] = {}; // lower half: weighted values of four samples along z; upper half: their weights
     for (size_t i = begin; i < end; ++i) {
-        // Two that have just become one may lie outside of the cell that they were sorted into; negative weights could
-        // leave a face with next to no weight, and any velocity.
-        const Vec3f f = (P[i] * inverse_voxel - corner).cwiseMax(0.0f).cwiseMin(1.0f);
+        const Vec3f f = P[i] * inverse_voxel - corner;
         const AxisWeights wx(f.x()), wy(f.y()), wz(f.z());
         Quad along_z;
         if constexpr (Axis == 2)
@@ -81,6 +79,9 @@ template <int Axis, class Value, class Weight> void splat_cell(const Vec3f* P, c
         }
 }
 
+// What a kilogram fills of a cell.
+float share_of_cell(float density, float voxel) { return 1 / (density * voxel * voxel * voxel); }
+
 // Divides sums by their weights, where there are any.
 void divide(Field<float>& sum, const Field<float>& weight)
 {
@@ -101,6 +102,7 @@ void SandGrid::sort(Particles& particles, float cell, const Vec3f& gravity)
     up_sign = gravity[up] > 0 ? -1.0f : 1.0f;
     topology = tiles_around(particles, voxel, kReach);
     sort_by_tile(particles, topology, voxel, index);
+    added_beside_.clear();
 }
 
 void SandGrid::splat(const Particles& particles, const std::vector<SandMaterialParams>& materials, Splat what)
@@ -117,10 +119,10 @@ void SandGrid::splat(const Particles& particles, const std::vector<SandMaterialP
         const auto* row = particles.find<Vec3f>(kAffine[a]);
         slopes[a] = row ? row->data() : nullptr;
     }
-    const float inverse_voxel = 1 / voxel, cells = inverse_voxel * inverse_voxel * inverse_voxel;
+    const float inverse_voxel = 1 / voxel;
     std::vector<float> per_mass, bounds; // volume fraction that a kilogram makes in a cell; of friction
     for (const SandMaterialParams& m : materials)
-        per_mass.push_back(cells / m.density), bounds.push_back(friction_bound(m.friction));
+        per_mass.push_back(share_of_cell(m.density, voxel)), bounds.push_back(friction_bound(m.friction));
     const auto volume = [&](size_t i) { return mass[i] * per_mass[static_cast<size_t>(material[i])]; };
     const auto weight = [&](size_t i) { return mass[i] * per_mass[0]; };
 
@@ -171,6 +173,42 @@ void SandGrid::splat(const Particles& particles, const std::vector<SandMaterialP
             for (int o = 0; o < kTileCells; o += kTileSize)
                 store_row(m + o, load_row(v + o) * inverse_or_zero(load_row(m + o)));
         }
+    });
+}
+
+void SandGrid::refill(const Particles& particles, const std::vector<SandMaterialParams>& materials)
+{
+    filled.reset(topology, 0);
+    const float* mass = particles.find<float>(kMass)->data();
+    const int32_t* material = particles.find<int32_t>(kMaterial)->data();
+    const float inverse_voxel = 1 / voxel;
+    std::vector<float> per_mass;
+    for (const SandMaterialParams& m : materials) per_mass.push_back(share_of_cell(m.density, voxel));
+    for_each_tile_by_colour(index, topology, [&](int tile) {
+        thread_local SplatBlock kept;
+        auto& block = kept;
+        block.clear();
+        // The sample at or below a particle, counted from that of the tile's first cell, is at least -1.
+        const Vec3f first = topology.first_cell(tile).cast<float>().array() + 0.5f;
+        const auto add = [&](size_t i) {
+            constexpr float kLast = static_cast<float>(kTileSize) - 0.001f;
+            const Vec3f p = (particles.P[i] * inverse_voxel - first).cwiseMax(-1.0f).cwiseMin(kLast);
+            const int x = floor_int(p.x()), y = floor_int(p.y()), z = floor_int(p.z());
+            const float fx = p.x() - static_cast<float>(x), fy = p.y() - static_cast<float>(y);
+            const float fz = p.z() - static_cast<float>(z);
+            const float volume = mass[i] * per_mass[static_cast<size_t>(material[i])];
+            const float share[2] = {volume * (1 - fx), volume * fx};
+            for (int a = 0; a < 2; ++a)
+                for (int b = 0; b < 2; ++b) {
+                    const float w = share[a] * (b == 0 ? 1 - fy : fy);
+                    float* at = block.values + SplatBlock::index(x + a, y + b, z);
+                    at[0] += w * (1 - fz), at[1] += w * fz;
+                }
+        };
+        for_particles(tile, [&](size_t begin, size_t end) {
+            for (size_t i = begin; i < end; ++i) add(i);
+        });
+        block.add_to(filled, tile);
     });
 }
 

@@ -42,9 +42,26 @@ struct SandGrid {
     // Adds them up: all of the above, or volumes alone (filled, friction, at_faces, lightness).
     enum class Splat { all, volumes };
     void splat(const Particles& particles, const std::vector<SandMaterialParams>& materials, Splat what = Splat::all);
+    // How full cells are now that particles have moved, by no more than half a cell since they were sorted.
+    void refill(const Particles& particles, const std::vector<SandMaterialParams>& materials);
+    // Those from `first` on have been added since, one beside each of these.
+    void add(std::vector<size_t> beside, size_t first) { added_beside_ = std::move(beside), added_first_ = first; }
+    // Calls body(begin, end) for the particles that were sorted into a tile, and for those added beside them.
+    template <class Body> void for_particles(int tile, const Body& body) const
+    {
+        const size_t begin = index.tile_begin(tile), end = index.tile_end(tile);
+        body(begin, end);
+        const auto added = [&](size_t i) {
+            const auto at = std::lower_bound(added_beside_.begin(), added_beside_.end(), i);
+            return added_first_ + static_cast<size_t>(at - added_beside_.begin());
+        };
+        if (const size_t a = added(begin), b = added(end); a < b) body(a, b);
+    }
     size_t bytes() const;
 
   private:
+    std::vector<size_t> added_beside_;
+    size_t added_first_ = 0;
     float heaped_in_cell(const Particles& particles, size_t begin, size_t end, const Vec3f& corner) const;
 };
 

@@ -202,24 +202,22 @@ std::vector<size_t> ParticleShapes::split(Particles& particles, const std::vecto
             keep(i, halves[k].shape);
         },
         64);
-    std::vector<size_t> parents;
+    std::vector<size_t> parents, number; // of its half
     for (size_t k = 0; k < marked.size(); ++k)
-        if (!halves[k].way.isZero()) parents.push_back(k);
+        if (!halves[k].way.isZero()) parents.push_back(marked[k]), number.push_back(k);
     const size_t first = particles.size();
     particles.resize(first + parents.size());
-    std::vector<size_t> changed;
     for (size_t n = 0; n < parents.size(); ++n) {
-        const Half& half = halves[parents[n]];
-        const size_t i = marked[parents[n]], child = first + n;
+        const Half& half = halves[number[n]];
+        const size_t i = parents[n], child = first + n;
         particles.for_each_array([&](const std::string&, auto& array) { array[child] = array[i]; });
         particles.id[child] = next_id++;
         mass[i] *= 0.5f, mass[child] = mass[i];
         particles.P[i] -= half.way, particles.P[child] += half.way;
         const Vec3f apart = (flow[i].gradient * half.way).cwiseMin(flow[i].margin).cwiseMax(-flow[i].margin);
         particles.v[i] -= apart, particles.v[child] += apart;
-        changed.push_back(i), changed.push_back(child);
     }
-    return changed;
+    return parents;
 }
 
 void remove_empty(Particles& particles)

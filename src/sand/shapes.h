@@ -50,8 +50,8 @@ class ParticleShapes {
     // mass until remove_empty(). Returns how many.
     size_t merge(Particles& particles, const ParticleIndex& index, const Topology& topology) const;
     // Splits those of the marked that are too long. The halves lie at sqrt(3) / 2 of the longest semi-axis, each with
-    // the velocity of the flow there; one of them is added at the end. Returns both halves of each. Those that cannot
-    // be split are kept from becoming any longer.
+    // the velocity of the flow there; one of them is added at the end. Returns those that were split, in the order of
+    // what was added. Those that cannot be split are kept from becoming any longer.
     std::vector<size_t> split(Particles& particles, const std::vector<uint8_t>& marks,
                               const std::vector<FlowAtSplit>& flow, int& next_id) const;
 

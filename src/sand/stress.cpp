@@ -37,6 +37,7 @@ void Stress::prepare(const SandGrid& grid, const Solids& solids, const SolidCell
     if (bodies_)
         bodies_->prepare(grid, room.shares(), *dense_, tile_of_,
                          {&pressure_, &axial_, &lateral_, &shear_[0], &shear_[1], &shear_[2]});
+    find_excess(room_before);
 }
 
 // The change that minimises 1/2 x A x - b x between lower_ and upper_, from nothing. Returns what is left of the

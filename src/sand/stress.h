@@ -42,10 +42,13 @@ class Stress {
     // From now on bodies take part. The density is that of the first material.
     void couple(Bodies& bodies, float density) { bodies_.emplace(bodies, density); }
 
-    // Finds where sand is dense enough for stresses. `room` is what solids leave at the end of the step, `room_before`
+    // Finds where sand is dense enough for stresses, and where it is too dense. `room` is what solids leave at the end of the step, `room_before`
     // at its start (the same, if they stand still).
     void prepare(const SandGrid& grid, const Solids& solids, const SolidCells& room, const SolidCells& room_before);
-    // (5.14): by how much sand has to be moved [cells] at each face where it is too dense.
+    // Again by how much cells are fuller than the room in them, after particles and solids have moved.
+    void find_excess(const SolidCells& room);
+    float fullest() const { return fullest_; } // the greatest volume fraction of sand and solids together
+    // (5.14): by how much sand has to be moved [cells] at each face for the excess.
     StressReport spread(MacField& displacement);
     // From the flux without stresses to that with them, in a step of dt.
     StressReport solve(float dt, MacField& flux, PhaseTimes& times);
@@ -54,7 +57,6 @@ class Stress {
     // full cells is as full as those.
     void fill_beside_room(Field<float>& filled) const;
 
-    float fullest() const { return fullest_; } // greatest volume fraction of sand and solids together, before spread()
     // Where stresses can be, and the pressure there [Pa] over the first material's density.
     const Topology& dense() const { return *dense_; }
     const Field<float>& q() const { return q_; }

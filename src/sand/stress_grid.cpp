@@ -8,7 +8,7 @@ namespace {
 
 // A tile where no cell is fuller than this has no stress: a step of half a cell cannot fill it.
 constexpr float kSparse = 0.25f;
-// What sand may be too dense by without being moved.
+// If no sand is too dense by more than this, none is moved.
 constexpr float kTooFull = 0.005f;
 
 // What particles that fill these shares of cells would add up to in a row of cells.
@@ -121,29 +121,36 @@ void Stress::find_heaps()
     });
 }
 
-StressReport Stress::spread(MacField& displacement)
+void Stress::find_excess(const SolidCells& room)
 {
-    StressReport report;
-    find_capacity(*room_before_, capacity_);
+    find_capacity(room, capacity_);
     fullest_ = parallel_reduce(
         static_cast<size_t>(dense_->tile_count()), 0.0f,
         [&](size_t t) {
             const int tile = static_cast<int>(t);
+            const float* filled = grid_->filled.tile(tile_of_[t]);
             Row most = splat(0);
             for (int o = 0; o < kTileCells; o += kTileSize) {
-                const Row f = load_row(filled_.tile(tile) + o), c = load_row(capacity_.tile(tile) + o);
+                const Row f = load_row(filled + o), c = load_row(capacity_.tile(tile) + o);
                 const Row d = load_row(pressure_.diagonal().tile(tile) + o), zero = splat(0);
                 // Only what could be moved counts.
-                store_row(b_.tile(tile) + o, d > zero ? f - (1 + kTooFull) * c : zero);
-                store_row(lower_.tile(tile) + o, zero), store_row(upper_.tile(tile) + o, splat(kInfinity));
+                store_row(b_.tile(tile) + o, d > zero ? f - c : zero);
                 most = max(most, d > zero ? 1 + f - c : zero);
             }
             return largest(most);
         },
         [](float a, float b) { return std::max(a, b); }, 16);
+}
+
+StressReport Stress::spread(MacField& displacement)
+{
+    StressReport report;
     displacement.reset(grid_->topology, 0);
     if (dense_->tile_count() == 0 || fullest_ <= 1 + kTooFull) return report;
     sharpen_excess();
+    for_dense([&](int d) {
+        std::fill_n(lower_.tile(d), kTileCells, 0.0f), std::fill_n(upper_.tile(d), kTileCells, kInfinity);
+    });
     constexpr int kIterations = 40;
     improve(pressure_, std::max(settings_.tolerance, 0.5f * kTooFull), kIterations, report.spread_iterations);
     for_stressed_faces([&](int tile) {
@@ -164,10 +171,11 @@ StressReport Stress::spread(MacField& displacement)
 }
 
 // Moving particles by what faces say, and sharing them out to cells again, both blur: of too much sand in a single cell
-// less than half would go. What the blur takes is added in front: twice as much as it is, since it acts twice.
+// less than half would go. What the blur takes is added in front: twice as much as it is, since it acts twice, and some
+// more, since particles are few.
 void Stress::sharpen_excess()
 {
-    Field<float>& sharp = lower_; // is set to zero anyway
+    Field<float>& sharp = lower_; // is set afterwards
     for_dense([&](int d) {
         thread_local Block<float, 1> kept;
         auto& excess = kept;
@@ -175,11 +183,10 @@ void Stress::sharpen_excess()
         for_each_row([&](int x, int y, int o) {
             const Row e = load_row(b_.tile(d) + o);
             const Row taken = max(splat(0), e - shared_out(excess, x, y));
-            store_row(sharp.tile(d) + o, e > splat(0) ? e + 2 * taken : e);
+            store_row(sharp.tile(d) + o, e > splat(0) ? e + 2.25f * taken : e);
         });
     });
     std::swap(b_, sharp);
-    for_dense([&](int d) { std::fill_n(lower_.tile(d), kTileCells, 0.0f); });
 }
 
 // w of each face: the volume of a mass. At a face of sand's surface, where full cells end, half of what it would hold

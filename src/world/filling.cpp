@@ -18,27 +18,39 @@ int place_of(const Vec3f& position_in_cells, const Vec3i& cell)
     return half(f.x()) << 2 | half(f.y()) << 1 | half(f.z());
 }
 
-Vec3f jittered_place(const Vec3i& cell, int place, uint64_t seed, Filling::Jitter jitter)
-{
-    const uint64_t key =
-        hash64(hash64(static_cast<uint32_t>(cell.x()), static_cast<uint32_t>(cell.y())),
-               static_cast<uint64_t>(static_cast<uint32_t>(cell.z())) << 3 | static_cast<uint64_t>(place));
-    Random random(seed, key);
-    const Vec3f corner(static_cast<float>(place >> 2), static_cast<float>(place >> 1 & 1),
-                       static_cast<float>(place & 1));
-    return cell.cast<float>() + (corner + jitter(random)) / kAlongEdge;
-}
-
 } // namespace
 
-Filling::Filling(const Shape& shape, float frame, const DomainParams& domain, float voxel)
-    : shape_(shape), frame_(frame), voxel_(voxel)
+Filling::Filling(const Shape& shape, float frame, const DomainParams& domain, float voxel,
+                 const std::optional<Carried>& carried)
+    : shape_(shape), frame_(frame), voxel_(voxel), carried_(carried)
 {
+    if (carried) way_ = carried->way;
     const Box3f box = domain.clipped(shape.bounds(frame));
     if (box.empty()) return;
-    first_ = cell_of(box.min, 1 / voxel), last_ = cell_of(box.max, 1 / voxel);
+    first_ = cell_of(box.min - way_, 1 / voxel), last_ = cell_of(box.max - way_, 1 / voxel);
     size_ = (last_ - first_).array() + 1;
     taken_.assign(number_of(last_) + 1, 0);
+}
+
+Vec3f Filling::place(const Vec3i& cell, int number, uint64_t seed, Jitter jitter) const
+{
+    const Vec3i corner(number >> 2, number >> 1 & 1, number & 1);
+    Vec3f within;
+    if (carried_) {
+        const int axis = carried_->axis;
+        // Of these lines any few that lie side by side are evenly spread, so that a wall which they come from is not
+        // crowded at one time and bare at the next.
+        constexpr int kParts = 16;
+        const Vec3i at = kAlongEdge * cell + corner;
+        const int part = (4 * at[(axis + 1) % 3] + 7 * at[(axis + 2) % 3]) & (kParts - 1);
+        within = Vec3f::Constant(0.5f);
+        within[axis] = (static_cast<float>(part) + 0.5f) / kParts;
+    } else {
+        const auto bits = [](int i) { return static_cast<uint64_t>(static_cast<uint32_t>(i)); };
+        Random random(seed, hash64(hash64(bits(cell.x()), bits(cell.y())), bits(cell.z()) << 3 | bits(number)));
+        within = jitter(random);
+    }
+    return way_ + voxel_ * (cell.cast<float>() + (corner.cast<float>() + within) / kAlongEdge);
 }
 
 size_t Filling::number_of(const Vec3i& cell) const
@@ -52,10 +64,10 @@ std::vector<size_t> Filling::mark_taken(const Particles& particles, bool look_in
     const float inverse_voxel = 1 / voxel_;
     std::vector<size_t> inside;
     for (size_t i = 0; i < particles.size(); ++i) {
-        const Vec3f& x = particles.P[i];
-        const Vec3i c = cell_of(x, inverse_voxel);
+        const Vec3f &x = particles.P[i], there = x - way_;
+        const Vec3i c = cell_of(there, inverse_voxel);
         if ((c.array() < first_.array()).any() || (c.array() > last_.array()).any()) continue;
-        taken_[number_of(c)] |= static_cast<uint8_t>(1 << place_of(x * inverse_voxel, c));
+        taken_[number_of(c)] |= static_cast<uint8_t>(1 << place_of(there * inverse_voxel, c));
         if (look_inside && shape_.distance(x, frame_) < 0) inside.push_back(i);
     }
     return inside;
@@ -70,12 +82,12 @@ std::vector<Vec3f> Filling::free_places(const Solids& solids, uint64_t seed, Jit
         for (int y = first_.y(); y <= last_.y(); ++y)
             for (int z = first_.z(); z <= last_.z(); ++z) {
                 const Vec3i cell(x, y, z);
-                for (int place = 0; place < kPerCell; ++place) {
-                    const Vec3f p = jittered_place(cell, place, seed, jitter) * voxel_;
+                for (int k = 0; k < kPerCell; ++k) {
+                    const Vec3f p = place(cell, k, seed, jitter);
                     if (shape_.distance(p, frame_) >= 0 || solids.distance(p) <= 0 || solids.outside_open_side(p))
                         continue;
                     ++places[slab];
-                    if (!(taken_[number_of(cell)] >> place & 1)) slabs[slab].push_back(p);
+                    if (!(taken_[number_of(cell)] >> k & 1)) slabs[slab].push_back(p);
                 }
             }
     });

@@ -13,7 +13,14 @@ class Filling {
     // Where in its eighth of a cell a particle is put, 0 to 1 along each axis.
     using Jitter = Vec3f (*)(Random& random);
 
-    Filling(const Shape& shape, float frame, const DomainParams& domain, float voxel);
+    // Places lie at rest. Or a flow has carried them so far, most of it along this axis: then they lie on lines along
+    // that, evenly, and cells are as full as they should be wherever the places have come to.
+    struct Carried {
+        Vec3f way;
+        int axis;
+    };
+    Filling(const Shape& shape, float frame, const DomainParams& domain, float voxel,
+            const std::optional<Carried>& carried = {});
 
     // Which places particles take. Returns those that are in the shape, if `look_inside`.
     std::vector<size_t> mark_taken(const Particles& particles, bool look_inside);
@@ -27,9 +34,12 @@ class Filling {
 
   private:
     size_t number_of(const Vec3i& cell) const;
+    Vec3f place(const Vec3i& cell, int number, uint64_t seed, Jitter jitter) const;
 
     const Shape& shape_;
     float frame_, voxel_;
+    std::optional<Carried> carried_;
+    Vec3f way_ = Vec3f::Zero();
     Vec3i first_ = Vec3i::Zero(), last_ = Vec3i::Constant(-1), size_ = Vec3i::Zero(); // cells; none for an empty box
     std::vector<uint8_t> taken_;                                                      // a bit for each place of a cell
     size_t places_ = 0;                                                               // in the shape, free or not

@@ -69,8 +69,6 @@ struct FullBox {
         stress.restore({});
         stress.couple(bodies, kDensity);
         stress.prepare(grid, solids, room, room);
-        MacField nothing_to_move;
-        stress.spread(nothing_to_move);
         PhaseTimes times;
         report = stress.solve(kStep, flux, times);
         result = stress.state();
