@@ -69,8 +69,8 @@ void Grains::move_with_flows(float dt)
 // What is too dense elsewhere does not push back into them.
 void Grains::keep_in_flows(MacField& displacement) const
 {
-    for_faces_at_flows(
-        0.5f, [&](size_t, int a, int tile, int c, const Vec3f&) { displacement.u[a].tile(tile)[c] = 0; });
+    for_faces_at_flows(0.5f,
+                       [&](size_t, int a, int tile, int c, const Vec3f&) { displacement.u[a].tile(tile)[c] = 0; });
 }
 
 Vec3f Grains::flow_velocity(size_t source, const Vec3f& x) const
@@ -100,9 +100,9 @@ void Grains::fill(size_t number, float dt, bool initial)
         present += static_cast<double>(masses[i] / particle_mass(source.material));
     }
     const auto seed = static_cast<uint64_t>(params_.seed);
-    const std::vector<Vec3f> free =
-        initial ? filling.free_places(solids_, seed, near_the_middle)
-                : filling.places_upstream(solids_, seed, near_the_middle, source.velocity, static_cast<size_t>(present));
+    const std::vector<Vec3f> free = initial ? filling.free_places(solids_, seed, near_the_middle)
+                                            : filling.places_upstream(solids_, seed, near_the_middle, source.velocity,
+                                                                      static_cast<size_t>(present));
     const size_t at = particles_.size();
     particles_.resize(at + free.size());
     auto& mass = particles_.attribute<float>(kMass);

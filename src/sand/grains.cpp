@@ -9,6 +9,7 @@ namespace spindrift {
 namespace {
 
 constexpr float kLongestMove = 0.5f; // cells in a step
+constexpr float kDensest = 1.02f;    // volume fraction
 
 std::vector<SandMaterialParams> materials_of(const SandParams& params)
 {
@@ -198,7 +199,6 @@ void Grains::substep(float dt)
 // what was added or split since, is spread out here.
 void Grains::put_on_grid(float dt, SandGrid::Splat what)
 {
-    constexpr float kDensest = 1.02f;
     constexpr int kMostPasses = 16, kToTry = 5;
     constexpr float kStuck = 0.0005f; // in a corner of walls there may be no way out
     const auto phase = [&](const char* name, const auto& body) { report_.times.measure(name, body); };
@@ -236,12 +236,16 @@ void Grains::find_room(float dt)
 // the order of the grid.
 void Grains::spread_out()
 {
-    grid_.refill(particles_, params_.materials);
     if (!bodies_.empty()) room_.update(grid_.topology, solids_, params_.voxel);
-    stress_.find_excess(room_);
-    report_.stress.add(stress_.spread(displacement_));
-    keep_in_flows(displacement_);
-    displace();
+    const int passes = bodies_.empty() ? 1 : 2; // beside bodies one often leaves too much
+    for (int pass = 0; pass < passes; ++pass) {
+        grid_.refill(particles_, params_.materials);
+        stress_.find_excess(room_);
+        if (pass > 0 && stress_.fullest() <= kDensest) return;
+        report_.stress.add(stress_.spread(displacement_));
+        keep_in_flows(displacement_);
+        displace();
+    }
 }
 
 // The flux without stresses, in the order of (5.30). Nothing flows through closed faces.

@@ -18,7 +18,7 @@ struct SandReport {
     size_t splits = 0, merges = 0;
     StressReport stress;
     float fullest = 0; // greatest volume fraction of sand and solids together, in any step and as the frame ends
-    double mass = 0; // [kg]
+    double mass = 0;   // [kg]
     PhaseTimes times;
 };
 

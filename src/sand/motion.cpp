@@ -140,22 +140,24 @@ void Grains::displace()
         auto& shift = kept;
         shift.gather(displacement_, tile, Margin::background);
         const Vec3f first = topology.first_cell(tile).cast<float>();
-        const auto displace_eight = [&](size_t begin, size_t count) {
-            constexpr float kMargin = 0.999f;
-            const auto inside = [](Row p) { return min(max(p, splat(-kMargin)), splat(kTileSize + kMargin)); };
-            const Row3 p = places_in_tile(&particles_.P[begin], count, 1 / params_.voxel, first);
-            const MacBlock<2>::Places places({inside(p.x), inside(p.y), inside(p.z)});
-            const Row3 x = load_row3(&particles_.P[begin], count);
-            const auto moved = [&](int axis) {
-                const auto place = places.of(axis);
-                return params_.voxel * MacBlock<2>::Corners(shift, axis, place).value(place);
-            };
-            store_row3(&particles_.P[begin], x + Row3{moved(0), moved(1), moved(2)}, count);
-        };
-        grid_.for_particles(tile, [&](size_t begin, size_t end) {
-            for (size_t i = begin; i < end; i += kTileSize) displace_eight(i, std::min<size_t>(kTileSize, end - i));
-            for (size_t i = begin; i < end && !solids_.none(); ++i)
-                if (near_solids(i, tile, kFarFromSolids)) put_in_front_of_solids(i);
+        grid_.for_particles(tile, [&](size_t all, size_t end) {
+            for (size_t begin = all; begin < end; begin += kTileSize) {
+                const size_t count = std::min<size_t>(kTileSize, end - begin);
+                constexpr float kMargin = 0.999f;
+                const auto inside = [](Row p) { return min(max(p, splat(-kMargin)), splat(kTileSize + kMargin)); };
+                const Row3 p = places_in_tile(&particles_.P[begin], count, 1 / params_.voxel, first);
+                const MacBlock<2>::Places places({inside(p.x), inside(p.y), inside(p.z)});
+                const auto shift_along = [&](int axis) {
+                    const auto place = places.of(axis);
+                    return params_.voxel * MacBlock<2>::Corners(shift, axis, place).value(place);
+                };
+                const Row3 moved{shift_along(0), shift_along(1), shift_along(2)};
+                if (largest(max(max(moved.x, -moved.x), max(max(moved.y, -moved.y), max(moved.z, -moved.z)))) == 0)
+                    continue;
+                store_row3(&particles_.P[begin], load_row3(&particles_.P[begin], count) + moved, count);
+                for (size_t i = begin; i < begin + count && !solids_.none(); ++i)
+                    if (near_solids(i, tile, kFarFromSolids)) put_in_front_of_solids(i);
+            }
         });
     });
 }

@@ -42,8 +42,8 @@ class Stress {
     // From now on bodies take part. The density is that of the first material.
     void couple(Bodies& bodies, float density) { bodies_.emplace(bodies, density); }
 
-    // Finds where sand is dense enough for stresses, and where it is too dense. `room` is what solids leave at the end of the step, `room_before`
-    // at its start (the same, if they stand still).
+    // Finds where sand is dense enough for stresses, and where it is too dense. `room` is what solids leave at the end
+    // of the step, `room_before` at its start (the same, if they stand still).
     void prepare(const SandGrid& grid, const Solids& solids, const SolidCells& room, const SolidCells& room_before);
     // Again by how much cells are fuller than the room in them, after particles and solids have moved.
     void find_excess(const SolidCells& room);
