@@ -34,18 +34,25 @@ void Grains::emit(float dt, bool initial)
     }
 }
 
+// Calls body(tile, first cell of it) for the tiles within this reach of a flow [m].
+template <class Body> void Grains::for_tiles_at_flow(size_t source, float reach, const Body& body) const
+{
+    const float voxel = params_.voxel;
+    const Box3f box = sources_[source].bounds(time_).grown(reach);
+    for_each_tile(grid_.topology, [&](int tile) {
+        const Vec3f first = grid_.topology.first_cell(tile).cast<float>(), low = voxel * first;
+        const Vec3f high = low.array() + voxel * kTileSize;
+        if ((low.array() <= box.max.array()).all() && (high.array() >= box.min.array()).all()) body(tile, first);
+    });
+}
+
 // Calls body(source, axis, tile, face, x) for the faces at flows, or this many cells away from them.
 template <class Body> void Grains::for_faces_at_flows(float cells, const Body& body) const
 {
-    const Topology& topology = grid_.topology;
     const float voxel = params_.voxel, reach = cells * voxel;
     for (size_t s = 0; s < sources_.size(); ++s) {
-        if (!flows_at(params_.sources[s], time_)) continue;
-        const Box3f box = sources_[s].bounds(time_).grown(reach);
-        for_each_tile(topology, [&](int tile) {
-            const Vec3f first = topology.first_cell(tile).cast<float>(), low = voxel * first;
-            if ((low.array() > box.max.array()).any() || (low.array() + voxel * kTileSize < box.min.array()).any())
-                return;
+        if (!flows_at(params_.sources[s], time_) || is_blocked(s)) continue;
+        for_tiles_at_flow(s, reach, [&](int tile, const Vec3f& first) {
             for (int a = 0; a < 3; ++a)
                 for (int c = 0; c < kTileCells; ++c) {
                     const Vec3f x = voxel * (first + face_in_tile(c, a));
@@ -55,7 +62,23 @@ template <class Body> void Grains::for_faces_at_flows(float cells, const Body& b
     }
 }
 
-// What is in a flow moves as it says, whatever is around it: only then its places stay where the next ones are put.
+// Whether the way of a flow is full of sand: there is pressure in it that could halve its velocity.
+bool Grains::is_blocked(size_t source) const
+{
+    const float voxel = params_.voxel;
+    std::atomic<bool> found = false;
+    for_tiles_at_flow(source, voxel, [&](int tile, const Vec3f& first) {
+        for (int c = 0; c < kTileCells && !found; ++c) {
+            const Vec3f x = voxel * (first + cell_in_tile(c).cast<float>() + Vec3f::Constant(0.5f));
+            if (stress_.q_at(tile, c) > 0.5f * flow_velocity(source, x).norm() &&
+                sources_[source].distance(x, time_) < voxel)
+                found = true;
+        }
+    });
+    return found;
+}
+
+// What is in a flow moves as it says, unless it cannot: only then its places stay where the next ones are put.
 void Grains::move_with_flows(float dt)
 {
     constexpr float kReach = 1.75f;                         // of what particles at its corners take their velocity from

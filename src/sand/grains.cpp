@@ -191,18 +191,18 @@ void Grains::substep(float dt)
             for (size_t i = first; i < particles_.size(); ++i) put_in_front_of_solids(i);
             grid_.add(std::move(parents), first);
         });
-    phase("density", [&] { spread_out(); }); // 2
+    phase("density", [&] { spread_out(); }); // 2, for the next step
     remove_empty(particles_);
 }
 
 // Sand in cells and faces, no denser than it can be. The step before has seen to that, as a rule; what it left, and
-// what was added or split since, is spread out here.
+// what was added since, is spread out here.
 void Grains::put_on_grid(float dt, SandGrid::Splat what)
 {
     constexpr int kMostPasses = 16, kToTry = 5;
     constexpr float kStuck = 0.0005f; // in a corner of walls there may be no way out
     const auto phase = [&](const char* name, const auto& body) { report_.times.measure(name, body); };
-    float fullest = kInfinity;
+    float fullest = 0;
     for (int pass = 0; pass < kMostPasses && particles_.size() > 0; ++pass) {
         phase("sort", [&] { grid_.sort(particles_, params_.voxel, params_.gravity); });
         phase("to grid", [&] { grid_.splat(particles_, params_.materials, what); });
@@ -214,7 +214,8 @@ void Grains::put_on_grid(float dt, SandGrid::Splat what)
         if (fullest <= kDensest || (pass > kToTry && std::abs(fullest - before) < kStuck)) break;
         phase("density", [&] {
             report_.stress.add(stress_.spread(displacement_));
-            keep_in_flows(displacement_);
+            fill_closed_faces(displacement_, false);
+            if (pass == 0) keep_in_flows(displacement_); // and if that is not enough, they have to give way
             displace();
         });
     }
@@ -243,6 +244,7 @@ void Grains::spread_out()
         stress_.find_excess(room_);
         if (pass > 0 && stress_.fullest() <= kDensest) return;
         report_.stress.add(stress_.spread(displacement_));
+        fill_closed_faces(displacement_, false);
         keep_in_flows(displacement_);
         displace();
     }
@@ -284,7 +286,7 @@ void Grains::new_velocity(float dt)
             }
         }
     });
-    fill_closed_faces(velocity_);
+    fill_closed_faces(velocity_, true);
     slide_on_solids(velocity_, solids_, room_, params_.voxel);
     move_with_flows(dt);
 }

@@ -64,7 +64,9 @@ class Grains {
     void substep(float dt);
     void emit(float dt, bool initial);
     void fill(size_t source, float dt, bool initial);
+    template <class Body> void for_tiles_at_flow(size_t source, float reach, const Body& body) const;
     template <class Body> void for_faces_at_flows(float cells, const Body& body) const;
+    bool is_blocked(size_t source) const;
     void move_with_flows(float dt);
     void keep_in_flows(MacField& displacement) const;
     Vec3f flow_velocity(size_t source, const Vec3f& x) const;
@@ -75,7 +77,7 @@ class Grains {
     void displace();
     void start_flux(float dt);
     void new_velocity(float dt);
-    void fill_closed_faces(MacField& velocity) const;
+    void fill_closed_faces(MacField& velocity, bool through_surfaces) const;
     void move(float dt);
     void collide(float dt);
     bool near_solids(size_t particle, int tile, float cells) const;

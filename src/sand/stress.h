@@ -57,10 +57,12 @@ class Stress {
     // full cells is as full as those.
     void fill_beside_room(Field<float>& filled) const;
 
-    // Where stresses can be, and the pressure there [Pa] over the first material's density.
+    // Where stresses can be, and the pressure there, as above [m/s].
     const Topology& dense() const { return *dense_; }
     const Field<float>& q() const { return q_; }
     float step() const { return step_; }
+    // The same at a cell of the sand's grid: what it would add to the velocity of sand at a free face beside it.
+    float q_at(int tile, int cell) const { return q_.tile(dense_of_[static_cast<size_t>(tile)])[cell]; }
     size_t bytes() const;
 
     // What the next step starts from.

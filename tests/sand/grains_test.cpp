@@ -363,6 +363,24 @@ TEST(Grains, AreNowhereDenserThanSandCanBe)
     EXPECT_GT(corrections, 100); // so there was something to correct
 }
 
+TEST(Grains, AFlowStopsWhenTheBoxIsFull)
+{
+    SandScene scene(0.4f, Vec3f(-0.1f, 0, -0.1f), Vec3f(0.1f, 0.2f, 0.1f));
+    scene.fill_box(Vec3f(-0.06f, 0.12f, -0.06f), Vec3f(0.06f, 0.18f, 0.06f), 0, Vec3f(0, -1, 0));
+    scene.params.sources[0].mode = SandSourceParams::Mode::flow;
+    const auto sand = scene.start();
+    const double full = 0.2 * 0.2 * 0.2 * static_cast<double>(scene.params.materials[0].density);
+    double before = 0;
+    for (int f = 0; f < 30; ++f) {
+        EXPECT_LE(sand->advance().fullest, 1.02f);
+        if (f == 20) before = sand->mass();
+    }
+    EXPECT_GT(sand->mass(), 0.7 * full); // it has come up to the source
+    EXPECT_LT(sand->mass(), 0.85 * full);
+    EXPECT_LT(sand->mass(), 1.01 * before);
+    EXPECT_TRUE(all_finite(sand->particles()));
+}
+
 TEST(Grains, AFlowIsFullAndNoMoreThanThat)
 {
     for (const Vec3f& velocity : {Vec3f(0, -2, 0), Vec3f(1.5f, -1, 0.3f)}) {
