@@ -211,13 +211,9 @@ void Grains::put_on_grid(float dt, SandGrid::Splat what)
         phase("prepare", [&] { stress_.prepare(grid_, solids_, room_, room_now); });
         const float before = fullest;
         fullest = stress_.fullest();
-        if (fullest <= kDensest || (pass > kToTry && std::abs(fullest - before) < kStuck)) break;
-        phase("density", [&] {
-            report_.stress.add(stress_.spread(displacement_));
-            fill_closed_faces(displacement_, false);
-            if (pass == 0) keep_in_flows(displacement_); // and if that is not enough, they have to give way
-            displace();
-        });
+        const bool stuck = pass > kToTry && std::abs(fullest - before) < kStuck;
+        if (fullest <= kDensest || stuck || pass + 1 == kMostPasses) break;
+        phase("density", [&] { move_apart(pass == 0); }); // if that is not enough, flows have to give way
     }
     report_.fullest = std::max(report_.fullest, fullest);
 }
@@ -243,11 +239,16 @@ void Grains::spread_out()
         grid_.refill(particles_, params_.materials);
         stress_.find_excess(room_);
         if (pass > 0 && stress_.fullest() <= kDensest) return;
-        report_.stress.add(stress_.spread(displacement_));
-        fill_closed_faces(displacement_, false);
-        keep_in_flows(displacement_);
-        displace();
+        move_apart(true);
     }
+}
+
+void Grains::move_apart(bool except_in_flows)
+{
+    report_.stress.add(stress_.spread(displacement_));
+    fill_closed_faces(displacement_, false);
+    if (except_in_flows) keep_in_flows(displacement_);
+    displace();
 }
 
 // The flux without stresses, in the order of (5.30). Nothing flows through closed faces.

@@ -74,6 +74,7 @@ class Grains {
     void put_on_grid(float dt, SandGrid::Splat what);
     void find_room(float dt);
     void spread_out();
+    void move_apart(bool except_in_flows);
     void displace();
     void start_flux(float dt);
     void new_velocity(float dt);
