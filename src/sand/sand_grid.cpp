@@ -183,6 +183,7 @@ void SandGrid::refill(const Particles& particles, const std::vector<SandMaterial
     const int32_t* material = particles.find<int32_t>(kMaterial)->data();
     const float inverse_voxel = 1 / voxel;
     std::vector<float> per_mass;
+    per_mass.reserve(materials.size());
     for (const SandMaterialParams& m : materials) per_mass.push_back(share_of_cell(m.density, voxel));
     for_each_tile_by_colour(index, topology, [&](int tile) {
         thread_local SplatBlock kept;
