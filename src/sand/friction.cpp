@@ -106,33 +106,44 @@ void Stress::find_limits(float dt)
 float Stress::wall_limit(int shear, int tile, const Vec3i& at, float dt, float q, const Block<float, 1>& room) const
 {
     const Topology& all = grid_->topology;
-    float struck = 0, faces = 0, own = 0;
-    const auto open = [&](const Vec3i& c) { return room.at(c.x(), c.y(), c.z()) > 0; };
-    for (int n = 0; n < 2; ++n) {
-        const int normal = kShearAxes[shear][n], along = kShearAxes[shear][1 - n];
-        for (const int back : {0, 1}) {
-            const Vec3i above = at - back * Vec3i::Unit(along), below = above - Vec3i::Unit(normal);
-            const Vec3i step = above.unaryExpr([](int c) { return c < 0 ? -1 : 0; });
-            const int t = all.neighbour(tile, step.x(), step.y(), step.z()), o = offset_of_cell(above);
-            if (t == all.tile_count()) continue;
-            own = std::max(own, grid_->friction.tile(t)[o]);
-            if (open(above) == open(below)) continue;
-            const float into = (open(above) ? -1.0f : 1.0f) * grid_->at_faces.u[normal].tile(t)[o] *
-                               (grid_->velocity.u[normal].tile(t)[o] + dt * settings_.gravity[normal] -
-                                velocity_of_body(all.first_cell(t).cast<float>() + face_in_tile(o, normal))[normal]);
-            struck += std::max(0.0f, into), faces += 1;
-        }
-    }
     Vec3f edge = all.first_cell(tile).cast<float>() + at.cast<float>() + Vec3f::Constant(0.5f);
     for (const int a : kShearAxes[shear]) edge[a] -= 0.5f;
-    return std::min(rough_wall(own), friction_at(edge * grid_->voxel)) * (q + (faces > 0 ? struck / faces : 0));
-}
-
-// At a place in cells; nothing where another solid is nearer.
-Vec3f Stress::velocity_of_body(const Vec3f& x) const
-{
-    const RigidSolid* body = solids_->nearest_body(x * grid_->voxel);
-    return body ? body->velocity(x * grid_->voxel) : Vec3f(Vec3f::Zero());
+    const Vec3f solid = solids_->velocity(edge * grid_->voxel);
+    const auto open = [&](const Vec3i& c) { return room.at(c.x(), c.y(), c.z()) > 0; };
+    const auto at_face = [&](const MacField& field, const Vec3i& cell, int axis) {
+        const Vec3i step = tile_of_cell(cell);
+        const int t = all.neighbour(tile, step.x(), step.y(), step.z());
+        return t == all.tile_count() ? 0 : field.u[axis].tile(t)[offset_of_cell(cell)];
+    };
+    const auto velocity = [&](const Vec3i& cell, int axis) {
+        return at_face(grid_->velocity, cell, axis) - solid[axis];
+    };
+    float struck = 0, faces = 0, own = 0, sliding = 0, sliding_across = 0;
+    for (int n = 0; n < 2; ++n) {
+        const int normal = kShearAxes[shear][n], along = kShearAxes[shear][1 - n], across = 3 - normal - along;
+        for (const int back : {0, 1}) {
+            const Vec3i above = at - back * Vec3i::Unit(along), below = above - Vec3i::Unit(normal);
+            const Vec3i step = tile_of_cell(above);
+            const int t = all.neighbour(tile, step.x(), step.y(), step.z());
+            if (t == all.tile_count()) continue;
+            own = std::max(own, grid_->friction.tile(t)[offset_of_cell(above)]);
+            if (open(above) == open(below)) continue;
+            const float into = (open(above) ? -1.0f : 1.0f) * at_face(grid_->at_faces, above, normal) *
+                               (velocity(above, normal) + dt * settings_.gravity[normal]);
+            struck += std::max(0.0f, into), faces += 1;
+            const Vec3i beside = open(above) ? above : below;
+            sliding += std::abs(velocity(beside + back * Vec3i::Unit(along), along));
+            sliding_across +=
+                0.5f * std::abs(velocity(beside, across) + velocity(beside + Vec3i::Unit(across), across));
+        }
+    }
+    const float coefficient = std::min(rough_wall(own), friction_at(edge * grid_->voxel));
+    if (faces == 0) return coefficient * q;
+    // Friction is against what slides. With both shears of a surface at their largest, sand that slides across the grid
+    // would be held by 1.4 times as much as along it.
+    const float still = slow_speed() * faces;
+    const float share = (sliding + still) / (std::hypot(sliding, sliding_across) + still);
+    return share * coefficient * (q + struck / faces);
 }
 
 // Coulomb's coefficient of the nearest solid.

@@ -91,7 +91,6 @@ class Stress {
     float friction_at(const Vec3f& x) const;
     // What lies on sand is slower than this: a quarter of what falling through a cell gives.
     float slow_speed() const { return 0.25f * std::sqrt(settings_.gravity.norm() * grid_->voxel); }
-    Vec3f velocity_of_body(const Vec3f& x) const;
     double improve(QpMatrix<float>& matrix, double tolerance, int iterations, int& count);
     double improve_with_bodies(TileMatrix& matrix, BodyStress::Part part, double tolerance, int iterations, int& count);
     template <class Body> void for_dense(const Body& body) const;
