@@ -199,8 +199,8 @@ void Grains::substep(float dt)
 // what was added since, is spread out here.
 void Grains::put_on_grid(float dt, SandGrid::Splat what)
 {
-    constexpr int kMostPasses = 16, kToTry = 5;
-    constexpr float kStuck = 0.0005f; // in a corner of walls there may be no way out
+    constexpr int kMostPasses = 24, kToTry = 9;
+    constexpr float kStuck = 0.0005f; // between solids there may be no way out
     const auto phase = [&](const char* name, const auto& body) { report_.times.measure(name, body); };
     float fullest = 0;
     for (int pass = 0; pass < kMostPasses && particles_.size() > 0; ++pass) {
@@ -213,7 +213,7 @@ void Grains::put_on_grid(float dt, SandGrid::Splat what)
         fullest = stress_.fullest();
         const bool stuck = pass > kToTry && std::abs(fullest - before) < kStuck;
         if (fullest <= kDensest || stuck || pass + 1 == kMostPasses) break;
-        phase("density", [&] { move_apart(pass == 0); }); // if that is not enough, flows have to give way
+        phase("density", [&] { move_apart(pass); });
     }
     report_.fullest = std::max(report_.fullest, fullest);
 }
@@ -239,15 +239,15 @@ void Grains::spread_out()
         grid_.refill(particles_, params_.materials);
         stress_.find_excess(room_);
         if (pass > 0 && stress_.fullest() <= kDensest) return;
-        move_apart(true);
+        move_apart(0);
     }
 }
 
-void Grains::move_apart(bool except_in_flows)
+void Grains::move_apart(int attempt)
 {
     report_.stress.add(stress_.spread(displacement_));
-    fill_closed_faces(displacement_, false);
-    if (except_in_flows) keep_in_flows(displacement_);
+    fill_closed_faces(displacement_, 0.25f);        // or what lies flat on a floor, or in a corner, could not leave it
+    if (attempt == 0) keep_in_flows(displacement_); // if that is not enough, flows have to give way
     displace();
 }
 
@@ -287,7 +287,7 @@ void Grains::new_velocity(float dt)
             }
         }
     });
-    fill_closed_faces(velocity_, true);
+    fill_closed_faces(velocity_, 1);
     slide_on_solids(velocity_, solids_, room_, params_.voxel);
     move_with_flows(dt);
 }

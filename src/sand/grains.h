@@ -74,11 +74,11 @@ class Grains {
     void put_on_grid(float dt, SandGrid::Splat what);
     void find_room(float dt);
     void spread_out();
-    void move_apart(bool except_in_flows);
+    void move_apart(int attempt);
     void displace();
     void start_flux(float dt);
     void new_velocity(float dt);
-    void fill_closed_faces(MacField& velocity, bool through_surfaces) const;
+    void fill_closed_faces(MacField& velocity, float through_surfaces) const;
     void move(float dt);
     void collide(float dt);
     bool near_solids(size_t particle, int tile, float cells) const;

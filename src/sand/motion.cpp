@@ -14,9 +14,9 @@ constexpr float kFarFromSolids = 0.9f;
 
 } // namespace
 
-// Closed faces take the mean of the open ones beside them that sand is at: of those before and behind them too, or
-// only of those to their sides, so that nothing goes through the surface of a solid.
-void Grains::fill_closed_faces(MacField& velocity, bool through_surfaces) const
+// Closed faces take the mean of the open ones beside them that sand is at; of what goes through the surface of a solid,
+// this part.
+void Grains::fill_closed_faces(MacField& velocity, float through_surfaces) const
 {
     const std::vector<int>& near = room_.near();
     parallel_for(near.size(), [&](size_t k) {
@@ -25,12 +25,12 @@ void Grains::fill_closed_faces(MacField& velocity, bool through_surfaces) const
             float sum = 0, count = 0;
             for (int a = 0; a < 3; ++a)
                 for (const int side : {-1, 1}) {
-                    if (a == face.axis && !through_surfaces) continue;
                     const auto [t, o] = grid_.topology.next_cell(tile, face.cell, a, side);
                     if (t == grid_.topology.tile_count() || !(room_.open(t, face.axis)[o] > 0) ||
                         !(grid_.at_faces.u[face.axis].tile(t)[o] > 0))
                         continue;
-                    sum += velocity.u[face.axis].tile(t)[o], count += 1;
+                    const float part = a == face.axis ? through_surfaces : 1;
+                    sum += part * velocity.u[face.axis].tile(t)[o], count += 1;
                 }
             // Only open faces are read here, and only closed ones written.
             if (count > 0) velocity.u[face.axis].tile(tile)[face.cell] = sum / count;
