@@ -22,9 +22,9 @@ int place_of(const Vec3f& position_in_cells, const Vec3i& cell)
 
 Filling::Filling(const Shape& shape, float frame, const DomainParams& domain, float voxel,
                  const std::optional<Carried>& carried)
-    : shape_(shape), frame_(frame), voxel_(voxel), carried_(carried)
+    : shape_(shape), frame_(frame), voxel_(voxel)
 {
-    if (carried) way_ = carried->way;
+    if (carried) way_ = carried->way, line_ = carried->axis;
     const Box3f box = domain.clipped(shape.bounds(frame));
     if (box.empty()) return;
     first_ = cell_of(box.min - way_, 1 / voxel), last_ = cell_of(box.max - way_, 1 / voxel);
@@ -36,8 +36,8 @@ Vec3f Filling::place(const Vec3i& cell, int number, uint64_t seed, Jitter jitter
 {
     const Vec3i corner(number >> 2, number >> 1 & 1, number & 1);
     Vec3f within;
-    if (carried_) {
-        const int axis = carried_->axis;
+    if (line_) {
+        const int axis = *line_;
         // Of these lines any few that lie side by side are evenly spread, so that a wall which they come from is not
         // crowded at one time and bare at the next.
         constexpr int kParts = 16;

@@ -38,8 +38,8 @@ class Filling {
 
     const Shape& shape_;
     float frame_, voxel_;
-    std::optional<Carried> carried_;
     Vec3f way_ = Vec3f::Zero();
+    std::optional<int> line_; // the axis that lines of places are along
     Vec3i first_ = Vec3i::Zero(), last_ = Vec3i::Constant(-1), size_ = Vec3i::Zero(); // cells; none for an empty box
     std::vector<uint8_t> taken_;                                                      // a bit for each place of a cell
     size_t places_ = 0;                                                               // in the shape, free or not

@@ -107,6 +107,25 @@ TEST(Grains, MorePlanesOfFrictionMakeAColumnFallMoreEvenlyToAllSides)
     EXPECT_LT(unevenness(true), 0.85 * unevenness(false));
 }
 
+TEST(Grains, ASlabSlidesAsFarAcrossTheGridAsAlongIt)
+{
+    const auto way = [](const Vec3f& direction) {
+        SandScene scene(0.3f, Vec3f(-0.6f, 0, -0.6f), Vec3f(0.6f, 0.4f, 0.6f));
+        scene.fill_box(Vec3f(-0.2f, 0, -0.2f), Vec3f(0.2f, 0.06f, 0.2f), 0, 1.5f * direction);
+        const auto sand = scene.start([](const Vec3f& x) { return std::hypot(x.x(), x.z()) < 0.2f; });
+        for (int f = 0; f < 10; ++f) sand->advance();
+        const auto& mass = *sand->particles().find<float>(kMass);
+        double sum = 0;
+        for (size_t i = 0; i < mass.size(); ++i)
+            sum += static_cast<double>(mass[i]) * static_cast<double>(sand->particles().P[i].dot(direction));
+        return sum / sand->mass();
+    };
+    const double along = way(Vec3f(1, 0, 0)), across = way(Vec3f(1, 0, 1).normalized());
+    EXPECT_GT(along, 0.05);
+    EXPECT_NEAR(across / along, 1, 0.1); // 0.7 with the bounds of both shears
+    std::printf("slid by %.3f m along the grid, %.3f m across it\n", along, across);
+}
+
 TEST(Grains, PressureOnTheFloorIsTheWeightAbove)
 {
     // Without friction: otherwise the sides carry some of it, and vertical stress is more than the mean.
