@@ -180,7 +180,11 @@ void Liquid::collide(float dt)
             if (solids_.has_colliders()) {
                 const float way = (x - from_[i]).norm() * inverse_voxel + 1.8f * solids_way;
                 if (room_now <= 0.5f * way || room(from_[i]) <= 0.5f * way) {
-                    if (const auto contact = solids_.first_contact(from_[i], x, gap, thinnest)) x = *contact;
+                    if (const auto contact = solids_.first_contact(from_[i], x, gap, thinnest)) {
+                        const Vec3f beyond = x - *contact;
+                        x = *contact;
+                        if (solids_.has_sheets()) stop_at_solid(beyond, x, particles_.v[i]);
+                    }
                     room_now = 0;
                 }
             }
@@ -194,14 +198,27 @@ void Liquid::collide(float dt)
     remove_particles(particles_, keep);
 }
 
+// Takes from a particle's velocity what it has into the nearest solid. The grid shows too little of a sheet to do it.
+// How far the particle would have gone `beyond` the solid is folded back in front of it, within half a cell: those that
+// strike in one step would otherwise all lie on the surface, with nothing between them that could move them apart.
+void Liquid::stop_at_solid(const Vec3f& beyond, Vec3f& x, Vec3f& v) const
+{
+    const Vec3f n = solids_.normal(x, 0.1f * params_.voxel);
+    v -= std::min(0.0f, (v - solids_.velocity(x)).dot(n)) * n;
+    const float most = 0.5f * params_.voxel, depth = std::fmod(std::max(0.0f, -beyond.dot(n)), 2 * most);
+    const Vec3f back = x + (depth < most ? depth : 2 * most - depth) * n;
+    if (!solids_.parted(x, back) && solids_.distance(back) > 0) x = back;
+}
+
 // Moves a particle that is in a solid, or touches one, in front of it, and stops it from moving on into it.
 void Liquid::push_out(Vec3f& x, Vec3f& v, float dt) const
 {
     const float voxel = params_.voxel, gap = kGap * voxel;
+    const Vec3f before = x;
     // In a corner, getting out of one wall may take a particle nearer to the next.
     for (int attempt = 0; attempt < 4; ++attempt) {
         const float d = solids_.distance(x);
-        if (d >= 0.5f * gap) return;
+        if (d >= 0.5f * gap) break;
         const Vec3f n = solids_.normal(x, 0.1f * voxel);
         x += (gap - d) * n;
         const Vec3f solid = solids_.velocity(x);
@@ -212,6 +229,8 @@ void Liquid::push_out(Vec3f& x, Vec3f& v, float dt) const
         v -= lost_to(solids_.hold(x), sliding.norm(), std::max(-into, 0.0f), dt) * sliding;
     }
     if (solids_.distance(x) < 0) x = nearest_free_place(solids_, x, gap, voxel);
+    // Out of one solid must not be through a sheet.
+    if (solids_.parted(before, x)) x = before;
 }
 
 } // namespace spindrift
