@@ -141,8 +141,8 @@ template <int H> struct MacBlock {
 
 // Gives every face a velocity that lies within `layers` cells of a known one: the mean of its known neighbours, layer
 // by layer. `known` holds a positive number at known faces; faces that get a value become known. A negative number
-// marks a value that is provisional: it is no source, and a neighbour's value takes its place. With `sight`, a face takes
-// nothing from the other side of a thin wall.
+// marks a value that is provisional: it is no source, and a neighbour's value takes its place. With `sight`, a face
+// takes nothing from the other side of a thin wall.
 void extrapolate(MacField& velocity, MacField& known, int layers, const Sight* sight = nullptr);
 // Trilinear velocity at a place [m] next to a thin wall, from the faces that can be seen from there.
 struct SeenVelocity {

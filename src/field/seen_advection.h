@@ -10,9 +10,9 @@ namespace spindrift {
 
 // What advect_in_sight() needs besides the carrier. All of it is about the moment at which the step begins.
 struct SeenCarrier {
-    const Sight& flow;    // on the grid of the velocity
-    const Sight& values;  // on the grid of the values
-    float voxel;          // of the values' grid [m]
+    const Sight& flow;   // on the grid of the velocity
+    const Sight& values; // on the grid of the values
+    float voxel;         // of the values' grid [m]
     // Where a place [m] was that goes with the wall next to it and is where it is when the step ends: that of a wall
     // which moves over a cell brings the cell values from its own side.
     std::function<Vec3f(const Vec3f&)> before;

@@ -199,13 +199,13 @@ void Liquid::collide(float dt)
 }
 
 // Takes from a particle's velocity what it has into the nearest solid. The grid shows too little of a sheet to do it.
-// How far the particle would have gone `beyond` the solid is folded back in front of it, within half a cell: those that
+// How far the particle would have gone `beyond` the solid is folded back in front of it, within a cell: those that
 // strike in one step would otherwise all lie on the surface, with nothing between them that could move them apart.
 void Liquid::stop_at_solid(const Vec3f& beyond, Vec3f& x, Vec3f& v) const
 {
     const Vec3f n = solids_.normal(x, 0.1f * params_.voxel);
     v -= std::min(0.0f, (v - solids_.velocity(x)).dot(n)) * n;
-    const float most = 0.5f * params_.voxel, depth = std::fmod(std::max(0.0f, -beyond.dot(n)), 2 * most);
+    const float most = params_.voxel, depth = std::fmod(std::max(0.0f, -beyond.dot(n)), 2 * most);
     const Vec3f back = x + (depth < most ? depth : 2 * most - depth) * n;
     if (!solids_.parted(x, back) && solids_.distance(back) > 0) x = back;
 }
@@ -231,6 +231,8 @@ void Liquid::push_out(Vec3f& x, Vec3f& v, float dt) const
     if (solids_.distance(x) < 0) x = nearest_free_place(solids_, x, gap, voxel);
     // Out of one solid must not be through a sheet.
     if (solids_.parted(before, x)) x = before;
+    // One that cannot get out goes with the solid, and gathers no speed.
+    if (solids_.has_sheets() && solids_.distance(x) < 0) v = solids_.velocity(x);
 }
 
 } // namespace spindrift

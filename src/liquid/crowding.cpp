@@ -48,22 +48,10 @@ struct OpenShare {
     }
 };
 
-// The share for one cell next to a sheet: of the cells that can be seen from its centre.
-float seen_share(const Block<float, 1>& volumes, int cell, CellMask27 seen)
-{
-    static const std::array<float, 27> collected = collected_from();
-    const Vec3i at = cell_in_tile(cell);
-    float sum = 0;
-    for (int s = 0; s < 27; ++s)
-        if (seen >> s & 1)
-            sum += collected[static_cast<size_t>(s)] *
-                   volumes.at(at.x() + s / 9 - 1, at.y() + s / 3 % 3 - 1, at.z() + s % 3 - 1);
-    return sum;
-}
-
 } // namespace
 
-void measure_crowding(const MacField& weight, const Field<float>& phi, const SolidCells& solids, Field<float>& crowding)
+void measure_crowding(const MacField& weight, const Field<float>& phi, const SolidCells& solids,
+                      const Field<float>& belonging, Field<float>& crowding)
 {
     const Topology& topology = phi.topology();
     crowding.reset_uninitialized(topology, 0);
@@ -82,9 +70,12 @@ void measure_crowding(const MacField& weight, const Field<float>& phi, const Sol
                             (w[2].at(x, y) + w[2].above_z(x, y));
             OpenShare open = solids_near ? OpenShare(volumes, x, y) : OpenShare();
             for (int z = 0; blocked && z < kTileSize; ++z)
-                if (const CellMask27 seen = sight->cells_from_center(tile, o + z); seen != kAllCells)
-                    open.share[z] = seen_share(volumes, o + z, seen), open.cut[z] = 1;
-            const Row excess = sum / (6 * kRest * max(open.share, splat(0.1f))) - 1;
+                if (sight->cells_from_center(tile, o + z) != kAllCells) open.cut[z] = 1;
+            Row excess = sum / (6 * kRest * max(open.share, splat(0.1f))) - 1;
+            for (int z = 0; blocked && z < kTileSize; ++z)
+                if (sight->cells_from_center(tile, o + z) != kAllCells)
+                    excess[z] =
+                        belonging.tile(tile)[o + z] / (kRest * std::max(solids.tile(tile)->volume[o + z], 0.1f)) - 1;
             const Row tolerated = open.cut > zero ? splat(kToleratedAtSolids) : splat(kToleratedAtSurface);
             const Row inside = here <= splat(-kSurfaceBand) ? splat(1) - open.cut : zero;
             const Row wanted = inside > zero ? excess : max(zero, excess - tolerated);

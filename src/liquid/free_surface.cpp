@@ -283,7 +283,7 @@ void close_holes(const Topology& topology, const SolidCells& solids, Field<float
 } // namespace
 
 void distance_to_surface(const Particles& particles, const ParticleIndex& index, const Topology& topology, float voxel,
-                         const SolidCells& solids, Field<float>& phi)
+                         const SolidCells& solids, Field<float>& phi, Field<float>* counts)
 {
     // Most cells are clearly in or out.
     phi.reset_uninitialized(topology, kSurfaceBand);
@@ -307,7 +307,8 @@ void distance_to_surface(const Particles& particles, const ParticleIndex& index,
         return sight && sight->blocked(tile) &&
                (sight->room(tile, c) <= 0 || sight->cells_from_center(tile, c) != kAllCells);
     };
-    Field<float> belonging; // particles next to sheets, in the cells they belong to
+    Field<float> local;
+    Field<float>& belonging = counts ? *counts : local;
     if (sight) belonging.reset(topology, 0);
     for_each_tile_by_colour(index, topology, [&](int tile) {
         const CellMask wanted = touching(measured, topology, tile);

@@ -35,9 +35,10 @@ double Liquid::particle_volume() const { return std::pow(static_cast<double>(par
 size_t Liquid::bytes() const
 {
     return particles_.bytes() + topology_.bytes() + index_.bytes() + solid_cells_.bytes() + velocity_.bytes() +
-           before_.bytes() + weight_.bytes() + phi_.bytes() + crowding_.bytes() + curvature_.bytes() + held_.bytes() +
-           projection_.bytes() + viscosity_.bytes() + cell_viscosity_.bytes() + strain_.bytes() + heat_.bytes() +
-           from_.capacity() * sizeof(Vec3f) + stirred_.bytes() + (ripples_ ? ripples_->bytes() : 0);
+           before_.bytes() + weight_.bytes() + phi_.bytes() + crowding_.bytes() + belonging_.bytes() +
+           curvature_.bytes() + held_.bytes() + projection_.bytes() + viscosity_.bytes() + cell_viscosity_.bytes() +
+           strain_.bytes() + heat_.bytes() + from_.capacity() * sizeof(Vec3f) + stirred_.bytes() +
+           (ripples_ ? ripples_->bytes() : 0);
 }
 
 void Liquid::start(int frame)
@@ -126,8 +127,8 @@ void Liquid::substep(float dt)
         to_grid(particles_, index_, topology_, voxel, params_.transfer, velocity_, weight_, sight); // (2.11)
     });
     phase("surface", [&] {
-        distance_to_surface(particles_, index_, topology_, voxel, solid_cells_, phi_);
-        if (params_.keep_volume) measure_crowding(weight_, phi_, solid_cells_, crowding_);
+        distance_to_surface(particles_, index_, topology_, voxel, solid_cells_, phi_, &belonging_);
+        if (params_.keep_volume) measure_crowding(weight_, phi_, solid_cells_, belonging_, crowding_);
     });
     if (params_.has_heat())
         phase("heat", [&] { heat_.exchange(params_.heat, index_, phi_, solid_cells_, voxel, dt, particles_); });
@@ -180,7 +181,7 @@ void Liquid::substep(float dt)
                         params_.viscous() ? std::min(1.0f, viscosity_.stiffness()) : 0);
     });
     phase("to particles", [&] {
-        strays_.find(particles_, index_, phi_, voxel);
+        strays_.find(particles_, index_, phi_, voxel, sight);
         to_particles(velocity_, before_, params_.transfer, params_.flip, index_, voxel, particles_, sight); // (2.20)
     });
     phase("even out", [&] {
@@ -195,8 +196,8 @@ void Liquid::substep(float dt)
     if (!bodies_.empty()) phase("bodies", [&] { bodies_.move(time_, dt); });
     phase("advect", [&] {
         if (solids_.has_colliders()) from_ = particles_.P;
-        advect(particles_, index_, ripples_ ? stirred_velocity() : velocity_, voxel, dt,
-               params_.advection_order, sight); // (2.21)
+        advect(particles_, index_, ripples_ ? stirred_velocity() : velocity_, voxel, dt, params_.advection_order,
+               sight); // (2.21)
         // Surface tension holds on to what leaves the liquid, with the force that a thread of a cell's width would
         // have.
         const float cohesion = params_.surface_tension / (params_.density * voxel * voxel);

@@ -124,6 +124,7 @@ class Liquid {
     SolidCells solid_cells_;
     MacField velocity_, before_, weight_;
     Field<float> phi_, crowding_, cell_viscosity_;
+    Field<float> belonging_; // see distance_to_surface()
     Projection projection_;
     Viscosity viscosity_;
     StrainField strain_;

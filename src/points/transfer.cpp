@@ -241,8 +241,7 @@ void to_particles(const MacField& velocity, const MacField& before, Transfer tra
             if (begin == end || sees_everything(*sight, tile, c)) continue;
             for (size_t i = begin; i < end; ++i) {
                 const Vec3f& v = old[i - index.tile_begin(tile)];
-                particles.v[i] =
-                    velocity_in_sight(velocity, before, transfer, flip, *sight, voxel, particles.P[i], v);
+                particles.v[i] = velocity_in_sight(velocity, before, transfer, flip, *sight, voxel, particles.P[i], v);
                 if (transfer == Transfer::apic) // no gradient across a wall
                     for (Vec3f* gradient : affine) gradient[i] = Vec3f::Zero();
             }
@@ -270,8 +269,8 @@ Vec3f advected_in_sight(const MacField& velocity, const Sight& sight, float voxe
 
 } // namespace
 
-void advect(Particles& particles, const ParticleIndex& index, const MacField& velocity, float voxel, float dt, int order,
-            const Sight* sight)
+void advect(Particles& particles, const ParticleIndex& index, const MacField& velocity, float voxel, float dt,
+            int order, const Sight* sight)
 {
     const Topology& topology = velocity.u[0].topology();
     const float inverse_voxel = 1 / voxel, step = dt * inverse_voxel;

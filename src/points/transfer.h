@@ -31,8 +31,8 @@ void to_particles(const MacField& velocity, const MacField& before, Transfer tra
 constexpr float kMaxAdvectionCells = 5;
 
 // (2.21): moves particles through the velocity by a Runge-Kutta method of the given order (2 or 3).
-void advect(Particles& particles, const ParticleIndex& index, const MacField& velocity, float voxel, float dt, int order,
-            const Sight* sight = nullptr);
+void advect(Particles& particles, const ParticleIndex& index, const MacField& velocity, float voxel, float dt,
+            int order, const Sight* sight = nullptr);
 
 // Positions of eight particles in cells, relative to their tile.
 inline Row3 places_in_tile(const Vec3f* position, size_t count, float inverse_voxel, const Vec3f& first_cell)

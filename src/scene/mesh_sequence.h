@@ -1,6 +1,6 @@
-// The mesh that a shape is made of, closed, or open where a sheet will do: one file for the whole shot, or one for each frame, as animation programs
-// write them (ship.####.obj). Between frames vertices move in straight lines where all files agree on the triangles;
-// where two do not, the distance passes from one to the other.
+// The mesh that a shape is made of, closed, or open where a sheet will do: one file for the whole shot, or one for each
+// frame, as animation programs write them (ship.####.obj). Between frames vertices move in straight lines where all
+// files agree on the triangles; where two do not, the distance passes from one to the other.
 #pragma once
 
 #include "mesh/distance.h"

@@ -46,7 +46,9 @@ void ShapeParams::visit_form(ParamVisitor& v)
     v("end", end, unit::metres, anything(), "The other end of that line.");
     v("point", point, unit::metres, anything(), "A point on the plane that bounds a half-space.");
     v("normal", normal, unit::none, anything(), "Direction out of a half-space, of any length.");
-    v("file", file, "Mesh, PLY or OBJ, relative to the scene's folder; name.####.obj for one a frame. Closed; a collider may be open.");
+    v("file", file,
+      "Mesh, PLY or OBJ, relative to the scene's folder; name.####.obj for one a frame. Closed; a collider may be "
+      "open.");
 
     v.require(shape != Kind::box || (min.array() < max.array()).all(), "max", "must be above min in x, y and z");
     v.require(shape != Kind::half_space || normal.cast<double>().norm() > 0, "normal", "must not be zero");
@@ -229,14 +231,19 @@ bool Shape::meets(const Vec3f& from, const Vec3f& to, float frame) const
     const Pose at = pose(frame);
     const Vec3f start = at_rest(from, at), end = at_rest(to, at);
     if (mesh_) return moment(frame).meets(start, end);
+    // The middle of the box across its thinnest side.
+    int thin = 0;
+    (params_.max - params_.min).minCoeff(&thin);
+    Vec3f low = params_.min, high = params_.max;
+    low[thin] = high[thin] = pivot_[thin];
     const Vec3f way = end - start;
     float enter = 0, leave = 1;
     for (int a = 0; a < 3; ++a) {
         if (way[a] == 0) {
-            if (start[a] < params_.min[a] || start[a] > params_.max[a]) return false;
+            if (start[a] < low[a] || start[a] > high[a]) return false;
             continue;
         }
-        const float one = (params_.min[a] - start[a]) / way[a], other = (params_.max[a] - start[a]) / way[a];
+        const float one = (low[a] - start[a]) / way[a], other = (high[a] - start[a]) / way[a];
         enter = std::max(enter, std::min(one, other)), leave = std::min(leave, std::max(one, other));
     }
     return enter <= leave;

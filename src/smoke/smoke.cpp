@@ -203,8 +203,7 @@ void Smoke::advect_beside_sheets(const Carrier& carrier, const SolidCells& cells
     flow_then.update(*topology_, before, params_.voxel);
     if (turbulence_) values_then.update(carried_.topology(), before, voxel);
     const SolidCells& then = turbulence_ ? values_then : flow_then;
-    const SeenCarrier seen{*flow_then.sight(), *then.sight(), voxel,
-                           [&](const Vec3f& x) { return solids_.before(x); }};
+    const SeenCarrier seen{*flow_then.sight(), *then.sight(), voxel, [&](const Vec3f& x) { return solids_.before(x); }};
     advect_in_sight(carrier, seen, fields, scratch);
 }
 

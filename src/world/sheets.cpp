@@ -25,9 +25,7 @@ std::shared_ptr<const SolidTile::Sheets> SheetSides::look() const
         for (auto& far : sheets->face_distances) far[c] = kReach;
         if (!near(c)) continue;
         const Vec3f from = center(c);
-        const auto hidden = [&](const Vec3f& way) {
-            return way.norm() > distance_[c] && parted(from, from + way);
-        };
+        const auto hidden = [&](const Vec3f& way) { return way.norm() > distance_[c] && parted(from, from + way); };
         for (int slot = 0; slot < 27; ++slot) {
             const Vec3i step(slot / 9 - 1, slot / 3 % 3 - 1, slot % 3 - 1);
             if (slot != 13 && hidden(step.cast<float>())) sheets->cells[c] &= ~(1u << slot);

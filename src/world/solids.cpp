@@ -40,7 +40,8 @@ bool Solids::parted(const Vec3f& a, const Vec3f& b) const
 {
     const Vec3f low = a.cwiseMin(b), high = a.cwiseMax(b);
     for (const Sheet& sheet : sheets_) {
-        const bool apart = (low.array() > sheet.bounds.max.array()).any() || (high.array() < sheet.bounds.min.array()).any();
+        const bool apart =
+            (low.array() > sheet.bounds.max.array()).any() || (high.array() < sheet.bounds.min.array()).any();
         if (!apart && colliders_[sheet.collider].meets(a, b, frame_)) return true;
     }
     return false;
@@ -208,8 +209,9 @@ std::optional<Vec3f> Solids::first_contact(const Vec3f& from, const Vec3f& to, f
     };
     // The same for a sheet, of any thickness.
     const auto meet_sheet = [&](const Shape& sheet, const Vec3f& start) {
+        if (!sheet.meets(start, to, frame_)) return;
         const float distance = sheet.distance(start, frame_);
-        if (distance <= 0 || !sheet.meets(start, to, frame_)) return;
+        if (distance <= 0) return stop(0, start); // it is in there, and must not come out on the other side
         const float near = std::min(gap, 0.5f * distance);
         const auto at = [&](float share) -> Vec3f { return start + share * (to - start); };
         float free = 0, hit = 1;

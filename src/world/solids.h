@@ -60,8 +60,8 @@ class Solids {
     // Coulomb's friction of the domain's closed sides, which have none otherwise.
     void set_wall_friction(float friction);
     // Where a particle that goes from one place to another is stopped in front of a collider or body, whose own way
-    // since the moment before is included. Nowhere if it does not meet one, or was in it from the start. None but sheets
-    // may be thinner than `thinnest`.
+    // since the moment before is included. Nowhere if it does not meet one, or was in it from the start. None but
+    // sheets may be thinner than `thinnest`.
     std::optional<Vec3f> first_contact(const Vec3f& from, const Vec3f& to, float gap, float thinnest) const;
     // The largest component of the velocity of any collider [m/s], and of any body; a collider that is unbounded takes
     // the liquid along, and does not count.

@@ -32,9 +32,8 @@ struct PlateScene {
     }
     size_t behind(const Particles& particles, const Vec3f& shift = Vec3f::Zero()) const
     {
-        return static_cast<size_t>(std::count_if(particles.P.begin(), particles.P.end(), [&](const Vec3f& x) {
-            return (x - middle - shift).dot(normal) < 0;
-        }));
+        return static_cast<size_t>(std::count_if(particles.P.begin(), particles.P.end(),
+                                                 [&](const Vec3f& x) { return (x - middle - shift).dot(normal) < 0; }));
     }
 };
 
