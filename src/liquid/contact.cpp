@@ -189,6 +189,7 @@ void Liquid::collide(float dt)
                 }
             }
             if (room_now <= 0) push_out(x, particles_.v[i], dt);
+            if (room_now <= 0 && solids_.has_sheets()) keep_on_side(from_[i], x);
         }
     });
     if (!solids_.has_open_sides()) return;
@@ -196,6 +197,17 @@ void Liquid::collide(float dt)
     parallel_for(
         keep.size(), [&](size_t i) { keep[i] = !solids_.outside_open_side(particles_.P[i]); }, 4096);
     remove_particles(particles_, keep);
+}
+
+// A particle that another solid has pushed through a sheet or into it, or that a sheet keeps in another solid, goes
+// back to where it came from. On a sheet it would have no side.
+void Liquid::keep_on_side(const Vec3f& from, Vec3f& x) const
+{
+    const float least = 0.1f * kGap * params_.voxel;
+    const Vec3f back = solids_.now(from);
+    if (solids_.parted(back, x) || (solids_.sheet_distance(x) < least && solids_.sheet_distance(back) >= least) ||
+        (solids_.distance(x) < 0 && solids_.distance(back) >= 0))
+        x = back;
 }
 
 // Takes from a particle's velocity what it has into the nearest solid. The grid shows too little of a sheet to do it.
@@ -214,7 +226,6 @@ void Liquid::stop_at_solid(const Vec3f& beyond, Vec3f& x, Vec3f& v) const
 void Liquid::push_out(Vec3f& x, Vec3f& v, float dt) const
 {
     const float voxel = params_.voxel, gap = kGap * voxel;
-    const Vec3f before = x;
     // In a corner, getting out of one wall may take a particle nearer to the next.
     for (int attempt = 0; attempt < 4; ++attempt) {
         const float d = solids_.distance(x);
@@ -229,8 +240,6 @@ void Liquid::push_out(Vec3f& x, Vec3f& v, float dt) const
         v -= lost_to(solids_.hold(x), sliding.norm(), std::max(-into, 0.0f), dt) * sliding;
     }
     if (solids_.distance(x) < 0) x = nearest_free_place(solids_, x, gap, voxel);
-    // Out of one solid must not be through a sheet.
-    if (solids_.parted(before, x)) x = before;
     // One that cannot get out goes with the solid, and gathers no speed.
     if (solids_.has_sheets() && solids_.distance(x) < 0) v = solids_.velocity(x);
 }

@@ -54,15 +54,15 @@ float Solids::sheet_distance(const Vec3f& x) const
     return d;
 }
 
-Vec3f Solids::before(const Vec3f& x) const
+Vec3f Solids::carried_by_sheet(const Vec3f& x, float from, float to) const
 {
     const Shape* nearest = nullptr;
     float least = kInfinity;
     for (const Sheet& sheet : sheets_) {
         const Shape& shape = colliders_[sheet.collider];
-        if (const float d = std::abs(shape.distance(x, frame_)); d < least) least = d, nearest = &shape;
+        if (const float d = std::abs(shape.distance(x, from)); d < least) least = d, nearest = &shape;
     }
-    return nearest && nearest->moves() ? nearest->carried(x, frame_, frame_before_) : x;
+    return nearest && nearest->moves() ? nearest->carried(x, from, to) : x;
 }
 
 const std::vector<RigidSolid>& Solids::bodies() const
@@ -211,7 +211,7 @@ std::optional<Vec3f> Solids::first_contact(const Vec3f& from, const Vec3f& to, f
     const auto meet_sheet = [&](const Shape& sheet, const Vec3f& start) {
         if (!sheet.meets(start, to, frame_)) return;
         const float distance = sheet.distance(start, frame_);
-        if (distance <= 0) return stop(0, start); // it is in there, and must not come out on the other side
+        if (distance <= 0.25f * gap) return stop(0, start); // on it or in it: not out on the other side
         const float near = std::min(gap, 0.5f * distance);
         const auto at = [&](float share) -> Vec3f { return start + share * (to - start); };
         float free = 0, hit = 1;

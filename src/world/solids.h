@@ -28,8 +28,9 @@ class Solids {
     // True if a sheet lies between two places.
     bool parted(const Vec3f& a, const Vec3f& b) const;
     float sheet_distance(const Vec3f& x) const;
-    // Where a place that goes with the sheet next to it was at the moment before.
-    Vec3f before(const Vec3f& x) const;
+    // Where a place that goes with the sheet next to it was at the moment before, and where one is now that was at x.
+    Vec3f before(const Vec3f& x) const { return carried_by_sheet(x, frame_, frame_before_); }
+    Vec3f now(const Vec3f& x) const { return carried_by_sheet(x, frame_before_, frame_); }
     float frame_before() const { return frame_before_; }
     // Bodies that somebody else moves, and who must outlive this.
     void set_bodies(const std::vector<RigidSolid>* bodies) { bodies_ = bodies; }
@@ -82,6 +83,7 @@ class Solids {
         float sign, at; // sign * (x[axis] - at) is positive inside the domain
     };
     std::vector<Side> walls_, open_sides_;
+    Vec3f carried_by_sheet(const Vec3f& x, float from, float to) const;
     const Shape* nearest_collider(const Vec3f& x) const; // nullptr if a wall is nearer
     std::vector<Shape> colliders_;
     std::vector<uint8_t> is_sheet_; // of each collider

@@ -135,7 +135,7 @@ TEST(Sheets, MoveWaterAsTheyMove)
 TEST(Sheets, MayBeOpenMeshes)
 {
     const TempFolder folder;
-    const std::string file = folder.path() + "/sheet.obj";
+    const std::string file = folder / "sheet.obj";
     std::ofstream(file) << "v -1 0.2 -1\nv 2 0.5 -1\nv 2 0.5 2\nv -1 0.2 2\nf 1 2 3\nf 1 3 4\n";
     PlateScene scene(0.01f, 0.04f, 0, Transfer::flip);
     ShapeParams sheet;
