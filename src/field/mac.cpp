@@ -94,34 +94,43 @@ std::optional<SeenVelocity> sample_seen(const MacField& velocity, const Sight& s
     const int tile = topology.find(tile_of_cell(cell));
     if (tile == topology.tile_count()) return {};
     const FaceMask seen = sight.faces(tile, offset_of_cell(cell), x);
-    SeenVelocity sampled{Vec3f::Zero(), 1};
-    Vec3f distance; // of what each component is made of
-    for (int a = 0; a < 3; ++a) {
+    // Calls body(tile, offset, weight) for the faces of a component that are seen.
+    const auto for_each_seen = [&](int axis, const auto& body) {
         Vec3f among = place - Vec3f::Constant(0.5f);
-        among[a] += 0.5f;
+        among[axis] += 0.5f;
         const Vec3i first(floor_int(among.x()), floor_int(among.y()), floor_int(among.z()));
         const Vec3f share = among - first.cast<float>();
-        float sum = 0, weights = 0, distances = 0;
         for (int k = 0; k < 8; ++k) {
             const Vec3i up(k >> 2, k >> 1 & 1, k & 1), at = first + up, step = at - cell;
-            if (!in_face_mask(a, step) || !(seen >> face_bit(a, step) & 1)) continue;
+            if (!in_face_mask(axis, step) || !(seen >> face_bit(axis, step) & 1)) continue;
             float w = 1;
             for (int b = 0; b < 3; ++b) w *= up[b] ? share[b] : 1 - share[b];
-            const int there = topology.find(tile_of_cell(at));
-            const float* far = sight.face_distances(there, a);
-            sum += w * velocity.u[a].tile(there)[offset_of_cell(at)], weights += w;
-            distances += w * (far ? far[offset_of_cell(at)] : 2.0f);
+            const Vec3i way = tile_of_cell(at) - tile_of_cell(cell);
+            body(topology.neighbour(tile, way.x(), way.y(), way.z()), offset_of_cell(at), w);
         }
-        constexpr float kLeast = 1e-3f; // less than that is next to nothing
-        if (weights < kLeast) return {};
-        sampled.u[a] = sum / weights, distance[a] = distances / weights;
-        sampled.share = std::min(sampled.share, weights);
+    };
+    constexpr float kLeast = 1e-3f; // weight: less is next to nothing
+    SeenVelocity sampled{Vec3f::Zero(), 1};
+    Vec3f weights;
+    for (int a = 0; a < 3; ++a) {
+        float sum = 0, weight = 0;
+        for_each_seen(a, [&](int t, int o, float w) { sum += w * velocity.u[a].tile(t)[o], weight += w; });
+        if (weight < kLeast) return {};
+        sampled.u[a] = sum / weight, weights[a] = weight;
+        sampled.share = std::min(sampled.share, weight);
     }
     if (sampled.share > 1 - 1e-4f) return sampled;
     const Sight::Wall wall = sight.wall(x);
     float nearer = 0;
-    for (int a = 0; a < 3; ++a)
-        nearer += wall.normal[a] * wall.normal[a] * std::min(1.0f, wall.distance / std::max(distance[a], 1e-3f));
+    for (int a = 0; a < 3; ++a) {
+        constexpr float kFar = 2; // cells: beyond what a wall hides
+        float distance = 0;       // of what the component is made of
+        for_each_seen(a, [&](int t, int o, float w) {
+            const float* distances = sight.face_distances(t, a);
+            distance += w / weights[a] * (distances ? distances[o] : kFar);
+        });
+        nearer += wall.normal[a] * wall.normal[a] * std::min(1.0f, wall.distance / std::max(distance, 1e-3f));
+    }
     sampled.u -= (1 - std::max(0.0f, nearer)) * (sampled.u - wall.velocity).dot(wall.normal) * wall.normal;
     return sampled;
 }
