@@ -4,7 +4,7 @@
 //     spindrift_validate [still | rest | front | disc | emitter | column | surface | tension | coil | twist |
 //                         spray | smoke | turbulence | crowd | streams | crowd_scenes | bodies |
 //                         sand_piles | sand_columns | sand_silo | sand_mass | sand_cloud |
-//                         sand_spheres | sand_paddles | sand_fluid | sand_models]
+//                         sand_spheres | sand_paddles | sand_fluid | sand_models | plates]
 #include "checks.h"
 
 #include "base/random.h"
@@ -440,6 +440,7 @@ int main(int argc, char** argv)
                                                          {"sand_paddles", sand_paddles},
                                                          {"sand_fluid", sand_fluid},
                                                          {"sand_models", sand_models},
+                                                         {"plates", plates},
                                                          {"bodies", floating_bodies}};
     bool known = only.empty();
     for (const auto& [name, check] : checks)

@@ -4,6 +4,9 @@
 
 #include "field/block.h"
 #include "field/row.h"
+#include "field/sight.h"
+
+#include <optional>
 
 namespace spindrift {
 
@@ -138,8 +141,17 @@ template <int H> struct MacBlock {
 
 // Gives every face a velocity that lies within `layers` cells of a known one: the mean of its known neighbours, layer
 // by layer. `known` holds a positive number at known faces; faces that get a value become known. A negative number
-// marks a value that is provisional: it is no source, and a neighbour's value takes its place.
-void extrapolate(MacField& velocity, MacField& known, int layers);
+// marks a value that is provisional: it is no source, and a neighbour's value takes its place. With `sight`, a face
+// takes nothing from the other side of a thin wall.
+void extrapolate(MacField& velocity, MacField& known, int layers, const Sight* sight = nullptr);
+// Trilinear velocity at a place [m] next to a thin wall, from the faces that can be seen from there.
+struct SeenVelocity {
+    Vec3f u;
+    float share; // of the weights: 1 if nothing is hidden
+};
+// With the weights of hidden faces missing, the velocity is that of a place farther from the wall; what it has towards
+// the wall is brought back to the right distance, as it falls to nothing linearly. Nothing if no face can be seen.
+std::optional<SeenVelocity> sample_seen(const MacField& velocity, const Sight& sight, float voxel, const Vec3f& x);
 // The largest velocity at a known face.
 float largest_known(const MacField& velocity, const MacField& known);
 // From now on the provisional values that are left are known.

@@ -180,11 +180,16 @@ void Liquid::collide(float dt)
             if (solids_.has_colliders()) {
                 const float way = (x - from_[i]).norm() * inverse_voxel + 1.8f * solids_way;
                 if (room_now <= 0.5f * way || room(from_[i]) <= 0.5f * way) {
-                    if (const auto contact = solids_.first_contact(from_[i], x, gap, thinnest)) x = *contact;
+                    if (const auto contact = solids_.first_contact(from_[i], x, gap, thinnest)) {
+                        const Vec3f beyond = x - *contact;
+                        x = *contact;
+                        if (solids_.has_sheets()) stop_at_solid(beyond, x, particles_.v[i]);
+                    }
                     room_now = 0;
                 }
             }
             if (room_now <= 0) push_out(x, particles_.v[i], dt);
+            if (room_now <= 0 && solids_.has_sheets()) keep_on_side(from_[i], x);
         }
     });
     if (!solids_.has_open_sides()) return;
@@ -194,6 +199,29 @@ void Liquid::collide(float dt)
     remove_particles(particles_, keep);
 }
 
+// A particle that another solid has pushed through a sheet or into it, or that a sheet keeps in another solid, goes
+// back to where it came from. On a sheet it would have no side.
+void Liquid::keep_on_side(const Vec3f& from, Vec3f& x) const
+{
+    const float least = 0.1f * kGap * params_.voxel;
+    const Vec3f back = solids_.now(from);
+    if (solids_.parted(back, x) || (solids_.sheet_distance(x) < least && solids_.sheet_distance(back) >= least) ||
+        (solids_.distance(x) < 0 && solids_.distance(back) >= 0))
+        x = back;
+}
+
+// Takes from a particle's velocity what it has into the nearest solid. The grid shows too little of a sheet to do it.
+// How far the particle would have gone `beyond` the solid is folded back in front of it, within a cell: those that
+// strike in one step would otherwise all lie on the surface, with nothing between them that could move them apart.
+void Liquid::stop_at_solid(const Vec3f& beyond, Vec3f& x, Vec3f& v) const
+{
+    const Vec3f n = solids_.normal(x, 0.1f * params_.voxel);
+    v -= std::min(0.0f, (v - solids_.velocity(x)).dot(n)) * n;
+    const float most = params_.voxel, depth = std::fmod(std::max(0.0f, -beyond.dot(n)), 2 * most);
+    const Vec3f back = x + (depth < most ? depth : 2 * most - depth) * n;
+    if (!solids_.parted(x, back) && solids_.distance(back) > 0) x = back;
+}
+
 // Moves a particle that is in a solid, or touches one, in front of it, and stops it from moving on into it.
 void Liquid::push_out(Vec3f& x, Vec3f& v, float dt) const
 {
@@ -201,7 +229,7 @@ void Liquid::push_out(Vec3f& x, Vec3f& v, float dt) const
     // In a corner, getting out of one wall may take a particle nearer to the next.
     for (int attempt = 0; attempt < 4; ++attempt) {
         const float d = solids_.distance(x);
-        if (d >= 0.5f * gap) return;
+        if (d >= 0.5f * gap) break;
         const Vec3f n = solids_.normal(x, 0.1f * voxel);
         x += (gap - d) * n;
         const Vec3f solid = solids_.velocity(x);
@@ -212,6 +240,8 @@ void Liquid::push_out(Vec3f& x, Vec3f& v, float dt) const
         v -= lost_to(solids_.hold(x), sliding.norm(), std::max(-into, 0.0f), dt) * sliding;
     }
     if (solids_.distance(x) < 0) x = nearest_free_place(solids_, x, gap, voxel);
+    // One that cannot get out goes with the solid, and gathers no speed.
+    if (solids_.has_sheets() && solids_.distance(x) < 0) v = solids_.velocity(x);
 }
 
 } // namespace spindrift

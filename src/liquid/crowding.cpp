@@ -50,23 +50,32 @@ struct OpenShare {
 
 } // namespace
 
-void measure_crowding(const MacField& weight, const Field<float>& phi, const SolidCells& solids, Field<float>& crowding)
+void measure_crowding(const MacField& weight, const Field<float>& phi, const SolidCells& solids,
+                      const Field<float>& belonging, Field<float>& crowding)
 {
     const Topology& topology = phi.topology();
     crowding.reset_uninitialized(topology, 0);
+    const Sight* sight = solids.sight();
     for_each_tile(topology, [&](int tile) {
         const float* distance = phi.tile(tile);
         const TileView w[3] = {{weight.u[0], tile}, {weight.u[1], tile}, {weight.u[2], tile}};
         thread_local Block<float, 1> kept;
         auto& volumes = kept;
         const bool solids_near = solids.gather_volumes(topology, tile, volumes);
+        const bool blocked = solids_near && sight && sight->blocked(tile);
         float* out = crowding.tile(tile);
         for_each_row([&](int x, int y, int o) {
             const Row zero = splat(0), here = load_row(distance + o);
             const Row sum = (w[0].at(x, y) + w[0].above_x(x, y)) + (w[1].at(x, y) + w[1].above_y(x, y)) +
                             (w[2].at(x, y) + w[2].above_z(x, y));
-            const OpenShare open = solids_near ? OpenShare(volumes, x, y) : OpenShare();
-            const Row excess = sum / (6 * kRest * max(open.share, splat(0.1f))) - 1;
+            OpenShare open = solids_near ? OpenShare(volumes, x, y) : OpenShare();
+            for (int z = 0; blocked && z < kTileSize; ++z)
+                if (sight->cells_from_center(tile, o + z) != kAllCells) open.cut[z] = 1;
+            Row excess = sum / (6 * kRest * max(open.share, splat(0.1f))) - 1;
+            for (int z = 0; blocked && z < kTileSize; ++z)
+                if (sight->cells_from_center(tile, o + z) != kAllCells)
+                    excess[z] =
+                        belonging.tile(tile)[o + z] / (kRest * std::max(solids.tile(tile)->volume[o + z], 0.1f)) - 1;
             const Row tolerated = open.cut > zero ? splat(kToleratedAtSolids) : splat(kToleratedAtSurface);
             const Row inside = here <= splat(-kSurfaceBand) ? splat(1) - open.cut : zero;
             const Row wanted = inside > zero ? excess : max(zero, excess - tolerated);

@@ -187,6 +187,42 @@ void splat_cell(const Vec3f* P, size_t count, const Vec3f& corner, float inverse
     }
 }
 
+// The same for a cell next to a sheet: only to cells that the particles see. `own` counts particles where they belong.
+void splat_seen(const Vec3f* P, size_t count, const Sight& sight, int tile, int c, const Vec3f& corner,
+                float inverse_voxel, SplatBlock& block, SplatBlock& own)
+{
+    const Vec3i cell = cell_in_tile(c);
+    const float share = 1 / std::max(kFullCell, static_cast<float>(count));
+    for (size_t i = 0; i < count; ++i) {
+        const Vec3f f = P[i] * inverse_voxel - corner;
+        const CellMask27 seen = sight.cells(tile, c, P[i]);
+        if (const auto home = sight.home(tile, c, P[i])) {
+            const Vec3i at = cell + *home;
+            own.values[SplatBlock::index(at.x(), at.y(), at.z())] += 1;
+        }
+        for (int slot = 0; slot < 27; ++slot) {
+            if (!(seen >> slot & 1)) continue;
+            const Vec3i step(slot / 9 - 1, slot / 3 % 3 - 1, slot % 3 - 1), at = cell + step;
+            block.values[SplatBlock::index(at.x(), at.y(), at.z())] +=
+                share * kernel((f - step.cast<float>() - Vec3f::Constant(0.5f)).squaredNorm());
+        }
+    }
+}
+
+// The same as open_share() for one cell next to a sheet: of the cells that can be seen from its centre.
+float seen_share(const Block<float, 1>& volumes, int c, CellMask27 seen)
+{
+    static const std::array<float, 4> cell_mass = kernel_by_cell();
+    const Vec3i cell = cell_in_tile(c);
+    float sum = 0;
+    for (int slot = 0; slot < 27; ++slot) {
+        if (!(seen >> slot & 1)) continue;
+        const Vec3i step(slot / 9 - 1, slot / 3 % 3 - 1, slot % 3 - 1), at = cell + step;
+        sum += cell_mass[static_cast<size_t>(step.cwiseAbs().sum())] * volumes.at(at.x(), at.y(), at.z());
+    }
+    return sum;
+}
+
 // A cell whose centre is in a solid holds too few particles to tell: it takes the mean of its neighbours farther out,
 // weighted by how open the faces to them are.
 void fill_solid_centers(const Topology& topology, const SolidCells& solids, const Field<float>& phi, int tile,
@@ -247,7 +283,7 @@ void close_holes(const Topology& topology, const SolidCells& solids, Field<float
 } // namespace
 
 void distance_to_surface(const Particles& particles, const ParticleIndex& index, const Topology& topology, float voxel,
-                         const SolidCells& solids, Field<float>& phi)
+                         const SolidCells& solids, Field<float>& phi, Field<float>* counts)
 {
     // Most cells are clearly in or out.
     phi.reset_uninitialized(topology, kSurfaceBand);
@@ -266,21 +302,36 @@ void distance_to_surface(const Particles& particles, const ParticleIndex& index,
 
     // The others take up what the particles around them fill.
     const float inverse_voxel = 1 / voxel;
+    const Sight* sight = solids.sight();
+    const auto looks_around = [&](int tile, int c) { // next to a sheet
+        return sight && sight->blocked(tile) &&
+               (sight->room(tile, c) <= 0 || sight->cells_from_center(tile, c) != kAllCells);
+    };
+    Field<float> local;
+    Field<float>& belonging = counts ? *counts : local;
+    if (sight) belonging.reset(topology, 0);
     for_each_tile_by_colour(index, topology, [&](int tile) {
         const CellMask wanted = touching(measured, topology, tile);
-        thread_local SplatBlock kept;
-        auto& block = kept;
+        thread_local SplatBlock kept, kept_own;
+        auto &block = kept, &own = kept_own;
         block.clear();
+        const bool blocked = sight && sight->blocked(tile);
+        if (blocked) own.clear();
         const Vec3f first = topology.first_cell(tile).cast<float>();
         bool any = false;
         for (int c = 0; c < kTileCells; ++c) {
             const size_t begin = index.cell_begin(tile, c), count = index.cell_end(tile, c) - begin;
             if (count == 0 || !(wanted[static_cast<size_t>(c / 8)] >> c % 8 & 1)) continue;
             const Vec3i cell = cell_in_tile(c);
-            splat_cell(&particles.P[begin], count, first + cell.cast<float>(), inverse_voxel, cell, block);
+            const Vec3f corner = first + cell.cast<float>();
+            if (looks_around(tile, c))
+                splat_seen(&particles.P[begin], count, *sight, tile, c, corner, inverse_voxel, block, own);
+            else
+                splat_cell(&particles.P[begin], count, corner, inverse_voxel, cell, block);
             any = true;
         }
         if (any) block.add_to(phi, tile);
+        if (any && blocked) own.add_to(belonging, tile);
     });
 
     static const ShareToDistance to_distance;
@@ -298,11 +349,16 @@ void distance_to_surface(const Particles& particles, const ParticleIndex& index,
                     out[z] = std::copysign(kSurfaceBand, out[z]); // whatever was added to it
                     continue;
                 }
+                const bool beside_sheet = looks_around(tile, o + z);
+                const float space =
+                    beside_sheet ? seen_share(volumes, o + z, sight->cells_from_center(tile, o + z)) : room[z];
                 // Deep in a solid there is nothing to say; its faces are closed anyway.
-                out[z] = kSurfaceBand * to_distance(room[z] > 0.02f ? out[z] / room[z] : 0);
+                out[z] = kSurfaceBand * to_distance(space > 0.02f ? out[z] / space : 0);
                 // A cell that is nearly full has its centre in the liquid, whatever stands around it.
                 const auto count = static_cast<float>(index.cell_end(tile, o + z) - index.cell_begin(tile, o + z));
-                const float fill = std::min(1.0f, count / kFullCell);
+                const float full = beside_sheet ? kFullCell * solids.tile(tile)->volume[o + z] : kFullCell;
+                const float fill =
+                    std::min(1.0f, (beside_sheet ? belonging.tile(tile)[o + z] : count) / std::max(full, 1.0f));
                 if (fill > 0.7f) out[z] = std::min(out[z], 0.5f - fill);
             }
         });

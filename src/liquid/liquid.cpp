@@ -22,6 +22,7 @@ Liquid::Liquid(const LiquidParams& params, Shapes shapes, float fps)
       forces_(params.gravity, params.forces, fps)
 {
     solids_.set_bodies(&bodies_.solids());
+    solids_.find_sheets(params.voxel);
     if (!params.turbulence.on) return;
     ripples_ = std::make_unique<Ripples>(params.turbulence);
     flow_ = std::make_unique<ParticleFlow>(params.domain, std::move(shapes.colliders), fps, params.voxel);
@@ -34,9 +35,10 @@ double Liquid::particle_volume() const { return std::pow(static_cast<double>(par
 size_t Liquid::bytes() const
 {
     return particles_.bytes() + topology_.bytes() + index_.bytes() + solid_cells_.bytes() + velocity_.bytes() +
-           before_.bytes() + weight_.bytes() + phi_.bytes() + crowding_.bytes() + curvature_.bytes() + held_.bytes() +
-           projection_.bytes() + viscosity_.bytes() + cell_viscosity_.bytes() + strain_.bytes() + heat_.bytes() +
-           from_.capacity() * sizeof(Vec3f) + stirred_.bytes() + (ripples_ ? ripples_->bytes() : 0);
+           before_.bytes() + weight_.bytes() + phi_.bytes() + crowding_.bytes() + belonging_.bytes() +
+           curvature_.bytes() + held_.bytes() + projection_.bytes() + viscosity_.bytes() + cell_viscosity_.bytes() +
+           strain_.bytes() + heat_.bytes() + from_.capacity() * sizeof(Vec3f) + stirred_.bytes() +
+           (ripples_ ? ripples_->bytes() : 0);
 }
 
 void Liquid::start(int frame)
@@ -119,13 +121,14 @@ void Liquid::substep(float dt)
         topology_ = tiles_around(particles_, voxel, kReach);
         sort_by_tile(particles_, topology_, voxel, index_);
     });
+    phase("solids", [&] { solid_cells_.update(topology_, solids_, voxel); });
+    const Sight* sight = solid_cells_.sight();
     phase("to grid", [&] {
-        to_grid(particles_, index_, topology_, voxel, params_.transfer, velocity_, weight_); // (2.11)
+        to_grid(particles_, index_, topology_, voxel, params_.transfer, velocity_, weight_, sight); // (2.11)
     });
     phase("surface", [&] {
-        solid_cells_.update(topology_, solids_, voxel);
-        distance_to_surface(particles_, index_, topology_, voxel, solid_cells_, phi_);
-        if (params_.keep_volume) measure_crowding(weight_, phi_, solid_cells_, crowding_);
+        distance_to_surface(particles_, index_, topology_, voxel, solid_cells_, phi_, &belonging_);
+        if (params_.keep_volume) measure_crowding(weight_, phi_, solid_cells_, belonging_, crowding_);
     });
     if (params_.has_heat())
         phase("heat", [&] { heat_.exchange(params_.heat, index_, phi_, solid_cells_, voxel, dt, particles_); });
@@ -133,7 +136,7 @@ void Liquid::substep(float dt)
         // Velocities in solids follow from those outside, here as after the projection: FLIP must see no change between
         // the two that is only a different way to fill them.
         forget_closed_faces(weight_);
-        extrapolate(velocity_, weight_, 1);
+        extrapolate(velocity_, weight_, 1, sight);
         if (params_.transfer == Transfer::flip) before_.copy_from(velocity_);
         add_forces(dt); // (2.12)
     });
@@ -166,28 +169,35 @@ void Liquid::substep(float dt)
     }
     phase("extrapolate", [&] {
         // Next to the surface the liquid goes on, volume for volume; farther off, drops keep their own motion.
-        extrapolate(velocity_, weight_, 1);
+        extrapolate(velocity_, weight_, 1, sight);
         projection_.close_surface(velocity_);
         speed_ = largest_known(velocity_, weight_);
         accept_provisional(weight_);
-        extrapolate(velocity_, weight_, static_cast<int>(std::ceil(std::min(speed_ * dt / voxel, params_.cfl))) + 2);
+        extrapolate(velocity_, weight_, static_cast<int>(std::ceil(std::min(speed_ * dt / voxel, params_.cfl))) + 2,
+                    sight);
         if (inner_friction_) hold_thin_layers(dt);
         // Where viscosity reaches over a cell in a step the liquid sticks to solids, otherwise it slides.
         slide_on_solids(velocity_, solids_, solid_cells_, voxel,
                         params_.viscous() ? std::min(1.0f, viscosity_.stiffness()) : 0);
     });
     phase("to particles", [&] {
-        strays_.find(particles_, index_, phi_, voxel);
-        to_particles(velocity_, before_, params_.transfer, params_.flip, index_, voxel, particles_); // (2.20)
+        strays_.find(particles_, index_, phi_, voxel, sight);
+        to_particles(velocity_, before_, params_.transfer, params_.flip, index_, voxel, particles_, sight); // (2.20)
     });
     phase("even out", [&] {
-        if (params_.keep_volume) projection_.spread(crowding_, voxel, dt, velocity_);
+        if (!params_.keep_volume) return;
+        projection_.spread(crowding_, voxel, dt, velocity_);
+        if (!sight) return;
+        // What lies between a sheet and the closed faces in front of it is spread too.
+        forget_closed_faces(weight_);
+        extrapolate(velocity_, weight_, 1, sight);
+        slide_on_solids(velocity_, solids_, solid_cells_, voxel);
     });
     if (!bodies_.empty()) phase("bodies", [&] { bodies_.move(time_, dt); });
     phase("advect", [&] {
         if (solids_.has_colliders()) from_ = particles_.P;
-        advect(particles_, index_, ripples_ ? stirred_velocity() : velocity_, voxel, dt,
-               params_.advection_order); // (2.21)
+        advect(particles_, index_, ripples_ ? stirred_velocity() : velocity_, voxel, dt, params_.advection_order,
+               sight); // (2.21)
         // Surface tension holds on to what leaves the liquid, with the force that a thread of a cell's width would
         // have.
         const float cohesion = params_.surface_tension / (params_.density * voxel * voxel);
@@ -223,7 +233,7 @@ void Liquid::ripple(float dt)
 void Liquid::add_viscosity(float dt)
 {
     const float voxel = params_.voxel;
-    extrapolate(velocity_, weight_, 1);
+    extrapolate(velocity_, weight_, 1, solid_cells_.sight());
     KinematicViscosity viscosity{params_.viscosity / params_.density, nullptr};
     if (particles_.find<float>(kViscosityAttribute)) {
         viscosity_at_cells(particles_, index_, topology_, params_.density, cell_viscosity_);

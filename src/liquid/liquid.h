@@ -100,6 +100,8 @@ class Liquid {
     void ripple(float dt);
     float lost_to(const Solids::Hold& hold, float speed, float pressed, float dt) const;
     void collide(float dt);
+    void keep_on_side(const Vec3f& from, Vec3f& x) const;
+    void stop_at_solid(const Vec3f& beyond, Vec3f& x, Vec3f& v) const;
     void push_out(Vec3f& x, Vec3f& v, float dt) const;
 
     LiquidParams params_;
@@ -123,6 +125,7 @@ class Liquid {
     SolidCells solid_cells_;
     MacField velocity_, before_, weight_;
     Field<float> phi_, crowding_, cell_viscosity_;
+    Field<float> belonging_; // see distance_to_surface()
     Projection projection_;
     Viscosity viscosity_;
     StrainField strain_;

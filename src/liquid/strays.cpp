@@ -30,9 +30,30 @@ struct Sample {
     }
 };
 
+// The same for a particle in a cell next to a sheet: of the centres that it sees. Nothing if there are none.
+std::optional<float> seen_distance(const Block<float, 1>& phi, const Sight& sight, int tile, int cell, const Vec3f& P,
+                                   const Vec3f& x)
+{
+    const CellMask27 seen = sight.cells(tile, cell, P);
+    const Vec3f p = x - Vec3f::Constant(0.5f);
+    const Vec3i first(floor_int(p.x()), floor_int(p.y()), floor_int(p.z()));
+    const Vec3f share = p - first.cast<float>();
+    float sum = 0, weights = 0;
+    for (int k = 0; k < 8; ++k) {
+        const Vec3i up(k >> 2, k >> 1 & 1, k & 1), at = first + up, step = at - cell_in_tile(cell);
+        if (!(seen >> neighbour_slot(step.x(), step.y(), step.z()) & 1)) continue;
+        float w = 1;
+        for (int a = 0; a < 3; ++a) w *= up[a] ? share[a] : 1 - share[a];
+        sum += w * phi.at(at.x(), at.y(), at.z()), weights += w;
+    }
+    if (weights < 1e-3f) return {};
+    return sum / weights;
+}
+
 } // namespace
 
-void Strays::find(const Particles& particles, const ParticleIndex& index, const Field<float>& phi, float voxel)
+void Strays::find(const Particles& particles, const ParticleIndex& index, const Field<float>& phi, float voxel,
+                  const Sight* sight)
 {
     const Topology& topology = phi.topology();
     const float inverse_voxel = 1 / voxel;
@@ -47,10 +68,16 @@ void Strays::find(const Particles& particles, const ParticleIndex& index, const 
         const Vec3f first = topology.first_cell(tile).cast<float>();
         for (int c = 0; c < kTileCells; ++c) {
             const float center = phi.tile(tile)[c];
+            const bool beside_sheet =
+                sight && (sight->room(tile, c) <= 0 || sight->cells_from_center(tile, c) != kAllCells);
             if (center < kDistance - kHalfDiagonal) continue;
             for (size_t i = index.cell_begin(tile, c); i < index.cell_end(tile, c); ++i) {
                 if (!gathered) around.gather(phi, tile), gathered = true;
-                const Sample distance(around, particles.P[i] * inverse_voxel - first);
+                Sample distance(around, particles.P[i] * inverse_voxel - first);
+                if (beside_sheet)
+                    distance.value =
+                        seen_distance(around, *sight, tile, c, particles.P[i], particles.P[i] * inverse_voxel - first)
+                            .value_or(kSurfaceBand);
                 if (distance.value > kDistance)
                     strays.push_back({static_cast<uint32_t>(i), particles.P[i], particles.v[i], distance.gradient});
             }

@@ -11,7 +11,8 @@ namespace spindrift {
 class Strays {
   public:
     // Remembers the strays among the particles, as they are.
-    void find(const Particles& particles, const ParticleIndex& index, const Field<float>& phi, float voxel);
+    void find(const Particles& particles, const ParticleIndex& index, const Field<float>& phi, float voxel,
+              const Sight* sight);
     // Puts them where forces, and cohesion towards liquid within reach [m/s2], take them from there in a step, or to
     // the place on their way, looked at cell by cell, where stopped(x, time since the step began) holds.
     template <class Stopped> void fly(Particles& particles, const Forces& forces, float cohesion, float voxel, float dt,

@@ -108,7 +108,7 @@ struct MeshDistance::Builder {
     }
 };
 
-MeshDistance::MeshDistance(const Mesh& mesh)
+MeshDistance::MeshDistance(const Mesh& mesh, bool closed) : closed_(closed)
 {
     if (mesh.triangles.empty()) return;
     Builder builder(*this, mesh);
@@ -352,7 +352,66 @@ float MeshDistance::distance(const Vec3f& x, float max_distance) const
 {
     if (nodes_.empty()) return max_distance;
     const float d = std::min(std::sqrt(find_nearest(x, max_distance * max_distance).distance2), max_distance);
-    return inside(x) ? -d : d;
+    return closed_ && inside(x) ? -d : d;
+}
+
+// ------------------------------------------------------------------------------------------------------------ crossing
+
+namespace {
+
+// Lanes whose box the line from `from` along `way` may meet hold a number other than 0.
+auto line_reaches(const Vec3f& from, const Vec3f& way, const Vec3Lanes& low, const Vec3Lanes& high)
+{
+    Lanes enter = all(0), leave = all(1);
+    auto beside = enter <= leave;
+    for (int a = 0; a < 3; ++a) {
+        if (std::abs(way[a]) < kTiny) {
+            beside &= (low[a] <= from[a]) & (high[a] >= from[a]);
+            continue;
+        }
+        const Lanes one = (low[a] - from[a]) / way[a], other = (high[a] - from[a]) / way[a];
+        enter = max_of(enter, min_of(one, other)), leave = min_of(leave, max_of(one, other));
+    }
+    // What rounding may have moved.
+    return beside & (enter <= leave + 1e-5f);
+}
+
+// The same for triangles (Möller and Trumbore 1997).
+auto line_meets(const Vec3f& from, const Vec3f& way, const Vec3Lanes& a, const Vec3Lanes& b, const Vec3Lanes& c)
+{
+    constexpr float kLarger = 1e-4f; // of a triangle
+    const Vec3Lanes ab = b - a, ac = c - a, d = {all(way.x()), all(way.y()), all(way.z())};
+    const Vec3Lanes start = Vec3Lanes{all(from.x()), all(from.y()), all(from.z())} - a;
+    const Vec3Lanes p = d.cross(ac), q = start.cross(ab);
+    const Lanes det = ab.dot(p), size = max_of(det, -det), sign = det < 0.0f ? all(-1) : all(1);
+    const Lanes u = sign * start.dot(p), v = sign * d.dot(q), t = sign * ac.dot(q), slack = kLarger * size;
+    return (size > kTiny) & (u >= -slack) & (v >= -slack) & (u + v <= size + slack) & (t >= 0.0f) & (t <= size);
+}
+
+} // namespace
+
+bool MeshDistance::meets(const Vec3f& from, const Vec3f& to) const
+{
+    if (nodes_.empty()) return false;
+    const Vec3f way = to - from;
+    int stack[kStackSize];
+    int waiting = 0;
+    stack[waiting++] = 0;
+    while (waiting > 0) {
+        const int next = stack[--waiting];
+        if (next >= 0) {
+            const Node& node = nodes_[static_cast<size_t>(next)];
+            const auto reached = line_reaches(from, way, load(node.low), load(node.high));
+            for (int i = 0; i < kLanes; ++i)
+                if (reached[i]) stack[waiting++] = node.child[i];
+            continue;
+        }
+        const Leaf& leaf = leaves_[static_cast<size_t>(~next)];
+        const auto met = line_meets(from, way, load(leaf.a), load(leaf.b), load(leaf.c));
+        for (int i = 0; i < kLanes; ++i)
+            if (met[i]) return true;
+    }
+    return false;
 }
 
 } // namespace spindrift

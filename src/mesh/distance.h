@@ -8,8 +8,8 @@
 //
 // Rays run along an axis, so a crossing is decided in a plane by exact coordinates, and a point straight below an edge
 // or a vertex is moved aside by an imagined infinitely small step, the same for every triangle (Edelsbrunner and
-// Mücke, Simulation of Simplicity, 1990). What the method cannot do is close holes: sign and distance are wrong
-// together for a mesh that is not closed.
+// Mücke, Simulation of Simplicity, 1990). What the method cannot do is close holes: a mesh that is not closed has no
+// inside, and its distance is positive on both sides.
 //
 // Over a million queries a second and core near a mesh of 10 thousand triangles; safe to call from many threads.
 #pragma once
@@ -20,8 +20,8 @@ namespace spindrift {
 
 class MeshDistance {
   public:
-    // The mesh is copied. An empty one is infinitely far from everything.
-    explicit MeshDistance(const Mesh& mesh);
+    // The mesh is copied. An empty one is infinitely far from everything. One that is not closed must say so.
+    explicit MeshDistance(const Mesh& mesh, bool closed = true);
 
     // Negative inside.
     float distance(const Vec3f& x) const { return distance(x, kInfinity); }
@@ -35,6 +35,9 @@ class MeshDistance {
         Vec3f weights;
     };
     Nearest nearest(const Vec3f& x) const;
+    // True if the line from one place to another meets a triangle. Triangles are taken a little larger than they are,
+    // so that nothing passes between two of them.
+    bool meets(const Vec3f& from, const Vec3f& to) const;
     const Box3f& bounds() const { return bounds_; }
 
   private:
@@ -59,7 +62,7 @@ class MeshDistance {
     bool inside(const Vec3f& x) const;
 
     Box3f bounds_;
-    bool inside_out_ = false;
+    bool closed_ = true, inside_out_ = false;
     std::vector<Node> nodes_; // the first is the root
     std::vector<Leaf> leaves_;
 };

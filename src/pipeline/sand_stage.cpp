@@ -65,7 +65,7 @@ template <class Moving, class Stress> StateFile file_of(Moving& moving, Stress& 
 void SandSetup::load(const SceneFile& scene, int first_frame)
 {
     sources = load_shapes(scene, params.sources, "sand.source");
-    colliders = load_shapes(scene, params.colliders, "sand.collider");
+    colliders = load_colliders(scene, params.colliders, "sand.collider");
     bodies = load_body_shapes(scene, params.bodies, "sand.body");
     for (auto* shapes : {&sources, &colliders})
         for (Shape& shape : *shapes) shape.prepare(static_cast<float>(first_frame));

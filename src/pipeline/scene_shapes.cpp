@@ -8,11 +8,11 @@
 
 namespace spindrift {
 
-Shape load_shape(const SceneFile& scene, ShapeParams shape, const std::string& where)
+Shape load_shape(const SceneFile& scene, ShapeParams shape, const std::string& where, bool may_be_open)
 {
     const bool is_mesh = !shape.file.empty();
     if (is_mesh) shape.file = scene.resolve(shape.file);
-    return Shape(shape, scene.where(where + (is_mesh ? ".file" : "")));
+    return Shape(shape, scene.where(where + (is_mesh ? ".file" : "")), may_be_open);
 }
 
 std::string mesh_files_of(const ShapeParams& shape, const SceneFile& scene)

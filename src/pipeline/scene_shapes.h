@@ -8,16 +8,22 @@
 namespace spindrift {
 
 // `where` is the shape's place in the scene, e.g. "liquid.source[0]". Throws bad_input for a mesh that cannot be used.
-Shape load_shape(const SceneFile& scene, ShapeParams shape, const std::string& where);
+Shape load_shape(const SceneFile& scene, ShapeParams shape, const std::string& where, bool may_be_open = false);
 
 // The shapes of the list `name` of the scene, e.g. "liquid.source".
-template <class Params>
-std::vector<Shape> load_shapes(const SceneFile& scene, const std::vector<Params>& items, const std::string& name)
+template <class Params> std::vector<Shape> load_shapes(const SceneFile& scene, const std::vector<Params>& items,
+                                                       const std::string& name, bool may_be_open = false)
 {
     std::vector<Shape> shapes;
     for (size_t i = 0; i < items.size(); ++i)
-        shapes.push_back(load_shape(scene, items[i], name + "[" + std::to_string(i) + "]"));
+        shapes.push_back(load_shape(scene, items[i], name + "[" + std::to_string(i) + "]", may_be_open));
     return shapes;
+}
+// Those of colliders: their meshes may be open.
+template <class Params>
+std::vector<Shape> load_colliders(const SceneFile& scene, const std::vector<Params>& items, const std::string& name)
+{
+    return load_shapes(scene, items, name, true);
 }
 
 // "mesh ship.ply: <hash>" for each mesh file that a shape names.

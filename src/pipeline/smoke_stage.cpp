@@ -79,7 +79,7 @@ void SmokeStage::prepare(const SceneFile& scene, const ShotParams& shot)
             bad_input("{}: this source has no end; give the smoke a domain (smoke.domain.min and max)", where());
         extent.add(box);
     }
-    shapes.colliders = load_shapes(scene, params.colliders, "smoke.collider");
+    shapes.colliders = load_colliders(scene, params.colliders, "smoke.collider");
     for (Shape& shape : shapes.colliders) shape.prepare(first);
     setup_->colliders = colliders_ = shapes.colliders;
 

@@ -96,7 +96,7 @@ void SprayStage::prepare(const SceneFile& scene, const ShotParams& shot)
     for (size_t i = 0; i < params_.emitters.size(); ++i)
         shapes.emitters.push_back(
             load_shape(scene, params_.emitters[i].carrier(), fmt::format("spray.emitter[{}]", i)));
-    shapes.colliders = load_shapes(scene, params_.colliders, "spray.collider");
+    shapes.colliders = load_colliders(scene, params_.colliders, "spray.collider");
     dependencies_ = mesh_files_of(params_.emitters, scene) + mesh_files_of(params_.colliders, scene);
     for (auto* list : {&shapes.emitters, &shapes.colliders})
         for (Shape& shape : *list) shape.prepare(static_cast<float>(range.first));

@@ -17,21 +17,22 @@ enum class Transfer { pic, flip, apic };
 constexpr const char* kAffine[3] = {"affine_x", "affine_y", "affine_z"};
 
 // (2.11): the weighted mean of nearby particle velocities at each face; `weight` receives the sum of weights, zero
-// where no particle is near. Particles must be sorted by `index`, and the topology reach one cell around them.
+// where no particle is near. Particles must be sorted by `index`, and the topology reach one cell around them. With
+// `sight`, here and below, particles have to do only with faces that they see.
 void to_grid(const Particles& particles, const ParticleIndex& index, const Topology& topology, float voxel,
-             Transfer transfer, MacField& velocity, MacField& weight);
+             Transfer transfer, MacField& velocity, MacField& weight, const Sight* sight = nullptr);
 
 // (2.20): the new velocity of each particle from the grid's; `before` is the grid's velocity as to_grid() left it (used
 // by FLIP), `flip` the share of FLIP in its blend with PIC.
 void to_particles(const MacField& velocity, const MacField& before, Transfer transfer, float flip,
-                  const ParticleIndex& index, float voxel, Particles& particles);
+                  const ParticleIndex& index, float voxel, Particles& particles, const Sight* sight = nullptr);
 
 // How far a particle may move in one call of advect(), in cells.
 constexpr float kMaxAdvectionCells = 5;
 
 // (2.21): moves particles through the velocity by a Runge-Kutta method of the given order (2 or 3).
 void advect(Particles& particles, const ParticleIndex& index, const MacField& velocity, float voxel, float dt,
-            int order);
+            int order, const Sight* sight = nullptr);
 
 // Positions of eight particles in cells, relative to their tile.
 inline Row3 places_in_tile(const Vec3f* position, size_t count, float inverse_voxel, const Vec3f& first_cell)

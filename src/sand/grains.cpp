@@ -8,8 +8,7 @@ namespace spindrift {
 
 namespace {
 
-constexpr float kLongestMove = 0.5f; // cells in a step
-constexpr float kDensest = 1.02f;    // volume fraction
+constexpr float kDensest = 1.02f; // volume fraction
 
 std::vector<SandMaterialParams> materials_of(const SandParams& params)
 {
@@ -58,6 +57,7 @@ Grains::Grains(const SandParams& params, Shapes shapes, float fps)
 {
     for (const SandMaterialParams& m : params_.materials)
         wall_friction_.push_back(rough_wall(friction_bound(m.friction)));
+    solids_.find_sheets(params.voxel);
     if (bodies_.empty()) return;
     solids_.set_bodies(&bodies_.solids());
     stress_.couple(bodies_, params_.materials[0].density);
@@ -172,6 +172,7 @@ void Grains::substep(float dt)
     if (!bodies_.empty()) phase("bodies", [&] { bodies_.move(time_, dt); });
     phase("to particles", [&] { // 6 a, b, c
         stress_.fill_beside_room(grid_.filled);
+        if (solids_.has_sheets()) from_ = particles_.P;
         move(dt);
     });
     phase("contact", [&] {
@@ -180,12 +181,13 @@ void Grains::substep(float dt)
     });
     constexpr int kStepsToMerge = 2; // seeking partners takes time, and none is in a hurry
     if (params_.shapes && step_++ % kStepsToMerge == 0)
-        phase("merge", [&] { report_.merges += shapes_.merge(particles_, grid_.index, grid_.topology); });
+        phase("merge", [&] { report_.merges += shapes_.merge(particles_, grid_.index, grid_.topology, &solids_); });
     if (params_.shapes)
         phase("split", [&] { // 6 d
             const size_t first = particles_.size();
             std::vector<size_t> parents = shapes_.split(particles_, marks_, flow_at_splits_, next_id_);
             report_.splits += parents.size();
+            if (solids_.has_sheets()) keep_halves_together(parents, first);
             // What they strike with is found in the next step: a body gets its share of it there.
             for (const size_t i : parents) put_in_front_of_solids(i);
             for (size_t i = first; i < particles_.size(); ++i) put_in_front_of_solids(i);

@@ -10,6 +10,7 @@ namespace spindrift {
 
 // Between a particle and a solid, in cells.
 constexpr float kGapToSolids = 0.02f;
+constexpr float kLongestMove = 0.5f; // of a particle in a step, in cells
 
 // What happened while a frame was computed.
 struct SandReport {
@@ -81,6 +82,8 @@ class Grains {
     void fill_closed_faces(MacField& velocity, float through_surfaces) const;
     void move(float dt);
     void collide(float dt);
+    void stop_at_sheets(size_t particle);
+    void keep_halves_together(const std::vector<size_t>& parents, size_t first);
     bool near_solids(size_t particle, int tile, float cells) const;
     void meet_bodies();
     void push_out(size_t particle);
@@ -101,6 +104,7 @@ class Grains {
     std::vector<float> wall_friction_; // of walls that are as rough as each material
     std::vector<uint8_t> marks_;       // of particles whose shape needs a look
     std::vector<FlowAtSplit> flow_at_splits_;
+    std::vector<Vec3f> from_; // where particles were before they moved; only with sheets
 
     // The grid, rebuilt in every substep; memory is kept.
     SandGrid grid_;

@@ -156,9 +156,13 @@ void Grains::displace()
                 const Row3 moved{shift_along(0), shift_along(1), shift_along(2)};
                 if (largest(max(max(moved.x, -moved.x), max(max(moved.y, -moved.y), max(moved.z, -moved.z)))) == 0)
                     continue;
+                Vec3f from[kTileSize];
+                std::copy_n(&particles_.P[begin], count, from);
                 store_row3(&particles_.P[begin], load_row3(&particles_.P[begin], count) + moved, count);
-                for (size_t i = begin; i < begin + count && !solids_.none(); ++i)
+                for (size_t i = begin; i < begin + count && !solids_.none(); ++i) {
                     if (near_solids(i, tile, kFarFromSolids)) put_in_front_of_solids(i);
+                    if (solids_.parted(from[i - begin], particles_.P[i])) particles_.P[i] = from[i - begin];
+                }
             }
         });
     });
@@ -186,6 +190,9 @@ void Grains::collide(float dt)
     if (!solids_.none())
         for_each_tile(grid_.topology, [&](int tile) {
             for (size_t i = grid_.index.tile_begin(tile); i < grid_.index.tile_end(tile); ++i)
+                if (near_solids(i, tile, kFarFromSolids + kLongestMove + solids_way) && solids_.has_sheets())
+                    stop_at_sheets(i);
+            for (size_t i = grid_.index.tile_begin(tile); i < grid_.index.tile_end(tile); ++i)
                 if (near_solids(i, tile, kFarFromSolids + solids_way)) push_out(i);
         });
     if (!solids_.has_open_sides()) return;
@@ -198,6 +205,30 @@ void Grains::collide(float dt)
         4096);
 }
 
+// A particle that would pass a sheet stays in front of it.
+void Grains::stop_at_sheets(size_t particle)
+{
+    const float voxel = params_.voxel;
+    const auto contact =
+        solids_.first_contact(from_[particle], particles_.P[particle], kGapToSolids * voxel, kLongestMove * voxel);
+    if (!contact) return;
+    Vec3f& v = particles_.v[particle];
+    particles_.P[particle] = *contact;
+    const Vec3f n = solids_.normal(*contact, 0.1f * voxel);
+    v -= std::min(0.0f, (v - solids_.velocity(*contact)).dot(n)) * n;
+}
+
+// Halves of a particle lie on both sides of where it was; none may lie behind a sheet.
+void Grains::keep_halves_together(const std::vector<size_t>& parents, size_t first)
+{
+    for (size_t k = 0; k < parents.size(); ++k) {
+        Vec3f &one = particles_.P[parents[k]], &other = particles_.P[first + k];
+        const Vec3f middle = 0.5f * (one + other);
+        for (Vec3f* half : {&one, &other})
+            if (solids_.parted(middle, *half)) *half = middle;
+    }
+}
+
 // Moves a particle that is in a solid, or touches one, in front of it, and stops it from moving on into it. Coulomb's
 // friction takes of its sliding what it strikes with; where sand is dense that is little beside the stress on the
 // solid.
@@ -205,10 +236,11 @@ void Grains::push_out(size_t particle)
 {
     Vec3f &x = particles_.P[particle], &v = particles_.v[particle];
     const float voxel = params_.voxel, gap = kGapToSolids * voxel;
+    const Vec3f before = x;
     // In a corner, getting out of one wall may take a particle nearer to the next.
     for (int attempt = 0; attempt < 4; ++attempt) {
         const float d = solids_.distance(x);
-        if (d >= 0.5f * gap) return;
+        if (d >= 0.5f * gap) break;
         const Vec3f n = solids_.normal(x, 0.1f * voxel);
         x += (gap - d) * n;
         const Vec3f relative = v - solids_.velocity(x);
@@ -222,6 +254,7 @@ void Grains::push_out(size_t particle)
                                    : params_.wall_friction.value_or(wall_friction_[static_cast<size_t>(material)]);
         if (const float speed = sliding.norm(); speed > 0) v -= std::min(1.0f, -friction * into / speed) * sliding;
     }
+    if (solids_.parted(before, x)) x = before; // out of one solid must not be through a sheet
 }
 
 // The same for one that was moved by other than its velocity, which it keeps.

@@ -96,7 +96,8 @@ RowMask ParticleShapes::sound(const ShapeRows& rows) const
     return rows.all_below(longest()) & rows.all_above(kShortest * kShortest * radius_ * radius_);
 }
 
-size_t ParticleShapes::merge(Particles& particles, const ParticleIndex& index, const Topology& topology) const
+size_t ParticleShapes::merge(Particles& particles, const ParticleIndex& index, const Topology& topology,
+                             const Solids* solids) const
 {
     auto& mass = particles.attribute<float>(kMass);
     const auto& material = particles.attribute<int32_t>(kMaterial);
@@ -150,7 +151,9 @@ size_t ParticleShapes::merge(Particles& particles, const ParticleIndex& index, c
                                     spread * Vec3f(apart.x() * apart.y(), apart.y() * apart.z(), apart.x() * apart.z());
                                 const ShapeRows shape{splat(d.x()), splat(d.y()), splat(d.z()),
                                                       splat(s.x()), splat(s.y()), splat(s.z())};
-                                if (!shape.all_above(shortest())[0] || !shape.all_below(longest())[0]) continue;
+                                if (!shape.all_above(shortest())[0] || !shape.all_below(longest())[0] ||
+                                    (solids && solids->parted(particles.P[i], particles.P[j])))
+                                    continue;
                                 best = j, nearest = distance2, best_shape = shape;
                             }
                     if (best == i) continue;

@@ -5,6 +5,7 @@
 
 #include "field/row.h"
 #include "points/sort.h"
+#include "world/solids.h"
 
 #include <Eigen/Eigenvalues>
 
@@ -47,8 +48,9 @@ class ParticleShapes {
     static void store(const ShapeRows& rows, Vec3f* diagonal, Vec3f* shear, size_t count);
 
     // (5.43). Partners are looked for in the cells around a particle, within its tile. A particle that is gone has no
-    // mass until remove_empty(). Returns how many.
-    size_t merge(Particles& particles, const ParticleIndex& index, const Topology& topology) const;
+    // mass until remove_empty(). No two merge that a sheet of `solids` parts. Returns how many.
+    size_t merge(Particles& particles, const ParticleIndex& index, const Topology& topology,
+                 const Solids* solids = nullptr) const;
     // Splits those of the marked that are too long. The halves lie at sqrt(3) / 2 of the longest semi-axis, each with
     // the velocity of the flow there; one of them is added at the end. Returns those that were split, in the order of
     // what was added. Those that cannot be split are kept from becoming any longer.

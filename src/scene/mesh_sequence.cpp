@@ -1,8 +1,11 @@
 #include "scene/mesh_sequence.h"
 
 #include "base/error.h"
+#include "base/parallel.h"
 #include "io/frame_path.h"
 #include "io/mesh_file.h"
+
+#include <Eigen/Geometry>
 
 #include <map>
 
@@ -50,7 +53,8 @@ std::vector<std::string> mesh_files(const std::string& name)
     return files;
 }
 
-MeshSequence::MeshSequence(std::string name, const std::string& where) : name_(std::move(name)), where_(where)
+MeshSequence::MeshSequence(std::string name, const std::string& where, bool may_be_open)
+    : name_(std::move(name)), where_(where)
 {
     if (has_frame_pattern(name_)) {
         const std::vector<int> frames = frames_on_disk(name_);
@@ -67,7 +71,8 @@ MeshSequence::MeshSequence(std::string name, const std::string& where) : name_(s
         if (mesh.triangles.empty()) bad_input("{}: {} has no triangles", where, file);
         for (const Vec3f& x : mesh.positions)
             if (!x.allFinite()) bad_input("{}: {} has a vertex that is not finite", where, file);
-        if (!is_closed(mesh))
+        closed_ &= is_closed(mesh);
+        if (!closed_ && !may_be_open)
             bad_input("{}: {} is not closed, so it has no inside: each edge must belong to two triangles that agree "
                       "which side is out",
                       where, file);
@@ -97,14 +102,15 @@ std::shared_ptr<const Mesh> MeshSequence::recent(int frame) const
     return wanted;
 }
 
-MeshSequence::Moment::Moment(float frame, Mesh mesh)
-    : frame_(frame), mesh_(std::move(mesh)), distance_(mesh_), bounds_(distance_.bounds())
+MeshSequence::Moment::Moment(float frame, Mesh mesh, bool closed)
+    : frame_(frame), mesh_(std::move(mesh)), distance_(mesh_, closed), bounds_(distance_.bounds())
 {
     for (const Vec3f& v : mesh_.velocities) speed_ = std::max(speed_, v.cwiseAbs().maxCoeff());
 }
 
-MeshSequence::Moment::Moment(float frame, Mesh mesh, const Mesh& next, float share)
-    : frame_(frame), mesh_(std::move(mesh)), distance_(mesh_), next_(next), share_(share), bounds_(distance_.bounds())
+MeshSequence::Moment::Moment(float frame, Mesh mesh, const Mesh& next, float share, bool closed)
+    : frame_(frame), mesh_(std::move(mesh)), distance_(mesh_, closed), next_(std::in_place, next, closed),
+      share_(share), bounds_(distance_.bounds())
 {
     // No point of the surface moves farther than the other surface is away from it.
     for (const Vec3f& x : mesh_.positions) speed_ = std::max(speed_, std::abs(next_->distance(x)));
@@ -115,6 +121,31 @@ float MeshSequence::Moment::distance(const Vec3f& x) const
 {
     const float d = distance_.distance(x);
     return next_ ? mix(d, next_->distance(x), share_) : d;
+}
+
+float MeshSequence::Moment::thickness(float most) const
+{
+    const float skin = 1e-4f * most;
+    return parallel_reduce(
+        mesh_.triangles.size(), most,
+        [&](size_t t) {
+            const Vec3i& corners = mesh_.triangles[t];
+            const auto corner = [&](int k) -> const Vec3f& { return mesh_.positions[static_cast<size_t>(corners[k])]; };
+            Vec3f normal = (corner(1) - corner(0)).cross(corner(2) - corner(0));
+            if (!(normal.norm() > 0)) return most;
+            normal.normalize();
+            const Vec3f middle = (corner(0) + corner(1) + corner(2)) / 3;
+            // Into the mesh, whichever way its normals point, and on to where it ends.
+            if (distance_.distance(middle - skin * normal, most) > 0) normal = -normal;
+            float way = skin;
+            while (way < most) {
+                const float inside = -distance_.distance(middle - way * normal, most);
+                if (inside < 0) return way;
+                way += std::max(inside, skin);
+            }
+            return most;
+        },
+        [](float a, float b) { return std::min(a, b); }, 64);
 }
 
 Vec3f MeshSequence::Moment::velocity(const Vec3f& x) const
@@ -140,18 +171,18 @@ std::shared_ptr<const MeshSequence::Moment> MeshSequence::at(float frame) const
     const float within = std::clamp(frame, static_cast<float>(first_), static_cast<float>(last_));
     const int from = std::min(floor_int(within), last_);
     if (frame < static_cast<float>(first_) || from == last_)
-        return std::make_shared<Moment>(frame, welded(*recent(from)));
+        return std::make_shared<Moment>(frame, welded(*recent(from)), closed_);
     Mesh mesh = *recent(from);
     const auto kept = recent(from + 1);
     const Mesh& next = *kept;
     const float share = within - static_cast<float>(from);
-    if (!same_triangles(mesh, next)) return std::make_shared<Moment>(frame, welded(mesh), welded(next), share);
+    if (!same_triangles(mesh, next)) return std::make_shared<Moment>(frame, welded(mesh), welded(next), share, closed_);
     mesh.velocities.resize(mesh.positions.size());
     for (size_t i = 0; i < mesh.positions.size(); ++i) {
         mesh.velocities[i] = next.positions[i] - mesh.positions[i];
         mesh.positions[i] += share * mesh.velocities[i];
     }
-    return std::make_shared<Moment>(frame, welded(mesh));
+    return std::make_shared<Moment>(frame, welded(mesh), closed_);
 }
 
 Mesh MeshSequence::mesh(float frame) const

@@ -46,7 +46,9 @@ void ShapeParams::visit_form(ParamVisitor& v)
     v("end", end, unit::metres, anything(), "The other end of that line.");
     v("point", point, unit::metres, anything(), "A point on the plane that bounds a half-space.");
     v("normal", normal, unit::none, anything(), "Direction out of a half-space, of any length.");
-    v("file", file, "Closed mesh, PLY or OBJ, relative to the scene's folder; name.####.obj for one a frame.");
+    v("file", file,
+      "Mesh, PLY or OBJ, relative to the scene's folder; name.####.obj for one a frame. Closed; a collider may be "
+      "open.");
 
     v.require(shape != Kind::box || (min.array() < max.array()).all(), "max", "must be above min in x, y and z");
     v.require(shape != Kind::half_space || normal.cast<double>().norm() > 0, "normal", "must not be zero");
@@ -67,7 +69,7 @@ void ShapeParams::visit(ParamVisitor& v)
     v.require(every_turn_has_an_axis(rotate), "rotate", "must have an axis other than [0, 0, 0] for each turn");
 }
 
-Shape::Shape(const ShapeParams& params, const std::string& where) : params_(params)
+Shape::Shape(const ShapeParams& params, const std::string& where, bool may_be_open) : params_(params)
 {
     switch (params.shape) {
     case ShapeParams::Kind::box:
@@ -84,7 +86,7 @@ Shape::Shape(const ShapeParams& params, const std::string& where) : params_(para
         params_.normal = params.normal.cast<double>().normalized().cast<float>();
         break;
     case ShapeParams::Kind::mesh:
-        mesh_ = std::make_shared<MeshSequence>(params.file, where);
+        mesh_ = std::make_shared<MeshSequence>(params.file, where, may_be_open && !params.invert);
         now_ = mesh_->at(-kInfinity); // the first frame there is
         pivot_ = now_->bounds().center();
         break;
@@ -93,8 +95,10 @@ Shape::Shape(const ShapeParams& params, const std::string& where) : params_(para
 
 void Shape::prepare(float frame)
 {
+    if (prepared_ != frame) prepared_pose_ = pose_at(frame), prepared_ = frame;
     if (!mesh_ || mesh_->still() || now_->frame() == frame) return;
-    before_ = std::move(now_), now_ = mesh_->at(frame);
+    std::swap(now_, before_);
+    if (!now_ || now_->frame() != frame) now_ = mesh_->at(frame);
 }
 
 const MeshSequence::Moment& Shape::moment(float frame) const
@@ -155,7 +159,7 @@ std::pair<Eigen::Quaterniond, Vec3d> turn_at(const Span& span)
 
 } // namespace
 
-Shape::Pose Shape::pose(float frame) const
+Shape::Pose Shape::pose_at(float frame) const
 {
     Pose pose;
     if (!params_.translate.empty()) {
@@ -210,6 +214,39 @@ float Shape::distance(const Vec3f& x, float frame) const
     const bool keyed = !params_.translate.empty() || !params_.rotate.empty();
     const float d = distance_at_rest(keyed ? at_rest(x, pose(frame)) : x, frame);
     return params_.invert ? -d : d;
+}
+
+bool Shape::is_wall_below(float thickness) const
+{
+    if (params_.invert) return false;
+    if (mesh_) return !mesh_->closed() || now_->thickness(thickness) < thickness;
+    if (params_.shape != ShapeParams::Kind::box) return false;
+    Vec3f size = params_.max - params_.min;
+    std::sort(size.begin(), size.end());
+    return size[0] < thickness && size[1] > 0.5f * thickness;
+}
+
+bool Shape::meets(const Vec3f& from, const Vec3f& to, float frame) const
+{
+    const Pose at = pose(frame);
+    const Vec3f start = at_rest(from, at), end = at_rest(to, at);
+    if (mesh_) return moment(frame).meets(start, end);
+    // The middle of the box across its thinnest side.
+    int thin = 0;
+    (params_.max - params_.min).minCoeff(&thin);
+    Vec3f low = params_.min, high = params_.max;
+    low[thin] = high[thin] = pivot_[thin];
+    const Vec3f way = end - start;
+    float enter = 0, leave = 1;
+    for (int a = 0; a < 3; ++a) {
+        if (way[a] == 0) {
+            if (start[a] < low[a] || start[a] > high[a]) return false;
+            continue;
+        }
+        const float one = (low[a] - start[a]) / way[a], other = (high[a] - start[a]) / way[a];
+        enter = std::max(enter, std::min(one, other)), leave = std::min(leave, std::max(one, other));
+    }
+    return enter <= leave;
 }
 
 Vec3f Shape::velocity(const Vec3f& x, float frame, float fps) const

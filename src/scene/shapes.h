@@ -29,19 +29,24 @@ struct ShapeParams {
 class Shape {
   public:
     // Loads the mesh if there is one: `file` must already be resolved. Throws bad_input("{where}: ...") for a missing,
-    // open, empty or non-finite mesh.
-    Shape(const ShapeParams& params, const std::string& where);
+    // empty or non-finite mesh, and for an open one unless it may be a sheet without thickness.
+    Shape(const ShapeParams& params, const std::string& where, bool may_be_open = false);
 
     const ShapeParams& params() const { return params_; }
     // About which keyframes rotate: the middle of the shape before any of them moved it.
     const Vec3f& pivot() const { return pivot_; }
 
     // Brings a sequence of meshes to a moment. Questions about it are answered for the last two moments only; all other
-    // shapes answer for any.
+    // shapes answer for any, and faster for the last.
     void prepare(float frame);
 
     // Signed distance [m] at a moment given in (fractional) frames.
     float distance(const Vec3f& x, float frame) const;
+    // True for a wall that is thinner than `thickness` somewhere but not a mere rod: a flat box, a mesh with thin
+    // parts, an open mesh.
+    bool is_wall_below(float thickness) const;
+    // True if the line from one place to another meets a wall: a mesh, or the middle of a box across its thinnest side.
+    bool meets(const Vec3f& from, const Vec3f& to, float frame) const;
     // Velocity [m/s] of the material point of the shape that is at x. At a keyframe it is that of the motion that
     // follows, zero at the last one.
     Vec3f velocity(const Vec3f& x, float frame, float fps) const;
@@ -66,7 +71,8 @@ class Shape {
         Vec3f shift_rate = Vec3f::Zero(); // [m/frame]
         Vec3f spin = Vec3f::Zero();       // angular velocity [rad/frame]
     };
-    Pose pose(float frame) const;
+    Pose pose(float frame) const { return prepared_ == frame ? prepared_pose_ : pose_at(frame); }
+    Pose pose_at(float frame) const;
     Vec3f at_rest(const Vec3f& x, const Pose& at) const
     {
         return pivot_ + at.rotation.transpose() * (x - pivot_ - at.shift);
@@ -76,6 +82,8 @@ class Shape {
 
     ShapeParams params_;
     Vec3f pivot_;
+    float prepared_ = std::numeric_limits<float>::quiet_NaN(); // the frame that is asked about most
+    Pose prepared_pose_;
     std::shared_ptr<const MeshSequence> mesh_;
     std::shared_ptr<const MeshSequence::Moment> now_, before_; // of a mesh: the last two moments
 };

@@ -83,7 +83,7 @@ size_t CarriedValues::bytes() const
 }
 
 // Cells in solids take the mean of what is next to them, so that values near a wall do not fade into it when they are
-// interpolated. Two layers.
+// interpolated. Two layers, and nothing through the middle of a sheet.
 void CarriedValues::extend_into_solids(const SolidCells& cells)
 {
     const std::vector<int>& near = cells.near();
@@ -101,6 +101,15 @@ void CarriedValues::extend_into_solids(const SolidCells& cells)
             cells.gather_volumes(*topology_, tile, volume);
             using B = Block<float, 2>;
             constexpr int steps[6] = {B::kStrideX, -B::kStrideX, B::kStrideY, -B::kStrideY, 1, -1};
+            constexpr int slots[6] = {neighbour_slot(1, 0, 0),  neighbour_slot(-1, 0, 0), neighbour_slot(0, 1, 0),
+                                      neighbour_slot(0, -1, 0), neighbour_slot(0, 0, 1),  neighbour_slot(0, 0, -1)};
+            const Sight* sight = cells.sight() && cells.sight()->blocked(tile) ? cells.sight() : nullptr;
+            const auto seen_from = [&](const Vec3i& cell) { // in cells from the tile's corner
+                if (!sight) return kAllCells;
+                const Vec3i step = tile_of_cell(cell);
+                return sight->cells_from_center(topology_->neighbour(tile, step.x(), step.y(), step.z()),
+                                                offset_of_cell(cell));
+            };
             for (int layer = 0; layer < 2; ++layer) {
                 const int rim = layer == 0 ? 1 : 0; // the first layer is needed around the tile too
                 for (int x = -rim; x < kTileSize + rim; ++x)
@@ -109,8 +118,10 @@ void CarriedValues::extend_into_solids(const SolidCells& cells)
                             const int i = B::index(x, y, z);
                             if (volume.data[i] > 0) continue;
                             float sum = 0, count = 0;
-                            for (const int step : steps)
-                                if (volume.data[i + step] > 0) sum += value.data[i + step], count += 1;
+                            const CellMask27 seen = seen_from({x, y, z});
+                            for (int k6 = 0; k6 < 6; ++k6)
+                                if (volume.data[i + steps[k6]] > 0 && (seen >> slots[k6] & 1))
+                                    sum += value.data[i + steps[k6]], count += 1;
                             if (count > 0) value.data[i] = sum / count, volume.data[i] = -1; // filled
                         }
                 for (float& v : volume.data)

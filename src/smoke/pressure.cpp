@@ -82,7 +82,7 @@ PoissonResult GasPressure::make_divergence_free(MacField& velocity, double toler
 
 void GasPressure::extend(MacField& velocity)
 {
-    extrapolate(velocity, known_, 3);
+    extrapolate(velocity, known_, 3, cells_->sight());
     slide_on_solids(velocity, *solids_, *cells_, voxel_);
 }
 

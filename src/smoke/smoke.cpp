@@ -1,5 +1,6 @@
 #include "smoke/smoke.h"
 
+#include "field/seen_advection.h"
 #include "world/substeps.h"
 
 namespace spindrift {
@@ -14,6 +15,7 @@ Smoke::Smoke(const SmokeParams& params, Shapes shapes, float fps)
     : params_(params), sources_(std::move(shapes.sources)), particle_sources_(std::move(shapes.particles)), fps_(fps),
       solids_(params.domain, std::move(shapes.colliders), fps), forces_(Vec3f::Zero(), params.forces, fps)
 {
+    solids_.find_sheets(params.voxel);
     const Vec3f most = Vec3f::Constant(kInfinity);
     box_ = open_ = walls_ = {-most, most};
     if (params.domain.bounded())
@@ -177,10 +179,32 @@ void Smoke::advect_all(float dt)
     carrier.bounds = walls_;
     MacField& pushed = pushed_velocity(dt);
     for (int a = 0; a < 3; ++a) fields.push_back({static_cast<Location>(a), &pushed.u[a], &next_velocity_.u[a]});
-    advect(carrier, params_.advection, fields, turbulence_ ? flow_scratch_ : carried_.scratch);
+    AdvectionScratch& scratch = turbulence_ ? flow_scratch_ : carried_.scratch;
+    advect(carrier, params_.advection, fields, scratch);
+    advect_beside_sheets(carrier, solid_cells_, params_.voxel, fields, scratch);
     std::swap(velocity_, next_velocity_);
     if (!turbulence_) carried_.finish(solid_cells_);
     carried_.fade(dt);
+}
+
+// Next to sheets, as they stood when the step began.
+void Smoke::advect_beside_sheets(const Carrier& carrier, const SolidCells& cells, float voxel,
+                                 const std::vector<AdvectedField>& fields, AdvectionScratch& scratch)
+{
+    if (!cells.sight()) return;
+    if (!solids_.colliders_move()) {
+        const SeenCarrier seen{*solid_cells_.sight(), *cells.sight(), voxel, [](const Vec3f& x) { return x; }};
+        advect_in_sight(carrier, seen, fields, scratch);
+        return;
+    }
+    Solids before = solids_;
+    before.set_frame(solids_.frame_before());
+    SolidCells flow_then, values_then;
+    flow_then.update(*topology_, before, params_.voxel);
+    if (turbulence_) values_then.update(carried_.topology(), before, voxel);
+    const SolidCells& then = turbulence_ ? values_then : flow_then;
+    const SeenCarrier seen{*flow_then.sight(), *then.sight(), voxel, [&](const Vec3f& x) { return solids_.before(x); }};
+    advect_in_sight(carrier, seen, fields, scratch);
 }
 
 // What smoke carries is moved by U + u' on the finer grid, in as many steps as its cells are too small for one.
@@ -202,6 +226,7 @@ void Smoke::advect_finer(float dt)
     for (int step = 0; step < static_cast<int>(steps); ++step) {
         carried_.prepare(fine_solid_cells_, open, params_.keep_mass);
         advect(carrier, params_.advection, carried_.fields(), carried_.scratch);
+        advect_beside_sheets(carrier, fine_solid_cells_, params_.fine_voxel(), carried_.fields(), carried_.scratch);
         carried_.finish(fine_solid_cells_);
     }
 }

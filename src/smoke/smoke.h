@@ -107,6 +107,8 @@ class Smoke {
     float eddy_speed() const;
     void advect_all(float dt);
     void advect_finer(float dt);
+    void advect_beside_sheets(const Carrier& carrier, const SolidCells& cells, float voxel,
+                              const std::vector<AdvectedField>& fields, AdvectionScratch& scratch);
     MacField& pushed_velocity(float dt);
     void remember_push(float dt);
     // Forces.

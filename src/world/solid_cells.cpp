@@ -1,54 +1,9 @@
 // The share of the grid that solids leave open.
-#include "world/solids.h"
+#include "world/sheets.h"
 
 namespace spindrift {
 
 namespace {
-
-// Share of a triangle where a function that is linear on it is positive.
-float positive_share(float a, float b, float c)
-{
-    const int positive = (a > 0) + (b > 0) + (c > 0);
-    if (positive == 0) return 0;
-    if (std::min({a, b, c}) >= 0) return 1;
-    // One corner stands alone on its side of the zero line and cuts off a small triangle.
-    const bool alone_is_positive = positive == 1;
-    if (alone_is_positive ? b > 0 : b <= 0) std::swap(a, b);
-    if (alone_is_positive ? c > 0 : c <= 0) std::swap(a, c);
-    const float cut = a / (a - b) * (a / (a - c));
-    return alone_is_positive ? cut : 1 - cut;
-}
-
-// Area of the unit square where a function given at its corners (in the order of its outline) and its centre is
-// positive. The centre matters where walls are as close to each other as the corners are.
-float positive_area(const std::array<float, 4>& corner, float center)
-{
-    float area = 0;
-    for (size_t i = 0; i < 4; ++i) area += 0.25f * positive_share(corner[i], corner[(i + 1) % 4], center);
-    return area;
-}
-
-// The share of a unit cube where a function given at its corners (x slowest, z fastest) and its centre is positive.
-float positive_volume(const std::array<float, 8>& v, float center)
-{
-    const auto [low, high] = std::minmax_element(v.begin(), v.end());
-    if (*low >= 0 && *high > 0) return 1;
-    if (*high <= 0) return clamp01(2 * center); // between two walls no farther apart than the corners
-    // Small cubes, in each of which the function passes through zero over its width along the gradient.
-    constexpr int n = 4;
-    float sum = 0;
-    for (int k = 0; k < n * n * n; ++k) {
-        const float x = (static_cast<float>(k / (n * n)) + 0.5f) / n, y = (static_cast<float>(k / n % n) + 0.5f) / n,
-                    z = (static_cast<float>(k % n) + 0.5f) / n;
-        const float a0 = mix(v[0], v[1], z), a1 = mix(v[2], v[3], z), b0 = mix(v[4], v[5], z), b1 = mix(v[6], v[7], z);
-        const float low_x = mix(a0, a1, y), high_x = mix(b0, b1, y);
-        const float dx = high_x - low_x, dy = mix(a1 - a0, b1 - b0, x);
-        const float dz = mix(mix(v[1] - v[0], v[3] - v[2], y), mix(v[5] - v[4], v[7] - v[6], y), x);
-        const float width = (std::abs(dx) + std::abs(dy) + std::abs(dz)) / n;
-        sum += clamp01(0.5f + mix(low_x, high_x, x) / std::max(width, 1e-6f));
-    }
-    return sum / (n * n * n);
-}
 
 // How much of each cell and of each of its lower faces the closed sides leave free, along one axis of a tile.
 struct FreeAlong {
@@ -69,10 +24,16 @@ struct FreeAlong {
 void find_closed_faces(const Solids& solids, const Vec3f& first_cell, float voxel, SolidTile& out)
 {
     for (int c = 0; c < kTileCells; ++c)
-        for (int a = 0; a < 3; ++a)
-            if (!(out.open[a][c] > 0) && out.distance[c] >= -2)
-                out.closed_faces.push_back({solids.normal((first_cell + face_in_tile(c, a)) * voxel, 0.1f * voxel),
-                                            static_cast<uint16_t>(c), static_cast<uint16_t>(a)});
+        for (int a = 0; a < 3; ++a) {
+            if (out.open[a][c] > 0 || !(out.distance[c] >= -2)) continue;
+            const Vec3f x = (first_cell + face_in_tile(c, a)) * voxel;
+            SolidTile::ClosedFace face{solids.normal(x, 0.1f * voxel), static_cast<uint16_t>(c),
+                                       static_cast<uint16_t>(a)};
+            // From the first free face, a cell away, to the sheet, velocity towards it falls to nothing.
+            if (out.sheets)
+                if (const float d = solids.distance(x) / voxel; d > 0) face.towards = d / (1 + d);
+            out.closed_faces.push_back(face);
+        }
 }
 
 // A distance in cells at the centres of a tile's cells, eight at a time where all of them are far: it then only has to
@@ -124,11 +85,16 @@ void evaluate(const Solids& solids, const Vec3i& first_cell, float voxel, SolidT
         if (!is_known) d = to_colliders(at.cast<float>()), is_known = true;
         return d;
     };
+    const SheetSides sides(solids, first_cell, voxel);
+    out.sheets = sides.look();
     for (int c = 0; c < kTileCells; ++c) {
         const Vec3i cell = cell_in_tile(c);
         const Vec3f p = cell.cast<float>();
         float open[3], volume;
-        if (near(c)) {
+        if (near(c) && sides.near(c)) {
+            for (int a = 0; a < 3; ++a) open[a] = sides.open_part(c, a, to_colliders);
+            volume = sides.own_part(c, to_colliders);
+        } else if (near(c)) {
             std::array<float, 8> v;
             for (int k = 0; k < 8; ++k) v[static_cast<size_t>(k)] = corner_of(cell + Vec3i(k >> 2, k >> 1 & 1, k & 1));
             open[0] = positive_area({v[0], v[1], v[3], v[2]}, to_colliders(p + Vec3f(0, 0.5f, 0.5f)));
@@ -208,11 +174,13 @@ SolidCells::SolidCells() : closed_(std::make_unique<SolidTile>())
 
 void SolidCells::update(const Topology& topology, const Solids& solids, float voxel)
 {
+    topology_ = &topology, solids_ = &solids, voxel_ = voxel;
     if (solids.colliders_move()) stored_.clear();
     const size_t count = static_cast<size_t>(topology.tile_count());
     tiles_.assign(count + 1, nullptr);
     tiles_[count] = closed_.get();
     near_.clear();
+    blocked_.assign(count + 1, 0);
     if (solids.none()) return;
 
     std::vector<size_t> unknown;
@@ -234,6 +202,10 @@ void SolidCells::update(const Topology& topology, const Solids& solids, float vo
     if (solids.has_bodies()) cut_out_bodies(topology, solids, voxel);
     for (size_t t = 0; t < count; ++t)
         if (tiles_[t]) near_.push_back(static_cast<int>(t));
+    if (solids.has_sheets())
+        for (const int t : near_)
+            if (tile(t)->sheets)
+                for (const int around : topology.neighbours(t)) blocked_[static_cast<size_t>(around)] = 1;
 }
 
 void SolidCells::cut_out_bodies(const Topology& topology, const Solids& solids, float voxel)

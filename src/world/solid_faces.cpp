@@ -47,16 +47,20 @@ void slide_on_solids(MacField& velocity, const Solids& solids, const SolidCells&
         thread_local MacBlock<1> block;
         block.gather(velocity, near[k], Margin::nearest);
         const Vec3f first = topology.first_cell(near[k]).cast<float>();
+        const bool sheets = cells.tile(near[k])->sheets != nullptr;
         for (size_t i = 0; i < faces.size(); i += kTileSize) {
             const size_t count = std::min<size_t>(kTileSize, faces.size() - i);
             Vec3f x[kTileSize], u[kTileSize];
             for (size_t j = 0; j < count; ++j) x[j] = face_in_tile(faces[i + j].cell, faces[i + j].axis);
             store_row3(u, block.sample(load_row3(x, count)), count);
+            for (size_t j = 0; sheets && j < count; ++j)
+                if (const auto seen = sample_seen(velocity, *cells.sight(), voxel, (first + x[j]) * voxel))
+                    u[j] = seen->u;
             for (size_t j = 0; j < count; ++j) {
-                const auto& [n, cell, axis] = faces[i + j];
+                const auto& [n, cell, axis, towards] = faces[i + j];
                 const Vec3f solid = solids.velocity((first + x[j]) * voxel), relative = u[j] - solid;
                 float& out = constrained[begin[k] + i + j];
-                out = u[j][axis] - relative.dot(n) * n[axis];
+                out = u[j][axis] - (1 - towards) * relative.dot(n) * n[axis];
                 if (stick > 0) {
                     const float depth = -solids.distance((first + x[j]) * voxel) / voxel;
                     out = mix(out, solid[axis] - clamp01(2 * depth) * relative[axis], stick);

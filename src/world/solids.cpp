@@ -17,12 +17,52 @@ Solids::Solids(const DomainParams& domain, std::vector<Shape> colliders, float f
                 (domain.closed(axis, upper) ? walls_ : open_sides_).push_back(side);
             }
     for (const Shape& c : colliders_) moving_ |= c.moves();
+    is_sheet_.resize(colliders_.size());
+}
+
+void Solids::find_sheets(float voxel)
+{
+    sheets_.clear();
+    for (size_t i = 0; i < colliders_.size(); ++i) {
+        is_sheet_[i] = colliders_[i].is_wall_below(2 * voxel);
+        if (is_sheet_[i]) sheets_.push_back({i, colliders_[i].bounds(frame_)});
+    }
 }
 
 void Solids::set_frame(float frame)
 {
     frame_before_ = frame_, frame_ = frame;
     for (Shape& c : colliders_) c.prepare(frame);
+    for (Sheet& sheet : sheets_) sheet.bounds = colliders_[sheet.collider].bounds(frame);
+}
+
+bool Solids::parted(const Vec3f& a, const Vec3f& b) const
+{
+    const Vec3f low = a.cwiseMin(b), high = a.cwiseMax(b);
+    for (const Sheet& sheet : sheets_) {
+        const bool apart =
+            (low.array() > sheet.bounds.max.array()).any() || (high.array() < sheet.bounds.min.array()).any();
+        if (!apart && colliders_[sheet.collider].meets(a, b, frame_)) return true;
+    }
+    return false;
+}
+
+float Solids::sheet_distance(const Vec3f& x) const
+{
+    float d = kInfinity;
+    for (const Sheet& sheet : sheets_) d = std::min(d, colliders_[sheet.collider].distance(x, frame_));
+    return d;
+}
+
+Vec3f Solids::carried_by_sheet(const Vec3f& x, float from, float to) const
+{
+    const Shape* nearest = nullptr;
+    float least = kInfinity;
+    for (const Sheet& sheet : sheets_) {
+        const Shape& shape = colliders_[sheet.collider];
+        if (const float d = std::abs(shape.distance(x, from)); d < least) least = d, nearest = &shape;
+    }
+    return nearest && nearest->moves() ? nearest->carried(x, from, to) : x;
 }
 
 const std::vector<RigidSolid>& Solids::bodies() const
@@ -96,6 +136,9 @@ Vec3f Solids::normal(const Vec3f& x, float step) const
     // again.
     const bool only_walls =
         !has_colliders() || std::min(collider_distance(x), body_distance(x)) > wall_distance(x) + 2 * step;
+    // Next to a sheet the step must not reach to its other side.
+    if (has_sheets())
+        if (const float d = std::abs(sheet_distance(x)); d < 2 * step) step = std::max(0.5f * d, 1e-3f * step);
     Vec3f n;
     if (only_walls || !has_bodies()) // colliders gain nothing from eight places at once
         for (int a = 0; a < 3; ++a) {
@@ -161,6 +204,27 @@ std::optional<Vec3f> Solids::first_contact(const Vec3f& from, const Vec3f& to, f
 {
     std::optional<Vec3f> contact;
     float first = kInfinity;
+    const auto stop = [&](float way, const Vec3f& place) {
+        if (way < first) first = way, contact = place;
+    };
+    // The same for a sheet, of any thickness.
+    const auto meet_sheet = [&](const Shape& sheet, const Vec3f& start) {
+        if (!sheet.meets(start, to, frame_)) return;
+        const float distance = sheet.distance(start, frame_);
+        if (distance <= 0.25f * gap) return stop(0, start); // on it or in it: not out on the other side
+        const float near = std::min(gap, 0.5f * distance);
+        const auto at = [&](float share) -> Vec3f { return start + share * (to - start); };
+        float free = 0, hit = 1;
+        for (int halving = 0; halving < 24; ++halving) {
+            const float middle = 0.5f * (free + hit);
+            (sheet.meets(start, at(middle), frame_) ? hit : free) = middle;
+        }
+        for (hit = free, free = 0; hit - free > 1e-6f;) {
+            const float middle = 0.5f * (free + hit);
+            (sheet.distance(at(middle), frame_) < near ? hit : free) = middle;
+        }
+        stop(free * (to - start).norm(), at(free));
+    };
     // On the way from `start`, where the particle was as seen from the solid, which is at rest where it is now.
     const auto meet = [&](const Vec3f& start, const auto& distance_at) {
         const float length = (to - start).norm();
@@ -179,11 +243,16 @@ std::optional<Vec3f> Solids::first_contact(const Vec3f& from, const Vec3f& to, f
             const float middle = 0.5f * (free + way);
             (distance_at(at(middle)) < near ? way : free) = middle;
         }
-        if (free < first) first = free, contact = at(free);
+        stop(free, at(free));
     };
-    for (const Shape& c : colliders_)
-        meet(c.moves() ? c.carried(from, frame_before_, frame_) : from,
-             [&](const Vec3f& x) { return c.distance(x, frame_); });
+    for (size_t i = 0; i < colliders_.size(); ++i) {
+        const Shape& c = colliders_[i];
+        const Vec3f start = c.moves() ? c.carried(from, frame_before_, frame_) : from;
+        if (is_sheet_[i])
+            meet_sheet(c, start);
+        else
+            meet(start, [&](const Vec3f& x) { return c.distance(x, frame_); });
+    }
     for (const RigidSolid& body : bodies()) meet(body.carried(from), [&](const Vec3f& x) { return body.distance(x); });
     return contact;
 }

@@ -5,6 +5,7 @@
 
 #include "field/block.h"
 #include "field/row.h"
+#include "field/sight.h"
 #include "world/params.h"
 #include "world/rigid_shares.h"
 
@@ -20,6 +21,17 @@ class Solids {
 
     // The moment, in frames, that everything below is about; the one before is remembered.
     void set_frame(float frame);
+    // Says how fine the grid is: colliders that are thinner than two cells become sheets, which part the places on
+    // either side of them.
+    void find_sheets(float voxel);
+    bool has_sheets() const { return !sheets_.empty(); }
+    // True if a sheet lies between two places.
+    bool parted(const Vec3f& a, const Vec3f& b) const;
+    float sheet_distance(const Vec3f& x) const;
+    // Where a place that goes with the sheet next to it was at the moment before, and where one is now that was at x.
+    Vec3f before(const Vec3f& x) const { return carried_by_sheet(x, frame_, frame_before_); }
+    Vec3f now(const Vec3f& x) const { return carried_by_sheet(x, frame_before_, frame_); }
+    float frame_before() const { return frame_before_; }
     // Bodies that somebody else moves, and who must outlive this.
     void set_bodies(const std::vector<RigidSolid>* bodies) { bodies_ = bodies; }
     const std::vector<RigidSolid>& bodies() const;
@@ -49,8 +61,8 @@ class Solids {
     // Coulomb's friction of the domain's closed sides, which have none otherwise.
     void set_wall_friction(float friction);
     // Where a particle that goes from one place to another is stopped in front of a collider or body, whose own way
-    // since the moment before is included. Nowhere if it does not meet one, or was in it from the start. None may be
-    // thinner than `thinnest`.
+    // since the moment before is included. Nowhere if it does not meet one, or was in it from the start. None but
+    // sheets may be thinner than `thinnest`.
     std::optional<Vec3f> first_contact(const Vec3f& from, const Vec3f& to, float gap, float thinnest) const;
     // The largest component of the velocity of any collider [m/s], and of any body; a collider that is unbounded takes
     // the liquid along, and does not count.
@@ -71,8 +83,15 @@ class Solids {
         float sign, at; // sign * (x[axis] - at) is positive inside the domain
     };
     std::vector<Side> walls_, open_sides_;
+    Vec3f carried_by_sheet(const Vec3f& x, float from, float to) const;
     const Shape* nearest_collider(const Vec3f& x) const; // nullptr if a wall is nearer
     std::vector<Shape> colliders_;
+    std::vector<uint8_t> is_sheet_; // of each collider
+    struct Sheet {
+        size_t collider;
+        Box3f bounds; // at this moment
+    };
+    std::vector<Sheet> sheets_;
     const std::vector<RigidSolid>* bodies_ = nullptr;
     std::vector<Hold> holds_; // of each collider
     Hold wall_hold_;
@@ -90,11 +109,21 @@ struct SolidTile {
     struct ClosedFace {
         Vec3f normal; // of the nearest surface
         uint16_t cell, axis;
+        // Of the velocity towards the surface, what is left at the face: a face in front of a sheet is not in it.
+        float towards = 0;
     };
     alignas(64) float open[3][kTileCells];  // area fraction of each lower face, 0 to 1
     alignas(64) float volume[kTileCells];   // open share of each cell
     alignas(64) float distance[kTileCells]; // at cell centres, in cells; at least so far, if it is more than three
     std::vector<ClosedFace> closed_faces;
+    // What can be seen from where, see Sight; nullptr where no sheet is near.
+    struct Sheets {
+        FaceMask faces[kTileCells];
+        CellMask27 cells[kTileCells];
+        uint8_t links[3][kTileCells];
+        float face_distances[3][kTileCells];
+    };
+    std::shared_ptr<const Sheets> sheets;
 };
 
 // The centre of a tile's lower face, in cells from the tile's corner.
@@ -105,11 +134,13 @@ inline Vec3f face_in_tile(int cell, int axis)
     return x;
 }
 
-class SolidCells {
+class SolidCells : private Sight {
   public:
     // Finds the tiles near solids. Still solids are evaluated once per tile and remembered, and bodies cut out of that.
     void update(const Topology& topology, const Solids& solids, float voxel);
 
+    // What sheets hide from whom; nullptr without any. As long as the topology and the solids are those of update().
+    const Sight* sight() const { return solids_ && solids_->has_sheets() ? this : nullptr; }
     // nullptr where no solid is near: every face is open.
     const SolidTile* tile(int index) const { return tiles_[static_cast<size_t>(index)]; }
     // What bodies fill of what colliders and walls leave open: their shares of a face and its open part add up to that.
@@ -138,6 +169,23 @@ class SolidCells {
 
   private:
     SolidCells(const SolidCells&) = delete;
+    // Sight
+    bool blocked(int tile) const override { return blocked_[static_cast<size_t>(tile)]; }
+    float room(int tile, int cell) const override;
+    FaceMask faces(int tile, int cell, const Vec3f& x) const override;
+    CellMask27 cells(int tile, int cell, const Vec3f& x) const override;
+    FaceMask faces_from_center(int tile, int cell) const override;
+    CellMask27 cells_from_center(int tile, int cell) const override;
+    const uint8_t* links(int tile, int axis) const override;
+    const float* face_distances(int tile, int axis) const override;
+    Wall wall(const Vec3f& x) const override;
+    bool parted(const Vec3f& a, const Vec3f& b) const override { return solids_->parted(a, b); }
+    std::optional<Vec3i> home(int tile, int cell, const Vec3f& x) const override;
+
+    const Topology* topology_ = nullptr; // of the last update
+    const Solids* solids_ = nullptr;
+    float voxel_ = 0;
+    std::vector<uint8_t> blocked_; // see Sight; of each tile
     void cut_out_bodies(const Topology& topology, const Solids& solids, float voxel);
 
     std::vector<int> near_;

@@ -1,0 +1,155 @@
+// Colliders that are thinner than a cell.
+#include "io/temp_folder.h"
+#include "liquid/scenes.h"
+#include "mesh/test_meshes.h"
+
+#include <fstream>
+
+namespace spindrift {
+
+namespace {
+
+// A plate through the whole tank, turned about z, and a ball of water above it.
+struct PlateScene {
+    LiquidParams params;
+    Vec3f middle = Vec3f(0.5f, 0.35f, 0.5f), normal;
+
+    PlateScene(float thickness, float voxel, float degrees, Transfer transfer, float offset = 0)
+    {
+        params.voxel = voxel, params.transfer = transfer;
+        params.domain = closed_domain({0, 0, 0}, {1, 1.1f, 1});
+        SourceParams ball;
+        ball.shape = ShapeParams::Kind::sphere, ball.center = Vec3f(0.45f, 0.75f, 0.5f), ball.radius = 0.17f;
+        params.sources = {ball};
+        middle.y() += offset;
+        ColliderParams plate;
+        const Vec3f half(1, 0.5f * thickness, 1);
+        plate.min = middle - half, plate.max = middle + half;
+        plate.rotate = {{0, 0, 0, 1, degrees}};
+        params.colliders = {plate};
+        const double angle = degrees * kPi / 180;
+        normal = Vec3d(-std::sin(angle), std::cos(angle), 0).cast<float>();
+    }
+    size_t behind(const Particles& particles, const Vec3f& shift = Vec3f::Zero()) const
+    {
+        return static_cast<size_t>(std::count_if(particles.P.begin(), particles.P.end(),
+                                                 [&](const Vec3f& x) { return (x - middle - shift).dot(normal) < 0; }));
+    }
+};
+
+// Per mass [J/kg].
+double energy_of(const Particles& particles)
+{
+    double sum = 0;
+    for (size_t i = 0; i < particles.size(); ++i)
+        sum += 0.5 * static_cast<double>(particles.v[i].squaredNorm()) + 9.81 * static_cast<double>(particles.P[i].y());
+    return sum / static_cast<double>(particles.size());
+}
+
+struct PlateCase {
+    float thickness, voxel, degrees, offset;
+    Transfer transfer;
+};
+
+class Sheets : public testing::TestWithParam<PlateCase> {};
+
+TEST_P(Sheets, HoldWaterWithoutGivingItEnergy)
+{
+    const PlateCase c = GetParam();
+    const PlateScene scene(c.thickness, c.voxel, c.degrees, c.transfer, c.offset);
+    const auto liquid = started_liquid(scene.params);
+    const size_t count = liquid->particles().size();
+    const double before = energy_of(liquid->particles());
+    for (int frame = 0; frame < 40; ++frame) {
+        liquid->advance();
+        ASSERT_EQ(scene.behind(liquid->particles()), 0u) << "frame " << frame;
+        ASSERT_LE(energy_of(liquid->particles()), 1.001 * before) << "frame " << frame;
+    }
+    EXPECT_EQ(liquid->particles().size(), count);
+}
+
+INSTANTIATE_TEST_SUITE_P(Plates, Sheets,
+                         testing::Values(PlateCase{0.02f, 0.04f, 20, 0, Transfer::flip},
+                                         PlateCase{0.02f, 0.04f, 20, 0, Transfer::apic},
+                                         PlateCase{0.005f, 0.04f, 35, 0.013f, Transfer::flip},
+                                         PlateCase{0.001f, 0.04f, 0, 0.011f, Transfer::apic},
+                                         PlateCase{1e-5f, 0.04f, -50, 0, Transfer::flip},
+                                         PlateCase{0.06f, 0.04f, 20, 0, Transfer::flip}));
+
+// Water at two heights on both sides of a thin wall that stands anywhere between the cells.
+TEST(Sheets, PartThePressureOfTheirTwoSides)
+{
+    for (const float x : {0.5f, 0.512f, 0.527f}) {
+        LiquidParams p;
+        p.voxel = 0.05f;
+        p.domain = closed_domain({0, 0, 0}, {1, 1, 0.4f});
+        p.sources = {box_source({0, 0, 0}, {x, 0.7f, 0.4f}), box_source({x, 0, 0}, {1, 0.2f, 0.4f})};
+        ColliderParams wall;
+        wall.min = Vec3f(x - 0.001f, -1, -1), wall.max = Vec3f(x + 0.001f, 2, 2);
+        p.colliders = {wall};
+        const auto liquid = started_liquid(p);
+        const auto left = [&] {
+            return std::count_if(liquid->particles().P.begin(), liquid->particles().P.end(),
+                                 [&](const Vec3f& at) { return at.x() < x; });
+        };
+        const auto before = left();
+        for (int frame = 0; frame < 48; ++frame) liquid->advance();
+        EXPECT_EQ(left(), before);
+        double height[2] = {}, count[2] = {}, fast = 0;
+        for (size_t i = 0; i < liquid->particles().size(); ++i) {
+            const Vec3f& at = liquid->particles().P[i];
+            const int side = at.x() > x;
+            height[side] += static_cast<double>(at.y()), count[side] += 1;
+            fast = std::max(fast, static_cast<double>(liquid->particles().v[i].norm()));
+        }
+        EXPECT_NEAR(2 * height[0] / count[0], 0.7, 0.02);
+        EXPECT_NEAR(2 * height[1] / count[1], 0.2, 0.02);
+        EXPECT_LT(fast, 0.3);
+    }
+}
+
+// A plate that is lowered into a pool, and one that lifts water.
+TEST(Sheets, MoveWaterAsTheyMove)
+{
+    LiquidParams p;
+    p.voxel = 0.05f;
+    p.domain = closed_domain({0, 0, 0}, {1, 1, 0.4f});
+    p.sources = {box_source({0, 0, 0}, {0.5f, 0.4f, 0.4f})};
+    ColliderParams piston; // pushes the water to the right
+    piston.min = Vec3f(-0.001f, -1, -1), piston.max = Vec3f(0.001f, 2, 2);
+    piston.translate = {{0, 0.01f, 0, 0}, {24, 0.31f, 0, 0}};
+    p.colliders = {piston};
+    const auto liquid = started_liquid(p);
+    const auto behind = [&](float x) {
+        return std::count_if(liquid->particles().P.begin(), liquid->particles().P.end(),
+                             [&](const Vec3f& at) { return at.x() < x; });
+    };
+    const auto before = behind(0.01f);
+    for (int frame = 1; frame <= 24; ++frame) {
+        liquid->advance();
+        EXPECT_LE(behind(0.01f + 0.3f * static_cast<float>(frame) / 24), before);
+    }
+}
+
+// A sheet of two triangles, which has no inside.
+TEST(Sheets, MayBeOpenMeshes)
+{
+    const TempFolder folder;
+    const std::string file = folder / "sheet.obj";
+    std::ofstream(file) << "v -1 0.2 -1\nv 2 0.5 -1\nv 2 0.5 2\nv -1 0.2 2\nf 1 2 3\nf 1 3 4\n";
+    PlateScene scene(0.01f, 0.04f, 0, Transfer::flip);
+    ShapeParams sheet;
+    sheet.shape = ShapeParams::Kind::mesh, sheet.file = file;
+    EXPECT_THROW(Shape(sheet, "a test"), Error);
+    scene.params.colliders = {};
+    Liquid liquid(scene.params, {shapes_of(scene.params.sources), {}, {Shape(sheet, "a test", true)}}, kFps);
+    liquid.start(0);
+    for (int frame = 0; frame < 30; ++frame) {
+        liquid.advance();
+        for (const Vec3f& x : liquid.particles().P) ASSERT_GT(x.y(), 0.3f + 0.1f * x.x());
+    }
+}
+
+} // namespace
+
+} // namespace spindrift

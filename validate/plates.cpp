@@ -1,0 +1,68 @@
+// Plates thinner than a cell under a ball of water that falls onto them: what passes, what energy there is at most, and
+// how much room the water takes when it has come to rest, beside a plate of two cells.
+#include "checks.h"
+#include "liquid/liquid.h"
+#include "surface/surface.h"
+
+#include <fmt/format.h>
+
+using namespace spindrift;
+
+namespace {
+
+struct Result {
+    size_t behind = 0;
+    double energy = 0; // the highest of any frame, over that of the first
+    double volume = 0; // of the mesh, over that of the particles
+};
+
+Result drop_onto_plate(float thickness, float degrees, Transfer transfer, float voxel)
+{
+    LiquidParams p;
+    p.voxel = voxel, p.transfer = transfer;
+    p.domain.min = Vec3f(0, 0, 0), p.domain.max = Vec3f(0.6f, 1.3f, 0.6f);
+    SourceParams ball;
+    ball.shape = ShapeParams::Kind::sphere, ball.center = Vec3f(0.3f, 1, 0.3f), ball.radius = 0.25f;
+    p.sources = {ball};
+    const Vec3f middle(0.3f, 0.4f, 0.3f), half(1.5f, 0.5f * thickness, 1.5f);
+    ColliderParams plate;
+    plate.min = middle - half, plate.max = middle + half, plate.rotate = {{0, 0, 0, 1, degrees}};
+    p.colliders = {plate};
+    Liquid liquid(p, {{Shape(ball, "")}, {}, {Shape(plate, "")}}, 24);
+    liquid.start(0);
+    const double angle = degrees * kPi / 180;
+    const Vec3f normal = Vec3d(-std::sin(angle), std::cos(angle), 0).cast<float>();
+    const auto energy = [&] {
+        double sum = 0;
+        for (size_t i = 0; i < liquid.particles().size(); ++i)
+            sum += 0.5 * static_cast<double>(liquid.particles().v[i].squaredNorm()) +
+                   9.81 * static_cast<double>(liquid.particles().P[i].y());
+        return sum;
+    };
+    Result result;
+    const double first = energy();
+    for (int frame = 0; frame < 72; ++frame) {
+        liquid.advance();
+        result.energy = std::max(result.energy, energy() / first);
+    }
+    for (const Vec3f& x : liquid.particles().P) result.behind += (x - middle).dot(normal) < 0;
+    const Surface surface = make_surface(liquid.particles(), 0.5f * voxel, {});
+    result.volume = volume_of(surface.mesh) / (static_cast<double>(liquid.particles().size()) * liquid.particle_volume());
+    return result;
+}
+
+} // namespace
+
+void plates()
+{
+    fmt::print("A ball of water falls onto a plate through the whole tank. Cells of 3 cm, 72 frames.\n\n"
+               "| plate [mm] | angle | transfer | behind | highest energy / first | volume at the end |\n"
+               "|---|---|---|---|---|---|\n");
+    for (const Transfer transfer : {Transfer::flip, Transfer::apic})
+        for (const float degrees : {0.0f, 20.0f, 45.0f})
+            for (const float thickness : {0.06f, 0.02f, 0.005f, 0.0005f}) {
+                const Result r = drop_onto_plate(thickness, degrees, transfer, 0.03f);
+                fmt::print("| {} | {} | {} | {} | {:.3f} | {:.3f} |\n", 1000 * thickness, degrees,
+                           transfer == Transfer::flip ? "flip" : "apic", r.behind, r.energy, r.volume);
+            }
+}
