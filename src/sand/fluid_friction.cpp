@@ -115,7 +115,7 @@ void FluidFriction::start(const InnerFlow& flow)
 void FluidFriction::apply(const InnerFlow& flow)
 {
     find_bounds(flow);
-    walls_.set_limits(flow);
+    walls_.set_limits(flow, params_.fps);
     for (auto& component : change_) component.reset(flow.phi.topology(), 0);
     rigid_.reset(flow.phi.topology(), 0);
     for (int i = 1; i <= kSweeps; ++i) {

@@ -21,6 +21,7 @@ namespace spindrift {
 struct FluidFrictionParams {
     float friction = 0.78f; // the tangent of the angle of friction
     float cohesion = 0;     // over density [m2/s2]
+    float fps = 24;
 };
 
 class FluidFriction : public InnerFriction {
