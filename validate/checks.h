@@ -18,3 +18,4 @@ void sand_spheres();
 void sand_paddles();
 void sand_fluid();
 void sand_models();
+void sand_motion();

@@ -440,6 +440,7 @@ int main(int argc, char** argv)
                                                          {"sand_paddles", sand_paddles},
                                                          {"sand_fluid", sand_fluid},
                                                          {"sand_models", sand_models},
+                                                         {"sand_motion", sand_motion},
                                                          {"bodies", floating_bodies}};
     bool known = only.empty();
     for (const auto& [name, check] : checks)
