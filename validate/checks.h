@@ -19,3 +19,4 @@ void sand_paddles();
 void sand_fluid();
 void sand_models();
 void plates();
+void sand_motion();

@@ -441,6 +441,7 @@ int main(int argc, char** argv)
                                                          {"sand_fluid", sand_fluid},
                                                          {"sand_models", sand_models},
                                                          {"plates", plates},
+                                                         {"sand_motion", sand_motion},
                                                          {"bodies", floating_bodies}};
     bool known = only.empty();
     for (const auto& [name, check] : checks)

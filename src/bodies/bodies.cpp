@@ -47,7 +47,10 @@ Bodies::Bodies(const std::vector<BodyParams>& params, const std::vector<Shapes>&
         names_.push_back(body.name.empty() ? fmt::format("body{}", b + 1) : body.name);
         std::vector<RigidSolid::Part> parts = parts_in_scene(body, shapes[b]);
         const MassProperties unit = mass_properties(parts);
-        const double density = body.mass ? *body.mass / unit.volume : static_cast<double>(body.density);
+        // No body is lighter than the air in its way, which it would have to move along: with next to no mass, any
+        // rounding error in a force on it would throw it out of the world.
+        constexpr double kAir = 1; // [kg/m3]
+        const double density = std::max(kAir, body.mass ? *body.mass / unit.volume : static_cast<double>(body.density));
         masses_.push_back({density * unit.volume, unit.volume, density * unit.inertia});
         for (RigidSolid::Part& part : parts) part.offset -= unit.center.cast<float>();
         solids_.emplace_back(std::move(parts));

@@ -45,8 +45,9 @@ void BodyParams::visit(ParamVisitor& v)
     BodyPartParams::visit(v);
     v.list("part", parts, "More shapes that are fixed to the first and turned with it.");
     v("density", density, unit::kg_per_metre3, above(0),
-      "Of the whole body; what nothing may move is a collider, not a body.");
-    v("mass", mass, unit::kilograms, above(0), "Of the whole body, instead of its density.");
+      "Of the whole body; what nothing may move is a collider, not a body. Below 1, about that of air, it counts as "
+      "1.");
+    v("mass", mass, unit::kilograms, above(0), "Of the whole body, instead of its density, and with the same least.");
     v("velocity", velocity, unit::metres_per_second, anything(), "Of the centre of mass, when the shot starts.");
     v("spin", spin, unit::degrees_per_second, anything(), "Turning about x, y and z when the shot starts.");
     v("friction", friction, unit::none, at_least(0),

@@ -21,6 +21,7 @@ namespace spindrift {
 struct FluidFrictionParams {
     float friction = 0.78f; // the tangent of the angle of friction
     float cohesion = 0;     // over density [m2/s2]
+    float fps = 24;
 };
 
 class FluidFriction : public InnerFriction {
@@ -45,6 +46,7 @@ class FluidFriction : public InnerFriction {
   private:
     using Stress = Field<float>[6]; // xx, yy, zz, xy, yz, xz
     void find_wet_cells(const InnerFlow& flow);
+    void find_turning(const InnerFlow& flow);
     void find_bounds(const InnerFlow& flow);
     void take_up(const InnerFlow& flow);
     template <class Body> void for_each_strain(const InnerFlow& flow, const Body& body) const;
@@ -52,9 +54,11 @@ class FluidFriction : public InnerFriction {
     void slide(const InnerFlow& flow, const Stress& stress) const;
 
     FluidFrictionParams params_;
-    Field<float> wet_;          // 1 in cells with sand
-    std::vector<uint8_t> full_; // tiles that have nothing but such cells in and around them
-    Field<float> bound_;        // of the stress
+    Field<float> wet_;           // 1 in cells with sand
+    std::vector<uint8_t> full_;  // tiles that have nothing but such cells in and around them
+    Field<float> turning_[3];    // shear that only seems to be there, see find_turning(): xy, yz, xz
+    std::vector<uint8_t> turns_; // tiles that have any of it
+    Field<float> bound_;         // of the stress
     Field<uint8_t> rigid_;
     WallFriction walls_;
     RigidClusters clusters_;

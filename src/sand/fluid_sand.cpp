@@ -30,7 +30,7 @@ float cohesion_of(const SandParams& sand)
 } // namespace
 
 FluidSand::FluidSand(const SandParams& params, std::vector<Shape> sources, std::vector<Shape> colliders, float fps)
-    : params_(params), friction_({tangent_of(params), cohesion_of(params)}),
+    : params_(params), friction_({tangent_of(params), cohesion_of(params), fps}),
       liquid_(liquid_of(params), {std::move(sources), {}, std::move(colliders), {}}, fps)
 {
     liquid_.set_inner_friction(&friction_, params.wall_friction.value_or(tangent_of(params)), "sand");

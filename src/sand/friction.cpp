@@ -21,7 +21,6 @@ struct Around {
         step[0] = Vec3i::Zero(), step[1] = a, step[2] = b, step[3] = a + b;
     }
 };
-constexpr int kShearAxes[3][2] = {{0, 1}, {1, 2}, {0, 2}}; // of xy, yz, xz
 
 Row magnitude(Row r) { return max(r, -r); }
 
@@ -139,11 +138,24 @@ float Stress::wall_limit(int shear, int tile, const Vec3i& at, float dt, float q
     }
     const float coefficient = std::min(rough_wall(own), friction_at(edge * grid_->voxel));
     if (faces == 0) return coefficient * q;
+    const float all_sliding = std::hypot(sliding, sliding_across);
+    const float stuck = stick_at(edge * grid_->voxel, dt) * (all_sliding / faces + dt * settings_.gravity.norm());
     // Friction is against what slides. With both shears of a surface at their largest, sand that slides across the grid
     // would be held by 1.4 times as much as along it.
     const float still = slow_speed() * faces;
-    const float share = (sliding + still) / (std::hypot(sliding, sliding_across) + still);
-    return share * coefficient * (q + struck / faces);
+    const float most = all_sliding + still; // 0 without gravity and motion
+    const float share = most > 0 ? (sliding + still) / most : 1;
+    return share * coefficient * (q + struck / faces) + stuck;
+}
+
+// The share of its sliding that sand on the nearest solid loses in a step by `stick`; where it clings, whatever it
+// takes to hold it.
+float Stress::stick_at(const Vec3f& x, float dt) const
+{
+    constexpr float kClings = 1e3f;
+    if (!settings_.sticky) return 0;
+    const float stick = solids_->hold(x).stick;
+    return stick < 1 ? 1 - std::pow(1 - stick, dt * settings_.fps) : kClings;
 }
 
 // Coulomb's coefficient of the nearest solid.
@@ -182,6 +194,11 @@ void Stress::rub(float dt, MacField& flux, StressReport& report)
             }
         });
     };
+    // b_, from the strain of the flux.
+    const auto set_strain = [&](int part, int d, int o, Row strain) {
+        const bool moving = solids_->colliders_move();
+        store_row(b_.tile(d) + o, moving ? strain + load_row(frame_strain_[part].tile(d) + o) : strain);
+    };
     const auto push = [&](int tile, int axis, int o, Row by) {
         float* out = flux.u[axis].tile(tile) + o;
         store_row(out, load_row(out) + load_row(mobility_.u[axis].tile(tile) + o) * by);
@@ -194,8 +211,9 @@ void Stress::rub(float dt, MacField& flux, StressReport& report)
         for_each_row([&](int x, int y, int o) {
             const auto at = [&](const Field<float>& field) { return load_row(field.tile(d) + o); };
             const Row now = at(s_[yy]);
-            store_row(b_.tile(d) + o, v.above_y(x, y) - v.at(x, y) -
-                                          0.5f * (u.above_x(x, y) - u.at(x, y) + w.above_z(x, y) - w.at(x, y)));
+            set_strain(0, d, o,
+                       v.above_y(x, y) - v.at(x, y) -
+                           0.5f * (u.above_x(x, y) - u.at(x, y) + w.above_z(x, y) - w.at(x, y)));
             const Row most = at(limit_), lateral = 0.5f * magnitude(at(s_[xx]) - at(s_[zz]));
             bounds(d, o, min(most, max(splat(0), 2 * (most - lateral))), now);
         });
@@ -219,7 +237,7 @@ void Stress::rub(float dt, MacField& flux, StressReport& report)
         for_each_row([&](int x, int y, int o) {
             const auto at = [&](const Field<float>& field) { return load_row(field.tile(d) + o); };
             const Row now = 0.5f * (at(s_[xx]) - at(s_[zz]));
-            store_row(b_.tile(d) + o, u.above_x(x, y) - u.at(x, y) - w.above_z(x, y) + w.at(x, y));
+            set_strain(1, d, o, u.above_x(x, y) - u.at(x, y) - w.above_z(x, y) + w.at(x, y));
             bounds(d, o, max(splat(0), at(limit_) - 0.5f * magnitude(at(s_[yy]))), now);
         });
     });
@@ -250,7 +268,7 @@ void Stress::rub(float dt, MacField& flux, StressReport& report)
             const int other[2] = {(k + 1) % 3, (k + 2) % 3};
             for (int n = 0; settings_.isotropic && n < 2; ++n) others[n].gather(s_[xy + other[n]], d);
             for_each_row([&](int x, int y, int o) {
-                store_row(b_.tile(d) + o, u.at(x, y) - below(u, b, x, y) + v.at(x, y) - below(v, a, x, y));
+                set_strain(2 + k, d, o, u.at(x, y) - below(u, b, x, y) + v.at(x, y) - below(v, a, x, y));
                 Row bound = load_row(edge_limit_[k].tile(d) + o);
                 if (settings_.isotropic) {
                     // Planes at 45 degrees between two shears: sand that slides across the grid has both of them, and

@@ -36,6 +36,11 @@ std::optional<float> same_friction(const SandParams& params)
     return params.colliders[0].friction;
 }
 
+bool sticky(const SandParams& params)
+{
+    return std::ranges::any_of(params.colliders, [](const ColliderParams& c) { return c.stick > 0; });
+}
+
 // A full cell has eight particles.
 std::vector<float> masses_of(const SandParams& params)
 {
@@ -53,7 +58,7 @@ Grains::Grains(const SandParams& params, Shapes shapes, float fps)
       bodies_(params.bodies, shapes.bodies, params.domain, shapes.colliders),
       shapes_(particle_radius(), masses_of(params)),
       stress_({params.projections, params.isotropic, params.tolerance, params.gravity, params.wall_friction,
-               same_friction(params)})
+               same_friction(params), sticky(params), fps})
 {
     for (const SandMaterialParams& m : params_.materials)
         wall_friction_.push_back(rough_wall(friction_bound(m.friction)));

@@ -86,7 +86,7 @@ class Grains {
     void keep_halves_together(const std::vector<size_t>& parents, size_t first);
     bool near_solids(size_t particle, int tile, float cells) const;
     void meet_bodies();
-    void push_out(size_t particle);
+    void push_out(size_t particle, float dt);
     void put_in_front_of_solids(size_t particle);
     float particle_mass(int material) const;
 

@@ -193,7 +193,7 @@ void Grains::collide(float dt)
                 if (near_solids(i, tile, kFarFromSolids + kLongestMove + solids_way) && solids_.has_sheets())
                     stop_at_sheets(i);
             for (size_t i = grid_.index.tile_begin(tile); i < grid_.index.tile_end(tile); ++i)
-                if (near_solids(i, tile, kFarFromSolids + solids_way)) push_out(i);
+                if (near_solids(i, tile, kFarFromSolids + solids_way)) push_out(i, dt);
         });
     if (!solids_.has_open_sides()) return;
     std::vector<float>& mass = particles_.attribute<float>(kMass);
@@ -232,7 +232,7 @@ void Grains::keep_halves_together(const std::vector<size_t>& parents, size_t fir
 // Moves a particle that is in a solid, or touches one, in front of it, and stops it from moving on into it. Coulomb's
 // friction takes of its sliding what it strikes with; where sand is dense that is little beside the stress on the
 // solid.
-void Grains::push_out(size_t particle)
+void Grains::push_out(size_t particle, float dt)
 {
     Vec3f &x = particles_.P[particle], &v = particles_.v[particle];
     const float voxel = params_.voxel, gap = kGapToSolids * voxel;
@@ -249,10 +249,15 @@ void Grains::push_out(size_t particle)
         v -= into * n;
         const Vec3f sliding = relative - into * n;
         const int material = (*particles_.find<int32_t>(kMaterial))[particle];
-        const float friction = solids_.collider_distance(x) < solids_.wall_distance(x)
-                                   ? solids_.hold(x).friction
-                                   : params_.wall_friction.value_or(wall_friction_[static_cast<size_t>(material)]);
-        if (const float speed = sliding.norm(); speed > 0) v -= std::min(1.0f, -friction * into / speed) * sliding;
+        const Solids::Hold hold =
+            solids_.collider_distance(x) < solids_.wall_distance(x)
+                ? solids_.hold(x)
+                : Solids::Hold{params_.wall_friction.value_or(wall_friction_[static_cast<size_t>(material)])};
+        const float speed = sliding.norm();
+        if (!(speed > 0)) continue;
+        float lost = std::min(1.0f, -hold.friction * into / speed);
+        if (hold.stick > 0) lost = 1 - (1 - lost) * std::pow(1 - hold.stick, dt * fps_);
+        v -= lost * sliding;
     }
     if (solids_.parted(before, x)) x = before; // out of one solid must not be through a sheet
 }
@@ -261,7 +266,7 @@ void Grains::push_out(size_t particle)
 void Grains::put_in_front_of_solids(size_t particle)
 {
     const Vec3f v = particles_.v[particle];
-    push_out(particle);
+    push_out(particle, 0);
     particles_.v[particle] = v;
 }
 

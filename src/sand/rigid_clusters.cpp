@@ -154,7 +154,8 @@ RigidClusters::sums_of_tile(int tile, const InnerFlow& flow, std::span<const Wal
         const Vec3d n = c.normal.cast<double>(), velocity = c.solid_velocity.cast<double>();
         ClusterSums& of_cluster = sums_of(cluster);
         of_cluster.pressed.add(n, place, velocity.dot(n));
-        for (int a = 0; a < 3; ++a) of_cluster.stuck.add(Vec3d::Unit(a), place, velocity[a]);
+        if (c.limit > 0)
+            for (int a = 0; a < 3; ++a) of_cluster.stuck.add(Vec3d::Unit(a), place, velocity[a], c.limit);
         of_cluster.friction += static_cast<double>(c.limit);
         of_cluster.solid_speed = std::max(of_cluster.solid_speed, velocity.norm());
     }
@@ -166,13 +167,19 @@ RigidClusters::Motion RigidClusters::motion_of(const ClusterSums& sums)
 {
     const NormalEquations faces = equations_of(sums.faces);
     if (sums.pressed.weight == 0) return solve(faces);
-    const auto held_by = [&](const NormalEquations& solids) {
-        NormalEquations all = faces;
-        all.add(solids, kHeavier * faces.weight / solids.weight);
-        return solve(all);
-    };
-    const Motion sliding = held_by(sums.pressed);
-    const Motion resting = sums.solid_speed == 0 ? Motion() : held_by(sums.stuck);
+    NormalEquations held = faces;
+    held.add(sums.pressed, kHeavier * faces.weight / sums.pressed.weight);
+    const Motion sliding = solve(held);
+    Motion resting;
+    if (sums.solid_speed > 0 && sums.stuck.weight > 0) {
+        held.add(sums.stuck, kHeavier * faces.weight / sums.stuck.weight);
+        resting = solve(held);
+        // Between solids that move in different ways, such as a drum and its ends, nothing can be at rest.
+        Vector6 motion;
+        motion << resting.velocity, resting.turning;
+        constexpr double kMostMisfit = 0.01;
+        if (sums.stuck.misfit(motion) > kMostMisfit) return sliding;
+    }
     // (2.8) what friction has to take from it.
     Vec3d momentum = Vec3d::Zero();
     for (int a = 0; a < 3; ++a) {
@@ -211,20 +218,26 @@ RigidClusters::Motion RigidClusters::solve(const NormalEquations& equations)
     return {x.head<3>(), x.tail<3>()};
 }
 
-void RigidClusters::NormalEquations::add(const Vec3d& direction, const Vec3d& place, double velocity)
+void RigidClusters::NormalEquations::add(const Vec3d& direction, const Vec3d& place, double velocity, double factor)
 {
     Vector6 row;
     row << direction, place.cross(direction);
-    matrix += row * row.transpose();
-    right += velocity * row;
-    weight += 1;
+    matrix += factor * row * row.transpose();
+    right += factor * velocity * row;
+    weight += factor, square += factor * velocity * velocity;
+}
+
+double RigidClusters::NormalEquations::misfit(const Vector6& motion) const
+{
+    const double left = motion.dot(matrix * motion) - 2 * right.dot(motion) + square;
+    return square > 0 ? left / square : 0;
 }
 
 void RigidClusters::NormalEquations::add(const NormalEquations& other, double factor)
 {
     matrix += factor * other.matrix;
     right += factor * other.right;
-    weight += factor * other.weight;
+    weight += factor * other.weight, square += factor * other.square;
 }
 
 void RigidClusters::FaceSums::add(const Vec3d& place, double velocity)

@@ -29,9 +29,11 @@ class RigidClusters {
     struct NormalEquations {
         Matrix6 matrix = Matrix6::Zero();
         Vector6 right = Vector6::Zero();
-        double weight = 0;
-        void add(const Vec3d& direction, const Vec3d& place, double velocity);
+        double weight = 0, square = 0; // of the velocities
+        void add(const Vec3d& direction, const Vec3d& place, double velocity, double factor = 1);
         void add(const NormalEquations& other, double factor = 1);
+        // The square of what a motion leaves of the velocities, beside that of the velocities.
+        double misfit(const Vector6& motion) const;
     };
     // The same for faces of one axis, which are many: sums of r, r r^T, the velocity u and u r.
     struct FaceSums {
@@ -44,9 +46,10 @@ class RigidClusters {
     struct ClusterSums {
         int cluster = -1;
         std::array<FaceSums, 3> faces;
-        NormalEquations pressed, stuck; // what solids want of it: along their normals, and if it sticks to them
-        double friction = 0;            // the largest impulse of friction there
-        double solid_speed = 0;         // the largest of the solids
+        // What solids want of it: along their normals, and if it sticks to them, each by the friction there.
+        NormalEquations pressed, stuck;
+        double friction = 0;    // the largest impulse of friction there
+        double solid_speed = 0; // the largest of the solids
         void add(const ClusterSums& other);
     };
     struct Motion {

@@ -70,6 +70,7 @@ StressReport Stress::solve(float dt, MacField& flux, PhaseTimes& times)
         return report;
     }
     if (room_ != room_before_) find_capacity(*room_, capacity_);
+    find_frame();
     find_heaps();
     if (step_ > 0 && step_ != dt) { // stresses times the step
         const float scale = dt / step_;
@@ -168,6 +169,8 @@ size_t Stress::bytes() const
     size_t sum = q_.bytes() + carried_.bytes() + mobility_.bytes() + filled_.bytes() + capacity_.bytes() +
                  heap_.bytes() + limit_.bytes() + b_.bytes() + lower_.bytes() + upper_.bytes() + change_.bytes() +
                  pressure_.bytes() + axial_.bytes() + lateral_.bytes() + solver_.bytes();
+    sum += frame_.bytes() + frame_share_.bytes();
+    for (const auto& strain : frame_strain_) sum += strain.bytes();
     for (const auto& s : s_) sum += s.bytes();
     for (int i = 0; i < 3; ++i) sum += shear_[i].bytes() + edge_limit_[i].bytes();
     return sum;

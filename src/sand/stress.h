@@ -11,6 +11,10 @@
 // Friction is solved for s_yy with s_xx = s_zz = -s_yy / 2, for s_xx = -s_zz, and for the three shears, one after the
 // other (5.5.1): each of them stays without trace.
 //
+// Strain is measured on f, which changes with phi even where v does not: beside a wall, at the surface. Sand at rest
+// has none of that. Where colliders move, f is therefore measured in the frame of the nearest of them
+// (stress_frame.cpp).
+//
 // Weak where sand of a few particles a cell is sheared fast: 2 rounds do not find what fits there.
 #pragma once
 
@@ -20,6 +24,8 @@
 #include "world/solids.h"
 
 namespace spindrift {
+
+constexpr int kShearAxes[3][2] = {{0, 1}, {1, 2}, {0, 2}}; // of xy, yz, xz
 
 struct StressReport {
     int pressure_iterations = 0, friction_iterations = 0, spread_iterations = 0;
@@ -37,6 +43,8 @@ class Stress {
         Vec3f gravity = Vec3f(0, -9.81f, 0);
         std::optional<float> wall_friction; // of the domain's sides; none: as sand itself
         std::optional<float> same_friction; // of all solids there are, if it is the same
+        bool sticky = false;                // some collider has `stick`
+        float fps = 24;
     };
     explicit Stress(const Settings& settings) : settings_(settings) {}
     // From now on bodies take part. The density is that of the first material.
@@ -79,6 +87,9 @@ class Stress {
     void find_dense();
     void find_capacity(const SolidCells& room, Field<float>& capacity) const;
     void find_heaps();
+    void find_frame();
+    void set_frame_velocity(int tile);
+    void set_frame_strain(int dense_tile);
     void find_mobility();
     void sharpen_excess();
     void set_pressure_matrix();
@@ -89,6 +100,7 @@ class Stress {
     void find_limits(float dt);
     float wall_limit(int shear, int tile, const Vec3i& at, float dt, float q, const Block<float, 1>& room) const;
     float friction_at(const Vec3f& x) const;
+    float stick_at(const Vec3f& x, float dt) const;
     // What lies on sand is slower than this: a quarter of what falling through a cell gives.
     float slow_speed() const { return 0.25f * std::sqrt(settings_.gravity.norm() * grid_->voxel); }
     double improve(QpMatrix<float>& matrix, double tolerance, int iterations, int& count);
@@ -110,6 +122,9 @@ class Stress {
     Field<float> filled_, capacity_, heap_;
     Field<float> limit_, edge_limit_[3]; // bounds of axial stresses at cells, and of xy, yz, xz
     Field<float> b_, lower_, upper_, change_;
+    // Only where colliders move:
+    MacField frame_, frame_share_; // velocity of the nearest collider [m/s], and what of a face moves: phi
+    Field<float> frame_strain_[5]; // what is added to the strain of f: axial, lateral, xy, yz, xz
     TileMatrix pressure_, axial_, lateral_, shear_[3];
     BoundedQpSolver<float> solver_;
     std::optional<BodyStress> bodies_;

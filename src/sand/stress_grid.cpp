@@ -114,7 +114,9 @@ void Stress::find_heaps()
             RowMask supported = below > splat(kSupport);
             if (near_solid) supported |= load_row_unaligned(&room.at(x + down.x(), y + down.y(), down.z())) == splat(0);
             supported &= load_row_unaligned(&heaped.at(x, y, 0)) > splat(0);
-            supported &= grid_->up_sign * load_row(grid_->velocity.u[up].tile(tile) + o) < splat(slow);
+            Row rising = load_row(grid_->velocity.u[up].tile(tile) + o);
+            if (solids_->colliders_move()) rising -= load_row(frame_.u[up].tile(tile) + o);
+            supported &= grid_->up_sign * rising < splat(slow);
             const Row capacity = load_row(capacity_.tile(d) + o);
             store_row(heap_.tile(d) + o, supported ? min(capacity, shared_out(heaped, x, y)) : capacity);
         });

@@ -19,36 +19,48 @@ void WallFriction::find(const InnerFlow& flow, const Field<float>& wet)
         for (int c = 0; c < kTileCells; ++c) {
             if (!(wet.tile(tile)[c] > 0) || !(solid.distance[c] < kNextTo)) continue;
             const Vec3f at = (corner + cell_in_tile(c).cast<float>()) * flow.voxel;
-            found[k].push_back({tile, c, flow.solids.normal(at, 0.1f * flow.voxel), flow.solids.velocity(at),
-                                flow.solids.hold(at).friction});
+            found[k].push_back(
+                {tile, c, flow.solids.normal(at, 0.1f * flow.voxel), flow.solids.velocity(at), flow.solids.hold(at)});
         }
     });
     contacts_.clear();
     for (const auto& part : found) contacts_.insert(contacts_.end(), part.begin(), part.end());
 }
 
-void WallFriction::set_limits(const InnerFlow& flow)
+// The velocity along its solid, relative to it.
+Vec3f WallFriction::sliding(const Contact& c, const InnerFlow& flow)
 {
+    Vec3f velocity;
+    for (int a = 0; a < 3; ++a) {
+        const auto [tile, cell] = flow.phi.topology().next_cell(c.tile, c.cell, a, 1);
+        const Field<float>& u = flow.velocity.u[a];
+        velocity[a] = 0.5f * (u.tile(c.tile)[c.cell] + u.tile(tile)[cell]);
+    }
+    return along(c, velocity - c.solid_velocity);
+}
+
+// Coulomb's friction, and what `stick` takes of the sliding; where sand clings, whatever it takes to hold it.
+void WallFriction::set_limits(const InnerFlow& flow, float fps)
+{
+    constexpr float kClings = 1e3f;
     for_each_contact([&](Contact& c) {
         // The pressure on the wall is that of the cell's centre, and of what gravity adds on the way there.
         const float way = flow.solid_cells.tile(c.tile)->distance[c.cell];
         const float deeper = std::max(0.0f, -flow.dt * way * flow.gravity.dot(c.normal));
         const auto pressed = static_cast<float>(flow.projection.s().tile(c.tile)[c.cell]) + deeper;
-        c.limit = c.friction * std::max(0.0f, pressed);
+        c.limit = c.hold.friction * std::max(0.0f, pressed);
+        if (!(c.hold.stick > 0)) return;
+        const float share = c.hold.stick < 1 ? 1 - std::pow(1 - c.hold.stick, flow.dt * fps) : kClings;
+        c.limit += share * (sliding(c, flow).norm() + flow.dt * flow.gravity.norm());
     });
 }
 
 void WallFriction::hold(const InnerFlow& flow, Field<float> (&traction)[3])
 {
     for_each_contact([&](Contact& c) {
-        Vec3f velocity, before;
-        for (int a = 0; a < 3; ++a) {
-            const auto [tile, cell] = flow.phi.topology().next_cell(c.tile, c.cell, a, 1);
-            const Field<float>& u = flow.velocity.u[a];
-            velocity[a] = 0.5f * (u.tile(c.tile)[c.cell] + u.tile(tile)[cell]);
-            before[a] = traction[a].tile(c.tile)[c.cell];
-        }
-        const Vec3f stopping = before - along(c, velocity - c.solid_velocity);
+        Vec3f before;
+        for (int a = 0; a < 3; ++a) before[a] = traction[a].tile(c.tile)[c.cell];
+        const Vec3f stopping = before - sliding(c, flow);
         const float wanted = stopping.norm();
         c.change = (wanted > c.limit ? c.limit / wanted : 1) * stopping - before;
         add(c, traction);

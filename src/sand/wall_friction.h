@@ -12,7 +12,7 @@ class WallFriction {
     struct Contact {
         int tile, cell;
         Vec3f normal, solid_velocity;
-        float friction;               // Coulomb's coefficient
+        Solids::Hold hold;
         float limit = 0;              // of the traction, once pressure is known
         Vec3f change = Vec3f::Zero(); // of the traction, that the velocity does not know of yet
     };
@@ -23,7 +23,7 @@ class WallFriction {
         for_each_contact([&](Contact& c) { c.change = along(c, before(c)), add(c, traction); });
         push(flow);
     }
-    void set_limits(const InnerFlow& flow);
+    void set_limits(const InnerFlow& flow, float fps);
     // Changes the traction by what would stop the sliding of each contact alone, as far as its limit allows.
     void hold(const InnerFlow& flow, Field<float> (&traction)[3]);
 
@@ -41,6 +41,7 @@ class WallFriction {
         parallel_for(
             contacts_.size(), [&](size_t k) { body(contacts_[k]); }, 64);
     }
+    static Vec3f sliding(const Contact& c, const InnerFlow& flow);
     void push(const InnerFlow& flow);
 
     std::vector<Contact> contacts_;

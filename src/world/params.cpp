@@ -6,9 +6,11 @@ void ColliderParams::visit(ParamVisitor& v)
 {
     ShapeParams::visit(v);
     v("friction", friction, unit::none, at_least(0),
-      "Coulomb's coefficient: how strongly liquid that is pressed against the collider is held back. 0: it slides.");
+      "Coulomb's coefficient: how strongly liquid or sand that is pressed against the collider is held back, or taken "
+      "along if it moves. 0: it slides. Sand is held by no more than its own friction.");
     v("stick", stick, unit::none, between(0, 1),
-      "Share of its sliding that liquid at the collider loses in a frame, pressed against it or not. 1: it clings.");
+      "Share of its sliding that liquid or sand at the collider loses in a frame, pressed against it or not. 1: it "
+      "clings.");
 }
 
 void DomainParams::visit(ParamVisitor& v)

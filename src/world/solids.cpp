@@ -187,6 +187,23 @@ Vec3f Solids::collider_velocity(const Vec3f& x) const
     return shape ? shape->velocity(x, frame_, fps_) : Vec3f::Zero();
 }
 
+Solids::Neighbour Solids::nearest_within(const Vec3f& center, float radius) const
+{
+    float nearest = wall_distance(center), second = kInfinity;
+    const Shape* shape = nullptr;
+    for (const Shape& c : colliders_) {
+        const float d = c.distance(center, frame_);
+        second = std::min(second, std::max(d, nearest));
+        if (d < nearest) nearest = d, shape = &c;
+    }
+    return {shape, second >= nearest + 2 * radius};
+}
+
+Vec3f Solids::velocity_of(const Neighbour& solid, const Vec3f& x) const
+{
+    return solid.shape ? solid.shape->velocity(x, frame_, fps_) : Vec3f::Zero();
+}
+
 Solids::Hold Solids::hold(const Vec3f& x) const
 {
     if (!hold_back_ || nearest_body(x)) return {};

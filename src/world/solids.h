@@ -50,6 +50,14 @@ class Solids {
     // Velocity [m/s] of the nearest solid, and of the nearest that is not a body.
     Vec3f velocity(const Vec3f& x) const;
     Vec3f collider_velocity(const Vec3f& x) const;
+    // The collider nearest to a place, and its velocity elsewhere; `alone`: no other, and no wall, is nearer anywhere
+    // within the radius.
+    struct Neighbour {
+        const Shape* shape; // nullptr: a wall, or none
+        bool alone;
+    };
+    Neighbour nearest_within(const Vec3f& center, float radius) const;
+    Vec3f velocity_of(const Neighbour& solid, const Vec3f& x) const;
     // The body at a place; nullptr if a wall or collider is nearer.
     const RigidSolid* nearest_body(const Vec3f& x) const;
     // What holds back liquid at the nearest solid.

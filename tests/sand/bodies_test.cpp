@@ -120,6 +120,24 @@ TEST(SandBodies, AThousandTimesLighterOrHeavierThanSandIsStable)
     }
 }
 
+TEST(SandBodies, OfNextToNoMassAreStableFreeAndOnAHinge)
+{
+    for (const float density : {1e-3f, 1e-12f, 1e-30f}) {
+        SandScene scene(0.5f, Vec3f(-0.25f, 0, -0.25f), Vec3f(0.25f, 0.5f, 0.25f), 0.025f);
+        scene.fill_box(Vec3f(-0.25f, 0, -0.25f), Vec3f(0.25f, 0.15f, 0.25f));
+        scene.fill_box(Vec3f(0, 0.4f, -0.1f), Vec3f(0.1f, 0.5f, 0.1f)); // falls on the wheel
+        scene.add_ball(Vec3f(-0.15f, 0.18f, 0), 0.05f, density);
+        scene.add_wheel(Vec3f(0.08f, 0.3f, 0), 0.1f, 0.1f, density);
+        const auto sand = scene.start();
+        for (int frame = 0; frame < 6; ++frame) {
+            sand->advance();
+            for (const Vec3f& v : sand->particles().v) ASSERT_TRUE(v.allFinite()) << density;
+        }
+        EXPECT_LT(sand->bodies().motion(0).head<3>().norm(), 5) << density;
+        EXPECT_LT((sand->bodies().center(1) - Vec3d(0.08, 0.3, 0)).norm(), 2e-3) << density;
+    }
+}
+
 TEST(SandBodies, SameBitsForAnyNumberOfThreadsAndAfterResuming)
 {
     SandScene scene(0.5f, Vec3f(-0.25f, 0, -0.25f), Vec3f(0.25f, 0.5f, 0.25f), 0.025f);
