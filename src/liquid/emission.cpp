@@ -49,6 +49,11 @@ void Liquid::fill(const Shape& shape, const SourceParams& source, float frame, b
         particles_.P[at + i] = free[i], particles_.v[at + i] = velocity_at(free[i]);
         particles_.id[at + i] = next_id_++;
     }
+    if (!initial) { // as if they had come with their velocity since the frame began
+        std::vector<Vec3f>& from = particles_.attribute<Vec3f>(kMotion);
+        const float seconds = (frame - static_cast<float>(frame_)) / fps_;
+        for (size_t i = at; i < from.size(); ++i) from[i] = particles_.P[i] - seconds * particles_.v[i];
+    }
     // What sources say about their liquid, it carries along.
     const auto give = [&]<class T>(const char* name, const T& value) {
         std::fill_n(particles_.attribute<T>(name).begin() + static_cast<std::ptrdiff_t>(at), free.size(), value);

@@ -2,6 +2,7 @@
 
 #include "base/random.h"
 #include "field/row.h"
+#include "liquid/wall_velocity.h"
 #include "world/substeps.h"
 
 #include <fmt/format.h>
@@ -50,6 +51,7 @@ void Liquid::start(int frame)
     set_time(static_cast<float>(frame));
     bodies_.start(time_);
     emit(time_, true);
+    particles_.attribute<Vec3f>(kMotion) = particles_.v;
     speed_ = 0;
     for (const Vec3f& v : particles_.v) speed_ = std::max(speed_, v.cwiseAbs().maxCoeff());
     if (!ripples_) return;
@@ -84,6 +86,7 @@ void Liquid::restore(State state)
 LiquidReport Liquid::advance()
 {
     report_ = {};
+    particles_.attribute<Vec3f>(kMotion) = particles_.P;
     const auto step = [&](float dt) {
         emit(time_, false);
         drain(time_);
@@ -99,6 +102,9 @@ LiquidReport Liquid::advance()
         fmt::format("Check velocities of sources and colliders, or raise {}.voxel", name_).c_str(),
         [&](float frames) { set_time(frames); }, [&] { return largest_step(); }, step);
     ++frame_;
+    std::vector<Vec3f>& motion = particles_.attribute<Vec3f>(kMotion);
+    parallel_for(
+        motion.size(), [&](size_t i) { motion[i] = fps_ * (particles_.P[i] - motion[i]); }, 4096);
     report_.particles = particles_.size();
     report_.tiles = static_cast<size_t>(topology_.tile_count());
     report_.liquid_cells = projection_.liquid_cells();
@@ -177,8 +183,10 @@ void Liquid::substep(float dt)
                         params_.viscous() ? std::min(1.0f, viscosity_.stiffness()) : 0);
     });
     phase("to particles", [&] {
-        strays_.find(particles_, index_, phi_, voxel);
+        strays_.find(particles_, index_, phi_, voxel, thickness(dt));
         to_particles(velocity_, before_, params_.transfer, params_.flip, index_, voxel, particles_); // (2.20)
+        if (params_.transfer == Transfer::flip) meet_walls(velocity_, index_, solid_cells_, voxel, particles_);
+        if (params_.viscous()) strays_.keep(particles_, velocity_, voxel);
     });
     phase("even out", [&] {
         if (params_.keep_volume) projection_.spread(crowding_, voxel, dt, velocity_);
@@ -195,6 +203,14 @@ void Liquid::substep(float dt)
                     [&](const Vec3f& x, float time) { return in_solid(x) || in_liquid(x, time); });
         collide(dt);
     });
+}
+
+// See Thickness.
+Thickness Liquid::thickness(float dt) const
+{
+    const float scale = dt / (params_.density * params_.voxel * params_.voxel);
+    const std::vector<float>* varying = particles_.find<float>(kViscosityAttribute);
+    return {scale * (dt * params_.elasticity + (varying ? 0 : params_.viscosity)), varying, scale};
 }
 
 // U + u' with the eddies that the grid can carry (document 000, 3.5.2). It has no divergence, or particles would crowd.

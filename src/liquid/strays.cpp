@@ -7,6 +7,10 @@ namespace {
 // From this distance on (in cells) a particle does not belong to the surface. It is more than a particle's place in the
 // outermost layer varies.
 constexpr float kDistance = 0.3f;
+// Very thick liquid keeps what is nearer than this, within the distances that the surface knows. At the edges of a
+// block the surface is rounder than the block, and the particles there would crumble off.
+constexpr float kThickDistance = 1.3f;
+constexpr float kHalfThick = 0.1f;     // the thickness at which half of that holds; water has 1e-4, honey 0.3, jelly 1
 constexpr float kHalfDiagonal = 0.87f; // of a cell
 
 // The distance at a place in cells, relative to the tile, and its slope.
@@ -32,14 +36,21 @@ struct Sample {
 
 } // namespace
 
-void Strays::find(const Particles& particles, const ParticleIndex& index, const Field<float>& phi, float voxel)
+void Strays::find(const Particles& particles, const ParticleIndex& index, const Field<float>& phi, float voxel,
+                  const Thickness& thickness)
 {
+    const auto farthest = [&](size_t i) {
+        const float t = thickness.of(i);
+        return kDistance + (kThickDistance - kDistance) * t / (t + kHalfThick);
+    };
     const Topology& topology = phi.topology();
     const float inverse_voxel = 1 / voxel;
     in_tile_.resize(static_cast<size_t>(topology.tile_count()));
+    kept_.resize(in_tile_.size());
     for_each_tile(topology, [&](int tile) {
         auto& strays = in_tile_[static_cast<size_t>(tile)];
-        strays.clear();
+        auto& kept_here = kept_[static_cast<size_t>(tile)];
+        strays.clear(), kept_here.clear();
         if (index.tile_empty(tile)) return;
         thread_local Block<float, 1> kept;
         auto& around = kept;
@@ -51,9 +62,28 @@ void Strays::find(const Particles& particles, const ParticleIndex& index, const 
             for (size_t i = index.cell_begin(tile, c); i < index.cell_end(tile, c); ++i) {
                 if (!gathered) around.gather(phi, tile), gathered = true;
                 const Sample distance(around, particles.P[i] * inverse_voxel - first);
-                if (distance.value > kDistance)
+                if (!(distance.value > kDistance)) continue;
+                if (distance.value > farthest(i))
                     strays.push_back({static_cast<uint32_t>(i), particles.P[i], particles.v[i], distance.gradient});
+                else
+                    kept_here.push_back(static_cast<uint32_t>(i));
             }
+        }
+    });
+}
+
+void Strays::keep(Particles& particles, const MacField& velocity, float voxel) const
+{
+    const Topology& topology = velocity.u[0].topology();
+    for_each_tile(topology, [&](int tile) {
+        const auto& kept_here = kept_[static_cast<size_t>(tile)];
+        if (kept_here.empty()) return;
+        thread_local MacBlock<1> block;
+        block.gather(velocity, tile, Margin::nearest);
+        const Vec3f first = topology.first_cell(tile).cast<float>();
+        for (const uint32_t i : kept_here) {
+            const Vec3f x = particles.P[i] / voxel - first;
+            store_row3(&particles.v[i], block.sample(load_row3(&x, 1)), 1);
         }
     });
 }

@@ -3,15 +3,28 @@
 // wave below it.
 #pragma once
 
+#include "field/mac.h"
 #include "liquid/free_surface.h"
 #include "world/forces.h"
 
 namespace spindrift {
 
+// How strongly liquid holds on to its particles: viscosity, and elasticity as it acts in a step, times dt / voxel^2.
+struct Thickness {
+    float of_all = 0;
+    const std::vector<float>* viscosity = nullptr; // [Pa s] of each particle, if it varies
+    float of_viscosity = 0;                        // for each Pa s of it
+    float of(size_t particle) const { return of_all + (viscosity ? of_viscosity * (*viscosity)[particle] : 0); }
+};
+
 class Strays {
   public:
-    // Remembers the strays among the particles, as they are.
-    void find(const Particles& particles, const ParticleIndex& index, const Field<float>& phi, float voxel);
+    // Remembers the strays among the particles, as they are. Thick liquid keeps what is near: those are not strays, but
+    // remembered too.
+    void find(const Particles& particles, const ParticleIndex& index, const Field<float>& phi, float voxel,
+              const Thickness& thickness);
+    // Gives particles that thick liquid keeps the velocity of the grid, so that none leaves with FLIP's noise.
+    void keep(Particles& particles, const MacField& velocity, float voxel) const;
     // Puts them where forces, and cohesion towards liquid within reach [m/s2], take them from there in a step, or to
     // the place on their way, looked at cell by cell, where stopped(x, time since the step began) holds.
     template <class Stopped> void fly(Particles& particles, const Forces& forces, float cohesion, float voxel, float dt,
@@ -39,6 +52,7 @@ class Strays {
         Vec3f outwards; // from the liquid, if there is any near
     };
     std::vector<std::vector<Stray>> in_tile_; // in the order of the particles
+    std::vector<std::vector<uint32_t>> kept_; // in each tile
 };
 
 } // namespace spindrift

@@ -96,6 +96,64 @@ TEST(SprayStage, GivesTheSameFilesForAnyNumberOfThreadsAndAfterKills)
     expect_same_after_kills(place, kRun, "out", expected);
 }
 
+// Water against a wall, with droplets that merge and break up.
+TEST(SprayStage, VolumeOfLiquidAndDropletsIsThatOfTheLiquid)
+{
+    const Workplace place;
+    place.write("spray.toml", R"([shot]
+frames = "1-30"
+
+[liquid]
+voxel = 0.04
+
+[liquid.domain]
+min = [0, 0, 0]
+max = [1, 1.2, 0.4]
+
+[[liquid.source]]
+min = [0, 0, 0]
+max = [0.4, 0.6, 0.4]
+
+[spray]
+drag = 0.01
+max_radius = 0.05
+
+[spray.whitewater]
+handover = true
+
+[surface]
+
+[render]
+show = "particles"
+width = 32
+height = 18
+samples = 1
+)");
+    place.succeed(kRun);
+    const double particle = std::pow(0.02, 3);
+    size_t most_taken = 0, all = 0;
+    double worst = 0;
+    for (int frame = 1; frame <= 30; ++frame) {
+        const auto read = [&](const std::string& file) {
+            return read_particles(place / ("out/" + fmt::format(fmt::runtime(file), frame))).particles;
+        };
+        const Particles liquid = read("liquid/liquid.{:04}.vdb"), droplets = read("spray/spray.{:04}.vdb");
+        Particles taken;
+        if (place.has(fmt::format("out/spray/spray.{:04}.taken.vdb", frame)))
+            taken = read("spray/spray.{:04}.taken.vdb");
+        all = liquid.size();
+        most_taken = std::max(most_taken, taken.size());
+        double volume = particle * static_cast<double>(liquid.size() - taken.size());
+        for (const float r : *droplets.find<float>("radius"))
+            volume += 4 * kPi / 3 * std::pow(static_cast<double>(r), 3);
+        worst = std::max(worst, std::abs(volume / (particle * static_cast<double>(all)) - 1));
+    }
+    std::printf("liquid and droplets: volume off by %.2e of the whole, up to %zu of %zu particles are droplets\n",
+                worst, most_taken, all);
+    EXPECT_GT(most_taken, 20u);
+    EXPECT_LT(worst, 1e-6);
+}
+
 TEST(SprayStage, IsRunAgainWithoutTheLiquid)
 {
     const Workplace place;
