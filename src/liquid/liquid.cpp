@@ -90,11 +90,11 @@ LiquidReport Liquid::advance()
     const auto step = [&](float dt) {
         emit(time_, false);
         drain(time_);
-        if (hooks_.after_forces) hooks_.after_forces(particles_, time_, dt);
+        let(hooks_.after_forces, dt);
         substep(dt);
         if (ripples_) report_.times.measure("ripples", [&] { ripple(dt); });
         if (!hooks_.after_advection) return;
-        hooks_.after_advection(particles_, time_, dt);
+        let(hooks_.after_advection, dt);
         for (const Vec3f& v : particles_.v) speed_ = std::max(speed_, v.cwiseAbs().maxCoeff());
     };
     report_.substeps = for_each_substep(
@@ -109,6 +109,32 @@ LiquidReport Liquid::advance()
     report_.tiles = static_cast<size_t>(topology_.tile_count());
     report_.liquid_cells = projection_.liquid_cells();
     return report_;
+}
+
+// Calls a hook. A particle that it puts elsewhere at once (at the other end of a river) has not moved there: its motion
+// is without the jump.
+void Liquid::let(const ParticleHook& hook, float dt)
+{
+    if (!hook) return;
+    const std::vector<Vec3f> P = particles_.P;
+    const std::vector<int32_t> id = particles_.id;
+    hook(particles_, time_, dt);
+    std::vector<Vec3f>& from = particles_.attribute<Vec3f>(kMotion);
+    const float jump = kMaxAdvectionCells * params_.voxel;
+    const auto carry = [&](size_t before, size_t now) {
+        const Vec3f move = particles_.P[now] - P[before];
+        if (move.squaredNorm() > jump * jump) from[now] += move;
+    };
+    if (particles_.size() == P.size()) {
+        parallel_for(
+            P.size(), [&](size_t i) { carry(i, i); }, 4096);
+        return;
+    }
+    for (size_t i = 0, k = 0; i < particles_.size(); ++i) { // some were deleted, the others keep their order
+        while (k < id.size() && id[k] != particles_.id[i]) ++k;
+        if (k == id.size()) return; // the hook has changed ids
+        carry(k, i);
+    }
 }
 
 void Liquid::substep(float dt)

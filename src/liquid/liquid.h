@@ -99,6 +99,7 @@ class Liquid {
 
   private:
     void set_time(float frames);
+    void let(const ParticleHook& hook, float dt);
     void substep(float dt);
     Thickness thickness(float dt) const;
     float largest_step() const;

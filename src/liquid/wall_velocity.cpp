@@ -2,6 +2,24 @@
 
 namespace spindrift {
 
+namespace {
+
+// A cell whose centre is this many cells away from solids has no particle within one of them: half its diagonal more.
+constexpr float kNear = 1.87f;
+
+// Calls body(begin, end) for runs of particles of a tile whose cells are near solids.
+template <class Body> void for_each_run(const ParticleIndex& index, const SolidTile& solid, int tile, const Body& body)
+{
+    for (int c = 0; c < kTileCells; ++c) {
+        if (!(solid.distance[c] < kNear)) continue;
+        const size_t begin = index.cell_begin(tile, c);
+        while (c + 1 < kTileCells && solid.distance[c + 1] < kNear) ++c;
+        if (const size_t end = index.cell_end(tile, c); begin != end) body(begin, end);
+    }
+}
+
+} // namespace
+
 void meet_walls(const MacField& velocity, const ParticleIndex& index, const SolidCells& solids, float voxel,
                 Particles& particles)
 {
@@ -17,7 +35,7 @@ void meet_walls(const MacField& velocity, const ParticleIndex& index, const Soli
         grid.gather(velocity, tile, Margin::nearest);
         solids.gather_distances(topology, tile, distances);
         const Vec3f first = topology.first_cell(tile).cast<float>();
-        for_each_eight(index, tile, [&](size_t begin, size_t count) {
+        const auto meet = [&](size_t begin, size_t count) {
             const Row zero = splat(0), one = splat(1);
             const Row3 x = places_in_tile(&particles.P[begin], count, 1 / voxel, first);
             const auto place = MacBlock<1>::Places(x).of(-1);
@@ -31,6 +49,9 @@ void meet_walls(const MacField& velocity, const ParticleIndex& index, const Soli
             const Row lost = weight * own * inverse_or_zero(length2);
             v = {v.x - lost * n.x, v.y - lost * n.y, v.z - lost * n.z};
             store_row3(&particles.v[begin], v, count);
+        };
+        for_each_run(index, *solids.tile(tile), tile, [&](size_t begin, size_t end) {
+            for (size_t i = begin; i < end; i += kTileSize) meet(i, std::min<size_t>(kTileSize, end - i));
         });
     });
 }

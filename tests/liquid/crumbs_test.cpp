@@ -8,7 +8,7 @@
 namespace spindrift {
 namespace {
 
-// How many particles do not belong to the largest piece: pieces are farther apart than a cell.
+// How many particles are in pieces of a cell's content or less. Pieces are farther apart than a cell.
 size_t crumbs_of(const Particles& particles, float voxel)
 {
     std::map<std::array<int, 3>, std::vector<uint32_t>> cells;
@@ -32,9 +32,9 @@ size_t crumbs_of(const Particles& particles, float voxel)
         }
     std::map<uint32_t, size_t> sizes;
     for (uint32_t i = 0; i < particles.size(); ++i) ++sizes[root(i)];
-    size_t largest = 0;
-    for (const auto& [r, size] : sizes) largest = std::max(largest, size);
-    return particles.size() - largest;
+    size_t crumbs = 0;
+    for (const auto& [r, size] : sizes) crumbs += size <= 8 ? size : 0;
+    return crumbs;
 }
 
 // The most crumbs of any frame.
