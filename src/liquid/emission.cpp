@@ -5,16 +5,6 @@
 
 namespace spindrift {
 
-namespace {
-
-Vec3f anywhere(Random& random)
-{
-    const float z = random.uniform(), y = random.uniform(), x = random.uniform();
-    return {x, y, z};
-}
-
-} // namespace
-
 void Liquid::emit(float frame, bool initial)
 {
     for (size_t s = 0; s < sources_.size(); ++s) {
@@ -40,19 +30,14 @@ void Liquid::fill(const Shape& shape, const SourceParams& source, float frame, b
     // New places change their jitter from time to time, or a flow would show a pattern.
     const auto seed = static_cast<uint64_t>(params_.seed);
     const std::vector<Vec3f> free =
-        initial ? filling.free_places(solids_, seed, anywhere)
-                : filling.places_upstream(solids_, hash64(seed, static_cast<uint64_t>(next_id_) + 1), anywhere,
+        initial ? filling.free_places(solids_, seed)
+                : filling.places_upstream(solids_, hash64(seed, static_cast<uint64_t>(next_id_) + 1), nullptr,
                                           source.velocity, inside.size());
     const size_t at = particles_.size();
     particles_.resize(at + free.size());
     for (size_t i = 0; i < free.size(); ++i) {
         particles_.P[at + i] = free[i], particles_.v[at + i] = velocity_at(free[i]);
         particles_.id[at + i] = next_id_++;
-    }
-    if (!initial) { // as if they had come with their velocity since the frame began
-        std::vector<Vec3f>& from = particles_.attribute<Vec3f>(kMotion);
-        const float seconds = (frame - static_cast<float>(frame_)) / fps_;
-        for (size_t i = at; i < from.size(); ++i) from[i] = particles_.P[i] - seconds * particles_.v[i];
     }
     // What sources say about their liquid, it carries along.
     const auto give = [&]<class T>(const char* name, const T& value) {

@@ -88,7 +88,12 @@ LiquidReport Liquid::advance()
     report_ = {};
     particles_.attribute<Vec3f>(kMotion) = particles_.P;
     const auto step = [&](float dt) {
+        const size_t before = particles_.size();
         emit(time_, false);
+        // New particles move in all of this step, as if they had come with their velocity since the frame began.
+        std::vector<Vec3f>& from = particles_.attribute<Vec3f>(kMotion);
+        const float seconds = std::max(0.0f, (time_ - static_cast<float>(frame_)) / fps_ - dt);
+        for (size_t i = before; i < from.size(); ++i) from[i] = particles_.P[i] - seconds * particles_.v[i];
         drain(time_);
         let(hooks_.after_forces, dt);
         substep(dt);
@@ -108,6 +113,8 @@ LiquidReport Liquid::advance()
     report_.particles = particles_.size();
     report_.tiles = static_cast<size_t>(topology_.tile_count());
     report_.liquid_cells = projection_.liquid_cells();
+    // Saving the state takes as much memory as the particles once more. What the next step makes anew is not held then.
+    index_ = {}, from_ = {}, before_ = {};
     return report_;
 }
 
@@ -209,10 +216,10 @@ void Liquid::substep(float dt)
                         params_.viscous() ? std::min(1.0f, viscosity_.stiffness()) : 0);
     });
     phase("to particles", [&] {
-        strays_.find(particles_, index_, phi_, voxel, thickness(dt));
+        strays_.find(particles_, index_, phi_, voxel, params_.elasticity > 0);
         to_particles(velocity_, before_, params_.transfer, params_.flip, index_, voxel, particles_); // (2.20)
         if (params_.transfer == Transfer::flip) meet_walls(velocity_, index_, solid_cells_, voxel, particles_);
-        if (params_.viscous()) strays_.keep(particles_, velocity_, voxel);
+        if (params_.elasticity > 0) strays_.keep(particles_, velocity_, voxel);
     });
     phase("even out", [&] {
         if (params_.keep_volume) projection_.spread(crowding_, voxel, dt, velocity_);
@@ -229,14 +236,6 @@ void Liquid::substep(float dt)
                     [&](const Vec3f& x, float time) { return in_solid(x) || in_liquid(x, time); });
         collide(dt);
     });
-}
-
-// See Thickness.
-Thickness Liquid::thickness(float dt) const
-{
-    const float scale = dt / (params_.density * params_.voxel * params_.voxel);
-    const std::vector<float>* varying = particles_.find<float>(kViscosityAttribute);
-    return {scale * (dt * params_.elasticity + (varying ? 0 : params_.viscosity)), varying, scale};
 }
 
 // U + u' with the eddies that the grid can carry (document 000, 3.5.2). It has no divergence, or particles would crowd.

@@ -101,7 +101,6 @@ class Liquid {
     void set_time(float frames);
     void let(const ParticleHook& hook, float dt);
     void substep(float dt);
-    Thickness thickness(float dt) const;
     float largest_step() const;
     float largest_step_of_bodies(float pull) const;
     void emit(float frame, bool initial);

@@ -7,10 +7,8 @@ namespace {
 // From this distance on (in cells) a particle does not belong to the surface. It is more than a particle's place in the
 // outermost layer varies.
 constexpr float kDistance = 0.3f;
-// Very thick liquid keeps what is nearer than this, within the distances that the surface knows. At the edges of a
-// block the surface is rounder than the block, and the particles there would crumble off.
-constexpr float kThickDistance = 1.3f;
-constexpr float kHalfThick = 0.1f;     // the thickness at which half of that holds; water has 1e-4, honey 0.3, jelly 1
+// From this distance on it does not belong to an elastic liquid: as far as the surface knows distances.
+constexpr float kElasticDistance = 0.95f * kSurfaceBand;
 constexpr float kHalfDiagonal = 0.87f; // of a cell
 
 // The distance at a place in cells, relative to the tile, and its slope.
@@ -37,12 +35,9 @@ struct Sample {
 } // namespace
 
 void Strays::find(const Particles& particles, const ParticleIndex& index, const Field<float>& phi, float voxel,
-                  const Thickness& thickness)
+                  bool elastic)
 {
-    const auto farthest = [&](size_t i) {
-        const float t = thickness.of(i);
-        return kDistance + (kThickDistance - kDistance) * t / (t + kHalfThick);
-    };
+    const float farthest = elastic ? kElasticDistance : kDistance;
     const Topology& topology = phi.topology();
     const float inverse_voxel = 1 / voxel;
     in_tile_.resize(static_cast<size_t>(topology.tile_count()));
@@ -63,7 +58,7 @@ void Strays::find(const Particles& particles, const ParticleIndex& index, const 
                 if (!gathered) around.gather(phi, tile), gathered = true;
                 const Sample distance(around, particles.P[i] * inverse_voxel - first);
                 if (!(distance.value > kDistance)) continue;
-                if (distance.value > farthest(i))
+                if (distance.value > farthest)
                     strays.push_back({static_cast<uint32_t>(i), particles.P[i], particles.v[i], distance.gradient});
                 else
                     kept_here.push_back(static_cast<uint32_t>(i));

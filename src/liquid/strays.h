@@ -9,21 +9,13 @@
 
 namespace spindrift {
 
-// How strongly liquid holds on to its particles: viscosity, and elasticity as it acts in a step, times dt / voxel^2.
-struct Thickness {
-    float of_all = 0;
-    const std::vector<float>* viscosity = nullptr; // [Pa s] of each particle, if it varies
-    float of_viscosity = 0;                        // for each Pa s of it
-    float of(size_t particle) const { return of_all + (viscosity ? of_viscosity * (*viscosity)[particle] : 0); }
-};
-
 class Strays {
   public:
-    // Remembers the strays among the particles, as they are. Thick liquid keeps what is near: those are not strays, but
-    // remembered too.
+    // Remembers the strays among the particles, as they are. An elastic liquid keeps what is near, for at the edges of
+    // a block the surface is rounder than the block, and the particles there would crumble off.
     void find(const Particles& particles, const ParticleIndex& index, const Field<float>& phi, float voxel,
-              const Thickness& thickness);
-    // Gives particles that thick liquid keeps the velocity of the grid, so that none leaves with FLIP's noise.
+              bool elastic);
+    // Gives particles that are kept the velocity of the grid, so that none leaves with FLIP's noise.
     void keep(Particles& particles, const MacField& velocity, float voxel) const;
     // Puts them where forces, and cohesion towards liquid within reach [m/s2], take them from there in a step, or to
     // the place on their way, looked at cell by cell, where stopped(x, time since the step began) holds.

@@ -175,8 +175,6 @@ void sort_by_tile(Particles& particles, const Topology& topology, float voxel, P
         if constexpr (std::is_same_v<std::decay_t<decltype(moved)>, std::vector<Vec3f>>)
             index.moved_ = std::move(moved);
     });
-    // What is large and only needed here is not held while others need memory.
-    index.key_ = {}, index.order_ = {};
 }
 
 } // namespace spindrift

@@ -141,8 +141,9 @@ handover = true
         all = liquid.size();
         if (taken.size() > most_taken) most_taken = taken.size(), frame_of_most = frame;
         double volume = particle * static_cast<double>(liquid.size() - taken.size());
-        for (const float r : *droplets.find<float>("radius"))
-            volume += 4 * kPi / 3 * std::pow(static_cast<double>(r), 3);
+        if (droplets.size() > 0)
+            for (const float r : *droplets.find<float>("radius"))
+                volume += 4 * kPi / 3 * std::pow(static_cast<double>(r), 3);
         worst = std::max(worst, std::abs(volume / (particle * static_cast<double>(all)) - 1));
     }
     std::printf("liquid and droplets: volume off by %.2e of the whole, up to %zu of %zu particles are droplets\n",
