@@ -5,6 +5,16 @@
 
 namespace spindrift {
 
+namespace {
+
+Vec3f anywhere(Random& random)
+{
+    const float z = random.uniform(), y = random.uniform(), x = random.uniform();
+    return {x, y, z};
+}
+
+} // namespace
+
 void Liquid::emit(float frame, bool initial)
 {
     for (size_t s = 0; s < sources_.size(); ++s) {
@@ -31,7 +41,7 @@ void Liquid::fill(const Shape& shape, const SourceParams& source, float frame, b
     const auto seed = static_cast<uint64_t>(params_.seed);
     const std::vector<Vec3f> free =
         initial ? filling.free_places(solids_, seed)
-                : filling.places_upstream(solids_, hash64(seed, static_cast<uint64_t>(next_id_) + 1), nullptr,
+                : filling.places_upstream(solids_, hash64(seed, static_cast<uint64_t>(next_id_) + 1), anywhere,
                                           source.velocity, inside.size());
     const size_t at = particles_.size();
     particles_.resize(at + free.size());
