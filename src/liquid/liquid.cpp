@@ -2,6 +2,7 @@
 
 #include "base/random.h"
 #include "field/row.h"
+#include "liquid/wall_velocity.h"
 #include "world/substeps.h"
 
 #include <fmt/format.h>
@@ -52,6 +53,7 @@ void Liquid::start(int frame)
     set_time(static_cast<float>(frame));
     bodies_.start(time_);
     emit(time_, true);
+    particles_.attribute<Vec3f>(kMotion) = particles_.v;
     speed_ = 0;
     for (const Vec3f& v : particles_.v) speed_ = std::max(speed_, v.cwiseAbs().maxCoeff());
     if (!ripples_) return;
@@ -86,14 +88,20 @@ void Liquid::restore(State state)
 LiquidReport Liquid::advance()
 {
     report_ = {};
+    particles_.attribute<Vec3f>(kMotion) = particles_.P;
     const auto step = [&](float dt) {
+        const size_t before = particles_.size();
         emit(time_, false);
+        // New particles move in all of this step, as if they had come with their velocity since the frame began.
+        std::vector<Vec3f>& from = particles_.attribute<Vec3f>(kMotion);
+        const float seconds = std::max(0.0f, (time_ - static_cast<float>(frame_)) / fps_ - dt);
+        for (size_t i = before; i < from.size(); ++i) from[i] = particles_.P[i] - seconds * particles_.v[i];
         drain(time_);
-        if (hooks_.after_forces) hooks_.after_forces(particles_, time_, dt);
+        let(hooks_.after_forces, dt);
         substep(dt);
         if (ripples_) report_.times.measure("ripples", [&] { ripple(dt); });
         if (!hooks_.after_advection) return;
-        hooks_.after_advection(particles_, time_, dt);
+        let(hooks_.after_advection, dt);
         for (const Vec3f& v : particles_.v) speed_ = std::max(speed_, v.cwiseAbs().maxCoeff());
     };
     report_.substeps = for_each_substep(
@@ -101,10 +109,41 @@ LiquidReport Liquid::advance()
         fmt::format("Check velocities of sources and colliders, or raise {}.voxel", name_).c_str(),
         [&](float frames) { set_time(frames); }, [&] { return largest_step(); }, step);
     ++frame_;
+    std::vector<Vec3f>& motion = particles_.attribute<Vec3f>(kMotion);
+    parallel_for(
+        motion.size(), [&](size_t i) { motion[i] = fps_ * (particles_.P[i] - motion[i]); }, 4096);
     report_.particles = particles_.size();
     report_.tiles = static_cast<size_t>(topology_.tile_count());
     report_.liquid_cells = projection_.liquid_cells();
+    // Saving the state takes as much memory as the particles once more. What the next step makes anew is not held then.
+    index_ = {}, from_ = {}, before_ = {};
     return report_;
+}
+
+// Calls a hook. A particle that it puts elsewhere at once (at the other end of a river) has not moved there: its motion
+// is without the jump.
+void Liquid::let(const ParticleHook& hook, float dt)
+{
+    if (!hook) return;
+    const std::vector<Vec3f> P = particles_.P;
+    const std::vector<int32_t> id = particles_.id;
+    hook(particles_, time_, dt);
+    std::vector<Vec3f>& from = particles_.attribute<Vec3f>(kMotion);
+    const float jump = kMaxAdvectionCells * params_.voxel;
+    const auto carry = [&](size_t before, size_t now) {
+        const Vec3f move = particles_.P[now] - P[before];
+        if (move.squaredNorm() > jump * jump) from[now] += move;
+    };
+    if (particles_.size() == P.size()) {
+        parallel_for(
+            P.size(), [&](size_t i) { carry(i, i); }, 4096);
+        return;
+    }
+    for (size_t i = 0, k = 0; i < particles_.size(); ++i) { // some were deleted, the others keep their order
+        while (k < id.size() && id[k] != particles_.id[i]) ++k;
+        if (k == id.size()) return; // the hook has changed ids
+        carry(k, i);
+    }
 }
 
 void Liquid::substep(float dt)
@@ -181,8 +220,10 @@ void Liquid::substep(float dt)
                         params_.viscous() ? std::min(1.0f, viscosity_.stiffness()) : 0);
     });
     phase("to particles", [&] {
-        strays_.find(particles_, index_, phi_, voxel, sight);
+        strays_.find(particles_, index_, phi_, voxel, params_.elasticity > 0, sight);
         to_particles(velocity_, before_, params_.transfer, params_.flip, index_, voxel, particles_, sight); // (2.20)
+        if (params_.transfer == Transfer::flip) meet_walls(velocity_, index_, solid_cells_, voxel, particles_);
+        if (params_.elasticity > 0) strays_.keep(particles_, velocity_, voxel);
     });
     phase("even out", [&] {
         if (!params_.keep_volume) return;

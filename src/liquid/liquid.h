@@ -24,6 +24,10 @@ struct LiquidReport {
     PhaseTimes times;
 };
 
+// Attribute of a liquid's particles. Between frames: their mean velocity over the last frame [m/s]. While a frame is
+// computed: where they were when it began [m].
+constexpr const char* kMotion = "motion";
+
 class Liquid {
   public:
     // The shapes of params.sources, params.sinks, params.colliders and params.bodies, each in its order.
@@ -52,7 +56,22 @@ class Liquid {
     LiquidReport advance();
 
     int frame() const { return frame_; }
+    // With the velocity that the solver carries on, which has FLIP's noise in it and is not what particles move with.
     const Particles& particles() const { return particles_; }
+    // Calls f(particles) with their motion over the last frame as velocity, (P - P a frame ago) * fps. This is what
+    // caches hold.
+    template <class F> void show_motion(const F& f)
+    {
+        struct Shown { // even if f throws, the solver's own velocity comes back
+            Particles& particles;
+            decltype(particles.attributes)::node_type motion = particles.attributes.extract(kMotion);
+            void swap() { particles.v.swap(std::get<std::vector<Vec3f>>(motion.mapped())); }
+            explicit Shown(Particles& p) : particles(p) { swap(); }
+            ~Shown() { swap(), particles.attributes.insert(std::move(motion)); }
+        };
+        const Shown shown(particles_);
+        f(std::as_const(particles_));
+    }
     const Bodies& bodies() const { return bodies_; }
     // Throws bad_input for a body that has no room where it starts; `where` says where each is in the scene.
     void expect_room_for_bodies(int frame, const std::vector<std::string>& where)
@@ -80,6 +99,7 @@ class Liquid {
 
   private:
     void set_time(float frames);
+    void let(const ParticleHook& hook, float dt);
     void substep(float dt);
     float largest_step() const;
     float largest_step_of_bodies(float pull) const;

@@ -7,6 +7,8 @@ namespace {
 // From this distance on (in cells) a particle does not belong to the surface. It is more than a particle's place in the
 // outermost layer varies.
 constexpr float kDistance = 0.3f;
+// From this distance on it does not belong to an elastic liquid: as far as the surface knows distances.
+constexpr float kElasticDistance = 0.95f * kSurfaceBand;
 constexpr float kHalfDiagonal = 0.87f; // of a cell
 
 // The distance at a place in cells, relative to the tile, and its slope.
@@ -53,14 +55,17 @@ std::optional<float> seen_distance(const Block<float, 1>& phi, const Sight& sigh
 } // namespace
 
 void Strays::find(const Particles& particles, const ParticleIndex& index, const Field<float>& phi, float voxel,
-                  const Sight* sight)
+                  bool elastic, const Sight* sight)
 {
+    const float farthest = elastic ? kElasticDistance : kDistance;
     const Topology& topology = phi.topology();
     const float inverse_voxel = 1 / voxel;
     in_tile_.resize(static_cast<size_t>(topology.tile_count()));
+    kept_.resize(in_tile_.size());
     for_each_tile(topology, [&](int tile) {
         auto& strays = in_tile_[static_cast<size_t>(tile)];
-        strays.clear();
+        auto& kept_here = kept_[static_cast<size_t>(tile)];
+        strays.clear(), kept_here.clear();
         if (index.tile_empty(tile)) return;
         thread_local Block<float, 1> kept;
         auto& around = kept;
@@ -78,9 +83,28 @@ void Strays::find(const Particles& particles, const ParticleIndex& index, const 
                     distance.value =
                         seen_distance(around, *sight, tile, c, particles.P[i], particles.P[i] * inverse_voxel - first)
                             .value_or(kSurfaceBand);
-                if (distance.value > kDistance)
+                if (!(distance.value > kDistance)) continue;
+                if (distance.value > farthest)
                     strays.push_back({static_cast<uint32_t>(i), particles.P[i], particles.v[i], distance.gradient});
+                else
+                    kept_here.push_back(static_cast<uint32_t>(i));
             }
+        }
+    });
+}
+
+void Strays::keep(Particles& particles, const MacField& velocity, float voxel) const
+{
+    const Topology& topology = velocity.u[0].topology();
+    for_each_tile(topology, [&](int tile) {
+        const auto& kept_here = kept_[static_cast<size_t>(tile)];
+        if (kept_here.empty()) return;
+        thread_local MacBlock<1> block;
+        block.gather(velocity, tile, Margin::nearest);
+        const Vec3f first = topology.first_cell(tile).cast<float>();
+        for (const uint32_t i : kept_here) {
+            const Vec3f x = particles.P[i] / voxel - first;
+            store_row3(&particles.v[i], block.sample(load_row3(&x, 1)), 1);
         }
     });
 }

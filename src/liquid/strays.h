@@ -3,6 +3,7 @@
 // wave below it.
 #pragma once
 
+#include "field/mac.h"
 #include "liquid/free_surface.h"
 #include "world/forces.h"
 
@@ -10,9 +11,12 @@ namespace spindrift {
 
 class Strays {
   public:
-    // Remembers the strays among the particles, as they are.
+    // Remembers the strays among the particles, as they are. An elastic liquid keeps what is near, for at the edges of
+    // a block the surface is rounder than the block, and the particles there would crumble off.
     void find(const Particles& particles, const ParticleIndex& index, const Field<float>& phi, float voxel,
-              const Sight* sight);
+              bool elastic, const Sight* sight);
+    // Gives particles that are kept the velocity of the grid, so that none leaves with FLIP's noise.
+    void keep(Particles& particles, const MacField& velocity, float voxel) const;
     // Puts them where forces, and cohesion towards liquid within reach [m/s2], take them from there in a step, or to
     // the place on their way, looked at cell by cell, where stopped(x, time since the step began) holds.
     template <class Stopped> void fly(Particles& particles, const Forces& forces, float cohesion, float voxel, float dt,
@@ -40,6 +44,7 @@ class Strays {
         Vec3f outwards; // from the liquid, if there is any near
     };
     std::vector<std::vector<Stray>> in_tile_; // in the order of the particles
+    std::vector<std::vector<uint32_t>> kept_; // in each tile
 };
 
 } // namespace spindrift

@@ -16,6 +16,11 @@ struct LiquidSetup {
     Box3f
         extent; // what a camera should see: the domain, or what shapes cover when the shot starts; empty for no liquid
 
+    // Files of the liquid whose lone particles [spray] takes over, as its inputs name them; "" for those of [liquid].
+    // Not set: none.
+    std::optional<std::string> handed_over;
+    bool is_handed_over(const std::string& files) const { return handed_over && *handed_over == files; }
+
     // After `params` were read. Throws bad_input for a mesh that cannot be used.
     void load(const SceneFile& scene, int first_frame);
 };
@@ -23,5 +28,8 @@ struct LiquidSetup {
 // With turbulence, a frame of the liquid has a second file for its ripples.
 constexpr const char* kRipplesEnding = "ripples.vdb";
 constexpr const char* kRipplesGrid = "difference"; // of the rippled surface's distance to that of the liquid [m]
+
+// With spray.whitewater.handover, a frame of spray has a second file: the liquid particles that are droplets in it.
+constexpr const char* kTakenEnding = "taken.vdb";
 
 } // namespace spindrift

@@ -155,15 +155,17 @@ FrameReport LiquidStage::advance() { return report_of(liquid_->advance()); }
 
 void LiquidStage::write(const std::string& path)
 {
-    const Particles* particles = &liquid_->particles();
-    Particles changed;
-    if (expressions_.any(ExpressionParams::At::before_writing)) {
-        changed = *particles, particles = &changed;
-        expressions_.run(ExpressionParams::At::before_writing, changed, static_cast<float>(liquid_->frame()), 1 / fps_);
-    }
     const FileMetadata metadata = {{"frame", std::to_string(liquid_->frame())},
                                    {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}};
-    write_particles(path, *particles, setup_->params.voxel, liquid_->particle_radius(), metadata);
+    const auto write_points = [&](const Particles& particles) {
+        write_particles(path, particles, setup_->params.voxel, liquid_->particle_radius(), metadata);
+    };
+    liquid_->show_motion([&](const Particles& particles) {
+        if (!expressions_.any(ExpressionParams::At::before_writing)) return write_points(particles);
+        Particles changed = particles;
+        expressions_.run(ExpressionParams::At::before_writing, changed, static_cast<float>(liquid_->frame()), 1 / fps_);
+        write_points(changed);
+    });
     if (const Ripples* ripples = liquid_->ripples())
         write_fields(std::filesystem::path(path).replace_extension(kRipplesEnding).string(),
                      {{kRipplesGrid, &ripples->difference()}}, ripples->voxel(), metadata);

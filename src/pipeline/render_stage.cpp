@@ -6,6 +6,7 @@
 #include "io/mesh_file.h"
 #include "pipeline/body_files.h"
 #include "pipeline/film.h"
+#include "pipeline/taken_particles.h"
 #include "sand/grain_points.h"
 
 #include <filesystem>
@@ -260,7 +261,9 @@ FrameReport RenderStage::make(int frame, const std::vector<std::string>& inputs,
             scene.liquid = &water;
             report.numbers = {{"triangles", static_cast<double>(water.triangles.size())}};
         } else if (params_.show == Show::particles) {
-            add_spheres(read_particles(*input), params_.color_by.empty() ? "speed" : params_.color_by, *input, spheres);
+            ParticleFile file = read_particles(*input);
+            if (liquid_->is_handed_over("")) leave_out_taken(input[1], file.particles); // spray's frame comes next
+            add_spheres(file, params_.color_by.empty() ? "speed" : params_.color_by, *input, spheres);
             ++input;
             report.numbers = {{"particles", static_cast<double>(spheres.centers.size())}};
         } else if (params_.show == Show::crowd) {

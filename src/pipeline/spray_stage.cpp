@@ -5,7 +5,9 @@
 #include "pipeline/scene_shapes.h"
 #include "points/spacing.h"
 
+#include <algorithm>
 #include <bit>
+#include <filesystem>
 
 namespace spindrift {
 
@@ -73,6 +75,7 @@ void SprayStage::prepare(const SceneFile& scene, const ShotParams& shot)
     if (!scene.has("spray")) return;
     fps_ = shot.fps;
     const FrameRange range = shot.range();
+    first_frame_ = range.first;
     if (params_.emitters.empty() && !reads_liquid())
         bad_input(
             "{}: nothing makes spray; add a [[spray.emitter]], or set spray.whitewater.trapped_air, .wave_crests or "
@@ -84,12 +87,12 @@ void SprayStage::prepare(const SceneFile& scene, const ShotParams& shot)
             scene.where("spray"));
     if (reads_liquid() && !input_.empty()) input_files_ = scene.resolve(input_);
 
-    if (params_.whitewater.handover && (spacing_ || input_.empty())) {
-        const float radius = radius_of_share(spacing_.value_or(0.5f * liquid_->params.voxel));
-        if (radius < params_.min_radius || radius > params_.max_radius)
-            bad_input("{}: droplets of the volume of a liquid particle have a radius of {:.3g} m, which is not between "
-                      "spray.min_radius ({:.3g} m) and spray.max_radius ({:.3g} m)",
-                      scene.where("spray.whitewater.handover"), radius, params_.min_radius, params_.max_radius);
+    liquid_->handed_over.reset();
+    if (params_.whitewater.handover) {
+        liquid_->handed_over = input_files_;
+        if (spacing_ || input_.empty())
+            expect_radius_in_range(spacing_.value_or(0.5f * liquid_->params.voxel),
+                                   scene.where("spray.whitewater.handover"));
     }
 
     Spray::Shapes shapes;
@@ -151,16 +154,38 @@ void SprayStage::prepare_wind(const SceneFile& scene)
     });
 }
 
+// Droplets of other radii would not have the volume of the particles that they are made from.
+void SprayStage::expect_radius_in_range(float spacing, const std::string& where) const
+{
+    const float radius = radius_of_share(spacing);
+    if (radius < params_.min_radius || radius > params_.max_radius)
+        bad_input("{}: droplets of the volume of a liquid particle have a radius of {:.3g} m, which is not between "
+                  "spray.min_radius ({:.3g} m) and spray.max_radius ({:.3g} m)",
+                  where, radius, params_.min_radius, params_.max_radius);
+}
+
+std::vector<std::string> SprayStage::endings() const
+{
+    std::vector<std::string> endings = {"vdb"};
+    if (params_.whitewater.handover) endings.push_back(kTakenEnding);
+    return endings;
+}
+
 std::unique_ptr<LiquidView> SprayStage::view(int frame) const
 {
     if (!reads_liquid()) return nullptr;
     const std::string path = input_path_(frame);
     ParticleFile file = read_points(path);
     if (spacing_) return std::make_unique<LiquidView>(std::move(file.particles), *spacing_);
-    if (input_.empty()) return std::make_unique<LiquidView>(std::move(file.particles), 0.5f * file.voxel);
+    if (input_.empty()) {
+        // Velocities of our own frames are means over the frame before.
+        const float late_by = frame > first_frame_ ? 0.5f / fps_ : 0;
+        return std::make_unique<LiquidView>(std::move(file.particles), 0.5f * file.voxel, late_by);
+    }
     const auto found = find_spacing(file.particles.P);
     if (!found && file.particles.size() > 0)
         bad_input("{}: {} points do not tell their spacing; set spray.spacing [m]", path, file.particles.size());
+    if (found && params_.whitewater.handover) expect_radius_in_range(*found, path);
     return std::make_unique<LiquidView>(std::move(file.particles), found.value_or(1.0f));
 }
 
@@ -173,6 +198,7 @@ FrameReport SprayStage::report_of(const SprayReport& spray) const
                       {"merged", static_cast<double>(spray.collisions[1])},
                       {"stretched", static_cast<double>(spray.collisions[2])},
                       {"reflexive", static_cast<double>(spray.collisions[3])}};
+    if (params_.whitewater.handover) report.numbers.emplace_back("taken", static_cast<double>(spray_->taken().size()));
     report.times = spray.times;
     return report;
 }
@@ -190,8 +216,13 @@ FrameReport SprayStage::restore(StateFile state)
     const auto number = [&](const char* name) { return static_cast<int>(state.numbers[name]); };
     SprayReport report;
     report.times.measure("restore", [&] {
-        spray_->restore({number("start_frame"), number("frame"), number("next_id"),
-                         std::bit_cast<float>(number("edge_bits")), std::move(state.particles)});
+        const std::vector<uint64_t>& taken = state.tiles["taken"];
+        spray_->restore({number("start_frame"),
+                         number("frame"),
+                         number("next_id"),
+                         std::bit_cast<float>(number("edge_bits")),
+                         std::move(state.particles),
+                         {taken.begin(), taken.end()}});
         now_ = view(spray_->frame());
     });
     return report_of(report);
@@ -209,6 +240,11 @@ FrameReport SprayStage::advance()
     return report_of(report);
 }
 
+FileMetadata SprayStage::metadata() const
+{
+    return {{"frame", std::to_string(spray_->frame())}, {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}};
+}
+
 void SprayStage::write(const std::string& path)
 {
     Particles droplets = spray_->particles();
@@ -216,19 +252,32 @@ void SprayStage::write(const std::string& path)
     double sum = 0;
     for (const float r : *droplets.find<float>("radius")) sum += r;
     const double mean = droplets.size() > 0 ? sum / static_cast<double>(droplets.size()) : 0;
-    write_particles(
-        path, droplets, voxel_for(droplets), static_cast<float>(mean),
-        {{"frame", std::to_string(spray_->frame())}, {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}});
+    write_particles(path, droplets, voxel_for(droplets), static_cast<float>(mean), metadata());
+    if (params_.whitewater.handover) write_taken(std::filesystem::path(path).replace_extension(kTakenEnding).string());
+}
+
+// The liquid particles that are droplets in this frame.
+void SprayStage::write_taken(const std::string& path) const
+{
+    const Particles& liquid = now_->particles();
+    Particles taken;
+    for (size_t i = 0; i < liquid.size(); ++i)
+        if (std::ranges::binary_search(spray_->taken(), liquid.id[i])) {
+            taken.P.push_back(liquid.P[i]), taken.v.push_back(liquid.v[i]), taken.id.push_back(liquid.id[i]);
+        }
+    write_particles(path, taken, voxel_for(taken), radius_of_share(now_->spacing()), metadata());
 }
 
 StateFile SprayStage::save() const
 {
     Spray::State state = spray_->state();
-    return {{{"start_frame", state.start_frame},
-             {"frame", state.frame},
-             {"next_id", state.next_id},
-             {"edge_bits", std::bit_cast<int32_t>(state.edge)}},
-            std::move(state.particles)};
+    StateFile file = {{{"start_frame", state.start_frame},
+                       {"frame", state.frame},
+                       {"next_id", state.next_id},
+                       {"edge_bits", std::bit_cast<int32_t>(state.edge)}},
+                      std::move(state.particles)};
+    if (!state.taken.empty()) file.tiles["taken"].assign(state.taken.begin(), state.taken.end());
+    return file;
 }
 
 } // namespace spindrift

@@ -1,6 +1,7 @@
 // Spray as a stage: droplets in spray.####.vdb, from emitters and from the frames of a liquid.
 #pragma once
 
+#include "io/vdb.h"
 #include "pipeline/liquid_setup.h"
 #include "pipeline/stage.h"
 #include "pipeline/stage_expressions.h"
@@ -10,13 +11,13 @@ namespace spindrift {
 
 class SprayStage : public TimeStage {
   public:
-    explicit SprayStage(std::shared_ptr<const LiquidSetup> liquid) : liquid_(std::move(liquid)) {}
+    explicit SprayStage(std::shared_ptr<LiquidSetup> liquid) : liquid_(std::move(liquid)) {}
 
     std::string name() const override { return "spray"; }
     std::string help() const override { return "Droplets that fly, merge and break up, and foam."; }
     std::vector<std::string> inputs() const override;
     std::string input_files() const override { return input_files_; }
-    std::vector<std::string> endings() const override { return {"vdb"}; }
+    std::vector<std::string> endings() const override;
     void visit(ParamVisitor& v) override;
     void prepare(const SceneFile& scene, const ShotParams& shot) override;
     Estimate estimate() const override { return estimate_; }
@@ -32,10 +33,13 @@ class SprayStage : public TimeStage {
   private:
     bool reads_liquid() const { return params_.whitewater.reads_liquid(); }
     std::unique_ptr<LiquidView> view(int frame) const;
+    void expect_radius_in_range(float spacing, const std::string& where) const;
+    FileMetadata metadata() const;
+    void write_taken(const std::string& path) const;
     FrameReport report_of(const SprayReport& spray) const;
     void prepare_wind(const SceneFile& scene);
 
-    std::shared_ptr<const LiquidSetup> liquid_;
+    std::shared_ptr<LiquidSetup> liquid_;
     SprayParams params_;
     bool liquid_colliders_ = true;
     std::string input_, input_files_; // as written, and from where the program runs
@@ -47,6 +51,7 @@ class SprayStage : public TimeStage {
     std::unique_ptr<Spray> spray_;
     std::unique_ptr<LiquidView> now_; // the liquid at the spray's frame, if it is read
     float fps_ = 24;
+    int first_frame_ = 0;
     Estimate estimate_;
 };
 

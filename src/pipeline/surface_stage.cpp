@@ -6,6 +6,7 @@
 #include "io/point_file.h"
 #include "pipeline/cache.h"
 #include "pipeline/progress.h"
+#include "pipeline/taken_particles.h"
 #include "points/spacing.h"
 
 #include <filesystem>
@@ -170,13 +171,15 @@ float SurfaceStage::find_spacing_of_input() const
 FrameReport SurfaceStage::make(int frame, const std::vector<std::string>& inputs,
                                const std::vector<std::string>& outputs)
 {
-    const std::string& input = inputs[0];
+    // The liquid's frame, that of spray if it has taken particles over, and a file of another program.
+    const std::string& input = input_.empty() ? inputs.front() : inputs.back();
     FrameReport report;
     ParticleFile file;
     float spacing = 0;
     report.times.measure("read", [&] {
         file = input_.empty() ? read_particles(input) : read_points(input, names_);
         spacing = spacing_of(file);
+        if (leaves_out_taken()) leave_out_taken(inputs[input_.empty() ? 1 : 0], file.particles);
     });
     for (Shape& shape : colliders_) shape.prepare(static_cast<float>(frame));
     for (const auto& on : on_particles_)

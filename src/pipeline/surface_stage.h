@@ -21,6 +21,10 @@ class SurfaceStage : public FrameStage {
     {
         return input_.empty() ? std::vector<std::string>{"liquid"} : std::vector<std::string>{};
     }
+    std::vector<std::string> optional_inputs() const override
+    {
+        return leaves_out_taken() ? std::vector<std::string>{"spray"} : std::vector<std::string>{};
+    }
     std::string input_files() const override { return input_files_; }
     std::vector<std::string> endings() const override;
     void visit(ParamVisitor& v) override;
@@ -40,6 +44,8 @@ class SurfaceStage : public FrameStage {
     void prepare_expressions(const SceneFile& scene, const ShotParams& shot);
     ExpressionContext context(int frame, const SampledVolumes& volumes) const;
     void prepare_input(const SceneFile& scene);
+    // Particles of the liquid that are droplets of [spray] are no part of the surface.
+    bool leaves_out_taken() const { return liquid_->is_handed_over(input_files_); }
     std::vector<std::string> inputs_on_disk() const;
     float spacing_of(const ParticleFile& file);
     float find_spacing_of_input() const;

@@ -65,6 +65,7 @@ double FluidSand::mass() const
 Particles FluidSand::grains() const
 {
     Particles grains = particles();
+    grains.v = *grains.find<Vec3f>(kMotion), grains.attributes.erase(kMotion);
     const float radius = 0.25f * params_.voxel;
     std::ranges::fill(grains.attribute<float>(kMass),
                       static_cast<float>(liquid_.particle_volume()) * material_of(params_).density);

@@ -9,8 +9,6 @@ namespace spindrift {
 namespace {
 
 double cubed(double x) { return x * x * x; }
-double ball_volume(double radius) { return 4 * kPi / 3 * cubed(radius); }
-double ball_radius(double volume) { return std::cbrt(3 * volume / (4 * kPi)); }
 
 // The two droplets in double precision, and the shares of them that are drawn into the ligament.
 struct Pair {

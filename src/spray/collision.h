@@ -14,6 +14,9 @@ struct Droplet {
     float radius = 0;
 };
 
+inline double ball_volume(double radius) { return 4 * kPi / 3 * radius * radius * radius; }
+inline double ball_radius(double volume) { return std::cbrt(3 * volume / (4 * kPi)); }
+
 constexpr int kMostSatellites = 16;
 
 // What collisions depend on besides the droplets.

@@ -2,8 +2,8 @@
 
 namespace spindrift {
 
-LiquidView::LiquidView(Particles particles, float spacing)
-    : spacing_(spacing), reach_(2 * spacing), particles_(std::move(particles)),
+LiquidView::LiquidView(Particles particles, float spacing, float late_by)
+    : spacing_(spacing), reach_(2 * spacing), late_by_(late_by), particles_(std::move(particles)),
       topology_(tiles_around(particles_, reach_, 1))
 {
     sort_by_tile(particles_, topology_, reach_, index_);

@@ -8,12 +8,13 @@ namespace spindrift {
 
 class LiquidView {
   public:
-    // Particles with a mean distance of `spacing` [m].
-    LiquidView(Particles particles, float spacing);
+    // Particles with a mean distance of `spacing` [m]. Their velocities are those of `late_by` [s] before.
+    LiquidView(Particles particles, float spacing, float late_by = 0);
 
     const Particles& particles() const { return particles_; } // in the order of their cells
     float spacing() const { return spacing_; }
     float reach() const { return reach_; }
+    float velocities_late_by() const { return late_by_; }
 
     // Calls f(i, distance) for each particle within the reach of x.
     template <class F> void for_each_near(const Vec3f& x, const F& f) const
@@ -43,7 +44,7 @@ class LiquidView {
     Around around(const Vec3f& x) const;
 
   private:
-    float spacing_, reach_;
+    float spacing_, reach_, late_by_;
     Particles particles_;
     Topology topology_;
     ParticleIndex index_;

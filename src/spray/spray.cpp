@@ -24,7 +24,9 @@ struct Spray::Arrays {
     Vec3f *x, *v;
     int32_t *id, *parent, *outcome;
     float *radius, *age, *rest;
+    float* life; // beside a liquid; otherwise nullptr
 
+    bool from_liquid(size_t i) const { return life && life[i] == kEndsInLiquid; }
     Droplet droplet(size_t i) const { return {x[i], v[i], radius[i]}; }
     void set(size_t i, const Droplet& d) const { x[i] = d.x, v[i] = d.v, radius[i] = d.radius; }
     bool is(Outcome what, size_t i) const { return outcome[i] == static_cast<int32_t>(what); }
@@ -41,7 +43,8 @@ Spray::Arrays Spray::arrays()
             d.attribute<int32_t>(kOutcomeAttribute).data(),
             d.attribute<float>(kRadiusAttribute).data(),
             d.attribute<float>(kAgeAttribute).data(),
-            d.attribute<float>(kRestAttribute).data()};
+            d.attribute<float>(kRestAttribute).data(),
+            d.find<float>(kLifeAttribute) ? d.attribute<float>(kLifeAttribute).data() : nullptr};
 }
 
 Spray::Spray(const SprayParams& params, Shapes shapes, float fps)
@@ -57,6 +60,7 @@ void Spray::start(int frame)
 {
     start_frame_ = frame_ = frame, next_id_ = 0, edge_ = 0;
     droplets_ = {};
+    handover_ = {};
     arrays();
 }
 
@@ -64,6 +68,7 @@ void Spray::restore(State state)
 {
     start_frame_ = state.start_frame, frame_ = state.frame, next_id_ = state.next_id, edge_ = state.edge;
     droplets_ = std::move(state.particles);
+    handover_.set_taken(std::move(state.taken));
     arrays();
 }
 
@@ -193,6 +198,7 @@ void Spray::collide(const std::vector<Meeting>& pairs, const Reach& reach, uint6
         int32_t parent;
         Outcome outcome;
         float seconds; // that it flies on
+        bool from_liquid;
     };
     struct Part {
         std::vector<Satellite> satellites;
@@ -229,6 +235,9 @@ void Spray::collide(const std::vector<Meeting>& pairs, const Reach& reach, uint6
                 a.rest[k] = params_.rest_time + dt; // what is left of this step does not count
             }
             a.set(i, result.droplets[0]);
+            // Where water of the liquid is mixed with other, all of it will end in the liquid.
+            const bool from_liquid = result.count != 2 && (a.from_liquid(i) || a.from_liquid(j));
+            if (from_liquid) a.life[i] = a.life[j] = kEndsInLiquid;
             fly_on(i, dt - time);
             if (result.count == 1) {
                 part.dead.push_back(static_cast<uint32_t>(j));
@@ -238,7 +247,8 @@ void Spray::collide(const std::vector<Meeting>& pairs, const Reach& reach, uint6
             fly_on(j, dt - time);
             for (int k = 2; k < result.count; ++k)
                 part.satellites.push_back({result.droplets[static_cast<size_t>(k)],
-                                           a.id[2 * k < result.count + 2 ? i : j], result.outcome, dt - time});
+                                           a.id[2 * k < result.count + 2 ? i : j], result.outcome, dt - time,
+                                           from_liquid});
         }
     });
 
@@ -255,10 +265,11 @@ void Spray::collide(const std::vector<Meeting>& pairs, const Reach& reach, uint6
     parallel_for(
         satellites.size(),
         [&](size_t s) {
-            const auto& [droplet, parent, outcome, seconds] = satellites[s];
+            const auto& [droplet, parent, outcome, seconds, from_liquid] = satellites[s];
             grown.set(first + s, droplet);
             grown.parent[first + s] = parent, grown.outcome[first + s] = static_cast<int32_t>(outcome);
             grown.rest[first + s] = params_.rest_time + dt;
+            if (from_liquid) grown.life[first + s] = kEndsInLiquid;
             lives[s] = fly(grown, first + s, seconds, dt);
         },
         kPairsInPart);
@@ -370,7 +381,7 @@ SprayReport Spray::advance(const LiquidView& before, const LiquidView& now)
         if (water.emits())
             add(emit_whitewater(before, water, 1 / fps_,
                                 hash64(static_cast<uint64_t>(params_.seed), static_cast<uint64_t>(frame_))));
-        if (water.handover) add(hand_over(before, now, water));
+        if (water.handover) exchange(now);
     });
     report.emitted += droplets_.size() - flying;
     report.droplets = droplets_.size();
@@ -394,10 +405,11 @@ void Spray::settle(const LiquidView& before, const LiquidView& now)
             if (was_afloat) {
                 drift(a.x[i], a.v[i], kind, before, water, params_.gravity, 1 / fps_);
                 colliders_.push_out(a.x[i]);
-                if (kind == WaterKind::foam) life[i] -= 1 / fps_;
-                keep[i] = life[i] > 0 && !outside(a.x[i]);
+                if (kind == WaterKind::foam && !a.from_liquid(i)) life[i] -= 1 / fps_;
+                keep[i] = (life[i] > 0 || a.from_liquid(i)) && !outside(a.x[i]);
             }
             kind = kind_of(now.around(a.x[i]), water);
+            if (kind == WaterKind::bubble && a.from_liquid(i)) kind = WaterKind::foam; // it is water, and does not rise
             kinds[i] = static_cast<int32_t>(kind);
             if (kind == WaterKind::spray) {
                 if (!was_afloat) return;
@@ -405,14 +417,49 @@ void Spray::settle(const LiquidView& before, const LiquidView& now)
                 return;
             }
             if (was_afloat) return;
-            if (life[i] == kEndsInLiquid) keep[i] = 0;
-            if (!(life[i] > 0)) life[i] = water.life_low;
+            if (!(life[i] > 0) && !a.from_liquid(i)) life[i] = water.life_low;
             a.outcome[i] = static_cast<int32_t>(Outcome::afloat);
             a.rest[i] = std::numeric_limits<float>::max();
         },
         256);
     for (size_t i = 0; i < keep.size(); ++i)
         if (!keep[i]) dead_.push_back(static_cast<uint32_t>(i));
+    remove();
+}
+
+// Droplets that have landed become liquid again, and liquid that flies on its own becomes droplets.
+void Spray::exchange(const LiquidView& liquid)
+{
+    const Arrays a = arrays();
+    double landed = 0, all = 0; // volume [m3] of what came from the liquid
+    std::vector<uint32_t> afloat;
+    for (size_t i = 0; i < droplets_.size(); ++i) {
+        if (!a.from_liquid(i)) continue;
+        all += ball_volume(a.radius[i]);
+        if (!a.is(Outcome::afloat, i)) continue;
+        afloat.push_back(static_cast<uint32_t>(i)), landed += ball_volume(a.radius[i]);
+    }
+    handover_.look(liquid, params_.whitewater.isolated_share);
+    shrink(afloat, handover_.give_back(landed, all, std::pow(static_cast<double>(liquid.spacing()), 3)));
+    add(handover_.take(liquid, params_.gravity,
+                       [this](const Vec3f& x) { return !outside(x) && !colliders_.contain(x); }));
+}
+
+// Removes this volume [m3] from these droplets, one after the other. What is left of a droplet is not made smaller than
+// the smallest that may be; the next call makes up for it.
+void Spray::shrink(const std::vector<uint32_t>& droplets, double volume)
+{
+    constexpr double kRounding = 1e-4; // of a droplet: radii are rounded
+    const Arrays a = arrays();
+    for (const uint32_t i : droplets) {
+        const double has = ball_volume(a.radius[i]);
+        if (volume <= kRounding * has) break;
+        if (volume >= (1 - kRounding) * has)
+            dead_.push_back(i);
+        else
+            a.radius[i] = std::max(params_.min_radius, static_cast<float>(ball_radius(has - volume)));
+        volume -= has;
+    }
     remove();
 }
 

@@ -6,7 +6,7 @@
 //     outcome  what last happened to it, see Outcome
 //     rest     [s] until it may collide again
 //     kind     in a spray beside a liquid: 0 in the air, 1 foam, 2 bubble, see whitewater.h
-//     life     [s] that foam still has
+//     life     [s] that foam still has; below zero for droplets that came from the liquid, see handover.h
 //
 // See substep() for the algorithm. Each substep costs time and memory in proportion to the droplets, however they are
 // spread in space and in size. What two droplets do to each other is in spray/collision.h.
@@ -16,6 +16,7 @@
 #include "points/hooks.h"
 #include "spray/colliders.h"
 #include "spray/emission.h"
+#include "spray/handover.h"
 #include "spray/pairing.h"
 
 #include <functional>
@@ -60,6 +61,8 @@ class Spray {
 
     int frame() const { return frame_; }
     const Particles& particles() const { return droplets_; }
+    // Ids of the liquid particles that are droplets, ascending.
+    const std::vector<int32_t>& taken() const { return handover_.taken(); }
     size_t bytes() const { return droplets_.bytes() + cells_.bytes() + pairing_.bytes(); }
 
     // Everything that the next frame depends on, for resuming.
@@ -67,8 +70,9 @@ class Spray {
         int start_frame = 0, frame = 0, next_id = 0;
         float edge = 0; // of the cells in which droplets look for others [m]
         Particles particles;
+        std::vector<int32_t> taken = {};
     };
-    State state() const { return {start_frame_, frame_, next_id_, edge_, droplets_}; }
+    State state() const { return {start_frame_, frame_, next_id_, edge_, droplets_, handover_.taken()}; }
     void restore(State state);
 
   private:
@@ -81,6 +85,8 @@ class Spray {
     void move(float dt);
     void emit(double from, double to);
     void settle(const LiquidView& before, const LiquidView& now);
+    void exchange(const LiquidView& liquid);
+    void shrink(const std::vector<uint32_t>& droplets, double volume);
     void let(const ParticleHook& hook, float frame, float dt);
     bool fly(const Arrays& a, size_t i, float seconds, float dt) const;
     bool outside(const Vec3f& x) const;
@@ -98,6 +104,7 @@ class Spray {
     Particles droplets_;
     DropletCells cells_;
     Pairing pairing_;
+    Handover handover_;
     std::vector<uint32_t> dead_; // to be removed at the end of the substep
     SprayReport report_;
 };

@@ -70,7 +70,9 @@ void WhitewaterParams::visit(ParamVisitor& v)
     v("foam_share", foam_share, unit::none, between(0, 1),
       "A droplet is foam where it has more than this share of full liquid around it.");
     v("bubble_share", bubble_share, unit::none, between(0, 1), "And a bubble where it has more than this.");
-    v("handover", handover, "Liquid particles that fly on their own become droplets of their volume.");
+    v("handover", handover,
+      "Liquid particles that fly on their own become droplets of their volume, and liquid again after they have fallen "
+      "back. [surface] and [render] leave them out meanwhile; spray.####.taken.vdb has them for other programs.");
     v("isolated_share", isolated_share, unit::none, between(0, 1),
       "Those with less than this share of full liquid around them.");
     v.require(approach.low < approach.high, "approach_high", "must be above approach_low");
@@ -174,34 +176,6 @@ void drift(Vec3f& x, Vec3f& v, WaterKind kind, const LiquidView& liquid, const W
     else
         v += -params.buoyancy * seconds * gravity + params.drag * (around.velocity - v);
     x += seconds * v;
-}
-
-float radius_of_share(float spacing) { return spacing * static_cast<float>(std::cbrt(3 / (4 * kPi))); }
-
-Particles hand_over(const LiquidView& before, const LiquidView& now, const WhitewaterParams& params)
-{
-    const auto isolated = [&](const LiquidView& liquid) {
-        const Particles& p = liquid.particles();
-        std::vector<uint8_t> result(p.size());
-        parallel_for(
-            p.size(), [&](size_t i) { result[i] = liquid.around(p.P[i]).share < params.isolated_share; }, 256);
-        return result;
-    };
-    const std::vector<uint8_t> were = isolated(before), are = isolated(now);
-    std::vector<int32_t> known; // ids of those that have been handed over
-    for (size_t i = 0; i < were.size(); ++i)
-        if (were[i]) known.push_back(before.particles().id[i]);
-    std::ranges::sort(known);
-    Particles droplets;
-    for (size_t i = 0; i < are.size(); ++i) {
-        if (!are[i] || std::ranges::binary_search(known, now.particles().id[i])) continue;
-        droplets.P.push_back(now.particles().P[i]), droplets.v.push_back(now.particles().v[i]);
-    }
-    droplets.resize(droplets.P.size());
-    const float radius = radius_of_share(now.spacing());
-    for (float& r : droplets.attribute<float>("radius")) r = radius;
-    for (float& life : droplets.attribute<float>(kLifeAttribute)) life = kEndsInLiquid;
-    return droplets;
 }
 
 } // namespace spindrift

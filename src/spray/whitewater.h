@@ -58,11 +58,4 @@ WaterKind kind_of(const LiquidView::Around& around, const WhitewaterParams& para
 void drift(Vec3f& x, Vec3f& v, WaterKind kind, const LiquidView& liquid, const WhitewaterParams& params,
            const Vec3f& gravity, float seconds);
 
-// Liquid particles that are on their own now and were not before, as droplets of their volume: P, v and radius; their
-// life is that of droplets which end in the liquid.
-Particles hand_over(const LiquidView& before, const LiquidView& now, const WhitewaterParams& params);
-constexpr float kEndsInLiquid = -1;
-// Of a ball with the volume that a liquid particle stands for [m].
-float radius_of_share(float spacing);
-
 } // namespace spindrift

@@ -18,6 +18,20 @@ int place_of(const Vec3f& position_in_cells, const Vec3i& cell)
     return half(f.x()) << 2 | half(f.y()) << 1 | half(f.z());
 }
 
+// Anywhere in an eighth of a cell. Along each axis, the four eighths that lie side by side have a quarter of the range
+// each, in an order that differs from cell to cell: their mean hardly varies.
+Vec3f evenly(uint64_t cell, const Vec3i& corner, Random& random)
+{
+    Vec3f within;
+    for (int a = 0; a < 3; ++a) {
+        const int b = corner[(a + 1) % 3], c = corner[(a + 2) % 3];
+        const uint64_t order = hash64(cell, static_cast<uint64_t>(2 * a + corner[a]));
+        const int part = (order & 4 ? 2 * b + c : b + 2 * c) ^ static_cast<int>(order & 3);
+        within[a] = (static_cast<float>(part) + random.uniform()) / 4;
+    }
+    return within;
+}
+
 } // namespace
 
 Filling::Filling(const Shape& shape, float frame, const DomainParams& domain, float voxel,
@@ -48,7 +62,9 @@ Vec3f Filling::place(const Vec3i& cell, int number, uint64_t seed, Jitter jitter
     } else {
         const auto bits = [](int i) { return static_cast<uint64_t>(static_cast<uint32_t>(i)); };
         Random random(seed, hash64(hash64(bits(cell.x()), bits(cell.y())), bits(cell.z()) << 3 | bits(number)));
-        within = jitter(random);
+        within = jitter ? jitter(random)
+                        : evenly(hash64(seed, hash64(hash64(bits(cell.x()), bits(cell.y())), bits(cell.z()))), corner,
+                                 random);
     }
     return way_ + voxel_ * (cell.cast<float>() + (corner.cast<float>() + within) / kAlongEdge);
 }

@@ -10,7 +10,8 @@ namespace spindrift {
 
 class Filling {
   public:
-    // Where in its eighth of a cell a particle is put, 0 to 1 along each axis.
+    // Where in its eighth of a cell a particle is put, 0 to 1 along each axis. nullptr: anywhere, but evenly among
+    // those of its cell, so that no cell has its particles higher than the next.
     using Jitter = Vec3f (*)(Random& random);
 
     // Places lie at rest. Or a flow has carried them so far, most of it along this axis: then they lie on lines along
@@ -25,7 +26,7 @@ class Filling {
     // Which places particles take. Returns those that are in the shape, if `look_inside`.
     std::vector<size_t> mark_taken(const Particles& particles, bool look_inside);
     // All that are free, in the order of cells [m].
-    std::vector<Vec3f> free_places(const Solids& solids, uint64_t seed, Jitter jitter);
+    std::vector<Vec3f> free_places(const Solids& solids, uint64_t seed, Jitter jitter = nullptr);
     // The same for a flow. Where particles have moved on, some places hold two and others none. A flow must not fill
     // all of those, or it would pour out more than its velocity times its area: it makes up for what has left, from
     // where the flow comes from. `present` is how many particles there are in the shape.

@@ -1,3 +1,4 @@
+#include "io/mesh_file.h"
 #include "io/vdb.h"
 #include "pipeline/program.h"
 
@@ -94,6 +95,69 @@ TEST(SprayStage, GivesTheSameFilesForAnyNumberOfThreadsAndAfterKills)
     EXPECT_EQ(differences(expected, results_in(place / "one")), std::vector<std::string>());
 
     expect_same_after_kills(place, kRun, "out", expected);
+}
+
+// Water against a wall, with droplets that merge and break up.
+TEST(SprayStage, VolumeOfLiquidAndDropletsIsThatOfTheLiquid)
+{
+    const Workplace place;
+    place.write("spray.toml", R"([shot]
+frames = "1-30"
+
+[liquid]
+voxel = 0.04
+
+[liquid.domain]
+min = [0, 0, 0]
+max = [1, 1.2, 0.4]
+
+[[liquid.source]]
+min = [0, 0, 0]
+max = [0.4, 0.6, 0.4]
+
+[spray]
+drag = 0.01
+max_radius = 0.05
+
+[spray.whitewater]
+handover = true
+
+[surface]
+)");
+    place.succeed({"sim", "spray.toml", "-o", "out"});
+    place.succeed({"spray", "spray.toml", "-o", "out"});
+    const double particle = std::pow(0.02, 3);
+    size_t most_taken = 0, all = 0;
+    int frame_of_most = 1;
+    double worst = 0;
+    for (int frame = 1; frame <= 30; ++frame) {
+        const auto read = [&](const std::string& file) {
+            return read_particles(place / ("out/" + fmt::format(fmt::runtime(file), frame))).particles;
+        };
+        const Particles liquid = read("liquid/liquid.{:04}.vdb"), droplets = read("spray/spray.{:04}.vdb");
+        Particles taken;
+        if (place.has(fmt::format("out/spray/spray.{:04}.taken.vdb", frame)))
+            taken = read("spray/spray.{:04}.taken.vdb");
+        all = liquid.size();
+        if (taken.size() > most_taken) most_taken = taken.size(), frame_of_most = frame;
+        double volume = particle * static_cast<double>(liquid.size() - taken.size());
+        if (droplets.size() > 0)
+            for (const float r : *droplets.find<float>("radius"))
+                volume += 4 * kPi / 3 * std::pow(static_cast<double>(r), 3);
+        worst = std::max(worst, std::abs(volume / (particle * static_cast<double>(all)) - 1));
+    }
+    std::printf("liquid and droplets: volume off by %.2e of the whole, up to %zu of %zu particles are droplets\n",
+                worst, most_taken, all);
+    EXPECT_GT(most_taken, 20u);
+    EXPECT_LT(worst, 1e-6);
+
+    // The surface does not show them a second time.
+    const auto vertices = [&](const std::string& handover) {
+        place.succeed({"surface", "spray.toml", "-o", "out", "--frames", std::to_string(frame_of_most), "--set",
+                       "spray.whitewater.handover=" + handover});
+        return read_mesh(place / fmt::format("out/surface/surface.{:04}.ply", frame_of_most)).positions.size();
+    };
+    EXPECT_LT(vertices("true") + 8 * most_taken, vertices("false"));
 }
 
 TEST(SprayStage, IsRunAgainWithoutTheLiquid)

@@ -165,9 +165,50 @@ TEST(Whitewater, LoneLiquidParticlesAreHandedOverOnceWithTheirVolume)
     EXPECT_NEAR(4.0 / 3 * kPi * std::pow(radius, 3), std::pow(kSpacing, 3), 1e-6);
     spray->advance(liquid(0.8f), liquid(0.9f));
     EXPECT_EQ(spray->particles().size(), 1u) << "handed over before";
-    // It falls back into the liquid, which has its mass all the time.
+    EXPECT_EQ(spray->taken(), std::vector<int32_t>{500000});
+    // It falls back into the liquid, but its particle has not: it waits there.
     for (int f = 0; f < 48; ++f) spray->advance(liquid(0.9f), liquid(0.9f));
+    ASSERT_EQ(spray->particles().size(), 1u);
+    EXPECT_EQ((*spray->particles().find<int32_t>(kKindAttribute))[0], static_cast<int>(WaterKind::foam));
+    spray->advance(liquid(0.9f), liquid(0.45f));
     EXPECT_EQ(spray->particles().size(), 0u);
+    EXPECT_TRUE(spray->taken().empty());
+}
+
+// Books are kept over droplets that merge, break up, leave, and hold water that was never the liquid's.
+TEST(Whitewater, AsMuchIsGivenBackAsHasLanded)
+{
+    constexpr double kVolume = 1;
+    const auto liquid = [](const std::vector<float>& heights) {
+        Particles lone;
+        lone.resize(heights.size());
+        for (size_t i = 0; i < heights.size(); ++i)
+            lone.P[i] = Vec3f(0.1f + 0.2f * static_cast<float>(i), heights[i], 0.5f),
+            lone.id[i] = static_cast<int32_t>(500000 + i);
+        return LiquidView(both(block(Vec3f(0, 0, 0), Vec3f(1, 0.5f, 1), Vec3f::Zero()), lone), kSpacing);
+    };
+    const auto all_alone = liquid({0.8f, 0.8f, 0.8f, 0.8f}), two_back = liquid({0.8f, 0.4f, 0.4f, 0.8f});
+    const auto anywhere = [](const Vec3f&) { return true; };
+    const auto started = [&] {
+        Handover handover;
+        handover.look(all_alone, 0.1f);
+        EXPECT_EQ(handover.take(all_alone, Vec3f::Zero(), anywhere).size(), 4u);
+        handover.look(two_back, 0.1f);
+        return handover;
+    };
+    Handover h = started();
+    EXPECT_EQ(h.give_back(0.9, 4, kVolume), 0) << "not all of a particle has landed";
+    EXPECT_EQ(h.taken().size(), 4u);
+    h = started();
+    EXPECT_EQ(h.give_back(1.7, 4, kVolume), 1);
+    EXPECT_EQ(h.taken(), (std::vector<int32_t>{500000, 500002, 500003}));
+    h = started();
+    EXPECT_EQ(h.give_back(3, 4, kVolume), 2) << "only two particles are in the liquid";
+    h = started();
+    EXPECT_EQ(h.give_back(3, 4.5, kVolume), 2.5) << "what was mixed in goes too";
+    h = started();
+    EXPECT_EQ(h.give_back(1, 2, kVolume), 1) << "water that left as droplets does not come back";
+    EXPECT_EQ(h.taken().size(), 3u);
 }
 
 } // namespace spindrift
