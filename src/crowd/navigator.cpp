@@ -116,7 +116,12 @@ GoalId Navigator::goal(const std::string& name) const
     }
     const std::string nearest = nearest_name(name, names);
     bad_input("the floor plan has no goal '{}'{}", name,
-              nearest.empty() ? std::string() : fmt::format("; did you mean '{}'?", nearest));
+              !nearest.empty() ? fmt::format("; did you mean '{}'?", nearest)
+              : !names.empty()
+                  ? fmt::format("; it has: {}", fmt::join(names, ", "))
+                  : fmt::format("; add a [[crowd.goal]], or mark it in the drawing: id=\"goal-{0}\" in SVG, "
+                                "\"type\": \"goal\" and \"name\": \"{0}\" in GeoJSON",
+                                name));
 }
 
 void Navigator::prepare(std::span<const GoalId> goals) const

@@ -133,14 +133,12 @@ void add_drawn_shapes(FloorPlan& plan, const std::vector<DrawnShape>& shapes, co
             plan.warnings.push_back(fmt::format("{} was left out: its shape cannot be used for that", where));
         used += added > 0 ? 1 : 0;
     }
-    if (used == 0)
-        bad_input("{}: no shape says what it is. Give it a class (SVG) or a property \"type\" (GeoJSON): obstacle, "
-                  "wall, goal, entrance, boundary, line or area",
-                  file);
+    if (used == 0) bad_input("{}: no shape says what it is. {}", file, kDrawingHelp);
     if (unknown > 0)
         plan.warnings.push_back(
-            fmt::format("{}{} left out, because nothing says what {}", first_unknown,
-                        unknown == 1 ? " was" : fmt::format(" and {} more shapes were", unknown - 1),
+            fmt::format("{}{} left out, because nothing says what {}, such as class=\"wall\" in SVG or \"type\": "
+                        "\"wall\" in GeoJSON; see crowd.plan in: spindrift describe crowd",
+                        first_unknown, unknown == 1 ? " was" : fmt::format(" and {} more shapes were", unknown - 1),
                         unknown == 1 ? "it is" : "they are"));
 }
 

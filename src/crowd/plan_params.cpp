@@ -84,6 +84,22 @@ void PlanLineParams::visit(ParamVisitor& v)
     v.require(points.size() >= 2, "points", "needs two points at least");
 }
 
+const char* const kDrawingHelp =
+    "A word says what a shape is: wall, obstacle (or pillar, column, building), goal (exit, target), entrance (entry, "
+    "source), boundary (floor, walkable, outline), line or area (zone); shapes without such a word are left out. In "
+    "SVG "
+    "the word is a class of the shape or starts its id or Inkscape label (id=\"goal-north\" is the goal north), or "
+    "that "
+    "of a group or layer around it; data-rate, data-start, data-end and data-thickness say the rest, and a wall that "
+    "is "
+    "a line is as thick as its stroke. In GeoJSON the word is a feature's property \"type\", beside \"name\", "
+    "\"rate\", "
+    "\"start\", \"end\", \"thickness\" and \"radius\". Right in the drawing (east) is +x of the scene and up (north) "
+    "is "
+    "-z, with the people standing along +y. The origin is the lower left corner of an SVG's viewBox, that of GeoJSON "
+    "in "
+    "metres, or the middle of GeoJSON in degrees.";
+
 void PlanFileParams::visit(ParamVisitor& v)
 {
     v("file", file, "A drawing, SVG or GeoJSON; the folder is relative to the scene's.");
@@ -95,7 +111,8 @@ void PlanFileParams::visit(ParamVisitor& v)
 
 void FloorPlanParams::visit(ParamVisitor& v)
 {
-    v.group("plan", plan, "A drawing of the floor.");
+    static const std::string help = std::string("A drawing of the floor. ") + kDrawingHelp;
+    v.group("plan", plan, help.c_str());
     v.list("boundary", boundary, "Where the floor is. Left out: around everything there is.");
     v.list("obstacle", obstacles, "What people walk around.");
     v.list("wall", walls, "Walls along lines.");

@@ -48,6 +48,9 @@ struct PlanLineParams {
     void visit(ParamVisitor& v);
 };
 
+// How shapes of a drawing say what they are, and how its axes lie, for people.
+extern const char* const kDrawingHelp;
+
 // How a drawing is read.
 struct PlanFileParams {
     enum class Coordinates { automatic, metres, degrees };

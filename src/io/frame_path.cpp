@@ -107,7 +107,8 @@ std::vector<int> frames_on_disk(const std::string& pattern)
 FrameRange parse_frame_range(const std::string& text)
 {
     const auto reject = [&](const char* why) {
-        bad_input("frame range \"{}\" {}; write it like 10-40, 7 or -5--1", text, why);
+        bad_input("frame range \"{}\" {}; write it like 10-40, 7, -5--1 or, for every second frame, 10-40x2", text,
+                  why);
     };
     std::string_view rest = text;
     const auto first = take_int(rest);
@@ -116,11 +117,15 @@ FrameRange parse_frame_range(const std::string& text)
     if (rest.front() != '-') reject("has something other than \"-\" after its first frame");
     rest.remove_prefix(1);
     const auto last = take_int(rest);
-    if (!last || !rest.empty()) reject("does not end with a whole number");
+    if (!last || !(rest.empty() || rest.front() == 'x')) reject("does not end with a whole number");
     if (*last < *first) reject("ends before it starts");
     const long long count = static_cast<long long>(*last) - *first + 1;
     if (count > std::numeric_limits<int>::max()) reject("has too many frames");
-    return {*first, *last};
+    if (rest.empty()) return {*first, *last};
+    rest.remove_prefix(1);
+    const auto step = take_int(rest);
+    if (!step || !rest.empty() || *step < 1) reject("has a step that is not a whole number above 0");
+    return {*first, static_cast<int>(*last - (static_cast<long long>(*last) - *first) % *step), *step};
 }
 
 } // namespace spindrift

@@ -12,11 +12,12 @@ std::string frame_path(const std::string& pattern, int frame);
 // Frames that exist on disk, ascending.
 std::vector<int> frames_on_disk(const std::string& pattern);
 
+// Every `step`-th frame from the first; the last is one of them.
 struct FrameRange {
-    int first = 1, last = 1;
-    int count() const { return last - first + 1; }
+    int first = 1, last = 1, step = 1;
+    int count() const { return (last - first) / step + 1; }
 };
-// "10-40", "7", "-5--1". Throws bad_input for anything else and for an end before its start.
+// "10-40", "7", "-5--1", "1-30x2" (1, 3, ... 29). Throws bad_input for anything else and for an end before its start.
 FrameRange parse_frame_range(const std::string& text);
 
 } // namespace spindrift

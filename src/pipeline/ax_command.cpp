@@ -7,6 +7,7 @@
 #include "io/atomic_file.h"
 #include "io/frame_path.h"
 #include "io/point_file.h"
+#include "pipeline/progress.h"
 
 #include <atomic>
 #include <charconv>
@@ -78,7 +79,7 @@ std::vector<int> frames_of(const AxOptions& options)
     if (options.frames.empty()) return frames;
     const FrameRange range = parse_frame_range(options.frames);
     std::vector<int> wanted;
-    for (int frame = range.first; frame <= range.last; ++frame) {
+    for (int frame = range.first; frame <= range.last; frame += range.step) {
         if (!std::binary_search(frames.begin(), frames.end(), frame))
             bad_input("--frames {}: there is no file {}", options.frames, frame_path(options.in, frame));
         wanted.push_back(frame);
@@ -190,14 +191,21 @@ void run_ax_command(const AxOptions& options)
         options.target.empty() ? has_points(frame_path(options.in, frames.front())) : options.target == "points";
     const FrameWork work(options, on_points);
     catch_interrupts();
+    const bool watched = Progress::suitable() == Progress::Style::terminal;
+    Progress progress(watched ? Progress::Style::terminal : Progress::Style::quiet);
+    const int count = static_cast<int>(frames.size());
+    progress.stage_starts("ax", {frames.back() - count + 1, frames.back()}, count);
     for_each_frame(frames, [&](int frame) {
         try {
-            work.run(frame);
+            FrameReport report;
+            report.times.measure("run", [&] { work.run(frame); });
+            progress.frame_done(frame, report);
         } catch (const Error& e) {
             const std::string which = frames.size() > 1 ? fmt::format("{}: ", frame_path(options.in, frame)) : "";
             throw Error(e.code, which + e.what());
         }
     });
+    progress.stage_ends();
     fmt::print("wrote {} frame{} of {} to {}\n", frames.size(), frames.size() == 1 ? "" : "s",
                on_points ? "points" : "volumes", options.out);
 }

@@ -123,6 +123,7 @@ void StageCache::read_record()
             if (word == "done") words >> size;
         entries_[frame] = entry;
     }
+    exists_ = true;
     outdated_ = recorded_made_from_ != made_from_;
     appendable_ = whole.size() == text.size();
 }
@@ -156,9 +157,9 @@ void StageCache::append(const std::string& line)
     if (!written) fail("cannot write {}: {}", record_path(), std::strerror(reason));
 }
 
-std::string StageCache::what_changed() const
+std::string what_differs(const std::string& made_from_before, const std::string& made_from_now)
 {
-    const std::vector<Ingredient> before = ingredients_of(recorded_made_from_), now = ingredients_of(made_from_);
+    const std::vector<Ingredient> before = ingredients_of(made_from_before), now = ingredients_of(made_from_now);
     for (const Ingredient& i : now) {
         const Ingredient* old = find(before, i.name);
         if (!old) return i.name + " is new";
@@ -190,22 +191,44 @@ void StageCache::expect_ours(int frame, const std::string& ending) const
 
 void StageCache::expect_only_ours(const FrameRange& range) const
 {
-    for (int frame = range.first; frame <= range.last; ++frame)
+    for (int frame = range.first; frame <= range.last; frame += range.step)
         for (const std::string& ending : endings_) expect_ours(frame, ending);
-    if (!outdated_) return;
-    // clear() will remove these.
+    if (outdated_) expect_unchanged();
+}
+
+void StageCache::expect_unchanged() const
+{
     for (const auto& [frame, entry] : entries_)
         for (const auto& [ending, size] : entry.sizes) expect_ours(frame, ending);
 }
 
 void StageCache::clear()
 {
-    for (const auto& [frame, entry] : entries_)
-        for (const auto& [ending, size] : entry.sizes) std::filesystem::remove(file(frame, ending));
+    for (const std::string& name : files()) std::filesystem::remove(folder_ + "/" + name);
     std::filesystem::remove(state_path());
-    std::filesystem::remove(record_path()); // last: a kill before leaves the frames known
+    std::filesystem::remove(record_path()); // last: a kill before leaves the rest known
     entries_.clear();
-    outdated_ = appendable_ = false;
+    exists_ = outdated_ = appendable_ = false;
+}
+
+std::vector<std::string> StageCache::files() const
+{
+    std::vector<std::string> names;
+    for (const auto& [frame, entry] : entries_)
+        for (const auto& [ending, size] : entry.sizes)
+            names.push_back(std::filesystem::path(file(frame, ending)).filename().string());
+    return names;
+}
+
+std::vector<int> StageCache::frames() const
+{
+    std::vector<int> result;
+    for (const auto& [frame, entry] : entries_)
+        if (std::ranges::all_of(entry.sizes, [&, f = frame](const auto& written) {
+                return written.second != kUnfinished && written.second == size_of(file(f, written.first));
+            }))
+            result.push_back(frame);
+    return result;
 }
 
 bool StageCache::complete(int frame) const

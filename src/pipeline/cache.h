@@ -25,6 +25,10 @@ class FolderLock {
     int descriptor_ = -1;
 };
 
+// The first thing that differs between two texts of what frames were made from, for people: "flip was 0.97 and is 0.5
+// now". An input whose frames differ is "liquid has changed".
+std::string what_differs(const std::string& before, const std::string& now);
+
 class StageCache {
   public:
     // Reads the record, if there is one. Frames are <folder>/<name>.####.<ending>, one file for each ending.
@@ -33,14 +37,24 @@ class StageCache {
     StageCache(const std::string& folder, const std::string& name, const std::vector<std::string>& endings,
                const std::string& made_from);
 
+    // True if there is a record.
+    bool exists() const { return exists_; }
     // True if the frames on disk were made from something else, and the first thing that differs, for people.
     bool outdated() const { return outdated_; }
-    std::string what_changed() const;
-    // Throws Error(failed) if a file of these frames, or one that clear() would remove, is not ours, or was changed
-    // since it was written.
+    std::string what_changed() const { return what_differs(recorded_made_from_, made_from_); }
+    // What the frames on disk were made from.
+    const std::string& recorded() const { return recorded_made_from_; }
+    // Throws Error(failed) if a file of these frames, or any file of outdated frames, which a new version will move, is
+    // not ours or was changed since it was written.
     void expect_only_ours(const FrameRange& range) const;
-    // Removes outdated frames, so that none of them is taken for a new one.
+    // Throws Error(failed) if any file that the record knows was changed since it was written.
+    void expect_unchanged() const;
+    // Removes the record and the little that belongs to it if no frame is complete, or none is left.
     void clear();
+    // Names of all files that the record knows, without the folder, whether they are there or not.
+    std::vector<std::string> files() const;
+    // Frames whose recorded files are all there, ascending.
+    std::vector<int> frames() const;
 
     // A frame whose files are all there as they were written...
     bool complete(int frame) const;
@@ -54,7 +68,8 @@ class StageCache {
     void finish(int frame, const std::string& input = {});
 
     const std::string& fingerprint() const { return fingerprint_; }
-    std::string state_path() const { return folder_ + "/spindrift.state"; }
+    std::string state_path() const { return folder_ + "/" + kState; }
+    static constexpr const char *kRecord = "spindrift.record", *kState = "spindrift.state";
 
   private:
     static constexpr int64_t kUnfinished = -1;
@@ -66,7 +81,7 @@ class StageCache {
     static std::string line_of(int frame, const Entry& entry);
     void append(const std::string& line);
     void expect_ours(int frame, const std::string& ending) const;
-    std::string record_path() const { return folder_ + "/spindrift.record"; }
+    std::string record_path() const { return folder_ + "/" + kRecord; }
     std::string file(int frame, const std::string& ending) const
     {
         return frame_path(folder_ + "/" + name_ + ".####." + ending, frame);
@@ -76,7 +91,7 @@ class StageCache {
     std::vector<std::string> endings_;
     std::string made_from_, fingerprint_, recorded_made_from_;
     std::map<int, Entry> entries_;
-    bool outdated_ = false;
+    bool exists_ = false, outdated_ = false;
     bool appendable_ = false; // the record on disk is there and whole
 };
 

@@ -10,8 +10,10 @@
 #include "pipeline/file_info.h"
 #include "pipeline/scene_template.h"
 #include "pipeline/shot.h"
+#include "pipeline/versions.h"
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <fmt/ranges.h>
 
 namespace spindrift {
@@ -21,8 +23,9 @@ namespace {
 struct Options {
     ShotOptions shot;
     AxOptions ax;
-    std::string frames, stage, file, name;
-    bool json = false, markdown = false;
+    std::string frames, stage, file, name, effect;
+    std::vector<std::string> deleted;
+    bool json = false, markdown = false, quiet = false, list = false;
     int threads = 0;
 };
 
@@ -32,7 +35,9 @@ void run(Options& options)
 {
     if (!options.frames.empty()) options.shot.frames = parse_frame_range(options.frames);
     Shot shot(options.shot);
-    Progress progress(options.json ? Progress::Style::json : Progress::suitable());
+    Progress progress(options.json    ? Progress::Style::json
+                      : options.quiet ? Progress::Style::quiet
+                                      : Progress::suitable());
     catch_interrupts();
     try {
         shot.run(progress);
@@ -44,6 +49,17 @@ void run(Options& options)
 }
 
 void check(const Options& options) { fmt::print("{}\n", Shot(options.shot).needs()); }
+
+// Works without a scene that can be read: the frames may be all that is left of it.
+void versions(const Options& options)
+{
+    ShotPaths paths;
+    paths.shot = std::filesystem::path(options.shot.scene).stem().string();
+    paths.folder = options.shot.folder.empty() ? "out/" + paths.shot : options.shot.folder;
+    if (!std::filesystem::is_directory(paths.folder))
+        bad_input("there is no folder {}; say where the shot's files are with -o", paths.folder);
+    options.deleted.empty() ? list_versions(paths) : delete_versions(paths, options.deleted);
+}
 
 // One table of a scene, as `describe` shows it.
 struct Description {
@@ -87,6 +103,12 @@ void describe(const Options& options)
 
 void new_scene(const Options& options)
 {
+    if (options.list) {
+        for (const SceneTemplate& t : scene_templates()) fmt::print("{:<10} {}\n", t.name, t.help);
+        return;
+    }
+    if (options.name.empty())
+        bad_input("new: give the scene a name, as in: spindrift new splash; see: spindrift new --list");
     std::string name = options.name;
     if (name.ends_with(".toml")) name.resize(name.size() - 5);
     const bool usable = !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
@@ -95,7 +117,7 @@ void new_scene(const Options& options)
     if (!usable) bad_input("'{}' is not a name for a scene; use letters, digits, - and _", options.name);
     const std::string path = name + ".toml";
     if (file_exists(path)) bad_input("{} exists already; choose another name", path);
-    write_file(path, scene_template(name));
+    write_file(path, new_scene_text(name, options.effect));
     fmt::print("wrote {}; run it with: spindrift run {}\n", path, path);
 }
 
@@ -105,7 +127,10 @@ void add_shot_options(CLI::App* command, Options& options)
 {
     command->add_option("scene", options.shot.scene, "The scene file")->required();
     command->add_option("-o,--out", options.shot.folder, "Folder for the caches; default out/<scene name>");
-    command->add_option("--set", options.shot.overrides, "Override a value: --set liquid.voxel=0.01")
+    command
+        ->add_option("--set", options.shot.overrides,
+                     "Override a value for this run: --set liquid.voxel=0.01. Frames that are there stay, and those of "
+                     "this run go to a version of their own")
         ->take_all()
         ->allow_extra_args(false);
     command->add_option("-j,--threads", options.threads, "Number of threads; default all cores")
@@ -117,8 +142,10 @@ void add_run_command(CLI::App& app, Options& options, std::function<void()>& act
 {
     CLI::App* command = app.add_subcommand(name, help);
     add_shot_options(command, options);
-    command->add_option("--frames", options.frames, "Only these frames: 10-40, or 7");
-    command->add_flag("--json", options.json, "Progress as one JSON object a line");
+    command->add_option("--frames", options.frames,
+                        "Only these frames: 10-40, 7, or 1-30x2 for every second; simulations go through all before");
+    CLI::Option* json = command->add_flag("--json", options.json, "Progress as one JSON object a line");
+    command->add_flag("-q,--quiet", options.quiet, "Only warnings and errors")->excludes(json);
     command->callback([&options, &action, stage] {
         options.shot.only_stage = stage;
         action = [&options] { run(options); };
@@ -132,7 +159,7 @@ void add_ax_command(CLI::App& app, Options& options, std::function<void()>& acti
     command->add_option("expression", ax.expression, "Its text, or a file that ends in .ax")->required();
     command->add_option("--in", ax.in, "The cache: splash.####.vdb, or one file")->required();
     command->add_option("-o,--out", ax.out, "Where the result goes")->required();
-    command->add_option("--frames", ax.frames, "Only these frames: 10-40, or 7");
+    command->add_option("--frames", ax.frames, "Only these frames: 10-40, 7, or 1-30x2 for every second");
     command->add_option("--set", ax.parameters, "A parameter: --set speed=2, or --set wind=1,0,0; $speed and v$wind")
         ->take_all()
         ->allow_extra_args(false);
@@ -166,6 +193,12 @@ void add_commands(CLI::App& app, Options& options, std::function<void()>& action
     command->add_flag("--json", options.json, "As JSON")->excludes(markdown);
     command->callback([&] { action = [&] { describe(options); }; });
 
+    command = app.add_subcommand("versions", "Frames that a shot keeps from other settings: list or delete them");
+    command->add_option("scene", options.shot.scene, "The scene file")->required();
+    command->add_option("-o,--out", options.shot.folder, "Folder of the caches; default out/<scene name>");
+    command->add_option("--delete", options.deleted, "Versions to delete for good, by their ids, or all");
+    command->callback([&] { action = [&] { versions(options); }; });
+
     add_ax_command(app, options, action);
 
     command = app.add_subcommand("info", "What is in a cache file: VDB, PLY, OBJ, PNG, EXR");
@@ -173,7 +206,10 @@ void add_commands(CLI::App& app, Options& options, std::function<void()>& action
     command->callback([&] { action = [&] { fmt::print("{}", describe_file(options.file)); }; });
 
     command = app.add_subcommand("new", "A new scene from a template, in the current folder");
-    command->add_option("name", options.name, "Name of the scene")->required();
+    CLI::Option* name = command->add_option("name", options.name, "Name of the scene");
+    command->add_option("-t,--template", options.effect,
+                        "What the scene shows, see --list; default the one that is called like the scene, or splash");
+    command->add_flag("--list", options.list, "What templates there are")->excludes(name);
     command->callback([&] { action = [&] { new_scene(options); }; });
 }
 

@@ -166,13 +166,20 @@ std::string summary_csv(const Table& table)
 {
     std::string csv = "what,value,unit\n";
     const auto row = [&](const std::string& what, double value, const char* unit) {
-        csv += std::isfinite(value) ? fmt::format("{},{:.6g},{}\n", cell_of(what), value, unit)
-                                    : fmt::format("{},never,{}\n", cell_of(what), unit);
+        csv += fmt::format("{},{:.6g},{}\n", cell_of(what), value, unit);
+    };
+    // A time that the shot is too short for has no value: its cell is empty, as spreadsheets and readers of CSV expect
+    // of a number that is missing. How many have left by the end is a row of its own.
+    const auto time_row = [&](const std::string& what, double share) {
+        const double seconds = table.left_at(share);
+        csv += fmt::format("{},{},s\n", what, std::isfinite(seconds) ? fmt::format("{:.6g}", seconds) : "");
     };
     row("people", table.counts.back().people + table.counts.back().left, "");
-    row("half have left after", table.left_at(0.5), "s");
-    row("nine in ten have left after", table.left_at(0.9), "s");
-    row("everyone has left after", table.left_at(1), "s");
+    row("left by the end of the shot", table.counts.back().left, "");
+    row("end of the shot", table.seconds(table.counts.size() - 1), "s");
+    time_row("half have left after", 0.5);
+    time_row("nine in ten have left after", 0.9);
+    time_row("everyone has left after", 1);
     for (size_t a = 0; a < table.plan.areas.size(); ++a)
         row("greatest density in " + table.plan.areas[a].name,
             table.greatest([&](size_t frame) { return table.density(frame, a); }), "1/m2");
@@ -206,8 +213,16 @@ void write_plots(const Table& table, const std::string& folder)
 
 } // namespace
 
-void write_crowd_results(const std::vector<std::string>& files, const FloorPlan& plan, float fps, bool trajectories,
-                         const std::string& folder, Progress& progress)
+std::vector<std::string> crowd_result_files(const std::string& folder)
+{
+    std::vector<std::string> files;
+    for (const char* name : {"trajectories.txt", "counts.csv", "summary.csv", "people.svg", "density.svg", "flow.svg"})
+        files.push_back(folder + "/" + name);
+    return files;
+}
+
+std::string write_crowd_results(const std::vector<std::string>& files, const FloorPlan& plan, float fps,
+                                bool trajectories, const std::string& folder)
 {
     std::vector<Count> counts;
     if (trajectories)
@@ -226,7 +241,9 @@ void write_crowd_results(const std::vector<std::string>& files, const FloorPlan&
     write_file(folder + "/summary.csv", summary_csv(table));
     write_plots(table, folder);
     if (const double seconds = table.left_at(1); std::isfinite(seconds))
-        progress.say(fmt::format("crowd: everyone has left after {:.1f} s", seconds));
+        return fmt::format("crowd: everyone has left after {:.1f} s", seconds);
+    return fmt::format("crowd: {:.0f} of {:.0f} people have left by the end of the shot", counts.back().left,
+                       counts.back().left + counts.back().people);
 }
 
 } // namespace spindrift

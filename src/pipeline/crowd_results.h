@@ -9,11 +9,13 @@
 #pragma once
 
 #include "crowd/floor_plan.h"
-#include "pipeline/progress.h"
 
 namespace spindrift {
 
-void write_crowd_results(const std::vector<std::string>& files, const FloorPlan& plan, float fps, bool trajectories,
-                         const std::string& folder, Progress& progress);
+// Their paths, whether they are there or not.
+std::vector<std::string> crowd_result_files(const std::string& folder);
+// Returns a line on who has left, for people.
+std::string write_crowd_results(const std::vector<std::string>& files, const FloorPlan& plan, float fps,
+                                bool trajectories, const std::string& folder);
 
 } // namespace spindrift

@@ -6,6 +6,7 @@
 #include "io/vdb.h"
 #include "pipeline/cache.h"
 #include "pipeline/crowd_results.h"
+#include "pipeline/progress.h"
 
 #include <bit>
 #include <filesystem>
@@ -232,9 +233,18 @@ FrameReport CrowdStage::restore(StateFile file)
     return report_of(report);
 }
 
+std::vector<std::string> CrowdStage::products(const ShotPaths& paths) const
+{
+    return crowd_result_files(paths.stage_folder(name()));
+}
+
 void CrowdStage::shot_complete(const std::vector<std::string>& files, const ShotPaths& paths, Progress& progress)
 {
-    write_crowd_results(files, population_->plan(), fps_, trajectories_, paths.stage_folder(name()), progress);
+    std::string summary;
+    progress.busy_with("crowd: counting people", [&] {
+        summary = write_crowd_results(files, population_->plan(), fps_, trajectories_, paths.stage_folder(name()));
+    });
+    progress.say(summary);
 }
 
 } // namespace spindrift

@@ -29,6 +29,7 @@ class CrowdStage : public TimeStage {
     FrameReport advance() override;
     void write(const std::string& path) override;
     StateFile save() const override;
+    std::vector<std::string> products(const ShotPaths& paths) const override;
     void shot_complete(const std::vector<std::string>& files, const ShotPaths& paths, Progress& progress) override;
 
   private:

@@ -26,6 +26,10 @@ class LiquidStage : public TimeStage {
     FrameReport advance() override;
     void write(const std::string& path) override;
     StateFile save() const override;
+    std::vector<std::string> products(const ShotPaths& paths) const override
+    {
+        return {paths.stage_folder(name()) + "/bodies"};
+    }
     void shot_complete(const std::vector<std::string>& files, const ShotPaths& paths, Progress& progress) override;
 
   private:

@@ -311,6 +311,11 @@ FrameReport RenderStage::make(int frame, const std::vector<std::string>& inputs,
     return report;
 }
 
+std::vector<std::string> RenderStage::products(const ShotPaths& paths) const
+{
+    return {contact_sheet_path(paths), film_path(paths)};
+}
+
 void RenderStage::shot_complete(const std::vector<std::string>& files, const ShotPaths& paths, Progress& progress)
 {
     const auto developed = [this](const Image& image) { return is_png() ? image : tone_mapped(image, params_); };

@@ -30,6 +30,7 @@ class RenderStage : public FrameStage {
     Estimate estimate() const override;
     FrameReport make(int frame, const std::vector<std::string>& inputs,
                      const std::vector<std::string>& outputs) override;
+    std::vector<std::string> products(const ShotPaths& paths) const override;
     void shot_complete(const std::vector<std::string>& files, const ShotPaths& paths, Progress& progress) override;
 
   private:

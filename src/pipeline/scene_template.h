@@ -1,10 +1,19 @@
-// The scene that `spindrift new` writes.
+// The scenes that `spindrift new` writes, one for each effect.
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace spindrift {
 
-std::string scene_template(const std::string& name);
+struct SceneTemplate {
+    std::string name, help; // help: what the scene shows, one line
+    std::string tables;     // the scene from [shot] on
+};
+const std::vector<SceneTemplate>& scene_templates();
+
+// A scene called `name` from the template `effect`. Empty: the one that is called like the scene, or splash. Throws
+// bad_input for an effect that there is no template for.
+std::string new_scene_text(const std::string& name, const std::string& effect);
 
 } // namespace spindrift

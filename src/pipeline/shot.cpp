@@ -3,6 +3,8 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "io/atomic_file.h"
+#include "pipeline/short_sequences.h"
+#include "pipeline/versions.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -17,6 +19,8 @@ void ShotParams::visit(ParamVisitor& v)
     try {
         const FrameRange range = parse_frame_range(frames);
         v.require(range.count() <= 1000000, "frames", "a shot may have a million frames at most");
+        v.require(range.step == 1, "frames",
+                  "a shot has all of its frames; for some of them run it with --frames 1-48x2");
         v.require(range.first > -100000000 && range.last < 100000000, "frames", "must have at most eight digits");
     } catch (const Error& error) {
         v.require(false, "frames", error.what());
@@ -25,7 +29,7 @@ void ShotParams::visit(ParamVisitor& v)
 
 // ----------------------------------------------------------------------------------------------- reading and checking
 
-Shot::Shot(const ShotOptions& options) : scene_(options.scene, options.overrides)
+Shot::Shot(const ShotOptions& options) : scene_(options.scene, options.overrides), overrides_(options.overrides)
 {
     paths_.shot = scene_.name();
     paths_.folder = options.folder.empty() ? "out/" + paths_.shot : options.folder;
@@ -33,7 +37,7 @@ Shot::Shot(const ShotOptions& options) : scene_(options.scene, options.overrides
     std::vector<std::string> tables = {"shot"};
     for (auto& stage : make_stages()) {
         tables.push_back(stage->name());
-        links_.push_back({std::move(stage), false, {}});
+        links_.push_back({std::move(stage), false, {}, {}, false, false});
     }
     scene_.expect_only(tables);
     read_frames(options.frames);
@@ -41,6 +45,7 @@ Shot::Shot(const ShotOptions& options) : scene_(options.scene, options.overrides
     for (Link& link : links_) link.stage->prepare(scene_, params_);
     choose_stages(options.only_stage);
     for (Link& link : links_) link.made_from = ingredients(*link.stage);
+    choose_versions();
     expect_enough_memory();
     expect_input_files();
 }
@@ -91,6 +96,15 @@ std::string Shot::ingredients(Stage& stage) const
     return lines;
 }
 
+std::vector<std::string> Shot::warnings_of(Stage& stage) const
+{
+    std::vector<std::string> warnings = stage.warnings();
+    const auto visit = [&](ParamVisitor& v) { stage.visit(v); };
+    for (std::string& warning : short_sequences(scene_, stage.name(), visit, shot_range_))
+        warnings.push_back(std::move(warning));
+    return warnings;
+}
+
 std::vector<std::string> Shot::inputs_of(const Stage& stage) const
 {
     std::vector<std::string> inputs = stage.inputs();
@@ -120,7 +134,7 @@ void Shot::expect_input_files() const
         if (!link.runs || stage->input_files().empty()) continue;
         const StageCache cache = cache_of(link);
         const std::string pattern = stage->input_files();
-        for (int frame = wanted_.first; frame <= wanted_.last; ++frame) {
+        for (int frame = wanted_.first; frame <= wanted_.last; frame += wanted_.step) {
             if (file_exists(frame_path(pattern, frame)) || (!cache.outdated() && cache.complete(frame))) continue;
             const std::string where = scene_.where(stage->name() + ".input");
             if (!has_frame_pattern(pattern)) bad_input("{}: there is no file {}", where, pattern);
@@ -143,8 +157,10 @@ std::string Shot::needs() const
         memory = std::max(memory, e.memory), disk += e.disk;
         text += fmt::format("{:<8} memory {:>8}   disk {:>8}   {}\n", link.stage->name(), size_text(e.memory),
                             size_text(e.disk), e.note);
-        for (const std::string& warning : link.stage->warnings()) text += fmt::format("{:<8} {}\n", "", warning);
+        for (const std::string& warning : warnings_of(*link.stage)) text += fmt::format("{:<8} {}\n", "", warning);
+        if (const std::string note = version_note(link); !note.empty()) text += fmt::format("{:<8} {}\n", "", note);
     }
+    if (const std::string note = kept_note(); !note.empty()) text += note + "\n";
     std::error_code error;
     std::filesystem::path folder = std::filesystem::absolute(paths_.folder);
     while (!std::filesystem::exists(folder, error) && folder != folder.parent_path()) folder = folder.parent_path();
@@ -164,8 +180,7 @@ const Shot::Link* Shot::find(const std::string& stage) const
 
 StageCache Shot::cache_of(const Link& link) const
 {
-    const std::string name = link.stage->name();
-    return {paths_.stage_folder(name), name, link.stage->endings(), link.made_from};
+    return {link.folder, link.stage->name(), link.stage->endings(), link.made_from};
 }
 
 // ------------------------------------------------------------------------------------------------------------ running
@@ -175,42 +190,52 @@ void Shot::run(Progress& progress)
     const FolderLock lock(paths_.folder);
     remove_leftovers(paths_.folder);
 
+    for (const Link& link : links_) {
+        remove_leftovers(paths_.stage_folder(link.stage->name()));
+        finish_move(*link.stage, paths_);
+    }
+    choose_versions(); // again, now that no other run can change anything
+
     // A file in the way should be known now, not hours later when its frame's turn has come.
-    std::vector<std::pair<Stage*, StageCache>> chosen;
     for (const Link& link : links_) {
         if (!link.runs) continue;
-        remove_leftovers(paths_.stage_folder(link.stage->name()));
-        chosen.emplace_back(link.stage.get(), cache_of(link));
-        chosen.back().second.expect_only_ours(frames_of(*link.stage));
+        remove_leftovers(link.folder);
+        expect_only_ours(link);
     }
-    for (auto& [stage, cache] : chosen) run_stage(*stage, cache, progress);
+    bool any_versions = false;
+    for (Link& link : links_) {
+        if (!link.runs) continue;
+        any_versions |= link.aside || link.takes_over;
+        run_stage(link, progress);
+    }
+    if (const std::string note = kept_note(); any_versions && !note.empty()) progress.say(note);
 }
 
-void Shot::run_stage(Stage& stage, StageCache& cache, Progress& progress)
+void Shot::run_stage(Link& link, Progress& progress)
 {
-    for (const std::string& warning : stage.warnings()) progress.say(fmt::format("{}: {}", stage.name(), warning));
-    if (auto* time_stage = dynamic_cast<TimeStage*>(&stage))
+    Stage& stage = *link.stage;
+    for (const std::string& warning : warnings_of(stage)) progress.warn(fmt::format("{}: {}", stage.name(), warning));
+    warn_of_outdated_inputs(stage, progress);
+    auto* time_stage = dynamic_cast<TimeStage*>(&stage);
+    std::vector<int> missing;
+    if (!time_stage) missing = missing_frames(dynamic_cast<FrameStage&>(stage), cache_of(link));
+    make_current(link, progress);
+    StageCache cache = cache_of(link);
+    if (time_stage)
         run_time_stage(*time_stage, cache, progress);
     else
-        run_frame_stage(dynamic_cast<FrameStage&>(stage), cache, progress);
+        run_frame_stage(dynamic_cast<FrameStage&>(stage), cache, missing, progress);
 
     std::vector<std::string> files;
     for (int frame = shot_range_.first; frame <= shot_range_.last && cache.complete(frame); ++frame)
         files.push_back(cache.path(frame));
-    if (static_cast<int>(files.size()) == shot_range_.count()) stage.shot_complete(files, paths_, progress);
+    if (static_cast<int>(files.size()) == shot_range_.count()) stage.shot_complete(files, paths_now(), progress);
 }
 
 // A time stage has to go through all frames before those that are wanted.
 FrameRange Shot::frames_of(const Stage& stage) const
 {
     return dynamic_cast<const TimeStage*>(&stage) ? FrameRange{shot_range_.first, wanted_.last} : wanted_;
-}
-
-void Shot::discard_outdated(const Stage& stage, StageCache& cache, Progress& progress)
-{
-    if (!cache.outdated()) return;
-    progress.say(fmt::format("{}: {}; its frames are made again", stage.name(), cache.what_changed()));
-    cache.clear();
 }
 
 // A frame of another stage. Throws if it is missing.
@@ -227,7 +252,7 @@ void Shot::warn_of_outdated_inputs(const Stage& stage, Progress& progress) const
     for (const std::string& name : inputs_of(stage)) {
         const Link& input = *find(name);
         if (const StageCache cache = cache_of(input); cache.outdated())
-            progress.say(
+            progress.warn(
                 fmt::format("{}: reads frames of another version of the scene ({}: {}); bring them up to date with: "
                             "spindrift {} {}",
                             stage.name(), name, cache.what_changed(), input.stage->command(), scene_.path()));
@@ -238,8 +263,6 @@ void Shot::warn_of_outdated_inputs(const Stage& stage, Progress& progress) const
 // leaves behind, the state can still make the frame it belongs to.
 void Shot::run_time_stage(TimeStage& stage, StageCache& cache, Progress& progress)
 {
-    warn_of_outdated_inputs(stage, progress);
-    discard_outdated(stage, cache, progress);
     const std::vector<std::string> inputs = inputs_of(stage);
     if (!inputs.empty() || !stage.input_files().empty())
         stage.read_from([this, &stage, input = inputs.empty() ? std::string() : inputs.front()](int frame) {
@@ -282,37 +305,48 @@ void Shot::run_time_stage(TimeStage& stage, StageCache& cache, Progress& progres
     progress.stage_ends();
 }
 
-void Shot::run_frame_stage(FrameStage& stage, StageCache& cache, Progress& progress)
+// What a frame stage reads for a frame, whether it is there or not.
+std::vector<std::string> Shot::input_paths(const Stage& stage, int frame) const
 {
-    warn_of_outdated_inputs(stage, progress);
-    const std::vector<std::string> inputs = inputs_of(stage);
-    const auto input_paths = [&](int frame) {
-        std::vector<std::string> paths;
-        for (const std::string& input : inputs) paths.push_back(cache_of(*find(input)).path(frame));
-        if (!stage.input_files().empty()) paths.push_back(frame_path(stage.input_files(), frame));
-        return paths;
-    };
-    const auto signature = [](const std::vector<std::string>& paths) {
-        std::string signatures;
-        for (const std::string& path : paths) signatures += (signatures.empty() ? "" : "+") + file_signature(path);
-        return signatures;
-    };
-    // A frame whose input is gone is good as it is: inputs may be deleted to save space.
+    std::vector<std::string> paths;
+    for (const std::string& input : inputs_of(stage)) paths.push_back(cache_of(*find(input)).path(frame));
+    if (!stage.input_files().empty()) paths.push_back(frame_path(stage.input_files(), frame));
+    return paths;
+}
+
+namespace {
+
+std::string signature_of(const std::vector<std::string>& paths)
+{
+    std::string signatures;
+    for (const std::string& path : paths) signatures += (signatures.empty() ? "" : "+") + file_signature(path);
+    return signatures;
+}
+
+} // namespace
+
+// A frame whose input is gone is good as it is: inputs may be deleted to save space.
+std::vector<int> Shot::missing_frames(const FrameStage& stage, const StageCache& cache) const
+{
     std::vector<int> missing;
-    for (int frame = wanted_.first; frame <= wanted_.last; ++frame) {
-        const std::vector<std::string> from = input_paths(frame);
+    for (int frame = wanted_.first; frame <= wanted_.last; frame += wanted_.step) {
+        const std::vector<std::string> from = input_paths(stage, frame);
         const bool has_inputs = std::ranges::all_of(from, file_exists);
-        const bool good = has_inputs ? cache.has(frame, signature(from)) : cache.complete(frame);
+        const bool good = has_inputs ? cache.has(frame, signature_of(from)) : cache.complete(frame);
         if (good && !cache.outdated()) continue;
-        for (const std::string& input : inputs) input_path(stage, input, frame);
+        for (const std::string& input : inputs_of(stage)) input_path(stage, input, frame);
         missing.push_back(frame);
     }
-    discard_outdated(stage, cache, progress);
+    return missing;
+}
+
+void Shot::run_frame_stage(FrameStage& stage, StageCache& cache, const std::vector<int>& missing, Progress& progress)
+{
     progress.stage_starts(stage.name(), wanted_, static_cast<int>(missing.size()));
     for (const int frame : missing) {
         check_interrupt();
-        const std::vector<std::string> from = input_paths(frame);
-        const std::string made_from = signature(from);
+        const std::vector<std::string> from = input_paths(stage, frame);
+        const std::string made_from = signature_of(from);
         cache.begin(frame);
         const FrameReport report = stage.make(frame, from, cache.paths(frame));
         cache.finish(frame, made_from);

@@ -33,25 +33,43 @@ class Shot {
         std::unique_ptr<Stage> stage;
         bool runs = false;     // asked for
         std::string made_from; // everything its frames depend on
+        // Where the frames of this version are or will be. `takes_over`: they are to become the current version, and
+        // what is there now is to be kept aside.
+        std::string folder;
+        bool aside = false, takes_over = false;
     };
     void read_frames(const std::optional<FrameRange>& frames);
     void choose_stages(const std::string& only_stage);
     std::string ingredients(Stage& stage) const;
+    std::vector<std::string> warnings_of(Stage& stage) const;
     std::vector<std::string> inputs_of(const Stage& stage) const;
     std::string input_path(const Stage& stage, const std::string& input, int frame) const;
     void warn_of_outdated_inputs(const Stage& stage, Progress& progress) const;
+    // Of versions (shot_versions.cpp).
+    void choose_versions();
+    std::string kept_folder(const Link& link) const;
+    StageCache current_cache(const Link& link) const;
+    std::string version_note(const Link& link) const;
+    void expect_only_ours(const Link& link) const;
+    void make_current(Link& link, Progress& progress);
+    ShotPaths paths_now() const;
+    std::string kept_note() const;
+    ShotPaths paths_of_version(const Link& link, const std::string& made_from) const;
+
     void expect_enough_memory() const;
     void expect_input_files() const;
 
-    void run_stage(Stage& stage, StageCache& cache, Progress& progress);
+    void run_stage(Link& link, Progress& progress);
     void run_time_stage(TimeStage& stage, StageCache& cache, Progress& progress);
-    void run_frame_stage(FrameStage& stage, StageCache& cache, Progress& progress);
-    void discard_outdated(const Stage& stage, StageCache& cache, Progress& progress);
+    void run_frame_stage(FrameStage& stage, StageCache& cache, const std::vector<int>& missing, Progress& progress);
+    std::vector<std::string> input_paths(const Stage& stage, int frame) const;
+    std::vector<int> missing_frames(const FrameStage& stage, const StageCache& cache) const;
     FrameRange frames_of(const Stage& stage) const;
     const Link* find(const std::string& stage) const;
     StageCache cache_of(const Link& link) const;
 
     SceneFile scene_;
+    std::vector<std::string> overrides_;
     ShotParams params_;
     ShotPaths paths_;
     FrameRange shot_range_, wanted_;

@@ -11,6 +11,7 @@
 #include "scene/scene_file.h"
 
 #include <functional>
+#include <map>
 #include <memory>
 
 namespace spindrift {
@@ -27,9 +28,19 @@ struct ShotParams {
 
 // Where a shot's files are.
 struct ShotPaths {
-    std::string folder; // of the whole shot
-    std::string shot;   // its name
-    std::string stage_folder(const std::string& stage) const { return folder + "/" + stage; }
+    std::string folder;                          // of the whole shot
+    std::string shot;                            // its name
+    std::map<std::string, std::string> versions; // folders of stages whose frames are not the current version
+    std::string stage_folder(const std::string& stage) const
+    {
+        const auto version = versions.find(stage);
+        return version == versions.end() ? folder + "/" + stage : version->second;
+    }
+    // For what is made of a stage's frames, such as a film: the shot's folder, or that of the version.
+    std::string folder_beside(const std::string& stage) const
+    {
+        return versions.contains(stage) ? stage_folder(stage) : folder;
+    }
 };
 
 // What is told about a frame when it is done.
@@ -70,6 +81,12 @@ class Stage {
     virtual Estimate estimate() const = 0;
     // Everything that the frames depend on besides parameters and input, as lines "thing: signature".
     virtual std::string dependencies() const { return {}; }
+    // The files and folders that shot_complete() writes, whether they are there or not.
+    virtual std::vector<std::string> products(const ShotPaths& paths) const
+    {
+        (void)paths;
+        return {};
+    }
     // Called at the end of a run that leaves all frames of the shot complete; `files` are the first file of each.
     virtual void shot_complete(const std::vector<std::string>& files, const ShotPaths& paths, Progress& progress)
     {

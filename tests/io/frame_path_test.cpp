@@ -60,9 +60,25 @@ TEST(FrameRange, ReadsRangesAndSingleFrames)
     expect("0001-0100", 1, 100);
 }
 
+TEST(FrameRange, MayHaveAStep)
+{
+    const auto expect = [](const char* text, int first, int last, int step, int count) {
+        const FrameRange range = parse_frame_range(text);
+        EXPECT_EQ(range.first, first) << text;
+        EXPECT_EQ(range.last, last) << text;
+        EXPECT_EQ(range.step, step) << text;
+        EXPECT_EQ(range.count(), count) << text;
+    };
+    expect("1-30x2", 1, 29, 2, 15);
+    expect("1-9x4", 1, 9, 4, 3);
+    expect("-5--1x3", -5, -2, 3, 2);
+    expect("7-7x5", 7, 7, 5, 1);
+    expect("1-2147483646x2147483647", 1, 1, 2147483647, 1);
+}
+
 TEST(FrameRange, RejectsWhatIsNoRange)
 {
-    for (const char* text : {"", "a", "1-", "-", "1-x", "1-2-3", "1:2", "5-1", "1 - 2", " 1", "1.5", "99999999999",
-                             "-2147483648-2147483647"})
+    for (const char* text : {"1-9x", "1-9x0", "1-9x-2", "1-9x2x", "7x2", "", "a", "1-", "-", "1-x", "1-2-3", "1:2",
+                             "5-1", "1 - 2", " 1", "1.5", "99999999999", "-2147483648-2147483647"})
         EXPECT_TRUE(contains(error_of(ExitCode::bad_input, [&] { parse_frame_range(text); }), text)) << text;
 }

@@ -1,7 +1,10 @@
 #include "pipeline/json.h"
 #include "pipeline/program.h"
+#include "pipeline/progress.h"
 #include "pipeline/stage.h"
 
+#include <random>
+#include <regex>
 #include <sstream>
 
 namespace spindrift {
@@ -85,6 +88,41 @@ TEST(New, WritesASceneThatRuns)
     EXPECT_FALSE(place.has("out/splash/render/render.0003.png"));
 }
 
+TEST(New, HasATemplateForEachEffectThatRuns)
+{
+    const Workplace place;
+    const std::string list = place.succeed({"new", "--list"}).out;
+    // What makes each of them small: coarse cells, few droplets and people.
+    const std::map<std::string, std::vector<std::string>> smaller = {
+        {"splash", {"liquid.voxel=0.1"}},  {"spray", {"liquid.voxel=0.08"}}, {"fountain", {"spray.gusts.size=0.3"}},
+        {"ripples", {"liquid.voxel=0.1"}}, {"bodies", {"liquid.voxel=0.1"}}, {"honey", {"liquid.voxel=0.008"}},
+        {"jelly", {"liquid.voxel=0.06"}},  {"smoke", {"smoke.voxel=0.08"}},  {"fire", {"smoke.voxel=0.08"}},
+        {"sand", {"sand.voxel=0.06"}},     {"crowd", {"crowd.cell=2"}}};
+    EXPECT_EQ(lines_of(list).size(), smaller.size());
+    for (const std::string& line : lines_of(list)) {
+        const std::string effect = line.substr(0, line.find(' ')), scene = "my_" + effect;
+        ASSERT_TRUE(smaller.contains(effect)) << effect;
+        place.succeed({"new", scene, "--template", effect});
+        EXPECT_TRUE(
+            place.read(scene + ".toml").starts_with("# " + line.substr(line.find_first_not_of(' ', effect.size()))));
+        const std::string needs = place.succeed({"check", scene + ".toml"}).out;
+        EXPECT_TRUE(contains(needs, " of memory, ")) << needs;
+        std::vector<std::string> run = {"run",   scene + ".toml",   "--frames", "1-2",
+                                        "--set", "render.width=64", "--set",    "render.height=48",
+                                        "--set", "render.samples=1"};
+        for (const std::string& value : smaller.at(effect)) run.insert(run.end(), {"--set", value});
+        place.succeed(run);
+        EXPECT_TRUE(place.has("out/" + scene + "/render/render.0002.png")) << effect;
+    }
+    // The name is enough where it is that of an effect.
+    place.succeed({"new", "smoke"});
+    EXPECT_TRUE(contains(place.read("smoke.toml"), "[smoke]\n"));
+    const RunResult wrong = place.run({"new", "a", "--template", "snad"});
+    EXPECT_EQ(wrong.code, 2);
+    EXPECT_EQ(wrong.err, "spindrift: there is no template 'snad'; did you mean 'sand'?\n");
+    EXPECT_EQ(place.run({"new"}).code, 2);
+}
+
 TEST(Check, SaysWhatAShotNeedsAndWritesNothing)
 {
     const Workplace place;
@@ -94,6 +132,34 @@ TEST(Check, SaysWhatAShotNeedsAndWritesNothing)
                              "frames 1-6 at 24 fps into out/small: ", " of memory, ", " on disk (", " free)"})
         EXPECT_TRUE(contains(text, part)) << part << "\n" << text;
     EXPECT_FALSE(place.has("out"));
+}
+
+TEST(Check, AndRunWarnOfASequenceOfMeshesThatDoesNotCoverTheShot)
+{
+    const Workplace place;
+    const char* tetrahedron =
+        "v 0.6 0 0.2\nv 0.8 0 0.2\nv 0.7 0 0.4\nv 0.7 0.2 0.3\nf 1 2 3\nf 1 4 2\nf 2 4 3\nf 3 4 1\n";
+    for (int frame = 2; frame <= 4; ++frame) place.write(frame_path("ship.####.obj", frame), tetrahedron);
+    place.write("ship.toml", small_scene() + "[[liquid.collider]]\nshape = \"mesh\"\nfile = \"ship.####.obj\"\n");
+    const std::string early =
+                          "ship.toml:25:8: the files of liquid.collider[0].file end with ship.0004.obj, and the shot "
+                          "with frame 6; the last file stays in place after frame 4\n",
+                      late =
+                          "ship.toml:25:8: the files of liquid.collider[0].file begin with ship.0002.obj, and the shot "
+                          "with frame 1; the first file is in place before frame 2\n";
+    const std::string needs = place.succeed({"check", "ship.toml"}).out;
+    EXPECT_TRUE(contains(needs, early) && contains(needs, late)) << needs;
+    const std::string said = place.succeed({"sim", "ship.toml", "--frames", "1-2"}).out;
+    EXPECT_TRUE(contains(said, "liquid: " + early) && contains(said, "liquid: " + late)) << said;
+    for (const int frame : {1, 5, 6, 7}) place.write(frame_path("ship.####.obj", frame), tetrahedron);
+    EXPECT_FALSE(contains(place.succeed({"check", "ship.toml"}).out, "the files of"));
+}
+
+TEST(Describe, SaysHowADrawingIsMarkedAndLies)
+{
+    const std::string text = Workplace().succeed({"describe", "crowd"}).out;
+    for (const char* part : {"id=\"goal-north\"", "up (north) is -z", "property \"type\""})
+        EXPECT_TRUE(contains(text, part)) << part << "\n" << text;
 }
 
 TEST(Describe, ListsEveryParameterOfEveryStage)
@@ -176,6 +242,77 @@ TEST(ProgressLines, HaveNoEscapeCodesInAPipe)
     EXPECT_TRUE(contains(text, "liquid 1/6  particles 7680 ")) << text;
     EXPECT_TRUE(contains(text, "liquid: 6 frames in ")) << text;
     EXPECT_FALSE(contains(text, "()")) << text;
+}
+
+TEST(ProgressLines, AreNotPrintedWhenQuiet)
+{
+    const Workplace place;
+    place.write("small.toml", small_scene());
+    EXPECT_EQ(place.succeed({"run", "small.toml", "--quiet"}).out, "");
+    EXPECT_TRUE(place.has("out/small/small.mp4"));
+    // Warnings are.
+    const RunResult warned = place.run({"surface", "small.toml", "-q", "--set", "liquid.flip=0.5"});
+    EXPECT_EQ(warned.code, 0);
+    EXPECT_EQ(warned.out, "");
+    EXPECT_TRUE(contains(warned.err, "spindrift: surface: reads frames of another version of the scene")) << warned.err;
+}
+
+TEST(ProgressLines, TimeLeftFollowsFramesThatGetSlower)
+{
+    TimeLeft steady, slower, faster, noisy;
+    EXPECT_EQ(steady.of(5), 0);
+    std::mt19937 random(4);
+    std::uniform_real_distribution<double> jitter(0.8, 1.2);
+    double rest = 0;
+    for (int i = 0; i < 40; ++i) {
+        const double seconds = 1 + 0.1 * i;
+        if (i < 10) steady.add(2), slower.add(seconds), faster.add(5 - 0.1 * i), noisy.add(jitter(random));
+        if (i >= 10) rest += seconds;
+    }
+    EXPECT_DOUBLE_EQ(steady.of(30), 60);
+    EXPECT_NEAR(slower.of(30), rest, 0.01 * rest); // the mean of all frames would say 43.5 s of 103.5
+    EXPECT_GT(faster.of(30), 30 * 4.0);
+    EXPECT_LT(faster.of(30), 30 * 5.0);
+    EXPECT_NEAR(noisy.of(30), 30, 9);
+    EXPECT_EQ(slower.of(0), 0);
+}
+
+TEST(ProgressLines, SayHowMuchTimeIsLeftInAPipeToo)
+{
+    const Workplace place;
+    place.write("small.toml", small_scene());
+    // Pictures of about half a second each.
+    const std::string text = place
+                                 .succeed({"run", "small.toml", "--set", "render.width=480", "--set",
+                                           "render.height=270", "--set", "render.samples=16"})
+                                 .out;
+    EXPECT_TRUE(std::regex_search(text, std::regex("render 1/6 .*, [0-9].* s left\n"))) << text;
+    EXPECT_FALSE(std::regex_search(text, std::regex("render 6/6 .*left\n"))) << text;
+}
+
+// ------------------------------------------------------------------------------------------------- frames with a step
+
+TEST(FramesWithAStep, AreThoseThatFrameStagesMake)
+{
+    const Workplace place;
+    place.write("small.toml", small_scene());
+    const std::string said = place.succeed({"run", "small.toml", "-o", "out", "--frames", "1-6x2"}).out;
+    for (int frame = 1; frame <= 6; ++frame) {
+        // The simulation goes through all frames up to the last that is wanted, and writes them.
+        EXPECT_EQ(place.has(frame_path("out/liquid/liquid.####.vdb", frame)), frame <= 5) << frame;
+        EXPECT_EQ(place.has(frame_path("out/surface/surface.####.ply", frame)), frame % 2 == 1) << frame;
+        EXPECT_EQ(place.has(frame_path("out/render/render.####.png", frame)), frame % 2 == 1) << frame;
+    }
+    EXPECT_TRUE(contains(said, "render: 3 frames in ")) << said;
+    EXPECT_TRUE(contains(place.succeed({"run", "small.toml", "-o", "out", "--frames", "1-5x4"}).out,
+                         "render: 2 of 2 frames are there already\n"));
+    place.succeed({"run", "small.toml", "-o", "out"});
+    EXPECT_EQ(differences(undisturbed(), results_in(place / "out")), std::vector<std::string>());
+
+    place.write("stepped.toml", small_scene().replace(small_scene().find("1-6"), 3, "1-6x2"));
+    const RunResult wrong = place.run({"check", "stepped.toml"});
+    EXPECT_EQ(wrong.code, 2);
+    EXPECT_TRUE(contains(wrong.err, "stepped.toml:2:") && contains(wrong.err, "--frames 1-48x2")) << wrong.err;
 }
 
 // ------------------------------------------------------------------------------------------------------ single stages

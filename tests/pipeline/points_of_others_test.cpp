@@ -123,7 +123,8 @@ TEST_F(PointsOfOthers, AllFramesShareTheSpacingOfTheFirst)
     };
     EXPECT_NEAR(voxel(3), kSpacing, 0.1f * kSpacing);
     EXPECT_EQ(voxel(3), voxel(4));
-    place.succeed({"run", "scenes/other.toml", "--set", "surface.spacing=0.03"});
+    write_scene("input = \"../p.####.ply\"\nsdf = true\nspacing = 0.03\n");
+    place.succeed({"run", "scenes/other.toml"});
     EXPECT_EQ(voxel(3), 0.03f);
 }
 

@@ -1,7 +1,8 @@
 #include "io/frame_path.h"
-#include "pipeline/program.h"
+#include "pipeline/edited_scene.h"
 
 #include <random>
+#include <regex>
 
 namespace spindrift {
 
@@ -137,14 +138,15 @@ class UpToDate : public ::testing::Test {
         place.succeed(kRun);
         before = times_in(place / "out");
     }
-    // Frames that were written again by a run with these further arguments.
-    std::vector<std::string> rewritten(std::vector<std::string> further = {})
+    // Current frames that were written by a run of this scene.
+    std::vector<std::string> rewritten(const std::string& scene = small_scene())
     {
-        further.insert(further.begin(), kRun.begin(), kRun.end());
-        said = place.succeed(further).out;
+        place.write("small.toml", scene);
+        said = place.succeed(kRun).out;
         std::vector<std::string> names;
         for (const std::string& name : differences(before, times_in(place / "out")))
-            if (!name.ends_with(".lock") && !contains(name, "spindrift.")) names.push_back(name);
+            if (!name.ends_with(".lock") && !contains(name, "spindrift.") && !contains(name, "/versions/"))
+                names.push_back(name);
         return names;
     }
     static std::vector<std::string> all_of(const std::vector<std::string>& patterns)
@@ -176,23 +178,23 @@ TEST_F(UpToDate, ALiquidParameterChangesEverything)
     std::vector<std::string> expected = all_of({liquid, render});
     expected.insert(expected.end(), film.begin(), film.end());
     for (const std::string& name : all_of({surface})) expected.push_back(name);
-    EXPECT_EQ(rewritten({"--set", "liquid.flip=0.5"}), expected);
-    EXPECT_TRUE(contains(said, "liquid: flip was 0.97 and is 0.5 now; its frames are made again\n")) << said;
+    EXPECT_EQ(rewritten(small_scene_with("liquid", "flip = 0.5")), expected);
+    EXPECT_TRUE(contains(said, "liquid: flip was 0.97 and is 0.5 now; 6 frames made before go to ")) << said;
 }
 
 TEST_F(UpToDate, TheSmallestChangeOfANumberCounts)
 {
-    EXPECT_TRUE(rewritten({"--set", "shot.fps=24.000000"}).empty());
-    EXPECT_EQ(rewritten({"--set", "shot.fps=24.000002"}).size(), 20u); // the next float
+    EXPECT_TRUE(rewritten(small_scene_with("shot", "fps = 24.000000")).empty());
+    EXPECT_EQ(rewritten(small_scene_with("shot", "fps = 24.000002")).size(), 20u); // the next float
 }
 
 TEST_F(UpToDate, ARenderParameterChangesThePicturesAlone)
 {
     std::vector<std::string> expected = all_of({render});
     expected.insert(expected.end(), film.begin(), film.end());
-    EXPECT_EQ(rewritten({"--set", "render.exposure=1"}), expected);
+    EXPECT_EQ(rewritten(small_scene_with("render", "exposure = 1")), expected);
     EXPECT_TRUE(contains(said, "liquid: 6 of 6 frames are there already\n")) << said;
-    EXPECT_TRUE(contains(said, "render: exposure was 0 and is 1 now; its frames are made again\n")) << said;
+    EXPECT_TRUE(contains(said, "render: exposure was 0 and is 1 now; 6 frames made before go to ")) << said;
 }
 
 TEST_F(UpToDate, ADeletedFrameAndWhatDependsOnItAreMadeAgain)
@@ -235,7 +237,9 @@ TEST_F(UpToDate, InputsMayBeDeletedToSaveSpace)
 
 TEST_F(UpToDate, SwitchingFormatsLeavesNothingBehind)
 {
-    rewritten({"--set", "render.format=exr", "--set", "surface.sdf=true"});
+    const std::string exr = std::regex_replace(small_scene_with("surface", "sdf = true"), std::regex("\\[render\\]\n"),
+                                               "[render]\nformat = \"exr\"\n");
+    rewritten(exr);
     for (int frame = 1; frame <= 6; ++frame) {
         EXPECT_FALSE(place.has("out/" + frame_path(render, frame)));
         EXPECT_TRUE(place.has("out/" + frame_path("render/render.####.exr", frame)));
@@ -246,11 +250,11 @@ TEST_F(UpToDate, SwitchingFormatsLeavesNothingBehind)
     // Each of a frame's files is missed when it is gone.
     place.remove("out/surface/surface.0002.vdb");
     before = times_in(place / "out");
-    EXPECT_EQ(rewritten({"--set", "render.format=exr", "--set", "surface.sdf=true"}),
-              (std::vector<std::string>{"render/render.0002.exr", film[0], "surface/surface.0002.ply",
-                                        "surface/surface.0002.vdb"}));
+    EXPECT_EQ(rewritten(exr), (std::vector<std::string>{"render/render.0002.exr", film[0], "surface/surface.0002.ply",
+                                                        "surface/surface.0002.vdb"}));
 
     rewritten();
+    place.succeed({"versions", "small.toml", "-o", "out", "--delete", "all"});
     EXPECT_EQ(differences(undisturbed(), results_in(place / "out")), std::vector<std::string>());
 }
 

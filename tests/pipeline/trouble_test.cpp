@@ -1,6 +1,6 @@
 // What can go wrong on disk while a shot is computed: each case names the file, leaves what is there alone, and the run
 // goes on once the cause is gone.
-#include "pipeline/program.h"
+#include "pipeline/edited_scene.h"
 
 #include <fstream>
 
@@ -80,11 +80,12 @@ TEST_F(Trouble, AForeignFileInTheWayIsKeptAndFoundBeforeAnythingIsComputed)
     EXPECT_EQ(place.read("out/liquid/notes.tmp"), "not ours");
 }
 
-TEST_F(Trouble, AReplacedFrameIsNotDeletedWithTheOutdatedOnes)
+TEST_F(Trouble, AReplacedFrameIsNotMovedWithTheOutdatedOnes)
 {
     place.succeed(run);
     place.write("out/render/render.0002.png", "painted over");
-    const std::string message = failure({"run", "small.toml", "-o", "out", "--set", "render.exposure=1"});
+    place.write("small.toml", small_scene_with("render", "exposure = 1"));
+    const std::string message = failure(run);
     EXPECT_TRUE(contains(message, "out/render/render.0002.png is damaged")) << message;
     EXPECT_EQ(place.read("out/render/render.0002.png"), "painted over");
     EXPECT_TRUE(place.has("out/render/render.0001.png"));
