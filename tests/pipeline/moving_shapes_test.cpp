@@ -1,10 +1,9 @@
 // Parents, released bodies, containers and the camera's keyframes, as a scene asks for them.
 #include "io/image.h"
-#include "io/vdb.h"
 #include "pipeline/body_files.h"
 #include "pipeline/program.h"
 #include "pipeline/scene_shapes.h"
-#include "render/camera.h"
+#include "render/optics.h"
 
 #include <gtest/gtest.h>
 
@@ -131,7 +130,7 @@ translate = [[1, 0, 0, 0], [4, -0.15, 0, 0]]
 
 [surface])");
     place.write("small.toml", text);
-    place.succeed({"liquid", "small.toml", "-o", "out"});
+    place.succeed({"sim", "small.toml", "-o", "out"});
     const auto ball = [&](int frame) {
         return read_bodies(place / fmt::format("out/liquid/liquid.{:04}.bodies.json", frame), 1)[0];
     };
@@ -143,8 +142,8 @@ translate = [[1, 0, 0, 0], [4, -0.15, 0, 0]]
     EXPECT_NEAR(ball(5).velocity.y(), -9.81 / 24, 0.02);
     EXPECT_LT(ball(6).position.y(), ball(5).position.y());
 
-    place.succeed({"liquid", "small.toml", "-o", "parts", "--frames", "1-3"});
-    place.succeed({"liquid", "small.toml", "-o", "parts"});
+    place.succeed({"sim", "small.toml", "-o", "parts", "--frames", "1-3"});
+    place.succeed({"sim", "small.toml", "-o", "parts"});
     EXPECT_EQ(place.read("parts/liquid/liquid.0006.bodies.json"), place.read("out/liquid/liquid.0006.bodies.json"));
     EXPECT_EQ(place.read("parts/liquid/liquid.0006.vdb"), place.read("out/liquid/liquid.0006.vdb"));
 }
@@ -239,9 +238,6 @@ color = [0, 0, 0]
         EXPECT_LT(rim, 0.01f) << "frame " << frame << ": smoke leaves the picture";
         EXPECT_GT(inside, 0.5f) << frame;
     }
-    // It stands where it stood, so that nothing but the smoke moves: what is known before is enough.
-    const FieldFile last = read_field(place / "out/smoke/smoke.0040.vdb", "density");
-    EXPECT_GT(last.topology->tile_count(), 0);
 }
 
 TEST_F(MovingShapes, TheCameraFollowsItsKeyframesAndBlurs)
