@@ -17,7 +17,7 @@ std::vector<RigidSolid::Part> parts_in_scene(const BodyParams& params, const Bod
         RigidSolid::Part part{shapes[i]};
         if (i > 0) {
             part.rotation = params.parts[i - 1].turn().toRotationMatrix().cast<float>();
-            part.offset = part.shape.pivot() - part.rotation * part.shape.pivot();
+            part.offset = part.shape.middle() - part.rotation * part.shape.middle();
         }
         parts.push_back(std::move(part));
     }
@@ -39,8 +39,8 @@ std::pair<Vec3d, Eigen::Quaterniond> principal_axes(const Mat3d& inertia)
 } // namespace
 
 Bodies::Bodies(const std::vector<BodyParams>& params, const std::vector<Shapes>& shapes, const DomainParams& domain,
-               const std::vector<Shape>& colliders)
-    : params_(params)
+               const std::vector<Shape>& colliders, float fps)
+    : params_(params), fps_(fps)
 {
     for (size_t b = 0; b < params.size(); ++b) {
         const BodyParams& body = params[b];
@@ -55,12 +55,13 @@ Bodies::Bodies(const std::vector<BodyParams>& params, const std::vector<Shapes>&
         for (RigidSolid::Part& part : parts) part.offset -= unit.center.cast<float>();
         solids_.emplace_back(std::move(parts));
 
-        const Vec3d pivot = shapes[b].front().pivot().cast<double>();
+        const Vec3d pivot = shapes[b].front().middle().cast<double>();
         RigidMotion start;
         start.orientation = body.turn();
         start.position = pivot + start.orientation * (unit.center - pivot);
         start.velocity = body.velocity.cast<double>(), start.spin = body.spin.cast<double>() * (kPi / 180);
         start_.push_back(start);
+        keyframes_.emplace_back(body.held, shapes[b].front().middle());
     }
     for (size_t b = 0; b < params.size(); ++b) {
         const BodyParams& body = params[b];
@@ -73,7 +74,9 @@ Bodies::Bodies(const std::vector<BodyParams>& params, const std::vector<Shapes>&
                                      body.restitution,
                                      body.free_to_move(),
                                      body.free_to_turn(),
-                                     {}};
+                                     {},
+                                     static_cast<float>(body.release),
+                                     [this, b](float frame) { return motion_while_held(b, frame); }};
         if (body.hinge.anchor) {
             const Eigen::Quaterniond to_body = start_[b].orientation.conjugate();
             const Vec3d anchor = body.hinge.anchor->cast<double>(), axis = body.hinge.axis.cast<double>().normalized();
@@ -92,8 +95,11 @@ Bodies::Bodies(const std::vector<BodyParams>& params, const std::vector<Shapes>&
 void Bodies::start(float frame, const std::vector<std::string>& where)
 {
     motion_ = start_, frame_ = frame;
+    for (size_t b = 0; b < size(); ++b)
+        if (params_[b].release != std::numeric_limits<int>::min()) motion_[b] = motion_while_held(b, frame);
     place_solids(), place_solids();       // it was nowhere else before
     for (size_t b = 0; b < size(); ++b) { // a hinge leaves only what turns about it
+        if (held(b)) continue;
         const auto free = freedom(b);
         const Vec6d wanted = motion(b);
         const Vec6d left = free.cols() == 0
@@ -105,14 +111,46 @@ void Bodies::start(float frame, const std::vector<std::string>& where)
     if (!empty()) expect_room(frame, where);
 }
 
-// Touching is allowed, and a little more.
+// Where keyframes have a body at a moment, or at its release if that was before. When it is released it has the
+// velocity with which it came there.
+RigidMotion Bodies::motion_while_held(size_t b, float frame) const
+{
+    const auto release = static_cast<float>(params_[b].release);
+    const bool released = frame >= release;
+    const Vec3d pivot = keyframes_[b].pivot().cast<double>();
+    const Motion::Pose pose = keyframes_[b].at(std::min(frame, release));
+    const Motion::Pose way = released ? keyframes_[b].at(std::nextafter(release, -kInfinity)) : pose;
+    RigidMotion motion;
+    motion.position = pivot + pose.shift + pose.rotation * (start_[b].position - pivot);
+    motion.orientation = (pose.rotation * start_[b].orientation).normalized();
+    motion.velocity = fps_ * (way.shift_rate + way.spin.cross(motion.position - pivot - pose.shift));
+    motion.spin = fps_ * way.spin;
+    if (released) motion.velocity += start_[b].velocity, motion.spin += start_[b].spin;
+    return motion;
+}
+
+// Touching is allowed, and a little more. A body that is held may be inside a wall or collider, but must have left it
+// when it is released.
 void Bodies::expect_room(float frame, const std::vector<std::string>& where) const
 {
     constexpr double kTolerated = 0.02; // of the body's radius
+    const auto place_of = [&](size_t b) { return b < where.size() ? where[b] + ": " : ""; };
+    for (size_t b = 0; b < size(); ++b) {
+        if (!held(b)) continue;
+        const auto release = static_cast<float>(params_[b].release);
+        std::vector<RigidMotion> then = motion_;
+        then[b] = motion_while_held(b, release);
+        for (const BulletWorld::Overlap& overlap : world_->overlaps(then, release))
+            if (overlap.body == static_cast<int>(b) && overlap.other < 0 &&
+                overlap.depth > kTolerated * solids_[b].radius())
+                bad_input("{}the body \"{}\" is {:.3g} m deep inside a wall or collider when it is released at frame "
+                          "{}; release it elsewhere",
+                          place_of(b), names_[b], overlap.depth, release);
+    }
     for (const BulletWorld::Overlap& overlap : world_->overlaps(motion_, frame)) {
         const auto b = static_cast<size_t>(overlap.body);
-        if (overlap.depth <= kTolerated * solids_[b].radius()) continue;
-        const std::string place = b < where.size() ? where[b] + ": " : "";
+        if (overlap.depth <= kTolerated * solids_[b].radius() || (held(b) && overlap.other < 0)) continue;
+        const std::string place = place_of(b);
         const std::string other =
             overlap.other < 0 ? "a wall or collider" : "\"" + names_[static_cast<size_t>(overlap.other)] + "\"";
         bad_input("{}the body \"{}\" starts {:.3g} m deep inside {}; move it, or make it smaller", place, names_[b],
@@ -131,6 +169,7 @@ Eigen::Matrix<double, 6, Eigen::Dynamic> Bodies::freedom(size_t b) const
 {
     const BulletWorld::Body& body = definitions_[b];
     Eigen::Matrix<double, 6, Eigen::Dynamic> columns(6, 0);
+    if (held(b)) return columns;
     const auto add = [&](const Vec6d& column) {
         columns.conservativeResize(6, columns.cols() + 1);
         columns.col(columns.cols() - 1) = column;
@@ -197,6 +236,8 @@ void Bodies::move(float to_frame, double dt)
 {
     if (empty()) return;
     world_->step(motion_, frame_, to_frame, dt);
+    for (size_t b = 0; b < size(); ++b)
+        if (held(b)) motion_[b] = motion_while_held(b, to_frame);
     frame_ = to_frame;
     for (size_t b = 0; b < size(); ++b)
         if (!motion_[b].position.allFinite() || !motion_[b].spin.allFinite())

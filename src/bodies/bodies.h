@@ -44,11 +44,11 @@ class Bodies {
     // The loaded shapes of a body: its own and those of its parts, in their order.
     using Shapes = std::vector<Shape>;
     Bodies(const std::vector<BodyParams>& params, const std::vector<Shapes>& shapes, const DomainParams& domain,
-           const std::vector<Shape>& colliders);
+           const std::vector<Shape>& colliders, float fps = 24);
     Bodies(const Bodies&) = delete;
 
-    // Everything where the scene has it. Throws bad_input for a body that starts inside something else; `where` says
-    // where each of them is in the scene.
+    // Everything where the scene has it. Throws bad_input for a body that starts, or is released, inside something
+    // else; `where` says where each of them is in the scene.
     void start(float frame, const std::vector<std::string>& where = {});
 
     bool empty() const { return solids_.empty(); }
@@ -61,7 +61,9 @@ class Bodies {
     double volume(size_t b) const { return masses_[b].volume; }
     // About the centre of mass, in the axes of the world [kg m2].
     Mat3d inertia(size_t b) const;
-    Mat6d inverse_mass(size_t b) const;
+    Mat6d inverse_mass(size_t b) const; // zero for a body that is held
+    // Whether it is not yet released: it moves by its keyframes alone, as a collider does.
+    bool held(size_t b) const { return frame_ < static_cast<float>(params_[b].release); }
     Vec6d motion(size_t b) const;
     // Momentum [kg m/s], and angular momentum about the centre of mass.
     Vec6d momentum(size_t b) const;
@@ -87,6 +89,7 @@ class Bodies {
         Mat3d inertia; // in the body's own axes
     };
     void place_solids();
+    RigidMotion motion_while_held(size_t b, float frame) const;
     void expect_room(float frame, const std::vector<std::string>& where) const;
     Eigen::Matrix<double, 6, Eigen::Dynamic> freedom(size_t b) const;
 
@@ -94,7 +97,9 @@ class Bodies {
     std::vector<std::string> names_;
     std::vector<RigidSolid> solids_;
     std::vector<Mass> masses_;
-    std::vector<RigidMotion> start_, motion_;
+    std::vector<RigidMotion> start_, motion_; // start_: before any keyframe
+    std::vector<Motion> keyframes_;           // until each is released
+    float fps_;
     std::vector<BulletWorld::Body> definitions_;
     std::unique_ptr<BulletWorld> world_;
     float frame_ = 0;

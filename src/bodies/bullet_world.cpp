@@ -70,12 +70,12 @@ ConvexShape convex_shape(const Shape& shape)
     switch (p.shape) {
     case ShapeParams::Kind::box:
         convex.shape = box_shape(p.max - p.min);
-        convex.place.setOrigin(to_bullet(shape.pivot()));
+        convex.place.setOrigin(to_bullet(shape.middle()));
         break;
     case ShapeParams::Kind::capsule:
         if (along.norm() > 0) {
             convex.shape = std::make_unique<btCapsuleShape>(p.radius, along.norm());
-            convex.place.setOrigin(to_bullet(shape.pivot()));
+            convex.place.setOrigin(to_bullet(shape.middle()));
             convex.place.setRotation(
                 to_bullet(Eigen::Quaterniond::FromTwoVectors(Vec3d::UnitY(), along.cast<double>())));
             break;
@@ -83,7 +83,7 @@ ConvexShape convex_shape(const Shape& shape)
         [[fallthrough]];
     case ShapeParams::Kind::sphere:
         convex.shape = std::make_unique<btSphereShape>(p.radius);
-        convex.place.setOrigin(to_bullet(shape.pivot()));
+        convex.place.setOrigin(to_bullet(shape.middle()));
         break;
     case ShapeParams::Kind::mesh:
         convex.shape = hull_shape(shape.mesh(0));
@@ -143,10 +143,27 @@ BulletShape surface_shape(const Mesh& mesh)
     return shape;
 }
 
-// A collider before keyframes move it.
-std::vector<BulletShape> collider_shapes(const Shape& collider)
+// A collider as it is without its keyframes, but for its size.
+Shape sized(const Shape& collider, const Vec3f& scale)
 {
-    const ShapeParams& p = collider.params();
+    ShapeParams p = collider.params();
+    p.invert = false;
+    static_cast<MotionParams&>(p) = MotionParams();
+    if (scale != Vec3f::Ones()) p.scale = {{0, scale.x(), scale.y(), scale.z()}}, p.pivot = collider.pivot();
+    return Shape(p, "a collider");
+}
+
+// A collider before keyframes turn and shift it.
+std::vector<BulletShape> collider_shapes(const Shape& collider, const Vec3f& scale)
+{
+    ShapeParams p = collider.params();
+    const bool even = scale.x() == scale.y() && scale.y() == scale.z();
+    if (scale != Vec3f::Ones()) { // Bullet's own shapes have no size besides that of their parameters
+        const Vec3f& pivot = collider.pivot();
+        for (Vec3f* x : {&p.min, &p.max, &p.center, &p.start, &p.end, &p.point})
+            *x = pivot + scale.cwiseProduct(*x - pivot);
+        p.radius *= scale.x(), p.normal = p.normal.cwiseQuotient(scale).normalized();
+    }
     std::vector<BulletShape> shapes;
     if (p.shape == ShapeParams::Kind::half_space) {
         const Vec3f n = p.invert ? Vec3f(-p.normal) : p.normal;
@@ -157,11 +174,14 @@ std::vector<BulletShape> collider_shapes(const Shape& collider)
         add_plates(
             {p.min, p.max}, [](int, int) { return true; }, shapes);
     } else if (p.invert || p.shape == ShapeParams::Kind::mesh) {
-        ShapeParams still = p;
-        still.invert = false, still.translate.clear(), still.rotate.clear();
-        shapes.push_back(surface_shape(Shape(still, "a collider").mesh(0)));
+        shapes.push_back(surface_shape(sized(collider, scale).mesh(0)));
+    } else if (!even && p.shape != ShapeParams::Kind::box) {
+        BulletShape shape;
+        shape.owned.push_back(hull_shape(sized(collider, scale).mesh(0)));
+        shapes.push_back(std::move(shape));
     } else {
-        ConvexShape convex = convex_shape(collider);
+        static_cast<MotionParams&>(p) = MotionParams();
+        ConvexShape convex = convex_shape(Shape(p, "a collider"));
         BulletShape shape;
         shape.owned.push_back(std::move(convex.shape));
         shape.place = convex.place;
@@ -176,7 +196,14 @@ btTransform place_of(const Shape& collider, float frame)
     const Vec3f origin = collider.placed(Vec3f::Zero(), frame);
     Mat3f rotation;
     for (int a = 0; a < 3; ++a) rotation.col(a) = collider.placed(Vec3f::Unit(a), frame) - origin;
-    return to_bullet(rotation, origin);
+    if (!collider.motion().scales()) return to_bullet(rotation, origin);
+    rotation.colwise().normalize(); // its size is in the shape, which is scaled about the pivot
+    return to_bullet(rotation, collider.placed(collider.pivot(), frame) - rotation * collider.pivot());
+}
+
+Vec3f scale_of(const Shape& collider, float frame)
+{
+    return collider.motion().scales() ? Vec3f(collider.motion().at(frame).scale.cast<float>()) : Vec3f::Ones();
 }
 
 // ------------------------------------------------------------------------------------------- what happens at a contact
@@ -203,7 +230,9 @@ double restitution_of(const btCollisionObject* a, const btCollisionObject* b)
 struct BulletWorld::Scene {
     struct Obstacle {
         BulletShape shape;
-        const Shape* collider; // that moves it, or none
+        const Shape* collider = nullptr; // that moves it, or none
+        Vec3f scale = Vec3f::Ones();     // of that, when the shape was made
+        size_t part = 0;                 // of its shapes
     };
     std::vector<Body> bodies;
     std::vector<BulletShape> body_shapes;
@@ -222,9 +251,13 @@ BulletWorld::BulletWorld(std::vector<Body> bodies, const DomainParams& domain, s
     if (domain.bounded())
         add_plates(
             {*domain.min, *domain.max}, [&](int axis, int upper) { return domain.closed(axis, upper); }, walls);
-    for (BulletShape& wall : walls) scene_->obstacles.push_back({std::move(wall), nullptr});
-    for (const Shape& collider : scene_->colliders)
-        for (BulletShape& shape : collider_shapes(collider)) scene_->obstacles.push_back({std::move(shape), &collider});
+    for (BulletShape& wall : walls) scene_->obstacles.push_back({std::move(wall)});
+    for (const Shape& collider : scene_->colliders) {
+        const Vec3f scale = scale_of(collider, 0);
+        size_t part = 0;
+        for (BulletShape& shape : collider_shapes(collider, scale))
+            scene_->obstacles.push_back({std::move(shape), &collider, scale, part++});
+    }
 }
 
 BulletWorld::~BulletWorld() = default;
@@ -234,7 +267,8 @@ BulletWorld::~BulletWorld() = default;
 // Bullet's own world, at one moment. Everything is added in the same order, whatever happened before.
 class BulletWorld::Moment {
   public:
-    Moment(const Scene& scene, const std::vector<RigidMotion>& motion, float frame)
+    // `hold`: bodies that are not released yet are moved, and do not move by themselves.
+    Moment(const Scene& scene, const std::vector<RigidMotion>& motion, float frame, bool hold)
         : scene_(scene), configuration_(pools()), dispatcher_(&configuration_),
           world_(&dispatcher_, &broadphase_, &solver_, &configuration_)
     {
@@ -245,8 +279,8 @@ class BulletWorld::Moment {
         info.m_numIterations = kIterations;
         info.m_splitImpulse = 1, info.m_splitImpulsePenetrationThreshold = 0; // getting out of overlaps adds no speed
         info.m_solverMode = SOLVER_USE_2_FRICTION_DIRECTIONS;
-        for (const Scene::Obstacle& obstacle : scene.obstacles) add_obstacle(obstacle, frame);
-        for (size_t b = 0; b < motion.size(); ++b) add_body(b, motion[b]);
+        for (const Scene::Obstacle& obstacle : scene.obstacles) add_obstacle(sized_now(obstacle, frame), frame);
+        for (size_t b = 0; b < motion.size(); ++b) add_body(b, motion[b], hold && frame < scene.bodies[b].release);
     }
     ~Moment()
     {
@@ -303,8 +337,21 @@ class BulletWorld::Moment {
         return info;
     }
 
+    // A collider that has another size by now gets a shape for this moment; within the step it keeps it.
+    const Scene::Obstacle& sized_now(const Scene::Obstacle& obstacle, float frame)
+    {
+        if (!obstacle.collider) return obstacle;
+        const Vec3f scale = scale_of(*obstacle.collider, frame);
+        if (scale == obstacle.scale) return obstacle;
+        BulletShape shape = std::move(collider_shapes(*obstacle.collider, scale)[obstacle.part]);
+        resized_.push_back(std::make_unique<Scene::Obstacle>(
+            Scene::Obstacle{std::move(shape), obstacle.collider, scale, obstacle.part}));
+        return *resized_.back();
+    }
+
     void add_obstacle(const Scene::Obstacle& obstacle, float frame)
     {
+        placed_.push_back(&obstacle);
         auto body = std::make_unique<btRigidBody>(0, nullptr, obstacle.shape.whole());
         const bool moves = obstacle.collider && obstacle.collider->moves();
         btTransform place = obstacle.shape.place;
@@ -321,20 +368,30 @@ class BulletWorld::Moment {
     void move_obstacles(float from, float to)
     {
         for (size_t i = 0; i < obstacles_.size(); ++i) {
-            const Scene::Obstacle& obstacle = scene_.obstacles[i];
+            const Scene::Obstacle& obstacle = *placed_[i];
             if (!obstacle.collider || !obstacle.collider->moves()) continue;
             obstacles_[i]->setInterpolationWorldTransform(place_of(*obstacle.collider, from) * obstacle.shape.place);
             obstacles_[i]->setWorldTransform(place_of(*obstacle.collider, to) * obstacle.shape.place);
         }
+        for (const size_t b : held_) {
+            bodies_[b]->setInterpolationWorldTransform(place_of_body(b, scene_.bodies[b].held(from)));
+            bodies_[b]->setWorldTransform(place_of_body(b, scene_.bodies[b].held(to)));
+        }
     }
 
-    void add_body(size_t b, const RigidMotion& motion)
+    // Bullet has a body in its principal axes.
+    btTransform place_of_body(size_t b, const RigidMotion& motion) const
+    {
+        return btTransform(to_bullet(Eigen::Quaterniond(motion.orientation * scene_.bodies[b].principal)),
+                           to_bullet(motion.position));
+    }
+
+    void add_body(size_t b, const RigidMotion& motion, bool held)
     {
         const Body& body = scene_.bodies[b];
-        auto rigid =
-            std::make_unique<btRigidBody>(body.mass, nullptr, scene_.body_shapes[b].whole(), to_bullet(body.inertia));
-        const btTransform place(to_bullet(Eigen::Quaterniond(motion.orientation * body.principal)),
-                                to_bullet(motion.position));
+        auto rigid = std::make_unique<btRigidBody>(held ? 0 : body.mass, nullptr, scene_.body_shapes[b].whole(),
+                                                   to_bullet(body.inertia));
+        const btTransform place = place_of_body(b, motion);
         rigid->setWorldTransform(place), rigid->setInterpolationWorldTransform(place);
         rigid->setLinearVelocity(to_bullet(motion.velocity)), rigid->setAngularVelocity(to_bullet(motion.spin));
         rigid->setLinearFactor(to_bullet(body.free_to_move)), rigid->setAngularFactor(to_bullet(body.free_to_turn));
@@ -343,9 +400,13 @@ class BulletWorld::Moment {
         rigid->updateInertiaTensor();
         rigid->setActivationState(DISABLE_DEACTIVATION);
         rigid->setUserIndex(static_cast<int>(b));
+        if (held) {
+            rigid->setCollisionFlags(rigid->getCollisionFlags() | btCollisionObject::CF_KINEMATIC_OBJECT);
+            held_.push_back(b);
+        }
         world_.addRigidBody(rigid.get());
         bodies_.push_back(std::move(rigid));
-        if (body.hinge) add_hinge(*body.hinge, body, *bodies_.back());
+        if (body.hinge && !held) add_hinge(*body.hinge, body, *bodies_.back());
     }
 
     void add_hinge(const Body::Hinge& hinge, const Body& body, btRigidBody& rigid)
@@ -360,6 +421,8 @@ class BulletWorld::Moment {
     }
 
     const Scene& scene_;
+    std::vector<std::unique_ptr<Scene::Obstacle>> resized_;
+    std::vector<const Scene::Obstacle*> placed_;
     btDefaultCollisionConfiguration configuration_;
     btCollisionDispatcher dispatcher_;
     btDbvtBroadphase broadphase_;
@@ -368,18 +431,19 @@ class BulletWorld::Moment {
     std::vector<std::unique_ptr<btRigidBody>> obstacles_, bodies_;
     std::vector<std::unique_ptr<btHingeConstraint>> hinges_;
     std::vector<double> hinge_torques_;
+    std::vector<size_t> held_; // bodies
 };
 
 void BulletWorld::step(std::vector<RigidMotion>& bodies, float from_frame, float to_frame, double dt) const
 {
-    Moment moment(*scene_, bodies, from_frame);
+    Moment moment(*scene_, bodies, from_frame, true);
     moment.step(from_frame, to_frame, dt);
     moment.read(bodies);
 }
 
 std::vector<BulletWorld::Overlap> BulletWorld::overlaps(const std::vector<RigidMotion>& bodies, float frame) const
 {
-    return Moment(*scene_, bodies, frame).overlaps();
+    return Moment(*scene_, bodies, frame, false).overlaps();
 }
 
 } // namespace spindrift

@@ -6,13 +6,15 @@
 // some microseconds a body, and stacks need more iterations for want of a good start.
 //
 // Where it is weak: other bodies touch the convex hull of a mesh, not its hollows (make it of parts instead). A
-// collider that is a mesh has a surface but no inside.
+// collider that is a mesh has a surface but no inside. A collider that grows pushes bodies out of its way, but gives
+// them no speed by that.
 #pragma once
 
 #include "bodies/params.h"
 #include "world/params.h"
 #include "world/rigid_solid.h"
 
+#include <functional>
 #include <memory>
 
 namespace spindrift {
@@ -32,15 +34,20 @@ class BulletWorld {
             double speed, torque;               // of the motor [rad/s, N m]
         };
         std::optional<Hinge> hinge;
+        // Until this frame it is where `held` has it, and pushes others as a collider does.
+        float release = -kInfinity;
+        std::function<RigidMotion(float frame)> held = {};
     };
     // The closed sides of the domain and the colliders stand in their way.
     BulletWorld(std::vector<Body> bodies, const DomainParams& domain, std::vector<Shape> colliders);
     ~BulletWorld();
 
-    // Moves the bodies on by `dt` seconds, while colliders go from where they are at one frame to another.
+    // Moves the bodies on by `dt` seconds, while colliders go from where they are at one frame to another. What becomes
+    // of those that are held is unspecified.
     void step(std::vector<RigidMotion>& bodies, float from_frame, float to_frame, double dt) const;
 
-    // Two things that overlap, and by how much [m]; `other` is a body, or -1 for a wall or collider.
+    // Two things that overlap, and by how much [m], all bodies taken to be free; `other` is a body, or -1 for a wall or
+    // collider.
     struct Overlap {
         int body, other;
         double depth;

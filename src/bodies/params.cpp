@@ -48,8 +48,14 @@ void BodyParams::visit(ParamVisitor& v)
       "Of the whole body; what nothing may move is a collider, not a body. Below 1, about that of air, it counts as "
       "1.");
     v("mass", mass, unit::kilograms, above(0), "Of the whole body, instead of its density, and with the same least.");
-    v("velocity", velocity, unit::metres_per_second, anything(), "Of the centre of mass, when the shot starts.");
-    v("spin", spin, unit::degrees_per_second, anything(), "Turning about x, y and z when the shot starts.");
+    v("velocity", velocity, unit::metres_per_second, anything(),
+      "Of the centre of mass, when the shot starts or the body is released.");
+    v("spin", spin, unit::degrees_per_second, anything(),
+      "Turning about x, y and z when the shot starts or the body is released.");
+    v("release", release, unit::frames, anything(),
+      "Frame from which on the body moves freely, by default the first. Until then nothing moves it but its keyframes "
+      "(translate, rotate), and it keeps their velocity when it is released; velocity and spin are added to it.");
+    held.visit_keys(v);
     v("friction", friction, unit::none, at_least(0),
       "Coulomb's, on walls, colliders and sand; among bodies the geometric mean of both. Left out: 0.5, and as rough "
       "as "
@@ -61,6 +67,10 @@ void BodyParams::visit(ParamVisitor& v)
     v.group("hinge", hinge, "Keeps the body on an axis.");
     v.require(are_axes(fixed_move), "fixed_move", "must be made of the letters x, y and z");
     v.require(are_axes(fixed_turn), "fixed_turn", "must be made of the letters x, y and z");
+    const bool keyed = !held.translate.empty() || !held.rotate.empty();
+    v.require(!keyed || release != std::numeric_limits<int>::min(), held.translate.empty() ? "rotate" : "translate",
+              "moves a body until it is released; say when, as in release = 24, or make it a collider");
+    v.require(!keyed || !hinge.anchor, "hinge", "a body with keyframes would leave its hinge; leave one of them out");
     v.require(!hinge.anchor || (fixed_move.empty() && fixed_turn.empty()), "hinge",
               "a body with a hinge turns about it alone; leave fixed_move and fixed_turn out");
 }

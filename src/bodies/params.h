@@ -13,7 +13,7 @@ constexpr const char* kilograms = "kg";
 constexpr const char* newton_metres = "N m";
 } // namespace unit
 
-// A shape that is part of a body. Keyframes and `invert` of ShapeParams are not for bodies.
+// A shape that is part of a body. The motion and `invert` of ShapeParams are not for bodies.
 struct BodyPartParams : ShapeParams {
     Vec3f rotation = Vec3f::Zero(); // [deg] about x, then y, then z, through the shape's middle
     void visit(ParamVisitor& v);
@@ -32,13 +32,14 @@ struct HingeParams {
 constexpr float kBodyFriction = 0.5f;
 
 struct BodyParams : BodyPartParams {
-    std::string name;
     std::vector<BodyPartParams> parts; // more shapes that are fixed to the first
     float density = 500;
-    std::optional<float> mass;      // instead
-    Vec3f velocity = Vec3f::Zero(); // at the start, of the centre of mass
-    Vec3f spin = Vec3f::Zero();     // at the start [deg/s]
-    std::optional<float> friction;  // left out: kBodyFriction, and as rough as sand for sand
+    std::optional<float> mass;                     // instead
+    Vec3f velocity = Vec3f::Zero();                // at the start or release, of the centre of mass
+    Vec3f spin = Vec3f::Zero();                    // at the start or release [deg/s]
+    int release = std::numeric_limits<int>::min(); // until this frame it stands still, or moves by keyframes
+    MotionParams held;                             // these keyframes: translate and rotate
+    std::optional<float> friction;                 // left out: kBodyFriction, and as rough as sand for sand
     float restitution = 0.2f;
     std::string fixed_move, fixed_turn; // axes of the world, such as "xz"
     HingeParams hinge;

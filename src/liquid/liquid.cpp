@@ -19,7 +19,7 @@ constexpr int kParticlesAlongEdge = 2; // of a cell: 8 particles
 Liquid::Liquid(const LiquidParams& params, Shapes shapes, float fps)
     : params_(params), sources_(std::move(shapes.sources)), sinks_(std::move(shapes.sinks)), fps_(fps),
       solids_(params.domain, shapes.colliders, fps, params.colliders),
-      bodies_(params.bodies, shapes.bodies, params.domain, shapes.colliders),
+      bodies_(params.bodies, shapes.bodies, params.domain, shapes.colliders, fps),
       forces_(params.gravity, params.forces, fps)
 {
     solids_.set_bodies(&bodies_.solids());

@@ -28,6 +28,7 @@ void meet_walls(const MacField& velocity, const ParticleIndex& index, const Soli
     parallel_for(near.size(), [&](size_t k) {
         const int tile = near[k];
         if (index.tile_empty(tile)) return;
+        if (solids.sight() && solids.sight()->blocked(tile)) return; // to_particles() sees to it
         thread_local MacBlock<1> kept_velocity;
         thread_local Block<float, 1> kept_distance;
         auto& grid = kept_velocity;

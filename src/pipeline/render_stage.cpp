@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/random.h"
+#include "io/atomic_file.h"
 #include "io/mesh_file.h"
 #include "pipeline/body_files.h"
 #include "pipeline/film.h"
@@ -10,6 +11,7 @@
 #include "sand/grain_points.h"
 
 #include <filesystem>
+#include <set>
 
 namespace spindrift {
 
@@ -173,6 +175,7 @@ void RenderStage::add_spheres(const ParticleFile& file, const std::string& color
     const std::vector<Vec3f> colors = color_by.empty() ? std::vector<Vec3f>(particles.size(), params_.spray_color)
                                                        : colors_of(particles, color_by, path);
     spheres.centers.insert(spheres.centers.end(), particles.P.begin(), particles.P.end());
+    spheres.velocities.insert(spheres.velocities.end(), particles.v.begin(), particles.v.end());
     spheres.colors.insert(spheres.colors.end(), colors.begin(), colors.end());
 }
 
@@ -185,7 +188,7 @@ void RenderStage::add_grains(const ParticleFile& file, RenderSpheres& spheres) c
     const Particles& grains = file.particles;
     const auto* material = grains.find<int32_t>(kMaterial);
     const auto* normal = grains.find<Vec3f>(kNormal);
-    spheres.radius = file.pscale, spheres.centers = grains.P;
+    spheres.radius = file.pscale, spheres.centers = grains.P, spheres.velocities = grains.v;
     spheres.colors.resize(grains.size()), spheres.normals.resize(grains.size());
     parallel_for(
         grains.size(),
@@ -207,6 +210,7 @@ void RenderStage::add_people(const ParticleFile& file, const std::string& path, 
     const Particles& people = file.particles;
     const auto* radius = people.find<float>("pscale");
     const auto* group = people.find<int32_t>("group");
+    capsules.velocities = people.v;
     for (size_t i = 0; i < people.size(); ++i) {
         const float r = std::min(0.9f * (radius ? (*radius)[i] : file.pscale), kStoutest);
         capsules.centers.push_back(people.P[i] + r * Vec3f::UnitY());
@@ -223,21 +227,77 @@ void RenderStage::add_people(const ParticleFile& file, const std::string& path, 
         capsules.colors.push_back(colors[group ? static_cast<size_t>((*group)[i]) % std::size(colors) : 0]);
 }
 
-// Bodies where the frame of their stage has them, each in a colour of its own.
-void RenderStage::add_bodies(const std::string& file_of_frame, std::vector<Mesh>& solids) const
+std::vector<float> RenderStage::moments(int count) const
 {
+    if (params_.camera.shutter == 0 || count < 2) return {0};
+    std::vector<float> moments;
+    for (int i = 0; i < count; ++i)
+        moments.push_back((static_cast<float>(i) / static_cast<float>(count - 1) - 0.5f) * params_.camera.shutter /
+                          360);
+    return moments;
+}
+
+// Bodies where the frame of their stage has them, each in a colour of its own.
+void RenderStage::add_bodies(const std::string& file_of_frame, std::vector<Solid>& solids) const
+{
+    constexpr double kTurn = 10 * kPi / 180; // that may pass for a straight line
     const Vec3f colors[] = {{0.47f, 0.24f, 0.10f}, {0.60f, 0.10f, 0.06f}, {0.62f, 0.42f, 0.06f}, {0.05f, 0.20f, 0.42f},
                             {0.10f, 0.32f, 0.13f}, {0.55f, 0.52f, 0.46f}, {0.34f, 0.09f, 0.30f}, {0.13f, 0.13f, 0.15f}};
     const std::vector<RigidMotion> motion = read_bodies(
         std::filesystem::path(file_of_frame).replace_extension(kBodiesEnding).string(), body_meshes().size());
+    const double open = params_.camera.shutter / 360 / shot_.fps; // [s]
     for (size_t b = 0; b < motion.size(); ++b) {
-        Mesh mesh = body_meshes()[b];
-        const Mat3f turn = motion[b].orientation.toRotationMatrix().cast<float>();
-        for (Vec3f& x : mesh.positions) x = turn * x + motion[b].position.cast<float>();
-        for (Vec3f& n : mesh.normals) n = turn * n;
-        mesh.attributes["color"] = std::vector<Vec3f>(mesh.positions.size(), colors[b % std::size(colors)]);
-        solids.push_back(std::move(mesh));
+        const RigidMotion& now = motion[b];
+        const double spin = now.spin.norm();
+        const bool moves = spin > 0 || now.velocity.norm() > 0;
+        Solid solid;
+        for (const float frames : moments(moves ? 2 + static_cast<int>(std::min(spin * open / kTurn, 62.0)) : 1)) {
+            Mesh mesh = body_meshes()[b];
+            const double time = frames / shot_.fps;
+            Eigen::Quaterniond orientation = now.orientation;
+            if (spin > 0 && time != 0) orientation = Eigen::AngleAxisd(spin * time, now.spin / spin) * orientation;
+            const Mat3f turn = orientation.toRotationMatrix().cast<float>();
+            const Vec3f place = (now.position + time * now.velocity).cast<float>();
+            for (Vec3f& x : mesh.positions) x = turn * x + place;
+            for (Vec3f& n : mesh.normals) n = turn * n;
+            mesh.attributes["color"] = std::vector<Vec3f>(mesh.positions.size(), colors[b % std::size(colors)]);
+            solid.moments.push_back(std::move(mesh));
+        }
+        solids.push_back(std::move(solid));
     }
+}
+
+void RenderStage::add_colliders(const std::vector<Shape>& colliders, int frame, std::vector<Solid>& solids) const
+{
+    constexpr int kMoments = 9;
+    for (const Shape& shape : colliders) {
+        Solid solid{{}, shape.params().invert};
+        for (const float away : moments(shape.moves() ? kMoments : 1))
+            solid.moments.push_back(shape.mesh(static_cast<float>(frame) + away));
+        if (!solid.moments.front().triangles.empty()) solids.push_back(std::move(solid));
+    }
+}
+
+// The same for all frames. Of another program's smoke a few frames are looked at.
+Box3f RenderStage::extent_of_shot()
+{
+    constexpr int kLooks = 5;
+    if (params_.show == Show::crowd) return crowd_->extent;
+    if (params_.show == Show::sand) return sand_->extent;
+    Box3f extent = liquid_->extent;
+    if (!smoke_->extent.empty()) extent.add(smoke_->extent);
+    if (input_files_.empty()) return extent;
+    if (!input_extent_) {
+        input_extent_.emplace();
+        const FrameRange range = shot_.range();
+        std::set<std::string> paths;
+        for (int i = 0; i < kLooks; ++i)
+            paths.insert(frame_path(input_files_, range.first + (range.count() - 1) * i / (kLooks - 1)));
+        for (const std::string& path : paths)
+            if (file_exists(path)) input_extent_->add(bounds_of(SmokeFrame(path).smoke, params_));
+    }
+    extent.add(*input_extent_);
+    return extent;
 }
 
 FrameReport RenderStage::make(int frame, const std::vector<std::string>& inputs,
@@ -245,15 +305,13 @@ FrameReport RenderStage::make(int frame, const std::vector<std::string>& inputs,
 {
     FrameReport report;
     RenderScene scene;
-    scene.extent = liquid_->extent;
-    if (!smoke_->extent.empty()) scene.extent.add(smoke_->extent);
-    if (params_.show == Show::crowd) scene.extent = crowd_->extent;
-    if (params_.show == Show::sand) scene.extent = sand_->extent;
+    scene.frame = static_cast<float>(frame), scene.fps = shot_.fps;
+    scene.extent = extent_of_shot();
     if (liquid_->params.domain.bounded()) scene.container = liquid_->extent;
     Mesh water;
     RenderSpheres spheres;
     std::optional<SmokeFrame> smoke;
-    std::vector<Mesh> solids;
+    std::vector<Solid> solids;
     report.times.measure("read", [&] {
         auto input = inputs.begin();
         if (params_.show == Show::surface || params_.show == Show::ripples) {
@@ -299,11 +357,18 @@ FrameReport RenderStage::make(int frame, const std::vector<std::string>& inputs,
             for (const Vec3f& center : spheres.centers) scene.extent.add(center);
             if (scene.smoke) scene.extent.add(bounds_of(*scene.smoke, params_));
         }
+        // Smoke that no domain holds may come farther than anybody knew: the automatic camera steps back from it.
+        if (scene.smoke && !(input_.empty() && smoke_->params.domain.bounded())) {
+            scene.view = scene.extent;
+            scene.view.add(bounds_of(*scene.smoke, params_));
+        }
         for (const auto* colliders : {&liquid_->colliders, &smoke_->colliders, &sand_->colliders})
-            for (const Shape& shape : *colliders)
-                if (Mesh mesh = shape.mesh(static_cast<float>(frame)); !mesh.triangles.empty())
-                    solids.push_back(std::move(mesh));
-        for (const Mesh& mesh : solids) scene.solids.push_back(&mesh);
+            add_colliders(*colliders, frame, solids);
+        for (const Solid& solid : solids) {
+            std::vector<const Mesh*> meshes;
+            for (const Mesh& mesh : solid.moments) meshes.push_back(&mesh);
+            scene.solids.emplace_back(std::move(meshes), solid.container);
+        }
     });
     Image image;
     report.times.measure("render", [&] { image = render(scene, params_); });

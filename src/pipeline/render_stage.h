@@ -47,7 +47,16 @@ class RenderStage : public FrameStage {
         const bool sand = params_.show == Show::sand;
         return params_.show != Show::crowd && !(sand ? sand_->params.bodies : liquid_->params.bodies).empty();
     }
-    void add_bodies(const std::string& file_of_frame, std::vector<Mesh>& solids) const;
+    // A solid at each moment that a picture needs: one, or several while the shutter is open.
+    struct Solid {
+        std::vector<Mesh> moments;
+        bool container = false;
+    };
+    void add_bodies(const std::string& file_of_frame, std::vector<Solid>& solids) const;
+    void add_colliders(const std::vector<Shape>& colliders, int frame, std::vector<Solid>& solids) const;
+    // In frames from the one that is shown.
+    std::vector<float> moments(int count) const;
+    Box3f extent_of_shot();
     void add_grains(const ParticleFile& file, RenderSpheres& spheres) const;
     void add_people(const ParticleFile& file, const std::string& path, RenderSpheres& capsules) const;
     bool is_png() const { return params_.format == RenderParams::Format::png; }
@@ -60,6 +69,7 @@ class RenderStage : public FrameStage {
     std::string input_, input_files_; // smoke of another program: as written, and from where the program runs
     bool has_spray_ = false, has_smoke_ = false; // of what a frame is made
     ShotParams shot_;
+    std::optional<Box3f> input_extent_; // of that smoke over the shot, once it is known
 };
 
 } // namespace spindrift

@@ -7,7 +7,8 @@
 
 namespace spindrift {
 
-// `where` is the shape's place in the scene, e.g. "liquid.source[0]". Throws bad_input for a mesh that cannot be used.
+// `where` is the shape's place in the scene, e.g. "liquid.source[0]". Throws bad_input for a mesh that cannot be used,
+// and for a parent that is unknown or moves with the shape itself.
 Shape load_shape(const SceneFile& scene, ShapeParams shape, const std::string& where, bool may_be_open = false);
 
 // The shapes of the list `name` of the scene, e.g. "liquid.source".
@@ -26,7 +27,8 @@ std::vector<Shape> load_colliders(const SceneFile& scene, const std::vector<Para
     return load_shapes(scene, items, name, true);
 }
 
-// "mesh ship.ply: <hash>" for each mesh file that a shape names.
+// What a shape depends on besides its own parameters: "mesh ship.ply: <hash>" for each mesh file that it names, and the
+// parameters of its parents.
 std::string mesh_files_of(const ShapeParams& shape, const SceneFile& scene);
 
 template <class Params> std::string mesh_files_of(const std::vector<Params>& items, const SceneFile& scene)

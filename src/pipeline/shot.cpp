@@ -16,6 +16,7 @@ void ShotParams::visit(ParamVisitor& v)
 {
     v("frames", frames, "First and last frame, e.g. \"1-48\".");
     v("fps", fps, "frames/s", above(0), "Frames a second.");
+    v.list("null", nulls, "Motions without a shape, for shapes to have as their parent.");
     try {
         const FrameRange range = parse_frame_range(frames);
         v.require(range.count() <= 1000000, "frames", "a shot may have a million frames at most");

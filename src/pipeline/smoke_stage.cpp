@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "io/point_file.h"
 #include "pipeline/scene_shapes.h"
+#include "smoke/reach.h"
 
 #include <bit>
 
@@ -57,7 +58,7 @@ void SmokeStage::prepare(const SceneFile& scene, const ShotParams& shot)
     if (params.sources.empty())
         bad_input("{}: nothing makes smoke; add a [[smoke.source]] with a shape", scene.where("smoke"));
     Smoke::Shapes shapes;
-    dependencies_ = mesh_files_of(params.colliders, scene);
+    dependencies_.clear();
     const auto first = static_cast<float>(range_.first);
     Box3f& extent = setup_->extent;
     for (size_t i = 0; i < params.sources.size(); ++i) {
@@ -80,6 +81,7 @@ void SmokeStage::prepare(const SceneFile& scene, const ShotParams& shot)
         extent.add(box);
     }
     shapes.colliders = load_colliders(scene, params.colliders, "smoke.collider");
+    dependencies_ += mesh_files_of(params.colliders, scene);
     for (Shape& shape : shapes.colliders) shape.prepare(first);
     setup_->colliders = colliders_ = shapes.colliders;
 
@@ -97,6 +99,8 @@ void SmokeStage::prepare(const SceneFile& scene, const ShotParams& shot)
                   scene.where("smoke.voxel"), params.voxel, cells, kMostCells);
     estimate_ = {kBytesPerCell * cells, kFileBytesPerCell * cells * range_.count() * (half_ ? 0.5 : 1),
                  fmt::format("up to {:.3g} cells", cells), "raise smoke.voxel"};
+    if (!params.domain.bounded())
+        extent.add(reach_of_smoke(params, shapes.sources, range_.first, range_.last, shot.fps));
     smoke_ = std::make_unique<Smoke>(params, std::move(shapes), shot.fps);
     prepare_expressions(scene);
 }

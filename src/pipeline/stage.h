@@ -8,6 +8,7 @@
 #include "base/timing.h"
 #include "io/frame_path.h"
 #include "io/state_file.h"
+#include "scene/motion.h"
 #include "scene/scene_file.h"
 
 #include <functional>
@@ -22,6 +23,7 @@ class Progress;
 struct ShotParams {
     std::string frames = "1-48";
     float fps = 24;
+    std::vector<NullParams> nulls; // that shapes name as their parents
     FrameRange range() const { return parse_frame_range(frames); }
     void visit(ParamVisitor& v);
 };

@@ -91,8 +91,8 @@ void LightMap::fade_rim()
         }
 }
 
-Floor::Floor(const World& world, const Sky& sky, const Box3f& extent, bool present)
-    : world_(world), sky_(sky), present_(present), height_(extent.min.y()),
+Floor::Floor(const World& world, const Sky& sky, const Box3f& extent, bool present, bool blurred)
+    : world_(world), sky_(sky), present_(present), blurred_(blurred), height_(extent.min.y()),
       radius_(0.5f * Vec2f(extent.size().x(), extent.size().z()).norm() + 0.25f * extent.size().y()),
       center_(extent.center().x(), extent.center().z()),
       open_key_(kFloorColor.cwiseProduct(sky.key_irradiance()) *
@@ -136,7 +136,7 @@ bool Floor::follow(Ray ray, Vec2f& place, Vec3f& light) const
     bool inside = false;
     for (int bounce = 0; bounce < 10; ++bounce) {
         const float floor = distance(ray);
-        const Hit hit = world_.hit(ray, floor);
+        const Hit hit = world_.light_hit(ray, floor);
         const bool in_water = hit.kind == Hit::Kind::liquid ? hit.from_inside : inside;
         const float way = std::min(floor, hit.distance);
         const float smoke = in_water || !std::isfinite(way) ? 1 : smoke_along(ray, way);
@@ -173,7 +173,8 @@ Floor::Photon Floor::shoot(size_t number) const
     const Vec3f toward = sample_cone(sky_.key_direction(), sky_.key_cos_radius(), even.pair());
     const float rise = world_.shading_bounds().max.y() - height_ + 0.01f * radius_,
                 back = rise / std::max(toward.y(), 0.05f);
-    const Ray ray{Vec3f(photon.aim.x(), height_, photon.aim.y()) + back * toward, -toward};
+    const float time = blurred_ ? even.single() : 0.5f;
+    const Ray ray{Vec3f(photon.aim.x(), height_, photon.aim.y()) + back * toward, -toward, time};
     photon.disturbed = follow(ray, photon.place, photon.light);
     return photon;
 }
@@ -218,9 +219,11 @@ Vec3f Floor::dome_share(size_t texel) const
     // Relative to the same directions without anything in the way: the open floor is exactly evenly lit.
     Vec3f sum = Vec3f::Zero(), open = Vec3f::Constant(1e-6f);
     for (int k = 0; k < kDomeRays; ++k) {
-        const Vec3f d = sample_cosine({0, 1, 0}, Sampler(texel, static_cast<uint32_t>(k)).pair());
+        Sampler even(texel, static_cast<uint32_t>(k));
+        const Vec3f d = sample_cosine({0, 1, 0}, even.pair());
+        const float time = blurred_ ? even.single() : 0.5f;
         const Vec3f light = sky_.dome(d);
-        sum += light.cwiseProduct(world_.past_bodies({from, d})) * world_.smoke().soft_transmittance({from, d});
+        sum += light.cwiseProduct(world_.past_bodies({from, d, time})) * world_.smoke().soft_transmittance({from, d});
         open += light;
     }
     return sum.cwiseQuotient(open);

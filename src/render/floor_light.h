@@ -34,7 +34,8 @@ class LightMap {
 
 class Floor {
   public:
-    Floor(const World& world, const Sky& sky, const Box3f& extent, bool present);
+    // `blurred`: shadows are those of all the time that the shutter is open.
+    Floor(const World& world, const Sky& sky, const Box3f& extent, bool present, bool blurred = false);
 
     // Distance along the ray, infinite if it does not come down on the floor.
     float distance(const Ray& ray) const;
@@ -64,7 +65,7 @@ class Floor {
 
     const World& world_;
     const Sky& sky_;
-    bool present_;
+    bool present_, blurred_;
     float height_, radius_;
     Vec2f center_;
     Vec3f open_key_, open_dome_; // radiance of the floor where nothing is in the way

@@ -9,6 +9,7 @@ namespace spindrift {
 
 struct Ray {
     Vec3f origin, direction; // direction has length one
+    float time = 0.5f;       // share of the time that the shutter is open
 };
 
 // What a ray does at a smooth interface. `normal` points against the ray.

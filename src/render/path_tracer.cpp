@@ -92,13 +92,27 @@ Volume::Passage PathTracer::through_smoke(const Ray& ray, float far, Sampler& ra
 Hit PathTracer::next(const Ray& ray) const
 {
     const float floor = floor_.distance(ray);
-    Hit hit = world_.hit(ray, floor);
+    const Hit hit = world_.hit(ray, floor);
+    // Of a container that stands on the floor, the floor is seen.
+    const bool stands = hit.container && std::isfinite(floor) &&
+                        hit.position.y() < floor_.height() + std::max(world_.contact(), 1e-4f * floor);
+    return or_floor(stands ? Hit() : hit, ray, floor);
+}
+
+Hit PathTracer::next_for_light(const Ray& ray) const
+{
+    const float floor = floor_.distance(ray);
+    return or_floor(world_.light_hit(ray, floor), ray, floor);
+}
+
+Hit PathTracer::or_floor(const Hit& hit, const Ray& ray, float floor) const
+{
     // Water that stands on the floor wets it: no film of air mirrors between them.
     const bool stands = hit.kind == Hit::Kind::liquid && hit.from_inside && floor_.present() && std::isfinite(floor) &&
                         hit.position.y() < floor_.height() + world_.contact();
     if (hit.kind != Hit::Kind::none && !stands) return hit;
     Hit ground;
-    ground.distance = floor;
+    ground.distance = floor, ground.time = ray.time;
     ground.position = ray.origin + (std::isfinite(floor) ? floor : 0) * ray.direction;
     return ground;
 }
@@ -108,7 +122,7 @@ bool PathTracer::wets_solid(const Ray& ray, Hit& hit) const
     if (!world_.has_solids()) return false;
     // The two surfaces cross each other many times where they touch: feel from a little before to a little behind.
     const float reach = 2 * world_.contact();
-    const Hit behind = world_.solid_hit({hit.position - reach * ray.direction, ray.direction}, 3 * reach);
+    const Hit behind = world_.solid_hit({hit.position - reach * ray.direction, ray.direction, ray.time}, 3 * reach);
     if (behind.kind != Hit::Kind::solid || behind.from_inside) return false;
     hit = behind;
     return true;
@@ -183,7 +197,7 @@ Vec3f PathTracer::follow(Ray ray, Hit hit, int depth, bool split, Sampler& rando
 
 Vec3f PathTracer::openness(const Ray& ray) const
 {
-    const Hit end = next(ray);
+    const Hit end = next_for_light(ray);
     const float clear = world_.smoke().soft_transmittance(ray, end.distance);
     if (clear == 1) return openness_to(end, ray);
     return clear * openness_to(end, ray) + (1 - clear) * 0.5f * world_.smoke().color(); // smoke is half in shade too

@@ -28,6 +28,9 @@ class PathTracer {
     Vec3f follow(Ray ray, Hit first, int depth, bool split, Sampler& random) const;
     // The nearest of bodies and floor; a hit of kind none with a finite distance is the floor.
     Hit next(const Ray& ray) const;
+    // The same for light, which containers do not stop.
+    Hit next_for_light(const Ray& ray) const;
+    Hit or_floor(const Hit& hit, const Ray& ray, float floor) const;
     // Whether water, left by this ray, ends on a matte body; `hit` then becomes that body.
     bool wets_solid(const Ray& ray, Hit& hit) const;
     Vec3f background(const Ray& ray, const Hit& hit) const;

@@ -38,8 +38,8 @@ Box3f contents(const RenderScene& scene, const RenderParams& params)
     Box3f box;
     if (scene.smoke) box.add(bounds_of(*scene.smoke, params));
     if (scene.liquid) box.add(bounds_of(*scene.liquid));
-    for (const Mesh* solid : scene.solids)
-        if (solid) box.add(bounds_of(*solid));
+    for (const RenderSolid& solid : scene.solids)
+        if (solid.mesh()) box.add(bounds_of(*solid.mesh()));
     if (scene.spheres)
         for (size_t i = 0; i < scene.spheres->centers.size(); ++i) {
             const Vec3f& center = scene.spheres->centers[i];
@@ -49,7 +49,7 @@ Box3f contents(const RenderScene& scene, const RenderParams& params)
 }
 
 struct Frame {
-    const Camera& camera;
+    const MovingCamera& camera;
     const PathTracer& tracer;
     int width, height;
     std::vector<Pixel> pixels;
@@ -75,8 +75,10 @@ struct Frame {
             Sampler random(number, static_cast<uint32_t>(path));
             const Vec2f square = random.pair();
             const auto tent = [](float u) { return u < 0.5f ? std::sqrt(2 * u) - 1 : 1 - std::sqrt(2 - 2 * u); };
+            const Vec2f lens = camera.has_lens() ? random.pair() : Vec2f::Zero().eval();
+            const float time = camera.has_shutter() ? random.single() : 0.5f;
             const Ray ray = camera.ray(static_cast<float>(x) + 0.5f + tent(square.x()),
-                                       static_cast<float>(y) + 0.5f + tent(square.y()));
+                                       static_cast<float>(y) + 0.5f + tent(square.y()), lens, time);
             const PathTracer::Sample sample = tracer.trace(ray, random);
             pixel.sum += sample.light;
             pixel.squares += luminance(sample.light) * luminance(sample.light);
@@ -111,17 +113,20 @@ Image render(const RenderScene& scene, const RenderParams& params)
         bad_input("render: a picture of {} x {} pixels with {} samples cannot be made; all must be at least 1",
                   params.width, params.height, params.samples);
     const Box3f extent = usable_extent(scene.extent.empty() ? contents(scene, params) : scene.extent);
-    const Camera camera(params.camera, extent, params.width, params.height);
+    const Box3f view = scene.view.empty() ? extent : usable_extent(scene.view);
+    const MovingCamera camera(params.camera, scene.frame, view, params.width, params.height);
     const Sky sky(params);
     Volume smoke(scene.smoke, params, extent);
     const World world(scene, smoke, params, extent);
-    const Floor floor(world, sky, extent, params.floor);
+    const Floor floor(world, sky, extent, params.floor, camera.has_shutter());
     smoke.light(world, sky, floor);
     const PathTracer tracer(world, sky, floor);
 
     Frame frame{camera, tracer, params.width, params.height, {}};
     frame.pixels.resize(static_cast<size_t>(params.width) * params.height);
-    const int pilot = std::min(kPilot, params.samples);
+    // A few paths do not show what passes through a pixel while the shutter is open, or lies out of focus in it.
+    const bool blurred = camera.has_lens() || camera.has_shutter();
+    const int pilot = blurred ? params.samples : std::min(kPilot, params.samples);
     frame.for_each_tile([&](int x, int y) { frame.add_paths(x, y, 0, pilot); });
 
     // Floor and sky are smooth and already done; so is most smoke, and calm water after half of its paths. Flags are
@@ -141,7 +146,7 @@ Image render(const RenderScene& scene, const RenderParams& params)
     if (params.edges && scene.container) {
         std::vector<float> depth(frame.pixels.size());
         for (size_t i = 0; i < depth.size(); ++i) depth[i] = frame.pixels[i].nearest;
-        draw_edges(*scene.container, camera, depth, image);
+        draw_edges(*scene.container, camera.middle(), depth, image);
     }
     return image;
 }

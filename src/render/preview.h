@@ -13,6 +13,7 @@
 #include "field/tiles.h"
 #include "io/image.h"
 #include "mesh/mesh.h"
+#include "scene/keyframes.h"
 #include "scene/params.h"
 
 #include <optional>
@@ -22,8 +23,21 @@ namespace spindrift {
 struct CameraParams {
     std::optional<Vec3f> position; // left out: framed automatically around what the shot shows
     std::optional<Vec3f> target;
-    float fov = 35; // vertical [deg]
+    float fov = 35;                    // vertical [deg]
+    std::optional<float> focal_length; // [mm], instead of fov
+    float sensor_width = 36;           // [mm], that the focal length goes with
+    float roll = 0;                    // [deg] clockwise, seen from behind
+    float f_stop = 0;                  // 0: a pinhole
+    std::optional<float> focus;        // [m] along the view direction; left out: at the target
+    float shutter = 0;                 // [deg] of a frame that it is open, around the frame's own moment
+    // Keyframes [frame, value] or [frame, x, y, z] instead of the constants above.
+    Keys position_keys, target_keys, fov_keys, focal_length_keys, roll_keys, focus_keys;
+    Interpolation interpolation = Interpolation::smooth;
     void visit(ParamVisitor& v);
+
+    bool keyed() const;
+    // Without keyframes: the constants are those of a moment.
+    CameraParams at(float frame) const;
 };
 
 struct WaterLook {
@@ -87,8 +101,9 @@ struct RenderParams {
 
 struct RenderSpheres {
     std::vector<Vec3f> centers;
-    std::vector<Vec3f> ends;   // if there are any, capsules from centre to end
-    std::vector<Vec3f> colors; // linear
+    std::vector<Vec3f> velocities; // [m/s], for motion blur; empty if they stand still
+    std::vector<Vec3f> ends;       // if there are any, capsules from centre to end
+    std::vector<Vec3f> colors;     // linear
     // Added to the normal of each before it is lit: spheres smaller than a pixel then show the surface that they form.
     std::vector<Vec3f> normals;
     float radius = 0;
@@ -113,14 +128,30 @@ struct RenderSmoke {
 // Where there is smoke or fire.
 Box3f bounds_of(const RenderSmoke& smoke, const RenderParams& params);
 
+// A solid body, or a container: the walls around something, which are seen from inside only and let all light in.
+struct RenderSolid {
+    RenderSolid(const Mesh* mesh, bool is_container = false) : moments{mesh}, container(is_container) {}
+    RenderSolid(std::vector<const Mesh*> over_time, bool is_container)
+        : moments(std::move(over_time)), container(is_container)
+    {
+    }
+    // Of one that moves while the shutter is open, from its opening to its end in equal steps; the triangles and the
+    // number of vertices stay. Null: nothing.
+    std::vector<const Mesh*> moments;
+    bool container;
+    const Mesh* mesh() const { return moments[moments.size() / 2]; }
+};
+
 // Everything in one picture. `extent` is what the automatic camera frames, what the floor lies under and what the
 // colour of water scales with: the same for all frames of a shot.
 struct RenderScene {
     const Mesh* liquid = nullptr;    // drawn as water, or as paint in the colours of its attribute "color"
-    std::vector<const Mesh*> solids; // drawn matte, in the colours of their attribute "color" if they have it
+    std::vector<RenderSolid> solids; // drawn matte, in the colours of their attribute "color" if they have it
     const RenderSpheres* spheres = nullptr;
     const RenderSmoke* smoke = nullptr;
     Box3f extent;
+    Box3f view; // what the automatic camera frames instead, if it is not empty: more, where this frame needs it
+    float frame = 0, fps = 24;      // the moment that is shown, for the camera's keyframes, and what a frame lasts
     std::optional<Box3f> container; // a glass-less tank: where its walls are, so that water against them looks right
 };
 

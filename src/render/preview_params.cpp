@@ -1,5 +1,7 @@
 #include "render/preview.h"
 
+#include <fmt/format.h>
+
 namespace spindrift {
 
 void CameraParams::visit(ParamVisitor& v)
@@ -8,6 +10,64 @@ void CameraParams::visit(ParamVisitor& v)
       "Where the camera stands. Left out: far enough to see the whole shot from a little above.");
     v("target", target, unit::metres, anything(), "What the camera looks at. Left out: the middle of the shot.");
     v("fov", fov, unit::degrees, between(1, 170), "Field of view from the lower to the upper edge of the picture.");
+    v("focal_length", focal_length, "mm", between(1, 10000), "Of the lens, instead of fov; longer sees less.");
+    v("sensor_width", sensor_width, "mm", between(0.1, 1000),
+      "Width of what the lens draws the picture on. Gives focal_length its field of view, and fov its focal length.");
+    v("roll", roll, unit::degrees, anything(), "Turn of the camera about its view direction, clockwise from behind.");
+    v("f_stop", f_stop, unit::none, between(0, 1000),
+      "Depth of field: the opening of the lens is the focal length divided by this. 2 blurs much, 16 little; 0: "
+      "everything is sharp. Scenes of metres are large for a lens: below 1 is allowed.");
+    v("focus", focus, unit::metres, above(0),
+      "How far in front of the camera things are sharp, along its view direction. Left out: as far as the target.");
+    v("shutter", shutter, unit::degrees, between(0, 360),
+      "Motion blur: how much of a frame the shutter is open, 180 for half of it, around the moment of the frame. 0: "
+      "none. Surfaces and particles move by their velocities, bodies and colliders as they do, and so does the camera. "
+      "Smoke stands still, and lines along the container's edges stay sharp.");
+    v.rows("position_keys", position_keys, 4, unit::none, "Keyframes [frame, x, y, z] of position.");
+    v.rows("target_keys", target_keys, 4, unit::none, "Keyframes [frame, x, y, z] of target.");
+    v.rows("fov_keys", fov_keys, 2, unit::none, "Keyframes [frame, degrees] of fov.");
+    v.rows("focal_length_keys", focal_length_keys, 2, unit::none, "Keyframes [frame, mm] of focal_length.");
+    v.rows("roll_keys", roll_keys, 2, unit::none, "Keyframes [frame, degrees] of roll.");
+    v.rows("focus_keys", focus_keys, 2, unit::none, "Keyframes [frame, m] of focus.");
+    v("interpolation", interpolation, choices("linear", "smooth", "step"),
+      "Between keyframes: straight, along a smooth curve that starts and ends at rest, or held until the next.");
+
+    const auto expect = [&](const Keys& keys, const char* name, double low, double high) {
+        v.require(in_order(keys), name, "must have keyframes in the order of their frames");
+        for (const std::vector<float>& key : keys)
+            for (size_t i = 1; i < key.size(); ++i)
+                v.require(key[i] >= low && key[i] <= high, name,
+                          fmt::format("must have values from {} to {}", low, high));
+    };
+    expect(position_keys, "position_keys", -1e15, 1e15), expect(target_keys, "target_keys", -1e15, 1e15);
+    expect(fov_keys, "fov_keys", 1, 170), expect(focal_length_keys, "focal_length_keys", 1, 10000);
+    expect(roll_keys, "roll_keys", -1e6, 1e6), expect(focus_keys, "focus_keys", 1e-6, 1e15);
+    const bool long_lens = focal_length || !focal_length_keys.empty();
+    v.require(!long_lens || fov_keys.empty(), "fov_keys", "and focal_length say the same; leave one of them out");
+}
+
+bool CameraParams::keyed() const
+{
+    for (const Keys* keys : {&position_keys, &target_keys, &fov_keys, &focal_length_keys, &roll_keys, &focus_keys})
+        if (!keys->empty()) return true;
+    return false;
+}
+
+CameraParams CameraParams::at(float frame) const
+{
+    CameraParams now = *this;
+    const auto value = [&](Keys& keys) {
+        const Vec3f found = value_at(keys, frame, interpolation).value.cast<float>();
+        keys.clear();
+        return found;
+    };
+    if (!position_keys.empty()) now.position = value(now.position_keys);
+    if (!target_keys.empty()) now.target = value(now.target_keys);
+    if (!fov_keys.empty()) now.fov = std::clamp(value(now.fov_keys).x(), 1.0f, 170.0f);
+    if (!focal_length_keys.empty()) now.focal_length = std::max(value(now.focal_length_keys).x(), 1.0f);
+    if (!roll_keys.empty()) now.roll = value(now.roll_keys).x();
+    if (!focus_keys.empty()) now.focus = std::max(value(now.focus_keys).x(), 1e-6f);
+    return now;
 }
 
 void WaterLook::visit(ParamVisitor& v)

@@ -18,7 +18,9 @@ struct Hit {
     Vec3f face = Vec3f::Zero();   // unit normal of the triangle or sphere, out of the body
     Vec3f normal = Vec3f::Zero(); // the same, smooth
     bool from_inside = false;
+    bool container = false;      // of a solid
     Vec3f color = Vec3f::Zero(); // of matte surfaces
+    float time = 0.5f;           // of the ray that met it
 };
 
 class World {
@@ -28,6 +30,8 @@ class World {
     ~World();
 
     Hit hit(const Ray& ray, float far = kInfinity) const;
+    // The same for light, which containers do not stop.
+    Hit light_hit(const Ray& ray, float far = kInfinity) const;
     // The same among the solids alone.
     Hit solid_hit(const Ray& ray, float far) const;
     // Light that comes straight through: none past matte bodies, dimmed by absorption and reflection in water. Leaves
@@ -54,6 +58,7 @@ class World {
 
   private:
     struct Embree;
+    Hit flattened(Hit hit) const;
     void flatten_against_walls(Hit& hit) const;
 
     std::unique_ptr<Embree> embree_;

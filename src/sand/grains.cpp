@@ -55,7 +55,7 @@ std::vector<float> masses_of(const SandParams& params)
 Grains::Grains(const SandParams& params, Shapes shapes, float fps)
     : params_(with_materials(params)), sources_(std::move(shapes.sources)), fps_(fps),
       solids_(params.domain, shapes.colliders, fps, params.colliders),
-      bodies_(params.bodies, shapes.bodies, params.domain, shapes.colliders),
+      bodies_(params.bodies, shapes.bodies, params.domain, shapes.colliders, fps),
       shapes_(particle_radius(), masses_of(params)),
       stress_({params.projections, params.isotropic, params.tolerance, params.gravity, params.wall_friction,
                same_friction(params), sticky(params), fps})

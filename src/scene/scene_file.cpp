@@ -36,6 +36,7 @@ struct SceneFile::Impl {
     void reject_long_keys(const std::string& text, int override_index) const;
     SceneValue value_of(const toml::node& node, int override_index, size_t depth) const;
     void expect_tables() const;
+    const SceneValue& nearest(const std::string& dotted_path) const; // the value, or the nearest parent that exists
     void apply_override(int index);
     SceneValue parse_override(int index, std::string_view text) const;
 };
@@ -274,9 +275,9 @@ void SceneFile::expect_only(const std::vector<std::string>& known) const
                       hint(name, known, "valid tables"));
 }
 
-std::string SceneFile::where(const std::string& dotted_path) const
+const SceneValue& SceneFile::Impl::nearest(const std::string& dotted_path) const
 {
-    const SceneValue* value = &impl_->root;
+    const SceneValue* value = &root;
     for (const Step& step : steps_of(dotted_path)) {
         const SceneValue* next = nullptr;
         if (value->kind == SceneValue::Kind::list && step.index && *step.index < value->items.size())
@@ -286,7 +287,29 @@ std::string SceneFile::where(const std::string& dotted_path) const
         if (!next) break;
         value = next;
     }
-    return impl_->text_of(value->place);
+    return *value;
+}
+
+std::string SceneFile::where(const std::string& dotted_path) const
+{
+    return impl_->text_of(impl_->nearest(dotted_path).place);
+}
+
+void SceneFile::read_part(const std::string& dotted_path, const VisitFunction& visit) const
+{
+    read_known(
+        impl_->nearest(dotted_path), dotted_path, [this](const ScenePlace& p) { return impl_->text_of(p); }, visit);
+}
+
+std::vector<std::pair<std::string, std::string>> SceneFile::named_tables() const
+{
+    std::vector<std::pair<std::string, std::string>> found;
+    for (const auto& [table, members] : impl_->root.members)
+        for (const auto& [list, value] : members.members)
+            for (size_t i = 0; i < value.items.size(); ++i)
+                if (const SceneValue* name = value.items[i].find("name"); name && name->kind == SceneValue::Kind::text)
+                    found.emplace_back(fmt::format("{}.{}[{}]", table, list, i), name->text);
+    return found;
 }
 
 std::string SceneFile::resolve(const std::string& file) const

@@ -22,6 +22,10 @@ class SceneFile {
     // Fills parameters from the top-level table `name`; a table that is not there leaves the defaults. Throws
     // bad_input for unknown keys, wrong types and values out of range.
     void read(const std::string& table, const VisitFunction& visit) const;
+    // The same from a table anywhere, e.g. "liquid.collider[1]"; keys that are none of these parameters are left aside.
+    void read_part(const std::string& dotted_path, const VisitFunction& visit) const;
+    // Every table of a list such as [[liquid.collider]] that has a `name`: its dotted path and that name.
+    std::vector<std::pair<std::string, std::string>> named_tables() const;
     // Throws bad_input if the file has a top-level table that is none of `known` (with the nearest valid name).
     void expect_only(const std::vector<std::string>& known) const;
     // "file:line:column" of a value such as "liquid.source[0].file", for errors found later; the nearest parent that

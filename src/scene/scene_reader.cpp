@@ -239,4 +239,10 @@ void read_table(const SceneValue* table, const ScenePlace& place, const std::str
     reader.finish();
 }
 
+void read_known(const SceneValue& table, const std::string& path, const PlaceText& text, const VisitFunction& visit)
+{
+    Reader reader(&table, table.place, path, text);
+    visit(reader);
+}
+
 } // namespace spindrift

@@ -56,5 +56,7 @@ using PlaceText = std::function<std::string(const ScenePlace&)>;
 // `path` is its full name for messages. Throws bad_input for unknown keys, wrong types, values that are not allowed.
 void read_table(const SceneValue* table, const ScenePlace& place, const std::string& path, const PlaceText& text,
                 const VisitFunction& visit);
+// The same without a word about keys that are unknown, or about values that do not go together.
+void read_known(const SceneValue& table, const std::string& path, const PlaceText& text, const VisitFunction& visit);
 
 } // namespace spindrift

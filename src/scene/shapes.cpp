@@ -6,35 +6,6 @@
 
 namespace spindrift {
 
-namespace {
-
-using Rows = std::vector<std::vector<float>>;
-
-bool ascending(const Rows& keys)
-{
-    for (size_t i = 1; i < keys.size(); ++i)
-        if (!(keys[i - 1][0] < keys[i][0])) return false;
-    return true;
-}
-
-Vec3f vector_in(const std::vector<float>& key) { return {key[1], key[2], key[3]}; }
-
-bool every_turn_has_an_axis(const Rows& keys)
-{
-    for (const std::vector<float>& key : keys)
-        if (key[4] != 0 && vector_in(key).isZero(0)) return false;
-    return true;
-}
-
-bool changes(const Rows& keys)
-{
-    for (size_t i = 1; i < keys.size(); ++i)
-        if (!std::equal(keys[i].begin() + 1, keys[i].end(), keys[i - 1].begin() + 1)) return true;
-    return false;
-}
-
-} // namespace
-
 void ShapeParams::visit_form(ParamVisitor& v)
 {
     v("shape", shape, choices("box", "sphere", "capsule", "half_space", "mesh"), "Kind of shape.");
@@ -59,43 +30,42 @@ void ShapeParams::visit(ParamVisitor& v)
 {
     visit_form(v);
     v("invert", invert, "Take the outside of the shape instead: a container.");
-    v.rows("translate", translate, 4, unit::none,
-           "Keyframes [frame, x, y, z] of a shift in metres; linear between, held before and after.");
-    v.rows("rotate", rotate, 5, unit::none,
-           "Keyframes [frame, ax, ay, az, degrees] of a turn about an axis through the shape's centre.");
-
-    v.require(ascending(translate), "translate", "must have keyframes in the order of their frames");
-    v.require(ascending(rotate), "rotate", "must have keyframes in the order of their frames");
-    v.require(every_turn_has_an_axis(rotate), "rotate", "must have an axis other than [0, 0, 0] for each turn");
+    visit_keys(v), visit_more(v);
 }
 
-Shape::Shape(const ShapeParams& params, const std::string& where, bool may_be_open) : params_(params)
+Shape::Shape(const ShapeParams& params, const std::string& where, std::shared_ptr<const Motion> parent,
+             bool may_be_open)
+    : params_(params)
 {
     switch (params.shape) {
     case ShapeParams::Kind::box:
-        pivot_ = 0.5f * (params.min + params.max);
+        middle_ = 0.5f * (params.min + params.max);
         break;
     case ShapeParams::Kind::sphere:
-        pivot_ = params.center;
+        middle_ = params.center;
         break;
     case ShapeParams::Kind::capsule:
-        pivot_ = 0.5f * (params.start + params.end);
+        middle_ = 0.5f * (params.start + params.end);
         break;
     case ShapeParams::Kind::half_space:
-        pivot_ = params.point;
+        middle_ = params.point;
         params_.normal = params.normal.cast<double>().normalized().cast<float>();
         break;
     case ShapeParams::Kind::mesh:
         mesh_ = std::make_shared<MeshSequence>(params.file, where, may_be_open && !params.invert);
         now_ = mesh_->at(-kInfinity); // the first frame there is
-        pivot_ = now_->bounds().center();
+        middle_ = now_->bounds().center();
         break;
     }
+    motion_ = Motion(params, middle_, std::move(parent));
 }
 
 void Shape::prepare(float frame)
 {
-    if (prepared_ != frame) prepared_pose_ = pose_at(frame), prepared_ = frame;
+    if (motion_.keyed() && (!pose_now_ || pose_now_->frame != frame)) {
+        const Pose next = pose(frame);
+        pose_before_ = pose_now_, pose_now_ = next;
+    }
     if (!mesh_ || mesh_->still() || now_->frame() == frame) return;
     std::swap(now_, before_);
     if (!now_ || now_->frame() != frame) now_ = mesh_->at(frame);
@@ -110,70 +80,41 @@ const MeshSequence::Moment& Shape::moment(float frame) const
 
 // ----------------------------------------------------------------------------------------------------------- keyframes
 
-namespace {
-
-// The two keys around a moment and how far it is from one to the other; the same key twice where the pose is held.
-struct Span {
-    const std::vector<float>&from, &to;
-    double t, frames;
-};
-
-// At a key, the span that follows: motion starts at the first key and has ended at the last.
-Span span_at(const Rows& keys, float frame)
+Shape::Pose Shape::pose(float frame) const
 {
-    const auto next = std::upper_bound(keys.begin(), keys.end(), frame,
-                                       [](float f, const std::vector<float>& key) { return f < key[0]; });
-    if (next == keys.begin()) return {keys.front(), keys.front(), 0, 1};
-    if (next == keys.end()) return {keys.back(), keys.back(), 0, 1};
-    const std::vector<float>& from = *(next - 1);
-    const double frames = static_cast<double>((*next)[0]) - from[0];
-    return {from, *next, (frame - from[0]) / frames, frames};
+    if (!motion_.keyed()) return {};
+    if (pose_now_ && pose_now_->frame == frame) return *pose_now_;
+    if (pose_before_ && pose_before_->frame == frame) return *pose_before_;
+    const Motion::Pose exact = motion_.at(frame);
+    return {frame,
+            exact.rotation.toRotationMatrix().cast<float>(),
+            exact.scale.cast<float>(),
+            exact.shift.cast<float>(),
+            exact.shift_rate.cast<float>(),
+            exact.spin.cast<float>(),
+            exact.growth.cast<float>()};
 }
 
-struct Turn {
-    Vec3d axis; // unit length, or zero
-    double radians;
-    explicit Turn(const std::vector<float>& key)
-        : axis(vector_in(key).cast<double>().normalized()), radians(key[4] * kPi / 180)
-    {
-    }
-    Eigen::Quaterniond rotation() const { return Eigen::Quaterniond(Eigen::AngleAxisd(radians, axis)); }
-};
-
-// The rotation within a span, and its angular velocity [rad/frame], which is constant there.
-std::pair<Eigen::Quaterniond, Vec3d> turn_at(const Span& span)
+Vec3f Shape::at_rest(const Vec3f& x, const Pose& at) const
 {
-    Turn from(span.from), to(span.to);
-    // No turn at all is a turn about whatever axis the other key has.
-    if (from.radians == 0) from.axis = to.axis;
-    if (to.radians == 0) to.axis = from.axis;
-    if (from.axis.dot(to.axis) < 0) to.axis = -to.axis, to.radians = -to.radians;
-    const bool same_axis = (from.axis - to.axis).norm() < 1e-5;
-    const Eigen::Quaterniond start = from.rotation();
-    // About one axis the degrees are what counts, so that 720 is two turns; otherwise the shortest way.
-    const Eigen::AngleAxisd way = same_axis ? Eigen::AngleAxisd(to.radians - from.radians, from.axis)
-                                            : Eigen::AngleAxisd(to.rotation() * start.conjugate());
-    const Eigen::AngleAxisd part(way.angle() * span.t, way.axis());
-    return {Eigen::Quaterniond(part) * start, way.axis() * way.angle() / span.frames};
+    Vec3f away = at.rotation.transpose() * (x - pivot() - at.shift);
+    if (motion_.scales()) away = away.cwiseQuotient(at.scale);
+    return pivot() + away;
 }
 
-} // namespace
-
-Shape::Pose Shape::pose_at(float frame) const
+Vec3f Shape::placed(const Vec3f& X, const Pose& at) const
 {
-    Pose pose;
-    if (!params_.translate.empty()) {
-        const Span span = span_at(params_.translate, frame);
-        const Vec3d from = vector_in(span.from).cast<double>(), to = vector_in(span.to).cast<double>();
-        pose.shift = (from + span.t * (to - from)).cast<float>();
-        pose.shift_rate = ((to - from) / span.frames).cast<float>();
-    }
-    if (!params_.rotate.empty()) {
-        const auto [rotation, spin] = turn_at(span_at(params_.rotate, frame));
-        pose.rotation = rotation.toRotationMatrix().cast<float>();
-        pose.spin = spin.cast<float>();
-    }
-    return pose;
+    Vec3f away = X - pivot();
+    if (motion_.scales()) away = away.cwiseProduct(at.scale);
+    return pivot() + at.rotation * away + at.shift;
+}
+
+Vec3f Shape::rate(const Vec3f& x, const Pose& at) const
+{
+    const Vec3f away = x - pivot() - at.shift;
+    Vec3f rate = at.shift_rate + at.spin.cross(away);
+    if (motion_.scales()) rate += at.rotation * at.growth.cwiseProduct(at.rotation.transpose() * away);
+    return rate;
 }
 
 // ----------------------------------------------------------------------------------------------------------- questions
@@ -188,14 +129,17 @@ float distance_to_line(const Vec3f& x, const Vec3f& start, const Vec3f& end)
     return (x - start - t * along).norm();
 }
 
+// From how far a point is outside of a box along each axis.
+float distance_outside(const Vec3f& q) { return q.cwiseMax(0.0f).norm() + std::min(q.maxCoeff(), 0.0f); }
+
 } // namespace
 
 float Shape::distance_at_rest(const Vec3f& x, float frame) const
 {
     switch (params_.shape) {
     case ShapeParams::Kind::box: {
-        const Vec3f q = (x - pivot_).cwiseAbs() - 0.5f * (params_.max - params_.min);
-        return q.cwiseMax(0.0f).norm() + std::min(q.maxCoeff(), 0.0f);
+        const Vec3f q = (x - middle_).cwiseAbs() - 0.5f * (params_.max - params_.min);
+        return distance_outside(q);
     }
     case ShapeParams::Kind::sphere:
         return (x - params_.center).norm() - params_.radius;
@@ -209,19 +153,43 @@ float Shape::distance_at_rest(const Vec3f& x, float frame) const
     return moment(frame).distance(x);
 }
 
+// A map that scales shortens no distance by more than its smallest factor.
+float Shape::scaled_distance(const Vec3f& x, const Pose& at) const
+{
+    const Vec3f rest = at_rest(x, at);
+    const bool even = at.scale.x() == at.scale.y() && at.scale.y() == at.scale.z();
+    if (!even && params_.shape == ShapeParams::Kind::box) {
+        const Vec3f away = at.rotation.transpose() * (x - placed(middle_, at));
+        return distance_outside(away.cwiseAbs() - at.scale.cwiseProduct(0.5f * (params_.max - params_.min)));
+    }
+    const float d = distance_at_rest(rest, at.frame);
+    if (!even && params_.shape == ShapeParams::Kind::half_space)
+        return d / params_.normal.cwiseQuotient(at.scale).norm();
+    return at.scale.minCoeff() * d;
+}
+
 float Shape::distance(const Vec3f& x, float frame) const
 {
-    const bool keyed = !params_.translate.empty() || !params_.rotate.empty();
-    const float d = distance_at_rest(keyed ? at_rest(x, pose(frame)) : x, frame);
+    const float d = motion_.scales()  ? scaled_distance(x, pose(frame))
+                    : motion_.keyed() ? distance_at_rest(at_rest(x, pose(frame)), frame)
+                                      : distance_at_rest(x, frame);
     return params_.invert ? -d : d;
 }
 
 bool Shape::is_wall_below(float thickness) const
 {
     if (params_.invert) return false;
-    if (mesh_) return !mesh_->closed() || now_->thickness(thickness) < thickness;
+    Vec3f scale = Vec3f::Ones();
+    if (motion_.scales()) { // where it is held before and after its keyframes
+        constexpr float kLongAway = 1e6f;
+        scale = pose(-kLongAway).scale.cwiseMin(pose(kLongAway).scale);
+    }
+    if (mesh_) {
+        const float least = thickness / scale.minCoeff();
+        return !mesh_->closed() || now_->thickness(least) < least;
+    }
     if (params_.shape != ShapeParams::Kind::box) return false;
-    Vec3f size = params_.max - params_.min;
+    Vec3f size = (params_.max - params_.min).cwiseProduct(scale);
     std::sort(size.begin(), size.end());
     return size[0] < thickness && size[1] > 0.5f * thickness;
 }
@@ -235,7 +203,7 @@ bool Shape::meets(const Vec3f& from, const Vec3f& to, float frame) const
     int thin = 0;
     (params_.max - params_.min).minCoeff(&thin);
     Vec3f low = params_.min, high = params_.max;
-    low[thin] = high[thin] = pivot_[thin];
+    low[thin] = high[thin] = middle_[thin];
     const Vec3f way = end - start;
     float enter = 0, leave = 1;
     for (int a = 0; a < 3; ++a) {
@@ -252,65 +220,62 @@ bool Shape::meets(const Vec3f& from, const Vec3f& to, float frame) const
 Vec3f Shape::velocity(const Vec3f& x, float frame, float fps) const
 {
     const Pose at = pose(frame);
-    Vec3f rate = at.shift_rate + at.spin.cross(x - pivot_ - at.shift);
-    if (mesh_ && !mesh_->still()) rate += at.rotation * moment(frame).velocity(at_rest(x, at));
-    return fps * rate;
+    Vec3f sum = rate(x, at);
+    if (mesh_ && !mesh_->still()) {
+        Vec3f own = moment(frame).velocity(at_rest(x, at));
+        if (motion_.scales()) own = own.cwiseProduct(at.scale);
+        sum += at.rotation * own;
+    }
+    return fps * sum;
 }
 
 Vec3f Shape::carried(const Vec3f& x, float from, float to) const
 {
-    const Pose now = pose(to);
     Vec3f rest = at_rest(x, pose(from));
     if (mesh_ && !mesh_->still()) rest += (to - from) * moment(to).velocity(rest);
-    return pivot_ + now.rotation * (rest - pivot_) + now.shift;
+    return placed(rest, pose(to));
 }
 
-Vec3f Shape::placed(const Vec3f& X, float frame) const
-{
-    const Pose at = pose(frame);
-    return pivot_ + at.rotation * (X - pivot_) + at.shift;
-}
+Vec3f Shape::placed(const Vec3f& X, float frame) const { return placed(X, pose(frame)); }
 
 float Shape::speed(float frame, float fps) const
 {
     const Box3f box = bounds(frame);
     if (!moves() || !box.size().allFinite()) return 0;
+    const Pose at = pose(frame);
     float fastest = 0;
     for (int k = 0; k < 8; ++k) {
         const Vec3f corner = Vec3i(k >> 2, k >> 1 & 1, k & 1).cast<float>();
         const Vec3f x = box.min + corner.cwiseProduct(box.size());
-        const Pose at = pose(frame);
-        const Vec3f rate = at.shift_rate + at.spin.cross(x - pivot_ - at.shift);
-        fastest = std::max(fastest, fps * rate.cwiseAbs().maxCoeff());
+        fastest = std::max(fastest, fps * rate(x, at).cwiseAbs().maxCoeff());
     }
-    if (mesh_ && !mesh_->still()) fastest += fps * moment(frame).speed();
+    if (mesh_ && !mesh_->still()) fastest += fps * at.scale.maxCoeff() * moment(frame).speed();
     return fastest;
 }
 
-bool Shape::moves() const
-{
-    if (mesh_ && !mesh_->still()) return true;
-    return changes(params_.translate) || changes(params_.rotate);
-}
+bool Shape::moves() const { return (mesh_ && !mesh_->still()) || motion_.moves(); }
 
 Box3f Shape::bounds(float frame) const
 {
     if (params_.invert || params_.shape == ShapeParams::Kind::half_space)
         return {Vec3f::Constant(-kInfinity), Vec3f::Constant(kInfinity)};
     const Pose at = pose(frame);
+    const Mat3f stretch = motion_.scales() ? Mat3f(at.rotation * at.scale.asDiagonal()) : at.rotation;
     if (mesh_) { // the box around its turned bounds
         const Box3f& rest = moment(frame).bounds();
-        const Vec3f middle = pivot_ + at.rotation * (rest.center() - pivot_) + at.shift;
-        const Vec3f half = at.rotation.cwiseAbs() * (0.5f * rest.size());
+        const Vec3f middle = placed(rest.center(), at), half = stretch.cwiseAbs() * (0.5f * rest.size());
         return {middle - half, middle + half};
     }
-    const Vec3f center = pivot_ + at.shift;
-    if (params_.shape == ShapeParams::Kind::sphere) return Box3f{center, center}.grown(params_.radius);
-    if (params_.shape == ShapeParams::Kind::capsule) {
-        const Vec3f half = (at.rotation * (0.5f * (params_.end - params_.start))).cwiseAbs();
-        return Box3f{center - half, center + half}.grown(params_.radius);
+    const Vec3f center = placed(middle_, at);
+    if (params_.shape == ShapeParams::Kind::box) {
+        const Vec3f half = stretch.cwiseAbs() * (0.5f * (params_.max - params_.min)); // the box around a turned box
+        return {center - half, center + half};
     }
-    const Vec3f half = at.rotation.cwiseAbs() * (0.5f * (params_.max - params_.min)); // the box around a turned box
+    Vec3f half = Vec3f::Zero();
+    if (params_.shape == ShapeParams::Kind::capsule)
+        half = (stretch * (0.5f * (params_.end - params_.start))).cwiseAbs();
+    if (!motion_.scales()) return Box3f{center - half, center + half}.grown(params_.radius);
+    half += params_.radius * stretch.rowwise().norm(); // of an ellipsoid
     return {center - half, center + half};
 }
 
@@ -360,15 +325,20 @@ Mesh capsule_mesh(const Vec3f& start, const Vec3f& end, float radius)
 
 Mesh Shape::mesh(float frame) const
 {
-    if (params_.invert) return {};
     Mesh mesh;
     if (params_.shape == ShapeParams::Kind::box) mesh = box_mesh(params_.min, params_.max);
     if (params_.shape == ShapeParams::Kind::sphere) mesh = capsule_mesh(params_.center, params_.center, params_.radius);
     if (params_.shape == ShapeParams::Kind::capsule) mesh = capsule_mesh(params_.start, params_.end, params_.radius);
     if (mesh_) mesh = mesh_->mesh(frame);
     const Pose at = pose(frame);
-    for (Vec3f& x : mesh.positions) x = pivot_ + at.rotation * (x - pivot_) + at.shift;
-    for (Vec3f& n : mesh.normals) n = at.rotation * n;
+    for (Vec3f& x : mesh.positions) x = placed(x, at);
+    for (Vec3f& n : mesh.normals) {
+        if (motion_.scales()) n = n.cwiseQuotient(at.scale).normalized();
+        n = at.rotation * n;
+    }
+    if (!params_.invert) return mesh;
+    for (Vec3i& t : mesh.triangles) std::swap(t[1], t[2]);
+    for (Vec3f& n : mesh.normals) n = -n;
     return mesh;
 }
 

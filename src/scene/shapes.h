@@ -4,11 +4,11 @@
 #pragma once
 
 #include "scene/mesh_sequence.h"
-#include "scene/params.h"
+#include "scene/motion.h"
 
 namespace spindrift {
 
-struct ShapeParams {
+struct ShapeParams : MotionParams {
     enum class Kind { box, sphere, capsule, half_space, mesh };
     Kind shape = Kind::box;
     Vec3f min = Vec3f(0, 0, 0), max = Vec3f(1, 1, 1);      // box
@@ -18,8 +18,6 @@ struct ShapeParams {
     Vec3f point = Vec3f(0, 0, 0), normal = Vec3f(0, 1, 0); // half_space: all x with (x - point) . normal < 0
     std::string file;                                      // mesh: PLY or OBJ, one or one a frame
     bool invert = false;                                   // the outside of the shape instead: a container
-    std::vector<std::vector<float>> translate;             // keyframes [frame, x, y, z]: linear between, held outside
-    std::vector<std::vector<float>> rotate; // keyframes [frame, ax, ay, az, degrees] about the shape's centre
 
     void visit(ParamVisitor& v);
     // The same without `invert` and the keyframes: what it looks like.
@@ -29,18 +27,24 @@ struct ShapeParams {
 class Shape {
   public:
     // Loads the mesh if there is one: `file` must already be resolved. Throws bad_input("{where}: ...") for a missing,
-    // empty or non-finite mesh, and for an open one unless it may be a sheet without thickness.
-    Shape(const ShapeParams& params, const std::string& where, bool may_be_open = false);
+    // empty or non-finite mesh, and for an open one unless it may be a sheet without thickness. `parent` is the motion
+    // that the shape takes part in, if it has one.
+    Shape(const ShapeParams& params, const std::string& where, std::shared_ptr<const Motion> parent = nullptr,
+          bool may_be_open = false);
 
     const ShapeParams& params() const { return params_; }
-    // About which keyframes rotate: the middle of the shape before any of them moved it.
-    const Vec3f& pivot() const { return pivot_; }
+    const Motion& motion() const { return motion_; }
+    // Of the shape before any keyframe moved it.
+    const Vec3f& middle() const { return middle_; }
+    // What turns and scaling leave in place: the middle, unless the scene says otherwise.
+    const Vec3f& pivot() const { return motion_.pivot(); }
 
     // Brings a sequence of meshes to a moment. Questions about it are answered for the last two moments only; all other
-    // shapes answer for any, and faster for the last.
+    // shapes answer for any, but those two are fastest.
     void prepare(float frame);
 
-    // Signed distance [m] at a moment given in (fractional) frames.
+    // Signed distance [m] at a moment given in (fractional) frames. Of a shape that is scaled unevenly, and is neither
+    // a box nor a half-space, the distance times the smallest scale: right in its sign, and never too large.
     float distance(const Vec3f& x, float frame) const;
     // True for a wall that is thinner than `thickness` somewhere but not a mere rod: a flat box, a mesh with thin
     // parts, an open mesh.
@@ -59,31 +63,32 @@ class Shape {
     float speed(float frame, float fps) const;
     // Bounds at a moment; infinite for a half-space or an inverted shape.
     Box3f bounds(float frame) const;
-    // The shape to look at, at a moment; empty for a half-space or an inverted shape.
+    // The shape to look at, at a moment; empty for a half-space. Of an inverted shape the triangles face inwards.
     Mesh mesh(float frame) const;
 
   private:
-    // Where the shape is at a moment, x = pivot + rotation (X - pivot) + shift for a point X of the shape at rest, and
-    // how that changes.
+    // Motion::Pose in single precision, as questions about many points need it.
     struct Pose {
+        float frame = 0;
         Mat3f rotation = Mat3f::Identity();
+        Vec3f scale = Vec3f::Ones();
         Vec3f shift = Vec3f::Zero();
         Vec3f shift_rate = Vec3f::Zero(); // [m/frame]
         Vec3f spin = Vec3f::Zero();       // angular velocity [rad/frame]
+        Vec3f growth = Vec3f::Zero();     // [1/frame]
     };
-    Pose pose(float frame) const { return prepared_ == frame ? prepared_pose_ : pose_at(frame); }
-    Pose pose_at(float frame) const;
-    Vec3f at_rest(const Vec3f& x, const Pose& at) const
-    {
-        return pivot_ + at.rotation.transpose() * (x - pivot_ - at.shift);
-    }
+    Pose pose(float frame) const;
+    Vec3f at_rest(const Vec3f& x, const Pose& at) const;
+    Vec3f placed(const Vec3f& X, const Pose& at) const;
+    Vec3f rate(const Vec3f& x, const Pose& at) const; // of keyframes alone [m/frame]
     float distance_at_rest(const Vec3f& x, float frame) const;
+    float scaled_distance(const Vec3f& x, const Pose& at) const;
     const MeshSequence::Moment& moment(float frame) const;
 
     ShapeParams params_;
-    Vec3f pivot_;
-    float prepared_ = std::numeric_limits<float>::quiet_NaN(); // the frame that is asked about most
-    Pose prepared_pose_;
+    Vec3f middle_;
+    Motion motion_;
+    std::optional<Pose> pose_now_, pose_before_; // of the last two moments that were prepared
     std::shared_ptr<const MeshSequence> mesh_;
     std::shared_ptr<const MeshSequence::Moment> now_, before_; // of a mesh: the last two moments
 };

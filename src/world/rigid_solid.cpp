@@ -21,7 +21,7 @@ Row distances_to(const Shape& shape, const Row3& x)
     const auto length = [](const Row3& r) { return sqrt_row(r.x * r.x + r.y * r.y + r.z * r.z); };
     if (params.shape == ShapeParams::Kind::sphere) return length(from(params.center)) - params.radius;
     if (params.shape == ShapeParams::Kind::box) {
-        const Row3 way = from(shape.pivot());
+        const Row3 way = from(shape.middle());
         const Vec3f half = 0.5f * (params.max - params.min);
         const Row zero = splat(0);
         const Row q[3] = {max(way.x, -way.x) - half.x(), max(way.y, -way.y) - half.y(), max(way.z, -way.z) - half.z()};

@@ -219,6 +219,94 @@ TEST(Bodies, AMovingColliderPushesABody)
     EXPECT_NEAR(bodies->motion(0)[0], 1, 0.05);
 }
 
+TEST(Bodies, StandStillUntilTheyAreReleased)
+{
+    BodyParams body = box_body(Vec3f(0, 5, 0), Vec3f(0.2f, 0.3f, 0.4f));
+    body.release = 12, body.velocity = Vec3f(1, 0, 0), body.spin = Vec3f(0, 90, 0);
+    const auto bodies = bodies_of({body});
+    EXPECT_TRUE(bodies->held(0));
+    fall(*bodies, 0.4);
+    bodies->push(0, six(Vec3d(1e6, 0, 0), Vec3d(1e6, 0, 0))); // nothing moves it
+    EXPECT_LT((bodies->center(0) - Vec3d(0, 5, 0)).norm(), 1e-12);
+    EXPECT_EQ(bodies->motion(0).norm(), 0);
+    fall(*bodies, 0.6, 0.4); // half a second after its release at 0.5 s
+    EXPECT_FALSE(bodies->held(0));
+    EXPECT_NEAR(bodies->motion(0)[1], -9.81 * 0.5, 1e-4);
+    EXPECT_NEAR(bodies->center(0).y(), 5 - 0.5 * 9.81 * 0.25, 9.81 * 0.5 * kStep);
+    EXPECT_NEAR(bodies->center(0).x(), 0.5, 1e-3) << "with the velocity of the scene";
+    EXPECT_NEAR(bodies->motion(0)[4], kPi / 2, 1e-3);
+}
+
+TEST(Bodies, KeepTheMotionOfTheirKeyframesWhenTheyAreReleased)
+{
+    BodyParams body = box_body(Vec3f(0, 5, 0), Vec3f(0.2f, 0.3f, 0.4f));
+    body.release = 12;
+    body.held.translate = {{0, 0, 0, 0}, {12, 1, 0, 0}};     // 2 m/s, up to the very frame
+    body.held.rotate = {{0, 0, 1, 0, 0}, {12, 0, 1, 0, 90}}; // pi rad/s
+    body.held.pivot = Vec3f(0, 5, 1);                        // so that the centre moves by it too
+    const auto bodies = bodies_of({body});
+    fall(*bodies, 0.25);
+    EXPECT_NEAR(bodies->center(0).x(), 0.5 - std::sin(kPi / 4), 1e-5);
+    EXPECT_NEAR(bodies->center(0).z(), 1 - std::cos(kPi / 4), 1e-5);
+    EXPECT_NEAR(bodies->center(0).y(), 5, 1e-6);
+    // What it says of its velocity is how it moves.
+    const Vec3d before = bodies->center(0), velocity = bodies->motion(0).head<3>();
+    bodies->move(6.02f, 0.02 / 24);
+    EXPECT_LT(((bodies->center(0) - before) / (0.02 / 24) - velocity).norm(), 0.01);
+    for (int s = 1; s <= 30; ++s) bodies->move(6.02f + static_cast<float>(s) / 30 * 5.98f, 5.98 / 24 / 30);
+    EXPECT_FALSE(bodies->held(0));
+    const Vec6d at_release = bodies->motion(0);
+    EXPECT_LT((at_release.head<3>() - Vec3d(2, 0, kPi)).norm(), 1e-3) << at_release.transpose();
+    EXPECT_LT((at_release.tail<3>() - Vec3d(0, kPi, 0)).norm(), 1e-3);
+    bodies->move(13, 1.0 / 24);
+    EXPECT_LT((bodies->motion(0) - at_release).norm(), 0.02) << "free, and nothing pushes it";
+}
+
+TEST(Bodies, OneThatIsHeldPushesOthersAndIsNotPushed)
+{
+    // As the moving collider below, by a body on its way.
+    BodyParams plate = box_body(Vec3f(-0.75f, 0.3f, 0), Vec3f(0.5f, 0.4f, 2)),
+               body = box_body(Vec3f(0, 0.1001f, 0), Vec3f(0.2f, 0.2f, 0.2f));
+    plate.release = 100, plate.held.translate = {{0, 0, 0, 0}, {24, 1, 0, 0}};
+    const auto bodies = bodies_of({plate, body}, closed_domain(Vec3f(-5, 0, -5), Vec3f(5, 5, 5)));
+    fall(*bodies, 0.9);
+    EXPECT_NEAR(bodies->center(0).x(), -0.75 + 0.9, 1e-5);
+    EXPECT_NEAR(bodies->center(1).x(), -0.5 + 0.9 + 0.1, 0.02);
+    EXPECT_NEAR(bodies->motion(1)[0], 1, 0.05);
+}
+
+TEST(Bodies, ResumeExactlyBeforeAndAfterARelease)
+{
+    BodyParams body = box_body(Vec3f(0, 1, 0), Vec3f(0.2f, 0.3f, 0.4f));
+    body.release = 6, body.held.translate = {{0, 0, 0, 0}, {6, 0.5f, 0, 0}},
+    body.held.interpolation = Interpolation::smooth;
+    const auto domain = closed_domain(Vec3f(-5, 0, -5), Vec3f(5, 5, 5));
+    const auto whole = bodies_of({body}, domain);
+    for (int frame = 1; frame <= 12; ++frame) {
+        const auto resumed = bodies_of({body}, domain);
+        resumed->restore(whole->state(), static_cast<float>(frame - 1));
+        for (const auto* bodies : {&whole, &resumed}) {
+            (*bodies)->accelerate(kGravity, 1.0 / 24);
+            (*bodies)->move(static_cast<float>(frame), 1.0 / 24);
+        }
+        ASSERT_EQ(whole->motion(0), resumed->motion(0)) << frame;
+        ASSERT_EQ(whole->center(0), resumed->center(0)) << frame;
+    }
+}
+
+TEST(Bodies, AColliderThatGrowsPushesThemOut)
+{
+    // A ball under a plank, from 0.1 to 0.3 m: the plank ends on top of it.
+    ColliderParams ball;
+    ball.shape = ShapeParams::Kind::sphere, ball.center = Vec3f(3, 0, 0), ball.radius = 0.1f;
+    ball.scale = {{0, 1, 1, 1}, {24, 3, 3, 3}};
+    BodyParams plank = box_body(Vec3f(3, 0.16f, 0), Vec3f(0.5f, 0.1f, 0.5f));
+    plank.fixed_turn = "xyz", plank.fixed_move = "xz";
+    const auto bodies = bodies_of({plank}, {}, {ball});
+    fall(*bodies, 2);
+    EXPECT_NEAR(bodies->center(0).y(), 0.3 + 0.05, 0.01);
+}
+
 TEST(Bodies, OneThatStartsInsideSomethingIsRefused)
 {
     const auto complaint = [](const std::vector<BodyParams>& bodies) -> std::string {
@@ -236,6 +324,11 @@ TEST(Bodies, OneThatStartsInsideSomethingIsRefused)
               "the body \"crate\" starts 0.05 m deep inside a wall or collider; move it, or make it smaller");
     EXPECT_NE(complaint({ball_body(Vec3f(0.5f, 0.5f, 0.5f), 0.2f), ball_body(Vec3f(0.6f, 0.5f, 0.5f), 0.2f)}), "");
     EXPECT_EQ(complaint({box_body(Vec3f(0.5f, 0.1f, 0.5f), Vec3f(0.2f, 0.2f, 0.2f))}), "") << "standing is allowed";
+    sunk.release = 5; // held bodies may be anywhere, if they are free when they are released
+    EXPECT_EQ(complaint({sunk}), "the body \"crate\" is 0.05 m deep inside a wall or collider when it is released at "
+                                 "frame 5; release it elsewhere");
+    sunk.held.translate = {{0, 0, 0, 0}, {5, 0, 0.2f, 0}};
+    EXPECT_EQ(complaint({sunk}), "");
 }
 
 TEST(Bodies, AreTheSameAfterTheyWereSavedInTheMiddleOfACollapse)

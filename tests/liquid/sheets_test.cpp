@@ -142,7 +142,7 @@ TEST(Sheets, MayBeOpenMeshes)
     sheet.shape = ShapeParams::Kind::mesh, sheet.file = file;
     EXPECT_THROW(Shape(sheet, "a test"), Error);
     scene.params.colliders = {};
-    Liquid liquid(scene.params, {shapes_of(scene.params.sources), {}, {Shape(sheet, "a test", true)}}, kFps);
+    Liquid liquid(scene.params, {shapes_of(scene.params.sources), {}, {Shape(sheet, "a test", nullptr, true)}}, kFps);
     liquid.start(0);
     for (int frame = 0; frame < 30; ++frame) {
         liquid.advance();
