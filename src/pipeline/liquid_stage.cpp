@@ -164,9 +164,11 @@ void LiquidStage::write(const std::string& path)
     const FileMetadata metadata = {{"frame", std::to_string(liquid_->frame())},
                                    {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}};
     write_particles(path, *particles, setup_->params.voxel, liquid_->particle_radius(), metadata);
-    if (const Ripples* ripples = liquid_->ripples())
+    if (const Ripples* ripples = liquid_->ripples()) {
+        const Field<Vec3f> motion = ripples->motion(setup_->params.gravity.norm());
         write_fields(std::filesystem::path(path).replace_extension(kRipplesEnding).string(),
-                     {{kRipplesGrid, &ripples->difference()}}, ripples->voxel(), metadata);
+                     {{kRipplesGrid, &ripples->difference()}}, ripples->voxel(), metadata, {{kRippleMotion, &motion}});
+    }
     if (!liquid_->bodies().empty())
         write_bodies(std::filesystem::path(path).replace_extension(kBodiesEnding).string(), liquid_->bodies(),
                      liquid_->frame());

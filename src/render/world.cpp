@@ -112,7 +112,8 @@ Box3f World::Embree::add_mesh(const Mesh& mesh, Hit::Kind kind)
         compute_normals(smooth);
         normals = std::move(smooth.normals);
     }
-    const auto color = mesh.attributes.find("color");
+    auto color = mesh.attributes.find("color");
+    if (color == mesh.attributes.end()) color = mesh.attributes.find("Cd");
     const auto* colors = color == mesh.attributes.end() ? nullptr : std::get_if<std::vector<Vec3f>>(&color->second);
     attach(geometry, {kind, &mesh, std::move(normals), colors && colors->size() == vertices ? colors : nullptr});
     return bounds;
