@@ -411,9 +411,10 @@ Ripples::Surface Ripples::surface() const
 size_t Ripples::bytes() const
 {
     size_t all = turbulence_.bytes() + flow_topology_->bytes() + topology_->bytes() + scratch_.bytes();
-    for (const Field<float>* field : {&distance_, &solid_distance_, &energy_, &mean_drive_, &mean_weight_, &ones_, &d_,
-                                      &next_, &eddies_[0], &eddies_[1], &eddies_[2]})
-        all += field->bytes();
+    const Field<float>* const fields[] = {&distance_,    &solid_distance_, &energy_,   &mean_drive_,
+                                          &mean_weight_, &ones_,           &d_,        &next_,
+                                          &eddies_[0],   &eddies_[1],      &eddies_[2]};
+    for (const Field<float>* field : fields) all += field->bytes();
     return all;
 }
 

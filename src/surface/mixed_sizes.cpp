@@ -15,12 +15,12 @@ constexpr float kThinnest = 0.87f, kLeastDrop = 1.0f;
 
 float spacing_of_radii(std::vector<float> radii)
 {
-    constexpr float kMostVoxels = 16; // in the largest radius
+    constexpr float kMost = 16; // times the radius that belongs to the spacing, the largest may have
     if (radii.empty()) return 1;
-    const auto middle = radii.begin() + static_cast<std::ptrdiff_t>(radii.size() / 2);
+    const auto middle = radii.begin() + static_cast<std::ptrdiff_t>((radii.size() - 1) / 2);
     std::nth_element(radii.begin(), middle, radii.end());
     const float largest = *std::max_element(middle, radii.end());
-    return spacing_of_radius(std::max(*middle, largest / kMostVoxels));
+    return spacing_of_radius(std::max(*middle, largest / kMost));
 }
 
 Blobs make_mixed_blobs(MixedShape shape, const Particles& particles, const std::vector<float>& radii,

@@ -30,7 +30,7 @@ struct MixedScale {
 inline float spacing_of_radius(float radius) { return radius * 1.6119920f; } // (4 pi / 3)^(1/3)
 
 // A spacing for particles of these radii: that of the median, but not so small that the largest would take too many
-// cells. Its voxel is the radius that belongs to it.
+// cells. The voxel is half the radius that belongs to it.
 float spacing_of_radii(std::vector<float> radii);
 
 // `radii` are those of the particles, which are sorted into cells of one spacing.

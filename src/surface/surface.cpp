@@ -27,7 +27,7 @@ void SurfaceParams::visit(ParamVisitor& v)
     v("size", size, unit::none, between(0.3, 4),
       "Radius of a sphere, and of an ellipsoid before it is stretched, in spacings. Left out: what keeps the volume.");
     v("drop", drop, unit::none, between(0.3, 2), "Radius of a lone particle in spacings; 0.62 keeps its volume.");
-    v("radius_scale", radius_scale, unit::none, above(0),
+    v("radius_scale", radius_scale, unit::none, between(0.01, 100),
       "Particles of mixed sizes, with an attribute radius [m], or pscale if it varies, have their own radii, times "
       "this; drop and "
       "the spacing then do not matter.");
@@ -363,6 +363,14 @@ class Sizes {
     float largest_ = 0;
 };
 
+// kFacets for drops of any radius [m]: facets lie below a ball by the square of their size over its radius, and a ball
+// smaller than a voxel has facets of its own size.
+float facets_of(float radius, float voxel)
+{
+    const float usual = 0.62f * voxel; // the radius that kFacets is for
+    return kFacets * voxel * std::min(radius / usual, usual / radius);
+}
+
 // In cubes of the spacing.
 std::vector<float> volumes_in(const std::vector<float>& radii, float spacing)
 {
@@ -446,8 +454,10 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
             kVertices);
         fair(mesh, strength, fairing_of(spacing_in_cells, params));
         const auto drop = [&](uint32_t particle) {
-            const float radius = radii.empty() ? params.drop * spacing : radii[particle];
-            return filtered_drop(radius, params, surface.voxel) + kFacets * surface.voxel;
+            if (radii.empty())
+                return filtered_drop(params.drop * spacing, params, surface.voxel) + kFacets * surface.voxel;
+            const float radius = filtered_drop(radii[particle], params, surface.voxel);
+            return radius + facets_of(radius, surface.voxel);
         };
         if (params.mode == SurfaceMode::ellipsoids || !radii.empty()) settle_drops(blobs, nearest, drop, mesh);
         for (uint32_t& n : nearest)
@@ -473,10 +483,17 @@ Surface make_surface(Particles particles, float spacing, const SurfaceParams& pa
         bad_input("the particle spacing is {} m; it must be above 0", spacing);
     Surface surface;
     const bool mixed = !radii.empty();
-    surface.voxel = params.voxel.value_or(mixed ? spacing / spacing_of_radius(1) : spacing);
+    surface.voxel = params.voxel.value_or(mixed ? 0.5f * spacing / spacing_of_radius(1) : spacing); // half a radius
     keep_attributes(particles, params.attributes);
     const double least = mixed ? params.radius_scale * *std::min_element(radii.begin(), radii.end()) : 0;
-    if (mixed) Sizes::give(particles, std::move(radii), params.radius_scale);
+    if (mixed) {
+        constexpr float kMostVoxels = 200; // in a radius: a ball of more takes gigabytes
+        const float largest = params.radius_scale * *std::max_element(radii.begin(), radii.end());
+        if (largest > kMostVoxels * surface.voxel)
+            bad_input("a particle has a radius of {} m, more than {} voxels of {} m; raise surface.voxel", largest,
+                      kMostVoxels, surface.voxel);
+        Sizes::give(particles, std::move(radii), params.radius_scale);
+    }
     const bool blobs = mixed || params.mode == SurfaceMode::spheres || params.mode == SurfaceMode::ellipsoids;
     (blobs ? surface_from_blobs : surface_from_centres)(particles, spacing, params, container, surface);
     if (container) keep_within(surface.mesh.positions, *container);

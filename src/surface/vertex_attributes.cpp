@@ -10,7 +10,8 @@ void keep_attributes(Particles& particles, const std::string& names)
 {
     std::istringstream words(names);
     std::map<std::string, AttributeArray> kept;
-    for (std::string name; words >> name;) {
+    // A file without points has no attributes either.
+    for (std::string name; particles.size() > 0 && words >> name;) {
         const auto found = particles.attributes.find(name);
         if (name == "id") {
             kept[name] = particles.id;
