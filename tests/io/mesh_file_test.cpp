@@ -77,7 +77,7 @@ TEST(MeshFile, ColoursAreAlsoWrittenAsBytesInPly)
 {
     const TempFolder folder;
     Mesh mesh = sample(false, false);
-    const std::vector<Vec3f> colors = {{1, 0, 0.5f}, {0, 1, 2}, {-1, 0.2140411f, 0}, {0.1f, 0.2f, 0.3f}};
+    const std::vector<Vec3f> colors = {{1, 0, 0.5f}, {0, 1, 2}, {-1, 0.2158605f, 0}, {0.1f, 0.2f, 0.3f}};
     mesh.attributes["color"] = colors;
     write_mesh(folder / "mesh.ply", mesh);
     const std::string bytes = read_file(folder / "mesh.ply");

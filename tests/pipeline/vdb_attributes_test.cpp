@@ -57,10 +57,15 @@ PointDataGrid::Ptr points_of_all_types(int count, uint64_t seed)
     add_attribute<openvdb::Vec3d, NullCodec>(g, "far", [&](size_t i) { return openvdb::Vec3d(real(i), 1e30, -1); });
     add_attribute<openvdb::Quats, NullCodec>(g, "orient",
                                              [&](size_t i) { return openvdb::Quats(share(i), 0.5f, 0.25f, 1); });
-    add_attribute<openvdb::Mat3s, NullCodec>(
-        g, "turn", [&](size_t i) { return openvdb::Mat3s(share(i), 2, 3, 4, 5, 6, 7, 8, 9); });
+    add_attribute<openvdb::Mat3s, NullCodec>(g, "turn", [&](size_t i) {
+        openvdb::Mat3s m = openvdb::Mat3s::identity();
+        m(0, 1) = share(i);
+        return m;
+    });
     add_attribute<openvdb::Mat4d, NullCodec>(g, "frame", [&](size_t i) {
-        return openvdb::Mat4d(real(i), 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16);
+        openvdb::Mat4d m = openvdb::Mat4d::identity();
+        m(3, 1) = real(i);
+        return m;
     });
     add_attribute<bool, NullCodec>(g, "flag", [](size_t i) { return i % 3 == 0; });
     add_attribute<int16_t, NullCodec>(g, "kind", [](size_t i) { return static_cast<int16_t>(i); });
