@@ -120,7 +120,8 @@ struct Contents {
         openvdb::io::File file(path);
         file.open(/*delayLoad=*/false);
         metadata = *file.getMetadata();
-        for (const auto& grid : *file.getGrids()) grids[grid->getName()] = grid;
+        const openvdb::GridPtrVecPtr all = file.getGrids();
+        for (const auto& grid : *all) grids[grid->getName()] = grid;
     }
     const PointDataGrid& points(const std::string& name) const
     {
