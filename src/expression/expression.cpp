@@ -212,6 +212,13 @@ void Expression::check(const Particles& particles, const ExpressionContext& cont
 
 void Expression::run(Particles& particles, const ExpressionContext& context) const
 {
+    std::vector<uint8_t> keep;
+    run(particles, context, keep);
+    if (!keep.empty()) remove_particles(particles, keep);
+}
+
+void Expression::run(Particles& particles, const ExpressionContext& context, std::vector<uint8_t>& keep) const
+{
     check(particles, context);
     const size_t count = particles.size();
     int32_t overrun = 0;
@@ -224,7 +231,7 @@ void Expression::run(Particles& particles, const ExpressionContext& context) con
         if (missing) nobody.resize(count);
         arrays.push_back(missing ? nobody.data() : array_of(particles, attribute));
     }
-    std::vector<uint8_t> keep(kernel_.deletes_points() ? count : 0, 1);
+    keep.assign(kernel_.deletes_points() ? count : 0, 1);
     const std::vector<double> parameters = parameter_values(options_.parameters, context);
     const KernelArguments arguments = {arrays.data(), parameters.data(),   &world,
                                        keep.data(),   options_.loop_limit, &overrun};
@@ -252,7 +259,6 @@ void Expression::run(Particles& particles, const ExpressionContext& context) con
         fail("{}: frame {}: the expression gives the particle with id {} a value that is not finite; does it divide by "
              "zero?",
              label_, context.frame, particles.id[bad]);
-    if (kernel_.deletes_points()) remove_particles(particles, keep);
 }
 
 } // namespace spindrift

@@ -56,6 +56,9 @@ class Expression {
     // Throws Error(failed) if a particle's loops take too many rounds or it comes out with values that are not finite;
     // the particles are then in no useful state.
     void run(Particles& particles, const ExpressionContext& context) const;
+    // The same, but particles that the expression deletes stay: their entry in `keep` becomes zero. It is empty if the
+    // expression has no means to delete.
+    void run(Particles& particles, const ExpressionContext& context, std::vector<uint8_t>& keep) const;
 
     const Kernel& kernel() const { return kernel_; }
 

@@ -38,7 +38,7 @@ const std::vector<ExpressionFunction>& expression_functions()
         {"ingroup", "bool ingroup(string group)", "Whether the point is in a group.",
          "if (ingroup(\"spray\")) vec3f@Cd = 1.0f;", points, true},
         {"addtogroup", "void addtogroup(string group)",
-         "Puts the point into a group: the attribute group_<name> becomes 1.",
+         "Puts the point into a group: that of the file, if it has one, or else the attribute group_<name> becomes 1.",
          "if (length(vec3f@v) > 5.0f) addtogroup(\"spray\");", points, true},
         {"removefromgroup", "void removefromgroup(string group)", "Takes the point out of a group.",
          "removefromgroup(\"spray\");", points, true},

@@ -279,7 +279,7 @@ void run_on_volumes(const VolumeExpression& expression, const std::string& in, c
     vdb::Contents contents = read_all(in);
     check_context(expression.label(), expression.text(), expression.kernel(), context);
     vdb::reading(in, [&] { VolumeRun(expression, context, contents.grids, in).run(); });
-    vdb::write_grids(out, {contents.grids.begin(), contents.grids.end()}, contents.metadata);
+    vdb::write_grids(out, {contents.grids.begin(), contents.grids.end()}, contents.typed_metadata);
 }
 
 void add_volumes(const std::string& path, ExpressionContext& context)

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "io/atomic_file.h"
+#include "io/image.h"
 #include "io/mesh_readers.h"
 
 #include <array>
@@ -44,7 +45,7 @@ void check_arrays(const std::string& path, const Mesh& mesh)
     }
 }
 
-// What each vertex has in a PLY file: numbers of four bytes that lie together in memory.
+// What each vertex has in a PLY file: numbers that lie together in memory.
 struct Column {
     std::string properties; // their header lines
     const char* data;
@@ -75,13 +76,39 @@ Column attribute_column(const std::string& name, const std::vector<int32_t>& arr
     return {property_lines("int", {name}), reinterpret_cast<const char*>(array.data()), sizeof(int32_t)};
 }
 
-std::vector<Column> columns_of(const Mesh& mesh)
+using ColorBytes = std::vector<std::array<uint8_t, 3>>;
+
+// The mesh's colours in sRGB; empty if it has none.
+ColorBytes color_bytes(const Mesh& mesh)
+{
+    for (const auto& [name, array] : mesh.attributes) {
+        const auto* colors = std::get_if<std::vector<Vec3f>>(&array);
+        if (!colors || !is_color_name(name)) continue;
+        ColorBytes bytes(colors->size());
+        parallel_for(
+            colors->size(),
+            [&](size_t i) {
+                for (int a = 0; a < 3; ++a) {
+                    const float shown = std::min(1.0f, std::max(0.0f, (*colors)[i][a])); // NaN becomes 0
+                    bytes[i][static_cast<size_t>(a)] = static_cast<uint8_t>(255 * srgb_from_linear(shown) + 0.5f);
+                }
+            },
+            4096);
+        return bytes;
+    }
+    return {};
+}
+
+std::vector<Column> columns_of(const Mesh& mesh, const ColorBytes& colors)
 {
     std::vector<Column> columns = {column_of({"x", "y", "z"}, mesh.positions)};
     if (!mesh.normals.empty()) columns.push_back(column_of({"nx", "ny", "nz"}, mesh.normals));
     if (!mesh.velocities.empty()) columns.push_back(column_of({"vx", "vy", "vz"}, mesh.velocities));
     for (const auto& [name, array] : mesh.attributes)
         columns.push_back(std::visit([&, &n = name](const auto& a) { return attribute_column(n, a); }, array));
+    if (!colors.empty())
+        columns.push_back({property_lines("uchar", {"red", "green", "blue"}),
+                           reinterpret_cast<const char*>(colors.data()), sizeof colors[0]});
     return columns;
 }
 
@@ -100,7 +127,8 @@ std::string ply_bytes(const Mesh& mesh)
 {
     constexpr size_t kFaceRow = 1 + 3 * sizeof(int32_t);
     constexpr size_t kChunk = 1 << 14;
-    const std::vector<Column> columns = columns_of(mesh);
+    const ColorBytes colors = color_bytes(mesh);
+    const std::vector<Column> columns = columns_of(mesh, colors);
     std::string bytes = ply_header(mesh, columns);
     const size_t vertices_begin = bytes.size();
     size_t row = 0;

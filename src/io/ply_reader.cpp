@@ -2,6 +2,7 @@
 // numbers of either byte order. Files are not trusted: every count is checked against the bytes that are left before
 // memory is taken for it.
 #include "base/error.h"
+#include "io/image.h"
 #include "io/mesh_readers.h"
 
 #include <algorithm>
@@ -299,6 +300,7 @@ class ExtraColumns {
     // As attributes: three that end in _x, _y, _z make a vector.
     void move_to(std::map<std::string, AttributeArray>& attributes)
     {
+        take_bytes_of_color(attributes);
         for (auto& [name, values] : values_) {
             const std::string stem = name.size() > 2 && name.ends_with("_x") ? name.substr(0, name.size() - 2) : "";
             if (!stem.empty() && values_.contains(stem + "_y") && values_.contains(stem + "_z")) {
@@ -316,6 +318,23 @@ class ExtraColumns {
     }
 
   private:
+    // Bytes red, green and blue in sRGB are the colour, unless there is one in full precision as well.
+    void take_bytes_of_color(std::map<std::string, AttributeArray>& attributes)
+    {
+        const std::string names[] = {"red", "green", "blue"};
+        const auto is_byte = [&](const std::string& name) {
+            return types_.contains(name) && types_[name] == Type::uint8;
+        };
+        if (!std::ranges::all_of(names, is_byte)) return;
+        if (!values_.contains("color_x") && !values_.contains("Cd_x")) {
+            std::vector<Vec3f> colors(values_["red"].size());
+            for (int a = 0; a < 3; ++a)
+                for (size_t i = 0; i < colors.size(); ++i)
+                    colors[i][a] = linear_from_srgb(static_cast<float>(values_[names[a]][i]) / 255);
+            attributes["color"] = std::move(colors);
+        }
+        for (const std::string& name : names) values_.erase(name);
+    }
     bool is_rest_of_vector(const std::string& name) const
     {
         if (name.size() <= 2 || !(name.ends_with("_y") || name.ends_with("_z"))) return false;

@@ -56,6 +56,8 @@ ParticleFile read_ply_points(const std::string& path, const PointNames& names)
     return file;
 }
 
+} // namespace
+
 void expect_finite(const std::string& path, const Particles& particles)
 {
     for (size_t i = 0; i < particles.size(); ++i) {
@@ -65,8 +67,6 @@ void expect_finite(const std::string& path, const Particles& particles)
                   place ? "velocity" : "position", i, particles.size());
     }
 }
-
-} // namespace
 
 ParticleFile read_points(const std::string& path, const PointNames& names)
 {

@@ -11,4 +11,7 @@ namespace spindrift {
 // name that is not there, NaN.
 ParticleFile read_points(const std::string& path, const PointNames& names = {});
 
+// The check for NaN alone.
+void expect_finite(const std::string& path, const Particles& particles);
+
 } // namespace spindrift

@@ -16,9 +16,10 @@ using FileMetadata = std::map<std::string, std::string>; // e.g. the frame, the 
 
 // Points "P" (16-bit fixed point within a voxel: error below 1e-5 of it), "v", "id", "pscale" and every attribute of
 // the set, in one PointDataGrid named "particles". `pscale` is the radius [m] written for each particle as a uniform
-// value.
+// value, unless the set has an attribute of that name. `orient`, unless it is empty, is written as quaternions: the
+// rotation of each particle as x, y, z, w.
 void write_particles(const std::string& path, const Particles& particles, float voxel, float pscale,
-                     const FileMetadata& metadata = {});
+                     const FileMetadata& metadata = {}, const std::vector<Eigen::Vector4f>& orient = {});
 // Reads the PointDataGrids of any VDB file, ours, Houdini's, with any codec or float/half/fixed-point type: all of them
 // as one set, or only those of a name. "id" is made up if missing; "pscale" becomes an attribute if it varies. What one
 // of several grids lacks is zero there.
@@ -35,20 +36,22 @@ struct ParticleFile {
 ParticleFile read_particles(const std::string& path, const PointNames& names = {});
 
 // A scalar field whose value lies at cell centres (world position of cell (i,j,k): (i+0.5, j+0.5, k+0.5) * voxel) or at
-// cell corners. `is_level_set` sets the grid class so that other programs treat it as a signed distance.
+// cell corners. The grid's class tells other programs what it is: a signed distance or a fog volume.
 struct NamedField {
     std::string name;
     const Field<float>* field = nullptr;
     bool is_level_set = false;
     bool corners = false;
 };
-// Vectors at cell centres, such as velocities; active where the level set is, or where they differ from the background.
+// Vectors at cell centres, velocities unless they are colours; active where the level set is, or where they differ from
+// the background.
 struct NamedVectors {
     std::string name;
     const Field<Vec3f>* field = nullptr;
     const Field<float>* level_set = nullptr; // on the same topology
     bool staggered = false;                  // each component lies on the lower face of the cell along its axis instead
     float voxel = 0;                         // 0: that of the other fields
+    bool is_color = false;                   // the same in every frame of reference, where a velocity turns with it
 };
 // Copies whole leaves. Every cell of a tile becomes an active voxel except those equal to the background, or those
 // outside the band of a level set.

@@ -56,7 +56,7 @@ class MemoryArchive : public openvdb::io::Archive {
         openvdb::io::setDataCompression(in, compression());
 
         Contents contents;
-        openvdb::MetaMap metadata;
+        openvdb::MetaMap& metadata = contents.typed_metadata;
         metadata.readMeta(in);
         for (auto it = metadata.beginMeta(); it != metadata.endMeta(); ++it)
             contents.metadata[it->first] = it->second->str();
@@ -112,11 +112,16 @@ void initialize()
 
 void write_grids(const std::string& path, const openvdb::GridCPtrVec& grids, const FileMetadata& metadata)
 {
+    openvdb::MetaMap map;
+    for (const auto& [name, value] : metadata) map.insertMeta(name, openvdb::StringMetadata(value));
+    write_grids(path, grids, map);
+}
+
+void write_grids(const std::string& path, const openvdb::GridCPtrVec& grids, const openvdb::MetaMap& metadata)
+{
     std::string bytes;
     try {
-        openvdb::MetaMap map;
-        for (const auto& [name, value] : metadata) map.insertMeta(name, openvdb::StringMetadata(value));
-        bytes = MemoryArchive().to_bytes(grids, map);
+        bytes = MemoryArchive().to_bytes(grids, metadata);
     } catch (const std::exception& e) {
         fail("cannot write {}: {}", path, e.what());
     }

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <openvdb/openvdb.h>
+#include <optional>
 
 namespace spindrift::vdb {
 
@@ -15,11 +16,13 @@ void initialize();
 
 // Writes the file atomically. Equal grids give equal bytes.
 void write_grids(const std::string& path, const openvdb::GridCPtrVec& grids, const FileMetadata& metadata);
+void write_grids(const std::string& path, const openvdb::GridCPtrVec& grids, const openvdb::MetaMap& metadata);
 
 struct Contents {
     openvdb::GridPtrVec grids;      // the wanted ones, in the order of the file, completely read
     std::vector<std::string> names; // of all grids of the file
     FileMetadata metadata;
+    openvdb::MetaMap typed_metadata; // the same as it is in the file
 };
 using Wanted = std::function<bool(const std::string& name, const std::string& type)>;
 // Throws Error(failed) that names the file for anything that is not a whole, undamaged VDB file.
@@ -29,10 +32,12 @@ Contents read_grids(const std::string& path, const Wanted& wanted);
 openvdb::math::Transform::Ptr make_transform(float voxel, bool corners);
 
 // The grid that write_particles() writes.
-openvdb::GridBase::Ptr points_to_write(const std::string& path, const Particles& particles, float voxel, float pscale);
+openvdb::GridBase::Ptr points_to_write(const std::string& path, const Particles& particles, float voxel, float pscale,
+                                       const std::vector<Eigen::Vector4f>& orient = {});
 
-// For grids of points: the lines of describe_vdb() about their attributes, and a check that their leaves are sound.
-// Both do nothing for other grids.
+// For grids of points: the box around them [m], the lines of describe_vdb() about their attributes, and a check that
+// their leaves are sound. All do nothing for other grids.
+std::optional<openvdb::BBoxd> bounds_of_points(const openvdb::GridBase& grid, const std::string& path);
 std::string describe_points(const openvdb::GridBase& grid, const std::string& path);
 void validate_points(const openvdb::GridBase& grid, const std::string& path);
 

@@ -73,7 +73,7 @@ openvdb::FloatGrid::Ptr make_grid(const NamedField& named, float voxel)
 {
     const auto active = [&](int t) { return active_cells(*named.field, named.is_level_set, t); };
     auto grid = make_grid<openvdb::FloatGrid>(named.name, *named.field, voxel, named.corners, active);
-    if (named.is_level_set) grid->setGridClass(openvdb::GRID_LEVEL_SET);
+    grid->setGridClass(named.is_level_set ? openvdb::GRID_LEVEL_SET : openvdb::GRID_FOG_VOLUME);
     return grid;
 }
 
@@ -88,7 +88,8 @@ openvdb::Vec3SGrid::Ptr make_grid(const NamedVectors& named, float voxel)
     };
     auto grid = make_grid<openvdb::Vec3SGrid>(named.name, *named.field, voxel, false, active);
     if (named.staggered) grid->setGridClass(openvdb::GRID_STAGGERED);
-    grid->setVectorType(openvdb::VEC_CONTRAVARIANT_RELATIVE); // turns with the grid and does not move with it
+    // A velocity turns with the grid and does not move with it.
+    grid->setVectorType(named.is_color ? openvdb::VEC_INVARIANT : openvdb::VEC_CONTRAVARIANT_RELATIVE);
     return grid;
 }
 
@@ -185,11 +186,12 @@ std::string describe_grid(const openvdb::GridBase& grid, const std::string& path
     line("active", fmt::format("{}", grid.activeVoxelCount()));
     const openvdb::CoordBBox cells = grid.evalActiveVoxelBoundingBox();
     if (!cells.empty()) {
-        const openvdb::Vec3d half(0.5); // voxels reach half a step beyond their centres
-        const auto low = grid.indexToWorld(cells.min().asVec3d() - half),
-                   high = grid.indexToWorld(cells.max().asVec3d() + half);
-        line("bounds", fmt::format("({:.6g}, {:.6g}, {:.6g}) to ({:.6g}, {:.6g}, {:.6g})", low[0], low[1], low[2],
-                                   high[0], high[1], high[2]));
+        line("voxels", fmt::format("{} to {}", cells.min().asVec3i().str(), cells.max().asVec3i().str()));
+        // Voxels reach half a step beyond their centres. A rotated grid maps its corners to any side of the box.
+        const openvdb::BBoxd steps(cells.min().asVec3d() - 0.5, cells.max().asVec3d() + 0.5);
+        const openvdb::BBoxd box = vdb::bounds_of_points(grid, path).value_or(grid.transform().indexToWorld(steps));
+        line("bounds", fmt::format("({:.6g}, {:.6g}, {:.6g}) to ({:.6g}, {:.6g}, {:.6g}) m", box.min()[0], box.min()[1],
+                                   box.min()[2], box.max()[0], box.max()[1], box.max()[2]));
     }
     return text + vdb::describe_points(grid, path);
 }

@@ -2,42 +2,24 @@
 // value; here the particles are bucketed by leaf first and every leaf's arrays are filled directly, in parallel.
 #include "base/parallel.h"
 #include "io/point_buckets.h"
-#include "io/vdb_archive.h"
+#include "io/vdb_point_values.h"
 
 #include <array>
 #include <cstring>
 #include <numeric>
-#include <openvdb/points/AttributeArray.h>
-#include <openvdb/points/AttributeSet.h>
-#include <openvdb/points/PointDataGrid.h>
 #include <tbb/task_arena.h>
 
 namespace spindrift {
 
 namespace {
 
-using openvdb::points::AttributeArray;
-using openvdb::points::AttributeHandle;
-using openvdb::points::AttributeSet;
-using openvdb::points::PointDataGrid;
-using openvdb::points::PointDataTree;
-using openvdb::points::TypedAttributeArray;
-using Descriptor = AttributeSet::Descriptor;
-using Leaf = PointDataTree::LeafNodeType;
-using PositionArray = TypedAttributeArray<openvdb::Vec3f, openvdb::points::FixedPointCodec<false>>;
+using namespace vdb;       // points, as OpenVDB has them
+using vdb::AttributeArray; // not that of Particles
 using Members = std::span<const uint32_t>;
 
 static_assert(sizeof(Vec3f) == sizeof(openvdb::Vec3f), "vectors are copied as they lie in memory");
 
 // ---------------------------------------------------------------------------------------------------------- writing --
-
-// The array's memory for writing. OpenVDB hands out a const pointer only; the array itself is not const.
-template <class Array> auto* storage_of(AttributeArray& array)
-{
-    auto& typed = static_cast<Array&>(array);
-    typed.expand(/*fill=*/false);
-    return const_cast<typename Array::StorageType*>(typed.constData());
-}
 
 // One attribute to write: fill(array, members) puts the values of these particles into the array of a leaf.
 struct Column {
@@ -70,13 +52,19 @@ Column uniform_column(const std::string& name, float value)
             [value](AttributeArray& array, Members) { static_cast<Array&>(array).collapse(value); }};
 }
 
+Column quaternion_column(const std::string& name, const std::vector<Eigen::Vector4f>& source)
+{
+    return column<openvdb::Quats>(name, source);
+}
+
 // Every attribute but P, which needs the voxel as well.
-std::vector<Column> columns_of(const Particles& particles, float pscale)
+std::vector<Column> columns_of(const Particles& particles, float pscale, const std::vector<Eigen::Vector4f>& orient)
 {
     std::vector<Column> columns = {column_of("v", particles.v), column_of("id", particles.id)};
     if (!particles.attributes.contains("pscale")) columns.push_back(uniform_column("pscale", pscale));
     for (const auto& [name, array] : particles.attributes)
         columns.push_back(std::visit([&, &n = name](const auto& a) { return column_of(n, a); }, array));
+    if (!orient.empty()) columns.push_back(quaternion_column("orient", orient));
     return columns;
 }
 
@@ -91,15 +79,6 @@ void check_arrays(const std::string& path, const Particles& particles)
             fail("cannot write {}: there are {} particles but {} values of \"{}\"", path, particles.size(),
                  array.size(), name);
     });
-}
-
-// The nearest 16-bit step. OpenVDB's own encoder rounds down, which doubles the error and shifts every point.
-openvdb::math::Vec3<uint16_t> encode(const Vec3f& within)
-{
-    const auto step = [](float w) {
-        return static_cast<uint16_t>(std::clamp((w + 0.5f) * 65535.0f + 0.5f, 0.0f, 65535.0f));
-    };
-    return {step(within.x()), step(within.y()), step(within.z())};
 }
 
 // Points in a leaf are sorted by voxel. A counting sort: `members` come in tile order and leave in voxel order, stably.
@@ -147,10 +126,11 @@ std::unique_ptr<Leaf> make_leaf(const Vec3i& tile, const VoxelOrder& order, cons
     return leaf;
 }
 
-PointDataGrid::Ptr make_grid(const Particles& particles, float voxel, float pscale)
+PointDataGrid::Ptr make_grid(const Particles& particles, float voxel, float pscale,
+                             const std::vector<Eigen::Vector4f>& orient)
 {
     const TileBuckets buckets = bucket_by_tile(particles.P, voxel);
-    const std::vector<Column> columns = columns_of(particles, pscale);
+    const std::vector<Column> columns = columns_of(particles, pscale, orient);
     Descriptor::Ptr descriptor = Descriptor::create(PositionArray::attributeType());
     for (const Column& c : columns) descriptor = descriptor->duplicateAppend(c.name, c.type);
 
@@ -174,118 +154,6 @@ PointDataGrid::Ptr make_grid(const Particles& particles, float voxel, float psca
 }
 
 // ---------------------------------------------------------------------------------------------------------- reading --
-
-// Calls body(zero) with a zero of the array's value type, if it is a number or a vector of three that we can use. What
-// codec stores it does not matter here.
-template <class Body> bool with_value_type(const AttributeArray& array, const Body& body)
-{
-    if (!array.hasConstantStride() || array.stride() != 1) return false;
-    const std::string type = array.valueType();
-    if (type == "float")
-        body(0.0f);
-    else if (type == "double")
-        body(0.0);
-    else if (type == "bool")
-        body(false);
-    else if (type == "int8")
-        body(int8_t(0));
-    else if (type == "int16")
-        body(int16_t(0));
-    else if (type == "int32")
-        body(int32_t(0));
-    else if (type == "int64")
-        body(int64_t(0));
-    else if (type == "vec3s")
-        body(openvdb::Vec3f(0));
-    else if (type == "vec3d")
-        body(openvdb::Vec3d(0));
-    else if (type == "vec3i")
-        body(openvdb::Vec3i(0));
-    else
-        return false; // groups, strings, matrices, quaternions
-    return true;
-}
-
-template <class T> constexpr bool kIsVector = openvdb::VecTraits<T>::IsVec;
-
-template <class To, class From> void convert(const From& from, To& to)
-{
-    if constexpr (std::is_same_v<To, Vec3f>)
-        to = Vec3f(static_cast<float>(from[0]), static_cast<float>(from[1]), static_cast<float>(from[2]));
-    else
-        to = static_cast<To>(from);
-}
-
-// Values of an array as T; false if they are not of that kind (a vector for a number).
-template <class T> bool copy_values(const AttributeArray& array, T* out)
-{
-    bool fits = false;
-    with_value_type(array, [&]<class V>(const V&) {
-        if constexpr (kIsVector<V> == std::is_same_v<T, Vec3f>) {
-            const AttributeHandle<V> handle(array);
-            for (openvdb::Index i = 0, count = array.size(); i < count; ++i) convert(handle.get(i), out[i]);
-            fits = true;
-        }
-    });
-    return fits;
-}
-
-const AttributeArray* find_array(const Leaf& leaf, const std::string& name)
-{
-    return leaf.attributeSet().getConst(name);
-}
-
-void check_leaf(const Leaf& leaf, const std::string& path)
-{
-    const auto damaged = [&](const char* what) {
-        fail("{} is damaged: the points of the leaf at {} {}", path, leaf.origin().asVec3i().str(), what);
-    };
-    if (leaf.attributeSet().size() == 0) {
-        if (leaf.getLastValue() != 0) damaged("have no attributes");
-        return;
-    }
-    if (leaf.attributeSet().find("P") == AttributeSet::INVALID_POS) damaged("have no positions");
-    leaf.validateOffsets();
-}
-
-// The leaves of a point grid, and which range of the particles each one fills.
-struct Leaves {
-    std::vector<const Leaf*> leaves;
-    std::vector<size_t> begin = {0};
-
-    Leaves(const PointDataGrid& grid, const std::string& path)
-    {
-        for (auto it = grid.tree().cbeginLeaf(); it; ++it) {
-            check_leaf(*it, path);
-            leaves.push_back(&*it);
-            begin.push_back(begin.back() + it->pointCount());
-        }
-    }
-    size_t point_count() const { return begin.back(); }
-
-    // Reads a named attribute; particles of leaves that have none of the kind keep what is there.
-    template <class T> void read(const std::string& name, std::vector<T>& out) const
-    {
-        parallel_for(leaves.size(), [&](size_t l) {
-            const AttributeArray* array = find_array(*leaves[l], name);
-            if (array) copy_values(*array, out.data() + begin[l]);
-        });
-    }
-
-    // The value type of each attribute, as the first leaf that has it says.
-    std::map<std::string, const AttributeArray*> attributes() const
-    {
-        std::map<std::string, const AttributeArray*> found;
-        const Descriptor* last = nullptr;
-        for (const Leaf* leaf : leaves) {
-            const Descriptor* descriptor = &leaf->attributeSet().descriptor();
-            if (std::exchange(last, descriptor) == descriptor) continue; // mostly shared by all leaves
-            for (const auto& [name, position] : descriptor->map())
-                found.emplace(name, leaf->attributeSet().getConst(position));
-        }
-        return found;
-    }
-};
 
 void read_positions(const Leaves& leaves, const openvdb::math::Transform& transform, std::vector<Vec3f>& positions)
 {
@@ -329,29 +197,6 @@ void read_other(const Leaves& leaves, const std::string& name, const AttributeAr
         else
             leaves.read(name, particles.attribute<int32_t>(name));
     });
-}
-
-// Which attribute is the velocity: the one that was asked for, or one of the usual names; empty for none.
-std::string velocity_among(const std::map<std::string, const AttributeArray*>& attributes, const std::string& asked,
-                           const std::string& path)
-{
-    const auto is_vector = [&](const std::string& name) {
-        const auto found = attributes.find(name);
-        bool vector = false;
-        if (found != attributes.end())
-            with_value_type(*found->second, [&]<class V>(const V&) { vector = kIsVector<V>; });
-        return vector;
-    };
-    if (!asked.empty() && !attributes.empty()) { // a grid without points has none
-        if (is_vector(asked)) return asked;
-        std::string known;
-        for (const auto& [name, example] : attributes)
-            if (name != "P" && is_vector(name)) known += (known.empty() ? "" : ", ") + name;
-        fail("{} has no vector \"{}\" for the velocity (vectors: {})", path, asked, known.empty() ? "none" : known);
-    }
-    for (const char* name : {"v", "vel", "velocity"})
-        if (is_vector(name)) return name;
-    return {};
 }
 
 ParticleFile read_grid(const PointDataGrid& grid, const std::string& velocity_name, const std::string& path)
@@ -428,6 +273,28 @@ std::string range_of(const Leaves& leaves, const std::string& name, bool is_vect
 
 } // namespace
 
+std::string vdb::velocity_among(const std::map<std::string, const AttributeArray*>& attributes,
+                                const std::string& asked, const std::string& path)
+{
+    const auto is_vector = [&](const std::string& name) {
+        const auto found = attributes.find(name);
+        bool vector = false;
+        if (found != attributes.end())
+            with_value_type(*found->second, [&]<class V>(const V&) { vector = kIsVector<V>; });
+        return vector;
+    };
+    if (!asked.empty() && !attributes.empty()) { // a grid without points has none
+        if (is_vector(asked)) return asked;
+        std::string known;
+        for (const auto& [name, example] : attributes)
+            if (name != "P" && is_vector(name)) known += (known.empty() ? "" : ", ") + name;
+        fail("{} has no vector \"{}\" for the velocity (vectors: {})", path, asked, known.empty() ? "none" : known);
+    }
+    for (const char* name : {"v", "vel", "velocity"})
+        if (is_vector(name)) return name;
+    return {};
+}
+
 std::string vdb::describe_points(const openvdb::GridBase& grid, const std::string& path)
 {
     if (!grid.isType<PointDataGrid>()) return "";
@@ -448,19 +315,33 @@ void vdb::validate_points(const openvdb::GridBase& grid, const std::string& path
     if (grid.isType<PointDataGrid>()) reading(path, [&] { Leaves(static_cast<const PointDataGrid&>(grid), path); });
 }
 
+std::optional<openvdb::BBoxd> vdb::bounds_of_points(const openvdb::GridBase& grid, const std::string& path)
+{
+    if (!grid.isType<PointDataGrid>()) return std::nullopt;
+    const Leaves leaves(static_cast<const PointDataGrid&>(grid), path);
+    if (leaves.point_count() == 0) return std::nullopt;
+    std::vector<Vec3f> positions(leaves.point_count());
+    read_positions(leaves, grid.transform(), positions);
+    openvdb::BBoxd box;
+    for (const Vec3f& x : positions) box.expand(openvdb::Vec3d(x.x(), x.y(), x.z()));
+    return box;
+}
+
 openvdb::GridBase::Ptr vdb::points_to_write(const std::string& path, const Particles& particles, float voxel,
-                                            float pscale)
+                                            float pscale, const std::vector<Eigen::Vector4f>& orient)
 {
     if (!(voxel > 0) || !std::isfinite(voxel)) fail("cannot write {}: the voxel size {} is not above 0", path, voxel);
     check_arrays(path, particles);
+    if (!orient.empty() && orient.size() != particles.size())
+        fail("cannot write {}: there are {} particles but {} orientations", path, particles.size(), orient.size());
     initialize();
-    return make_grid(particles, voxel, pscale);
+    return make_grid(particles, voxel, pscale, orient);
 }
 
 void write_particles(const std::string& path, const Particles& particles, float voxel, float pscale,
-                     const FileMetadata& metadata)
+                     const FileMetadata& metadata, const std::vector<Eigen::Vector4f>& orient)
 {
-    vdb::write_grids(path, {vdb::points_to_write(path, particles, voxel, pscale)}, metadata);
+    vdb::write_grids(path, {vdb::points_to_write(path, particles, voxel, pscale, orient)}, metadata);
 }
 
 ParticleFile read_particles(const std::string& path, const PointNames& names)
@@ -474,13 +355,19 @@ ParticleFile read_particles(const std::string& path, const PointNames& names)
         fail("{} holds no points (grids: {})", path, fmt::join(contents.names, ", "));
     if (contents.grids.empty())
         fail("{} holds no points named \"{}\" (grids: {})", path, names.grid, fmt::join(contents.names, ", "));
-    return vdb::reading(path, [&] {
+    ParticleFile file = vdb::particles_of(contents.grids, names, path);
+    file.metadata = contents.metadata;
+    return file;
+}
+
+ParticleFile vdb::particles_of(const openvdb::GridPtrVec& grids, const PointNames& names, const std::string& path)
+{
+    return reading(path, [&] {
         const auto read = [&](const openvdb::GridBase::Ptr& grid) {
             return read_grid(static_cast<const PointDataGrid&>(*grid), names.velocity, path);
         };
-        ParticleFile file = read(contents.grids.front());
-        for (size_t g = 1; g < contents.grids.size(); ++g) append(read(contents.grids[g]), path, file);
-        file.metadata = contents.metadata;
+        ParticleFile file = read(grids.front());
+        for (size_t g = 1; g < grids.size(); ++g) append(read(grids[g]), path, file);
         return file;
     });
 }

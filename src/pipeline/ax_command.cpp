@@ -6,6 +6,7 @@
 #include "expression/volume_files.h"
 #include "io/atomic_file.h"
 #include "io/frame_path.h"
+#include "io/point_edit.h"
 #include "io/point_file.h"
 #include "pipeline/progress.h"
 
@@ -136,13 +137,27 @@ class FrameWork {
   private:
     void run_points(const std::string& in, const std::string& out, const ExpressionContext& context) const
     {
-        ParticleFile file = read_points(in);
-        // A radius that is the same for all is no attribute until someone wants it to be.
-        for (const KernelName& attribute : points_->kernel().attributes())
-            if (attribute.name == "pscale" && !file.particles.attributes.contains("pscale"))
-                file.particles.attribute<float>("pscale").assign(file.particles.size(), file.pscale);
-        points_->run(file.particles, context);
-        write_particles_beside_volumes(out, file, in);
+        const std::unique_ptr<PointEdit> file = open(in);
+        expect_finite(in, file->particles);
+        std::set<std::string> read, written;
+        for (const KernelName& attribute : points_->kernel().attributes()) {
+            read.insert(attribute.name);
+            if (attribute.written) written.insert(attribute.name);
+        }
+        for (const KernelName& attribute : points_->kernel().neighbour_attributes()) read.insert(attribute.name);
+        file->expect_usable(read, written);
+        std::vector<uint8_t> keep;
+        points_->run(file->particles, context, keep);
+        file->write(out, written, keep);
+    }
+
+    static std::unique_ptr<PointEdit> open(const std::string& path)
+    {
+        try {
+            return std::make_unique<PointEdit>(path);
+        } catch (const Error& e) {
+            bad_input("{}", e.what()); // the file is named by the user: a bad one is the user's to mend
+        }
     }
 
     const AxOptions& options_;

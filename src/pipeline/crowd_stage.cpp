@@ -32,6 +32,14 @@ FrameReport report_of(const PopulationReport& population)
     return report;
 }
 
+// The rotation about y, as a quaternion x, y, z, w, that turns +z to a heading: an angle in the plan, whose y is -z of
+// the world. Instances face along +z.
+Eigen::Vector4f facing(float heading)
+{
+    const float half = 0.5f * (heading + 0.5f * static_cast<float>(kPi));
+    return {0, std::sin(half), 0, std::cos(half)};
+}
+
 Continuum::Sample sample_of_cell(const Continuum& continuum, int x, int y)
 {
     const CrowdGrid& grid = continuum.grid();
@@ -141,18 +149,20 @@ void CrowdStage::write(const std::string& path)
     auto& heading = people.attribute<float>("heading");
     auto& radius = people.attribute<float>("pscale");
     auto& fullness = people.attribute<float>("density");
+    std::vector<Eigen::Vector4f> orient(agents.size());
     const Continuum& continuum = population_->crowd().continuum();
     for (size_t i = 0; i < agents.size(); ++i) {
         people.P[i] = on_floor(agents.x[i]), people.v[i] = on_floor(agents.v[i]), people.id[i] = agents.id[i];
         group[i] = population_->group_of(agents.id[i]), goal[i] = population_->goal_of(i);
         const Vec2f& way = agents.v[i].norm() > 0.05f * agents.speed[i] ? agents.v[i] : agents.preferred[i];
         heading[i] = std::atan2(way.y(), way.x());
+        orient[i] = facing(heading[i]);
         radius[i] = agents.radius[i];
         fullness[i] = continuum.densest() * continuum.look(agents.x[i]).fullness;
     }
     const FileMetadata metadata = {{"frame", std::to_string(population_->frame())},
                                    {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}};
-    write_particles(path, people, 1, params_.radius, metadata);
+    write_particles(path, people, 1, params_.radius, metadata, orient);
     if (maps_ != Maps::none)
         write_image(std::filesystem::path(path).replace_extension(map_ending()).string(),
                     maps_ == Maps::exr ? values_map(continuum) : drawn_map(continuum));

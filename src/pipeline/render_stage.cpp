@@ -17,10 +17,16 @@ namespace spindrift {
 
 namespace {
 
-// One colour a particle, the attribute's smallest value at one end of the map and its largest at the other.
+// One colour a particle: that of a colour attribute, or else the attribute's smallest value at one end of the map and
+// its largest at the other.
 std::vector<Vec3f> colors_of(const Particles& particles, const std::string& attribute, const std::string& file)
 {
     if (particles.size() == 0) return {}; // a file without points has no attributes either
+    if (const auto* colors = particles.find<Vec3f>(attribute); colors && is_color_name(attribute)) {
+        std::vector<Vec3f> shown(colors->size());
+        for (size_t i = 0; i < shown.size(); ++i) shown[i] = (*colors)[i].cwiseMax(0.0f).cwiseMin(1.0f);
+        return shown;
+    }
     std::vector<float> values(particles.size());
     const auto fill = [&](const auto& value) {
         for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(value(i));
@@ -179,10 +185,10 @@ void RenderStage::add_spheres(const ParticleFile& file, const std::string& color
     spheres.colors.insert(spheres.colors.end(), colors.begin(), colors.end());
 }
 
-// Sand as its grains, each a little different in colour and lit as if it were bumpy.
+// Sand as its grains, each a little different in colour and lit by its normal.
 void RenderStage::add_grains(const ParticleFile& file, RenderSpheres& spheres) const
 {
-    constexpr float kBumpiness = 0.5f, kVariety = 0.25f; // beside the surface's normal, and the material's colour
+    constexpr float kVariety = 0.25f; // beside the material's colour
     std::vector<SandMaterialParams> materials = sand_->params.materials;
     if (materials.empty()) materials.emplace_back();
     const Particles& grains = file.particles;
@@ -194,11 +200,9 @@ void RenderStage::add_grains(const ParticleFile& file, RenderSpheres& spheres) c
         grains.size(),
         [&](size_t i) {
             Random random(0, static_cast<uint64_t>(grains.id[i]));
-            const auto bump = [&] { return kBumpiness * random.uniform(-1, 1); };
             const size_t kind = material ? std::min(static_cast<size_t>((*material)[i]), materials.size() - 1) : 0;
             spheres.colors[i] = materials[kind].color * (1 + kVariety * random.uniform(-1, 1));
-            const float x = bump(), y = bump(), z = bump();
-            spheres.normals[i] = (normal ? (*normal)[i] : Vec3f::Zero().eval()) + Vec3f(x, y, z);
+            spheres.normals[i] = normal ? (*normal)[i] : Vec3f::Zero().eval();
         },
         4096);
 }

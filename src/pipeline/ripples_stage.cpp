@@ -111,7 +111,11 @@ void RipplesStage::find_flow(int frame)
 void RipplesStage::take_ripples()
 {
     const std::string path = std::filesystem::path(input_path_(frame_)).replace_extension(kRipplesEnding).string();
-    const FieldFile file = read_field(path, kRipplesGrid);
+    FieldSet read = read_fields(path, {kRipplesGrid, kRippleMotion});
+    if (!read.numbers.contains(kRipplesGrid) || !read.vectors.contains(kRippleMotion))
+        fail("{}: \"{}\" must hold numbers and \"{}\" vectors", path, kRipplesGrid, kRippleMotion);
+    const FieldFile& file = read.numbers[kRipplesGrid];
+    motion_ = std::move(read.vectors[kRippleMotion]);
     const float fine_voxel = liquid_->params.voxel / static_cast<float>(ripple_params().refine);
     if (std::abs(file.voxel - fine_voxel) > 1e-3f * file.voxel)
         fail("{}: ripples have a voxel of {} m, where [liquid.turbulence] says {} m", path, file.voxel, fine_voxel);
@@ -165,7 +169,19 @@ void RipplesStage::follow_liquid(PhaseTimes& times)
     ++frame_;
 }
 
-// With the velocity of the liquid and its eddies.
+// Adds the velocity of the ripples against the liquid to that of each vertex.
+void RipplesStage::add_motion(const Field<Vec3f>& motion, Mesh& mesh) const
+{
+    parallel_chunks(mesh.positions.size(), 1024, [&](size_t begin, size_t end) {
+        Sampler sampler(motion.topology());
+        for (size_t i = begin; i < end; ++i)
+            sampler.for_each_sample(
+                mesh.positions[i] / ripples_->voxel(), Vec3f::Constant(0.5f),
+                [&](int tile, int offset, float weight) { mesh.velocities[i] += weight * motion.tile(tile)[offset]; });
+    });
+}
+
+// With the velocity of the liquid and its ripples.
 Mesh RipplesStage::make_mesh(const Ripples::Surface& surface) const
 {
     // Parts that are removed, in cells of the liquid: voids up to one, and drops smaller than a share of a particle's.
@@ -174,13 +190,16 @@ Mesh RipplesStage::make_mesh(const Ripples::Surface& surface) const
     const double cell = std::pow(static_cast<double>(liquid_->params.voxel), 3);
     remove_parts(mesh, -kBubble * cell, kSliver * cell);
     mesh.velocities.assign(mesh.positions.size(), Vec3f::Zero());
-    if (!in_liquid()) ripples_->turbulence().velocity().sample_points(mesh.positions, mesh.velocities);
     const Flow flow = flow_->flow();
     parallel_chunks(mesh.positions.size(), 1024, [&](size_t begin, size_t end) {
         Sampler sampler(flow.topology());
         for (size_t i = begin; i < end; ++i)
-            mesh.velocities[i] += sampler.velocity(flow.velocity, mesh.positions[i] / flow.voxel);
+            mesh.velocities[i] = sampler.velocity(flow.velocity, mesh.positions[i] / flow.voxel);
     });
+    if (in_liquid())
+        add_motion(motion_.field, mesh);
+    else
+        add_motion(ripples_->motion(liquid_->params.gravity.norm()), mesh);
     return mesh;
 }
 

@@ -1,6 +1,7 @@
 // Ripples finer than a liquid's grid as a stage: the rippled surface in ripples.####.ply, from the frames of [liquid].
 #pragma once
 
+#include "io/vdb.h"
 #include "liquid/particle_flow.h"
 #include "pipeline/liquid_setup.h"
 #include "pipeline/stage.h"
@@ -37,6 +38,7 @@ class RipplesStage : public TimeStage {
     void take_ripples();
     void follow_liquid(PhaseTimes& times);
     Mesh make_mesh(const Ripples::Surface& surface) const;
+    void add_motion(const Field<Vec3f>& motion, Mesh& mesh) const;
     FrameReport report(const PhaseTimes& times) const;
 
     std::shared_ptr<const LiquidSetup> liquid_;
@@ -49,6 +51,7 @@ class RipplesStage : public TimeStage {
     std::optional<Box3f> container_; // whose closed sides hold the liquid
     std::unique_ptr<ParticleFlow> flow_;
     std::unique_ptr<Ripples> ripples_;
+    FieldFileOf<Vec3f> motion_; // of the ripples, if the liquid has made them
     Particles particles_; // of the frame that was reached
     int frame_ = 0, steps_ = 0;
 };

@@ -88,8 +88,9 @@ void Shot::choose_stages(const std::string& only_stage)
 // Numbers are written so that equal text means equal bits.
 std::string Shot::ingredients(Stage& stage) const
 {
-    std::string lines =
-        fmt::format("version = {}\nfps = {}\nfirst frame = {}\n", SPINDRIFT_VERSION, params_.fps, shot_range_.first);
+    constexpr int kAttributes = 2; // the version of what files carry and what it is called
+    std::string lines = fmt::format("version = {}\nattributes = {}\nfps = {}\nfirst frame = {}\n", SPINDRIFT_VERSION,
+                                    kAttributes, params_.fps, shot_range_.first);
     lines += canonical_text([&](ParamVisitor& v) { stage.visit(v); });
     lines += stage.dependencies();
     for (const std::string& input : inputs_of(stage))

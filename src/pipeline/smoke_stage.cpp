@@ -45,7 +45,10 @@ void SmokeStage::visit(ParamVisitor& v)
 {
     setup_->params.visit(v);
     v("half", half_, "Write numbers of 16 bits: half the disk space.");
-    v("write_velocity", write_velocity_, "Write vel too, for motion blur and for what flies through the smoke.");
+    v("write_velocity", write_velocity_,
+      "Write vel too, for motion blur and for what flies through the smoke: on the faces of voxels, or with "
+      "turbulence, "
+      "eddies included, at the centres of those of density.");
     v.list("expression", expression_params_,
            "Expressions on the volumes: density, temperature, the scalars and vel, which is at cell centres.");
 }
@@ -229,15 +232,21 @@ void SmokeStage::write(const std::string& path)
                         density > 1e-6f ? clamp01(channels[a].value.tile(tile)[c] / density) : 0.0f;
             }
         });
-        vectors.push_back({"Cd", &color});
+        vectors.push_back({"Cd", &color, nullptr, false, 0, /*is_color=*/true});
         all.fields["Cd"] = &color;
     }
-    Field<Vec3f> velocity = edit ? smoke_->velocity_at_centers() : smoke_->velocity_at_faces();
-    if (write_velocity_) vectors.push_back({"vel", &velocity, nullptr, !edit, params.voxel});
+    // The velocity that density moves with, eddies included, on the same grid.
+    Field<Vec3f> velocity;
+    if (write_velocity_ || edit)
+        velocity = params.turbulence.on ? smoke_->velocity_with_eddies()
+                   : edit               ? smoke_->velocity_at_centers()
+                                        : smoke_->velocity_at_faces();
+    const bool staggered = !params.turbulence.on && !edit;
+    if (write_velocity_) vectors.push_back({"vel", &velocity, nullptr, staggered});
     if (edit) {
-        if (params.refine() == 1) all.fields["vel"] = &velocity;
+        all.fields["vel"] = &velocity;
         run(At::before_writing, all, static_cast<float>(smoke_->frame()), 1 / fps_,
-            {nullptr, 0, {}, &smoke_->topology(), params.voxel, &velocity});
+            {nullptr, 0, {}, &topology, params.fine_voxel(), &velocity});
     }
     write_fields(
         path, fields, params.fine_voxel(),

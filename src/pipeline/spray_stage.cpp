@@ -249,10 +249,10 @@ void SprayStage::write(const std::string& path)
 {
     Particles droplets = spray_->particles();
     expressions_.run(ExpressionParams::At::before_writing, droplets, static_cast<float>(spray_->frame()), 1 / fps_);
-    double sum = 0;
-    for (const float r : *droplets.find<float>("radius")) sum += r;
-    const double mean = droplets.size() > 0 ? sum / static_cast<double>(droplets.size()) : 0;
-    write_particles(path, droplets, voxel_for(droplets), static_cast<float>(mean), metadata());
+    // Other programs draw points with the radius pscale. An expression may have set one of its own.
+    if (!droplets.attributes.contains("pscale"))
+        droplets.attribute<float>("pscale") = *droplets.find<float>(kRadiusAttribute);
+    write_particles(path, droplets, voxel_for(droplets), /*pscale=*/0, metadata());
     if (params_.whitewater.handover) write_taken(std::filesystem::path(path).replace_extension(kTakenEnding).string());
 }
 

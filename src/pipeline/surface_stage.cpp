@@ -8,6 +8,7 @@
 #include "pipeline/progress.h"
 #include "pipeline/taken_particles.h"
 #include "points/spacing.h"
+#include "surface/mixed_sizes.h"
 
 #include <filesystem>
 
@@ -24,7 +25,7 @@ void SurfaceStage::visit(ParamVisitor& v)
       "Name of the attribute of the input that is its velocity. Left out: v, vel or velocity; vx, vy, vz in PLY.");
     v("spacing", spacing_, unit::metres, above(0),
       "Mean distance of the particles. Left out: half a voxel of [liquid], or found from the first frame of the "
-      "input.");
+      "input, by the particles' radii if these differ.");
     params_.visit(v);
     v.list("expression", expressions_,
            "Expressions on the particles that are read, or on the volumes that are written.");
@@ -149,17 +150,31 @@ float SurfaceStage::spacing_of(const ParticleFile& file)
     return *found_spacing_;
 }
 
+// The radii of particles that have their own: pscale if it varies, as a liquid's does not, or radius, as spray has it.
+const std::vector<float>* SurfaceStage::own_radii(const Particles& particles)
+{
+    const auto* pscale = particles.find<float>("pscale");
+    if (pscale && std::ranges::adjacent_find(*pscale, std::not_equal_to<>()) != pscale->end()) return pscale;
+    return particles.find<float>("radius");
+}
+
 // From the first frame that has enough points, or the one that has most.
 float SurfaceStage::find_spacing_of_input() const
 {
     constexpr size_t kEnough = 1000;
     std::vector<Vec3f> most;
+    std::vector<float> radii;
     for (const std::string& path : inputs_on_disk()) {
         ParticleFile file = read_points(path, names_);
-        if (file.particles.size() > most.size()) most = std::move(file.particles.P);
+        if (file.particles.size() > most.size()) {
+            const std::vector<float>* found = own_radii(file.particles);
+            radii = found ? *found : std::vector<float>();
+            most = std::move(file.particles.P);
+        }
         if (most.size() >= kEnough) break;
     }
     if (most.empty()) return 1; // of nothing
+    if (!radii.empty()) return params_.radius_scale * spacing_of_radii(std::move(radii));
     const size_t count = most.size();
     const auto found = find_spacing(std::move(most));
     if (!found)
@@ -189,9 +204,11 @@ FrameReport SurfaceStage::make(int frame, const std::vector<std::string>& inputs
             on.expression.run(file.particles, around);
         });
     const size_t count = file.particles.size();
+    std::vector<float> radii;
+    if (const std::vector<float>* own = own_radii(file.particles)) radii = *own;
     Surface surface;
     try {
-        surface = make_surface(std::move(file.particles), spacing, params_, container_);
+        surface = make_surface(std::move(file.particles), spacing, params_, container_, std::move(radii));
     } catch (const Error& e) {
         throw Error(input_.empty() ? e.code : ExitCode::bad_input, fmt::format("{}: {}", input, e.what()));
     }

@@ -49,6 +49,7 @@ class SurfaceStage : public FrameStage {
     std::vector<std::string> inputs_on_disk() const;
     float spacing_of(const ParticleFile& file);
     float find_spacing_of_input() const;
+    static const std::vector<float>* own_radii(const Particles& particles);
 
     std::shared_ptr<const LiquidSetup> liquid_;
     std::string input_, input_files_; // as written, and from where the program runs

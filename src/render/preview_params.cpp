@@ -121,8 +121,8 @@ void RenderParams::visit(ParamVisitor& v)
     v("height", height, unit::pixels, between(1, 16384), "Height of the picture.");
     v("samples", samples, unit::none, between(1, 65536), "Paths a pixel; best a power of two.");
     v("color_by", color_by,
-      "Attribute that colours particles or droplets: speed, id, or any other. Left out: particles by speed, droplets "
-      "in "
+      "Attribute that colours particles or droplets: speed, id, or any other; color and Cd of three numbers are shown "
+      "as they are, others from their lowest to their highest. Left out: particles by speed, droplets in "
       "spray_color.");
     v("spray_look", spray_look, choices("matte", "water"),
       "Droplets as white specks, or as clear water, for pictures in which they can be told apart.");

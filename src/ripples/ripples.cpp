@@ -188,7 +188,7 @@ void Ripples::carry(const Flow& flow, float dt)
 }
 
 // The mean of what turbulence does to the surface, over ripples that are too long to be any.
-void Ripples::find_mean_drive()
+void Ripples::find_mean_drive() const
 {
     mean_drive_.reset(*flow_topology_, 0), mean_weight_.reset(*flow_topology_, 0);
     const SmoothField surface(distance_, params_.refine);
@@ -245,6 +245,34 @@ void Ripples::drive(float tau, float dt)
             store_row(d + o, choose(base.valid(o), moved, splat(0)));
         });
     });
+}
+
+// phi = phi~ + d moves by dphi/dt = -(U + u') . grad phi - s - d / tau', where s is the mean that drive() leaves out:
+// along the normal, by (s + d / tau') / |grad phi| more than U + u'.
+Field<Vec3f> Ripples::motion(float gravity) const
+{
+    turbulence_.velocity().sample_cells(*topology_, voxel(), eddies_);
+    find_mean_drive();
+    const float rate = gravity > 0 ? 1 / ripple_time(voxel_, gravity) : 0;
+    const SmoothField surface(distance_, params_.refine), mean(mean_drive_, params_.refine);
+    Field<Vec3f> out;
+    out.reset_uninitialized(*topology_, Vec3f::Zero());
+    for_each_tile(*topology_, [&](int tile) {
+        const SurfaceTile base(surface, topology_->tile(tile), voxel_);
+        SmoothField::Tile offset;
+        mean.sample(topology_->tile(tile), offset);
+        for_each_row([&](int, int, int o) {
+            const Row3 g = base.gradient(o);
+            const Row slope2 = max(g.x * g.x + g.y * g.y + g.z * g.z, splat(kLeastSlope * kLeastSlope));
+            const Row along = (load_row(offset.value + o) + rate * load_row(d_.tile(tile) + o)) / slope2;
+            const Row there = choose(base.valid(o), splat(1), splat(0)); // elsewhere the surface is the liquid's
+            const Row u[3] = {there * (load_row(eddies_[0].tile(tile) + o) + along * g.x),
+                              there * (load_row(eddies_[1].tile(tile) + o) + along * g.y),
+                              there * (load_row(eddies_[2].tile(tile) + o) + along * g.z)};
+            for (int k = 0; k < kTileSize; ++k) out.tile(tile)[o + k] = Vec3f(u[0][k], u[1][k], u[2][k]);
+        });
+    });
+    return out;
 }
 
 // Off the surface, cells take the value at the point of the liquid's surface below or above them.
@@ -383,9 +411,10 @@ Ripples::Surface Ripples::surface() const
 size_t Ripples::bytes() const
 {
     size_t all = turbulence_.bytes() + flow_topology_->bytes() + topology_->bytes() + scratch_.bytes();
-    for (const Field<float>* field : {&distance_, &solid_distance_, &energy_, &mean_drive_, &mean_weight_, &ones_, &d_,
-                                      &next_, &eddies_[0], &eddies_[1], &eddies_[2]})
-        all += field->bytes();
+    const Field<float>* const fields[] = {&distance_,    &solid_distance_, &energy_,   &mean_drive_,
+                                          &mean_weight_, &ones_,           &d_,        &next_,
+                                          &eddies_[0],   &eddies_[1],      &eddies_[2]};
+    for (const Field<float>* field : fields) all += field->bytes();
     return all;
 }
 

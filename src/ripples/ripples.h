@@ -65,6 +65,9 @@ class Ripples {
         Field<float> phi;
     };
     Surface surface() const;
+    // The velocity of the rippled surface against that of the liquid [m/s], at the cells of topology() around it: that
+    // of the eddies, and along the normal what lets ripples sink and keeps their mean level.
+    Field<Vec3f> motion(float gravity) const;
     // Volume [m3] that ripples add to the liquid.
     double added_volume() const;
     size_t bytes() const;
@@ -86,7 +89,7 @@ class Ripples {
     void follow();
     void carry(const Flow& flow, float dt);
     void drive(float tau, float dt);
-    void find_mean_drive();
+    void find_mean_drive() const;
     void level_along_normals();
     struct Volumes {
         double added = 0, under_ripples = 0;
@@ -104,14 +107,15 @@ class Ripples {
     std::unique_ptr<Topology> flow_topology_ = std::make_unique<Topology>();
     Field<float> distance_{*flow_topology_, 0}, solid_distance_{*flow_topology_, 0}; // [m]
     Field<float> energy_{*flow_topology_, 0};
-    Field<float> mean_drive_, mean_weight_, ones_;
-    Diffusion diffusion_;
+    Field<float> ones_;
+    mutable Field<float> mean_drive_, mean_weight_; // of the eddies below, found anew for each use
+    mutable Diffusion diffusion_;
 
     // The finer grid.
     std::vector<uint64_t> band_; // tiles that the surface needs, of those there are
     std::unique_ptr<Topology> topology_ = std::make_unique<Topology>();
     Field<float> d_{*topology_, 0}, next_;
-    Field<float> eddies_[3];
+    mutable Field<float> eddies_[3]; // sampled anew for each use
     AdvectionScratch scratch_;
 };
 

@@ -18,8 +18,10 @@ constexpr float kFilling = 1.8f;
 constexpr float kLost = 4, kDrawnIn = 0.25f;
 // A particle whose cell and all cells around are fuller than this cannot be seen.
 constexpr float kHidden = 0.85f;
-constexpr float kPacking = 0.6f; // share of grains in sand at rest
+constexpr float kPacking = 0.6f;   // share of grains in sand at rest
+constexpr float kBumpiness = 0.5f; // of a grain, beside the normal of the sand's surface
 constexpr int32_t kNowhere = -1;
+constexpr uint64_t kBumps = 1; // a stream of random numbers
 
 Vec3f in_ball(Random& random)
 {
@@ -27,6 +29,14 @@ Vec3f in_ball(Random& random)
         const float x = random.uniform(-1, 1), y = random.uniform(-1, 1), z = random.uniform(-1, 1);
         if (const Vec3f u(x, y, z); u.squaredNorm() <= 1) return u;
     }
+}
+
+// What makes a grain look bumpy, the same in every frame.
+Vec3f bump_of(int32_t id)
+{
+    Random random(kBumps, static_cast<uint64_t>(id));
+    const float x = random.uniform(-1, 1), y = random.uniform(-1, 1), z = random.uniform(-1, 1);
+    return kBumpiness * Vec3f(x, y, z);
 }
 
 // The rotation of m = rotation * stretch (Higham 1986); none where m turns space inside out.
@@ -183,7 +193,7 @@ template <class Fills> void GrainPoints::regroup(const Frame& frame, const Fills
     for (size_t k = 0; k < home_.size(); ++k) {
         if (home_[k] == kNowhere) continue;
         const size_t to = place[static_cast<size_t>(home_[k])]++;
-        grouped.P[to] = points_.P[k], grouped.id[to] = points_.id[k];
+        grouped.P[to] = points_.P[k], grouped.v[to] = points_.v[k], grouped.id[to] = points_.id[k];
     }
     for (size_t i = 0; i < count; ++i)
         for (size_t k = place[i]; k < first_[i + 1]; ++k) {
@@ -200,7 +210,9 @@ template <class Fills> void GrainPoints::regroup(const Frame& frame, const Fills
             Random random(static_cast<uint64_t>(sand_.seed), static_cast<uint64_t>(id));
             for (size_t k = first_[i]; k < first_[i + 1]; ++k) {
                 parent[k] = id, kind[k] = material[i];
-                if (k >= place[i]) grouped.P[k] = frame.particles.P[i] + kFilling * frame.roots[i] * in_ball(random);
+                if (k < place[i]) continue;
+                grouped.P[k] = frame.particles.P[i] + kFilling * frame.roots[i] * in_ball(random);
+                grouped.v[k] = frame.particles.v[i];
             }
         },
         256);
@@ -243,7 +255,7 @@ GrainReport GrainPoints::advance(Particles sand, float seconds)
     auto next = prepared(std::move(sand));
     const Flow flow = flow_to(*next, seconds);
     expose(flow, *next, report);
-    carry(flow, *next, report);
+    carry(flow, *next, seconds, report);
     // What comes from a source, or has lost all of its points. Small ones may have none by chance.
     const auto empty = [&](size_t i) { return !next->hidden[i] && 4 * wanted(*next, i) >= static_cast<size_t>(each_); };
     regroup(*next, empty, report);
@@ -318,8 +330,9 @@ void GrainPoints::expose(const Flow& flow, const Frame& next, GrainReport& repor
 }
 
 // Moves points and finds the particles they belong to then. With A and A' before and after, A' = F A F^T leaves only a
-// rotation of the map F open, and the flow decides that: points stay where they are in the ellipsoid.
-void GrainPoints::carry(const Flow& flow, const Frame& next, GrainReport& report)
+// rotation of the map F open, and the flow decides that: points stay where they are in the ellipsoid. A point's
+// velocity is its motion since the last frame, and half of what its particle has gained in it.
+void GrainPoints::carry(const Flow& flow, const Frame& next, float seconds, GrainReport& report)
 {
     const Frame& now = *frame_;
     const auto& material = *now.particles.find<int32_t>(kMaterial);
@@ -341,6 +354,7 @@ void GrainPoints::carry(const Flow& flow, const Frame& next, GrainReport& report
             const Vec3f to = now.particles.P[i] + flow.shift[i];
             for (size_t k = first_[i]; k < first_[i + 1]; ++k) {
                 Vec3f& x = points_.P[k];
+                const Vec3f from = x;
                 x = to + map * (x - now.particles.P[i]);
                 const int32_t home = successor != kNowhere ? successor : next.home_of(x, material[i]);
                 if (home == kNowhere) {
@@ -352,6 +366,7 @@ void GrainPoints::carry(const Flow& flow, const Frame& next, GrainReport& report
                 const Vec3f u = in_axes(next.roots[j], x - next.particles.P[j]);
                 if (const float out = u.norm(); out > kFilling)
                     x = next.particles.P[j] + next.roots[j] * (mix(1, kFilling / out, kDrawnIn) * u);
+                points_.v[k] = (x - from) / seconds + 0.5f * (next.particles.v[j] - now.particles.v[i]);
                 home_[k] = home;
                 handed[i] += next.particles.id[j] != now.particles.id[i];
             }
@@ -361,7 +376,7 @@ void GrainPoints::carry(const Flow& flow, const Frame& next, GrainReport& report
     report.given_up = std::accumulate(lost.begin(), lost.end(), size_t{0});
 }
 
-// Normals by the gradient of density, and velocities.
+// Normals by the gradient of density.
 void GrainPoints::light(const Frame& frame)
 {
     auto& normal = points_.attribute<Vec3f>(kNormal);
@@ -393,8 +408,7 @@ void GrainPoints::light(const Frame& frame)
                     const float weight = (dx ? f.x() : 1 - f.x()) * (dy ? f.y() : 1 - f.y()) * (dz ? f.z() : 1 - f.z());
                     sum += weight * outwards.at(c.x() + dx, c.y() + dy, c.z() + dz);
                 }
-                normal[k] = sum.norm() > 1 ? Vec3f(sum.normalized()) : sum;
-                points_.v[k] = frame.particles.v[i];
+                normal[k] = (sum.norm() > 1 ? Vec3f(sum.normalized()) : sum) + bump_of(points_.id[k]);
             }
     });
 }

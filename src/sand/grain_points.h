@@ -19,9 +19,10 @@ struct GrainParams {
     void visit(ParamVisitor& v);
 };
 
-// Names of what points carry besides P, v (that of their particle), id and kMaterial.
+// Names of what points carry besides P, v, id and kMaterial.
 constexpr const char* kParent = "parent"; // id of the particle
-constexpr const char* kNormal = "N";      // outwards by the gradient of density; shorter in thin clouds
+// Outwards by the gradient of density, shorter in thin clouds, and a little off to any side: sand is bumpy.
+constexpr const char* kNormal = "N";
 
 struct GrainReport {
     size_t points = 0, made = 0;
@@ -57,7 +58,7 @@ class GrainPoints {
     Flow flow_to(const Frame& next, float seconds) const;
     Mat3f gradient_at(size_t particle, const std::vector<Vec3f>& shift) const;
     void expose(const Flow& flow, const Frame& next, GrainReport& report);
-    void carry(const Flow& flow, const Frame& next, GrainReport& report);
+    void carry(const Flow& flow, const Frame& next, float seconds, GrainReport& report);
     template <class Fills> void regroup(const Frame& frame, const Fills& fills, GrainReport& report);
     void light(const Frame& frame);
     size_t wanted(const Frame& frame, size_t particle) const;

@@ -294,6 +294,39 @@ Field<Vec3f> Smoke::velocity_at_faces() const
     return out;
 }
 
+// The flow is interpolated, as in advect_finer().
+Field<Vec3f> Smoke::velocity_with_eddies() const
+{
+    const Topology& fine = carried_.topology();
+    const int refine = params_.refine();
+    const float shrink = 1.0f / static_cast<float>(refine);
+    Field<Vec3f> out;
+    out.reset_uninitialized(fine, Vec3f::Zero());
+    for_each_tile(fine, [&](int tile) {
+        thread_local TurbulentVelocity::Tile eddies;
+        thread_local MacBlock<2> flow;
+        turbulence_->velocity().sample_tile(fine.tile(tile), params_.fine_voxel(), eddies);
+        const Vec3i first = fine.first_cell(tile);
+        const auto floor_div = [&](int a) { return (a >= 0 ? a : a - refine + 1) / refine; };
+        const Vec3i cell(floor_div(first.x()), floor_div(first.y()), floor_div(first.z()));
+        const int coarse = topology_->find(tile_of_cell(cell));
+        const bool flows = coarse != topology_->tile_count();
+        if (flows) flow.gather(velocity_, coarse, Margin::nearest);
+        const Vec3f corner = flows ? Vec3f(first.cast<float>() * shrink - topology_->first_cell(coarse).cast<float>())
+                                   : Vec3f::Zero().eval();
+        for_each_row([&](int x, int y, int o) {
+            const Row z = Row{0, 1, 2, 3, 4, 5, 6, 7} + 0.5f;
+            Row3 u = {splat(0), splat(0), splat(0)};
+            if (flows)
+                u = flow.sample({splat(corner.x() + shrink * (static_cast<float>(x) + 0.5f)),
+                                 splat(corner.y() + shrink * (static_cast<float>(y) + 0.5f)), corner.z() + shrink * z});
+            u = u + Row3{load_row(eddies.u[0] + o), load_row(eddies.u[1] + o), load_row(eddies.u[2] + o)};
+            for (int k = 0; k < kTileSize; ++k) out.tile(tile)[o + k] = Vec3f(u.x[k], u.y[k], u.z[k]);
+        });
+    });
+    return out;
+}
+
 // A face takes half of the change of the velocity on each of its sides.
 void Smoke::run(const SmokeHooks::Hook& hook, float dt)
 {

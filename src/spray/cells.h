@@ -15,7 +15,7 @@ namespace spindrift {
 
 // What droplets carry, see spray/spray.h.
 constexpr const char *kRadiusAttribute = "radius", *kParentAttribute = "parent", *kAgeAttribute = "age",
-                     *kOutcomeAttribute = "outcome", *kRestAttribute = "rest";
+                     *kOutcomeAttribute = "outcome", *kRestAttribute = "cooldown";
 
 // How far a droplet is found by others: its way counts up to `search` radii.
 struct Reach {

@@ -4,7 +4,7 @@
 //     parent   the id of the droplet it broke off from, or -1
 //     age      [s] since it appeared
 //     outcome  what last happened to it, see Outcome
-//     rest     [s] until it may collide again
+//     cooldown [s] until it may collide again
 //     kind     in a spray beside a liquid: 0 in the air, 1 foam, 2 bubble, see whitewater.h
 //     life     [s] that foam still has; below zero for droplets that came from the liquid, see handover.h
 //

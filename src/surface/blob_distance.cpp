@@ -2,6 +2,8 @@
 
 #include "field/row.h"
 
+#include <cstring>
+
 namespace spindrift {
 
 namespace {
@@ -90,6 +92,76 @@ class TileStamp {
     uint32_t* nearest_;
 };
 
+// Kernels of weighted spheres, in their radii, and how far from all of them liquid ends, in weighted radii: gaps
+// between particles that fill space unevenly are narrower than that. Beyond, the distance grows by a steeper slope.
+constexpr float kKernel = 4, kFarthest = 0.94f, kSteepness = 3;
+
+// Sums over weighted spheres, for the cells of one tile.
+class WeightedSpheres {
+  public:
+    WeightedSpheres(const Vec3i& first_cell, float voxel) : first_(first_cell.cast<float>()), inverse_voxel_(1 / voxel)
+    {
+        std::memset(static_cast<void*>(&sums_), 0, sizeof sums_);
+        std::fill_n(sums_.gap, kTileCells, kInfinity);
+    }
+
+    void add(const Blob& blob, uint32_t number, uint32_t* nearest)
+    {
+        const Vec3f centre = blob.centre * inverse_voxel_ - first_ - Vec3f::Constant(0.5f);
+        const float radius = inverse_voxel_ / blob.xx, reach = kKernel * radius;
+        int low[3], high[3];
+        for (int a = 0; a < 3; ++a) {
+            low[a] = std::max(0, static_cast<int>(std::ceil(std::max(centre[a] - reach, -1.0f))));
+            high[a] = std::min(kTileSize - 1, floor_int(std::min(centre[a] + reach, 1.0f * kTileSize)));
+            if (low[a] > high[a]) return;
+        }
+        any_ = true;
+        const Row inverse_reach2 = splat(1 / (reach * reach)), dz = centre.z() - Row{0, 1, 2, 3, 4, 5, 6, 7};
+        for (int x = low[0]; x <= high[0]; ++x)
+            for (int y = low[1]; y <= high[1]; ++y) {
+                const float dx = centre.x() - static_cast<float>(x), dy = centre.y() - static_cast<float>(y);
+                const Row r2 = splat(dx * dx + dy * dy) + dz * dz;
+                const Row t = max(splat(1) - r2 * inverse_reach2, splat(0)), w = t * t * t;
+                const int o = offset_in_tile(x, y, 0);
+                const auto sum = [&](float* to, Row more) { store_row(to + o, load_row(to + o) + more); };
+                sum(sums_.mass, w), sum(sums_.x, w * dx), sum(sums_.y, w * dy), sum(sums_.z, w * dz);
+                sum(sums_.radius, w * radius);
+                const Row gap = sqrt_row(r2) - radius, old = load_row(sums_.gap + o);
+                const RowMask nearer = gap < old;
+                store_row(sums_.gap + o, nearer ? gap : old);
+                const int n = static_cast<int>(number);
+                auto* who = reinterpret_cast<RowMask*>(nearest + o);
+                *who = nearer ? RowMask{n, n, n, n, n, n, n, n} : *who;
+            }
+    }
+
+    // Takes the nearer of phi, which belongs to `drops`, and what the sums say.
+    void finish(float band, float* phi, const uint32_t* drops, uint32_t* nearest) const
+    {
+        for (int c = 0; c < kTileCells; ++c) {
+            float distance = band;
+            if (any_ && sums_.mass[c] > 1e-6f) {
+                const float inverse = 1 / sums_.mass[c], radius = inverse * sums_.radius[c];
+                const float offset = inverse * Vec3f(sums_.x[c], sums_.y[c], sums_.z[c]).norm();
+                distance = std::max(offset - radius, kSteepness * (sums_.gap[c] - kFarthest * radius));
+            }
+            if (phi[c] <= distance)
+                nearest[c] = drops[c] != BlobGrid::kNone ? drops[c] : nearest[c];
+            else
+                phi[c] = distance;
+        }
+    }
+
+  private:
+    const Vec3f first_;
+    const float inverse_voxel_;
+    bool any_ = false;
+    struct {
+        alignas(64) float mass[kTileCells], x[kTileCells], y[kTileCells], z[kTileCells], radius[kTileCells];
+        alignas(64) float gap[kTileCells]; // to the nearest sphere
+    } sums_;
+};
+
 // Which places the interior calls liquid although no blob need be there.
 class DeepCells {
   public:
@@ -153,7 +225,7 @@ Topology tiles_of(const Blobs& blobs, const Topology& search, const DeepCells& d
 } // namespace
 
 BlobGrid measure_distance(const Blobs& blobs, const Topology& search, const Interior& interior, float spacing,
-                          float voxel, float band)
+                          float voxel, float band, BlobUnion of)
 {
     const float margin = band * voxel;
     const DeepCells deep(search, interior, spacing);
@@ -163,6 +235,10 @@ BlobGrid measure_distance(const Blobs& blobs, const Topology& search, const Inte
     grid.phi.reset_uninitialized(topology, band);
     grid.nearest.reset_uninitialized(topology, BlobGrid::kNone);
 
+    // Weighted spheres reach farther than their boxes.
+    float kernel = 0;
+    if (of == BlobUnion::drops)
+        for (const Blob& blob : blobs.list) kernel = std::max(kernel, kKernel / blob.xx - blob.half.x());
     // How far a blob reaches from the tile that its particle is in.
     float reach = margin;
     for (int t = 0; t < search.tile_count(); ++t) {
@@ -172,6 +248,7 @@ BlobGrid measure_distance(const Blobs& blobs, const Topology& search, const Inte
         const Vec3f last = first + Vec3f::Constant(kTileSize * spacing);
         reach = std::max({reach, margin + (first - box.min).maxCoeff(), margin + (box.max - last).maxCoeff()});
     }
+    reach += kernel;
     for_each_tile(topology, [&](int tile) {
         float* phi = grid.phi.tile(tile);
         uint32_t* nearest = grid.nearest.tile(tile);
@@ -179,15 +256,30 @@ BlobGrid measure_distance(const Blobs& blobs, const Topology& search, const Inte
         const Vec3i first_cell = topology.first_cell(tile);
         const Vec3f first = first_cell.cast<float>() * voxel;
         const Box3f own{first, first + Vec3f::Constant(kTileSize * voxel)};
-        const Box3f wide = own.grown(margin);
+        const Box3f wide = own.grown(margin + kernel);
         TileStamp stamp(first_cell, voxel, band, phi, nearest);
+        std::optional<WeightedSpheres> weighted;
+        alignas(64) uint32_t nearest_weighted[kTileCells];
+        if (of == BlobUnion::drops) {
+            weighted.emplace(first_cell, voxel);
+            std::fill_n(nearest_weighted, kTileCells, BlobGrid::kNone);
+        }
         TileBox(own.grown(reach), kTileSize * spacing).for_each([&](const Vec3i& at) {
             const auto t = static_cast<size_t>(search.find(at));
             if (t == static_cast<size_t>(search.tile_count())) return;
             const Box3f& box = blobs.tile_box[t];
             if ((box.min.array() > wide.max.array()).any() || (box.max.array() < wide.min.array()).any()) return;
-            for (uint32_t i = blobs.tile_first[t]; i < blobs.tile_first[t + 1]; ++i) stamp.add(blobs.list[i], i);
+            for (uint32_t i = blobs.tile_first[t]; i < blobs.tile_first[t + 1]; ++i) {
+                if (weighted && blobs.list[i].firmness > 0)
+                    weighted->add(blobs.list[i], i, nearest_weighted);
+                else
+                    stamp.add(blobs.list[i], i);
+            }
         });
+        if (weighted) {
+            weighted->finish(band, phi, nearest, nearest_weighted);
+            std::copy_n(nearest_weighted, kTileCells, nearest);
+        }
         deep.fill(first_cell, voxel, -std::min(band, 1.0f), phi);
         for (int i = 0; i < kTileCells; ++i) phi[i] = std::max(phi[i], -band);
     });

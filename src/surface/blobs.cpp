@@ -11,14 +11,6 @@ namespace {
 
 inline float sum_of(Row r) { return ((r[0] + r[4]) + (r[1] + r[5])) + ((r[2] + r[6]) + (r[3] + r[7])); }
 
-// The weighted neighbourhood of a particle.
-struct Scatter {
-    int count = 0;                    // particles within R, itself included
-    float weight = 0;                 // sum of (5.5)
-    Vec3f offset = Vec3f::Zero();     // of the mean (5.3) from the particle
-    Mat3f covariance = Mat3f::Zero(); // (5.4)
-};
-
 // Sums over the particles within R of x, eight at a time; x and R in cells.
 Scatter scatter_around(const Neighbourhood& around, const Vec3f& x, float radius)
 {
@@ -61,6 +53,38 @@ void set_axes(Blob& blob, const Mat3f& directions, const Vec3f& lengths)
     blob.half = (directions * lengths.asDiagonal()).rowwise().norm();
 }
 
+// Gives the ellipsoids a scale other than their own.
+void rescale(Blobs& blobs, const std::vector<float>& own_scales, size_t deep, const BlobScale& scale)
+{
+    // Deep particles were not looked at: a full neighbourhood has eigenvalues 3/20 R^2.
+    const double full = std::pow(0.15 * scale.search * scale.search, 3);
+    const auto value = [&](size_t i) { return own_scales[i] > 0 ? std::pow(own_scales[i], -3.0) : 0.0; };
+    const auto ellipsoids = own_scales.size() - static_cast<size_t>(std::ranges::count(own_scales, 0.0f));
+    if (ellipsoids == 0) return;
+    const double mean = (parallel_sum(own_scales.size(), value) + static_cast<double>(deep) * full) /
+                        static_cast<double>(ellipsoids + deep);
+    blobs.mean_scale = static_cast<float>(1 / std::cbrt(mean));
+    blobs.least_scale = kInfinity;
+    for (const float k : own_scales)
+        if (k > 0) blobs.least_scale = std::min(blobs.least_scale, k), blobs.most_scale = std::max(blobs.most_scale, k);
+    if (!scale.fixed_scale && scale.global == 0) return;
+    parallel_for(
+        own_scales.size(),
+        [&](size_t i) {
+            if (own_scales[i] == 0) return;
+            Blob& s = blobs.list[i];
+            float factor =
+                scale.fixed_scale.value_or(mix(own_scales[i], blobs.mean_scale, scale.global)) / own_scales[i];
+            // Whatever is asked for, a blob stays within a few neighbourhoods, and memory within bounds.
+            factor = std::clamp(factor, 0.1f * scale.size / s.half.maxCoeff(), 3 * scale.search / s.half.maxCoeff());
+            for (float* g : {&s.xx, &s.xy, &s.xz, &s.yy, &s.yz, &s.zz}) *g /= factor;
+            s.half *= factor;
+        },
+        1024);
+}
+
+} // namespace
+
 void set_sphere(Blob& blob, const Vec3f& centre, float radius)
 {
     blob.centre = centre;
@@ -70,7 +94,6 @@ void set_sphere(Blob& blob, const Vec3f& centre, float radius)
     blob.firmness = 0;
 }
 
-// The particles that get a blob, as blobs that know nothing else yet.
 Blobs shallow_particles(const ParticleIndex& index, const Topology& topology, const Interior& interior)
 {
     const auto tiles = static_cast<size_t>(topology.tile_count());
@@ -108,7 +131,6 @@ void find_boxes(Blobs& blobs)
     });
 }
 
-// The ellipsoid of a particle, with its own volume kept; returns its k_s, or 0 if it is a drop.
 float fit(const Scatter& scatter, const BlobScale& scale, Blob& blob)
 {
     if (scatter.count <= scale.droplet) return 0;
@@ -124,37 +146,29 @@ float fit(const Scatter& scatter, const BlobScale& scale, Blob& blob)
     return k;
 }
 
-// Gives the ellipsoids a scale other than their own.
-void rescale(Blobs& blobs, const std::vector<float>& own_scales, size_t deep, const BlobScale& scale)
+Scatter scatter_around(const Neighbourhood& around, const Vec3f& x, float radius, const std::vector<float>& radii,
+                       float own)
 {
-    // Deep particles were not looked at: a full neighbourhood has eigenvalues 3/20 R^2.
-    const double full = std::pow(0.15 * scale.search * scale.search, 3);
-    const auto value = [&](size_t i) { return own_scales[i] > 0 ? std::pow(own_scales[i], -3.0) : 0.0; };
-    const auto ellipsoids = own_scales.size() - static_cast<size_t>(std::ranges::count(own_scales, 0.0f));
-    if (ellipsoids == 0) return;
-    const double mean = (parallel_sum(own_scales.size(), value) + static_cast<double>(deep) * full) /
-                        static_cast<double>(ellipsoids + deep);
-    blobs.mean_scale = static_cast<float>(1 / std::cbrt(mean));
-    blobs.least_scale = kInfinity;
-    for (const float k : own_scales)
-        if (k > 0) blobs.least_scale = std::min(blobs.least_scale, k), blobs.most_scale = std::max(blobs.most_scale, k);
-    if (!scale.fixed_scale && scale.global == 0) return;
-    parallel_for(
-        own_scales.size(),
-        [&](size_t i) {
-            if (own_scales[i] == 0) return;
-            Blob& s = blobs.list[i];
-            float factor =
-                scale.fixed_scale.value_or(mix(own_scales[i], blobs.mean_scale, scale.global)) / own_scales[i];
-            // Whatever is asked for, a blob stays within a few neighbourhoods, and memory within bounds.
-            factor = std::clamp(factor, 0.1f * scale.size / s.half.maxCoeff(), 3 * scale.search / s.half.maxCoeff());
-            for (float* g : {&s.xx, &s.xy, &s.xz, &s.yy, &s.yz, &s.zz}) *g /= factor;
-            s.half *= factor;
-        },
-        1024);
+    Scatter s;
+    float count = 0;
+    Mat3f squares = Mat3f::Zero();
+    const float inverse_cube = 1 / (radius * radius * radius);
+    around.for_each_span(x, radius, [&](Neighbourhood::Span span) {
+        for (size_t i = span.begin; i < span.end; ++i) {
+            const Vec3f d = Vec3f(around.position(0)[i], around.position(1)[i], around.position(2)[i]) - x;
+            const float r2 = d.squaredNorm();
+            if (r2 >= radius * radius) continue;
+            const float ratio = std::min(1.0f, radii[around.particle(i)] / own), share = ratio * ratio * ratio;
+            const float w = share * (1 - r2 * std::sqrt(r2) * inverse_cube); // (5.5)
+            count += share, s.weight += w;
+            s.offset += w * d, squares += w * d * d.transpose();
+        }
+    });
+    s.count = static_cast<int>(count + 1e-3f);
+    s.offset /= s.weight; // the particle itself counts one
+    s.covariance = squares / s.weight - s.offset * s.offset.transpose();
+    return s;
 }
-
-} // namespace
 
 float Blob::distance(const Vec3f& x) const
 {

@@ -50,6 +50,28 @@ struct Blobs {
     float least_scale = 0, mean_scale = 0, most_scale = 0; // of k_s among ellipsoids [1/m^2]
 };
 
+// What blobs are made of, also for particles of mixed sizes (mixed_sizes.h).
+//
+// The weighted neighbourhood of a particle.
+struct Scatter {
+    int count = 0;                    // particles within R, itself included
+    float weight = 0;                 // sum of (5.5)
+    Vec3f offset = Vec3f::Zero();     // of the mean (5.3) from the particle
+    Mat3f covariance = Mat3f::Zero(); // (5.4)
+};
+class Neighbourhood;
+// Of the particles within `radius` of x, both in cells. Each counts as much as its volume is of that of a particle of
+// radius `own`, but no more than one.
+Scatter scatter_around(const Neighbourhood& around, const Vec3f& x, float radius, const std::vector<float>& radii,
+                       float own);
+// The particles that get a blob, as blobs that know nothing else yet.
+Blobs shallow_particles(const ParticleIndex& index, const Topology& topology, const Interior& interior);
+void set_sphere(Blob& blob, const Vec3f& centre, float radius);
+// The ellipsoid of a particle, with its own volume kept; returns its k_s, or 0 if it is a drop.
+float fit(const Scatter& scatter, const BlobScale& scale, Blob& blob);
+// Sets Blobs::tile_box.
+void find_boxes(Blobs& blobs);
+
 // Particles must be sorted into cells of one spacing.
 Blobs make_spheres(const Particles& particles, const ParticleIndex& index, const Topology& topology,
                    const Interior& interior, const BlobScale& scale);

@@ -2,7 +2,9 @@
 
 namespace spindrift {
 
-Interior::Interior(const ParticleIndex& index, const Topology& topology, float spacing) : topology_(&topology)
+Interior::Interior(const ParticleIndex& index, const Topology& topology, float spacing,
+                   const std::vector<float>* volumes)
+    : topology_(&topology)
 {
     // The power of two nearest to two spacings from above, give or take rounding.
     while (bin_ < 4 && static_cast<float>(bin_) < 1.9f * spacing) bin_ *= 2;
@@ -11,14 +13,18 @@ Interior::Interior(const ParticleIndex& index, const Topology& topology, float s
     liquid_.resize(static_cast<size_t>(topology.tile_count()) + 1, {});
     for_each_tile(topology, [&](int tile) {
         if (index.tile_empty(tile)) return;
-        std::array<uint32_t, kTileCells> count{};
+        std::array<float, kTileCells> count{};
         for (int c = 0; c < kTileCells; ++c) {
             const Vec3i bin = cell_in_tile(c) / bin_;
-            count[static_cast<size_t>(offset_in_tile(bin.x(), bin.y(), bin.z()))] +=
-                static_cast<uint32_t>(index.cell_end(tile, c) - index.cell_begin(tile, c));
+            float& here = count[static_cast<size_t>(offset_in_tile(bin.x(), bin.y(), bin.z()))];
+            if (volumes)
+                for (size_t i = index.cell_begin(tile, c); i < index.cell_end(tile, c); ++i)
+                    here += std::min((*volumes)[i], expected);
+            else
+                here += static_cast<float>(index.cell_end(tile, c) - index.cell_begin(tile, c));
         }
         for (int c = 0; c < kTileCells; ++c)
-            if (count[static_cast<size_t>(c)] >= enough)
+            if (count[static_cast<size_t>(c)] >= static_cast<float>(enough))
                 liquid_[static_cast<size_t>(tile)][static_cast<size_t>(c >> 6)] |= uint64_t(1) << (c & 63);
     });
 }

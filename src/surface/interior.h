@@ -30,8 +30,10 @@ class InteriorMask {
 
 class Interior {
   public:
-    // `spacing` is the mean distance of particles in cells.
-    Interior(const ParticleIndex& index, const Topology& topology, float spacing);
+    // `spacing` is the mean distance of particles in cells. Particles of mixed sizes count by their volumes, in cubes
+    // of the spacing, but none for more than a bin.
+    Interior(const ParticleIndex& index, const Topology& topology, float spacing,
+             const std::vector<float>* volumes = nullptr);
     InteriorMask mask(int tile, int bins_away = 2) const;
 
   private:

@@ -6,11 +6,11 @@
 #include "surface/blob_distance.h"
 #include "surface/container.h"
 #include "surface/fairing.h"
+#include "surface/mixed_sizes.h"
 #include "surface/particle_distance.h"
 #include "surface/parts.h"
 #include "surface/smoothing.h"
-
-#include <sstream>
+#include "surface/vertex_attributes.h"
 
 namespace spindrift {
 
@@ -27,6 +27,10 @@ void SurfaceParams::visit(ParamVisitor& v)
     v("size", size, unit::none, between(0.3, 4),
       "Radius of a sphere, and of an ellipsoid before it is stretched, in spacings. Left out: what keeps the volume.");
     v("drop", drop, unit::none, between(0.3, 2), "Radius of a lone particle in spacings; 0.62 keeps its volume.");
+    v("radius_scale", radius_scale, unit::none, between(0.01, 100),
+      "Particles of mixed sizes, with an attribute radius [m], or pscale if it varies, have their own radii, times "
+      "this; drop and "
+      "the spacing then do not matter.");
     v("droplet", droplet, unit::none, between(0, 100),
       "Ellipsoids: up to so many particles within the radius, itself included, become drops.");
     v("flattest", flattest, unit::none, between(0.05, 1),
@@ -43,8 +47,8 @@ void SurfaceParams::visit(ParamVisitor& v)
     v("adaptivity", adaptivity, unit::none, between(0, 1),
       "Fewer, larger triangles in flat places: how far the mesh may deviate, in voxels.");
     v("attributes", attributes,
-      "Names of particle attributes that the mesh's vertices carry, with spaces between; each has the value of the "
-      "nearest particle.");
+      "Names of particle attributes that the mesh's vertices carry, with spaces between: the mean of the particles "
+      "around, or for integers the value of the nearest.");
     v("sdf", sdf,
       "Also write the distance to the surface and the velocity there as VDB grids \"surface\" and \"vel\".");
     v("obj", obj, "Also write the mesh as OBJ, without velocities and attributes.");
@@ -207,13 +211,16 @@ std::vector<uint32_t> nearest_blobs(const std::vector<Vec3f>& positions, const B
     return out;
 }
 
-// Puts the vertices of drops, which were sampled larger than they are, around their particles.
-void settle_drops(const Blobs& blobs, const std::vector<uint32_t>& nearest, float radius, Contour& contour)
+// Puts the vertices of drops, which were sampled larger than they are, around their particles. radius_of(particle) is
+// in metres.
+template <class Radius>
+void settle_drops(const Blobs& blobs, const std::vector<uint32_t>& nearest, const Radius& radius_of, Contour& contour)
 {
     parallel_for(
         nearest.size(),
         [&](size_t i) {
             if (nearest[i] == BlobGrid::kNone || blobs.list[nearest[i]].firmness > 0) return;
+            const float radius = radius_of(blobs.list[nearest[i]].particle);
             Vec3f& x = contour.mesh.positions[i];
             const Vec3f out = x - blobs.list[nearest[i]].centre;
             const float distance = out.norm();
@@ -223,48 +230,6 @@ void settle_drops(const Blobs& blobs, const std::vector<uint32_t>& nearest, floa
                 if (!(contour.kinds[i] >> a & 1)) x[a] += move[a];
         },
         kVertices);
-}
-
-// Keeps the named attributes and drops the others.
-void keep_attributes(Particles& particles, const std::string& names)
-{
-    std::istringstream words(names);
-    std::map<std::string, AttributeArray> kept;
-    for (std::string name; words >> name;) {
-        const auto found = particles.attributes.find(name);
-        if (name == "id") {
-            kept[name] = particles.id;
-        } else if (found != particles.attributes.end()) {
-            kept[name] = std::move(found->second);
-        } else {
-            std::string known = "id";
-            for (const auto& [other, array] : particles.attributes) known += ", " + other;
-            bad_input("surface.attributes names \"{}\", but the particles have only {}", name, known);
-        }
-    }
-    particles.attributes = std::move(kept);
-}
-
-// Gives every vertex the attributes of a particle; one that has none gets zeros.
-void carry_attributes(const Particles& particles, const std::vector<uint32_t>& particle, Mesh& mesh)
-{
-    for (const auto& [name, array] : particles.attributes)
-        std::visit(
-            [&, &n = name](const auto& from) {
-                auto to = from;
-                to.resize(particle.size());
-                parallel_for(
-                    particle.size(),
-                    [&](size_t i) {
-                        if (particle[i] < from.size())
-                            to[i] = from[particle[i]];
-                        else
-                            std::memset(static_cast<void*>(&to[i]), 0, sizeof to[i]);
-                    },
-                    kVertices);
-                mesh.attributes[n] = std::move(to);
-            },
-            array);
 }
 
 // The velocity of each cell's particle. A cell that has none gets that of its neighbours, out to the edge of the band.
@@ -356,9 +321,71 @@ void surface_from_centres(Particles& particles, float spacing, const SurfacePara
     });
     times.measure("settle", [&] {
         const std::vector<uint32_t> nearest = settle_vertices(particles, index, *surface.topology, scale, mesh);
-        carry_attributes(particles, nearest, mesh.mesh);
+        const auto find = [&](const Vec3f& x, VertexWeights& weights) {
+            weights_around(x, scale.radius * scale.voxel, particles, index, *surface.topology, scale.voxel, weights);
+        };
+        carry_attributes(particles, nearest, find, mesh.mesh);
     });
     surface.mesh = std::move(mesh.mesh);
+}
+
+// Radii of particles of mixed sizes, while these are put into another order.
+class Sizes {
+  public:
+    explicit Sizes(const Particles& particles)
+    {
+        if (const auto* radii = particles.find<float>(kName); radii && !radii->empty())
+            largest_ = *std::max_element(radii->begin(), radii->end());
+    }
+    static void give(Particles& particles, std::vector<float> radii, float scale)
+    {
+        for (size_t i = 0; i < radii.size(); ++i) {
+            if (!(radii[i] > 0) || !std::isfinite(radii[i]))
+                bad_input("particle {} of {} has the radius {} m; radii (pscale or radius) must be above 0", i,
+                          radii.size(), radii[i]);
+            radii[i] *= scale;
+        }
+        particles.attributes[kName] = std::move(radii);
+    }
+    std::vector<float> take(Particles& particles) const
+    {
+        const auto found = particles.attributes.find(kName);
+        if (found == particles.attributes.end()) return {};
+        std::vector<float> radii = std::get<std::vector<float>>(std::move(found->second));
+        particles.attributes.erase(found);
+        return radii;
+    }
+    // How far the largest has a say [m].
+    float most_reach(float spacings) const { return spacings * spacing_of_radius(largest_); }
+
+  private:
+    static constexpr const char* kName = "\1radius"; // no attribute of anyone's
+    float largest_ = 0;
+};
+
+// kFacets for drops of any radius [m]: facets lie below a ball by the square of their size over its radius, and a ball
+// smaller than a voxel has facets of its own size.
+float facets_of(float radius, float voxel)
+{
+    const float usual = 0.62f * voxel; // the radius that kFacets is for
+    return kFacets * voxel * std::min(radius / usual, usual / radius);
+}
+
+// In cubes of the spacing.
+std::vector<float> volumes_in(const std::vector<float>& radii, float spacing)
+{
+    std::vector<float> volumes(radii.size());
+    for (size_t i = 0; i < radii.size(); ++i) {
+        const float edge = spacing_of_radius(radii[i]) / spacing;
+        volumes[i] = edge * edge * edge;
+    }
+    return volumes;
+}
+
+MixedShape mixed_shape(SurfaceMode mode)
+{
+    if (mode == SurfaceMode::spheres) return MixedShape::spheres;
+    return mode == SurfaceMode::ellipsoids ? MixedShape::ellipsoids : MixedShape::weighted;
 }
 
 void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams& params,
@@ -369,23 +396,34 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
     PhaseTimes& times = surface.times;
     ParticleIndex index;
     Topology search;
+    const Sizes sizes(particles);
     times.measure("sort", [&] {
-        if (container) add_mirror_images(particles, *container, scale.search + spacing);
+        const float reach = std::max(scale.search + spacing, sizes.most_reach(scale.search / spacing));
+        if (container) add_mirror_images(particles, *container, reach);
         search = tiles_around(particles, spacing, 0);
         sort_by_tile(particles, search, spacing, index);
     });
-    const Interior interior(index, search, 1);
+    const std::vector<float> radii = sizes.take(particles); // of each, or none
+    const std::vector<float> volumes = volumes_in(radii, spacing);
+    const Interior interior(index, search, 1, radii.empty() ? nullptr : &volumes);
     Blobs blobs;
     times.measure("blobs", [&] {
-        blobs = params.mode == SurfaceMode::spheres ? make_spheres(particles, index, search, interior, scale)
-                                                    : make_ellipsoids(particles, index, search, interior, scale);
+        if (!radii.empty())
+            blobs = make_mixed_blobs(mixed_shape(params.mode), particles, radii, index, search, interior,
+                                     {spacing, surface.voxel, scale.size / spacing, scale.search / spacing,
+                                      scale.flattest, scale.droplet, scale.centring});
+        else
+            blobs = params.mode == SurfaceMode::spheres ? make_spheres(particles, index, search, interior, scale)
+                                                        : make_ellipsoids(particles, index, search, interior, scale);
     });
     surface.least_scale = blobs.least_scale, surface.mean_scale = blobs.mean_scale;
     surface.most_scale = blobs.most_scale;
     BlobGrid grid;
     const float spacing_in_cells = spacing / surface.voxel;
     times.measure("distance", [&] {
-        grid = measure_distance(blobs, search, interior, spacing, surface.voxel, band);
+        const bool weighted = !radii.empty() && mixed_shape(params.mode) == MixedShape::weighted;
+        grid = measure_distance(blobs, search, interior, spacing, surface.voxel, band,
+                                weighted ? BlobUnion::drops : BlobUnion::all);
         if (container)
             fill_against_walls(grid.phi, *container, surface.voxel, std::min(kWallGap * spacing_in_cells, 4.0f),
                                std::min(kWallDepth * spacing_in_cells, band));
@@ -415,12 +453,22 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
             },
             kVertices);
         fair(mesh, strength, fairing_of(spacing_in_cells, params));
-        if (params.mode == SurfaceMode::ellipsoids)
-            settle_drops(blobs, nearest,
-                         filtered_drop(params.drop * spacing, params, surface.voxel) + kFacets * surface.voxel, mesh);
+        const auto drop = [&](uint32_t particle) {
+            if (radii.empty())
+                return filtered_drop(params.drop * spacing, params, surface.voxel) + kFacets * surface.voxel;
+            const float radius = filtered_drop(radii[particle], params, surface.voxel);
+            return radius + facets_of(radius, surface.voxel);
+        };
+        if (params.mode == SurfaceMode::ellipsoids || !radii.empty()) settle_drops(blobs, nearest, drop, mesh);
         for (uint32_t& n : nearest)
             if (n != BlobGrid::kNone) n = blobs.list[n].particle;
-        carry_attributes(particles, nearest, mesh.mesh);
+        const auto find = [&](const Vec3f& x, VertexWeights& weights) {
+            if (radii.empty())
+                weights_around(x, scale.search, particles, index, search, spacing, weights);
+            else
+                weights_of_blobs(x, blobs, grid, surface.voxel, weights);
+        };
+        carry_attributes(particles, nearest, find, mesh.mesh);
     });
     surface.topology = std::move(grid.topology), surface.phi = std::move(grid.phi);
     surface.mesh = std::move(mesh.mesh);
@@ -429,20 +477,31 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
 } // namespace
 
 Surface make_surface(Particles particles, float spacing, const SurfaceParams& params,
-                     const std::optional<Box3f>& container)
+                     const std::optional<Box3f>& container, std::vector<float> radii)
 {
     if (!(spacing > 0) || !std::isfinite(spacing))
         bad_input("the particle spacing is {} m; it must be above 0", spacing);
     Surface surface;
-    surface.voxel = params.voxel.value_or(spacing);
+    const bool mixed = !radii.empty();
+    surface.voxel = params.voxel.value_or(mixed ? 0.5f * spacing / spacing_of_radius(1) : spacing); // half a radius
     keep_attributes(particles, params.attributes);
-    const bool blobs = params.mode == SurfaceMode::spheres || params.mode == SurfaceMode::ellipsoids;
+    const double least = mixed ? params.radius_scale * *std::min_element(radii.begin(), radii.end()) : 0;
+    if (mixed) {
+        constexpr float kMostVoxels = 200; // in a radius: a ball of more takes gigabytes
+        const float largest = params.radius_scale * *std::max_element(radii.begin(), radii.end());
+        if (largest > kMostVoxels * surface.voxel)
+            bad_input("a particle has a radius of {} m, more than {} voxels of {} m; raise surface.voxel", largest,
+                      kMostVoxels, surface.voxel);
+        Sizes::give(particles, std::move(radii), params.radius_scale);
+    }
+    const bool blobs = mixed || params.mode == SurfaceMode::spheres || params.mode == SurfaceMode::ellipsoids;
     (blobs ? surface_from_blobs : surface_from_centres)(particles, spacing, params, container, surface);
     if (container) keep_within(surface.mesh.positions, *container);
     PhaseTimes& times = surface.times;
     times.measure("parts", [&] {
         const double share = std::pow(static_cast<double>(spacing), 3); // of a particle
-        const double drop = 4 * kPi / 3 * std::pow(static_cast<double>(params.drop), 3) * share;
+        const double ball = 4 * kPi / 3 * std::pow(static_cast<double>(params.drop), 3) * share;
+        const double drop = mixed ? 4 * kPi / 3 * std::pow(least, 3) : ball;
         remove_parts(surface.mesh, -kBubble * share, kSliver * std::min(share, drop));
     });
     if (params.adaptivity > 0)

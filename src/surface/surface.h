@@ -13,6 +13,7 @@
 //   - Walls are mirrors: particles near them are reflected, so that the surface continues behind the wall, and it is
 //     cut exactly there (container.h, contour.h).
 //   - Voids smaller than a cell of the simulation are closed (interior.h, parts.h).
+//   - Particles of mixed sizes, such as spray, keep their radii (mixed_sizes.h).
 //   - On request the distance is filtered before the mesh is made (level_set.h), and the mesh made coarser where it is
 //     flat (mesh/simplify.h).
 //
@@ -39,6 +40,7 @@ struct SurfaceParams {
     std::optional<float> radius; // of influence, in spacings; left out: 3 for ellipsoids, 2.5 for weighted centres
     std::optional<float> size;   // of a sphere, before it is stretched, in spacings; left out: what keeps the volume
     float drop = 0.62f;          // radius of a lone particle, in spacings: this value keeps its volume
+    float radius_scale = 1;      // times the radii of particles that have their own
     int droplet = 8;             // up to so many particles together are drops
     float flattest = 0.3f;       // least ratio of an ellipsoid's axes
     float centring = 0.78f;      // how far ellipsoids move to the middle of their neighbours
@@ -67,8 +69,9 @@ struct Surface {
 };
 
 // `spacing` is the mean distance of particles [m]: half the liquid's voxel at eight particles a cell. `container` is
-// the box whose walls hold the liquid; a side at infinity is open.
+// the box whose walls hold the liquid; a side at infinity is open. Particles of mixed sizes have `radii` [m]; the
+// spacing then only says how fine the grids are (mixed_sizes.h).
 Surface make_surface(Particles particles, float spacing, const SurfaceParams& params,
-                     const std::optional<Box3f>& container = {});
+                     const std::optional<Box3f>& container = {}, std::vector<float> radii = {});
 
 } // namespace spindrift

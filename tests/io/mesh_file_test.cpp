@@ -72,6 +72,41 @@ TEST(MeshFile, AttributesOfVerticesComeBackFromPly)
     EXPECT_THROW(write_mesh(folder / "mesh.ply", mesh), Error);
 }
 
+// Blender and MeshLab know colours as bytes only.
+TEST(MeshFile, ColoursAreAlsoWrittenAsBytesInPly)
+{
+    const TempFolder folder;
+    Mesh mesh = sample(false, false);
+    const std::vector<Vec3f> colors = {{1, 0, 0.5f}, {0, 1, 2}, {-1, 0.2158605f, 0}, {0.1f, 0.2f, 0.3f}};
+    mesh.attributes["color"] = colors;
+    write_mesh(folder / "mesh.ply", mesh);
+    const std::string bytes = read_file(folder / "mesh.ply");
+    EXPECT_TRUE(contains(bytes, "property float color_x\nproperty float color_y\nproperty float color_z\n"
+                                "property uchar red\nproperty uchar green\nproperty uchar blue\n"));
+    const size_t rows = bytes.find("end_header\n") + 11;
+    const auto byte = [&](size_t vertex, size_t channel) {
+        return static_cast<uint8_t>(bytes[rows + vertex * 27 + 24 + channel]);
+    };
+    EXPECT_EQ(byte(0, 0), 255);
+    EXPECT_EQ(byte(0, 1), 0);
+    EXPECT_EQ(byte(0, 2), 188); // sRGB of one half
+    EXPECT_EQ(byte(1, 2), 255);
+    EXPECT_EQ(byte(2, 0), 0);
+    EXPECT_EQ(byte(2, 1), 128);
+    EXPECT_EQ(read_mesh(folder / "mesh.ply").attributes, mesh.attributes);
+
+    // Of another program, there are the bytes alone.
+    const Mesh other = read_text("ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\n"
+                                 "property float z\nproperty uchar red\nproperty uchar green\nproperty uchar blue\n"
+                                 "element face 1\nproperty list uchar int vertex_indices\nend_header\n"
+                                 "0 0 0 255 0 188\n1 0 0 0 0 0\n0 1 0 128 0 0\n3 0 1 2\n");
+    const auto& read = std::get<std::vector<Vec3f>>(other.attributes.at("color"));
+    EXPECT_EQ(other.attributes.size(), 1u);
+    EXPECT_NEAR(read[0].z(), 0.5, 0.003);
+    EXPECT_EQ(read[0].x(), 1);
+    EXPECT_NEAR(read[2].x(), 0.215, 0.003);
+}
+
 TEST(MeshFile, PlyAndObjComeBackExactly)
 {
     const TempFolder folder;

@@ -197,6 +197,53 @@ TEST(GrainPoints, NormalsPointOutOfTheSand)
     EXPECT_GT(sides, 1000);
 }
 
+// Other programs see the bumps that pictures here show: grains side by side differ.
+TEST(GrainPoints, NormalsAreThoseOfBumpySand)
+{
+    GrainPoints points = points_of(lattice(1));
+    const auto bumps = [&] {
+        const auto& normal = *points.points().find<Vec3f>(kNormal);
+        std::map<int32_t, Vec3f> top;
+        for (size_t i = 0; i < normal.size(); ++i)
+            if (const Vec3f& x = points.points().P[i]; x.y() > 0.27f && Vec3f(x.x(), 0, x.z()).norm() < 0.15f)
+                top[points.points().id[i]] = normal[i];
+        return top;
+    };
+    const std::map<int32_t, Vec3f> before = bumps();
+    ASSERT_GT(before.size(), 300u);
+    Vec3d mean = Vec3d::Zero(), square = Vec3d::Zero();
+    for (const auto& [id, n] : before) mean += n.cast<double>(), square += n.cast<double>().cwiseAbs2();
+    mean /= static_cast<double>(before.size()), square /= static_cast<double>(before.size());
+    const Vec3d spread = (square - mean.cwiseAbs2()).cwiseSqrt();
+    EXPECT_GT(mean.y(), 0.8);
+    EXPECT_NEAR(spread.x(), 0.5 / std::sqrt(3.0), 0.05); // even between -0.5 and 0.5
+    EXPECT_NEAR(spread.z(), 0.5 / std::sqrt(3.0), 0.05);
+    points.advance(lattice(1), 1);
+    for (const auto& [id, n] : bumps())
+        if (before.contains(id)) {
+            EXPECT_LT((n - before.at(id)).norm(), 0.05f);
+        } // they go with their grains
+}
+
+TEST(GrainPoints, VelocitiesAreThoseOfTheirOwnMotion)
+{
+    const Particles sand = lattice(0.5f);
+    AffineFlow shear, turn;
+    shear.map(0, 1) = 0.4f, shear.shift = Vec3f(0.31f, -1.7f, 0.05f);
+    turn.map = Eigen::AngleAxisf(0.3f, Vec3f(1, 2, -1).normalized()).toRotationMatrix();
+    for (const AffineFlow& flow : {shear, turn}) {
+        GrainPoints points = points_of(flow.start(sand));
+        std::map<int32_t, Vec3f> before;
+        for (size_t i = 0; i < points.points().size(); ++i) before[points.points().id[i]] = points.points().P[i];
+        points.advance(flow.move(sand), 1);
+        float worst = 0;
+        for (size_t i = 0; i < points.points().size(); ++i)
+            if (const auto found = before.find(points.points().id[i]); found != before.end())
+                worst = std::max(worst, (points.points().v[i] - (points.points().P[i] - found->second)).norm());
+        EXPECT_LT(worst, 1e-4f); // a particle's own velocity is off by 0.04 m/s
+    }
+}
+
 TEST(GrainPoints, KeepTheirNumberInACloudThatIsThrownApart)
 {
     SandScene scene(0.5f, Vec3f::Constant(-3), Vec3f::Constant(3));

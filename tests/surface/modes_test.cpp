@@ -299,7 +299,7 @@ TEST(SurfaceModes, ABlockOfTenfoldDensityIsOneBodyAtTheSpacingThatIsFound)
     EXPECT_NEAR(euler_characteristic(mesh), 2, 8);
 }
 
-TEST(SurfaceModes, VerticesCarryVelocityAndAttributesOfTheNearestParticle)
+TEST(SurfaceModes, VerticesCarryVelocityAndAttributesOfTheParticlesAround)
 {
     for (const SurfaceMode mode : kModes) {
         Particles particles = at(ball(Vec3f::Zero(), 7));
@@ -320,10 +320,92 @@ TEST(SurfaceModes, VerticesCarryVelocityAndAttributesOfTheNearestParticle)
             EXPECT_LT((mesh.velocities[i] - mesh.positions[i]).norm(), 3.2f);
             EXPECT_LT((vertex_colour[i] - mesh.positions[i]).norm(), 3.2f);
             EXPECT_EQ(vertex_heat[i], vertex_colour[i].x());
-            EXPECT_EQ(vertex_colour[i], particles.P[static_cast<size_t>(vertex_id[i])]);
+            EXPECT_LT((particles.P[static_cast<size_t>(vertex_id[i])] - mesh.positions[i]).norm(), 3.2f);
         }
         params.attributes = "coldness";
         EXPECT_THROW(make_surface(particles, 1, params), Error);
+    }
+}
+
+TEST(SurfaceModes, ColoursBlendWhereTheyMeet)
+{
+    for (const SurfaceMode mode : kModes) {
+        Particles particles = at(ball(Vec3f::Zero(), 7));
+        auto& color = particles.attribute<Vec3f>("color");
+        auto& same = particles.attribute<Vec3f>("same");
+        for (size_t i = 0; i < particles.size(); ++i) {
+            color[i] = particles.P[i].x() < 0 ? Vec3f(1, 0, 0) : Vec3f(0, 0, 1);
+            same[i] = Vec3f(0.1f, 0.7f, 0.3f);
+        }
+        SurfaceParams params = with_mode(mode);
+        params.attributes = "color same";
+        params.voxel = 0.5f;
+        const Mesh mesh = make_surface(particles, 1, params).mesh;
+        const auto& colors = std::get<std::vector<Vec3f>>(mesh.attributes.at("color"));
+        float jump = 0;
+        for (const Vec3i& triangle : mesh.triangles)
+            for (int k = 0; k < 3; ++k)
+                jump = std::max(jump, (colors[static_cast<size_t>(triangle[k])] -
+                                       colors[static_cast<size_t>(triangle[(k + 1) % 3])])
+                                          .cwiseAbs()
+                                          .maxCoeff());
+        EXPECT_LT(jump, 0.45f) << "mode " << static_cast<int>(mode);
+        for (size_t i = 0; i < colors.size(); ++i) {
+            EXPECT_NEAR(colors[i].x() + colors[i].z(), 1, 1e-5);
+            if (mesh.positions[i].x() < -4) {
+                EXPECT_EQ(colors[i], Vec3f(1, 0, 0));
+            }
+        }
+        for (const Vec3f& c : std::get<std::vector<Vec3f>>(mesh.attributes.at("same")))
+            EXPECT_EQ(c, Vec3f(0.1f, 0.7f, 0.3f)); // exactly
+    }
+}
+
+// A large and a small ball, each of its own radius wherever it lies among the samples.
+TEST(SurfaceModes, ParticlesOfMixedSizesKeepTheirRadii)
+{
+    for (const SurfaceMode mode : kModes)
+        for (const float scale : {1.0f, 1.5f}) {
+            const std::vector<Vec3f> centers = {{0.31f, 0.2f, 0.77f}, {12.4f, 0.13f, 0.55f}, {12.4f, 8.2f, 0.6f}};
+            const std::vector<float> radii = {4, 1, 0.3f};
+            SurfaceParams params = with_mode(mode);
+            params.radius_scale = scale;
+            const Mesh mesh = make_surface(at(centers), 1, params, {}, radii).mesh;
+            EXPECT_TRUE(is_closed(mesh));
+            EXPECT_EQ(euler_characteristic(mesh), 6); // three balls
+            double volume = 0;
+            for (size_t b = 0; b < 3; ++b) {
+                const float radius = scale * radii[b];
+                volume += 4 * kPi / 3 * std::pow(static_cast<double>(radius), 3);
+                float least = kInfinity, most = 0;
+                for (const Vec3f& x : mesh.positions) {
+                    const float r = (x - centers[b]).norm();
+                    if (r < 1.5f * scale * radii[b] + 1) least = std::min(least, r), most = std::max(most, r);
+                }
+                EXPECT_NEAR(least, radius, 0.12f) << "mode " << static_cast<int>(mode); // a fifth of a voxel
+                EXPECT_NEAR(most, radius, 0.12f) << "mode " << static_cast<int>(mode);
+            }
+            EXPECT_NEAR(volume_of(mesh) / volume, 1, 0.05);
+        }
+}
+
+// A ball that consists of particles of one half and of twice the size has the volume of them all, as one body.
+TEST(SurfaceModes, ParticlesOfMixedSizesMakeOneBody)
+{
+    for (const SurfaceMode mode : {SurfaceMode::averaged, SurfaceMode::ellipsoids}) {
+        std::vector<Vec3f> points;
+        std::vector<float> radii;
+        for (const Vec3f& p : ball(Vec3f::Zero(), 7)) {
+            const bool coarse = p.x() < 0;
+            for (int k = 0; k < (coarse ? 1 : 8); ++k) {
+                const Vec3f step = coarse ? Vec3f(0, 0, 0) : Vec3f(k & 1 ? 1 : -1, k & 2 ? 1 : -1, k & 4 ? 1 : -1);
+                points.push_back(p + 0.25f * step), radii.push_back(coarse ? 0.62f : 0.31f);
+            }
+        }
+        const Mesh mesh = make_surface(at(points), 1, with_mode(mode), {}, radii).mesh;
+        EXPECT_TRUE(is_closed(mesh));
+        EXPECT_EQ(euler_characteristic(mesh), 2) << static_cast<int>(mode);
+        EXPECT_NEAR(volume_of(mesh) / (4 * kPi / 3 * 343), 1, 0.1) << static_cast<int>(mode);
     }
 }
 

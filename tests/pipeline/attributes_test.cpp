@@ -1,0 +1,272 @@
+// Velocities and sizes that other programs read from the files, against what the files' own frames show.
+#include "field/block.h"
+#include "io/image.h"
+#include "io/mesh_file.h"
+#include "io/vdb.h"
+#include "mesh/mesh.h"
+#include "pipeline/program.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unordered_map>
+
+namespace spindrift {
+
+namespace {
+
+std::string frame_of(const std::string& stage, int frame, const std::string& ending = "vdb")
+{
+    return fmt::format("out/{0}/{0}.{1:04}.{2}", stage, frame, ending);
+}
+
+// Trilinear interpolation of values at cell centres; in cells.
+template <class T> T interpolated(const Field<T>& field, const Vec3f& cells)
+{
+    const Vec3f p = cells - Vec3f::Constant(0.5f);
+    const Vec3i low(floor_int(p.x()), floor_int(p.y()), floor_int(p.z()));
+    const Vec3f f = p - low.cast<float>();
+    T sum = 0 * field.background();
+    for (int c = 0; c < 8; ++c) {
+        const Vec3i step(c >> 2, c >> 1 & 1, c & 1);
+        const Vec3f share = step.cast<float>().cwiseProduct(2 * f - Vec3f::Ones()) + Vec3f::Ones() - f;
+        sum += share.prod() * field.at(low + step);
+    }
+    return sum;
+}
+
+} // namespace
+
+TEST(Attributes, SprayHasEachDropletsRadiusAsPscale)
+{
+    const Workplace place;
+    place.write("spray.toml", R"([shot]
+frames = "1-3"
+
+[spray]
+
+[[spray.emitter]]
+direction = [0, 1, 0]
+rate = 20000
+droplet_radius = 0.002
+droplet_variation = 0.8
+)");
+    place.succeed({"run", "spray.toml", "-o", "out"});
+    const Particles droplets = read_particles(place / frame_of("spray", 3)).particles;
+    const auto *radius = droplets.find<float>("radius"), *pscale = droplets.find<float>("pscale");
+    ASSERT_GT(droplets.size(), 500u);
+    ASSERT_TRUE(radius && pscale) << "pscale is the same for all";
+    EXPECT_EQ(*radius, *pscale);
+    EXPECT_GT(*std::ranges::max_element(*radius), 1.5f * *std::ranges::min_element(*radius));
+    EXPECT_FALSE(droplets.attributes.contains("rest")) << "which is a position elsewhere";
+}
+
+// Density at the next frame is that at this one, carried along with vel: in a frame as short as a step.
+TEST(Attributes, SmokesVelocityIsWhatMovesIt)
+{
+    const Workplace place;
+    place.write("smoke.toml", R"([shot]
+frames = "1-5"
+fps = 200
+
+[smoke]
+voxel = 0.05
+buoyancy = 0
+keep_mass = false
+
+[smoke.domain]
+min = [-0.4, 0, -0.4]
+max = [0.4, 0.8, 0.4]
+
+[smoke.turbulence]
+on = true
+refine = 4
+strength = 1
+start_energy = 0.5
+
+[[smoke.source]]
+shape = "box"
+min = [-0.3, 0.1, -0.3]
+max = [0.3, 0.7, 0.3]
+noise.amount = 1
+noise.size = 0.15
+last_frame = 1
+)");
+    place.succeed({"run", "smoke.toml", "-o", "out"});
+    const FieldSet before = read_fields(place / frame_of("smoke", 4), {"density", "vel"});
+    const FieldFile after = read_field(place / frame_of("smoke", 5), "density");
+    const FieldFile& density = before.numbers.at("density");
+    const FieldFileOf<Vec3f>& vel = before.vectors.at("vel");
+    double error = 0, change = 0;
+    for (int t = 0; t < after.field.topology().tile_count(); ++t)
+        for (int c = 0; c < kTileCells; ++c) {
+            const Vec3i cell = after.field.topology().first_cell(t) + cell_in_tile(c);
+            const Vec3f x = (cell.cast<float>() + Vec3f::Constant(0.5f)) * after.voxel;
+            if ((x - Vec3f(0, 0.4f, 0)).cwiseAbs().maxCoeff() > 0.25f) continue;
+            const Vec3f u = interpolated(vel.field, x / vel.voxel);
+            const float carried = interpolated(density.field, (x - u / 200) / density.voxel);
+            const auto square = [](float d) { return static_cast<double>(d) * static_cast<double>(d); };
+            error += square(after.field.tile(t)[c] - carried);
+            change += square(after.field.tile(t)[c] - density.field.at(cell));
+        }
+    EXPECT_GT(change, 1);
+    std::fprintf(stderr, "smoke: error %.3f of the change\n", std::sqrt(error / change));
+    EXPECT_LT(std::sqrt(error / change), 0.3);
+}
+
+// Sand that is thrown apart stretches its particles; over the two frames around, grains move as they say.
+TEST(Attributes, GrainsHaveTheVelocityOfTheirOwnMotion)
+{
+    const Workplace place;
+    place.write("sand.toml", R"([shot]
+frames = "1-6"
+fps = 96
+
+[sand]
+voxel = 0.03
+
+[sand.domain]
+min = [-0.6, 0, -0.6]
+max = [0.6, 1, 0.6]
+
+[[sand.source]]
+shape = "sphere"
+center = [0, 0.3, 0]
+radius = 0.12
+
+[[sand.impulse]]
+center = [0, 0.25, 0]
+radius = 0.2
+speed = 4
+frame = 1
+
+[grains]
+each = 12
+)");
+    place.succeed({"run", "sand.toml", "-o", "out"});
+    const auto read = [&](int frame) { return read_particles(place / frame_of("grains", frame)).particles; };
+    const Particles before = read(4), now = read(5), after = read(6);
+    std::unordered_map<int32_t, Vec3f> was, will_be;
+    for (size_t i = 0; i < before.size(); ++i) was[before.id[i]] = before.P[i];
+    for (size_t i = 0; i < after.size(); ++i) will_be[after.id[i]] = after.P[i];
+    double error = 0, motion = 0, backward = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < now.size(); ++i) {
+        if (!was.contains(now.id[i]) || !will_be.contains(now.id[i])) continue;
+        const Vec3f u = 48 * (will_be[now.id[i]] - was[now.id[i]]), b = 96 * (now.P[i] - was[now.id[i]]);
+        error += static_cast<double>((now.v[i] - u).squaredNorm());
+        backward += static_cast<double>((b - u).squaredNorm());
+        motion += static_cast<double>(u.squaredNorm());
+        ++count;
+    }
+    ASSERT_GT(count, 2000u);
+    std::fprintf(stderr, "grains: error %.4f of the speed; of the step before %.4f\n", std::sqrt(error / motion),
+                 std::sqrt(backward / motion));
+    EXPECT_LT(std::sqrt(error / motion), 0.04);
+}
+
+// In water that rests but for its eddies, all motion is that of the ripples.
+TEST(Attributes, RipplesThatTheLiquidMakesHaveTheirVelocity)
+{
+    const Workplace place;
+    place.write("ripples.toml", R"([shot]
+frames = "1-4"
+
+[liquid]
+voxel = 0.05
+
+[liquid.domain]
+min = [0, 0, 0]
+max = [0.8, 0.6, 0.8]
+
+[[liquid.source]]
+max = [0.8, 0.325, 0.8]
+
+[liquid.turbulence]
+on = true
+refine = 4
+strength = 1
+start_energy = 0.02
+
+[ripples]
+)");
+    place.succeed({"run", "ripples.toml", "-o", "out"});
+    const Mesh mesh = read_mesh(place / frame_of("ripples", 4, "ply"));
+    double sum = 0, count = 0;
+    for (size_t i = 0; i < mesh.positions.size(); ++i)
+        if (mesh.positions[i].y() > 0.25f) sum += static_cast<double>(mesh.velocities[i].squaredNorm()), ++count;
+    std::fprintf(stderr, "ripples: %.4f m/s\n", std::sqrt(sum / count));
+    EXPECT_GT(std::sqrt(sum / count), 0.08); // of eddies of 0.14 m/s
+    EXPECT_LT(std::sqrt(sum / count), 0.3);
+}
+
+TEST(Attributes, AColourIsShownAsItIs)
+{
+    const Workplace place;
+    place.write("paint.toml", R"([shot]
+frames = "1-1"
+
+[liquid]
+voxel = 0.1
+
+[liquid.domain]
+min = [0, 0, 0]
+max = [1, 1, 1]
+
+[[liquid.source]]
+max = [1, 0.6, 1]
+color = [0.02, 0.7, 0.02]
+
+[render]
+show = "particles"
+color_by = "color"
+format = "exr"
+width = 48
+height = 48
+samples = 4
+floor = false
+edges = false
+camera.position = [0.5, 0.4, 4]
+camera.target = [0.5, 0.3, 0.5]
+)");
+    place.succeed({"run", "paint.toml", "-o", "out"});
+    const Image image = read_image(place / frame_of("render", 1, "exr"));
+    const Vec3f middle = image.at(24, 24);
+    EXPECT_GT(middle.y(), 5 * middle.x()) << middle.transpose();
+    EXPECT_GT(middle.y(), 5 * middle.z());
+}
+
+TEST(Attributes, InfoGivesBoundsInMetres)
+{
+    const Workplace place;
+    Particles particles;
+    particles.resize(3);
+    particles.P = {Vec3f(-1.5f, 0, 0), Vec3f(2.5f, 0.5f, 0), Vec3f(0, 0.375f, 8)};
+    write_particles(place / "p.vdb", particles, 0.5f, 0.1f);
+    const std::string text = place.succeed({"info", "p.vdb"}).out;
+    EXPECT_TRUE(contains(text, "bounds        (-1.5, 0, 0) to (2.5, 0.5, 8) m")) << text;
+    EXPECT_TRUE(contains(text, "voxels        [-3, 0, 0] to [5, 1, 16]")) << text;
+}
+
+// Of spray that a scene names as particles of a surface.
+TEST(Attributes, SprayCanBeMeshed)
+{
+    const Workplace place;
+    Particles spray;
+    spray.resize(2);
+    spray.P = {Vec3f(0, 1, 0), Vec3f(0.05f, 1, 0)};
+    spray.attribute<float>("radius") = spray.attribute<float>("pscale") = {0.008f, 0.0007f};
+    write_particles(place / "spray.0001.vdb", spray, 0.01f, 0);
+    place.write("mesh.toml", "[shot]\nframes = \"1-1\"\n[surface]\ninput = \"spray.####.vdb\"\n");
+    place.succeed({"run", "mesh.toml", "-o", "out"});
+    const Mesh mesh = read_mesh(place / frame_of("surface", 1, "ply"));
+    float large = 0, small = 0;
+    for (const Vec3f& x : mesh.positions) {
+        const bool right = x.x() > 0.03f;
+        float& most = right ? small : large;
+        most = std::max(most, (x - spray.P[right]).norm());
+    }
+    EXPECT_NEAR(large, 0.008f, 0.0003f);
+    EXPECT_NEAR(small, 0.0007f, 0.0003f);
+}
+
+} // namespace spindrift
