@@ -245,7 +245,9 @@ void check_leaf(const Leaf& leaf, const std::string& path)
         return;
     }
     if (leaf.attributeSet().find("P") == AttributeSet::INVALID_POS) damaged("have no positions");
-    leaf.validateOffsets();
+    leaf.validateOffsets(); // looks at the first array only
+    for (size_t a = 0; a < leaf.attributeSet().size(); ++a)
+        if (leaf.attributeSet().getConst(a)->size() != leaf.getLastValue()) damaged("have arrays of different lengths");
 }
 
 // The leaves of a point grid, and which range of the particles each one fills.
@@ -454,6 +456,7 @@ openvdb::GridBase::Ptr vdb::points_to_write(const std::string& path, const Parti
     if (!(voxel > 0) || !std::isfinite(voxel)) fail("cannot write {}: the voxel size {} is not above 0", path, voxel);
     check_arrays(path, particles);
     initialize();
+    const auto lock = no_child_processes();
     return make_grid(particles, voxel, pscale);
 }
 
