@@ -1,5 +1,7 @@
 #include "pipeline/progress.h"
 
+#include "base/printable.h"
+
 #include <cmath>
 #include <cstdio>
 #include <fmt/format.h>
@@ -99,7 +101,7 @@ void Progress::say(const std::string& text)
     if (style_ == Style::json)
         fmt::print("{{\"event\": \"message\", \"text\": {}}}\n", json_string(text));
     else
-        fmt::print("{}{}\n", style_ == Style::terminal ? "\r\x1b[K" : "", text);
+        fmt::print("{}{}\n", style_ == Style::terminal ? "\r\x1b[K" : "", printable(text));
     std::fflush(stdout);
 }
 
