@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "io/point_file.h"
 #include "pipeline/scene_shapes.h"
+#include "points/attribute_checks.h"
 #include "points/spacing.h"
 
 #include <bit>
@@ -214,7 +215,7 @@ void SprayStage::write(const std::string& path)
     Particles droplets = spray_->particles();
     expressions_.run(ExpressionParams::At::before_writing, droplets, static_cast<float>(spray_->frame()), 1 / fps_);
     double sum = 0;
-    for (const float r : *droplets.find<float>("radius")) sum += r;
+    for (const float r : required<float>(droplets, "radius")) sum += r;
     const double mean = droplets.size() > 0 ? sum / static_cast<double>(droplets.size()) : 0;
     write_particles(
         path, droplets, voxel_for(droplets), static_cast<float>(mean),

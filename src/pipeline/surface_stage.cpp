@@ -152,15 +152,20 @@ float SurfaceStage::spacing_of(const ParticleFile& file)
 float SurfaceStage::find_spacing_of_input() const
 {
     constexpr size_t kEnough = 1000;
+    constexpr float kRadius = 0.62f; // of a sphere with the volume of a particle, in spacings
     std::vector<Vec3f> most;
+    float told = 0; // by the radius of particles that lie in too few places to show it themselves
     for (const std::string& path : inputs_on_disk()) {
         ParticleFile file = read_points(path, names_);
-        if (file.particles.size() > most.size()) most = std::move(file.particles.P);
+        if (file.particles.size() <= most.size()) continue;
+        told = file.pscale / kRadius;
+        most = std::move(file.particles.P);
         if (most.size() >= kEnough) break;
     }
     if (most.empty()) return 1; // of nothing
     const size_t count = most.size();
     const auto found = find_spacing(std::move(most));
+    if (!found && told > 0) return told;
     if (!found)
         bad_input("{}: {} points in less than nine different places do not tell their spacing; set surface.spacing [m]",
                   input_files_, count);
