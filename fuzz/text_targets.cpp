@@ -128,13 +128,6 @@ void run_expression(const std::string& text, const std::string&)
     });
 }
 
-auto by_text(std::vector<std::string> words)
-{
-    return [words = std::move(words)](const std::string& seed, Random& random) {
-        return mutate_text(seed, words, random);
-    };
-}
-
 } // namespace
 
 std::vector<Target> text_targets()
@@ -197,16 +190,21 @@ std::vector<Target> text_targets()
         add_geojson_plan(plan, text, "case.geojson", {});
         plan.check_coordinates();
     };
-    return {
-        {"toml", "toml", scenes, by_text(toml), read_scene},
-        {"svg", "svg", [] { return std::vector<std::string>{kSvg}; }, by_text(svg), svg_plan},
-        {"geojson", "geojson",
-         [] {
-             return std::vector<std::string>{kGeoJson, kDegrees};
-         },
-         by_text(json), json_plan},
-        {"ax", "ax", [] { return kExpressions; }, by_text(ax), run_expression},
+    std::vector<Target> targets;
+    const auto add = [&](const std::string& name, const std::vector<std::string>& seeds,
+                         const std::vector<std::string>& words, const decltype(Target::run)& run) {
+        Target target;
+        target.name = target.ending = name;
+        target.seeds = [seeds] { return seeds; };
+        target.mutate = [words](const std::string& seed, Random& random) { return mutate_text(seed, words, random); };
+        target.run = run;
+        targets.push_back(target);
     };
+    add("toml", scenes(), toml, read_scene);
+    add("svg", {kSvg}, svg, svg_plan);
+    add("geojson", {kGeoJson, kDegrees}, json, json_plan);
+    add("ax", kExpressions, ax, run_expression);
+    return targets;
 }
 
 } // namespace spindrift::fuzz

@@ -90,10 +90,9 @@ std::string file_of(const openvdb::GridPtrVec& grids, uint32_t compression, bool
 std::vector<std::string> in_all_ways(const openvdb::GridPtrVec& grids)
 {
     std::vector<std::string> files;
+    const uint32_t none = openvdb::io::COMPRESS_NONE, mask = openvdb::io::COMPRESS_ACTIVE_MASK;
     for (const uint32_t compression :
-         {uint32_t(openvdb::io::COMPRESS_NONE), uint32_t(openvdb::io::COMPRESS_ACTIVE_MASK),
-          openvdb::io::COMPRESS_BLOSC | openvdb::io::COMPRESS_ACTIVE_MASK,
-          openvdb::io::COMPRESS_ZIP | openvdb::io::COMPRESS_ACTIVE_MASK})
+         {none, mask, mask | openvdb::io::COMPRESS_BLOSC, mask | openvdb::io::COMPRESS_ZIP})
         files.push_back(file_of(grids, compression, false));
     files.push_back(file_of(grids, openvdb::io::COMPRESS_NONE, true));
     return files;

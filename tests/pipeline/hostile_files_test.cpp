@@ -60,7 +60,8 @@ TEST_F(HostileFiles, PipesAndDevicesAreNoInput)
     refused({"check", "scene.toml"}, {"scene.toml:25:8: ", "zero.obj: it is a pipe or a device"});
     place.write("scene.toml", small_scene() + "[[liquid.collider]]\nshape = \"mesh\"\nfile = \"pipe.ply\"\n");
     refused({"check", "scene.toml"}, {"scene.toml:25:8: ", "pipe.ply: it is a pipe or a device"});
-    place.write("scene.toml", "[crowd]\nplan.file = \"zero.svg\"\n[[crowd.group]]\ncount = 1\n");
+    place.write("scene.toml",
+                "[crowd]\nplan.file = \"zero.svg\"\n[[crowd.group]]\ncount = 1\nbox = [[0, 0], [1, 1]]\n");
     refused({"check", "scene.toml"}, {"scene.toml:2:", "zero.svg: it is a pipe or a device"});
 }
 
@@ -98,7 +99,7 @@ TEST_F(HostileFiles, ANameWithANulIsNotCutShort)
 
 TEST_F(HostileFiles, ALimitOnTheSizeOfFilesIsAMessage)
 {
-    refused({"new", "splash"}, {"cannot write splash.toml: the file is larger than the system allows"}, 0);
+    refused({"new", "splash"}, {"cannot write splash.toml: the file is larger than the system allows"}, 100);
     place.write("small.toml", small_scene());
     refused({"sim", "small.toml", "-o", "out"}, {"the file is larger than the system allows"}, 4096);
     write_particles(place / "p.vdb", points_without_heat(), 0.2f, 0.05f);
@@ -113,7 +114,7 @@ TEST_F(HostileFiles, ValuesThatAreNotFiniteDoNotGoThroughInSilence)
     refused({"run", "scene.toml"}, {"p.vdb: the attribute \"heat\" of 2 of 64 particles is not finite"});
     scene("input = \"p.vdb\"\n");
     place.succeed({"run", "scene.toml"});
-    scene("input = \"p.vdb\"\nattributes = \"heat\"\n[[surface.expression]]\ntext = \"if (!isfinite(f@heat)) f@heat = "
+    scene("input = \"p.vdb\"\nattributes = \"heat\"\n[[surface.expression]]\ncode = \"if (!isfinite(f@heat)) f@heat = "
           "0;\"\n");
     place.succeed({"run", "scene.toml"});
     const RunResult outcome = place.run({"ax", "vec3f@v = 0;", "--in", "p.vdb", "-o", "q.vdb"});
