@@ -18,11 +18,11 @@ Vec2f turned(const Vec2f& d, float sine, float cosine)
 }
 
 // Everyone somewhere on the grid, of a size that it is made for, and in the cells that they are said to be in.
-void check_state(const Crowd::State& state, const CrowdGrid& grid, float separation, size_t paths)
+void check_state(const Crowd::State& state, const CrowdGrid& grid, const CrowdParams& params, size_t paths)
 {
     const Agents& agents = state.agents;
-    const float most = 0.5f * grid.cell / separation;
-    if (!(state.largest_radius > 0 && state.largest_radius <= most))
+    const float most = 0.5f * grid.cell / params.separation;
+    if (!(state.largest_radius >= params.radius && state.largest_radius <= most))
         bad_state("the largest radius is {} m", state.largest_radius);
     if (!std::isfinite(state.time) || state.time < 0 || state.steps < 0 || state.next_id < 0)
         bad_state("the time is {} s after {} steps", state.time, state.steps);
@@ -39,6 +39,10 @@ void check_state(const Crowd::State& state, const CrowdGrid& grid, float separat
     }
     if (state.sorted && (state.sorted_cells.size() != agents.size() || !std::ranges::is_sorted(state.sorted_cells)))
         bad_state("{} agents are sorted into {} cells", agents.size(), state.sorted_cells.size());
+    if (!state.sorted || state.sorted_cells.empty()) return;
+    const AgentCells cells(grid, static_cast<int>(grid.cell / (2 * state.largest_radius * params.separation)));
+    const size_t count = static_cast<size_t>(cells.columns()) * static_cast<size_t>(cells.rows());
+    if (state.sorted_cells.back() >= count) bad_state("an agent is in cell {} of {}", state.sorted_cells.back(), count);
 }
 
 } // namespace
@@ -355,16 +359,13 @@ Crowd::State Crowd::state() const
 
 void Crowd::restore(State state)
 {
-    check_state(state, continuum_.grid(), params_.separation, paths_.size());
+    check_state(state, continuum_.grid(), params_, paths_.size());
+    continuum_.restore(std::move(state.continuum)); // may still throw: nothing was taken yet
     make_cells(state.largest_radius);
-    const size_t cells = static_cast<size_t>(cells_.columns()) * static_cast<size_t>(cells_.rows());
-    if (state.sorted && !state.sorted_cells.empty() && state.sorted_cells.back() >= cells)
-        bad_state("an agent is in cell {} of {}", state.sorted_cells.back(), cells);
     time_ = state.time, steps_ = state.steps, next_id_ = state.next_id;
     agents_ = std::move(state.agents);
     if (state.sorted) cells_.restore(std::move(state.sorted_cells));
     sorted_ = state.sorted;
-    continuum_.restore(std::move(state.continuum));
 }
 
 } // namespace spindrift
