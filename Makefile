@@ -1,4 +1,4 @@
-# The whole project in a few words: make demo, make test, make bench. Everything a target needs is set up first, and what
+# The whole project in a few words: make demo, make test, make bench, make fuzz. Everything a target needs is set up first, and what
 # is already there is left alone.
 SHELL := /bin/bash
 BUILD ?= build
@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc)
 CMAKE_FLAGS ?=
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: build demo test bench validate format lint packages packages-build packages-test packages-bench asan tsan clean
+.PHONY: build demo test bench fuzz validate format lint packages packages-build packages-test packages-bench asan tsan clean
 
 build: packages-build $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS) --target spindrift
@@ -15,7 +15,7 @@ demo: build
 	$(BUILD)/spindrift run scenes/dam_break.toml
 
 test: packages-build packages-test
-	cmake -S . -B $(BUILD) -G Ninja -DSPINDRIFT_TESTS=ON $(CMAKE_FLAGS)
+	cmake -S . -B $(BUILD) -G Ninja -DSPINDRIFT_TESTS=ON -DSPINDRIFT_FUZZ=ON $(CMAKE_FLAGS)
 	cmake --build $(BUILD) -j $(JOBS)
 	ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
@@ -46,16 +46,22 @@ bench: packages-build packages-bench
 	cmake --build $(BUILD)-bench -j $(JOBS)
 	$(BUILD)-bench/spindrift_bench
 
+# Bad files for every reader, a minute each, with sanitizers. `make test` has a few seconds of it without.
+fuzz: packages-build packages-test
+	cmake --preset asan
+	cmake --build --preset asan -j $(JOBS) --target spindrift_fuzz
+	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 build-asan/spindrift_fuzz --seconds $(or $(SECONDS),60)
+
 validate: packages-build
 	cmake -S . -B $(BUILD) -G Ninja -DSPINDRIFT_VALIDATE=ON $(CMAKE_FLAGS)
 	cmake --build $(BUILD) -j $(JOBS) --target spindrift_validate
 	$(BUILD)/spindrift_validate
 
 format:
-	git ls-files 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'bench/*.cpp' 'bench/*.h' 'validate/*' | grep -v txt | xargs clang-format -i
+	git ls-files 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'bench/*.cpp' 'bench/*.h' 'fuzz/*.cpp' 'fuzz/*.h' 'validate/*' | grep -v txt | xargs clang-format -i
 
 lint: packages-build packages-test
-	git ls-files 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'bench/*.cpp' 'bench/*.h' 'validate/*' | grep -v txt | xargs clang-format --dry-run -Werror
+	git ls-files 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'bench/*.cpp' 'bench/*.h' 'fuzz/*.cpp' 'fuzz/*.h' 'validate/*' | grep -v txt | xargs clang-format --dry-run -Werror
 	cmake -S . -B $(BUILD) -G Ninja $(CMAKE_FLAGS)
 	git ls-files 'src/*.cpp' | xargs -P $(JOBS) -n 4 clang-tidy -p $(BUILD) --quiet
 
@@ -65,4 +71,4 @@ asan tsan: packages-build packages-test
 	ctest --preset $@
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-bench build-asan build-tsan out
+	rm -rf $(BUILD) $(BUILD)-bench build-asan build-tsan fuzz-findings out

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "base/state_error.h"
 #include "field/row.h"
 
 namespace spindrift {
@@ -313,7 +314,11 @@ void Continuum::restore(State state)
 {
     const size_t size = padded_.size();
     if (state.view.size() != 4 * size || state.inner_pressure.size() != size || state.outer_pressure.size() != size)
-        fail("a crowd's state was saved with another grid than one of {} by {} cells", grid_.nx, grid_.ny);
+        bad_state("a crowd's state was saved with another grid than one of {} by {} cells", grid_.nx, grid_.ny);
+    const auto finite = [](double x) { return std::isfinite(x); };
+    if (!std::ranges::all_of(state.view, finite) || !std::ranges::all_of(state.inner_pressure, finite) ||
+        !std::ranges::all_of(state.outer_pressure, finite))
+        bad_state("a crowd's pressure or density is not finite");
     view_ = std::move(state.view);
     inner_pressure_ = std::move(state.inner_pressure), outer_pressure_ = std::move(state.outer_pressure);
 }

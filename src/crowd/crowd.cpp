@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "base/state_error.h"
 #include "crowd/avoidance.h"
 
 namespace spindrift {
@@ -14,6 +15,34 @@ bool is_finite(const Vec2f& x) { return std::isfinite(x.x()) && std::isfinite(x.
 Vec2f turned(const Vec2f& d, float sine, float cosine)
 {
     return {cosine * d.x() - sine * d.y(), sine * d.x() + cosine * d.y()};
+}
+
+// Everyone somewhere on the grid, of a size that it is made for, and in the cells that they are said to be in.
+void check_state(const Crowd::State& state, const CrowdGrid& grid, const CrowdParams& params, size_t paths)
+{
+    const Agents& agents = state.agents;
+    const float most = 0.5f * grid.cell / params.separation;
+    if (!(state.largest_radius >= params.radius && state.largest_radius <= most))
+        bad_state("the largest radius is {} m", state.largest_radius);
+    if (!std::isfinite(state.time) || state.time < 0 || state.steps < 0 || state.next_id < 0)
+        bad_state("the time is {} s after {} steps", state.time, state.steps);
+    for (size_t i = 0; i < agents.size(); ++i) {
+        const bool somewhere =
+            agents.x[i] == grid.inside(agents.x[i]) && agents.v[i].allFinite() && agents.preferred[i].allFinite();
+        const bool fits = agents.radius[i] > 0 && agents.radius[i] <= state.largest_radius && agents.speed[i] >= 0 &&
+                          agents.speed[i] < 1e6f && agents.priority[i] > 0 && agents.priority[i] < 1e15f;
+        const bool has_path = agents.driver[i] <= Driver::avoiding &&
+                              (agents.driver[i] != Driver::scripted ||
+                               (agents.goal[i] >= 0 && static_cast<size_t>(agents.goal[i]) < paths));
+        if (!somewhere || !fits || !has_path || agents.id[i] < 0 || agents.id[i] >= state.next_id)
+            bad_state("agent {} is nowhere, or is no agent of this crowd", agents.id[i]);
+    }
+    if (state.sorted && (state.sorted_cells.size() != agents.size() || !std::ranges::is_sorted(state.sorted_cells)))
+        bad_state("{} agents are sorted into {} cells", agents.size(), state.sorted_cells.size());
+    if (!state.sorted || state.sorted_cells.empty()) return;
+    const AgentCells cells(grid, static_cast<int>(grid.cell / (2 * state.largest_radius * params.separation)));
+    const size_t count = static_cast<size_t>(cells.columns()) * static_cast<size_t>(cells.rows());
+    if (state.sorted_cells.back() >= count) bad_state("an agent is in cell {} of {}", state.sorted_cells.back(), count);
 }
 
 } // namespace
@@ -330,12 +359,13 @@ Crowd::State Crowd::state() const
 
 void Crowd::restore(State state)
 {
+    check_state(state, continuum_.grid(), params_, paths_.size());
+    continuum_.restore(std::move(state.continuum)); // may still throw: nothing was taken yet
     make_cells(state.largest_radius);
     time_ = state.time, steps_ = state.steps, next_id_ = state.next_id;
     agents_ = std::move(state.agents);
     if (state.sorted) cells_.restore(std::move(state.sorted_cells));
     sorted_ = state.sorted;
-    continuum_.restore(std::move(state.continuum));
 }
 
 } // namespace spindrift

@@ -3,12 +3,11 @@
 #include "base/error.h"
 #include "crowd/geos_region.h"
 #include "crowd/plane.h"
+#include "io/atomic_file.h"
 
 #include <Eigen/Geometry>
 #include <algorithm>
 #include <fmt/format.h>
-#include <fstream>
-#include <iterator>
 #include <map>
 
 namespace spindrift {
@@ -144,9 +143,12 @@ void add_drawn_shapes(FloorPlan& plan, const std::vector<DrawnShape>& shapes, co
 
 void add_plan_file(FloorPlan& plan, const std::string& path, const PlanFileParams& params, const std::string& where)
 {
-    std::ifstream file(path, std::ios::binary);
-    const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    if (!file || file.bad()) bad_input("{}: cannot read the floor plan {}", where, path);
+    std::string text;
+    try {
+        text = read_file(path);
+    } catch (const Error& error) {
+        bad_input("{}: cannot read the floor plan: {}", where, error.what());
+    }
     std::string ending = path.substr(std::min(path.size(), path.rfind('.') + 1));
     for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     const std::string name = path.substr(path.rfind('/') + 1);

@@ -4,6 +4,7 @@
 #include "base/interrupt.h"
 #include "base/parallel.h"
 #include "base/random.h"
+#include "base/state_error.h"
 #include "crowd/area_fraction.h"
 #include "crowd/starting_places.h"
 
@@ -261,6 +262,24 @@ void Population::start(int frame)
 
 void Population::restore(State state)
 {
+    // Who has which group and goal.
+    const Agents& agents = state.crowd.agents;
+    if (state.came.size() != groups_.size() || std::ranges::any_of(state.came, [](int32_t n) { return n < 0; }))
+        bad_state("{} groups have come in, and there are {}", state.came.size(), groups_.size());
+    for (const int32_t group : state.groups)
+        if (group < 0 || static_cast<size_t>(group) >= groups_.size()) bad_state("there is no group {}", group);
+    for (size_t i = 0; i < agents.size(); ++i) {
+        const auto id = static_cast<size_t>(agents.id[i]);
+        if (id >= state.groups.size()) bad_state("agent {} has no group", agents.id[i]);
+        const Group& group = groups_[static_cast<size_t>(state.groups[id])];
+        const auto goal = static_cast<size_t>(agents.goal[i]);
+        const bool has_target = group.targets.empty() || (id >= group.first && id - group.first < group.targets.size());
+        const bool has_goal = agents.driver[i] == Driver::scripted || !group.targets.empty() || group.goals.empty() ||
+                              goal < group.goals.size();
+        if (!has_target || !has_goal)
+            bad_state("agent {} goes to place {}, which its group does not", id, agents.goal[i]);
+    }
+
     frame_ = state.frame;
     groups_of_ids_ = std::move(state.groups), came_ = std::move(state.came);
     crowd_.restore(std::move(state.crowd));

@@ -23,6 +23,8 @@ using openvdb::Vec3SGrid;
 constexpr size_t kLeafCells = FloatGrid::TreeType::LeafNodeType::SIZE;
 // More voxels than this is a filled box that nobody meant to make dense.
 constexpr uint64_t kMostCells = uint64_t(1) << 31;
+// Of these, voxels in regions of one value: half a gigabyte of numbers from a few bytes.
+constexpr uint64_t kMostTileCells = uint64_t(1) << 27;
 
 std::optional<ElementType> type_of(const GridBase& grid)
 {
@@ -202,7 +204,8 @@ class VolumeRun {
     template <class Grid> void write(size_t target, Grid& grid)
     {
         auto& tree = grid.tree();
-        if (tree.activeVoxelCount() > kMostCells)
+        const uint64_t active = tree.activeVoxelCount();
+        if (active > kMostCells || active - tree.activeLeafVoxelCount() > kMostTileCells)
             fail("the volume \"{}\" of {} is too large: {} active voxels", grid.getName(), path_,
                  tree.activeVoxelCount());
         tree.voxelizeActiveTiles();

@@ -173,12 +173,22 @@ void write_file(const std::string& path, std::string_view bytes)
 std::string read_file(const std::string& path)
 {
     const auto give_up = [&](int error) { fail("cannot read {}: {}", path, std::strerror(error)); };
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    // Without O_NONBLOCK a pipe would wait here for somebody to write to it.
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     struct stat status = {};
     if (file.fd < 0 || ::fstat(file.fd, &status) != 0) give_up(errno);
     if (S_ISDIR(status.st_mode)) give_up(EISDIR);
+    if (!S_ISREG(status.st_mode))
+        fail("cannot read {}: it is a pipe or a device; save what it gives to a file, and name that", path);
+    const size_t most =
+        static_cast<size_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(::sysconf(_SC_PAGE_SIZE)) / 2;
+    const auto expect_room = [&](size_t size) {
+        if (size > most)
+            fail("cannot read {}: it has {} bytes, which is more than half of this machine's memory", path, size);
+    };
+    expect_room(static_cast<size_t>(status.st_size));
 
-    // The size is a hint only: pipes have none, and a file may grow while it is read.
+    // The size is a hint only: a file may grow while it is read.
     std::string bytes(static_cast<size_t>(status.st_size) + 1, '\0');
     size_t size = 0;
     for (;;) {
@@ -188,6 +198,7 @@ std::string read_file(const std::string& path)
         if (got < 0) give_up(errno);
         if (got == 0) break;
         size += static_cast<size_t>(got);
+        expect_room(size);
     }
     bytes.resize(size);
     return bytes;

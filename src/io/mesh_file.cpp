@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "io/atomic_file.h"
+#include "io/file_start.h"
 #include "io/image.h"
 #include "io/mesh_readers.h"
 
@@ -193,6 +194,8 @@ Mesh read_mesh(const std::string& path)
     const Format format = format_of(path);
     std::string bytes;
     try {
+        if (format == Format::ply && !may_start_with(path, "ply"))
+            fail("{} is not a PLY file: it does not start with \"ply\"", path);
         bytes = read_file(path);
     } catch (const Error& e) {
         bad_input("{}", e.what()); // a mesh is named by the user: a missing one is the user's to mend

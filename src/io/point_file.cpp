@@ -2,8 +2,12 @@
 
 #include "base/error.h"
 #include "io/atomic_file.h"
+#include "io/file_start.h"
 #include "io/mesh_readers.h"
+#include "points/attribute_checks.h"
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <numeric>
 #include <optional>
@@ -16,8 +20,13 @@ namespace {
 std::optional<std::vector<int32_t>> as_ids(const AttributeArray& array)
 {
     if (const auto* ids = std::get_if<std::vector<int32_t>>(&array)) return *ids;
-    if (const auto* numbers = std::get_if<std::vector<float>>(&array))
-        return std::vector<int32_t>(numbers->begin(), numbers->end());
+    if (const auto* numbers = std::get_if<std::vector<float>>(&array)) {
+        std::vector<int32_t> ids(numbers->size());
+        // An int has no place for what is not finite, or beyond.
+        const auto id = [](float x) { return std::abs(x) < 2147483520.0f ? static_cast<int32_t>(x) : 0; };
+        std::transform(numbers->begin(), numbers->end(), ids.begin(), id);
+        return ids;
+    }
     return std::nullopt;
 }
 
@@ -41,6 +50,7 @@ void take_velocity(const std::string& path, const std::string& name, bool has_us
 
 ParticleFile read_ply_points(const std::string& path, const PointNames& names)
 {
+    if (!may_start_with(path, "ply")) fail("{} is not a PLY file: it does not start with \"ply\"", path);
     Mesh mesh = read_ply_vertices(path, read_file(path));
     ParticleFile file;
     Particles& particles = file.particles;
@@ -66,6 +76,10 @@ void expect_finite(const std::string& path, const Particles& particles)
         bad_input("{}: the {} of point {} of {} is not finite; remove such points where they are made", path,
                   place ? "velocity" : "position", i, particles.size());
     }
+    if (const auto radius = particles.attributes.find("pscale"); radius != particles.attributes.end())
+        if (const size_t bad = count_non_finite(radius->second))
+            bad_input("{}: the radius \"pscale\" of {} of {} points is not finite; set it where they are made", path,
+                      bad, particles.size());
 }
 
 ParticleFile read_points(const std::string& path, const PointNames& names)
@@ -79,6 +93,8 @@ ParticleFile read_points(const std::string& path, const PointNames& names)
         bad_input("{}", e.what()); // the file is named by the user: a bad one is the user's to mend
     }
     expect_finite(path, file.particles);
+    if (!std::isfinite(file.pscale))
+        bad_input("{}: the radius \"pscale\" of its points is not finite; set it where they are made", path);
     return file;
 }
 

@@ -1,6 +1,7 @@
 #include "io/state_file.h"
 
 #include "base/error.h"
+#include "base/state_error.h"
 #include "io/atomic_file.h"
 
 #include <cstring>
@@ -61,6 +62,8 @@ class Reader {
         take(values.data(), size * sizeof(T));
     }
 
+    bool at_end() const { return bytes_.empty(); }
+
   private:
     void take(void* to, size_t size)
     {
@@ -104,11 +107,13 @@ bool read_state(const std::string& path, const std::string& fingerprint, StateFi
 {
     if (!file_exists(path)) return false;
     const std::string bytes = read_file(path);
-    if (bytes.size() < kMagic.size() + sizeof(uint64_t) || bytes.compare(0, kMagic.size(), kMagic) != 0) return false;
+    // Of another version of the program, or no state at all.
+    if (bytes.size() < kMagic.size() + sizeof(uint64_t) || bytes.compare(0, kMagic.size(), kMagic) != 0)
+        bad_state("it was not written by this version of the program, or is cut short");
     const std::string_view body(bytes.data(), bytes.size() - sizeof(uint64_t));
     uint64_t sum;
     std::memcpy(&sum, bytes.data() + body.size(), sizeof sum);
-    if (hash_bytes(body) != sum) return false;
+    if (hash_bytes(body) != sum) bad_state("it is damaged: its checksum does not match");
 
     Reader in(body.substr(kMagic.size()));
     if (in.text() != fingerprint) return false;
@@ -122,6 +127,7 @@ bool read_state(const std::string& path, const std::string& fingerprint, StateFi
         const std::string name = in.text();
         const uint8_t type = in.number<uint8_t>();
         AttributeArray array;
+        if (type > 2) in.ok = false;
         if (type == 1) array = std::vector<int32_t>();
         if (type == 2) array = std::vector<Vec3f>();
         std::visit([&](auto& values) { in.array(values); }, array);
@@ -134,7 +140,8 @@ bool read_state(const std::string& path, const std::string& fingerprint, StateFi
         }
     };
     arrays(state.tiles), arrays(state.fields);
-    return in.ok;
+    if (!in.ok || !in.at_end()) bad_state("it does not have the parts of a state");
+    return true;
 }
 
 } // namespace spindrift

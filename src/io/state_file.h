@@ -19,7 +19,7 @@ struct StateFile {
 
 // Atomic. `fingerprint` says what the state was computed from.
 void write_state(const std::string& path, const std::string& fingerprint, const StateFile& state);
-// False if the file is missing, damaged, or was computed from something else.
+// False if it is missing or was computed from something else. Throws StateError if it is damaged.
 bool read_state(const std::string& path, const std::string& fingerprint, StateFile& state);
 
 } // namespace spindrift

@@ -1,11 +1,16 @@
 #include "io/vdb_archive.h"
 
+#include "base/child_process.h"
+#include "base/interrupt.h"
 #include "io/atomic_file.h"
+#include "io/file_start.h"
 
+#include <cstring>
 #include <mutex>
 #include <openvdb/io/Archive.h>
 #include <openvdb/io/GridDescriptor.h>
 #include <sstream>
+#include <unistd.h>
 
 namespace spindrift::vdb {
 
@@ -36,13 +41,18 @@ class MemoryArchive : public openvdb::io::Archive {
   public:
     std::string to_bytes(const openvdb::GridCPtrVec& grids, const openvdb::MetaMap& metadata)
     {
-        std::ostringstream out;
-        out.exceptions(std::ios::failbit | std::ios::badbit);
         setCompression(openvdb::io::COMPRESS_BLOSC | openvdb::io::COMPRESS_ACTIVE_MASK);
-        openvdb::io::Archive::write(out, grids, /*seekable=*/true, metadata);
-        std::string bytes = std::move(out).str();
+        std::string bytes = written(grids, metadata);
         bytes.replace(kIdBegin, kIdSize, content_id(bytes));
         return bytes;
+    }
+
+    // The grids as they are, quickly; uses no threads.
+    std::string to_plain_bytes(const openvdb::GridCPtrVec& grids, const openvdb::MetaMap& metadata)
+    {
+        setCompression(openvdb::io::COMPRESS_NONE);
+        setGridStatsMetadataEnabled(false);
+        return written(grids, metadata);
     }
 
     Contents from_bytes(std::string bytes, const Wanted& wanted)
@@ -65,6 +75,14 @@ class MemoryArchive : public openvdb::io::Archive {
     }
 
   private:
+    std::string written(const openvdb::GridCPtrVec& grids, const openvdb::MetaMap& metadata)
+    {
+        std::ostringstream out;
+        out.exceptions(std::ios::failbit | std::ios::badbit);
+        openvdb::io::Archive::write(out, grids, /*seekable=*/true, metadata);
+        return std::move(out).str();
+    }
+
     void read_all(std::istream& in, const Wanted& wanted, Contents& contents)
     {
         NamedGridMap by_name;
@@ -92,14 +110,119 @@ class MemoryArchive : public openvdb::io::Archive {
     openvdb::io::StreamMetadata::Ptr stream_metadata_; // the stream keeps a pointer to this very pointer
 };
 
-void check_header(const std::string& path, std::string_view bytes)
+// Returns whether the file has a checksum.
+bool check_header(const std::string& path, std::string_view bytes)
 {
     if (bytes.empty()) fail("{} is empty", path);
     const bool starts_well = bytes.substr(0, kMagic.size()) == kMagic.substr(0, std::min(kMagic.size(), bytes.size()));
     if (!starts_well) fail("{} is not a VDB file", path);
     if (bytes.size() < kIdBegin + kIdSize) fail("{} is cut short: it ends inside the header", path);
     const std::string_view id = bytes.substr(kIdBegin, kIdSize);
-    if (id[14] == '8' && id != content_id(bytes)) fail("{} is damaged or cut short: its checksum does not match", path);
+    if (id[14] != '8') return false;
+    if (id != content_id(bytes)) fail("{} is damaged or cut short: its checksum does not match", path);
+    return true;
+}
+
+openvdb::MetaMap meta_map(const FileMetadata& metadata)
+{
+    openvdb::MetaMap map;
+    for (const auto& [name, value] : metadata) map.insertMeta(name, openvdb::StringMetadata(value));
+    return map;
+}
+
+std::shared_mutex& child_mutex()
+{
+    static std::shared_mutex mutex;
+    return mutex;
+}
+
+// More than any honest file needs: a leaf of one value takes a hundredth of its memory in a file.
+ChildLimits limits_for(size_t file_bytes)
+{
+    const size_t machine =
+        static_cast<size_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(::sysconf(_SC_PAGE_SIZE));
+    return {std::min(machine, (size_t(1) << 30) + 256 * file_bytes),
+            30 + static_cast<unsigned>(std::min<size_t>(file_bytes >> 22, 100000))};
+}
+
+// Which grids a file has, as bytes between processes: their number, then name and type of each, with sizes.
+using GridNames = std::vector<std::pair<std::string, std::string>>;
+
+std::string packed(const GridNames& names)
+{
+    std::string out;
+    const auto add_number = [&](uint64_t n) { out.append(reinterpret_cast<const char*>(&n), sizeof n); };
+    const auto add_text = [&](const std::string& text) { add_number(text.size()), out += text; };
+    add_number(names.size());
+    for (const auto& [name, type] : names) add_text(name), add_text(type);
+    return out;
+}
+
+// Takes what packed() made off the front of `bytes`; false if it does not fit.
+bool unpack(std::string& bytes, GridNames& names)
+{
+    std::string_view rest = bytes;
+    bool ok = true;
+    const auto number = [&] {
+        uint64_t n = 0;
+        ok &= rest.size() >= sizeof n;
+        if (ok) std::memcpy(&n, rest.data(), sizeof n), rest.remove_prefix(sizeof n);
+        return n;
+    };
+    const auto text = [&] {
+        const uint64_t size = number();
+        ok &= size <= rest.size();
+        if (!ok) return std::string();
+        const std::string taken(rest.substr(0, size));
+        rest.remove_prefix(size);
+        return taken;
+    };
+    for (uint64_t left = number(); left > 0 && ok; --left) {
+        std::string name = text();
+        names.emplace_back(std::move(name), text());
+    }
+    bytes.erase(0, bytes.size() - rest.size());
+    return ok;
+}
+
+// In the child: the names, and the wanted grids as a new file.
+std::string read_and_pack(const std::string& path, const std::string& bytes, const Wanted& wanted)
+{
+    return reading(path, [&] {
+        GridNames names;
+        const auto note = [&](const std::string& name, const std::string& type) {
+            names.emplace_back(name, type);
+            return wanted(name, type);
+        };
+        const Contents contents = MemoryArchive().from_bytes(bytes, note);
+        for (const openvdb::GridBase::Ptr& grid : contents.grids) validate_points(*grid, path);
+        return packed(names) + MemoryArchive().to_plain_bytes({contents.grids.begin(), contents.grids.end()},
+                                                              meta_map(contents.metadata));
+    });
+}
+
+Contents read_foreign(const std::string& path, std::string bytes, const Wanted& wanted)
+{
+    std::unique_lock alone(child_mutex());
+    ChildResult read = run_in_child(
+        limits_for(bytes.size()), [&] { return read_and_pack(path, bytes, wanted); }, [&] { alone.unlock(); });
+    bytes = {};
+    check_interrupt(); // which ends the child, too
+    constexpr const char* remedy = "write it again with the program that made it";
+    if (read.end == ChildEnd::out_of_memory)
+        fail("{} is damaged or too large: it asks for more memory than there is; {}", path, remedy);
+    if (read.end == ChildEnd::out_of_time)
+        fail("{} is damaged or too large: reading it does not end; {}", path, remedy);
+    GridNames names;
+    if (read.end == ChildEnd::crashed || !unpack(read.bytes, names))
+        fail("{} is damaged: it breaks the reader of VDB files; {}", path, remedy);
+    Contents contents = reading(path, [&] {
+        const auto lock = no_child_processes();
+        return MemoryArchive().from_bytes(std::move(read.bytes), [](const auto&, const auto&) { return true; });
+    });
+    contents.names.clear();
+    for (const auto& [name, type] : names) contents.names.push_back(name), wanted(name, type);
+    return contents;
 }
 
 } // namespace
@@ -112,9 +235,7 @@ void initialize()
 
 void write_grids(const std::string& path, const openvdb::GridCPtrVec& grids, const FileMetadata& metadata)
 {
-    openvdb::MetaMap map;
-    for (const auto& [name, value] : metadata) map.insertMeta(name, openvdb::StringMetadata(value));
-    write_grids(path, grids, map);
+    write_grids(path, grids, meta_map(metadata));
 }
 
 void write_grids(const std::string& path, const openvdb::GridCPtrVec& grids, const openvdb::MetaMap& metadata)
@@ -131,10 +252,16 @@ void write_grids(const std::string& path, const openvdb::GridCPtrVec& grids, con
 Contents read_grids(const std::string& path, const Wanted& wanted)
 {
     initialize();
+    if (!may_start_with(path, kMagic)) fail("{} is not a VDB file", path);
     std::string bytes = read_file(path);
-    check_header(path, bytes);
-    return reading(path, [&] { return MemoryArchive().from_bytes(std::move(bytes), wanted); });
+    if (!check_header(path, bytes)) return read_foreign(path, std::move(bytes), wanted);
+    return reading(path, [&] {
+        const auto lock = no_child_processes();
+        return MemoryArchive().from_bytes(std::move(bytes), wanted);
+    });
 }
+
+std::shared_lock<std::shared_mutex> no_child_processes() { return std::shared_lock(child_mutex()); }
 
 openvdb::math::Transform::Ptr make_transform(float voxel, bool corners)
 {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <openvdb/openvdb.h>
 #include <optional>
+#include <shared_mutex>
 
 namespace spindrift::vdb {
 
@@ -26,7 +27,14 @@ struct Contents {
 };
 using Wanted = std::function<bool(const std::string& name, const std::string& type)>;
 // Throws Error(failed) that names the file for anything that is not a whole, undamaged VDB file.
+// OpenVDB trusts the numbers in a file: wrong ones make it write beyond its memory, or ask for gigabytes. Files of this
+// program have a checksum. All others are read in a child process with limits, which hands the grids back as a file
+// that OpenVDB has written: nothing but that is read here.
 Contents read_grids(const std::string& path, const Wanted& wanted);
+
+// Held by a thread that uses locks of OpenVDB, so that no child process is made meanwhile: it would wait for them
+// forever.
+std::shared_lock<std::shared_mutex> no_child_processes();
 
 // The transform of a grid whose values lie at cell centres or corners.
 openvdb::math::Transform::Ptr make_transform(float voxel, bool corners);

@@ -1,6 +1,7 @@
 // Fields as VDB grids and back, leaf by leaf, and what is in a VDB file.
 #include "io/vdb_archive.h"
 
+#include <atomic>
 #include <set>
 
 namespace spindrift {
@@ -14,6 +15,8 @@ static_assert(Leaf::DIM == kTileSize && Leaf::SIZE == kTileCells, "a tile is a l
 
 // More cells than this in one grid is a damaged file or a filled box that nobody meant to make dense.
 constexpr uint64_t kMostCells = uint64_t(1) << 31;
+// Of these, cells in regions of one value: half a gigabyte of numbers from a few bytes.
+constexpr uint64_t kMostTileCells = uint64_t(1) << 27;
 
 // Which cells of a tile are active: those that differ from the background, or those in the band of a level set.
 Leaf::NodeMaskType active_cells(const Field<float>& field, bool is_level_set, int tile)
@@ -116,6 +119,10 @@ float converted(float value) { return value; }
 float converted(double value) { return static_cast<float>(value); }
 Vec3f converted(const openvdb::Vec3f& value) { return {value.x(), value.y(), value.z()}; }
 
+// x - x is zero or NaN.
+bool is_finite(float x) { return x - x == 0; }
+bool is_finite(const Vec3f& x) { return is_finite(x.x()) && is_finite(x.y()) && is_finite(x.z()); }
+
 // Copies leaf by leaf. Active tiles (regions of one value that OpenVDB stores as one number) become leaves first.
 template <class Grid, class T> void read_values(Grid& grid, const std::string& path, FieldFileOf<T>& file)
 {
@@ -124,6 +131,11 @@ template <class Grid, class T> void read_values(Grid& grid, const std::string& p
     const uint64_t tile_cells = tree.activeVoxelCount() - tree.activeLeafVoxelCount();
     if (tile_cells + uint64_t(tree.leafCount()) * kTileCells > kMostCells)
         fail("grid \"{}\" of {} is too large: {} active cells", grid.getName(), path, tree.activeVoxelCount());
+    if (tile_cells > kMostTileCells)
+        fail("grid \"{}\" of {} is too large: {} active cells in regions of one value, and at most {} are possible; "
+             "write "
+             "it with larger voxels, or with those of no interest inactive",
+             grid.getName(), path, tile_cells, kMostTileCells);
     tree.voxelizeActiveTiles();
 
     std::vector<const GridLeaf*> leaves;
@@ -140,11 +152,17 @@ template <class Grid, class T> void read_values(Grid& grid, const std::string& p
     }
     file.topology = std::make_unique<Topology>(std::move(codes));
     file.field.reset_uninitialized(*file.topology, converted(grid.background()));
+    std::atomic<size_t> bad = 0;
     parallel_for(leaves.size(), [&](size_t l) {
         const auto* values = leaves[l]->buffer().data();
         T* out = file.field.tile(file.topology->find(tile_of(*leaves[l])));
-        for (int i = 0; i < kTileCells; ++i) out[i] = converted(values[i]);
+        size_t finite = 0;
+        for (int i = 0; i < kTileCells; ++i) out[i] = converted(values[i]), finite += is_finite(out[i]);
+        if (finite != size_t(kTileCells)) bad += size_t(kTileCells) - finite;
     });
+    if (bad > 0 || !is_finite(converted(grid.background())))
+        fail("grid \"{}\" of {} has {} values that are not finite; set them where it is made", grid.getName(), path,
+             bad.load());
 }
 
 template <class Grid, class T>

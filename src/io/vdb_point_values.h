@@ -109,7 +109,9 @@ inline void check_leaf(const Leaf& leaf, const std::string& path)
         return;
     }
     if (leaf.attributeSet().find("P") == AttributeSet::INVALID_POS) damaged("have no positions");
-    leaf.validateOffsets();
+    leaf.validateOffsets(); // looks at the first array only
+    for (size_t a = 0; a < leaf.attributeSet().size(); ++a)
+        if (leaf.attributeSet().getConst(a)->size() != leaf.getLastValue()) damaged("have arrays of different lengths");
 }
 
 // The leaves of a point grid, and which range of the particles each one fills.

@@ -1,5 +1,6 @@
 #include "liquid/elasticity.h"
 
+#include "points/attribute_checks.h"
 #include "points/splat.h"
 #include "points/transfer.h"
 
@@ -111,7 +112,8 @@ size_t StrainField::bytes() const
 void strain_to_grid(const Particles& particles, const ParticleIndex& index, const Topology& topology, float voxel,
                     StrainField& strain)
 {
-    const auto &diagonal = *particles.find<Vec3f>(kStrainDiagonal), &shear = *particles.find<Vec3f>(kStrainShear);
+    const auto &diagonal = required<Vec3f>(particles, kStrainDiagonal),
+               &shear = required<Vec3f>(particles, kStrainShear);
     Field<float> cell_weight(topology, 0), edge_weight[3];
     for (int a = 0; a < 3; ++a)
         for (Field<float>* f : {&strain.diagonal[a], &strain.shear[a], &edge_weight[a]}) f->reset(topology, 0);

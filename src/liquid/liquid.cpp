@@ -1,8 +1,10 @@
 #include "liquid/liquid.h"
 
 #include "base/random.h"
+#include "bodies/motion_check.h"
 #include "field/row.h"
 #include "liquid/wall_velocity.h"
+#include "points/state_checks.h"
 #include "world/substeps.h"
 
 #include <fmt/format.h>
@@ -77,6 +79,10 @@ Liquid::State Liquid::state() const
 
 void Liquid::restore(State state)
 {
+    check_state(state.particles, params_.voxel);
+    check_state_number(state.next_id, 0, std::numeric_limits<int>::max(), "next_id");
+    check_state_number(state.speed, 0.0f, std::numeric_limits<float>::max(), "speed");
+    check_state(state.bodies, bodies_.size());
     frame_ = state.frame, next_id_ = state.next_id, speed_ = state.speed;
     particles_ = std::move(state.particles);
     bodies_.restore(std::move(state.bodies), static_cast<float>(frame_));

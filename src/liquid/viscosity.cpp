@@ -1,5 +1,7 @@
 #include "liquid/viscosity.h"
 
+#include "points/attribute_checks.h"
+
 namespace spindrift {
 
 namespace {
@@ -114,7 +116,7 @@ class Surroundings {
 void viscosity_at_cells(const Particles& particles, const ParticleIndex& index, const Topology& topology, float density,
                         Field<float>& out)
 {
-    const std::vector<float>& viscosity = *particles.find<float>(kViscosityAttribute);
+    const std::vector<float>& viscosity = required<float>(particles, kViscosityAttribute);
     out.reset_uninitialized(topology, 0);
     for_each_tile(topology, [&](int tile) {
         for (int c = 0; c < kTileCells; ++c) {

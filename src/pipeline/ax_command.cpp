@@ -3,15 +3,18 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/parallel.h"
+#include "base/printable.h"
 #include "expression/volume_files.h"
 #include "io/atomic_file.h"
 #include "io/frame_path.h"
 #include "io/point_edit.h"
 #include "io/point_file.h"
 #include "pipeline/progress.h"
+#include "points/attribute_checks.h"
 
 #include <atomic>
 #include <charconv>
+#include <cstdio>
 #include <filesystem>
 #include <mutex>
 #include <optional>
@@ -103,6 +106,8 @@ void check_outputs(const AxOptions& options, const std::vector<int>& frames)
 
 // ----------------------------------------------------------------------------------------------------------- frames --
 
+void warn(const std::string& text) { std::fputs(("spindrift: warning: " + printable(text) + "\n").c_str(), stderr); }
+
 // One compiled expression for all frames.
 class FrameWork {
   public:
@@ -148,6 +153,12 @@ class FrameWork {
         file->expect_usable(read, written);
         std::vector<uint8_t> keep;
         points_->run(file->particles, context, keep);
+        for (const auto& [name, array] : file->particles.attributes)
+            if (const size_t bad = count_non_finite(array))
+                warn(fmt::format(
+                    "{}: the attribute \"{}\" of {} of {} points is not finite, and is written as it is; set "
+                    "it where they are made, or in the expression with isfinite()",
+                    in, name, bad, file->particles.size()));
         file->write(out, written, keep);
     }
 

@@ -1,6 +1,7 @@
 #include "pipeline/body_files.h"
 
 #include "base/error.h"
+#include "base/state_error.h"
 #include "io/atomic_file.h"
 #include "io/mesh_file.h"
 #include "pipeline/scene_shapes.h"
@@ -107,6 +108,7 @@ std::vector<RigidMotion> load_motion(const StateFile& file, const std::string& n
     std::vector<RigidMotion> motion;
     const auto found = file.tiles.find(name);
     if (found == file.tiles.end()) return motion;
+    if (found->second.size() % kNumbers != 0) bad_state("{} numbers for the motion of bodies", found->second.size());
     motion.resize(found->second.size() / kNumbers);
     const uint64_t* next = found->second.data();
     const auto fetch = [&](auto&& vector) {

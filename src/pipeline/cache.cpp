@@ -17,7 +17,7 @@ namespace spindrift {
 
 namespace {
 
-constexpr const char* kTitle = "spindrift record 2";
+constexpr const char* kTitle = "spindrift record 3";
 constexpr const char* kNoInput = "-";
 
 int64_t size_of(const std::string& path)
@@ -32,6 +32,19 @@ std::vector<std::string> lines_of(const std::string& text)
     std::istringstream stream(text);
     for (std::string line; std::getline(stream, line);) lines.push_back(line);
     return lines;
+}
+
+// A line of the record ends with a checksum.
+uint32_t seal_of(std::string_view line) { return static_cast<uint32_t>(hash_bytes(line, 3)); }
+std::string sealed(const std::string& line) { return fmt::format("{} {:08x}\n", line, seal_of(line)); }
+// Takes it off again; false if it is not that of the line.
+bool unseal(std::string& line)
+{
+    const size_t end = line.rfind(' ');
+    if (end == std::string::npos || line.size() - end != 9) return false;
+    const bool whole = line.substr(end + 1) == fmt::format("{:08x}", seal_of(std::string_view(line).substr(0, end)));
+    line.resize(end);
+    return whole;
 }
 
 // A line "name = value", or "name: signature", of what frames were made from.
@@ -108,7 +121,15 @@ void StageCache::read_record()
         fail("{} was not written by this version of the program; move it and the frames beside it away, or choose "
              "another folder with -o",
              record_path());
-    for (const std::string& line : lines) {
+    for (size_t i = 1; i < lines.size(); ++i) {
+        std::string line = lines[i];
+        if (!unseal(line))
+            fail("{} is damaged in line {} (\"{}\"). If the line starts with begin or done, delete it and the files of "
+                 "the "
+                 "frame that it names, and they are made again; otherwise move the record and the frames beside it "
+                 "away, "
+                 "or choose another folder with -o",
+                 record_path(), i + 1, line.substr(0, 60));
         std::istringstream words(line);
         std::string word;
         words >> word;
@@ -135,14 +156,14 @@ std::string StageCache::line_of(int frame, const Entry& entry)
     if (done) line += fmt::format(" {}", entry.input.empty() ? kNoInput : entry.input);
     for (const auto& [ending, size] : entry.sizes)
         line += done ? fmt::format(" {} {}", ending, size) : fmt::format(" {}", ending);
-    return line + "\n";
+    return sealed(line);
 }
 
 void StageCache::append(const std::string& line)
 {
     if (!appendable_) {
         std::string text = fmt::format("{}\n", kTitle);
-        for (const std::string& part : lines_of(made_from_)) text += fmt::format("from {}\n", part);
+        for (const std::string& part : lines_of(made_from_)) text += sealed("from " + part);
         for (const auto& [frame, entry] : entries_) text += line_of(frame, entry);
         write_file(record_path(), text);
         appendable_ = true;

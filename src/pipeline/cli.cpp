@@ -4,6 +4,7 @@
 #include "base/interrupt.h"
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "base/printable.h"
 #include "expression/functions.h"
 #include "io/atomic_file.h"
 #include "pipeline/ax_command.h"
@@ -13,6 +14,8 @@
 #include "pipeline/versions.h"
 
 #include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <fmt/ranges.h>
 
@@ -48,7 +51,7 @@ void run(Options& options)
     }
 }
 
-void check(const Options& options) { fmt::print("{}\n", Shot(options.shot).needs()); }
+void check(const Options& options) { fmt::print("{}\n", printable(Shot(options.shot).needs())); }
 
 // Works without a scene that can be read: the frames may be all that is left of it.
 void versions(const Options& options)
@@ -203,7 +206,7 @@ void add_commands(CLI::App& app, Options& options, std::function<void()>& action
 
     command = app.add_subcommand("info", "What is in a cache file: VDB, PLY, OBJ, PNG, EXR");
     command->add_option("file", options.file, "The file, or a pattern like splash.####.vdb")->required();
-    command->callback([&] { action = [&] { fmt::print("{}", describe_file(options.file)); }; });
+    command->callback([&] { action = [&] { fmt::print("{}", printable(describe_file(options.file))); }; });
 
     command = app.add_subcommand("new", "A new scene from a template, in the current folder");
     CLI::Option* name = command->add_option("name", options.name, "Name of the scene");
@@ -266,6 +269,7 @@ int parse_and_run(int argc, char** argv)
     }
     set_thread_count(options.threads);
     action();
+    if (std::fflush(stdout) != 0) fail("cannot write to the standard output: {}", std::strerror(errno));
     return static_cast<int>(ExitCode::ok);
 }
 
@@ -274,9 +278,12 @@ int parse_and_run(int argc, char** argv)
 int run_command_line(int argc, char** argv)
 {
     return_freed_memory();
+    // A file that grows beyond a limit of the system is then an error of write(), not the end of the process.
+    std::signal(SIGXFSZ, SIG_IGN);
+    // Nothing here may throw: there is nobody left to catch it.
     const auto report = [](ExitCode code, const std::string& message) {
         std::fflush(stdout);
-        fmt::print(stderr, "spindrift: {}\n", message);
+        std::fputs(("spindrift: " + printable(message) + "\n").c_str(), stderr);
         return static_cast<int>(code);
     };
     try {

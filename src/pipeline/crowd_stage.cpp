@@ -7,6 +7,7 @@
 #include "pipeline/cache.h"
 #include "pipeline/crowd_results.h"
 #include "pipeline/progress.h"
+#include "points/state_checks.h"
 
 #include <bit>
 #include <filesystem>
@@ -225,8 +226,12 @@ FrameReport CrowdStage::restore(StateFile file)
     fetch_doubles("inner", crowd.continuum.inner_pressure), fetch_doubles("outer", crowd.continuum.outer_pressure);
     crowd.continuum.view = std::move(file.fields["view"]);
     Particles& people = file.particles;
+    check_state(people, 1);
+    for (const char* name : {"driver", "goal", "leg"}) check_state_attribute<int32_t>(people, name);
+    check_state_attribute<Vec3f>(people, "preferred");
     const auto& preferred = people.attribute<Vec3f>("preferred");
     const auto& driver = people.attribute<int32_t>("driver");
+    for (const int32_t d : driver) check_state_number(d, 0, static_cast<int32_t>(Driver::avoiding), "driver");
     Agents& agents = crowd.agents;
     agents.resize(people.size());
     for (size_t i = 0; i < people.size(); ++i) {

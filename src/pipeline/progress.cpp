@@ -1,5 +1,7 @@
 #include "pipeline/progress.h"
 
+#include "base/printable.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -222,13 +224,13 @@ void Progress::say(const std::string& text)
     if (style_ == Style::json)
         put(stdout, fmt::format("{{\"event\": \"message\", \"text\": {}}}\n", json_string(text)));
     else
-        put(stdout, fmt::format("{}{}\n", style_ == Style::terminal ? kClearLine : "", text));
+        put(stdout, fmt::format("{}{}\n", style_ == Style::terminal ? kClearLine : "", printable(text)));
 }
 
 void Progress::warn(const std::string& text)
 {
     if (style_ == Style::quiet)
-        put(stderr, fmt::format("spindrift: {}\n", text));
+        put(stderr, fmt::format("spindrift: {}\n", printable(text)));
     else
         say(text);
 }

@@ -1,6 +1,7 @@
 #include "pipeline/ripples_state.h"
 
 #include "base/error.h"
+#include "base/state_error.h"
 
 #include <bit>
 
@@ -36,7 +37,7 @@ Particles load_eddies(StateFile& file)
     particles.for_each_array([&](const std::string& name, auto& array) {
         const std::vector<float>& in = file.fields[prefix + name];
         if (in.size() * sizeof(float) != array.size() * sizeof array[0])
-            fail("the saved state of ripples is damaged: {} numbers for {}; start the stage anew", in.size(), name);
+            bad_state("{} numbers for {} of the eddies of ripples", in.size(), name);
         if (!in.empty()) std::memcpy(static_cast<void*>(array.data()), in.data(), in.size() * sizeof(float));
     });
     return particles;

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/state_error.h"
 #include "io/atomic_file.h"
 #include "pipeline/short_sequences.h"
 #include "pipeline/versions.h"
@@ -185,6 +186,29 @@ StageCache Shot::cache_of(const Link& link) const
     return {link.folder, link.stage->name(), link.stage->endings(), link.made_from};
 }
 
+namespace {
+
+// The frame of the saved state, which the stage has then reached. None if there is no state, or one that is damaged or
+// does not fit; nor if it is outside `range`: a state later than the first missing frame cannot make it.
+std::optional<int> resume(TimeStage& stage, const StageCache& cache, const FrameRange& range, FrameReport& report,
+                          Progress& progress)
+{
+    try {
+        StateFile state;
+        if (!read_state(cache.state_path(), cache.fingerprint(), state)) return std::nullopt;
+        const int64_t frame = state.numbers["frame"];
+        if (frame > range.last) return std::nullopt;
+        if (frame < range.first) bad_state("it is of frame {}, before the first", frame);
+        report = stage.restore(std::move(state));
+        return static_cast<int>(frame);
+    } catch (const StateError& error) {
+        progress.say(fmt::format("{}: {} cannot be gone on from: {}", stage.name(), cache.state_path(), error.what()));
+        return std::nullopt;
+    }
+}
+
+} // namespace
+
 // ------------------------------------------------------------------------------------------------------------ running
 
 void Shot::run(Progress& progress)
@@ -279,18 +303,17 @@ void Shot::run_time_stage(TimeStage& stage, StageCache& cache, Progress& progres
         return;
     }
 
-    // A state later than the first missing frame cannot make it: a frame was deleted, so start again.
-    StateFile state;
-    const bool resume = read_state(cache.state_path(), cache.fingerprint(), state) && state.numbers["frame"] <= missing;
-    int frame = resume ? static_cast<int>(state.numbers["frame"]) : range.first;
-    const int first_reported = frame < missing && resume ? frame + 1 : frame;
-    if (!resume && missing > range.first)
+    FrameReport report;
+    const std::optional<int> resumed = resume(stage, cache, {range.first, missing}, report, progress);
+    int frame = resumed.value_or(range.first);
+    const int first_reported = frame < missing && resumed ? frame + 1 : frame;
+    if (!resumed && missing > range.first)
         progress.say(
             fmt::format("{}: frame {} is missing; computing again from frame {}", stage.name(), missing, frame));
     progress.stage_starts(stage.name(), range, range.last - first_reported + 1);
 
-    FrameReport report = resume ? stage.restore(std::move(state)) : stage.start(frame);
-    for (bool is_saved = resume;; is_saved = false) {
+    if (!resumed) report = stage.start(frame);
+    for (bool is_saved = resumed.has_value();; is_saved = false) {
         report.times.measure("write", [&] {
             if (!is_saved) write_state(cache.state_path(), cache.fingerprint(), stage.save());
             if (cache.has(frame)) return;

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "io/point_file.h"
 #include "pipeline/scene_shapes.h"
+#include "points/attribute_checks.h"
 #include "points/spacing.h"
 
 #include <algorithm>
@@ -251,7 +252,7 @@ void SprayStage::write(const std::string& path)
     expressions_.run(ExpressionParams::At::before_writing, droplets, static_cast<float>(spray_->frame()), 1 / fps_);
     // Other programs draw points with the radius pscale. An expression may have set one of its own.
     if (!droplets.attributes.contains("pscale"))
-        droplets.attribute<float>("pscale") = *droplets.find<float>(kRadiusAttribute);
+        droplets.attribute<float>("pscale") = required<float>(droplets, kRadiusAttribute);
     write_particles(path, droplets, voxel_for(droplets), /*pscale=*/0, metadata());
     if (params_.whitewater.handover) write_taken(std::filesystem::path(path).replace_extension(kTakenEnding).string());
 }

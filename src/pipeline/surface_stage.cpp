@@ -162,21 +162,24 @@ const std::vector<float>* SurfaceStage::own_radii(const Particles& particles)
 float SurfaceStage::find_spacing_of_input() const
 {
     constexpr size_t kEnough = 1000;
+    constexpr float kRadius = 0.62f; // of a sphere with the volume of a particle, in spacings
     std::vector<Vec3f> most;
+    float told = 0; // by the radius of particles that lie in too few places to show it themselves
     std::vector<float> radii;
     for (const std::string& path : inputs_on_disk()) {
         ParticleFile file = read_points(path, names_);
-        if (file.particles.size() > most.size()) {
-            const std::vector<float>* found = own_radii(file.particles);
-            radii = found ? *found : std::vector<float>();
-            most = std::move(file.particles.P);
-        }
+        if (file.particles.size() <= most.size()) continue;
+        const std::vector<float>* found = own_radii(file.particles);
+        radii = found ? *found : std::vector<float>();
+        told = file.pscale / kRadius;
+        most = std::move(file.particles.P);
         if (most.size() >= kEnough) break;
     }
     if (most.empty()) return 1; // of nothing
     if (!radii.empty()) return params_.radius_scale * spacing_of_radii(std::move(radii));
     const size_t count = most.size();
     const auto found = find_spacing(std::move(most));
+    if (!found && told > 0) return told;
     if (!found)
         bad_input("{}: {} points in less than nine different places do not tell their spacing; set surface.spacing [m]",
                   input_files_, count);

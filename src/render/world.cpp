@@ -140,7 +140,8 @@ namespace {
 
 const std::vector<Vec3f>* colors_of(const Mesh& mesh)
 {
-    const auto color = mesh.attributes.find("color");
+    auto color = mesh.attributes.find("color");
+    if (color == mesh.attributes.end()) color = mesh.attributes.find("Cd");
     const auto* colors = color == mesh.attributes.end() ? nullptr : std::get_if<std::vector<Vec3f>>(&color->second);
     return colors && colors->size() == mesh.positions.size() ? colors : nullptr;
 }

@@ -1,6 +1,7 @@
 #include "ripples/ripples.h"
 
 #include "base/error.h"
+#include "points/state_checks.h"
 
 namespace spindrift {
 
@@ -438,8 +439,11 @@ void Ripples::restore(State state)
     const size_t cells = state.tiles.size() * kTileCells, flow_cells = state.flow_tiles.size() * kTileCells;
     if (state.difference.size() != cells || state.distance.size() != flow_cells ||
         state.solid_distance.size() != flow_cells)
-        fail("the saved state of ripples is damaged: {} tiles, but {} values; start the stage anew", state.tiles.size(),
-             state.difference.size());
+        bad_state("ripples have {} tiles, but {} values", state.tiles.size(), state.difference.size());
+    for (const auto* tiles : {&state.tiles, &state.band, &state.flow_tiles}) check_state_tiles(*tiles, "ripples");
+    check_state_values(state.difference, cells, "ripples.difference");
+    check_state_values(state.distance, flow_cells, "ripples.distance");
+    check_state_number(state.voxel, state.tiles.empty() ? 0.0f : 1e-30f, 1e30f, "voxel of ripples");
     voxel_ = state.voxel, band_ = std::move(state.band);
     *topology_ = Topology(std::move(state.tiles)), *flow_topology_ = Topology(std::move(state.flow_tiles));
     const auto fetch = [](const std::vector<float>& values, const Topology& topology, float background,

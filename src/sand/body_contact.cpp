@@ -2,6 +2,8 @@
 // meet them on its own, and what it loses the body gets.
 #include "sand/grains.h"
 
+#include "points/attribute_checks.h"
+
 #include <Eigen/LU>
 
 namespace spindrift {
@@ -37,7 +39,7 @@ Vec3f normal_of(const RigidSolid& body, const Vec3f& x, float step)
 // all of them, however light it is. I = sum m L^T W (v - L (V + M^-1 I)).
 Vec6d impulse_of(std::span<const Strike> strikes, const Vec6d& V, const Mat6d& inverse_mass, const Particles& particles)
 {
-    const std::vector<float>& mass = *particles.find<float>(kMass);
+    const std::vector<float>& mass = required<float>(particles, kMass);
     Mat6d S = Mat6d::Zero();
     Vec6d struck = Vec6d::Zero();
     for (const Strike& s : strikes) {
@@ -57,7 +59,7 @@ void Grains::meet_bodies()
     const float voxel = params_.voxel, gap = kGapToSolids * voxel;
     const Topology& topology = grid_.topology;
     const std::vector<RigidSolid>& solids = bodies_.solids();
-    const std::vector<int32_t>& material = *particles_.find<int32_t>(kMaterial);
+    const std::vector<int32_t>& material = required<int32_t>(particles_, kMaterial);
     std::vector<std::vector<Strike>> in_tile(static_cast<size_t>(topology.tile_count()));
     for_each_tile(topology, [&](int tile) {
         if (grid_.index.tile_empty(tile)) return;

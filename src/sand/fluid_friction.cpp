@@ -1,5 +1,7 @@
 #include "sand/fluid_friction.h"
 
+#include "points/state_checks.h"
+
 namespace spindrift {
 
 namespace {
@@ -361,6 +363,10 @@ FluidFriction::State FluidFriction::state() const
 
 void FluidFriction::restore(const State& state)
 {
+    check_state_tiles(state.tiles, "stress");
+    check_state_values(state.values, state.tiles.size() * kTileCells * (std::size(stress_) + std::size(traction_)),
+                       "stress");
+    check_state_number(state.step, 0.0f, std::numeric_limits<float>::max(), "step");
     step_ = state.step, tiles_ = Topology(state.tiles);
     const float* values = state.values.data();
     const auto take = [&](Field<float>& field) {

@@ -2,6 +2,8 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "points/attribute_checks.h"
+#include "points/state_checks.h"
 #include "sand/shapes.h"
 
 #include <Eigen/Cholesky>
@@ -59,19 +61,49 @@ Vec3f in_axes(const Mat3f& L, const Vec3f& d)
 class Registry {
   public:
     explicit Registry(const std::vector<int32_t>& ids)
-        : places_(ids.empty() ? 0 : static_cast<size_t>(*std::max_element(ids.begin(), ids.end())) + 1, kNowhere)
     {
+        const int32_t highest = ids.empty() ? -1 : *std::max_element(ids.begin(), ids.end());
+        const auto size = static_cast<size_t>(std::max(highest, -1) + int64_t(1));
+        if (size > 64 * ids.size() + kSmall) { // a table would be mostly holes
+            for (size_t i = 0; i < ids.size(); ++i) sorted_.emplace_back(ids[i], static_cast<int32_t>(i));
+            std::sort(sorted_.begin(), sorted_.end());
+            return;
+        }
+        places_.assign(size, kNowhere);
         for (size_t i = 0; i < ids.size(); ++i)
             if (ids[i] >= 0) places_[static_cast<size_t>(ids[i])] = static_cast<int32_t>(i);
     }
     int32_t find(int32_t id) const
     {
-        return id >= 0 && static_cast<size_t>(id) < places_.size() ? places_[static_cast<size_t>(id)] : kNowhere;
+        if (id < 0) return kNowhere;
+        if (sorted_.empty())
+            return static_cast<size_t>(id) < places_.size() ? places_[static_cast<size_t>(id)] : kNowhere;
+        const auto found = std::lower_bound(sorted_.begin(), sorted_.end(), std::pair(id, 0));
+        return found != sorted_.end() && found->first == id ? found->second : kNowhere;
     }
 
   private:
+    static constexpr size_t kSmall = 1 << 20;
     std::vector<int32_t> places_;
+    std::vector<std::pair<int32_t, int32_t>> sorted_; // id and place, instead of a table
 };
+
+// Frames are files: any program may have written them.
+void check_sand(const Particles& sand, const SandParams& params, float whole)
+{
+    const float reach = params.voxel * kTileSize * (kTileReach - 16);
+    float most = 0; // mass of a full particle
+    for (const SandMaterialParams& material : params.materials) most = std::max(most, whole * material.density);
+    const auto* mass = sand.find<float>(kMass);
+    for (size_t i = 0; i < sand.size(); ++i) {
+        const bool somewhere = sand.P[i].cwiseAbs().maxCoeff() < reach && sand.v[i].allFinite();
+        if (!somewhere || (mass && !((*mass)[i] >= 0 && (*mass)[i] <= 1000 * most)))
+            fail("particle {} of the sand has a position, a velocity or a mass that cannot be; delete the frame, and "
+                 "it is "
+                 "made again",
+                 sand.id[i]);
+    }
+}
 
 } // namespace
 
@@ -101,7 +133,7 @@ struct GrainPoints::Frame {
     // The particle around a place that it lies in the deepest, kNowhere for none.
     int32_t home_of(const Vec3f& x, int32_t kind) const
     {
-        const auto& material = *particles.find<int32_t>(kMaterial);
+        const auto& material = required<int32_t>(particles, kMaterial);
         int32_t best = kNowhere;
         float nearest = kLost * kLost;
         for_each_in(cell_of(x - Vec3f::Constant(0.5f * grid.voxel), 1 / grid.voxel), 2, [&](size_t i) {
@@ -131,6 +163,7 @@ GrainPoints::~GrainPoints() = default;
 
 std::unique_ptr<GrainPoints::Frame> GrainPoints::prepared(Particles sand) const
 {
+    check_sand(sand, sand_, whole_);
     auto frame = std::make_unique<Frame>();
     Particles& particles = frame->particles = std::move(sand);
     SandGrid& grid = frame->grid;
@@ -169,8 +202,8 @@ std::unique_ptr<GrainPoints::Frame> GrainPoints::prepared(Particles sand) const
 // A part of a grain is one with that probability.
 size_t GrainPoints::wanted(const Frame& frame, size_t particle) const
 {
-    const float mass = (*frame.particles.find<float>(kMass))[particle];
-    const int32_t material = (*frame.particles.find<int32_t>(kMaterial))[particle];
+    const float mass = required<float>(frame.particles, kMass)[particle];
+    const int32_t material = required<int32_t>(frame.particles, kMaterial)[particle];
     const float full = whole_ * sand_.materials[static_cast<size_t>(material)].density;
     const uint64_t id = static_cast<uint64_t>(frame.particles.id[particle]);
     return static_cast<size_t>(static_cast<float>(each_) * mass / full +
@@ -202,7 +235,7 @@ template <class Fills> void GrainPoints::regroup(const Frame& frame, const Fills
         }
     auto& parent = grouped.attribute<int32_t>(kParent);
     auto& kind = grouped.attribute<int32_t>(kMaterial);
-    const auto& material = *frame.particles.find<int32_t>(kMaterial);
+    const auto& material = required<int32_t>(frame.particles, kMaterial);
     parallel_for(
         count,
         [&](size_t i) {
@@ -235,6 +268,9 @@ GrainReport GrainPoints::start(Particles sand)
 
 void GrainPoints::restore(State state, Particles sand)
 {
+    check_state(state.points, sand_.voxel);
+    check_state_attribute<int32_t>(state.points, kParent);
+    check_state_number(state.next_id, 0, std::numeric_limits<int>::max(), "next_id");
     next_id_ = state.next_id, points_ = std::move(state.points);
     frame_ = prepared(std::move(sand));
     // Points are in the order of their particles, which prepared() puts into the same order again.
@@ -243,7 +279,7 @@ void GrainPoints::restore(State state, Particles sand)
     first_.assign(frame_->particles.size() + 1, 0);
     for (const int32_t id : parent) {
         const int32_t particle = registry.find(id);
-        if (particle == kNowhere) fail("grains of a particle {} that the sand of this frame does not have", id);
+        if (particle == kNowhere) bad_state("grains of a particle {} that the sand of this frame does not have", id);
         ++first_[static_cast<size_t>(particle) + 1];
     }
     std::partial_sum(first_.begin(), first_.end(), first_.begin());
@@ -272,7 +308,7 @@ GrainPoints::Flow GrainPoints::flow_to(const Frame& next, float seconds) const
     Flow flow;
     flow.successor.resize(now.size()), flow.shift.resize(now.size());
     const Registry registry(next.particles.id);
-    const auto &mass = *now.find<float>(kMass), &next_mass = *next.particles.find<float>(kMass);
+    const auto &mass = required<float>(now, kMass), &next_mass = required<float>(next.particles, kMass);
     parallel_for(
         now.size(),
         [&](size_t i) {
@@ -335,7 +371,7 @@ void GrainPoints::expose(const Flow& flow, const Frame& next, GrainReport& repor
 void GrainPoints::carry(const Flow& flow, const Frame& next, float seconds, GrainReport& report)
 {
     const Frame& now = *frame_;
-    const auto& material = *now.particles.find<int32_t>(kMaterial);
+    const auto& material = required<int32_t>(now.particles, kMaterial);
     home_.assign(points_.size(), kNowhere);
     std::vector<uint32_t> handed(now.particles.size(), 0), lost(now.particles.size(), 0);
     parallel_for(

@@ -1,5 +1,7 @@
 #include "sand/grains.h"
 
+#include "bodies/motion_check.h"
+#include "points/state_checks.h"
 #include "points/transfer.h"
 #include "world/solid_faces.h"
 #include "world/substeps.h"
@@ -120,6 +122,13 @@ Grains::State Grains::state() const { return {frame_, next_id_, speed_, particle
 
 void Grains::restore(State state)
 {
+    check_state(state.particles, params_.voxel);
+    check_state_attribute<float>(state.particles, kMass);
+    check_state_range(state.particles, kMaterial, 0, static_cast<int32_t>(params_.materials.size()) - 1);
+    for (const char* name : {kShapeDiagonal, kShapeShear}) check_state_attribute<Vec3f>(state.particles, name);
+    check_state_number(state.next_id, 0, std::numeric_limits<int>::max(), "next_id");
+    check_state_number(state.speed, 0.0f, std::numeric_limits<float>::max(), "speed");
+    check_state(state.bodies, bodies_.size());
     frame_ = state.frame, next_id_ = state.next_id, speed_ = state.speed;
     particles_ = std::move(state.particles);
     stress_.restore(state.stress);

@@ -1,5 +1,7 @@
 #include "sand/stress.h"
 
+#include "points/state_checks.h"
+
 namespace spindrift {
 
 namespace {
@@ -192,6 +194,9 @@ Stress::State Stress::state() const
 
 void Stress::restore(const State& state)
 {
+    check_state_tiles(state.tiles, "stress");
+    check_state_values(state.values, state.tiles.size() * kTileCells * (1 + std::size(s_)), "stress");
+    check_state_number(state.step, 0.0f, std::numeric_limits<float>::max(), "step");
     step_ = state.step;
     dense_ = std::make_unique<Topology>(state.tiles);
     const size_t count = dense_->cell_count();

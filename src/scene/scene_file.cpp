@@ -54,6 +54,8 @@ std::string SceneFile::Impl::read_text() const
 {
     std::error_code problem;
     if (std::filesystem::is_directory(path, problem)) bad_input("{}: is a folder, not a scene file", path);
+    if (std::filesystem::exists(path, problem) && !std::filesystem::is_regular_file(path, problem))
+        bad_input("{}: is a pipe or a device, not a scene file; save what it gives to a file, and name that", path);
     std::ifstream stream(path, std::ios::binary);
     if (!stream) bad_input("{}: cannot be opened: {}", path, std::strerror(errno));
     std::string text;
@@ -107,6 +109,8 @@ SceneValue SceneFile::Impl::value_of(const toml::node& node, int override_index,
     } else if (const auto* text = node.as_string()) {
         value.kind = SceneValue::Kind::text;
         value.text = text->get();
+        // As a file's name it would end there for the system, and not for messages.
+        if (value.text.find('\0') != std::string::npos) bad_input("{}: holds a NUL character", text_of(value.place));
     } else if (const auto* integer = node.as_integer()) {
         value.kind = SceneValue::Kind::integer;
         value.integer = integer->get();

@@ -1,6 +1,7 @@
 #include "smoke/smoke.h"
 
 #include "field/seen_advection.h"
+#include "points/state_checks.h"
 #include "world/substeps.h"
 
 namespace spindrift {
@@ -383,6 +384,15 @@ Smoke::State Smoke::state() const
 
 void Smoke::restore(State state)
 {
+    check_state_tiles(state.tiles, "flow");
+    if (turbulence_) check_state_tiles(state.fine_tiles, "smoke");
+    check_state_number(state.last_dt, 0.0f, std::numeric_limits<float>::max(), "last_dt");
+    const auto check_field = [&](const std::string& name, const std::vector<uint64_t>& tiles) {
+        check_state_values(state.fields[name], tiles.size() * kTileCells, name.c_str());
+    };
+    for (const char* name : {"vel.x", "vel.y", "vel.z", "push.x", "push.y", "push.z"}) check_field(name, state.tiles);
+    for (const SmokeScalar& scalar : carried_.scalars)
+        check_field(scalar.name, turbulence_ ? state.fine_tiles : state.tiles);
     frame_ = state.frame, last_dt_ = state.last_dt;
     topology_ = std::make_shared<Topology>(state.tiles);
     carried_.start(turbulence_ ? std::make_shared<Topology>(state.fine_tiles) : topology_);

@@ -5,6 +5,7 @@
 #include "base/noise.h"
 #include "base/parallel.h"
 #include "base/random.h"
+#include "points/state_checks.h"
 #include "spray/air.h"
 
 #include <bit>
@@ -16,6 +17,8 @@ namespace {
 constexpr size_t kChunk = 4096;
 constexpr size_t kPairsInPart = 256;
 constexpr float kFarthest = 1e6f; // [m] from the origin: droplets beyond are lost
+
+constexpr float kLargest = 1e6f; // radius in a state [m]
 
 } // namespace
 
@@ -66,6 +69,14 @@ void Spray::start(int frame)
 
 void Spray::restore(State state)
 {
+    check_state(state.particles, 1);
+    check_state_range(state.particles, kRadiusAttribute, 0.0f, kLargest);
+    for (const char* name : {kAgeAttribute, kRestAttribute}) check_state_attribute<float>(state.particles, name);
+    for (const char* name : {kParentAttribute, kOutcomeAttribute})
+        check_state_attribute<int32_t>(state.particles, name);
+    check_state_number(state.next_id, 0, std::numeric_limits<int>::max(), "next_id");
+    check_state_number(state.start_frame, std::numeric_limits<int>::min(), state.frame, "start_frame");
+    check_state_number(state.edge, 0.0f, std::numeric_limits<float>::max(), "edge");
     start_frame_ = state.start_frame, frame_ = state.frame, next_id_ = state.next_id, edge_ = state.edge;
     droplets_ = std::move(state.particles);
     handover_.set_taken(std::move(state.taken));

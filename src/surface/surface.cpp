@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "field/block.h"
 #include "mesh/simplify.h"
+#include "points/attribute_checks.h"
 #include "surface/blob_distance.h"
 #include "surface/container.h"
 #include "surface/fairing.h"

@@ -1,6 +1,7 @@
 #include "surface/vertex_attributes.h"
 
 #include "base/error.h"
+#include "points/attribute_checks.h"
 
 #include <sstream>
 
@@ -16,6 +17,11 @@ void keep_attributes(Particles& particles, const std::string& names)
         if (name == "id") {
             kept[name] = particles.id;
         } else if (found != particles.attributes.end()) {
+            if (const size_t bad = count_non_finite(found->second))
+                bad_input(
+                    "the attribute \"{}\" of {} of {} particles is not finite; set it where they are made or with a "
+                    "[[surface.expression]], or leave it out of surface.attributes",
+                    name, bad, particles.size());
             kept[name] = std::move(found->second);
         } else {
             std::string known = "id";

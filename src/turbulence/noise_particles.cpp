@@ -1,6 +1,7 @@
 #include "turbulence/noise_particles.h"
 
 #include "base/random.h"
+#include "points/state_checks.h"
 #include "turbulence/sampler.h"
 
 namespace spindrift {
@@ -209,6 +210,9 @@ void NoiseParticles::add(const Vec3f& x, float presence)
 
 void NoiseParticles::restore(State state, const std::vector<uint64_t>& filled)
 {
+    for (const char* name : {kPresenceAttribute, kEddyEnergyAttribute})
+        if (state.particles.size() > 0) check_state_attribute<float>(state.particles, name);
+    check_state_number(state.next_id, 0, std::numeric_limits<int>::max(), "next_eddy");
     particles_ = std::move(state.particles), next_id_ = state.next_id, steps_ = state.steps;
     filled_ = filled;
 }

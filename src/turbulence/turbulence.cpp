@@ -1,6 +1,7 @@
 #include "turbulence/turbulence.h"
 
 #include "base/error.h"
+#include "points/state_checks.h"
 
 namespace spindrift {
 
@@ -36,8 +37,11 @@ void Turbulence::restore(State state)
     const size_t cells = state.tiles.size() * kTileCells;
     if (state.energy.size() != cells || state.open.size() != cells ||
         (!state.solid_distance.empty() && state.solid_distance.size() != cells))
-        fail("the saved state of turbulence is damaged: {} tiles, but {} energies; start the stage anew",
-             state.tiles.size(), state.energy.size());
+        bad_state("turbulence has {} tiles, but {} energies", state.tiles.size(), state.energy.size());
+    check_state_tiles(state.tiles, "turbulence");
+    for (const auto* values : {&state.energy, &state.open}) check_state_values(*values, cells, "turbulence");
+    // Where there are no tiles yet, there is no size of cells either.
+    check_state_number(state.voxel, state.tiles.empty() ? 0.0f : 1e-30f, 1e30f, "voxel of turbulence");
     voxel_ = state.voxel;
     energy_.restore(state.tiles, state.energy, state.open);
     particles_.restore(std::move(state.particles), state.tiles);

@@ -734,3 +734,78 @@ TEST(VdbDamage, ASingleChangedBitIsFound)
         EXPECT_TRUE(contains(error_of(ExitCode::failed, [&] { check_vdb(folder / "bit.vdb"); }), "bit.vdb")) << at;
     }
 }
+
+// Without compression, so that the changed bytes are counts, offsets and values.
+TEST(VdbDamage, WrongNumbersInPointsOfOthersAreRefusedOrRead)
+{
+    const TempFolder folder;
+    openvdb::initialize();
+    const auto transform = openvdb::math::Transform::createLinearTransform(0.5);
+    const auto grid = foreign_points<points::FixedPointCodec<false>>(some_positions(100), *transform);
+    points::appendAttribute<float>(grid->tree(), "heat", 0.5f);
+    points::appendGroup(grid->tree(), "wet");
+    grid->setName("points");
+    openvdb::io::File file(folder / "whole.vdb");
+    file.setCompression(openvdb::io::COMPRESS_NONE);
+    file.write({grid});
+    file.close();
+    const std::string whole = read_file(folder / "whole.vdb");
+    ASSERT_EQ(read_particles(folder / "whole.vdb").particles.size(), 100u);
+    constexpr uint32_t odd[] = {0, 1, 0x7f, 0xffff, 0x7fffffff, 0xffffffff, 0x80000000, 1000};
+    int refused = 0;
+    for (int i = 0; i < 400; ++i) {
+        Random random(5, static_cast<uint64_t>(i));
+        std::string changed = whole;
+        // The last quarter holds the points; the rest is mostly empty masks.
+        const size_t begin = i % 2 ? 60 : whole.size() * 3 / 4;
+        const size_t at = begin + random.bits() % (whole.size() - begin - 4);
+        std::memcpy(changed.data() + at, &odd[random.bits() % std::size(odd)], 4);
+        write_quickly(folder / "changed.vdb", changed);
+        try {
+            const Particles read = read_particles(folder / "changed.vdb").particles;
+            read.for_each_array([&](const std::string&, const auto& array) { EXPECT_EQ(array.size(), read.size()); });
+        } catch (const Error& error) {
+            EXPECT_TRUE(contains(error.what(), "changed.vdb")) << error.what();
+            ++refused;
+        }
+    }
+    EXPECT_GT(refused, 20);
+}
+
+TEST(VdbDamage, ALengthOfGigabytesIsRefused)
+{
+    const TempFolder folder;
+    write_particles(folder / "p.vdb", random_particles(100, Vec3f::Zero(), 1), kVoxel, 0.05f);
+    std::string bytes = as_foreign(read_file(folder / "p.vdb"));
+    const size_t name = bytes.find("particles"); // after its length
+    const uint32_t length = 0xfffffff0;
+    std::memcpy(bytes.data() + name - sizeof length, &length, sizeof length);
+    write_quickly(folder / "long.vdb", bytes);
+    EXPECT_TRUE(contains(error_of(ExitCode::failed, [&] { check_vdb(folder / "long.vdb"); }), "long.vdb is damaged"));
+}
+
+TEST(VdbFields, AHugeRegionOfOneValueIsRefusedBeforeItIsFilled)
+{
+    const TempFolder folder;
+    openvdb::initialize();
+    const auto grid = openvdb::FloatGrid::create(0);
+    grid->setName("density");
+    grid->sparseFill(openvdb::CoordBBox(openvdb::Coord(0), openvdb::Coord(1023)), 3, true);
+    write_foreign(folder / "f.vdb", {grid});
+    const std::string message = error_of(ExitCode::failed, [&] { read_field(folder / "f.vdb", "density"); });
+    EXPECT_TRUE(contains(message, "1073741824 active cells in regions of one value")) << message;
+}
+
+TEST(VdbFields, ValuesThatAreNotFiniteAreRefused)
+{
+    const TempFolder folder;
+    openvdb::initialize();
+    const auto grid = openvdb::FloatGrid::create(0);
+    grid->setName("density");
+    grid->tree().setValue(openvdb::Coord(1, 2, 3), std::nanf(""));
+    grid->tree().setValue(openvdb::Coord(4, 2, 3), INFINITY);
+    write_foreign(folder / "f.vdb", {grid});
+    const std::string message = error_of(ExitCode::failed, [&] { read_field(folder / "f.vdb", "density"); });
+    EXPECT_TRUE(contains(message, "\"density\" of ")) << message;
+    EXPECT_TRUE(contains(message, "has 2 values that are not finite")) << message;
+}

@@ -1,0 +1,337 @@
+// Saved states of each time stage: with a checksum that fits, for damage is found by that, and parts that do not. Each
+// is restored into the stage of a small scene, which then computes a frame.
+#include "base/error.h"
+#include "fuzz/targets.h"
+#include "io/atomic_file.h"
+#include "io/frame_path.h"
+#include "io/state_file.h"
+#include "pipeline/stage.h"
+
+#include <cmath>
+#include <filesystem>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace spindrift::fuzz {
+
+namespace {
+
+constexpr const char* kFingerprint = "fuzz";
+
+constexpr const char* kLiquid = R"([shot]
+frames = "1-9"
+[liquid]
+voxel = 0.1
+viscosity = 1
+elasticity.stiffness = 100
+[liquid.domain]
+min = [0, 0, 0]
+max = [0.8, 0.8, 0.5]
+[[liquid.source]]
+max = [0.3, 0.4, 0.5]
+[[liquid.body]]
+min = [0.4, 0.1, 0.1]
+max = [0.6, 0.3, 0.3]
+density = 400
+[liquid.turbulence]
+on = true
+[spray.whitewater]
+trapped_air = 20
+[[spray.emitter]]
+from = "disc"
+center = [0.4, 0.1, 0.3]
+radius = 0.02
+direction = [0, 1, 0]
+speed = 3
+rate = 300
+droplet_radius = 0.005
+[ripples]
+)";
+constexpr const char* kSmoke = R"([shot]
+frames = "1-9"
+[smoke]
+voxel = 0.1
+[smoke.turbulence]
+on = true
+[[smoke.source]]
+shape = "sphere"
+radius = 0.15
+temperature = 80
+[[smoke.collider]]
+shape = "sphere"
+center = [0, 0.5, 0]
+radius = 0.2
+)";
+constexpr const char* kSand = R"([shot]
+frames = "1-9"
+[sand]
+voxel = 0.08
+[sand.domain]
+min = [-0.4, 0, -0.4]
+max = [0.4, 0.6, 0.4]
+[[sand.material]]
+[[sand.material]]
+density = 2000
+[[sand.source]]
+shape = "sphere"
+center = [0, 0.2, 0]
+radius = 0.15
+material = 1
+[[sand.body]]
+shape = "sphere"
+center = [0, 0.42, 0]
+radius = 0.06
+[grains]
+)";
+constexpr const char* kFluidSand = R"([shot]
+frames = "1-9"
+[sand]
+voxel = 0.08
+model = "fluid"
+[sand.domain]
+min = [-0.4, 0, -0.4]
+max = [0.4, 0.6, 0.4]
+[[sand.source]]
+shape = "sphere"
+center = [0, 0.2, 0]
+radius = 0.15
+)";
+constexpr const char* kCrowd = R"([shot]
+frames = "1-9"
+[crowd]
+[[crowd.boundary]]
+box = [[0, 0], [12, 8]]
+[[crowd.wall]]
+points = [[6, 0], [6, 3]]
+[[crowd.goal]]
+name = "exit"
+box = [[10, 3], [12, 5]]
+[[crowd.entrance]]
+name = "door"
+box = [[0, 3], [1, 5]]
+rate = 5
+[[crowd.group]]
+count = 20
+box = [[1, 1], [5, 7]]
+visit = [{ goal = "exit" }]
+[[crowd.group]]
+entrance = "door"
+visit = [{ goal = "exit" }]
+)";
+
+// A stage of a scene, ready to start or to restore a state. Frames of the stage that it reads are in the folder.
+struct Ready {
+    std::vector<std::unique_ptr<Stage>> stages;
+    TimeStage* stage = nullptr;
+
+    Ready(const std::string& scene_text, const std::string& name, const std::string& folder)
+    {
+        const std::string path = folder + "/scene.toml";
+        put_file(path, scene_text);
+        const SceneFile scene(path);
+        stages = make_stages();
+        ShotParams shot;
+        scene.read("shot", [&](ParamVisitor& v) { shot.visit(v); });
+        for (const auto& s : stages) scene.read(s->name(), [&](ParamVisitor& v) { s->visit(v); });
+        for (const auto& s : stages) s->prepare(scene, shot);
+        for (const auto& s : stages)
+            if (s->name() == name) stage = dynamic_cast<TimeStage*>(s.get());
+        if (!stage) found("no stage " + name);
+        if (const std::vector<std::string> inputs = stage->inputs(); !inputs.empty())
+            stage->read_from([folder, input = inputs.front()](int frame) {
+                return frame_path(folder + "/" + input + ".####.vdb", frame);
+            });
+    }
+};
+
+struct StageScene {
+    std::string name, scene, stage;
+};
+
+const std::vector<StageScene>& stage_scenes()
+{
+    static const std::vector<StageScene> all = {
+        {"liquid", kLiquid, "liquid"},      {"spray", kLiquid, "spray"}, {"ripples", kLiquid, "ripples"},
+        {"smoke", kSmoke, "smoke"},         {"sand", kSand, "sand"},     {"grains", kSand, "grains"},
+        {"fluid-sand", kFluidSand, "sand"}, {"crowd", kCrowd, "crowd"}};
+    return all;
+}
+
+// Frames 1 to 3 of what a stage reads, once in a process. They lie beside the folder for cases.
+const std::string& inputs_folder(const StageScene& about)
+{
+    static std::map<std::string, std::string> folders;
+    std::string& folder = folders[about.name];
+    if (!folder.empty()) return folder;
+    folder = fmt::format("{}/spindrift_fuzz_{}_{}", scratch_folder(), about.name, ::getpid());
+    std::filesystem::create_directories(folder);
+    std::string input = Ready(about.scene, about.stage, folder).stage->inputs().empty() ? "" : "liquid";
+    if (about.scene == kSand && !input.empty()) input = "sand";
+    if (input.empty()) return folder;
+    Ready ready(about.scene, input, folder);
+    ready.stage->start(1);
+    for (int frame = 1; frame <= 3; ++frame) {
+        if (frame > 1) ready.stage->advance();
+        ready.stage->write(frame_path(folder + "/" + input + ".####.vdb", frame));
+    }
+    return folder;
+}
+
+// A name of one of the parts of a map.
+template <class Map> typename Map::iterator any_of(Map& map, Random& random)
+{
+    auto it = map.begin();
+    std::advance(it, static_cast<std::ptrdiff_t>(pick(random, map.size())));
+    return it;
+}
+
+template <class T> void change_array(std::vector<T>& array, Random& random)
+{
+    const size_t size = array.size();
+    switch (pick(random, 8)) {
+    case 0:
+        return array.clear();
+    case 1:
+        return array.resize(pick(random, 2 * size + 2));
+    case 2:
+        return array.resize(size + 1);
+    case 3:
+        if (size > 0) array.resize(size - 1);
+        return;
+    default:
+        for (size_t left = 1 + pick(random, 4); left > 0 && size > 0; --left) {
+            T& value = array[pick(random, size)];
+            if constexpr (std::is_same_v<T, float>)
+                value = odd_float(random);
+            else if constexpr (std::is_same_v<T, Vec3f>)
+                value[static_cast<int>(pick(random, 3))] = odd_float(random);
+            else
+                value = static_cast<T>(odd_integer(random, size));
+        }
+    }
+}
+
+void change_attributes(Particles& particles, Random& random)
+{
+    if (particles.attributes.empty()) return;
+    const auto attribute = any_of(particles.attributes, random);
+    switch (pick(random, 6)) {
+    case 0:
+        particles.attributes.erase(attribute);
+        break;
+    case 1:
+        attribute->second = std::vector<int32_t>(particles.size());
+        break;
+    case 2:
+        attribute->second = std::vector<float>(particles.size());
+        break;
+    default:
+        std::visit([&](auto& array) { change_array(array, random); }, attribute->second);
+    }
+}
+
+void change_state(StateFile& state, Random& random)
+{
+    switch (pick(random, 8)) {
+    case 0: {
+        const auto number = any_of(state.numbers, random);
+        if (pick(random, 4) == 0)
+            state.numbers.erase(number);
+        else
+            number->second = pick(random, 3) ? static_cast<int64_t>(odd_integer(random, 100))
+                                             : std::bit_cast<int32_t>(odd_float(random));
+        break;
+    }
+    case 1:
+        change_array(state.particles.P, random);
+        break;
+    case 2:
+        change_array(state.particles.v, random);
+        break;
+    case 3:
+        change_array(state.particles.id, random);
+        break;
+    case 4:
+    case 5:
+        change_attributes(state.particles, random);
+        break;
+    case 6:
+        if (!state.tiles.empty()) change_array(any_of(state.tiles, random)->second, random);
+        break;
+    default:
+        if (!state.fields.empty()) change_array(any_of(state.fields, random)->second, random);
+    }
+    if (pick(random, 20) == 0 && state.particles.size() < 100000) { // all arrays, so that lengths agree
+        const size_t count = pick(random, 2 * state.particles.size() + 2);
+        state.particles.resize(count);
+    }
+}
+
+std::string bytes_of(const StateFile& state)
+{
+    const std::string path = fmt::format("{}/spindrift_fuzz_state_{}", scratch_folder(), ::getpid());
+    write_state(path, kFingerprint, state);
+    const std::string bytes = read_file(path);
+    std::filesystem::remove(path);
+    return bytes;
+}
+
+// A checksum of the changed bytes.
+std::string sealed(std::string bytes)
+{
+    if (bytes.size() < sizeof(uint64_t)) return bytes;
+    const size_t body = bytes.size() - sizeof(uint64_t);
+    const uint64_t sum = hash_bytes(std::string_view(bytes).substr(0, body));
+    std::memcpy(bytes.data() + body, &sum, sizeof sum);
+    return bytes;
+}
+
+std::string mutate_state(const std::string& seed, Random& random)
+{
+    if (pick(random, 4) == 0) return sealed(mutate_bytes(seed, random));
+    const std::string path = fmt::format("{}/spindrift_fuzz_seed_{}", scratch_folder(), ::getpid());
+    put_file(path, seed);
+    StateFile state;
+    read_state(path, kFingerprint, state);
+    std::filesystem::remove(path);
+    for (size_t left = 1 + pick(random, 3); left > 0; --left) change_state(state, random);
+    return pick(random, 50) == 0 ? mutate_bytes(bytes_of(state), random) : bytes_of(state);
+}
+
+void restore_state(const StageScene& about, const std::string& bytes, const std::string& folder)
+{
+    const std::string path = folder + "/spindrift.state";
+    put_file(path, bytes);
+    StateFile state;
+    if (!read_state(path, kFingerprint, state)) return;
+    const int64_t frame = state.numbers["frame"]; // the pipeline takes no others
+    if (frame < 1 || frame > 2) return;
+    Ready ready(about.scene, about.stage, inputs_folder(about));
+    ready.stage->restore(std::move(state));
+    ready.stage->advance();
+    const Particles reached = ready.stage->save().particles;
+    for (const Vec3f& x : reached.P)
+        if (!x.allFinite()) found("a particle that is nowhere");
+}
+
+} // namespace
+
+std::vector<Target> state_targets()
+{
+    std::vector<Target> targets;
+    for (const StageScene& about : stage_scenes()) {
+        const auto seeds = [about] {
+            Ready ready(about.scene, about.stage, inputs_folder(about));
+            ready.stage->start(1);
+            ready.stage->advance();
+            return std::vector<std::string>{bytes_of(ready.stage->save())};
+        };
+        const auto run = [about](const std::string& bytes, const std::string& folder) {
+            restore_state(about, bytes, folder);
+        };
+        targets.push_back({"state-" + about.name, "state", seeds, mutate_state, run});
+    }
+    return targets;
+}
+
+} // namespace spindrift::fuzz

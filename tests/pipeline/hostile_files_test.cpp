@@ -1,0 +1,314 @@
+// Files and names that somebody broke, by accident or on purpose: one message, no crash, nothing that runs on forever.
+#include "io/state_file.h"
+#include "io/vdb.h"
+#include "pipeline/program.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace spindrift {
+
+namespace {
+
+class HostileFiles : public ::testing::Test {
+  protected:
+    // One line of these parts, soon.
+    std::string refused(const std::vector<std::string>& arguments, const std::vector<std::string>& parts,
+                        rlim_t file_limit = RLIM_INFINITY) const
+    {
+        Child child(program_command(arguments), place.path(), file_limit);
+        EXPECT_TRUE(child.ends_within(60));
+        const RunResult outcome = child.wait();
+        EXPECT_TRUE(outcome.code == 1 || outcome.code == 2) << outcome.code << " " << outcome.out << outcome.err;
+        EXPECT_TRUE(outcome.err.starts_with("spindrift: ")) << outcome.err;
+        EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+        for (const std::string& part : parts)
+            EXPECT_TRUE(contains(outcome.err, part)) << part << "\n  is not in\n" << outcome.err;
+        return outcome.err;
+    }
+    void scene(const std::string& lines) const
+    {
+        place.write("scene.toml", "[shot]\nframes = \"1-1\"\n[surface]\n" + lines);
+    }
+    // 64 points with an attribute "heat" that is not a number for two of them.
+    static Particles points_without_heat()
+    {
+        Particles points;
+        points.resize(64);
+        auto& heat = points.attribute<float>("heat");
+        for (size_t i = 0; i < points.size(); ++i) {
+            points.P[i] = 0.1f * Vec3f(float(i % 4), float(i / 4 % 4), float(i / 16));
+            points.id[i] = static_cast<int32_t>(i);
+            heat[i] = i == 3 || i == 60 ? std::nanf("") : 1.0f;
+        }
+        return points;
+    }
+
+    Workplace place;
+};
+
+TEST_F(HostileFiles, PipesAndDevicesAreNoInput)
+{
+    ASSERT_EQ(::mkfifo((place / "pipe.ply").c_str(), 0600), 0);
+    ASSERT_EQ(::mkfifo((place / "pipe.toml").c_str(), 0600), 0);
+    std::filesystem::create_symlink("/dev/zero", place / "zero.obj");
+    std::filesystem::create_symlink("/dev/zero", place / "zero.svg");
+    refused({"check", "pipe.toml"}, {"pipe.toml: is a pipe or a device"});
+    refused({"info", "pipe.ply"}, {"pipe.ply"});
+    place.write("scene.toml", small_scene() + "[[liquid.collider]]\nshape = \"mesh\"\nfile = \"zero.obj\"\n");
+    refused({"check", "scene.toml"}, {"scene.toml:25:8: ", "zero.obj: it is a pipe or a device"});
+    place.write("scene.toml", small_scene() + "[[liquid.collider]]\nshape = \"mesh\"\nfile = \"pipe.ply\"\n");
+    refused({"check", "scene.toml"}, {"scene.toml:25:8: ", "pipe.ply: it is a pipe or a device"});
+    place.write("scene.toml",
+                "[crowd]\nplan.file = \"zero.svg\"\n[[crowd.group]]\ncount = 1\nbox = [[0, 0], [1, 1]]\n");
+    refused({"check", "scene.toml"}, {"scene.toml:2:", "zero.svg: it is a pipe or a device"});
+}
+
+// A file with a hole takes no disk, and would take all memory.
+TEST_F(HostileFiles, AnEndlessFileIsRefusedBeforeItIsRead)
+{
+    for (const std::string name : {"long.vdb", "long.ply"}) {
+        place.write(name, "not what its name says, and then nothing for a long time");
+        std::filesystem::resize_file(place / name, uint64_t(1) << 40);
+        refused({"info", name}, {name + " is not a "});
+    }
+    place.write("long.obj", "v 0 0 0\n");
+    std::filesystem::resize_file(place / "long.obj", uint64_t(1) << 40);
+    refused({"info", "long.obj"}, {"long.obj: it has 1099511627776 bytes"});
+}
+
+TEST_F(HostileFiles, ControlCharactersNeverReachTheTerminal)
+{
+    scene("input = \"a\\u001b[31m\\u009b.ply\"\n");
+    const std::string message = refused({"check", "scene.toml"}, {"a\\x1b[31m\\xc2\\x9b.ply"});
+    EXPECT_EQ(message.find('\x1b'), std::string::npos);
+    refused({"info", "b\x1b]0;title\x07.vdb"}, {"b\\x1b]0;title\\x07.vdb"});
+    place.write("scene.toml", "[\"\\u001b[2J\"]\n");
+    EXPECT_EQ(refused({"check", "scene.toml"}, {}).find('\x1b'), std::string::npos);
+    // Names in other languages stay as they are.
+    refused({"info", "größe.vdb"}, {"größe.vdb"});
+}
+
+TEST_F(HostileFiles, ANameWithANulIsNotCutShort)
+{
+    write_file(place / "p.ply", "ply\n");
+    scene("input = \"p.ply\\u0000x.ply\"\n");
+    refused({"check", "scene.toml"}, {"scene.toml:4:9: holds a NUL character"});
+}
+
+TEST_F(HostileFiles, ALimitOnTheSizeOfFilesIsAMessage)
+{
+    refused({"new", "splash"}, {"cannot write splash.toml: the file is larger than the system allows"}, 100);
+    place.write("small.toml", small_scene());
+    refused({"sim", "small.toml", "-o", "out"}, {"the file is larger than the system allows"}, 4096);
+    write_particles(place / "p.vdb", points_without_heat(), 0.2f, 0.05f);
+    refused({"ax", "f@heat = 1;", "--in", "p.vdb", "-o", "q.vdb"},
+            {"cannot write q.vdb: the file is larger than the system allows"}, 100);
+}
+
+TEST_F(HostileFiles, ValuesThatAreNotFiniteDoNotGoThroughInSilence)
+{
+    write_particles(place / "p.vdb", points_without_heat(), 0.2f, 0.05f);
+    scene("input = \"p.vdb\"\nattributes = \"heat\"\n");
+    refused({"run", "scene.toml"}, {"p.vdb: the attribute \"heat\" of 2 of 64 particles is not finite"});
+    scene("input = \"p.vdb\"\n");
+    place.succeed({"run", "scene.toml"});
+    scene("input = \"p.vdb\"\nattributes = \"heat\"\n[[surface.expression]]\ncode = \"if (!isfinite(f@heat)) f@heat = "
+          "0;\"\n");
+    place.succeed({"run", "scene.toml"});
+    const RunResult outcome = place.run({"ax", "vec3f@v = 0;", "--in", "p.vdb", "-o", "q.vdb"});
+    EXPECT_EQ(outcome.code, 0);
+    EXPECT_TRUE(contains(outcome.err, "p.vdb: the attribute \"heat\" of 2 of 64 points is not finite")) << outcome.err;
+    EXPECT_EQ(place.succeed({"ax", "if (!isfinite(f@heat)) f@heat = 0;", "--in", "p.vdb", "-o", "r.vdb"}).err, "");
+
+    Particles nowhere = points_without_heat();
+    nowhere.attributes.clear();
+    nowhere.attribute<float>("pscale").assign(64, 0.1f);
+    nowhere.attribute<float>("pscale")[5] = INFINITY;
+    write_particles(place / "p.vdb", nowhere, 0.2f, 0.05f);
+    refused({"run", "scene.toml"}, {"p.vdb: the radius \"pscale\" of 1 of 64 points is not finite"});
+}
+
+TEST_F(HostileFiles, PointsInOnePlaceAreASphere)
+{
+    Particles points;
+    points.resize(50);
+    for (Vec3f& x : points.P) x = Vec3f(1, 2, 3);
+    write_particles(place / "p.vdb", points, 0.2f, 0.062f);
+    scene("input = \"p.vdb\"\n");
+    const std::string out = place.succeed({"run", "scene.toml", "-o", "out"}).out;
+    EXPECT_TRUE(contains(out, "spacing 0.1 ")) << out;
+    EXPECT_FALSE(contains(out, "triangles 0 ")) << out;
+}
+
+// ------------------------------------------------------------------------------------------------ states and records
+// --
+
+// What a stage's state says it was made from.
+std::string fingerprint_in(const std::string& bytes)
+{
+    const size_t title = bytes.find('\n') + 1;
+    uint64_t size = 0;
+    std::memcpy(&size, bytes.data() + title, sizeof size);
+    return bytes.substr(title + sizeof size, size);
+}
+
+struct Forgery {
+    std::string what, stage;
+    std::function<void(StateFile&)> change;
+};
+
+class ForgedStates : public HostileFiles {
+  protected:
+    // Runs to the second frame, forges the state with a checksum that fits, and goes on: the result must be that of a
+    // run that nobody disturbed, because the state was found out and computing began again.
+    void expect_found_out(const std::string& text, const std::vector<Forgery>& forgeries)
+    {
+        place.write("scene.toml", text);
+        place.succeed({"run", "scene.toml", "-o", "good"});
+        const Files good = results_in(place / "good");
+        place.succeed({"run", "scene.toml", "-o", "half", "--frames", "1-2"});
+        const auto go_back = [&] {
+            place.remove("out");
+            std::filesystem::copy(place / "half", place / "out", std::filesystem::copy_options::recursive);
+        };
+        go_back();
+        const std::string resumed = place.succeed({"run", "scene.toml", "-o", "out"}).out;
+        EXPECT_FALSE(contains(resumed, "cannot be gone on from")) << resumed; // as it was
+        for (const Forgery& forgery : forgeries) {
+            SCOPED_TRACE(forgery.what);
+            go_back();
+            const std::string path = place / "out/" + forgery.stage + "/spindrift.state";
+            const std::string fingerprint = fingerprint_in(read_file(path));
+            StateFile state;
+            ASSERT_TRUE(read_state(path, fingerprint, state));
+            forgery.change(state);
+            write_state(path, fingerprint, state);
+            Child child(program_command({"run", "scene.toml", "-o", "out"}), place.path());
+            EXPECT_TRUE(child.ends_within(120));
+            const RunResult outcome = child.wait();
+            EXPECT_EQ(outcome.code, 0) << outcome.err;
+            EXPECT_TRUE(contains(outcome.out, "spindrift.state cannot be gone on from")) << outcome.out;
+            EXPECT_EQ(differences(good, results_in(place / "out")), std::vector<std::string>());
+        }
+    }
+};
+
+const char* const kSand = R"([shot]
+frames = "1-3"
+[sand]
+voxel = 0.1
+[sand.domain]
+min = [-0.4, 0, -0.4]
+max = [0.4, 0.6, 0.4]
+[[sand.source]]
+shape = "sphere"
+center = [0, 0.3, 0]
+radius = 0.15
+[grains]
+)";
+
+const char* const kSpray = R"([shot]
+frames = "1-3"
+[[spray.emitter]]
+from = "disc"
+center = [0.7, 0.1, 0.3]
+radius = 0.02
+direction = [0, 1, 0]
+speed = 3
+rate = 500
+droplet_radius = 0.002
+)";
+
+const char* const kCrowd = R"([shot]
+frames = "1-3"
+[crowd]
+[[crowd.boundary]]
+box = [[0, 0], [12, 8]]
+[[crowd.goal]]
+name = "exit"
+box = [[10, 3], [12, 5]]
+[[crowd.group]]
+count = 20
+box = [[1, 1], [5, 7]]
+visit = [{ goal = "exit" }]
+)";
+
+TEST_F(ForgedStates, OfGrainsAreFoundOut)
+{
+    expect_found_out(
+        kSand,
+        {
+            {"no mass", "sand", [](StateFile& s) { s.particles.attributes.erase("mass"); }},
+            {"no such material", "sand", [](StateFile& s) { s.particles.attribute<int32_t>("material")[0] = 1 << 30; }},
+            {"nowhere", "sand", [](StateFile& s) { s.particles.P[0].x() = std::nanf(""); }},
+            {"too little stress", "sand", [](StateFile& s) { s.fields["stress"].resize(5); }},
+            {"arrays of different lengths", "sand", [](StateFile& s) { s.particles.v.resize(2); }},
+            {"grains of nobody", "grains", [](StateFile& s) { s.particles.attribute<int32_t>("parent")[0] = -7; }},
+            {"no parents", "grains", [](StateFile& s) { s.particles.attributes.erase("parent"); }},
+            {"fewer ids", "grains", [](StateFile& s) { s.particles.id.resize(3); }},
+        });
+}
+
+TEST_F(ForgedStates, OfSprayAreFoundOut)
+{
+    expect_found_out(kSpray, {
+                                 {"no radius", "spray", [](StateFile& s) { s.particles.attributes.erase("radius"); }},
+                                 {"no size", "spray",
+                                  [](StateFile& s) { s.particles.attribute<float>("radius")[0] = std::nanf(""); }},
+                                 {"far away", "spray", [](StateFile& s) { s.particles.P[0].x() = 1e30f; }},
+                                 {"fewer velocities", "spray", [](StateFile& s) { s.particles.v.resize(3); }},
+                             });
+}
+
+TEST_F(ForgedStates, OfCrowdsAreFoundOut)
+{
+    expect_found_out(
+        kCrowd,
+        {
+            {"no such person", "crowd", [](StateFile& s) { s.particles.id[0] = 1 << 30; }},
+            {"no such goal", "crowd", [](StateFile& s) { s.particles.attribute<int32_t>("goal")[0] = 77; }},
+            {"nowhere", "crowd", [](StateFile& s) { s.particles.P[0].x() = std::nanf(""); }},
+            {"cells out of order", "crowd", [](StateFile& s) { s.tiles["cells"][0] = 1 << 30; }},
+            {"pressure without bounds", "crowd", [](StateFile& s) { s.tiles["inner"][0] = 0x7ff0000000000000; }},
+            {"no groups", "crowd", [](StateFile& s) { s.tiles["groups"].clear(); }},
+            {"giants", "crowd", [](StateFile& s) { s.particles.P[0].z() = 1e6f; }},
+            {"an endless time", "crowd", [](StateFile& s) { s.numbers["time_bits"] = 0x7ff0000000000000; }},
+        });
+}
+
+TEST_F(ForgedStates, OfALiquidAreFoundOut)
+{
+    std::string text = small_scene();
+    text = text.substr(0, text.find("[surface]"));
+    text.replace(text.find("1-6"), 3, "1-3");
+    expect_found_out(text, {
+                               {"nowhere", "liquid", [](StateFile& s) { s.particles.P[7].y() = INFINITY; }},
+                               {"far away", "liquid", [](StateFile& s) { s.particles.P[7].y() = 1e20f; }},
+                               {"an odd speed", "liquid", [](StateFile& s) { s.numbers["speed_bits"] = 0x7fc00000; }},
+                               {"a frame before the first", "liquid", [](StateFile& s) { s.numbers["frame"] = -5; }},
+                           });
+}
+
+TEST_F(HostileFiles, ADamagedRecordIsNamedWithTheLineAndWhatToDo)
+{
+    place.write("small.toml", small_scene());
+    place.succeed({"sim", "small.toml", "-o", "out", "--frames", "1-3"});
+    const std::string record = place.read("out/liquid/spindrift.record");
+    const Files before = times_in(place / "out");
+    std::string changed = record;
+    changed[changed.find("done 2") + 5] = '3';
+    place.write("out/liquid/spindrift.record", changed);
+    refused({"sim", "small.toml", "-o", "out"}, {"out/liquid/spindrift.record is damaged in line ", "delete it"});
+    changed = record;
+    changed[changed.find("voxel = ") + 8] = '7';
+    place.write("out/liquid/spindrift.record", changed);
+    refused({"sim", "small.toml", "-o", "out"}, {"out/liquid/spindrift.record is damaged in line "});
+    place.write("out/liquid/spindrift.record", record);
+    EXPECT_TRUE(place.has("out/liquid/liquid.0003.vdb"));
+    place.succeed({"sim", "small.toml", "-o", "out"});
+}
+
+} // namespace
+} // namespace spindrift
