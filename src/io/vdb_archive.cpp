@@ -131,9 +131,30 @@ Contents read_grids(const std::string& path, const Wanted& wanted)
     return reading(path, [&] { return MemoryArchive().from_bytes(std::move(bytes), wanted); });
 }
 
+namespace {
+
+// OpenVDB takes scales whose product is below 3e-15 for zero and refuses to construct them, though not to read them: a
+// voxel of 10 micrometres is put together from the bytes that its file would have.
+openvdb::math::Transform::Ptr tiny_transform(double edge, bool corners)
+{
+    using openvdb::Vec3d;
+    using namespace openvdb::math;
+    std::stringstream bytes;
+    const MapBase::Ptr map = corners ? UniformScaleMap::create() : UniformScaleTranslateMap::create();
+    if (!corners) Vec3d(0.5 * edge).write(bytes);
+    const double inverse = 1 / edge;
+    for (const double value : {edge, edge, inverse, inverse * inverse, 0.5 * inverse}) Vec3d(value).write(bytes);
+    map->read(bytes);
+    return std::make_shared<Transform>(map);
+}
+
+} // namespace
+
 openvdb::math::Transform::Ptr make_transform(float voxel, bool corners)
 {
     const double edge = static_cast<double>(voxel);
+    constexpr double kTiny = 2e-5;
+    if (edge < kTiny) return tiny_transform(edge, corners);
     auto transform = openvdb::math::Transform::createLinearTransform(edge);
     if (!corners) transform->postTranslate(openvdb::Vec3d(0.5 * edge));
     return transform;

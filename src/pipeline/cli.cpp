@@ -238,6 +238,7 @@ int parse_and_run(int argc, char** argv)
 int run_command_line(int argc, char** argv)
 {
     return_freed_memory();
+    limit_memory();
     const auto report = [](ExitCode code, const std::string& message) {
         std::fflush(stdout);
         fmt::print(stderr, "spindrift: {}\n", message);
@@ -248,8 +249,7 @@ int run_command_line(int argc, char** argv)
     } catch (const Error& error) {
         return report(error.code, error.what());
     } catch (const std::bad_alloc&) {
-        return report(ExitCode::failed,
-                      "out of memory; raise liquid.voxel, or see what the shot needs with: spindrift check SCENE");
+        return report(ExitCode::failed, "out of memory; see what the shot needs with: spindrift check SCENE");
     } catch (const std::exception& error) {
         return report(ExitCode::failed, error.what());
     }

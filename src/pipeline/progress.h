@@ -9,15 +9,16 @@ class Progress {
   public:
     enum class Style { terminal, plain, json };
     explicit Progress(Style style) : style_(style) {}
+    virtual ~Progress() = default;
     // Terminal if standard output is one.
     static Style suitable();
 
     // `to_do` is the number of frames that will be reported.
-    void stage_starts(const std::string& stage, const FrameRange& range, int to_do);
-    void frame_done(int frame, const FrameReport& report);
-    void stage_ends();
+    virtual void stage_starts(const std::string& stage, const FrameRange& range, int to_do);
+    virtual void frame_done(int frame, const FrameReport& report);
+    virtual void stage_ends();
     // A line of text for people, a message object for machines.
-    void say(const std::string& text);
+    virtual void say(const std::string& text);
 
   private:
     Style style_;

@@ -2,18 +2,20 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/memory.h"
 #include "io/atomic_file.h"
+#include "io/finite.h"
+#include "pipeline/forecast.h"
 
 #include <algorithm>
 #include <filesystem>
-#include <unistd.h>
 
 namespace spindrift {
 
 void ShotParams::visit(ParamVisitor& v)
 {
     v("frames", frames, "First and last frame, e.g. \"1-48\".");
-    v("fps", fps, "frames/s", above(0), "Frames a second.");
+    v("fps", fps, "frames/s", between(1e-2, 1e6), "Frames a second.");
     try {
         const FrameRange range = parse_frame_range(frames);
         v.require(range.count() <= 1000000, "frames", "a shot may have a million frames at most");
@@ -25,7 +27,7 @@ void ShotParams::visit(ParamVisitor& v)
 
 // ----------------------------------------------------------------------------------------------- reading and checking
 
-Shot::Shot(const ShotOptions& options) : scene_(options.scene, options.overrides)
+Shot::Shot(const ShotOptions& options) : options_(options), scene_(options.scene, options.overrides)
 {
     paths_.shot = scene_.name();
     paths_.folder = options.folder.empty() ? "out/" + paths_.shot : options.folder;
@@ -101,11 +103,10 @@ std::vector<std::string> Shot::inputs_of(const Stage& stage) const
 
 void Shot::expect_enough_memory() const
 {
-    const double machine =
-        static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGE_SIZE));
+    const double machine = available_memory();
     for (const Link& link : links_) {
         const Estimate estimate = link.stage->estimate();
-        if (link.runs && estimate.memory > machine)
+        if (link.runs && !(estimate.memory <= machine))
             bad_input("{}: {} needs about {} of memory ({}), and this machine has {}; {}",
                       scene_.where(link.stage->name()), link.stage->name(), size_text(estimate.memory), estimate.note,
                       size_text(machine), estimate.remedy);
@@ -133,13 +134,71 @@ void Shot::expect_input_files() const
     }
 }
 
+// Stages that read files of another program are not rehearsed: these cannot be made coarser.
+Forecast Shot::forecast() const
+{
+    std::vector<const Stage*> stages;
+    for (const Link& link : links_)
+        if (link.runs && link.stage->input_files().empty() && link.stage->rehearsal() != Stage::Rehearsal::none)
+            stages.push_back(link.stage.get());
+    return stages.empty() ? Forecast() : rehearse(options_, stages, shot_range_);
+}
+
+Estimate Shot::estimate_of(const Stage& stage, const Forecast& forecast) const
+{
+    Estimate estimate = stage.estimate();
+    const auto foreseen = forecast.find(stage.name());
+    if (foreseen == forecast.end()) return estimate;
+    estimate.disk = foreseen->second.disk;
+    estimate.memory = stage.memory(forecast);
+    return estimate;
+}
+
+// The free space where the shot's folder is or will be; 0 if it cannot be found out.
+double Shot::free_space() const { return error ? 0 : static_cast<double>(space.available); }
+
+// Refuses what cannot fit, before any work is done. Rehearsals are worth their time only if it might not.
+void Shot::expect_room() const
+{
+    constexpr double kMemoryShare = 0.05, kDiskShare = 0.1;
+    double memory = 0, disk = 0;
+    for (const Link& link : links_)
+        if (link.runs) memory = std::max(memory, link.stage->estimate().memory), disk += link.stage->estimate().disk;
+    const double space = free_space();
+    if (options_.rehearsal || (memory < kMemoryShare * available_memory() && (disk < kDiskShare * space || space == 0)))
+        return;
+    const Forecast foreseen = forecast();
+    disk = 0;
+    for (const Link& link : links_) {
+        if (!link.runs) continue;
+        const Estimate estimate = estimate_of(*link.stage, foreseen);
+        expect_memory(estimate.memory, link.stage->name().c_str(), estimate.remedy.c_str());
+        disk += estimate.disk * missing_share(link);
+        if (space > 0 && disk > space)
+            fail("{} needs about {} on disk, and {} has {} free; free some, choose another folder with -o, or {}",
+                 link.stage->name(), size_text(estimate.disk), paths_.folder, size_text(space), estimate.remedy);
+    }
+}
+
+// Of the frames of a stage, those that are not there yet.
+double Shot::missing_share(const Link& link) const
+{
+    const StageCache cache = cache_of(link);
+    const FrameRange range = frames_of(*link.stage);
+    if (cache.outdated()) return 1.0 * range.count() / shot_range_.count();
+    int missing = 0;
+    for (int frame = range.first; frame <= range.last; ++frame) missing += !cache.complete(frame);
+    return 1.0 * missing / shot_range_.count();
+}
+
 std::string Shot::needs() const
 {
     std::string text;
     double memory = 0, disk = 0;
+    const Forecast foreseen = forecast();
     for (const Link& link : links_) {
         if (!link.runs) continue;
-        const Estimate e = link.stage->estimate();
+        const Estimate e = estimate_of(*link.stage, foreseen);
         memory = std::max(memory, e.memory), disk += e.disk;
         text += fmt::format("{:<8} memory {:>8}   disk {:>8}   {}\n", link.stage->name(), size_text(e.memory),
                             size_text(e.disk), e.note);
@@ -151,7 +210,7 @@ std::string Shot::needs() const
     const auto space = std::filesystem::space(folder, error);
     text += fmt::format("frames {}-{} at {} fps into {}: {} of memory, {} on disk", shot_range_.first, shot_range_.last,
                         params_.fps, paths_.folder, size_text(memory), size_text(disk));
-    if (!error) text += fmt::format(" ({} free)", size_text(static_cast<double>(space.available)));
+    if (const double space = free_space(); space > 0) text += fmt::format(" ({} free)", size_text(space));
     return text;
 }
 
@@ -172,6 +231,7 @@ StageCache Shot::cache_of(const Link& link) const
 
 void Shot::run(Progress& progress)
 {
+    expect_room();
     const FolderLock lock(paths_.folder);
     remove_leftovers(paths_.folder);
 
@@ -183,7 +243,14 @@ void Shot::run(Progress& progress)
         chosen.emplace_back(link.stage.get(), cache_of(link));
         chosen.back().second.expect_only_ours(frames_of(*link.stage));
     }
-    for (auto& [stage, cache] : chosen) run_stage(*stage, cache, progress);
+    for (auto& [stage, cache] : chosen) {
+        try {
+            run_stage(*stage, cache, progress);
+        } catch (const std::bad_alloc&) {
+            fail("{}: out of memory; {}, and see what the shot needs with: spindrift check {}", stage->name(),
+                 stage->estimate().remedy, scene_.path());
+        }
+    }
 }
 
 void Shot::run_stage(Stage& stage, StageCache& cache, Progress& progress)
@@ -234,6 +301,23 @@ void Shot::warn_of_outdated_inputs(const Stage& stage, Progress& progress) const
     }
 }
 
+namespace {
+
+// Calls write(), which writes a frame or the state it is resumed from. If a number in it is not finite, nothing was
+// written, and the message says what to do.
+template <class Write> void write_finite(const Stage& stage, int frame, const Write& write)
+{
+    try {
+        write();
+    } catch (const NotFinite& error) {
+        fail("{}: frame {} was not written: {}. A value of [{}] is too extreme for it (look for large forces, speeds, "
+             "rates and temperatures), or an expression or the input makes it so; the frames before are complete",
+             stage.name(), frame, error.values, stage.name());
+    }
+}
+
+} // namespace
+
 // From the last complete frame to the end of the wanted range. The state is written before the frame: whatever a kill
 // leaves behind, the state can still make the frame it belongs to.
 void Shot::run_time_stage(TimeStage& stage, StageCache& cache, Progress& progress)
@@ -267,11 +351,13 @@ void Shot::run_time_stage(TimeStage& stage, StageCache& cache, Progress& progres
     FrameReport report = resume ? stage.restore(std::move(state)) : stage.start(frame);
     for (bool is_saved = resume;; is_saved = false) {
         report.times.measure("write", [&] {
-            if (!is_saved) write_state(cache.state_path(), cache.fingerprint(), stage.save());
-            if (cache.has(frame)) return;
-            cache.begin(frame);
-            stage.write(cache.path(frame));
-            cache.finish(frame);
+            write_finite(stage, frame, [&] {
+                if (!is_saved) write_state(cache.state_path(), cache.fingerprint(), stage.save());
+                if (cache.has(frame)) return;
+                cache.begin(frame);
+                stage.write(cache.path(frame));
+                cache.finish(frame);
+            });
         });
         if (frame >= first_reported) progress.frame_done(frame, report);
         if (frame == range.last) break;
@@ -314,7 +400,8 @@ void Shot::run_frame_stage(FrameStage& stage, StageCache& cache, Progress& progr
         const std::vector<std::string> from = input_paths(frame);
         const std::string made_from = signature(from);
         cache.begin(frame);
-        const FrameReport report = stage.make(frame, from, cache.paths(frame));
+        FrameReport report;
+        write_finite(stage, frame, [&] { report = stage.make(frame, from, cache.paths(frame)); });
         cache.finish(frame, made_from);
         progress.frame_done(frame, report);
     }

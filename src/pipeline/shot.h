@@ -15,6 +15,7 @@ struct ShotOptions {
     std::optional<FrameRange> frames;   // empty: all
     std::vector<std::string> overrides; // table.name=value
     std::string only_stage;             // empty: all that the scene asks for
+    bool rehearsal = false;             // a forecast's own run: does not ask for one in turn
 };
 
 class Shot {
@@ -41,6 +42,11 @@ class Shot {
     std::string input_path(const Stage& stage, const std::string& input, int frame) const;
     void warn_of_outdated_inputs(const Stage& stage, Progress& progress) const;
     void expect_enough_memory() const;
+    Forecast forecast() const;
+    Estimate estimate_of(const Stage& stage, const Forecast& forecast) const;
+    double free_space() const;
+    double missing_share(const Link& link) const;
+    void expect_room() const;
     void expect_input_files() const;
 
     void run_stage(Stage& stage, StageCache& cache, Progress& progress);
@@ -51,6 +57,7 @@ class Shot {
     const Link* find(const std::string& stage) const;
     StageCache cache_of(const Link& link) const;
 
+    ShotOptions options_;
     SceneFile scene_;
     ShotParams params_;
     ShotPaths paths_;

@@ -20,6 +20,10 @@ class SprayStage : public TimeStage {
     void visit(ParamVisitor& v) override;
     void prepare(const SceneFile& scene, const ShotParams& shot) override;
     Estimate estimate() const override { return estimate_; }
+    Rehearsal rehearsal() const override { return Rehearsal::all_frames; }
+    double coarseness(double k) const override;
+    std::vector<std::string> coarser(double k) const override;
+    double memory(const Forecast& forecast) const override;
     std::string dependencies() const override { return dependencies_ + expressions_.dependencies(); }
 
     void read_from(const InputPath& input) override { input_path_ = input; }
@@ -48,6 +52,7 @@ class SprayStage : public TimeStage {
     std::unique_ptr<LiquidView> now_; // the liquid at the spray's frame, if it is read
     float fps_ = 24;
     Estimate estimate_;
+    double droplets_ = 0; // that emitters make in the shot
 };
 
 } // namespace spindrift

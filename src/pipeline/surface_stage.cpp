@@ -1,4 +1,5 @@
 #include "pipeline/surface_stage.h"
+#include "scene/limits.h"
 
 #include "base/error.h"
 #include "io/atomic_file.h"
@@ -12,6 +13,12 @@
 
 namespace spindrift {
 
+namespace {
+
+constexpr double kBytesPerTriangle = 200, kBytesPerParticle = 100;
+
+} // namespace
+
 void SurfaceStage::visit(ParamVisitor& v)
 {
     v("input", input_,
@@ -21,7 +28,7 @@ void SurfaceStage::visit(ParamVisitor& v)
     v("grid", names_.grid, "Name of the point grid to read from the input. Left out: all there are.");
     v("velocity", names_.velocity,
       "Name of the attribute of the input that is its velocity. Left out: v, vel or velocity; vx, vy, vz in PLY.");
-    v("spacing", spacing_, unit::metres, above(0),
+    v("spacing", spacing_, unit::metres, limits::size(),
       "Mean distance of the particles. Left out: half a voxel of [liquid], or found from the first frame of the "
       "input.");
     params_.visit(v);
@@ -96,6 +103,23 @@ void SurfaceStage::prepare(const SceneFile& scene, const ShotParams& shot)
     const double frame_bytes = triangles * 0.4 * (0.5 * 36 + 13) + (params_.sdf ? 10 * triangles : 0);
     estimate_ = {triangles * 200 + 1e8, frame_bytes * shot.range().count(),
                  fmt::format("up to {:.2g} triangles", triangles), "raise surface.voxel"};
+}
+
+std::vector<std::string> SurfaceStage::coarser(double k) const
+{
+    std::vector<std::string> sets;
+    if (params_.voxel) sets.push_back(fmt::format("surface.voxel={}", k * static_cast<double>(*params_.voxel)));
+    if (spacing_) sets.push_back(fmt::format("surface.spacing={}", k * static_cast<double>(*spacing_)));
+    return sets;
+}
+
+Growth SurfaceStage::growth() const { return {2, 2.6}; }
+
+double SurfaceStage::memory(const Forecast& forecast) const
+{
+    const auto liquid = forecast.find("liquid");
+    return kBytesPerTriangle * forecast.at(name()).number("triangles") +
+           (liquid == forecast.end() ? 0 : kBytesPerParticle * liquid->second.number("particles"));
 }
 
 void SurfaceStage::prepare_input(const SceneFile& scene)

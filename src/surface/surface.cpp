@@ -1,4 +1,5 @@
 #include "surface/surface.h"
+#include "scene/limits.h"
 
 #include "base/error.h"
 #include "field/block.h"
@@ -20,7 +21,8 @@ void SurfaceParams::visit(ParamVisitor& v)
       "What the surface is made of: a sphere around each particle, weighted centres, ellipsoids along the neighbours, "
       "or "
       "weighted centres with the correction of Solenthaler and Pajarola.");
-    v("voxel", voxel, unit::metres, above(0), "Edge of a cell of the surface's grid. Left out: the particle spacing.");
+    v("voxel", voxel, unit::metres, limits::size(),
+      "Edge of a cell of the surface's grid. Left out: the particle spacing.");
     v("radius", radius, unit::none, between(1.5, 4),
       "How far particles have a say, in particle spacings: more is smoother, less is more detailed. Left out: 3 for "
       "ellipsoids, 2.5 for weighted centres.");
@@ -35,7 +37,7 @@ void SurfaceParams::visit(ParamVisitor& v)
       "Ellipsoids: how far a centre moves towards the mean of the particles around it.");
     v("global", global, unit::none, between(0, 1),
       "Ellipsoids: 0 keeps the volume of each, 1 that of all on average; between them, a blend.");
-    v("scale", scale, unit::none, above(0),
+    v("scale", scale, unit::none, between(1e-12, 1e15),
       "Ellipsoids: one factor k_s [1/m2] from variance to stretch for all. Left out: found from the volume.");
     v("smoothing", smoothing, unit::none, between(0, 20), "Passes of the filter that removes bumps.");
     v.group("filter", filter,
