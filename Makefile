@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc)
 CMAKE_FLAGS ?=
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: build demo test bench validate format lint packages packages-build packages-test packages-bench asan tsan clean
+.PHONY: build demo test bench sweep validate format lint packages packages-build packages-test packages-bench asan tsan clean
 
 build: packages-build $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS) --target spindrift
@@ -45,6 +45,12 @@ bench: packages-build packages-bench
 	cmake -S . -B $(BUILD)-bench -G Ninja -DSPINDRIFT_TESTS=OFF -DSPINDRIFT_BENCH=ON $(CMAKE_FLAGS)
 	cmake --build $(BUILD)-bench -j $(JOBS)
 	$(BUILD)-bench/spindrift_bench
+
+# The extremes of every number that a scene can set, on tiny shots: half an hour.
+sweep: packages-build packages-test
+	cmake -S . -B $(BUILD) -G Ninja -DSPINDRIFT_TESTS=ON $(CMAKE_FLAGS)
+	cmake --build $(BUILD) -j $(JOBS)
+	SPINDRIFT_SWEEP=0/1 SPINDRIFT_PROGRAM=$(BUILD)/spindrift $(BUILD)/spindrift_tests --gtest_filter='ValuesSweep.*'
 
 validate: packages-build
 	cmake -S . -B $(BUILD) -G Ninja -DSPINDRIFT_VALIDATE=ON $(CMAKE_FLAGS)

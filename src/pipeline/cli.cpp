@@ -156,7 +156,7 @@ void add_commands(CLI::App& app, Options& options, std::function<void()>& action
         add_run_command(app, options, action, stage->command(),
                         fmt::format("Only [{}]: {}", stage->name(), stage->help()), stage->name());
 
-    CLI::App* command = app.add_subcommand("check", "Validate a scene and say what the shot needs, without computing");
+    CLI::App* command = app.add_subcommand("check", "Validate a scene and say what the shot needs");
     add_shot_options(command, options);
     command->callback([&] { action = [&] { check(options); }; });
 

@@ -105,6 +105,12 @@ void CrowdStage::prepare(const SceneFile& scene, const ShotParams& shot)
 {
     if (!scene.has("crowd")) return;
     fps_ = shot.fps;
+    constexpr double kMostSteps = 10000;
+    const double steps = 1 / (static_cast<double>(fps_) * static_cast<double>(params_.longest_step));
+    if (steps > kMostSteps)
+        bad_input("{}: a frame of {:.3g} s would be cut into {:.3g} steps of {} s; raise shot.fps or "
+                  "crowd.longest_step",
+                  scene.where("shot.fps"), 1 / static_cast<double>(fps_), steps, params_.longest_step);
     population_ = read_population(params_, scene, fps_);
     if (!params_.plan.plan.file.empty())
         dependencies_ = "plan: " + file_signature(scene.resolve(params_.plan.plan.file)) + "\n";

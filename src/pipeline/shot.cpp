@@ -155,7 +155,14 @@ Estimate Shot::estimate_of(const Stage& stage, const Forecast& forecast) const
 }
 
 // The free space where the shot's folder is or will be; 0 if it cannot be found out.
-double Shot::free_space() const { return error ? 0 : static_cast<double>(space.available); }
+double Shot::free_space() const
+{
+    std::error_code error;
+    std::filesystem::path folder = std::filesystem::absolute(paths_.folder);
+    while (!std::filesystem::exists(folder, error) && folder != folder.parent_path()) folder = folder.parent_path();
+    const auto space = std::filesystem::space(folder, error);
+    return error ? 0 : static_cast<double>(space.available);
+}
 
 // Refuses what cannot fit, before any work is done. Rehearsals are worth their time only if it might not.
 void Shot::expect_room() const
@@ -204,10 +211,6 @@ std::string Shot::needs() const
                             size_text(e.disk), e.note);
         for (const std::string& warning : link.stage->warnings()) text += fmt::format("{:<8} {}\n", "", warning);
     }
-    std::error_code error;
-    std::filesystem::path folder = std::filesystem::absolute(paths_.folder);
-    while (!std::filesystem::exists(folder, error) && folder != folder.parent_path()) folder = folder.parent_path();
-    const auto space = std::filesystem::space(folder, error);
     text += fmt::format("frames {}-{} at {} fps into {}: {} of memory, {} on disk", shot_range_.first, shot_range_.last,
                         params_.fps, paths_.folder, size_text(memory), size_text(disk));
     if (const double space = free_space(); space > 0) text += fmt::format(" ({} free)", size_text(space));

@@ -150,7 +150,9 @@ std::vector<std::string> SprayStage::coarser(double k) const
     std::vector<std::string> sets;
     for (size_t i = 0; i < params_.emitters.size(); ++i)
         sets.push_back(fmt::format("spray.emitter[{}].rate={}", i, params_.emitters[i].rate / (k * k * k)));
-    if (spacing_) sets.push_back(fmt::format("spray.spacing={}", k * *spacing_));
+    if (spacing_) sets.push_back(fmt::format("spray.spacing={}", k * static_cast<double>(*spacing_)));
+    if (params_.whitewater.handover) // particles of a coarser liquid are larger droplets
+        sets.push_back(fmt::format("spray.max_radius={}", std::min(k * static_cast<double>(params_.max_radius), 1e6)));
     return sets;
 }
 

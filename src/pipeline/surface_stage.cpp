@@ -93,6 +93,15 @@ void SurfaceStage::prepare(const SceneFile& scene, const ShotParams& shot)
         }
     }
     if (!input_.empty()) return prepare_input(scene);
+    if (spacing_ && scene.has("liquid")) {
+        // Much smaller than it is, each particle is a drop on a grid of its own; much larger, all of them are one.
+        constexpr float kMost = 16;
+        const float real = 0.5f * liquid_->params.voxel;
+        if (*spacing_ * kMost < real || *spacing_ > kMost * real)
+            bad_input("{}: surface.spacing is {} m, but the particles of the liquid are {} m apart; leave it out, or "
+                      "set it to something near that",
+                      scene.where("surface.spacing"), *spacing_, real);
+    }
     if (liquid_->extent.empty()) return; // another program's particles lie where the liquid's would
     const Vec3f size = liquid_->extent.size();
     const double voxel = params_.voxel.value_or(spacing_.value_or(0.5f * liquid_->params.voxel));

@@ -69,12 +69,15 @@ constexpr float kLeastDrop = 1.0f;
 // How far around the surface samples are needed, in cells: for the mesh alone, or for a whole level set.
 float band_of(const SurfaceParams& params, float voxel)
 {
-    constexpr float kForMesh = 2, kMostDilation = 16;
+    constexpr float kForMesh = 2, kMostDilation = 16, kMostErosion = 64;
     if (!params.filter.any() && !params.sdf) return kForMesh;
     const float dilation = params.filter.dilate / voxel;
     if (dilation > kMostDilation)
         bad_input("surface.filter.dilate is {} m, more than {} voxels of {} m; lower it or raise surface.voxel",
                   params.filter.dilate, kMostDilation, voxel);
+    if (params.filter.erode / voxel > kMostErosion)
+        bad_input("surface.filter.erode is {} m, more than {} voxels of {} m; lower it or raise surface.voxel",
+                  params.filter.erode, kMostErosion, voxel);
     return kLevelSetBand + 1 + dilation;
 }
 
