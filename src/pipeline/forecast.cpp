@@ -3,6 +3,7 @@
 #include "base/error.h"
 
 #include <algorithm>
+#include <ctime>
 #include <filesystem>
 
 namespace spindrift {
@@ -11,9 +12,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of a rehearsal: cells times frames that it has about, and how long it may take [s].
-constexpr double kCellFrames = 2e6, kSeconds = 6;
-constexpr double kLeastCoarser = 2, kMostCoarser = 256;
+// Of a rehearsal: cells times frames that it has about, and how long a stage of it may take, all threads together [s].
+// A grid of a few tiles says little about a large one, so that small shots are hardly made coarser.
+constexpr double kCellFrames = 1e7, kSeconds = 15;
+constexpr double kLeastCoarser = 1.25, kMostCoarser = 256;
 
 class TemporaryFolder {
   public:
@@ -40,15 +42,14 @@ struct OutOfTime {};
 // Writes nothing, and remembers what stages report.
 class Recorder : public Progress {
   public:
-    Recorder() : Progress(Style::plain), start_(std::chrono::steady_clock::now()) {}
+    Recorder() : Progress(Style::plain) {}
     void stage_starts(const std::string&, const FrameRange&, int) override {}
     void frame_done(int frame, const FrameReport& report) override
     {
         for (const auto& [name, value] : report.numbers) most[name] = std::max(most[name], value);
         seconds += report.times.total();
         last = frame;
-        const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
-        if (spent.count() > kSeconds) throw OutOfTime();
+        if (static_cast<double>(std::clock() - start_) > kSeconds * CLOCKS_PER_SEC) throw OutOfTime();
     }
     void stage_ends() override {}
     void say(const std::string&) override {}
@@ -58,7 +59,7 @@ class Recorder : public Progress {
     std::optional<int> last;
 
   private:
-    std::chrono::steady_clock::time_point start_;
+    std::clock_t start_ = std::clock(); // of the process, whatever else the machine does
 };
 
 double bytes_in(const std::string& folder)
@@ -115,9 +116,9 @@ double extrapolated(double fine, double coarse, double k1, const Growth& growth)
 double extrapolated_volume(double fine, double coarse, double k1)
 {
     if (!(fine > 0)) return 0;
-    // (a / k + b)^3, but at least what a surface would grow by.
+    // (a / k + b)^3
     const double a = 2 * k1 * (std::cbrt(fine) - std::cbrt(coarse)), b = std::cbrt(fine) - a / k1;
-    return std::clamp(std::pow(a + b, 3.0), fine * std::pow(k1, 2.0), fine * std::pow(k1, 3.0));
+    return std::clamp(std::pow(a + b, 3.0), fine, fine * std::pow(k1, 3.0));
 }
 
 Forecast rehearse(ShotOptions options, const std::vector<const Stage*>& stages, const FrameRange& frames)
@@ -133,14 +134,16 @@ Forecast rehearse(ShotOptions options, const std::vector<const Stage*>& stages, 
         if (f == fine.end() || c == coarse.end()) continue;
         const double k1 = stage->coarseness(k);
         const Growth growth = stage->growth();
+        const bool volume = growth.most == 3, with_margins = volume && growth.least < 3;
         Foreseen& foreseen = forecast[stage->name()];
         for (const auto& [name, value] : f->second.most) {
             const auto other = c->second.most.find(name);
             const double before = other == c->second.most.end() ? 0 : other->second;
             foreseen.most[name] =
-                growth.most < 3 ? extrapolated(value, before, k1, growth) : extrapolated_volume(value, before, k1);
+                volume ? extrapolated_volume(value, before, k1) : extrapolated(value, before, k1, growth);
         }
-        foreseen.disk = extrapolated(f->second.disk, c->second.disk, k1, growth);
+        foreseen.disk = with_margins ? extrapolated_volume(f->second.disk, c->second.disk, k1)
+                                     : extrapolated(f->second.disk, c->second.disk, k1, growth);
         // Steps become shorter with the cells.
         foreseen.seconds = extrapolated(f->second.seconds, c->second.seconds, k1, {growth.least, growth.most + 1});
     }

@@ -105,6 +105,10 @@ void SurfaceStage::prepare(const SceneFile& scene, const ShotParams& shot)
     if (liquid_->extent.empty()) return; // another program's particles lie where the liquid's would
     const Vec3f size = liquid_->extent.size();
     const double voxel = params_.voxel.value_or(spacing_.value_or(0.5f * liquid_->params.voxel));
+    constexpr double kMostErosion = 64; // voxels, as in make_surface()
+    if (params_.filter.erode > kMostErosion * voxel)
+        bad_input("{}: surface.filter.erode is {} m, more than {} voxels of {:.3g} m; lower it or raise surface.voxel",
+                  scene.where("surface.filter.erode"), params_.filter.erode, kMostErosion, voxel);
     // A splash has about four times the surface of the box that holds it.
     const double area = 8.0 * (size.x() * size.y() + size.y() * size.z() + size.z() * size.x());
     const double triangles = 2 * area / (voxel * voxel);
