@@ -21,6 +21,7 @@ class LiquidStage : public TimeStage {
     Estimate estimate() const override { return estimate_; }
     Rehearsal rehearsal() const override { return Rehearsal::all_frames; }
     std::vector<std::string> coarser(double k) const override;
+    Growth growth() const override { return {2.5, 3}; }
     double memory(const Forecast& forecast) const override;
     std::string dependencies() const override { return mesh_files_ + expressions_.dependencies(); }
 

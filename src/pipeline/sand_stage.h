@@ -23,6 +23,7 @@ class SandStage : public TimeStage {
     Estimate estimate() const override { return estimate_; }
     Rehearsal rehearsal() const override { return Rehearsal::all_frames; }
     std::vector<std::string> coarser(double k) const override;
+    Growth growth() const override { return {2.5, 3}; }
     double memory(const Forecast& forecast) const override;
     std::string dependencies() const override { return mesh_files_; }
 

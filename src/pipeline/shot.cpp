@@ -146,11 +146,11 @@ Forecast Shot::forecast() const
 
 Estimate Shot::estimate_of(const Stage& stage, const Forecast& forecast) const
 {
+    constexpr double kAnyRun = 1e7; // threads, buffers of files, libraries
     Estimate estimate = stage.estimate();
-    const auto foreseen = forecast.find(stage.name());
-    if (foreseen == forecast.end()) return estimate;
-    estimate.disk = foreseen->second.disk;
-    estimate.memory = stage.memory(forecast);
+    if (const auto foreseen = forecast.find(stage.name()); foreseen != forecast.end())
+        estimate.disk = foreseen->second.disk, estimate.memory = stage.memory(forecast);
+    estimate.memory += kAnyRun;
     return estimate;
 }
 

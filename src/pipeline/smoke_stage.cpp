@@ -11,8 +11,8 @@ namespace spindrift {
 namespace {
 
 // Of velocity, density and temperature with what a step needs; and on disk, less what compression finds.
-constexpr double kBytesPerCell = 200, kFileBytesPerCell = 14;
-constexpr double kBytesPerFineCell = 60, kBytesPerEddy = 200; // with turbulence
+constexpr double kBytesPerCell = 270, kFileBytesPerCell = 14;
+constexpr double kBytesPerFineCell = 70, kBytesPerEddy = 200; // with turbulence
 constexpr double kMostCells = 4e9;
 // Before it is rehearsed, smoke is taken to rise and spread so many times the extent of its sources.
 constexpr float kSpread = 4;

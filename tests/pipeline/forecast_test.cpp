@@ -96,9 +96,9 @@ void expect_right(const std::string& scene, const std::vector<std::pair<std::str
 TEST(Forecast, OfALiquidWithSprayAndPictures)
 {
     expect_right(R"([shot]
-frames = "1-6"
+frames = "1-4"
 [liquid]
-voxel = 0.02
+voxel = 0.03
 [liquid.domain]
 min = [0, 0, 0]
 max = [2, 1, 0.8]
@@ -113,8 +113,8 @@ center = [1.5, 0.3, 0.4]
 speed = 3
 [surface]
 [render]
-width = 960
-height = 540
+width = 480
+height = 270
 samples = 4
 )",
                  {{"sim", "liquid"}, {"spray", "spray"}, {"surface", "surface"}, {"render", "render"}});
@@ -123,9 +123,9 @@ samples = 4
 TEST(Forecast, OfRipples)
 {
     expect_right(R"([shot]
-frames = "1-4"
+frames = "1-3"
 [liquid]
-voxel = 0.03
+voxel = 0.05
 [liquid.domain]
 min = [0, 0, 0]
 max = [2, 1, 1]
@@ -161,9 +161,9 @@ TEST(Forecast, OfTurbulentSmoke)
 TEST(Forecast, OfSandAndItsGrains)
 {
     expect_right(R"([shot]
-frames = "1-5"
+frames = "1-3"
 [sand]
-voxel = 0.02
+voxel = 0.03
 [sand.domain]
 min = [-0.6, 0, -0.6]
 max = [0.6, 1, 0.6]
@@ -172,6 +172,7 @@ shape = "sphere"
 center = [0, 0.4, 0]
 radius = 0.3
 [grains]
+each = 20
 )",
                  {{"sand", "sand"}, {"grains", "grains"}});
 }
@@ -179,7 +180,7 @@ radius = 0.3
 TEST(Forecast, OfACrowd)
 {
     expect_right(R"([shot]
-frames = "1-6"
+frames = "1-4"
 [crowd]
 cell = 1
 [[crowd.boundary]]
@@ -188,7 +189,7 @@ box = [[0, 0], [400, 300]]
 name = "exit"
 box = [[390, 0], [400, 300]]
 [[crowd.group]]
-count = 100000
+count = 40000
 box = [[5, 5], [300, 295]]
 visit = [{ goal = "exit" }]
 )",
