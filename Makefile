@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc)
 CMAKE_FLAGS ?=
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: build demo test bench fuzz validate format lint packages packages-build packages-test packages-bench asan tsan clean
+.PHONY: build demo test bench fuzz sweep validate format lint packages packages-build packages-test packages-bench asan tsan clean
 
 build: packages-build $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS) --target spindrift
@@ -51,6 +51,12 @@ fuzz: packages-build packages-test
 	cmake --preset asan
 	cmake --build --preset asan -j $(JOBS) --target spindrift_fuzz
 	ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 build-asan/spindrift_fuzz --seconds $(or $(SECONDS),60)
+
+# The extremes of every number that a scene can set, on tiny shots: half an hour.
+sweep: packages-build packages-test
+	cmake -S . -B $(BUILD) -G Ninja -DSPINDRIFT_TESTS=ON $(CMAKE_FLAGS)
+	cmake --build $(BUILD) -j $(JOBS)
+	SPINDRIFT_SWEEP=0/1 SPINDRIFT_PROGRAM=$(BUILD)/spindrift $(BUILD)/spindrift_tests --gtest_filter='ValuesSweep.*'
 
 validate: packages-build
 	cmake -S . -B $(BUILD) -G Ninja -DSPINDRIFT_VALIDATE=ON $(CMAKE_FLAGS)

@@ -20,7 +20,13 @@ Vec3f direction_at(int x, int y, int z, uint64_t seed)
 float blend(float t) { return t * t * t * (t * (6 * t - 15) + 10); }
 float blend_slope(float t) { return 30 * t * t * (t * (t - 2) + 1); }
 
-Vec3i cell_of(const Vec3f& x) { return {floor_int(x.x()), floor_int(x.y()), floor_int(x.z())}; }
+// Far from the origin, where floats have no fractions, cells that an int cannot count repeat.
+Vec3i cell_of(const Vec3f& lowest)
+{
+    const auto index = [](float x) { return static_cast<int>(static_cast<int64_t>(std::clamp(x, -9e18f, 9e18f))); };
+    return {index(lowest.x()), index(lowest.y()), index(lowest.z())};
+}
+Vec3f floor_of(const Vec3f& x) { return {std::floor(x.x()), std::floor(x.y()), std::floor(x.z())}; }
 
 std::array<Vec3f, 8> directions_around(const Vec3i& cell, uint64_t seed)
 {
@@ -64,8 +70,8 @@ struct CornerWeights {
 
 NoiseSample gradient_noise(const Vec3f& x, uint64_t seed)
 {
-    const Vec3i cell = cell_of(x);
-    return CornerWeights(x - cell.cast<float>()).sample(directions_around(cell, seed));
+    const Vec3f lowest = floor_of(x);
+    return CornerWeights(x - lowest).sample(directions_around(cell_of(lowest), seed));
 }
 
 CurlNoise::CurlNoise(float time, uint64_t seed)
@@ -74,8 +80,9 @@ CurlNoise::CurlNoise(float time, uint64_t seed)
     constexpr float kRootMeanSquare = 1.219f; // of the curl of three independent noises, measured
     for (int half = 0; half < 2; ++half) {
         const float age = 0.5f * (time + static_cast<float>(half));
-        const int life = floor_int(age);
-        const float weight = std::sin(static_cast<float>(kPi) * (age - static_cast<float>(life)));
+        const float birth = std::floor(age);
+        const int life = cell_of(Vec3f::Constant(birth)).x();
+        const float weight = std::sin(static_cast<float>(kPi) * (age - birth));
         fields_[static_cast<size_t>(half)] = {
             weight / kRootMeanSquare, hash64(seed, hash64(static_cast<uint64_t>(half), static_cast<uint32_t>(life)))};
     }
@@ -83,7 +90,8 @@ CurlNoise::CurlNoise(float time, uint64_t seed)
 
 Vec3f CurlNoise::operator()(const Vec3f& x)
 {
-    const Vec3i at = cell_of(x);
+    const Vec3f lowest = floor_of(x);
+    const Vec3i at = cell_of(lowest);
     Cell& cell = recent_[static_cast<size_t>((at.x() & 1) << 2 | (at.y() & 1) << 1 | (at.z() & 1))];
     if (at != cell.at) {
         cell.at = at;
@@ -96,7 +104,7 @@ Vec3f CurlNoise::operator()(const Vec3f& x)
             }
         }
     }
-    const CornerWeights weights(x - at.cast<float>());
+    const CornerWeights weights(x - lowest);
     Vec3f gradient[3];
     for (size_t c = 0; c < 3; ++c) gradient[c] = weights.sample(cell.directions[c]).gradient;
     return {gradient[2].y() - gradient[1].z(), gradient[0].z() - gradient[2].x(), gradient[1].x() - gradient[0].y()};

@@ -1,4 +1,5 @@
 #include "bodies/params.h"
+#include "scene/limits.h"
 
 namespace spindrift {
 
@@ -18,7 +19,8 @@ Vec3d free_axes(const std::string& fixed)
 void BodyPartParams::visit(ParamVisitor& v)
 {
     visit_form(v);
-    v("rotation", rotation, unit::degrees, anything(), "Turn about x, then y, then z, through the shape's middle.");
+    v("rotation", rotation, unit::degrees, between(-1e6, 1e6),
+      "Turn about x, then y, then z, through the shape's middle.");
     v.require(shape != Kind::half_space, "shape", "a half-space has no end, and cannot be a body");
 }
 
@@ -32,10 +34,11 @@ Eigen::Quaterniond BodyPartParams::turn() const
 
 void HingeParams::visit(ParamVisitor& v)
 {
-    v("anchor", anchor, unit::metres, anything(), "A point on the axis. Left out: there is no hinge.");
-    v("axis", axis, unit::none, anything(), "Direction of the axis, of any length.");
-    v("speed", speed, unit::degrees_per_second, anything(), "At which a motor turns the body, if it has torque.");
-    v("torque", torque, unit::newton_metres, at_least(0), "The most that the motor has. 0: no motor.");
+    v("anchor", anchor, unit::metres, limits::position(), "A point on the axis. Left out: there is no hinge.");
+    v("axis", axis, unit::none, limits::direction(), "Direction of the axis, of any length.");
+    v("speed", speed, unit::degrees_per_second, between(-1e6, 1e6),
+      "At which a motor turns the body, if it has torque.");
+    v("torque", torque, unit::newton_metres, between(0, 1e12), "The most that the motor has. 0: no motor.");
     v.require(axis.cast<double>().norm() > 0, "axis", "must not be zero");
 }
 
@@ -44,19 +47,19 @@ void BodyParams::visit(ParamVisitor& v)
     v("name", name, "For messages and files; by default body and its number.");
     BodyPartParams::visit(v);
     v.list("part", parts, "More shapes that are fixed to the first and turned with it.");
-    v("density", density, unit::kg_per_metre3, above(0),
+    v("density", density, unit::kg_per_metre3, limits::density(),
       "Of the whole body; what nothing may move is a collider, not a body. Below 1, about that of air, it counts as "
       "1.");
-    v("mass", mass, unit::kilograms, above(0), "Of the whole body, instead of its density, and with the same least.");
-    v("velocity", velocity, unit::metres_per_second, anything(),
+    v("mass", mass, unit::kilograms, between(1e-9, 1e15), "Of the whole body, instead of its density, and with the same least.");
+    v("velocity", velocity, unit::metres_per_second, limits::velocity(),
       "Of the centre of mass, when the shot starts or the body is released.");
-    v("spin", spin, unit::degrees_per_second, anything(),
+    v("spin", spin, unit::degrees_per_second, between(-1e6, 1e6),
       "Turning about x, y and z when the shot starts or the body is released.");
-    v("release", release, unit::frames, anything(),
+    v("release", release, unit::frames, between(-1e6, 1e6),
       "Frame from which on the body moves freely, by default the first. Until then nothing moves it but its keyframes "
       "(translate, rotate), and it keeps their velocity when it is released; velocity and spin are added to it.");
     held.visit_keys(v);
-    v("friction", friction, unit::none, at_least(0),
+    v("friction", friction, unit::none, between(0, 1e3),
       "Coulomb's, on walls, colliders and sand; among bodies the geometric mean of both. Left out: 0.5, and as rough "
       "as "
       "the sand itself for sand.");

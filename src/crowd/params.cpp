@@ -4,8 +4,9 @@ namespace spindrift {
 
 void AvoidanceParams::visit(ParamVisitor& v)
 {
-    v("horizon", horizon, unit::seconds, above(0), "For how long the velocity that an agent chooses meets nobody.");
-    v("distance", distance, unit::metres, above(0), "How far an agent looks around.");
+    v("horizon", horizon, unit::seconds, between(1e-2, 1e3),
+      "For how long the velocity that an agent chooses meets nobody.");
+    v("distance", distance, unit::metres, between(1e-2, 1e3), "How far an agent looks around.");
     v("neighbours", neighbours, unit::none, between(1, 100), "How many of the nearest agents it takes into account.");
 }
 

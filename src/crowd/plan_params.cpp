@@ -50,7 +50,7 @@ void PlanWallParams::visit(ParamVisitor& v)
 {
     v("name", name, "For messages.");
     v.rows("points", points, 2, unit::metres, "Where its middle runs, [x, y] from corner to corner.");
-    v("thickness", thickness, unit::metres, above(0), "Of the wall.");
+    v("thickness", thickness, unit::metres, between(1e-3, 1e3), "Of the wall.");
     v.require(points.size() >= 2, "points", "needs two points at least");
 }
 
@@ -68,9 +68,9 @@ void PlanEntranceParams::visit(ParamVisitor& v)
     v("name", name, "What groups call it.");
     PlanShapeParams::visit(v);
     v.rows("line", line, 2, unit::metres, "A line to come in over, instead of an area.");
-    v("rate", rate, unit::per_second, at_least(0), "People that come in.");
-    v("start", start, unit::seconds, at_least(0), "When the first do.");
-    v("end", end, unit::seconds, at_least(0), "When the last do; left out: never.");
+    v("rate", rate, unit::per_second, between(0, 1e5), "People that come in.");
+    v("start", start, unit::seconds, between(0, 1e6), "When the first do.");
+    v("end", end, unit::seconds, between(0, 1e6), "When the last do; left out: never.");
     v.require(!name.empty(), "name", "an entrance needs a name, e.g. name = \"door\"");
     v.require(given() || line.size() >= 2, "polygon", "is missing: give a polygon, a box, circles or a line");
     v.require(!end || *end >= start, "end", "is before start");
@@ -103,7 +103,7 @@ const char* const kDrawingHelp =
 void PlanFileParams::visit(ParamVisitor& v)
 {
     v("file", file, "A drawing, SVG or GeoJSON; the folder is relative to the scene's.");
-    v("scale", scale, unit::metres, above(0),
+    v("scale", scale, unit::metres, between(1e-6, 1e6),
       "Length of one unit of the file. Left out: as the file says, or 1 m if it does not.");
     v("coordinates", coordinates, choices("automatic", "metres", "degrees"),
       "Of GeoJSON: in the plane, or longitude and latitude. Automatic: degrees if the file names such a crs.");

@@ -1,11 +1,12 @@
 #include "crowd/population_params.h"
+#include "scene/limits.h"
 
 namespace spindrift {
 
 void VisitParams::visit(ParamVisitor& v)
 {
     v("goal", goal, "Name of a goal.");
-    v("from", from, unit::seconds, at_least(0),
+    v("from", from, unit::seconds, between(0, 1e6),
       "They do not set out for it before this time, and wait where they are.");
     v.require(!goal.empty(), "goal", "is missing: name one of [[crowd.goal]]");
 }
@@ -25,10 +26,12 @@ void GroupParams::visit(ParamVisitor& v)
     v.list("visit", visits, "The goals, one after the other.");
     v("rounds", rounds, unit::none, between(1, 10000), "How often they go to all these goals.");
     v("leave", leave, "They are gone when they have reached the last goal; otherwise they stay there.");
-    v("start", start, unit::seconds, at_least(0), "They do not walk before this time.");
-    v("speed", speed, unit::metres_per_second, at_least(0), "Mean speed at which they walk where they are free to.");
-    v("speed_deviation", speed_deviation, unit::metres_per_second, at_least(0), "Standard deviation of that speed.");
-    v("radius", radius, unit::metres, above(0), "Half the distance that they keep; left out: crowd.radius.");
+    v("start", start, unit::seconds, between(0, 1e6), "They do not walk before this time.");
+    v("speed", speed, unit::metres_per_second, between(0, 1e3),
+      "Mean speed at which they walk where they are free to.");
+    v("speed_deviation", speed_deviation, unit::metres_per_second, between(0, 1e3),
+      "Standard deviation of that speed.");
+    v("radius", radius, unit::metres, between(1e-3, 1e3), "Half the distance that they keep; left out: crowd.radius.");
     v("priority", priority, unit::none, between(1e-3, 1e3), "Of two who meet, the one with less gives way more.");
     v("driver", driver, choices("crowd", "scripted", "avoiding"),
       "Who moves them: the crowd with its continuum, a path, or themselves by reciprocal avoidance.");
@@ -50,10 +53,10 @@ void GroupParams::visit(ParamVisitor& v)
 void PopulationParams::visit(ParamVisitor& v)
 {
     CrowdParams::visit(v);
-    v("cell", cell, unit::metres, above(0), "Edge of a cell of the grid on which the crowd is a continuum.");
+    v("cell", cell, unit::metres, between(1e-2, 1e3), "Edge of a cell of the grid on which the crowd is a continuum.");
     v("longest_step", longest_step, unit::seconds, between(1e-3, 1), "A frame is cut into steps that are no longer.");
-    v("rate", rate, unit::none, at_least(0), "This many times as many people come in through all entrances.");
-    v("seed", seed, unit::none, at_least(0), "Another number is another crowd.");
+    v("rate", rate, unit::none, between(0, 1e4), "This many times as many people come in through all entrances.");
+    v("seed", seed, unit::none, limits::seed(), "Another number is another crowd.");
     plan.visit(v);
     v.list("group", groups, "The people.");
 }

@@ -40,6 +40,18 @@ class Neighbourhood {
     std::unordered_map<uint64_t, std::vector<Vec2f>> cells_;
 };
 
+// Cuts a box that is far larger than the floor down to the floor: nobody can stand outside, and each place would be
+// looked at.
+void clip_to_floor(const Navigator& navigator, Vec2d& low, Vec2d& high)
+{
+    constexpr double kMuch = 16;
+    Vec2d floor_low = Vec2d::Constant(std::numeric_limits<double>::infinity()), floor_high = -floor_low;
+    for (const Polygon& polygon : navigator.space().walkable().polygons())
+        for (const Vec2d& p : polygon.outer) floor_low = floor_low.cwiseMin(p), floor_high = floor_high.cwiseMax(p);
+    if ((high - low).prod() <= kMuch * (floor_high - floor_low).prod()) return;
+    low = low.cwiseMax(floor_low), high = high.cwiseMin(floor_high).cwiseMax(low);
+}
+
 } // namespace
 
 std::vector<Vec2f> starting_places(const std::vector<Polygon>& polygons, const std::vector<std::vector<float>>& rings,
@@ -54,6 +66,7 @@ std::vector<Vec2f> starting_places(const std::vector<Polygon>& polygons, const s
         low = low.cwiseMin(center - reach), high = high.cwiseMax(center + reach);
     }
     if (!(low.x() <= high.x()) || count == 0) return {};
+    clip_to_floor(navigator, low, high);
     const Neighbourhood others(taken, distance);
     const auto free = [&](const Vec2f& p) {
         const Vec2d at = p.cast<double>();

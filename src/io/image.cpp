@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "io/atomic_file.h"
+#include "io/finite.h"
 
 #include <OpenImageIO/filesystem.h>
 #include <OpenImageIO/imageio.h>
@@ -124,6 +125,7 @@ void write_image(const std::string& path, const Image& image)
 {
     const Format format = format_of(path);
     if (image.width <= 0 || image.height <= 0) fail("cannot write {}: the picture is empty", path);
+    expect_finite(path, "color", std::span(image.pixels));
     const std::vector<unsigned char> bytes = encode(path, image, format);
     write_file(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }

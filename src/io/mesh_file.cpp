@@ -4,6 +4,7 @@
 #include "base/parallel.h"
 #include "io/atomic_file.h"
 #include "io/file_start.h"
+#include "io/finite.h"
 #include "io/image.h"
 #include "io/mesh_readers.h"
 
@@ -38,7 +39,11 @@ void check_arrays(const std::string& path, const Mesh& mesh)
     };
     check(mesh.normals, "normals");
     check(mesh.velocities, "velocities");
+    expect_finite(path, "P", std::span(mesh.positions));
+    expect_finite(path, "N", std::span(mesh.normals));
+    expect_finite(path, "v", std::span(mesh.velocities));
     for (const auto& [name, array] : mesh.attributes) {
+        std::visit([&, &n = name](const auto& a) { expect_finite(path, n, std::span(a)); }, array);
         const size_t count = std::visit([](const auto& a) { return a.size(); }, array);
         if (count != mesh.positions.size())
             fail("cannot write {}: the mesh has {} vertices but {} values of \"{}\"", path, mesh.positions.size(),

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/state_error.h"
 #include "io/atomic_file.h"
+#include "io/finite.h"
 
 #include <cstring>
 
@@ -79,6 +80,9 @@ class Reader {
 
 void write_state(const std::string& path, const std::string& fingerprint, const StateFile& state)
 {
+    state.particles.for_each_array(
+        [&](const std::string& name, const auto& array) { expect_finite(path, name, std::span(array)); });
+    for (const auto& [name, field] : state.fields) expect_finite(path, name, std::span(field));
     Writer out;
     size_t field_bytes = 0;
     for (const auto& [name, field] : state.fields) field_bytes += field.size() * sizeof(float);

@@ -17,7 +17,8 @@ struct StateFile {
     std::map<std::string, std::vector<float>> fields = {};   // cell by cell of their tiles
 };
 
-// Atomic. `fingerprint` says what the state was computed from.
+// Atomic. Throws NotFinite (io/finite.h) and writes nothing if a value is not finite. `fingerprint` says what the state
+// was computed from.
 void write_state(const std::string& path, const std::string& fingerprint, const StateFile& state);
 // False if it is missing or was computed from something else. Throws StateError if it is damaged.
 bool read_state(const std::string& path, const std::string& fingerprint, StateFile& state);

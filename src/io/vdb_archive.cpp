@@ -34,6 +34,35 @@ std::string content_id(std::string_view bytes)
                        (b >> 48 & 0x3fff) | 0x8000, b & 0xffffffffffff);
 }
 
+// OpenVDB takes a scale below 14 micrometres for zero and refuses to make it, though not to read it. Grids with such
+// cells are made with cells that are magnified by a power of two, far larger than any other, and the numbers of their
+// transform are put right in the file's bytes.
+constexpr double kTiny = 2e-5, kMagnified = 0x1p40, kLargest = 1e5;
+
+// The numbers of a transform as they stand in a file.
+std::string bytes_of_transform(double edge, bool corners)
+{
+    const double inverse = 1 / edge;
+    std::ostringstream bytes;
+    if (!corners) openvdb::Vec3d(0.5 * edge).write(bytes);
+    for (const double value : {edge, edge, inverse, inverse * inverse, 0.5 * inverse})
+        openvdb::Vec3d(value).write(bytes);
+    return bytes.str();
+}
+
+void shrink_magnified(const openvdb::GridCPtrVec& grids, std::string& bytes)
+{
+    for (const auto& grid : grids) {
+        const double edge = grid->voxelSize()[0];
+        if (edge < kLargest) continue;
+        const bool corners = grid->transform().indexToWorld(openvdb::Vec3d(0)) == openvdb::Vec3d(0);
+        const std::string from = bytes_of_transform(edge, corners), to = bytes_of_transform(edge / kMagnified, corners);
+        const size_t at = bytes.find(from);
+        if (at == std::string::npos) fail("voxels of {} m cannot be written", edge / kMagnified);
+        bytes.replace(at, from.size(), to);
+    }
+}
+
 // The part of OpenVDB's file format code that works on streams is for derived classes only. Going through it, rather
 // than through openvdb::io::File, gives a stream that throws when it ends too early, and files with grid offsets (so
 // that other programs can load single grids) without a detour over the disk.
@@ -43,6 +72,7 @@ class MemoryArchive : public openvdb::io::Archive {
     {
         setCompression(openvdb::io::COMPRESS_BLOSC | openvdb::io::COMPRESS_ACTIVE_MASK);
         std::string bytes = written(grids, metadata);
+        shrink_magnified(grids, bytes);
         bytes.replace(kIdBegin, kIdSize, content_id(bytes));
         return bytes;
     }
@@ -266,8 +296,9 @@ std::shared_lock<std::shared_mutex> no_child_processes() { return std::shared_lo
 openvdb::math::Transform::Ptr make_transform(float voxel, bool corners)
 {
     const double edge = static_cast<double>(voxel);
-    auto transform = openvdb::math::Transform::createLinearTransform(edge);
-    if (!corners) transform->postTranslate(openvdb::Vec3d(0.5 * edge));
+    const double written = edge < kTiny ? kMagnified * edge : edge;
+    auto transform = openvdb::math::Transform::createLinearTransform(written);
+    if (!corners) transform->postTranslate(openvdb::Vec3d(0.5 * written));
     return transform;
 }
 

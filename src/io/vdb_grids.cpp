@@ -1,4 +1,5 @@
 // Fields as VDB grids and back, leaf by leaf, and what is in a VDB file.
+#include "io/finite.h"
 #include "io/vdb_archive.h"
 
 #include <atomic>
@@ -225,6 +226,9 @@ void write_fields(const std::string& path, const std::vector<NamedField>& fields
                   const FileMetadata& metadata, const std::vector<NamedVectors>& vectors, bool half)
 {
     if (!(voxel > 0) || !std::isfinite(voxel)) fail("cannot write {}: the voxel size {} is not above 0", path, voxel);
+    const float largest = half ? kLargestHalf : std::numeric_limits<float>::max();
+    for (const NamedField& named : fields) expect_finite(path, named.name, named.field->values(), largest);
+    for (const NamedVectors& named : vectors) expect_finite(path, named.name, named.field->values(), largest);
     vdb::initialize();
     openvdb::GridCPtrVec grids;
     const auto add = [&](const auto& grid) {

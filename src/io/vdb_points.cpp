@@ -1,6 +1,7 @@
 // Particle sets as VDB points. OpenVDB's own conversion goes through a generic index grid and one virtual call per
 // value; here the particles are bucketed by leaf first and every leaf's arrays are filled directly, in parallel.
 #include "base/parallel.h"
+#include "io/finite.h"
 #include "io/point_buckets.h"
 #include "io/vdb_point_values.h"
 
@@ -78,6 +79,7 @@ void check_arrays(const std::string& path, const Particles& particles)
         if (array.size() != particles.size())
             fail("cannot write {}: there are {} particles but {} values of \"{}\"", path, particles.size(),
                  array.size(), name);
+        expect_finite(path, name, std::span(array));
     });
 }
 

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/state_error.h"
 #include "io/atomic_file.h"
+#include "io/finite.h"
 #include "io/mesh_file.h"
 #include "pipeline/scene_shapes.h"
 
@@ -57,6 +58,8 @@ void write_bodies(const std::string& path, const Bodies& bodies, int frame)
     std::string text = fmt::format("{{\"frame\": {}, \"bodies\": [", frame);
     for (size_t b = 0; b < bodies.size(); ++b) {
         const RigidMotion& m = bodies.place(b);
+        for (const Vec3d& vector : {m.position, m.velocity, m.spin, m.orientation.vec().eval()})
+            expect_finite(path, bodies.name(b), std::span<const double>(vector.data(), 3));
         text += fmt::format(
             "{}\n  {{\"id\": {}, \"name\": {}, \"mesh\": \"{}\",\n   \"P\": {}, \"orient\": {},\n   \"v\": {}, "
             "\"w\": {}}}",
@@ -97,6 +100,7 @@ void save_motion(const std::vector<RigidMotion>& motion, const std::string& name
     if (motion.empty()) return;
     std::vector<uint64_t>& bits = file.tiles[name];
     const auto keep = [&](const auto& vector) {
+        expect_finite("the state", name, std::span<const double>(vector.data(), static_cast<size_t>(vector.size())));
         for (int i = 0; i < vector.size(); ++i) bits.push_back(std::bit_cast<uint64_t>(vector[i]));
     };
     for (const RigidMotion& m : motion) keep(m.position), keep(m.orientation.coeffs()), keep(m.velocity), keep(m.spin);

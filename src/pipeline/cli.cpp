@@ -186,7 +186,7 @@ void add_commands(CLI::App& app, Options& options, std::function<void()>& action
         add_run_command(app, options, action, stage->command(),
                         fmt::format("Only [{}]: {}", stage->name(), stage->help()), stage->name());
 
-    CLI::App* command = app.add_subcommand("check", "Validate a scene and say what the shot needs, without computing");
+    CLI::App* command = app.add_subcommand("check", "Validate a scene and say what the shot needs");
     add_shot_options(command, options);
     command->callback([&] { action = [&] { check(options); }; });
 
@@ -278,6 +278,7 @@ int parse_and_run(int argc, char** argv)
 int run_command_line(int argc, char** argv)
 {
     return_freed_memory();
+    limit_memory();
     // A file that grows beyond a limit of the system is then an error of write(), not the end of the process.
     std::signal(SIGXFSZ, SIG_IGN);
     // Nothing here may throw: there is nobody left to catch it.
@@ -291,8 +292,7 @@ int run_command_line(int argc, char** argv)
     } catch (const Error& error) {
         return report(error.code, error.what());
     } catch (const std::bad_alloc&) {
-        return report(ExitCode::failed,
-                      "out of memory; raise liquid.voxel, or see what the shot needs with: spindrift check SCENE");
+        return report(ExitCode::failed, "out of memory; see what the shot needs with: spindrift check SCENE");
     } catch (const std::exception& error) {
         return report(ExitCode::failed, error.what());
     }

@@ -10,6 +10,7 @@ namespace spindrift {
 namespace {
 
 // Of a grain, in memory twice while it is put into another order, and on disk; how many are near a surface.
+constexpr double kBytesPerParticle = 300; // of the sand, at two frames
 constexpr double kBytesPerGrain = 100, kFileBytesPerGrain = 20, kSeen = 0.5;
 
 } // namespace
@@ -26,6 +27,15 @@ void GrainsStage::prepare(const SceneFile& scene, const ShotParams& shot)
     estimate_ = {kBytesPerGrain * grains, kFileBytesPerGrain * grains * shot.range().count(),
                  fmt::format("about {:.3g} grains", grains), "lower grains.each"};
     grains_ = std::make_unique<GrainPoints>(sand_->params, params_);
+}
+
+Growth GrainsStage::growth() const { return {2, 3}; }
+
+double GrainsStage::memory(const Forecast& forecast) const
+{
+    const auto sand = forecast.find("sand");
+    return kBytesPerGrain * forecast.at(name()).number("grains") +
+           (sand == forecast.end() ? 0 : kBytesPerParticle * sand->second.number("particles"));
 }
 
 FrameReport GrainsStage::made(int frame, const std::function<GrainReport(Particles sand)>& make)

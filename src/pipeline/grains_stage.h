@@ -18,6 +18,9 @@ class GrainsStage : public TimeStage {
     void visit(ParamVisitor& v) override { params_.visit(v); }
     void prepare(const SceneFile& scene, const ShotParams& shot) override;
     Estimate estimate() const override { return estimate_; }
+    Rehearsal rehearsal() const override { return Rehearsal::all_frames; }
+    Growth growth() const override;
+    double memory(const Forecast& forecast) const override;
 
     void read_from(const InputPath& input) override { input_path_ = input; }
     FrameReport start(int frame) override;

@@ -61,7 +61,7 @@ void LiquidStage::prepare(const SceneFile& scene, const ShotParams& shot)
                   scene.where("liquid.voxel"), params.voxel, particles, kMaxParticles);
     estimate_ = {kBytesPerParticle * particles + kBytesPerCell * kCellsPerFullCell * cells,
                  kFileBytesPerParticle * particles * shot.range().count(),
-                 fmt::format("about {:.3g} particles", particles), "raise liquid.voxel"};
+                 fmt::format("about {:.3g} particles", particles), "raise liquid.voxel", kCellsPerFullCell * cells};
     liquid_ = std::make_unique<Liquid>(
         params, Liquid::Shapes{setup_->sources, setup_->sinks, setup_->colliders, setup_->bodies}, shot.fps);
     std::vector<std::string> places;
@@ -119,6 +119,17 @@ double LiquidStage::expected_volume(const SceneFile& scene, const ShotParams& sh
         }
     }
     return params.domain.bounded() ? std::min(volume, volume_of(setup_->extent.size())) : volume;
+}
+
+std::vector<std::string> LiquidStage::coarser(double k) const
+{
+    return {fmt::format("liquid.voxel={}", k * static_cast<double>(setup_->params.voxel))};
+}
+
+double LiquidStage::memory(const Forecast& forecast) const
+{
+    const Foreseen& liquid = forecast.at(name());
+    return kBytesPerParticle * liquid.number("particles") + kBytesPerCell * kTileCells * liquid.number("tiles");
 }
 
 FrameReport LiquidStage::start(int frame)

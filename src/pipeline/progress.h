@@ -26,15 +26,15 @@ class Progress {
   public:
     enum class Style { terminal, plain, json, quiet };
     explicit Progress(Style style);
-    ~Progress();
+    virtual ~Progress();
     Progress(const Progress&) = delete;
     // Terminal if standard output is one.
     static Style suitable();
 
     // `to_do` is the number of frames that will be reported.
-    void stage_starts(const std::string& stage, const FrameRange& range, int to_do);
-    void frame_done(int frame, const FrameReport& report);
-    void stage_ends();
+    virtual void stage_starts(const std::string& stage, const FrameRange& range, int to_do);
+    virtual void frame_done(int frame, const FrameReport& report);
+    virtual void stage_ends();
     // While `work` runs, says after a second what takes the time.
     template <class Work> void busy_with(const std::string& what, const Work& work)
     {
@@ -46,9 +46,9 @@ class Progress {
         work();
     }
     // A line of text for people, a message object for machines.
-    void say(const std::string& text);
+    virtual void say(const std::string& text);
     // The same for what may not be as it was meant; said on standard error even if progress is quiet.
-    void warn(const std::string& text);
+    virtual void warn(const std::string& text);
 
   private:
     using Clock = std::chrono::steady_clock;

@@ -17,6 +17,8 @@ namespace spindrift {
 
 namespace {
 
+constexpr double kBytesPerPixel = 64, kBytesPerTriangle = 300, kBytesPerSphere = 150, kBytesPerSmokeCell = 30;
+
 // One colour a particle: that of a colour attribute, or else the attribute's smallest value at one end of the map and
 // its largest at the other.
 std::vector<Vec3f> colors_of(const Particles& particles, const std::string& attribute, const std::string& file)
@@ -135,6 +137,40 @@ Estimate RenderStage::estimate() const
     const double bytes_per_pixel = is_png() ? 1.2 : 5;
     return {pixels * 64 + 1e8, pixels * bytes_per_pixel * shot_.range().count(),
             fmt::format("{} x {} pixels", params_.width, params_.height), "lower render.width and render.height"};
+}
+
+// Pictures shrink by the work of a rehearsal, whatever the simulations do.
+double RenderStage::coarseness(double) const
+{
+    constexpr double kPaths = 1e6;
+    const double paths = static_cast<double>(params_.width) * params_.height * params_.samples;
+    return std::clamp(std::sqrt(paths / kPaths), 2.0, 64.0);
+}
+
+std::vector<std::string> RenderStage::coarser(double k) const
+{
+    const auto pixels = [k](int edge) { return std::max(1, static_cast<int>(std::lround(edge / k))); };
+    return {fmt::format("render.width={}", pixels(params_.width)),
+            fmt::format("render.height={}", pixels(params_.height))};
+}
+
+double RenderStage::memory(const Forecast& forecast) const
+{
+    const auto of = [&](const char* stage, const char* number) {
+        const auto found = forecast.find(stage);
+        return found == forecast.end() ? 0 : found->second.number(number);
+    };
+    const double pixels = static_cast<double>(params_.width) * params_.height;
+    const char* surface = params_.show == Show::ripples ? "ripples" : "surface";
+    double bytes = kBytesPerPixel * pixels;
+    if (params_.show == Show::surface || params_.show == Show::ripples)
+        bytes += kBytesPerTriangle * of(surface, "triangles");
+    if (params_.show == Show::particles) bytes += kBytesPerSphere * of("liquid", "particles");
+    if (params_.show == Show::sand) bytes += kBytesPerSphere * of("grains", "grains");
+    if (has_spray_) bytes += kBytesPerSphere * of("spray", "droplets");
+    if (has_smoke_)
+        bytes += kBytesPerSmokeCell * kTileCells * std::max(of("smoke", "tiles"), of("smoke", "fine_tiles"));
+    return bytes;
 }
 
 std::vector<std::string> RenderStage::inputs() const

@@ -23,6 +23,7 @@ constexpr float kWay = 1.4f;
 constexpr int kMostSteps = 12;
 // Of a cell of the finer grid in the band, with what a step needs, and how thick the band is [cells of the liquid].
 constexpr double kBytesPerCell = 60, kBand = 4;
+constexpr double kBytesPerEddy = 200, kBytesPerParticle = 150; // of the liquid that is read, with its flow
 
 // The distance [m] in a level set's band, with nothing beyond the walls.
 void finish_distance(Field<float>& phi, float voxel, const std::optional<Box3f>& container)
@@ -80,6 +81,16 @@ void RipplesStage::prepare(const SceneFile& scene, const ShotParams& shot)
     const double bytes = kBytesPerCell * cells * kBand * ripple_params().refine;
     estimate_ = {bytes, 70 * cells * shot.range().count(), fmt::format("about {:.2g} triangles", 2 * cells),
                  "lower ripples.refine or raise liquid.voxel"};
+}
+
+Growth RipplesStage::growth() const { return {2, 2.6}; }
+
+double RipplesStage::memory(const Forecast& forecast) const
+{
+    const Foreseen& ripples = forecast.at(name());
+    const auto liquid = forecast.find("liquid");
+    return kBytesPerCell * kTileCells * ripples.number("fine_tiles") + kBytesPerEddy * ripples.number("eddies") +
+           (liquid == forecast.end() ? 0 : kBytesPerParticle * liquid->second.number("particles"));
 }
 
 Particles RipplesStage::read(int frame) const

@@ -20,6 +20,9 @@ class RipplesStage : public TimeStage {
     void visit(ParamVisitor& v) override;
     void prepare(const SceneFile& scene, const ShotParams& shot) override;
     Estimate estimate() const override { return estimate_; }
+    Rehearsal rehearsal() const override { return Rehearsal::all_frames; }
+    Growth growth() const override;
+    double memory(const Forecast& forecast) const override;
     std::string dependencies() const override { return dependencies_; }
 
     void read_from(const InputPath& input) override { input_path_ = input; }

@@ -23,6 +23,7 @@ FrameReport report_of(const SandReport& sand)
 {
     FrameReport report;
     report.numbers = {{"particles", static_cast<double>(sand.particles)},
+                      {"tiles", static_cast<double>(sand.tiles)},
                       {"substeps", sand.substeps},
                       {"splits", static_cast<double>(sand.splits)},
                       {"merges", static_cast<double>(sand.merges)},
@@ -40,6 +41,7 @@ FrameReport report_of(const LiquidReport& liquid, const FluidSand& sand)
 {
     FrameReport report;
     report.numbers = {{"particles", static_cast<double>(sand.particles().size())},
+                      {"tiles", static_cast<double>(liquid.tiles)},
                       {"substeps", liquid.substeps},
                       {"iterations", liquid.iterations},
                       {"mass", sand.mass()},
@@ -97,7 +99,7 @@ void SandStage::prepare(const SceneFile& scene, const ShotParams& shot)
                   scene.where("sand.voxel"), params.voxel, particles, kMaxParticles);
     estimate_ = {kBytesPerParticle * particles + kBytesPerCell * kCellsPerFullCell * cells,
                  kFileBytesPerParticle * particles * shot.range().count(),
-                 fmt::format("about {:.3g} particles", particles), "raise sand.voxel"};
+                 fmt::format("about {:.3g} particles", particles), "raise sand.voxel", kCellsPerFullCell * cells};
     if (params.model == SandParams::Model::fluid) {
         fluid_ = std::make_unique<FluidSand>(params, setup_->sources, setup_->colliders, shot.fps);
         return;
@@ -137,6 +139,17 @@ double SandStage::expected_volume(const SceneFile& scene, const ShotParams& shot
         }
     }
     return params.domain.bounded() ? std::min(volume, volume_of(setup_->extent.size())) : volume;
+}
+
+std::vector<std::string> SandStage::coarser(double k) const
+{
+    return {fmt::format("sand.voxel={}", k * static_cast<double>(setup_->params.voxel))};
+}
+
+double SandStage::memory(const Forecast& forecast) const
+{
+    const Foreseen& sand = forecast.at(name());
+    return kBytesPerParticle * sand.number("particles") + kBytesPerCell * kTileCells * sand.number("tiles");
 }
 
 FrameReport SandStage::start(int frame)

@@ -21,6 +21,10 @@ class SandStage : public TimeStage {
     void visit(ParamVisitor& v) override { setup_->params.visit(v); }
     void prepare(const SceneFile& scene, const ShotParams& shot) override;
     Estimate estimate() const override { return estimate_; }
+    Rehearsal rehearsal() const override { return Rehearsal::all_frames; }
+    std::vector<std::string> coarser(double k) const override;
+    Growth growth() const override { return {2.5, 3}; }
+    double memory(const Forecast& forecast) const override;
     std::string dependencies() const override { return mesh_files_; }
 
     FrameReport start(int frame) override;

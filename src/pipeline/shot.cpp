@@ -2,21 +2,23 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/memory.h"
 #include "base/state_error.h"
 #include "io/atomic_file.h"
+#include "io/finite.h"
+#include "pipeline/forecast.h"
 #include "pipeline/short_sequences.h"
 #include "pipeline/versions.h"
 
 #include <algorithm>
 #include <filesystem>
-#include <unistd.h>
 
 namespace spindrift {
 
 void ShotParams::visit(ParamVisitor& v)
 {
     v("frames", frames, "First and last frame, e.g. \"1-48\".");
-    v("fps", fps, "frames/s", above(0), "Frames a second.");
+    v("fps", fps, "frames/s", between(1e-2, 1e6), "Frames a second.");
     v.list("null", nulls, "Motions without a shape, for shapes to have as their parent.");
     try {
         const FrameRange range = parse_frame_range(frames);
@@ -31,7 +33,7 @@ void ShotParams::visit(ParamVisitor& v)
 
 // ----------------------------------------------------------------------------------------------- reading and checking
 
-Shot::Shot(const ShotOptions& options) : scene_(options.scene, options.overrides), overrides_(options.overrides)
+Shot::Shot(const ShotOptions& options) : options_(options), scene_(options.scene, options.overrides)
 {
     paths_.shot = scene_.name();
     paths_.folder = options.folder.empty() ? "out/" + paths_.shot : options.folder;
@@ -118,11 +120,10 @@ std::vector<std::string> Shot::inputs_of(const Stage& stage) const
 
 void Shot::expect_enough_memory() const
 {
-    const double machine =
-        static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGE_SIZE));
+    const double machine = available_memory();
     for (const Link& link : links_) {
         const Estimate estimate = link.stage->estimate();
-        if (link.runs && estimate.memory > machine)
+        if (link.runs && !(estimate.memory <= machine))
             bad_input("{}: {} needs about {} of memory ({}), and this machine has {}; {}",
                       scene_.where(link.stage->name()), link.stage->name(), size_text(estimate.memory), estimate.note,
                       size_text(machine), estimate.remedy);
@@ -150,13 +151,78 @@ void Shot::expect_input_files() const
     }
 }
 
+// Stages that read files of another program are not rehearsed: these cannot be made coarser.
+Forecast Shot::forecast() const
+{
+    std::vector<const Stage*> stages;
+    for (const Link& link : links_)
+        if (link.runs && link.stage->input_files().empty() && link.stage->rehearsal() != Stage::Rehearsal::none)
+            stages.push_back(link.stage.get());
+    return stages.empty() ? Forecast() : rehearse(options_, stages, shot_range_);
+}
+
+Estimate Shot::estimate_of(const Stage& stage, const Forecast& forecast) const
+{
+    constexpr double kAnyRun = 1e7; // threads, buffers of files, libraries
+    Estimate estimate = stage.estimate();
+    if (const auto foreseen = forecast.find(stage.name()); foreseen != forecast.end())
+        estimate.disk = foreseen->second.disk, estimate.memory = stage.memory(forecast);
+    estimate.memory += kAnyRun;
+    return estimate;
+}
+
+// The free space where the shot's folder is or will be; 0 if it cannot be found out.
+double Shot::free_space() const
+{
+    std::error_code error;
+    std::filesystem::path folder = std::filesystem::absolute(paths_.folder);
+    while (!std::filesystem::exists(folder, error) && folder != folder.parent_path()) folder = folder.parent_path();
+    const auto space = std::filesystem::space(folder, error);
+    return error ? 0 : static_cast<double>(space.available);
+}
+
+// Refuses what cannot fit, before any work is done. Rehearsals are worth their time only if it might not.
+void Shot::expect_room() const
+{
+    constexpr double kMemoryShare = 0.05, kDiskShare = 0.1;
+    double memory = 0, disk = 0;
+    for (const Link& link : links_)
+        if (link.runs) memory = std::max(memory, link.stage->estimate().memory), disk += link.stage->estimate().disk;
+    const double space = free_space();
+    if (options_.rehearsal || (memory < kMemoryShare * available_memory() && (disk < kDiskShare * space || space == 0)))
+        return;
+    const Forecast foreseen = forecast();
+    disk = 0;
+    for (const Link& link : links_) {
+        if (!link.runs) continue;
+        const Estimate estimate = estimate_of(*link.stage, foreseen);
+        expect_memory(estimate.memory, link.stage->name().c_str(), estimate.remedy.c_str());
+        disk += estimate.disk * missing_share(link);
+        if (space > 0 && disk > space)
+            fail("{} needs about {} on disk, and {} has {} free; free some, choose another folder with -o, or {}",
+                 link.stage->name(), size_text(estimate.disk), paths_.folder, size_text(space), estimate.remedy);
+    }
+}
+
+// Of the frames of a stage, those that are not there yet.
+double Shot::missing_share(const Link& link) const
+{
+    const StageCache cache = cache_of(link);
+    const FrameRange range = frames_of(*link.stage);
+    if (cache.outdated()) return 1.0 * range.count() / shot_range_.count();
+    int missing = 0;
+    for (int frame = range.first; frame <= range.last; ++frame) missing += !cache.complete(frame);
+    return 1.0 * missing / shot_range_.count();
+}
+
 std::string Shot::needs() const
 {
     std::string text;
     double memory = 0, disk = 0;
+    const Forecast foreseen = forecast();
     for (const Link& link : links_) {
         if (!link.runs) continue;
-        const Estimate e = link.stage->estimate();
+        const Estimate e = estimate_of(*link.stage, foreseen);
         memory = std::max(memory, e.memory), disk += e.disk;
         text += fmt::format("{:<8} memory {:>8}   disk {:>8}   {}\n", link.stage->name(), size_text(e.memory),
                             size_text(e.disk), e.note);
@@ -164,13 +230,9 @@ std::string Shot::needs() const
         if (const std::string note = version_note(link); !note.empty()) text += fmt::format("{:<8} {}\n", "", note);
     }
     if (const std::string note = kept_note(); !note.empty()) text += note + "\n";
-    std::error_code error;
-    std::filesystem::path folder = std::filesystem::absolute(paths_.folder);
-    while (!std::filesystem::exists(folder, error) && folder != folder.parent_path()) folder = folder.parent_path();
-    const auto space = std::filesystem::space(folder, error);
     text += fmt::format("frames {}-{} at {} fps into {}: {} of memory, {} on disk", shot_range_.first, shot_range_.last,
                         params_.fps, paths_.folder, size_text(memory), size_text(disk));
-    if (!error) text += fmt::format(" ({} free)", size_text(static_cast<double>(space.available)));
+    if (const double space = free_space(); space > 0) text += fmt::format(" ({} free)", size_text(space));
     return text;
 }
 
@@ -213,6 +275,7 @@ std::optional<int> resume(TimeStage& stage, const StageCache& cache, const Frame
 
 void Shot::run(Progress& progress)
 {
+    expect_room();
     const FolderLock lock(paths_.folder);
     remove_leftovers(paths_.folder);
 
@@ -232,7 +295,12 @@ void Shot::run(Progress& progress)
     for (Link& link : links_) {
         if (!link.runs) continue;
         any_versions |= link.aside || link.takes_over;
-        run_stage(link, progress);
+        try {
+            run_stage(link, progress);
+        } catch (const std::bad_alloc&) {
+            fail("{}: out of memory; {}, and see what the shot needs with: spindrift check {}", link.stage->name(),
+                 link.stage->estimate().remedy, scene_.path());
+        }
     }
     if (const std::string note = kept_note(); any_versions && !note.empty()) progress.say(note);
 }
@@ -285,6 +353,23 @@ void Shot::warn_of_outdated_inputs(const Stage& stage, Progress& progress) const
     }
 }
 
+namespace {
+
+// Calls write(), which writes a frame or the state it is resumed from. If a number in it is not finite, nothing was
+// written, and the message says what to do.
+template <class Write> void write_finite(const Stage& stage, int frame, const Write& write)
+{
+    try {
+        write();
+    } catch (const NotFinite& error) {
+        fail("{}: frame {} was not written: {}. A value of [{}] is too extreme for it (look for large forces, speeds, "
+             "rates and temperatures), or an expression or the input makes it so; the frames before are complete",
+             stage.name(), frame, error.values, stage.name());
+    }
+}
+
+} // namespace
+
 // From the last complete frame to the end of the wanted range. The state is written before the frame: whatever a kill
 // leaves behind, the state can still make the frame it belongs to.
 void Shot::run_time_stage(TimeStage& stage, StageCache& cache, Progress& progress)
@@ -315,11 +400,13 @@ void Shot::run_time_stage(TimeStage& stage, StageCache& cache, Progress& progres
     if (!resumed) report = stage.start(frame);
     for (bool is_saved = resumed.has_value();; is_saved = false) {
         report.times.measure("write", [&] {
-            if (!is_saved) write_state(cache.state_path(), cache.fingerprint(), stage.save());
-            if (cache.has(frame)) return;
-            cache.begin(frame);
-            stage.write(cache.path(frame));
-            cache.finish(frame);
+            write_finite(stage, frame, [&] {
+                if (!is_saved) write_state(cache.state_path(), cache.fingerprint(), stage.save());
+                if (cache.has(frame)) return;
+                cache.begin(frame);
+                stage.write(cache.path(frame));
+                cache.finish(frame);
+            });
         });
         if (frame >= first_reported) progress.frame_done(frame, report);
         if (frame == range.last) break;
@@ -373,7 +460,8 @@ void Shot::run_frame_stage(FrameStage& stage, StageCache& cache, const std::vect
         const std::vector<std::string> from = input_paths(stage, frame);
         const std::string made_from = signature_of(from);
         cache.begin(frame);
-        const FrameReport report = stage.make(frame, from, cache.paths(frame));
+        FrameReport report;
+        write_finite(stage, frame, [&] { report = stage.make(frame, from, cache.paths(frame)); });
         cache.finish(frame, made_from);
         progress.frame_done(frame, report);
     }

@@ -15,6 +15,7 @@ struct ShotOptions {
     std::optional<FrameRange> frames;   // empty: all
     std::vector<std::string> overrides; // table.name=value
     std::string only_stage;             // empty: all that the scene asks for
+    bool rehearsal = false;             // a forecast's own run: does not ask for one in turn
 };
 
 class Shot {
@@ -57,6 +58,11 @@ class Shot {
     ShotPaths paths_of_version(const Link& link, const std::string& made_from) const;
 
     void expect_enough_memory() const;
+    Forecast forecast() const;
+    Estimate estimate_of(const Stage& stage, const Forecast& forecast) const;
+    double free_space() const;
+    double missing_share(const Link& link) const;
+    void expect_room() const;
     void expect_input_files() const;
 
     void run_stage(Link& link, Progress& progress);
@@ -68,8 +74,8 @@ class Shot {
     const Link* find(const std::string& stage) const;
     StageCache cache_of(const Link& link) const;
 
+    ShotOptions options_;
     SceneFile scene_;
-    std::vector<std::string> overrides_;
     ShotParams params_;
     ShotPaths paths_;
     FrameRange shot_range_, wanted_;

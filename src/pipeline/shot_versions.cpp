@@ -38,7 +38,7 @@ void Shot::choose_versions()
         any_aside |= is_kept || !current.frames().empty();
     }
     // If one stage of a test goes aside, so do all that differ: a current folder must not mix versions.
-    if (overrides_.empty() || !any_aside) return;
+    if (options_.overrides.empty() || !any_aside) return;
     for (Link* link : others) {
         link->folder = kept_folder(*link);
         link->aside = true, link->takes_over = false;

@@ -12,9 +12,10 @@ namespace spindrift {
 namespace {
 
 // Of velocity, density and temperature with what a step needs; and on disk, less what compression finds.
-constexpr double kBytesPerCell = 200, kFileBytesPerCell = 14;
+constexpr double kBytesPerCell = 270, kFileBytesPerCell = 14;
+constexpr double kBytesPerFineCell = 70, kBytesPerEddy = 200; // with turbulence
 constexpr double kMostCells = 4e9;
-// Where there is no domain, smoke is taken to rise and spread so many times the extent of its sources.
+// Before it is rehearsed, smoke is taken to rise and spread so many times the extent of its sources.
 constexpr float kSpread = 4;
 
 double count_cells(const Vec3f& size, float voxel)
@@ -88,24 +89,46 @@ void SmokeStage::prepare(const SceneFile& scene, const ShotParams& shot)
     for (Shape& shape : shapes.colliders) shape.prepare(first);
     setup_->colliders = colliders_ = shapes.colliders;
 
-    if (params.domain.bounded())
-        extent = {*params.domain.min, *params.domain.max};
-    else if (!extent.empty()) {
+    Box3f expected = extent; // where the smoke will be
+    if (!extent.empty()) {
         const float size = extent.size().maxCoeff();
-        extent.max.y() += (kSpread - 1) * size;
-        extent = extent.grown(0.25f * (kSpread - 1) * size);
-        extent.min.y() += 0.25f * (kSpread - 1) * size;
+        expected.max.y() += (kSpread - 1) * size;
+        expected = expected.grown(0.25f * (kSpread - 1) * size);
+        expected.min.y() += 0.25f * (kSpread - 1) * size;
     }
-    const double cells = extent.empty() ? 0 : count_cells(extent.size(), params.voxel);
+    extent = expected;
+    if (params.domain.bounded()) {
+        extent = {*params.domain.min, *params.domain.max};
+        expected.min = expected.min.cwiseMax(extent.min), expected.max = expected.max.cwiseMin(extent.max);
+        if (!params.sparse) expected = extent;
+    }
+    const double cells = expected.empty() ? 0 : count_cells(expected.size(), params.voxel);
+    const double fine_cells = params.turbulence.on ? cells * std::pow(params.refine(), 3) : 0;
     if (!(cells <= kMostCells))
         bad_input("{}: smoke.voxel is {} m, which makes {:.3g} cells; at most {:.0g} are possible; raise smoke.voxel",
                   scene.where("smoke.voxel"), params.voxel, cells, kMostCells);
-    estimate_ = {kBytesPerCell * cells, kFileBytesPerCell * cells * range_.count() * (half_ ? 0.5 : 1),
-                 fmt::format("up to {:.3g} cells", cells), "raise smoke.voxel"};
+    estimate_ = {kBytesPerCell * cells + kBytesPerFineCell * fine_cells,
+                 kFileBytesPerCell * std::max(cells, fine_cells) * range_.count() * (half_ ? 0.5 : 1),
+                 fmt::format("up to {:.3g} cells", std::max(cells, fine_cells)), "raise smoke.voxel",
+                 std::max(cells, fine_cells / 4)};
     if (!params.domain.bounded())
         extent.add(reach_of_smoke(params, shapes.sources, range_.first, range_.last, shot.fps));
     smoke_ = std::make_unique<Smoke>(params, std::move(shapes), shot.fps);
     prepare_expressions(scene);
+}
+
+std::vector<std::string> SmokeStage::coarser(double k) const
+{
+    return {fmt::format("smoke.voxel={}", k * static_cast<double>(setup_->params.voxel))};
+}
+
+Growth SmokeStage::growth() const { return {2.2, 3}; }
+
+double SmokeStage::memory(const Forecast& forecast) const
+{
+    const Foreseen& smoke = forecast.at(name());
+    return kTileCells * (kBytesPerCell * smoke.number("tiles") + kBytesPerFineCell * smoke.number("fine_tiles")) +
+           kBytesPerEddy * smoke.number("eddies");
 }
 
 Smoke::ParticleSource SmokeStage::particle_source(const SceneFile& scene, size_t index)

@@ -19,6 +19,10 @@ class SmokeStage : public TimeStage {
     void visit(ParamVisitor& v) override;
     void prepare(const SceneFile& scene, const ShotParams& shot) override;
     Estimate estimate() const override { return estimate_; }
+    Rehearsal rehearsal() const override { return Rehearsal::all_frames; }
+    std::vector<std::string> coarser(double k) const override;
+    Growth growth() const override;
+    double memory(const Forecast& forecast) const override;
     std::string dependencies() const override { return dependencies_; }
 
     FrameReport start(int frame) override;

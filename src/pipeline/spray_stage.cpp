@@ -1,4 +1,5 @@
 #include "pipeline/spray_stage.h"
+#include "scene/limits.h"
 
 #include "base/error.h"
 #include "io/point_file.h"
@@ -16,6 +17,8 @@ namespace {
 
 // Of a droplet with what collisions need, and on disk, less what compression finds.
 constexpr double kBytesPerDroplet = 120, kFileBytesPerDroplet = 40;
+// Of a particle of the liquid that is read, at two frames, with what finds its neighbours.
+constexpr double kBytesPerLiquidParticle = 100;
 
 // The closed sides of a liquid's domain.
 std::vector<SprayColliderParams> walls_of(const DomainParams& domain)
@@ -61,7 +64,7 @@ void SprayStage::visit(ParamVisitor& v)
       "the scene's. Frames that are missing take the one before.");
     v("wind_grid", wind_grid_, "Name of the grid of vectors in them.");
     expressions_.visit(v);
-    v("spacing", spacing_, unit::metres, above(0),
+    v("spacing", spacing_, unit::metres, limits::size(),
       "Mean distance of the liquid's particles. Left out: half a voxel of [liquid], or found from the input.");
 }
 
@@ -105,7 +108,7 @@ void SprayStage::prepare(const SceneFile& scene, const ShotParams& shot)
     for (auto* list : {&shapes.emitters, &shapes.colliders})
         for (Shape& shape : *list) shape.prepare(static_cast<float>(range.first));
 
-    double droplets = 0;
+    double& droplets = droplets_ = 0;
     for (const EmitterParams& e : params_.emitters) {
         const double from = std::max(range.first, e.first_frame), to = std::min(range.last, e.last_frame);
         droplets += e.rate * std::max(0.0, to - from + 1) / fps_;
@@ -137,6 +140,32 @@ void SprayStage::prepare(const SceneFile& scene, const ShotParams& shot)
     spray_ = std::make_unique<Spray>(params, std::move(shapes), shot.fps);
     spray_->set_hooks(expressions_.hooks());
     prepare_wind(scene);
+}
+
+// Emitters make fewer droplets as a coarser liquid throws off fewer; a few thousand of them still tell.
+double SprayStage::coarseness(double k) const
+{
+    constexpr double kEnough = 5000;
+    return reads_liquid() ? k : std::clamp(std::cbrt(droplets_ / kEnough), 1.0, 100.0);
+}
+
+std::vector<std::string> SprayStage::coarser(double k) const
+{
+    std::vector<std::string> sets;
+    for (size_t i = 0; i < params_.emitters.size(); ++i)
+        sets.push_back(fmt::format("spray.emitter[{}].rate={}", i, params_.emitters[i].rate / (k * k * k)));
+    if (spacing_) sets.push_back(fmt::format("spray.spacing={}", k * static_cast<double>(*spacing_)));
+    if (params_.whitewater.handover) // particles of a coarser liquid are larger droplets
+        sets.push_back(fmt::format("spray.max_radius={}", std::min(k * static_cast<double>(params_.max_radius), 1e6)));
+    return sets;
+}
+
+double SprayStage::memory(const Forecast& forecast) const
+{
+    double bytes = kBytesPerDroplet * forecast.at(name()).number("droplets");
+    if (const auto liquid = forecast.find("liquid"); reads_liquid() && liquid != forecast.end())
+        bytes += kBytesPerLiquidParticle * liquid->second.number("particles");
+    return bytes;
 }
 
 void SprayStage::prepare_wind(const SceneFile& scene)

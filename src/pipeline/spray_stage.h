@@ -21,6 +21,10 @@ class SprayStage : public TimeStage {
     void visit(ParamVisitor& v) override;
     void prepare(const SceneFile& scene, const ShotParams& shot) override;
     Estimate estimate() const override { return estimate_; }
+    Rehearsal rehearsal() const override { return Rehearsal::all_frames; }
+    double coarseness(double k) const override;
+    std::vector<std::string> coarser(double k) const override;
+    double memory(const Forecast& forecast) const override;
     std::string dependencies() const override { return dependencies_ + expressions_.dependencies(); }
 
     void read_from(const InputPath& input) override { input_path_ = input; }
@@ -53,6 +57,7 @@ class SprayStage : public TimeStage {
     float fps_ = 24;
     int first_frame_ = 0;
     Estimate estimate_;
+    double droplets_ = 0; // that emitters make in the shot
 };
 
 } // namespace spindrift

@@ -56,7 +56,26 @@ struct Estimate {
     double memory = 0, disk = 0; // bytes: at the peak, and of all frames together
     std::string note;            // what it is based on
     std::string remedy;          // what to do if it is too much: "raise liquid.voxel"
+    double cells = 0;            // of its grid, or what takes as long, in a frame
 };
+
+// How numbers and files of a stage grow with the resolution: as a power of it between these.
+struct Growth {
+    double least = 3, most = 3;
+};
+
+// What rehearsals of the shot (pipeline/forecast.h) have shown of a stage, at the scene's own resolution: the largest
+// of the numbers that it reports with its frames, all its files together [bytes], and the time [s].
+struct Foreseen {
+    std::map<std::string, double> most;
+    double disk = 0, seconds = 0;
+    double number(const std::string& name) const
+    {
+        const auto found = most.find(name);
+        return found == most.end() ? 0 : found->second;
+    }
+};
+using Forecast = std::map<std::string, Foreseen>; // by the name of the stage
 
 class Stage {
   public:
@@ -80,7 +99,18 @@ class Stage {
     virtual void prepare(const SceneFile& scene, const ShotParams& shot) = 0;
     // What prepare() found that may not be what was meant.
     virtual std::vector<std::string> warnings() const { return {}; }
+    // A first guess, from the scene alone. Memory is what the process holds at the peak beside the program itself, disk
+    // all files that are there when the shot is complete.
     virtual Estimate estimate() const = 0;
+    // How rehearsals run it: whether they do at all, with all frames or only the last; how much coarser if the grids of
+    // simulations are k times coarser; and what they set for that, as --set does.
+    enum class Rehearsal { none, one_frame, all_frames };
+    virtual Rehearsal rehearsal() const { return Rehearsal::none; }
+    virtual double coarseness(double k) const { return k; }
+    virtual std::vector<std::string> coarser(double k) const { return (void)k, std::vector<std::string>(); }
+    virtual Growth growth() const { return {}; }
+    // Memory as in estimate(), after rehearsals.
+    virtual double memory(const Forecast& forecast) const { return (void)forecast, estimate().memory; }
     // Everything that the frames depend on besides parameters and input, as lines "thing: signature".
     virtual std::string dependencies() const { return {}; }
     // The files and folders that shot_complete() writes, whether they are there or not.

@@ -1,4 +1,5 @@
 #include "pipeline/surface_stage.h"
+#include "scene/limits.h"
 
 #include "base/error.h"
 #include "io/atomic_file.h"
@@ -14,6 +15,12 @@
 
 namespace spindrift {
 
+namespace {
+
+constexpr double kBytesPerTriangle = 200, kBytesPerParticle = 100;
+
+} // namespace
+
 void SurfaceStage::visit(ParamVisitor& v)
 {
     v("input", input_,
@@ -23,7 +30,7 @@ void SurfaceStage::visit(ParamVisitor& v)
     v("grid", names_.grid, "Name of the point grid to read from the input. Left out: all there are.");
     v("velocity", names_.velocity,
       "Name of the attribute of the input that is its velocity. Left out: v, vel or velocity; vx, vy, vz in PLY.");
-    v("spacing", spacing_, unit::metres, above(0),
+    v("spacing", spacing_, unit::metres, limits::size(),
       "Mean distance of the particles. Left out: half a voxel of [liquid], or found from the first frame of the "
       "input, by the particles' radii if these differ.");
     params_.visit(v);
@@ -88,9 +95,22 @@ void SurfaceStage::prepare(const SceneFile& scene, const ShotParams& shot)
         }
     }
     if (!input_.empty()) return prepare_input(scene);
+    if (spacing_ && scene.has("liquid")) {
+        // Much smaller than it is, each particle is a drop on a grid of its own; much larger, all of them are one.
+        constexpr float kMost = 16;
+        const float real = 0.5f * liquid_->params.voxel;
+        if (*spacing_ * kMost < real || *spacing_ > kMost * real)
+            bad_input("{}: surface.spacing is {} m, but the particles of the liquid are {} m apart; leave it out, or "
+                      "set it to something near that",
+                      scene.where("surface.spacing"), *spacing_, real);
+    }
     if (liquid_->extent.empty()) return; // another program's particles lie where the liquid's would
     const Vec3f size = liquid_->extent.size();
     const double voxel = params_.voxel.value_or(spacing_.value_or(0.5f * liquid_->params.voxel));
+    constexpr double kMostErosion = 64; // voxels, as in make_surface()
+    if (params_.filter.erode > kMostErosion * voxel)
+        bad_input("{}: surface.filter.erode is {} m, more than {} voxels of {:.3g} m; lower it or raise surface.voxel",
+                  scene.where("surface.filter.erode"), params_.filter.erode, kMostErosion, voxel);
     // A splash has about four times the surface of the box that holds it.
     const double area = 8.0 * (size.x() * size.y() + size.y() * size.z() + size.z() * size.x());
     const double triangles = 2 * area / (voxel * voxel);
@@ -98,6 +118,23 @@ void SurfaceStage::prepare(const SceneFile& scene, const ShotParams& shot)
     const double frame_bytes = triangles * 0.4 * (0.5 * 36 + 13) + (params_.sdf ? 10 * triangles : 0);
     estimate_ = {triangles * 200 + 1e8, frame_bytes * shot.range().count(),
                  fmt::format("up to {:.2g} triangles", triangles), "raise surface.voxel"};
+}
+
+std::vector<std::string> SurfaceStage::coarser(double k) const
+{
+    std::vector<std::string> sets;
+    if (params_.voxel) sets.push_back(fmt::format("surface.voxel={}", k * static_cast<double>(*params_.voxel)));
+    if (spacing_) sets.push_back(fmt::format("surface.spacing={}", k * static_cast<double>(*spacing_)));
+    return sets;
+}
+
+Growth SurfaceStage::growth() const { return {2, 2.6}; }
+
+double SurfaceStage::memory(const Forecast& forecast) const
+{
+    const auto liquid = forecast.find("liquid");
+    return kBytesPerTriangle * forecast.at(name()).number("triangles") +
+           (liquid == forecast.end() ? 0 : kBytesPerParticle * liquid->second.number("particles"));
 }
 
 void SurfaceStage::prepare_input(const SceneFile& scene)

@@ -1,4 +1,5 @@
 #include "render/preview.h"
+#include "scene/limits.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +7,10 @@ namespace spindrift {
 
 void CameraParams::visit(ParamVisitor& v)
 {
-    v("position", position, unit::metres, anything(),
+    v("position", position, unit::metres, limits::position(),
       "Where the camera stands. Left out: far enough to see the whole shot from a little above.");
-    v("target", target, unit::metres, anything(), "What the camera looks at. Left out: the middle of the shot.");
+    v("target", target, unit::metres, limits::position(),
+      "What the camera looks at. Left out: the middle of the shot.");
     v("fov", fov, unit::degrees, between(1, 170), "Field of view from the lower to the upper edge of the picture.");
     v("focal_length", focal_length, "mm", between(1, 10000), "Of the lens, instead of fov; longer sees less.");
     v("sensor_width", sensor_width, "mm", between(0.1, 1000),
@@ -73,7 +75,7 @@ CameraParams CameraParams::at(float frame) const
 void WaterLook::visit(ParamVisitor& v)
 {
     v("color", color, unit::none, between(0, 1), "What is left of white light after `depth` of water (linear RGB).");
-    v("depth", depth, unit::metres, above(0),
+    v("depth", depth, unit::metres, limits::size(),
       "How much water gives light that colour. Left out: 0.6 of the longest edge of what the shot shows.");
     v("deep_color", deep_color, unit::none, between(0, 1), "Colour of water too deep to see the bottom (linear RGB).");
     v("ior", ior, unit::none, between(1, 4), "Index of refraction.");
@@ -85,12 +87,12 @@ void LightParams::visit(ParamVisitor& v)
       "Where the key light stands around the scene: 0 towards -z, 90 towards +x.");
     v("elevation", elevation, unit::degrees, between(15, 90), "How high the key light stands.");
     v("size", size, unit::degrees, between(0.2, 60), "How wide the key light looks: larger gives softer shadows.");
-    v("strength", strength, unit::none, at_least(0), "Brightness of the key light; 1 suits the sky.");
+    v("strength", strength, unit::none, between(0, 1e4), "Brightness of the key light; 1 suits the sky.");
 }
 
 void SmokeLook::visit(ParamVisitor& v)
 {
-    v("density", density, "1/m", at_least(0),
+    v("density", density, "1/m", between(0, 1e9),
       "Light that smoke of density 1 takes away. Left out: so much that 5 % is left after 0.06 of the longest edge of "
       "what the shot shows, or 22 % after the whole depth of a 2-D shot.");
     v("color", color, unit::none, between(0, 1),
@@ -103,9 +105,10 @@ void SmokeLook::visit(ParamVisitor& v)
 
 void FireLook::visit(ParamVisitor& v)
 {
-    v("intensity", intensity, unit::none, at_least(0), "Brightness of the glow of hot smoke; 0 is no fire.");
-    v("low", low, unit::kelvin, at_least(0), "Temperature above that of the air from which on smoke glows, dark red.");
-    v("high", high, unit::kelvin, above(0), "Temperature above that of the air of the brightest glow.");
+    v("intensity", intensity, unit::none, between(0, 1e4), "Brightness of the glow of hot smoke; 0 is no fire.");
+    v("low", low, unit::kelvin, between(0, 1e5),
+      "Temperature above that of the air from which on smoke glows, dark red.");
+    v("high", high, unit::kelvin, between(1e-3, 1e5), "Temperature above that of the air of the brightest glow.");
     v.require(high > low, "high", "must be above low");
 }
 
@@ -127,7 +130,7 @@ void RenderParams::visit(ParamVisitor& v)
     v("spray_look", spray_look, choices("matte", "water"),
       "Droplets as white specks, or as clear water, for pictures in which they can be told apart.");
     v("spray_color", spray_color, unit::none, between(0, 1), "Colour of droplets (linear RGB).");
-    v("spray_scale", spray_scale, unit::none, above(0), "Droplets are drawn this much larger than they are.");
+    v("spray_scale", spray_scale, unit::none, between(1e-3, 1e3), "Droplets are drawn this much larger than they are.");
     v.group("camera", camera, "Where the picture is taken from.");
     v("look", look, choices("water", "paint"),
       "Clear water, or glossy paint in the colour that the surface carries as the attribute color.");

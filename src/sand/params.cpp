@@ -1,4 +1,5 @@
 #include "sand/params.h"
+#include "scene/limits.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +7,7 @@ namespace spindrift {
 
 void SandMaterialParams::visit(ParamVisitor& v)
 {
-    v("density", density, unit::kg_per_metre3, above(0), "Of grains at rest, with the air between them.");
+    v("density", density, unit::kg_per_metre3, limits::density(), "Of grains at rest, with the air between them.");
     v("friction", friction, unit::none, between(0, 100),
       "Friction among grains, alpha: piles are as steep as arcsin(1.22 alpha), 0.3 is 22, 0.5 is 38 degrees.");
     v("color", color, unit::none, between(0, 1), "Red, green and blue of its grains in pictures (linear).");
@@ -17,32 +18,33 @@ void SandSourceParams::visit(ParamVisitor& v)
     ShapeParams::visit(v);
     v("mode", mode, choices("initial", "flow"),
       "Filled once at the start, or kept filled from first_frame to last_frame.");
-    v("velocity", velocity, unit::metres_per_second, anything(), "Velocity of the sand where it appears.");
+    v("velocity", velocity, unit::metres_per_second, limits::velocity(), "Velocity of the sand where it appears.");
     v("inherit", inherit, unit::none, between(0, 1),
       "Share of the shape's own motion, where it has any, that is added to that velocity.");
-    v("material", material, unit::none, at_least(0), "Which [[sand.material]] it is, counted from 0.");
-    v("first_frame", first_frame, unit::frames, anything(), "Flow starts at this frame; by default with the shot.");
-    v("last_frame", last_frame, unit::frames, anything(), "Flow ends after this frame; by default with the shot.");
+    v("material", material, unit::none, between(0, 999), "Which [[sand.material]] it is, counted from 0.");
+    v("first_frame", first_frame, unit::frames, limits::frame(),
+      "Flow starts at this frame; by default with the shot.");
+    v("last_frame", last_frame, unit::frames, limits::frame(), "Flow ends after this frame; by default with the shot.");
     v.require(first_frame <= last_frame, "last_frame",
               "the flow ends before it starts; last_frame must not be before first_frame");
 }
 
 void SandImpulseParams::visit(ParamVisitor& v)
 {
-    v("center", center, unit::metres, anything(), "Where it goes off.");
-    v("radius", radius, unit::metres, above(0), "How far around it sand is thrown.");
-    v("speed", speed, unit::metres_per_second, anything(),
+    v("center", center, unit::metres, limits::position(), "Where it goes off.");
+    v("radius", radius, unit::metres, limits::size(), "How far around it sand is thrown.");
+    v("speed", speed, unit::metres_per_second, limits::velocity(),
       "What sand at the centre is thrown outwards with; nothing at the radius. Below 0 it is drawn in.");
-    v("frame", frame, unit::frames, anything(), "When: with the first step after this frame.");
+    v("frame", frame, unit::frames, limits::frame(), "When: with the first step after this frame.");
 }
 
 void SandParams::visit(ParamVisitor& v)
 {
     v("model", model, choices("grains", "fluid"),
       "Grains that disperse, pile up and carry weight; or a fluid with friction, which is faster and coarser.");
-    v("voxel", voxel, unit::metres, above(0), "Edge of a grid cell.");
-    v("gravity", gravity, unit::metres_per_second2, anything(), "Acceleration of everything.");
-    v("rounding", rounding, unit::seconds, above(0),
+    v("voxel", voxel, unit::metres, limits::voxel(), "Edge of a grid cell.");
+    v("gravity", gravity, unit::metres_per_second2, limits::acceleration(), "Acceleration of everything.");
+    v("rounding", rounding, unit::seconds, between(1e-6, 1e6),
       "Grains only: how long it takes until particles of dense sand are round again, since grains mix there. In flight "
       "they keep their shapes.");
     v("shapes", shapes,
@@ -54,12 +56,12 @@ void SandParams::visit(ParamVisitor& v)
       "falls over spreads more evenly, but piles are a tenth flatter.");
     v("tolerance", tolerance, unit::none, between(1e-6, 0.1),
       "Grains only: volume fraction to which pressure is found; friction to the same share of a step's fall.");
-    v("cohesion", cohesion, unit::pascals, at_least(0),
+    v("cohesion", cohesion, unit::pascals, between(0, 1e7),
       "Fluid only: shear stress that sand bears without any pressure. Left out: what an eighth of a cell weighs, which "
       "keeps piles from creeping.");
-    v("wall_friction", wall_friction, unit::none, at_least(0),
+    v("wall_friction", wall_friction, unit::none, between(0, 1e3),
       "Of the domain's closed sides, over the pressure on them. Left out: as rough as the sand itself.");
-    v("seed", seed, unit::none, at_least(0), "Changes the jitter of new particles.");
+    v("seed", seed, unit::none, limits::seed(), "Changes the jitter of new particles.");
     v.group("domain", domain, "The box that holds the sand.");
     v.list("material", materials, "Kinds of grains; left out, there is one with the defaults. A fluid has one only.");
     v.list("source", sources, "Where sand comes from.");

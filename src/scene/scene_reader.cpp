@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "scene/limits.h"
 #include "scene/scene_value.h"
 
 #include <fmt/ranges.h>
@@ -145,8 +146,10 @@ class Reader : public ParamVisitor {
         if (given->kind != SceneValue::Kind::list)
             wrong_type(*given, path_of(info), fmt::format("a list of rows of {} numbers", columns), info);
         value.clear();
+        ParamInfo limited = info;
+        limited.range = limits::in_rows();
         for (const SceneValue& row : given->items)
-            value.push_back(row_of(row, columns, info, fmt::format("{}[{}]", path_of(info), value.size())));
+            value.push_back(row_of(row, columns, limited, fmt::format("{}[{}]", path_of(info), value.size())));
     }
     void group_of(const ParamInfo& info, const VisitFunction& visit) override
     {

@@ -1,4 +1,5 @@
 #include "scene/shapes.h"
+#include "scene/limits.h"
 
 #include "base/error.h"
 
@@ -9,14 +10,15 @@ namespace spindrift {
 void ShapeParams::visit_form(ParamVisitor& v)
 {
     v("shape", shape, choices("box", "sphere", "capsule", "half_space", "mesh"), "Kind of shape.");
-    v("min", min, unit::metres, anything(), "Lowest corner of a box.");
-    v("max", max, unit::metres, anything(), "Highest corner of a box.");
-    v("center", center, unit::metres, anything(), "Centre of a sphere.");
-    v("radius", radius, unit::metres, above(0), "Radius of a sphere or capsule.");
-    v("start", start, unit::metres, anything(), "One end of the line inside a capsule: a cylinder with round ends.");
-    v("end", end, unit::metres, anything(), "The other end of that line.");
-    v("point", point, unit::metres, anything(), "A point on the plane that bounds a half-space.");
-    v("normal", normal, unit::none, anything(), "Direction out of a half-space, of any length.");
+    v("min", min, unit::metres, limits::position(), "Lowest corner of a box.");
+    v("max", max, unit::metres, limits::position(), "Highest corner of a box.");
+    v("center", center, unit::metres, limits::position(), "Centre of a sphere.");
+    v("radius", radius, unit::metres, limits::size(), "Radius of a sphere or capsule.");
+    v("start", start, unit::metres, limits::position(),
+      "One end of the line inside a capsule: a cylinder with round ends.");
+    v("end", end, unit::metres, limits::position(), "The other end of that line.");
+    v("point", point, unit::metres, limits::position(), "A point on the plane that bounds a half-space.");
+    v("normal", normal, unit::none, limits::direction(), "Direction out of a half-space, of any length.");
     v("file", file,
       "Mesh, PLY or OBJ, relative to the scene's folder; name.####.obj for one a frame. Closed; a collider may be "
       "open.");

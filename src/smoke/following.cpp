@@ -1,9 +1,20 @@
 // Which tiles the smoke needs.
+#include "base/memory.h"
 #include "smoke/smoke.h"
 
 namespace spindrift {
 
 namespace {
+
+// Bytes of a cell with what a step needs, of the flow and of a finer grid.
+constexpr double kFlowBytes = 150, kFineBytes = 40;
+constexpr const char* kRemedy = "raise smoke.voxel or smoke.threshold, give the smoke a smaller smoke.domain, or lower "
+                                "what drives it (velocities, temperatures, buoyancy, forces)";
+
+void expect_memory_for(const Topology& topology, double bytes)
+{
+    expect_memory(bytes * static_cast<double>(topology.cell_count()), "the smoke, which spreads too far,", kRemedy);
+}
 
 // A box of cells, both ends included.
 struct CellBox {
@@ -42,11 +53,21 @@ CellBox smoke_in_tile(const std::vector<SmokeScalar>& scalars, const Topology& t
 std::vector<uint64_t> tiles_around(const std::vector<CellBox>& boxes, int pad, const Vec3i& lowest,
                                    const Vec3i& highest)
 {
+    const auto tiles_of = [&](const CellBox& box) {
+        return CellBox{tile_of_cell((box.low - Vec3i::Constant(pad)).cwiseMax(lowest)),
+                       tile_of_cell((box.high + Vec3i::Constant(pad)).cwiseMin(highest))};
+    };
+    double count = 0;
+    for (const CellBox& box : boxes) {
+        if (box.empty()) continue;
+        const CellBox tiles = tiles_of(box);
+        count += (tiles.high - tiles.low + Vec3i::Ones()).cast<double>().cwiseMax(0.0).prod();
+    }
+    expect_memory(static_cast<double>(sizeof(uint64_t)) * count, "the smoke, which spreads too far,", kRemedy);
     std::vector<uint64_t> codes;
     for (const CellBox& box : boxes) {
         if (box.empty()) continue;
-        const Vec3i low = tile_of_cell((box.low - Vec3i::Constant(pad)).cwiseMax(lowest));
-        const Vec3i high = tile_of_cell((box.high + Vec3i::Constant(pad)).cwiseMin(highest));
+        const auto [low, high] = tiles_of(box);
         for (int x = low.x(); x <= high.x(); ++x)
             for (int y = low.y(); y <= high.y(); ++y)
                 for (int z = low.z(); z <= high.z(); ++z) codes.push_back(morton_of_tile({x, y, z}));
@@ -108,14 +129,17 @@ void Smoke::follow_smoke(float dt)
         return Topology::covering(lowest, highest + Vec3i::Ones());
     };
     if (params_.sparse || topology_->tile_count() == 0)
-        if (Topology followed = next(); followed.codes() != topology_->codes())
+        if (Topology followed = next(); followed.codes() != topology_->codes()) {
+            expect_memory_for(followed, kFlowBytes);
             move_to(std::make_shared<Topology>(std::move(followed)));
+        }
     solid_cells_.update(*topology_, solids_, params_.voxel);
     if (!turbulence_) return;
 
     const float way = (largest_component(velocity_) + eddy_speed()) * dt / params_.fine_voxel();
     const int pad = std::clamp(static_cast<int>(std::ceil(way)) + 1, 2, params_.padding * refine);
     Topology followed(tiles_around(boxes, pad, lowest * refine, finest));
+    expect_memory_for(followed, kFineBytes);
     if (followed.codes() != fine.codes()) carried_.move_to(std::make_shared<Topology>(std::move(followed)));
     fine_solid_cells_.update(carried_.topology(), solids_, params_.fine_voxel());
 }

@@ -1,4 +1,5 @@
 #include "spray/params.h"
+#include "scene/limits.h"
 
 namespace spindrift {
 
@@ -8,18 +9,18 @@ void EmitterParams::visit(ParamVisitor& v)
       "Droplets come from the centre, from a disc of the radius around it, from a curve, or from the shape's surface.");
     ShapeParams::visit(v);
     v.rows("points", points, 3, unit::metres, "Corners [x, y, z] of a curve.");
-    v("direction", direction, unit::none, anything(),
+    v("direction", direction, unit::none, limits::direction(),
       "In which droplets start, of any length, and the axis of a disc. [0, 0, 0]: away from the surface.");
     v("spread", spread, unit::degrees, between(0, 180), "Half the angle of the cone in which directions vary.");
     v("rate", rate, unit::per_second, between(0, 1e9), "How many droplets appear in a second.");
-    v("speed", speed, unit::metres_per_second, at_least(0), "At which droplets start.");
+    v("speed", speed, unit::metres_per_second, limits::speed(), "At which droplets start.");
     v("speed_variation", speed_variation, unit::none, between(0, 1), "Speeds vary by this share up and down.");
     v("inherit", inherit, unit::none, between(0, 1),
       "Share of the emitter's own motion, where it has any, that is added to that velocity.");
-    v("droplet_radius", droplet_radius, unit::metres, above(0), "Mean radius of the droplets.");
+    v("droplet_radius", droplet_radius, unit::metres, limits::size(), "Mean radius of the droplets.");
     v("droplet_variation", droplet_variation, unit::none, between(0, 1), "Radii vary by this share up and down.");
-    v("first_frame", first_frame, unit::frames, anything(), "Starts at this frame; by default with the shot.");
-    v("last_frame", last_frame, unit::frames, anything(), "Ends after this frame; by default with the shot.");
+    v("first_frame", first_frame, unit::frames, limits::frame(), "Starts at this frame; by default with the shot.");
+    v("last_frame", last_frame, unit::frames, limits::frame(), "Ends after this frame; by default with the shot.");
     v.require(first_frame <= last_frame, "last_frame", "the emitter ends before it starts");
     v.require(from != From::curve || points.size() >= 2, "points",
               "must have at least two corners [x, y, z] for from = \"curve\"");
@@ -47,15 +48,16 @@ void SprayColliderParams::visit(ParamVisitor& v)
 
 void GustParams::visit(ParamVisitor& v)
 {
-    v("strength", strength, unit::metres_per_second, at_least(0), "Root mean square of the air's velocity in gusts.");
-    v("size", size, unit::metres, above(0), "Of the eddies.");
-    v("change", change, unit::per_second, at_least(0), "How often the gusts become others; 0: never.");
+    v("strength", strength, unit::metres_per_second, limits::speed(),
+      "Root mean square of the air's velocity in gusts.");
+    v("size", size, unit::metres, limits::size(), "Of the eddies.");
+    v("change", change, unit::per_second, between(0, 1e4), "How often the gusts become others; 0: never.");
 }
 
 void SprayDomainParams::visit(ParamVisitor& v)
 {
-    v("min", min, unit::metres, anything(), "Lower corner; without min and max droplets may go anywhere.");
-    v("max", max, unit::metres, anything(), "Upper corner.");
+    v("min", min, unit::metres, limits::position(), "Lower corner; without min and max droplets may go anywhere.");
+    v("max", max, unit::metres, limits::position(), "Upper corner.");
     v.require(min.has_value() == max.has_value(), min ? "min" : "max", "a domain needs both min and max, or neither");
     if (min && max)
         v.require((min->array() < max->array()).all(), "max", "every component of max must be above that of min");
@@ -63,12 +65,12 @@ void SprayDomainParams::visit(ParamVisitor& v)
 
 void SprayParams::visit(ParamVisitor& v)
 {
-    v("gravity", gravity, unit::metres_per_second2, anything(), "Acceleration of everything.");
-    v("drag", drag, unit::none, at_least(0),
+    v("gravity", gravity, unit::metres_per_second2, limits::acceleration(), "Acceleration of everything.");
+    v("drag", drag, unit::none, between(0, 1e3),
       "How much the air holds droplets back, smaller ones more; without unit for Newton's law, in m2/s for Stokes'.");
     v("drag_law", drag_law, choices("newton", "stokes"),
       "Newton: drag / radius * speed^2, for droplets that can be seen. Stokes: drag / radius^2 * speed, for mist.");
-    v("wind", wind, unit::metres_per_second, anything(), "Velocity of the air.");
+    v("wind", wind, unit::metres_per_second, limits::velocity(), "Velocity of the air.");
     v.group("gusts", gusts, "Eddies in the air.");
     v("substeps", substeps, unit::none, between(1, 1000), "Steps in a frame.");
     v("collisions", collisions, "Let droplets merge and break up where they meet.");
@@ -81,13 +83,13 @@ void SprayParams::visit(ParamVisitor& v)
       "How wildly the pieces of a broken droplet fly: the angle [rad] that each of them adds at most.");
     v("max_satellites", max_satellites, unit::none, between(0, kMostSatellites),
       "How many droplets a collision may add.");
-    v("rest_time", rest_time, unit::seconds, at_least(0),
+    v("rest_time", rest_time, unit::seconds, between(0, 1e6),
       "How long a droplet that has collided does not collide again.");
     v("search", search, unit::none, between(0, 1000),
       "How far ahead droplets look for others: their way in a substep counts up to this many radii each. What passes "
       "faster is met by chance only.");
     v.group("domain", domain, "The box outside which droplets disappear.");
-    v("seed", seed, unit::none, at_least(0), "Another number is another spray.");
+    v("seed", seed, unit::none, limits::seed(), "Another number is another spray.");
     v.list("emitter", emitters, "Where droplets come from.");
     v.group("whitewater", whitewater, "Droplets, foam and bubbles that a liquid makes.");
     v.list("collider", colliders, "Solids in the way of the droplets.");

@@ -1,4 +1,5 @@
 #include "spray/whitewater.h"
+#include "scene/limits.h"
 
 #include "base/random.h"
 
@@ -51,21 +52,21 @@ void WhitewaterParams::visit(ParamVisitor& v)
       "Droplets a second that a liquid particle throws off where liquid falls into liquid, at most. 0: none.");
     v("wave_crests", wave_crests, unit::per_second, between(0, 1e6),
       "Droplets a second that a liquid particle throws off where a crest breaks, at most. 0: none.");
-    v("approach_low", approach.low, unit::metres_per_second, at_least(0),
+    v("approach_low", approach.low, unit::metres_per_second, limits::speed(),
       "Liquid that meets other liquid faster than this traps air.");
-    v("approach_high", approach.high, unit::metres_per_second, above(0), "Where it traps most.");
+    v("approach_high", approach.high, unit::metres_per_second, between(1e-6, 1e5), "Where it traps most.");
     v("crest_low", crest.low, unit::none, between(0, 2),
       "A crest breaks where the cosine between neighbouring normals is less than one by this.");
     v("crest_high", crest.high, unit::none, between(0, 2), "Where it breaks most.");
-    v("speed_low", speed.low, unit::metres_per_second, at_least(0), "Liquid slower than this throws off nothing.");
-    v("speed_high", speed.high, unit::metres_per_second, above(0), "Liquid this fast throws off most.");
-    v("droplet_radius", droplet_radius, unit::metres, above(0), "Mean radius of the droplets.");
+    v("speed_low", speed.low, unit::metres_per_second, limits::speed(), "Liquid slower than this throws off nothing.");
+    v("speed_high", speed.high, unit::metres_per_second, between(1e-6, 1e5), "Liquid this fast throws off most.");
+    v("droplet_radius", droplet_radius, unit::metres, limits::size(), "Mean radius of the droplets.");
     v("droplet_variation", droplet_variation, unit::none, between(0, 1), "Radii vary by this share up and down.");
     v("scatter", scatter, unit::none, between(0, 10),
       "Share of the liquid's speed that droplets get sideways, at most.");
-    v("life_low", life_low, unit::seconds, at_least(0), "How long foam lives that hardly came about.");
-    v("life_high", life_high, unit::seconds, at_least(0), "How long foam lives that came about where most does.");
-    v("buoyancy", buoyancy, unit::none, at_least(0), "How strongly bubbles rise, as a multiple of gravity.");
+    v("life_low", life_low, unit::seconds, between(0, 1e6), "How long foam lives that hardly came about.");
+    v("life_high", life_high, unit::seconds, between(0, 1e6), "How long foam lives that came about where most does.");
+    v("buoyancy", buoyancy, unit::none, between(0, 100), "How strongly bubbles rise, as a multiple of gravity.");
     v("drag", drag, unit::none, between(0, 1), "Share of the liquid's velocity that a bubble takes on in a frame.");
     v("foam_share", foam_share, unit::none, between(0, 1),
       "A droplet is foam where it has more than this share of full liquid around it.");

@@ -6,14 +6,14 @@ namespace spindrift {
 
 void SurfaceFilter::visit(ParamVisitor& v)
 {
-    v("dilate", dilate, unit::metres, at_least(0), "Move the surface outwards, before smoothing.");
+    v("dilate", dilate, unit::metres, between(0, 1e6), "Move the surface outwards, before smoothing.");
     v("smooth", smooth, unit::none, between(0, 100), "Passes of a mean over 3 x 3 x 3 cells.");
-    v("max_curvature", max_curvature, "1/m", above(0),
+    v("max_curvature", max_curvature, "1/m", between(1e-6, 1e9),
       "Smooth fully only where the mean curvature, one over the radius, is less than this, and not at all from twice "
       "that. Left out: everywhere.");
-    v("max_speed", max_speed, unit::metres_per_second, above(0),
+    v("max_speed", max_speed, unit::metres_per_second, between(1e-6, 1e5),
       "Smooth fully only where the liquid is slower than this, and not at all from twice that. Left out: everywhere.");
-    v("erode", erode, unit::metres, at_least(0), "Move the surface inwards, after smoothing.");
+    v("erode", erode, unit::metres, between(0, 1e6), "Move the surface inwards, after smoothing.");
 }
 
 namespace {

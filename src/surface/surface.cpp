@@ -1,4 +1,5 @@
 #include "surface/surface.h"
+#include "scene/limits.h"
 
 #include "base/error.h"
 #include "field/block.h"
@@ -21,7 +22,8 @@ void SurfaceParams::visit(ParamVisitor& v)
       "What the surface is made of: a sphere around each particle, weighted centres, ellipsoids along the neighbours, "
       "or "
       "weighted centres with the correction of Solenthaler and Pajarola.");
-    v("voxel", voxel, unit::metres, above(0), "Edge of a cell of the surface's grid. Left out: the particle spacing.");
+    v("voxel", voxel, unit::metres, limits::size(),
+      "Edge of a cell of the surface's grid. Left out: the particle spacing.");
     v("radius", radius, unit::none, between(1.5, 4),
       "How far particles have a say, in particle spacings: more is smoother, less is more detailed. Left out: 3 for "
       "ellipsoids, 2.5 for weighted centres.");
@@ -40,7 +42,7 @@ void SurfaceParams::visit(ParamVisitor& v)
       "Ellipsoids: how far a centre moves towards the mean of the particles around it.");
     v("global", global, unit::none, between(0, 1),
       "Ellipsoids: 0 keeps the volume of each, 1 that of all on average; between them, a blend.");
-    v("scale", scale, unit::none, above(0),
+    v("scale", scale, unit::none, between(1e-12, 1e15),
       "Ellipsoids: one factor k_s [1/m2] from variance to stretch for all. Left out: found from the volume.");
     v("smoothing", smoothing, unit::none, between(0, 20), "Passes of the filter that removes bumps.");
     v.group("filter", filter,
@@ -72,12 +74,15 @@ constexpr float kLeastDrop = 1.0f;
 // How far around the surface samples are needed, in cells: for the mesh alone, or for a whole level set.
 float band_of(const SurfaceParams& params, float voxel)
 {
-    constexpr float kForMesh = 2, kMostDilation = 16;
+    constexpr float kForMesh = 2, kMostDilation = 16, kMostErosion = 64;
     if (!params.filter.any() && !params.sdf) return kForMesh;
     const float dilation = params.filter.dilate / voxel;
     if (dilation > kMostDilation)
         bad_input("surface.filter.dilate is {} m, more than {} voxels of {} m; lower it or raise surface.voxel",
                   params.filter.dilate, kMostDilation, voxel);
+    if (params.filter.erode / voxel > kMostErosion)
+        bad_input("surface.filter.erode is {} m, more than {} voxels of {} m; lower it or raise surface.voxel",
+                  params.filter.erode, kMostErosion, voxel);
     return kLevelSetBand + 1 + dilation;
 }
 

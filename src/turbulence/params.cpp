@@ -1,4 +1,5 @@
 #include "turbulence/params.h"
+#include "scene/limits.h"
 
 #include "turbulence/waves.h"
 
@@ -8,15 +9,15 @@ void TurbulenceParams::visit(ParamVisitor& v)
 {
     v("eddy_size", eddy_size, unit::cells, between(1, 64),
       "Size of the largest eddies that are added, in cells of the flow. Smaller ones follow, each half as large.");
-    v("viscosity", viscosity, unit::metres2_per_second, at_least(0),
+    v("viscosity", viscosity, unit::metres2_per_second, between(0, 1e3),
       "Of the fluid: the higher, the larger the smallest eddies and the faster a flow must be to become turbulent.");
     v("octaves", octaves, unit::none, between(0, kMostOctaves),
       "How many sizes of eddies there are; 0: as many as the finer grid can carry.");
     v("refine", refine, unit::none, between(1, 16), "How many cells of the finer grid make up the edge of one cell.");
-    v("strength", strength, unit::none, at_least(0), "Factor on the velocity of the eddies.");
-    v("start_energy", start_energy, "m2/s2", above(0),
+    v("strength", strength, unit::none, between(0, 100), "Factor on the velocity of the eddies.");
+    v("start_energy", start_energy, "m2/s2", between(1e-20, 1e6),
       "Turbulent energy of fluid that comes in. It hardly matters: what the flow stirs up soon outgrows it.");
-    v("seed", seed, unit::none, anything(), "Another number gives other eddies.");
+    v("seed", seed, unit::none, limits::integer(), "Another number gives other eddies.");
 }
 
 int TurbulenceParams::octave_count() const

@@ -1,4 +1,5 @@
 #include "world/forces.h"
+#include "scene/limits.h"
 
 #include "base/noise.h"
 
@@ -9,19 +10,20 @@ void ForceParams::visit(ParamVisitor& v)
     v("kind", kind, choices("wind", "noise", "attraction"),
       "Wind drags smoke along, and of a liquid particles that are on their own; noise and attraction accelerate all of "
       "it.");
-    v("velocity", velocity, unit::metres_per_second, anything(), "Of the wind.");
-    v("drag", drag, unit::per_second, at_least(0),
+    v("velocity", velocity, unit::metres_per_second, limits::velocity(), "Of the wind.");
+    v("drag", drag, unit::per_second, limits::rate(),
       "Share of the difference to the wind's velocity that smoke or a lone particle loses, a second.");
-    v("strength", strength, unit::metres_per_second2, anything(),
+    v("strength", strength, unit::metres_per_second2, limits::acceleration(),
       "Of noise, its root mean square; of attraction, its most. Below 0 it drives away.");
-    v("size", size, unit::metres, above(0), "Of the noise's features.");
-    v("change", change, unit::per_second, at_least(0), "How often the noise becomes another one; 0: never.");
+    v("size", size, unit::metres, limits::size(), "Of the noise's features.");
+    v("change", change, unit::per_second, between(0, 1e4), "How often the noise becomes another one; 0: never.");
     v.rows("points", points, 3, unit::metres,
            "Attraction: a point [[x, y, z]], or the corners of a line to be drawn to.");
-    v("reach", reach, unit::metres, above(0), "How far from the line attraction goes; it fades out towards there.");
-    v("seed", seed, unit::none, at_least(0), "Another number is another noise.");
-    v("first_frame", first_frame, unit::frames, anything(), "Acts from this frame on; by default with the shot.");
-    v("last_frame", last_frame, unit::frames, anything(), "Acts up to this frame; by default with the shot.");
+    v("reach", reach, unit::metres, limits::size(),
+      "How far from the line attraction goes; it fades out towards there.");
+    v("seed", seed, unit::none, limits::seed(), "Another number is another noise.");
+    v("first_frame", first_frame, unit::frames, limits::frame(), "Acts from this frame on; by default with the shot.");
+    v("last_frame", last_frame, unit::frames, limits::frame(), "Acts up to this frame; by default with the shot.");
     v.require(kind != Kind::attraction || !points.empty(), "points",
               "must name at least one point [x, y, z] for kind = \"attraction\"");
     v.require(first_frame <= last_frame, "last_frame", "the force ends before it starts");

@@ -1,11 +1,12 @@
 #include "world/params.h"
+#include "scene/limits.h"
 
 namespace spindrift {
 
 void ColliderParams::visit(ParamVisitor& v)
 {
     ShapeParams::visit(v);
-    v("friction", friction, unit::none, at_least(0),
+    v("friction", friction, unit::none, between(0, 1e3),
       "Coulomb's coefficient: how strongly liquid or sand that is pressed against the collider is held back, or taken "
       "along if it moves. 0: it slides. Sand is held by no more than its own friction.");
     v("stick", stick, unit::none, between(0, 1),
@@ -15,8 +16,8 @@ void ColliderParams::visit(ParamVisitor& v)
 
 void DomainParams::visit(ParamVisitor& v)
 {
-    v("min", min, unit::metres, anything(), "Lower corner; without min and max there are no bounds.");
-    v("max", max, unit::metres, anything(), "Upper corner.");
+    v("min", min, unit::metres, limits::position(), "Lower corner; without min and max there are no bounds.");
+    v("max", max, unit::metres, limits::position(), "Upper corner.");
     const auto sides = choices("closed", "open");
     v("x_min", x_min, sides, "A wall, or a side through which liquid or smoke leaves the shot.");
     v("x_max", x_max, sides, "As x_min.");

@@ -55,7 +55,7 @@ TEST_F(BadInput, InTheSceneIsShownWithItsPlace)
 {
     rejected_scene("voxel =", "voxl =", {"scene.toml:5:1: unknown parameter liquid.voxl", "did you mean 'voxel'?"});
     rejected_scene("0.05", "\"fine\"", {"scene.toml:5:9: liquid.voxel must be a number [m], not the text \"fine\""});
-    rejected_scene("0.05", "-0.05", {"scene.toml:5:9: liquid.voxel is -0.05 m; it must be above 0 m"});
+    rejected_scene("0.05", "-0.05", {"scene.toml:5:9: liquid.voxel is -0.05 m; it must be 1e-06 to 10000 m"});
     rejected_scene("0.05", "nan", {"scene.toml:5:9: liquid.voxel is nan; it must be finite"});
     rejected_scene("[surface]", "[surfaec]", {"scene.toml:16:2: unknown table [surfaec]; did you mean 'surface'?"});
     rejected_scene("[0, 0, 0]", "[0, 0]", {"scene.toml:8:7: liquid.domain.min must be a list of 3 numbers"});
@@ -87,8 +87,8 @@ TEST_F(BadInput, AShotThatCannotBeComputedIsRejectedBeforeItStarts)
 TEST_F(BadInput, MoreThanTheMachineHasIsRejected)
 {
     rejected(
-        {"run", "small.toml", "--set", "liquid.voxel=0.0000001"},
-        {"--set liquid.voxel=0.0000001: liquid.voxel is 1e-07 m", "at most 2e+09 are possible; raise liquid.voxel"});
+        {"run", "small.toml", "--set", "liquid.voxel=0.000002"},
+        {"--set liquid.voxel=0.000002: liquid.voxel is 2e-06 m", "at most 2e+09 are possible; raise liquid.voxel"});
     // 2e9 particles would need about 240 GB.
     rejected({"run", "small.toml", "--set", "liquid.voxel=0.0009"},
              {"small.toml:4:1: liquid needs about ", " GB of memory (about 1.3", "and this machine has ",

@@ -162,7 +162,7 @@ TEST_F(PointsOfOthers, WhatCannotBeReadIsNamedWithARemedy)
     write_scene("input = \"still.vdb\"\n");
     rejected({"scenes/other.toml:4:", "there is no file scenes/still.vdb"});
     write_scene("input = \"points.####.ply\"\nspacing = -1\n", "9-10");
-    rejected({"scenes/other.toml:5:", "surface.spacing is -1 m; it must be above 0 m"});
+    rejected({"scenes/other.toml:5:", "surface.spacing is -1 m; it must be 1e-07 to 1000000 m"});
     write_scene("input = \"points.####.ply\"\nvelocity = \"u\"\n", "9-10");
     rejected({"points.0009.ply has no vector \"u\" for the velocity"}, false);
     std::vector<Vec3f> lost = ball(9);

@@ -1,0 +1,201 @@
+// What `check` says a shot needs, against what it takes.
+#include "pipeline/forecast.h"
+
+#include "pipeline/program.h"
+
+#include <regex>
+
+namespace spindrift {
+
+namespace {
+
+constexpr double kTolerance = 0.3;
+
+TEST(Forecast, ExtrapolatesPowersAndVolumesWithMargins)
+{
+    const auto power = [](double k) { return 5e4 / (k * k); };
+    EXPECT_NEAR(extrapolated(power(4), power(8), 4, {1, 3}), power(1), 1e-6 * power(1));
+    EXPECT_NEAR(extrapolated(power(4), power(8), 4, {3, 3}), 64 * power(4), 1e-6);
+    const auto volume = [](double k) { return std::pow(64 / k + 12, 3); };
+    EXPECT_NEAR(extrapolated_volume(volume(4), volume(8), 4), volume(1), 1e-6 * volume(1));
+    EXPECT_EQ(extrapolated(0, 0, 4, {}), 0);
+    EXPECT_EQ(extrapolated_volume(0, 0, 4), 0);
+}
+
+double bytes_of(const std::string& number, const std::string& unit)
+{
+    const std::map<std::string, double> units = {{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}};
+    return std::stod(number) * units.at(unit);
+}
+
+struct Need {
+    double memory = 0, disk = 0;
+};
+
+// Stage by stage.
+std::map<std::string, Need> forecast_of(const Workplace& place)
+{
+    const std::string text = place.succeed({"check", "scene.toml"}).out;
+    static const std::regex line(R"((\w+) +memory +([\d.]+) (\w+) +disk +([\d.]+) (\w+) .*)");
+    std::map<std::string, Need> needs;
+    std::istringstream lines(text);
+    for (std::string l; std::getline(lines, l);)
+        if (std::smatch found; std::regex_match(l, found, line))
+            needs[found[1]] = {bytes_of(found[2], found[3]), bytes_of(found[4], found[5])};
+    return needs;
+}
+
+// Peak of the resident memory of a run [bytes].
+double peak_memory(const Workplace& place, const std::vector<std::string>& arguments)
+{
+    std::vector<std::string> command = program_command(arguments);
+    std::vector<char*> words;
+    for (std::string& word : command) words.push_back(word.data());
+    words.push_back(nullptr);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const int nothing = ::open("/dev/null", O_WRONLY);
+        if (::chdir(place.path().c_str()) == 0 && ::dup2(nothing, STDOUT_FILENO) >= 0) ::execv(words[0], words.data());
+        ::_exit(127);
+    }
+    int status = 0;
+    rusage usage = {};
+    ::wait4(child, &status, 0, &usage);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    return 1024.0 * static_cast<double>(usage.ru_maxrss);
+}
+
+double bytes_in(const std::string& folder)
+{
+    double bytes = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
+        if (entry.is_regular_file()) bytes += static_cast<double>(entry.file_size());
+    return bytes;
+}
+
+// Runs these stages (by their commands, with the name of the folder) one by one and compares.
+void expect_right(const std::string& scene, const std::vector<std::pair<std::string, std::string>>& stages)
+{
+    const Workplace place;
+    place.write("scene.toml", scene);
+    std::map<std::string, Need> forecast = forecast_of(place);
+    const double program = peak_memory(place, {"describe", "shot"});
+    for (const auto& [command, stage] : stages) {
+        const double memory = peak_memory(place, {command, "scene.toml", "-o", "out"}) - program;
+        const double disk = bytes_in(place / "out/" + stage);
+        const Need& need = forecast[stage];
+        std::cout << fmt::format("{:<8} memory {:7.1f} MB, forecast {:7.1f} ({:+.0f} %)   disk {:7.2f} MB, forecast "
+                                 "{:7.2f} ({:+.0f} %)\n",
+                                 stage, 1e-6 * memory, 1e-6 * need.memory, 100 * (need.memory / memory - 1),
+                                 1e-6 * disk, 1e-6 * need.disk, 100 * (need.disk / disk - 1));
+        EXPECT_NEAR(need.memory, memory, kTolerance * memory) << stage;
+        EXPECT_NEAR(need.disk, disk, kTolerance * disk) << stage;
+    }
+}
+
+TEST(Forecast, OfALiquidWithSprayAndPictures)
+{
+    expect_right(R"([shot]
+frames = "1-4"
+[liquid]
+voxel = 0.03
+[liquid.domain]
+min = [0, 0, 0]
+max = [2, 1, 0.8]
+[[liquid.source]]
+max = [0.8, 0.8, 0.8]
+[spray.whitewater]
+trapped_air = 400
+wave_crests = 400
+[[spray.emitter]]
+rate = 400000
+center = [1.5, 0.3, 0.4]
+speed = 3
+[surface]
+[render]
+width = 480
+height = 270
+samples = 4
+)",
+                 {{"sim", "liquid"}, {"spray", "spray"}, {"surface", "surface"}, {"render", "render"}});
+}
+
+TEST(Forecast, OfRipples)
+{
+    expect_right(R"([shot]
+frames = "1-3"
+[liquid]
+voxel = 0.05
+[liquid.domain]
+min = [0, 0, 0]
+max = [2, 1, 1]
+[[liquid.source]]
+max = [1, 0.5, 1]
+[ripples]
+refine = 4
+)",
+                 {{"sim", "liquid"}, {"ripples", "ripples"}});
+}
+
+const char* const kSmoke = R"([shot]
+frames = "1-24"
+[smoke]
+voxel = 0.03
+[[smoke.source]]
+shape = "sphere"
+radius = 0.25
+temperature = 80
+velocity = [0, 1, 0]
+)";
+
+TEST(Forecast, OfSmoke) { expect_right(kSmoke, {{"smoke", "smoke"}}); }
+
+// Once forecast at 3.6 MB of memory and 9 MB of files, and took 1.8 GB and 616 MB.
+TEST(Forecast, OfTurbulentSmoke)
+{
+    std::string scene = kSmoke;
+    scene.replace(scene.find("0.03"), 4, "0.06");
+    expect_right(scene + "[smoke.turbulence]\non = true\n", {{"smoke", "smoke"}});
+}
+
+TEST(Forecast, OfSandAndItsGrains)
+{
+    expect_right(R"([shot]
+frames = "1-3"
+[sand]
+voxel = 0.03
+[sand.domain]
+min = [-0.6, 0, -0.6]
+max = [0.6, 1, 0.6]
+[[sand.source]]
+shape = "sphere"
+center = [0, 0.4, 0]
+radius = 0.3
+[grains]
+each = 20
+)",
+                 {{"sand", "sand"}, {"grains", "grains"}});
+}
+
+TEST(Forecast, OfACrowd)
+{
+    expect_right(R"([shot]
+frames = "1-4"
+[crowd]
+cell = 1
+[[crowd.boundary]]
+box = [[0, 0], [400, 300]]
+[[crowd.goal]]
+name = "exit"
+box = [[390, 0], [400, 300]]
+[[crowd.group]]
+count = 40000
+box = [[5, 5], [300, 295]]
+visit = [{ goal = "exit" }]
+)",
+                 {{"crowd", "crowd"}});
+}
+
+} // namespace
+
+} // namespace spindrift
