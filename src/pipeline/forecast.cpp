@@ -42,7 +42,7 @@ struct OutOfTime {};
 // Writes nothing, and remembers what stages report.
 class Recorder : public Progress {
   public:
-    Recorder() : Progress(Style::plain) {}
+    Recorder() : Progress(Style::quiet) {}
     void stage_starts(const std::string&, const FrameRange&, int) override {}
     void frame_done(int frame, const FrameReport& report) override
     {
@@ -53,6 +53,7 @@ class Recorder : public Progress {
     }
     void stage_ends() override {}
     void say(const std::string&) override {}
+    void warn(const std::string&) override {}
 
     std::map<std::string, double> most;
     double seconds = 0;

@@ -15,11 +15,11 @@ void CameraParams::visit(ParamVisitor& v)
     v("focal_length", focal_length, "mm", between(1, 10000), "Of the lens, instead of fov; longer sees less.");
     v("sensor_width", sensor_width, "mm", between(0.1, 1000),
       "Width of what the lens draws the picture on. Gives focal_length its field of view, and fov its focal length.");
-    v("roll", roll, unit::degrees, anything(), "Turn of the camera about its view direction, clockwise from behind.");
+    v("roll", roll, unit::degrees, between(-1e6, 1e6), "Turn of the camera about its view direction, clockwise from behind.");
     v("f_stop", f_stop, unit::none, between(0, 1000),
       "Depth of field: the opening of the lens is the focal length divided by this. 2 blurs much, 16 little; 0: "
       "everything is sharp. Scenes of metres are large for a lens: below 1 is allowed.");
-    v("focus", focus, unit::metres, above(0),
+    v("focus", focus, unit::metres, limits::size(),
       "How far in front of the camera things are sharp, along its view direction. Left out: as far as the target.");
     v("shutter", shutter, unit::degrees, between(0, 360),
       "Motion blur: how much of a frame the shutter is open, 180 for half of it, around the moment of the frame. 0: "

@@ -1,5 +1,7 @@
 #include "scene/motion.h"
 
+#include "scene/limits.h"
+
 #include <algorithm>
 
 namespace spindrift {
@@ -30,7 +32,7 @@ void MotionParams::visit_keys(ParamVisitor& v)
     v("interpolation", interpolation, choices("linear", "smooth", "step"),
       "Between keyframes: straight; along a smooth curve through them that starts and ends at rest, and may swing a "
       "little beyond a key where it turns back; or held until the next.");
-    v("pivot", pivot, unit::metres, anything(),
+    v("pivot", pivot, unit::metres, limits::position(),
       "What turns and scaling leave in place, before any shift. Left out: the middle of the shape.");
     v.require(in_order(translate), "translate", "must have keyframes in the order of their frames");
     v.require(in_order(rotate), "rotate", "must have keyframes in the order of their frames");
