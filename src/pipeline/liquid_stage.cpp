@@ -71,6 +71,8 @@ void LiquidStage::prepare(const SceneFile& scene, const ShotParams& shot)
     for (const RigidSolid& body : liquid_->bodies().solids()) setup_->body_meshes.push_back(body.mesh());
     fps_ = shot.fps;
     expressions_.prepare(scene, name(), shot.range(), shot.fps, setup_->colliders);
+    expressions_.set_radii(
+        [this](const Particles& all) { return std::vector<float>(all.size(), liquid_->particle_radius()); });
     liquid_->set_hooks(expressions_.hooks([this] { return fields(); }));
 }
 

@@ -237,6 +237,8 @@ FrameReport SurfaceStage::make(int frame, const std::vector<std::string>& inputs
         if (leaves_out_taken()) leave_out_taken(inputs[input_.empty() ? 1 : 0], file.particles);
     });
     for (Shape& shape : colliders_) shape.prepare(static_cast<float>(frame));
+    if (!on_particles_.empty() && file.pscale > 0) // of all particles; expressions find it like any other attribute
+        file.particles.attribute<float>("pscale").assign(file.particles.size(), file.pscale);
     for (const auto& on : on_particles_)
         report.times.measure("expressions", [&] {
             const ExpressionContext around = context(frame, on.volumes);
