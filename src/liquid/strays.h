@@ -13,9 +13,9 @@ namespace spindrift {
 
 class Strays {
   public:
-    // Remembers the strays among the particles, as they are. A liquid that holds together keeps what is near, for at the
-    // edges of a block the surface is rounder than the block, and the particles there would crumble off; hold(particle)
-    // says how strongly, from 0 to 1.
+    // Remembers the strays among the particles, as they are. A liquid that holds together keeps what is near, for at
+    // the edges of a block the surface is rounder than the block, and the particles there would crumble off;
+    // hold(particle) says how strongly, from 0 to 1.
     using Hold = std::function<float(size_t)>;
     void find(const Particles& particles, const ParticleIndex& index, const Field<float>& phi, float voxel,
               const Hold& hold, const Sight* sight);

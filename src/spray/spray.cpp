@@ -456,8 +456,8 @@ void Spray::exchange(const LiquidView& liquid)
                        [this](const Vec3f& x) { return !outside(x) && !colliders_.contain(x); }));
 }
 
-// Removes this volume [m3] from these droplets, one after the other. What is left of the last one goes to another droplet
-// where it would be smaller than the smallest that may be.
+// Removes this volume [m3] from these droplets, one after the other. What is left of the last one goes to another
+// droplet where it would be smaller than the smallest that may be.
 void Spray::shrink(const std::vector<uint32_t>& droplets, double volume)
 {
     constexpr double kRounding = 1e-4; // of a droplet: radii are rounded
@@ -470,8 +470,8 @@ void Spray::shrink(const std::vector<uint32_t>& droplets, double volume)
             volume -= has;
             continue;
         }
-        const auto other = std::min_element(i + 1, droplets.end(),
-                                            [&](uint32_t b, uint32_t c) { return a.radius[b] < a.radius[c]; });
+        const auto other =
+            std::min_element(i + 1, droplets.end(), [&](uint32_t b, uint32_t c) { return a.radius[b] < a.radius[c]; });
         if (ball_radius(left) < params_.min_radius && other != droplets.end()) {
             a.radius[*other] = static_cast<float>(ball_radius(ball_volume(a.radius[*other]) + left));
             dead_.push_back(*i);

@@ -87,8 +87,7 @@ TEST(Motion, OfNeighbouringVerticesIsMuchTheSame)
         liquid->advance();
         if (frame % 3 != 0) continue;
         liquid->show_motion([&](const Particles& particles) {
-            const Mesh mesh =
-                make_surface(particles, 0.5f * p.voxel, {}, Box3f{*p.domain.min, *p.domain.max}).mesh;
+            const Mesh mesh = make_surface(particles, 0.5f * p.voxel, {}, Box3f{*p.domain.min, *p.domain.max}).mesh;
             for (const Vec3i& t : mesh.triangles)
                 for (int k = 0; k < 3; ++k) {
                     const auto v = [&](int corner) { return mesh.velocities[static_cast<size_t>(t[corner % 3])]; };

@@ -115,8 +115,9 @@ max = [0.4, 0.6, 0.4]
 [liquid.domain]
 min = [0, 0, 0]
 max = [1, 1.2, 0.4]
-)" + domain + "\n[surface]\n\n[spray]\ndrag = 0.01\nmax_radius = 0.05\n" +
-           spray + "\n[spray.whitewater]\nhandover = true\nisolated_share = 0.2\n" + more;
+)" + domain +
+           "\n[surface]\n\n[spray]\ndrag = 0.01\nmax_radius = 0.05\n" + spray +
+           "\n[spray.whitewater]\nhandover = true\nisolated_share = 0.2\n" + more;
 }
 
 // Volumes of a shot in shares of what the liquid began with.
@@ -206,7 +207,8 @@ TEST(SprayStage, VolumeOfLiquidAndDropletsIsThatOfTheLiquid)
         place.succeed(command);
         const Mesh mesh = read_mesh(place / fmt::format("{}/surface/surface.{:04}.ply", folder, books.frame_of_most));
         return std::ranges::count_if(lone, [&](const Vec3f& x) {
-            return std::ranges::any_of(mesh.positions, [&](const Vec3f& vertex) { return (vertex - x).norm() < 0.02f; });
+            return std::ranges::any_of(mesh.positions,
+                                       [&](const Vec3f& vertex) { return (vertex - x).norm() < 0.02f; });
         });
     };
     EXPECT_EQ(shown("out", {}), 0);
