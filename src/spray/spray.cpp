@@ -456,20 +456,29 @@ void Spray::exchange(const LiquidView& liquid)
                        [this](const Vec3f& x) { return !outside(x) && !colliders_.contain(x); }));
 }
 
-// Removes this volume [m3] from these droplets, one after the other. What is left of a droplet is not made smaller than
-// the smallest that may be; the next call makes up for it.
+// Removes this volume [m3] from these droplets, one after the other. What is left of the last one goes to another
+// droplet where it would be smaller than the smallest that may be.
 void Spray::shrink(const std::vector<uint32_t>& droplets, double volume)
 {
     constexpr double kRounding = 1e-4; // of a droplet: radii are rounded
     const Arrays a = arrays();
-    for (const uint32_t i : droplets) {
-        const double has = ball_volume(a.radius[i]);
+    for (auto i = droplets.begin(); i != droplets.end(); ++i) {
+        const double has = ball_volume(a.radius[*i]), left = has - volume;
         if (volume <= kRounding * has) break;
-        if (volume >= (1 - kRounding) * has)
-            dead_.push_back(i);
-        else
-            a.radius[i] = std::max(params_.min_radius, static_cast<float>(ball_radius(has - volume)));
-        volume -= has;
+        if (left <= kRounding * has) {
+            dead_.push_back(*i);
+            volume -= has;
+            continue;
+        }
+        const auto other =
+            std::min_element(i + 1, droplets.end(), [&](uint32_t b, uint32_t c) { return a.radius[b] < a.radius[c]; });
+        if (ball_radius(left) < params_.min_radius && other != droplets.end()) {
+            a.radius[*other] = static_cast<float>(ball_radius(ball_volume(a.radius[*other]) + left));
+            dead_.push_back(*i);
+        } else {
+            a.radius[*i] = static_cast<float>(ball_radius(left));
+        }
+        break;
     }
     remove();
 }

@@ -455,7 +455,9 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
             [&](size_t i) {
                 if (nearest[i] == BlobGrid::kNone) return;
                 const Blob& blob = blobs.list[nearest[i]];
-                strength[i] = blob.firmness, mesh.mesh.velocities[i] = particles.v[blob.particle];
+                strength[i] = blob.firmness;
+                mesh.mesh.velocities[i] =
+                    blobs.velocity.empty() ? particles.v[blob.particle] : blobs.velocity[nearest[i]];
             },
             kVertices);
         fair(mesh, strength, fairing_of(spacing_in_cells, params));

@@ -211,4 +211,38 @@ TEST(Whitewater, AsMuchIsGivenBackAsHasLanded)
     EXPECT_EQ(h.taken().size(), 3u);
 }
 
+// Of three droplets with the volume of two particles, one particle's goes back. What is left of the second droplet
+// would be smaller than the smallest that may be.
+TEST(Whitewater, GivingBackKeepsTheVolumeOfWhatIsLeft)
+{
+    SprayParams params;
+    params.whitewater.handover = true, params.collisions = false, params.max_radius = 1;
+    const float radius = radius_of_share(kSpacing);
+    params.min_radius = 0.8f * radius;
+    Particles lone;
+    lone.resize(2);
+    lone.P = {Vec3f(0.5f, 0.45f, 0.5f), Vec3f(0.5f, 0.9f, 0.5f)}, lone.id = {500000, 500001};
+    const LiquidView liquid(both(block(Vec3f(0, 0, 0), Vec3f(1, 0.5f, 1), Vec3f::Zero()), lone), kSpacing);
+
+    auto spray = started_spray(params);
+    Spray::State state = spray->state();
+    Particles droplets;
+    for (const float share : {0.7f, 0.7f, 0.6f}) {
+        const auto i = static_cast<int32_t>(droplets.size());
+        droplets.resize(droplets.size() + 1);
+        droplets.P.back() = Vec3f(0.2f + 0.2f * static_cast<float>(i), 0.48f, 0.5f), droplets.id.back() = i;
+        droplets.attribute<float>(kRadiusAttribute).back() = radius * std::cbrt(share);
+        droplets.attribute<float>(kLifeAttribute).back() = kEndsInLiquid;
+    }
+    for (const char* name : {kAgeAttribute, kRestAttribute}) droplets.attribute<float>(name);
+    for (const char* name : {kParentAttribute, kOutcomeAttribute}) droplets.attribute<int32_t>(name);
+    state.particles = droplets, state.next_id = 3, state.taken = {500000, 500001};
+    spray->restore(std::move(state));
+    spray->advance(liquid, liquid);
+    EXPECT_EQ(spray->taken(), std::vector<int32_t>{500001});
+    double left = 0;
+    for (const float r : radii_of(spray->particles())) left += ball_volume(r);
+    EXPECT_NEAR(left, ball_volume(radius), 1e-5 * ball_volume(radius));
+}
+
 } // namespace spindrift
