@@ -236,7 +236,12 @@ void Spray::collide(const std::vector<Meeting>& pairs, const Reach& reach, uint6
                 fly_on(i, dt), fly_on(j, dt); // a solid comes first
                 continue;
             }
-            a.x[i] += time * a.v[i], a.x[j] += time * a.v[j];
+            const Vec3f to_i = a.x[i] + time * a.v[i], to_j = a.x[j] + time * a.v[j];
+            if (!colliders_.none() && colliders_.parted(to_i, to_j)) {
+                fly_on(i, dt), fly_on(j, dt); // on two sides of a thin wall
+                continue;
+            }
+            a.x[i] = to_i, a.x[j] = to_j;
             const CollisionResult result =
                 spindrift::collide(a.droplet(i), a.droplet(j), params_,
                                    hash64(key, static_cast<uint64_t>(a.id[i]) << 32 | static_cast<uint32_t>(a.id[j])));
@@ -391,7 +396,10 @@ SprayReport Spray::advance(const LiquidView& before, const LiquidView& now)
     report.times.measure("whitewater", [&] {
         if (water.emits())
             add(emit_whitewater(before, water, 1 / fps_,
-                                hash64(static_cast<uint64_t>(params_.seed), static_cast<uint64_t>(frame_))));
+                                hash64(static_cast<uint64_t>(params_.seed), static_cast<uint64_t>(frame_)),
+                                [this](const Vec3f& from, const Vec3f& to, float radius) {
+                                    return colliders_.stopped(from, to, radius, static_cast<float>(frame_ - 1));
+                                }));
         if (water.handover) exchange(now);
     });
     report.emitted += droplets_.size() - flying;
@@ -415,7 +423,7 @@ void Spray::settle(const LiquidView& before, const LiquidView& now)
             auto kind = static_cast<WaterKind>(kinds[i]);
             if (was_afloat) {
                 drift(a.x[i], a.v[i], kind, before, water, params_.gravity, 1 / fps_);
-                colliders_.push_out(a.x[i]);
+                colliders_.slide(a.x[i], a.v[i], a.radius[i], static_cast<float>(frame_ - 1), 1 / fps_);
                 if (kind == WaterKind::foam && !a.from_liquid(i)) life[i] -= 1 / fps_;
                 keep[i] = (life[i] > 0 || a.from_liquid(i)) && !outside(a.x[i]);
             }

@@ -175,6 +175,40 @@ TEST(Whitewater, LoneLiquidParticlesAreHandedOverOnceWithTheirVolume)
     EXPECT_TRUE(spray->taken().empty());
 }
 
+// A pool that flows against a plate of a tenth of a millimetre, which stands or moves: neither its foam and bubbles
+// nor the droplets that it throws off come out behind the plate.
+TEST(Whitewater, StaysOnItsSideOfAThinPlate)
+{
+    for (const float speed : {0.0f, -0.02f, 0.03f}) { // of the plate [m/frame]
+        const auto plate_at = [&](int frame) { return 0.5f + speed * static_cast<float>(frame); };
+        SprayParams params;
+        params.whitewater = air_only();
+        params.whitewater.speed = {0, 0.1f};
+        SprayColliderParams plate;
+        plate.min = Vec3f(0.49995f, -9, -9), plate.max = Vec3f(0.50005f, 9, 9);
+        plate.translate = {{0, 0, 0, 0}, {100, 100 * speed, 0, 0}};
+        params.colliders = {plate};
+        const auto pool = [&](int frame) { // flows on through the plate, but for what is next to it
+            Particles p = both(block(Vec3f(-1, 0, 0), Vec3f(1, 0.5f, 0.5f), Vec3f(4, 0, 0)),
+                               block(Vec3f(-1, 0, 0), Vec3f(1, 0.5f, 0.5f), Vec3f(2, 1, 0), 100000));
+            std::vector<uint8_t> keep;
+            for (const Vec3f& x : p.P) keep.push_back(x.x() < plate_at(frame) - 1e-4f);
+            remove_particles(p, keep);
+            return LiquidView(p, kSpacing);
+        };
+        auto spray = started_spray(params);
+        std::array<size_t, 3> kinds{};
+        for (int frame = 1; frame <= 12; ++frame) {
+            spray->advance(pool(frame - 1), pool(frame));
+            for (const Vec3f& x : spray->particles().P)
+                ASSERT_LT(x.x(), plate_at(frame)) << speed << " m a frame, frame " << frame;
+            for (const int32_t kind : *spray->particles().find<int32_t>(kKindAttribute))
+                ++kinds[static_cast<size_t>(kind)];
+        }
+        for (const size_t count : kinds) EXPECT_GT(count, 100u);
+    }
+}
+
 // Books are kept over droplets that merge, break up, leave, and hold water that was never the liquid's.
 TEST(Whitewater, AsMuchIsGivenBackAsHasLanded)
 {
