@@ -240,9 +240,10 @@ Forecast rehearse(ShotOptions options, const std::vector<const Stage*>& stages, 
     for (const Stage* stage : stages) {
         if (!forecast.contains(stage->name())) continue;
         constexpr double kNoise = 1e7, kBuffers = 3e6;
+        constexpr double kUsedAgain = 0.5; // about; the finer run has asked for the rest anew
         const double said = stage->memory(shown), held = fine.at(stage->name()).memory;
         const double share = (held + kNoise) / (said + kNoise), needed = stage->memory(forecast);
-        const double always = std::max(kBuffers, coarse.at(stage->name()).kept);
+        const double always = std::max(kBuffers, kUsedAgain * coarse.at(stage->name()).kept);
         forecast[stage->name()].memory = held > 0 ? held + share * (needed - said) + always : needed + kAnyRun;
     }
     return forecast;
