@@ -240,11 +240,14 @@ Forecast rehearse(ShotOptions options, const std::vector<const Stage*>& stages, 
     for (const Stage* stage : stages) {
         if (!forecast.contains(stage->name())) continue;
         constexpr double kNoise = 1e7, kBuffers = 3e6;
-        constexpr double kUsedAgain = 0.5; // about; the finer run has asked for the rest anew
+        // About; the finer run has asked for the rest anew. Of pictures more is libraries.
+        const double used_again = stage->rehearsal() == Stage::Rehearsal::all_frames ? 0.5 : 0.75;
         const double said = stage->memory(shown), held = fine.at(stage->name()).memory;
         const double share = (held + kNoise) / (said + kNoise), needed = stage->memory(forecast);
-        const double always = std::max(kBuffers, kUsedAgain * coarse.at(stage->name()).kept);
+        const double always = std::max(kBuffers, used_again * coarse.at(stage->name()).kept);
         forecast[stage->name()].memory = held > 0 ? held + share * (needed - said) + always : needed + kAnyRun;
+        if (needed == said) // counts alone tell, such as a crowd's, whose plan was in memory before
+            forecast[stage->name()].memory = std::max(forecast[stage->name()].memory, needed + kAnyRun);
     }
     return forecast;
 }
