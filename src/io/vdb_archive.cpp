@@ -227,7 +227,7 @@ std::string read_and_pack(const std::string& path, const std::string& bytes, con
         const Contents contents = MemoryArchive().from_bytes(bytes, note);
         for (const openvdb::GridBase::Ptr& grid : contents.grids) validate_points(*grid, path);
         return packed(names) + MemoryArchive().to_plain_bytes({contents.grids.begin(), contents.grids.end()},
-                                                              meta_map(contents.metadata));
+                                                              contents.typed_metadata);
     });
 }
 

@@ -1,6 +1,7 @@
 #include "pipeline/forecast.h"
 
 #include "base/error.h"
+#include "base/memory.h"
 
 #include <algorithm>
 #include <ctime>
@@ -14,7 +15,7 @@ namespace fs = std::filesystem;
 
 // Of a rehearsal: cells times frames that it has about, and how long a stage of it may take, all threads together [s].
 // A grid of a few tiles says little about a large one, so that small shots are hardly made coarser.
-constexpr double kCellFrames = 1e7, kSeconds = 15;
+constexpr double kCellFrames = 1e7, kSeconds = 15, kSecondsCoarse = 5;
 constexpr double kLeastCoarser = 1.25, kMostCoarser = 256;
 
 class TemporaryFolder {
@@ -39,30 +40,6 @@ class TemporaryFolder {
 
 struct OutOfTime {};
 
-// Writes nothing, and remembers what stages report.
-class Recorder : public Progress {
-  public:
-    Recorder() : Progress(Style::quiet) {}
-    void stage_starts(const std::string&, const FrameRange&, int) override {}
-    void frame_done(int frame, const FrameReport& report) override
-    {
-        for (const auto& [name, value] : report.numbers) most[name] = std::max(most[name], value);
-        seconds += report.times.total();
-        last = frame;
-        if (static_cast<double>(std::clock() - start_) > kSeconds * CLOCKS_PER_SEC) throw OutOfTime();
-    }
-    void stage_ends() override {}
-    void say(const std::string&) override {}
-    void warn(const std::string&) override {}
-
-    std::map<std::string, double> most;
-    double seconds = 0;
-    std::optional<int> last;
-
-  private:
-    std::clock_t start_ = std::clock(); // of the process, whatever else the machine does
-};
-
 double bytes_in(const std::string& folder)
 {
     double bytes = 0;
@@ -72,21 +49,69 @@ double bytes_in(const std::string& folder)
     return bytes;
 }
 
+// What a stage has shown by a frame: the largest of its numbers, all its files [bytes] and the time [s].
+struct Reached {
+    int frame = 0;
+    std::map<std::string, double> most;
+    double disk = 0, seconds = 0;
+};
+
+struct Rehearsed {
+    std::vector<Reached> frames;
+    double memory = 0, kept = 0; // at the peak and afterwards, beside what was held before [bytes]
+};
+using Run = std::map<std::string, Rehearsed>; // by the name of the stage
+
+// Writes nothing, and remembers what stages report.
+class Recorder : public Progress {
+  public:
+    Recorder(std::string folder, double seconds) : Progress(Style::quiet), folder_(std::move(folder)), time_(seconds) {}
+    void stage_starts(const std::string&, const FrameRange&, int) override {}
+    void frame_done(int frame, const FrameReport& report) override
+    {
+        Reached now = frames.empty() ? Reached() : frames.back();
+        for (const auto& [name, value] : report.numbers) now.most[name] = std::max(now.most[name], value);
+        now.frame = frame, now.disk = bytes_in(folder_), now.seconds += report.times.total();
+        frames.push_back(std::move(now));
+        if (static_cast<double>(std::clock() - start_) > time_ * CLOCKS_PER_SEC) throw OutOfTime();
+    }
+    void stage_ends() override {}
+    void say(const std::string&) override {}
+    void warn(const std::string&) override {}
+
+    std::vector<Reached> frames;
+
+  private:
+    std::string folder_;
+    double time_;                       // that a stage may take, all threads together [s]
+    std::clock_t start_ = std::clock(); // of the process, whatever else the machine does
+};
+
+// The first, one in the middle and the last.
+FrameRange some_frames(const FrameRange& all)
+{
+    const int half = (all.last - all.first) / 2;
+    if (half == 0) return {all.last, all.last};
+    return {all.last - 2 * half, all.last, half};
+}
+
 // One run, coarser for each stage than its coarseness(k) by a factor.
-Forecast run_coarsely(ShotOptions options, const std::vector<const Stage*>& stages, const FrameRange& frames, double k,
-                      double factor)
+Run run_coarsely(ShotOptions options, const std::vector<const Stage*>& stages, const FrameRange& frames, double k,
+                 double factor)
 {
     const TemporaryFolder folder;
     options.folder = folder.path(), options.rehearsal = true;
     for (const Stage* stage : stages)
         for (const std::string& set : stage->coarser(factor * stage->coarseness(k))) options.overrides.push_back(set);
-    Forecast found;
-    int last = frames.last;
+    Run run;
+    FrameRange reached = frames;
     for (const Stage* stage : stages) {
-        Recorder recorder;
-        const bool one_frame = stage->rehearsal() == Stage::Rehearsal::one_frame;
+        Recorder recorder(folder.path() + "/" + stage->name(), factor > 1 ? kSecondsCoarse : kSeconds);
+        const bool all = stage->rehearsal() == Stage::Rehearsal::all_frames;
         options.only_stage = stage->name();
-        options.frames = FrameRange{one_frame ? last : frames.first, last};
+        options.frames = all ? reached : some_frames(reached);
+        const bool measured = reset_peak_memory();
+        const double before = held_memory();
         try {
             Shot(options).run(recorder);
         } catch (const OutOfTime&) {
@@ -96,13 +121,56 @@ Forecast run_coarsely(ShotOptions options, const std::vector<const Stage*>& stag
         } catch (const std::bad_alloc&) {
             break;
         }
-        if (!recorder.last) break;
-        last = *recorder.last;
-        const double share = frames.count() / (one_frame ? 1.0 : last - frames.first + 1.0);
-        found[stage->name()] = {recorder.most, share * bytes_in(folder.path() + "/" + stage->name()),
-                                share * recorder.seconds};
+        if (recorder.frames.empty()) break;
+        if (all) { // complete, with what is written at the end
+            reached.last = recorder.frames.back().frame;
+            recorder.frames.back().disk = bytes_in(folder.path() + "/" + stage->name());
+        } else if (recorder.frames.back().frame < options.frames->last) {
+            reached.first = reached.last = recorder.frames.back().frame;
+        }
+        Rehearsed& found = run[stage->name()];
+        found.frames = std::move(recorder.frames);
+        if (!measured) continue;
+        found.memory = peak_memory() - before;
+        reset_peak_memory();
+        found.kept = std::max(0.0, held_memory() - before);
     }
-    return found;
+    return run;
+}
+
+// All files of a stage that did only some frames: what lies between two of them has grown evenly.
+double disk_between(const std::vector<Reached>& some, const FrameRange& frames)
+{
+    double sum = 0, before = 0;
+    std::vector<double> each;
+    for (const Reached& at : some) each.push_back(at.disk - std::exchange(before, at.disk));
+    for (size_t i = 0; i + 1 < each.size(); ++i) sum += 0.5 * (each[i] + each[i + 1]);
+    return frames.count() * (each.size() > 1 ? sum / static_cast<double>(each.size() - 1) : each[0]);
+}
+
+// What a stage would have shown after all frames. Where the run was cut short, the coarser one tells how it goes on;
+// if that was cut short as well, its last frame stands for those that follow.
+Reached completed(const Rehearsed& run, const Rehearsed& coarser, const FrameRange& frames, bool all_frames)
+{
+    Reached end = run.frames.back();
+    if (!all_frames) {
+        end.disk = disk_between(run.frames, frames);
+        end.seconds *= static_cast<double>(frames.count()) / static_cast<double>(run.frames.size());
+        return end;
+    }
+    const auto same = std::ranges::find(coarser.frames, end.frame, &Reached::frame);
+    if (same != coarser.frames.end()) {
+        const Reached& last = coarser.frames.back();
+        const auto growth = [](double from, double to) { return from > 0 ? to / from : 1; };
+        for (auto& [name, value] : end.most)
+            if (const auto then = same->most.find(name); then != same->most.end())
+                value *= growth(then->second, last.most.at(name));
+        end.disk *= growth(same->disk, last.disk), end.seconds *= growth(same->seconds, last.seconds);
+        end.frame = last.frame;
+    }
+    const double done = end.frame - frames.first + 1;
+    end.disk *= frames.count() / done, end.seconds *= frames.count() / done;
+    return end;
 }
 
 } // namespace
@@ -127,26 +195,59 @@ Forecast rehearse(ShotOptions options, const std::vector<const Stage*>& stages, 
     double cells = 0;
     for (const Stage* stage : stages) cells = std::max(cells, stage->estimate().cells);
     const double k = std::clamp(std::cbrt(cells * frames.count() / kCellFrames), kLeastCoarser, kMostCoarser);
-    const Forecast coarse = run_coarsely(options, stages, frames, k, 2);
-    const Forecast fine = run_coarsely(options, stages, frames, k, 1);
-    Forecast forecast;
+    const Run coarse = run_coarsely(options, stages, frames, k, 2);
+    const Run fine = run_coarsely(options, stages, frames, k, 1);
+    Forecast forecast, shown; // at the scene's resolution, and at that of the finer run
     for (const Stage* stage : stages) {
         const auto f = fine.find(stage->name()), c = coarse.find(stage->name());
         if (f == fine.end() || c == coarse.end()) continue;
+        const bool all_frames = stage->rehearsal() == Stage::Rehearsal::all_frames;
+        const Reached at = completed(f->second, c->second, frames, all_frames);
+        const Reached before = completed(c->second, c->second, frames, all_frames);
+        shown[stage->name()].most = f->second.frames.back().most;
+        const Stage::Measure lead = stage->follows();
+        if (const auto leader = forecast.find(lead.stage); leader != forecast.end()) {
+            const double there = leader->second.number(lead.number), then = shown[lead.stage].number(lead.number);
+            const double share = then > 0 ? there / then : 1;
+            Foreseen& foreseen = forecast[stage->name()];
+            foreseen = {at.most, share * at.disk, 0, share * at.seconds};
+            for (auto& [name, value] : foreseen.most) value *= share;
+            continue;
+        }
         const double k1 = stage->coarseness(k);
         const Growth growth = stage->growth();
         const bool volume = growth.most == 3, with_margins = volume && growth.least < 3;
         Foreseen& foreseen = forecast[stage->name()];
-        for (const auto& [name, value] : f->second.most) {
-            const auto other = c->second.most.find(name);
-            const double before = other == c->second.most.end() ? 0 : other->second;
-            foreseen.most[name] =
-                volume ? extrapolated_volume(value, before, k1) : extrapolated(value, before, k1, growth);
+        for (const auto& [name, value] : at.most) {
+            const auto other = before.most.find(name);
+            const double less = other == before.most.end() ? 0 : other->second;
+            if (value == less) // has nothing to do with the resolution
+                foreseen.most[name] = value;
+            else
+                foreseen.most[name] =
+                    volume ? extrapolated_volume(value, less, k1) : extrapolated(value, less, k1, growth);
         }
-        foreseen.disk = with_margins ? extrapolated_volume(f->second.disk, c->second.disk, k1)
-                                     : extrapolated(f->second.disk, c->second.disk, k1, growth);
+        foreseen.disk = with_margins ? extrapolated_volume(at.disk, before.disk, k1)
+                                     : extrapolated(at.disk, before.disk, k1, growth);
+        // What a crowd writes at the end is missing if it was cut short: then only counts tell.
+        if (k1 == 1 && all_frames && f->second.frames.back().frame < frames.last)
+            foreseen.disk = stage->estimate().disk;
         // Steps become shorter with the cells.
-        foreseen.seconds = extrapolated(f->second.seconds, c->second.seconds, k1, {growth.least, growth.most + 1});
+        foreseen.seconds = extrapolated(at.seconds, before.seconds, k1, {growth.least, growth.most + 1});
+    }
+    // Memory goes with the numbers as the stage says, by as much as the finer run has shown. What a stage has left
+    // behind in the first run, such as libraries and buffers, it needs at any resolution.
+    for (const Stage* stage : stages) {
+        if (!forecast.contains(stage->name())) continue;
+        constexpr double kNoise = 1e7, kBuffers = 3e6;
+        // About; the finer run has asked for the rest anew. Of pictures more is libraries.
+        const double used_again = stage->rehearsal() == Stage::Rehearsal::all_frames ? 0.5 : 0.75;
+        const double said = stage->memory(shown), held = fine.at(stage->name()).memory;
+        const double share = (held + kNoise) / (said + kNoise), needed = stage->memory(forecast);
+        const double always = std::max(kBuffers, used_again * coarse.at(stage->name()).kept);
+        forecast[stage->name()].memory = held > 0 ? held + share * (needed - said) + always : needed + kAnyRun;
+        if (needed == said) // counts alone tell, such as a crowd's, whose plan was in memory before
+            forecast[stage->name()].memory = std::max(forecast[stage->name()].memory, needed + kAnyRun);
     }
     return forecast;
 }

@@ -1,13 +1,14 @@
 // What a shot will need, found out by two rehearsals: the shot is run with a grid several times coarser, and with one
 // twice as coarse as that, in a temporary folder. From both follows how the numbers that stages report, and their
 // files, grow with resolution. That sees what no formula does: how far smoke rises, how a splash spreads, what drains
-// away. It takes seconds; a rehearsal that would take longer is cut short, and its last frame stands for those that
-// follow.
+// away. It takes seconds; a rehearsal that would take longer is cut short, and the coarser one tells how it goes on.
 #pragma once
 
 #include "pipeline/shot.h"
 
 namespace spindrift {
+
+constexpr double kAnyRun = 1e7; // memory that every run holds: threads, buffers of files, libraries [bytes]
 
 // Rehearses these stages of a shot, in the order of the chain. A stage that could not be rehearsed is missing in what
 // is returned.

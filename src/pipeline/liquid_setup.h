@@ -21,6 +21,8 @@ struct LiquidSetup {
     std::optional<std::string> handed_over;
     bool is_handed_over(const std::string& files) const { return handed_over && *handed_over == files; }
 
+    bool spray_is_meshed = false; // by [surface], so that its droplets need not be drawn
+
     // After `params` were read. Throws bad_input for a mesh that cannot be used.
     void load(const SceneFile& scene, int first_frame);
 };

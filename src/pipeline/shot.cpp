@@ -91,7 +91,7 @@ void Shot::choose_stages(const std::string& only_stage)
 // Numbers are written so that equal text means equal bits.
 std::string Shot::ingredients(Stage& stage) const
 {
-    constexpr int kAttributes = 2; // the version of what files carry and what it is called
+    constexpr int kAttributes = 3; // the version of what files carry and what it is called
     std::string lines = fmt::format("version = {}\nnames of attributes = {}\nfps = {}\nfirst frame = {}\n",
                                     SPINDRIFT_VERSION, kAttributes, params_.fps, shot_range_.first);
     lines += canonical_text([&](ParamVisitor& v) { stage.visit(v); });
@@ -151,23 +151,20 @@ void Shot::expect_input_files() const
     }
 }
 
-// Stages that read files of another program are not rehearsed: these cannot be made coarser.
 Forecast Shot::forecast() const
 {
     std::vector<const Stage*> stages;
     for (const Link& link : links_)
-        if (link.runs && link.stage->input_files().empty() && link.stage->rehearsal() != Stage::Rehearsal::none)
-            stages.push_back(link.stage.get());
+        if (link.runs && link.stage->rehearsal() != Stage::Rehearsal::none) stages.push_back(link.stage.get());
     return stages.empty() ? Forecast() : rehearse(options_, stages, shot_range_);
 }
 
 Estimate Shot::estimate_of(const Stage& stage, const Forecast& forecast) const
 {
-    constexpr double kAnyRun = 1e7; // threads, buffers of files, libraries
     Estimate estimate = stage.estimate();
-    if (const auto foreseen = forecast.find(stage.name()); foreseen != forecast.end())
-        estimate.disk = foreseen->second.disk, estimate.memory = stage.memory(forecast);
     estimate.memory += kAnyRun;
+    if (const auto foreseen = forecast.find(stage.name()); foreseen != forecast.end())
+        estimate.disk = foreseen->second.disk, estimate.memory = foreseen->second.memory;
     return estimate;
 }
 

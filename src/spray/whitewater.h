@@ -17,8 +17,8 @@ namespace spindrift {
 // Where a droplet is.
 enum class WaterKind : int32_t { spray, foam, bubble };
 constexpr const char* kKindAttribute = "kind";
-// Seconds that foam still has.
-constexpr const char* kLifeAttribute = "life";
+// Seconds that foam still has; not "life", which elsewhere is how long a particle lives in all.
+constexpr const char* kLifeAttribute = "foam_left";
 
 // From where a potential begins to where it is full.
 struct PotentialRange {

@@ -477,6 +477,8 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
                 weights_of_blobs(x, blobs, grid, surface.voxel, weights);
         };
         carry_attributes(particles, nearest, find, mesh.mesh);
+        // Over about as wide a seam as between particles of one size.
+        if (!radii.empty()) blend_along(mesh.mesh, fairing_of(spacing_in_cells, params).steps / 4);
     });
     surface.topology = std::move(grid.topology), surface.phi = std::move(grid.phi);
     surface.mesh = std::move(mesh.mesh);

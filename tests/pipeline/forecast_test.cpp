@@ -177,6 +177,131 @@ each = 20
                  {{"sand", "sand"}, {"grains", "grains"}});
 }
 
+TEST(Forecast, OfThickLiquidAndItsVolumes)
+{
+    expect_right(R"([shot]
+frames = "1-6"
+[liquid]
+voxel = 0.03
+viscosity = 5
+[liquid.domain]
+min = [0, 0, 0]
+max = [1, 1, 1]
+[[liquid.source]]
+min = [0.2, 0.3, 0.2]
+max = [0.8, 0.9, 0.8]
+color = [0.9, 0.6, 0.1]
+[surface]
+mode = "averaged"
+sdf = true
+attributes = "color"
+[render]
+width = 480
+height = 270
+samples = 4
+format = "exr"
+)",
+                 {{"sim", "liquid"}, {"surface", "surface"}, {"render", "render"}});
+}
+
+// Twice as many frames come in as are there at half time.
+TEST(Forecast, OfSandThatFlowsIn)
+{
+    expect_right(R"([shot]
+frames = "1-16"
+[sand]
+voxel = 0.03
+[sand.domain]
+min = [-0.6, 0, -0.6]
+max = [0.6, 1.2, 0.6]
+[[sand.source]]
+min = [-0.2, 0.9, -0.2]
+max = [0.2, 1.0, 0.2]
+mode = "flow"
+velocity = [0, -1.5, 0]
+[render]
+width = 320
+height = 180
+samples = 4
+)",
+                 {{"sand", "sand"}, {"grains", "grains"}, {"render", "render"}});
+}
+
+TEST(Forecast, OfSmokeWithValuesOfItsOwn)
+{
+    expect_right(R"([shot]
+frames = "1-8"
+[smoke]
+voxel = 0.04
+half = true
+sparse = false
+[smoke.domain]
+min = [-1, 0, -1]
+max = [1, 2, 1]
+[[smoke.scalar]]
+name = "fuel"
+[[smoke.scalar]]
+name = "soot"
+[[smoke.source]]
+shape = "sphere"
+center = [0, 0.4, 0]
+radius = 0.3
+temperature = 80
+color = [1, 0.3, 0.1]
+[[smoke.source.scalar]]
+name = "fuel"
+value = 2
+[render]
+width = 160
+height = 120
+samples = 4
+)",
+                 {{"smoke", "smoke"}, {"render", "render"}});
+}
+
+TEST(Forecast, OfSprayAndItsMesh)
+{
+    expect_right(R"([shot]
+frames = "1-12"
+[spray]
+[[spray.emitter]]
+from = "disc"
+radius = 0.05
+direction = [0, 1, 0]
+spread = 25
+speed = 4
+rate = 20000
+droplet_radius = 0.003
+droplet_variation = 0.9
+[surface]
+)",
+                 {{"spray", "spray"}, {"surface", "surface"}});
+}
+
+TEST(Forecast, OfAFewPeopleAndTheirPictures)
+{
+    expect_right(R"([shot]
+frames = "1-24"
+[crowd]
+cell = 0.5
+maps = "exr"
+[[crowd.boundary]]
+box = [[0, 0], [40, 20]]
+[[crowd.goal]]
+name = "exit"
+box = [[38, 8], [40, 12]]
+[[crowd.group]]
+count = 600
+box = [[1, 1], [20, 19]]
+visit = [{ goal = "exit" }]
+[render]
+width = 320
+height = 180
+samples = 4
+)",
+                 {{"crowd", "crowd"}, {"render", "render"}});
+}
+
 TEST(Forecast, OfACrowd)
 {
     expect_right(R"([shot]
