@@ -23,7 +23,7 @@ frames = "1-9"
 [liquid]
 voxel = 0.1
 viscosity = 1
-elasticity.stiffness = 100
+elasticity = 100
 [liquid.domain]
 min = [0, 0, 0]
 max = [0.8, 0.8, 0.5]
@@ -267,14 +267,7 @@ void change_state(StateFile& state, Random& random)
     }
 }
 
-std::string bytes_of(const StateFile& state)
-{
-    const std::string path = fmt::format("{}/spindrift_fuzz_state_{}", scratch_folder(), ::getpid());
-    write_state(path, kFingerprint, state);
-    const std::string bytes = read_file(path);
-    std::filesystem::remove(path);
-    return bytes;
-}
+std::string bytes_of(const StateFile& state) { return state_bytes(kFingerprint, state); }
 
 // A checksum of the changed bytes.
 std::string sealed(std::string bytes)
