@@ -205,6 +205,16 @@ TEST_F(UnusualScenes, SandWithoutGravity)
                                  model));
 }
 
+// Half-spaces and the outside of a shape have no centre.
+TEST_F(UnusualScenes, FlowsFromShapesWithoutBounds)
+{
+    for (const char* stage : {"liquid", "sand"})
+        for (const char* shape : {"invert = true", "shape = \"half_space\"\npoint = [0, 0.3, 0]"})
+            expect_works(fmt::format("[{0}]\nvoxel = 0.1\n[{0}.domain]\nmin = [0, 0, 0]\nmax = [1, 1, 1]\n"
+                                     "[[{0}.source]]\nmode = \"flow\"\nmax = [1, 0.8, 1]\n{1}\n",
+                                     stage, shape));
+}
+
 TEST_F(UnusualScenes, VoxelsOfTenMicrometres)
 {
     expect_works(box("liquid", 1e-5) + "[surface]\nsdf = true\n");
