@@ -131,8 +131,8 @@ Run run_coarsely(const ShotOptions& options, const std::vector<const Stage*>& st
                  double k, double factor)
 {
     const TemporaryFolder folder;
-    std::vector<std::string> always = {"rehearse", fs::absolute(options.scene).string(), "-o", folder.path(), "-j",
-                                       std::to_string(thread_count())};
+    std::vector<std::string> always = {"rehearse", fs::absolute(options.scene).string(), "-o", folder.path(),
+                                       "-j",       std::to_string(thread_count())};
     for (const std::string& set : options.overrides) always.push_back("--set=" + set);
     for (const Stage* stage : stages)
         for (const std::string& set : stage->coarser(factor * stage->coarseness(k))) always.push_back("--set=" + set);
@@ -142,14 +142,13 @@ Run run_coarsely(const ShotOptions& options, const std::vector<const Stage*>& st
         const bool all = stage->rehearsal() == Stage::Rehearsal::all_frames;
         const FrameRange wanted = all ? reached : some_frames(reached);
         std::vector<std::string> command = always;
-        for (const std::string& word :
-             {std::string("--stage"), stage->name(), std::string("--seconds"),
-              std::to_string(factor > 1 ? kSecondsCoarse : kSeconds), std::string("--frames"),
-              fmt::format("{}-{}x{}", wanted.first, wanted.last, wanted.step)})
+        for (const std::string& word : {std::string("--stage"), stage->name(), std::string("--seconds"),
+                                        std::to_string(factor > 1 ? kSecondsCoarse : kSeconds), std::string("--frames"),
+                                        fmt::format("{}-{}x{}", wanted.first, wanted.last, wanted.step)})
             command.push_back(word);
         Rehearsed found = read_rehearsal(output_of_this_program(command));
         if (found.memory == 0 || found.frames.empty()) break; // coarsely it cannot be done, nor what reads it
-        if (all) { // complete, with what is written at the end
+        if (all) {                                            // complete, with what is written at the end
             reached.last = found.frames.back().frame;
             found.frames.back().disk = bytes_in(folder.path() + "/" + stage->name());
         } else if (found.frames.back().frame < wanted.last) {

@@ -149,7 +149,8 @@ float MeshSequence::Moment::thickness(float most) const
         return most;
     };
     // A large triangle of a wedge is thin towards one side only.
-    static const Vec3f kPlaces[] = {Vec3f::Constant(1 / 3.0f), {0.8f, 0.1f, 0.1f}, {0.1f, 0.8f, 0.1f}, {0.1f, 0.1f, 0.8f}};
+    static const Vec3f kPlaces[] = {
+        Vec3f::Constant(1 / 3.0f), {0.8f, 0.1f, 0.1f}, {0.1f, 0.8f, 0.1f}, {0.1f, 0.1f, 0.8f}};
     return parallel_reduce(
         mesh_.triangles.size(), most,
         [&](size_t t) {

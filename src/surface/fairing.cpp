@@ -131,8 +131,8 @@ void update_normals(Contour& contour, const std::vector<float>& strength)
 }
 
 // Moves each vertex by a share of S x + added_back S (x - S x) - x, which `share(vertex, move)` says.
-template <class Share> void follow_smoothed(const Neighbours& neighbours, int steps, float added_back,
-                                            Contour& contour, const Share& share)
+template <class Share>
+void follow_smoothed(const Neighbours& neighbours, int steps, float added_back, Contour& contour, const Share& share)
 {
     std::vector<Vec3f>& positions = contour.mesh.positions;
     const std::vector<float> weights = chebyshev_weights(steps);
@@ -168,11 +168,13 @@ void fair(Contour& contour, const std::vector<float>& strength, const Fairing& f
     if (fairing.passes <= 0 || contour.mesh.positions.empty()) return;
     const Neighbours neighbours(contour);
     for (int pass = 0; pass < fairing.passes; ++pass)
-        follow_smoothed(neighbours, fairing.steps, kAddedBack, contour, [&](size_t i, const Vec3f&) { return strength[i]; });
+        follow_smoothed(neighbours, fairing.steps, kAddedBack, contour,
+                        [&](size_t i, const Vec3f&) { return strength[i]; });
     if (fairing.noise > 0)
-        follow_smoothed(neighbours, static_cast<int>(std::lround(kWider * static_cast<float>(fairing.steps))), 1, contour,
-                        [&](size_t i, const Vec3f& move) {
-                            return strength[i] * noise_share(std::abs(move.dot(contour.mesh.normals[i])), fairing.noise);
+        follow_smoothed(neighbours, static_cast<int>(std::lround(kWider * static_cast<float>(fairing.steps))), 1,
+                        contour, [&](size_t i, const Vec3f& move) {
+                            return strength[i] *
+                                   noise_share(std::abs(move.dot(contour.mesh.normals[i])), fairing.noise);
                         });
     update_normals(contour, strength);
 }
