@@ -40,7 +40,7 @@ struct Options {
     bool here = false;
 };
 
-constexpr int kFound = 3, kSecondsPerCase = 20;
+constexpr int kFound = 3, kSecondsPerCase = 120; // of work: a step may be divided into 500 that are shorter
 constexpr size_t kMostMemory = size_t(2) << 30, kMostFindings = 20;
 
 // What parent and child share.
@@ -133,7 +133,7 @@ void limit_memory()
 // By the time that it works, for a busy machine takes long over anything; and in case it sleeps, by the clock.
 void limit_case(int seconds)
 {
-    const itimerval work = {{0, 0}, {seconds, 0}}, clock = {{0, 0}, {20 * seconds, 0}};
+    const itimerval work = {{0, 0}, {seconds, 0}}, clock = {{0, 0}, {10 * seconds, 0}};
     ::setitimer(ITIMER_PROF, &work, nullptr);
     ::setitimer(ITIMER_REAL, &clock, nullptr);
 }

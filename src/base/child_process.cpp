@@ -53,9 +53,10 @@ void set_limits(const ChildLimits& limits, size_t memory_before)
     lower(RLIMIT_CPU, limits.cpu_seconds);
     if (memory_before > 0) lower(RLIMIT_AS, memory_before + limits.memory);
     ::alarm(4 * limits.cpu_seconds + 60);
-    // Where the C library says what it found in the heap: our message says more.
+    // Where the C library says what it found in the heap, and OpenVDB warns in colour: our message says more.
     const int nothing = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (nothing >= 0) ::dup2(nothing, STDERR_FILENO);
+    for (const int output : {STDOUT_FILENO, STDERR_FILENO})
+        if (nothing >= 0) ::dup2(nothing, output);
 }
 
 bool send(int to, std::string_view bytes)

@@ -34,6 +34,15 @@ struct EditLeaves {
     bool empty() const { return leaves.empty(); }
 };
 
+// OpenVDB adds, drops and copies attributes of all leaves by their positions in the first.
+void expect_one_descriptor(const EditLeaves& leaves, const std::string& path)
+{
+    const Descriptor& first = leaves.leaves.front()->attributeSet().descriptor();
+    for (const Leaf* leaf : leaves.leaves)
+        if (const Descriptor& own = leaf->attributeSet().descriptor(); &own != &first && !(own == first))
+            fail("the points of {} cannot be changed: its leaves have different attributes", path);
+}
+
 template <class T> auto as_vdb(const T& value)
 {
     if constexpr (std::is_same_v<T, Vec3f>)
@@ -148,11 +157,8 @@ class Regrouping {
                const std::vector<uint8_t>& keep, const std::string& path)
         : grid_(grid), leaves_(leaves), positions_(positions), keep_(keep), moves_(leaves.leaves.size())
     {
-        const Descriptor& first = leaves_.leaves.front()->attributeSet().descriptor();
         for (const Leaf* leaf : leaves_.leaves) {
             const AttributeSet& set = leaf->attributeSet();
-            if (&set.descriptor() != &first && !(set.descriptor() == first))
-                fail("cannot move or delete points of {}: its leaves have different attributes", path);
             for (size_t a = 0; a < set.size(); ++a)
                 if (!set.getConst(a)->hasConstantStride())
                     fail("cannot move or delete points of {}: they have an attribute of varying length", path);
@@ -365,8 +371,10 @@ void PointEdit::write(const std::string& path, const std::set<std::string>& chan
         size_t begin = 0;
         for (size_t g = 0; g < file_->points.size(); ++g) {
             auto& grid = static_cast<PointDataGrid&>(*file_->points[g]);
+            const size_t first = begin;
             const EditLeaves leaves(grid, begin);
-            if (leaves.empty()) continue;
+            if (begin == first) continue; // no points; the leaves that there may be have no attributes
+            if (deletes || !changed.empty()) expect_one_descriptor(leaves, path_);
             particles.for_each_array([&]<class T>(const std::string& name, const std::vector<T>& array) {
                 if (name == "P" || !changed.contains(name)) return;
                 const std::string group = name.starts_with(kGroupPrefix) ? name.substr(6) : "";

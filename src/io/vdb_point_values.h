@@ -104,14 +104,19 @@ inline void check_leaf(const Leaf& leaf, const std::string& path)
     const auto damaged = [&](const char* what) {
         fail("{} is damaged: the points of the leaf at {} {}", path, leaf.origin().asVec3i().str(), what);
     };
-    if (leaf.attributeSet().size() == 0) {
+    const AttributeSet& attributes = leaf.attributeSet();
+    // OpenVDB ends the process at a position that is not there.
+    if (attributes.size() != attributes.descriptor().size()) damaged("have attributes without values");
+    for (const auto& [name, position] : attributes.descriptor().map())
+        if (position >= attributes.size()) damaged("have attributes without values");
+    if (attributes.size() == 0) {
         if (leaf.getLastValue() != 0) damaged("have no attributes");
         return;
     }
-    if (leaf.attributeSet().find("P") == AttributeSet::INVALID_POS) damaged("have no positions");
+    if (attributes.find("P") == AttributeSet::INVALID_POS) damaged("have no positions");
     leaf.validateOffsets(); // looks at the first array only
-    for (size_t a = 0; a < leaf.attributeSet().size(); ++a)
-        if (leaf.attributeSet().getConst(a)->size() != leaf.getLastValue()) damaged("have arrays of different lengths");
+    for (size_t a = 0; a < attributes.size(); ++a)
+        if (attributes.getConst(a)->size() != leaf.getLastValue()) damaged("have arrays of different lengths");
 }
 
 // The leaves of a point grid, and which range of the particles each one fills.

@@ -87,6 +87,8 @@ void Liquid::restore(State state)
         if (v.cwiseAbs().maxCoeff() > 1000 * (state.speed + 1))
             bad_state("a particle has a speed of {:g} m/s", v.norm());
     check_state(state.bodies, bodies_.size());
+    if (ripples_ && !state.ripples.tiles.empty() && state.ripples.voxel != params_.voxel)
+        bad_state("the voxel of ripples is {}", state.ripples.voxel);
     frame_ = state.frame, next_id_ = state.next_id, speed_ = state.speed;
     particles_ = std::move(state.particles);
     bodies_.restore(std::move(state.bodies), static_cast<float>(frame_));

@@ -448,7 +448,9 @@ void Ripples::restore(State state)
     for (const auto* tiles : {&state.tiles, &state.band, &state.flow_tiles}) check_state_tiles(*tiles, "ripples");
     check_state_values(state.difference, cells, "ripples.difference");
     check_state_values(state.distance, flow_cells, "ripples.distance");
-    check_state_number(state.voxel, state.tiles.empty() ? 0.0f : 1e-30f, 1e30f, "voxel of ripples");
+    check_state_number(state.voxel, state.tiles.empty() ? 0.0f : 1e-8f, 1e5f, "voxel of ripples");
+    if (!state.turbulence.tiles.empty() && state.turbulence.voxel != state.voxel)
+        bad_state("the voxel of turbulence is {}, and that of ripples {}", state.turbulence.voxel, state.voxel);
     voxel_ = state.voxel, band_ = std::move(state.band);
     *topology_ = Topology(std::move(state.tiles)), *flow_topology_ = Topology(std::move(state.flow_tiles));
     const auto fetch = [](const std::vector<float>& values, const Topology& topology, float background,

@@ -391,6 +391,8 @@ void Smoke::restore(State state)
         check_state_values(state.fields[name], tiles.size() * kTileCells, name.c_str());
     };
     for (const char* name : {"vel.x", "vel.y", "vel.z", "push.x", "push.y", "push.z"}) check_field(name, state.tiles);
+    if (turbulence_ && !state.turbulence.tiles.empty() && state.turbulence.voxel != params_.voxel)
+        bad_state("the voxel of turbulence is {}", state.turbulence.voxel);
     for (const SmokeScalar& scalar : carried_.scalars)
         check_field(scalar.name, turbulence_ ? state.fine_tiles : state.tiles);
     frame_ = state.frame, last_dt_ = state.last_dt;
