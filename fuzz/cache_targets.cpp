@@ -1,11 +1,13 @@
-// The record of a stage's frames.
+// What is read back from caches: the record of a stage's frames, and the places of bodies.
 #include "base/error.h"
 #include "fuzz/targets.h"
 #include "io/atomic_file.h"
+#include "pipeline/body_files.h"
 #include "pipeline/cache.h"
 
 #include <filesystem>
 #include <fmt/format.h>
+#include <sstream>
 #include <unistd.h>
 
 namespace spindrift::fuzz {
@@ -50,6 +52,40 @@ void use_record(const std::string& bytes, const std::string& folder)
     if (!std::filesystem::exists(folder + "/notes.txt")) found("a file that is not a frame is gone");
 }
 
+// Changes lines and gives each a checksum that fits: whoever forges a record can do that, too.
+std::string forge(const std::string& record, const std::vector<std::string>& words, Random& random)
+{
+    const auto each_line = [](const std::string& text, const auto& change) {
+        std::istringstream lines(text);
+        std::string result, line;
+        for (bool title = true; std::getline(lines, line); title = false)
+            result += (title ? line : change(line)) + "\n";
+        return result;
+    };
+    const std::string open = each_line(record, [](const std::string& line) { return line.substr(0, line.rfind(' ')); });
+    return each_line(mutate_text(open, words, random), [](const std::string& line) {
+        return fmt::format("{} {:08x}", line, static_cast<uint32_t>(hash_bytes(line, 3)));
+    });
+}
+
+constexpr const char* kBodies = R"({"frame": 7, "bodies": [
+  {"id": 0, "name": "crate", "mesh": "bodies/0_crate.ply",
+   "P": [0.5, 1.25, -3e-05], "orient": [0, 0, 0.6, 0.8],
+   "v": [0, -9.81, 0], "w": [0.1, 0.2, 0.3]},
+  {"id": 1, "name": "b\u00e4r", "mesh": "bodies/1_b_r.ply",
+   "P": [-1, 0, 2], "orient": [0, 0, 0, 1],
+   "v": [0, 0, 0], "w": [0, 0, 0]}
+]}
+)";
+
+void use_bodies(const std::string& bytes, const std::string& folder)
+{
+    const std::string path = folder + "/liquid.0007.bodies.json";
+    put_file(path, bytes);
+    for (const RigidMotion& m : read_bodies(path, 2))
+        if (!(m.position.norm() < 1e10) || !(m.orientation.norm() > 0.5)) found("a body that is nowhere");
+}
+
 } // namespace
 
 std::vector<Target> cache_targets()
@@ -63,10 +99,18 @@ std::vector<Target> cache_targets()
                                                 "../notes.txt",
                                                 "vdb",
                                                 "spindrift record 3",
-                                                "done 2147483647 - vdb 8"};
-        return pick(random, 4) == 0 ? mutate_bytes(seed, random) : mutate_text(seed, words, random);
+                                                "done 2147483647 - vdb 8",
+                                                "begin 4 /notes.txt",
+                                                "done 2 - /../notes.txt 8"};
+        if (pick(random, 8) == 0) return mutate_bytes(seed, random);
+        return pick(random, 4) == 0 ? mutate_text(seed, words, random) : forge(seed, words, random);
     };
-    return {{"record", "record", records, mutate, use_record}};
+    const auto mutate_bodies = [](const std::string& seed, Random& random) {
+        return mutate_text(seed, {"null", "[]", "{}", "\"P\": [1e308, 0, 0]", "\"orient\"", "\"\\ud800\"", "1e-320"},
+                           random);
+    };
+    return {{"record", "record", records, mutate, use_record},
+            {"bodies", "json", [] { return std::vector<std::string>{kBodies}; }, mutate_bodies, use_bodies}};
 }
 
 } // namespace spindrift::fuzz

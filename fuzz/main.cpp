@@ -5,8 +5,9 @@
 //     spindrift_fuzz --target ply --cases 100000       one of them
 //     spindrift_fuzz --target ply --first 4711 --cases 1 --here    one case in this process, for a debugger
 //
-// A case depends on nothing but the seed, its number and the good files that the code makes: it can be repeated. Cases
-// run in a child process that is started again after each that it does not survive; what it read is kept.
+// A case depends on nothing but the seed, its number, the good files that the code makes and the bad ones of
+// fuzz/found: it can be repeated. Cases run in a child process that is started again after each that it does not
+// survive; what it read is kept, and belongs into fuzz/found once the fault is mended.
 #include "base/child_process.h"
 #include "base/error.h"
 #include "base/parallel.h"
@@ -48,6 +49,18 @@ struct Shared {
     char what[400] = {};            // of the last finding
 };
 
+// Bad files that once were findings, as fuzz/found/<target>-<what it is>.<ending>: the first cases of each run.
+std::vector<std::string> kept_files(const Target& target)
+{
+    std::vector<std::string> paths, files;
+    std::error_code none;
+    for (const auto& entry : std::filesystem::directory_iterator(SPINDRIFT_SOURCE_DIR "/fuzz/found", none))
+        if (entry.path().filename().string().starts_with(target.name + "-")) paths.push_back(entry.path().string());
+    std::ranges::sort(paths);
+    for (const std::string& path : paths) files.push_back(read_file(path));
+    return files;
+}
+
 class Worker {
   public:
     Worker(const Target& target, const Options& options)
@@ -62,11 +75,13 @@ class Worker {
 
     std::string bytes_of(uint64_t number)
     {
-        if (seeds_.empty()) seeds_ = target_.seeds();
+        if (seeds_.empty()) seeds_ = target_.seeds(), kept_ = kept_files(target_);
+        if (number < kept_.size()) return kept_[number];
         Random random(hash64(options_.seed, hash_bytes(target_.name)), number);
         const std::string& seed = seeds_[pick(random, seeds_.size())];
-        // Every thousandth case is a good file: it must be taken.
-        return number % 1000 == 0 ? seed : target_.mutate(seed, random);
+        if (is_good(number)) return seed;
+        if (!kept_.empty() && pick(random, 8) == 0) return target_.mutate(kept_[pick(random, kept_.size())], random);
+        return target_.mutate(seed, random);
     }
 
     // Returns whether the file was taken.
@@ -78,16 +93,19 @@ class Worker {
             target_.run(bytes, folder_.string());
             return true;
         } catch (const Error& error) {
-            if (number % 1000 == 0) found(fmt::format("a good file is refused: {}", error.what()));
+            if (is_good(number)) found(fmt::format("a good file is refused: {}", error.what()));
             return false;
         }
     }
 
   private:
+    // Every thousandth case is a good file: it must be taken.
+    bool is_good(uint64_t number) const { return number % 1000 == 0 && number >= kept_.size(); }
+
     const Target& target_;
     const Options& options_;
     std::filesystem::path folder_;
-    std::vector<std::string> seeds_;
+    std::vector<std::string> seeds_, kept_;
 };
 
 void limit_process()
@@ -112,10 +130,12 @@ void limit_memory()
 #endif
 }
 
+// By the time that it works, for a busy machine takes long over anything; and in case it sleeps, by the clock.
 void limit_case(int seconds)
 {
-    const itimerval timer = {{0, 0}, {seconds, 0}};
-    ::setitimer(ITIMER_REAL, &timer, nullptr);
+    const itimerval work = {{0, 0}, {seconds, 0}}, clock = {{0, 0}, {20 * seconds, 0}};
+    ::setitimer(ITIMER_PROF, &work, nullptr);
+    ::setitimer(ITIMER_REAL, &clock, nullptr);
 }
 
 // The child: cases until one is a finding or the time is up.
@@ -124,7 +144,7 @@ int work(const Target& target, const Options& options, Shared& shared, uint64_t 
     limit_process();
     Worker worker(target, options);
     const auto finding = [&](const std::string& what) {
-        what.copy(shared.what, sizeof shared.what - 1);
+        shared.what[what.copy(shared.what, sizeof shared.what - 1)] = 0;
         return kFound;
     };
     try {
@@ -145,7 +165,8 @@ int work(const Target& target, const Options& options, Shared& shared, uint64_t 
 
 std::string reason_of(int status, const Shared& shared)
 {
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) return fmt::format("no end after {} s", kSecondsPerCase);
+    if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGALRM || WTERMSIG(status) == SIGPROF))
+        return fmt::format("no end after {} s", kSecondsPerCase);
     if (WIFSIGNALED(status)) return ::strsignal(WTERMSIG(status));
     if (WEXITSTATUS(status) == kFound) return shared.what;
     return fmt::format("exit code {}", WEXITSTATUS(status));
@@ -207,8 +228,10 @@ void run_here(const Target& target, const Options& options)
             write_file(fmt::format("{}/{}-{}.{}", options.write, target.name, i, target.ending), worker.bytes_of(i));
             continue;
         }
+        const auto start = Clock::now();
         const bool taken = worker.run(i);
-        fmt::print("{} case {}: {}\n", target.name, i, taken ? "taken" : "refused");
+        const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+        fmt::print("{} case {}: {} in {:.4f} s\n", target.name, i, taken ? "taken" : "refused", seconds);
     }
 }
 

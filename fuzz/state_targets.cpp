@@ -23,7 +23,7 @@ frames = "1-9"
 [liquid]
 voxel = 0.1
 viscosity = 1
-elasticity.stiffness = 100
+elasticity = 100
 [liquid.domain]
 min = [0, 0, 0]
 max = [0.8, 0.8, 0.5]
@@ -234,6 +234,7 @@ void change_state(StateFile& state, Random& random)
 {
     switch (pick(random, 8)) {
     case 0: {
+        if (state.numbers.empty()) break;
         const auto number = any_of(state.numbers, random);
         if (pick(random, 4) == 0)
             state.numbers.erase(number);
@@ -267,14 +268,7 @@ void change_state(StateFile& state, Random& random)
     }
 }
 
-std::string bytes_of(const StateFile& state)
-{
-    const std::string path = fmt::format("{}/spindrift_fuzz_state_{}", scratch_folder(), ::getpid());
-    write_state(path, kFingerprint, state);
-    const std::string bytes = read_file(path);
-    std::filesystem::remove(path);
-    return bytes;
-}
+std::string bytes_of(const StateFile& state) { return state_bytes(kFingerprint, state); }
 
 // A checksum of the changed bytes.
 std::string sealed(std::string bytes)
@@ -309,9 +303,7 @@ void restore_state(const StageScene& about, const std::string& bytes, const std:
     Ready ready(about.scene, about.stage, inputs_folder(about));
     ready.stage->restore(std::move(state));
     ready.stage->advance();
-    const Particles reached = ready.stage->save().particles;
-    for (const Vec3f& x : reached.P)
-        if (!x.allFinite()) found("a particle that is nowhere");
+    write_state(path, kFingerprint, ready.stage->save()); // where the pipeline finds what is not finite
 }
 
 } // namespace

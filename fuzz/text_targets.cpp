@@ -4,7 +4,7 @@
 #include "expression/expression.h"
 #include "fuzz/targets.h"
 #include "io/atomic_file.h"
-#include "pipeline/stage.h"
+#include "pipeline/shot.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -13,7 +13,7 @@ namespace spindrift::fuzz {
 
 namespace {
 
-constexpr const char* kSvg = R"(<?xml version="1.0"?>
+constexpr const char* kSvg = R"svg(<?xml version="1.0"?>
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 30" width="40m" height="30m">
 <style>.x { fill: red }</style>
 <g transform="translate(1 2) scale(0.5,-0.5) rotate(30 1 1) matrix(1,0,0,1,2,3)" inkscape:label="obstacle layer">
@@ -28,7 +28,7 @@ constexpr const char* kSvg = R"(<?xml version="1.0"?>
 <path id="entrance-west" data-rate="3" data-start="1" data-end="20" d="M0 10l2 0 0 3 -2 0z"/>
 <use href="#entrance-west" x="3"/>
 </svg>
-)";
+)svg";
 
 constexpr const char* kGeoJson = R"({"type": "FeatureCollection", "features": [
 {"type": "Feature", "properties": {"type": "boundary"},
@@ -84,22 +84,18 @@ std::vector<std::string> scenes()
     return texts;
 }
 
+// All that `spindrift check` does, but for the forecast. Files that scenes name are found from the case's folder.
 void read_scene(const std::string& text, const std::string& folder)
 {
-    const std::string path = folder + "/case.toml";
-    put_file(path, text);
-    const SceneFile scene(path);
-    const auto stages = make_stages();
-    std::vector<std::string> tables = {"shot"};
-    for (const auto& stage : stages) tables.push_back(stage->name());
-    scene.expect_only(tables);
-    ShotParams shot;
-    scene.read("shot", [&](ParamVisitor& v) { shot.visit(v); });
-    for (const auto& stage : stages) {
-        const auto visit = [&](ParamVisitor& v) { stage->visit(v); };
-        scene.read(stage->name(), visit);
-        canonical_text(visit);
-    }
+    namespace fs = std::filesystem;
+    for (const auto& entry : fs::directory_iterator(std::string(SPINDRIFT_SOURCE_DIR) + "/scenes"))
+        if (const fs::path link = fs::path(folder) / entry.path().filename();
+            entry.path().extension() != ".toml" && !fs::is_symlink(fs::symlink_status(link)))
+            fs::create_symlink(entry.path(), link);
+    ShotOptions options;
+    options.scene = folder + "/case.toml", options.folder = folder + "/out";
+    put_file(options.scene, text);
+    const Shot shot(options);
 }
 
 // On a handful of points.

@@ -50,8 +50,8 @@ openvdb::GridPtrVec volume_grids()
     auto density = openvdb::FloatGrid::create(0);
     density->setName("density"), density->setGridClass(openvdb::GRID_FOG_VOLUME);
     density->setTransform(openvdb::math::Transform::createLinearTransform(0.1));
-    density->fill(openvdb::CoordBBox(openvdb::Coord(-9), openvdb::Coord(20, 4, 6)), 0.5f);
-    density->tree().setValue(openvdb::Coord(100, 3, -70), 2);
+    density->fill(openvdb::CoordBBox(openvdb::Coord(3), openvdb::Coord(30, 14, 16)), 0.5f);
+    density->tree().setValue(openvdb::Coord(100, 3, 70), 2); // all within one node of the root, which takes 0.3 MB
     auto velocity = openvdb::Vec3SGrid::create(openvdb::Vec3f(0));
     velocity->setName("vel"), velocity->setGridClass(openvdb::GRID_STAGGERED);
     velocity->setTransform(density->transform().copy());
@@ -98,24 +98,28 @@ std::vector<std::string> in_all_ways(const openvdb::GridPtrVec& grids)
     return files;
 }
 
+// Every reading starts a child process, which is what takes the time of a case: half of them are read in one way, half
+// in the other.
+bool one_in_two(const std::string& bytes) { return hash_bytes(bytes) % 2 == 0; }
+
 void read_point_file(const std::string& bytes, const std::string& folder)
 {
     const std::string path = folder + "/case.vdb";
     put_file(path, bytes);
+    if (one_in_two(bytes)) return void(describe_vdb(path));
     const ParticleFile file = read_points(path);
     file.particles.for_each_array([&](const std::string& name, const auto& array) {
         if (array.size() != file.particles.size()) found("the array " + name + " has another length");
     });
     for (const Vec3f& x : file.particles.P)
         if (!x.allFinite()) found("a point that is nowhere");
-    describe_vdb(path);
 }
 
 void read_volume_file(const std::string& bytes, const std::string& folder)
 {
     const std::string path = folder + "/case.vdb";
     put_file(path, bytes);
-    describe_vdb(path);
+    if (one_in_two(bytes)) return void(describe_vdb(path));
     const FieldSet fields = read_fields(path, {}, {"density", "vel", "temperature"});
     for (const auto& [name, file] : fields.numbers)
         for (const float value : file.field.values())

@@ -43,14 +43,6 @@ double status(const std::string& name)
 double held_memory() { return status("VmRSS"); }
 double peak_memory() { return status("VmHWM"); }
 
-bool reset_peak_memory()
-{
-    ::malloc_trim(0);
-    constexpr const char* kResetPeak = "5"; // see proc(5)
-    std::ofstream file("/proc/self/clear_refs");
-    return static_cast<bool>(file << kResetPeak << std::flush);
-}
-
 void return_freed_memory() { ::mallopt(M_MMAP_THRESHOLD, 512 << 10); }
 
 double available_memory()

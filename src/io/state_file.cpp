@@ -78,11 +78,8 @@ class Reader {
 
 } // namespace
 
-void write_state(const std::string& path, const std::string& fingerprint, const StateFile& state)
+std::string state_bytes(const std::string& fingerprint, const StateFile& state)
 {
-    state.particles.for_each_array(
-        [&](const std::string& name, const auto& array) { expect_finite(path, name, std::span(array)); });
-    for (const auto& [name, field] : state.fields) expect_finite(path, name, std::span(field));
     Writer out;
     size_t field_bytes = 0;
     for (const auto& [name, field] : state.fields) field_bytes += field.size() * sizeof(float);
@@ -104,7 +101,15 @@ void write_state(const std::string& path, const std::string& fingerprint, const 
     };
     arrays(state.tiles), arrays(state.fields);
     out.number(hash_bytes(out.bytes()));
-    write_file(path, out.bytes());
+    return std::move(out.bytes());
+}
+
+void write_state(const std::string& path, const std::string& fingerprint, const StateFile& state)
+{
+    state.particles.for_each_array(
+        [&](const std::string& name, const auto& array) { expect_finite(path, name, std::span(array)); });
+    for (const auto& [name, field] : state.fields) expect_finite(path, name, std::span(field));
+    write_file(path, state_bytes(fingerprint, state));
 }
 
 bool read_state(const std::string& path, const std::string& fingerprint, StateFile& state)

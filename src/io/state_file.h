@@ -20,6 +20,8 @@ struct StateFile {
 // Atomic. Throws NotFinite (io/finite.h) and writes nothing if a value is not finite. `fingerprint` says what the state
 // was computed from.
 void write_state(const std::string& path, const std::string& fingerprint, const StateFile& state);
+// The bytes of such a file, whatever the values are.
+std::string state_bytes(const std::string& fingerprint, const StateFile& state);
 // False if it is missing or was computed from something else. Throws StateError if it is damaged.
 bool read_state(const std::string& path, const std::string& fingerprint, StateFile& state);
 

@@ -6,7 +6,7 @@ namespace spindrift {
 
 namespace {
 
-constexpr float kFullCell = 8; // particles
+constexpr float kFullCell = 8;      // particles
 constexpr float kNearlyFull = 0.7f; // of the particles that a full cell has
 constexpr float kInverseRadius2 = 1 / (kSurfaceBand * kSurfaceBand);
 

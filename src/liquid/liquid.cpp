@@ -82,6 +82,10 @@ void Liquid::restore(State state)
     check_state(state.particles, params_.voxel);
     check_state_number(state.next_id, 0, std::numeric_limits<int>::max(), "next_id");
     check_state_number(state.speed, 0.0f, std::numeric_limits<float>::max(), "speed");
+    // The next step is as long as the speed on the grid allows, which is about that of the fastest particle.
+    for (const Vec3f& v : state.particles.v)
+        if (v.cwiseAbs().maxCoeff() > 1000 * (state.speed + 1))
+            bad_state("a particle has a speed of {:g} m/s", v.norm());
     check_state(state.bodies, bodies_.size());
     frame_ = state.frame, next_id_ = state.next_id, speed_ = state.speed;
     particles_ = std::move(state.particles);

@@ -233,7 +233,7 @@ void run_ax_command(const AxOptions& options)
     });
     progress.stage_ends();
     fmt::print("wrote {} frame{} of {} to {}\n", frames.size(), frames.size() == 1 ? "" : "s",
-               on_points ? "points" : "volumes", options.out);
+               on_points ? "points" : "volumes", printable(options.out));
 }
 
 } // namespace spindrift

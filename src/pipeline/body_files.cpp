@@ -2,11 +2,13 @@
 
 #include "base/error.h"
 #include "base/state_error.h"
+#include "bodies/motion_check.h"
 #include "io/atomic_file.h"
 #include "io/finite.h"
 #include "io/mesh_file.h"
 #include "pipeline/scene_shapes.h"
 
+#include <algorithm>
 #include <bit>
 #include <nlohmann/json.hpp>
 
@@ -84,6 +86,8 @@ std::vector<RigidMotion> read_bodies(const std::string& path, size_t count)
     } catch (const nlohmann::json::exception& error) {
         fail("{}: is not a file of bodies ({}); delete it, and it is made again", path, error.what());
     }
+    if (!std::ranges::all_of(motion, is_somewhere))
+        fail("{}: has a body that is nowhere, or turned in no way; delete it, and it is made again", path);
     if (motion.size() != count)
         fail("{}: has {} bodies, and the scene has {}; delete it, and it is made again", path, motion.size(), count);
     return motion;

@@ -19,6 +19,7 @@ namespace {
 
 constexpr const char* kTitle = "spindrift record 3";
 constexpr const char* kNoInput = "-";
+constexpr size_t kLongestEnding = 32;
 
 int64_t size_of(const std::string& path)
 {
@@ -130,23 +131,40 @@ void StageCache::read_record()
                  "away, "
                  "or choose another folder with -o",
                  record_path(), i + 1, line.substr(0, 60));
-        std::istringstream words(line);
-        std::string word;
-        words >> word;
-        if (word == "from" && line.size() > 5) recorded_made_from_ += line.substr(5) + "\n";
-        int frame;
-        if ((word != "begin" && word != "done") || !(words >> frame)) continue;
-        Entry entry;
-        if (word == "done") words >> entry.input;
-        if (entry.input == kNoInput) entry.input.clear();
-        int64_t size = kUnfinished;
-        for (std::string ending; words >> ending; entry.sizes[ending] = size)
-            if (word == "done") words >> size;
-        entries_[frame] = entry;
+        if (!read_line(line))
+            fail("{} has a line {} that no run has written (\"{}\"); move it and the frames beside it away, or choose "
+                 "another folder with -o",
+                 record_path(), i + 1, line.substr(0, 60));
     }
     exists_ = true;
     outdated_ = recorded_made_from_ != made_from_;
     appendable_ = whole.size() == text.size();
+}
+
+// Takes a line of the record; false if append() cannot have written it. Names of files are made from what it says, so
+// that it must not lead to any other file.
+bool StageCache::read_line(const std::string& line)
+{
+    if (line.starts_with("from ")) {
+        recorded_made_from_ += line.substr(5) + "\n";
+        return true;
+    }
+    std::istringstream words(line);
+    std::string word;
+    words >> word;
+    int frame = 0;
+    if ((word != "begin" && word != "done") || !(words >> frame)) return false;
+    Entry entry;
+    if (word == "done" && !(words >> entry.input)) return false;
+    if (entry.input == kNoInput) entry.input.clear();
+    for (std::string ending; words >> ending;) {
+        int64_t size = kUnfinished;
+        if (word == "done" && (!(words >> size) || size < 0)) return false;
+        if (ending.size() > kLongestEnding || ending.find_first_of("/#%$") != std::string::npos) return false;
+        entry.sizes[ending] = size;
+    }
+    entries_[frame] = entry;
+    return true;
 }
 
 std::string StageCache::line_of(int frame, const Entry& entry)

@@ -80,6 +80,7 @@ class StageCache {
         std::string input;
     };
     void read_record();
+    bool read_line(const std::string& line);
     static std::string line_of(int frame, const Entry& entry);
     void append(const std::string& line);
     void expect_ours(int frame, const std::string& ending) const;

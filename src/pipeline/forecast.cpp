@@ -1,11 +1,14 @@
 #include "pipeline/forecast.h"
 
+#include "base/child_process.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/parallel.h"
 
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
+#include <sstream>
 
 namespace spindrift {
 
@@ -38,8 +41,6 @@ class TemporaryFolder {
     std::string path_;
 };
 
-struct OutOfTime {};
-
 double bytes_in(const std::string& folder)
 {
     double bytes = 0;
@@ -58,33 +59,63 @@ struct Reached {
 
 struct Rehearsed {
     std::vector<Reached> frames;
-    double memory = 0, kept = 0; // at the peak and afterwards, beside what was held before [bytes]
+    double memory = 0, kept = 0; // at the peak and at the end, beside the program itself [bytes]
 };
 using Run = std::map<std::string, Rehearsed>; // by the name of the stage
 
-// Writes nothing, and remembers what stages report.
+// What rehearse_stage() writes: a line for each frame, then one for the memory.
+//     frame 12 disk 34567 seconds 0.12 particles 1000 tiles 20
+//     memory 4000000 kept 3000000
+Rehearsed read_rehearsal(const std::string& text)
+{
+    Rehearsed rehearsed;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream words(line);
+        std::string name;
+        double value = 0;
+        Reached now = rehearsed.frames.empty() ? Reached() : rehearsed.frames.back();
+        while (words >> name >> value) {
+            if (name == "memory")
+                rehearsed.memory = value;
+            else if (name == "kept")
+                rehearsed.kept = value;
+            else if (name == "frame")
+                now.frame = static_cast<int>(value);
+            else if (name == "disk")
+                now.disk = value;
+            else if (name == "seconds")
+                now.seconds += value;
+            else
+                now.most[name] = std::max(now.most[name], value);
+        }
+        if (line.starts_with("frame")) rehearsed.frames.push_back(std::move(now));
+    }
+    return rehearsed;
+}
+
+// Writes those lines, and throws when the time is over.
 class Recorder : public Progress {
   public:
+    struct OutOfTime {};
+
     Recorder(std::string folder, double seconds) : Progress(Style::quiet), folder_(std::move(folder)), time_(seconds) {}
     void stage_starts(const std::string&, const FrameRange&, int) override {}
     void frame_done(int frame, const FrameReport& report) override
     {
-        Reached now = frames.empty() ? Reached() : frames.back();
-        for (const auto& [name, value] : report.numbers) now.most[name] = std::max(now.most[name], value);
-        now.frame = frame, now.disk = bytes_in(folder_), now.seconds += report.times.total();
-        frames.push_back(std::move(now));
-        if (static_cast<double>(std::clock() - start_) > time_ * CLOCKS_PER_SEC) throw OutOfTime();
+        fmt::print("frame {} disk {:.0f} seconds {}", frame, bytes_in(folder_), report.times.total());
+        for (const auto& [name, value] : report.numbers) fmt::print(" {} {}", name, value);
+        fmt::print("\n");
+        // Of the process, whatever else the machine does.
+        if (static_cast<double>(std::clock()) > time_ * CLOCKS_PER_SEC) throw OutOfTime();
     }
     void stage_ends() override {}
     void say(const std::string&) override {}
     void warn(const std::string&) override {}
 
-    std::vector<Reached> frames;
-
   private:
     std::string folder_;
-    double time_;                       // that a stage may take, all threads together [s]
-    std::clock_t start_ = std::clock(); // of the process, whatever else the machine does
+    double time_; // that the stage may take, all threads together [s]
 };
 
 // The first, one in the middle and the last.
@@ -95,45 +126,35 @@ FrameRange some_frames(const FrameRange& all)
     return {all.last - 2 * half, all.last, half};
 }
 
-// One run, coarser for each stage than its coarseness(k) by a factor.
-Run run_coarsely(ShotOptions options, const std::vector<const Stage*>& stages, const FrameRange& frames, double k,
-                 double factor)
+// One run, coarser for each stage than its coarseness(k) by a factor, each stage in a process of its own.
+Run run_coarsely(const ShotOptions& options, const std::vector<const Stage*>& stages, const FrameRange& frames,
+                 double k, double factor)
 {
     const TemporaryFolder folder;
-    options.folder = folder.path(), options.rehearsal = true;
+    std::vector<std::string> always = {"rehearse", fs::absolute(options.scene).string(), "-o", folder.path(),
+                                       "-j",       std::to_string(thread_count())};
+    for (const std::string& set : options.overrides) always.push_back("--set=" + set);
     for (const Stage* stage : stages)
-        for (const std::string& set : stage->coarser(factor * stage->coarseness(k))) options.overrides.push_back(set);
+        for (const std::string& set : stage->coarser(factor * stage->coarseness(k))) always.push_back("--set=" + set);
     Run run;
     FrameRange reached = frames;
     for (const Stage* stage : stages) {
-        Recorder recorder(folder.path() + "/" + stage->name(), factor > 1 ? kSecondsCoarse : kSeconds);
         const bool all = stage->rehearsal() == Stage::Rehearsal::all_frames;
-        options.only_stage = stage->name();
-        options.frames = all ? reached : some_frames(reached);
-        const bool measured = reset_peak_memory();
-        const double before = held_memory();
-        try {
-            Shot(options).run(recorder);
-        } catch (const OutOfTime&) {
-        } catch (const Error& error) {
-            if (error.code == ExitCode::interrupted) throw;
-            break; // coarsely it cannot be done, and nothing that reads it either
-        } catch (const std::bad_alloc&) {
-            break;
+        const FrameRange wanted = all ? reached : some_frames(reached);
+        std::vector<std::string> command = always;
+        for (const std::string& word : {std::string("--stage"), stage->name(), std::string("--seconds"),
+                                        std::to_string(factor > 1 ? kSecondsCoarse : kSeconds), std::string("--frames"),
+                                        fmt::format("{}-{}x{}", wanted.first, wanted.last, wanted.step)})
+            command.push_back(word);
+        Rehearsed found = read_rehearsal(output_of_this_program(command));
+        if (found.memory == 0 || found.frames.empty()) break; // coarsely it cannot be done, nor what reads it
+        if (all) {                                            // complete, with what is written at the end
+            reached.last = found.frames.back().frame;
+            found.frames.back().disk = bytes_in(folder.path() + "/" + stage->name());
+        } else if (found.frames.back().frame < wanted.last) {
+            reached.first = reached.last = found.frames.back().frame;
         }
-        if (recorder.frames.empty()) break;
-        if (all) { // complete, with what is written at the end
-            reached.last = recorder.frames.back().frame;
-            recorder.frames.back().disk = bytes_in(folder.path() + "/" + stage->name());
-        } else if (recorder.frames.back().frame < options.frames->last) {
-            reached.first = reached.last = recorder.frames.back().frame;
-        }
-        Rehearsed& found = run[stage->name()];
-        found.frames = std::move(recorder.frames);
-        if (!measured) continue;
-        found.memory = peak_memory() - before;
-        reset_peak_memory();
-        found.kept = std::max(0.0, held_memory() - before);
+        run[stage->name()] = std::move(found);
     }
     return run;
 }
@@ -190,14 +211,27 @@ double extrapolated_volume(double fine, double coarse, double k1)
     return std::clamp(std::pow(a + b, 3.0), fine, fine * std::pow(k1, 3.0));
 }
 
-Forecast rehearse(ShotOptions options, const std::vector<const Stage*>& stages, const FrameRange& frames)
+void rehearse_stage(ShotOptions options, double seconds)
+{
+    const double program = held_memory();
+    options.rehearsal = true;
+    Recorder recorder(options.folder + "/" + options.only_stage, seconds);
+    Shot shot(options);
+    try {
+        shot.run(recorder);
+    } catch (const Recorder::OutOfTime&) {
+    }
+    fmt::print("memory {:.0f} kept {:.0f}\n", peak_memory() - program, held_memory() - program);
+}
+
+Forecast rehearse(const ShotOptions& options, const std::vector<const Stage*>& stages, const FrameRange& frames)
 {
     double cells = 0;
     for (const Stage* stage : stages) cells = std::max(cells, stage->estimate().cells);
     const double k = std::clamp(std::cbrt(cells * frames.count() / kCellFrames), kLeastCoarser, kMostCoarser);
     const Run coarse = run_coarsely(options, stages, frames, k, 2);
     const Run fine = run_coarsely(options, stages, frames, k, 1);
-    Forecast forecast, shown; // at the scene's resolution, and at that of the finer run
+    Forecast forecast, shown, shown_coarsely; // at the scene's resolution, and in both runs
     for (const Stage* stage : stages) {
         const auto f = fine.find(stage->name()), c = coarse.find(stage->name());
         if (f == fine.end() || c == coarse.end()) continue;
@@ -205,6 +239,7 @@ Forecast rehearse(ShotOptions options, const std::vector<const Stage*>& stages, 
         const Reached at = completed(f->second, c->second, frames, all_frames);
         const Reached before = completed(c->second, c->second, frames, all_frames);
         shown[stage->name()].most = f->second.frames.back().most;
+        shown_coarsely[stage->name()].most = c->second.frames.back().most;
         const Stage::Measure lead = stage->follows();
         if (const auto leader = forecast.find(lead.stage); leader != forecast.end()) {
             const double there = leader->second.number(lead.number), then = shown[lead.stage].number(lead.number);
@@ -235,19 +270,17 @@ Forecast rehearse(ShotOptions options, const std::vector<const Stage*>& stages, 
         // Steps become shorter with the cells.
         foreseen.seconds = extrapolated(at.seconds, before.seconds, k1, {growth.least, growth.most + 1});
     }
-    // Memory goes with the numbers as the stage says, by as much as the finer run has shown. What a stage has left
-    // behind in the first run, such as libraries and buffers, it needs at any resolution.
     for (const Stage* stage : stages) {
-        if (!forecast.contains(stage->name())) continue;
-        constexpr double kNoise = 1e7, kBuffers = 3e6;
-        // About; the finer run has asked for the rest anew. Of pictures more is libraries.
-        const double used_again = stage->rehearsal() == Stage::Rehearsal::all_frames ? 0.5 : 0.75;
-        const double said = stage->memory(shown), held = fine.at(stage->name()).memory;
-        const double share = (held + kNoise) / (said + kNoise), needed = stage->memory(forecast);
-        const double always = std::max(kBuffers, used_again * coarse.at(stage->name()).kept);
-        forecast[stage->name()].memory = held > 0 ? held + share * (needed - said) + always : needed + kAnyRun;
-        if (needed == said) // counts alone tell, such as a crowd's, whose plan was in memory before
-            forecast[stage->name()].memory = std::max(forecast[stage->name()].memory, needed + kAnyRun);
+        const auto foreseen = forecast.find(stage->name());
+        if (foreseen == forecast.end()) continue;
+        const Rehearsed &f = fine.at(stage->name()), &c = coarse.at(stage->name());
+        // Memory is measured. From the finer run on it grows with the numbers as the stage says, times what the
+        // difference between both runs has shown; a difference within the noise shows nothing.
+        constexpr double kNoise = 1e7; // [bytes]
+        const double said = stage->memory(shown), needed = stage->memory(forecast);
+        const double ratio = (f.memory - c.memory + kNoise) / (said - stage->memory(shown_coarsely) + kNoise);
+        const double memory = f.memory + std::clamp(ratio, 0.5, 2.0) * (needed - said);
+        foreseen->second.memory = std::max(memory, f.kept + stage->memory_of_helpers());
     }
     return forecast;
 }

@@ -77,16 +77,23 @@ std::string size_text(double bytes)
     return fmt::format("{:.{}f} {}", bytes, unit == 0 || bytes >= 100 ? 0 : 1, units[unit]);
 }
 
+// Bytes that are not UTF-8, and control characters beyond those of ASCII, stand as printable() writes them.
 std::string json_string(const std::string& text)
 {
     std::string out = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\')
-            out += '\\', out += c;
-        else if (static_cast<unsigned char>(c) < 0x20)
-            out += fmt::format("\\u{:04x}", static_cast<int>(c));
-        else
+    const auto put_plain = [&](std::string_view part) {
+        for (const char c : printable(part)) {
+            if (c == '"' || c == '\\') out += '\\';
             out += c;
+        }
+    };
+    size_t begin = 0;
+    for (size_t i = 0; i <= text.size(); ++i) {
+        const bool control = i < text.size() && static_cast<unsigned char>(text[i]) < 0x20;
+        if (i < text.size() && !control) continue;
+        put_plain(std::string_view(text).substr(begin, i - begin));
+        if (control) out += fmt::format("\\u{:04x}", static_cast<int>(text[i]));
+        begin = i + 1;
     }
     return out + '"';
 }
@@ -185,8 +192,8 @@ void Progress::frame_done(int frame, const FrameReport& report)
     std::string phases;
     numbers_.clear();
     for (const auto& [name, value] : report.numbers)
-        numbers_ += value == std::floor(value) ? fmt::format("  {} {:.0f}", name, value)
-                                               : fmt::format("  {} {:.4g}", name, value);
+        numbers_ += value == std::floor(value) ? fmt::format("  {} {:.0f}", printable(name), value)
+                                               : fmt::format("  {} {:.4g}", printable(name), value);
     for (const auto& [name, seconds] : report.times.phases())
         phases += fmt::format("{}{} {:.2f}", phases.empty() ? "" : ", ", name, seconds);
     const std::string to_go = left >= kWorthSaying ? fmt::format(", {} left", duration_text(left)) : "";

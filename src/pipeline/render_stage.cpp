@@ -175,6 +175,14 @@ double RenderStage::memory(const Forecast& forecast) const
     return bytes;
 }
 
+// The film's encoder, and two pictures for it in this process.
+double RenderStage::memory_of_helpers() const
+{
+    if (!is_png()) return 0;
+    const double pixels = static_cast<double>(params_.width) * params_.height;
+    return memory_of_encoder(params_.width, params_.height, shot_.range().count()) + kBytesPerPixel * pixels;
+}
+
 std::vector<std::string> RenderStage::inputs() const
 {
     switch (params_.show) {

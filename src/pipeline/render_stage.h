@@ -33,6 +33,7 @@ class RenderStage : public FrameStage {
     std::vector<std::string> coarser(double k) const override;
     Growth growth() const override { return {1.5, 2}; }
     double memory(const Forecast& forecast) const override;
+    double memory_of_helpers() const override;
     FrameReport make(int frame, const std::vector<std::string>& inputs,
                      const std::vector<std::string>& outputs) override;
     std::vector<std::string> products(const ShotPaths& paths) const override;

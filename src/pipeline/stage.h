@@ -117,6 +117,8 @@ class Stage {
     virtual Measure follows() const { return {}; }
     // Memory as in estimate(), from the numbers that rehearsals have shown.
     virtual double memory(const Forecast& forecast) const { return (void)forecast, estimate().memory; }
+    // Memory of other programs that run at the end, beside this one, such as the encoder of a film.
+    virtual double memory_of_helpers() const { return 0; }
     // Everything that the frames depend on besides parameters and input, as lines "thing: signature".
     virtual std::string dependencies() const { return {}; }
     // The files and folders that shot_complete() writes, whether they are there or not.

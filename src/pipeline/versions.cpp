@@ -1,6 +1,7 @@
 #include "pipeline/versions.h"
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "io/atomic_file.h"
 #include "pipeline/cache.h"
 #include "pipeline/progress.h"
@@ -123,6 +124,9 @@ std::string shown_differences(const std::string& made_from, const std::string& c
     return fmt::format("{}{}", fmt::join(all, "; "), more > 0 ? fmt::format("; and {} more", more) : "");
 }
 
+// Names of folders and values of scenes may hold anything.
+void print(const std::string& text) { fmt::print("{}\n", printable(text)); }
+
 double bytes_in(const std::string& folder)
 {
     double bytes = 0;
@@ -221,7 +225,7 @@ void list_versions(const ShotPaths& current)
 {
     const std::vector<Version> versions = kept_versions(current);
     if (versions.empty()) {
-        fmt::print("{} keeps no frames of other settings\n", current.folder);
+        print(fmt::format("{} keeps no frames of other settings", current.folder));
         return;
     }
     for (const Version& version : versions) {
@@ -233,10 +237,10 @@ void list_versions(const ShotPaths& current)
                                    : version.frames == 1
                                        ? fmt::format("frame {}", version.first)
                                        : fmt::format("{} frames, {}-{}", version.frames, version.first, version.last);
-        fmt::print("{:<8} {}   {:>8}   {}{}\n", version.stage, version.id, size_text(version.bytes), frames,
-                   difference);
+        print(fmt::format("{:<8} {}   {:>8}   {}{}", version.stage, version.id, size_text(version.bytes), frames,
+                          difference));
     }
-    fmt::print("{} in {}\n", kept_text(versions), current.folder);
+    print(fmt::format("{} in {}", kept_text(versions), current.folder));
 }
 
 void delete_versions(const ShotPaths& current, const std::vector<std::string>& ids)
@@ -264,8 +268,9 @@ void delete_versions(const ShotPaths& current, const std::vector<std::string>& i
         fs::remove(version.folder + "/" + StageCache::kState);
         fs::remove(record_of(version.folder)); // last: a kill before leaves the rest known
         remove_if_empty(version.folder);
-        fmt::print("deleted {} {}: {}{}\n", version.stage, version.id, size_text(version.bytes),
-                   is_there(version.folder) ? fmt::format("; {} keeps files that are not ours", version.folder) : "");
+        print(fmt::format("deleted {} {}: {}{}", version.stage, version.id, size_text(version.bytes),
+                          is_there(version.folder) ? fmt::format("; {} keeps files that are not ours", version.folder)
+                                                   : ""));
     }
 }
 

@@ -8,6 +8,15 @@
 
 namespace spindrift {
 
+namespace {
+
+constexpr float kFastest = 1e7f; // m/s; a hundred times what a scene may ask for
+
+// Each component of it, which NaN is not.
+bool within(const Vec3f& x, float most) { return (x.array().abs() < most).all(); }
+
+} // namespace
+
 void check_state(const Particles& particles, float voxel)
 {
     particles.for_each_array([&](const std::string& name, const auto& array) {
@@ -16,7 +25,7 @@ void check_state(const Particles& particles, float voxel)
     });
     const float reach = voxel * kTileSize * (kTileReach - 16);
     for (size_t i = 0; i < particles.size(); ++i)
-        if (!(particles.P[i].cwiseAbs().maxCoeff() < reach) || !particles.v[i].allFinite())
+        if (!within(particles.P[i], reach) || !within(particles.v[i], kFastest))
             bad_state("particle {} is nowhere, or moves without bounds", i);
     for (const auto& [name, array] : particles.attributes)
         if (count_non_finite(array) > 0) bad_state("values of \"{}\" are not finite", name);

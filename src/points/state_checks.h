@@ -8,7 +8,7 @@
 
 namespace spindrift {
 
-// Arrays of one length, numbers finite, positions within the reach of a grid with these voxels.
+// Arrays of one length, numbers finite, positions within the reach of a grid with these voxels, speeds below 1e7 m/s.
 void check_state(const Particles& particles, float voxel);
 // An attribute of this type is there.
 template <class T> void check_state_attribute(const Particles& particles, const std::string& name)

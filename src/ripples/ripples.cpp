@@ -180,6 +180,11 @@ void Ripples::carry(const Flow& flow, float dt)
     // Where a jet is sheared its eddies can be several times as fast as any liquid; ripples there are cut short.
     const float way = fastest(flow) * dt / voxel();
     const float steps = std::max(1.0f, std::ceil(way / kMostReach));
+    constexpr float kMostSteps = 1000;
+    if (!(steps <= kMostSteps))
+        fail("ripples would be carried {:.3g} cells in one step of the liquid; check velocities of sources, colliders "
+             "and bodies",
+             way);
     carrier.cells = dt / voxel() / steps;
     const AdvectedField field = {Location::center, &d_, &next_};
     for (int step = 0; step < static_cast<int>(steps); ++step) {

@@ -112,7 +112,9 @@ void Grains::fill(size_t number, float dt, bool initial)
     std::optional<Filling::Carried> carried;
     if (!initial) {
         carried.emplace();
-        carried->way = (time_ / fps_ - dt) * source.velocity + source.inherit * shape.bounds(time_).center();
+        carried->way = (time_ / fps_ - dt) * source.velocity;
+        const Vec3f center = shape.bounds(time_).center(); // half-spaces and the outside of shapes have none
+        if (center.allFinite()) carried->way += source.inherit * center;
         source.velocity.cwiseAbs().maxCoeff(&carried->axis);
     }
     Filling filling(shape, time_, params_.domain, params_.voxel, carried);

@@ -123,7 +123,8 @@ Grains::State Grains::state() const { return {frame_, next_id_, speed_, particle
 void Grains::restore(State state)
 {
     check_state(state.particles, params_.voxel);
-    check_state_attribute<float>(state.particles, kMass);
+    // A hundred times what the densest sand has in a cell.
+    check_state_range(state.particles, kMass, 0.0f, 1e8f * params_.voxel * params_.voxel * params_.voxel);
     check_state_range(state.particles, kMaterial, 0, static_cast<int32_t>(params_.materials.size()) - 1);
     for (const char* name : {kShapeDiagonal, kShapeShear}) check_state_attribute<Vec3f>(state.particles, name);
     check_state_number(state.next_id, 0, std::numeric_limits<int>::max(), "next_id");

@@ -68,8 +68,8 @@ void Stress::set_frame_velocity(int tile)
     }
 }
 
-// The mean of what the faces around, and this one, have beyond the velocity of the collider, each by its sand: sand that
-// turns with a drum, or slides over a belt as one, has its own velocity then, at the empty faces beside it too.
+// The mean of what the faces around, and this one, have beyond the velocity of the collider, each by its sand: sand
+// that turns with a drum, or slides over a belt as one, has its own velocity then, at the empty faces beside it too.
 void Stress::set_own_frame(int tile)
 {
     struct Blocks {
@@ -77,7 +77,7 @@ void Stress::set_own_frame(int tile)
     };
     thread_local Blocks kept;
     Blocks& around = kept;
-    const Vec3i steps[] = {Vec3i(0, 0, 0),  Vec3i(-1, 0, 0), Vec3i(1, 0, 0), Vec3i(0, -1, 0),
+    const Vec3i steps[] = {Vec3i(0, 0, 0), Vec3i(-1, 0, 0), Vec3i(1, 0, 0), Vec3i(0, -1, 0),
                            Vec3i(0, 1, 0), Vec3i(0, 0, -1), Vec3i(0, 0, 1)};
     for (int a = 0; a < 3; ++a) {
         around.velocity.gather(grid_->velocity.u[a], tile), around.collider.gather(frame_.u[a], tile);

@@ -13,6 +13,10 @@ namespace spindrift {
 
 namespace {
 
+// Far beyond what a scene's own numbers may be, for a file may have other units: squares of it are still floats.
+constexpr float kReach = 1e9f;
+constexpr int kLastFrame = 100000000; // either way, as of a shot
+
 // Many programs write a vertex once for each normal or texture coordinate it has; only its position matters here.
 Mesh welded(const Mesh& mesh)
 {
@@ -60,6 +64,9 @@ MeshSequence::MeshSequence(std::string name, const std::string& where, bool may_
         const std::vector<int> frames = frames_on_disk(name_);
         if (frames.empty()) bad_input("{}: there is no file {} for any frame", where, name_);
         first_ = frames.front(), last_ = frames.back();
+        if (first_ < -kLastFrame || last_ > kLastFrame)
+            bad_input("{}: {} has frames from {} to {}; their numbers must have at most eight digits", where, name_,
+                      first_, last_);
         for (size_t i = 0; i < frames.size(); ++i)
             if (frames[i] != first_ + static_cast<int>(i))
                 bad_input("{}: {} is missing between frames {} and {}; every frame needs a file", where,
@@ -70,7 +77,11 @@ MeshSequence::MeshSequence(std::string name, const std::string& where, bool may_
         const std::string file = frame_path(name_, frame);
         if (mesh.triangles.empty()) bad_input("{}: {} has no triangles", where, file);
         for (const Vec3f& x : mesh.positions)
-            if (!x.allFinite()) bad_input("{}: {} has a vertex that is not finite", where, file);
+            if (!x.allFinite())
+                bad_input("{}: {} has a vertex that is not finite", where, file);
+            else if (x.cwiseAbs().maxCoeff() > kReach)
+                bad_input("{}: {} has a vertex at ({:.3g}, {:.3g}, {:.3g}) m; all must be within {:g} m of the origin",
+                          where, file, x.x(), x.y(), x.z(), kReach);
         closed_ &= is_closed(mesh);
         if (!closed_ && !may_be_open)
             bad_input("{}: {} is not closed, so it has no inside: each edge must belong to two triangles that agree "
@@ -138,7 +149,8 @@ float MeshSequence::Moment::thickness(float most) const
         return most;
     };
     // A large triangle of a wedge is thin towards one side only.
-    static const Vec3f kPlaces[] = {Vec3f::Constant(1 / 3.0f), {0.8f, 0.1f, 0.1f}, {0.1f, 0.8f, 0.1f}, {0.1f, 0.1f, 0.8f}};
+    static const Vec3f kPlaces[] = {
+        Vec3f::Constant(1 / 3.0f), {0.8f, 0.1f, 0.1f}, {0.1f, 0.8f, 0.1f}, {0.1f, 0.1f, 0.8f}};
     return parallel_reduce(
         mesh_.triangles.size(), most,
         [&](size_t t) {

@@ -191,8 +191,8 @@ bool Shape::is_wall_below(float thickness) const
         if (!mesh_->closed()) return true;
         const float least = thickness / scale.minCoeff();
         if (now_->thickness(least) < least) return true;
-        return !mesh_->still() && (mesh_->at(-kInfinity)->thickness(least) < least ||
-                                   mesh_->at(kInfinity)->thickness(least) < least);
+        return !mesh_->still() &&
+               (mesh_->at(-kInfinity)->thickness(least) < least || mesh_->at(kInfinity)->thickness(least) < least);
     }
     const bool box = params_.shape == ShapeParams::Kind::box;
     if (!box && params_.shape != ShapeParams::Kind::sphere) return false;

@@ -76,7 +76,7 @@ void Spray::restore(State state)
         check_state_attribute<int32_t>(state.particles, name);
     check_state_number(state.next_id, 0, std::numeric_limits<int>::max(), "next_id");
     check_state_number(state.start_frame, std::numeric_limits<int>::min(), state.frame, "start_frame");
-    check_state_number(state.edge, 0.0f, std::numeric_limits<float>::max(), "edge");
+    check_state_number(state.edge, 0.0f, kLargest, "edge");
     start_frame_ = state.start_frame, frame_ = state.frame, next_id_ = state.next_id, edge_ = state.edge;
     droplets_ = std::move(state.particles);
     handover_.set_taken(std::move(state.taken));

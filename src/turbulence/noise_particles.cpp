@@ -9,6 +9,7 @@ namespace spindrift {
 namespace {
 
 constexpr size_t kChunk = 256;
+constexpr float kMostEnergy = 1e14f;    // in a state [m2/s2]
 constexpr float kLeastPresence = 1e-3f; // with which a particle among others begins
 
 Vec3i floor_of(const Vec3f& p) { return {floor_int(p.x()), floor_int(p.y()), floor_int(p.z())}; }
@@ -210,8 +211,11 @@ void NoiseParticles::add(const Vec3f& x, float presence)
 
 void NoiseParticles::restore(State state, const std::vector<uint64_t>& filled)
 {
-    for (const char* name : {kPresenceAttribute, kEddyEnergyAttribute})
-        if (state.particles.size() > 0) check_state_attribute<float>(state.particles, name);
+    if (state.particles.size() > 0) {
+        check_state_range(state.particles, kPresenceAttribute, 0.0f, 1.0f);
+        check_state_range(state.particles, kEddyEnergyAttribute, -kMostEnergy, kMostEnergy);
+        for (int o = 0; o < octaves_; ++o) check_state_attribute<float>(state.particles, eddy_time_attribute(o));
+    }
     check_state_number(state.next_id, 0, std::numeric_limits<int>::max(), "next_eddy");
     particles_ = std::move(state.particles), next_id_ = state.next_id, steps_ = state.steps;
     filled_ = filled;

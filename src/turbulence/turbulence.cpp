@@ -41,7 +41,9 @@ void Turbulence::restore(State state)
     check_state_tiles(state.tiles, "turbulence");
     for (const auto* values : {&state.energy, &state.open}) check_state_values(*values, cells, "turbulence");
     // Where there are no tiles yet, there is no size of cells either.
-    check_state_number(state.voxel, state.tiles.empty() ? 0.0f : 1e-30f, 1e30f, "voxel of turbulence");
+    check_state_number(state.voxel, state.tiles.empty() ? 0.0f : 1e-8f, 1e5f, "voxel of turbulence");
+    check_state_values(state.solid_distance, state.solid_distance.empty() ? 0 : cells, "distance to solids");
+    check_state(state.particles.particles, state.voxel);
     voxel_ = state.voxel;
     energy_.restore(state.tiles, state.energy, state.open);
     particles_.restore(std::move(state.particles), state.tiles);

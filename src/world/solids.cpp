@@ -249,9 +249,12 @@ std::optional<Vec3f> Solids::first_contact(const Vec3f& from, const Vec3f& to, f
         const float near = std::min(gap, 0.5f * distance); // one that lies at the wall may slide on
         if (distance <= 0 || distance >= length + near) return;
         const auto at = [&](float way) -> Vec3f { return start + way / length * (to - start); };
-        // A step no longer than the distance, or than the wall, cannot lead through the wall.
+        // A step no longer than the distance, or than the wall, cannot lead through the wall. One that moves without
+        // bounds gets no farther than these steps.
+        constexpr int kMostSteps = 10000;
         float free = 0, way = 0;
-        while (distance >= near && way < length) {
+        for (int step = 0; distance >= near && way < length; ++step) {
+            if (step == kMostSteps) return stop(free, at(free));
             free = way, way = std::min(way + std::max(distance - 0.5f * near, thinnest), length);
             distance = distance_at(at(way));
         }

@@ -3,6 +3,7 @@
 
 #include "pipeline/program.h"
 
+#include <fstream>
 #include <regex>
 
 namespace spindrift {
@@ -45,7 +46,29 @@ std::map<std::string, Need> forecast_of(const Workplace& place)
     return needs;
 }
 
-// Peak of the resident memory of a run [bytes].
+// A line of a process's status, such as VmRSS [bytes]; 0 if it has ended.
+double status_of(pid_t process, const std::string& name)
+{
+    std::ifstream file(fmt::format("/proc/{}/status", process));
+    for (std::string word; file >> word;)
+        if (double kilobytes = 0; word == name + ":" && file >> kilobytes) return 1024 * kilobytes;
+    return 0;
+}
+
+// Memory of the programs that a process has started, such as the encoder of a film [bytes]. A copy of the process
+// itself, which reads files of other programs, shares its memory.
+double memory_of_helpers(pid_t process)
+{
+    double bytes = 0;
+    std::ifstream children(fmt::format("/proc/{0}/task/{0}/children", process));
+    std::error_code ended;
+    const auto program = [&](pid_t p) { return std::filesystem::read_symlink(fmt::format("/proc/{}/exe", p), ended); };
+    for (pid_t child = 0; children >> child;)
+        if (program(child) != program(process)) bytes += status_of(child, "VmRSS");
+    return bytes;
+}
+
+// Peak of the memory of a run, with the programs that it starts [bytes].
 double peak_memory(const Workplace& place, const std::vector<std::string>& arguments)
 {
     std::vector<std::string> command = program_command(arguments);
@@ -59,10 +82,15 @@ double peak_memory(const Workplace& place, const std::vector<std::string>& argum
         ::_exit(127);
     }
     int status = 0;
-    rusage usage = {};
-    ::wait4(child, &status, 0, &usage);
+    double alone = 0, together = 0;
+    while (::waitpid(child, &status, WNOHANG) == 0) {
+        alone = std::max(alone, status_of(child, "VmHWM"));
+        if (const double helpers = memory_of_helpers(child); helpers > 0)
+            together = std::max(together, status_of(child, "VmRSS") + helpers);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    return 1024.0 * static_cast<double>(usage.ru_maxrss);
+    return std::max(alone, together);
 }
 
 double bytes_in(const std::string& folder)

@@ -166,6 +166,82 @@ TEST(Values, ThatOnceBrokeTheProgramEndCleanly)
     }
 }
 
+// Scenes that are unusual but mean something: they must work.
+class UnusualScenes : public ::testing::Test {
+  protected:
+    void expect_works(const std::string& scene) const
+    {
+        place.remove("out");
+        place.write("scene.toml", "[shot]\nframes = \"1-3\"\n" + scene);
+        const RunResult outcome = run_with_limits(place, {"run", "scene.toml", "-o", "out"});
+        EXPECT_EQ(outcome.code, 0) << outcome.err;
+        EXPECT_EQ(outcome.err, "");
+    }
+    static std::string box(const std::string& stage, double voxel)
+    {
+        const double e = 10 * voxel;
+        return fmt::format("[{0}]\nvoxel = {1}\n[{0}.domain]\nmin = [0, 0, 0]\nmax = [{2}, {2}, {2}]\n"
+                           "[[{0}.source]]\nmin = [0, 0, 0]\nmax = [{3}, {3}, {2}]\n",
+                           stage, voxel, e, 0.5 * e);
+    }
+    // Small spheres, in different places of a box of 1 m.
+    static std::string spheres(const std::string& table, int count)
+    {
+        std::string text;
+        for (int i = 0; i < count; ++i)
+            text += fmt::format("[[{}]]\nshape = \"sphere\"\ncenter = [{}, {}, {}]\nradius = 0.02\n", table,
+                                0.05 + 0.09 * (i % 10), 0.05 + 0.09 * (i / 10 % 10), 0.05 + 0.009 * (i / 100 % 100));
+        return text;
+    }
+    Workplace place;
+};
+
+TEST_F(UnusualScenes, SandWithoutGravity)
+{
+    for (const char* model : {"grains", "fluid"})
+        expect_works(fmt::format("[sand]\nmodel = \"{}\"\ngravity = [0, 0, 0]\nvoxel = 0.1\n[sand.domain]\n"
+                                 "min = [0, 0, 0]\nmax = [1, 1, 1]\n[[sand.source]]\nshape = \"sphere\"\n"
+                                 "center = [0.5, 0.5, 0.5]\nradius = 0.3\nvelocity = [1, 0.5, 0]\n",
+                                 model));
+}
+
+// Half-spaces and the outside of a shape have no centre.
+TEST_F(UnusualScenes, FlowsFromShapesWithoutBounds)
+{
+    for (const char* stage : {"liquid", "sand"})
+        for (const char* shape : {"invert = true", "shape = \"half_space\"\npoint = [0, 0.3, 0]"})
+            expect_works(fmt::format("[{0}]\nvoxel = 0.1\n[{0}.domain]\nmin = [0, 0, 0]\nmax = [1, 1, 1]\n"
+                                     "[[{0}.source]]\nmode = \"flow\"\nmax = [1, 0.8, 1]\n{1}\n",
+                                     stage, shape));
+}
+
+TEST_F(UnusualScenes, VoxelsOfTenMicrometres)
+{
+    expect_works(box("liquid", 1e-5) + "[surface]\nsdf = true\n");
+    expect_works(box("sand", 1e-5));
+    expect_works("fps = 1000\n[smoke]\nvoxel = 1e-5\n[[smoke.source]]\nshape = \"sphere\"\nradius = 5e-5\n"
+                 "temperature = 50\n[smoke.turbulence]\non = true\n");
+}
+
+TEST_F(UnusualScenes, AThousandCollidersAndSources)
+{
+    expect_works(box("liquid", 0.1) + spheres("liquid.collider", 1000));
+    expect_works(box("sand", 0.1) + spheres("sand.collider", 1000));
+    expect_works("[smoke]\nvoxel = 0.1\n" + spheres("smoke.source", 1) + spheres("smoke.collider", 1000));
+    expect_works(box("liquid", 0.1) + spheres("liquid.source", 3000));
+    expect_works("[smoke]\nvoxel = 0.1\n" + spheres("smoke.source", 3000));
+}
+
+TEST_F(UnusualScenes, ABodyOfNearlyNoMassOnAHinge)
+{
+    for (const char* stage : {"liquid", "sand"})
+        for (const double edge : {0.02, 0.001})
+            expect_works(box(stage, 0.1) +
+                         fmt::format("[[{0}.body]]\nmin = [0.4, 0.6, 0.4]\nmax = [{1}, {2}, {1}]\ndensity = 0.001\n"
+                                     "hinge.anchor = [0.45, 0.6, 0.4]\nhinge.torque = 100\n",
+                                     stage, 0.4 + edge, 0.6 + edge));
+}
+
 } // namespace
 
 } // namespace spindrift

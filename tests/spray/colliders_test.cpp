@@ -55,7 +55,7 @@ TEST(SprayColliders, AFastWallTakesDropletsAlong)
 TEST(SprayColliders, NothingPassesAThinPlateThatMoves)
 {
     constexpr float kThickness = 1e-3f, kGap = 4e-3f, kWide = 20;
-    for (const float rise : {-0.2f, -0.02f, 0.1f}) // [m/frame]
+    for (const float rise : {-0.2f, -0.02f, 0.1f})   // [m/frame]
         for (const float turn : {0.0f, 4.0f, -9.0f}) // [deg/frame]
             for (const int plates : {1, 2}) {
                 SprayParams params;
