@@ -247,7 +247,7 @@ void FluidFriction::take_up(const InnerFlow& flow)
 
 // (2.9): |stress| <= sqrt(2) (friction * pressure + cohesion), which in pure shear is Coulomb's law. The tangent of the
 // angle of friction takes the place of the sine in (2.3): pressure here is that of a liquid, which on a slope is the
-// normal stress and not the mean of a stress with friction. (2.4) is on neither.
+// normal stress and not the mean of a stress with friction. (2.4) is on neither. See also limit_by_weight().
 void FluidFriction::find_bounds(const InnerFlow& flow)
 {
     const Topology& topology = flow.phi.topology();
@@ -256,11 +256,40 @@ void FluidFriction::find_bounds(const InnerFlow& flow)
     bound_.reset_uninitialized(topology, 0);
     for_each_tile(topology, [&](int tile) {
         const bool some = flow.projection.has_liquid(tile);
-        for (int o = 0; o < kTileCells; o += kTileSize) {
-            const Row p = some ? pressure_row(flow.projection.s().tile(tile) + o) : splat(0);
+        thread_local Block<float, 1> kept;
+        auto& phi = kept;
+        if (some) phi.gather(flow.phi, tile, Margin::nearest);
+        for_each_row([&](int x, int y, int o) {
+            Row p = some ? pressure_row(flow.projection.s().tile(tile) + o) : splat(0);
+            if (some) limit_by_weight(flow, phi, x, y, p);
             store_row(bound_.tile(tile) + o, load_row(wet_.tile(tile) + o) * (slope * p + cohesion));
-        }
+        });
     });
+}
+
+// What slides along a free surface is pressed by the sand on top of it alone. Sand that is squeezed along its slope,
+// as between the walls of a drum, has more pressure than that, and with all of it would stand at 51 degrees where its
+// friction is 38. Near the surface pressure therefore counts for no more than what lies above weighs, across the
+// surface, and a fifth of that, since distances to it are not that exact.
+//
+// Weak where a layer of one or two cells strikes the ground: it is pressed by more than its weight then.
+void FluidFriction::limit_by_weight(const InnerFlow& flow, const Block<float, 1>& phi, int x, int y, Row& pressure)
+{
+    constexpr float kMost = 1.2f;   // of the weight
+    constexpr float kDepth = 1.45f; // cells; beyond kSurfaceBand distances are not known
+    const float weight = flow.gravity.norm() * flow.dt; // of a cell
+    if (!(weight > 0)) return;
+    for (int z = 0; z < kTileSize; ++z) {
+        const float depth = -phi.at(x, y, z);
+        if (!(depth > 0) || depth >= kDepth || !(pressure[z] > 0)) continue;
+        const Vec3f outwards(phi.at(x + 1, y, z) - phi.at(x - 1, y, z), phi.at(x, y + 1, z) - phi.at(x, y - 1, z),
+                             phi.at(x, y, z + 1) - phi.at(x, y, z - 1));
+        constexpr float kFlat = 0.2f; // between two surfaces distances have no direction
+        const float length = outwards.norm();
+        if (length < kFlat) continue;
+        const float across = flow.dt * std::abs(outwards.dot(flow.gravity)) / length;
+        pressure[z] = std::min(pressure[z], kMost * depth * across);
+    }
 }
 
 // Calls body(tile, offset, strain) for each row with sand.

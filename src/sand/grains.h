@@ -81,6 +81,7 @@ class Grains {
     void new_velocity(float dt);
     void fill_closed_faces(MacField& velocity, float through_surfaces) const;
     void move(float dt);
+    void look_around_sheets(size_t begin, size_t count, const Vec3f& fall, Row (&u)[3], Row3 (&J)[3]) const;
     void collide(float dt);
     void stop_at_sheets(size_t particle);
     void keep_on_side(const Vec3f& from, Vec3f& x) const;

@@ -68,6 +68,7 @@ void Grains::move(float dt)
         push.gather(push_, tile, Margin::background);
         filled.gather(grid_.filled, tile);
         const Vec3f first = topology.first_cell(tile).cast<float>();
+        const bool blocked = room_.sight() && room_.sight()->blocked(tile);
         Row most = splat(0);
         for_each_eight(grid_.index, tile, [&](size_t begin, size_t count) {
             const MacBlock<1>::Places places(places_in_tile(&particles_.P[begin], count, inverse_voxel, first));
@@ -80,6 +81,7 @@ void Grains::move(float dt)
                 J[a] = step * corners.gradient(place);
                 du[a] = MacBlock<1>::Corners(push, a, place).value(place);
             }
+            if (blocked) look_around_sheets(begin, count, fall, u, J);
             const auto center = places.of(-1);
             const Row full = MacBlock<1>::Corners(filled, center).value(center);
             const Row dense = min(splat(1), max(splat(0), (full - kFlying) * (1 / (kFlowing - kFlying))));
@@ -130,6 +132,26 @@ void Grains::move(float dt)
         fastest[static_cast<size_t>(tile)] = largest(most);
     });
     speed_ = *std::max_element(fastest.begin(), fastest.end());
+}
+
+// Gives particles next to sheets, eight of them at most, the velocity u that the grid has on their own side, and none of
+// the change J across the sheet: what they bring back to the grid with it would grow from step to step. One that sees
+// nothing keeps its own velocity.
+void Grains::look_around_sheets(size_t begin, size_t count, const Vec3f& fall, Row (&u)[3], Row3 (&J)[3]) const
+{
+    const Sight& sight = *room_.sight();
+    const Topology& topology = grid_.topology;
+    for (size_t i = 0; i < count; ++i) {
+        const Vec3f x = solids_.colliders_move() ? solids_.now(particles_.P[begin + i]) : particles_.P[begin + i];
+        const Vec3i cell = cell_of(x, 1 / params_.voxel);
+        const int tile = topology.find(tile_of_cell(cell)), offset = offset_of_cell(cell);
+        if (tile == topology.tile_count()) continue;
+        if (sight.room(tile, offset) > 0 && sight.faces_from_center(tile, offset) == kAllFaces) continue;
+        const auto seen = sample_seen(velocity_, sight, params_.voxel, x);
+        const Vec3f velocity = seen ? seen->u : Vec3f(particles_.v[begin + i] + fall);
+        const int lane = static_cast<int>(i);
+        for (int a = 0; a < 3; ++a) u[a][lane] = velocity[a], J[a].x[lane] = J[a].y[lane] = J[a].z[lane] = 0;
+    }
 }
 
 // Moves particles by the displacement alone. They may have left their tile by half a cell, and halves by some more.
