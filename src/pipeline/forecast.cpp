@@ -59,13 +59,13 @@ struct Reached {
 
 struct Rehearsed {
     std::vector<Reached> frames;
-    double memory = 0, kept = 0; // at the peak and at the end, beside the program itself [bytes]
+    double memory = 0, kept = 0; // of the process, at the peak and at the end [bytes]
 };
 using Run = std::map<std::string, Rehearsed>; // by the name of the stage
 
-// What rehearse_stage() writes: a line for each frame, then one for the memory.
+// What rehearse_stage() writes: a line for each frame, then one for the memory that is held at the end.
 //     frame 12 disk 34567 seconds 0.12 particles 1000 tiles 20
-//     memory 4000000 kept 3000000
+//     kept 3000000
 Rehearsed read_rehearsal(const std::string& text)
 {
     Rehearsed rehearsed;
@@ -76,9 +76,7 @@ Rehearsed read_rehearsal(const std::string& text)
         double value = 0;
         Reached now = rehearsed.frames.empty() ? Reached() : rehearsed.frames.back();
         while (words >> name >> value) {
-            if (name == "memory")
-                rehearsed.memory = value;
-            else if (name == "kept")
+            if (name == "kept")
                 rehearsed.kept = value;
             else if (name == "frame")
                 now.frame = static_cast<int>(value);
@@ -147,8 +145,10 @@ Run run_coarsely(const ShotOptions& options, const std::vector<const Stage*>& st
               std::to_string(factor > 1 ? kSecondsCoarse : kSeconds), std::string("--frames"),
               fmt::format("{}-{}x{}", wanted.first, wanted.last, wanted.step)})
             command.push_back(word);
-        Rehearsed found = read_rehearsal(output_of_this_program(command));
-        if (found.memory == 0 || found.frames.empty()) break; // coarsely it cannot be done, nor what reads it
+        const ProgramResult rehearsal = run_this_program(command);
+        Rehearsed found = read_rehearsal(rehearsal.output);
+        found.memory = rehearsal.memory;
+        if (found.frames.empty()) break; // coarsely it cannot be done, nor what reads it
         if (all) { // complete, with what is written at the end
             reached.last = found.frames.back().frame;
             found.frames.back().disk = bytes_in(folder.path() + "/" + stage->name());
@@ -214,7 +214,6 @@ double extrapolated_volume(double fine, double coarse, double k1)
 
 void rehearse_stage(ShotOptions options, double seconds)
 {
-    const double program = held_memory();
     options.rehearsal = true;
     Recorder recorder(options.folder + "/" + options.only_stage, seconds);
     Shot shot(options);
@@ -222,7 +221,7 @@ void rehearse_stage(ShotOptions options, double seconds)
         shot.run(recorder);
     } catch (const Recorder::OutOfTime&) {
     }
-    fmt::print("memory {:.0f} kept {:.0f}\n", peak_memory() - program, held_memory() - program);
+    fmt::print("kept {:.0f}\n", held_memory());
 }
 
 Forecast rehearse(const ShotOptions& options, const std::vector<const Stage*>& stages, const FrameRange& frames)
