@@ -29,14 +29,19 @@ double group_limit()
     return least;
 }
 
+// A line of /proc/self/status, such as VmRSS [bytes].
+double status(const std::string& name)
+{
+    std::ifstream file("/proc/self/status");
+    for (std::string word; file >> word;)
+        if (double kilobytes = 0; word == name + ":" && file >> kilobytes) return 1024 * kilobytes;
+    return 0;
+}
+
 } // namespace
 
-double held_memory()
-{
-    std::ifstream file("/proc/self/statm"); // [pages]: all that is mapped, then what is held
-    double mapped = 0, held = 0;
-    return file >> mapped >> held ? held * static_cast<double>(::sysconf(_SC_PAGE_SIZE)) : 0;
-}
+double held_memory() { return status("VmRSS"); }
+double peak_memory() { return status("VmHWM"); }
 
 void return_freed_memory() { ::mallopt(M_MMAP_THRESHOLD, 512 << 10); }
 

@@ -59,13 +59,15 @@ struct Reached {
 
 struct Rehearsed {
     std::vector<Reached> frames;
-    double memory = 0, kept = 0; // of the process, at the peak and at the end [bytes]
+    // Memory of the process: at the peak of the run, when it is done, and the peak with the end of the process, where
+    // libraries tidy up [bytes].
+    double memory = 0, kept = 0, whole = 0;
 };
 using Run = std::map<std::string, Rehearsed>; // by the name of the stage
 
-// What rehearse_stage() writes: a line for each frame, then one for the memory that is held at the end.
+// What rehearse_stage() writes: a line for each frame, then one for the memory.
 //     frame 12 disk 34567 seconds 0.12 particles 1000 tiles 20
-//     kept 3000000
+//     memory 4000000 kept 3000000
 Rehearsed read_rehearsal(const std::string& text)
 {
     Rehearsed rehearsed;
@@ -76,7 +78,9 @@ Rehearsed read_rehearsal(const std::string& text)
         double value = 0;
         Reached now = rehearsed.frames.empty() ? Reached() : rehearsed.frames.back();
         while (words >> name >> value) {
-            if (name == "kept")
+            if (name == "memory")
+                rehearsed.memory = value;
+            else if (name == "kept")
                 rehearsed.kept = value;
             else if (name == "frame")
                 now.frame = static_cast<int>(value);
@@ -147,7 +151,7 @@ Run run_coarsely(const ShotOptions& options, const std::vector<const Stage*>& st
             command.push_back(word);
         const ProgramResult rehearsal = run_this_program(command);
         Rehearsed found = read_rehearsal(rehearsal.output);
-        found.memory = rehearsal.memory;
+        found.whole = rehearsal.memory;
         if (found.frames.empty()) break; // coarsely it cannot be done, nor what reads it
         if (all) { // complete, with what is written at the end
             reached.last = found.frames.back().frame;
@@ -221,7 +225,7 @@ void rehearse_stage(ShotOptions options, double seconds)
         shot.run(recorder);
     } catch (const Recorder::OutOfTime&) {
     }
-    fmt::print("kept {:.0f}\n", held_memory());
+    fmt::print("memory {:.0f} kept {:.0f}\n", peak_memory(), held_memory());
 }
 
 Forecast rehearse(const ShotOptions& options, const std::vector<const Stage*>& stages, const FrameRange& frames)
@@ -280,7 +284,7 @@ Forecast rehearse(const ShotOptions& options, const std::vector<const Stage*>& s
         const double said = stage->memory(shown), needed = stage->memory(forecast);
         const double ratio = (f.memory - c.memory + kNoise) / (said - stage->memory(shown_coarsely) + kNoise);
         const double memory = f.memory + std::clamp(ratio, 0.5, 2.0) * (needed - said);
-        foreseen->second.memory = std::max(memory, f.kept + stage->memory_of_helpers());
+        foreseen->second.memory = std::max({memory, f.whole, f.kept + stage->memory_of_helpers()});
     }
     return forecast;
 }
