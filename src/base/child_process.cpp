@@ -157,7 +157,7 @@ ChildResult run_in_child(const ChildLimits& limits, const std::function<std::str
     return result;
 }
 
-std::string output_of_this_program(const std::vector<std::string>& arguments)
+ProgramResult run_this_program(const std::vector<std::string>& arguments)
 {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return {};
@@ -173,12 +173,12 @@ std::string output_of_this_program(const std::vector<std::string>& arguments)
     const int error = ::posix_spawn(&child, "/proc/self/exe", &actions, nullptr, words.data(), environ);
     ::posix_spawn_file_actions_destroy(&actions);
     ::close(ends[1]);
-    std::string output;
+    ProgramResult result;
     char buffer[4096];
     try {
         for (ssize_t got = 1; error == 0 && got != 0;) {
             got = ::read(ends[0], buffer, sizeof buffer);
-            if (got > 0) output.append(buffer, static_cast<size_t>(got));
+            if (got > 0) result.output.append(buffer, static_cast<size_t>(got));
             if (got < 0 && errno != EINTR) break;
             check_interrupt();
         }
@@ -190,10 +190,13 @@ std::string output_of_this_program(const std::vector<std::string>& arguments)
     }
     ::close(ends[0]);
     int status = -1;
-    while (error == 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    rusage usage = {};
+    while (error == 0 && ::wait4(child, &status, 0, &usage) < 0 && errno == EINTR) {
     }
     check_interrupt();
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? output : std::string();
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return {};
+    result.memory = 1024.0 * static_cast<double>(usage.ru_maxrss);
+    return result;
 }
 
 void end_with_parent() { ::prctl(PR_SET_PDEATHSIG, SIGKILL); }

@@ -28,9 +28,14 @@ struct ChildResult {
 ChildResult run_in_child(const ChildLimits& limits, const std::function<std::string()>& body,
                          const std::function<void()>& started);
 
+struct ProgramResult {
+    std::string output;
+    double memory = 0; // at the peak, or what this process has held if that is more [bytes]
+};
+
 // Runs this program anew with these arguments and returns what it writes to its standard output; nothing if it cannot
 // be started or fails. What it says on standard error is dropped. Throws Error(interrupted), and then ends it.
-std::string output_of_this_program(const std::vector<std::string>& arguments);
+ProgramResult run_this_program(const std::vector<std::string>& arguments);
 // For a program that was started so: it ends when the one that started it does.
 void end_with_parent();
 

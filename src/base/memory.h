@@ -12,7 +12,7 @@ double available_memory();
 // From now on an allocation beyond that throws std::bad_alloc, instead of the system ending some process later.
 void limit_memory();
 
-// What the process holds now, and the most that it has held at once [bytes]; 0 if the system does not tell.
+// What the process holds now, and the most that it has held so far [bytes]; 0 if the system does not tell.
 double held_memory();
 double peak_memory();
 

@@ -59,7 +59,9 @@ struct Reached {
 
 struct Rehearsed {
     std::vector<Reached> frames;
-    double memory = 0, kept = 0; // at the peak and at the end, beside the program itself [bytes]
+    // Memory of the process: at the peak of the run, when it is done, and the peak with the end of the process, where
+    // libraries tidy up [bytes].
+    double memory = 0, kept = 0, whole = 0;
 };
 using Run = std::map<std::string, Rehearsed>; // by the name of the stage
 
@@ -146,9 +148,11 @@ Run run_coarsely(const ShotOptions& options, const std::vector<const Stage*>& st
                                         std::to_string(factor > 1 ? kSecondsCoarse : kSeconds), std::string("--frames"),
                                         fmt::format("{}-{}x{}", wanted.first, wanted.last, wanted.step)})
             command.push_back(word);
-        Rehearsed found = read_rehearsal(output_of_this_program(command));
-        if (found.memory == 0 || found.frames.empty()) break; // coarsely it cannot be done, nor what reads it
-        if (all) {                                            // complete, with what is written at the end
+        const ProgramResult rehearsal = run_this_program(command);
+        Rehearsed found = read_rehearsal(rehearsal.output);
+        found.whole = rehearsal.memory;
+        if (found.frames.empty()) break; // coarsely it cannot be done, nor what reads it
+        if (all) {                       // complete, with what is written at the end
             reached.last = found.frames.back().frame;
             found.frames.back().disk = bytes_in(folder.path() + "/" + stage->name());
         } else if (found.frames.back().frame < wanted.last) {
@@ -213,7 +217,6 @@ double extrapolated_volume(double fine, double coarse, double k1)
 
 void rehearse_stage(ShotOptions options, double seconds)
 {
-    const double program = held_memory();
     options.rehearsal = true;
     Recorder recorder(options.folder + "/" + options.only_stage, seconds);
     Shot shot(options);
@@ -221,7 +224,7 @@ void rehearse_stage(ShotOptions options, double seconds)
         shot.run(recorder);
     } catch (const Recorder::OutOfTime&) {
     }
-    fmt::print("memory {:.0f} kept {:.0f}\n", peak_memory() - program, held_memory() - program);
+    fmt::print("memory {:.0f} kept {:.0f}\n", peak_memory(), held_memory());
 }
 
 Forecast rehearse(const ShotOptions& options, const std::vector<const Stage*>& stages, const FrameRange& frames)
@@ -280,7 +283,7 @@ Forecast rehearse(const ShotOptions& options, const std::vector<const Stage*>& s
         const double said = stage->memory(shown), needed = stage->memory(forecast);
         const double ratio = (f.memory - c.memory + kNoise) / (said - stage->memory(shown_coarsely) + kNoise);
         const double memory = f.memory + std::clamp(ratio, 0.5, 2.0) * (needed - said);
-        foreseen->second.memory = std::max(memory, f.kept + stage->memory_of_helpers());
+        foreseen->second.memory = std::max({memory, f.whole, f.kept + stage->memory_of_helpers()});
     }
     return forecast;
 }

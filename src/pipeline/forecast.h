@@ -8,8 +8,6 @@
 
 namespace spindrift {
 
-constexpr double kAnyRun = 1e7; // memory that every run holds: threads, buffers of files, libraries [bytes]
-
 // Rehearses these stages of a shot, in the order of the chain. A stage that could not be rehearsed is missing in what
 // is returned.
 Forecast rehearse(const ShotOptions& options, const std::vector<const Stage*>& stages, const FrameRange& frames);

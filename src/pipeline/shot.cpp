@@ -162,7 +162,7 @@ Forecast Shot::forecast() const
 Estimate Shot::estimate_of(const Stage& stage, const Forecast& forecast) const
 {
     Estimate estimate = stage.estimate();
-    estimate.memory += kAnyRun;
+    estimate.memory += held_memory(); // the program itself
     if (const auto foreseen = forecast.find(stage.name()); foreseen != forecast.end())
         estimate.disk = foreseen->second.disk, estimate.memory = foreseen->second.memory;
     return estimate;

@@ -82,15 +82,15 @@ double peak_memory(const Workplace& place, const std::vector<std::string>& argum
         ::_exit(127);
     }
     int status = 0;
-    double alone = 0, together = 0;
-    while (::waitpid(child, &status, WNOHANG) == 0) {
-        alone = std::max(alone, status_of(child, "VmHWM"));
+    double together = 0;
+    rusage usage = {};
+    while (::wait4(child, &status, WNOHANG, &usage) == 0) {
         if (const double helpers = memory_of_helpers(child); helpers > 0)
             together = std::max(together, status_of(child, "VmRSS") + helpers);
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    return std::max(alone, together);
+    return std::max(1024.0 * static_cast<double>(usage.ru_maxrss), together);
 }
 
 double bytes_in(const std::string& folder)
@@ -101,7 +101,8 @@ double bytes_in(const std::string& folder)
     return bytes;
 }
 
-// Runs these stages (by their commands, with the name of the folder) one by one and compares.
+// Runs these stages (by their commands, with the name of the folder) one by one and compares, memory without that of
+// the program itself.
 void expect_right(const std::string& scene, const std::vector<std::pair<std::string, std::string>>& stages)
 {
     const Workplace place;
@@ -111,7 +112,7 @@ void expect_right(const std::string& scene, const std::vector<std::pair<std::str
     for (const auto& [command, stage] : stages) {
         const double memory = peak_memory(place, {command, "scene.toml", "-o", "out"}) - program;
         const double disk = bytes_in(place / "out/" + stage);
-        const Need& need = forecast[stage];
+        const Need need = {forecast[stage].memory - program, forecast[stage].disk};
         std::cout << fmt::format("{:<8} memory {:7.1f} MB, forecast {:7.1f} ({:+.0f} %)   disk {:7.2f} MB, forecast "
                                  "{:7.2f} ({:+.0f} %)\n",
                                  stage, 1e-6 * memory, 1e-6 * need.memory, 100 * (need.memory / memory - 1),
