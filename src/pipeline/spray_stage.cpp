@@ -16,7 +16,7 @@ namespace spindrift {
 namespace {
 
 // Of a droplet with what collisions need, and on disk, less what compression finds.
-constexpr double kBytesPerDroplet = 120, kFileBytesPerDroplet = 40;
+constexpr double kBytesPerDroplet = 200, kFileBytesPerDroplet = 40;
 // Of a particle of the liquid that is read, at two frames, with what finds its neighbours.
 constexpr double kBytesPerLiquidParticle = 100;
 
@@ -146,7 +146,7 @@ void SprayStage::prepare(const SceneFile& scene, const ShotParams& shot)
 // Emitters make fewer droplets as a coarser liquid throws off fewer; a few thousand of them still tell.
 double SprayStage::coarseness(double k) const
 {
-    constexpr double kEnough = 5000;
+    constexpr double kEnough = 50000; // fewer lie alone in their leaves of a file
     if (!input_.empty()) return 1; // a liquid that cannot be made coarser
     return reads_liquid() ? k : std::clamp(std::cbrt(droplets_ / kEnough), 1.0, 100.0);
 }

@@ -24,6 +24,7 @@ class SprayStage : public TimeStage {
     Rehearsal rehearsal() const override { return Rehearsal::all_frames; }
     double coarseness(double k) const override;
     std::vector<std::string> coarser(double k) const override;
+    Growth growth() const override { return {2, 3}; }
     double memory(const Forecast& forecast) const override;
     std::string dependencies() const override { return dependencies_ + expressions_.dependencies(); }
 
