@@ -47,7 +47,8 @@ Result drop_onto_plate(float thickness, float degrees, Transfer transfer, float 
     }
     for (const Vec3f& x : liquid.particles().P) result.behind += (x - middle).dot(normal) < 0;
     const Surface surface = make_surface(liquid.particles(), 0.5f * voxel, {});
-    result.volume = volume_of(surface.mesh) / (static_cast<double>(liquid.particles().size()) * liquid.particle_volume());
+    result.volume =
+        volume_of(surface.mesh) / (static_cast<double>(liquid.particles().size()) * liquid.particle_volume());
     return result;
 }
 

@@ -1,6 +1,7 @@
 #include "base/child_process.h"
 
 #include "base/error.h"
+#include "base/interrupt.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -9,11 +10,14 @@
 #include <cstring>
 #include <fcntl.h>
 #include <new>
+#include <spawn.h>
 #include <string_view>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+extern char** environ;
 
 namespace spindrift {
 
@@ -152,5 +156,46 @@ ChildResult run_in_child(const ChildLimits& limits, const std::function<std::str
     }
     return result;
 }
+
+std::string output_of_this_program(const std::vector<std::string>& arguments)
+{
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return {};
+    std::vector<char*> words = {const_cast<char*>("spindrift")};
+    for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
+    words.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    pid_t child = -1;
+    const int error = ::posix_spawn(&child, "/proc/self/exe", &actions, nullptr, words.data(), environ);
+    ::posix_spawn_file_actions_destroy(&actions);
+    ::close(ends[1]);
+    std::string output;
+    char buffer[4096];
+    try {
+        for (ssize_t got = 1; error == 0 && got != 0;) {
+            got = ::read(ends[0], buffer, sizeof buffer);
+            if (got > 0) output.append(buffer, static_cast<size_t>(got));
+            if (got < 0 && errno != EINTR) break;
+            check_interrupt();
+        }
+    } catch (...) {
+        ::kill(child, SIGKILL);
+        ::close(ends[0]);
+        ::waitpid(child, nullptr, 0);
+        throw;
+    }
+    ::close(ends[0]);
+    int status = -1;
+    while (error == 0 && ::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    check_interrupt();
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? output : std::string();
+}
+
+void end_with_parent() { ::prctl(PR_SET_PDEATHSIG, SIGKILL); }
 
 } // namespace spindrift

@@ -1,9 +1,11 @@
 // Work on files that may be damaged on purpose, in a child process: libraries that were written for honest files
-// corrupt memory, ask for gigabytes or never end, and the child takes that with it.
+// corrupt memory, ask for gigabytes or never end, and the child takes that with it. And this program once more, to
+// measure what it takes.
 #pragma once
 
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace spindrift {
 
@@ -25,5 +27,11 @@ struct ChildResult {
 // No other thread may hold a lock that `body` needs until started() is called, here, once the child is there.
 ChildResult run_in_child(const ChildLimits& limits, const std::function<std::string()>& body,
                          const std::function<void()>& started);
+
+// Runs this program anew with these arguments and returns what it writes to its standard output; nothing if it cannot
+// be started or fails. What it says on standard error is dropped. Throws Error(interrupted), and then ends it.
+std::string output_of_this_program(const std::vector<std::string>& arguments);
+// For a program that was started so: it ends when the one that started it does.
+void end_with_parent();
 
 } // namespace spindrift

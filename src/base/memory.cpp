@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 #include <malloc.h>
+#include <string>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -28,7 +29,19 @@ double group_limit()
     return least;
 }
 
+// A line of /proc/self/status, such as VmRSS [bytes].
+double status(const std::string& name)
+{
+    std::ifstream file("/proc/self/status");
+    for (std::string word; file >> word;)
+        if (double kilobytes = 0; word == name + ":" && file >> kilobytes) return 1024 * kilobytes;
+    return 0;
+}
+
 } // namespace
+
+double held_memory() { return status("VmRSS"); }
+double peak_memory() { return status("VmHWM"); }
 
 void return_freed_memory() { ::mallopt(M_MMAP_THRESHOLD, 512 << 10); }
 

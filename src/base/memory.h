@@ -12,6 +12,10 @@ double available_memory();
 // From now on an allocation beyond that throws std::bad_alloc, instead of the system ending some process later.
 void limit_memory();
 
+// What the process holds now, and the most that it has held at once [bytes]; 0 if the system does not tell.
+double held_memory();
+double peak_memory();
+
 // Throws Error(failed) if something will need more than that: "what needs about 40 GB ..., and there are 16 GB;
 // remedy".
 void expect_memory(double bytes, const char* what, const char* remedy);

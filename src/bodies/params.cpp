@@ -50,7 +50,8 @@ void BodyParams::visit(ParamVisitor& v)
     v("density", density, unit::kg_per_metre3, limits::density(),
       "Of the whole body; what nothing may move is a collider, not a body. Below 1, about that of air, it counts as "
       "1.");
-    v("mass", mass, unit::kilograms, between(1e-9, 1e15), "Of the whole body, instead of its density, and with the same least.");
+    v("mass", mass, unit::kilograms, between(1e-9, 1e15),
+      "Of the whole body, instead of its density, and with the same least.");
     v("velocity", velocity, unit::metres_per_second, limits::velocity(),
       "Of the centre of mass, when the shot starts or the body is released.");
     v("spin", spin, unit::degrees_per_second, between(-1e6, 1e6),

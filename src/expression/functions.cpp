@@ -80,7 +80,13 @@ const std::vector<ExpressionVariable>& expression_variables()
 std::string describe_expressions()
 {
     std::string text = "Expressions in OpenVDB AX on particles and volumes.\n\n"
-                       "Variables, beside those given with --set or in the scene:\n";
+                       "In a scene:\n"
+                       "  [[liquid.expression]]\n"
+                       "  at = \"after_advection\"\n"
+                       "  code = \"vec3f@v += v$wind * clamp(vec3f@P.y / $top, 0.0f, 1.0f) * $dt;\"\n"
+                       "  parameters = { wind = [4, 0, 1], top = 2 }\n"
+                       "and on files: spindrift ax CODE --in FILES --out FILES --set wind=4,0,1 --set top=2\n\n"
+                       "Variables, beside parameters:\n";
     for (const ExpressionVariable& variable : expression_variables())
         text += fmt::format("  ${:<8} {}\n", variable.name, variable.help);
     text += "\nFunctions, beside those of AX:\n";

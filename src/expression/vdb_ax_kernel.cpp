@@ -188,7 +188,8 @@ class Generator final : public ax::codegen::codegen_internal::ComputeGenerator {
     {
         std::vector<std::string> known;
         for (const KernelParameter& parameter : parameters_) known.push_back("$" + parameter.name);
-        throw CompileFault{"there is no parameter $" + node.name(), messages_.position(node), "$" + node.name(), known};
+        throw CompileFault{"there is no parameter $" + node.name() + " (set with --set, in a scene with parameters)",
+                           messages_.position(node), "$" + node.name(), known};
     }
 
     ax::codegen::FunctionRegistry& registry_;

@@ -36,5 +36,7 @@ Image contact_sheet(const std::vector<std::string>& pictures, int count, int col
 // H.264 from pictures of one size, in the given order, through ffmpeg (libx264, yuv420p, an odd edge repeated to an
 // even size); throws Error(failed) with ffmpeg's last line. Atomic.
 void write_movie(const std::string& path, const std::vector<std::string>& pictures, int fps);
+// What ffmpeg holds at the peak while it does that, about [bytes].
+double memory_of_encoder(int width, int height, int pictures);
 
 } // namespace spindrift

@@ -13,6 +13,7 @@
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -157,6 +158,15 @@ void write_movie(const std::string& path, const std::vector<std::string>& pictur
         }
         if (!ffmpeg.finish() || !taken) fail("cannot write {}: ffmpeg: {}", path, ffmpeg.last_error_line());
     });
+}
+
+double memory_of_encoder(int width, int height, int pictures)
+{
+    // x264 looks 40 pictures ahead and has one in each thread, of which it starts three for two cores. A picture is
+    // there in several sizes and as what is left to code.
+    constexpr double kProgram = 5.4e7, kBytesPerPixel = 5.5;
+    const double threads = 1.5 * std::max(1u, std::thread::hardware_concurrency());
+    return kProgram + kBytesPerPixel * width * height * std::min<double>(pictures, 42 + threads);
 }
 
 } // namespace spindrift

@@ -227,8 +227,8 @@ std::string read_and_pack(const std::string& path, const std::string& bytes, con
         };
         const Contents contents = MemoryArchive().from_bytes(bytes, note);
         for (const openvdb::GridBase::Ptr& grid : contents.grids) validate_points(*grid, path);
-        return packed(names) + MemoryArchive().to_plain_bytes({contents.grids.begin(), contents.grids.end()},
-                                                              contents.typed_metadata);
+        return packed(names) +
+               MemoryArchive().to_plain_bytes({contents.grids.begin(), contents.grids.end()}, contents.typed_metadata);
     });
 }
 

@@ -265,8 +265,15 @@ class Regrouping {
                     set_position(leaf->attributeArray("P"), target[k], move.within);
         }
         for (size_t a = 0; a < like.size(); ++a)
-            if (uniform[a]) leaf->attributeArray(a).compact();
+            if (uniform[a] && !loses_when_encoded(leaf->attributeArray(a))) leaf->attributeArray(a).compact();
         return leaf;
+    }
+
+    // Compacting encodes the value again, and these codecs round down each time.
+    static bool loses_when_encoded(const AttributeArray& array)
+    {
+        const std::string codec = array.codecType();
+        return codec.find("fxpt") != std::string::npos || codec == openvdb::points::UnitVecCodec::name();
     }
 
     static void set_position(AttributeArray& array, Index i, const openvdb::Vec3f& within)

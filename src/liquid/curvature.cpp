@@ -65,41 +65,84 @@ Row curvature_next_to(const Block<float, 1>& f, int x, int y)
     return min(max(at_surface(half + apart) + at_surface(half - apart), splat(-kMost)), splat(kMost));
 }
 
-// In solids the distance takes on what it is farther out, so that the surface goes on at the contact angle: along the
-// solid's normal it changes by the angle's cosine. Layer by layer, as deep as smoothing reaches.
-void continue_into_solids(const SolidCells& solids, float cosine, Field<float>& phi, Field<float>& scratch)
+// How far the middle of what the kernel of free_surface.h sees lies from its own middle, if a wall cuts it off at a
+// distance [cells]: of a ball in which a disc at height h has the mass (1 - h^2)^4.
+float seen_farther_out(float wall)
 {
-    constexpr int kLayers = 4;
+    const float d = std::min(wall / kSurfaceBand, 1.0f), e = 1 - d * d;
+    const auto mass_below = [](float h) { // from the middle
+        const float q = h * h;
+        return h * (1 + q * (-4.0f / 3 + q * (6.0f / 5 + q * (-4.0f / 7 + q / 9))));
+    };
+    return kSurfaceBand * 0.1f * e * e * e * e * e / (mass_below(1) + mass_below(d));
+}
+
+// The liquid's surface meets walls at the contact angle: along a wall's normal the distance changes by the angle's
+// cosine. Cells in front of a wall see only liquid that is farther out, and have the distance there. In solids the
+// distance is that of the mirrored place, and goes on by the cosine: exact to second order, for flat and for curved
+// surfaces.
+void continue_into_solids(const SolidCells& solids, float cosine, const Field<float>& phi, Field<float>& out)
+{
+    constexpr float kDepth = 4, kFarAway = 10; // cells: as deep as smoothing reaches, and where no wall is known
     const Topology& topology = phi.topology();
+    const auto wall_distance = [&](const Vec3i& cell) {
+        const SolidTile* solid = solids.tile(topology.find(tile_of_cell(cell)));
+        return solid ? solid->distance[offset_of_cell(cell)] : kFarAway;
+    };
+    const auto value = [&](const Vec3i& cell, float wall) {
+        const float distance = phi.at(cell);
+        return std::abs(distance) < kSurfaceBand ? distance - cosine * seen_farther_out(wall) : distance;
+    };
+    struct Seen {
+        float distance = 0, wall = 0, weights = 0;
+    };
+    const auto in_front_of_walls = [&](const Vec3f& place) {
+        const Vec3i low = cell_of(place, 1);
+        const Vec3f share = place - low.cast<float>();
+        Seen seen;
+        for (int corner = 0; corner < 8; ++corner) {
+            const Vec3i step(corner >> 2, corner >> 1 & 1, corner & 1);
+            float weight = 1;
+            for (int a = 0; a < 3; ++a) weight *= step[a] ? share[a] : 1 - share[a];
+            const float wall = weight > 0 ? wall_distance(low + step) : -1;
+            if (wall < 0) continue;
+            seen.distance += weight * value(low + step, wall);
+            seen.wall += weight * wall, seen.weights += weight;
+        }
+        return seen;
+    };
     const std::vector<int>& near = solids.near();
-    if (near.empty()) return;
-    scratch.reset_uninitialized(topology, kSurfaceBand);
-    for (int layer = 0; layer < kLayers; ++layer) {
-        parallel_for(near.size(), [&](size_t k) {
-            thread_local Block<float, 1> kept_value, kept_depth;
-            auto &value = kept_value, &distance = kept_depth;
-            value.gather(phi, near[k]);
-            solids.gather_distances(topology, near[k], distance);
-            for (int c = 0; c < kTileCells; ++c) {
-                const Vec3i cell = cell_in_tile(c);
-                const int at = Block<float, 1>::index(cell.x(), cell.y(), cell.z());
-                scratch.tile(near[k])[c] = value.data[at];
-                const float d = distance.data[at];
-                if (d >= -static_cast<float>(layer) || d < -static_cast<float>(layer + 1)) continue;
-                float sum = 0, weights = 0;
-                for (const int step : {1, 10, 100})
-                    for (const int other : {at - step, at + step}) {
-                        const float nearer = distance.data[other] - d;
-                        if (!(nearer > 0)) continue;
-                        sum += nearer * nearer * (value.data[other] - nearer * cosine), weights += nearer * nearer;
-                    }
-                if (weights > 0) scratch.tile(near[k])[c] = std::clamp(sum / weights, -kSurfaceBand, kSurfaceBand);
+    parallel_for(near.size(), [&](size_t k) {
+        const int tile = near[k];
+        thread_local Block<float, 1> kept;
+        auto& walls = kept;
+        solids.gather_distances(topology, tile, walls);
+        const Vec3i first = topology.first_cell(tile);
+        for (int c = 0; c < kTileCells; ++c) {
+            const Vec3i in_tile = cell_in_tile(c), cell = first + in_tile;
+            const auto wall_at = [&](const Vec3i& step) {
+                const Vec3i at = in_tile + step;
+                return walls.at(at.x(), at.y(), at.z());
+            };
+            const float wall = wall_at(Vec3i::Zero());
+            if (wall >= 0) {
+                out.tile(tile)[c] = value(cell, wall);
+                continue;
             }
-        });
-        parallel_for(near.size(), [&](size_t k) {
-            std::memcpy(phi.tile(near[k]), scratch.tile(near[k]), sizeof(float) * kTileCells);
-        });
-    }
+            if (wall < -kDepth) continue;
+            Vec3f normal;
+            for (int a = 0; a < 3; ++a) normal[a] = wall_at(Vec3i::Unit(a)) - wall_at(-Vec3i::Unit(a));
+            normal.stableNormalize();
+            // Beyond the band the distance is not known: the next place on the way to the wall that has one counts.
+            for (float height = -wall; height > 0; height -= 1) {
+                const Seen seen = in_front_of_walls(cell.cast<float>() + (height - wall) * normal);
+                if (!(seen.weights > 0)) continue;
+                const float distance = seen.distance / seen.weights, way = seen.wall / seen.weights - wall;
+                out.tile(tile)[c] = std::clamp(distance - way * cosine, -kSurfaceBand, kSurfaceBand);
+                if (std::abs(distance) < kSurfaceBand) break;
+            }
+        }
+    });
 }
 
 } // namespace
@@ -108,7 +151,7 @@ void Curvature::measure(const Field<float>& phi, const SolidCells& solids, float
 {
     const Topology& topology = phi.topology();
     smooth_.copy_from(phi);
-    continue_into_solids(solids, std::cos(contact_angle), smooth_, scratch_);
+    continue_into_solids(solids, std::cos(contact_angle), phi, smooth_);
     for (int pass = 0; pass < kPasses; ++pass) {
         scratch_.reset_uninitialized(topology, kSurfaceBand);
         for_each_tile(topology, [&](int tile) {

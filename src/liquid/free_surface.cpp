@@ -6,7 +6,8 @@ namespace spindrift {
 
 namespace {
 
-constexpr float kFullCell = 8; // particles
+constexpr float kFullCell = 8;      // particles
+constexpr float kNearlyFull = 0.7f; // of the particles that a full cell has
 constexpr float kInverseRadius2 = 1 / (kSurfaceBand * kSurfaceBand);
 
 // (4.5) of document 001, at squared distances in cells; scaled so that it integrates to 1 over space measured in cells.
@@ -224,10 +225,12 @@ float seen_share(const Block<float, 1>& volumes, int c, CellMask27 seen)
 }
 
 // A cell whose centre is in a solid holds too few particles to tell: it takes the mean of its neighbours farther out,
-// weighted by how open the faces to them are.
-void fill_solid_centers(const Topology& topology, const SolidCells& solids, const Field<float>& phi, int tile,
-                        float* out)
+// weighted by how open the faces to them are. But where its open part is full, it is liquid, whatever they are: as air
+// it would take in all that falls on it, without end. `count(cell)` is how many particles it has.
+template <class Count> void fill_solid_centers(const Topology& topology, const SolidCells& solids,
+                                               const Field<float>& phi, int tile, const Count& count, float* out)
 {
+    constexpr float kFewest = 2; // particles that fill a small part
     const SolidTile& solid = *solids.tile(tile);
     for (int c = 0; c < kTileCells; ++c) {
         if (solid.distance[c] >= 0 || !(solid.volume[c] > 0)) continue;
@@ -242,6 +245,9 @@ void fill_solid_centers(const Topology& topology, const SolidCells& solids, cons
                 sum += open * phi.tile(t)[o], weights += open;
             }
         if (weights > 0) out[c] = sum / weights;
+        // The surface lies as far above the solid as the particles fill the open part.
+        const float fill = std::min(1.0f, count(c) / std::max(kFullCell * solid.volume[c], kFewest));
+        if (fill > kNearlyFull) out[c] = std::min(out[c], solid.volume[c] * (1 - fill) - 0.5f);
     }
 }
 
@@ -359,7 +365,7 @@ void distance_to_surface(const Particles& particles, const ParticleIndex& index,
                 const float full = beside_sheet ? kFullCell * solids.tile(tile)->volume[o + z] : kFullCell;
                 const float fill =
                     std::min(1.0f, (beside_sheet ? belonging.tile(tile)[o + z] : count) / std::max(full, 1.0f));
-                if (fill > 0.7f) out[z] = std::min(out[z], 0.5f - fill);
+                if (fill > kNearlyFull) out[z] = std::min(out[z], 0.5f - fill);
             }
         });
     });
@@ -370,7 +376,11 @@ void distance_to_surface(const Particles& particles, const ParticleIndex& index,
     std::vector<std::array<float, kTileCells>> filled(near.size());
     parallel_for(near.size(), [&](size_t k) {
         std::memcpy(filled[k].data(), phi.tile(near[k]), sizeof filled[k]);
-        fill_solid_centers(topology, solids, phi, near[k], filled[k].data());
+        const auto count = [&, tile = near[k]](int c) {
+            if (looks_around(tile, c)) return belonging.tile(tile)[c];
+            return static_cast<float>(index.cell_end(tile, c) - index.cell_begin(tile, c));
+        };
+        fill_solid_centers(topology, solids, phi, near[k], count, filled[k].data());
     });
     parallel_for(near.size(), [&](size_t k) { std::memcpy(phi.tile(near[k]), filled[k].data(), sizeof filled[k]); });
     close_holes(topology, solids, phi);

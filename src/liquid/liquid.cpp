@@ -232,10 +232,11 @@ void Liquid::substep(float dt)
                         params_.viscous() ? std::min(1.0f, viscosity_.stiffness()) : 0);
     });
     phase("to particles", [&] {
-        strays_.find(particles_, index_, phi_, voxel, params_.elasticity > 0, sight);
+        const auto hold = [&](size_t i) { return hold_on(i, dt); };
+        strays_.find(particles_, index_, phi_, voxel, hold, sight);
         to_particles(velocity_, before_, params_.transfer, params_.flip, index_, voxel, particles_, sight); // (2.20)
         if (params_.transfer == Transfer::flip) meet_walls(velocity_, index_, solid_cells_, voxel, particles_);
-        if (params_.elasticity > 0) strays_.keep(particles_, velocity_, voxel);
+        if (params_.viscous()) strays_.keep(particles_, velocity_, voxel);
     });
     phase("even out", [&] {
         if (!params_.keep_volume) return;
@@ -258,6 +259,17 @@ void Liquid::substep(float dt)
                     [&](const Vec3f& x, float time) { return in_solid(x) || in_liquid(x, time); });
         collide(dt);
     });
+}
+
+// How strongly the liquid holds on to a particle at its surface, 0 to 1: wholly if it is elastic, or if viscosity
+// reaches over a cell in a step.
+float Liquid::hold_on(size_t particle, float dt) const
+{
+    if (params_.elasticity > 0) return 1;
+    if (!params_.viscous()) return 0;
+    const auto* own = particles_.find<float>(kViscosityAttribute);
+    const float viscosity = own ? (*own)[particle] : params_.viscosity;
+    return std::min(1.0f, std::sqrt(viscosity / params_.density * dt) / params_.voxel);
 }
 
 // U + u' with the eddies that the grid can carry (document 000, 3.5.2). It has no divergence, or particles would crowd.

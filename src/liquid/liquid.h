@@ -112,6 +112,7 @@ class Liquid {
     void add_viscosity(float dt);
     bool in_solid(const Vec3f& x) const;
     bool in_liquid(const Vec3f& x, float time) const;
+    float hold_on(size_t particle, float dt) const;
     void hold_back(float dt);
     void hold_thin_layers(float dt);
     template <class IsHeld, class Pressed> void find_held(float dt, const IsHeld& is_held, const Pressed& pressed);

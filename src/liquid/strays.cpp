@@ -7,8 +7,8 @@ namespace {
 // From this distance on (in cells) a particle does not belong to the surface. It is more than a particle's place in the
 // outermost layer varies.
 constexpr float kDistance = 0.3f;
-// From this distance on it does not belong to an elastic liquid: as far as the surface knows distances.
-constexpr float kElasticDistance = 0.95f * kSurfaceBand;
+// From this distance on it does not belong to a liquid that holds together: as far as the surface knows distances.
+constexpr float kHeldDistance = 0.95f * kSurfaceBand;
 constexpr float kHalfDiagonal = 0.87f; // of a cell
 
 // The distance at a place in cells, relative to the tile, and its slope.
@@ -55,9 +55,8 @@ std::optional<float> seen_distance(const Block<float, 1>& phi, const Sight& sigh
 } // namespace
 
 void Strays::find(const Particles& particles, const ParticleIndex& index, const Field<float>& phi, float voxel,
-                  bool elastic, const Sight* sight)
+                  const Hold& hold, const Sight* sight)
 {
-    const float farthest = elastic ? kElasticDistance : kDistance;
     const Topology& topology = phi.topology();
     const float inverse_voxel = 1 / voxel;
     in_tile_.resize(static_cast<size_t>(topology.tile_count()));
@@ -84,7 +83,7 @@ void Strays::find(const Particles& particles, const ParticleIndex& index, const 
                         seen_distance(around, *sight, tile, c, particles.P[i], particles.P[i] * inverse_voxel - first)
                             .value_or(kSurfaceBand);
                 if (!(distance.value > kDistance)) continue;
-                if (distance.value > farthest)
+                if (distance.value > mix(kDistance, kHeldDistance, hold(i)))
                     strays.push_back({static_cast<uint32_t>(i), particles.P[i], particles.v[i], distance.gradient});
                 else
                     kept_here.push_back(static_cast<uint32_t>(i));

@@ -7,14 +7,18 @@
 #include "liquid/free_surface.h"
 #include "world/forces.h"
 
+#include <functional>
+
 namespace spindrift {
 
 class Strays {
   public:
-    // Remembers the strays among the particles, as they are. An elastic liquid keeps what is near, for at the edges of
-    // a block the surface is rounder than the block, and the particles there would crumble off.
+    // Remembers the strays among the particles, as they are. A liquid that holds together keeps what is near, for at
+    // the edges of a block the surface is rounder than the block, and the particles there would crumble off;
+    // hold(particle) says how strongly, from 0 to 1.
+    using Hold = std::function<float(size_t)>;
     void find(const Particles& particles, const ParticleIndex& index, const Field<float>& phi, float voxel,
-              bool elastic, const Sight* sight);
+              const Hold& hold, const Sight* sight);
     // Gives particles that are kept the velocity of the grid, so that none leaves with FLIP's noise.
     void keep(Particles& particles, const MacField& velocity, float voxel) const;
     // Puts them where forces, and cohesion towards liquid within reach [m/s2], take them from there in a step, or to

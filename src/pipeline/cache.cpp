@@ -196,19 +196,28 @@ void StageCache::append(const std::string& line)
     if (!written) fail("cannot write {}: {}", record_path(), std::strerror(reason));
 }
 
-std::string what_differs(const std::string& made_from_before, const std::string& made_from_now)
+std::vector<std::string> all_differences(const std::string& made_from_before, const std::string& made_from_now)
 {
     const std::vector<Ingredient> before = ingredients_of(made_from_before), now = ingredients_of(made_from_now);
+    std::vector<std::string> differences;
     for (const Ingredient& i : now) {
         const Ingredient* old = find(before, i.name);
-        if (!old) return i.name + " is new";
-        if (old->line == i.line) continue;
-        return i.value.empty() ? i.name + " has changed"
-                               : fmt::format("{} was {} and is {} now", i.name, old->value, i.value);
+        if (!old)
+            differences.push_back(i.name + " is new");
+        else if (old->line != i.line)
+            differences.push_back(i.value.empty()
+                                      ? i.name + " has changed"
+                                      : fmt::format("{} was {} and is {} now", i.name, old->value, i.value));
     }
     for (const Ingredient& i : before)
-        if (!find(now, i.name)) return i.name + " is gone";
-    return "the order of its parameters has changed";
+        if (!find(now, i.name)) differences.push_back(i.name + " is gone");
+    if (differences.empty()) differences.emplace_back("the order of its parameters has changed");
+    return differences;
+}
+
+std::string what_differs(const std::string& before, const std::string& now)
+{
+    return all_differences(before, now).front();
 }
 
 // -------------------------------------------------------------------------------------------------------- the frames

@@ -28,6 +28,8 @@ class FolderLock {
 // The first thing that differs between two texts of what frames were made from, for people: "flip was 0.97 and is 0.5
 // now". An input whose frames differ is "liquid has changed".
 std::string what_differs(const std::string& before, const std::string& now);
+// All that differ, each in such words.
+std::vector<std::string> all_differences(const std::string& before, const std::string& now);
 
 class StageCache {
   public:

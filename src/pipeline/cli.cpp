@@ -1,5 +1,6 @@
 #include "pipeline/cli.h"
 
+#include "base/child_process.h"
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/memory.h"
@@ -9,6 +10,7 @@
 #include "io/atomic_file.h"
 #include "pipeline/ax_command.h"
 #include "pipeline/file_info.h"
+#include "pipeline/forecast.h"
 #include "pipeline/scene_template.h"
 #include "pipeline/shot.h"
 #include "pipeline/versions.h"
@@ -30,6 +32,7 @@ struct Options {
     std::vector<std::string> deleted;
     bool json = false, markdown = false, quiet = false, list = false;
     int threads = 0;
+    double seconds = 0;
 };
 
 // ------------------------------------------------------------------------------------------------------- the commands
@@ -52,6 +55,14 @@ void run(Options& options)
 }
 
 void check(const Options& options) { fmt::print("{}\n", printable(Shot(options.shot).needs())); }
+
+// What `check` starts; see pipeline/forecast.h.
+void rehearse(Options& options)
+{
+    end_with_parent();
+    options.shot.only_stage = options.stage, options.shot.frames = parse_frame_range(options.frames);
+    rehearse_stage(options.shot, options.seconds);
+}
 
 // Works without a scene that can be read: the frames may be all that is left of it.
 void versions(const Options& options)
@@ -179,6 +190,8 @@ void add_ax_command(CLI::App& app, Options& options, std::function<void()>& acti
     command->callback([&] { action = [&] { run_ax_command(options.ax); }; });
 }
 
+constexpr const char* kHidden = ""; // the group of commands that only this program calls
+
 void add_commands(CLI::App& app, Options& options, std::function<void()>& action)
 {
     add_run_command(app, options, action, "run", "All stages of a scene that are out of date", "");
@@ -189,6 +202,13 @@ void add_commands(CLI::App& app, Options& options, std::function<void()>& action
     CLI::App* command = app.add_subcommand("check", "Validate a scene and say what the shot needs");
     add_shot_options(command, options);
     command->callback([&] { action = [&] { check(options); }; });
+
+    command = app.add_subcommand("rehearse", "One stage for a forecast of check")->group(kHidden);
+    add_shot_options(command, options);
+    command->add_option("--stage", options.stage)->required();
+    command->add_option("--frames", options.frames)->required();
+    command->add_option("--seconds", options.seconds)->required();
+    command->callback([&] { action = [&] { rehearse(options); }; });
 
     command = app.add_subcommand("describe", "Every parameter with unit, default, range and help");
     command->add_option("stage", options.stage, "One stage, or ax for what expressions can use; default all stages");
@@ -225,10 +245,11 @@ std::string suggestion(const std::string& word, const std::vector<std::string>& 
 
 void expect_command(const CLI::App& app, int argc, char** argv)
 {
+    const std::string word = argc < 2 ? "" : argv[1];
     std::vector<std::string> names;
-    for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+    for (const CLI::App* command : app.get_subcommands({}))
+        if (command->get_group() != kHidden || command->get_name() == word) names.push_back(command->get_name());
     if (argc < 2) bad_input("give a command: {}; see: spindrift --help", fmt::join(names, ", "));
-    const std::string word = argv[1];
     if (!word.starts_with('-') && std::find(names.begin(), names.end(), word) == names.end())
         bad_input("there is no command '{}'{}", word, suggestion(word, names, "spindrift"));
 }

@@ -16,9 +16,9 @@ namespace spindrift {
 
 namespace {
 
-// Measured with 40 thousand people on 120 thousand cells.
-constexpr double kBytesPerPerson = 400, kBytesPerCell = 300;
-constexpr double kFileBytesPerPerson = 40, kTextBytesPerPerson = 28, kStateBytesPerPerson = 64, kStateBytesPerCell = 17;
+// Measured with 40 thousand people on 120 thousand cells, and 600 people on 3200; kPlan is for the ways through it.
+constexpr double kBytesPerPerson = 400, kBytesPerCell = 300, kPlan = 1e7, kMapBytesPerCell = 2.6;
+constexpr double kFileBytesPerPerson = 57, kTextBytesPerPerson = 24, kStateBytesPerPerson = 64, kStateBytesPerCell = 17;
 constexpr float kHeight = 1.7f; // of people and what stands around [m]
 
 FrameReport report_of(const PopulationReport& population)
@@ -132,11 +132,12 @@ void CrowdStage::prepare(const SceneFile& scene, const ShotParams& shot)
     setup_->extent.add(on_floor(low)), setup_->extent.add(on_floor(high, kHeight));
     setup_->obstacles = plan_mesh(population_->plan(), kHeight);
     const double people = population_->most_people(shot.range().count() / static_cast<double>(fps_));
-    estimate_ = {kBytesPerPerson * people + kBytesPerCell * grid.nx * grid.ny,
-                 (kFileBytesPerPerson + (trajectories_ ? kTextBytesPerPerson : 0)) * people * shot.range().count() +
-                     kStateBytesPerPerson * people + kStateBytesPerCell * grid.nx * grid.ny,
-                 fmt::format("up to {:.3g} people, {} x {} cells", people, grid.nx, grid.ny),
-                 "lower the count of crowd.group"};
+    const double maps = maps_ == Maps::none ? 0 : kMapBytesPerCell * grid.nx * grid.ny;
+    estimate_ = {
+        kPlan + kBytesPerPerson * people + kBytesPerCell * grid.nx * grid.ny,
+        ((kFileBytesPerPerson + (trajectories_ ? kTextBytesPerPerson : 0)) * people + maps) * shot.range().count() +
+            kStateBytesPerPerson * people + kStateBytesPerCell * grid.nx * grid.ny,
+        fmt::format("up to {:.3g} people, {} x {} cells", people, grid.nx, grid.ny), "lower the count of crowd.group"};
 }
 
 FrameReport CrowdStage::start(int frame)

@@ -18,6 +18,9 @@ class CrowdStage : public TimeStage {
     void visit(ParamVisitor& v) override;
     void prepare(const SceneFile& scene, const ShotParams& shot) override;
     Estimate estimate() const override { return estimate_; }
+    // As it is: a plan cannot be made coarser.
+    Rehearsal rehearsal() const override { return Rehearsal::all_frames; }
+    double coarseness(double) const override { return 1; }
     std::string dependencies() const override { return dependencies_; }
     std::vector<std::string> warnings() const override
     {

@@ -21,6 +21,8 @@ struct LiquidSetup {
     std::optional<std::string> handed_over;
     bool is_handed_over(const std::string& files) const { return handed_over && *handed_over == files; }
 
+    bool spray_is_meshed = false; // by [surface], so that its droplets need not be drawn
+
     // After `params` were read. Throws bad_input for a mesh that cannot be used.
     void load(const SceneFile& scene, int first_frame);
 };
@@ -28,7 +30,7 @@ struct LiquidSetup {
 // With turbulence, a frame of the liquid has a second file for its ripples.
 constexpr const char* kRipplesEnding = "ripples.vdb";
 constexpr const char* kRipplesGrid = "difference"; // of the rippled surface's distance to that of the liquid [m]
-constexpr const char* kRippleMotion = "motion";     // of the rippled surface against the liquid [m/s]
+constexpr const char* kRippleMotion = "motion";    // of the rippled surface against the liquid [m/s]
 
 // With spray.whitewater.handover, a frame of spray has a second file: the liquid particles that are droplets in it.
 constexpr const char* kTakenEnding = "taken.vdb";

@@ -6,6 +6,7 @@
 #include "pipeline/body_files.h"
 #include "pipeline/ripples_state.h"
 #include "pipeline/scene_shapes.h"
+#include "pipeline/thin_solids.h"
 
 #include <bit>
 #include <filesystem>
@@ -48,6 +49,7 @@ void LiquidStage::prepare(const SceneFile& scene, const ShotParams& shot)
     if (params.sources.empty() && params.bodies.empty())
         bad_input("{}: the liquid has no source; add a [[liquid.source]] with a shape", scene.where("liquid"));
     setup_->load(scene, shot.range().first);
+    warnings_ = thin_solids(scene, name(), params.voxel, setup_->colliders, setup_->bodies);
     mesh_files_ = mesh_files_of(params.sources, scene) + mesh_files_of(params.sinks, scene) +
                   mesh_files_of(params.colliders, scene);
     for (const BodyParams& body : params.bodies)
@@ -71,6 +73,8 @@ void LiquidStage::prepare(const SceneFile& scene, const ShotParams& shot)
     for (const RigidSolid& body : liquid_->bodies().solids()) setup_->body_meshes.push_back(body.mesh());
     fps_ = shot.fps;
     expressions_.prepare(scene, name(), shot.range(), shot.fps, setup_->colliders);
+    expressions_.set_radii(
+        [this](const Particles& all) { return std::vector<float>(all.size(), liquid_->particle_radius()); });
     liquid_->set_hooks(expressions_.hooks([this] { return fields(); }));
 }
 

@@ -18,6 +18,7 @@ class LiquidStage : public TimeStage {
     std::vector<std::string> endings() const override;
     void visit(ParamVisitor& v) override { setup_->params.visit(v), expressions_.visit(v); }
     void prepare(const SceneFile& scene, const ShotParams& shot) override;
+    std::vector<std::string> warnings() const override { return warnings_; }
     Estimate estimate() const override { return estimate_; }
     Rehearsal rehearsal() const override { return Rehearsal::all_frames; }
     std::vector<std::string> coarser(double k) const override;
@@ -46,6 +47,7 @@ class LiquidStage : public TimeStage {
     std::unique_ptr<Liquid> liquid_;
     float fps_ = 24;
     Estimate estimate_;
+    std::vector<std::string> warnings_;
 };
 
 } // namespace spindrift

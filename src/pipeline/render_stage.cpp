@@ -124,7 +124,8 @@ void RenderStage::prepare(const SceneFile& scene, const ShotParams& shot)
         if (!scene.has("crowd")) bad_input("{}: the scene has no crowd; add [crowd]", scene.where("render.show"));
         return;
     }
-    has_spray_ = params_.show == Show::spray || (params_.show != Show::smoke && scene.has("spray"));
+    has_spray_ = params_.show == Show::spray || (params_.show != Show::smoke && scene.has("spray") &&
+                                                 !(params_.show == Show::surface && liquid_->spray_is_meshed));
     has_smoke_ = !input_.empty() || scene.has("smoke");
     if (params_.show == Show::smoke && !has_smoke_)
         bad_input("{}: the scene has no smoke; add [smoke], or name the files of another program as render.input",
@@ -160,17 +161,26 @@ double RenderStage::memory(const Forecast& forecast) const
         const auto found = forecast.find(stage);
         return found == forecast.end() ? 0 : found->second.number(number);
     };
-    const double pixels = static_cast<double>(params_.width) * params_.height;
     const char* surface = params_.show == Show::ripples ? "ripples" : "surface";
-    double bytes = kBytesPerPixel * pixels;
+    double bytes = kBytesPerPixel * of("render", "pixels");
     if (params_.show == Show::surface || params_.show == Show::ripples)
         bytes += kBytesPerTriangle * of(surface, "triangles");
     if (params_.show == Show::particles) bytes += kBytesPerSphere * of("liquid", "particles");
     if (params_.show == Show::sand) bytes += kBytesPerSphere * of("grains", "grains");
     if (has_spray_) bytes += kBytesPerSphere * of("spray", "droplets");
     if (has_smoke_)
-        bytes += kBytesPerSmokeCell * kTileCells * std::max(of("smoke", "tiles"), of("smoke", "fine_tiles"));
+        bytes += kBytesPerSmokeCell * (input_.empty()
+                                           ? kTileCells * std::max(of("smoke", "tiles"), of("smoke", "fine_tiles"))
+                                           : of("render", "smoke_cells"));
     return bytes;
+}
+
+// The film's encoder, and two pictures for it in this process.
+double RenderStage::memory_of_helpers() const
+{
+    if (!is_png()) return 0;
+    const double pixels = static_cast<double>(params_.width) * params_.height;
+    return memory_of_encoder(params_.width, params_.height, shot_.range().count()) + kBytesPerPixel * pixels;
 }
 
 std::vector<std::string> RenderStage::inputs() const
@@ -200,7 +210,7 @@ std::vector<std::string> RenderStage::optional_inputs() const
     std::vector<std::string> inputs;
     if (params_.show == Show::crowd) return inputs;
     if (params_.show == Show::sand) return has_bodies() ? std::vector<std::string>{"sand"} : inputs;
-    if (params_.show != Show::smoke) inputs.push_back("spray");
+    if (has_spray_) inputs.push_back("spray");
     if (has_bodies()) inputs.push_back("liquid");
     if (input_.empty()) inputs.push_back("smoke");
     return inputs;
@@ -412,6 +422,7 @@ FrameReport RenderStage::make(int frame, const std::vector<std::string>& inputs,
     });
     Image image;
     report.times.measure("render", [&] { image = render(scene, params_); });
+    report.numbers.emplace_back("pixels", static_cast<double>(params_.width) * params_.height);
     report.times.measure("write", [&] { write_image(outputs[0], is_png() ? tone_mapped(image, params_) : image); });
     return report;
 }

@@ -28,11 +28,12 @@ class RenderStage : public FrameStage {
     void visit(ParamVisitor& v) override;
     void prepare(const SceneFile& scene, const ShotParams& shot) override;
     Estimate estimate() const override;
-    Rehearsal rehearsal() const override { return Rehearsal::one_frame; }
+    Rehearsal rehearsal() const override { return Rehearsal::some_frames; }
     double coarseness(double k) const override;
     std::vector<std::string> coarser(double k) const override;
     Growth growth() const override { return {1.5, 2}; }
     double memory(const Forecast& forecast) const override;
+    double memory_of_helpers() const override;
     FrameReport make(int frame, const std::vector<std::string>& inputs,
                      const std::vector<std::string>& outputs) override;
     std::vector<std::string> products(const ShotPaths& paths) const override;

@@ -100,11 +100,14 @@ Particles RipplesStage::read(int frame) const
     return particles;
 }
 
-FrameReport RipplesStage::report(const PhaseTimes& times) const
+// Makes the mesh of the frame that was reached.
+FrameReport RipplesStage::report(PhaseTimes times)
 {
+    times.measure("mesh", [&] { mesh_ = make_mesh(ripples_->surface()); });
     FrameReport report;
     report.numbers = {{"fine_tiles", static_cast<double>(ripples_->topology().tile_count())},
                       {"eddies", static_cast<double>(ripples_->turbulence().particles().size())},
+                      {"triangles", static_cast<double>(mesh_.triangles.size())},
                       {"steps", steps_},
                       {"highest", static_cast<double>(largest_size(ripples_->difference()))}};
     report.times = times;
@@ -216,9 +219,9 @@ Mesh RipplesStage::make_mesh(const Ripples::Surface& surface) const
 
 void RipplesStage::write(const std::string& path)
 {
-    Ripples::Surface surface = ripples_->surface();
-    write_mesh(path, make_mesh(surface));
+    write_mesh(path, mesh_);
     if (!sdf_) return;
+    Ripples::Surface surface = ripples_->surface();
     finish_distance(surface.phi, ripples_->voxel(), container_);
     write_fields(std::filesystem::path(path).replace_extension("vdb").string(), {{"surface", &surface.phi, true}},
                  ripples_->voxel(),

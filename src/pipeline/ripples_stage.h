@@ -42,7 +42,7 @@ class RipplesStage : public TimeStage {
     void follow_liquid(PhaseTimes& times);
     Mesh make_mesh(const Ripples::Surface& surface) const;
     void add_motion(const Field<Vec3f>& motion, Mesh& mesh) const;
-    FrameReport report(const PhaseTimes& times) const;
+    FrameReport report(PhaseTimes times);
 
     std::shared_ptr<const LiquidSetup> liquid_;
     RippleParams params_;
@@ -55,7 +55,9 @@ class RipplesStage : public TimeStage {
     std::unique_ptr<ParticleFlow> flow_;
     std::unique_ptr<Ripples> ripples_;
     FieldFileOf<Vec3f> motion_; // of the ripples, if the liquid has made them
-    Particles particles_; // of the frame that was reached
+    // Of the frame that was reached.
+    Particles particles_;
+    Mesh mesh_;
     int frame_ = 0, steps_ = 0;
 };
 

@@ -91,9 +91,9 @@ void Shot::choose_stages(const std::string& only_stage)
 // Numbers are written so that equal text means equal bits.
 std::string Shot::ingredients(Stage& stage) const
 {
-    constexpr int kAttributes = 2; // the version of what files carry and what it is called
-    std::string lines = fmt::format("version = {}\nattributes = {}\nfps = {}\nfirst frame = {}\n", SPINDRIFT_VERSION,
-                                    kAttributes, params_.fps, shot_range_.first);
+    constexpr int kAttributes = 3; // the version of what files carry and what it is called
+    std::string lines = fmt::format("version = {}\nnames of attributes = {}\nfps = {}\nfirst frame = {}\n",
+                                    SPINDRIFT_VERSION, kAttributes, params_.fps, shot_range_.first);
     lines += canonical_text([&](ParamVisitor& v) { stage.visit(v); });
     lines += stage.dependencies();
     for (const std::string& input : inputs_of(stage))
@@ -151,23 +151,20 @@ void Shot::expect_input_files() const
     }
 }
 
-// Stages that read files of another program are not rehearsed: these cannot be made coarser.
 Forecast Shot::forecast() const
 {
     std::vector<const Stage*> stages;
     for (const Link& link : links_)
-        if (link.runs && link.stage->input_files().empty() && link.stage->rehearsal() != Stage::Rehearsal::none)
-            stages.push_back(link.stage.get());
+        if (link.runs && link.stage->rehearsal() != Stage::Rehearsal::none) stages.push_back(link.stage.get());
     return stages.empty() ? Forecast() : rehearse(options_, stages, shot_range_);
 }
 
 Estimate Shot::estimate_of(const Stage& stage, const Forecast& forecast) const
 {
-    constexpr double kAnyRun = 1e7; // threads, buffers of files, libraries
     Estimate estimate = stage.estimate();
-    if (const auto foreseen = forecast.find(stage.name()); foreseen != forecast.end())
-        estimate.disk = foreseen->second.disk, estimate.memory = stage.memory(forecast);
     estimate.memory += kAnyRun;
+    if (const auto foreseen = forecast.find(stage.name()); foreseen != forecast.end())
+        estimate.disk = foreseen->second.disk, estimate.memory = foreseen->second.memory;
     return estimate;
 }
 
@@ -215,6 +212,16 @@ double Shot::missing_share(const Link& link) const
     return 1.0 * missing / shot_range_.count();
 }
 
+// How many frames need not be made, for people. Empty: none is there.
+std::string Shot::there_note(const Link& link) const
+{
+    const StageCache cache = cache_of(link);
+    if (cache.outdated()) return {};
+    int there = 0;
+    for (int frame = shot_range_.first; frame <= shot_range_.last; ++frame) there += cache.complete(frame);
+    return there == 0 ? "" : fmt::format("{} of {} frames are there already", there, shot_range_.count());
+}
+
 std::string Shot::needs() const
 {
     std::string text;
@@ -227,7 +234,8 @@ std::string Shot::needs() const
         text += fmt::format("{:<8} memory {:>8}   disk {:>8}   {}\n", link.stage->name(), size_text(e.memory),
                             size_text(e.disk), e.note);
         for (const std::string& warning : warnings_of(*link.stage)) text += fmt::format("{:<8} {}\n", "", warning);
-        if (const std::string note = version_note(link); !note.empty()) text += fmt::format("{:<8} {}\n", "", note);
+        for (const std::string& note : {there_note(link), version_note(link), replaced_note(link)})
+            if (!note.empty()) text += fmt::format("{:<8} {}\n", "", note);
     }
     if (const std::string note = kept_note(); !note.empty()) text += note + "\n";
     text += fmt::format("frames {}-{} at {} fps into {}: {} of memory, {} on disk", shot_range_.first, shot_range_.last,
@@ -313,6 +321,8 @@ void Shot::run_stage(Link& link, Progress& progress)
     auto* time_stage = dynamic_cast<TimeStage*>(&stage);
     std::vector<int> missing;
     if (!time_stage) missing = missing_frames(dynamic_cast<FrameStage&>(stage), cache_of(link));
+    if (const std::string note = replaced_note(link); !note.empty())
+        progress.warn(fmt::format("{}: {}", stage.name(), note));
     make_current(link, progress);
     StageCache cache = cache_of(link);
     if (time_stage)
@@ -450,6 +460,25 @@ std::vector<int> Shot::missing_frames(const FrameStage& stage, const StageCache&
         missing.push_back(frame);
     }
     return missing;
+}
+
+// What a run writes over because its input is not what it was, for people. Empty: nothing.
+std::string Shot::replaced_note(const Link& link) const
+{
+    const auto* stage = dynamic_cast<const FrameStage*>(link.stage.get());
+    const StageCache cache = cache_of(link);
+    if (!stage || !cache.exists() || cache.outdated()) return {};
+    std::vector<int> frames;
+    for (int frame = wanted_.first; frame <= wanted_.last; frame += wanted_.step) {
+        const std::vector<std::string> from = input_paths(*stage, frame);
+        if (cache.complete(frame) && std::ranges::all_of(from, file_exists) && !cache.has(frame, signature_of(from)))
+            frames.push_back(frame);
+    }
+    if (frames.empty()) return {};
+    const std::string which =
+        frames.size() == 1 ? fmt::format("frame {} is", frames.front())
+                           : fmt::format("{} frames from {} to {} are", frames.size(), frames.front(), frames.back());
+    return which + " made again and written over, because the input has changed since";
 }
 
 void Shot::run_frame_stage(FrameStage& stage, StageCache& cache, const std::vector<int>& missing, Progress& progress)

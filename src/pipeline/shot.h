@@ -50,6 +50,7 @@ class Shot {
     void choose_versions();
     std::string kept_folder(const Link& link) const;
     StageCache current_cache(const Link& link) const;
+    bool has_results(const Link& link) const;
     std::string version_note(const Link& link) const;
     void expect_only_ours(const Link& link) const;
     void make_current(Link& link, Progress& progress);
@@ -70,6 +71,8 @@ class Shot {
     void run_frame_stage(FrameStage& stage, StageCache& cache, const std::vector<int>& missing, Progress& progress);
     std::vector<std::string> input_paths(const Stage& stage, int frame) const;
     std::vector<int> missing_frames(const FrameStage& stage, const StageCache& cache) const;
+    std::string replaced_note(const Link& link) const;
+    std::string there_note(const Link& link) const;
     FrameRange frames_of(const Stage& stage) const;
     const Link* find(const std::string& stage) const;
     StageCache cache_of(const Link& link) const;

@@ -21,6 +21,14 @@ StageCache Shot::current_cache(const Link& link) const
     return {paths_.stage_folder(name), name, link.stage->endings(), link.made_from};
 }
 
+// Whether something of the current version was computed: frames, what was made of them, or a state to go on from.
+bool Shot::has_results(const Link& link) const
+{
+    const StageCache current = current_cache(link);
+    return current.exists() &&
+           (!current.frames().empty() || file_exists(current.state_path()) || has_products(*link.stage, paths_));
+}
+
 void Shot::choose_versions()
 {
     bool any_aside = false;
@@ -35,7 +43,7 @@ void Shot::choose_versions()
         link.takes_over = link.runs && !is_current && (is_kept || current.exists());
         if (is_current || !link.runs) continue;
         others.push_back(&link);
-        any_aside |= is_kept || !current.frames().empty();
+        any_aside |= is_kept || has_results(link);
     }
     // If one stage of a test goes aside, so do all that differ: a current folder must not mix versions.
     if (options_.overrides.empty() || !any_aside) return;
@@ -78,7 +86,7 @@ void Shot::expect_only_ours(const Link& link) const
     if (link.aside) return;
     const StageCache current = current_cache(link);
     current.expect_only_ours(range);
-    if (link.takes_over && !current.frames().empty())
+    if (link.takes_over && has_results(link))
         expect_movable(*link.stage, paths_, paths_of_version(link, current.recorded()));
 }
 
@@ -101,8 +109,9 @@ std::string Shot::version_note(const Link& link) const
                            kept > 0 ? fmt::format(", where {} are already", frames_text(kept)) : "",
                            here > 0 ? fmt::format("; {} ({}) stays as it is", folder, frames_text(here)) : "");
     std::string note;
-    if (here > 0)
-        note = fmt::format("{}{} made before go to {}", changed, frames_text(here),
+    if (has_results(link))
+        note = fmt::format("{}{} to {}", changed,
+                           here > 0 ? frames_text(here) + " made before go" : "what is left of frames made before goes",
                            version_folder(folder, current.recorded()));
     if (kept > 0)
         note += fmt::format("{}{} of these settings come back from {}", note.empty() ? changed : "; ",
@@ -117,7 +126,7 @@ void Shot::make_current(Link& link, Progress& progress)
     if (const std::string note = version_note(link); !note.empty())
         progress.warn(fmt::format("{}: {}", stage.name(), note));
     if (!link.takes_over) return;
-    if (StageCache current = current_cache(link); !current.frames().empty())
+    if (StageCache current = current_cache(link); has_results(link))
         move_version(stage, paths_, paths_of_version(link, current.recorded()));
     else if (current.exists())
         current.clear();

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "io/point_file.h"
 #include "pipeline/scene_shapes.h"
+#include "pipeline/thin_solids.h"
 #include "smoke/reach.h"
 
 #include <bit>
@@ -88,6 +89,7 @@ void SmokeStage::prepare(const SceneFile& scene, const ShotParams& shot)
     dependencies_ += mesh_files_of(params.colliders, scene);
     for (Shape& shape : shapes.colliders) shape.prepare(first);
     setup_->colliders = colliders_ = shapes.colliders;
+    warnings_ = thin_solids(scene, name(), params.voxel, colliders_);
 
     Box3f expected = extent; // where the smoke will be
     if (!extent.empty()) {

@@ -18,6 +18,7 @@ class SmokeStage : public TimeStage {
     std::vector<std::string> endings() const override { return {"vdb"}; }
     void visit(ParamVisitor& v) override;
     void prepare(const SceneFile& scene, const ShotParams& shot) override;
+    std::vector<std::string> warnings() const override { return warnings_; }
     Estimate estimate() const override { return estimate_; }
     Rehearsal rehearsal() const override { return Rehearsal::all_frames; }
     std::vector<std::string> coarser(double k) const override;
@@ -53,6 +54,7 @@ class SmokeStage : public TimeStage {
     FrameRange range_;
     float fps_ = 24;
     Estimate estimate_;
+    std::vector<std::string> warnings_;
 };
 
 } // namespace spindrift

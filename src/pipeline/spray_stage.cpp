@@ -138,6 +138,7 @@ void SprayStage::prepare(const SceneFile& scene, const ShotParams& shot)
                  "lower spray.emitter.rate"};
     expressions_.prepare(scene, name(), range, shot.fps, shapes.colliders);
     spray_ = std::make_unique<Spray>(params, std::move(shapes), shot.fps);
+    expressions_.set_radii([](const Particles& all) { return required<float>(all, kRadiusAttribute); });
     spray_->set_hooks(expressions_.hooks());
     prepare_wind(scene);
 }
@@ -146,6 +147,7 @@ void SprayStage::prepare(const SceneFile& scene, const ShotParams& shot)
 double SprayStage::coarseness(double k) const
 {
     constexpr double kEnough = 5000;
+    if (!input_.empty()) return 1; // a liquid that cannot be made coarser
     return reads_liquid() ? k : std::clamp(std::cbrt(droplets_ / kEnough), 1.0, 100.0);
 }
 

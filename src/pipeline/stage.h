@@ -65,10 +65,11 @@ struct Growth {
 };
 
 // What rehearsals of the shot (pipeline/forecast.h) have shown of a stage, at the scene's own resolution: the largest
-// of the numbers that it reports with its frames, all its files together [bytes], and the time [s].
+// of the numbers that it reports with its frames, all its files together and the memory at the peak [bytes], and the
+// time [s].
 struct Foreseen {
     std::map<std::string, double> most;
-    double disk = 0, seconds = 0;
+    double disk = 0, memory = 0, seconds = 0;
     double number(const std::string& name) const
     {
         const auto found = most.find(name);
@@ -102,15 +103,22 @@ class Stage {
     // A first guess, from the scene alone. Memory is what the process holds at the peak beside the program itself, disk
     // all files that are there when the shot is complete.
     virtual Estimate estimate() const = 0;
-    // How rehearsals run it: whether they do at all, with all frames or only the last; how much coarser if the grids of
-    // simulations are k times coarser; and what they set for that, as --set does.
-    enum class Rehearsal { none, one_frame, all_frames };
+    // How rehearsals run it: whether they do at all, with all frames or the first, one in the middle and the last; how
+    // much coarser if the grids of simulations are k times coarser; and what they set for that, as --set does.
+    enum class Rehearsal { none, some_frames, all_frames };
     virtual Rehearsal rehearsal() const { return Rehearsal::none; }
     virtual double coarseness(double k) const { return k; }
     virtual std::vector<std::string> coarser(double k) const { return (void)k, std::vector<std::string>(); }
     virtual Growth growth() const { return {}; }
-    // Memory as in estimate(), after rehearsals.
+    // A number of another stage that its own numbers and files are proportional to, instead.
+    struct Measure {
+        std::string stage, number;
+    };
+    virtual Measure follows() const { return {}; }
+    // Memory as in estimate(), from the numbers that rehearsals have shown.
     virtual double memory(const Forecast& forecast) const { return (void)forecast, estimate().memory; }
+    // Memory of other programs that run at the end, beside this one, such as the encoder of a film.
+    virtual double memory_of_helpers() const { return 0; }
     // Everything that the frames depend on besides parameters and input, as lines "thing: signature".
     virtual std::string dependencies() const { return {}; }
     // The files and folders that shot_complete() writes, whether they are there or not.

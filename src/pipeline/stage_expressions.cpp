@@ -8,7 +8,8 @@ namespace spindrift {
 
 namespace {
 
-constexpr float kFarthest = 1e6f; // [m] from the origin that a particle may be moved to
+constexpr const char* kRadii = "pscale"; // under which name files have them
+constexpr float kFarthest = 1e6f;        // [m] from the origin that a particle may be moved to
 
 float nearest(const std::vector<Shape>& shapes, const Vec3f& x, float frame)
 {
@@ -65,6 +66,9 @@ void ExpressionSource::visit(ParamVisitor& v)
 {
     v("code", code, "The expression, in OpenVDB AX; see: spindrift describe ax");
     v("file", file, "An .ax file with the expression, instead of code; the folder is relative to the scene's.");
+    v.group("parameters", parameters,
+            "What the expression calls $name and v$name, e.g. { radius = 0.05, wind = [4, 0, 1] } for $radius and "
+            "v$wind.");
     v("volumes", volumes,
       "VDB files whose grids volume() and volumev() sample by name, e.g. \"wind.####.vdb\"; the folder is relative to "
       "the "
@@ -83,6 +87,12 @@ ExpressionSource::Loaded ExpressionSource::load(const SceneFile& scene, const st
                   SampledVolumes(volumes.empty() ? "" : scene.resolve(volumes), scene.where(name + ".volumes")),
                   {}};
     loaded.options.loop_limit = loop_limit;
+    for (const auto& [parameter, value] : parameters.values) {
+        if (const auto* x = std::get_if<float>(&value))
+            loaded.options.parameters[parameter] = static_cast<double>(*x);
+        else
+            loaded.options.parameters[parameter] = std::get<Vec3f>(value);
+    }
     loaded.dependencies = loaded.volumes.signature(name);
     if (file.empty()) return loaded;
     const std::string path = scene.resolve(file);
@@ -124,12 +134,31 @@ ExpressionContext StageExpressions::context(const Loaded& loaded, float frame, f
     return context;
 }
 
+// What it does with pscale, if there is none yet.
+StageExpressions::Radius StageExpressions::radius_needed(const Loaded& loaded, const Particles& particles) const
+{
+    if (!radii_ || particles.attributes.contains(kRadii)) return Radius::as_it_is;
+    const Kernel& kernel = loaded.expression.kernel();
+    const auto named = [](const KernelName& attribute) { return attribute.name == kRadii; };
+    const auto own = std::ranges::find_if(kernel.attributes(), named);
+    if (own != kernel.attributes().end()) return own->written ? Radius::written : Radius::read;
+    return std::ranges::any_of(kernel.neighbour_attributes(), named) ? Radius::read : Radius::as_it_is;
+}
+
 void StageExpressions::check(const Particles& particles, const ExpressionContext& fields) const
 {
     const auto first = static_cast<float>(range_.first);
     for (const Loaded& l : loaded_) {
         const bool has_fields = l.at == At::after_advection;
-        l.expression.check(particles, context(l, first, 1 / fps_, has_fields ? fields : ExpressionContext()));
+        Particles with_radii; // of names, types and values, only the first two matter here
+        const bool lacks = radius_needed(l, particles) != Radius::as_it_is;
+        if (lacks) {
+            with_radii.attributes = particles.attributes;
+            with_radii.resize(0);
+            with_radii.attribute<float>(kRadii);
+        }
+        l.expression.check(lacks ? with_radii : particles,
+                           context(l, first, 1 / fps_, has_fields ? fields : ExpressionContext()));
     }
 }
 
@@ -152,7 +181,10 @@ void StageExpressions::run(At at, Particles& particles, float frame, float dt, c
     for (Shape& shape : colliders_) shape.prepare(frame);
     for (const Loaded& l : loaded_) {
         if (l.at != at) continue;
+        const Radius radius = radius_needed(l, particles);
+        if (radius != Radius::as_it_is) particles.attribute<float>(kRadii) = radii_(particles);
         l.expression.run(particles, context(l, frame, dt, fields));
+        if (radius == Radius::read) particles.attributes.erase(kRadii);
         for (size_t i = 0; i < particles.size(); ++i)
             if (!(particles.P[i].array().abs() < kFarthest).all())
                 fail("frame {}: an expression has moved particle {} to ({:.4g}, {:.4g}, {:.4g}) m, farther than {:.0g} "

@@ -2,7 +2,8 @@
 //
 //     [[liquid.expression]]
 //     at = "after_advection"
-//     code = "if (length(v@v) > 8) deletepoint();"
+//     code = "if (length(vec3f@v) > $fastest) deletepoint();"
+//     parameters = { fastest = 8 }
 //
 // They are compiled when the scene is read, and run at their moment, in their order.
 #pragma once
@@ -11,6 +12,7 @@
 #include "io/frame_path.h"
 #include "pipeline/files_of_frames.h"
 #include "points/hooks.h"
+#include "scene/named_values.h"
 #include "scene/scene_file.h"
 #include "scene/shapes.h"
 
@@ -42,6 +44,7 @@ class SampledVolumes {
 // The text of an expression and what it may use.
 struct ExpressionSource {
     std::string code, file;
+    NamedValues parameters; // $name
     std::string volumes;
     int loop_limit = static_cast<int>(kDefaultLoopLimit);
     void visit(ParamVisitor& v);
@@ -75,6 +78,9 @@ class StageExpressions {
     // Compiles them. Throws bad_input naming the place in the scene or file.
     void prepare(const SceneFile& scene, const std::string& stage, const FrameRange& range, float fps,
                  const std::vector<Shape>& colliders);
+    // The radii [m] of particles that get their pscale when they are written: expressions find them under that name.
+    using Radii = std::function<std::vector<float>(const Particles&)>;
+    void set_radii(Radii radii) { radii_ = std::move(radii); }
     // What they depend on besides their parameters.
     std::string dependencies() const { return dependencies_; }
 
@@ -94,10 +100,13 @@ class StageExpressions {
         SampledVolumes volumes;
     };
     ExpressionContext context(const Loaded& loaded, float frame, float dt, const ExpressionContext& fields) const;
+    enum class Radius { as_it_is, read, written };
+    Radius radius_needed(const Loaded& loaded, const Particles& particles) const;
 
     std::vector<ExpressionParams> params_;
     std::vector<Loaded> loaded_;
     std::vector<Shape> colliders_;
+    Radii radii_;
     std::string dependencies_;
     FrameRange range_;
     float fps_ = 24;

@@ -23,6 +23,9 @@ constexpr double kBytesPerTriangle = 200, kBytesPerParticle = 100;
 
 void SurfaceStage::visit(ParamVisitor& v)
 {
+    v("of", of_, choices("liquid", "spray"),
+      "Whose particles: those of [liquid], or the droplets of [spray], each with its own radius. A scene without a "
+      "liquid needs no word of it.");
     v("input", input_,
       "Particles of another program, VDB points or PLY, e.g. \"points.####.vdb\"; the folder is relative to the "
       "scene's. "
@@ -32,7 +35,9 @@ void SurfaceStage::visit(ParamVisitor& v)
       "Name of the attribute of the input that is its velocity. Left out: v, vel or velocity; vx, vy, vz in PLY.");
     v("spacing", spacing_, unit::metres, limits::size(),
       "Mean distance of the particles. Left out: half a voxel of [liquid], or found from the first frame of the "
-      "input, by the particles' radii if these differ.");
+      "input, by the particles' radii if these differ. Particles of one radius (pscale) that lie so far apart that "
+      "they "
+      "do not touch are drops of that radius.");
     params_.visit(v);
     v.list("expression", expressions_,
            "Expressions on the particles that are read, or on the volumes that are written.");
@@ -84,6 +89,7 @@ std::vector<std::string> SurfaceStage::endings() const
 void SurfaceStage::prepare(const SceneFile& scene, const ShotParams& shot)
 {
     range_ = shot.range();
+    if (scene.has("surface") && scene.has("spray") && !scene.has("liquid")) of_ = Of::spray;
     prepare_expressions(scene, shot);
     const DomainParams& domain = liquid_->params.domain;
     if (domain.bounded()) {
@@ -95,6 +101,11 @@ void SurfaceStage::prepare(const SceneFile& scene, const ShotParams& shot)
         }
     }
     if (!input_.empty()) return prepare_input(scene);
+    if (of_ == Of::spray) {
+        if (!scene.has("spray")) bad_input("{}: the scene has no spray; add [spray]", scene.where("surface.of"));
+        liquid_->spray_is_meshed = scene.has("surface");
+        return;
+    }
     if (spacing_ && scene.has("liquid")) {
         // Much smaller than it is, each particle is a drop on a grid of its own; much larger, all of them are one.
         constexpr float kMost = 16;
@@ -132,9 +143,13 @@ Growth SurfaceStage::growth() const { return {2, 2.6}; }
 
 double SurfaceStage::memory(const Forecast& forecast) const
 {
-    const auto liquid = forecast.find("liquid");
-    return kBytesPerTriangle * forecast.at(name()).number("triangles") +
-           (liquid == forecast.end() ? 0 : kBytesPerParticle * liquid->second.number("particles"));
+    const Foreseen& surface = forecast.at(name());
+    // Those of a liquid grow in number otherwise than triangles do.
+    const auto read = forecast.find(source());
+    const double particles = input_.empty() && read != forecast.end()
+                                 ? read->second.number(of_ == Of::spray ? "droplets" : "particles")
+                                 : surface.number("particles");
+    return kBytesPerTriangle * surface.number("triangles") + kBytesPerParticle * particles;
 }
 
 void SurfaceStage::prepare_input(const SceneFile& scene)
@@ -180,10 +195,14 @@ std::string SurfaceStage::dependencies() const
 float SurfaceStage::spacing_of(const ParticleFile& file)
 {
     if (spacing_) return *spacing_;
+    if (input_.empty() && of_ == Of::spray) { // says how fine the grid is; droplets have their own radii
+        const std::vector<float>* radii = own_radii(file.particles);
+        return params_.radius_scale * spacing_of_radii(radii ? *radii : std::vector<float>());
+    }
     // Eight particles fill a cell of the grid that the liquid wrote them with.
     if (input_.empty()) return 0.5f * file.voxel;
     // From frame to frame it must not change, or the whole surface would swell and shrink.
-    if (!found_spacing_) found_spacing_ = find_spacing_of_input();
+    if (!found_spacing_) look_at_input();
     return *found_spacing_;
 }
 
@@ -195,32 +214,43 @@ const std::vector<float>* SurfaceStage::own_radii(const Particles& particles)
     return particles.find<float>("radius");
 }
 
-// From the first frame that has enough points, or the one that has most.
-float SurfaceStage::find_spacing_of_input() const
+// The one radius that all particles have; 0 if there is none.
+float SurfaceStage::common_radius(const ParticleFile& file)
+{
+    const auto* pscale = file.particles.find<float>("pscale"); // the same for all, or own_radii() has it
+    return pscale && !pscale->empty() ? pscale->front() : file.pscale;
+}
+
+// Finds the spacing from the first frame that has enough points, or the one that has most.
+void SurfaceStage::look_at_input()
 {
     constexpr size_t kEnough = 1000;
-    constexpr float kRadius = 0.62f; // of a sphere with the volume of a particle, in spacings
+    constexpr float kApart = 2.5f; // times the spacing at which particles of a radius fill space: these do not touch
     std::vector<Vec3f> most;
-    float told = 0; // by the radius of particles that lie in too few places to show it themselves
+    float told = 0; // by the radius
     std::vector<float> radii;
     for (const std::string& path : inputs_on_disk()) {
         ParticleFile file = read_points(path, names_);
         if (file.particles.size() <= most.size()) continue;
         const std::vector<float>* found = own_radii(file.particles);
         radii = found ? *found : std::vector<float>();
-        told = file.pscale / kRadius;
+        told = spacing_of_radius(common_radius(file));
         most = std::move(file.particles.P);
         if (most.size() >= kEnough) break;
     }
-    if (most.empty()) return 1; // of nothing
-    if (!radii.empty()) return params_.radius_scale * spacing_of_radii(std::move(radii));
     const size_t count = most.size();
-    const auto found = find_spacing(std::move(most));
-    if (!found && told > 0) return told;
-    if (!found)
+    if (count == 0) {
+        found_spacing_ = 1; // of nothing
+    } else if (!radii.empty()) {
+        found_spacing_ = params_.radius_scale * spacing_of_radii(std::move(radii));
+    } else {
+        found_spacing_ = find_spacing(std::move(most));
+        are_drops_ = told > 0 && (!found_spacing_ || *found_spacing_ > kApart * told);
+        if (are_drops_) found_spacing_ = params_.radius_scale * told;
+    }
+    if (!found_spacing_)
         bad_input("{}: {} points in less than nine different places do not tell their spacing; set surface.spacing [m]",
                   input_files_, count);
-    return *found;
 }
 
 FrameReport SurfaceStage::make(int frame, const std::vector<std::string>& inputs,
@@ -237,6 +267,8 @@ FrameReport SurfaceStage::make(int frame, const std::vector<std::string>& inputs
         if (leaves_out_taken()) leave_out_taken(inputs[input_.empty() ? 1 : 0], file.particles);
     });
     for (Shape& shape : colliders_) shape.prepare(static_cast<float>(frame));
+    if (!on_particles_.empty() && file.pscale > 0) // of all particles; expressions find it like any other attribute
+        file.particles.attribute<float>("pscale").assign(file.particles.size(), file.pscale);
     for (const auto& on : on_particles_)
         report.times.measure("expressions", [&] {
             const ExpressionContext around = context(frame, on.volumes);
@@ -245,7 +277,10 @@ FrameReport SurfaceStage::make(int frame, const std::vector<std::string>& inputs
         });
     const size_t count = file.particles.size();
     std::vector<float> radii;
-    if (const std::vector<float>* own = own_radii(file.particles)) radii = *own;
+    if (const std::vector<float>* own = own_radii(file.particles))
+        radii = *own;
+    else if (are_drops_)
+        radii.assign(count, common_radius(file));
     Surface surface;
     try {
         surface = make_surface(std::move(file.particles), spacing, params_, container_, std::move(radii));

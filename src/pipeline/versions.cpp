@@ -114,6 +114,16 @@ void remove_product(const std::string& path)
     fs::remove(path, not_empty);
 }
 
+// What tells a version from the current one, on one line.
+std::string shown_differences(const std::string& made_from, const std::string& current)
+{
+    constexpr size_t kMost = 4;
+    std::vector<std::string> all = all_differences(made_from, current);
+    const size_t more = all.size() - std::min(all.size(), kMost);
+    all.resize(all.size() - more);
+    return fmt::format("{}{}", fmt::join(all, "; "), more > 0 ? fmt::format("; and {} more", more) : "");
+}
+
 // Names of folders and values of scenes may hold anything.
 void print(const std::string& text) { fmt::print("{}\n", printable(text)); }
 
@@ -132,6 +142,11 @@ double bytes_in(const std::string& folder)
 std::string version_folder(const std::string& stage_folder, const std::string& made_from)
 {
     return fmt::format("{}/{}/{}", stage_folder, kVersions, fingerprint_of(made_from).substr(0, kIdDigits));
+}
+
+bool has_products(const Stage& stage, const ShotPaths& paths)
+{
+    return std::ranges::any_of(stage.products(paths), is_there);
 }
 
 void expect_movable(const Stage& stage, const ShotPaths& from, const ShotPaths& to)
@@ -217,7 +232,7 @@ void list_versions(const ShotPaths& current)
         const std::string folder = current.stage_folder(version.stage);
         std::string difference;
         if (is_there(record_of(folder)))
-            difference = "   " + what_differs(version.made_from, cache_in(folder, version.stage).recorded());
+            difference = "   " + shown_differences(version.made_from, cache_in(folder, version.stage).recorded());
         const std::string frames = version.frames == 0 ? "no frame"
                                    : version.frames == 1
                                        ? fmt::format("frame {}", version.first)

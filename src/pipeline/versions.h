@@ -21,6 +21,8 @@ std::string version_folder(const std::string& stage_folder, const std::string& m
 void move_version(const Stage& stage, const ShotPaths& from, const ShotPaths& to);
 // Throws Error(failed) if a file was changed since it was written, or one that is not ours is in the way.
 void expect_movable(const Stage& stage, const ShotPaths& from, const ShotPaths& to);
+// Whether anything is there that was made of the frames of a complete shot, such as a film.
+bool has_products(const Stage& stage, const ShotPaths& paths);
 // Brings the current version together again if a kill has interrupted a move.
 void finish_move(const Stage& stage, const ShotPaths& current);
 

@@ -15,7 +15,8 @@ void CameraParams::visit(ParamVisitor& v)
     v("focal_length", focal_length, "mm", between(1, 10000), "Of the lens, instead of fov; longer sees less.");
     v("sensor_width", sensor_width, "mm", between(0.1, 1000),
       "Width of what the lens draws the picture on. Gives focal_length its field of view, and fov its focal length.");
-    v("roll", roll, unit::degrees, between(-1e6, 1e6), "Turn of the camera about its view direction, clockwise from behind.");
+    v("roll", roll, unit::degrees, between(-1e6, 1e6),
+      "Turn of the camera about its view direction, clockwise from behind.");
     v("f_stop", f_stop, unit::none, between(0, 1000),
       "Depth of field: the opening of the lens is the focal length divided by this. 2 blurs much, 16 little; 0: "
       "everything is sharp. Scenes of metres are large for a lens: below 1 is allowed.");
@@ -34,16 +35,16 @@ void CameraParams::visit(ParamVisitor& v)
     v("interpolation", interpolation, choices("linear", "smooth", "step"),
       "Between keyframes: straight, along a smooth curve that starts and ends at rest, or held until the next.");
 
-    const auto expect = [&](const Keys& keys, const char* name, double low, double high) {
+    const auto expect = [&](const Keys& keys, const char* name, const Range& range) {
         v.require(in_order(keys), name, "must have keyframes in the order of their frames");
         for (const std::vector<float>& key : keys)
             for (size_t i = 1; i < key.size(); ++i)
-                v.require(key[i] >= low && key[i] <= high, name,
-                          fmt::format("must have values from {} to {}", low, high));
+                v.require(range.contains(key[i]), name,
+                          fmt::format("must have values from {} to {}", range.low, range.high));
     };
-    expect(position_keys, "position_keys", -1e15, 1e15), expect(target_keys, "target_keys", -1e15, 1e15);
-    expect(fov_keys, "fov_keys", 1, 170), expect(focal_length_keys, "focal_length_keys", 1, 10000);
-    expect(roll_keys, "roll_keys", -1e6, 1e6), expect(focus_keys, "focus_keys", 1e-6, 1e15);
+    expect(position_keys, "position_keys", limits::position()), expect(target_keys, "target_keys", limits::position());
+    expect(fov_keys, "fov_keys", between(1, 170)), expect(focal_length_keys, "focal_length_keys", between(1, 10000));
+    expect(roll_keys, "roll_keys", between(-1e6, 1e6)), expect(focus_keys, "focus_keys", limits::size());
     const bool long_lens = focal_length || !focal_length_keys.empty();
     v.require(!long_lens || fov_keys.empty(), "fov_keys", "and focal_length say the same; leave one of them out");
 }

@@ -5,9 +5,6 @@ namespace spindrift {
 
 namespace {
 
-// A cell of which less is free counts as solid for the friction around it.
-constexpr float kSolid = 0.5f;
-
 using Cells = Block<float, 1>;
 
 Row row_at(const Cells& block, int x, int y, int z) { return load_row_unaligned(&block.at(x, y, z)); }
@@ -91,7 +88,7 @@ void Stress::find_limits(float dt)
                 Row bound = share * most;
                 if (near_solid)
                     for (int z = 0; z < kTileSize; ++z)
-                        if (emptiest[z] < kSolid)
+                        if (emptiest[z] < kOnWall)
                             bound[z] = wall_limit(k, tile, Vec3i(x, y, z), dt, share[z] * pressed[z], room);
                 store_row(edge_limit_[k].tile(d) + o, bound);
             });

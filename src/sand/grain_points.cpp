@@ -367,7 +367,8 @@ void GrainPoints::expose(const Flow& flow, const Frame& next, GrainReport& repor
 
 // Moves points and finds the particles they belong to then. With A and A' before and after, A' = F A F^T leaves only a
 // rotation of the map F open, and the flow decides that: points stay where they are in the ellipsoid. A point's
-// velocity is its motion since the last frame, and half of what its particle has gained in it.
+// velocity is its motion since the last frame, as that of liquid is. With half of what sand has gained in the frame
+// added, it would be that of the moment in flight, but wrong where sand strikes sand and where a point is handed on.
 void GrainPoints::carry(const Flow& flow, const Frame& next, float seconds, GrainReport& report)
 {
     const Frame& now = *frame_;
@@ -402,7 +403,7 @@ void GrainPoints::carry(const Flow& flow, const Frame& next, float seconds, Grai
                 const Vec3f u = in_axes(next.roots[j], x - next.particles.P[j]);
                 if (const float out = u.norm(); out > kFilling)
                     x = next.particles.P[j] + next.roots[j] * (mix(1, kFilling / out, kDrawnIn) * u);
-                points_.v[k] = (x - from) / seconds + 0.5f * (next.particles.v[j] - now.particles.v[i]);
+                points_.v[k] = (x - from) / seconds;
                 home_[k] = home;
                 handed[i] += next.particles.id[j] != now.particles.id[i];
             }

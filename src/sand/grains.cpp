@@ -230,7 +230,11 @@ void Grains::put_on_grid(float dt, SandGrid::Splat what)
         fullest = stress_.fullest();
         const bool stuck = pass > kToTry && std::abs(fullest - before) < kStuck;
         if (fullest <= kDensest || stuck || pass + 1 == kMostPasses) break;
-        phase("density", [&] { move_apart(pass); });
+        phase("density", [&] { // particles are still where the step begins, and so must be the solids
+            if (solids_.colliders_move()) solids_.set_frame(time_ - dt * fps_);
+            move_apart(pass);
+            if (solids_.colliders_move()) solids_.set_frame(time_);
+        });
     }
     report_.fullest = std::max(report_.fullest, fullest);
 }

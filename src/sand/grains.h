@@ -83,6 +83,7 @@ class Grains {
     void move(float dt);
     void collide(float dt);
     void stop_at_sheets(size_t particle);
+    void keep_on_side(const Vec3f& from, Vec3f& x) const;
     void keep_halves_together(const std::vector<size_t>& parents, size_t first);
     bool near_solids(size_t particle, int tile, float cells) const;
     void meet_bodies();

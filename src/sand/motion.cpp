@@ -159,9 +159,11 @@ void Grains::displace()
                 Vec3f from[kTileSize];
                 std::copy_n(&particles_.P[begin], count, from);
                 store_row3(&particles_.P[begin], load_row3(&particles_.P[begin], count) + moved, count);
+                // Solids that move may be where the step begins, and the room that is known where it ends.
+                const float near = kFarFromSolids + (solids_.colliders_move() ? kLongestMove : 0);
                 for (size_t i = begin; i < begin + count && !solids_.none(); ++i) {
-                    if (near_solids(i, tile, kFarFromSolids)) put_in_front_of_solids(i);
-                    if (solids_.parted(from[i - begin], particles_.P[i])) particles_.P[i] = from[i - begin];
+                    if (near_solids(i, tile, near)) put_in_front_of_solids(i);
+                    keep_on_side(from[i - begin], particles_.P[i]);
                 }
             }
         });
@@ -218,14 +220,22 @@ void Grains::stop_at_sheets(size_t particle)
     v -= std::min(0.0f, (v - solids_.velocity(*contact)).dot(n)) * n;
 }
 
+// A particle that would be behind a sheet, or so near to it that it would have no side, stays where it was.
+void Grains::keep_on_side(const Vec3f& from, Vec3f& x) const
+{
+    if (!solids_.has_sheets()) return;
+    const float least = 0.1f * kGapToSolids * params_.voxel;
+    if (solids_.parted(from, x) || (solids_.sheet_distance(x) < least && solids_.sheet_distance(from) >= least))
+        x = from;
+}
+
 // Halves of a particle lie on both sides of where it was; none may lie behind a sheet.
 void Grains::keep_halves_together(const std::vector<size_t>& parents, size_t first)
 {
     for (size_t k = 0; k < parents.size(); ++k) {
         Vec3f &one = particles_.P[parents[k]], &other = particles_.P[first + k];
         const Vec3f middle = 0.5f * (one + other);
-        for (Vec3f* half : {&one, &other})
-            if (solids_.parted(middle, *half)) *half = middle;
+        for (Vec3f* half : {&one, &other}) keep_on_side(middle, *half);
     }
 }
 
@@ -259,7 +269,7 @@ void Grains::push_out(size_t particle, float dt)
         if (hold.stick > 0) lost = 1 - (1 - lost) * std::pow(1 - hold.stick, dt * fps_);
         v -= lost * sliding;
     }
-    if (solids_.parted(before, x)) x = before; // out of one solid must not be through a sheet
+    keep_on_side(before, x); // out of one solid must not be through a sheet
 }
 
 // The same for one that was moved by other than its velocity, which it keeps.

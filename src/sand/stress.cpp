@@ -171,7 +171,7 @@ size_t Stress::bytes() const
     size_t sum = q_.bytes() + carried_.bytes() + mobility_.bytes() + filled_.bytes() + capacity_.bytes() +
                  heap_.bytes() + limit_.bytes() + b_.bytes() + lower_.bytes() + upper_.bytes() + change_.bytes() +
                  pressure_.bytes() + axial_.bytes() + lateral_.bytes() + solver_.bytes();
-    sum += frame_.bytes() + frame_share_.bytes();
+    sum += frame_.bytes() + frame_share_.bytes() + own_frame_.bytes();
     for (const auto& strain : frame_strain_) sum += strain.bytes();
     for (const auto& s : s_) sum += s.bytes();
     for (int i = 0; i < 3; ++i) sum += shear_[i].bytes() + edge_limit_[i].bytes();

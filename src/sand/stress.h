@@ -12,8 +12,7 @@
 // other (5.5.1): each of them stays without trace.
 //
 // Strain is measured on f, which changes with phi even where v does not: beside a wall, at the surface. Sand at rest
-// has none of that. Where colliders move, f is therefore measured in the frame of the nearest of them
-// (stress_frame.cpp).
+// has none of that. Where colliders move, f is therefore measured in a frame that moves too (stress_frame.cpp).
 //
 // Weak where sand of a few particles a cell is sheared fast: 2 rounds do not find what fits there.
 #pragma once
@@ -26,6 +25,8 @@
 namespace spindrift {
 
 constexpr int kShearAxes[3][2] = {{0, 1}, {1, 2}, {0, 2}}; // of xy, yz, xz
+// A shear beside a cell of which less is free acts on a wall.
+constexpr float kOnWall = 0.5f;
 
 struct StressReport {
     int pressure_iterations = 0, friction_iterations = 0, spread_iterations = 0;
@@ -89,6 +90,7 @@ class Stress {
     void find_heaps();
     void find_frame();
     void set_frame_velocity(int tile);
+    void set_own_frame(int tile);
     void set_frame_strain(int dense_tile);
     void find_mobility();
     void sharpen_excess();
@@ -124,6 +126,7 @@ class Stress {
     Field<float> b_, lower_, upper_, change_;
     // Only where colliders move:
     MacField frame_, frame_share_; // velocity of the nearest collider [m/s], and what of a face moves: phi
+    MacField own_frame_;           // of the sand [m/s]
     Field<float> frame_strain_[5]; // what is added to the strain of f: axial, lateral, xy, yz, xz
     TileMatrix pressure_, axial_, lateral_, shear_[3];
     BoundedQpSolver<float> solver_;

@@ -137,6 +137,20 @@ float MeshSequence::Moment::distance(const Vec3f& x) const
 float MeshSequence::Moment::thickness(float most) const
 {
     const float skin = 1e-4f * most;
+    // From a place on a triangle into the mesh, whichever way its normals point, and on to where it ends.
+    const auto through = [&](const Vec3f& place, Vec3f normal) {
+        if (distance_.distance(place - skin * normal, most) > 0) normal = -normal;
+        float way = skin;
+        while (way < most) {
+            const float inside = -distance_.distance(place - way * normal, most);
+            if (inside < 0) return way;
+            way += std::max(inside, skin);
+        }
+        return most;
+    };
+    // A large triangle of a wedge is thin towards one side only.
+    static const Vec3f kPlaces[] = {
+        Vec3f::Constant(1 / 3.0f), {0.8f, 0.1f, 0.1f}, {0.1f, 0.8f, 0.1f}, {0.1f, 0.1f, 0.8f}};
     return parallel_reduce(
         mesh_.triangles.size(), most,
         [&](size_t t) {
@@ -145,16 +159,10 @@ float MeshSequence::Moment::thickness(float most) const
             Vec3f normal = (corner(1) - corner(0)).cross(corner(2) - corner(0));
             if (!(normal.norm() > 0)) return most;
             normal.normalize();
-            const Vec3f middle = (corner(0) + corner(1) + corner(2)) / 3;
-            // Into the mesh, whichever way its normals point, and on to where it ends.
-            if (distance_.distance(middle - skin * normal, most) > 0) normal = -normal;
-            float way = skin;
-            while (way < most) {
-                const float inside = -distance_.distance(middle - way * normal, most);
-                if (inside < 0) return way;
-                way += std::max(inside, skin);
-            }
-            return most;
+            float least = most;
+            for (const Vec3f& at : kPlaces)
+                least = std::min(least, through(at[0] * corner(0) + at[1] * corner(1) + at[2] * corner(2), normal));
+            return least;
         },
         [](float a, float b) { return std::min(a, b); }, 64);
 }

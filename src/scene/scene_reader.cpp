@@ -1,5 +1,6 @@
 #include "base/error.h"
 #include "scene/limits.h"
+#include "scene/named_values.h"
 #include "scene/scene_value.h"
 
 #include <fmt/ranges.h>
@@ -52,7 +53,7 @@ std::string hint(std::string_view word, const std::vector<std::string>& names, c
 namespace {
 
 // Fills parameters from one table, which need not be there.
-class Reader : public ParamVisitor {
+class Reader : public ParamVisitor, public TableNames {
   public:
     Reader(const SceneValue* table, const ScenePlace& place, std::string path, const PlaceText& text)
         : table_(table), place_(place), path_(std::move(path)), text_(text)
@@ -68,6 +69,15 @@ class Reader : public ParamVisitor {
                     bad_input("{}: unknown parameter {}.{}{}", text_(value.key_place), path_, shown(name),
                               hint(name, known_, "valid names"));
         if (!broken_.empty()) bad_input("{}", broken_);
+    }
+
+    std::vector<Name> names() const override
+    {
+        std::vector<Name> names;
+        if (table_)
+            for (const auto& [name, value] : table_->members)
+                names.push_back({name, value.kind == SceneValue::Kind::list});
+        return names;
     }
 
     void require(bool holds, const char* name, const std::string& message) override

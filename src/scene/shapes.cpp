@@ -182,16 +182,21 @@ bool Shape::is_wall_below(float thickness) const
 {
     if (params_.invert) return false;
     Vec3f scale = Vec3f::Ones();
-    if (motion_.scales()) { // where it is held before and after its keyframes
+    if (motion_.scales()) { // the least along each axis: at its keys, or held before and after those of its parents
         constexpr float kLongAway = 1e6f;
         scale = pose(-kLongAway).scale.cwiseMin(pose(kLongAway).scale);
+        for (const auto& key : params_.scale) scale = scale.cwiseMin(pose(key[0]).scale);
     }
     if (mesh_) {
+        if (!mesh_->closed()) return true;
         const float least = thickness / scale.minCoeff();
-        return !mesh_->closed() || now_->thickness(least) < least;
+        if (now_->thickness(least) < least) return true;
+        return !mesh_->still() &&
+               (mesh_->at(-kInfinity)->thickness(least) < least || mesh_->at(kInfinity)->thickness(least) < least);
     }
-    if (params_.shape != ShapeParams::Kind::box) return false;
-    Vec3f size = (params_.max - params_.min).cwiseProduct(scale);
+    const bool box = params_.shape == ShapeParams::Kind::box;
+    if (!box && params_.shape != ShapeParams::Kind::sphere) return false;
+    Vec3f size = (box ? Vec3f(params_.max - params_.min) : Vec3f::Constant(2 * params_.radius)).cwiseProduct(scale);
     std::sort(size.begin(), size.end());
     return size[0] < thickness && size[1] > 0.5f * thickness;
 }
@@ -199,14 +204,20 @@ bool Shape::is_wall_below(float thickness) const
 bool Shape::meets(const Vec3f& from, const Vec3f& to, float frame) const
 {
     const Pose at = pose(frame);
-    const Vec3f start = at_rest(from, at), end = at_rest(to, at);
+    const Vec3f start = at_rest(from, at), end = at_rest(to, at), way = end - start;
     if (mesh_) return moment(frame).meets(start, end);
-    // The middle of the box across its thinnest side.
     int thin = 0;
-    (params_.max - params_.min).minCoeff(&thin);
+    if (params_.shape == ShapeParams::Kind::sphere) { // flattened
+        at.scale.minCoeff(&thin);
+        const float before = start[thin] - middle_[thin], after = end[thin] - middle_[thin];
+        if ((before > 0) == (after > 0) && before != 0 && after != 0) return false;
+        Vec3f met = start - middle_ + (before == after ? 0 : before / (before - after)) * way;
+        met[thin] = 0;
+        return met.norm() <= params_.radius;
+    }
+    (params_.max - params_.min).cwiseProduct(at.scale).minCoeff(&thin);
     Vec3f low = params_.min, high = params_.max;
     low[thin] = high[thin] = middle_[thin];
-    const Vec3f way = end - start;
     float enter = 0, leave = 1;
     for (int a = 0; a < 3; ++a) {
         if (way[a] == 0) {

@@ -70,7 +70,8 @@ class Smoke {
     // The velocity as vectors: at cell centres, or as it is, each component on its lower face.
     Field<Vec3f> velocity_at_centers() const;
     Field<Vec3f> velocity_at_faces() const;
-    // With turbulence: what moves the values that smoke carries, the flow and its eddies, at the centres of their cells.
+    // With turbulence: what moves the values that smoke carries, the flow and its eddies, at the centres of their
+    // cells.
     Field<Vec3f> velocity_with_eddies() const;
     // density, temperature, those of params.scalars, and Cd.x, Cd.y, Cd.z (times density) if sources have colours.
     // On their own topology, which is finer than the flow's with turbulence.

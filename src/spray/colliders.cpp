@@ -30,12 +30,6 @@ bool SprayColliders::contain(const Vec3f& x) const
     return std::ranges::any_of(shapes_, [&](const Shape& shape) { return shape.distance(x, frame_) < 0; });
 }
 
-void SprayColliders::push_out(Vec3f& x) const
-{
-    for (size_t c = 0; c < shapes_.size(); ++c)
-        if (const float distance = shapes_[c].distance(x, frame_); distance < 0) x -= distance * normal(c, x, 0);
-}
-
 Vec3f SprayColliders::normal(size_t collider, const Vec3f& x, float radius) const
 {
     const float step = 0.1f * radius + 1e-5f * (1 + x.cwiseAbs().maxCoeff());
@@ -48,14 +42,21 @@ Vec3f SprayColliders::normal(size_t collider, const Vec3f& x, float radius) cons
     return length > 0 && std::isfinite(length) ? Vec3f(n / length) : Vec3f(0, 1, 0);
 }
 
-std::optional<SprayColliders::Contact> SprayColliders::first_contact(const Vec3f& from, const Vec3f& to, float radius,
-                                                                     float share_of_step) const
+// Where a droplet is, as seen from a solid that stands where it is now.
+Vec3f SprayColliders::seen_from(const Shape& shape, const Vec3f& x, float since, float left) const
+{
+    if (left == 0 || !shape.moves()) return x;
+    return shape.carried(x, left == 1 ? since : frame_ - left * (frame_ - since), frame_);
+}
+
+std::optional<SprayColliders::Contact> SprayColliders::first_contact(const Way& way, float radius) const
 {
     std::optional<Contact> first;
     for (size_t c = 0; c < shapes_.size(); ++c) {
         const Shape& shape = shapes_[c];
-        const Vec3f start =
-            shape.moves() ? Vec3f(from + share_of_step * (shape.carried(from, frame_before_, frame_) - from)) : from;
+        const bool touched = way.touched && way.touched->first == c;
+        const Vec3f start = touched ? way.touched->second : seen_from(shape, way.from, way.since, way.left);
+        const Vec3f to = seen_from(shape, way.to, way.since, way.left_at_end);
         Box3f way_box;
         way_box.add(start), way_box.add(to);
         way_box = way_box.grown(radius);
@@ -71,18 +72,18 @@ std::optional<SprayColliders::Contact> SprayColliders::first_contact(const Vec3f
         // One that is already nearer than its radius may go on, unless it comes nearer still.
         const float near = std::min(radius, 0.5f * distance);
         if (distance >= length + near) continue;
-        const auto at = [&](float way) -> Vec3f { return start + way / length * (to - start); };
+        const auto at = [&](float gone) -> Vec3f { return start + gone / length * (to - start); };
         // A step that is no longer than the distance cannot lead through the wall.
-        float free = 0, way = 0;
+        float free = 0, gone = 0;
         int advances = 0;
-        for (; distance >= near && way < length && advances < kMostAdvances; ++advances) {
-            free = way, way = std::min(way + distance - 0.5f * near, length);
-            distance = shape.distance(at(way), frame_);
+        for (; distance >= near && gone < length && advances < kMostAdvances; ++advances) {
+            free = gone, gone = std::min(gone + distance - 0.5f * near, length);
+            distance = shape.distance(at(gone), frame_);
         }
         if (distance >= near && advances < kMostAdvances) continue;
         for (int halving = 0; halving < 12; ++halving) {
-            const float middle = 0.5f * (free + way);
-            (shape.distance(at(middle), frame_) < near ? way : free) = middle;
+            const float middle = 0.5f * (free + gone);
+            (shape.distance(at(middle), frame_) < near ? gone : free) = middle;
         }
         if (const float share = free / length; !first || share < first->share) first = Contact{c, share, at(free)};
     }
@@ -91,38 +92,82 @@ std::optional<SprayColliders::Contact> SprayColliders::first_contact(const Vec3f
 
 bool SprayColliders::in_the_way(const Vec3f& x, const Vec3f& v, float radius, float seconds, float step) const
 {
-    return first_contact(x, x + seconds * v, radius, seconds / step).has_value();
+    return first_contact({x, x + seconds * v, frame_before_, 1, 1 - seconds / step}, radius).has_value();
+}
+
+bool SprayColliders::parted(const Vec3f& a, const Vec3f& b) const
+{
+    return first_contact({a, b, frame_, 0}, 1e-3f * (b - a).norm()).has_value();
+}
+
+Vec3f SprayColliders::stopped(const Vec3f& from, const Vec3f& to, float radius, float since) const
+{
+    const auto contact = first_contact({from, to, since}, radius);
+    return contact ? contact->x : to;
+}
+
+float SprayColliders::distance_to_others(size_t collider, const Vec3f& x) const
+{
+    float least = kInfinity;
+    for (size_t c = 0; c < shapes_.size(); ++c)
+        if (c != collider) least = std::min(least, shapes_[c].distance(x, frame_));
+    return least;
+}
+
+template <class Meet> void SprayColliders::follow(Vec3f& x, const Vec3f& v, float radius, float since, float seconds,
+                                                  float step, const Meet& meet) const
+{
+    float left = seconds;
+    Way way{x, x, since};
+    for (int contacts = 0; contacts < kMostContacts; ++contacts) {
+        way.left = left / step, way.to = way.from + left * v;
+        const auto contact = first_contact(way, radius);
+        if (!contact) {
+            x = way.to;
+            return;
+        }
+        const size_t c = contact->collider;
+        const Shape& shape = shapes_[c];
+        // One that waits for the next step goes with the solid that it has met last.
+        x = contact->x;
+        const Vec3f n = normal(c, x, radius), solid = shape.velocity(x, frame_, fps_);
+        // Out of the solid, or away from it by what rounding may have taken, but not into another.
+        if (const float room = shape.distance(x, frame_); room < radius)
+            x += (room <= 0 ? radius - room : std::min(radius - room, 0.5f * distance_to_others(c, x))) * n;
+        left *= 1 - contact->share;
+        if (!meet(c, n, solid)) return;
+        way.from = x - left * solid, way.touched = {c, x};
+    }
 }
 
 SprayColliders::Fate SprayColliders::move(Vec3f& x, Vec3f& v, float radius, float seconds, float step) const
 {
     Fate fate = Fate::free;
-    float left = seconds;
-    for (int contacts = 0; contacts < kMostContacts; ++contacts) {
-        const Vec3f to = x + left * v;
-        const auto contact = first_contact(x, to, radius, left / step);
-        if (!contact) {
-            x = to;
-            return fate;
+    follow(x, v, radius, frame_before_, seconds, step, [&](size_t c, const Vec3f& n, const Vec3f& solid) {
+        const SprayColliderParams& collider = params_[c];
+        if (collider.contact == SprayColliderParams::Contact::die) {
+            fate = Fate::dead;
+            return false;
         }
-        const SprayColliderParams& collider = params_[contact->collider];
-        x = contact->x;
-        const Shape& shape = shapes_[contact->collider];
-        const Vec3f n = normal(contact->collider, x, radius), solid = shape.velocity(x, frame_, fps_);
-        // Out of the solid, or away from it by what rounding may have taken.
-        if (const float room = shape.distance(x, frame_); room < radius) x += (radius - room) * n;
-        if (collider.contact == SprayColliderParams::Contact::die) return Fate::dead;
         if (collider.contact == SprayColliderParams::Contact::stick) {
-            v = solid;
-            return Fate::stuck;
+            v = solid, fate = Fate::stuck;
+            return false;
         }
         const Vec3f relative = v - solid;
         const float into = relative.dot(n);
         if (into < 0) v = solid + (1 - collider.friction) * (relative - into * n) - collider.restitution * into * n;
-        left *= 1 - contact->share;
         fate = Fate::bounced;
-    }
+        return true;
+    });
     return fate;
+}
+
+void SprayColliders::slide(Vec3f& x, Vec3f& v, float radius, float since, float seconds) const
+{
+    follow(x, v, radius, since, seconds, seconds, [&](size_t, const Vec3f& n, const Vec3f& solid) {
+        v -= std::min(0.0f, (v - solid).dot(n)) * n;
+        return true;
+    });
 }
 
 void SprayColliders::carry(Vec3f& x, Vec3f& v) const

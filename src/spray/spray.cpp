@@ -236,7 +236,12 @@ void Spray::collide(const std::vector<Meeting>& pairs, const Reach& reach, uint6
                 fly_on(i, dt), fly_on(j, dt); // a solid comes first
                 continue;
             }
-            a.x[i] += time * a.v[i], a.x[j] += time * a.v[j];
+            const Vec3f to_i = a.x[i] + time * a.v[i], to_j = a.x[j] + time * a.v[j];
+            if (!colliders_.none() && colliders_.parted(to_i, to_j)) {
+                fly_on(i, dt), fly_on(j, dt); // on two sides of a thin wall
+                continue;
+            }
+            a.x[i] = to_i, a.x[j] = to_j;
             const CollisionResult result =
                 spindrift::collide(a.droplet(i), a.droplet(j), params_,
                                    hash64(key, static_cast<uint64_t>(a.id[i]) << 32 | static_cast<uint32_t>(a.id[j])));
@@ -391,7 +396,10 @@ SprayReport Spray::advance(const LiquidView& before, const LiquidView& now)
     report.times.measure("whitewater", [&] {
         if (water.emits())
             add(emit_whitewater(before, water, 1 / fps_,
-                                hash64(static_cast<uint64_t>(params_.seed), static_cast<uint64_t>(frame_))));
+                                hash64(static_cast<uint64_t>(params_.seed), static_cast<uint64_t>(frame_)),
+                                [this](const Vec3f& from, const Vec3f& to, float radius) {
+                                    return colliders_.stopped(from, to, radius, static_cast<float>(frame_ - 1));
+                                }));
         if (water.handover) exchange(now);
     });
     report.emitted += droplets_.size() - flying;
@@ -415,7 +423,7 @@ void Spray::settle(const LiquidView& before, const LiquidView& now)
             auto kind = static_cast<WaterKind>(kinds[i]);
             if (was_afloat) {
                 drift(a.x[i], a.v[i], kind, before, water, params_.gravity, 1 / fps_);
-                colliders_.push_out(a.x[i]);
+                colliders_.slide(a.x[i], a.v[i], a.radius[i], static_cast<float>(frame_ - 1), 1 / fps_);
                 if (kind == WaterKind::foam && !a.from_liquid(i)) life[i] -= 1 / fps_;
                 keep[i] = (life[i] > 0 || a.from_liquid(i)) && !outside(a.x[i]);
             }
@@ -456,20 +464,29 @@ void Spray::exchange(const LiquidView& liquid)
                        [this](const Vec3f& x) { return !outside(x) && !colliders_.contain(x); }));
 }
 
-// Removes this volume [m3] from these droplets, one after the other. What is left of a droplet is not made smaller than
-// the smallest that may be; the next call makes up for it.
+// Removes this volume [m3] from these droplets, one after the other. What is left of the last one goes to another
+// droplet where it would be smaller than the smallest that may be.
 void Spray::shrink(const std::vector<uint32_t>& droplets, double volume)
 {
     constexpr double kRounding = 1e-4; // of a droplet: radii are rounded
     const Arrays a = arrays();
-    for (const uint32_t i : droplets) {
-        const double has = ball_volume(a.radius[i]);
+    for (auto i = droplets.begin(); i != droplets.end(); ++i) {
+        const double has = ball_volume(a.radius[*i]), left = has - volume;
         if (volume <= kRounding * has) break;
-        if (volume >= (1 - kRounding) * has)
-            dead_.push_back(i);
-        else
-            a.radius[i] = std::max(params_.min_radius, static_cast<float>(ball_radius(has - volume)));
-        volume -= has;
+        if (left <= kRounding * has) {
+            dead_.push_back(*i);
+            volume -= has;
+            continue;
+        }
+        const auto other =
+            std::min_element(i + 1, droplets.end(), [&](uint32_t b, uint32_t c) { return a.radius[b] < a.radius[c]; });
+        if (ball_radius(left) < params_.min_radius && other != droplets.end()) {
+            a.radius[*other] = static_cast<float>(ball_radius(ball_volume(a.radius[*other]) + left));
+            dead_.push_back(*i);
+        } else {
+            a.radius[*i] = static_cast<float>(ball_radius(left));
+        }
+        break;
     }
     remove();
 }

@@ -1,12 +1,12 @@
 // A spray of droplets that fly, merge and break up (document 003 chapter 4). Each particle is a droplet; it carries
 //
-//     radius   [m], between min_radius and max_radius
-//     parent   the id of the droplet it broke off from, or -1
-//     age      [s] since it appeared
-//     outcome  what last happened to it, see Outcome
-//     cooldown [s] until it may collide again
-//     kind     in a spray beside a liquid: 0 in the air, 1 foam, 2 bubble, see whitewater.h
-//     life     [s] that foam still has; below zero for droplets that came from the liquid, see handover.h
+//     radius     [m], between min_radius and max_radius
+//     parent     the id of the droplet it broke off from, or -1
+//     age        [s] since it appeared
+//     outcome    what last happened to it, see Outcome
+//     cooldown   [s] until it may collide again
+//     kind       in a spray beside a liquid: 0 in the air, 1 foam, 2 bubble, see whitewater.h
+//     foam_left  [s] that foam still has; below zero for droplets that came from the liquid, see handover.h
 //
 // See substep() for the algorithm. Each substep costs time and memory in proportion to the droplets, however they are
 // spread in space and in size. What two droplets do to each other is in spray/collision.h.

@@ -117,7 +117,8 @@ std::vector<Potentials> find_potentials(const LiquidView& liquid, const Whitewat
     return potentials;
 }
 
-Particles emit_whitewater(const LiquidView& liquid, const WhitewaterParams& params, float seconds, uint64_t key)
+Particles emit_whitewater(const LiquidView& liquid, const WhitewaterParams& params, float seconds, uint64_t key,
+                          const StoppedPlace& stopped)
 {
     const Particles& p = liquid.particles();
     const std::vector<Potentials> potentials = find_potentials(liquid, params);
@@ -153,6 +154,7 @@ Particles emit_whitewater(const LiquidView& liquid, const WhitewaterParams& para
                 droplets.v[k] = v + params.scatter * v.norm() * aside;
                 radius[k] = params.droplet_radius * (1 + params.droplet_variation * r.uniform(-1, 1));
                 life[k] = params.life_low + (params.life_high - params.life_low) * strength;
+                if (stopped) droplets.P[k] = stopped(p.P[i], droplets.P[k], radius[k]);
             }
         },
         256);
@@ -166,7 +168,7 @@ WaterKind kind_of(const LiquidView::Around& around, const WhitewaterParams& para
                                               : WaterKind::spray;
 }
 
-void drift(Vec3f& x, Vec3f& v, WaterKind kind, const LiquidView& liquid, const WhitewaterParams& params,
+void drift(const Vec3f& x, Vec3f& v, WaterKind kind, const LiquidView& liquid, const WhitewaterParams& params,
            const Vec3f& gravity, float seconds)
 {
     const LiquidView::Around around = liquid.around(x);
@@ -176,7 +178,6 @@ void drift(Vec3f& x, Vec3f& v, WaterKind kind, const LiquidView& liquid, const W
         v = around.velocity;
     else
         v += -params.buoyancy * seconds * gravity + params.drag * (around.velocity - v);
-    x += seconds * v;
 }
 
 } // namespace spindrift

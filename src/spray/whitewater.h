@@ -10,13 +10,15 @@
 #include "scene/params.h"
 #include "spray/liquid_view.h"
 
+#include <functional>
+
 namespace spindrift {
 
 // Where a droplet is.
 enum class WaterKind : int32_t { spray, foam, bubble };
 constexpr const char* kKindAttribute = "kind";
-// Seconds that foam still has.
-constexpr const char* kLifeAttribute = "life";
+// Seconds that foam still has; not "life", which elsewhere is how long a particle lives in all.
+constexpr const char* kLifeAttribute = "foam_left";
 
 // From where a potential begins to where it is full.
 struct PotentialRange {
@@ -48,14 +50,17 @@ struct Potentials {
 // Of every particle of the view, in its order.
 std::vector<Potentials> find_potentials(const LiquidView& liquid, const WhitewaterParams& params);
 
-// New droplets of a frame: P, v, radius and life. The same for any number of threads.
-Particles emit_whitewater(const LiquidView& liquid, const WhitewaterParams& params, float seconds, uint64_t key);
+// New droplets of a frame: P, v, radius and life. The same for any number of threads. `stopped`, if given, says where a
+// droplet of a radius that comes out of one place and would be at another is, with solids in its way.
+using StoppedPlace = std::function<Vec3f(const Vec3f& from, const Vec3f& to, float radius)>;
+Particles emit_whitewater(const LiquidView& liquid, const WhitewaterParams& params, float seconds, uint64_t key,
+                          const StoppedPlace& stopped = {});
 
 // Which kind a droplet is, given what is around it.
 WaterKind kind_of(const LiquidView::Around& around, const WhitewaterParams& params);
 
-// Moves one that is afloat by a frame in the liquid of its beginning.
-void drift(Vec3f& x, Vec3f& v, WaterKind kind, const LiquidView& liquid, const WhitewaterParams& params,
+// The velocity of one that is afloat, for the next frame, in the liquid of its beginning.
+void drift(const Vec3f& x, Vec3f& v, WaterKind kind, const LiquidView& liquid, const WhitewaterParams& params,
            const Vec3f& gravity, float seconds);
 
 } // namespace spindrift

@@ -11,13 +11,15 @@ namespace {
 
 inline float sum_of(Row r) { return ((r[0] + r[4]) + (r[1] + r[5])) + ((r[2] + r[6]) + (r[3] + r[7])); }
 
-// Sums over the particles within R of x, eight at a time; x and R in cells.
-Scatter scatter_around(const Neighbourhood& around, const Vec3f& x, float radius)
+// Sums over the particles within R of x, eight at a time; x and R in cells. `velocity` receives their mean.
+Scatter scatter_around(const Neighbourhood& around, const Vec3f& x, float radius, Vec3f& velocity)
 {
     const Row radius2 = splat(radius * radius), inverse_cube = splat(1 / (radius * radius * radius));
     const RowMask lane = {0, 1, 2, 3, 4, 5, 6, 7};
     const float *px = around.position(0), *py = around.position(1), *pz = around.position(2);
+    const float *vx = around.velocity(0), *vy = around.velocity(1), *vz = around.velocity(2);
     Row mass = {}, mx = {}, my = {}, mz = {}, xx = {}, xy = {}, xz = {}, yy = {}, yz = {}, zz = {};
+    Row ux = {}, uy = {}, uz = {}; // of velocities
     RowMask count = {};
     around.for_each_span(x, radius, [&](Neighbourhood::Span span) {
         for (size_t i = span.begin; i < span.end; i += kTileSize) {
@@ -30,6 +32,8 @@ Scatter scatter_around(const Neighbourhood& around, const Vec3f& x, float radius
             const Row wx = w * dx, wy = w * dy, wz = w * dz;
             mx += wx, my += wy, mz += wz;
             xx += wx * dx, xy += wx * dy, xz += wx * dz, yy += wy * dy, yz += wy * dz, zz += wz * dz;
+            ux += w * load_row_unaligned(vx + i), uy += w * load_row_unaligned(vy + i);
+            uz += w * load_row_unaligned(vz + i);
         }
     });
     Scatter s;
@@ -37,6 +41,7 @@ Scatter scatter_around(const Neighbourhood& around, const Vec3f& x, float radius
     s.weight = sum_of(mass);
     const float inverse = 1 / s.weight; // the particle itself counts one
     s.offset = inverse * Vec3f(sum_of(mx), sum_of(my), sum_of(mz));
+    velocity = inverse * Vec3f(sum_of(ux), sum_of(uy), sum_of(uz));
     Mat3f& c = s.covariance;
     c(0, 0) = sum_of(xx), c(1, 1) = sum_of(yy), c(2, 2) = sum_of(zz);
     c(0, 1) = c(1, 0) = sum_of(xy), c(0, 2) = c(2, 0) = sum_of(xz), c(1, 2) = c(2, 1) = sum_of(yz);
@@ -198,21 +203,24 @@ Blobs make_ellipsoids(const Particles& particles, const ParticleIndex& index, co
     Blobs blobs = shallow_particles(index, topology, interior);
     const float cell = scale.spacing, radius = scale.search / cell;
     std::vector<float> own_scales(blobs.list.size());
+    blobs.velocity.resize(blobs.list.size());
     for_each_tile(topology, [&](int tile) {
         const size_t begin = blobs.tile_first[static_cast<size_t>(tile)];
         const size_t end = blobs.tile_first[static_cast<size_t>(tile) + 1];
         if (begin == end) return;
         thread_local Neighbourhood around;
         around.gather(particles, index, topology, cell, tile, static_cast<int>(std::ceil(radius)));
+        around.gather_velocities(particles);
         around.find_cells(index, topology, tile);
         const Vec3f corner = topology.first_cell(tile).cast<float>();
         for (size_t k = begin; k < end; ++k) {
             Blob& blob = blobs.list[k];
             const Vec3f& x = particles.P[blob.particle];
-            Scatter scatter = scatter_around(around, x * (1 / cell) - corner, radius);
+            Scatter scatter = scatter_around(around, x * (1 / cell) - corner, radius, blobs.velocity[k]);
             scatter.offset *= cell, scatter.covariance *= cell * cell;
             set_sphere(blob, x, scale.drop);
             own_scales[k] = fit(scatter, scale, blob);
+            if (blob.firmness == 0) blobs.velocity[k] = particles.v[blob.particle];
         }
     });
     rescale(blobs, own_scales, particles.size() - blobs.list.size(), scale);

@@ -18,7 +18,7 @@ struct Blob {
     float xx, xy, xz; // G [1/m]
     float yy, yz, zz;
     Vec3f half;        // half the size of the box around it [m]
-    uint32_t particle; // whose velocity and attributes it has
+    uint32_t particle; // whose attributes it has
     float firmness;    // 0 for a drop, 1 where enough particles are around to smooth the surface
 
     // The distance to first order, |G d| (|G d| - 1) / |G^2 d|: exact for spheres and, for all, on the surface.
@@ -47,6 +47,7 @@ struct Blobs {
     std::vector<Blob> list;
     std::vector<uint32_t> tile_first;                      // of each tile of the particles' topology, and their number
     std::vector<Box3f> tile_box;                           // around the blobs of each tile
+    std::vector<Vec3f> velocity;                           // of each: the mean around it, its own if it is a drop
     float least_scale = 0, mean_scale = 0, most_scale = 0; // of k_s among ellipsoids [1/m^2]
 };
 

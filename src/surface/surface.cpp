@@ -120,12 +120,14 @@ Smoothing smoothing_of(const SurfaceScale& scale)
     return smoothing;
 }
 
-Fairing fairing_of(float spacing, const SurfaceParams& params) // in cells
+Fairing fairing_of(float spacing, float voxel, const SurfaceParams& params) // the spacing in cells
 {
     // Steps add up like diffusion: the width they smooth over grows with their square root.
     constexpr float kStepsPerSpacing2 = 8;
+    // How far particles of still water stand out of its surface, in spacings.
+    constexpr float kNoise = 0.25f;
     const float steps = kStepsPerSpacing2 * spacing * spacing;
-    return {params.smoothing, std::clamp(static_cast<int>(std::lround(steps)), 2, 64)};
+    return {params.smoothing, std::clamp(static_cast<int>(std::lround(steps)), 2, 64), kNoise * spacing * voxel};
 }
 
 // How far each vertex follows the fairing: not in drops and threads, which it would dissolve.
@@ -323,7 +325,7 @@ void surface_from_centres(Particles& particles, float spacing, const SurfacePara
     Contour mesh;
     times.measure("mesh", [&] { mesh = contour(surface.phi, scale.voxel, container); });
     times.measure("fair", [&] {
-        fair(mesh, strengths(mesh.mesh.positions, thickness, scale), fairing_of(scale.spacing, params));
+        fair(mesh, strengths(mesh.mesh.positions, thickness, scale), fairing_of(scale.spacing, scale.voxel, params));
     });
     times.measure("settle", [&] {
         const std::vector<uint32_t> nearest = settle_vertices(particles, index, *surface.topology, scale, mesh);
@@ -455,10 +457,12 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
             [&](size_t i) {
                 if (nearest[i] == BlobGrid::kNone) return;
                 const Blob& blob = blobs.list[nearest[i]];
-                strength[i] = blob.firmness, mesh.mesh.velocities[i] = particles.v[blob.particle];
+                strength[i] = blob.firmness;
+                mesh.mesh.velocities[i] =
+                    blobs.velocity.empty() ? particles.v[blob.particle] : blobs.velocity[nearest[i]];
             },
             kVertices);
-        fair(mesh, strength, fairing_of(spacing_in_cells, params));
+        fair(mesh, strength, fairing_of(spacing_in_cells, surface.voxel, params));
         const auto drop = [&](uint32_t particle) {
             if (radii.empty())
                 return filtered_drop(params.drop * spacing, params, surface.voxel) + kFacets * surface.voxel;
@@ -475,6 +479,8 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
                 weights_of_blobs(x, blobs, grid, surface.voxel, weights);
         };
         carry_attributes(particles, nearest, find, mesh.mesh);
+        // Over about as wide a seam as between particles of one size.
+        if (!radii.empty()) blend_along(mesh.mesh, fairing_of(spacing_in_cells, surface.voxel, params).steps / 4);
     });
     surface.topology = std::move(grid.topology), surface.phi = std::move(grid.phi);
     surface.mesh = std::move(mesh.mesh);

@@ -31,6 +31,9 @@ void weights_of_blobs(const Vec3f& x, const Blobs& blobs, const BlobGrid& grid, 
 template <class Find>
 void carry_attributes(const Particles& particles, const std::vector<uint32_t>& nearest, const Find& find, Mesh& mesh);
 
+// Blends numbers and vectors along the mesh: each pass moves a vertex half way to the mean of its neighbours.
+void blend_along(Mesh& mesh, int passes);
+
 // ------------------------------------------------------------------------------------------------- implementation --
 
 // Sets value v of each attribute's array to the weighted mean; sums of weights are above zero.

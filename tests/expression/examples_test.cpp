@@ -200,7 +200,7 @@ TEST(AxExamples, ColoursAndDirectionsAreThoseOfTheId)
     }
     const Particles turned = run_example("orient_by_id.ax", {}, before);
     Vec3f mean = Vec3f::Zero();
-    for (const Vec3f& d : *turned.find<Vec3f>("orient")) {
+    for (const Vec3f& d : *turned.find<Vec3f>("N")) {
         ASSERT_NEAR(d.norm(), 1, 1e-4);
         mean += d / static_cast<float>(before.size());
     }

@@ -115,9 +115,6 @@ TEST(PointFile, WhatIsWrongIsNamedWithItsPlace)
     EXPECT_TRUE(contains(error("p.abc"), "must end in .vdb or .ply"));
     write_file(folder / "p.vdb", "ply\n");
     EXPECT_TRUE(contains(error("p.vdb"), "is not a VDB file"));
-    Particles particles;
-    particles.resize(3);
-    particles.v[2] = Vec3f(0, std::nanf(""), 0);
-    write_particles(folder / "p.vdb", particles, 0.1f, 0.1f);
-    EXPECT_TRUE(contains(error("p.vdb"), "p.vdb: the velocity of point 2 of 3 is not finite"));
+    const std::string moving = header("ascii", 2, kPlace + "property float vx\nproperty float vy\nproperty float vz\n");
+    EXPECT_TRUE(contains(error_for(moving + "0 0 0 0 0 0\n1 0 0 0 nan 0\n"), "p.ply: the velocity of point 1 of 2"));
 }

@@ -274,7 +274,7 @@ TEST(VdbPoints, WhatCannotBeWrittenIsAnErrorAndTheEarlierFileStays)
     };
     Particles bad = good;
     bad.P[42].y() = std::nanf("");
-    EXPECT_TRUE(contains(error_for(bad, kVoxel), "particle 42"));
+    EXPECT_TRUE(contains(error_for(bad, kVoxel), "1 of 300 numbers of \"P\" are not finite"));
     bad.P[42].y() = 1e30f;
     EXPECT_TRUE(contains(error_for(bad, kVoxel), "too far"));
     bad = good;
@@ -521,7 +521,7 @@ TEST(VdbFields, OpenVdbSeesEachValueAtItsPlace)
         EXPECT_EQ(grid->tree().getValue(openvdb::Coord(cell.x(), cell.y(), cell.z())), field.at(cell));
 
     const auto corner = file.readGrid("corner");
-    EXPECT_EQ(corner->getGridClass(), openvdb::GRID_UNKNOWN);
+    EXPECT_EQ(corner->getGridClass(), openvdb::GRID_FOG_VOLUME);
     expect_near(corner->indexToWorld(openvdb::Coord(2, -1, 0)), 0.2, -0.1, 0);
     EXPECT_TRUE(read_field(folder / "f.vdb", "corner").corners);
     EXPECT_EQ(read_field(folder / "f.vdb", "surface").topology->tile_count(), topology.tile_count() - 1);
@@ -752,13 +752,15 @@ TEST(VdbDamage, WrongNumbersInPointsOfOthersAreRefusedOrRead)
     const std::string whole = read_file(folder / "whole.vdb");
     ASSERT_EQ(read_particles(folder / "whole.vdb").particles.size(), 100u);
     constexpr uint32_t odd[] = {0, 1, 0x7f, 0xffff, 0x7fffffff, 0xffffffff, 0x80000000, 1000};
+    // Most of the file is empty masks: only places that hold something are changed.
+    std::vector<size_t> places;
+    for (size_t at = 60; at + 4 <= whole.size(); ++at)
+        if (whole[at] != 0) places.push_back(at);
     int refused = 0;
-    for (int i = 0; i < 400; ++i) {
+    for (int i = 0; i < 200; ++i) {
         Random random(5, static_cast<uint64_t>(i));
         std::string changed = whole;
-        // The last quarter holds the points; the rest is mostly empty masks.
-        const size_t begin = i % 2 ? 60 : whole.size() * 3 / 4;
-        const size_t at = begin + random.bits() % (whole.size() - begin - 4);
+        const size_t at = places[random.bits() % places.size()];
         std::memcpy(changed.data() + at, &odd[random.bits() % std::size(odd)], 4);
         write_quickly(folder / "changed.vdb", changed);
         try {

@@ -1,4 +1,4 @@
-// Elastic liquids hold together.
+// Thick and elastic liquids hold together.
 #include "liquid/scenes.h"
 #include "points/sort.h"
 
@@ -78,6 +78,26 @@ TEST_P(Crumbs, GoopThatStretchesHoldsTogether)
     LiquidParams p = falling_cube(GetParam());
     p.elasticity = 500, p.yield_strain = 0.3f, p.relaxation = 5;
     EXPECT_LT(most_crumbs(p, 30), 40u);
+}
+
+// A jet of 10 Pa s falls on its own heap.
+TEST_P(Crumbs, HoneyThrowsNoSingleParticles)
+{
+    LiquidParams p;
+    p.voxel = 0.02f, p.transfer = GetParam(), p.viscosity = 10;
+    p.domain = closed_domain(Vec3f(-0.4f, 0, -0.4f), Vec3f(0.4f, 0.9f, 0.4f));
+    SourceParams jet;
+    jet.shape = ShapeParams::Kind::sphere, jet.center = Vec3f(0, 0.7f, 0), jet.radius = 0.07f;
+    jet.mode = SourceParams::Mode::flow, jet.velocity = Vec3f(0, -1.5f, 0);
+    p.sources = {jet};
+    EXPECT_LT(most_crumbs(p, 30), 6u);
+}
+
+TEST_P(Crumbs, ABlockOfTarSplashesAsOne)
+{
+    LiquidParams p = falling_cube(GetParam());
+    p.viscosity = 100;
+    EXPECT_EQ(most_crumbs(p, 12), 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Transfers, Crumbs, testing::Values(Transfer::flip, Transfer::apic));

@@ -1,5 +1,6 @@
 // The velocity that is written for a particle is its motion.
 #include "liquid/scenes.h"
+#include "surface/surface.h"
 
 #include <map>
 
@@ -73,6 +74,33 @@ TEST(Motion, IsTheVelocityThatIsWritten)
         EXPECT_LT(carried.share(carried.false_ones), 0.005);
         EXPECT_LT(carried.worst, 8);
     }
+}
+
+// Where streams meet, particles of both are side by side. Vertices have the mean of those around them.
+TEST(Motion, OfNeighbouringVerticesIsMuchTheSame)
+{
+    const LiquidParams p = dam_and_post(Transfer::flip);
+    const auto liquid = started_liquid(p);
+    size_t edges = 0, torn = 0;
+    float worst = 0;
+    for (int frame = 1; frame <= 24; ++frame) {
+        liquid->advance();
+        if (frame % 3 != 0) continue;
+        liquid->show_motion([&](const Particles& particles) {
+            const Mesh mesh = make_surface(particles, 0.5f * p.voxel, {}, Box3f{*p.domain.min, *p.domain.max}).mesh;
+            for (const Vec3i& t : mesh.triangles)
+                for (int k = 0; k < 3; ++k) {
+                    const auto v = [&](int corner) { return mesh.velocities[static_cast<size_t>(t[corner % 3])]; };
+                    const float apart = (v(k) - v(k + 1)).norm();
+                    ++edges, torn += apart > 2, worst = std::max(worst, apart);
+                }
+        });
+    }
+    const double share = static_cast<double>(torn) / static_cast<double>(edges);
+    std::printf("%.3f%% of edges have ends that differ by more than 2 m/s, worst %.1f m/s\n", 100 * share,
+                static_cast<double>(worst));
+    EXPECT_LT(share, 0.002);
+    EXPECT_LT(worst, 6);
 }
 
 TEST(Motion, OfNewParticlesIsTheirVelocity)

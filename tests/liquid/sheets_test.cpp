@@ -76,6 +76,30 @@ INSTANTIATE_TEST_SUITE_P(Plates, Sheets,
                                          PlateCase{1e-5f, 0.04f, -50, 0, Transfer::flip},
                                          PlateCase{0.06f, 0.04f, 20, 0, Transfer::flip}));
 
+// Plates and a thick block whose upper side lies a little above the centres of cells. The half of these cells that is
+// open took in all the water, because they were liquid only where the cells above them were.
+TEST(Sheets, AndBlocksKeepTheVolumeOfWaterWhereverCellsAreCut)
+{
+    for (const float thickness : {0.3f, 0.02f, 0.005f})
+        for (const float top : {0.3005f, 0.306f, 0.314f, 0.3195f}) { // cells have centres at 0.3 and 0.34
+            LiquidParams p;
+            p.voxel = 0.04f;
+            p.domain = closed_domain({0, 0, 0}, {0.6f, 1, 0.6f});
+            SourceParams ball;
+            ball.shape = ShapeParams::Kind::sphere, ball.center = Vec3f(0.3f, 0.7f, 0.3f), ball.radius = 0.2f;
+            p.sources = {ball};
+            ColliderParams block;
+            block.min = Vec3f(-1, top - thickness, -1), block.max = Vec3f(2, top, 2);
+            p.colliders = {block};
+            const auto liquid = started_liquid(p);
+            const double depth =
+                static_cast<double>(liquid->particles().size()) * liquid->particle_volume() / (0.6 * 0.6);
+            for (int frame = 0; frame < 48; ++frame) liquid->advance();
+            EXPECT_NEAR(mean_height(liquid->particles()) - static_cast<double>(top), 0.5 * depth, 0.12 * depth)
+                << thickness << " m, upper side at " << top;
+        }
+}
+
 // Water at two heights on both sides of a thin wall that stands anywhere between the cells.
 TEST(Sheets, PartThePressureOfTheirTwoSides)
 {

@@ -124,8 +124,10 @@ TEST(BodiesStage, NeedsNoLiquid)
 TEST(BodiesStage, RefusesWhatCannotBeABody)
 {
     const std::string room = "min = [0.5, 0.1, 0.1]\nmax = [0.6, 0.2, 0.2]\n";
-    EXPECT_TRUE(says(complaint(room + "density = 0"), "liquid.body[0].density is 0 kg/m3; it must be 0.001 to 1000000"));
-    EXPECT_TRUE(says(complaint(room + "mass = 0"), "liquid.body[0].mass is 0 kg; it must be 1e-09 to 1000000000000000"));
+    EXPECT_TRUE(
+        says(complaint(room + "density = 0"), "liquid.body[0].density is 0 kg/m3; it must be 0.001 to 1000000"));
+    EXPECT_TRUE(
+        says(complaint(room + "mass = 0"), "liquid.body[0].mass is 0 kg; it must be 1e-09 to 1000000000000000"));
     EXPECT_TRUE(says(complaint("shape = \"half_space\""), "a half-space has no end"));
     EXPECT_TRUE(says(complaint("name = \"crate\"\nmin = [0.9, 0.1, 0.1]\nmax = [1.1, 0.3, 0.3]"),
                      "the body \"crate\" starts 0.1 m deep inside a wall or collider"));

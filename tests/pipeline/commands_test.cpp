@@ -155,6 +155,24 @@ TEST(Check, AndRunWarnOfASequenceOfMeshesThatDoesNotCoverTheShot)
     EXPECT_FALSE(contains(place.succeed({"check", "ship.toml"}).out, "the files of"));
 }
 
+// Plates that are colliders are held at any thickness; rods and rigid bodies are not.
+TEST(Check, SaysWhatIsTooThinToBeHeld)
+{
+    const Workplace place;
+    const auto warnings = [&](const std::string& solids) {
+        place.write("thin.toml", small_scene() + solids);
+        return place.succeed({"check", "thin.toml"}).out;
+    };
+    const std::string plate = "shape = \"box\"\nmin = [0.6, 0.2, 0.1]\nmax = [0.8, 0.201, 0.3]\n";
+    EXPECT_FALSE(contains(warnings("[[liquid.collider]]\n" + plate), "may be passed"));
+    const std::string body = warnings("[[liquid.body]]\ndensity = 500\n" + plate);
+    EXPECT_TRUE(contains(body, "thin.toml:23:1: liquid.body[0] is thinner than liquid.voxel (0.05 m)")) << body;
+    const std::string rod =
+        warnings("[[liquid.collider]]\nshape = \"capsule\"\nstart = [0.6, 0.2, 0.1]\nend = [0.6, 0.2, 0.3]\n"
+                 "radius = 0.005\n");
+    EXPECT_TRUE(contains(rod, "liquid.collider[0] is a rod or ball of 0.01 m, thinner than liquid.voxel")) << rod;
+}
+
 TEST(Describe, SaysHowADrawingIsMarkedAndLies)
 {
     const std::string text = Workplace().succeed({"describe", "crowd"}).out;

@@ -160,8 +160,10 @@ TEST_F(Versions, AnotherVersionOfTheProgramRemovesNothing)
 {
     for (const std::string stage : {"liquid", "surface", "render"}) {
         const std::string record = "out/" + stage + "/spindrift.record";
-        place.write(record, std::regex_replace(place.read(record), std::regex("from version = [^\n]*"),
-                                               "from version = 0.0.9"));
+        const std::string line = "from version = 0.0.9"; // with the checksum that it ends in
+        place.write(record,
+                    std::regex_replace(place.read(record), std::regex("from version = [^\n]*"),
+                                       fmt::format("{} {:08x}", line, static_cast<uint32_t>(hash_bytes(line, 3)))));
     }
     const std::string said = place.succeed(run).out;
     EXPECT_TRUE(contains(said, "liquid: version was 0.0.9 and is ")) << said;
@@ -175,12 +177,46 @@ TEST_F(Versions, CheckSaysWhatARunWouldDoAndDoesNothing)
     EXPECT_FALSE(contains(place.succeed({"check", "small.toml", "-o", "out"}).out, "version"));
     std::string said = place.succeed({"check", "small.toml", "-o", "out", "--set", "liquid.flip=0.5"}).out;
     EXPECT_TRUE(contains(said, "flip was 0.97 and is 0.5 now; this run has --set, so its frames go to")) << said;
+    EXPECT_TRUE(contains(said, "liquid has changed; this run has --set, so its frames go to out/surface/")) << said;
     edit("liquid", "flip = 0.5");
     said = place.succeed({"check", "small.toml", "-o", "out"}).out;
     EXPECT_TRUE(contains(said, "flip was 0.97 and is 0.5 now; 6 frames made before go to out/liquid/versions/"))
         << said;
     EXPECT_TRUE(contains(said, "surface has changed; 6 frames made before go to out/render/versions/")) << said;
     EXPECT_EQ(differences(all, times_in(place / "out")), Names());
+}
+
+TEST_F(Versions, AFilmOutlivesItsPicturesAndOtherSettings)
+{
+    const std::string film = place.read("out/small.mp4");
+    for (int frame = 1; frame <= 6; ++frame) place.remove(fmt::format("out/render/render.{:04}.png", frame));
+    edit("render", "exposure = 1");
+    const std::string said = place.succeed(run).out;
+    EXPECT_TRUE(contains(said, "what is left of frames made before goes to out/render/versions/")) << said;
+    EXPECT_EQ(kept(times_in(place / "out")), (Names{"render/small.contact.png", "render/small.mp4"}));
+    EXPECT_NE(place.read("out/small.mp4"), film);
+    restore(); // the pictures are gone, the film is not
+    place.succeed({"render", "small.toml", "-o", "out", "--frames", "1"});
+    EXPECT_EQ(place.read("out/small.mp4"), film);
+}
+
+// Files of another program, or of an earlier stage, that were replaced: the frames made from them are written over, but
+// not without a word.
+TEST_F(Versions, FramesThatAreMadeAgainAreNamed)
+{
+    EXPECT_TRUE(contains(place.succeed({"check", "small.toml", "-o", "out"}).out, "6 of 6 frames are there already\n"));
+    for (const char* file : {"out/liquid/liquid.0002.vdb", "out/liquid/liquid.0005.vdb"})
+        place.write(file, place.read(file)); // a new file of the same size
+    const std::string note =
+        "2 frames from 2 to 5 are made again and written over, because the input has changed since";
+    const Files all = times_in(place / "out");
+    const std::string checked = place.succeed({"check", "small.toml", "-o", "out"}).out;
+    EXPECT_TRUE(contains(checked, note)) << checked;
+    EXPECT_EQ(differences(all, times_in(place / "out")), Names());
+    const std::string said = place.succeed(run).out;
+    EXPECT_TRUE(contains(said, "surface: " + note)) << said;
+    EXPECT_TRUE(contains(said, "render: " + note)) << said;
+    EXPECT_FALSE(contains(place.succeed(run).out, "made again"));
 }
 
 // ------------------------------------------------------------------------------------------- what can go wrong on disk
@@ -278,16 +314,23 @@ TEST_F(Versions, AreListedAndDeleted)
     EXPECT_TRUE(contains(text, "frame 2   surface has changed\n")) << text;
     EXPECT_TRUE(contains(text, "3 versions with other settings take ")) << text;
 
+    // Two settings that differ are both told.
+    place.succeed({"render", "small.toml", "-o", "out", "--frames", "1", "--set", "render.width=48", "--set",
+                   "render.samples=1"});
+    const std::string more = place.succeed(list).out;
+    EXPECT_TRUE(contains(more, "frame 1   width was 48 and is 96 now; samples was 1 and is 2 now\n")) << more;
+
     const RunResult wrong = place.run({"versions", "small.toml", "-o", "out", "--delete", "nonsense"});
     EXPECT_EQ(wrong.code, 2);
     EXPECT_TRUE(contains(wrong.err, "--delete nonsense: there is no such version; there are: ")) << wrong.err;
     place.succeed({"versions", "small.toml", "-o", "out", "--delete", id[1]});
-    EXPECT_EQ(kept(times_in(place / "out")), (Names{"render/render.0002.png", "surface/surface.0002.ply"}));
+    EXPECT_EQ(kept(times_in(place / "out")),
+              (Names{"render/render.0001.png", "render/render.0002.png", "surface/surface.0002.ply"}));
 
     for (const auto& entry : std::filesystem::directory_iterator(place / "out/render/versions"))
         write_file(entry.path().string() + "/notes.txt", "mine");
     const std::string said = place.succeed({"versions", "small.toml", "-o", "out", "--delete", "all"}).out;
-    EXPECT_EQ(kept(times_in(place / "out")), Names{"render/notes.txt"});
+    EXPECT_EQ(kept(times_in(place / "out")), (Names{"render/notes.txt", "render/notes.txt"}));
     EXPECT_TRUE(contains(said, " keeps files that are not ours\n")) << said;
     EXPECT_FALSE(place.has("out/surface/versions"));
     EXPECT_EQ(changed(), Names());

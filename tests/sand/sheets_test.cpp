@@ -39,6 +39,37 @@ TEST(SandSheets, HoldGrains)
     }
 }
 
+// A plate of 2 mm in cells of 4 cm that rises, sinks or turns.
+TEST(SandSheets, HoldSandWhileTheyMove)
+{
+    struct Motion {
+        float degrees, rise, turn; // at first; [m] and [deg] a frame
+    };
+    for (const Motion& m : {Motion{20, 0.01f, 0}, Motion{20, -0.02f, 0}, Motion{0, 0, 1}}) {
+        SandScene scene = sand_above_a_plate(0);
+        ColliderParams& plate = scene.params.colliders[0];
+        plate.min.y() = 0.399f, plate.max.y() = 0.401f;
+        plate.rotate = {{1, 0, 0, 1, m.degrees}, {101, 0, 0, 1, m.degrees + 100 * m.turn}};
+        plate.translate = {{1, 0, 0, 0}, {101, 0, 100 * m.rise, 0}};
+        const Shape shape(plate, "a test");
+        const auto behind_now = [&](const Particles& particles, int frame) {
+            const auto now = static_cast<float>(frame);
+            const Vec3f at = shape.placed(Vec3f(0, 0.4f, 0), now), above = shape.placed(Vec3f(0, 1.4f, 0), now);
+            return std::count_if(particles.P.begin(), particles.P.end(),
+                                 [&](const Vec3f& x) { return (x - at).dot(above - at) < 0; });
+        };
+        const auto hold = [&](auto& sand, const char* model) {
+            for (int frame = 2; frame <= 18; ++frame) {
+                sand.advance();
+                ASSERT_EQ(behind_now(sand.particles(), frame), 0)
+                    << model << ", " << m.rise << " m and " << m.turn << " degrees a frame, frame " << frame;
+            }
+        };
+        hold(*scene.start(), "grains");
+        hold(*scene.start_fluid(), "fluid");
+    }
+}
+
 TEST(SandSheets, HoldSandAsAFluid)
 {
     const auto sand = sand_above_a_plate(20).start_fluid();

@@ -50,6 +50,42 @@ TEST(SprayColliders, AFastWallTakesDropletsAlong)
     for (const Vec3f& x : spray->particles().P) EXPECT_GT(x.x(), 1.0f);
 }
 
+// A plate of a millimetre, or two of them 4 mm apart, that falls, rises or turns under droplets that fall on it and
+// meet each other there. Droplets have up to 6 mm.
+TEST(SprayColliders, NothingPassesAThinPlateThatMoves)
+{
+    constexpr float kThickness = 1e-3f, kGap = 4e-3f, kWide = 20;
+    for (const float rise : {-0.2f, -0.02f, 0.1f})   // [m/frame]
+        for (const float turn : {0.0f, 4.0f, -9.0f}) // [deg/frame]
+            for (const int plates : {1, 2}) {
+                SprayParams params;
+                params.max_radius = 0.05f;
+                for (int k = 0; k < plates; ++k) {
+                    const Vec3f middle(0, -static_cast<float>(k) * (kGap + kThickness), 0);
+                    const Vec3f half(kWide, 0.5f * kThickness, kWide);
+                    SprayColliderParams plate = box(middle - half, middle + half, Contact::bounce);
+                    plate.pivot = Vec3f::Zero();
+                    plate.translate = {{0, 0, 0, 0}, {100, 0, 100 * rise, 0}};
+                    plate.rotate = {{0, 0, 0, 1, 0}, {100, 0, 0, 1, 100 * turn}};
+                    params.colliders.push_back(plate);
+                }
+                const Shape plate(params.colliders[0], "a test");
+                Particles p = random_droplets(2000, 0.5f, 5, 6e-3f, 20, 1);
+                for (Vec3f& x : p.P) x.y() = std::abs(x.y()) + 0.0125f;
+                const auto spray = started_spray(params, p);
+                for (int frame = 1; frame <= 15; ++frame) {
+                    spray->advance();
+                    const auto now = static_cast<float>(frame);
+                    const Vec3f middle = plate.placed(Vec3f::Zero(), now);
+                    const Vec3f normal = plate.placed(Vec3f::UnitY(), now) - middle;
+                    for (const Vec3f& x : spray->particles().P)
+                        ASSERT_TRUE((x - middle).dot(normal) > 0 || (x - middle).norm() > 0.9f * kWide)
+                            << rise << " m and " << turn << " degrees a frame, " << plates << " plates, frame "
+                            << frame;
+                }
+            }
+}
+
 TEST(SprayColliders, ADropletBouncesAsAsked)
 {
     SprayColliderParams floor;

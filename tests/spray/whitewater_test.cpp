@@ -175,6 +175,40 @@ TEST(Whitewater, LoneLiquidParticlesAreHandedOverOnceWithTheirVolume)
     EXPECT_TRUE(spray->taken().empty());
 }
 
+// A pool that flows against a plate of a tenth of a millimetre, which stands or moves: neither its foam and bubbles
+// nor the droplets that it throws off come out behind the plate.
+TEST(Whitewater, StaysOnItsSideOfAThinPlate)
+{
+    for (const float speed : {0.0f, -0.02f, 0.03f}) { // of the plate [m/frame]
+        const auto plate_at = [&](int frame) { return 0.5f + speed * static_cast<float>(frame); };
+        SprayParams params;
+        params.whitewater = air_only();
+        params.whitewater.speed = {0, 0.1f};
+        SprayColliderParams plate;
+        plate.min = Vec3f(0.49995f, -9, -9), plate.max = Vec3f(0.50005f, 9, 9);
+        plate.translate = {{0, 0, 0, 0}, {100, 100 * speed, 0, 0}};
+        params.colliders = {plate};
+        const auto pool = [&](int frame) { // flows on through the plate, but for what is next to it
+            Particles p = both(block(Vec3f(-1, 0, 0), Vec3f(1, 0.5f, 0.5f), Vec3f(4, 0, 0)),
+                               block(Vec3f(-1, 0, 0), Vec3f(1, 0.5f, 0.5f), Vec3f(2, 1, 0), 100000));
+            std::vector<uint8_t> keep;
+            for (const Vec3f& x : p.P) keep.push_back(x.x() < plate_at(frame) - 1e-4f);
+            remove_particles(p, keep);
+            return LiquidView(p, kSpacing);
+        };
+        auto spray = started_spray(params);
+        std::array<size_t, 3> kinds{};
+        for (int frame = 1; frame <= 12; ++frame) {
+            spray->advance(pool(frame - 1), pool(frame));
+            for (const Vec3f& x : spray->particles().P)
+                ASSERT_LT(x.x(), plate_at(frame)) << speed << " m a frame, frame " << frame;
+            for (const int32_t kind : *spray->particles().find<int32_t>(kKindAttribute))
+                ++kinds[static_cast<size_t>(kind)];
+        }
+        for (const size_t count : kinds) EXPECT_GT(count, 100u);
+    }
+}
+
 // Books are kept over droplets that merge, break up, leave, and hold water that was never the liquid's.
 TEST(Whitewater, AsMuchIsGivenBackAsHasLanded)
 {
@@ -209,6 +243,40 @@ TEST(Whitewater, AsMuchIsGivenBackAsHasLanded)
     h = started();
     EXPECT_EQ(h.give_back(1, 2, kVolume), 1) << "water that left as droplets does not come back";
     EXPECT_EQ(h.taken().size(), 3u);
+}
+
+// Of three droplets with the volume of two particles, one particle's goes back. What is left of the second droplet
+// would be smaller than the smallest that may be.
+TEST(Whitewater, GivingBackKeepsTheVolumeOfWhatIsLeft)
+{
+    SprayParams params;
+    params.whitewater.handover = true, params.collisions = false, params.max_radius = 1;
+    const float radius = radius_of_share(kSpacing);
+    params.min_radius = 0.8f * radius;
+    Particles lone;
+    lone.resize(2);
+    lone.P = {Vec3f(0.5f, 0.45f, 0.5f), Vec3f(0.5f, 0.9f, 0.5f)}, lone.id = {500000, 500001};
+    const LiquidView liquid(both(block(Vec3f(0, 0, 0), Vec3f(1, 0.5f, 1), Vec3f::Zero()), lone), kSpacing);
+
+    auto spray = started_spray(params);
+    Spray::State state = spray->state();
+    Particles droplets;
+    for (const float share : {0.7f, 0.7f, 0.6f}) {
+        const auto i = static_cast<int32_t>(droplets.size());
+        droplets.resize(droplets.size() + 1);
+        droplets.P.back() = Vec3f(0.2f + 0.2f * static_cast<float>(i), 0.48f, 0.5f), droplets.id.back() = i;
+        droplets.attribute<float>(kRadiusAttribute).back() = radius * std::cbrt(share);
+        droplets.attribute<float>(kLifeAttribute).back() = kEndsInLiquid;
+    }
+    for (const char* name : {kAgeAttribute, kRestAttribute}) droplets.attribute<float>(name);
+    for (const char* name : {kParentAttribute, kOutcomeAttribute}) droplets.attribute<int32_t>(name);
+    state.particles = droplets, state.next_id = 3, state.taken = {500000, 500001};
+    spray->restore(std::move(state));
+    spray->advance(liquid, liquid);
+    EXPECT_EQ(spray->taken(), std::vector<int32_t>{500001});
+    double left = 0;
+    for (const float r : radii_of(spray->particles())) left += ball_volume(r);
+    EXPECT_NEAR(left, ball_volume(radius), 1e-5 * ball_volume(radius));
 }
 
 } // namespace spindrift

@@ -329,36 +329,39 @@ TEST(SurfaceModes, VerticesCarryVelocityAndAttributesOfTheParticlesAround)
 
 TEST(SurfaceModes, ColoursBlendWhereTheyMeet)
 {
-    for (const SurfaceMode mode : kModes) {
-        Particles particles = at(ball(Vec3f::Zero(), 7));
-        auto& color = particles.attribute<Vec3f>("color");
-        auto& same = particles.attribute<Vec3f>("same");
-        for (size_t i = 0; i < particles.size(); ++i) {
-            color[i] = particles.P[i].x() < 0 ? Vec3f(1, 0, 0) : Vec3f(0, 0, 1);
-            same[i] = Vec3f(0.1f, 0.7f, 0.3f);
-        }
-        SurfaceParams params = with_mode(mode);
-        params.attributes = "color same";
-        params.voxel = 0.5f;
-        const Mesh mesh = make_surface(particles, 1, params).mesh;
-        const auto& colors = std::get<std::vector<Vec3f>>(mesh.attributes.at("color"));
-        float jump = 0;
-        for (const Vec3i& triangle : mesh.triangles)
-            for (int k = 0; k < 3; ++k)
-                jump = std::max(jump, (colors[static_cast<size_t>(triangle[k])] -
-                                       colors[static_cast<size_t>(triangle[(k + 1) % 3])])
-                                          .cwiseAbs()
-                                          .maxCoeff());
-        EXPECT_LT(jump, 0.45f) << "mode " << static_cast<int>(mode);
-        for (size_t i = 0; i < colors.size(); ++i) {
-            EXPECT_NEAR(colors[i].x() + colors[i].z(), 1, 1e-5);
-            if (mesh.positions[i].x() < -4) {
-                EXPECT_EQ(colors[i], Vec3f(1, 0, 0));
+    for (const bool mixed : {false, true})
+        for (const SurfaceMode mode : kModes) {
+            Particles particles = at(ball(Vec3f::Zero(), 7));
+            std::vector<float> radii;
+            for (size_t i = 0; mixed && i < particles.size(); ++i) radii.push_back(i % 2 ? 0.6f : 0.75f);
+            auto& color = particles.attribute<Vec3f>("color");
+            auto& same = particles.attribute<Vec3f>("same");
+            for (size_t i = 0; i < particles.size(); ++i) {
+                color[i] = particles.P[i].x() < 0 ? Vec3f(1, 0, 0) : Vec3f(0, 0, 1);
+                same[i] = Vec3f(0.1f, 0.7f, 0.3f);
             }
+            SurfaceParams params = with_mode(mode);
+            params.attributes = "color same";
+            params.voxel = 0.5f;
+            const Mesh mesh = make_surface(particles, 1, params, {}, radii).mesh;
+            const auto& colors = std::get<std::vector<Vec3f>>(mesh.attributes.at("color"));
+            float jump = 0;
+            for (const Vec3i& triangle : mesh.triangles)
+                for (int k = 0; k < 3; ++k)
+                    jump = std::max(jump, (colors[static_cast<size_t>(triangle[k])] -
+                                           colors[static_cast<size_t>(triangle[(k + 1) % 3])])
+                                              .cwiseAbs()
+                                              .maxCoeff());
+            EXPECT_LT(jump, 0.45f) << "mode " << static_cast<int>(mode) << (mixed ? ", mixed sizes" : "");
+            for (size_t i = 0; i < colors.size(); ++i) {
+                EXPECT_NEAR(colors[i].x() + colors[i].z(), 1, 1e-5);
+                if (mesh.positions[i].x() < -4) {
+                    EXPECT_LE((colors[i] - Vec3f(1, 0, 0)).norm(), mixed ? 1e-3f : 0.0f); // less than a byte shows
+                }
+            }
+            for (const Vec3f& c : std::get<std::vector<Vec3f>>(mesh.attributes.at("same")))
+                EXPECT_EQ(c, Vec3f(0.1f, 0.7f, 0.3f)); // exactly
         }
-        for (const Vec3f& c : std::get<std::vector<Vec3f>>(mesh.attributes.at("same")))
-            EXPECT_EQ(c, Vec3f(0.1f, 0.7f, 0.3f)); // exactly
-    }
 }
 
 // A large and a small ball, each of its own radius wherever it lies among the samples.
