@@ -275,8 +275,8 @@ void FluidFriction::find_bounds(const InnerFlow& flow)
 // Weak where a layer of one or two cells strikes the ground: it is pressed by more than its weight then.
 void FluidFriction::limit_by_weight(const InnerFlow& flow, const Block<float, 1>& phi, int x, int y, Row& pressure)
 {
-    constexpr float kMost = 1.2f;   // of the weight
-    constexpr float kDepth = 1.45f; // cells; beyond kSurfaceBand distances are not known
+    constexpr float kMost = 1.2f;                       // of the weight
+    constexpr float kDepth = 1.45f;                     // cells; beyond kSurfaceBand distances are not known
     const float weight = flow.gravity.norm() * flow.dt; // of a cell
     if (!(weight > 0)) return;
     for (int z = 0; z < kTileSize; ++z) {

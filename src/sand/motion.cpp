@@ -134,9 +134,9 @@ void Grains::move(float dt)
     speed_ = *std::max_element(fastest.begin(), fastest.end());
 }
 
-// Gives particles next to sheets, eight of them at most, the velocity u that the grid has on their own side, and none of
-// the change J across the sheet: what they bring back to the grid with it would grow from step to step. One that sees
-// nothing keeps its own velocity.
+// Gives particles next to sheets, eight of them at most, the velocity u that the grid has on their own side, and none
+// of the change J across the sheet: what they bring back to the grid with it would grow from step to step. One that
+// sees nothing keeps its own velocity.
 void Grains::look_around_sheets(size_t begin, size_t count, const Vec3f& fall, Row (&u)[3], Row3 (&J)[3]) const
 {
     const Sight& sight = *room_.sight();
