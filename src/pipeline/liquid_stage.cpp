@@ -49,7 +49,8 @@ void LiquidStage::prepare(const SceneFile& scene, const ShotParams& shot)
     if (params.sources.empty() && params.bodies.empty())
         bad_input("{}: the liquid has no source; add a [[liquid.source]] with a shape", scene.where("liquid"));
     setup_->load(scene, shot.range().first);
-    warnings_ = thin_solids(scene, name(), params.voxel, setup_->colliders, setup_->bodies);
+    warnings_ = thin_solids(scene, name(), params.voxel, setup_->colliders, setup_->bodies,
+                            static_cast<float>(shot.range().first));
     mesh_files_ = mesh_files_of(params.sources, scene) + mesh_files_of(params.sinks, scene) +
                   mesh_files_of(params.colliders, scene);
     for (const BodyParams& body : params.bodies)

@@ -88,7 +88,8 @@ void SandStage::prepare(const SceneFile& scene, const ShotParams& shot)
     if (params.sources.empty())
         bad_input("{}: there is no sand; add a [[sand.source]] with a shape", scene.where("sand"));
     setup_->load(scene, shot.range().first);
-    warnings_ = thin_solids(scene, name(), params.voxel, setup_->colliders, setup_->bodies);
+    warnings_ = thin_solids(scene, name(), params.voxel, setup_->colliders, setup_->bodies,
+                            static_cast<float>(shot.range().first));
     mesh_files_ = mesh_files_of(params.sources, scene) + mesh_files_of(params.colliders, scene);
     for (const BodyParams& body : params.bodies)
         mesh_files_ += mesh_files_of(body, scene) + mesh_files_of(body.parts, scene);

@@ -89,7 +89,7 @@ void SmokeStage::prepare(const SceneFile& scene, const ShotParams& shot)
     dependencies_ += mesh_files_of(params.colliders, scene);
     for (Shape& shape : shapes.colliders) shape.prepare(first);
     setup_->colliders = colliders_ = shapes.colliders;
-    warnings_ = thin_solids(scene, name(), params.voxel, colliders_);
+    warnings_ = thin_solids(scene, name(), params.voxel, colliders_, {}, static_cast<float>(shot.range().first));
 
     Box3f expected = extent; // where the smoke will be
     if (!extent.empty()) {

@@ -9,7 +9,7 @@ namespace spindrift {
 
 // A warning for each of these solids, which the scene has in the lists "<stage>.collider" and "<stage>.body".
 std::vector<std::string> thin_solids(const SceneFile& scene, const std::string& stage, float voxel,
-                                     const std::vector<Shape>& colliders,
-                                     const std::vector<Bodies::Shapes>& bodies = {});
+                                     const std::vector<Shape>& colliders, const std::vector<Bodies::Shapes>& bodies,
+                                     float frame);
 
 } // namespace spindrift

@@ -211,7 +211,7 @@ TEST(Forecast, OfThickLiquidAndItsVolumes)
     expect_right(R"([shot]
 frames = "1-6"
 [liquid]
-voxel = 0.03
+voxel = 0.02
 viscosity = 5
 [liquid.domain]
 min = [0, 0, 0]

@@ -111,7 +111,7 @@ TEST_F(HostileFiles, PointsInOnePlaceAreASphere)
     write_particles(place / "p.vdb", points, 0.2f, 0.062f);
     scene("input = \"p.vdb\"\n");
     const std::string out = place.succeed({"run", "scene.toml", "-o", "out"}).out;
-    EXPECT_TRUE(contains(out, "spacing 0.1 ")) << out;
+    EXPECT_TRUE(contains(out, "spacing 0.09994 ")) << out;
     EXPECT_FALSE(contains(out, "triangles 0 ")) << out;
 }
 

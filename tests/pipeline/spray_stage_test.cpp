@@ -145,7 +145,7 @@ struct WaterBooks {
             if (taken.size() > most_taken) most_taken = taken.size(), frame_of_most = frame;
             double more = -particle * static_cast<double>(taken.size());
             for (size_t i = 0; i < droplets.size(); ++i)
-                if ((*droplets.find<float>("life"))[i] < 0)
+                if ((*droplets.find<float>("foam_left"))[i] < 0)
                     more += 4 * kPi / 3 * std::pow(static_cast<double>((*droplets.find<float>("radius"))[i]), 3);
             least = std::min(least, more), most = std::max(most, more);
             before = std::move(taken);
