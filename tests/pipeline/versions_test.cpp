@@ -3,6 +3,7 @@
 #include "io/frame_path.h"
 #include "pipeline/edited_scene.h"
 
+#include <algorithm>
 #include <regex>
 
 namespace spindrift {
@@ -29,6 +30,7 @@ Names kept(const Files& files)
     for (const auto& [name, contents] : files)
         if (is_kept(name) && !contains(name, "spindrift."))
             names.push_back(std::regex_replace(name, std::regex("versions/[0-9a-f]{12}/"), ""));
+    std::ranges::sort(names); // by their own names, not by those of the versions
     return names;
 }
 

@@ -200,7 +200,7 @@ TEST(FluidFriction, NeverAddsKineticEnergy)
                 const double before = heap.energy();
                 sand.apply(heap.flow());
                 EXPECT_LE(heap.energy(), before * (1 + 1e-7));
-                EXPECT_LT(heap.energy(), 0.97 * before);
+                EXPECT_LT(heap.energy(), 0.98 * before); // less than all: near the surface, only weight presses
             }
 }
 
