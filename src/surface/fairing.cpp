@@ -130,52 +130,32 @@ void update_normals(Contour& contour, const std::vector<float>& strength)
         kChunk);
 }
 
-// Moves each vertex by a share of S x + added_back S (x - S x) - x, which `share(vertex, move)` says.
-template <class Share>
-void follow_smoothed(const Neighbours& neighbours, int steps, float added_back, Contour& contour, const Share& share)
-{
-    std::vector<Vec3f>& positions = contour.mesh.positions;
-    const std::vector<float> weights = chebyshev_weights(steps);
-    const size_t count = positions.size();
-    std::vector<Vec3f> smooth = positions, lost(count);
-    smooth_along(neighbours, weights, smooth);
-    parallel_for(
-        count, [&](size_t i) { lost[i] = positions[i] - smooth[i]; }, kChunk);
-    smooth_along(neighbours, weights, lost);
-    parallel_for(
-        count,
-        [&](size_t i) {
-            Vec3f move = smooth[i] + added_back * lost[i] - positions[i];
-            for (int a = 0; a < 3; ++a)
-                if (contour.kinds[i] >> a & 1) move[a] = 0;
-            positions[i] += share(i, move) * move;
-        },
-        kChunk);
-}
-
-// How much of a change is taken for noise: all of small ones, nothing of those twice as large.
-float noise_share(float change, float noise)
-{
-    const float t = clamp01(2 - change / noise);
-    return t * t * (3 - 2 * t);
-}
-
 } // namespace
 
 void fair(Contour& contour, const std::vector<float>& strength, const Fairing& fairing)
 {
-    constexpr float kWider = 2.5f;
     if (fairing.passes <= 0 || contour.mesh.positions.empty()) return;
+    std::vector<Vec3f>& positions = contour.mesh.positions;
     const Neighbours neighbours(contour);
-    for (int pass = 0; pass < fairing.passes; ++pass)
-        follow_smoothed(neighbours, fairing.steps, kAddedBack, contour,
-                        [&](size_t i, const Vec3f&) { return strength[i]; });
-    if (fairing.noise > 0)
-        follow_smoothed(neighbours, static_cast<int>(std::lround(kWider * static_cast<float>(fairing.steps))), 1,
-                        contour, [&](size_t i, const Vec3f& move) {
-                            return strength[i] *
-                                   noise_share(std::abs(move.dot(contour.mesh.normals[i])), fairing.noise);
-                        });
+    const std::vector<float> weights = chebyshev_weights(fairing.steps);
+    const size_t count = positions.size();
+    std::vector<Vec3f> smooth, lost(count);
+    for (int pass = 0; pass < fairing.passes; ++pass) {
+        smooth = positions;
+        smooth_along(neighbours, weights, smooth);
+        parallel_for(
+            count, [&](size_t i) { lost[i] = positions[i] - smooth[i]; }, kChunk);
+        smooth_along(neighbours, weights, lost);
+        parallel_for(
+            count,
+            [&](size_t i) {
+                Vec3f move = smooth[i] + kAddedBack * lost[i] - positions[i];
+                for (int a = 0; a < 3; ++a)
+                    if (contour.kinds[i] >> a & 1) move[a] = 0;
+                positions[i] += strength[i] * move;
+            },
+            kChunk);
+    }
     update_normals(contour, strength);
 }
 

@@ -8,14 +8,9 @@ namespace spindrift {
 // One pass replaces positions x by S x + (1 + b) S (x - S x), S being some steps of the umbrella operator: what is
 // added back keeps the volume (Vollmer, Mencl and Müller 1999 do the like). Eight steps remove waves shorter than about
 // six edges.
-//
-// Single particles that stand out of a calm surface leave lumps wider than that. With `noise`, a second, wider operator
-// S removes them: what it would change, (1 - S)^2 x, vanishes where the surface is a parabola, and is taken off where
-// it is less than `noise` along the normal. Larger changes are real waves and stay.
 struct Fairing {
     int passes = 2;
     int steps = 8;
-    float noise = 0; // [m]
 };
 // `strength` in [0, 1] says how far each vertex follows. The waterline is smoothed along itself, walls stay as they
 // are, and normals are taken from the new mesh.

@@ -120,14 +120,12 @@ Smoothing smoothing_of(const SurfaceScale& scale)
     return smoothing;
 }
 
-Fairing fairing_of(float spacing, float voxel, const SurfaceParams& params) // the spacing in cells
+Fairing fairing_of(float spacing, const SurfaceParams& params) // in cells
 {
     // Steps add up like diffusion: the width they smooth over grows with their square root.
     constexpr float kStepsPerSpacing2 = 8;
-    // How far particles of still water stand out of its surface, in spacings.
-    constexpr float kNoise = 0.25f;
     const float steps = kStepsPerSpacing2 * spacing * spacing;
-    return {params.smoothing, std::clamp(static_cast<int>(std::lround(steps)), 2, 64), kNoise * spacing * voxel};
+    return {params.smoothing, std::clamp(static_cast<int>(std::lround(steps)), 2, 64)};
 }
 
 // How far each vertex follows the fairing: not in drops and threads, which it would dissolve.
@@ -325,7 +323,7 @@ void surface_from_centres(Particles& particles, float spacing, const SurfacePara
     Contour mesh;
     times.measure("mesh", [&] { mesh = contour(surface.phi, scale.voxel, container); });
     times.measure("fair", [&] {
-        fair(mesh, strengths(mesh.mesh.positions, thickness, scale), fairing_of(scale.spacing, scale.voxel, params));
+        fair(mesh, strengths(mesh.mesh.positions, thickness, scale), fairing_of(scale.spacing, params));
     });
     times.measure("settle", [&] {
         const std::vector<uint32_t> nearest = settle_vertices(particles, index, *surface.topology, scale, mesh);
@@ -462,7 +460,7 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
                     blobs.velocity.empty() ? particles.v[blob.particle] : blobs.velocity[nearest[i]];
             },
             kVertices);
-        fair(mesh, strength, fairing_of(spacing_in_cells, surface.voxel, params));
+        fair(mesh, strength, fairing_of(spacing_in_cells, params));
         const auto drop = [&](uint32_t particle) {
             if (radii.empty())
                 return filtered_drop(params.drop * spacing, params, surface.voxel) + kFacets * surface.voxel;
@@ -480,7 +478,7 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
         };
         carry_attributes(particles, nearest, find, mesh.mesh);
         // Over about as wide a seam as between particles of one size.
-        if (!radii.empty()) blend_along(mesh.mesh, fairing_of(spacing_in_cells, surface.voxel, params).steps / 4);
+        if (!radii.empty()) blend_along(mesh.mesh, fairing_of(spacing_in_cells, params).steps / 4);
     });
     surface.topology = std::move(grid.topology), surface.phi = std::move(grid.phi);
     surface.mesh = std::move(mesh.mesh);

@@ -25,7 +25,8 @@ void Solids::find_sheets(float voxel)
     sheets_.clear();
     for (size_t i = 0; i < colliders_.size(); ++i) {
         is_sheet_[i] = colliders_[i].is_wall_below(2 * voxel);
-        if (is_sheet_[i]) sheets_.push_back({i, colliders_[i].bounds(frame_)});
+        // Where one that moves is, set_frame() finds out.
+        if (is_sheet_[i]) sheets_.push_back({i, colliders_[i].moves() ? Box3f() : colliders_[i].bounds(frame_)});
     }
 }
 

@@ -116,5 +116,5 @@ TEST(PointFile, WhatIsWrongIsNamedWithItsPlace)
     write_file(folder / "p.vdb", "ply\n");
     EXPECT_TRUE(contains(error("p.vdb"), "is not a VDB file"));
     const std::string moving = header("ascii", 2, kPlace + "property float vx\nproperty float vy\nproperty float vz\n");
-    EXPECT_TRUE(contains(error_for(moving + "0 0 0 0 0 0\n1 0 0 0 nan 0\n"), "p.ply, line 13: vertex 1 is not finite"));
+    EXPECT_TRUE(contains(error_for(moving + "0 0 0 0 0 0\n1 0 0 0 nan 0\n"), "p.ply, line 12: vertex 1 is not finite"));
 }

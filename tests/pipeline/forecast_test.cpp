@@ -192,7 +192,7 @@ TEST(Forecast, OfSandAndItsGrains)
     expect_right(R"([shot]
 frames = "1-3"
 [sand]
-voxel = 0.03
+voxel = 0.02
 [sand.domain]
 min = [-0.6, 0, -0.6]
 max = [0.6, 1, 0.6]
@@ -201,7 +201,7 @@ shape = "sphere"
 center = [0, 0.4, 0]
 radius = 0.3
 [grains]
-each = 20
+each = 8
 )",
                  {{"sand", "sand"}, {"grains", "grains"}});
 }
