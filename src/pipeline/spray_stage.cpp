@@ -147,7 +147,7 @@ void SprayStage::prepare(const SceneFile& scene, const ShotParams& shot)
 double SprayStage::coarseness(double k) const
 {
     constexpr double kEnough = 50000; // fewer lie alone in their leaves of a file
-    if (!input_.empty()) return 1; // a liquid that cannot be made coarser
+    if (!input_.empty()) return 1;    // a liquid that cannot be made coarser
     return reads_liquid() ? k : std::clamp(std::cbrt(droplets_ / kEnough), 1.0, 100.0);
 }
 
