@@ -37,10 +37,16 @@ struct EditLeaves {
 // OpenVDB adds, drops and copies attributes of all leaves by their positions in the first.
 void expect_one_descriptor(const EditLeaves& leaves, const std::string& path)
 {
-    const Descriptor& first = leaves.leaves.front()->attributeSet().descriptor();
-    for (const Leaf* leaf : leaves.leaves)
-        if (const Descriptor& own = leaf->attributeSet().descriptor(); &own != &first && !(own == first))
-            fail("the points of {} cannot be changed: its leaves have different attributes", path);
+    const AttributeSet& first = leaves.leaves.front()->attributeSet();
+    const auto alike = [](const AttributeArray& a, const AttributeArray& b) {
+        return a.hasConstantStride() == b.hasConstantStride() && (!a.hasConstantStride() || a.stride() == b.stride());
+    };
+    for (const Leaf* leaf : leaves.leaves) {
+        const AttributeSet& own = leaf->attributeSet();
+        bool same = &own.descriptor() == &first.descriptor() || own.descriptor() == first.descriptor();
+        for (size_t a = 0; same && a < first.size(); ++a) same = alike(*own.getConst(a), *first.getConst(a));
+        if (!same) fail("the points of {} cannot be changed: its leaves have different attributes", path);
+    }
 }
 
 template <class T> auto as_vdb(const T& value)
