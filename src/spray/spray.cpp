@@ -392,7 +392,7 @@ SprayReport Spray::advance(const LiquidView& before, const LiquidView& now)
     SprayReport report = advance();
     report.times.measure("settle", [&] { settle(before, now); });
     const WhitewaterParams& water = params_.whitewater;
-    const size_t flying = droplets_.size();
+    const int32_t first_id = next_id_; // droplets are also given back: their number says nothing about new ones
     report.times.measure("whitewater", [&] {
         if (water.emits())
             add(emit_whitewater(before, water, 1 / fps_,
@@ -402,7 +402,7 @@ SprayReport Spray::advance(const LiquidView& before, const LiquidView& now)
                                 }));
         if (water.handover) exchange(now);
     });
-    report.emitted += droplets_.size() - flying;
+    report.emitted += static_cast<size_t>(next_id_ - first_id);
     report.droplets = droplets_.size();
     return report;
 }
