@@ -13,6 +13,9 @@
 
 namespace spindrift {
 
+// Along no plane or edge that scenes are likely to have.
+inline const Vec3f kNoDirectionOfGrids(0.31f, 0.59f, 0.75f);
+
 class Solids {
   public:
     // `params` are those of the colliders, in their order; left out, liquid slides on all of them.
