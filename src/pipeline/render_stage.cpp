@@ -107,15 +107,14 @@ void RenderStage::prepare(const SceneFile& scene, const ShotParams& shot)
                       input_);
         input_files_ = scene.resolve(input_);
     }
-    // Where smoke is all there is, it need not be asked for.
-    if (params_.show == Show::surface && scene.has("smoke") && !scene.has("liquid") && !scene.has("surface"))
-        params_.show = Show::smoke;
-    if (params_.show == Show::surface && scene.has("crowd") && !scene.has("liquid") && !scene.has("surface") &&
-        !scene.has("smoke"))
-        params_.show = Show::crowd;
-    if (params_.show == Show::surface && scene.has("sand") && !scene.has("liquid") && !scene.has("surface") &&
-        !scene.has("smoke") && !scene.has("crowd"))
-        params_.show = Show::sand;
+    // What is all there is need not be asked for.
+    if (params_.show == Show::surface && !scene.has("liquid") && !scene.has("surface"))
+        for (const auto& [table, shown] : {std::pair("spray", Show::spray), std::pair("smoke", Show::smoke),
+                                           std::pair("crowd", Show::crowd), std::pair("sand", Show::sand)})
+            if (scene.has(table)) {
+                params_.show = shown;
+                break;
+            }
     if (params_.show == Show::sand) {
         if (!scene.has("sand")) bad_input("{}: the scene has no sand; add [sand]", scene.where("render.show"));
         return;

@@ -216,18 +216,26 @@ bool Shape::meets(const Vec3f& from, const Vec3f& to, float frame) const
         return met.norm() <= params_.radius;
     }
     (params_.max - params_.min).cwiseProduct(at.scale).minCoeff(&thin);
-    Vec3f low = params_.min, high = params_.max;
-    low[thin] = high[thin] = middle_[thin];
-    float enter = 0, leave = 1;
-    for (int a = 0; a < 3; ++a) {
-        if (way[a] == 0) {
-            if (start[a] < low[a] || start[a] > high[a]) return false;
-            continue;
+    const auto share_in = [&](const Vec3f& low, const Vec3f& high) { // of the line, from .first to .second
+        std::pair<float, float> share(0, 1);
+        for (int a = 0; a < 3; ++a) {
+            if (way[a] == 0) {
+                if (start[a] < low[a] || start[a] > high[a]) share.second = -1;
+                continue;
+            }
+            const float one = (low[a] - start[a]) / way[a], other = (high[a] - start[a]) / way[a];
+            share.first = std::max(share.first, std::min(one, other));
+            share.second = std::min(share.second, std::max(one, other));
         }
-        const float one = (low[a] - start[a]) / way[a], other = (high[a] - start[a]) / way[a];
-        enter = std::max(enter, std::min(one, other)), leave = std::min(leave, std::max(one, other));
-    }
-    return enter <= leave;
+        return share;
+    };
+    Vec3f low = params_.min, high = params_.max;
+    // Through an edge of the box it may pass without meeting the middle.
+    const auto in_box = share_in(low, high);
+    if (in_box.first > 0 && in_box.first < in_box.second && in_box.second < 1) return true;
+    low[thin] = high[thin] = middle_[thin];
+    const auto in_middle = share_in(low, high);
+    return in_middle.first <= in_middle.second;
 }
 
 Vec3f Shape::velocity(const Vec3f& x, float frame, float fps) const

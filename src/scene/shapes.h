@@ -49,7 +49,8 @@ class Shape {
     // True for a wall that is thinner than `thickness` somewhere but not a mere rod: a flat box, a mesh with thin
     // parts, an open mesh.
     bool is_wall_below(float thickness) const;
-    // True if the line from one place to another meets a wall: a mesh, or the middle of a box across its thinnest side.
+    // True if the line from one place to another meets a wall: a mesh, or the middle of a box across its thinnest side,
+    // or passes through the box.
     bool meets(const Vec3f& from, const Vec3f& to, float frame) const;
     // Velocity [m/s] of the material point of the shape that is at x. At a keyframe it is that of the motion that
     // follows, zero at the last one.

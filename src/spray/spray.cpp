@@ -137,27 +137,35 @@ void Spray::let(const ParticleHook& hook, float frame, float dt)
         radius = std::clamp(radius, params_.min_radius, params_.max_radius);
 }
 
+// The velocity of the air at some places.
+std::vector<Vec3f> Spray::air_at(std::span<const Vec3f> places, float frame) const
+{
+    std::vector<Vec3f> air(places.size(), params_.wind);
+    if (params_.gusts.strength > 0) {
+        CurlNoise noise(params_.gusts.change * frame / fps_, static_cast<uint64_t>(params_.seed));
+        for (size_t i = 0; i < air.size(); ++i)
+            air[i] += params_.gusts.strength * noise(places[i] / params_.gusts.size);
+    }
+    if (air_field_) air_field_(frame, places, air);
+    return air;
+}
+
+void Spray::push(const Arrays& a, size_t i, const Vec3f& air, float dt) const
+{
+    const Vec3f v = after_drag(a.v[i], params_.gravity, air, a.radius[i], params_.drag, params_.drag_law, dt);
+    if (v.allFinite()) a.v[i] = v; // whatever a field of air may hold
+}
+
 void Spray::add_forces(float frame, float dt)
 {
     const Arrays a = arrays();
-    const bool field = params_.gusts.strength > 0 || air_field_;
     parallel_chunks(droplets_.size(), kChunk, [&](size_t begin, size_t end) {
-        std::vector<Vec3f> air;
-        if (field) air.assign(end - begin, params_.wind);
-        if (params_.gusts.strength > 0) {
-            CurlNoise noise(params_.gusts.change * frame / fps_, static_cast<uint64_t>(params_.seed));
-            for (size_t i = begin; i < end; ++i)
-                air[i - begin] += params_.gusts.strength * noise(a.x[i] / params_.gusts.size);
-        }
-        if (air_field_) air_field_(frame, {a.x + begin, end - begin}, air);
+        const std::vector<Vec3f> air = air_at({a.x + begin, end - begin}, frame);
         for (size_t i = begin; i < end; ++i) {
             a.age[i] += dt;
             // What is left of less than a thousandth of a step is rounding.
             a.rest[i] = a.rest[i] - dt > 1e-3f * dt ? a.rest[i] - dt : 0;
-            if (!a.flies(i)) continue;
-            const Vec3f v = after_drag(a.v[i], params_.gravity, field ? air[i - begin] : params_.wind, a.radius[i],
-                                       params_.drag, params_.drag_law, dt);
-            if (v.allFinite()) a.v[i] = v; // whatever a field of air may hold
+            if (a.flies(i)) push(a, i, air[i - begin], dt);
         }
     });
 }
@@ -340,17 +348,22 @@ void Spray::emit(double from, double to)
         const Arrays a = arrays();
         std::vector<uint8_t> lives(count);
         const auto dt = static_cast<float>((to - from) / fps_);
-        parallel_for(
-            count,
-            [&](size_t k) {
+        parallel_chunks(count, kChunk, [&](size_t chunk_begin, size_t chunk_end) {
+            for (size_t k = chunk_begin; k < chunk_end; ++k) {
                 Emitter::Birth birth = emitter.birth(begin + static_cast<int64_t>(k), start_frame_, fps_);
                 birth.droplet.radius = std::clamp(birth.droplet.radius, params_.min_radius, params_.max_radius);
                 a.set(first + k, birth.droplet);
                 const double age = std::clamp((to - birth.frame) / fps_, 0.0, static_cast<double>(dt));
                 a.age[first + k] = static_cast<float>(age);
-                lives[k] = fly(a, first + k, static_cast<float>(age), dt);
-            },
-            256);
+            }
+            // They feel forces from their birth on, not from the next step on: otherwise a jet has a kink at each step.
+            const std::vector<Vec3f> air =
+                air_at({a.x + first + chunk_begin, chunk_end - chunk_begin}, static_cast<float>(to));
+            for (size_t k = chunk_begin; k < chunk_end; ++k) {
+                push(a, first + k, air[k - chunk_begin], a.age[first + k]);
+                lives[k] = fly(a, first + k, a.age[first + k], dt);
+            }
+        });
         for (size_t k = 0; k < count; ++k)
             if (!lives[k]) dead_.push_back(static_cast<uint32_t>(first + k));
         remove();
@@ -392,7 +405,7 @@ SprayReport Spray::advance(const LiquidView& before, const LiquidView& now)
     SprayReport report = advance();
     report.times.measure("settle", [&] { settle(before, now); });
     const WhitewaterParams& water = params_.whitewater;
-    const size_t flying = droplets_.size();
+    const int32_t first_id = next_id_; // droplets are also given back: their number says nothing about new ones
     report.times.measure("whitewater", [&] {
         if (water.emits())
             add(emit_whitewater(before, water, 1 / fps_,
@@ -402,7 +415,7 @@ SprayReport Spray::advance(const LiquidView& before, const LiquidView& now)
                                 }));
         if (water.handover) exchange(now);
     });
-    report.emitted += droplets_.size() - flying;
+    report.emitted += static_cast<size_t>(next_id_ - first_id);
     report.droplets = droplets_.size();
     return report;
 }

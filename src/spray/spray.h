@@ -84,6 +84,8 @@ class Spray {
     void collide(const std::vector<Meeting>& pairs, const Reach& reach, uint64_t key);
     void move(float dt);
     void emit(double from, double to);
+    std::vector<Vec3f> air_at(std::span<const Vec3f> places, float frame) const;
+    void push(const Arrays& a, size_t i, const Vec3f& air, float dt) const;
     void settle(const LiquidView& before, const LiquidView& now);
     void exchange(const LiquidView& liquid);
     void shrink(const std::vector<uint32_t>& droplets, double volume);

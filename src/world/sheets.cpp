@@ -3,7 +3,7 @@
 namespace spindrift {
 
 SheetSides::SheetSides(const Solids& solids, const Vec3i& first_cell, float voxel)
-    : solids_(solids), first_(first_cell.cast<float>()), voxel_(voxel)
+    : solids_(solids), first_(first_cell.cast<float>() + beside_grid()), voxel_(voxel)
 {
     if (!solids.has_sheets()) return;
     const float half_diagonal = 0.5f * kTileSize * std::sqrt(3.0f);
@@ -96,7 +96,7 @@ std::optional<Vec3i> SolidCells::home(int t, int cell, const Vec3f& x) const
     if (room(t, cell) > 0) return Vec3i::Zero();
     const Vec3f first = topology_->first_cell(t).cast<float>() + cell_in_tile(cell).cast<float>();
     const auto center = [&](const Vec3i& step) -> Vec3f {
-        return (first + step.cast<float>() + Vec3f::Constant(0.5f)) * voxel_;
+        return (first + beside_grid() + step.cast<float>() + Vec3f::Constant(0.5f)) * voxel_;
     };
     if (!solids_->parted(x, center(Vec3i::Zero()))) return Vec3i::Zero();
     std::array<std::pair<float, int>, 26> others;

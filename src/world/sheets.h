@@ -12,6 +12,10 @@
 
 namespace spindrift {
 
+// Sheets are asked about places this far beside those of the grid, in cells. A sheet that runs exactly through the
+// centres of cells would have them on neither side, and cut these cells off from both.
+inline Vec3f beside_grid() { return 1e-3f * kNoDirectionOfGrids; }
+
 // The sheets around one tile.
 class SheetSides {
   public:

@@ -174,8 +174,8 @@ SolidCells::SolidCells() : closed_(std::make_unique<SolidTile>())
 
 void SolidCells::update(const Topology& topology, const Solids& solids, float voxel)
 {
-    topology_ = &topology, solids_ = &solids, voxel_ = voxel;
-    if (solids.colliders_move()) stored_.clear();
+    if (solids.colliders_move() && solids.frame() != frame_) stored_.clear();
+    topology_ = &topology, solids_ = &solids, voxel_ = voxel, frame_ = solids.frame();
     const size_t count = static_cast<size_t>(topology.tile_count());
     tiles_.assign(count + 1, nullptr);
     tiles_[count] = closed_.get();

@@ -137,20 +137,27 @@ Vec3f Solids::normal(const Vec3f& x, float step) const
     // again.
     const bool only_walls =
         !has_colliders() || std::min(collider_distance(x), body_distance(x)) > wall_distance(x) + 2 * step;
-    // Next to a sheet the step must not reach to its other side.
-    if (has_sheets())
-        if (const float d = std::abs(sheet_distance(x)); d < 2 * step) step = std::max(0.5f * d, 1e-3f * step);
-    Vec3f n;
-    if (only_walls || !has_bodies()) // colliders gain nothing from eight places at once
-        for (int a = 0; a < 3; ++a) {
-            const Vec3f e = step * Vec3f::Unit(a);
-            n[a] = only_walls ? wall_distance(x + e) - wall_distance(x - e) : distance(x + e) - distance(x - e);
+    // Twice the step times the gradient, and the step.
+    const auto slope_at = [&](const Vec3f& at) {
+        float h = step;
+        if (has_sheets()) // the step must not reach to the other side of one
+            if (const float d = std::abs(sheet_distance(at)); d < 2 * h) h = std::max(0.5f * d, 1e-3f * h);
+        Vec3f n;
+        if (only_walls || !has_bodies()) // colliders gain nothing from eight places at once
+            for (int a = 0; a < 3; ++a) {
+                const Vec3f e = h * Vec3f::Unit(a);
+                n[a] = only_walls ? wall_distance(at + e) - wall_distance(at - e) : distance(at + e) - distance(at - e);
+            }
+        else {
+            const Row d = distances(
+                {at.x() + h * Row{-1, 1}, at.y() + h * Row{0, 0, -1, 1}, at.z() + h * Row{0, 0, 0, 0, -1, 1}});
+            n = {d[1] - d[0], d[3] - d[2], d[5] - d[4]};
         }
-    else {
-        const Row d = distances(
-            {x.x() + step * Row{-1, 1}, x.y() + step * Row{0, 0, -1, 1}, x.z() + step * Row{0, 0, 0, 0, -1, 1}});
-        n = {d[1] - d[0], d[3] - d[2], d[5] - d[4]};
-    }
+        return std::pair(n, h);
+    };
+    auto [n, h] = slope_at(x);
+    // In the middle of a sheet both sides are alike: look from one of them.
+    if (has_sheets() && n.norm() < 0.01f * h) n = slope_at(x + 0.01f * step * kNoDirectionOfGrids).first;
     const float length = n.norm();
     return length > 0 && std::isfinite(length) ? Vec3f(n / length) : Vec3f(0, 1, 0);
 }

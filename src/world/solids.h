@@ -13,6 +13,9 @@
 
 namespace spindrift {
 
+// Along no plane or edge that scenes are likely to have.
+inline const Vec3f kNoDirectionOfGrids(0.31f, 0.59f, 0.75f);
+
 class Solids {
   public:
     // `params` are those of the colliders, in their order; left out, liquid slides on all of them.
@@ -31,6 +34,7 @@ class Solids {
     // Where a place that goes with the sheet next to it was at the moment before, and where one is now that was at x.
     Vec3f before(const Vec3f& x) const { return carried_by_sheet(x, frame_, frame_before_); }
     Vec3f now(const Vec3f& x) const { return carried_by_sheet(x, frame_before_, frame_); }
+    float frame() const { return frame_; }
     float frame_before() const { return frame_before_; }
     // Bodies that somebody else moves, and who must outlive this.
     void set_bodies(const std::vector<RigidSolid>* bodies) { bodies_ = bodies; }
@@ -144,7 +148,8 @@ inline Vec3f face_in_tile(int cell, int axis)
 
 class SolidCells : private Sight {
   public:
-    // Finds the tiles near solids. Still solids are evaluated once per tile and remembered, and bodies cut out of that.
+    // Finds the tiles near solids. Tiles are evaluated once and remembered, those of moving solids for their moment;
+    // bodies are cut out of them.
     void update(const Topology& topology, const Solids& solids, float voxel);
 
     // What sheets hide from whom; nullptr without any. As long as the topology and the solids are those of update().
@@ -192,7 +197,7 @@ class SolidCells : private Sight {
 
     const Topology* topology_ = nullptr; // of the last update
     const Solids* solids_ = nullptr;
-    float voxel_ = 0;
+    float voxel_ = 0, frame_ = 0;
     std::vector<uint8_t> blocked_; // see Sight; of each tile
     void cut_out_bodies(const Topology& topology, const Solids& solids, float voxel);
 

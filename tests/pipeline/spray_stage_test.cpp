@@ -279,6 +279,22 @@ TEST(SprayStage, IsMadeAgainWhenAWallOfTheLiquidMoves)
     EXPECT_GT(farthest(), 1.1f);
 }
 
+TEST(SprayStage, IsDrawnWhereItIsAllThereIs)
+{
+    const Workplace place;
+    place.write("alone.toml", R"([shot]
+frames = "1-2"
+[[spray.emitter]]
+rate = 100
+[render]
+width = 32
+height = 18
+samples = 1
+)");
+    place.succeed({"run", "alone.toml", "-o", "out"});
+    EXPECT_TRUE(place.has("out/render/render.0002.png"));
+}
+
 // A wind of 5 m/s to the right, in a volume that another expression has made.
 TEST(SprayStage, FeelsTheWindOfAFile)
 {

@@ -26,6 +26,19 @@ TEST(ThinShapes, ACubeOrBallThatIsScaledFlatIsAPlate)
     }
 }
 
+// Floor and wall of a tray touch, but their middles do not.
+TEST(ThinShapes, PlatesThatTouchAtAnEdgeLeaveNoGap)
+{
+    ShapeParams floor, wall;
+    floor.min = Vec3f(-0.4f, -0.002f, -1), floor.max = Vec3f(0.4f, 0, 1);
+    wall.min = Vec3f(0.4f, -0.002f, -1), wall.max = Vec3f(0.402f, 0.2f, 1);
+    const Vec3f inside(0.399f, 0.005f, 0), outside(0.4008f, -0.005f, 0);
+    EXPECT_TRUE(Shape(floor, "a test").meets(inside, outside, 0) || Shape(wall, "a test").meets(inside, outside, 0));
+    const Vec3f above(0.39f, 0.0001f, 0), corner(0.3999f, 0.0001f, 0.3f);
+    for (const ShapeParams& plate : {floor, wall})
+        EXPECT_FALSE(Shape(plate, "a test").meets(above, corner, 0)) << "along the floor";
+}
+
 // Its two large sides have one triangle each that reaches the edge with one corner only.
 TEST(ThinShapes, AWedgeOfLargeTrianglesIsThinAtItsEdge)
 {

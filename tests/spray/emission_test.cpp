@@ -79,6 +79,24 @@ TEST(SprayEmission, AJetHasNoGaps)
     for (size_t i = 1; i < heights.size(); ++i) EXPECT_NEAR(heights[i] - heights[i - 1], 12.0 / 24000, 1e-5);
 }
 
+// Droplets fall from their birth on, not from the next step on.
+TEST(SprayEmission, AJetThatFallsHasNoKinks)
+{
+    EmitterParams e;
+    e.rate = 24000, e.speed = 12, e.direction = Vec3f(1, 0, 0);
+    SprayParams params = emitting(e);
+    params.substeps = 1, params.gravity = Vec3f(0, -9.81f, 0);
+    const auto spray = started_spray(params);
+    for (int frame = 0; frame < 4; ++frame) spray->advance();
+    std::vector<Vec3f> places = spray->particles().P;
+    std::sort(places.begin(), places.end(), [](const Vec3f& a, const Vec3f& b) { return a.x() < b.x(); });
+    const float steepest = 9.81f * 4 / 24 / 12; // at the end of the jet
+    for (size_t i = 1; i < places.size(); ++i) {
+        const Vec3f way = places[i] - places[i - 1];
+        ASSERT_LT(std::abs(way.y()), 1.5f * steepest * way.x()) << places[i].transpose();
+    }
+}
+
 TEST(SprayEmission, DropletsStartWhereTheEmitterIs)
 {
     EmitterParams e;

@@ -170,7 +170,8 @@ TEST(Whitewater, LoneLiquidParticlesAreHandedOverOnceWithTheirVolume)
     for (int f = 0; f < 48; ++f) spray->advance(liquid(0.9f), liquid(0.9f));
     ASSERT_EQ(spray->particles().size(), 1u);
     EXPECT_EQ((*spray->particles().find<int32_t>(kKindAttribute))[0], static_cast<int>(WaterKind::foam));
-    spray->advance(liquid(0.9f), liquid(0.45f));
+    const SprayReport last = spray->advance(liquid(0.9f), liquid(0.45f));
+    EXPECT_EQ(last.emitted, 0u) << "one was given back";
     EXPECT_EQ(spray->particles().size(), 0u);
     EXPECT_TRUE(spray->taken().empty());
 }

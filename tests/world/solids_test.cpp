@@ -167,6 +167,66 @@ TEST(Solids, RememberedTilesEqualFreshOnes)
     }
 }
 
+ColliderParams plate_across_x(float at)
+{
+    ColliderParams plate;
+    plate.min = Vec3f(at - 1.0f / 64, -9, -9), plate.max = Vec3f(at + 1.0f / 64, 9, 9);
+    return plate;
+}
+
+TEST(Solids, TilesOfMovingSheetsAreRememberedWhileTheMomentIsTheSame)
+{
+    ColliderParams plate = plate_across_x(0.1f);
+    plate.translate = {{0, 0, 0, 0}, {10, 1, 0, 0}};
+    Solids solids({}, shapes_of<ColliderParams>({plate}), kFps);
+    solids.find_sheets(kVoxel);
+    const Topology topology = Topology::covering(Vec3i(0, 0, 0), Vec3i(8, 8, 8));
+    SolidCells cells;
+    const auto sheets_at = [&](float frame) {
+        solids.set_frame(frame);
+        cells.update(topology, solids, kVoxel);
+        return cells.tile(0)->sheets;
+    };
+    const auto first = sheets_at(1);
+    EXPECT_EQ(sheets_at(1), first);
+    EXPECT_NE(sheets_at(2), first);
+}
+
+// Hand-written numbers often put a plate there.
+TEST(Solids, ASheetThroughCentersOfCellsHasThemOnOneSide)
+{
+    constexpr float voxel = 0.25f;
+    Solids solids({}, shapes_of<ColliderParams>({plate_across_x(0.125f)}), kFps);
+    solids.find_sheets(voxel);
+    const Topology topology = Topology::covering(Vec3i(-8, 0, 0), Vec3i(8, 8, 8));
+    SolidCells cells;
+    cells.update(topology, solids, voxel);
+    const auto tile = [&](int x) { return cells.tile(topology.find(tile_of_cell(Vec3i(x, 4, 4)))); };
+    float volume = 0;
+    int closed = 0;
+    for (int x = -2; x <= 2; ++x) {
+        volume += value_of(tile(x)->volume, Vec3i(x, 4, 4));
+        closed += value_of(tile(x)->open[0], Vec3i(x, 4, 4)) == 0;
+        EXPECT_GT(value_of(tile(x)->volume, Vec3i(x, 4, 4)), 0.4f) << x;
+        EXPECT_GT(value_of(tile(x)->open[1], Vec3i(x, 4, 4)), 0.4f) << x;
+    }
+    EXPECT_EQ(closed, 1);
+    EXPECT_NEAR(volume, 5, 0.13f); // some part of the plate, which is an eighth of a cell
+}
+
+TEST(Solids, FacesThatASheetLiesOnHaveItsNormal)
+{
+    constexpr float voxel = 0.25f;
+    Solids solids({}, shapes_of<ColliderParams>({plate_across_x(0)}), kFps);
+    solids.find_sheets(voxel);
+    const Topology topology = Topology::covering(Vec3i(0, 0, 0), Vec3i(8, 8, 8));
+    SolidCells cells;
+    cells.update(topology, solids, voxel);
+    const auto& faces = cells.tile(0)->closed_faces;
+    EXPECT_EQ(faces.size(), 64u);
+    for (const auto& face : faces) ASSERT_GT(std::abs(face.normal.x()), 0.99f) << face.normal.transpose();
+}
+
 TEST(Solids, TilesWithoutASolidNearAreOpenEverywhere)
 {
     const Solids solids({}, shapes_of<ColliderParams>({ball(Vec3f(0.4f, 0.4f, 0.4f), 0.7f)}), kFps);
