@@ -101,6 +101,7 @@ LiquidReport Liquid::advance()
 {
     report_ = {};
     particles_.attribute<Vec3f>(kMotion) = particles_.P;
+    if (ripples_) ripples_->begin_frame();
     const auto step = [&](float dt) {
         const size_t before = particles_.size();
         emit(time_, false);

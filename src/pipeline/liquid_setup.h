@@ -30,7 +30,7 @@ struct LiquidSetup {
 // With turbulence, a frame of the liquid has a second file for its ripples.
 constexpr const char* kRipplesEnding = "ripples.vdb";
 constexpr const char* kRipplesGrid = "difference"; // of the rippled surface's distance to that of the liquid [m]
-constexpr const char* kRippleMotion = "motion";    // of the rippled surface against the liquid [m/s]
+constexpr const char* kRipplesBefore = "before";   // the same a frame ago
 
 // With spray.whitewater.handover, a frame of spray has a second file: the liquid particles that are droplets in it.
 constexpr const char* kTakenEnding = "taken.vdb";

@@ -182,11 +182,10 @@ void LiquidStage::write(const std::string& path)
         expressions_.run(ExpressionParams::At::before_writing, changed, static_cast<float>(liquid_->frame()), 1 / fps_);
         write_points(changed);
     });
-    if (const Ripples* ripples = liquid_->ripples()) {
-        const Field<Vec3f> motion = ripples->motion(setup_->params.gravity.norm());
+    if (const Ripples* ripples = liquid_->ripples())
         write_fields(std::filesystem::path(path).replace_extension(kRipplesEnding).string(),
-                     {{kRipplesGrid, &ripples->difference()}}, ripples->voxel(), metadata, {{kRippleMotion, &motion}});
-    }
+                     {{kRipplesGrid, &ripples->difference()}, {kRipplesBefore, &ripples->difference_before()}},
+                     ripples->voxel(), metadata);
     if (!liquid_->bodies().empty())
         write_bodies(std::filesystem::path(path).replace_extension(kBodiesEnding).string(), liquid_->bodies(),
                      liquid_->frame());

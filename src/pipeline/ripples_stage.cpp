@@ -22,7 +22,7 @@ namespace {
 constexpr float kWay = 1.4f;
 constexpr int kMostSteps = 12;
 // Of a cell of the finer grid in the band, with what a step needs, and how thick the band is [cells of the liquid].
-constexpr double kBytesPerCell = 60, kBand = 4;
+constexpr double kBytesPerCell = 64, kBand = 4;
 constexpr double kBytesPerEddy = 200, kBytesPerParticle = 150; // of the liquid that is read, with its flow
 
 // The distance [m] in a level set's band, with nothing beyond the walls.
@@ -125,17 +125,16 @@ void RipplesStage::find_flow(int frame)
 void RipplesStage::take_ripples()
 {
     const std::string path = std::filesystem::path(input_path_(frame_)).replace_extension(kRipplesEnding).string();
-    FieldSet read = read_fields(path, {kRipplesGrid, kRippleMotion});
-    if (!read.numbers.contains(kRipplesGrid) || !read.vectors.contains(kRippleMotion))
-        fail("{}: \"{}\" must hold numbers and \"{}\" vectors", path, kRipplesGrid, kRippleMotion);
+    FieldSet read = read_fields(path, {kRipplesGrid, kRipplesBefore});
+    if (!read.numbers.contains(kRipplesGrid) || !read.numbers.contains(kRipplesBefore))
+        fail("{}: \"{}\" and \"{}\" must hold numbers", path, kRipplesGrid, kRipplesBefore);
     const FieldFile& file = read.numbers[kRipplesGrid];
-    motion_ = std::move(read.vectors[kRippleMotion]);
     const float fine_voxel = liquid_->params.voxel / static_cast<float>(ripple_params().refine);
     if (std::abs(file.voxel - fine_voxel) > 1e-3f * file.voxel)
         fail("{}: ripples have a voxel of {} m, where [liquid.turbulence] says {} m", path, file.voxel, fine_voxel);
     // Afresh, so that nothing of the frame before is left: a run that is resumed with this frame has none.
     ripples_ = std::make_unique<Ripples>(ripple_params());
-    ripples_->set(flow_->flow(), file.field);
+    ripples_->set(flow_->flow(), file.field, read.numbers[kRipplesBefore].field);
 }
 
 FrameReport RipplesStage::start(int frame)
@@ -166,6 +165,7 @@ void RipplesStage::follow_liquid(PhaseTimes& times)
 {
     Particles next;
     times.measure("read", [&] { next = read(frame_ + 1); });
+    ripples_->begin_frame();
     const float seconds = 1 / fps_;
     const float way = fastest(flow_->flow()) * seconds / liquid_->params.voxel;
     steps_ = std::clamp(static_cast<int>(std::ceil(std::min(way / kWay, 1e6f))), 1, kMostSteps);
@@ -183,18 +183,6 @@ void RipplesStage::follow_liquid(PhaseTimes& times)
     ++frame_;
 }
 
-// Adds the velocity of the ripples against the liquid to that of each vertex.
-void RipplesStage::add_motion(const Field<Vec3f>& motion, Mesh& mesh) const
-{
-    parallel_chunks(mesh.positions.size(), 1024, [&](size_t begin, size_t end) {
-        Sampler sampler(motion.topology());
-        for (size_t i = begin; i < end; ++i)
-            sampler.for_each_sample(
-                mesh.positions[i] / ripples_->voxel(), Vec3f::Constant(0.5f),
-                [&](int tile, int offset, float weight) { mesh.velocities[i] += weight * motion.tile(tile)[offset]; });
-    });
-}
-
 // With the velocity of the liquid and its ripples.
 Mesh RipplesStage::make_mesh(const Ripples::Surface& surface) const
 {
@@ -210,10 +198,7 @@ Mesh RipplesStage::make_mesh(const Ripples::Surface& surface) const
         for (size_t i = begin; i < end; ++i)
             mesh.velocities[i] = sampler.velocity(flow.velocity, mesh.positions[i] / flow.voxel);
     });
-    if (in_liquid())
-        add_motion(motion_.field, mesh);
-    else
-        add_motion(ripples_->motion(liquid_->params.gravity.norm()), mesh);
+    ripples_->add_motion(mesh.positions, 1 / fps_, mesh.velocities);
     return mesh;
 }
 

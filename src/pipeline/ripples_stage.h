@@ -1,7 +1,6 @@
 // Ripples finer than a liquid's grid as a stage: the rippled surface in ripples.####.ply, from the frames of [liquid].
 #pragma once
 
-#include "io/vdb.h"
 #include "liquid/particle_flow.h"
 #include "pipeline/liquid_setup.h"
 #include "pipeline/stage.h"
@@ -41,7 +40,6 @@ class RipplesStage : public TimeStage {
     void take_ripples();
     void follow_liquid(PhaseTimes& times);
     Mesh make_mesh(const Ripples::Surface& surface) const;
-    void add_motion(const Field<Vec3f>& motion, Mesh& mesh) const;
     FrameReport report(PhaseTimes times);
 
     std::shared_ptr<const LiquidSetup> liquid_;
@@ -54,7 +52,6 @@ class RipplesStage : public TimeStage {
     std::optional<Box3f> container_; // whose closed sides hold the liquid
     std::unique_ptr<ParticleFlow> flow_;
     std::unique_ptr<Ripples> ripples_;
-    FieldFileOf<Vec3f> motion_; // of the ripples, if the liquid has made them
     // Of the frame that was reached.
     Particles particles_;
     Mesh mesh_;

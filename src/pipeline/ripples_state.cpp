@@ -57,6 +57,8 @@ void save_ripples(Ripples::State state, StateFile& file)
     file.tiles["ripples.turbulence"] = std::move(turbulence.tiles);
     file.fields["ripples.difference"] = std::move(state.difference);
     file.fields["ripples.distance"] = std::move(state.distance);
+    file.tiles["ripples.before"] = std::move(state.tiles_before);
+    file.fields["ripples.difference_before"] = std::move(state.difference_before);
     file.fields["ripples.solid_distance"] = std::move(state.solid_distance);
     file.fields["ripples.turbulence.energy"] = std::move(turbulence.energy);
     file.fields["ripples.turbulence.open"] = std::move(turbulence.open);
@@ -72,6 +74,8 @@ Ripples::State load_ripples(StateFile& file)
     state.flow_tiles = std::move(file.tiles["ripples.flow"]);
     state.difference = std::move(file.fields["ripples.difference"]);
     state.distance = std::move(file.fields["ripples.distance"]);
+    state.tiles_before = std::move(file.tiles["ripples.before"]);
+    state.difference_before = std::move(file.fields["ripples.difference_before"]);
     state.solid_distance = std::move(file.fields["ripples.solid_distance"]);
     Turbulence::State& turbulence = state.turbulence;
     turbulence.tiles = std::move(file.tiles["ripples.turbulence"]);

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "points/state_checks.h"
+#include "turbulence/sampler.h"
 
 namespace spindrift {
 
@@ -81,7 +82,7 @@ void Ripples::step(const Flow& flow, float gravity, float dt)
     keep_volume();
 }
 
-void Ripples::set(const Flow& flow, const Field<float>& difference)
+void Ripples::set(const Flow& flow, const Field<float>& difference, const Field<float>& difference_before)
 {
     keep_flow(flow);
     follow();
@@ -89,6 +90,7 @@ void Ripples::set(const Flow& flow, const Field<float>& difference)
         const int from = difference.topology().find(topology_->tile(tile));
         std::copy_n(difference.tile(from), kTileCells, d_.tile(tile));
     });
+    keep_before(difference_before);
 }
 
 void Ripples::keep_flow(const Flow& flow)
@@ -194,7 +196,7 @@ void Ripples::carry(const Flow& flow, float dt)
 }
 
 // The mean of what turbulence does to the surface, over ripples that are too long to be any.
-void Ripples::find_mean_drive() const
+void Ripples::find_mean_drive()
 {
     mean_drive_.reset(*flow_topology_, 0), mean_weight_.reset(*flow_topology_, 0);
     const SmoothField surface(distance_, params_.refine);
@@ -253,32 +255,70 @@ void Ripples::drive(float tau, float dt)
     });
 }
 
-// phi = phi~ + d moves by dphi/dt = -(U + u') . grad phi - s - d / tau', where s is the mean that drive() leaves out:
-// along the normal, by (s + d / tau') / |grad phi| more than U + u'.
-Field<Vec3f> Ripples::motion(float gravity) const
+void Ripples::begin_frame() { keep_before(d_); }
+
+void Ripples::keep_before(const Field<float>& d)
 {
-    turbulence_.velocity().sample_cells(*topology_, voxel(), eddies_);
-    find_mean_drive();
-    const float rate = gravity > 0 ? 1 / ripple_time(voxel_, gravity) : 0;
-    const SmoothField surface(distance_, params_.refine), mean(mean_drive_, params_.refine);
+    *topology_before_ = d.topology();
+    before_.reset_uninitialized(*topology_before_, 0);
+    for_each_tile(*topology_before_, [&](int tile) { std::copy_n(d.tile(tile), kTileCells, before_.tile(tile)); });
+}
+
+// Steps along which phi~ grows by what they are multiplied with, at the cells of topology(); zero where there is no
+// surface.
+Field<Vec3f> Ripples::normals() const
+{
     Field<Vec3f> out;
     out.reset_uninitialized(*topology_, Vec3f::Zero());
+    const SmoothField surface(distance_, params_.refine);
     for_each_tile(*topology_, [&](int tile) {
         const SurfaceTile base(surface, topology_->tile(tile), voxel_);
-        SmoothField::Tile offset;
-        mean.sample(topology_->tile(tile), offset);
-        for_each_row([&](int, int, int o) {
+        for (int o = 0; o < kTileCells; o += kTileSize) {
             const Row3 g = base.gradient(o);
-            const Row slope2 = max(g.x * g.x + g.y * g.y + g.z * g.z, splat(kLeastSlope * kLeastSlope));
-            const Row along = (load_row(offset.value + o) + rate * load_row(d_.tile(tile) + o)) / slope2;
-            const Row there = choose(base.valid(o), splat(1), splat(0)); // elsewhere the surface is the liquid's
-            const Row u[3] = {there * (load_row(eddies_[0].tile(tile) + o) + along * g.x),
-                              there * (load_row(eddies_[1].tile(tile) + o) + along * g.y),
-                              there * (load_row(eddies_[2].tile(tile) + o) + along * g.z)};
-            for (int k = 0; k < kTileSize; ++k) out.tile(tile)[o + k] = Vec3f(u[0][k], u[1][k], u[2][k]);
-        });
+            const RowMask valid = base.valid(o);
+            for (int k = 0; k < kTileSize; ++k) {
+                const Vec3f gradient(g.x[k], g.y[k], g.z[k]);
+                out.tile(tile)[o + k] = valid[k] ? Vec3f(gradient / gradient.squaredNorm()) : Vec3f::Zero();
+            }
+        }
     });
     return out;
+}
+
+// The liquid's surface is carried by U: phi~_before(x - dt U) = phi~(x), which is -d(x) on the rippled surface. That
+// one also rises along the normal n, with grad phi~ . n = 1. Where it was, phi_before = 0:
+//
+//     -d(x) - rise + d_before(x - dt U - rise n) = 0.
+//
+// U at x, not at the liquid's surface below, has what the turning of the normal does in it.
+void Ripples::add_motion(std::span<const Vec3f> points, float seconds, std::span<Vec3f> velocities) const
+{
+    constexpr int kLooks = 8;
+    constexpr float kTaken = 0.7f; // of what is missed: converges though d changes a little along the normal
+    if (largest_size(d_) == 0 && largest_size(before_) == 0) return;
+    const Field<Vec3f> normals = this->normals();
+    parallel_chunks(points.size(), 1024, [&](size_t begin, size_t end) {
+        Sampler now(*topology_), before(*topology_before_);
+        const auto sample = [&](Sampler& sampler, const auto& field, const Vec3f& x) {
+            auto sum = field.background();
+            sampler.for_each_sample(x / voxel(), Vec3f::Constant(0.5f), [&](int tile, int offset, float weight) {
+                sum += weight * field.tile(tile)[offset];
+            });
+            return sum;
+        };
+        for (size_t i = begin; i < end; ++i) {
+            const Vec3f from = points[i] - seconds * velocities[i], normal = sample(now, normals, points[i]);
+            const float d = sample(now, d_, points[i]);
+            const auto missed_by = [&](float rise) { return sample(before, before_, from - rise * normal) - d - rise; };
+            float rise = 0, missed = missed_by(rise); // [m]
+            for (int k = 0; k < kLooks; ++k) {
+                const float next = rise + kTaken * missed, missed_next = missed_by(next);
+                if (!(std::abs(missed_next) < std::abs(missed))) break; // a fold
+                rise = next, missed = missed_next;
+            }
+            if (rise != 0) velocities[i] += rise / seconds * normal;
+        }
+    });
 }
 
 // Off the surface, cells take the value at the point of the liquid's surface below or above them.
@@ -416,10 +456,11 @@ Ripples::Surface Ripples::surface() const
 
 size_t Ripples::bytes() const
 {
-    size_t all = turbulence_.bytes() + flow_topology_->bytes() + topology_->bytes() + scratch_.bytes();
-    const Field<float>* const fields[] = {&distance_,    &solid_distance_, &energy_,   &mean_drive_,
-                                          &mean_weight_, &ones_,           &d_,        &next_,
-                                          &eddies_[0],   &eddies_[1],      &eddies_[2]};
+    size_t all = turbulence_.bytes() + flow_topology_->bytes() + topology_->bytes() + topology_before_->bytes() +
+                 scratch_.bytes();
+    const Field<float>* const fields[] = {&distance_,    &solid_distance_, &energy_,    &mean_drive_,
+                                          &mean_weight_, &ones_,           &d_,         &next_,
+                                          &eddies_[0],   &eddies_[1],      &eddies_[2], &before_};
     for (const Field<float>* field : fields) all += field->bytes();
     return all;
 }
@@ -436,6 +477,8 @@ Ripples::State Ripples::state() const
             values(d_),
             values(distance_),
             values(solid_distance_),
+            topology_before_->codes(),
+            values(before_),
             turbulence_.state()};
 }
 
@@ -445,13 +488,16 @@ void Ripples::restore(State state)
     if (state.difference.size() != cells || state.distance.size() != flow_cells ||
         state.solid_distance.size() != flow_cells)
         bad_state("ripples have {} tiles, but {} values", state.tiles.size(), state.difference.size());
-    for (const auto* tiles : {&state.tiles, &state.band, &state.flow_tiles}) check_state_tiles(*tiles, "ripples");
+    for (const auto* tiles : {&state.tiles, &state.band, &state.flow_tiles, &state.tiles_before})
+        check_state_tiles(*tiles, "ripples");
     check_state_values(state.difference, cells, "ripples.difference");
     check_state_values(state.distance, flow_cells, "ripples.distance");
+    check_state_values(state.difference_before, state.tiles_before.size() * kTileCells, "ripples.difference_before");
     check_state_number(state.voxel, state.tiles.empty() ? 0.0f : 1e-8f, 1e5f, "voxel of ripples");
     if (!state.turbulence.tiles.empty() && state.turbulence.voxel != state.voxel)
         bad_state("the voxel of turbulence is {}, and that of ripples {}", state.turbulence.voxel, state.voxel);
     voxel_ = state.voxel, band_ = std::move(state.band);
+    *topology_before_ = Topology(std::move(state.tiles_before));
     *topology_ = Topology(std::move(state.tiles)), *flow_topology_ = Topology(std::move(state.flow_tiles));
     const auto fetch = [](const std::vector<float>& values, const Topology& topology, float background,
                           Field<float>& field) {
@@ -459,6 +505,7 @@ void Ripples::restore(State state)
         std::copy(values.begin(), values.end(), field.values().begin());
     };
     fetch(state.difference, *topology_, 0, d_);
+    fetch(state.difference_before, *topology_before_, 0, before_);
     fetch(state.distance, *flow_topology_, kAway * voxel_, distance_);
     fetch(state.solid_distance, *flow_topology_, 1, solid_distance_);
     diffusion_.set_topology(*flow_topology_);

@@ -48,13 +48,15 @@ class Ripples {
     // The flow after a step of the liquid, with fluid_distance; its extra energy is found here. Solids hold the nearest
     // values of the distance, as far in as the band. `gravity` is how strong it is [m/s2].
     void step(const Flow& flow, float gravity, float dt);
-    // Takes on ripples that were computed before: phi - phi~ [m], on any tiles of the finer grid.
-    void set(const Flow& flow, const Field<float>& difference);
+    // Takes on ripples that were computed before: phi - phi~ [m] now and when the frame began, on any tiles of the
+    // finer grid.
+    void set(const Flow& flow, const Field<float>& difference, const Field<float>& difference_before);
 
     // Tiles of the finer grid.
     const Topology& topology() const { return *topology_; }
     float voxel() const { return voxel_ / static_cast<float>(params_.refine); } // [m]
     const Field<float>& difference() const { return d_; }                       // phi - phi~ [m]
+    const Field<float>& difference_before() const { return before_; }           // when the frame began
     const Field<float>& energy() const { return energy_; }                      // (3.14), on the flow's grid
     const Turbulence& turbulence() const { return turbulence_; }
 
@@ -65,19 +67,25 @@ class Ripples {
         Field<float> phi;
     };
     Surface surface() const;
-    // The velocity of the rippled surface against that of the liquid [m/s], at the cells of topology() around it: that
-    // of the eddies, and along the normal what lets ripples sink and keeps their mean level.
-    Field<Vec3f> motion(float gravity) const;
+    // Marks the moment that add_motion() looks back to.
+    void begin_frame();
+    // Makes the liquid's velocity at points of the rippled surface that of the surface [m/s]. Both are means since the
+    // frame began, `seconds` ago: x - seconds v is where the surface was. To the liquid's it adds, along the normal,
+    // what the ripples have changed by on the way, whatever changed them. That eddies also carry water along the
+    // surface is left out: ripples do not go with it, and a point that does leaves a bent surface on a straight way.
+    void add_motion(std::span<const Vec3f> points, float seconds, std::span<Vec3f> velocities) const;
     // Volume [m3] that ripples add to the liquid.
     double added_volume() const;
     size_t bytes() const;
 
-    // Everything that later steps and surface() depend on.
+    // Everything that later steps, surface() and add_motion() depend on.
     struct State {
         float voxel = 0;
         std::vector<uint64_t> tiles, band, flow_tiles;
         std::vector<float> difference;               // for the cells of each of `tiles`
         std::vector<float> distance, solid_distance; // and of `flow_tiles`
+        std::vector<uint64_t> tiles_before;
+        std::vector<float> difference_before; // for the cells of each of `tiles_before`
         Turbulence::State turbulence;
     };
     State state() const;
@@ -89,7 +97,9 @@ class Ripples {
     void follow();
     void carry(const Flow& flow, float dt);
     void drive(float tau, float dt);
-    void find_mean_drive() const;
+    void find_mean_drive();
+    void keep_before(const Field<float>& d);
+    Field<Vec3f> normals() const;
     void level_along_normals();
     struct Volumes {
         double added = 0, under_ripples = 0;
@@ -108,15 +118,17 @@ class Ripples {
     Field<float> distance_{*flow_topology_, 0}, solid_distance_{*flow_topology_, 0}; // [m]
     Field<float> energy_{*flow_topology_, 0};
     Field<float> ones_;
-    mutable Field<float> mean_drive_, mean_weight_; // of the eddies below, found anew for each use
-    mutable Diffusion diffusion_;
+    Field<float> mean_drive_, mean_weight_;
+    Diffusion diffusion_;
 
     // The finer grid.
     std::vector<uint64_t> band_; // tiles that the surface needs, of those there are
     std::unique_ptr<Topology> topology_ = std::make_unique<Topology>();
     Field<float> d_{*topology_, 0}, next_;
-    mutable Field<float> eddies_[3]; // sampled anew for each use
+    Field<float> eddies_[3];
     AdvectionScratch scratch_;
+    std::unique_ptr<Topology> topology_before_ = std::make_unique<Topology>();
+    Field<float> before_{*topology_before_, 0}; // d_ when the frame began
 };
 
 } // namespace spindrift
