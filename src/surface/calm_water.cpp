@@ -235,9 +235,10 @@ class CalmWater {
             calm = std::min(calm, block.calm);
         }
         const Plane plane(moments);
+        // Next to a block that is not calm it is known that nothing moves.
+        const float known = 1 - Fade{kLeastArea, kEnoughArea}(static_cast<float>(moments.weight));
         return {plane.centre + kBlock * corner.cast<float>(), plane.normal,
-                std::min(calm, kCalmCorrected(plane.roughness)),
-                1 - Fade{kLeastArea, kEnoughArea}(static_cast<float>(moments.weight))};
+                std::min(calm, kCalmCorrected(plane.roughness)), std::max(known, 1 - calm)};
     }
 
     void move(const CalmBlock& block, const Vec3i& at)

@@ -117,7 +117,7 @@ VolumeExcess::VolumeExcess(const FilledSurface& surface, const std::vector<uint8
     for_each_tile_by_colour(surface.index, topology, [&](int tile) {
         if (near[static_cast<size_t>(tile)]) take_particles(surface, tile, excess);
     });
-    smooth_.reset(topology, 0);
+    smooth_.reset_uninitialized(topology, 0); // only wanted tiles are looked at
     for_each_tile(topology, [&](int tile) {
         if (!wanted[static_cast<size_t>(tile)]) return;
         thread_local TileFilter filter;
