@@ -105,31 +105,6 @@ void smooth_along(const Neighbours& neighbours, const std::vector<float>& weight
     }
 }
 
-// Normals from the faces around, for vertices that were moved. Faces on a wall do not count, and at a wall the surface
-// continues as in a mirror: the free surface is shaded as smoothly at its edge as elsewhere.
-void update_normals(Contour& contour, const std::vector<float>& strength)
-{
-    const Mesh& mesh = contour.mesh;
-    std::vector<Vec3f> sums(mesh.positions.size(), Vec3f::Zero());
-    for (const Vec3i& t : mesh.triangles) {
-        const auto a = static_cast<size_t>(t[0]), b = static_cast<size_t>(t[1]), c = static_cast<size_t>(t[2]);
-        if (contour.kinds[a] & contour.kinds[b] & contour.kinds[c] & ~VertexKind::free) continue;
-        const Vec3f area = (mesh.positions[b] - mesh.positions[a]).cross(mesh.positions[c] - mesh.positions[a]);
-        sums[a] += area, sums[b] += area, sums[c] += area;
-    }
-    parallel_for(
-        sums.size(),
-        [&](size_t i) {
-            if (!(contour.kinds[i] & VertexKind::free)) return;
-            for (int axis = 0; axis < 3; ++axis)
-                if (contour.kinds[i] >> axis & 1) sums[i][axis] = 0;
-            Vec3f& normal = contour.mesh.normals[i];
-            const Vec3f mixed = (1 - strength[i]) * normal + strength[i] * sums[i].stableNormalized();
-            if (mixed.squaredNorm() > 1e-6f) normal = mixed.normalized();
-        },
-        kChunk);
-}
-
 } // namespace
 
 void fair(Contour& contour, const std::vector<float>& strength, const Fairing& fairing)
@@ -156,7 +131,29 @@ void fair(Contour& contour, const std::vector<float>& strength, const Fairing& f
             },
             kChunk);
     }
-    update_normals(contour, strength);
+}
+
+void update_normals(Contour& contour, const std::vector<float>& strength)
+{
+    const Mesh& mesh = contour.mesh;
+    std::vector<Vec3f> sums(mesh.positions.size(), Vec3f::Zero());
+    for (const Vec3i& t : mesh.triangles) {
+        const auto a = static_cast<size_t>(t[0]), b = static_cast<size_t>(t[1]), c = static_cast<size_t>(t[2]);
+        if (contour.kinds[a] & contour.kinds[b] & contour.kinds[c] & ~VertexKind::free) continue;
+        const Vec3f area = (mesh.positions[b] - mesh.positions[a]).cross(mesh.positions[c] - mesh.positions[a]);
+        sums[a] += area, sums[b] += area, sums[c] += area;
+    }
+    parallel_for(
+        sums.size(),
+        [&](size_t i) {
+            if (!(contour.kinds[i] & VertexKind::free)) return;
+            for (int axis = 0; axis < 3; ++axis)
+                if (contour.kinds[i] >> axis & 1) sums[i][axis] = 0;
+            Vec3f& normal = contour.mesh.normals[i];
+            const Vec3f mixed = (1 - strength[i]) * normal + strength[i] * sums[i].stableNormalized();
+            if (mixed.squaredNorm() > 1e-6f) normal = mixed.normalized();
+        },
+        kChunk);
 }
 
 } // namespace spindrift

@@ -13,7 +13,10 @@ struct Fairing {
     int steps = 8;
 };
 // `strength` in [0, 1] says how far each vertex follows. The waterline is smoothed along itself, walls stay as they
-// are, and normals are taken from the new mesh.
+// are. Normals are left to update_normals().
 void fair(Contour& contour, const std::vector<float>& strength, const Fairing& fairing);
+// Normals from the faces around, for vertices that were moved. Faces on a wall do not count, and at a wall the surface
+// continues as in a mirror: the free surface is shaded as smoothly at its edge as elsewhere.
+void update_normals(Contour& contour, const std::vector<float>& strength);
 
 } // namespace spindrift

@@ -6,6 +6,7 @@
 #include "mesh/simplify.h"
 #include "points/attribute_checks.h"
 #include "surface/blob_distance.h"
+#include "surface/calm_water.h"
 #include "surface/container.h"
 #include "surface/fairing.h"
 #include "surface/mixed_sizes.h"
@@ -44,7 +45,8 @@ void SurfaceParams::visit(ParamVisitor& v)
       "Ellipsoids: 0 keeps the volume of each, 1 that of all on average; between them, a blend.");
     v("scale", scale, unit::none, between(1e-12, 1e15),
       "Ellipsoids: one factor k_s [1/m2] from variance to stretch for all. Left out: found from the volume.");
-    v("smoothing", smoothing, unit::none, between(0, 20), "Passes of the filter that removes bumps.");
+    v("smoothing", smoothing, unit::none, between(0, 20),
+      "Passes of the filter that removes bumps. With 0, calm water keeps its lumps too.");
     v.group("filter", filter,
             "Filters of the distance before the mesh is made, in the order dilate, smooth, erode; none by default.");
     v("adaptivity", adaptivity, unit::none, between(0, 1),
@@ -323,7 +325,9 @@ void surface_from_centres(Particles& particles, float spacing, const SurfacePara
     Contour mesh;
     times.measure("mesh", [&] { mesh = contour(surface.phi, scale.voxel, container); });
     times.measure("fair", [&] {
-        fair(mesh, strengths(mesh.mesh.positions, thickness, scale), fairing_of(scale.spacing, params));
+        const std::vector<float> strength = strengths(mesh.mesh.positions, thickness, scale);
+        fair(mesh, strength, fairing_of(scale.spacing, params));
+        if (params.smoothing > 0) update_normals(mesh, strength);
     });
     times.measure("settle", [&] {
         const std::vector<uint32_t> nearest = settle_vertices(particles, index, *surface.topology, scale, mesh);
@@ -406,7 +410,7 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
     times.measure("sort", [&] {
         const float reach = std::max(scale.search + spacing, sizes.most_reach(scale.search / spacing));
         if (container) add_mirror_images(particles, *container, reach);
-        search = tiles_around(particles, spacing, 0);
+        search = tiles_around(particles, spacing, 2); // as far as VolumeExcess looks
         sort_by_tile(particles, search, spacing, index);
     });
     const std::vector<float> radii = sizes.take(particles); // of each, or none
@@ -446,9 +450,11 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
     filter_distance(params, particles, nearest_particle, grid.phi, surface);
     Contour mesh;
     times.measure("mesh", [&] { mesh = contour(grid.phi, surface.voxel, container); });
-    times.measure("transfer", [&] {
-        std::vector<uint32_t> nearest = nearest_blobs(mesh.mesh.positions, blobs, grid, surface.voxel);
-        std::vector<float> strength(nearest.size());
+    std::vector<uint32_t> nearest;
+    std::vector<float> strength;
+    times.measure("fair", [&] {
+        nearest = nearest_blobs(mesh.mesh.positions, blobs, grid, surface.voxel);
+        strength.assign(nearest.size(), 0);
         mesh.mesh.velocities.assign(nearest.size(), Vec3f::Zero());
         parallel_for(
             nearest.size(),
@@ -461,6 +467,14 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
             },
             kVertices);
         fair(mesh, strength, fairing_of(spacing_in_cells, params));
+    });
+    times.measure("calm", [&] {
+        if (params.smoothing == 0) return;
+        if (radii.empty())
+            flatten_calm_water(mesh, strength, {grid.phi, surface.voxel, particles, index, search, spacing}, container);
+        update_normals(mesh, strength);
+    });
+    times.measure("settle", [&] {
         const auto drop = [&](uint32_t particle) {
             if (radii.empty())
                 return filtered_drop(params.drop * spacing, params, surface.voxel) + kFacets * surface.voxel;

@@ -10,6 +10,7 @@
 // What they share:
 //   - Bumps are removed by filters that keep curvature, and therefore volume: along the mesh (fairing.h) and, for the
 //     weighted centres, on the grid (smoothing.h), which leave thin parts and drops alone.
+//   - Calm water is made flat (calm_water.h), except by weighted centres.
 //   - Walls are mirrors: particles near them are reflected, so that the surface continues behind the wall, and it is
 //     cut exactly there (container.h, contour.h).
 //   - Voids smaller than a cell of the simulation are closed (interior.h, parts.h).
@@ -18,7 +19,7 @@
 //     flat (mesh/simplify.h).
 //
 // Where it is weak: sheets come out one and a half to two spacings thick; the surface meets walls at a right angle;
-// phi has not been through the fairing of the mesh.
+// phi has been through neither the fairing nor the flattening of the mesh.
 #pragma once
 
 #include "base/timing.h"
