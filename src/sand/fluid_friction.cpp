@@ -284,9 +284,9 @@ void FluidFriction::find_bounds(const InnerFlow& flow)
         };
         thread_local Blocks kept;
         Blocks& around = kept;
-        const auto each_row = [&](const auto& pressing) {
+        const auto each_row = [&](const auto& pressing_at) {
             for_each_row([&](int x, int y, int o) {
-                const Row bound = slope * pressing(x, y, o) + cohesion;
+                const Row bound = slope * pressing_at(x, y, o) + cohesion;
                 store_row(bound_.tile(tile) + o, load_row(wet_.tile(tile) + o) * bound);
             });
         };
@@ -316,11 +316,12 @@ void FluidFriction::find_bounds(const InnerFlow& flow)
 // tan(a) / sqrt(1 - tan(a)^2): 51 degrees for 38. With max(p - q, cos(a) p) it is tan(a) at most for any q, and what is
 // squeezed most, q = sin(a) p, is on the surface of Mohr and Coulomb. The slope is where pressure is the same.
 //
-// Sand on the surface weighs a cell in the equations of motion, wherever in that cell the surface is. Pressure is that
-// of the surface, and where it cuts off little of a cell friction would not bear it: piles creep. A cell that rests on
-// others is therefore pressed by the weight of a cell at least, or by as much as those are.
-template <class Pressure>
-Row FluidFriction::pressing(const InnerFlow& flow, const Pressure& pressure, int tile, int x, int y, int o) const
+// A cell at the surface weighs a whole cell in the equations of motion, but its pressure depends on where the surface
+// cuts it. Just below the surface there is hardly any: friction could not hold such cells, and piles would creep. Half
+// the sum of its bound and that of the cell below has to hold a cell, which takes the weight of a cell at least. A cell
+// that rests on others has that, or as much as presses those; in flight nothing does.
+template <class PressureAround>
+Row FluidFriction::pressing(const InnerFlow& flow, const PressureAround& pressure, int tile, int x, int y, int o) const
 {
     const float cosine = 1 / std::sqrt(1 + params_.friction * params_.friction);
     const Row p = pressure.at(x, y, Vec3i::Zero());
