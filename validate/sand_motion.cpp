@@ -31,8 +31,9 @@ void drums()
 {
     fmt::print("\n| drum | alpha | Froude number | cells in the radius | angle [deg] | of repose | beside it |\n"
                "|---|---|---|---|---|---|---|\n");
-    for (const auto& [alpha, froude, cell] : {std::tuple(0.5f, 0.009f, 0.02f), std::tuple(0.5f, 0.004f, 0.02f),
-                                              std::tuple(0.3f, 0.009f, 0.02f), std::tuple(0.5f, 0.009f, 0.0125f)}) {
+    for (const auto& [alpha, froude, cell] :
+         {std::tuple(0.5f, 0.009f, 0.02f), std::tuple(0.5f, 0.004f, 0.02f), std::tuple(0.4f, 0.009f, 0.02f),
+          std::tuple(0.3f, 0.009f, 0.02f), std::tuple(0.3f, 0.009f, 0.0125f), std::tuple(0.5f, 0.009f, 0.0125f)}) {
         const Drum drum(0.2f, cell, froude, alpha);
         const double repose = angle_of_friction(static_cast<double>(alpha));
         for_both_models(drum.scene, [&](auto& sand, const char* model) {

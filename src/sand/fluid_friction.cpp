@@ -46,6 +46,29 @@ template <bool full> struct Wet {
     }
 };
 
+// Pressure around a tile.
+template <bool full> struct Pressure {
+    const Block<double, 1>& block;
+    Wet<full> wet;
+
+    Row at(int x, int y, const Vec3i& d) const { return pressure_row(&block.at(x + d.x(), y + d.y(), d.z())); }
+    // Its change over two cells, or over one where there is sand on one side only.
+    Row change(int a, int x, int y) const
+    {
+        const Vec3i step = Vec3i::Unit(a);
+        const Row here = at(x, y, Vec3i::Zero());
+        return wet.at(x, y, step, at(x, y, step) - here) + wet.at(x, y, -step, here - at(x, y, -step));
+    }
+    Row most_beside(int x, int y) const
+    {
+        Row most = splat(0);
+        for (int a = 0; a < 3; ++a)
+            for (const Vec3i& step : {Vec3i(Vec3i::Unit(a)), Vec3i(-Vec3i::Unit(a))})
+                most = max(most, wet.at(x, y, step, at(x, y, step)));
+        return most;
+    }
+};
+
 // The velocity around a tile.
 template <bool full> struct Strain {
     const Block<float, 1> (&u)[3];
@@ -245,9 +268,9 @@ void FluidFriction::take_up(const InnerFlow& flow)
     tiles_ = topology, step_ = flow.dt;
 }
 
-// (2.9): |stress| <= sqrt(2) (friction * pressure + cohesion), which in pure shear is Coulomb's law. The tangent of the
+// (2.9): |stress| <= sqrt(2) (friction * pressing + cohesion), which in pure shear is Coulomb's law. The tangent of the
 // angle of friction takes the place of the sine in (2.3): pressure here is that of a liquid, which on a slope is the
-// normal stress and not the mean of a stress with friction. (2.4) is on neither. See also limit_by_weight().
+// normal stress and not the mean of a stress with friction. (2.4) is on neither.
 void FluidFriction::find_bounds(const InnerFlow& flow)
 {
     const Topology& topology = flow.phi.topology();
@@ -255,41 +278,64 @@ void FluidFriction::find_bounds(const InnerFlow& flow)
     const float cohesion = std::sqrt(2.0f) * params_.cohesion * flow.dt / flow.voxel;
     bound_.reset_uninitialized(topology, 0);
     for_each_tile(topology, [&](int tile) {
-        const bool some = flow.projection.has_liquid(tile);
-        thread_local Block<float, 1> kept;
-        auto& phi = kept;
-        if (some) phi.gather(flow.phi, tile, Margin::nearest);
-        for_each_row([&](int x, int y, int o) {
-            Row p = some ? pressure_row(flow.projection.s().tile(tile) + o) : splat(0);
-            if (some) limit_by_weight(flow, phi, x, y, p);
-            store_row(bound_.tile(tile) + o, load_row(wet_.tile(tile) + o) * (slope * p + cohesion));
-        });
+        struct Blocks {
+            Block<double, 1> pressure;
+            Block<float, 1> wet;
+        };
+        thread_local Blocks kept;
+        Blocks& around = kept;
+        const auto each_row = [&](const auto& pressing_at) {
+            for_each_row([&](int x, int y, int o) {
+                const Row bound = slope * pressing_at(x, y, o) + cohesion;
+                store_row(bound_.tile(tile) + o, load_row(wet_.tile(tile) + o) * bound);
+            });
+        };
+        if (!flow.projection.has_liquid(tile)) return each_row([](int, int, int) { return splat(0); });
+        around.pressure.gather(flow.projection.s(), tile);
+        const auto with = [&](const auto& pressure) {
+            each_row([&](int x, int y, int o) { return pressing(flow, pressure, tile, x, y, o); });
+        };
+        if (full_[static_cast<size_t>(tile)]) return with(Pressure<true>{around.pressure, {around.wet}});
+        around.wet.gather(wet_, tile);
+        with(Pressure<false>{around.pressure, {around.wet}});
     });
+    // A layer of one cell has no sand below that could show what presses on the solid under it.
+    for (const WallFriction::Contact& c : walls_.contacts()) {
+        if (!(flow.projection.s().tile(c.tile)[c.cell] > 0)) continue;
+        const float weight = std::max(0.0f, -flow.dt * flow.gravity.dot(c.normal));
+        float& bound = bound_.tile(c.tile)[c.cell];
+        bound = std::max(bound, slope * weight + cohesion);
+    }
 }
 
-// What slides along a free surface is pressed by the sand on top of it alone. Sand that is squeezed along its slope,
-// as between the walls of a drum, has more pressure than that, and with all of it would stand at 51 degrees where its
-// friction is 38. Near the surface pressure therefore counts for no more than what lies above weighs, across the
-// surface, and a fifth of that, since distances to it are not that exact.
+// What presses planes along the surface on each other, for friction. Two things make it differ from pressure:
 //
-// Weak where a layer of one or two cells strikes the ground: it is pressed by more than its weight then.
-void FluidFriction::limit_by_weight(const InnerFlow& flow, const Block<float, 1>& phi, int x, int y, Row& pressure)
+// Pressure is the mean of the normal stresses. Sand that is squeezed along its slope, as between the walls of a drum,
+// has more of it than what lies above weighs: with a normal part q of the stress of friction across the slope, the
+// planes along it are pressed by p - q only. With all of p a slope of friction tan(a) would stand at a tangent of
+// tan(a) / sqrt(1 - tan(a)^2): 51 degrees for 38. With max(p - q, cos(a) p) it is tan(a) at most for any q, and what is
+// squeezed most, q = sin(a) p, is on the surface of Mohr and Coulomb. The slope is where pressure is the same.
+//
+// A cell at the surface weighs a whole cell in the equations of motion, but its pressure depends on where the surface
+// cuts it. Just below the surface there is hardly any: friction could not hold such cells, and piles would creep. Half
+// the sum of its bound and that of the cell below has to hold a cell, which takes the weight of a cell at least. A cell
+// that rests on others has that, or as much as presses those; in flight nothing does.
+template <class PressureAround>
+Row FluidFriction::pressing(const InnerFlow& flow, const PressureAround& pressure, int tile, int x, int y, int o) const
 {
-    constexpr float kMost = 1.2f;                       // of the weight
-    constexpr float kDepth = 1.45f;                     // cells; beyond kSurfaceBand distances are not known
-    const float weight = flow.gravity.norm() * flow.dt; // of a cell
-    if (!(weight > 0)) return;
-    for (int z = 0; z < kTileSize; ++z) {
-        const float depth = -phi.at(x, y, z);
-        if (!(depth > 0) || depth >= kDepth || !(pressure[z] > 0)) continue;
-        const Vec3f outwards(phi.at(x + 1, y, z) - phi.at(x - 1, y, z), phi.at(x, y + 1, z) - phi.at(x, y - 1, z),
-                             phi.at(x, y, z + 1) - phi.at(x, y, z - 1));
-        constexpr float kFlat = 0.2f; // between two surfaces distances have no direction
-        const float length = outwards.norm();
-        if (length < kFlat) continue;
-        const float across = flow.dt * std::abs(outwards.dot(flow.gravity)) / length;
-        pressure[z] = std::min(pressure[z], kMost * depth * across);
+    const float cosine = 1 / std::sqrt(1 + params_.friction * params_.friction);
+    const Row p = pressure.at(x, y, Vec3i::Zero());
+    Row steepest[3];
+    for (int a = 0; a < 3; ++a) steepest[a] = pressure.change(a, x, y);
+    Row across = splat(0), square = splat(0);
+    for (int a = 0; a < 3; ++a) {
+        square += steepest[a] * steepest[a];
+        for (int b = 0; b < 3; ++b)
+            across += load_row(stress_[kShear[a][b]].tile(tile) + o) * steepest[a] * steepest[b];
     }
+    const Row normal_part = max(across * inverse_or_zero(square), splat(0));
+    const Row weight = splat(flow.dt * flow.gravity.norm()); // of a cell
+    return max(max(p - normal_part, cosine * p), min(weight, pressure.most_beside(x, y)));
 }
 
 // Calls body(tile, offset, strain) for each row with sand.

@@ -48,7 +48,8 @@ class FluidFriction : public InnerFriction {
     void find_wet_cells(const InnerFlow& flow);
     void find_turning(const InnerFlow& flow);
     void find_bounds(const InnerFlow& flow);
-    static void limit_by_weight(const InnerFlow& flow, const Block<float, 1>& phi, int x, int y, Row& pressure);
+    template <class PressureAround>
+    Row pressing(const InnerFlow& flow, const PressureAround& pressure, int tile, int x, int y, int o) const;
     void take_up(const InnerFlow& flow);
     template <class Body> void for_each_strain(const InnerFlow& flow, const Body& body) const;
     void change_stress(const InnerFlow& flow, bool last);

@@ -19,18 +19,10 @@ float tangent_of(const SandParams& sand)
     return sine / std::sqrt(1 - sine * sine);
 }
 
-// Over density. What a share of a cell weighs keeps piles from creeping where they are too thin for pressure.
-float cohesion_of(const SandParams& sand)
-{
-    constexpr float kShare = 0.125f;
-    if (sand.cohesion) return *sand.cohesion / material_of(sand).density;
-    return tangent_of(sand) > 0 ? kShare * sand.gravity.norm() * sand.voxel : 0;
-}
-
 } // namespace
 
 FluidSand::FluidSand(const SandParams& params, std::vector<Shape> sources, std::vector<Shape> colliders, float fps)
-    : params_(params), friction_({tangent_of(params), cohesion_of(params), fps}),
+    : params_(params), friction_({tangent_of(params), params.cohesion / material_of(params).density, fps}),
       liquid_(liquid_of(params), {std::move(sources), {}, std::move(colliders), {}}, fps)
 {
     liquid_.set_inner_friction(&friction_, params.wall_friction.value_or(tangent_of(params)), "sand");

@@ -57,8 +57,7 @@ void SandParams::visit(ParamVisitor& v)
     v("tolerance", tolerance, unit::none, between(1e-6, 0.1),
       "Grains only: volume fraction to which pressure is found; friction to the same share of a step's fall.");
     v("cohesion", cohesion, unit::pascals, between(0, 1e7),
-      "Fluid only: shear stress that sand bears without any pressure. Left out: what an eighth of a cell weighs, which "
-      "keeps piles from creeping.");
+      "Fluid only: shear stress that damp sand bears without any pressure.");
     v("wall_friction", wall_friction, unit::none, between(0, 1e3),
       "Of the domain's closed sides, over the pressure on them. Left out: as rough as the sand itself.");
     v("seed", seed, unit::none, limits::seed(), "Changes the jitter of new particles.");

@@ -44,7 +44,7 @@ struct SandParams {
     int projections = 2;
     bool isotropic = false;
     float tolerance = 1e-3f;
-    std::optional<float> cohesion;
+    float cohesion = 0; // [Pa]
     std::optional<float> wall_friction;
     int seed = 1;
     DomainParams domain;

@@ -43,6 +43,21 @@ TEST(MovingColliders, SandInATurningDrumStandsAtItsAngleOfRepose)
     });
 }
 
+// Cohesion or pressure that is not there count for more, the less friction there is, and the fewer cells flow.
+TEST(MovingColliders, SandAsAFluidStandsAtItsAngleOfReposeInAnyDrum)
+{
+    for (const auto& [alpha, radius, voxel, froude] :
+         {std::tuple(0.3f, 0.2f, 0.02f, 0.009f), std::tuple(0.4f, 0.2f, 0.02f, 0.009f),
+          std::tuple(0.3f, 0.2f, 0.0125f, 0.009f), std::tuple(0.3f, 0.2f, 0.02f, 0.004f),
+          std::tuple(0.5f, 0.13f, 0.02f, 0.009f)}) {
+        const Drum drum(radius, voxel, froude, alpha);
+        const double repose = angle_of_friction(static_cast<double>(alpha));
+        const auto sand = drum.scene.start_fluid();
+        EXPECT_NEAR(drum.mean_angle(*sand, 96, 48), repose, 0.15 * repose)
+            << alpha << " " << radius << " " << voxel << " " << froude;
+    }
+}
+
 TEST(MovingColliders, SandGoesWithAShakenBoxAndComesToRest)
 {
     const SandScene scene = shaken_box();
