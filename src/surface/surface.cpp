@@ -312,7 +312,7 @@ void surface_from_centres(Particles& particles, float spacing, const SurfacePara
     });
     Field<float> thickness;
     times.measure("distance", [&] {
-        measure_distance(particles, index, *surface.topology, scale, surface.phi, thickness);
+        measure_distance(particles, index, *surface.topology, scale, surface.phi, thickness, walls);
         if (container)
             fill_against_walls(surface.phi, *container, scale.voxel, std::min(kWallGap * scale.spacing, 4.0f),
                                kWallDepth * scale.spacing);
@@ -323,6 +323,7 @@ void surface_from_centres(Particles& particles, float spacing, const SurfacePara
     scale.drop = filtered_drop(scale.drop * scale.voxel, params, scale.voxel) / scale.voxel;
     Contour mesh;
     times.measure("mesh", [&] { mesh = contour(surface.phi, scale.voxel, container); });
+    if (walls && params.sdf) walls->cut(particles, nearest_particle(), scale.voxel, surface.phi);
     times.measure("fair", [&] {
         fair(mesh, strengths(mesh.mesh.positions, thickness, scale), fairing_of(scale.spacing, params));
     });
@@ -450,6 +451,7 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
     filter_distance(params, particles, nearest_particle, grid.phi, surface);
     Contour mesh;
     times.measure("mesh", [&] { mesh = contour(grid.phi, surface.voxel, container); });
+    if (walls && params.sdf) walls->cut(particles, nearest_particle(), surface.voxel, grid.phi);
     times.measure("transfer", [&] {
         std::vector<uint32_t> nearest = nearest_blobs(mesh.mesh.positions, blobs, grid, surface.voxel);
         std::vector<float> strength(nearest.size());

@@ -52,11 +52,6 @@ Vec3f ThinWalls::origin_of(const Vec3f& image) const
     return x;
 }
 
-bool ThinWalls::near(const Vec3f& x, float reach) const
-{
-    return std::abs(solids_.sheet_distance(origin_of(x))) < reach;
-}
-
 // Where a vertex that is hidden from its particle goes, and the direction out of the liquid there.
 std::optional<Vec3f> ThinWalls::cut(const Vec3f& x, uint8_t kind, const Vec3f& particle, float voxel,
                                     Vec3f& outwards) const
@@ -100,6 +95,22 @@ void ThinWalls::cut(const Particles& particles, const std::vector<uint32_t>& nea
         },
         kVertices);
     update_normals(outwards, contour);
+}
+
+void ThinWalls::cut(const Particles& particles, const Field<uint32_t>& nearest, float voxel, Field<float>& phi) const
+{
+    const Topology& topology = phi.topology();
+    for_each_tile(topology, [&](int tile) {
+        const Vec3f first = topology.first_cell(tile).cast<float>() + Vec3f::Constant(0.5f);
+        for (int c = 0; c < kTileCells; ++c) {
+            float& here = phi.tile(tile)[c];
+            const uint32_t particle = nearest.tile(tile)[c];
+            if (here >= phi.background() || particle >= particles.size()) continue;
+            const Vec3f x = (first + cell_in_tile(c).cast<float>()) * voxel;
+            if (!hidden(x, particles.P[particle])) continue;
+            here = std::clamp(std::max(distance(x) / voxel, kHair), here, phi.background());
+        }
+    });
 }
 
 void ThinWalls::drop_hidden(const Vec3f& x, const Particles& particles, VertexWeights& weights) const

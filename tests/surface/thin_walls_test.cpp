@@ -149,6 +149,26 @@ TEST(ThinWalls, AWallThatMovesCutsWhereItIsAtTheFrame)
     for (const Vec3f& x : mesh.positions) EXPECT_LT(plate.beyond(x), 0.1f);
 }
 
+TEST(ThinWalls, TheDistanceEndsAtThem)
+{
+    for (const SurfaceMode mode : kModes) {
+        const Plate plate{.tilt = 20};
+        const auto solids = solids_of(plate.shape());
+        SurfaceParams params = with_mode(mode);
+        params.sdf = true;
+        const Surface surface = make_surface(beside(plate, 12, 0), 1, params, kTank, {}, solids.get());
+        const Topology& topology = *surface.topology;
+        for (int t = 0; t < topology.tile_count(); ++t)
+            for (int c = 0; c < kTileCells; ++c) {
+                const Vec3f x = (topology.first_cell(t) + cell_in_tile(c)).cast<float>() + Vec3f::Constant(0.5f);
+                const float beyond = plate.beyond(x), phi = surface.phi.tile(t)[c];
+                if (beyond > 0.5f * kThickness) EXPECT_GT(phi, 0);
+                const bool filled = mode == SurfaceMode::ellipsoids; // others have small gaps inside
+                if (filled && beyond < -1.5f && x.y() < 10 && kTank.contains(x)) EXPECT_LT(phi, 0);
+            }
+    }
+}
+
 TEST(ThinWalls, ColoursDoNotPass)
 {
     const Plate plate;
