@@ -2,7 +2,8 @@
 // surface has behind it. Ellipsoids and weighted centres are therefore made of particles on one side of a wall, and
 // vertices that are behind a wall, as seen from the particle that they belong to, are moved back to it.
 //
-// Where it is weak: liquid on both sides of a wall at the same height is one mesh, through which the wall passes.
+// Where it is weak: liquid on both sides of a wall at the same height is one mesh, through which the wall passes;
+// where the mesh is made coarser, it may deviate from the wall as it may elsewhere.
 #pragma once
 
 #include "surface/contour.h"
