@@ -206,6 +206,7 @@ void Viscosity::prepare(const Topology& topology, const Field<float>& phi, const
             }
         });
     });
+    if (const Sight* sight = cells.sight()) drop_parted_edges(*sight, elastic);
     drop_loose_edges(elastic);
     // Faces without mass that take part are those that something holds.
     find_what_holds_faces();
@@ -242,6 +243,24 @@ void Viscosity::find_what_holds_faces()
                 store_row(held_.u[a].tile(tile) + o, mass > splat(0) ? splat(kNotLoose) : free);
             }
         });
+    });
+}
+
+// Nothing is dragged along through a sheet: edges between faces on different sides of one are left out.
+void Viscosity::drop_parted_edges(const Sight& sight, bool elastic)
+{
+    for_each_tile(matrix_.topology(), [&](int tile) {
+        for (int a = 0; a < 3; ++a) {
+            const int b = (a + 1) % 3, d = (a + 2) % 3;
+            const uint8_t *links_b = sight.links(tile, b), *links_d = sight.links(tile, d);
+            if (!links_b || !links_d) continue;
+            for (int c = 0; c < kTileCells; ++c) {
+                // Its pairs of faces are u_b across d, and u_d across b; the one below is bit 2 axis.
+                if ((links_b[c] >> (2 * d) & 1) && (links_d[c] >> (2 * b) & 1)) continue;
+                matrix_.edge[a].tile(tile)[c] = 0;
+                if (elastic) shares_.edge[a].tile(tile)[c] = 0;
+            }
+        }
     });
 }
 

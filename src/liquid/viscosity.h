@@ -4,7 +4,7 @@
 // blob can turn. At solids the liquid sticks.
 //
 // Where the wall runs between an open and a closed face, dissipation is that of the distance to the wall instead of
-// that to the closed face.
+// that to the closed face. Along sheets, which are thinner than that (world/sheets.h), liquid slides.
 #pragma once
 
 #include "liquid/elasticity.h"
@@ -49,6 +49,7 @@ class Viscosity {
   private:
     void load_from(const StrainField& strain);
     void find_what_holds_faces();
+    void drop_parted_edges(const Sight& sight, bool elastic);
     void drop_loose_edges(bool elastic);
     void move_loose_faces(MacField& velocity) const;
 

@@ -132,6 +132,26 @@ TEST(Sheets, PartThePressureOfTheirTwoSides)
     }
 }
 
+// Honey at two heights on both sides of a thin wall. Viscosity that reached through the wall let low honey climb it, at
+// 6 cm/s.
+TEST(Sheets, DoNotLetHoneyClimb)
+{
+    LiquidParams p;
+    p.voxel = 0.025f, p.viscosity = 5;
+    p.domain = closed_domain(Vec3f(-0.4f, 0, -0.25f), Vec3f(0.4f, 0.4f, 0.25f));
+    p.sources = {box_source(Vec3f(-0.4f, 0, -0.25f), Vec3f(0.08f, 0.3f, 0.25f)),
+                 box_source(Vec3f(0.09f, 0, -0.25f), Vec3f(0.4f, 0.15f, 0.25f))};
+    ColliderParams wall;
+    wall.min = Vec3f(0.083f, -0.1f, -0.3f), wall.max = Vec3f(0.086f, 0.5f, 0.3f);
+    p.colliders = {wall};
+    const auto liquid = started_liquid(p);
+    for (int frame = 1; frame < 24; ++frame) liquid->advance();
+    float top = 0;
+    for (const Vec3f& x : liquid->particles().P)
+        if (x.x() > wall.max.x()) top = std::max(top, x.y());
+    EXPECT_LT(top, 0.15f + 0.75f * p.voxel);
+}
+
 // A plate that is lowered into a pool, and one that lifts water.
 TEST(Sheets, MoveWaterAsTheyMove)
 {
