@@ -152,6 +152,28 @@ TEST(Sheets, DoNotLetHoneyClimb)
     EXPECT_LT(top, 0.15f + 0.75f * p.voxel);
 }
 
+// Honey that slides along a plate comes to rest on a thin one as it does on a thick one.
+TEST(Sheets, HoldHoneyAsThickPlatesDo)
+{
+    const auto speed_on = [](float thickness) {
+        LiquidParams p;
+        p.voxel = 0.02f, p.viscosity = 5;
+        p.domain = closed_domain(Vec3f(-0.6f, -0.2f, -0.1f), Vec3f(0.6f, 0.3f, 0.1f));
+        p.sources = {box_source(Vec3f(-0.25f, 0.004f, -0.1f), Vec3f(0.25f, 0.1f, 0.1f))};
+        p.sources[0].velocity = Vec3f(-0.3f, 0, 0);
+        ColliderParams plate;
+        plate.min = Vec3f(-0.7f, -thickness, -0.3f), plate.max = Vec3f(0.7f, 0, 0.3f);
+        p.colliders = {plate};
+        const Particles honey = same_for_any_threads(p, 4);
+        Vec3f sum = Vec3f::Zero();
+        for (const Vec3f& v : honey.v) sum += v;
+        return -sum.x() / static_cast<float>(honey.size());
+    };
+    const float thick = speed_on(0.1f);
+    EXPECT_LT(thick, 0.15f);
+    EXPECT_NEAR(speed_on(0.003f) / thick, 1, 0.1);
+}
+
 // A plate that is lowered into a pool, and one that lifts water.
 TEST(Sheets, MoveWaterAsTheyMove)
 {
