@@ -112,8 +112,9 @@ TEST(ThinWalls, HighLiquidBeforeAWallIsNotSeenOverLowLiquidBehindIt)
             const Surface surface = make_surface(beside(plate, 15, 6), 1, with_mode(mode), kTank, {}, solids.get());
             expect_sound(surface.mesh);
             for (const Vec3f& x : surface.mesh.positions)
-                if (plate.beyond(x) > 0.1f)
+                if (plate.beyond(x) > 0.1f) {
                     EXPECT_LT(x.y(), 7) << "tilted by " << tilt << ", mode " << static_cast<int>(mode);
+                }
         }
 }
 
@@ -162,9 +163,13 @@ TEST(ThinWalls, TheDistanceEndsAtThem)
             for (int c = 0; c < kTileCells; ++c) {
                 const Vec3f x = (topology.first_cell(t) + cell_in_tile(c)).cast<float>() + Vec3f::Constant(0.5f);
                 const float beyond = plate.beyond(x), phi = surface.phi.tile(t)[c];
-                if (beyond > 0.5f * kThickness) EXPECT_GT(phi, 0);
+                if (beyond > 0.5f * kThickness) {
+                    EXPECT_GT(phi, 0);
+                }
                 const bool filled = mode == SurfaceMode::ellipsoids; // others have small gaps inside
-                if (filled && beyond < -1.5f && x.y() < 10 && kTank.contains(x)) EXPECT_LT(phi, 0);
+                if (filled && beyond < -1.5f && x.y() < 10 && kTank.contains(x)) {
+                    EXPECT_LT(phi, 0);
+                }
             }
     }
 }
