@@ -2,6 +2,8 @@
 
 #include "points/attribute_checks.h"
 
+#include <bit>
+
 namespace spindrift {
 
 namespace {
@@ -206,6 +208,11 @@ void Viscosity::prepare(const Topology& topology, const Field<float>& phi, const
             }
         });
     });
+    sticking_.clear();
+    if (const Sight* sight = cells.sight()) {
+        drop_parted_edges(*sight, elastic);
+        stick_to_sheets(*sight);
+    }
     drop_loose_edges(elastic);
     // Faces without mass that take part are those that something holds.
     find_what_holds_faces();
@@ -242,6 +249,48 @@ void Viscosity::find_what_holds_faces()
                 store_row(held_.u[a].tile(tile) + o, mass > splat(0) ? splat(kNotLoose) : free);
             }
         });
+    });
+}
+
+// Nothing is dragged along through a sheet: edges between faces on different sides of one are left out.
+void Viscosity::drop_parted_edges(const Sight& sight, bool elastic)
+{
+    for_each_tile(matrix_.topology(), [&](int tile) {
+        for (int a = 0; a < 3; ++a) {
+            const int b = (a + 1) % 3, d = (a + 2) % 3;
+            const uint8_t *links_b = sight.links(tile, b), *links_d = sight.links(tile, d);
+            if (!links_b || !links_d) continue;
+            for (int c = 0; c < kTileCells; ++c) {
+                // Its pairs of faces are u_b across d, and u_d across b; the one below is bit 2 axis.
+                if ((links_b[c] >> (2 * d) & 1) && (links_d[c] >> (2 * b) & 1)) continue;
+                matrix_.edge[a].tile(tile)[c] = 0;
+                if (elastic) shares_.edge[a].tile(tile)[c] = 0;
+            }
+        }
+    });
+}
+
+// Instead, each side is dragged along by the sheet, as far away as this is.
+void Viscosity::stick_to_sheets(const Sight& sight)
+{
+    sticking_.resize(static_cast<size_t>(matrix_.topology().tile_count()));
+    for_each_tile(matrix_.topology(), [&](int tile) {
+        auto& sticking = sticking_[static_cast<size_t>(tile)];
+        for (int a = 0; a < 3; ++a) {
+            const uint8_t* links = sight.links(tile, a);
+            const float* distances = sight.face_distances(tile, a);
+            if (!links || !distances) continue;
+            float* mass = matrix_.mass[a].tile(tile);
+            for (int c = 0; c < kTileCells; ++c) {
+                const int across = ~links[c] & 0x3f & ~(3 << (2 * a)); // the sheet runs along the face's velocity
+                if (across == 0 || !(mass[c] > 0) || matrix_.inverse[a].tile(tile)[c] < 0) continue;
+                const float stiffness = 0.5f * matrix_.cell.tile(tile)[c];
+                const float weight = static_cast<float>(std::popcount(static_cast<unsigned>(across))) * stiffness /
+                                     std::clamp(distances[c], kNearestWall, 1.0f);
+                mass[c] += weight;
+                sticking.push_back({a, c, weight});
+            }
+        }
     });
 }
 
@@ -366,6 +415,18 @@ void Viscosity::load_from(const StrainField& strain)
     });
 }
 
+// What a sheet adds to the mass of a face has the sheet's velocity, not the face's.
+void Viscosity::load_from_sheets(const MacField& velocity)
+{
+    for_each_tile(matrix_.topology(), [&](int tile) {
+        const Vec3f first = matrix_.topology().first_cell(tile).cast<float>();
+        for (const auto& [a, c, weight] : sticking_[static_cast<size_t>(tile)]) {
+            const float sheet = solids_->moving() ? solids_->velocity((first + face_in_tile(c, a)) * voxel_)[a] : 0;
+            load_.u[a].tile(tile)[c] += weight * (sheet - velocity.u[a].tile(tile)[c]);
+        }
+    });
+}
+
 ViscousResult Viscosity::apply(MacField& velocity, double tolerance, const StrainField* strain)
 {
     const Topology& topology = matrix_.topology();
@@ -379,7 +440,13 @@ ViscousResult Viscosity::apply(MacField& velocity, double tolerance, const Strai
                         solids_->moving() ? solids_->velocity((first + face_in_tile(c, a)) * voxel_)[a] : 0;
     });
     if (strain) load_from(*strain);
-    const ViscousResult result = solver_.solve(velocity, tolerance, 200, strain ? &load_ : nullptr);
+    if (!sticking_.empty()) {
+        if (!strain)
+            for (auto& u : load_.u) u.reset(topology, 0);
+        load_from_sheets(velocity);
+    }
+    const bool loaded = strain || !sticking_.empty();
+    const ViscousResult result = solver_.solve(velocity, tolerance, 200, loaded ? &load_ : nullptr);
     move_loose_faces(velocity);
     return result;
 }

@@ -4,7 +4,8 @@
 // blob can turn. At solids the liquid sticks.
 //
 // Where the wall runs between an open and a closed face, dissipation is that of the distance to the wall instead of
-// that to the closed face.
+// that to the closed face. Sheets (world/sheets.h) close no face that lies along them: they drag the faces beside them
+// along, and nothing is dragged along through them.
 #pragma once
 
 #include "liquid/elasticity.h"
@@ -48,7 +49,10 @@ class Viscosity {
 
   private:
     void load_from(const StrainField& strain);
+    void load_from_sheets(const MacField& velocity);
     void find_what_holds_faces();
+    void drop_parted_edges(const Sight& sight, bool elastic);
+    void stick_to_sheets(const Sight& sight);
     void drop_loose_edges(bool elastic);
     void move_loose_faces(MacField& velocity) const;
 
@@ -71,6 +75,12 @@ class Viscosity {
     MacField load_, held_;
     std::vector<uint8_t> plain_;                // tiles with the same weights everywhere
     std::vector<std::vector<LooseEdge>> loose_; // of each tile
+    // A face beside a sheet, and how much of its mass stands for the sheet's hold on it.
+    struct Sticking {
+        int axis, cell;
+        float weight;
+    };
+    std::vector<std::vector<Sticking>> sticking_; // of each tile; none without sheets
     ViscousSolver solver_;
 };
 

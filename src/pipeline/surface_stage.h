@@ -8,6 +8,7 @@
 #include "pipeline/stage.h"
 #include "pipeline/stage_expressions.h"
 #include "surface/surface.h"
+#include "world/solids.h"
 
 namespace spindrift {
 
@@ -63,6 +64,7 @@ class SurfaceStage : public FrameStage {
     std::vector<std::string> inputs_on_disk() const;
     float spacing_of(const ParticleFile& file);
     void look_at_input();
+    const Solids* walls_at(int frame, float reach);
     static const std::vector<float>* own_radii(const Particles& particles);
     static float common_radius(const ParticleFile& file);
 
@@ -75,6 +77,8 @@ class SurfaceStage : public FrameStage {
     FrameRange range_;
     SurfaceParams params_;
     std::optional<Box3f> container_; // whose closed sides hold the liquid
+    std::optional<Solids> walls_;    // colliders thinner than twice walls_reach_ [m]
+    float walls_reach_ = 0;
     Estimate estimate_;
 
     std::vector<ExpressionParams> expressions_;

@@ -2,6 +2,7 @@
 
 #include "field/row.h"
 #include "surface/neighbourhood.h"
+#include "surface/thin_walls.h"
 
 #include <Eigen/Eigenvalues>
 
@@ -46,6 +47,31 @@ Scatter scatter_around(const Neighbourhood& around, const Vec3f& x, float radius
     c(0, 0) = sum_of(xx), c(1, 1) = sum_of(yy), c(2, 2) = sum_of(zz);
     c(0, 1) = c(1, 0) = sum_of(xy), c(0, 2) = c(2, 0) = sum_of(xz), c(1, 2) = c(2, 1) = sum_of(yz);
     c = inverse * c - s.offset * s.offset.transpose();
+    return s;
+}
+
+// The same of those that no wall hides; `seen` is asked about the place of each, in cells.
+template <class Seen>
+Scatter scatter_seen(const Neighbourhood& around, const Vec3f& x, float radius, const Seen& seen, Vec3f& velocity)
+{
+    Scatter s;
+    Mat3f squares = Mat3f::Zero();
+    velocity = Vec3f::Zero();
+    const float inverse_cube = 1 / (radius * radius * radius);
+    const auto vector = [](const auto& of, size_t i) { return Vec3f(of(0)[i], of(1)[i], of(2)[i]); };
+    around.for_each_span(x, radius, [&](Neighbourhood::Span span) {
+        for (size_t i = span.begin; i < span.end; ++i) {
+            const Vec3f at = vector([&](int a) { return around.position(a); }, i), d = at - x;
+            const float r2 = d.squaredNorm();
+            if (r2 >= radius * radius || (r2 > 0 && !seen(at))) continue;
+            const float w = 1 - r2 * std::sqrt(r2) * inverse_cube; // (5.5)
+            ++s.count, s.weight += w;
+            s.offset += w * d, squares += w * d * d.transpose();
+            velocity += w * vector([&](int a) { return around.velocity(a); }, i);
+        }
+    });
+    s.offset /= s.weight, velocity /= s.weight; // the particle itself counts one
+    s.covariance = squares / s.weight - s.offset * s.offset.transpose();
     return s;
 }
 
@@ -198,7 +224,7 @@ Blobs make_spheres(const Particles& particles, const ParticleIndex& index, const
 }
 
 Blobs make_ellipsoids(const Particles& particles, const ParticleIndex& index, const Topology& topology,
-                      const Interior& interior, const BlobScale& scale)
+                      const Interior& interior, const BlobScale& scale, const ThinWalls* walls)
 {
     Blobs blobs = shallow_particles(index, topology, interior);
     const float cell = scale.spacing, radius = scale.search / cell;
@@ -216,7 +242,11 @@ Blobs make_ellipsoids(const Particles& particles, const ParticleIndex& index, co
         for (size_t k = begin; k < end; ++k) {
             Blob& blob = blobs.list[k];
             const Vec3f& x = particles.P[blob.particle];
-            Scatter scatter = scatter_around(around, x * (1 / cell) - corner, radius, blobs.velocity[k]);
+            const Vec3f at = x * (1 / cell) - corner;
+            const auto seen = [&](const Vec3f& other) { return !walls->hidden(x, (other + corner) * cell); };
+            Scatter scatter = walls && walls->near(x, scale.search)
+                                  ? scatter_seen(around, at, radius, seen, blobs.velocity[k])
+                                  : scatter_around(around, at, radius, blobs.velocity[k]);
             scatter.offset *= cell, scatter.covariance *= cell * cell;
             set_sphere(blob, x, scale.drop);
             own_scales[k] = fit(scatter, scale, blob);

@@ -12,6 +12,8 @@
 
 namespace spindrift {
 
+class ThinWalls;
+
 // The points x with |G (x - centre)| = 1, G symmetric.
 struct Blob {
     Vec3f centre;     // [m]
@@ -76,7 +78,8 @@ void find_boxes(Blobs& blobs);
 // Particles must be sorted into cells of one spacing.
 Blobs make_spheres(const Particles& particles, const ParticleIndex& index, const Topology& topology,
                    const Interior& interior, const BlobScale& scale);
+// Particles that walls hide from each other are not neighbours.
 Blobs make_ellipsoids(const Particles& particles, const ParticleIndex& index, const Topology& topology,
-                      const Interior& interior, const BlobScale& scale);
+                      const Interior& interior, const BlobScale& scale, const ThinWalls* walls = nullptr);
 
 } // namespace spindrift

@@ -3,6 +3,7 @@
 #include "field/row.h"
 #include "surface/interior.h"
 #include "surface/neighbourhood.h"
+#include "surface/thin_walls.h"
 
 #include <Eigen/Eigenvalues>
 
@@ -70,6 +71,10 @@ constexpr float kFarthestThin = 1.2f, kFarthestThick = 1.7f, kSteepness = 3;
 // spacings.
 constexpr float kUnevenness = 0.06f;
 
+// Up to how far from its surface liquid touches a thin wall, in spacings.
+constexpr float kTouch = 0.7f;
+constexpr float kHalfDiagonal = 0.87f * kTileSize; // of a tile
+
 // rbar in radii of influence where xbar is corrected: puts the surface of a flat bed where it belongs.
 constexpr float kCorrectedRadius = 0.26f;
 
@@ -80,7 +85,9 @@ struct RowSums {
     // For the gradient of the centre: sums of t^2 d and t^2 d d^T, with t = 1 - (|d| / R)^2 and w = t^3.
     Row first[3] = {}, second[6] = {};
 
-    template <bool kGradient> void add(const Neighbourhood& around, float x, float y, float radius)
+    // hide(i, r2) puts particle i out of reach of the samples that do not see it.
+    template <bool kGradient, class Hide>
+    void add(const Neighbourhood& around, float x, float y, float radius, const Hide& hide)
     {
         const float *px = around.position(0), *py = around.position(1), *pz = around.position(2);
         const float radius2 = radius * radius;
@@ -90,8 +97,11 @@ struct RowSums {
             for (size_t i = span.begin; i < span.end; ++i) {
                 const float dx = px[i] - x, dy = py[i] - y, q = dx * dx + dy * dy;
                 if (q >= radius2) continue;
-                const Row dz = splat(pz[i]) - z, r2 = splat(q) + dz * dz;
-                const Row t = max(splat(1) - r2 * inverse_radius2, splat(0)), w = t * t * t; // (4.5)
+                const Row dz = splat(pz[i]) - z;
+                Row r2 = splat(q) + dz * dz;
+                hide(i, r2);
+                const Row t = max(splat(1) - r2 * inverse_radius2, splat(0));
+                const Row w = t * t * t; // (4.5)
                 mass += w;
                 moment_x += w * dx, moment_y += w * dy, moment_z += w * dz;
                 nearest2 = min(nearest2, r2);
@@ -171,6 +181,18 @@ float distance_of(const RowSums& sums, int k, const SurfaceScale& scale, float& 
     return std::max(phi, kSteepness * beyond);
 }
 
+// The sums of a row of samples at (x, y), in cells from the tile's corner.
+template <class Hide>
+RowSums sums_of(const Neighbourhood& around, float x, float y, const SurfaceScale& scale, const Hide& hide)
+{
+    RowSums sums;
+    if (scale.corrected)
+        sums.add<true>(around, x, y, scale.radius, hide);
+    else
+        sums.add<false>(around, x, y, scale.radius, hide);
+    return sums;
+}
+
 void measure_tile(const Neighbourhood& around, const SurfaceScale& scale, const InteriorMask& interior, float* phi,
                   float* thickness)
 {
@@ -178,17 +200,49 @@ void measure_tile(const Neighbourhood& around, const SurfaceScale& scale, const 
         const uint32_t deep = interior.row(x, y);
         RowSums sums;
         const float at_x = static_cast<float>(x) + 0.5f, at_y = static_cast<float>(y) + 0.5f;
-        if (deep != 0xff) {
-            if (scale.corrected)
-                sums.add<true>(around, at_x, at_y, scale.radius);
-            else
-                sums.add<false>(around, at_x, at_y, scale.radius);
-        }
+        if (deep != 0xff) sums = sums_of(around, at_x, at_y, scale, [](size_t, Row&) {});
         for (int k = 0; k < kTileSize; ++k) {
             if (deep >> k & 1)
                 phi[o + k] = -scale.band, thickness[o + k] = 1;
             else
                 phi[o + k] = std::clamp(distance_of(sums, k, scale, thickness[o + k]), -scale.band, scale.band);
+        }
+    });
+}
+
+// Measures the samples of a tile that have a wall within the radius again, with what they see alone. What is hidden
+// from them is as far away as the wall at least.
+void measure_at_walls(const Neighbourhood& around, const SurfaceScale& scale, const ThinWalls& walls,
+                      const Vec3i& first_cell, float* phi, float* thickness)
+{
+    const Vec3f first = first_cell.cast<float>();
+    for_each_row([&](int x, int y, int o) {
+        Vec3f samples[kTileSize]; // [m]
+        Row wall;                 // [cells]
+        for (int k = 0; k < kTileSize; ++k) {
+            samples[k] = (first + cell_in_tile(o + k).cast<float>() + Vec3f::Constant(0.5f)) * scale.voxel;
+            wall[k] = walls.distance(samples[k]) / scale.voxel;
+        }
+        const Row wall2 = wall * wall, radius2 = splat(scale.radius * scale.radius);
+        const auto hide = [&](size_t i, Row& r2) {
+            const Vec3f cells(around.position(0)[i], around.position(1)[i], around.position(2)[i]);
+            const Vec3f particle = (first + cells) * scale.voxel;
+            for (int k = 0; k < kTileSize; ++k)
+                if (r2[k] < radius2[k] && r2[k] > wall2[k] && walls.hidden(samples[k], particle)) r2[k] = 1e30f;
+        };
+        RowSums sums;
+        bool any = false;
+        for (int k = 0; k < kTileSize; ++k) {
+            if (wall2[k] > radius2[k]) continue;
+            if (!any) sums = sums_of(around, static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f, scale, hide);
+            any = true;
+            float seen_thickness = 0;
+            const float seen = std::clamp(distance_of(sums, k, scale, seen_thickness), -scale.band, scale.band);
+            const float hidden = std::clamp(wall[k], phi[o + k], scale.band);
+            // Liquid that touches a wall on both sides has no gap there.
+            const float share = smoothstep(0, kTouch * scale.spacing, seen);
+            if (seen < hidden) thickness[o + k] = mix(thickness[o + k], seen_thickness, share);
+            phi[o + k] = mix(phi[o + k], std::min(seen, hidden), share);
         }
     });
 }
@@ -238,7 +292,7 @@ struct PointSums {
 } // namespace
 
 void measure_distance(const Particles& particles, const ParticleIndex& index, const Topology& topology,
-                      const SurfaceScale& scale, Field<float>& phi, Field<float>& thickness)
+                      const SurfaceScale& scale, Field<float>& phi, Field<float>& thickness, const ThinWalls* walls)
 {
     phi.reset_uninitialized(topology, scale.band);
     thickness.reset_uninitialized(topology, 0);
@@ -246,8 +300,12 @@ void measure_distance(const Particles& particles, const ParticleIndex& index, co
     for_each_tile(topology, [&](int tile) {
         thread_local Neighbourhood around;
         const InteriorMask mask = interior.mask(tile);
-        if (!mask.all()) around.gather(particles, index, topology, scale.voxel, tile, scale.reach());
+        const Vec3i first = topology.first_cell(tile);
+        const Vec3f middle = (first.cast<float>() + Vec3f::Constant(0.5f * kTileSize)) * scale.voxel;
+        const bool at_walls = walls && walls->near(middle, (scale.radius + kHalfDiagonal) * scale.voxel);
+        if (!mask.all() || at_walls) around.gather(particles, index, topology, scale.voxel, tile, scale.reach());
         measure_tile(around, scale, mask, phi.tile(tile), thickness.tile(tile));
+        if (at_walls) measure_at_walls(around, scale, *walls, first, phi.tile(tile), thickness.tile(tile));
     });
 }
 

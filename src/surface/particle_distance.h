@@ -14,6 +14,8 @@
 
 namespace spindrift {
 
+class ThinWalls;
+
 // Lengths in cells of the surface's grid.
 struct SurfaceScale {
     float voxel;        // [m]
@@ -28,9 +30,10 @@ struct SurfaceScale {
 
 // phi [cells] and the thickness at every cell centre of the topology. Thickness is the weight of the particles around,
 // as a share of what a half-space at the same distance has: about 1 where much liquid is, less in sheets, least in
-// drops.
+// drops. What a wall hides from a sample is as far away as the wall at least.
 void measure_distance(const Particles& particles, const ParticleIndex& index, const Topology& topology,
-                      const SurfaceScale& scale, Field<float>& phi, Field<float>& thickness);
+                      const SurfaceScale& scale, Field<float>& phi, Field<float>& thickness,
+                      const ThinWalls* walls = nullptr);
 
 // The particle nearest to each cell centre; their number where none is within the radius.
 Field<uint32_t> nearest_particles(const Particles& particles, const ParticleIndex& index, const Topology& topology,

@@ -13,6 +13,7 @@
 #include "surface/particle_distance.h"
 #include "surface/parts.h"
 #include "surface/smoothing.h"
+#include "surface/thin_walls.h"
 #include "surface/vertex_attributes.h"
 
 namespace spindrift {
@@ -295,7 +296,7 @@ float filtered_drop(float radius, const SurfaceParams& params, float voxel)
 
 // Each makes phi [cells] and the mesh, with velocities.
 void surface_from_centres(Particles& particles, float spacing, const SurfaceParams& params,
-                          const std::optional<Box3f>& container, Surface& surface)
+                          const std::optional<Box3f>& container, const ThinWalls* walls, Surface& surface)
 {
     SurfaceScale scale = scale_of(spacing, params);
     // Around what the weights reach there is room for a band, but not for more than a tile in all.
@@ -313,7 +314,7 @@ void surface_from_centres(Particles& particles, float spacing, const SurfacePara
     });
     Field<float> thickness;
     times.measure("distance", [&] {
-        measure_distance(particles, index, *surface.topology, scale, surface.phi, thickness);
+        measure_distance(particles, index, *surface.topology, scale, surface.phi, thickness, walls);
         if (container)
             fill_against_walls(surface.phi, *container, scale.voxel, std::min(kWallGap * scale.spacing, 4.0f),
                                kWallDepth * scale.spacing);
@@ -324,6 +325,7 @@ void surface_from_centres(Particles& particles, float spacing, const SurfacePara
     scale.drop = filtered_drop(scale.drop * scale.voxel, params, scale.voxel) / scale.voxel;
     Contour mesh;
     times.measure("mesh", [&] { mesh = contour(surface.phi, scale.voxel, container); });
+    if (walls && params.sdf) walls->cut(particles, nearest_particle(), scale.voxel, surface.phi);
     times.measure("fair", [&] {
         const std::vector<float> strength = strengths(mesh.mesh.positions, thickness, scale);
         fair(mesh, strength, fairing_of(scale.spacing, params));
@@ -331,8 +333,10 @@ void surface_from_centres(Particles& particles, float spacing, const SurfacePara
     });
     times.measure("settle", [&] {
         const std::vector<uint32_t> nearest = settle_vertices(particles, index, *surface.topology, scale, mesh);
+        if (walls) walls->cut(particles, nearest, scale.voxel, mesh);
         const auto find = [&](const Vec3f& x, VertexWeights& weights) {
             weights_around(x, scale.radius * scale.voxel, particles, index, *surface.topology, scale.voxel, weights);
+            if (walls) walls->drop_hidden(x, particles, weights);
         };
         carry_attributes(particles, nearest, find, mesh.mesh);
     });
@@ -399,7 +403,7 @@ MixedShape mixed_shape(SurfaceMode mode)
 }
 
 void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams& params,
-                        const std::optional<Box3f>& container, Surface& surface)
+                        const std::optional<Box3f>& container, const ThinWalls* walls, Surface& surface)
 {
     const float band = band_of(params, surface.voxel); // cells
     const BlobScale scale = blob_scale_of(spacing, surface.voxel, params);
@@ -423,8 +427,9 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
                                      {spacing, surface.voxel, scale.size / spacing, scale.search / spacing,
                                       scale.flattest, scale.droplet, scale.centring});
         else
-            blobs = params.mode == SurfaceMode::spheres ? make_spheres(particles, index, search, interior, scale)
-                                                        : make_ellipsoids(particles, index, search, interior, scale);
+            blobs = params.mode == SurfaceMode::spheres
+                        ? make_spheres(particles, index, search, interior, scale)
+                        : make_ellipsoids(particles, index, search, interior, scale, walls);
     });
     surface.least_scale = blobs.least_scale, surface.mean_scale = blobs.mean_scale;
     surface.most_scale = blobs.most_scale;
@@ -474,6 +479,7 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
             flatten_calm_water(mesh, strength, {grid.phi, surface.voxel, particles, index, search, spacing}, container);
         update_normals(mesh, strength);
     });
+    if (walls && params.sdf) walls->cut(particles, nearest_particle(), surface.voxel, grid.phi);
     times.measure("settle", [&] {
         const auto drop = [&](uint32_t particle) {
             if (radii.empty())
@@ -484,11 +490,13 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
         if (params.mode == SurfaceMode::ellipsoids || !radii.empty()) settle_drops(blobs, nearest, drop, mesh);
         for (uint32_t& n : nearest)
             if (n != BlobGrid::kNone) n = blobs.list[n].particle;
+        if (walls) walls->cut(particles, nearest, surface.voxel, mesh);
         const auto find = [&](const Vec3f& x, VertexWeights& weights) {
             if (radii.empty())
                 weights_around(x, scale.search, particles, index, search, spacing, weights);
             else
                 weights_of_blobs(x, blobs, grid, surface.voxel, weights);
+            if (walls) walls->drop_hidden(x, particles, weights);
         };
         carry_attributes(particles, nearest, find, mesh.mesh);
         // Over about as wide a seam as between particles of one size.
@@ -501,7 +509,7 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
 } // namespace
 
 Surface make_surface(Particles particles, float spacing, const SurfaceParams& params,
-                     const std::optional<Box3f>& container, std::vector<float> radii)
+                     const std::optional<Box3f>& container, std::vector<float> radii, const Solids* solids)
 {
     if (!(spacing > 0) || !std::isfinite(spacing))
         bad_input("the particle spacing is {} m; it must be above 0", spacing);
@@ -518,8 +526,11 @@ Surface make_surface(Particles particles, float spacing, const SurfaceParams& pa
                       kMostVoxels, surface.voxel);
         Sizes::give(particles, std::move(radii), params.radius_scale);
     }
+    std::optional<ThinWalls> walls;
+    if (solids && solids->has_sheets()) walls.emplace(*solids, container);
     const bool blobs = mixed || params.mode == SurfaceMode::spheres || params.mode == SurfaceMode::ellipsoids;
-    (blobs ? surface_from_blobs : surface_from_centres)(particles, spacing, params, container, surface);
+    (blobs ? surface_from_blobs : surface_from_centres)(particles, spacing, params, container,
+                                                        walls ? &*walls : nullptr, surface);
     if (container) keep_within(surface.mesh.positions, *container);
     PhaseTimes& times = surface.times;
     times.measure("parts", [&] {

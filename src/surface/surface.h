@@ -13,6 +13,7 @@
 //   - Calm water is made flat (calm_water.h), except by weighted centres.
 //   - Walls are mirrors: particles near them are reflected, so that the surface continues behind the wall, and it is
 //     cut exactly there (container.h, contour.h).
+//   - Behind a thin collider nothing is left of the liquid before it (thin_walls.h).
 //   - Voids smaller than a cell of the simulation are closed (interior.h, parts.h).
 //   - Particles of mixed sizes, such as spray, keep their radii (mixed_sizes.h).
 //   - On request the distance is filtered before the mesh is made (level_set.h), and the mesh made coarser where it is
@@ -32,6 +33,8 @@
 #include <optional>
 
 namespace spindrift {
+
+class Solids;
 
 enum class SurfaceMode { spheres, averaged, ellipsoids, corrected };
 
@@ -71,8 +74,10 @@ struct Surface {
 
 // `spacing` is the mean distance of particles [m]: half the liquid's voxel at eight particles a cell. `container` is
 // the box whose walls hold the liquid; a side at infinity is open. Particles of mixed sizes have `radii` [m]; the
-// spacing then only says how fine the grids are (mixed_sizes.h).
+// spacing then only says how fine the grids are (mixed_sizes.h). No part of the mesh is on the other side of a sheet of
+// `solids` than the particle that it belongs to.
 Surface make_surface(Particles particles, float spacing, const SurfaceParams& params,
-                     const std::optional<Box3f>& container = {}, std::vector<float> radii = {});
+                     const std::optional<Box3f>& container = {}, std::vector<float> radii = {},
+                     const Solids* solids = nullptr);
 
 } // namespace spindrift

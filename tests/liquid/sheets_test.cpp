@@ -132,6 +132,48 @@ TEST(Sheets, PartThePressureOfTheirTwoSides)
     }
 }
 
+// Honey at two heights on both sides of a thin wall. Viscosity that reached through the wall let low honey climb it, at
+// 6 cm/s.
+TEST(Sheets, DoNotLetHoneyClimb)
+{
+    LiquidParams p;
+    p.voxel = 0.025f, p.viscosity = 5;
+    p.domain = closed_domain(Vec3f(-0.4f, 0, -0.25f), Vec3f(0.4f, 0.4f, 0.25f));
+    p.sources = {box_source(Vec3f(-0.4f, 0, -0.25f), Vec3f(0.08f, 0.3f, 0.25f)),
+                 box_source(Vec3f(0.09f, 0, -0.25f), Vec3f(0.4f, 0.15f, 0.25f))};
+    ColliderParams wall;
+    wall.min = Vec3f(0.083f, -0.1f, -0.3f), wall.max = Vec3f(0.086f, 0.5f, 0.3f);
+    p.colliders = {wall};
+    const auto liquid = started_liquid(p);
+    for (int frame = 1; frame < 24; ++frame) liquid->advance();
+    float top = 0;
+    for (const Vec3f& x : liquid->particles().P)
+        if (x.x() > wall.max.x()) top = std::max(top, x.y());
+    EXPECT_LT(top, 0.15f + 0.75f * p.voxel);
+}
+
+// Honey that slides along a plate comes to rest on a thin one as it does on a thick one.
+TEST(Sheets, HoldHoneyAsThickPlatesDo)
+{
+    const auto speed_on = [](float thickness) {
+        LiquidParams p;
+        p.voxel = 0.02f, p.viscosity = 5;
+        p.domain = closed_domain(Vec3f(-0.6f, -0.2f, -0.1f), Vec3f(0.6f, 0.3f, 0.1f));
+        p.sources = {box_source(Vec3f(-0.25f, 0.004f, -0.1f), Vec3f(0.25f, 0.1f, 0.1f))};
+        p.sources[0].velocity = Vec3f(-0.3f, 0, 0);
+        ColliderParams plate;
+        plate.min = Vec3f(-0.7f, -thickness, -0.3f), plate.max = Vec3f(0.7f, 0, 0.3f);
+        p.colliders = {plate};
+        const Particles honey = same_for_any_threads(p, 4);
+        Vec3f sum = Vec3f::Zero();
+        for (const Vec3f& v : honey.v) sum += v;
+        return -sum.x() / static_cast<float>(honey.size());
+    };
+    const float thick = speed_on(0.1f);
+    EXPECT_LT(thick, 0.15f);
+    EXPECT_NEAR(speed_on(0.003f) / thick, 1, 0.1);
+}
+
 // A plate that is lowered into a pool, and one that lifts water.
 TEST(Sheets, MoveWaterAsTheyMove)
 {
