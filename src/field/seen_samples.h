@@ -21,7 +21,7 @@ constexpr int kCenters = -1; // in place of an axis: cell centres instead of fac
 
 // Calls body(step, weight, way) for the samples of the eight around a place that it sees: the step from its cell, and
 // the way from the place in cells. `f` is the place within the cell, 0 to 1. A place that sees no centre among the
-// eight has the one it belongs to.
+// eight has the one it belongs to, and one that sees nothing has none.
 template <class Body> void for_each_seen(const SeenSamples& seen, int axis, const Vec3f& f, const Body& body)
 {
     struct Sample {

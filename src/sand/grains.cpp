@@ -213,8 +213,9 @@ void Grains::substep(float dt)
 }
 
 // Sand in cells and faces, no denser than it can be. The step before has seen to that, as a rule; what it left, and
-// what was added since, is spread out here. Particles, and so solids, are still where the step begins. Sheets that move
-// part them there, and at the end of the step others: sand is put on the grid once more, for what it does in the step.
+// what was added since, is spread out here. Particles are still where the step begins, and so must be the solids. What
+// particles do in the step depends on which cells sheets part where it ends: if they move, sand is put on the grid once
+// more.
 void Grains::put_on_grid(float dt, SandGrid::Splat what)
 {
     constexpr int kMostPasses = 24, kToTry = 9;
@@ -232,8 +233,10 @@ void Grains::put_on_grid(float dt, SandGrid::Splat what)
     for (int pass = 0; pass < kMostPasses && particles_.size() > 0; ++pass) {
         phase("sort", [&] { grid_.sort(particles_, params_.voxel, params_.gravity); });
         phase("solids", [&] { find_room(dt); });
-        phase("to grid",
-              [&] { as_step_begins([&] { grid_.splat(particles_, params_.materials, what, {room_now.sight()}); }); });
+        phase("to grid", [&] {
+            const auto splat = [&] { grid_.splat(particles_, params_.materials, what, {room_now.sight()}); };
+            sheets_move ? as_step_begins(splat) : splat();
+        });
         phase("prepare", [&] { stress_.prepare(grid_, solids_, room_to_spread, room_now); });
         const float before = fullest;
         fullest = stress_.fullest();

@@ -44,8 +44,9 @@ struct SandGrid {
     void sort(Particles& particles, float cell, const Vec3f& gravity);
     // Next to sheets, particles count for what is on their own side.
     struct Sides {
-        const Sight* sight = nullptr;        // none: there are no sheets
-        const Solids* moved_since = nullptr; // sheets move on to where `sight` has them; sides are those before
+        const Sight* sight = nullptr; // none: there are no sheets
+        // If sheets have moved to where `sight` has them, from where they were beside the particles.
+        const Solids* moved = nullptr;
     };
     // Adds them up: all of the above, or volumes alone (filled, friction, at_faces, lightness).
     enum class Splat { all, volumes };

@@ -11,10 +11,12 @@ constexpr float kSparse = 0.25f;
 // If no sand is too dense by more than this, none is moved.
 constexpr float kTooFull = 0.005f;
 
+// Of the particles of a cell, along an axis, for the cell below, the cell itself and the cell above.
+constexpr float kShare[3] = {0.125f, 0.75f, 0.125f};
+
 // What particles that fill these shares of cells would add up to in a row of cells.
 Row shared_out(const Block<float, 1>& shares, int x, int y)
 {
-    constexpr float kShare[3] = {0.125f, 0.75f, 0.125f};
     Row sum = splat(0);
     for (int i = 0; i < 3; ++i)
         for (int j = 0; j < 3; ++j) {
@@ -29,7 +31,6 @@ Row shared_out(const Block<float, 1>& shares, int x, int y)
 // The same for one cell next to a sheet, among the cells on its own side.
 float shared_out_in_sight(const Block<float, 1>& shares, int cell, CellMask27 seen)
 {
-    constexpr float kShare[3] = {0.125f, 0.75f, 0.125f};
     const Vec3i at = cell_in_tile(cell);
     float sum = 0, weights = 0;
     for (int slot = 0; slot < 27; ++slot) {
