@@ -152,6 +152,9 @@ struct SeenVelocity {
 // With the weights of hidden faces missing, the velocity is that of a place farther from the wall; what it has towards
 // the wall is brought back to the right distance, as it falls to nothing linearly. Nothing if no face can be seen.
 std::optional<SeenVelocity> sample_seen(const MacField& velocity, const Sight& sight, float voxel, const Vec3f& x);
+// The same, where it is known what can be seen from there.
+std::optional<SeenVelocity> sample_seen(const MacField& velocity, const Sight& sight, float voxel, const Vec3f& x,
+                                        FaceMask seen);
 // The largest velocity at a known face.
 float largest_known(const MacField& velocity, const MacField& known);
 // From now on the provisional values that are left are known.

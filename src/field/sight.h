@@ -30,6 +30,10 @@ inline int face_bit(int axis, const Vec3i& step)
 using CellMask27 = uint32_t;
 constexpr CellMask27 kAllCells = (1u << 27) - 1;
 
+// The same faces, or cells, as seen from another cell, from which `step` leads to the one that the mask is about.
+FaceMask shifted(FaceMask mask, const Vec3i& step);
+CellMask27 shifted(CellMask27 mask, const Vec3i& step);
+
 class Sight {
   public:
     virtual ~Sight() = default;

@@ -213,28 +213,40 @@ void Grains::substep(float dt)
 }
 
 // Sand in cells and faces, no denser than it can be. The step before has seen to that, as a rule; what it left, and
-// what was added since, is spread out here.
+// what was added since, is spread out here. Particles are still where the step begins, and so must be the solids. What
+// particles do in the step depends on which cells sheets part where it ends: if they move, sand is put on the grid once
+// more.
 void Grains::put_on_grid(float dt, SandGrid::Splat what)
 {
     constexpr int kMostPasses = 24, kToTry = 9;
     constexpr float kStuck = 0.0005f; // between solids there may be no way out
     const auto phase = [&](const char* name, const auto& body) { report_.times.measure(name, body); };
+    const auto as_step_begins = [&](const auto& body) {
+        if (solids_.colliders_move()) solids_.set_frame(time_ - dt * fps_);
+        body();
+        if (solids_.colliders_move()) solids_.set_frame(time_);
+    };
+    const bool sheets_move = solids_.has_sheets() && solids_.colliders_move();
+    const SolidCells& room_now = solids_.colliders_move() ? room_before_ : room_;
+    const SolidCells& room_to_spread = sheets_move ? room_before_ : room_;
     float fullest = 0;
     for (int pass = 0; pass < kMostPasses && particles_.size() > 0; ++pass) {
         phase("sort", [&] { grid_.sort(particles_, params_.voxel, params_.gravity); });
-        phase("to grid", [&] { grid_.splat(particles_, params_.materials, what); });
         phase("solids", [&] { find_room(dt); });
-        const SolidCells& room_now = solids_.colliders_move() ? room_before_ : room_;
-        phase("prepare", [&] { stress_.prepare(grid_, solids_, room_, room_now); });
+        phase("to grid", [&] {
+            const auto splat = [&] { grid_.splat(particles_, params_.materials, what, {room_now.sight()}); };
+            sheets_move ? as_step_begins(splat) : splat();
+        });
+        phase("prepare", [&] { stress_.prepare(grid_, solids_, room_to_spread, room_now); });
         const float before = fullest;
         fullest = stress_.fullest();
         const bool stuck = pass > kToTry && std::abs(fullest - before) < kStuck;
         if (fullest <= kDensest || stuck || pass + 1 == kMostPasses) break;
-        phase("density", [&] { // particles are still where the step begins, and so must be the solids
-            if (solids_.colliders_move()) solids_.set_frame(time_ - dt * fps_);
-            move_apart(pass);
-            if (solids_.colliders_move()) solids_.set_frame(time_);
-        });
+        phase("density", [&] { as_step_begins([&] { move_apart(pass, room_to_spread); }); });
+    }
+    if (sheets_move && what == SandGrid::Splat::all) {
+        phase("to grid", [&] { grid_.splat(particles_, params_.materials, what, {room_.sight(), &solids_}); });
+        phase("prepare", [&] { stress_.prepare(grid_, solids_, room_, room_now); });
     }
     report_.fullest = std::max(report_.fullest, fullest);
 }
@@ -257,19 +269,19 @@ void Grains::spread_out()
     if (!bodies_.empty()) room_.update(grid_.topology, solids_, params_.voxel);
     const int passes = bodies_.empty() ? 1 : 2; // beside bodies one often leaves too much
     for (int pass = 0; pass < passes; ++pass) {
-        grid_.refill(particles_, params_.materials);
+        grid_.refill(particles_, params_.materials, room_.sight());
         stress_.find_excess(room_);
         if (pass > 0 && stress_.fullest() <= kDensest) return;
-        move_apart(0);
+        move_apart(0, room_);
     }
 }
 
-void Grains::move_apart(int attempt)
+void Grains::move_apart(int attempt, const SolidCells& room)
 {
     report_.stress.add(stress_.spread(displacement_));
-    fill_closed_faces(displacement_, 0.25f);        // or what lies flat on a floor, or in a corner, could not leave it
+    fill_closed_faces(displacement_, 0.25f, room);  // or what lies flat on a floor, or in a corner, could not leave it
     if (attempt == 0) keep_in_flows(displacement_); // if that is not enough, flows have to give way
-    displace();
+    displace(room);
 }
 
 // The flux without stresses, in the order of (5.30). Nothing flows through closed faces.
@@ -308,7 +320,7 @@ void Grains::new_velocity(float dt)
             }
         }
     });
-    fill_closed_faces(velocity_, 1);
+    fill_closed_faces(velocity_, 1, room_);
     slide_on_solids(velocity_, solids_, room_, params_.voxel);
     move_with_flows(dt);
 }

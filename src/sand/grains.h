@@ -75,13 +75,20 @@ class Grains {
     void put_on_grid(float dt, SandGrid::Splat what);
     void find_room(float dt);
     void spread_out();
-    void move_apart(int attempt);
-    void displace();
+    void move_apart(int attempt, const SolidCells& room);
+    void displace(const SolidCells& room);
     void start_flux(float dt);
     void new_velocity(float dt);
-    void fill_closed_faces(MacField& velocity, float through_surfaces) const;
+    void fill_closed_faces(MacField& velocity, float through_surfaces, const SolidCells& room) const;
     void move(float dt);
-    void look_around_sheets(size_t begin, size_t count, const Vec3f& fall, Row (&u)[3], Row3 (&J)[3]) const;
+    // What the grid gives eight particles: velocity and what stresses changed in it [m/s], the change of velocity from
+    // cell to cell, and how full it is around them.
+    struct Around {
+        Row u[3], du[3];
+        Row3 J[3];
+        Row full;
+    };
+    void look_around_sheets(size_t begin, size_t count, const Vec3f& fall, Around& around) const;
     void collide(float dt);
     void stop_at_sheets(size_t particle);
     void keep_on_side(const Vec3f& from, Vec3f& x) const;

@@ -1,6 +1,7 @@
 // What the grid's velocity does to particles, and what solids do to them.
 #include "sand/grains.h"
 
+#include "field/seen_samples.h"
 #include "points/transfer.h"
 
 namespace spindrift {
@@ -15,20 +16,22 @@ constexpr float kFarFromSolids = 0.9f;
 } // namespace
 
 // Closed faces take the mean of the open ones beside them that sand is at; of what goes through the surface of a solid,
-// this part.
-void Grains::fill_closed_faces(MacField& velocity, float through_surfaces) const
+// this part. Those behind a sheet do not count.
+void Grains::fill_closed_faces(MacField& velocity, float through_surfaces, const SolidCells& room) const
 {
-    const std::vector<int>& near = room_.near();
+    const std::vector<int>& near = room.near();
     parallel_for(near.size(), [&](size_t k) {
         const int tile = near[k];
-        for (const auto& face : room_.tile(tile)->closed_faces) {
+        for (const auto& face : room.tile(tile)->closed_faces) {
+            const uint8_t* links = room.sight() ? room.sight()->links(tile, face.axis) : nullptr;
             float sum = 0, count = 0;
             for (int a = 0; a < 3; ++a)
                 for (const int side : {-1, 1}) {
                     const auto [t, o] = grid_.topology.next_cell(tile, face.cell, a, side);
-                    if (t == grid_.topology.tile_count() || !(room_.open(t, face.axis)[o] > 0) ||
+                    if (t == grid_.topology.tile_count() || !(room.open(t, face.axis)[o] > 0) ||
                         !(grid_.at_faces.u[face.axis].tile(t)[o] > 0))
                         continue;
+                    if (links && !(links[face.cell] >> (2 * a + (side > 0)) & 1)) continue;
                     const float part = a == face.axis ? through_surfaces : 1;
                     sum += part * velocity.u[face.axis].tile(t)[o], count += 1;
                 }
@@ -72,8 +75,8 @@ void Grains::move(float dt)
         Row most = splat(0);
         for_each_eight(grid_.index, tile, [&](size_t begin, size_t count) {
             const MacBlock<1>::Places places(places_in_tile(&particles_.P[begin], count, inverse_voxel, first));
-            Row u[3], du[3];
-            Row3 J[3];
+            Around around;
+            auto& [u, du, J, full] = around;
             for (int a = 0; a < 3; ++a) {
                 const auto place = places.of(a);
                 const MacBlock<1>::Corners corners(now, a, place);
@@ -81,9 +84,9 @@ void Grains::move(float dt)
                 J[a] = step * corners.gradient(place);
                 du[a] = MacBlock<1>::Corners(push, a, place).value(place);
             }
-            if (blocked) look_around_sheets(begin, count, fall, u, J);
             const auto center = places.of(-1);
-            const Row full = MacBlock<1>::Corners(filled, center).value(center);
+            full = MacBlock<1>::Corners(filled, center).value(center);
+            if (blocked) look_around_sheets(begin, count, fall, around);
             const Row dense = min(splat(1), max(splat(0), (full - kFlying) * (1 / (kFlowing - kFlying))));
             const Row3 v = load_row3(&particles_.v[begin], count), x = load_row3(&particles_.P[begin], count);
             const Row old[3] = {v.x, v.y, v.z}, from[3] = {x.x, x.y, x.z};
@@ -134,10 +137,10 @@ void Grains::move(float dt)
     speed_ = *std::max_element(fastest.begin(), fastest.end());
 }
 
-// Gives particles next to sheets, eight of them at most, the velocity u that the grid has on their own side, and none
-// of the change J across the sheet: what they bring back to the grid with it would grow from step to step. One that
-// sees nothing keeps its own velocity.
-void Grains::look_around_sheets(size_t begin, size_t count, const Vec3f& fall, Row (&u)[3], Row3 (&J)[3]) const
+// Gives particles next to sheets, eight of them at most, what the grid has on their own side, and none of the change J
+// across the sheet: what they bring back to the grid with it would grow from step to step. One that sees nothing keeps
+// its own velocity.
+void Grains::look_around_sheets(size_t begin, size_t count, const Vec3f& fall, Around& around) const
 {
     const Sight& sight = *room_.sight();
     const Topology& topology = grid_.topology;
@@ -146,24 +149,39 @@ void Grains::look_around_sheets(size_t begin, size_t count, const Vec3f& fall, R
         const Vec3i cell = cell_of(x, 1 / params_.voxel);
         const int tile = topology.find(tile_of_cell(cell)), offset = offset_of_cell(cell);
         if (tile == topology.tile_count()) continue;
-        if (sight.room(tile, offset) > 0 && sight.faces_from_center(tile, offset) == kAllFaces) continue;
-        const auto seen = sample_seen(velocity_, sight, params_.voxel, x);
+        if (sees_all_samples(sight, tile, offset)) continue;
+        const SeenSamples samples = seen_samples(sight, topology, params_.voxel, x, cell);
+        const auto seen = sample_seen(velocity_, sight, params_.voxel, x, samples.faces);
         const Vec3f velocity = seen ? seen->u : Vec3f(particles_.v[begin + i] + fall);
+        const Vec3f pushed = mean_seen(push_, samples, params_.voxel, x).value_or(Vec3f::Zero());
         const int lane = static_cast<int>(i);
-        for (int a = 0; a < 3; ++a) u[a][lane] = velocity[a], J[a].x[lane] = J[a].y[lane] = J[a].z[lane] = 0;
+        for (int a = 0; a < 3; ++a) {
+            Row3& J = around.J[a];
+            around.u[a][lane] = velocity[a], around.du[a][lane] = pushed[a];
+            J.x[lane] = J.y[lane] = J.z[lane] = 0;
+        }
+        around.full[lane] = mean_seen(grid_.filled, samples, params_.voxel, x).value_or(0.0f);
     }
 }
 
 // Moves particles by the displacement alone. They may have left their tile by half a cell, and halves by some more.
-void Grains::displace()
+void Grains::displace(const SolidCells& room)
 {
     const Topology& topology = grid_.topology;
+    const auto shift_in_sight = [&](const Vec3f& x) -> std::optional<Vec3f> { // of a particle next to a sheet
+        const Vec3i cell = cell_of(x, 1 / params_.voxel);
+        const int tile = topology.find(tile_of_cell(cell));
+        if (tile == topology.tile_count() || sees_all_samples(*room.sight(), tile, offset_of_cell(cell))) return {};
+        const SeenSamples seen = seen_samples(*room.sight(), topology, params_.voxel, x, cell);
+        return params_.voxel * mean_seen(displacement_, seen, params_.voxel, x).value_or(Vec3f::Zero());
+    };
     for_each_tile(topology, [&](int tile) {
         if (grid_.index.tile_empty(tile)) return;
         thread_local MacBlock<2> kept;
         auto& shift = kept;
         shift.gather(displacement_, tile, Margin::background);
         const Vec3f first = topology.first_cell(tile).cast<float>();
+        const bool blocked = room.sight() && room.sight()->blocked(tile);
         grid_.for_particles(tile, [&](size_t all, size_t end) {
             for (size_t begin = all; begin < end; begin += kTileSize) {
                 const size_t count = std::min<size_t>(kTileSize, end - begin);
@@ -175,7 +193,12 @@ void Grains::displace()
                     const auto place = places.of(axis);
                     return params_.voxel * MacBlock<2>::Corners(shift, axis, place).value(place);
                 };
-                const Row3 moved{shift_along(0), shift_along(1), shift_along(2)};
+                Row3 moved{shift_along(0), shift_along(1), shift_along(2)};
+                for (size_t i = 0; blocked && i < count; ++i)
+                    if (const auto seen = shift_in_sight(particles_.P[begin + i])) {
+                        const int lane = static_cast<int>(i);
+                        moved.x[lane] = seen->x(), moved.y[lane] = seen->y(), moved.z[lane] = seen->z();
+                    }
                 if (largest(max(max(moved.x, -moved.x), max(max(moved.y, -moved.y), max(moved.z, -moved.z)))) == 0)
                     continue;
                 Vec3f from[kTileSize];
@@ -185,7 +208,8 @@ void Grains::displace()
                 const float near = kFarFromSolids + (solids_.colliders_move() ? kLongestMove : 0);
                 for (size_t i = begin; i < begin + count && !solids_.none(); ++i) {
                     if (near_solids(i, tile, near)) put_in_front_of_solids(i);
-                    keep_on_side(from[i - begin], particles_.P[i]);
+                    if (solids_.has_sheets() && near_solids(i, tile, near + kLongestMove))
+                        keep_on_side(from[i - begin], particles_.P[i]);
                 }
             }
         });

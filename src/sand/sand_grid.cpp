@@ -1,14 +1,15 @@
 #include "sand/sand_grid.h"
 
+#include "field/seen_samples.h"
 #include "points/splat.h"
 #include "points/transfer.h"
+#include "world/solids.h"
 
 namespace spindrift {
 
 namespace {
 
 constexpr int kReach = 1; // cells around particles that the grid covers
-constexpr int kCells = 3; // in place of an axis: cell centres instead of faces
 
 // Trilinear weights of a particle on the cells below, at and above its own, where samples lie at cell centres (`tent`)
 // and where they lie at the lower and upper face of the cell (`face`). f is the place within the cell, 0 to 1.
@@ -79,6 +80,57 @@ template <int Axis, class Value, class Weight> void splat_cell(const Vec3f* P, c
         }
 }
 
+// The same for particles next to a sheet, for what each of them sees.
+template <int Axis, class Value, class Weight>
+void splat_seen(const Vec3f* P, const Value& value, const Weight& weight, size_t begin, size_t end,
+                const SeenSamples* seen, const Vec3f& corner, float inverse_voxel, const Vec3i& cell, Sums& block)
+{
+    for (size_t i = begin; i < end; ++i) {
+        const Vec3f f = P[i] * inverse_voxel - corner;
+        const auto v = value(i);
+        const float all = weight(i);
+        for_each_seen(seen[i - begin], Axis, f, [&](const Vec3i& step, float share, const Vec3f& way) {
+            const Vec3i at = cell + step;
+            const int to = SplatBlock::index(at.x(), at.y(), at.z());
+            float u;
+            if constexpr (std::is_same_v<decltype(value(size_t{})), Affine>)
+                u = v.value + v.slope.dot(way);
+            else
+                u = v;
+            block.value.values[to] += all * share * u, block.weight.values[to] += all * share;
+        });
+    }
+}
+
+// What the particles of one tile see, in its cells next to sheets.
+class SeenInTile {
+  public:
+    void look(const Particles& particles, const ParticleIndex& index, const Topology& topology, float voxel, int tile,
+              const SandGrid::Sides& sides)
+    {
+        first_ = index.tile_begin(tile);
+        blocked_ = sides.sight && sides.sight->blocked(tile);
+        if (!blocked_) return;
+        seen_.resize(index.tile_end(tile) - first_);
+        for (int c = 0; c < kTileCells; ++c) {
+            const size_t begin = index.cell_begin(tile, c), end = index.cell_end(tile, c);
+            limited_[c] = begin != end && !sees_all_samples(*sides.sight, tile, c);
+            const Vec3i cell = topology.first_cell(tile) + cell_in_tile(c);
+            for (size_t i = begin; limited_[c] && i < end; ++i) {
+                const Vec3f x = sides.moved ? sides.moved->now(particles.P[i]) : particles.P[i];
+                seen_[i - first_] = seen_samples(*sides.sight, topology, voxel, x, cell);
+            }
+        }
+    }
+    bool limited(int cell) const { return blocked_ && limited_[cell]; }
+    const SeenSamples& of(size_t particle) const { return seen_[particle - first_]; }
+
+  private:
+    size_t first_ = 0;
+    bool blocked_ = false, limited_[kTileCells];
+    std::vector<SeenSamples> seen_;
+};
+
 // What a kilogram fills of a cell.
 float share_of_cell(float density, float voxel) { return 1 / (density * voxel * voxel * voxel); }
 
@@ -105,7 +157,8 @@ void SandGrid::sort(Particles& particles, float cell, const Vec3f& gravity)
     added_beside_.clear();
 }
 
-void SandGrid::splat(const Particles& particles, const std::vector<SandMaterialParams>& materials, Splat what)
+void SandGrid::splat(const Particles& particles, const std::vector<SandMaterialParams>& materials, Splat what,
+                     const Sides& sides)
 {
     filled.reset(topology, 0), friction.reset(topology, 0), heaped.reset(topology, 0);
     velocity.reset(topology, 0), at_faces.reset(topology, 0);
@@ -128,7 +181,10 @@ void SandGrid::splat(const Particles& particles, const std::vector<SandMaterialP
 
     for_each_tile_by_colour(index, topology, [&](int tile) {
         thread_local Sums kept;
+        thread_local SeenInTile kept_seen;
         auto& block = kept;
+        auto& seen = kept_seen;
+        seen.look(particles, index, topology, voxel, tile, sides);
         const Vec3f first = topology.first_cell(tile).cast<float>();
         const auto add = [&]<int Axis>(const auto& value, const auto& share, Field<float>& sums,
                                        Field<float>& weights) {
@@ -137,8 +193,12 @@ void SandGrid::splat(const Particles& particles, const std::vector<SandMaterialP
                 const size_t begin = index.cell_begin(tile, c), end = index.cell_end(tile, c);
                 if (begin == end) continue;
                 const Vec3i cell = cell_in_tile(c);
-                splat_cell<Axis>(particles.P.data(), value, share, begin, end, first + cell.cast<float>(),
-                                 inverse_voxel, cell, block);
+                const Vec3f corner = first + cell.cast<float>();
+                const Vec3f* P = particles.P.data();
+                if (seen.limited(c))
+                    splat_seen<Axis>(P, value, share, begin, end, &seen.of(begin), corner, inverse_voxel, cell, block);
+                else
+                    splat_cell<Axis>(P, value, share, begin, end, corner, inverse_voxel, cell, block);
             }
             block.value.add_to(sums, tile), block.weight.add_to(weights, tile);
         };
@@ -158,10 +218,15 @@ void SandGrid::splat(const Particles& particles, const std::vector<SandMaterialP
         };
         along.template operator()<0>(), along.template operator()<1>(), along.template operator()<2>();
         for (int c = 0; what == Splat::all && c < kTileCells; ++c)
-            if (const size_t begin = index.cell_begin(tile, c), end = index.cell_end(tile, c); begin != end)
-                heaped.tile(tile)[c] = heaped_in_cell(particles, begin, end, first + cell_in_tile(c).cast<float>());
+            if (const size_t begin = index.cell_begin(tile, c), end = index.cell_end(tile, c); begin != end) {
+                const auto belongs = [&](size_t i) {
+                    return !seen.limited(c) || (seen.of(i).home && seen.of(i).home->isZero());
+                };
+                const Vec3f corner = first + cell_in_tile(c).cast<float>();
+                heaped.tile(tile)[c] = heaped_in_cell(particles, begin, end, corner, belongs);
+            }
         const auto bound = [&](size_t i) { return bounds[static_cast<size_t>(material[i])]; };
-        add.template operator()<kCells>(bound, volume, friction, filled);
+        add.template operator()<kCenters>(bound, volume, friction, filled);
     });
     divide(friction, filled);
     for (int a = 0; a < 3; ++a) divide(velocity.u[a], several ? lightness.u[a] : at_faces.u[a]);
@@ -176,7 +241,7 @@ void SandGrid::splat(const Particles& particles, const std::vector<SandMaterialP
     });
 }
 
-void SandGrid::refill(const Particles& particles, const std::vector<SandMaterialParams>& materials)
+void SandGrid::refill(const Particles& particles, const std::vector<SandMaterialParams>& materials, const Sight* sight)
 {
     filled.reset(topology, 0);
     const float* mass = particles.find<float>(kMass)->data();
@@ -191,6 +256,22 @@ void SandGrid::refill(const Particles& particles, const std::vector<SandMaterial
         block.clear();
         // The sample at or below a particle, counted from that of the tile's first cell, is at least -1.
         const Vec3f first = topology.first_cell(tile).cast<float>().array() + 0.5f;
+        // Returns false for a particle that is not next to a sheet.
+        const auto add_seen = [&](size_t i) {
+            const Vec3f& x = particles.P[i];
+            const Vec3i cell = cell_of(x, inverse_voxel), from_first = cell - topology.first_cell(tile);
+            const int there = topology.find(tile_of_cell(cell));
+            if (there == topology.tile_count() || sees_all_samples(*sight, there, offset_of_cell(cell))) return false;
+            const float volume = mass[i] * per_mass[static_cast<size_t>(material[i])];
+            const Vec3f f = x * inverse_voxel - cell.cast<float>();
+            for_each_seen(seen_samples(*sight, topology, voxel, x, cell), kCenters, f,
+                          [&](const Vec3i& step, float share, const Vec3f&) {
+                              const Vec3i at = (from_first + step).cwiseMax(-1).cwiseMin(kTileSize);
+                              block.values[SplatBlock::index(at.x(), at.y(), at.z())] += share * volume;
+                          });
+            return true;
+        };
+        const bool blocked = sight && sight->blocked(tile);
         const auto add = [&](size_t i) {
             constexpr float kLast = static_cast<float>(kTileSize) - 0.001f;
             const Vec3f p = (particles.P[i] * inverse_voxel - first).cwiseMax(-1.0f).cwiseMin(kLast);
@@ -207,17 +288,20 @@ void SandGrid::refill(const Particles& particles, const std::vector<SandMaterial
                 }
         };
         for_particles(tile, [&](size_t begin, size_t end) {
-            for (size_t i = begin; i < end; ++i) add(i);
+            for (size_t i = begin; i < end; ++i)
+                if (!blocked || !add_seen(i)) add(i);
         });
         block.add_to(filled, tile);
     });
 }
 
 // In four columns, each two halves high.
-float SandGrid::heaped_in_cell(const Particles& particles, size_t begin, size_t end, const Vec3f& corner) const
+template <class Counts> float SandGrid::heaped_in_cell(const Particles& particles, size_t begin, size_t end,
+                                                       const Vec3f& corner, const Counts& counts) const
 {
     uint8_t height[4] = {};
     for (size_t i = begin; i < end; ++i) {
+        if (!counts(i)) continue;
         const Vec3f f = particles.P[i] / voxel - corner;
         const int a = f[(up + 1) % 3] >= 0.5f, b = f[(up + 2) % 3] >= 0.5f;
         const bool upper = (f[up] >= 0.5f) == (up_sign > 0);

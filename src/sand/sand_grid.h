@@ -11,6 +11,9 @@
 
 namespace spindrift {
 
+class Sight;
+class Solids;
+
 // Names of what particles carry besides P, v and id.
 constexpr const char* kMass = "mass";                    // [kg]
 constexpr const char* kMaterial = "material";            // number of its SandMaterialParams
@@ -39,11 +42,23 @@ struct SandGrid {
 
     // A grid of cells of this size around the particles, which are sorted into it.
     void sort(Particles& particles, float cell, const Vec3f& gravity);
+    // Next to sheets, particles count for what is on their own side.
+    struct Sides {
+        const Sight* sight = nullptr; // none: there are no sheets
+        // If sheets have moved to where `sight` has them, from where they were beside the particles.
+        const Solids* moved = nullptr;
+    };
     // Adds them up: all of the above, or volumes alone (filled, friction, at_faces, lightness).
     enum class Splat { all, volumes };
-    void splat(const Particles& particles, const std::vector<SandMaterialParams>& materials, Splat what = Splat::all);
+    void splat(const Particles& particles, const std::vector<SandMaterialParams>& materials, Splat what,
+               const Sides& sides);
+    void splat(const Particles& particles, const std::vector<SandMaterialParams>& materials, Splat what = Splat::all)
+    {
+        splat(particles, materials, what, {});
+    }
     // How full cells are now that particles have moved, by no more than half a cell since they were sorted.
-    void refill(const Particles& particles, const std::vector<SandMaterialParams>& materials);
+    void refill(const Particles& particles, const std::vector<SandMaterialParams>& materials,
+                const Sight* sight = nullptr);
     // Those from `first` on have been added since, one beside each of these.
     void add(std::vector<size_t> beside, size_t first) { added_beside_ = std::move(beside), added_first_ = first; }
     // Calls body(begin, end) for the particles that were sorted into a tile, and for those added beside them.
@@ -62,7 +77,8 @@ struct SandGrid {
   private:
     std::vector<size_t> added_beside_;
     size_t added_first_ = 0;
-    float heaped_in_cell(const Particles& particles, size_t begin, size_t end, const Vec3f& corner) const;
+    template <class Counts> float heaped_in_cell(const Particles& particles, size_t begin, size_t end,
+                                                 const Vec3f& corner, const Counts& counts) const;
 };
 
 } // namespace spindrift

@@ -11,10 +11,12 @@ constexpr float kSparse = 0.25f;
 // If no sand is too dense by more than this, none is moved.
 constexpr float kTooFull = 0.005f;
 
+// Of the particles of a cell, along an axis, for the cell below, the cell itself and the cell above.
+constexpr float kShare[3] = {0.125f, 0.75f, 0.125f};
+
 // What particles that fill these shares of cells would add up to in a row of cells.
 Row shared_out(const Block<float, 1>& shares, int x, int y)
 {
-    constexpr float kShare[3] = {0.125f, 0.75f, 0.125f};
     Row sum = splat(0);
     for (int i = 0; i < 3; ++i)
         for (int j = 0; j < 3; ++j) {
@@ -24,6 +26,20 @@ Row shared_out(const Block<float, 1>& shares, int x, int y)
                     kShare[0] * (load_row_unaligned(row - 1) + load_row_unaligned(row + 1)));
         }
     return sum;
+}
+
+// The same for one cell next to a sheet, among the cells on its own side.
+float shared_out_in_sight(const Block<float, 1>& shares, int cell, CellMask27 seen)
+{
+    const Vec3i at = cell_in_tile(cell);
+    float sum = 0, weights = 0;
+    for (int slot = 0; slot < 27; ++slot) {
+        if (!(seen >> slot & 1)) continue;
+        const Vec3i step(slot / 9 - 1, slot / 3 % 3 - 1, slot % 3 - 1), there = at + step;
+        const float w = kShare[step.x() + 1] * kShare[step.y() + 1] * kShare[step.z() + 1];
+        sum += w * shares.at(there.x(), there.y(), there.z()), weights += w;
+    }
+    return sum / weights;
 }
 
 } // namespace
@@ -76,7 +92,8 @@ void Stress::find_dense()
 }
 
 // What a cell holds when all the room around it is full: what solids leave free, under the weights with which particles
-// are shared out. Particles near a wall count in part for cells beyond it, and that is no lack of sand.
+// are shared out. Particles near a wall count in part for cells beyond it, and that is no lack of sand. Next to sheets
+// they count for cells on their own side alone, and what a sheet cuts off belongs to these.
 void Stress::find_capacity(const SolidCells& room, Field<float>& capacity) const
 {
     capacity.reset_uninitialized(*dense_, 1);
@@ -88,7 +105,24 @@ void Stress::find_capacity(const SolidCells& room, Field<float>& capacity) const
             std::fill_n(out, kTileCells, 1.0f);
             return;
         }
-        for_each_row([&](int x, int y, int o) { store_row(out + o, shared_out(volumes, x, y)); });
+        const Sight* sight = room.sight();
+        const int tile_of_sand = tile_of_[static_cast<size_t>(tile)];
+        if (!sight || !sight->blocked(tile_of_sand)) {
+            for_each_row([&](int x, int y, int o) { store_row(out + o, shared_out(volumes, x, y)); });
+            return;
+        }
+        // What cells have more than the free part of their cube, they share with nobody.
+        thread_local Block<float, 1> kept_free;
+        auto& free = kept_free;
+        room.gather_both_sides(grid_->topology, tile_of_sand, volumes, free);
+        for_each_row([&](int x, int y, int o) {
+            const Row more = load_row_unaligned(&volumes.at(x, y, 0)) - load_row_unaligned(&free.at(x, y, 0));
+            Row shared = shared_out(free, x, y);
+            for (int z = 0; z < kTileSize; ++z)
+                if (const CellMask27 seen = sight->cells_from_center(tile_of_sand, o + z); seen != kAllCells)
+                    shared[z] = shared_out_in_sight(free, o + z, seen);
+            store_row(out + o, max(splat(0), more + shared));
+        });
     });
 }
 
@@ -120,6 +154,22 @@ void Stress::find_heaps()
             const Row capacity = load_row(capacity_.tile(d) + o);
             store_row(heap_.tile(d) + o, supported ? min(capacity, shared_out(heaped, x, y)) : capacity);
         });
+        const Sight* sight = room_->sight();
+        if (!sight || !sight->blocked(tile)) return;
+        // The same next to sheets, which support what lies on them.
+        for (int c = 0; c < kTileCells; ++c) {
+            const CellMask27 seen = sight->cells_from_center(tile, c);
+            if (seen == kAllCells) continue;
+            const Vec3i at = cell_in_tile(c), below = at + down;
+            const bool on_sheet = !(seen >> neighbour_slot(down.x(), down.y(), down.z()) & 1);
+            float rising = grid_->velocity.u[up].tile(tile)[c];
+            if (solids_->colliders_move()) rising -= frame_.u[up].tile(tile)[c];
+            const bool supported = (on_sheet || filled.at(below.x(), below.y(), below.z()) > kSupport ||
+                                    room.at(below.x(), below.y(), below.z()) == 0) &&
+                                   heaped.at(at.x(), at.y(), at.z()) > 0 && grid_->up_sign * rising < slow;
+            const float capacity = capacity_.tile(d)[c];
+            heap_.tile(d)[c] = supported ? capacity * shared_out_in_sight(heaped, c, seen) : capacity;
+        }
     });
 }
 

@@ -15,12 +15,12 @@ SheetSides::SheetSides(const Solids& solids, const Vec3i& first_cell, float voxe
     }
 }
 
-std::shared_ptr<const SolidTile::Sheets> SheetSides::look() const
+std::shared_ptr<SolidTile::Sheets> SheetSides::look() const
 {
     if (!any_) return nullptr;
     auto sheets = std::make_shared<SolidTile::Sheets>();
     for (int c = 0; c < kTileCells; ++c) {
-        sheets->faces[c] = kAllFaces, sheets->cells[c] = kAllCells;
+        sheets->faces[c] = kAllFaces, sheets->cells[c] = kAllCells, sheets->both_sides[c] = 1;
         for (auto& links : sheets->links) links[c] = 0x3f;
         for (auto& far : sheets->face_distances) far[c] = kReach;
         if (!near(c)) continue;
@@ -120,15 +120,7 @@ FaceMask SolidCells::faces(int t, int cell, const Vec3f& x) const
     if (!step) return 0;
     if (step->isZero()) return faces_from_center(t, cell);
     const Vec3i at = topology_->first_cell(t) + cell_in_tile(cell) + *step;
-    const FaceMask seen = faces_from_center(topology_->find(tile_of_cell(at)), offset_of_cell(at));
-    FaceMask mask = 0;
-    for (int slot = 0; slot < 27; ++slot) {
-        const Vec3i way(slot / 9 - 1, slot / 3 % 3 - 1, slot % 3 - 1), from_home = way - *step;
-        for (int a = 0; a < 3; ++a)
-            if (in_face_mask(a, way) && in_face_mask(a, from_home) && (seen >> face_bit(a, from_home) & 1))
-                mask |= FaceMask(1) << face_bit(a, way);
-    }
-    return mask;
+    return shifted(faces_from_center(topology_->find(tile_of_cell(at)), offset_of_cell(at)), *step);
 }
 
 CellMask27 SolidCells::cells(int t, int cell, const Vec3f& x) const
@@ -137,15 +129,7 @@ CellMask27 SolidCells::cells(int t, int cell, const Vec3f& x) const
     if (!step) return 0;
     if (step->isZero()) return cells_from_center(t, cell);
     const Vec3i at = topology_->first_cell(t) + cell_in_tile(cell) + *step;
-    const CellMask27 seen = cells_from_center(topology_->find(tile_of_cell(at)), offset_of_cell(at));
-    CellMask27 mask = 0;
-    for (int slot = 0; slot < 27; ++slot) {
-        const Vec3i way(slot / 9 - 1, slot / 3 % 3 - 1, slot % 3 - 1), from_home = way - *step;
-        if (from_home.cwiseAbs().maxCoeff() <= 1 &&
-            (seen >> neighbour_slot(from_home.x(), from_home.y(), from_home.z()) & 1))
-            mask |= 1u << slot;
-    }
-    return mask;
+    return shifted(cells_from_center(topology_->find(tile_of_cell(at)), offset_of_cell(at)), *step);
 }
 
 } // namespace spindrift

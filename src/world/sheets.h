@@ -58,7 +58,7 @@ class SheetSides {
         return sum;
     }
     // What can be seen from where; nullptr if nothing is hidden.
-    std::shared_ptr<const SolidTile::Sheets> look() const;
+    std::shared_ptr<SolidTile::Sheets> look() const;
 
   private:
     // Calls body(place) for the places next to one, not along `axis`, that are behind a sheet which runs across the way

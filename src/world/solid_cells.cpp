@@ -86,17 +86,21 @@ void evaluate(const Solids& solids, const Vec3i& first_cell, float voxel, SolidT
         return d;
     };
     const SheetSides sides(solids, first_cell, voxel);
-    out.sheets = sides.look();
+    const auto sheets = sides.look();
+    out.sheets = sheets;
     for (int c = 0; c < kTileCells; ++c) {
         const Vec3i cell = cell_in_tile(c);
         const Vec3f p = cell.cast<float>();
         float open[3], volume;
+        std::array<float, 8> v;
+        if (near(c))
+            for (int k = 0; k < 8; ++k) v[static_cast<size_t>(k)] = corner_of(cell + Vec3i(k >> 2, k >> 1 & 1, k & 1));
         if (near(c) && sides.near(c)) {
             for (int a = 0; a < 3; ++a) open[a] = sides.open_part(c, a, to_colliders);
             volume = sides.own_part(c, to_colliders);
+            constexpr float kAny = 1e-3f;
+            if (volume > kAny) sheets->both_sides[c] = positive_volume(v, center[c]) / volume;
         } else if (near(c)) {
-            std::array<float, 8> v;
-            for (int k = 0; k < 8; ++k) v[static_cast<size_t>(k)] = corner_of(cell + Vec3i(k >> 2, k >> 1 & 1, k & 1));
             open[0] = positive_area({v[0], v[1], v[3], v[2]}, to_colliders(p + Vec3f(0, 0.5f, 0.5f)));
             open[1] = positive_area({v[0], v[1], v[5], v[4]}, to_colliders(p + Vec3f(0.5f, 0, 0.5f)));
             open[2] = positive_area({v[0], v[2], v[6], v[4]}, to_colliders(p + Vec3f(0.5f, 0.5f, 0)));
@@ -234,6 +238,16 @@ size_t SolidCells::bytes() const
     for (const auto& tile : body_tiles_)
         if (tile) sum += sizeof *tile + tile->closed_faces.capacity() * sizeof(SolidTile::ClosedFace);
     return sum + shares_.bytes();
+}
+
+void SolidCells::gather_both_sides(const Topology& topology, int tile, const Block<float, 1>& volumes,
+                                   Block<float, 1>& shares) const
+{
+    shares.gather(topology, tile, [&](int t) {
+        const SolidTile* solid = tiles_[static_cast<size_t>(t)];
+        return solid && solid->sheets ? solid->sheets->both_sides : all_open_;
+    });
+    for (size_t i = 0; i < std::size(shares.data); ++i) shares.data[i] *= volumes.data[i];
 }
 
 void SolidCells::gather_distances(const Topology& topology, int tile, Block<float, 1>& distances) const

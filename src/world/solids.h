@@ -134,6 +134,7 @@ struct SolidTile {
         CellMask27 cells[kTileCells];
         uint8_t links[3][kTileCells];
         float face_distances[3][kTileCells];
+        float both_sides[kTileCells]; // what of a cell is free on either side, over its volume
     };
     std::shared_ptr<const Sheets> sheets;
 };
@@ -176,6 +177,9 @@ class SolidCells : private Sight {
         volumes.gather(topology, tile, [&](int t) { return solid(t) ? solid(t)->volume : all_open_; });
         return true;
     }
+    // From these volumes, what of the cells is free on either side of sheets: no more than 1.
+    void gather_both_sides(const Topology& topology, int tile, const Block<float, 1>& volumes,
+                           Block<float, 1>& shares) const;
     // The distance to solids at the same cells, in cells; far away where there is no solid near.
     void gather_distances(const Topology& topology, int tile, Block<float, 1>& distances) const;
     size_t bytes() const;

@@ -1,7 +1,11 @@
 // Sand at colliders that are thinner than a cell.
 #include "sand/sands.h"
 
+#include "io/temp_folder.h"
+
 #include <gtest/gtest.h>
+
+#include <fstream>
 
 namespace spindrift {
 
@@ -83,6 +87,88 @@ TEST(SandSheets, HoldSandWhileTheyMove)
         hold(*scene.start(), "grains");
         hold(*scene.start_fluid(), "fluid");
     }
+}
+
+// An open mesh that tips about an axis along no edge of the grid. Sand in the parts that it cuts off cells once counted
+// for cells below the tray, which could not push it back.
+TEST(SandSheets, DoNotPressSandTogetherInATrayThatTips)
+{
+    const TempFolder folder;
+    const std::string file = folder / "tray.obj";
+    std::ofstream(file) << "v -0.3 0 -0.2\nv 0.3 0 -0.2\nv 0.3 0 0.2\nv -0.3 0 0.2\n"
+                        << "v -0.3 0.12 -0.2\nv 0.3 0.12 -0.2\nv 0.3 0.12 0.2\nv -0.3 0.12 0.2\n"
+                        << "f 1 2 3\nf 1 3 4\nf 1 2 6\nf 1 6 5\nf 2 3 7\nf 2 7 6\nf 3 4 8\nf 3 8 7\nf 4 1 5\nf 4 5 8\n";
+    SandScene scene(0.5f, {-0.6f, 0, -0.4f}, {0.6f, 1, 0.4f}, 0.04f);
+    scene.fill_box({-0.28f, 0.5f, -0.18f}, {0.28f, 0.58f, 0.18f});
+    ColliderParams tray;
+    tray.shape = ShapeParams::Kind::mesh, tray.file = file;
+    tray.translate = {{1, 0, 0.48f, 0}}, tray.rotate = {{1, 0.3f, 0, 1, 0}, {12, 0.3f, 0, 1, 35}};
+    const Shape shape(tray, "a test", nullptr, true);
+    scene.params.colliders = {tray};
+    Grains sand(scene.params, {shapes_of(scene.params.sources), {shape}, {}}, kFps);
+    sand.start(1);
+    const double mass = sand.mass();
+    for (int frame = 2; frame <= 18; ++frame) {
+        EXPECT_LE(sand.advance().fullest, 1.02f) << "frame " << frame;
+        for (const Vec3f& x : sand.particles().P)
+            ASSERT_GT(shape.carried(x, static_cast<float>(frame), 1).y(), 0.48f) << "frame " << frame;
+    }
+    EXPECT_NEAR(sand.mass(), mass, 1e-5 * mass);
+}
+
+// In a gutter of two plates of 2 mm, 60 degrees apart.
+TEST(SandSheets, DoNotPressSandTogetherWhereTheyMeet)
+{
+    SandScene scene(0.5f, {-0.4f, 0, -0.3f}, {0.4f, 1.2f, 0.3f}, 0.04f);
+    scene.fill_box({-0.1f, 0.6f, -0.15f}, {0.1f, 0.8f, 0.15f});
+    ColliderParams plate;
+    plate.min = Vec3f(0, 0.399f, -2), plate.max = Vec3f(2, 0.401f, 2);
+    plate.pivot = Vec3f(0, 0.4f, 0), plate.friction = 0.3f;
+    scene.params.colliders = {plate, plate};
+    for (int side = 0; side < 2; ++side)
+        scene.params.colliders[static_cast<size_t>(side)].rotate = {{0, 0, 0, 1, side ? 120.0f : 60.0f}};
+    const auto sand = scene.start();
+    for (int frame = 0; frame < 20; ++frame) {
+        EXPECT_LE(sand->advance().fullest, 1.02f) << "frame " << frame;
+        for (const Vec3f& x : sand->particles().P)
+            ASSERT_GT(x.y(), 0.4f + std::tan(static_cast<float>(kPi) / 3) * std::abs(x.x())) << "frame " << frame;
+    }
+}
+
+// Sand that fills one side of a plate adds up to what cells of that side have room for, and gives nothing to the other.
+TEST(SandSheets, PartWhatIsSharedOutToCells)
+{
+    constexpr float kVoxel = 0.04f;
+    SandScene scene = sand_above_a_plate(25, 0.001f);
+    scene.params.sources.clear();
+    scene.fill_box({-0.32f, 0.08f, -0.28f}, {0.32f, 0.8f, 0.28f});
+    const auto above = [](const Vec3f& x) { // [m]
+        const float angle = 25 * static_cast<float>(kPi) / 180;
+        return (x - Vec3f(0, 0.4f, 0)).dot(Vec3f(-std::sin(angle), std::cos(angle), 0));
+    };
+    Particles particles = scene.start([&](const Vec3f& x) { return above(x) > 0; })->state().particles;
+    SandGrid grid;
+    grid.sort(particles, kVoxel, scene.params.gravity);
+    Solids solids(scene.params.domain, shapes_of(scene.params.colliders), kFps, scene.params.colliders);
+    solids.find_sheets(kVoxel), solids.set_frame(1);
+    SolidCells room;
+    room.update(grid.topology, solids, kVoxel);
+    grid.splat(particles, scene.params.materials, SandGrid::Splat::volumes, {room.sight()});
+    double sum = 0, below = 0;
+    for (int t = 0; t < grid.topology.tile_count(); ++t)
+        for (int c = 0; c < kTileCells; ++c) {
+            const Vec3i cell = grid.topology.first_cell(t) + cell_in_tile(c);
+            const float filled = grid.filled.tile(t)[c];
+            sum += static_cast<double>(filled);
+            if (above((cell.cast<float>() + Vec3f::Constant(0.5f)) * kVoxel) < -0.01f * kVoxel)
+                below += static_cast<double>(filled);
+        }
+    EXPECT_NEAR(8 * sum, static_cast<double>(particles.size()), 1e-4 * sum);
+    EXPECT_EQ(below, 0);
+    grid.refill(particles, scene.params.materials, room.sight());
+    double again = 0;
+    for (const float filled : grid.filled.values()) again += static_cast<double>(filled);
+    EXPECT_NEAR(again, sum, 1e-5 * sum);
 }
 
 TEST(SandSheets, HoldSandAsAFluid)
