@@ -299,10 +299,10 @@ TEST(ProgressLines, SayHowMuchTimeIsLeftInAPipeToo)
 {
     const Workplace place;
     place.write("small.toml", small_scene());
-    // Pictures of about half a second each.
+    // Pictures of half a second each at least.
     const std::string text = place
                                  .succeed({"run", "small.toml", "--set", "render.width=480", "--set",
-                                           "render.height=270", "--set", "render.samples=16"})
+                                           "render.height=270", "--set", "render.samples=64"})
                                  .out;
     EXPECT_TRUE(std::regex_search(text, std::regex("render 1/6 .*, [0-9].* s left\n"))) << text;
     EXPECT_FALSE(std::regex_search(text, std::regex("render 6/6 .*left\n"))) << text;
