@@ -302,7 +302,7 @@ TEST(ProgressLines, SayHowMuchTimeIsLeftInAPipeToo)
     // Pictures of half a second each at least.
     const std::string text = place
                                  .succeed({"run", "small.toml", "--set", "render.width=480", "--set",
-                                           "render.height=270", "--set", "render.samples=64"})
+                                           "render.height=270", "--set", "render.samples=32"})
                                  .out;
     EXPECT_TRUE(std::regex_search(text, std::regex("render 1/6 .*, [0-9].* s left\n"))) << text;
     EXPECT_FALSE(std::regex_search(text, std::regex("render 6/6 .*left\n"))) << text;
