@@ -180,8 +180,10 @@ void Liquid::collide(float dt)
             if (solids_.has_colliders()) {
                 const float way = (x - from_[i]).norm() * inverse_voxel + 1.8f * solids_way;
                 if (room_now <= 0.5f * way || room(from_[i]) <= 0.5f * way) {
-                    if (const auto contact = solids_.first_contact(from_[i], x, gap, thinnest)) {
-                        const Vec3f beyond = x - *contact;
+                    // Colliders may go on behind walls: what met one there would be pushed back in on its other side.
+                    const Vec3f end = solids_.within_walls(x);
+                    if (const auto contact = solids_.first_contact(from_[i], end, gap, thinnest)) {
+                        const Vec3f beyond = end - *contact;
                         x = *contact;
                         if (solids_.has_sheets()) stop_at_solid(beyond, x, particles_.v[i]);
                     }

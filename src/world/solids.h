@@ -70,6 +70,13 @@ class Solids {
     };
     Hold hold(const Vec3f& x) const;
     bool hold_back() const { return hold_back_; }
+    // A place, or the nearest to it that is not behind a closed side of the domain.
+    Vec3f within_walls(Vec3f x) const
+    {
+        for (const Side& wall : walls_)
+            if (wall.sign * (x[wall.axis] - wall.at) < 0) x[wall.axis] = wall.at;
+        return x;
+    }
     // Coulomb's friction of the domain's closed sides, which have none otherwise.
     void set_wall_friction(float friction);
     // Where a particle that goes from one place to another is stopped in front of a collider or body, whose own way

@@ -76,6 +76,21 @@ INSTANTIATE_TEST_SUITE_P(Plates, Sheets,
                                          PlateCase{1e-5f, 0.04f, -50, 0, Transfer::flip},
                                          PlateCase{0.06f, 0.04f, 20, 0, Transfer::flip}));
 
+// Water is squeezed into the wedge between a wall and a steep plate of several cells, which goes on behind the wall.
+// What met it there was pushed back in through it.
+TEST(Sheets, ThatAreThickHoldWaterInWedgesAtWallsToo)
+{
+    for (const Transfer transfer : {Transfer::flip, Transfer::apic})
+        for (const float thickness : {0.06f, 0.09f}) {
+            PlateScene scene(thickness, 0.03f, 45, transfer);
+            scene.params.domain = closed_domain({0.2f, 0, 0.2f}, {0.8f, 1.3f, 0.8f});
+            scene.params.sources[0].center = Vec3f(0.5f, 0.95f, 0.5f), scene.params.sources[0].radius = 0.25f;
+            const auto liquid = started_liquid(scene.params);
+            for (int frame = 0; frame < 24; ++frame) liquid->advance();
+            EXPECT_EQ(scene.behind(liquid->particles()), 0u) << thickness << " m";
+        }
+}
+
 // Plates and a thick block whose upper side lies a little above the centres of cells. The half of these cells that is
 // open took in all the water, because they were liquid only where the cells above them were.
 TEST(Sheets, AndBlocksKeepTheVolumeOfWaterWhereverCellsAreCut)
