@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/random.h"
+#include "surface/surface.h"
 
 #include <vector>
 
@@ -21,6 +22,14 @@ std::vector<Vec3f> jittered(const Vec3i& low, const Vec3i& high, uint64_t seed, 
                 if (inside(p)) positions.push_back(p);
             }
     return positions;
+}
+
+// Everything else as usual.
+inline SurfaceParams with_mode(SurfaceMode mode)
+{
+    SurfaceParams params;
+    params.mode = mode;
+    return params;
 }
 
 } // namespace spindrift

@@ -17,13 +17,6 @@ namespace {
 constexpr SurfaceMode kModes[] = {SurfaceMode::spheres, SurfaceMode::averaged, SurfaceMode::ellipsoids,
                                   SurfaceMode::corrected};
 
-SurfaceParams with_mode(SurfaceMode mode)
-{
-    SurfaceParams params;
-    params.mode = mode;
-    return params;
-}
-
 Particles at(const std::vector<Vec3f>& positions)
 {
     Particles particles;

@@ -19,13 +19,6 @@ const Box3f kTank{Vec3f(0, 0, 0), Vec3f(32, 24, 16)};
 constexpr SurfaceMode kModes[] = {SurfaceMode::ellipsoids, SurfaceMode::spheres, SurfaceMode::averaged,
                                   SurfaceMode::corrected};
 
-SurfaceParams with_mode(SurfaceMode mode)
-{
-    SurfaceParams params;
-    params.mode = mode;
-    return params;
-}
-
 // Across x through a point, tilted around z.
 struct Plate {
     Vec3f middle = Vec3f(16.3f, 6, 8);
