@@ -1,7 +1,7 @@
 // What the benchmarks share: timing by the best of several runs, and the rows of the one table.
 #pragma once
 
-#include "base/math.h"
+#include "spindrift/base/math.h"
 
 #include <chrono>
 #include <string>

@@ -3,7 +3,7 @@
 #include "bench.h"
 
 #include "crowd/circle.h"
-#include "pipeline/crowd_stage.h"
+#include "spindrift/stages/crowd_stage.h"
 
 #include <fmt/format.h>
 

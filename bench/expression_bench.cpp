@@ -2,11 +2,11 @@
 // flat arrays and over the attribute handles of VDB points. They are timing kernels, not physics.
 #include "expression_bench.h"
 
-#include "base/parallel.h"
-#include "base/random.h"
+#include "spindrift/base/parallel.h"
+#include "spindrift/base/random.h"
 #include "bench.h"
-#include "expression/expression.h"
-#include "expression/random_numbers.h"
+#include "spindrift/expression/expression.h"
+#include "spindrift/expression/random_numbers.h"
 
 #include <fmt/format.h>
 #include <optional>

@@ -1,8 +1,8 @@
 // The two kernels in C++, as both kinds of arrays use them, and the points as VDB points.
 #pragma once
 
-#include "expression/random_numbers.h"
-#include "points/particles.h"
+#include "spindrift/expression/random_numbers.h"
+#include "spindrift/points/particles.h"
 
 #include <memory>
 

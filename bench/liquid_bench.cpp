@@ -3,8 +3,8 @@
 // peak memory is its own.
 #include "bench.h"
 
-#include "base/memory.h"
-#include "liquid/liquid.h"
+#include "spindrift/base/memory.h"
+#include "spindrift/liquid/liquid.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -3,11 +3,11 @@
 // from our state there, brought to its grid, so that nothing has to be scaled.
 #include "bench.h"
 
-#include "field/block.h"
-#include "liquid/liquid.h"
-#include "pipeline/liquid_setup.h"
-#include "pipeline/scene_shapes.h"
-#include "smoke/smoke.h"
+#include "spindrift/field/block.h"
+#include "spindrift/liquid/liquid.h"
+#include "spindrift/stages/liquid_setup.h"
+#include "spindrift/stages/scene_shapes.h"
+#include "spindrift/smoke/smoke.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "bench.h"
 
-#include "base/random.h"
+#include "spindrift/base/random.h"
 
 #include <openvdb/openvdb.h>
 #include <openvdb/tools/PoissonSolver.h>

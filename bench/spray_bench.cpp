@@ -3,8 +3,8 @@
 // process of its own, so that its peak memory is its own.
 #include "bench.h"
 
-#include "base/memory.h"
-#include "spray/spray.h"
+#include "spindrift/base/memory.h"
+#include "spindrift/spray/spray.h"
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 // The surface of a splash of a million particles, against OpenVDB on the same points.
-#include "base/random.h"
+#include "spindrift/base/random.h"
 #include "bench.h"
-#include "surface/surface.h"
+#include "spindrift/surface/surface.h"
 
 #include <cstdio>
 #include <fmt/format.h>

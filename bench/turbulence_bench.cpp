@@ -2,7 +2,7 @@
 // of three octaves of eddies at every fine cell, and what it takes to carry their energy and particles along.
 #include "bench.h"
 
-#include "turbulence/turbulence.h"
+#include "spindrift/turbulence/turbulence.h"
 
 #include <fmt/format.h>
 

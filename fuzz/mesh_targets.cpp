@@ -1,9 +1,9 @@
 // Meshes and points: PLY in its three encodings, OBJ.
-#include "base/error.h"
+#include "spindrift/base/error.h"
 #include "fuzz/targets.h"
-#include "io/mesh_file.h"
-#include "io/point_file.h"
-#include "mesh/mesh.h"
+#include "spindrift/io/mesh_file.h"
+#include "spindrift/io/point_file.h"
+#include "spindrift/mesh/mesh.h"
 
 #include <bit>
 #include <cmath>

@@ -1,7 +1,7 @@
 // From a good file to a bad one: a few random changes, the same ones for the same seed and case.
 #pragma once
 
-#include "base/random.h"
+#include "spindrift/base/random.h"
 
 #include <string>
 #include <vector>

@@ -1,11 +1,11 @@
 // Saved states of each time stage: with a checksum that fits, for damage is found by that, and parts that do not. Each
 // is restored into the stage of a small scene, which then computes a frame.
-#include "base/error.h"
+#include "spindrift/base/error.h"
 #include "fuzz/targets.h"
-#include "io/atomic_file.h"
-#include "io/frame_path.h"
-#include "io/state_file.h"
-#include "pipeline/stage.h"
+#include "spindrift/io/atomic_file.h"
+#include "spindrift/io/frame_path.h"
+#include "spindrift/io/state_file.h"
+#include "spindrift/engine/stage.h"
 
 #include <cmath>
 #include <filesystem>

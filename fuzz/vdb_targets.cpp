@@ -1,11 +1,11 @@
 // VDB files as other programs write them: points with all kinds of attributes, volumes with tiles. Without a checksum,
 // which would end every case at once, and half of them without compression, so that changes reach counts and offsets.
-#include "base/error.h"
+#include "spindrift/base/error.h"
 #include "fuzz/targets.h"
-#include "io/atomic_file.h"
-#include "io/point_edit.h"
-#include "io/point_file.h"
-#include "io/vdb.h"
+#include "spindrift/io/atomic_file.h"
+#include "spindrift/io/point_edit.h"
+#include "spindrift/io/point_file.h"
+#include "spindrift/io/vdb.h"
 
 #include <filesystem>
 #include <openvdb/io/File.h>

@@ -1,7 +1,7 @@
 // Rigid bodies in the liquid against Archimedes, and against the conservation of momentum.
 #include "checks.h"
 
-#include "liquid/liquid.h"
+#include "spindrift/liquid/liquid.h"
 
 #include <fmt/format.h>
 

@@ -3,13 +3,13 @@
 // (Weidmann 1993). All run the scenes of these names.
 #include "checks.h"
 
-#include "base/parallel.h"
+#include "spindrift/base/parallel.h"
 #include "crowd/circle.h"
-#include "crowd/plane.h"
-#include "crowd/population.h"
-#include "io/atomic_file.h"
-#include "io/image.h"
-#include "io/plot.h"
+#include "spindrift/plan/plane.h"
+#include "spindrift/crowd/population.h"
+#include "spindrift/io/atomic_file.h"
+#include "spindrift/io/image.h"
+#include "spindrift/io/plot.h"
 
 #include <Eigen/Geometry>
 #include <filesystem>

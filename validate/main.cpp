@@ -7,9 +7,9 @@
 //                         sand_spheres | sand_paddles | sand_fluid | sand_models | plates]
 #include "checks.h"
 
-#include "base/random.h"
-#include "liquid/liquid.h"
-#include "surface/surface.h"
+#include "spindrift/base/random.h"
+#include "spindrift/liquid/liquid.h"
+#include "spindrift/surface/surface.h"
 
 #include <fmt/format.h>
 #include <string>

@@ -1,8 +1,8 @@
 // Plates thinner than a cell under a ball of water that falls onto them: what passes, what energy there is at most, and
 // how much room the water takes when it has come to rest, beside a plate of two cells.
 #include "checks.h"
-#include "liquid/liquid.h"
-#include "surface/surface.h"
+#include "spindrift/liquid/liquid.h"
+#include "spindrift/surface/surface.h"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include "checks.h"
 #include "columns.h"
 
-#include "sand/grain_points.h"
+#include "spindrift/sand/grain_points.h"
 #include "sand/sands.h"
 
 #include <fmt/format.h>

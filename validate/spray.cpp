@@ -2,10 +2,10 @@
 // the energies from which the thresholds come.
 #include "checks.h"
 
-#include "io/image.h"
-#include "scene/scene_file.h"
+#include "spindrift/io/image.h"
+#include "spindrift/scene/scene_file.h"
 #include "spray/energies.h"
-#include "spray/spray.h"
+#include "spindrift/spray/spray.h"
 
 #include <filesystem>
 #include <fmt/format.h>

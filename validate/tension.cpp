@@ -1,7 +1,7 @@
 // Surface tension against Laplace, Rayleigh, Plateau and the contact angle that was asked for.
 #include "checks.h"
 
-#include "liquid/liquid.h"
+#include "spindrift/liquid/liquid.h"
 
 #include <fmt/format.h>
 

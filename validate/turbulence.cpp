@@ -2,9 +2,9 @@
 // each against what it should be.
 #include "checks.h"
 
-#include "io/image.h"
+#include "spindrift/io/image.h"
 #include "turbulence/spectrum.h"
-#include "turbulence/turbulence.h"
+#include "spindrift/turbulence/turbulence.h"
 
 #include <filesystem>
 #include <fmt/format.h>

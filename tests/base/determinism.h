@@ -1,9 +1,9 @@
 // Running a computation on a given number of threads, and comparing results to the last bit.
 #pragma once
 
-#include "base/parallel.h"
-#include "field/tiles.h"
-#include "points/particles.h"
+#include "spindrift/base/parallel.h"
+#include "spindrift/field/tiles.h"
+#include "spindrift/points/particles.h"
 
 #include <cstring>
 #include <tbb/task_arena.h>

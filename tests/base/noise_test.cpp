@@ -1,4 +1,4 @@
-#include "base/noise.h"
+#include "spindrift/base/noise.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-#include "bodies/bodies.h"
+#include "spindrift/bodies/bodies.h"
 
 #include "base/determinism.h"
-#include "base/error.h"
+#include "spindrift/base/error.h"
 #include "liquid/scenes.h"
 
 #include <Eigen/LU>

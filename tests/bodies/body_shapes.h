@@ -1,7 +1,7 @@
 // Shapes and bodies put together by code.
 #pragma once
 
-#include "bodies/bodies.h"
+#include "spindrift/bodies/bodies.h"
 
 namespace spindrift {
 

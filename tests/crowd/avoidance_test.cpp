@@ -1,6 +1,6 @@
-#include "crowd/avoidance.h"
+#include "spindrift/crowd/avoidance.h"
 
-#include "base/random.h"
+#include "spindrift/base/random.h"
 
 #include <gtest/gtest.h>
 

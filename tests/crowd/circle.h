@@ -1,9 +1,9 @@
 // Agents on a circle who all want to be on its other side (document 000, figure 4.5), and what is measured of them.
 #pragma once
 
-#include "base/parallel.h"
-#include "base/random.h"
-#include "crowd/crowd.h"
+#include "spindrift/base/parallel.h"
+#include "spindrift/base/random.h"
+#include "spindrift/crowd/crowd.h"
 
 #include <set>
 

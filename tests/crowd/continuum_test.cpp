@@ -1,6 +1,6 @@
-#include "crowd/continuum.h"
+#include "spindrift/crowd/continuum.h"
 
-#include "base/random.h"
+#include "spindrift/base/random.h"
 #include "crowd/circle.h"
 
 #include <gtest/gtest.h>

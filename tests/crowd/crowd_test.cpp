@@ -1,7 +1,7 @@
-#include "crowd/crowd.h"
+#include "spindrift/crowd/crowd.h"
 
 #include "base/determinism.h"
-#include "base/error.h"
+#include "spindrift/base/error.h"
 #include "crowd/circle.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
-#include "crowd/separation.h"
+#include "spindrift/crowd/separation.h"
 
-#include "base/random.h"
+#include "spindrift/base/random.h"
 #include "crowd/circle.h"
 
 #include <gtest/gtest.h>

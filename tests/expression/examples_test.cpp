@@ -1,7 +1,7 @@
 // The jobs that artists do around a simulation, as the files of scenes/ax do them, against the same in C++.
-#include "expression/random_numbers.h"
-#include "expression/volume_expression.h"
-#include "io/atomic_file.h"
+#include "spindrift/expression/random_numbers.h"
+#include "spindrift/expression/volume_expression.h"
+#include "spindrift/io/atomic_file.h"
 #include "samples.h"
 
 #include <filesystem>

@@ -1,8 +1,8 @@
 // Every construct of the language against the same thing in C++.
 #include "base/determinism.h"
-#include "expression/field_sampler.h"
-#include "expression/functions.h"
-#include "expression/volume_expression.h"
+#include "spindrift/expression/field_sampler.h"
+#include "spindrift/expression/functions.h"
+#include "spindrift/expression/volume_expression.h"
 #include "samples.h"
 
 #include <Eigen/Geometry>

@@ -1,4 +1,4 @@
-#include "expression/neighbours.h"
+#include "spindrift/expression/neighbours.h"
 
 #include "samples.h"
 

@@ -1,7 +1,7 @@
 // Particles with attributes for expressions to work on, and what is wrong with an expression.
 #pragma once
 
-#include "expression/expression.h"
+#include "spindrift/expression/expression.h"
 #include "io/temp_folder.h"
 #include "points/random_particles.h"
 

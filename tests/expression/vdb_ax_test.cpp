@@ -1,5 +1,5 @@
 // Stock AX on VDB points and volumes as the reference: the same text gives the same values.
-#include "expression/volume_files.h"
+#include "spindrift/expression/volume_files.h"
 #include "samples.h"
 
 #include <openvdb/openvdb.h>

@@ -1,4 +1,4 @@
-#include "field/block.h"
+#include "spindrift/field/block.h"
 
 #include "field/dense.h"
 

@@ -1,8 +1,8 @@
 // Random sparse grids, and plain dense arrays to check them against.
 #pragma once
 
-#include "base/random.h"
-#include "field/tiles.h"
+#include "spindrift/base/random.h"
+#include "spindrift/field/tiles.h"
 
 #include <set>
 #include <tuple>

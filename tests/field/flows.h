@@ -1,7 +1,7 @@
 // Flows whose effect is known, for tests of advection.
 #pragma once
 
-#include "field/advection.h"
+#include "spindrift/field/advection.h"
 
 namespace spindrift {
 

@@ -1,4 +1,4 @@
-#include "field/mac.h"
+#include "spindrift/field/mac.h"
 
 #include "base/determinism.h"
 #include "field/dense.h"

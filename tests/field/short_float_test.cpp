@@ -1,6 +1,6 @@
-#include "field/short_float.h"
+#include "spindrift/field/short_float.h"
 
-#include "base/random.h"
+#include "spindrift/base/random.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-#include "field/tiles.h"
+#include "spindrift/field/tiles.h"
 
 #include "field/dense.h"
-#include "field/row.h"
+#include "spindrift/field/row.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "io/atomic_file.h"
+#include "spindrift/io/atomic_file.h"
 
 #include "temp_folder.h"
 

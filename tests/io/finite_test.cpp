@@ -1,11 +1,11 @@
 // Nothing that is not finite gets into a file.
-#include "io/finite.h"
+#include "spindrift/io/finite.h"
 
-#include "io/image.h"
-#include "io/mesh_file.h"
-#include "io/state_file.h"
+#include "spindrift/io/image.h"
+#include "spindrift/io/mesh_file.h"
+#include "spindrift/io/state_file.h"
 #include "io/temp_folder.h"
-#include "io/vdb.h"
+#include "spindrift/io/vdb.h"
 
 namespace spindrift {
 

@@ -1,6 +1,6 @@
-#include "io/frame_path.h"
+#include "spindrift/io/frame_path.h"
 
-#include "io/atomic_file.h"
+#include "spindrift/io/atomic_file.h"
 #include "temp_folder.h"
 
 using namespace spindrift;

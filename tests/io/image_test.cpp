@@ -1,6 +1,6 @@
-#include "io/image.h"
+#include "spindrift/io/image.h"
 
-#include "io/atomic_file.h"
+#include "spindrift/io/atomic_file.h"
 #include "temp_folder.h"
 
 #include <chrono>

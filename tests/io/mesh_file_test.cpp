@@ -1,6 +1,6 @@
-#include "io/mesh_file.h"
+#include "spindrift/io/mesh_file.h"
 
-#include "io/atomic_file.h"
+#include "spindrift/io/atomic_file.h"
 #include "temp_folder.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "io/plot.h"
+#include "spindrift/io/plot.h"
 
 #include <gtest/gtest.h>
 #include <pugixml.hpp>

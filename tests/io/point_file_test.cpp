@@ -1,6 +1,6 @@
-#include "io/point_file.h"
+#include "spindrift/io/point_file.h"
 
-#include "io/atomic_file.h"
+#include "spindrift/io/atomic_file.h"
 #include "io/temp_folder.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // A folder for one test that goes away with it, and the message of an expected Error.
 #pragma once
 
-#include "base/error.h"
+#include "spindrift/base/error.h"
 
 #include <cstdlib>
 #include <filesystem>

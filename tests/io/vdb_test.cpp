@@ -1,7 +1,7 @@
-#include "io/vdb.h"
+#include "spindrift/io/vdb.h"
 
-#include "base/random.h"
-#include "io/atomic_file.h"
+#include "spindrift/base/random.h"
+#include "spindrift/io/atomic_file.h"
 #include "temp_folder.h"
 
 #include <fstream>

@@ -1,6 +1,6 @@
 // Thick and elastic liquids hold together.
 #include "liquid/scenes.h"
-#include "points/sort.h"
+#include "spindrift/points/sort.h"
 
 #include <map>
 #include <numeric>

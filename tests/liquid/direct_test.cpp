@@ -1,8 +1,8 @@
 // What artists steer a liquid with: sinks, moving sources, attributes, forces, and colliders that let nothing through.
-#include "base/error.h"
-#include "base/random.h"
-#include "io/frame_path.h"
-#include "io/mesh_file.h"
+#include "spindrift/base/error.h"
+#include "spindrift/base/random.h"
+#include "spindrift/io/frame_path.h"
+#include "spindrift/io/mesh_file.h"
 #include "io/temp_folder.h"
 #include "liquid/scenes.h"
 

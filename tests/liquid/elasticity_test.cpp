@@ -1,4 +1,4 @@
-#include "liquid/elasticity.h"
+#include "spindrift/liquid/elasticity.h"
 
 #include "base/determinism.h"
 #include "liquid/scenes.h"

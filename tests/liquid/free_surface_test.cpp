@@ -1,4 +1,4 @@
-#include "liquid/free_surface.h"
+#include "spindrift/liquid/free_surface.h"
 
 #include "field/dense.h"
 #include "liquid/scenes.h"

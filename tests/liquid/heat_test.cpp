@@ -1,4 +1,4 @@
-#include "liquid/heat.h"
+#include "spindrift/liquid/heat.h"
 
 #include "liquid/scenes.h"
 

@@ -1,4 +1,4 @@
-#include "liquid/liquid.h"
+#include "spindrift/liquid/liquid.h"
 
 #include "base/determinism.h"
 #include "liquid/scenes.h"

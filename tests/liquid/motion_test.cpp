@@ -1,6 +1,6 @@
 // The velocity that is written for a particle is its motion.
 #include "liquid/scenes.h"
-#include "surface/surface.h"
+#include "spindrift/surface/surface.h"
 
 #include <map>
 

@@ -1,8 +1,8 @@
-#include "liquid/projection.h"
+#include "spindrift/liquid/projection.h"
 
 #include "base/determinism.h"
 #include "field/dense.h"
-#include "liquid/free_surface.h"
+#include "spindrift/liquid/free_surface.h"
 #include "liquid/scenes.h"
 
 #include <gtest/gtest.h>

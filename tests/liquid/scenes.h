@@ -3,7 +3,7 @@
 
 #include "base/determinism.h"
 #include "bodies/body_shapes.h"
-#include "liquid/liquid.h"
+#include "spindrift/liquid/liquid.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-#include "liquid/curvature.h"
-#include "liquid/free_surface.h"
+#include "spindrift/liquid/curvature.h"
+#include "spindrift/liquid/free_surface.h"
 #include "liquid/scenes.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "liquid/viscosity.h"
+#include "spindrift/liquid/viscosity.h"
 
 #include "field/dense.h"
 #include "liquid/scenes.h"

@@ -1,7 +1,7 @@
-#include "mesh/distance.h"
+#include "spindrift/mesh/distance.h"
 
-#include "base/parallel.h"
-#include "base/random.h"
+#include "spindrift/base/parallel.h"
+#include "spindrift/base/random.h"
 #include "mesh/test_meshes.h"
 
 #include <Eigen/Geometry>

@@ -1,4 +1,4 @@
-#include "mesh/mesh.h"
+#include "spindrift/mesh/mesh.h"
 
 #include "mesh/test_meshes.h"
 

@@ -1,6 +1,6 @@
-#include "mesh/simplify.h"
+#include "spindrift/mesh/simplify.h"
 
-#include "mesh/distance.h"
+#include "spindrift/mesh/distance.h"
 #include "test_meshes.h"
 
 #include <gtest/gtest.h>

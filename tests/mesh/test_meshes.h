@@ -1,7 +1,7 @@
 // Closed meshes with known distance and volume, made by code.
 #pragma once
 
-#include "mesh/mesh.h"
+#include "spindrift/mesh/mesh.h"
 
 #include <map>
 

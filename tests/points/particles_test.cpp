@@ -1,6 +1,6 @@
-#include "points/particles.h"
+#include "spindrift/points/particles.h"
 
-#include "base/error.h"
+#include "spindrift/base/error.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // Particles at random places with random attributes.
 #pragma once
 
-#include "base/random.h"
-#include "points/sort.h"
-#include "points/transfer.h"
+#include "spindrift/base/random.h"
+#include "spindrift/points/sort.h"
+#include "spindrift/points/transfer.h"
 
 namespace spindrift {
 

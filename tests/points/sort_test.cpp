@@ -1,7 +1,7 @@
-#include "points/sort.h"
+#include "spindrift/points/sort.h"
 
 #include "base/determinism.h"
-#include "base/error.h"
+#include "spindrift/base/error.h"
 #include "field/dense.h"
 #include "points/random_particles.h"
 

@@ -1,6 +1,6 @@
-#include "points/spacing.h"
+#include "spindrift/points/spacing.h"
 
-#include "base/random.h"
+#include "spindrift/base/random.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "points/transfer.h"
+#include "spindrift/points/transfer.h"
 
 #include "base/determinism.h"
 #include "field/dense.h"

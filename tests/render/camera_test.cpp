@@ -1,10 +1,10 @@
 // The camera: lens, roll, keyframes, depth of field and motion blur; and containers, which it looks into.
-#include "render/camera.h"
+#include "spindrift/render/camera.h"
 
-#include "base/parallel.h"
+#include "spindrift/base/parallel.h"
 #include "mesh/test_meshes.h"
-#include "render/preview.h"
-#include "render/sampler.h"
+#include "spindrift/render/preview.h"
+#include "spindrift/render/sampler.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "render/preview.h"
+#include "spindrift/render/preview.h"
 
-#include "base/parallel.h"
-#include "render/camera.h"
-#include "render/optics.h"
+#include "spindrift/base/parallel.h"
+#include "spindrift/render/camera.h"
+#include "spindrift/render/optics.h"
 
 #include <gtest/gtest.h>
 #include <set>

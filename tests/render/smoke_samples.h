@@ -1,10 +1,10 @@
 // Smoke for tests, made in code.
 #pragma once
 
-#include "render/floor_light.h"
-#include "render/sky.h"
-#include "render/volume.h"
-#include "render/world.h"
+#include "spindrift/render/floor_light.h"
+#include "spindrift/render/sky.h"
+#include "spindrift/render/volume.h"
+#include "spindrift/render/world.h"
 
 #include <functional>
 #include <memory>

@@ -1,7 +1,7 @@
-#include "render/volume.h"
+#include "spindrift/render/volume.h"
 
 #include "base/determinism.h"
-#include "base/noise.h"
+#include "spindrift/base/noise.h"
 #include "io/temp_folder.h"
 #include "render/smoke_samples.h"
 

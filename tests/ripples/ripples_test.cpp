@@ -1,8 +1,8 @@
 #include "base/determinism.h"
-#include "ripples/ripples.h"
-#include "surface/contour.h"
+#include "spindrift/ripples/ripples.h"
+#include "spindrift/surface/contour.h"
 #include "turbulence/flows.h"
-#include "turbulence/sampler.h"
+#include "spindrift/turbulence/sampler.h"
 
 namespace spindrift {
 

@@ -2,7 +2,7 @@
 #include "sand/sands.h"
 
 #include "base/determinism.h"
-#include "base/error.h"
+#include "spindrift/base/error.h"
 
 #include <gtest/gtest.h>
 

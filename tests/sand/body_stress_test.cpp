@@ -1,7 +1,7 @@
 // Rigid bodies in the stresses of one step, against sums over faces and against a dense quadratic program.
 #include "sand/sands.h"
 
-#include "base/random.h"
+#include "spindrift/base/random.h"
 
 #include <gtest/gtest.h>
 

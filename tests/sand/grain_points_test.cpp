@@ -1,4 +1,4 @@
-#include "sand/grain_points.h"
+#include "spindrift/sand/grain_points.h"
 
 #include "base/determinism.h"
 #include "sand/sands.h"

@@ -1,6 +1,6 @@
-#include "sand/fluid_friction.h"
+#include "spindrift/sand/fluid_friction.h"
 
-#include "base/random.h"
+#include "spindrift/base/random.h"
 
 #include <gtest/gtest.h>
 #include <map>

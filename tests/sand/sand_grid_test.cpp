@@ -1,6 +1,6 @@
 #include "sand/sands.h"
 
-#include "base/random.h"
+#include "spindrift/base/random.h"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "bodies/body_shapes.h"
-#include "sand/fluid_sand.h"
-#include "sand/grains.h"
+#include "spindrift/sand/fluid_sand.h"
+#include "spindrift/sand/grains.h"
 
 namespace spindrift {
 

@@ -1,7 +1,7 @@
-#include "sand/shapes.h"
+#include "spindrift/sand/shapes.h"
 
-#include "base/random.h"
-#include "sand/sand_grid.h"
+#include "spindrift/base/random.h"
+#include "spindrift/sand/sand_grid.h"
 
 #include <gtest/gtest.h>
 

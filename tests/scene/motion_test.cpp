@@ -1,11 +1,11 @@
 // Keyframes, and shapes that are moved by them in every way: all that a shape says about itself must agree.
-#include "base/error.h"
-#include "base/random.h"
-#include "io/mesh_file.h"
+#include "spindrift/base/error.h"
+#include "spindrift/base/random.h"
+#include "spindrift/io/mesh_file.h"
 #include "io/temp_folder.h"
-#include "mesh/distance.h"
+#include "spindrift/mesh/distance.h"
 #include "mesh/test_meshes.h"
-#include "scene/shapes.h"
+#include "spindrift/scene/shapes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "scene/params.h"
+#include "spindrift/scene/params.h"
 
 #include <gtest/gtest.h>
 

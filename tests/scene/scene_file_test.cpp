@@ -1,6 +1,6 @@
-#include "scene/scene_file.h"
+#include "spindrift/scene/scene_file.h"
 
-#include "base/error.h"
+#include "spindrift/base/error.h"
 
 #include <filesystem>
 #include <fstream>

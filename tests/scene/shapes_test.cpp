@@ -1,10 +1,10 @@
-#include "scene/shapes.h"
+#include "spindrift/scene/shapes.h"
 
-#include "base/error.h"
-#include "base/random.h"
-#include "io/mesh_file.h"
+#include "spindrift/base/error.h"
+#include "spindrift/base/random.h"
+#include "spindrift/io/mesh_file.h"
 #include "mesh/test_meshes.h"
-#include "scene/scene_file.h"
+#include "spindrift/scene/scene_file.h"
 
 #include <Eigen/Geometry>
 #include <filesystem>

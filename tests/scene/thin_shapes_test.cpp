@@ -1,5 +1,5 @@
 // Which shapes are walls that a grid does not see, and what they part.
-#include "scene/shapes.h"
+#include "spindrift/scene/shapes.h"
 
 #include "io/temp_folder.h"
 

@@ -1,7 +1,7 @@
 // Smoke for tests.
 #pragma once
 
-#include "smoke/smoke.h"
+#include "spindrift/smoke/smoke.h"
 
 namespace spindrift {
 

@@ -1,8 +1,8 @@
-#include "solvers/bounded_qp.h"
+#include "spindrift/solvers/bounded_qp.h"
 
 #include "base/determinism.h"
-#include "base/error.h"
-#include "base/random.h"
+#include "spindrift/base/error.h"
+#include "spindrift/base/random.h"
 
 #include <Eigen/Dense>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // The kinds of domain that liquids make for the pressure engine: tanks, scattered blobs, a maze of thin walls.
 #pragma once
 
-#include "base/random.h"
+#include "spindrift/base/random.h"
 #include "solvers/poisson_problem.h"
 
 namespace spindrift {

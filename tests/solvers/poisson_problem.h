@@ -3,7 +3,7 @@
 #pragma once
 
 #include "field/dense.h"
-#include "solvers/poisson.h"
+#include "spindrift/solvers/poisson.h"
 
 #include <Eigen/Dense>
 

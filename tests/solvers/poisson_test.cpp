@@ -1,4 +1,4 @@
-#include "solvers/poisson.h"
+#include "spindrift/solvers/poisson.h"
 
 #include "base/determinism.h"
 #include "solvers/liquid_boxes.h"

@@ -1,8 +1,8 @@
-#include "solvers/tile_matrix.h"
+#include "spindrift/solvers/tile_matrix.h"
 
-#include "base/aligned.h"
+#include "spindrift/base/aligned.h"
 #include "base/determinism.h"
-#include "base/random.h"
+#include "spindrift/base/random.h"
 
 #include <Eigen/Dense>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "solvers/viscous.h"
+#include "spindrift/solvers/viscous.h"
 
 #include "base/determinism.h"
 #include "field/dense.h"

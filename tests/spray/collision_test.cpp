@@ -1,7 +1,7 @@
-#include "spray/collision.h"
+#include "spindrift/spray/collision.h"
 
-#include "base/parallel.h"
-#include "base/random.h"
+#include "spindrift/base/parallel.h"
+#include "spindrift/base/random.h"
 #include "spray/energies.h"
 
 #include <Eigen/Geometry>

@@ -2,7 +2,7 @@
 // them.
 #pragma once
 
-#include "spray/thresholds.h"
+#include "spindrift/spray/thresholds.h"
 
 namespace spindrift {
 

@@ -1,4 +1,4 @@
-#include "spray/pairing.h"
+#include "spindrift/spray/pairing.h"
 
 #include "spray/sprays.h"
 

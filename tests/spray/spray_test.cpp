@@ -1,7 +1,7 @@
 #include "spray/sprays.h"
 
-#include "base/error.h"
-#include "spray/air.h"
+#include "spindrift/base/error.h"
+#include "spindrift/spray/air.h"
 
 #include <set>
 

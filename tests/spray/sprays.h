@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/determinism.h"
-#include "base/random.h"
-#include "spray/spray.h"
+#include "spindrift/base/random.h"
+#include "spindrift/spray/spray.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 #include "spray/sprays.h"
-#include "spray/whitewater.h"
+#include "spindrift/spray/whitewater.h"
 
 namespace spindrift {
 

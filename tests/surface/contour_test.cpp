@@ -1,7 +1,7 @@
-#include "surface/contour.h"
+#include "spindrift/surface/contour.h"
 
-#include "base/random.h"
-#include "surface/cube_sheets.h"
+#include "spindrift/base/random.h"
+#include "spindrift/surface/cube_sheets.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "surface/fairing.h"
+#include "spindrift/surface/fairing.h"
 
-#include "base/random.h"
+#include "spindrift/base/random.h"
 #include "mesh/test_meshes.h"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // Particles as FLIP leaves them: one at a random place in every cube of edge 1, so that their spacing is 1.
 #pragma once
 
-#include "base/random.h"
-#include "surface/surface.h"
+#include "spindrift/base/random.h"
+#include "spindrift/surface/surface.h"
 
 #include <vector>
 

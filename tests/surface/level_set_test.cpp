@@ -1,8 +1,8 @@
 // Filters of the distance against spheres, whose radius says all, and the surfaces made with them.
 #include "base/determinism.h"
-#include "base/error.h"
-#include "base/random.h"
-#include "surface/surface.h"
+#include "spindrift/base/error.h"
+#include "spindrift/base/random.h"
+#include "spindrift/surface/surface.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // The four ways to a surface, side by side, and the ellipsoids against slow references.
 #include "base/determinism.h"
-#include "base/error.h"
-#include "base/random.h"
-#include "points/spacing.h"
-#include "surface/blob_distance.h"
+#include "spindrift/base/error.h"
+#include "spindrift/base/random.h"
+#include "spindrift/points/spacing.h"
+#include "spindrift/surface/blob_distance.h"
 #include "surface/jittered.h"
-#include "surface/surface.h"
+#include "spindrift/surface/surface.h"
 
 #include <Eigen/Eigenvalues>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // What still water looks like.
 #include "liquid/scenes.h"
 #include "surface/jittered.h"
-#include "surface/surface.h"
+#include "spindrift/surface/surface.h"
 
 namespace spindrift {
 namespace {

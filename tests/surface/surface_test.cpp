@@ -1,8 +1,8 @@
 #include "surface/jittered.h"
-#include "surface/surface.h"
+#include "spindrift/surface/surface.h"
 
-#include "base/error.h"
-#include "base/random.h"
+#include "spindrift/base/error.h"
+#include "spindrift/base/random.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // Liquid beside walls that are thinner than its particles' reach. Lengths are in particle spacings.
 #include "base/determinism.h"
-#include "io/mesh_file.h"
+#include "spindrift/io/mesh_file.h"
 #include "io/temp_folder.h"
 #include "mesh/test_meshes.h"
 #include "surface/jittered.h"
-#include "surface/surface.h"
-#include "world/solids.h"
+#include "spindrift/surface/surface.h"
+#include "spindrift/world/solids.h"
 
 #include <Eigen/Geometry>
 #include <gtest/gtest.h>

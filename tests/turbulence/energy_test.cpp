@@ -1,6 +1,6 @@
-#include "turbulence/energy.h"
+#include "spindrift/turbulence/energy.h"
 
-#include "turbulence/cascade.h"
+#include "spindrift/turbulence/cascade.h"
 #include "turbulence/flows.h"
 
 namespace spindrift {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "field/dense.h"
-#include "turbulence/turbulence.h"
+#include "spindrift/turbulence/turbulence.h"
 
 #include <functional>
 #include <gtest/gtest.h>

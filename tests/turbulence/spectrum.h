@@ -1,7 +1,7 @@
 // The energy spectrum of a velocity on a cube of samples.
 #pragma once
 
-#include "field/tiles.h"
+#include "spindrift/field/tiles.h"
 
 #include <complex>
 #include <vector>

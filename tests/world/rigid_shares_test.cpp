@@ -1,8 +1,8 @@
-#include "world/rigid_shares.h"
+#include "spindrift/world/rigid_shares.h"
 
 #include "base/determinism.h"
-#include "base/random.h"
-#include "bodies/mass.h"
+#include "spindrift/base/random.h"
+#include "spindrift/bodies/mass.h"
 
 #include <gtest/gtest.h>
 

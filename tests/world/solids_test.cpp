@@ -1,4 +1,4 @@
-#include "world/solids.h"
+#include "spindrift/world/solids.h"
 
 #include "base/determinism.h"
 #include "field/dense.h"

@@ -1,3 +1,0 @@
-#include "pipeline/cli.h"
-
-int main(int argc, char** argv) { return spindrift::run_command_line(argc, argv); }

@@ -1,0 +1,45 @@
+// What an artist can say about how a crowd moves. Where it is and where it goes comes from the floor plan.
+#pragma once
+
+#include "spindrift/scene/params.h"
+
+namespace spindrift {
+
+// Agents that avoid each other by themselves, see crowd/avoidance.h.
+struct AvoidanceParams {
+    float horizon = 3, distance = 6;
+    int neighbours = 12;
+    void visit(ParamVisitor& v);
+};
+
+struct CrowdParams {
+    enum class SpeedLaw { constant, weidmann };
+    float radius = 0.2f;
+    float packing = 0.5f;
+    bool continuum = true, pairs = true;
+    float separation = 1.25f;
+    int separation_iterations = 12;
+    SpeedLaw speed_law = SpeedLaw::constant;
+    float freedom = 0;
+    float look_ahead = 0, side = 0;
+    float tolerance = 2e-3f;
+    int max_iterations = 200;
+    AvoidanceParams avoidance;
+
+    void visit(ParamVisitor& v);
+
+    float least_distance() const { return 2 * radius; }
+    // (4.4) [1/m2]
+    float densest() const { return 2 * packing / (std::sqrt(3.0f) * least_distance() * least_distance()); }
+};
+
+// Weidmann's fundamental diagram (1993): the speed of pedestrians in a crowd of this density [1/m2], beside that of
+// one who is alone.
+inline float weidmann_speed(float density)
+{
+    constexpr float kStandstill = 5.4f, kShape = 1.913f;
+    if (density <= 0) return 1;
+    return density < kStandstill ? 1 - std::exp(-kShape * (1 / density - 1 / kStandstill)) : 0;
+}
+
+} // namespace spindrift

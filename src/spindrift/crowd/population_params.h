@@ -1,0 +1,48 @@
+// What an artist can say about the people of a crowd: who they are, where they start or come in, and where they go.
+#pragma once
+
+#include "spindrift/crowd/agents.h"
+#include "spindrift/crowd/params.h"
+#include "spindrift/plan/plan_params.h"
+
+namespace spindrift {
+
+// One goal after the other.
+struct VisitParams {
+    std::string goal;
+    float from = 0; // [s]
+    void visit(ParamVisitor& v);
+};
+
+// People who have something in common. They stand in the shapes at the start, or come in through an entrance.
+struct GroupParams : PlanShapeParams {
+    enum class Heading { goals, opposite };
+    std::string name, entrance;
+    int count = 0;
+    Rows rings; // [x, y, inner radius, outer radius]
+    Heading heading = Heading::goals;
+    std::vector<VisitParams> visits;
+    int rounds = 1;
+    bool leave = true;
+    float start = 0; // [s]
+    float speed = 1.34f, speed_deviation = 0.26f;
+    std::optional<float> radius;
+    float priority = 1;
+    Driver driver = Driver::crowd;
+    Rows path; // [time, x, y]
+    void visit(ParamVisitor& v);
+};
+
+struct PopulationParams : CrowdParams {
+    float cell = 2;
+    float longest_step = 0.05f;
+    float rate = 1;
+    int seed = 1;
+    FloorPlanParams plan;
+    std::vector<GroupParams> groups;
+    void visit(ParamVisitor& v);
+    float radius_of(const GroupParams& group) const { return group.radius.value_or(radius); }
+    float largest_radius() const;
+};
+
+} // namespace spindrift

@@ -1,0 +1,57 @@
+// The matrix of the crowd's pressure, (4.18): on a grid of nx by ny cells
+//
+//     (A p)_c = sum over the four faces of w_f (p_c - p_neighbour) + compliance p_c
+//
+// and its preconditioner, one cycle of multigrid among the free cells. The cells at bounds are where pressure is given.
+// Coarse levels merge 2x2 cells, with the weights of faces between free cells halved, since coarse cells lie twice as
+// far apart: they cost a few passes over the grid when the free cells are others.
+//
+// All arrays have a margin of one cell around the grid, where everything is zero, so that no loop has special cases.
+#pragma once
+
+#include "spindrift/solvers/bounded_qp.h"
+
+namespace spindrift {
+
+struct PaddedGrid {
+    int nx = 0, ny = 0;
+    int stride() const { return nx + 2; }
+    size_t size() const { return static_cast<size_t>(nx + 2) * static_cast<size_t>(ny + 2); }
+    size_t index(int i, int j) const
+    {
+        return static_cast<size_t>(j + 1) * static_cast<size_t>(stride()) + static_cast<size_t>(i + 1);
+    }
+    // Calls body(first index of a row) for all rows, in parallel where that pays.
+    template <class Body> void for_each_row(const Body& body) const;
+};
+
+class PressureMatrix : public QpMatrix<double> {
+  public:
+    void reset(const PaddedGrid& grid);
+    // Of the lower x and y face of each cell; to be filled before prepare(), with zero at the domain's sides.
+    std::vector<double>& weight_x() { return levels_[0].wx; }
+    std::vector<double>& weight_y() { return levels_[0].wy; }
+    void prepare(double compliance);
+
+    void multiply(std::span<const double> x, std::span<double> out) override;
+    void precondition(std::span<const double> r, std::span<const uint8_t> free, bool face_changed,
+                      std::span<double> z) override;
+    std::span<const double> steps() const override { return steps_; }
+    size_t bytes() const;
+
+  private:
+    struct Level {
+        PaddedGrid grid;
+        std::vector<double> wx, wy, diagonal;
+        std::vector<double> inverse; // of the diagonal; 0 where a cell is not free
+        std::vector<double> r, z, scratch;
+    };
+    void coarsen(const Level& fine, Level& coarse);
+    void cycle(size_t number, const double* r, double* z);
+
+    double compliance_ = 0;
+    std::vector<double> steps_;
+    std::vector<Level> levels_;
+};
+
+} // namespace spindrift

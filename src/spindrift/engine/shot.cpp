@@ -1,0 +1,500 @@
+#include "spindrift/engine/shot.h"
+
+#include "spindrift/base/error.h"
+#include "spindrift/base/interrupt.h"
+#include "spindrift/base/memory.h"
+#include "spindrift/base/state_error.h"
+#include "spindrift/io/atomic_file.h"
+#include "spindrift/io/finite.h"
+#include "spindrift/engine/forecast.h"
+#include "spindrift/engine/short_sequences.h"
+#include "spindrift/engine/versions.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace spindrift {
+
+void ShotParams::visit(ParamVisitor& v)
+{
+    v("frames", frames, "First and last frame, e.g. \"1-48\".");
+    v("fps", fps, "frames/s", between(1e-2, 1e6), "Frames a second.");
+    v.list("null", nulls, "Motions without a shape, for shapes to have as their parent.");
+    try {
+        const FrameRange range = parse_frame_range(frames);
+        v.require(range.count() <= 1000000, "frames", "a shot may have a million frames at most");
+        v.require(range.step == 1, "frames",
+                  "a shot has all of its frames; for some of them run it with --frames 1-48x2");
+        v.require(range.first > -100000000 && range.last < 100000000, "frames", "must have at most eight digits");
+    } catch (const Error& error) {
+        v.require(false, "frames", error.what());
+    }
+}
+
+// ----------------------------------------------------------------------------------------------- reading and checking
+
+Shot::Shot(const ShotOptions& options) : options_(options), scene_(options.scene, options.overrides)
+{
+    paths_.shot = scene_.name();
+    paths_.folder = options.folder.empty() ? "out/" + paths_.shot : options.folder;
+
+    std::vector<std::string> tables = {"shot"};
+    for (auto& stage : make_stages()) {
+        tables.push_back(stage->name());
+        links_.push_back({std::move(stage), false, {}, {}, false, false});
+    }
+    scene_.expect_only(tables);
+    read_frames(options.frames);
+    for (Link& link : links_) scene_.read(link.stage->name(), [&](ParamVisitor& v) { link.stage->visit(v); });
+    for (Link& link : links_) link.stage->prepare(scene_, params_);
+    choose_stages(options.only_stage);
+    for (Link& link : links_) link.made_from = ingredients(*link.stage);
+    choose_versions();
+    expect_enough_memory();
+    expect_input_files();
+}
+
+Shot::~Shot() = default;
+
+void Shot::read_frames(const std::optional<FrameRange>& frames)
+{
+    scene_.read("shot", [this](ParamVisitor& v) { params_.visit(v); });
+    shot_range_ = params_.range();
+    wanted_ = frames.value_or(shot_range_);
+    if (wanted_.first < shot_range_.first || wanted_.last > shot_range_.last)
+        bad_input("--frames {}-{}: the shot has frames {}-{} ({})", wanted_.first, wanted_.last, shot_range_.first,
+                  shot_range_.last, scene_.where("shot.frames"));
+}
+
+// Those that the scene has a table for, and those that they read. What another program may have made is left to it: a
+// stage whose own input is not in the scene is not run for the sake of the next.
+void Shot::choose_stages(const std::string& only_stage)
+{
+    const auto has = [&](const std::string& stage) { return scene_.has(stage); };
+    bool any = false;
+    for (size_t i = links_.size(); i-- > 0;) {
+        const Stage& stage = *links_[i].stage;
+        bool read_by_next = false;
+        for (size_t j = i + 1; j < links_.size(); ++j)
+            read_by_next |= links_[j].runs && std::ranges::count(inputs_of(*links_[j].stage), stage.name()) > 0;
+        const std::vector<std::string> inputs = stage.inputs();
+        const bool has_input = std::ranges::any_of(inputs, has);
+        links_[i].runs =
+            only_stage.empty() ? has(stage.name()) || (read_by_next && has_input) : stage.name() == only_stage;
+        any |= links_[i].runs;
+        if (links_[i].runs && inputs.empty() && !has(stage.name()))
+            bad_input("{}: the scene has no [{}] table", scene_.path(), stage.name());
+    }
+    if (!any) bad_input("{}: the scene asks for nothing; add a table such as [liquid]", scene_.path());
+}
+
+// Numbers are written so that equal text means equal bits.
+std::string Shot::ingredients(Stage& stage) const
+{
+    constexpr int kAttributes = 3; // the version of what files carry and what it is called
+    std::string lines = fmt::format("version = {}\nnames of attributes = {}\nfps = {}\nfirst frame = {}\n",
+                                    SPINDRIFT_VERSION, kAttributes, params_.fps, shot_range_.first);
+    lines += canonical_text([&](ParamVisitor& v) { stage.visit(v); });
+    lines += stage.dependencies();
+    for (const std::string& input : inputs_of(stage))
+        lines += fmt::format("{}: {}\n", input, fingerprint_of(find(input)->made_from));
+    return lines;
+}
+
+std::vector<std::string> Shot::warnings_of(Stage& stage) const
+{
+    std::vector<std::string> warnings = stage.warnings();
+    const auto visit = [&](ParamVisitor& v) { stage.visit(v); };
+    for (std::string& warning : short_sequences(scene_, stage.name(), visit, shot_range_))
+        warnings.push_back(std::move(warning));
+    return warnings;
+}
+
+std::vector<std::string> Shot::inputs_of(const Stage& stage) const
+{
+    std::vector<std::string> inputs = stage.inputs();
+    for (const std::string& input : stage.optional_inputs())
+        if (scene_.has(input) && std::ranges::count(inputs, input) == 0) inputs.push_back(input);
+    return inputs;
+}
+
+void Shot::expect_enough_memory() const
+{
+    const double machine = available_memory();
+    for (const Link& link : links_) {
+        const Estimate estimate = link.stage->estimate();
+        if (link.runs && !(estimate.memory <= machine))
+            bad_input("{}: {} needs about {} of memory ({}), and this machine has {}; {}",
+                      scene_.where(link.stage->name()), link.stage->name(), size_text(estimate.memory), estimate.note,
+                      size_text(machine), estimate.remedy);
+    }
+}
+
+// Files of another program must be there now; those of frames that are complete may be gone.
+void Shot::expect_input_files() const
+{
+    for (const Link& link : links_) {
+        const Stage* stage = link.stage.get();
+        if (!link.runs || stage->input_files().empty()) continue;
+        const StageCache cache = cache_of(link);
+        const std::string pattern = stage->input_files();
+        for (int frame = wanted_.first; frame <= wanted_.last; frame += wanted_.step) {
+            if (file_exists(frame_path(pattern, frame)) || (!cache.outdated() && cache.complete(frame))) continue;
+            const std::string where = scene_.where(stage->name() + ".input");
+            if (!has_frame_pattern(pattern)) bad_input("{}: there is no file {}", where, pattern);
+            const std::vector<int> frames = frames_on_disk(pattern);
+            if (frames.empty())
+                bad_input("{}: no file matches {}; the folder is relative to the scene's", where, pattern);
+            bad_input("{}: {} is missing; there are frames from {} to {} (see shot.frames)", where,
+                      frame_path(pattern, frame), frames.front(), frames.back());
+        }
+    }
+}
+
+Forecast Shot::forecast() const
+{
+    std::vector<const Stage*> stages;
+    for (const Link& link : links_)
+        if (link.runs && link.stage->rehearsal() != Stage::Rehearsal::none) stages.push_back(link.stage.get());
+    return stages.empty() ? Forecast() : rehearse(options_, stages, shot_range_);
+}
+
+Estimate Shot::estimate_of(const Stage& stage, const Forecast& forecast) const
+{
+    Estimate estimate = stage.estimate();
+    estimate.memory += held_memory(); // the program itself
+    if (const auto foreseen = forecast.find(stage.name()); foreseen != forecast.end())
+        estimate.disk = foreseen->second.disk, estimate.memory = foreseen->second.memory;
+    return estimate;
+}
+
+// The free space where the shot's folder is or will be; 0 if it cannot be found out.
+double Shot::free_space() const
+{
+    std::error_code error;
+    std::filesystem::path folder = std::filesystem::absolute(paths_.folder);
+    while (!std::filesystem::exists(folder, error) && folder != folder.parent_path()) folder = folder.parent_path();
+    const auto space = std::filesystem::space(folder, error);
+    return error ? 0 : static_cast<double>(space.available);
+}
+
+// Refuses what cannot fit, before any work is done. Rehearsals are worth their time only if it might not.
+void Shot::expect_room() const
+{
+    constexpr double kMemoryShare = 0.05, kDiskShare = 0.1;
+    double memory = 0, disk = 0;
+    for (const Link& link : links_)
+        if (link.runs) memory = std::max(memory, link.stage->estimate().memory), disk += link.stage->estimate().disk;
+    const double space = free_space();
+    if (options_.rehearsal || (memory < kMemoryShare * available_memory() && (disk < kDiskShare * space || space == 0)))
+        return;
+    const Forecast foreseen = forecast();
+    disk = 0;
+    for (const Link& link : links_) {
+        if (!link.runs) continue;
+        const Estimate estimate = estimate_of(*link.stage, foreseen);
+        expect_memory(estimate.memory, link.stage->name().c_str(), estimate.remedy.c_str());
+        disk += estimate.disk * missing_share(link);
+        if (space > 0 && disk > space)
+            fail("{} needs about {} on disk, and {} has {} free; free some, choose another folder with -o, or {}",
+                 link.stage->name(), size_text(estimate.disk), paths_.folder, size_text(space), estimate.remedy);
+    }
+}
+
+// Of the frames of a stage, those that are not there yet.
+double Shot::missing_share(const Link& link) const
+{
+    const StageCache cache = cache_of(link);
+    const FrameRange range = frames_of(*link.stage);
+    if (cache.outdated()) return 1.0 * range.count() / shot_range_.count();
+    int missing = 0;
+    for (int frame = range.first; frame <= range.last; ++frame) missing += !cache.complete(frame);
+    return 1.0 * missing / shot_range_.count();
+}
+
+// How many frames need not be made, for people. Empty: none is there.
+std::string Shot::there_note(const Link& link) const
+{
+    const StageCache cache = cache_of(link);
+    if (cache.outdated()) return {};
+    int there = 0;
+    for (int frame = shot_range_.first; frame <= shot_range_.last; ++frame) there += cache.complete(frame);
+    return there == 0 ? "" : fmt::format("{} of {} frames are there already", there, shot_range_.count());
+}
+
+std::string Shot::needs() const
+{
+    std::string text;
+    double memory = 0, disk = 0;
+    const Forecast foreseen = forecast();
+    for (const Link& link : links_) {
+        if (!link.runs) continue;
+        const Estimate e = estimate_of(*link.stage, foreseen);
+        memory = std::max(memory, e.memory), disk += e.disk;
+        text += fmt::format("{:<8} memory {:>8}   disk {:>8}   {}\n", link.stage->name(), size_text(e.memory),
+                            size_text(e.disk), e.note);
+        for (const std::string& warning : warnings_of(*link.stage)) text += fmt::format("{:<8} {}\n", "", warning);
+        for (const std::string& note : {there_note(link), version_note(link), replaced_note(link)})
+            if (!note.empty()) text += fmt::format("{:<8} {}\n", "", note);
+    }
+    if (const std::string note = kept_note(); !note.empty()) text += note + "\n";
+    text += fmt::format("frames {}-{} at {} fps into {}: {} of memory, {} on disk", shot_range_.first, shot_range_.last,
+                        params_.fps, paths_.folder, size_text(memory), size_text(disk));
+    if (const double space = free_space(); space > 0) text += fmt::format(" ({} free)", size_text(space));
+    return text;
+}
+
+const Shot::Link* Shot::find(const std::string& stage) const
+{
+    for (const Link& link : links_)
+        if (link.stage->name() == stage) return &link;
+    return nullptr;
+}
+
+StageCache Shot::cache_of(const Link& link) const
+{
+    return {link.folder, link.stage->name(), link.stage->endings(), link.made_from};
+}
+
+namespace {
+
+// The frame of the saved state, which the stage has then reached. None if there is no state, or one that is damaged or
+// does not fit; nor if it is outside `range`: a state later than the first missing frame cannot make it.
+std::optional<int> resume(TimeStage& stage, const StageCache& cache, const FrameRange& range, FrameReport& report,
+                          Progress& progress)
+{
+    try {
+        StateFile state;
+        if (!read_state(cache.state_path(), cache.fingerprint(), state)) return std::nullopt;
+        const int64_t frame = state.numbers["frame"];
+        if (frame > range.last) return std::nullopt;
+        if (frame < range.first) bad_state("it is of frame {}, before the first", frame);
+        report = stage.restore(std::move(state));
+        return static_cast<int>(frame);
+    } catch (const StateError& error) {
+        progress.say(fmt::format("{}: {} cannot be gone on from: {}", stage.name(), cache.state_path(), error.what()));
+        return std::nullopt;
+    }
+}
+
+} // namespace
+
+// ------------------------------------------------------------------------------------------------------------ running
+
+void Shot::run(Progress& progress)
+{
+    expect_room();
+    const FolderLock lock(paths_.folder);
+    remove_leftovers(paths_.folder);
+
+    for (const Link& link : links_) {
+        remove_leftovers(paths_.stage_folder(link.stage->name()));
+        finish_move(*link.stage, paths_);
+    }
+    choose_versions(); // again, now that no other run can change anything
+
+    // A file in the way should be known now, not hours later when its frame's turn has come.
+    for (const Link& link : links_) {
+        if (!link.runs) continue;
+        remove_leftovers(link.folder);
+        expect_only_ours(link);
+    }
+    bool any_versions = false;
+    for (Link& link : links_) {
+        if (!link.runs) continue;
+        any_versions |= link.aside || link.takes_over;
+        try {
+            run_stage(link, progress);
+        } catch (const std::bad_alloc&) {
+            fail("{}: out of memory; {}, and see what the shot needs with: spindrift check {}", link.stage->name(),
+                 link.stage->estimate().remedy, scene_.path());
+        }
+    }
+    if (const std::string note = kept_note(); any_versions && !note.empty()) progress.say(note);
+}
+
+void Shot::run_stage(Link& link, Progress& progress)
+{
+    Stage& stage = *link.stage;
+    for (const std::string& warning : warnings_of(stage)) progress.warn(fmt::format("{}: {}", stage.name(), warning));
+    warn_of_outdated_inputs(stage, progress);
+    auto* time_stage = dynamic_cast<TimeStage*>(&stage);
+    std::vector<int> missing;
+    if (!time_stage) missing = missing_frames(dynamic_cast<FrameStage&>(stage), cache_of(link));
+    if (const std::string note = replaced_note(link); !note.empty())
+        progress.warn(fmt::format("{}: {}", stage.name(), note));
+    make_current(link, progress);
+    StageCache cache = cache_of(link);
+    if (time_stage)
+        run_time_stage(*time_stage, cache, progress);
+    else
+        run_frame_stage(dynamic_cast<FrameStage&>(stage), cache, missing, progress);
+
+    std::vector<std::string> files;
+    for (int frame = shot_range_.first; frame <= shot_range_.last && cache.complete(frame); ++frame)
+        files.push_back(cache.path(frame));
+    if (static_cast<int>(files.size()) == shot_range_.count()) stage.shot_complete(files, paths_now(), progress);
+}
+
+// A time stage has to go through all frames before those that are wanted.
+FrameRange Shot::frames_of(const Stage& stage) const
+{
+    return dynamic_cast<const TimeStage*>(&stage) ? FrameRange{shot_range_.first, wanted_.last} : wanted_;
+}
+
+// A frame of another stage. Throws if it is missing.
+std::string Shot::input_path(const Stage& stage, const std::string& input, int frame) const
+{
+    std::string path = input.empty() ? frame_path(stage.input_files(), frame) : cache_of(*find(input)).path(frame);
+    if (!input.empty() && !file_exists(path))
+        fail("{} is missing; make it with: spindrift {} {}", path, find(input)->stage->command(), scene_.path());
+    return path;
+}
+
+void Shot::warn_of_outdated_inputs(const Stage& stage, Progress& progress) const
+{
+    for (const std::string& name : inputs_of(stage)) {
+        const Link& input = *find(name);
+        if (const StageCache cache = cache_of(input); cache.outdated())
+            progress.warn(
+                fmt::format("{}: reads frames of another version of the scene ({}: {}); bring them up to date with: "
+                            "spindrift {} {}",
+                            stage.name(), name, cache.what_changed(), input.stage->command(), scene_.path()));
+    }
+}
+
+namespace {
+
+// Calls write(), which writes a frame or the state it is resumed from. If a number in it is not finite, nothing was
+// written, and the message says what to do.
+template <class Write> void write_finite(const Stage& stage, int frame, const Write& write)
+{
+    try {
+        write();
+    } catch (const NotFinite& error) {
+        fail("{}: frame {} was not written: {}. A value of [{}] is too extreme for it (look for large forces, speeds, "
+             "rates and temperatures), or an expression or the input makes it so; the frames before are complete",
+             stage.name(), frame, error.values, stage.name());
+    }
+}
+
+} // namespace
+
+// From the last complete frame to the end of the wanted range. The state is written before the frame: whatever a kill
+// leaves behind, the state can still make the frame it belongs to.
+void Shot::run_time_stage(TimeStage& stage, StageCache& cache, Progress& progress)
+{
+    const std::vector<std::string> inputs = inputs_of(stage);
+    if (!inputs.empty() || !stage.input_files().empty())
+        stage.read_from([this, &stage, input = inputs.empty() ? std::string() : inputs.front()](int frame) {
+            return input_path(stage, input, frame);
+        });
+    const FrameRange range = frames_of(stage);
+    int missing = range.first; // the first that is
+    while (missing <= range.last && cache.has(missing)) ++missing;
+    if (missing > range.last) {
+        progress.stage_starts(stage.name(), range, 0);
+        progress.stage_ends();
+        return;
+    }
+
+    FrameReport report;
+    const std::optional<int> resumed = resume(stage, cache, {range.first, missing}, report, progress);
+    int frame = resumed.value_or(range.first);
+    const int first_reported = frame < missing && resumed ? frame + 1 : frame;
+    if (!resumed && missing > range.first)
+        progress.say(
+            fmt::format("{}: frame {} is missing; computing again from frame {}", stage.name(), missing, frame));
+    progress.stage_starts(stage.name(), range, range.last - first_reported + 1);
+
+    if (!resumed) report = stage.start(frame);
+    for (bool is_saved = resumed.has_value();; is_saved = false) {
+        report.times.measure("write", [&] {
+            write_finite(stage, frame, [&] {
+                if (!is_saved) write_state(cache.state_path(), cache.fingerprint(), stage.save());
+                if (cache.has(frame)) return;
+                cache.begin(frame);
+                stage.write(cache.path(frame));
+                cache.finish(frame);
+            });
+        });
+        if (frame >= first_reported) progress.frame_done(frame, report);
+        if (frame == range.last) break;
+        check_interrupt();
+        report = stage.advance();
+        ++frame;
+    }
+    progress.stage_ends();
+}
+
+// What a frame stage reads for a frame, whether it is there or not.
+std::vector<std::string> Shot::input_paths(const Stage& stage, int frame) const
+{
+    std::vector<std::string> paths;
+    for (const std::string& input : inputs_of(stage)) paths.push_back(cache_of(*find(input)).path(frame));
+    if (!stage.input_files().empty()) paths.push_back(frame_path(stage.input_files(), frame));
+    return paths;
+}
+
+namespace {
+
+std::string signature_of(const std::vector<std::string>& paths)
+{
+    std::string signatures;
+    for (const std::string& path : paths) signatures += (signatures.empty() ? "" : "+") + file_signature(path);
+    return signatures;
+}
+
+} // namespace
+
+// A frame whose input is gone is good as it is: inputs may be deleted to save space.
+std::vector<int> Shot::missing_frames(const FrameStage& stage, const StageCache& cache) const
+{
+    std::vector<int> missing;
+    for (int frame = wanted_.first; frame <= wanted_.last; frame += wanted_.step) {
+        const std::vector<std::string> from = input_paths(stage, frame);
+        const bool has_inputs = std::ranges::all_of(from, file_exists);
+        const bool good = has_inputs ? cache.has(frame, signature_of(from)) : cache.complete(frame);
+        if (good && !cache.outdated()) continue;
+        for (const std::string& input : inputs_of(stage)) input_path(stage, input, frame);
+        missing.push_back(frame);
+    }
+    return missing;
+}
+
+// What a run writes over because its input is not what it was, for people. Empty: nothing.
+std::string Shot::replaced_note(const Link& link) const
+{
+    const auto* stage = dynamic_cast<const FrameStage*>(link.stage.get());
+    const StageCache cache = cache_of(link);
+    if (!stage || !cache.exists() || cache.outdated()) return {};
+    std::vector<int> frames;
+    for (int frame = wanted_.first; frame <= wanted_.last; frame += wanted_.step) {
+        const std::vector<std::string> from = input_paths(*stage, frame);
+        if (cache.complete(frame) && std::ranges::all_of(from, file_exists) && !cache.has(frame, signature_of(from)))
+            frames.push_back(frame);
+    }
+    if (frames.empty()) return {};
+    const std::string which =
+        frames.size() == 1 ? fmt::format("frame {} is", frames.front())
+                           : fmt::format("{} frames from {} to {} are", frames.size(), frames.front(), frames.back());
+    return which + " made again and written over, because the input has changed since";
+}
+
+void Shot::run_frame_stage(FrameStage& stage, StageCache& cache, const std::vector<int>& missing, Progress& progress)
+{
+    progress.stage_starts(stage.name(), wanted_, static_cast<int>(missing.size()));
+    for (const int frame : missing) {
+        check_interrupt();
+        const std::vector<std::string> from = input_paths(stage, frame);
+        const std::string made_from = signature_of(from);
+        cache.begin(frame);
+        FrameReport report;
+        write_finite(stage, frame, [&] { report = stage.make(frame, from, cache.paths(frame)); });
+        cache.finish(frame, made_from);
+        progress.frame_done(frame, report);
+    }
+    progress.stage_ends();
+}
+
+} // namespace spindrift

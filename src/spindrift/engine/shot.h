@@ -1,0 +1,88 @@
+// A shot: the scene, its stages in order, and the folder of its caches. The way from `main` to a solver's step is
+// main -> Shot::run -> run_time_stage -> TimeStage::advance.
+#pragma once
+
+#include "spindrift/engine/cache.h"
+#include "spindrift/engine/progress.h"
+
+#include <optional>
+
+namespace spindrift {
+
+struct ShotOptions {
+    std::string scene;
+    std::string folder;                 // empty: out/<scene name>
+    std::optional<FrameRange> frames;   // empty: all
+    std::vector<std::string> overrides; // table.name=value
+    std::string only_stage;             // empty: all that the scene asks for
+    bool rehearsal = false;             // a forecast's own run: does not ask for one in turn
+};
+
+class Shot {
+  public:
+    // Reads and checks everything; nothing is written. Throws bad_input.
+    explicit Shot(const ShotOptions& options);
+    ~Shot();
+
+    // Brings the frames of all stages, or of the one chosen, up to date. Throws Error.
+    void run(Progress& progress);
+    // What the shot will need, as lines for people.
+    std::string needs() const;
+
+  private:
+    struct Link {
+        std::unique_ptr<Stage> stage;
+        bool runs = false;     // asked for
+        std::string made_from; // everything its frames depend on
+        // Where the frames of this version are or will be. `takes_over`: they are to become the current version, and
+        // what is there now is to be kept aside.
+        std::string folder;
+        bool aside = false, takes_over = false;
+    };
+    void read_frames(const std::optional<FrameRange>& frames);
+    void choose_stages(const std::string& only_stage);
+    std::string ingredients(Stage& stage) const;
+    std::vector<std::string> warnings_of(Stage& stage) const;
+    std::vector<std::string> inputs_of(const Stage& stage) const;
+    std::string input_path(const Stage& stage, const std::string& input, int frame) const;
+    void warn_of_outdated_inputs(const Stage& stage, Progress& progress) const;
+    // Of versions (shot_versions.cpp).
+    void choose_versions();
+    std::string kept_folder(const Link& link) const;
+    StageCache current_cache(const Link& link) const;
+    bool has_results(const Link& link) const;
+    std::string version_note(const Link& link) const;
+    void expect_only_ours(const Link& link) const;
+    void make_current(Link& link, Progress& progress);
+    ShotPaths paths_now() const;
+    std::string kept_note() const;
+    ShotPaths paths_of_version(const Link& link, const std::string& made_from) const;
+
+    void expect_enough_memory() const;
+    Forecast forecast() const;
+    Estimate estimate_of(const Stage& stage, const Forecast& forecast) const;
+    double free_space() const;
+    double missing_share(const Link& link) const;
+    void expect_room() const;
+    void expect_input_files() const;
+
+    void run_stage(Link& link, Progress& progress);
+    void run_time_stage(TimeStage& stage, StageCache& cache, Progress& progress);
+    void run_frame_stage(FrameStage& stage, StageCache& cache, const std::vector<int>& missing, Progress& progress);
+    std::vector<std::string> input_paths(const Stage& stage, int frame) const;
+    std::vector<int> missing_frames(const FrameStage& stage, const StageCache& cache) const;
+    std::string replaced_note(const Link& link) const;
+    std::string there_note(const Link& link) const;
+    FrameRange frames_of(const Stage& stage) const;
+    const Link* find(const std::string& stage) const;
+    StageCache cache_of(const Link& link) const;
+
+    ShotOptions options_;
+    SceneFile scene_;
+    ShotParams params_;
+    ShotPaths paths_;
+    FrameRange shot_range_, wanted_;
+    std::vector<Link> links_;
+};
+
+} // namespace spindrift

@@ -1,0 +1,212 @@
+#include "spindrift/io/image.h"
+
+#include "spindrift/base/error.h"
+#include "spindrift/base/parallel.h"
+#include "spindrift/io/atomic_file.h"
+#include "spindrift/io/finite.h"
+
+#include <OpenImageIO/filesystem.h>
+#include <OpenImageIO/imageio.h>
+#include <array>
+#include <cctype>
+
+namespace spindrift {
+
+namespace {
+
+enum class Format { png, exr, jpg };
+
+constexpr int kLargestEdge = 1 << 16;
+
+Format format_of(const std::string& path)
+{
+    const size_t dot = path.rfind('.');
+    std::string ending = dot == std::string::npos ? "" : path.substr(dot);
+    for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (ending == ".png") return Format::png;
+    if (ending == ".exr") return Format::exr;
+    if (ending == ".jpg" || ending == ".jpeg") return Format::jpg;
+    bad_input("{}: a picture must end in .png, .exr or .jpg", path);
+}
+
+const char* writer_of(Format format)
+{
+    constexpr std::array<const char*, 3> kNames = {"png", "openexr", "jpeg"};
+    return kNames[static_cast<size_t>(format)];
+}
+
+// The finished file in memory, so that it can go to disk in one atomic step.
+std::vector<unsigned char> encode(const std::string& path, const Image& image, Format format)
+{
+    const bool linear = format == Format::exr;
+    OIIO::ImageSpec spec(image.width, image.height, 3, linear ? OIIO::TypeDesc::HALF : OIIO::TypeDesc::UINT8);
+    spec.attribute("oiio:ColorSpace", linear ? "Linear" : "sRGB");
+    if (format == Format::exr) spec.attribute("compression", "zip");
+    if (format == Format::exr) spec.attribute("DateTime", ""); // or the time of writing goes into the file
+    if (format == Format::jpg) spec.attribute("Compression", "jpeg:95"), spec.attribute("jpeg:subsampling", "4:4:4");
+
+    const auto writer = OIIO::ImageOutput::create(writer_of(format));
+    if (!writer) fail("cannot write {}: {}", path, OIIO::geterror());
+    OIIO::Filesystem::IOVecOutput memory;
+    writer->set_ioproxy(&memory);
+    bool good = writer->open(path, spec);
+    if (good && linear)
+        good = writer->write_image(OIIO::TypeDesc::FLOAT, image.pixels.data());
+    else if (good)
+        good = writer->write_image(OIIO::TypeDesc::UINT8, srgb_bytes(image).data());
+    good = good && writer->close();
+    if (!good) fail("cannot write {}: {}", path, writer->geterror());
+    return memory.buffer();
+}
+
+// OpenImageIO says "Linear" or "sRGB" where the file or its format does. Everything else that is not EXR was made for a
+// screen.
+bool is_linear(const OIIO::ImageSpec& spec, const std::string& format)
+{
+    const std::string space = spec.get_string_attribute("oiio:ColorSpace", "");
+    return format == "openexr" || space == "Linear" || space == "linear";
+}
+
+// Where pixel `i` of `count` begins and ends on an axis of `length` old pixels.
+struct Span {
+    double begin, end;
+    Span(int i, int count, int length)
+        : begin(static_cast<double>(i) * length / count), end(static_cast<double>(i + 1) * length / count)
+    {
+    }
+    // Calls add(old pixel, share of this span); the shares add up to 1.
+    template <class Add> void for_each(const Add& add) const
+    {
+        for (int i = static_cast<int>(begin); i < end; ++i) {
+            const double overlap = std::min<double>(i + 1, end) - std::max<double>(i, begin);
+            add(i, static_cast<float>(overlap / (end - begin)));
+        }
+    }
+};
+
+// Places of `count` of `total` pictures, first and last included.
+std::vector<size_t> spread(size_t total, int count)
+{
+    std::vector<size_t> chosen;
+    const size_t wanted = std::min(total, static_cast<size_t>(count));
+    if (wanted == 1) return {(total - 1) / 2};
+    for (size_t i = 0; i < wanted; ++i) chosen.push_back((2 * i * (total - 1) + (wanted - 1)) / (2 * (wanted - 1)));
+    return chosen;
+}
+
+} // namespace
+
+float srgb_from_linear(float linear)
+{
+    return linear <= 0.0031308f ? 12.92f * linear : 1.055f * std::pow(linear, 1 / 2.4f) - 0.055f;
+}
+
+float linear_from_srgb(float encoded)
+{
+    return encoded <= 0.04045f ? encoded / 12.92f : std::pow((encoded + 0.055f) / 1.055f, 2.4f);
+}
+
+std::vector<uint8_t> srgb_bytes(const Image& image)
+{
+    std::vector<uint8_t> bytes(3 * image.pixels.size());
+    parallel_chunks(image.pixels.size(), 1 << 13, [&](size_t begin, size_t end) {
+        for (size_t i = begin; i < end; ++i)
+            for (int c = 0; c < 3; ++c) {
+                const float x = image.pixels[i][c];
+                const float clipped = x > 0 ? std::min(x, 1.0f) : 0.0f; // NaN is not above 0
+                bytes[3 * i + static_cast<size_t>(c)] =
+                    static_cast<uint8_t>(std::lround(255 * srgb_from_linear(clipped)));
+            }
+    });
+    return bytes;
+}
+
+void write_image(const std::string& path, const Image& image)
+{
+    const Format format = format_of(path);
+    if (image.width <= 0 || image.height <= 0) fail("cannot write {}: the picture is empty", path);
+    expect_finite(path, "color", std::span(image.pixels));
+    const std::vector<unsigned char> bytes = encode(path, image, format);
+    write_file(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+Image read_image(const std::string& path)
+{
+    if (!file_exists(path)) fail("cannot read {}: there is no such file", path);
+    const auto reader = OIIO::ImageInput::open(path);
+    if (!reader) fail("cannot read {}: {}", path, OIIO::geterror());
+    const OIIO::ImageSpec& spec = reader->spec();
+    if (spec.width <= 0 || spec.height <= 0 || spec.width > kLargestEdge || spec.height > kLargestEdge ||
+        spec.nchannels < 1)
+        fail("cannot read {}: a picture of {} x {} pixels", path, spec.width, spec.height);
+
+    const size_t channels = static_cast<size_t>(spec.nchannels);
+    const bool decode = !is_linear(spec, reader->format_name());
+    Image image(spec.width, spec.height);
+    std::vector<float> values(image.pixels.size() * channels);
+    if (!reader->read_image(0, 0, 0, spec.nchannels, OIIO::TypeDesc::FLOAT, values.data()))
+        fail("cannot read {}: {}", path, reader->geterror());
+    parallel_chunks(image.pixels.size(), 1 << 13, [&](size_t begin, size_t end) {
+        for (size_t i = begin; i < end; ++i)
+            for (size_t c = 0; c < 3; ++c) {
+                const float value = values[i * channels + (channels < 3 ? 0 : c)]; // grey, or grey and alpha
+                image.pixels[i][static_cast<int>(c)] = decode ? linear_from_srgb(value) : value;
+            }
+    });
+    return image;
+}
+
+Image resized(const Image& image, int width, int height)
+{
+    if (width <= 0 || height <= 0 || image.width <= 0 || image.height <= 0)
+        fail("cannot scale a picture of {} x {} pixels to {} x {}", image.width, image.height, width, height);
+    // Along x, then along y: the area of a pixel is a product of spans.
+    Image narrow(width, image.height), result(width, height);
+    parallel_for(static_cast<size_t>(image.height), [&](size_t row) {
+        const int y = static_cast<int>(row);
+        for (int x = 0; x < width; ++x)
+            Span(x, width, image.width).for_each([&](int i, float share) {
+                narrow.at(x, y) += share * image.at(i, y);
+            });
+    });
+    parallel_for(static_cast<size_t>(height), [&](size_t row) {
+        const int y = static_cast<int>(row);
+        Span(y, height, image.height).for_each([&](int i, float share) {
+            for (int x = 0; x < width; ++x) result.at(x, y) += share * narrow.at(x, i);
+        });
+    });
+    return result;
+}
+
+Image contact_sheet(const std::vector<std::string>& pictures, int count, int columns, int tile_width)
+{
+    constexpr int kGap = 6;
+    const Vec3f paper = Vec3f::Constant(0.012f); // dark, so that the pictures stand out
+    if (pictures.empty()) fail("a contact sheet needs at least one picture");
+    if (count <= 0 || columns <= 0 || tile_width <= 0 || tile_width > kLargestEdge)
+        bad_input("a contact sheet of {} pictures in {} columns of {} pixels is not possible", count, columns,
+                  tile_width);
+
+    std::vector<Image> tiles;
+    int tile_height = 0;
+    for (const size_t i : spread(pictures.size(), count)) {
+        const Image picture = read_image(pictures[i]);
+        const int height = std::max(
+            1, static_cast<int>(std::lround(static_cast<double>(tile_width) * picture.height / picture.width)));
+        tiles.push_back(resized(picture, tile_width, height));
+        tile_height = std::max(tile_height, height);
+    }
+    const int total = static_cast<int>(tiles.size()), across = std::min(columns, total),
+              down = (total + across - 1) / across;
+    Image sheet(kGap + across * (tile_width + kGap), kGap + down * (tile_height + kGap));
+    std::fill(sheet.pixels.begin(), sheet.pixels.end(), paper);
+    for (int t = 0; t < total; ++t) {
+        const Image& tile = tiles[static_cast<size_t>(t)];
+        const int left = kGap + t % across * (tile_width + kGap);
+        const int top = kGap + t / across * (tile_height + kGap) + (tile_height - tile.height) / 2;
+        for (int y = 0; y < tile.height; ++y) std::copy_n(&tile.at(0, y), tile_width, &sheet.at(left, top + y));
+    }
+    return sheet;
+}
+
+} // namespace spindrift

@@ -1,0 +1,42 @@
+// Pictures: linear RGB floats in memory; PNG (sRGB), EXR (linear half) on disk; contact sheets and MP4 of sequences.
+#pragma once
+
+#include "spindrift/base/math.h"
+
+#include <string>
+#include <vector>
+
+namespace spindrift {
+
+struct Image {
+    int width = 0, height = 0;
+    std::vector<Vec3f> pixels; // row by row from the top, linear light
+
+    Image() = default;
+    Image(int w, int h) : width(w), height(h), pixels(static_cast<size_t>(w) * h, Vec3f::Zero()) {}
+    Vec3f& at(int x, int y) { return pixels[static_cast<size_t>(y) * width + x]; }
+    const Vec3f& at(int x, int y) const { return pixels[static_cast<size_t>(y) * width + x]; }
+};
+
+// By the ending: .png (sRGB, 8 bit), .exr (linear, half), .jpg. Atomic and byte-identical for identical pixels.
+void write_image(const std::string& path, const Image& image);
+Image read_image(const std::string& path);
+
+// The exact piecewise sRGB curve, for values in [0, 1].
+float srgb_from_linear(float linear);
+float linear_from_srgb(float encoded);
+// Red, green, blue, row by row from the top, rounded to 8 bits; outside [0, 1] is clipped and NaN is black.
+std::vector<uint8_t> srgb_bytes(const Image& image);
+
+// The mean colour of the area that each new pixel covers, in linear light.
+Image resized(const Image& image, int width, int height);
+
+// `count` pictures spread evenly over the sequence, in a grid `columns` wide, scaled to `tile_width`.
+Image contact_sheet(const std::vector<std::string>& pictures, int count, int columns, int tile_width);
+// H.264 from pictures of one size, in the given order, through ffmpeg (libx264, yuv420p, an odd edge repeated to an
+// even size); throws Error(failed) with ffmpeg's last line. Atomic.
+void write_movie(const std::string& path, const std::vector<std::string>& pictures, int fps);
+// What ffmpeg holds at the peak while it does that, about [bytes].
+double memory_of_encoder(int width, int height, int pictures);
+
+} // namespace spindrift

@@ -1,0 +1,382 @@
+#include "spindrift/liquid/liquid.h"
+
+#include "spindrift/base/random.h"
+#include "spindrift/bodies/motion_check.h"
+#include "spindrift/field/row.h"
+#include "spindrift/liquid/wall_velocity.h"
+#include "spindrift/points/state_checks.h"
+#include "spindrift/world/substeps.h"
+
+#include <fmt/format.h>
+
+namespace spindrift {
+
+namespace {
+
+constexpr int kReach = 2;              // cells around particles that the grid covers
+constexpr int kParticlesAlongEdge = 2; // of a cell: 8 particles
+
+} // namespace
+
+Liquid::Liquid(const LiquidParams& params, Shapes shapes, float fps)
+    : params_(params), sources_(std::move(shapes.sources)), sinks_(std::move(shapes.sinks)), fps_(fps),
+      solids_(params.domain, shapes.colliders, fps, params.colliders),
+      bodies_(params.bodies, shapes.bodies, params.domain, shapes.colliders, fps),
+      forces_(params.gravity, params.forces, fps)
+{
+    solids_.set_bodies(&bodies_.solids());
+    solids_.find_sheets(params.voxel);
+    if (!params.turbulence.on) return;
+    ripples_ = std::make_unique<Ripples>(params.turbulence);
+    flow_ = std::make_unique<ParticleFlow>(params.domain, std::move(shapes.colliders), fps, params.voxel);
+}
+
+float Liquid::particle_radius() const { return static_cast<float>(std::cbrt(particle_volume() * 3 / (4 * kPi))); }
+
+double Liquid::particle_volume() const { return std::pow(static_cast<double>(params_.voxel) / kParticlesAlongEdge, 3); }
+
+size_t Liquid::bytes() const
+{
+    return particles_.bytes() + topology_.bytes() + index_.bytes() + solid_cells_.bytes() + velocity_.bytes() +
+           before_.bytes() + weight_.bytes() + phi_.bytes() + crowding_.bytes() + belonging_.bytes() +
+           curvature_.bytes() + held_.bytes() + projection_.bytes() + viscosity_.bytes() + cell_viscosity_.bytes() +
+           strain_.bytes() + heat_.bytes() + from_.capacity() * sizeof(Vec3f) + stirred_.bytes() +
+           (ripples_ ? ripples_->bytes() : 0);
+}
+
+void Liquid::start(int frame)
+{
+    frame_ = frame, next_id_ = 0;
+    particles_ = {};
+    if (params_.transfer == Transfer::apic)
+        for (const char* name : kAffine) particles_.attribute<Vec3f>(name);
+    if (params_.elasticity > 0)
+        for (const char* name : {kStrainDiagonal, kStrainShear}) particles_.attribute<Vec3f>(name);
+    set_time(static_cast<float>(frame));
+    bodies_.start(time_);
+    emit(time_, true);
+    particles_.attribute<Vec3f>(kMotion) = particles_.v;
+    speed_ = 0;
+    for (const Vec3f& v : particles_.v) speed_ = std::max(speed_, v.cwiseAbs().maxCoeff());
+    if (!ripples_) return;
+    ripples_ = std::make_unique<Ripples>(params_.turbulence);
+    ripple(0);
+}
+
+void Liquid::set_time(float frames)
+{
+    time_ = frames;
+    for (auto* shapes : {&sources_, &sinks_})
+        for (Shape& shape : *shapes) shape.prepare(frames);
+    solids_.set_frame(frames);
+    forces_.set_frame(frames);
+}
+
+Liquid::State Liquid::state() const
+{
+    return {frame_, next_id_, speed_, particles_, ripples_ ? ripples_->state() : Ripples::State(), bodies_.state()};
+}
+
+void Liquid::restore(State state)
+{
+    check_state(state.particles, params_.voxel);
+    check_state_number(state.next_id, 0, std::numeric_limits<int>::max(), "next_id");
+    check_state_number(state.speed, 0.0f, std::numeric_limits<float>::max(), "speed");
+    // The next step is as long as the speed on the grid allows, which is about that of the fastest particle.
+    for (const Vec3f& v : state.particles.v)
+        if (v.cwiseAbs().maxCoeff() > 1000 * (state.speed + 1))
+            bad_state("a particle has a speed of {:g} m/s", v.norm());
+    check_state(state.bodies, bodies_.size());
+    if (ripples_ && !state.ripples.tiles.empty() && state.ripples.voxel != params_.voxel)
+        bad_state("the voxel of ripples is {}", state.ripples.voxel);
+    frame_ = state.frame, next_id_ = state.next_id, speed_ = state.speed;
+    particles_ = std::move(state.particles);
+    bodies_.restore(std::move(state.bodies), static_cast<float>(frame_));
+    if (!ripples_) return;
+    ripples_ = std::make_unique<Ripples>(params_.turbulence);
+    ripples_->restore(std::move(state.ripples));
+}
+
+LiquidReport Liquid::advance()
+{
+    report_ = {};
+    particles_.attribute<Vec3f>(kMotion) = particles_.P;
+    if (ripples_) ripples_->begin_frame();
+    const auto step = [&](float dt) {
+        const size_t before = particles_.size();
+        emit(time_, false);
+        // New particles move in all of this step, as if they had come with their velocity since the frame began.
+        std::vector<Vec3f>& from = particles_.attribute<Vec3f>(kMotion);
+        const float seconds = std::max(0.0f, (time_ - static_cast<float>(frame_)) / fps_ - dt);
+        for (size_t i = before; i < from.size(); ++i) from[i] = particles_.P[i] - seconds * particles_.v[i];
+        drain(time_);
+        let(hooks_.after_forces, dt);
+        substep(dt);
+        if (ripples_) report_.times.measure("ripples", [&] { ripple(dt); });
+        if (!hooks_.after_advection) return;
+        let(hooks_.after_advection, dt);
+        for (const Vec3f& v : particles_.v) speed_ = std::max(speed_, v.cwiseAbs().maxCoeff());
+    };
+    report_.substeps = for_each_substep(
+        frame_, fps_, fmt::format("the {}", name_).c_str(),
+        fmt::format("Check velocities of sources and colliders, or raise {}.voxel", name_).c_str(),
+        [&](float frames) { set_time(frames); }, [&] { return largest_step(); }, step);
+    ++frame_;
+    std::vector<Vec3f>& motion = particles_.attribute<Vec3f>(kMotion);
+    parallel_for(
+        motion.size(), [&](size_t i) { motion[i] = fps_ * (particles_.P[i] - motion[i]); }, 4096);
+    report_.particles = particles_.size();
+    report_.tiles = static_cast<size_t>(topology_.tile_count());
+    report_.liquid_cells = projection_.liquid_cells();
+    // Saving the state takes as much memory as the particles once more. What the next step makes anew is not held then.
+    index_ = {}, from_ = {}, before_ = {};
+    return report_;
+}
+
+// Calls a hook. A particle that it puts elsewhere at once (at the other end of a river) has not moved there: its motion
+// is without the jump.
+void Liquid::let(const ParticleHook& hook, float dt)
+{
+    if (!hook) return;
+    const std::vector<Vec3f> P = particles_.P;
+    const std::vector<int32_t> id = particles_.id;
+    hook(particles_, time_, dt);
+    std::vector<Vec3f>& from = particles_.attribute<Vec3f>(kMotion);
+    const float jump = kMaxAdvectionCells * params_.voxel;
+    const auto carry = [&](size_t before, size_t now) {
+        const Vec3f move = particles_.P[now] - P[before];
+        if (move.squaredNorm() > jump * jump) from[now] += move;
+    };
+    if (particles_.size() == P.size()) {
+        parallel_for(
+            P.size(), [&](size_t i) { carry(i, i); }, 4096);
+        return;
+    }
+    for (size_t i = 0, k = 0; i < particles_.size(); ++i) { // some were deleted, the others keep their order
+        while (k < id.size() && id[k] != particles_.id[i]) ++k;
+        if (k == id.size()) return; // the hook has changed ids
+        carry(k, i);
+    }
+}
+
+void Liquid::substep(float dt)
+{
+    bodies_.accelerate(params_.gravity, dt);
+    if (particles_.size() == 0) {
+        bodies_.move(time_, dt);
+        return;
+    }
+    const float voxel = params_.voxel;
+    const auto phase = [&](const char* name, const auto& body) { report_.times.measure(name, body); };
+
+    phase("sort", [&] { // the grid follows the liquid
+        topology_ = tiles_around(particles_, voxel, kReach);
+        sort_by_tile(particles_, topology_, voxel, index_);
+    });
+    phase("solids", [&] { solid_cells_.update(topology_, solids_, voxel); });
+    const Sight* sight = solid_cells_.sight();
+    phase("to grid", [&] {
+        to_grid(particles_, index_, topology_, voxel, params_.transfer, velocity_, weight_, sight); // (2.11)
+    });
+    phase("surface", [&] {
+        distance_to_surface(particles_, index_, topology_, voxel, solid_cells_, phi_, &belonging_);
+        if (params_.keep_volume) measure_crowding(weight_, phi_, solid_cells_, belonging_, crowding_);
+    });
+    if (params_.has_heat())
+        phase("heat", [&] { heat_.exchange(params_.heat, index_, phi_, solid_cells_, voxel, dt, particles_); });
+    phase("forces", [&] {
+        // Velocities in solids follow from those outside, here as after the projection: FLIP must see no change between
+        // the two that is only a different way to fill them.
+        forget_closed_faces(weight_);
+        extrapolate(velocity_, weight_, 1, sight);
+        if (params_.transfer == Transfer::flip) before_.copy_from(velocity_);
+        add_forces(dt); // (2.12)
+    });
+    const InnerFlow flow{phi_, solids_, solid_cells_, projection_, params_.gravity, voxel, dt, velocity_};
+    phase("pressure", [&] {
+        projection_.prepare(topology_, phi_, solids_, solid_cells_, voxel);
+        projection_.couple(bodies_, params_.density);
+    });
+    if (inner_friction_) phase("inner friction", [&] { inner_friction_->start(flow); });
+    phase("pressure", [&] { // (2.15)-(2.19)
+        const Field<float>* at_surface = params_.surface_tension > 0 ? &surface_pressure(dt) : nullptr;
+        report_.iterations +=
+            projection_.make_divergence_free(velocity_, weight_, params_.tolerance, at_surface).iterations;
+    });
+    if (inner_friction_)
+        phase("inner friction", [&] { inner_friction_->apply(flow); });
+    else if (solids_.hold_back())
+        phase("friction", [&] { hold_back(dt); });
+    if (params_.viscous()) {
+        phase("viscosity", [&] { add_viscosity(dt); });
+        phase("pressure again", [&] { // what sticking to solids did to the divergence
+            report_.iterations += projection_.make_divergence_free(velocity_, weight_, params_.tolerance).iterations;
+            viscosity_.mark_known(weight_);
+        });
+        if (params_.elasticity > 0) // while the velocity at solids is still theirs: the liquid sticks to them
+            phase("elasticity", [&] {
+                update_strain(velocity_, strain_, viscosity_.shares(), index_, voxel, dt,
+                              {params_.yield_strain, params_.relaxation}, particles_);
+            });
+    }
+    phase("extrapolate", [&] {
+        // Next to the surface the liquid goes on, volume for volume; farther off, drops keep their own motion.
+        extrapolate(velocity_, weight_, 1, sight);
+        projection_.close_surface(velocity_);
+        speed_ = largest_known(velocity_, weight_);
+        accept_provisional(weight_);
+        extrapolate(velocity_, weight_, static_cast<int>(std::ceil(std::min(speed_ * dt / voxel, params_.cfl))) + 2,
+                    sight);
+        if (inner_friction_) hold_thin_layers(dt);
+        // Where viscosity reaches over a cell in a step the liquid sticks to solids, otherwise it slides.
+        slide_on_solids(velocity_, solids_, solid_cells_, voxel,
+                        params_.viscous() ? std::min(1.0f, viscosity_.stiffness()) : 0);
+    });
+    phase("to particles", [&] {
+        const auto hold = [&](size_t i) { return hold_on(i, dt); };
+        strays_.find(particles_, index_, phi_, voxel, hold, sight);
+        to_particles(velocity_, before_, params_.transfer, params_.flip, index_, voxel, particles_, sight); // (2.20)
+        if (params_.transfer == Transfer::flip) meet_walls(velocity_, index_, solid_cells_, voxel, particles_);
+        if (params_.viscous()) strays_.keep(particles_, velocity_, voxel);
+    });
+    phase("even out", [&] {
+        if (!params_.keep_volume) return;
+        projection_.spread(crowding_, voxel, dt, velocity_);
+        if (!sight) return;
+        // What lies between a sheet and the closed faces in front of it is spread too.
+        forget_closed_faces(weight_);
+        extrapolate(velocity_, weight_, 1, sight);
+        slide_on_solids(velocity_, solids_, solid_cells_, voxel);
+    });
+    if (!bodies_.empty()) phase("bodies", [&] { bodies_.move(time_, dt); });
+    phase("advect", [&] {
+        if (solids_.has_colliders()) from_ = particles_.P;
+        advect(particles_, index_, ripples_ ? stirred_velocity() : velocity_, voxel, dt, params_.advection_order,
+               sight); // (2.21)
+        // Surface tension holds on to what leaves the liquid, with the force that a thread of a cell's width would
+        // have.
+        const float cohesion = params_.surface_tension / (params_.density * voxel * voxel);
+        strays_.fly(particles_, forces_, cohesion, voxel, dt,
+                    [&](const Vec3f& x, float time) { return in_solid(x) || in_liquid(x, time); });
+        collide(dt);
+    });
+}
+
+// How strongly the liquid holds on to a particle at its surface, 0 to 1: wholly if it is elastic, or if viscosity
+// reaches over a cell in a step.
+float Liquid::hold_on(size_t particle, float dt) const
+{
+    if (params_.elasticity > 0) return 1;
+    if (!params_.viscous()) return 0;
+    const auto* own = particles_.find<float>(kViscosityAttribute);
+    const float viscosity = own ? (*own)[particle] : params_.viscosity;
+    return std::min(1.0f, std::sqrt(viscosity / params_.density * dt) / params_.voxel);
+}
+
+// U + u' with the eddies that the grid can carry (document 000, 3.5.2). It has no divergence, or particles would crowd.
+const MacField& Liquid::stirred_velocity()
+{
+    ripples_->turbulence().velocity().sample_faces(topology_, params_.voxel, stirred_);
+    for_each_tile(topology_, [&](int tile) {
+        for (int a = 0; a < 3; ++a)
+            for (int o = 0; o < kTileCells; o += kTileSize) {
+                float* u = stirred_.u[a].tile(tile) + o;
+                store_row(u, load_row(u) + load_row(velocity_.u[a].tile(tile) + o));
+            }
+    });
+    return stirred_;
+}
+
+// Ripples follow the surface to where particles have gone.
+void Liquid::ripple(float dt)
+{
+    flow_->set(particles_, time_);
+    ripples_->step(flow_->flow(), params_.gravity.norm(), dt);
+}
+
+// Between two projections: without the first, the fall that pressure is about to stop would look like shear at the
+// walls, and still honey would creep.
+void Liquid::add_viscosity(float dt)
+{
+    const float voxel = params_.voxel;
+    extrapolate(velocity_, weight_, 1, solid_cells_.sight());
+    KinematicViscosity viscosity{params_.viscosity / params_.density, nullptr};
+    if (particles_.find<float>(kViscosityAttribute)) {
+        viscosity_at_cells(particles_, index_, topology_, params_.density, cell_viscosity_);
+        viscosity = {0, &cell_viscosity_};
+    }
+    viscosity.elasticity = params_.elasticity / params_.density;
+    viscosity_.prepare(topology_, phi_, solids_, solid_cells_, viscosity, voxel, dt);
+    const bool elastic = params_.elasticity > 0;
+    if (elastic) strain_to_grid(particles_, index_, topology_, voxel, strain_);
+    report_.viscous_iterations +=
+        viscosity_.apply(velocity_, params_.tolerance, elastic ? &strain_ : nullptr).iterations;
+}
+
+// The longest step in which no liquid moves farther than cfl cells, gravity's pull included, and in which the shortest
+// waves that the grid can carry (two cells long) are still followed.
+float Liquid::largest_step() const
+{
+    float speed = std::max(speed_, solids_.speed());
+    for (const SourceParams& source : params_.sources)
+        if (source.mode == SourceParams::Mode::flow) speed = std::max(speed, source.velocity.cwiseAbs().maxCoeff());
+    for (const Shape& source : sources_) speed = std::max(speed, source.speed(time_, fps_));
+    // Particles cross a velocity that stands still while they move. A drop in flight would find its own ripples half a
+    // step behind, and they would grow: surface tension therefore allows only short moves.
+    constexpr float kMoveWithTension = 0.5f;
+    const float cells = params_.surface_tension > 0 ? std::min(params_.cfl, kMoveWithTension) : params_.cfl;
+    // speed t + pull t^2 = distance; the root in the form that does not cancel.
+    const float distance = cells * params_.voxel, pull = forces_.strongest();
+    const float move = 2 * distance / (speed + std::sqrt(speed * speed + 4 * pull * distance) + 1e-20f);
+    // Such a wave has a frequency of sqrt(pi g / voxel). At twice its inverse it would grow; water in a tank would
+    // never come to rest.
+    const float wave = std::sqrt(params_.voxel / (static_cast<float>(kPi) * pull + 1e-20f));
+    // Surface tension drives the same wave, at a frequency of sqrt(tension k^3 / density).
+    const float k = static_cast<float>(kPi) / params_.voxel;
+    const float ripple = std::sqrt(params_.density / (params_.surface_tension * k * k * k + 1e-20f));
+    return std::min({move, wave, ripple, largest_step_of_bodies(pull)});
+}
+
+// What a body meets on its way in a step, pressure only knows of in the next: it moves by a cell at most where there is
+// liquid.
+float Liquid::largest_step_of_bodies(float pull) const
+{
+    if (bodies_.empty()) return kInfinity;
+    Box3f liquid;
+    for (const Vec3f& x : particles_.P) liquid.add(x);
+    const float speed = bodies_.speed_near(liquid, 2 * params_.voxel, 0);
+    return 2 * params_.voxel / (speed + std::sqrt(speed * speed + 4 * pull * params_.voxel) + 1e-20f);
+}
+
+// The jump of pressure across the surface, as Projection has it.
+const Field<float>& Liquid::surface_pressure(float dt)
+{
+    curvature_.measure(phi_, solid_cells_, params_.contact_angle * static_cast<float>(kPi / 180));
+    const float scale = params_.surface_tension * dt / (params_.density * params_.voxel * params_.voxel);
+    Field<float>& s = curvature_.values();
+    for_each_tile(topology_, [&](int tile) {
+        for (int o = 0; o < kTileCells; o += kTileSize) store_row(s.tile(tile) + o, scale * load_row(s.tile(tile) + o));
+    });
+    return s;
+}
+
+void Liquid::add_forces(float dt)
+{
+    for (int a = 0; a < 3; ++a) {
+        const float change = dt * params_.gravity[a];
+        if (change == 0 && forces_.uniform()) continue;
+        for_each_tile(topology_, [&](int tile) {
+            float* u = velocity_.u[a].tile(tile);
+            if (forces_.uniform()) {
+                for (int o = 0; o < kTileCells; o += kTileSize) store_row(u + o, load_row(u + o) + change);
+                return;
+            }
+            const Vec3f first = topology_.first_cell(tile).cast<float>();
+            for (int c = 0; c < kTileCells; ++c)
+                if (weight_.u[a].tile(tile)[c] > 0)
+                    u[c] += dt * forces_.acceleration((first + face_in_tile(c, a)) * params_.voxel)[a];
+        });
+    }
+}
+
+} // namespace spindrift

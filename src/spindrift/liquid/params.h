@@ -1,0 +1,79 @@
+// What an artist can say about a liquid.
+#pragma once
+
+#include "spindrift/bodies/params.h"
+#include "spindrift/points/transfer.h"
+#include "spindrift/ripples/params.h"
+#include "spindrift/world/forces.h"
+#include "spindrift/world/params.h"
+
+namespace spindrift {
+
+// Where liquid comes from: a shape filled once when the shot starts, or kept filled while it flows.
+struct SourceParams : ShapeParams {
+    enum class Mode { initial, flow };
+    Mode mode = Mode::initial;
+    Vec3f velocity = Vec3f::Zero();
+    float inherit = 1; // share of the shape's own motion that its liquid starts with
+    std::optional<float> viscosity, temperature;
+    std::optional<Vec3f> color;
+    int material = 0;
+    int first_frame = std::numeric_limits<int>::min(), last_frame = std::numeric_limits<int>::max();
+    void visit(ParamVisitor& v);
+};
+
+// Where liquid goes: what comes into the shape is gone.
+struct SinkParams : ShapeParams {
+    int first_frame = std::numeric_limits<int>::min(), last_frame = std::numeric_limits<int>::max();
+    void visit(ParamVisitor& v);
+};
+
+// What a liquid's temperature does, where sources have one. See heat.h.
+struct HeatParams {
+    float air = 20, air_rate = 0, solid = 20, solid_rate = 0, diffusivity = 0;
+    float cold = 20, cold_viscosity = 1000, hot = 100, hot_viscosity = 1;
+    void visit(ParamVisitor& v);
+};
+
+// Eddies smaller than the grid can carry, and the ripples they make. See ripples/ripples.h.
+struct LiquidTurbulenceParams : RippleParams {
+    bool on = false;
+    LiquidTurbulenceParams() { longest = 2; } // longer ones are in the liquid's own motion already
+    void visit(ParamVisitor& v);
+};
+
+struct LiquidParams {
+    float voxel = 0.02f;
+    Transfer transfer = Transfer::flip;
+    float flip = 0.97f;
+    float cfl = 5;
+    int advection_order = 3;
+    Vec3f gravity = Vec3f(0, -9.81f, 0);
+    float density = 1000, viscosity = 0;
+    float surface_tension = 0;
+    float contact_angle = 90;
+    float elasticity = 0, yield_strain = 0, relaxation = 0;
+    float tolerance = 1e-4f;
+    bool keep_volume = true;
+    int seed = 1;
+    HeatParams heat;
+    LiquidTurbulenceParams turbulence;
+    DomainParams domain;
+    std::vector<SourceParams> sources;
+    std::vector<SinkParams> sinks;
+    std::vector<ColliderParams> colliders;
+    std::vector<BodyParams> bodies;
+    std::vector<ForceParams> forces;
+
+    void visit(ParamVisitor& v);
+    // True if some of the liquid has a viscosity or elasticity, and if its viscosity differs from source to source.
+    bool viscous() const;
+    bool viscosity_varies() const;
+    // True if some source names a colour, or a material; particles then carry it.
+    bool has_colors() const;
+    bool has_materials() const;
+    // True if some source has a temperature.
+    bool has_heat() const;
+};
+
+} // namespace spindrift

@@ -1,0 +1,50 @@
+// The flow of a liquid from its particles alone, for stages that read a liquid's files: the velocity on a grid around
+// them, and the distances to the surface and to solids.
+//
+// Where it is weak: there is no pressure solve. What particles of one cell do against each other, which it would have
+// taken out, is only smoothed.
+#pragma once
+
+#include "spindrift/liquid/free_surface.h"
+#include "spindrift/turbulence/flow.h"
+
+namespace spindrift {
+
+// The particles at a share (0 to 1) of the way between two frames that lie `seconds` apart, in the order of their ids.
+// Those that are in one frame only go straight on from there.
+Particles particles_between(const Particles& before, const Particles& after, float share, float seconds);
+
+class ParticleFlow {
+  public:
+    ParticleFlow(const DomainParams& domain, std::vector<Shape> colliders, float fps, float voxel)
+        : solids_(domain, std::move(colliders), fps), voxel_(voxel)
+    {
+    }
+
+    // Particles at a moment in frames.
+    void set(Particles particles, float frame);
+
+    // Faces in solids hold the velocity of the solid; the distance to the surface goes on in solids as it meets them,
+    // for a few cells.
+    Flow flow() const { return {velocity_, voxel_, solids_.none() ? nullptr : &solid_distance_, &surface_distance_}; }
+
+  private:
+    void find_velocity();
+    void smooth_velocity();
+    void find_solid_distance();
+    void find_surface_distance();
+
+    Solids solids_;
+    float voxel_;
+    Particles particles_;
+    Topology topology_;
+    ParticleIndex index_;
+    SolidCells solid_cells_;
+    MacField velocity_, weight_, smoothed_;
+    Field<float> solid_distance_, surface_distance_; // [m]
+};
+
+// Gives cells in solids (distance not above 0) the mean value of their neighbours farther out, `layers` cells deep.
+void extend_into_solids(const Field<float>& solid_distance, int layers, Field<float>& value);
+
+} // namespace spindrift

@@ -1,0 +1,54 @@
+// Particles in the air: farther from the surface than the grid can tell, they fly on their own. The grid's velocity
+// around a body of liquid continues the liquid's; a drop that followed it would hover over a pool, or ride along with a
+// wave below it.
+#pragma once
+
+#include "spindrift/field/mac.h"
+#include "spindrift/liquid/free_surface.h"
+#include "spindrift/world/forces.h"
+
+#include <functional>
+
+namespace spindrift {
+
+class Strays {
+  public:
+    // Remembers the strays among the particles, as they are. A liquid that holds together keeps what is near, for at
+    // the edges of a block the surface is rounder than the block, and the particles there would crumble off;
+    // hold(particle) says how strongly, from 0 to 1.
+    using Hold = std::function<float(size_t)>;
+    void find(const Particles& particles, const ParticleIndex& index, const Field<float>& phi, float voxel,
+              const Hold& hold, const Sight* sight);
+    // Gives particles that are kept the velocity of the grid, so that none leaves with FLIP's noise.
+    void keep(Particles& particles, const MacField& velocity, float voxel) const;
+    // Puts them where forces, and cohesion towards liquid within reach [m/s2], take them from there in a step, or to
+    // the place on their way, looked at cell by cell, where stopped(x, time since the step began) holds.
+    template <class Stopped> void fly(Particles& particles, const Forces& forces, float cohesion, float voxel, float dt,
+                                      const Stopped& stopped) const
+    {
+        parallel_for(in_tile_.size(), [&](size_t t) {
+            for (const Stray& s : in_tile_[t]) {
+                const Vec3f v = forces.flying(s.P, s.v, dt) - dt * cohesion * s.outwards;
+                const float steps = std::ceil(dt * v.norm() / voxel);
+                float time = dt;
+                for (float k = 1; k < steps; ++k)
+                    if (stopped(s.P + k / steps * dt * v, k / steps * dt)) {
+                        time = k / steps * dt;
+                        break;
+                    }
+                particles.P[s.particle] = s.P + time * v, particles.v[s.particle] = v;
+            }
+        });
+    }
+
+  private:
+    struct Stray {
+        uint32_t particle;
+        Vec3f P, v;
+        Vec3f outwards; // from the liquid, if there is any near
+    };
+    std::vector<std::vector<Stray>> in_tile_; // in the order of the particles
+    std::vector<std::vector<uint32_t>> kept_; // in each tile
+};
+
+} // namespace spindrift

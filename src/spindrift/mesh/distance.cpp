@@ -1,0 +1,417 @@
+#include "spindrift/mesh/distance.h"
+
+#include <Eigen/Geometry>
+#include <array>
+#include <cstring>
+#include <numeric>
+#include <span>
+
+namespace spindrift {
+
+namespace {
+
+constexpr int kLanes = 8;
+// A tree of 2^31 triangles is at most 11 levels deep, and each level leaves at most seven children waiting.
+constexpr int kStackSize = 96;
+
+} // namespace
+
+// --------------------------------------------------------------------------------------------------- building the tree
+
+struct MeshDistance::Builder {
+    MeshDistance& tree;
+    const Mesh& mesh;
+    std::vector<Vec3f> centers;
+    std::vector<int> order;
+
+    Builder(MeshDistance& into, const Mesh& from) : tree(into), mesh(from), order(from.triangles.size())
+    {
+        std::iota(order.begin(), order.end(), 0);
+        centers.reserve(order.size());
+        for (int t : order) centers.push_back((corner(t, 0) + corner(t, 1) + corner(t, 2)) / 3);
+    }
+
+    const Vec3f& corner(int triangle, int k) const
+    {
+        return mesh.positions[static_cast<size_t>(mesh.triangles[static_cast<size_t>(triangle)][k])];
+    }
+
+    Box3f bounds(std::span<const int> part) const
+    {
+        Box3f box;
+        for (int t : part)
+            for (int k = 0; k < 3; ++k) box.add(corner(t, k));
+        return box;
+    }
+
+    // Cuts a part in two along the longest side of its centres. The first half is a whole number of full leaves.
+    std::span<int> cut(std::span<int>& part) const
+    {
+        Box3f box;
+        for (int t : part) box.add(centers[static_cast<size_t>(t)]);
+        int axis = 0;
+        box.size().maxCoeff(&axis);
+        const size_t half = (part.size() + 2 * kLanes - 1) / (2 * kLanes) * kLanes;
+        const auto before = [&](int s, int t) {
+            const float a = centers[static_cast<size_t>(s)][axis], b = centers[static_cast<size_t>(t)][axis];
+            return a < b || (a == b && s < t);
+        };
+        std::nth_element(part.begin(), part.begin() + static_cast<long>(half), part.end(), before);
+        const std::span<int> rest = part.subspan(half);
+        part = part.first(half);
+        return rest;
+    }
+
+    // Writes the node of a part and everything below it; returns its index.
+    int add_node(std::span<int> part)
+    {
+        std::array<std::span<int>, kLanes> parts;
+        size_t count = 1;
+        parts[0] = part;
+        while (count < kLanes) {
+            auto& largest = *std::max_element(parts.begin(), parts.begin() + count,
+                                              [](auto& s, auto& t) { return s.size() < t.size(); });
+            if (largest.size() <= kLanes) break;
+            parts[count++] = cut(largest);
+        }
+        const auto index = static_cast<size_t>(tree.nodes_.size());
+        tree.nodes_.emplace_back();
+        for (size_t lane = 0; lane < kLanes; ++lane) {
+            const std::span<int> child = lane < count ? parts[lane] : std::span<int>();
+            const Box3f box = bounds(child);
+            const int child_index = child.size() > kLanes ? add_node(child) : ~add_leaf(child);
+            Node& node = tree.nodes_[index];
+            for (int axis = 0; axis < 3; ++axis) {
+                node.low[axis][lane] = box.min[axis];
+                node.high[axis][lane] = box.max[axis];
+            }
+            node.child[lane] = child_index;
+        }
+        return static_cast<int>(index);
+    }
+
+    int add_leaf(std::span<const int> part)
+    {
+        if (part.empty()) return 0; // never reached: its box is empty
+        Leaf& leaf = tree.leaves_.emplace_back();
+        for (size_t lane = 0; lane < kLanes; ++lane) {
+            const bool used = lane < part.size();
+            const int t = part[used ? lane : 0];
+            leaf.triangle[lane] = t;
+            for (int axis = 0; axis < 3; ++axis) {
+                leaf.a[axis][lane] = corner(t, 0)[axis];
+                leaf.b[axis][lane] = corner(t, used ? 1 : 0)[axis];
+                leaf.c[axis][lane] = corner(t, used ? 2 : 0)[axis];
+            }
+        }
+        return static_cast<int>(tree.leaves_.size()) - 1;
+    }
+};
+
+MeshDistance::MeshDistance(const Mesh& mesh, bool closed) : closed_(closed)
+{
+    if (mesh.triangles.empty()) return;
+    Builder builder(*this, mesh);
+    bounds_ = builder.bounds(builder.order);
+    inside_out_ = volume_of(mesh) < 0;
+    builder.add_node(builder.order);
+}
+
+// ------------------------------------------------------------------------------------------------------------ distance
+
+namespace {
+
+// Where registers are shorter than eight floats, the compiler warns that functions which return them may not agree with
+// those of other files; none of ours leaves this one.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+// One float in each of eight lanes: a vector register, or two.
+using Lanes = float __attribute__((vector_size(kLanes * sizeof(float))));
+
+inline Lanes load(const float (&values)[kLanes])
+{
+    Lanes lanes;
+    std::memcpy(&lanes, values, sizeof(lanes));
+    return lanes;
+}
+
+inline Lanes all(float value) { return Lanes{} + value; }
+inline Lanes min_of(const Lanes& a, const Lanes& b) { return a < b ? a : b; }
+inline Lanes max_of(const Lanes& a, const Lanes& b) { return a > b ? a : b; }
+
+float smallest(const Lanes& a)
+{
+    float least = a[0];
+    for (int i = 1; i < kLanes; ++i) least = std::min(least, a[i]);
+    return least;
+}
+
+// Eight points or vectors.
+struct Vec3Lanes {
+    Lanes x, y, z;
+    const Lanes& operator[](int axis) const { return axis == 0 ? x : axis == 1 ? y : z; }
+    Vec3Lanes operator-(const Vec3Lanes& o) const { return {x - o.x, y - o.y, z - o.z}; }
+    Lanes dot(const Vec3Lanes& o) const { return x * o.x + y * o.y + z * o.z; }
+    Vec3Lanes cross(const Vec3Lanes& o) const { return {y * o.z - z * o.y, z * o.x - x * o.z, x * o.y - y * o.x}; }
+    Vec3Lanes min(const Vec3Lanes& o) const { return {min_of(x, o.x), min_of(y, o.y), min_of(z, o.z)}; }
+    Vec3Lanes max(const Vec3Lanes& o) const { return {max_of(x, o.x), max_of(y, o.y), max_of(z, o.z)}; }
+};
+
+inline Vec3Lanes load(const float (&values)[3][kLanes]) { return {load(values[0]), load(values[1]), load(values[2])}; }
+
+// Keeps 0/0 away from triangles without length or area.
+constexpr float kTiny = std::numeric_limits<float>::min();
+
+// Squared length of what remains of p when its part along the edge is taken away, but not beyond the edge's ends.
+inline Lanes edge_distance2(const Vec3Lanes& p, const Vec3Lanes& edge)
+{
+    const Lanes along = min_of(max_of(p.dot(edge) / max_of(edge.dot(edge), all(kTiny)), all(0)), all(1));
+    const Vec3Lanes d = {p.x - along * edge.x, p.y - along * edge.y, p.z - along * edge.z};
+    return d.dot(d);
+}
+
+Lanes triangle_distance2(const Vec3Lanes& p, const Vec3Lanes& a, const Vec3Lanes& b, const Vec3Lanes& c)
+{
+    const Vec3Lanes ab = b - a, bc = c - b, ca = a - c, pa = p - a, pb = p - b, pc = p - c;
+    const Vec3Lanes n = ab.cross(bc);
+    // Above the triangle, on the inner side of all three edges, the plane is nearest; elsewhere an edge is.
+    const Lanes inner = min_of(min_of(n.cross(ab).dot(pa), n.cross(bc).dot(pb)), n.cross(ca).dot(pc));
+    const Lanes height = n.dot(pa);
+    const Lanes plane = height * height / max_of(n.dot(n), all(kTiny));
+    const Lanes edges = min_of(min_of(edge_distance2(pa, ab), edge_distance2(pb, bc)), edge_distance2(pc, ca));
+    return inner > 0.0f ? plane : edges;
+}
+
+Lanes box_distance2(const Vec3Lanes& p, const Vec3Lanes& low, const Vec3Lanes& high)
+{
+    const Vec3Lanes d = {max_of(max_of(low.x - p.x, p.x - high.x), all(0)),
+                         max_of(max_of(low.y - p.y, p.y - high.y), all(0)),
+                         max_of(max_of(low.z - p.z, p.z - high.z), all(0))};
+    return d.dot(d);
+}
+
+} // namespace
+
+// The squared distance if it is below limit2, otherwise limit2.
+MeshDistance::Found MeshDistance::find_nearest(const Vec3f& x, float limit2) const
+{
+    int found = -1;
+    struct Waiting {
+        float distance2;
+        int child;
+    };
+    Waiting stack[kStackSize];
+    int waiting = 0;
+    stack[waiting++] = {0.0f, 0};
+    const Vec3Lanes p = {all(x[0]), all(x[1]), all(x[2])};
+    while (waiting > 0) {
+        const Waiting next = stack[--waiting];
+        if (next.distance2 >= limit2) continue;
+        if (next.child < 0) {
+            const Leaf& leaf = leaves_[static_cast<size_t>(~next.child)];
+            const float here = smallest(triangle_distance2(p, load(leaf.a), load(leaf.b), load(leaf.c)));
+            if (here < limit2) limit2 = here, found = ~next.child;
+            continue;
+        }
+        const Node& node = nodes_[static_cast<size_t>(next.child)];
+        const Lanes d2 = box_distance2(p, load(node.low), load(node.high));
+        // The nearest child goes on top: what it finds rules out most of the others.
+        const int bottom = waiting;
+        for (int i = 0; i < kLanes; ++i) {
+            if (!(d2[i] < limit2)) continue;
+            int slot = waiting++;
+            for (; slot > bottom && stack[slot - 1].distance2 < d2[i]; --slot) stack[slot] = stack[slot - 1];
+            stack[slot] = {d2[i], node.child[i]};
+        }
+    }
+    return {limit2, found};
+}
+
+namespace {
+
+// The weights of a triangle's corners at its point next to x (Ericson, Real-Time Collision Detection, 5.1.5).
+Vec3f weights_at(const Vec3f& x, const Vec3f& a, const Vec3f& b, const Vec3f& c)
+{
+    const auto on_edge = [&](const Vec3f& from, const Vec3f& to) {
+        const Vec3f along = to - from;
+        return clamp01((x - from).dot(along) / std::max(along.squaredNorm(), 1e-30f));
+    };
+    const Vec3f normal = (b - a).cross(c - a);
+    const float area = normal.squaredNorm();
+    const float u = (c - b).cross(x - b).dot(normal), v = (a - c).cross(x - c).dot(normal);
+    const float w = area - u - v;
+    if (area > 0 && u >= 0 && v >= 0 && w >= 0) return Vec3f(u, v, w) / area;
+    // Outside the triangle seen from above: on the nearest of its edges.
+    const float ab = on_edge(a, b), bc = on_edge(b, c), ca = on_edge(c, a);
+    const Vec3f choice[3] = {{1 - ab, ab, 0}, {0, 1 - bc, bc}, {ca, 0, 1 - ca}};
+    int best = 0;
+    float least = kInfinity;
+    for (int k = 0; k < 3; ++k) {
+        const Vec3f& t = choice[k];
+        if (const float d = (x - t[0] * a - t[1] * b - t[2] * c).squaredNorm(); d < least) least = d, best = k;
+    }
+    return choice[best];
+}
+
+} // namespace
+
+MeshDistance::Nearest MeshDistance::nearest(const Vec3f& x) const
+{
+    const Leaf& leaf = leaves_[static_cast<size_t>(find_nearest(x, kInfinity).leaf)];
+    const Lanes d2 = triangle_distance2({all(x[0]), all(x[1]), all(x[2])}, load(leaf.a), load(leaf.b), load(leaf.c));
+    int lane = 0;
+    for (int i = 1; i < kLanes; ++i)
+        if (d2[i] < d2[lane]) lane = i;
+    const auto corner = [&](const float(&values)[3][kLanes]) {
+        return Vec3f(values[0][lane], values[1][lane], values[2][lane]);
+    };
+    return {leaf.triangle[lane], weights_at(x, corner(leaf.a), corner(leaf.b), corner(leaf.c))};
+}
+
+// ---------------------------------------------------------------------------------------------------------------- sign
+
+namespace {
+
+// On which side of the directed line a -> b the origin lies, in the plane: 1 left, -1 right. A point on the line is
+// moved by (e, e^2) with e infinitely small; 0 is left only for an edge without length. Both triangles at an edge get
+// exactly opposite answers because the ends are taken in one order for both.
+int side_of(double au, double av, double bu, double bv)
+{
+    const bool swap = au > bu || (au == bu && av > bv);
+    if (swap) std::swap(au, bu), std::swap(av, bv);
+    double side = au * bv - av * bu;
+    if (side == 0) side = av - bv;
+    if (side == 0) side = bu - au;
+    const int sign = (side > 0) - (side < 0);
+    return swap ? -sign : sign;
+}
+
+// A ray from a point along an axis.
+struct Ray {
+    int axis, u, v;
+    bool forward;
+    Vec3f from;
+
+    // The lanes whose box the ray may meet hold a number other than 0.
+    auto reaches(const Vec3Lanes& low, const Vec3Lanes& high) const
+    {
+        const auto beside = (low[u] <= from[u]) & (high[u] >= from[u]) & (low[v] <= from[v]) & (high[v] >= from[v]);
+        return beside & (forward ? high[axis] >= from[axis] : low[axis] <= from[axis]);
+    }
+
+    // +1 where the ray leaves through the triangle, -1 where it enters, 0 where it misses.
+    int crossing(const Vec3d& a, const Vec3d& b, const Vec3d& c) const
+    {
+        const int side = side_of(a[u], a[v], b[u], b[v]);
+        if (side == 0 || side_of(b[u], b[v], c[u], c[v]) != side || side_of(c[u], c[v], a[u], a[v]) != side) return 0;
+        // Corners are relative to the ray's start: the triangle is ahead if its plane passes on the right side of 0.
+        const double height = a.dot((b - a).cross(c - a)) * side; // > 0: the plane is at a positive coordinate
+        if (forward ? height <= 0 : height >= 0) return 0;
+        return forward ? side : -side;
+    }
+};
+
+} // namespace
+
+bool MeshDistance::inside(const Vec3f& x) const
+{
+    if (!bounds_.contains(x)) return false;
+    // The shortest way out of the bounds meets the fewest triangles.
+    Eigen::Matrix<float, 6, 1> ways;
+    ways << x - bounds_.min, bounds_.max - x;
+    int way = 0;
+    ways.minCoeff(&way);
+    const Ray ray = {way % 3, (way + 1) % 3, (way + 2) % 3, way >= 3, x};
+
+    int winding = 0;
+    int stack[kStackSize];
+    int waiting = 0;
+    stack[waiting++] = 0;
+    while (waiting > 0) {
+        const int next = stack[--waiting];
+        if (next >= 0) {
+            const Node& node = nodes_[static_cast<size_t>(next)];
+            const auto reached = ray.reaches(load(node.low), load(node.high));
+            for (int i = 0; i < kLanes; ++i)
+                if (reached[i]) stack[waiting++] = node.child[i];
+            continue;
+        }
+        const Leaf& leaf = leaves_[static_cast<size_t>(~next)];
+        const Vec3Lanes a = load(leaf.a), b = load(leaf.b), c = load(leaf.c);
+        const auto reached = ray.reaches(a.min(b).min(c), a.max(b).max(c));
+        const auto corner = [&](const float(&values)[3][kLanes], int i) -> Vec3d {
+            return Vec3f(values[0][i], values[1][i], values[2][i]).cast<double>() - x.cast<double>();
+        };
+        for (int i = 0; i < kLanes; ++i)
+            if (reached[i]) winding += ray.crossing(corner(leaf.a, i), corner(leaf.b, i), corner(leaf.c, i));
+    }
+    return inside_out_ ? winding < 0 : winding > 0;
+}
+
+float MeshDistance::distance(const Vec3f& x, float max_distance) const
+{
+    if (nodes_.empty()) return max_distance;
+    const float d = std::min(std::sqrt(find_nearest(x, max_distance * max_distance).distance2), max_distance);
+    return closed_ && inside(x) ? -d : d;
+}
+
+// ------------------------------------------------------------------------------------------------------------ crossing
+
+namespace {
+
+// Lanes whose box the line from `from` along `way` may meet hold a number other than 0.
+auto line_reaches(const Vec3f& from, const Vec3f& way, const Vec3Lanes& low, const Vec3Lanes& high)
+{
+    Lanes enter = all(0), leave = all(1);
+    auto beside = enter <= leave;
+    for (int a = 0; a < 3; ++a) {
+        if (std::abs(way[a]) < kTiny) {
+            beside &= (low[a] <= from[a]) & (high[a] >= from[a]);
+            continue;
+        }
+        const Lanes one = (low[a] - from[a]) / way[a], other = (high[a] - from[a]) / way[a];
+        enter = max_of(enter, min_of(one, other)), leave = min_of(leave, max_of(one, other));
+    }
+    // What rounding may have moved.
+    return beside & (enter <= leave + 1e-5f);
+}
+
+// The same for triangles (Möller and Trumbore 1997).
+auto line_meets(const Vec3f& from, const Vec3f& way, const Vec3Lanes& a, const Vec3Lanes& b, const Vec3Lanes& c)
+{
+    constexpr float kLarger = 1e-4f; // of a triangle
+    const Vec3Lanes ab = b - a, ac = c - a, d = {all(way.x()), all(way.y()), all(way.z())};
+    const Vec3Lanes start = Vec3Lanes{all(from.x()), all(from.y()), all(from.z())} - a;
+    const Vec3Lanes p = d.cross(ac), q = start.cross(ab);
+    const Lanes det = ab.dot(p), size = max_of(det, -det), sign = det < 0.0f ? all(-1) : all(1);
+    const Lanes u = sign * start.dot(p), v = sign * d.dot(q), t = sign * ac.dot(q), slack = kLarger * size;
+    return (size > kTiny) & (u >= -slack) & (v >= -slack) & (u + v <= size + slack) & (t >= 0.0f) & (t <= size);
+}
+
+} // namespace
+
+bool MeshDistance::meets(const Vec3f& from, const Vec3f& to) const
+{
+    if (nodes_.empty()) return false;
+    const Vec3f way = to - from;
+    int stack[kStackSize];
+    int waiting = 0;
+    stack[waiting++] = 0;
+    while (waiting > 0) {
+        const int next = stack[--waiting];
+        if (next >= 0) {
+            const Node& node = nodes_[static_cast<size_t>(next)];
+            const auto reached = line_reaches(from, way, load(node.low), load(node.high));
+            for (int i = 0; i < kLanes; ++i)
+                if (reached[i]) stack[waiting++] = node.child[i];
+            continue;
+        }
+        const Leaf& leaf = leaves_[static_cast<size_t>(~next)];
+        const auto met = line_meets(from, way, load(leaf.a), load(leaf.b), load(leaf.c));
+        for (int i = 0; i < kLanes; ++i)
+            if (met[i]) return true;
+    }
+    return false;
+}
+
+} // namespace spindrift

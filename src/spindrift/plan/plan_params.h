@@ -1,0 +1,74 @@
+// What an artist can say about the floor plan of a crowd, and how that becomes a FloorPlan.
+#pragma once
+
+#include "spindrift/io/drawing.h"
+#include "spindrift/plan/floor_plan.h"
+#include "spindrift/scene/scene_file.h"
+
+namespace spindrift {
+
+using Rows = std::vector<std::vector<float>>;
+
+// One or more polygons: corners, boxes, circles.
+struct PlanShapeParams {
+    Rows polygon, box, boxes, circles;
+    void visit(ParamVisitor& v);
+    bool given() const { return !polygon.empty() || !box.empty() || !boxes.empty() || !circles.empty(); }
+    std::vector<Polygon> polygons() const;
+};
+
+struct PlanAreaParams : PlanShapeParams { // boundary, obstacle, area
+    std::string name;
+    void visit(ParamVisitor& v);
+};
+
+struct PlanWallParams {
+    std::string name;
+    Rows points;
+    float thickness = 0.2f;
+    void visit(ParamVisitor& v);
+};
+
+struct PlanGoalParams : PlanShapeParams {
+    std::string name;
+    Rows points;
+    void visit(ParamVisitor& v);
+};
+
+struct PlanEntranceParams : PlanShapeParams {
+    std::string name;
+    Rows line;
+    float rate = 1, start = 0;
+    std::optional<float> end;
+    void visit(ParamVisitor& v);
+};
+
+struct PlanLineParams {
+    std::string name;
+    Rows points;
+    void visit(ParamVisitor& v);
+};
+
+// How shapes of a drawing say what they are, and how its axes lie, for people.
+extern const char* const kDrawingHelp;
+
+// How a drawing is read.
+struct PlanFileParams : DrawingOptions {
+    std::string file;
+    void visit(ParamVisitor& v);
+};
+
+struct FloorPlanParams {
+    PlanFileParams plan;
+    std::vector<PlanAreaParams> boundary, obstacles, areas;
+    std::vector<PlanWallParams> walls;
+    std::vector<PlanGoalParams> goals;
+    std::vector<PlanEntranceParams> entrances;
+    std::vector<PlanLineParams> lines;
+    void visit(ParamVisitor& v);
+};
+
+// The plan that a scene's table describes: its file, if it names one, and what the scene adds to it.
+FloorPlan read_floor_plan(const FloorPlanParams& params, const SceneFile& scene, const std::string& table = "crowd");
+
+} // namespace spindrift

@@ -1,0 +1,180 @@
+#include "spindrift/points/sort.h"
+
+#include "spindrift/base/error.h"
+#include "spindrift/base/random.h"
+
+namespace spindrift {
+
+namespace {
+
+// For a particle's place within its tile along one axis, the slots of the 27 neighbours that it may reach along it.
+struct ReachMasks {
+    std::array<std::array<uint32_t, kTileSize>, 3> mask{};
+
+    explicit ReachMasks(int reach)
+    {
+        for (int axis = 0; axis < 3; ++axis)
+            for (int c = 0; c < kTileSize; ++c)
+                for (int dx = -1; dx <= 1; ++dx)
+                    for (int dy = -1; dy <= 1; ++dy)
+                        for (int dz = -1; dz <= 1; ++dz) {
+                            const int step = axis == 0 ? dx : axis == 1 ? dy : dz;
+                            const bool reached = step == 0 || (step < 0 ? c - reach < 0 : c + reach >= kTileSize);
+                            if (reached) mask[axis][c] |= 1u << neighbour_slot(dx, dy, dz);
+                        }
+    }
+    uint32_t of(const Vec3i& cell) const
+    {
+        return mask[0][cell.x() & 7] & mask[1][cell.y() & 7] & mask[2][cell.z() & 7];
+    }
+};
+
+struct TileReach {
+    uint64_t code;
+    uint32_t slots;
+};
+
+// Remembers the tiles met last: consecutive particles mostly share a tile, so searching is the exception.
+template <class Value> struct RecentTiles {
+    static constexpr size_t kSlots = 64;
+    struct Entry {
+        Vec3i tile = Vec3i::Constant(std::numeric_limits<int>::max());
+        Value value{};
+    };
+    std::array<Entry, kSlots> entries;
+
+    Entry& slot(const Vec3i& tile)
+    {
+        return entries[static_cast<size_t>((tile.x() & 3) << 4 | (tile.y() & 3) << 2 | (tile.z() & 3))];
+    }
+};
+
+constexpr size_t kChunk = 16384;
+
+} // namespace
+
+Topology tiles_around(const Particles& particles, float voxel, int reach)
+{
+    const ReachMasks masks(reach);
+    const float inverse_voxel = 1 / voxel;
+    const float limit = static_cast<float>(kTileReach - 2) * kTileSize;
+    std::vector<std::vector<TileReach>> found((particles.size() + kChunk - 1) / kChunk);
+    parallel_for(found.size(), [&](size_t c) {
+        RecentTiles<uint32_t> recent;
+        for (size_t i = c * kChunk, end = std::min(particles.size(), (c + 1) * kChunk); i < end; ++i) {
+            if (!((particles.P[i] * inverse_voxel).array().abs() < limit).all()) // NaN is nowhere
+                fail("particle {} is at ({}, {}, {}) m, which is outside the grid: it reaches {} m each way at this "
+                     "voxel",
+                     particles.id[i], particles.P[i].x(), particles.P[i].y(), particles.P[i].z(), limit * voxel);
+            const Vec3i cell = cell_of(particles.P[i], inverse_voxel), tile = tile_of_cell(cell);
+            auto& entry = recent.slot(tile);
+            if (entry.tile != tile) {
+                if (entry.value) found[c].push_back({morton_of_tile(entry.tile), entry.value});
+                entry.tile = tile, entry.value = 0;
+            }
+            entry.value |= masks.of(cell);
+        }
+        for (const auto& entry : recent.entries)
+            if (entry.value) found[c].push_back({morton_of_tile(entry.tile), entry.value});
+    });
+
+    std::vector<TileReach> all;
+    for (const auto& part : found) all.insert(all.end(), part.begin(), part.end());
+    std::sort(all.begin(), all.end(), [](const TileReach& a, const TileReach& b) { return a.code < b.code; });
+    std::vector<uint64_t> codes;
+    for (size_t i = 0; i < all.size();) {
+        uint32_t slots = 0;
+        const uint64_t code = all[i].code;
+        for (; i < all.size() && all[i].code == code; ++i) slots |= all[i].slots;
+        const Vec3i tile = tile_of_morton(code);
+        for (int s = 0; s < 27; ++s)
+            if (slots >> s & 1) codes.push_back(morton_of_tile(tile + Vec3i(s / 9 - 1, s / 3 % 3 - 1, s % 3 - 1)));
+    }
+    return Topology(std::move(codes));
+}
+
+size_t ParticleIndex::bytes() const
+{
+    return first_.capacity() * sizeof(uint32_t) + cell_first_.bytes() +
+           (key_.capacity() + order_.capacity()) * sizeof(uint32_t) + moved_.capacity() * sizeof(Vec3f);
+}
+
+void sort_by_tile(Particles& particles, const Topology& topology, float voxel, ParticleIndex& index)
+{
+    const size_t count = particles.size(), tiles = static_cast<size_t>(topology.tile_count());
+    const float inverse_voxel = 1 / voxel;
+    // At most 64 chunks, so that the counts of all chunks stay small beside the particles.
+    const size_t chunk = std::max(kChunk, (count + 63) / 64), chunks = (count + chunk - 1) / chunk;
+    index.key_.resize(count), index.order_.resize(count);
+    std::vector<uint32_t> counts(chunks * tiles, 0);
+
+    // The tile and cell of each particle, and how many each chunk has in each tile.
+    parallel_for(chunks, [&](size_t c) {
+        RecentTiles<uint32_t> recent;
+        uint32_t* in_tile = counts.data() + c * tiles;
+        for (size_t i = c * chunk, end = std::min(count, (c + 1) * chunk); i < end; ++i) {
+            const Vec3i cell = cell_of(particles.P[i], inverse_voxel), tile = tile_of_cell(cell);
+            auto& entry = recent.slot(tile);
+            if (entry.tile != tile) entry.tile = tile, entry.value = static_cast<uint32_t>(topology.find(tile));
+            index.key_[i] = entry.value * kTileCells + static_cast<uint32_t>(offset_of_cell(cell));
+            ++in_tile[entry.value];
+        }
+    });
+
+    // Where each chunk's part of each tile goes: tile by tile, chunk by chunk, so that equal keys keep their order.
+    index.first_.resize(tiles + 1);
+    uint32_t total = 0;
+    for (size_t t = 0; t < tiles; ++t) {
+        index.first_[t] = total;
+        for (size_t c = 0; c < chunks; ++c) {
+            const uint32_t n = counts[c * tiles + t];
+            counts[c * tiles + t] = total;
+            total += n;
+        }
+    }
+    index.first_[tiles] = total;
+    parallel_for(chunks, [&](size_t c) {
+        uint32_t* next = counts.data() + c * tiles;
+        for (size_t i = c * chunk, end = std::min(count, (c + 1) * chunk); i < end; ++i)
+            index.order_[next[index.key_[i] / kTileCells]++] = static_cast<uint32_t>(i);
+    });
+
+    // Within each tile, by cell.
+    index.cell_first_.reset_uninitialized(topology, total); // the missing tile: all cells begin at the end
+    parallel_for(tiles, [&](size_t t) {
+        const size_t begin = index.first_[t], end = index.first_[t + 1];
+        uint32_t* cell_first = index.cell_first_.tile(static_cast<int>(t));
+        std::array<uint32_t, kTileCells> next{};
+        for (size_t i = begin; i < end; ++i) ++next[index.key_[index.order_[i]] % kTileCells];
+        uint32_t at = static_cast<uint32_t>(begin);
+        for (size_t c = 0; c < kTileCells; ++c) {
+            cell_first[c] = at;
+            at += next[c];
+            next[c] = cell_first[c];
+        }
+        if (begin == end) return;
+        thread_local std::vector<uint32_t> unsorted;
+        unsorted.assign(index.order_.begin() + static_cast<long>(begin), index.order_.begin() + static_cast<long>(end));
+        for (const uint32_t i : unsorted) index.order_[next[index.key_[i] % kTileCells]++] = i;
+    });
+
+    // Move every attribute into the new order.
+    particles.for_each_array([&](const std::string&, auto& array) {
+        auto moved = [&] {
+            using T = typename std::decay_t<decltype(array)>::value_type;
+            if constexpr (std::is_same_v<T, Vec3f>)
+                return std::move(index.moved_);
+            else
+                return std::vector<T>();
+        }();
+        moved.resize(count);
+        parallel_chunks(count, kChunk, [&](size_t begin, size_t end) {
+            for (size_t i = begin; i < end; ++i) moved[i] = array[index.order_[i]];
+        });
+        std::swap(array, moved);
+        if constexpr (std::is_same_v<std::decay_t<decltype(moved)>, std::vector<Vec3f>>)
+            index.moved_ = std::move(moved);
+    });
+}
+
+} // namespace spindrift

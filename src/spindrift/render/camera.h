@@ -1,0 +1,59 @@
+// The camera: placed by the user, or by itself so that a whole box is in view. A pinhole, or a lens that is sharp at
+// one distance only.
+#pragma once
+
+#include "spindrift/render/optics.h"
+#include "spindrift/render/preview.h"
+
+namespace spindrift {
+
+class Camera {
+  public:
+    // Keyframes of the parameters are not looked at.
+    Camera(const CameraParams& params, const Box3f& extent, int width, int height);
+
+    // Through a point of the picture in pixels, from its upper left corner.
+    Ray ray(float x, float y) const;
+    // The same from a point of the lens, given by one of the unit square.
+    Ray ray(float x, float y, const Vec2f& lens) const;
+    // The other way: picture coordinates in x and y, distance along the view direction in z (negative: behind).
+    Vec3f project(const Vec3f& point) const;
+    const Vec3f& position() const { return position_; }
+    const Vec3f& forward() const { return forward_; }
+    // Edge of a pixel at distance one.
+    float pixel_size() const { return 2 * tan_half_ / static_cast<float>(height_); }
+    float lens_radius() const { return lens_radius_; } // [m]
+    float focus() const { return focus_; }
+
+  private:
+    void look(const Vec3f& direction, float roll);
+    void frame(const Box3f& extent, const Vec3f& target, bool centered);
+
+    Vec3f position_, forward_, right_, up_;
+    float tan_half_; // of the vertical field of view
+    float lens_radius_ = 0, focus_ = 1;
+    int width_, height_;
+};
+
+// The camera while its shutter is open.
+class MovingCamera {
+  public:
+    MovingCamera(const CameraParams& params, float frame, const Box3f& extent, int width, int height);
+
+    // At the moment of the frame.
+    const Camera& middle() const { return moments_[moments_.size() / 2]; }
+    // Whether a pixel sees more than one ray would: by the lens, or because the shutter is open for a while.
+    bool has_lens() const { return has_lens_; }
+    bool has_shutter() const { return has_shutter_; }
+    // `time` is the share of the time that the shutter is open.
+    Ray ray(float x, float y, const Vec2f& lens, float time) const;
+
+  private:
+    std::vector<Camera> moments_; // from the shutter's opening to its end, in equal steps
+    bool has_lens_ = false, has_shutter_ = false;
+};
+
+// What the camera frames and the look scales with: `extent`, or something sensible where it is empty or flat.
+Box3f usable_extent(const Box3f& extent);
+
+} // namespace spindrift

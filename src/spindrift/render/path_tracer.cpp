@@ -1,0 +1,252 @@
+#include "spindrift/render/path_tracer.h"
+
+namespace spindrift {
+
+namespace {
+
+constexpr int kMaxDepth = 9;
+constexpr float kCoat = 1.5f;    // index of refraction of the coat of paint
+constexpr float kBrightest = 12; // a path may not carry more: rare sparks are noise at a few paths a pixel
+
+// A smooth normal can lead a ray to the wrong side of the triangle it stands for; bend it back.
+Vec3f on_side(Vec3f direction, const Vec3f& face)
+{
+    const float height = direction.dot(face);
+    if (height < 1e-3f) direction += (1e-3f - height) * face;
+    return direction.normalized();
+}
+
+// Where the part of the light that is not followed comes from. What is mirrored inside the water leaves it again soon,
+// through a surface that is often parallel to this one: as if it had been mirrored outside.
+Vec3f weaker_direction(const Interface& meets, const Vec3f& normal, const Hit& hit, bool mirror)
+{
+    if (mirror) return meets.refracted;
+    if (!hit.from_inside) return meets.reflected;
+    return meets.refracted - 2 * meets.refracted.dot(normal) * normal;
+}
+
+// Real spherical harmonics up to the second order are enough for matte light (Ramamoorthi and Hanrahan 2001): the
+// light of all directions is projected on them once, and each order dimmed by what the cosine leaves of it.
+std::array<float, 9> spherical_harmonics(const Vec3f& d)
+{
+    const float x = d.x(), y = d.y(), z = d.z();
+    return {0.282095f,
+            0.488603f * y,
+            0.488603f * z,
+            0.488603f * x,
+            1.092548f * x * y,
+            1.092548f * y * z,
+            0.315392f * (3 * z * z - 1),
+            1.092548f * x * z,
+            0.546274f * (x * x - y * y)};
+}
+
+} // namespace
+
+PathTracer::PathTracer(const World& world, const Sky& sky, const Floor& floor) : world_(world), sky_(sky), floor_(floor)
+{
+    harmonics_.fill(Vec3f::Zero());
+    const int count = 2048;
+    for (int i = 0; i < count; ++i) { // directions evenly over the sphere, along a spiral
+        const float y = 1 - (2 * static_cast<float>(i) + 1) / count, r = std::sqrt(1 - y * y);
+        const float phi = static_cast<float>(i) * 2.39996323f;
+        const Vec3f d(r * std::cos(phi), y, r * std::sin(phi));
+        const Vec3f light = y < 0 && floor_.present() ? floor_.open_radiance() : sky_.dome(d);
+        const std::array<float, 9> basis = spherical_harmonics(d);
+        for (int k = 0; k < 9; ++k) harmonics_[k] += (static_cast<float>(4 * kPi) / count * basis[k]) * light;
+    }
+    for (int k = 0; k < 9; ++k) harmonics_[k] *= k == 0 ? 1.0f : k < 4 ? 2.0f / 3 : 0.25f;
+}
+
+Vec3f PathTracer::open_light(const Vec3f& normal) const
+{
+    const std::array<float, 9> basis = spherical_harmonics(normal);
+    Vec3f light = Vec3f::Zero();
+    for (int k = 0; k < 9; ++k) light += basis[k] * harmonics_[k];
+    return light.cwiseMax(0.0f);
+}
+
+PathTracer::Sample PathTracer::trace(const Ray& ray, Sampler& random) const
+{
+    Sample sample;
+    const Hit hit = next(ray);
+    sample.distance = hit.distance;
+    sample.detailed = hit.kind != Hit::Kind::none;
+    const Volume::Passage smoke = through_smoke(ray, hit.distance, random);
+    sample.hazy = smoke.through < 1 || smoke.light.maxCoeff() > 0;
+    sample.distance = std::min(sample.distance, smoke.middle);
+    if (smoke.through > 0) sample.light = sample.detailed ? follow(ray, hit, 0, true, random) : background(ray, hit);
+    if (sample.hazy) sample.light = smoke.light + smoke.through * sample.light;
+    const float brightest = sample.light.maxCoeff();
+    if (brightest > kBrightest) sample.light *= kBrightest / brightest;
+    if (!sample.light.allFinite()) sample.light.setZero();
+    return sample;
+}
+
+Volume::Passage PathTracer::through_smoke(const Ray& ray, float far, Sampler& random) const
+{
+    if (world_.smoke().empty()) return {};
+    return world_.smoke().pass(ray, far, random.single());
+}
+
+Hit PathTracer::next(const Ray& ray) const
+{
+    const float floor = floor_.distance(ray);
+    const Hit hit = world_.hit(ray, floor);
+    // Of a container that stands on the floor, the floor is seen.
+    const bool stands = hit.container && std::isfinite(floor) &&
+                        hit.position.y() < floor_.height() + std::max(world_.contact(), 1e-4f * floor);
+    return or_floor(stands ? Hit() : hit, ray, floor);
+}
+
+Hit PathTracer::next_for_light(const Ray& ray) const
+{
+    const float floor = floor_.distance(ray);
+    return or_floor(world_.light_hit(ray, floor), ray, floor);
+}
+
+Hit PathTracer::or_floor(const Hit& hit, const Ray& ray, float floor) const
+{
+    // Water that stands on the floor wets it: no film of air mirrors between them.
+    const bool stands = hit.kind == Hit::Kind::liquid && hit.from_inside && floor_.present() && std::isfinite(floor) &&
+                        hit.position.y() < floor_.height() + world_.contact();
+    if (hit.kind != Hit::Kind::none && !stands) return hit;
+    Hit ground;
+    ground.distance = floor, ground.time = ray.time;
+    ground.position = ray.origin + (std::isfinite(floor) ? floor : 0) * ray.direction;
+    return ground;
+}
+
+bool PathTracer::wets_solid(const Ray& ray, Hit& hit) const
+{
+    if (!world_.has_solids()) return false;
+    // The two surfaces cross each other many times where they touch: feel from a little before to a little behind.
+    const float reach = 2 * world_.contact();
+    const Hit behind = world_.solid_hit({hit.position - reach * ray.direction, ray.direction, ray.time}, 3 * reach);
+    if (behind.kind != Hit::Kind::solid || behind.from_inside) return false;
+    hit = behind;
+    return true;
+}
+
+Vec3f PathTracer::background(const Ray& ray, const Hit& hit) const
+{
+    return std::isfinite(hit.distance) ? floor_.radiance(hit.position, ray.direction) : sky_.with_key(ray.direction);
+}
+
+Vec3f PathTracer::surroundings(const Vec3f& from, const Vec3f& direction) const
+{
+    const float floor = floor_.distance({from, direction});
+    if (!std::isfinite(floor)) return sky_.with_key(direction);
+    return floor_.radiance(from + floor * direction, direction);
+}
+
+Vec3f PathTracer::follow(Ray ray, Hit hit, int depth, bool split, Sampler& random) const
+{
+    Vec3f light = Vec3f::Zero(), through = Vec3f::Ones();
+    bool inside = false;
+    for (; depth < kMaxDepth; ++depth, hit = next(ray)) {
+        const bool liquid = hit.kind == Hit::Kind::liquid;
+        if (std::isfinite(hit.distance) && (liquid ? hit.from_inside : inside)) {
+            const Vec3f clear = beer_lambert(world_.absorption(), hit.distance);
+            const Vec3f deep = world_.deep_color().cwiseProduct(sky_.ambient());
+            light += through.cwiseProduct(Vec3f::Ones() - clear).cwiseProduct(deep);
+            through = through.cwiseProduct(clear);
+        } else if (depth > 0) { // trace() has seen to the smoke before the eye
+            const Volume::Passage smoke = through_smoke(ray, hit.distance, random);
+            light += through.cwiseProduct(smoke.light);
+            through *= smoke.through;
+        }
+        if (hit.kind == Hit::Kind::none) return light + through.cwiseProduct(background(ray, hit));
+        if (hit.kind == Hit::Kind::paint && split) { // under a clear coat that mirrors
+            const Vec3f normal = hit.from_inside ? Vec3f(-hit.normal) : hit.normal;
+            const float mirrored = fresnel(std::abs(normal.dot(ray.direction)), 1 / kCoat);
+            const Vec3f way = ray.direction - 2 * ray.direction.dot(normal) * normal;
+            const Vec3f face = hit.from_inside ? Vec3f(-hit.face) : hit.face;
+            const Ray reflected = world_.leave(hit, on_side(way, face));
+            return light +
+                   through.cwiseProduct((1 - mirrored) * matte(hit, ray.direction, inside, random) +
+                                        mirrored * follow(reflected, next(reflected), depth + 1, false, random));
+        }
+        if (!liquid || (hit.from_inside && wets_solid(ray, hit)))
+            return light + through.cwiseProduct(matte(hit, ray.direction, liquid || inside, random));
+
+        const float side = hit.from_inside ? -1.0f : 1.0f;
+        const float eta = hit.from_inside ? world_.ior() : 1 / world_.ior();
+        const Vec3f face = side * hit.face;
+        Vec3f normal = side * hit.normal;
+        if (ray.direction.dot(normal) > -1e-3f) normal = face;
+        const Interface meets = meet_interface(ray.direction, normal, eta);
+        const Ray mirrored = world_.leave(hit, on_side(meets.reflected, face));
+
+        // Where the eye looks at water directly both parts are traced. Deeper down the stronger goes on, and the weaker
+        // sees its surroundings as if nothing were in its way: nothing is drawn at random, so water has no noise.
+        const bool mirror = meets.reflectance > (split ? 0.999f : 0.5f);
+        const float weaker = mirror ? 1 - meets.reflectance : meets.reflectance;
+        const Vec3f aside = split && !mirror ? follow(mirrored, next(mirrored), depth + 1, false, random)
+                                             : surroundings(hit.position, weaker_direction(meets, normal, hit, mirror));
+        light += weaker * through.cwiseProduct(aside);
+        through *= 1 - weaker;
+
+        split = false;
+        inside = mirror == hit.from_inside;
+        ray = mirror ? mirrored : world_.leave(hit, on_side(meets.refracted, -face));
+    }
+    // Lost in the water: what is left is lit like everything around it. Black would show in thin splashes.
+    return light + through.cwiseProduct(sky_.ambient());
+}
+
+Vec3f PathTracer::openness(const Ray& ray) const
+{
+    const Hit end = next_for_light(ray);
+    const float clear = world_.smoke().soft_transmittance(ray, end.distance);
+    if (clear == 1) return openness_to(end, ray);
+    return clear * openness_to(end, ray) + (1 - clear) * 0.5f * world_.smoke().color(); // smoke is half in shade too
+}
+
+Vec3f PathTracer::openness_to(const Hit& end, const Ray& ray) const
+{
+    if (end.kind == Hit::Kind::liquid)
+        return 0.9f * beer_lambert(world_.absorption(), end.from_inside ? end.distance : 0);
+    if (end.kind != Hit::Kind::none) return 0.4f * end.color; // other bodies are taken to be in half shade
+    if (!std::isfinite(end.distance)) return Vec3f::Ones();
+    const Vec3f share =
+        floor_.radiance(end.position, ray.direction).cwiseQuotient(floor_.open_radiance().cwiseMax(1e-6f));
+    return share.cwiseMin(1.2f); // caustics light nothing but the floor: they would be noise
+}
+
+Vec3f PathTracer::matte(const Hit& hit, const Vec3f& direction, bool wet, Sampler& random) const
+{
+    const Vec3f normal = hit.normal.dot(direction) < 0 ? hit.normal : Vec3f(-hit.normal);
+    const Vec3f face = hit.face.dot(direction) < 0 ? hit.face : Vec3f(-hit.face);
+
+    // Water around a body follows its surface only as closely as its mesh can: start where there is water for sure.
+    const auto leave = [&](const Vec3f& toward) {
+        Ray ray = world_.leave(hit, toward);
+        if (wet) ray.origin += 1.5f * world_.contact() * face;
+        return ray;
+    };
+
+    // The key light, through water where it must.
+    Vec3f key = Vec3f::Zero();
+    const Vec3f toward = sample_cone(sky_.key_direction(), sky_.key_cos_radius(), random.pair());
+    const float facing = toward.dot(normal);
+    if (facing > 0 && toward.dot(face) > 0 && sky_.key_irradiance().maxCoeff() > 0)
+        key = sky_.key_irradiance().cwiseProduct(world_.transmittance(leave(toward)));
+
+    // The dome: smooth as if nothing stood in the way, times how much gets through along a few rays.
+    const int rays = world_.crowded() ? 1 : 3;
+    Vec3f open = Vec3f::Zero();
+    for (int i = 0; i < rays; ++i)
+        open += openness(leave(on_side(sample_cosine(normal, random.pair()), face))) / static_cast<float>(rays);
+    const Vec3f around = open_light(normal).cwiseProduct(open);
+
+    Vec3f diffuse = hit.color.cwiseProduct(std::max(0.0f, facing) * static_cast<float>(1 / kPi) * key + around);
+    if (hit.kind != Hit::Kind::sphere) return diffuse;
+    // Spheres have a satin sheen, which tells one from the next.
+    const Vec3f reflected = direction - 2 * direction.dot(normal) * normal;
+    const float lobe = std::pow(std::max(0.0f, reflected.dot(sky_.key_direction())), 40.0f);
+    const float rim = std::pow(1 - std::min(1.0f, -direction.dot(normal)), 5.0f);
+    return diffuse + 0.35f * lobe * key + 0.25f * rim * around;
+}
+
+} // namespace spindrift

@@ -1,0 +1,151 @@
+#include "spindrift/render/preview.h"
+#include "spindrift/scene/limits.h"
+
+#include <fmt/format.h>
+
+namespace spindrift {
+
+void CameraParams::visit(ParamVisitor& v)
+{
+    v("position", position, unit::metres, limits::position(),
+      "Where the camera stands. Left out: far enough to see the whole shot from a little above.");
+    v("target", target, unit::metres, limits::position(),
+      "What the camera looks at. Left out: the middle of the shot.");
+    v("fov", fov, unit::degrees, between(1, 170), "Field of view from the lower to the upper edge of the picture.");
+    v("focal_length", focal_length, "mm", between(1, 10000), "Of the lens, instead of fov; longer sees less.");
+    v("sensor_width", sensor_width, "mm", between(0.1, 1000),
+      "Width of what the lens draws the picture on. Gives focal_length its field of view, and fov its focal length.");
+    v("roll", roll, unit::degrees, between(-1e6, 1e6),
+      "Turn of the camera about its view direction, clockwise from behind.");
+    v("f_stop", f_stop, unit::none, between(0, 1000),
+      "Depth of field: the opening of the lens is the focal length divided by this. 2 blurs much, 16 little; 0: "
+      "everything is sharp. Scenes of metres are large for a lens: below 1 is allowed.");
+    v("focus", focus, unit::metres, limits::size(),
+      "How far in front of the camera things are sharp, along its view direction. Left out: as far as the target.");
+    v("shutter", shutter, unit::degrees, between(0, 360),
+      "Motion blur: how much of a frame the shutter is open, 180 for half of it, around the moment of the frame. 0: "
+      "none. Surfaces and particles move by their velocities, bodies and colliders as they do, and so does the camera. "
+      "Smoke stands still, and lines along the container's edges stay sharp.");
+    v.rows("position_keys", position_keys, 4, unit::none, "Keyframes [frame, x, y, z] of position.");
+    v.rows("target_keys", target_keys, 4, unit::none, "Keyframes [frame, x, y, z] of target.");
+    v.rows("fov_keys", fov_keys, 2, unit::none, "Keyframes [frame, degrees] of fov.");
+    v.rows("focal_length_keys", focal_length_keys, 2, unit::none, "Keyframes [frame, mm] of focal_length.");
+    v.rows("roll_keys", roll_keys, 2, unit::none, "Keyframes [frame, degrees] of roll.");
+    v.rows("focus_keys", focus_keys, 2, unit::none, "Keyframes [frame, m] of focus.");
+    v("interpolation", interpolation, choices("linear", "smooth", "step"),
+      "Between keyframes: straight, along a smooth curve that starts and ends at rest, or held until the next.");
+
+    const auto expect = [&](const Keys& keys, const char* name, const Range& range) {
+        v.require(in_order(keys), name, "must have keyframes in the order of their frames");
+        for (const std::vector<float>& key : keys)
+            for (size_t i = 1; i < key.size(); ++i)
+                v.require(range.contains(key[i]), name,
+                          fmt::format("must have values from {} to {}", range.low, range.high));
+    };
+    expect(position_keys, "position_keys", limits::position()), expect(target_keys, "target_keys", limits::position());
+    expect(fov_keys, "fov_keys", between(1, 170)), expect(focal_length_keys, "focal_length_keys", between(1, 10000));
+    expect(roll_keys, "roll_keys", between(-1e6, 1e6)), expect(focus_keys, "focus_keys", limits::size());
+    const bool long_lens = focal_length || !focal_length_keys.empty();
+    v.require(!long_lens || fov_keys.empty(), "fov_keys", "and focal_length say the same; leave one of them out");
+}
+
+bool CameraParams::keyed() const
+{
+    for (const Keys* keys : {&position_keys, &target_keys, &fov_keys, &focal_length_keys, &roll_keys, &focus_keys})
+        if (!keys->empty()) return true;
+    return false;
+}
+
+CameraParams CameraParams::at(float frame) const
+{
+    CameraParams now = *this;
+    const auto value = [&](Keys& keys) {
+        const Vec3f found = value_at(keys, frame, interpolation).value.cast<float>();
+        keys.clear();
+        return found;
+    };
+    if (!position_keys.empty()) now.position = value(now.position_keys);
+    if (!target_keys.empty()) now.target = value(now.target_keys);
+    if (!fov_keys.empty()) now.fov = std::clamp(value(now.fov_keys).x(), 1.0f, 170.0f);
+    if (!focal_length_keys.empty()) now.focal_length = std::max(value(now.focal_length_keys).x(), 1.0f);
+    if (!roll_keys.empty()) now.roll = value(now.roll_keys).x();
+    if (!focus_keys.empty()) now.focus = std::max(value(now.focus_keys).x(), 1e-6f);
+    return now;
+}
+
+void WaterLook::visit(ParamVisitor& v)
+{
+    v("color", color, unit::none, between(0, 1), "What is left of white light after `depth` of water (linear RGB).");
+    v("depth", depth, unit::metres, limits::size(),
+      "How much water gives light that colour. Left out: 0.6 of the longest edge of what the shot shows.");
+    v("deep_color", deep_color, unit::none, between(0, 1), "Colour of water too deep to see the bottom (linear RGB).");
+    v("ior", ior, unit::none, between(1, 4), "Index of refraction.");
+}
+
+void LightParams::visit(ParamVisitor& v)
+{
+    v("azimuth", azimuth, unit::degrees, between(-360, 360),
+      "Where the key light stands around the scene: 0 towards -z, 90 towards +x.");
+    v("elevation", elevation, unit::degrees, between(15, 90), "How high the key light stands.");
+    v("size", size, unit::degrees, between(0.2, 60), "How wide the key light looks: larger gives softer shadows.");
+    v("strength", strength, unit::none, between(0, 1e4), "Brightness of the key light; 1 suits the sky.");
+}
+
+void SmokeLook::visit(ParamVisitor& v)
+{
+    v("density", density, "1/m", between(0, 1e9),
+      "Light that smoke of density 1 takes away. Left out: so much that 5 % is left after 0.06 of the longest edge of "
+      "what the shot shows, or 22 % after the whole depth of a 2-D shot.");
+    v("color", color, unit::none, between(0, 1),
+      "Share of that light that is scattered, not swallowed (linear RGB), where the smoke carries no colour Cd.");
+    v("anisotropy", anisotropy, unit::none, between(-0.95, 0.95),
+      "Where light is scattered to: above 0 onwards, which makes smoke bright against the light; below 0 back.");
+    v("multiple_scattering", multiple_scattering, unit::none, between(0, 1),
+      "How much of the light is kept that is scattered more than once: 0 is black soot inside, 1 a white cloud.");
+}
+
+void FireLook::visit(ParamVisitor& v)
+{
+    v("intensity", intensity, unit::none, between(0, 1e4), "Brightness of the glow of hot smoke; 0 is no fire.");
+    v("low", low, unit::kelvin, between(0, 1e5),
+      "Temperature above that of the air from which on smoke glows, dark red.");
+    v("high", high, unit::kelvin, between(1e-3, 1e5), "Temperature above that of the air of the brightest glow.");
+    v.require(high > low, "high", "must be above low");
+}
+
+void RenderParams::visit(ParamVisitor& v)
+{
+    v("show", show, choices("surface", "particles", "spray", "smoke", "ripples", "crowd", "sand"),
+      "Draw the liquid's surface, its particles as spheres, the spray alone, smoke alone, the surface of [ripples], or "
+      "the people of [crowd], or the grains of [sand]. Liquid comes with the spray, and all but smoke alone with the "
+      "smoke, if the scene has "
+      "them.");
+    v("format", format, choices("png", "exr"), "PNG for looking at, or EXR with linear light.");
+    v("width", width, unit::pixels, between(1, 16384), "Width of the picture.");
+    v("height", height, unit::pixels, between(1, 16384), "Height of the picture.");
+    v("samples", samples, unit::none, between(1, 65536), "Paths a pixel; best a power of two.");
+    v("color_by", color_by,
+      "Attribute that colours particles or droplets: speed, id, or any other; color and Cd of three numbers are shown "
+      "as they are, others from their lowest to their highest. Left out: particles by speed, droplets in "
+      "spray_color.");
+    v("spray_look", spray_look, choices("matte", "water"),
+      "Droplets as white specks, or as clear water, for pictures in which they can be told apart.");
+    v("spray_color", spray_color, unit::none, between(0, 1), "Colour of droplets (linear RGB).");
+    v("spray_scale", spray_scale, unit::none, between(1e-3, 1e3), "Droplets are drawn this much larger than they are.");
+    v.group("camera", camera, "Where the picture is taken from.");
+    v("look", look, choices("water", "paint"),
+      "Clear water, or glossy paint in the colour that the surface carries as the attribute color.");
+    v("paint", paint, unit::none, between(0, 1), "Colour of paint where the surface carries none (linear RGB).");
+    v.group("water", water, "How water looks.");
+    v.group("smoke", smoke, "How smoke looks.");
+    v.group("fire", fire, "How hot smoke glows.");
+    v.group("light", light, "The main light.");
+    v("sky", sky, choices("studio", "daylight", "uniform"),
+      "Surroundings: a light studio, a clear day, or plain white from everywhere.");
+    v("floor", floor, "Stand the scene on a floor that fades into the background.");
+    v("solid_color", solid_color, unit::none, between(0, 1), "Colour of solid bodies (linear RGB).");
+    v("edges", edges, "Draw the edges of the container as thin lines.");
+    v("exposure", exposure, unit::none, between(-20, 20), "Brightness of PNG pictures in stops; 1 is twice as bright.");
+}
+
+} // namespace spindrift

@@ -1,0 +1,105 @@
+// Particles that strike rigid bodies. Where sand is dense, stresses keep it out of them; a particle that flies has to
+// meet them on its own, and what it loses the body gets.
+#include "spindrift/sand/grains.h"
+
+#include "spindrift/points/attribute_checks.h"
+
+#include <Eigen/LU>
+
+namespace spindrift {
+
+namespace {
+
+// A particle that is stopped by a body: W (L V - v) is added to its velocity, L V being that of the body there.
+struct Strike {
+    size_t particle, body;
+    Vec3d arm; // from the body's centre
+    Mat3d W;   // all of what leads into the body, and what Coulomb's friction takes of the rest
+
+    Eigen::Matrix<double, 3, 6> L() const
+    {
+        Eigen::Matrix<double, 3, 6> rows;
+        for (int a = 0; a < 3; ++a) rows.row(a) = lever(arm, a).transpose();
+        return rows;
+    }
+};
+
+Vec3f normal_of(const RigidSolid& body, const Vec3f& x, float step)
+{
+    Vec3f n;
+    for (int a = 0; a < 3; ++a) {
+        const Vec3f e = step * Vec3f::Unit(a);
+        n[a] = body.distance(x + e) - body.distance(x - e);
+    }
+    const float length = n.norm();
+    return length > 0 && std::isfinite(length) ? Vec3f(n / length) : Vec3f(0, 1, 0);
+}
+
+// What all that strike a body at once push it by, if none bounces: each ends with the velocity that the body has after
+// all of them, however light it is. I = sum m L^T W (v - L (V + M^-1 I)).
+Vec6d impulse_of(std::span<const Strike> strikes, const Vec6d& V, const Mat6d& inverse_mass, const Particles& particles)
+{
+    const std::vector<float>& mass = required<float>(particles, kMass);
+    Mat6d S = Mat6d::Zero();
+    Vec6d struck = Vec6d::Zero();
+    for (const Strike& s : strikes) {
+        const auto L = s.L();
+        const Eigen::Matrix<double, 6, 3> into = static_cast<double>(mass[s.particle]) * L.transpose() * s.W;
+        S += into * L;
+        struck += into * (particles.v[s.particle].cast<double>() - L * V);
+    }
+    return (Mat6d::Identity() + S * inverse_mass).partialPivLu().solve(struck);
+}
+
+} // namespace
+
+// Moves particles that ended in a body in front of it, and has them and the body share their momentum.
+void Grains::meet_bodies()
+{
+    const float voxel = params_.voxel, gap = kGapToSolids * voxel;
+    const Topology& topology = grid_.topology;
+    const std::vector<RigidSolid>& solids = bodies_.solids();
+    const std::vector<int32_t>& material = required<int32_t>(particles_, kMaterial);
+    std::vector<std::vector<Strike>> in_tile(static_cast<size_t>(topology.tile_count()));
+    for_each_tile(topology, [&](int tile) {
+        if (grid_.index.tile_empty(tile)) return;
+        const Vec3f low = topology.first_cell(tile).cast<float>() * voxel;
+        const Box3f box = Box3f{low, low + Vec3f::Constant(kTileSize * voxel)}.grown(voxel); // they have moved
+        for (size_t b = 0; b < solids.size(); ++b) {
+            const RigidSolid& body = solids[b];
+            const Box3f own = body.bounds();
+            if ((own.min.array() > box.max.array()).any() || (own.max.array() < box.min.array()).any()) continue;
+            for (size_t i = grid_.index.tile_begin(tile); i < grid_.index.tile_end(tile); ++i) {
+                Vec3f& x = particles_.P[i];
+                if (body.least_distance(x) >= gap) continue;
+                const float d = body.distance(x);
+                if (d >= 0.5f * gap) continue;
+                const Vec3f n = normal_of(body, x, 0.1f * voxel);
+                x += (gap - d) * n;
+                const Vec3f relative = particles_.v[i] - body.velocity(x);
+                const float into = -relative.dot(n), sliding = (relative + into * n).norm();
+                if (!(into > 0)) continue;
+                const float friction = bodies_.friction(b).value_or(wall_friction_[static_cast<size_t>(material[i])]);
+                const double held = sliding > 0 ? std::min(1.0f, friction * into / sliding) : 1;
+                const Vec3d normal = n.cast<double>();
+                const Mat3d along = normal * normal.transpose();
+                in_tile[static_cast<size_t>(tile)].push_back(
+                    {i, b, x.cast<double>() - bodies_.center(b), along + held * (Mat3d::Identity() - along)});
+            }
+        }
+    });
+    std::vector<std::vector<Strike>> on_body(solids.size());
+    for (const auto& strikes : in_tile)
+        for (const Strike& s : strikes) on_body[s.body].push_back(s);
+    for (size_t b = 0; b < on_body.size(); ++b) {
+        if (on_body[b].empty()) continue;
+        bodies_.push(b, impulse_of(on_body[b], bodies_.motion(b), bodies_.inverse_mass(b), particles_));
+        const Vec6d V = bodies_.motion(b);
+        for (const Strike& s : on_body[b]) {
+            Vec3f& v = particles_.v[s.particle];
+            v += (s.W * (s.L() * V - v.cast<double>())).cast<float>();
+        }
+    }
+}
+
+} // namespace spindrift

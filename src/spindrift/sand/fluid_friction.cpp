@@ -1,0 +1,465 @@
+#include "spindrift/sand/fluid_friction.h"
+
+#include "spindrift/points/state_checks.h"
+
+namespace spindrift {
+
+namespace {
+
+// Steps to the stress in each step of time, and their length: from 0.5 on they would not converge.
+constexpr int kSweeps = 3;
+constexpr float kSweep = 0.4f;
+// How much of what still slides a rigid cell must have room for within the yield surface. (2.5) is about one cell
+// alone: to stop what is d cells deep takes the square of d as much, and with less columns stand that should fall.
+constexpr float kLeastReserve = 4, kReserveByDepth2 = 2;
+
+constexpr int kShear[3][3] = {{0, 3, 5}, {3, 1, 4}, {5, 4, 2}}; // where component (a, b) is among the six
+
+Row row_at(const Block<float, 1>& block, int x, int y, const Vec3i& d)
+{
+    return load_row_unaligned(&block.at(x + d.x(), y + d.y(), d.z()));
+}
+
+Row pressure_row(const double* s)
+{
+    Row r;
+    for (int k = 0; k < kTileSize; ++k) r[k] = static_cast<float>(s[k]);
+    return max(r, splat(0));
+}
+
+Row norm_of(const Row (&s)[6])
+{
+    return sqrt_row(s[0] * s[0] + s[1] * s[1] + s[2] * s[2] + 2 * (s[3] * s[3] + s[4] * s[4] + s[5] * s[5]));
+}
+
+// Where there is sand around a tile. `full`: everywhere.
+template <bool full> struct Wet {
+    const Block<float, 1>& block;
+    Row at(int x, int y, const Vec3i& d, Row value) const { return full ? value : row_at(block, x, y, d) * value; }
+    bool anywhere(int x, int y) const { return full || largest(row_at(block, x, y, Vec3i::Zero())) > 0; }
+    bool anywhere_or_below(int x, int y) const
+    {
+        if (full) return true;
+        Row most = row_at(block, x, y, Vec3i::Zero());
+        for (int a = 0; a < 3; ++a) most = max(most, row_at(block, x, y, -Vec3i::Unit(a)));
+        return largest(most) > 0;
+    }
+};
+
+// Pressure around a tile.
+template <bool full> struct Pressure {
+    const Block<double, 1>& block;
+    Wet<full> wet;
+
+    Row at(int x, int y, const Vec3i& d) const { return pressure_row(&block.at(x + d.x(), y + d.y(), d.z())); }
+    // Its change over two cells, or over one where there is sand on one side only.
+    Row change(int a, int x, int y) const
+    {
+        const Vec3i step = Vec3i::Unit(a);
+        const Row here = at(x, y, Vec3i::Zero());
+        return wet.at(x, y, step, at(x, y, step) - here) + wet.at(x, y, -step, here - at(x, y, -step));
+    }
+    Row most_beside(int x, int y) const
+    {
+        Row most = splat(0);
+        for (int a = 0; a < 3; ++a)
+            for (const Vec3i& step : {Vec3i(Vec3i::Unit(a)), Vec3i(-Vec3i::Unit(a))})
+                most = max(most, wet.at(x, y, step, at(x, y, step)));
+        return most;
+    }
+};
+
+// The velocity around a tile.
+template <bool full> struct Strain {
+    const Block<float, 1> (&u)[3];
+    Wet<full> wet;
+
+    // Component a in the middle of cells, d cells off.
+    Row middle(int a, int x, int y, const Vec3i& d) const
+    {
+        return 0.5f * (row_at(u[a], x, y, d) + row_at(u[a], x, y, d + Vec3i::Unit(a)));
+    }
+    // Its change over a cell along another axis. Beyond the sand it goes on as it is: nothing pulls there, and friction
+    // at solids is their own.
+    Row change(int a, int b, int x, int y) const
+    {
+        const Vec3i step = Vec3i::Unit(b);
+        const Row above = middle(a, x, y, step), below = middle(a, x, y, -step);
+        if (full) return 0.5f * (above - below);
+        const Row here = middle(a, x, y, Vec3i::Zero());
+        return 0.5f * (wet.at(x, y, step, above - here) + wet.at(x, y, -step, here - below));
+    }
+    // (2.5) the strain rate times the edge of a cell, without what changes volume: the stress that would stop it.
+    void find(int x, int y, Row (&d)[6]) const
+    {
+        for (int a = 0; a < 3; ++a) d[a] = row_at(u[a], x, y, Vec3i::Unit(a)) - row_at(u[a], x, y, Vec3i::Zero());
+        const Row mean = (d[0] + d[1] + d[2]) * (1.0f / 3);
+        for (int a = 0; a < 3; ++a) {
+            d[a] -= mean;
+            const int b = (a + 1) % 3;
+            d[kShear[a][b]] = 0.5f * (change(a, b, x, y) + change(b, a, x, y));
+        }
+    }
+};
+
+// What shear does to the velocity: its divergence, in the form that takes from the energy what the strain rate above
+// loses.
+template <bool full> struct Push {
+    const Block<float, 1> (&shear)[3]; // xy, yz, xz
+    Wet<full> wet;
+
+    // What cell c gains of component a through its sides along b.
+    Row gain(int a, int b, int x, int y, const Vec3i& c) const
+    {
+        const Block<float, 1>& s = shear[kShear[a][b] - 3];
+        const Vec3i step = Vec3i::Unit(b);
+        const Row above = row_at(s, x, y, c + step), below = row_at(s, x, y, c - step);
+        if (full) return 0.5f * (above - below);
+        const Row here = row_at(s, x, y, c);
+        return 0.5f * wet.at(x, y, c, wet.at(x, y, c + step, here + above) - wet.at(x, y, c - step, here + below));
+    }
+    Row at_face(int a, int x, int y) const
+    {
+        const Vec3i none = Vec3i::Zero(), down = -Vec3i::Unit(a);
+        const int b = (a + 1) % 3, c = (a + 2) % 3;
+        return 0.5f *
+               (gain(a, b, x, y, none) + gain(a, b, x, y, down) + gain(a, c, x, y, none) + gain(a, c, x, y, down));
+    }
+};
+
+} // namespace
+
+void FluidFriction::start(const InnerFlow& flow)
+{
+    find_wet_cells(flow);
+    find_turning(flow);
+    walls_.find(flow, wet_);
+    take_up(flow);
+    slide(flow, stress_);
+}
+
+void FluidFriction::apply(const InnerFlow& flow)
+{
+    find_bounds(flow);
+    walls_.set_limits(flow, params_.fps);
+    for (auto& component : change_) component.reset(flow.phi.topology(), 0);
+    rigid_.reset(flow.phi.topology(), 0);
+    for (int i = 1; i <= kSweeps; ++i) {
+        change_stress(flow, i == kSweeps);
+        slide(flow, change_);
+        walls_.hold(flow, traction_);
+    }
+    clusters_.find(rigid_, flow);
+    clusters_.make_rigid(flow, walls_.contacts());
+}
+
+// Closed faces move with their solid.
+void FluidFriction::find_wet_cells(const InnerFlow& flow)
+{
+    const Topology& topology = flow.phi.topology();
+    wet_.reset_uninitialized(topology, 0);
+    std::vector<uint8_t> all(static_cast<size_t>(topology.tile_count()) + 1, 0);
+    for_each_tile(topology, [&](int tile) {
+        const Row zero = splat(0), one = splat(1);
+        const SolidTile* solid = flow.solid_cells.tile(tile);
+        const MacField* moving = flow.projection.solid_velocity(tile);
+        Row least = one;
+        for (int o = 0; o < kTileCells; o += kTileSize) {
+            Row wet = load_row(flow.phi.tile(tile) + o) < zero ? one : zero;
+            if (solid) {
+                wet = load_row(solid->volume + o) > zero ? wet : zero;
+                for (int a = 0; a < 3; ++a) {
+                    float* u = flow.velocity.u[a].tile(tile) + o;
+                    const Row of_solid = moving ? load_row(moving->u[a].tile(tile) + o) : zero;
+                    store_row(u, load_row(solid->open[a] + o) > zero ? load_row(u) : of_solid);
+                }
+            }
+            store_row(wet_.tile(tile) + o, wet);
+            least = min(least, wet);
+        }
+        all[static_cast<size_t>(tile)] = largest(one - least) == 0;
+    });
+    full_.assign(all.size(), 0);
+    for_each_tile(topology, [&](int tile) {
+        full_[static_cast<size_t>(tile)] =
+            std::ranges::all_of(topology.neighbours(tile), [&](int t) { return all[static_cast<size_t>(t)] != 0; });
+    });
+}
+
+// Next to cells without sand, half of the change of velocity is missing in Strain::change(), and what turns as a rigid
+// body seems to be sheared: friction would hold sand in a turning drum back. What is missing of the turning of the
+// nearest collider is known, and is taken out again.
+void FluidFriction::find_turning(const InnerFlow& flow)
+{
+    const Topology& topology = flow.phi.topology();
+    turns_.assign(static_cast<size_t>(topology.tile_count()), 0);
+    if (!flow.solids.colliders_move()) return;
+    for (auto& shear : turning_) shear.reset_uninitialized(topology, 0);
+    const float voxel = flow.voxel, half = 0.5f * kTileSize * voxel;
+    // Change of velocity across a cell along xy, yz, xz.
+    const auto turning_at = [&](const Solids::Neighbour& solid, const Vec3f& x) -> Vec3f {
+        if (!solid.shape) return Vec3f::Zero();
+        Mat3f gradient;
+        for (int a = 0; a < 3; ++a)
+            gradient.col(a) = 0.5f * (flow.solids.velocity_of(solid, x + voxel * Vec3f::Unit(a)) -
+                                      flow.solids.velocity_of(solid, x - voxel * Vec3f::Unit(a)));
+        return 0.5f *
+               Vec3f(gradient(0, 1) - gradient(1, 0), gradient(1, 2) - gradient(2, 1), gradient(0, 2) - gradient(2, 0));
+    };
+    for_each_tile(topology, [&](int tile) {
+        if (full_[static_cast<size_t>(tile)] || !flow.projection.has_liquid(tile)) return;
+        const Vec3f corner = voxel * topology.first_cell(tile).cast<float>();
+        const Vec3f middle = corner + Vec3f::Constant(half);
+        const bool near = flow.solid_cells.tile(tile) != nullptr;
+        const auto nearest = flow.solids.nearest_within(middle, near ? std::sqrt(3.0f) * half : 0);
+        const bool as_one = !near || nearest.alone;
+        Vec3f turning = as_one ? turning_at(nearest, middle) : Vec3f::Zero();
+        if (as_one && turning.isZero(0)) return;
+        turns_[static_cast<size_t>(tile)] = 1;
+        thread_local Block<float, 1> kept;
+        Block<float, 1>& wet = kept;
+        wet.gather(wet_, tile);
+        for (int c = 0; c < kTileCells; ++c) {
+            const Vec3i cell = cell_in_tile(c);
+            const auto beside = [&](int axis) {
+                const Vec3i e = Vec3i::Unit(axis), above = cell + e, below = cell - e;
+                return wet.at(above.x(), above.y(), above.z()) + wet.at(below.x(), below.y(), below.z());
+            };
+            const float sides[3] = {beside(0), beside(1), beside(2)};
+            const bool some = sides[0] != sides[1] || sides[1] != sides[2];
+            if (some && !as_one) {
+                const Vec3f x = corner + voxel * (cell.cast<float>() + Vec3f::Constant(0.5f));
+                turning = turning_at(flow.solids.nearest_within(x, 0), x);
+            }
+            for (int k = 0; k < 3; ++k) {
+                const int a = k == 1 ? 1 : 0, b = k == 0 ? 1 : 2;
+                turning_[k].tile(tile)[c] = some ? 0.25f * turning[k] * (sides[b] - sides[a]) : 0;
+            }
+        }
+    });
+}
+
+// The last step's stress and traction, where there is sand still.
+void FluidFriction::take_up(const InnerFlow& flow)
+{
+    const Topology& topology = flow.phi.topology();
+    const float scale = step_ > 0 ? flow.dt / step_ : 0;
+    const auto before = [&](int tile) { // or -1
+        const int t = tiles_.tile_count() > 0 ? tiles_.find(topology.tile(tile)) : 0;
+        return t < tiles_.tile_count() ? t : -1;
+    };
+    Stress& stress_before = change_;
+    for (int i = 0; i < 6; ++i) std::swap(stress_[i], stress_before[i]), stress_[i].reset_uninitialized(topology, 0);
+    for_each_tile(topology, [&](int tile) {
+        const int from = before(tile);
+        for (int i = 0; i < 6; ++i)
+            for (int o = 0; o < kTileCells; o += kTileSize)
+                store_row(stress_[i].tile(tile) + o,
+                          from < 0 ? splat(0)
+                                   : scale * load_row(wet_.tile(tile) + o) * load_row(stress_before[i].tile(from) + o));
+    });
+    for (int a = 0; a < 3; ++a) std::swap(traction_[a], traction_before_[a]), traction_[a].reset(topology, 0);
+    walls_.start(flow, traction_, [&](const WallFriction::Contact& c) {
+        Vec3f t = Vec3f::Zero();
+        if (const int from = before(c.tile); from >= 0)
+            for (int a = 0; a < 3; ++a) t[a] = scale * traction_before_[a].tile(from)[c.cell];
+        return t;
+    });
+    tiles_ = topology, step_ = flow.dt;
+}
+
+// (2.9): |stress| <= sqrt(2) (friction * pressing + cohesion), which in pure shear is Coulomb's law. The tangent of the
+// angle of friction takes the place of the sine in (2.3): pressure here is that of a liquid, which on a slope is the
+// normal stress and not the mean of a stress with friction. (2.4) is on neither.
+void FluidFriction::find_bounds(const InnerFlow& flow)
+{
+    const Topology& topology = flow.phi.topology();
+    const float slope = std::sqrt(2.0f) * params_.friction;
+    const float cohesion = std::sqrt(2.0f) * params_.cohesion * flow.dt / flow.voxel;
+    bound_.reset_uninitialized(topology, 0);
+    for_each_tile(topology, [&](int tile) {
+        struct Blocks {
+            Block<double, 1> pressure;
+            Block<float, 1> wet;
+        };
+        thread_local Blocks kept;
+        Blocks& around = kept;
+        const auto each_row = [&](const auto& pressing_at) {
+            for_each_row([&](int x, int y, int o) {
+                const Row bound = slope * pressing_at(x, y, o) + cohesion;
+                store_row(bound_.tile(tile) + o, load_row(wet_.tile(tile) + o) * bound);
+            });
+        };
+        if (!flow.projection.has_liquid(tile)) return each_row([](int, int, int) { return splat(0); });
+        around.pressure.gather(flow.projection.s(), tile);
+        const auto with = [&](const auto& pressure) {
+            each_row([&](int x, int y, int o) { return pressing(flow, pressure, tile, x, y, o); });
+        };
+        if (full_[static_cast<size_t>(tile)]) return with(Pressure<true>{around.pressure, {around.wet}});
+        around.wet.gather(wet_, tile);
+        with(Pressure<false>{around.pressure, {around.wet}});
+    });
+    // A layer of one cell has no sand below that could show what presses on the solid under it.
+    for (const WallFriction::Contact& c : walls_.contacts()) {
+        if (!(flow.projection.s().tile(c.tile)[c.cell] > 0)) continue;
+        const float weight = std::max(0.0f, -flow.dt * flow.gravity.dot(c.normal));
+        float& bound = bound_.tile(c.tile)[c.cell];
+        bound = std::max(bound, slope * weight + cohesion);
+    }
+}
+
+// What presses planes along the surface on each other, for friction. Two things make it differ from pressure:
+//
+// Pressure is the mean of the normal stresses. Sand that is squeezed along its slope, as between the walls of a drum,
+// has more of it than what lies above weighs: with a normal part q of the stress of friction across the slope, the
+// planes along it are pressed by p - q only. With all of p a slope of friction tan(a) would stand at a tangent of
+// tan(a) / sqrt(1 - tan(a)^2): 51 degrees for 38. With max(p - q, cos(a) p) it is tan(a) at most for any q, and what is
+// squeezed most, q = sin(a) p, is on the surface of Mohr and Coulomb. The slope is where pressure is the same.
+//
+// A cell at the surface weighs a whole cell in the equations of motion, but its pressure depends on where the surface
+// cuts it. Just below the surface there is hardly any: friction could not hold such cells, and piles would creep. Half
+// the sum of its bound and that of the cell below has to hold a cell, which takes the weight of a cell at least. A cell
+// that rests on others has that, or as much as presses those; in flight nothing does.
+template <class PressureAround>
+Row FluidFriction::pressing(const InnerFlow& flow, const PressureAround& pressure, int tile, int x, int y, int o) const
+{
+    const float cosine = 1 / std::sqrt(1 + params_.friction * params_.friction);
+    const Row p = pressure.at(x, y, Vec3i::Zero());
+    Row steepest[3];
+    for (int a = 0; a < 3; ++a) steepest[a] = pressure.change(a, x, y);
+    Row across = splat(0), square = splat(0);
+    for (int a = 0; a < 3; ++a) {
+        square += steepest[a] * steepest[a];
+        for (int b = 0; b < 3; ++b)
+            across += load_row(stress_[kShear[a][b]].tile(tile) + o) * steepest[a] * steepest[b];
+    }
+    const Row normal_part = max(across * inverse_or_zero(square), splat(0));
+    const Row weight = splat(flow.dt * flow.gravity.norm()); // of a cell
+    return max(max(p - normal_part, cosine * p), min(weight, pressure.most_beside(x, y)));
+}
+
+// Calls body(tile, offset, strain) for each row with sand.
+template <class Body> void FluidFriction::for_each_strain(const InnerFlow& flow, const Body& body) const
+{
+    for_each_tile(flow.phi.topology(), [&](int tile) {
+        if (!flow.projection.has_liquid(tile)) return;
+        struct Blocks {
+            Block<float, 1> u[3], wet;
+        };
+        thread_local Blocks kept;
+        Blocks& around = kept;
+        for (int a = 0; a < 3; ++a) around.u[a].gather(flow.velocity.u[a], tile);
+        const auto each_row = [&](const auto& strain) {
+            for_each_row([&](int x, int y, int o) {
+                if (!strain.wet.anywhere(x, y)) return;
+                Row d[6];
+                strain.find(x, y, d);
+                if (turns_[static_cast<size_t>(tile)])
+                    for (int k = 0; k < 3; ++k) d[3 + k] -= load_row(turning_[k].tile(tile) + o);
+                body(tile, o, d);
+            });
+        };
+        if (full_[static_cast<size_t>(tile)]) return each_row(Strain<true>{around.u, {around.wet}});
+        around.wet.gather(wet_, tile);
+        each_row(Strain<false>{around.u, {around.wet}});
+    });
+}
+
+void FluidFriction::change_stress(const InnerFlow& flow, bool last)
+{
+    const float weight = flow.gravity.norm() * flow.dt, by_weight = weight > 0 ? 1 / weight : 0; // of a cell
+    for_each_strain(flow, [&](int tile, int o, const Row(&d)[6]) {
+        Row before[6], s[6];
+        for (int i = 0; i < 6; ++i) before[i] = load_row(stress_[i].tile(tile) + o);
+        const Row bound = load_row(bound_.tile(tile) + o); // which is 0 without sand
+        if (last) {
+            const Row depth = by_weight * pressure_row(flow.projection.s().tile(tile) + o);
+            const Row reserve = max(kReserveByDepth2 * depth * depth, splat(kLeastReserve));
+            for (int i = 0; i < 6; ++i) s[i] = before[i] + reserve * d[i];
+            const RowMask holds = norm_of(s) < bound;
+            for (int k = 0; k < kTileSize; ++k) rigid_.tile(tile)[o + k] = holds[k] != 0;
+        }
+        for (int i = 0; i < 6; ++i) s[i] = before[i] + kSweep * d[i];
+        const Row share = min(splat(1), bound * inverse_or_zero(norm_of(s)));
+        for (int i = 0; i < 6; ++i) {
+            store_row(stress_[i].tile(tile) + o, share * s[i]);
+            store_row(change_[i].tile(tile) + o, share * s[i] - before[i]);
+        }
+    });
+}
+
+// Changes the velocity by what a stress does.
+void FluidFriction::slide(const InnerFlow& flow, const Stress& stress) const
+{
+    const Topology& topology = flow.phi.topology();
+    for_each_tile(topology, [&](int tile) {
+        const auto dry = [&](int dx, int dy, int dz) {
+            return !flow.projection.has_liquid(topology.neighbour(tile, dx, dy, dz));
+        };
+        if (dry(0, 0, 0) && dry(-1, 0, 0) && dry(0, -1, 0) && dry(0, 0, -1)) return;
+        struct Blocks {
+            Block<float, 1> shear[3], wet;
+        };
+        thread_local Blocks kept;
+        Blocks& around = kept;
+        for (int i = 0; i < 3; ++i) around.shear[i].gather(stress[3 + i], tile);
+        const TileView normal[3] = {{stress[0], tile}, {stress[1], tile}, {stress[2], tile}};
+        const auto each_row = [&](const auto& push) {
+            for_each_row([&](int x, int y, int o) {
+                if (!push.wet.anywhere_or_below(x, y)) return;
+                const Row zero = splat(0);
+                const Row below[3] = {normal[0].below_x(x, y), normal[1].below_y(x, y), normal[2].below_z(x, y)};
+                for (int a = 0; a < 3; ++a) {
+                    const Row change = normal[a].at(x, y) - below[a] + push.at_face(a, x, y);
+                    const Row open = load_row(flow.solid_cells.open(tile, a) + o);
+                    float* u = flow.velocity.u[a].tile(tile) + o;
+                    store_row(u, load_row(u) + (open > zero ? change : zero));
+                }
+            });
+        };
+        if (full_[static_cast<size_t>(tile)]) return each_row(Push<true>{around.shear, {around.wet}});
+        around.wet.gather(wet_, tile);
+        each_row(Push<false>{around.shear, {around.wet}});
+    });
+}
+
+FluidFriction::State FluidFriction::state() const
+{
+    State state{step_, tiles_.codes(), {}};
+    const auto put = [&](const Field<float>& field) {
+        const std::span<const float> values(field.tile(0), tiles_.cell_count());
+        state.values.insert(state.values.end(), values.begin(), values.end());
+    };
+    if (tiles_.tile_count() == 0) return state;
+    for (const auto& s : stress_) put(s);
+    for (const auto& t : traction_) put(t);
+    return state;
+}
+
+void FluidFriction::restore(const State& state)
+{
+    check_state_tiles(state.tiles, "stress");
+    check_state_values(state.values, state.tiles.size() * kTileCells * (std::size(stress_) + std::size(traction_)),
+                       "stress");
+    check_state_number(state.step, 0.0f, std::numeric_limits<float>::max(), "step");
+    step_ = state.step, tiles_ = Topology(state.tiles);
+    const float* values = state.values.data();
+    const auto take = [&](Field<float>& field) {
+        field.reset_uninitialized(tiles_, 0);
+        std::copy_n(values, tiles_.cell_count(), field.tile(0));
+        values += tiles_.cell_count();
+    };
+    for (auto& s : stress_) take(s);
+    for (auto& t : traction_) take(t);
+}
+
+size_t FluidFriction::bytes() const
+{
+    size_t sum = wet_.bytes() + bound_.bytes() + rigid_.bytes() + walls_.bytes() + clusters_.bytes() + tiles_.bytes();
+    for (const auto* components : {&stress_, &change_})
+        for (const auto& component : *components) sum += component.bytes();
+    for (int a = 0; a < 3; ++a) sum += traction_[a].bytes() + traction_before_[a].bytes() + turning_[a].bytes();
+    return sum;
+}
+
+} // namespace spindrift

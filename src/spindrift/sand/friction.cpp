@@ -1,0 +1,294 @@
+// Friction among grains, component by component (document 000, section 5.5.1), and on solids.
+#include "spindrift/sand/stress.h"
+
+namespace spindrift {
+
+namespace {
+
+using Cells = Block<float, 1>;
+
+Row row_at(const Cells& block, int x, int y, int z) { return load_row_unaligned(&block.at(x, y, z)); }
+
+// The steps to the four cells around an edge of a shear.
+struct Around {
+    Vec3i step[4];
+    Around(int axis_a, int axis_b)
+    {
+        const Vec3i a = -Vec3i::Unit(axis_a), b = -Vec3i::Unit(axis_b);
+        step[0] = Vec3i::Zero(), step[1] = a, step[2] = b, step[3] = a + b;
+    }
+};
+
+Row magnitude(Row r) { return max(r, -r); }
+
+// Another shear at the edges of one: the mean of its four edges around, so that noise of single cells cancels.
+Row at_edges_of(int shear, int other, const Cells& values, int x, int y)
+{
+    const auto has = [](int k, int axis) { return kShearAxes[k][0] == axis || kShearAxes[k][1] == axis; };
+    Vec3i back = Vec3i::Zero(), forth = Vec3i::Zero();
+    for (int a = 0; a < 3; ++a) {
+        if (has(shear, a) && !has(other, a)) back = -Vec3i::Unit(a);
+        if (has(other, a) && !has(shear, a)) forth = Vec3i::Unit(a);
+    }
+    Row sum = splat(0);
+    for (const Vec3i& e : {Vec3i(0, 0, 0), back, forth, Vec3i(back + forth)})
+        sum += row_at(values, x + e.x(), y + e.y(), e.z());
+    return 0.25f * sum;
+}
+
+} // namespace
+
+// Hyperplanes stand for the cone (5.4): |s_ij| <= a p. With a = sin / (sin + cos) of the angle of friction a slope
+// along the grid is as steep as that angle, and no steeper: the corner of the bounds, where a shear and a difference of
+// axial stresses are at their largest, then touches what the slope asks for. With a = alpha, as in (5.15), it would be
+// 45 degrees instead of 38 for alpha = 0.5. Slopes across the grid are held by less, and so is sand that is sheared,
+// which has no axial stress to help: a little more than that makes round piles as steep as they should be.
+float friction_bound(float alpha)
+{
+    const float sine = std::sqrt(1.5f) * alpha;
+    if (sine >= 1) return alpha * std::sqrt(1.5f); // nothing slides
+    constexpr float kAcross = 1.15f;
+    return std::min(1.0f, kAcross * sine / (sine + std::sqrt(1 - sine * sine)));
+}
+
+float rough_wall(float bound)
+{
+    if (bound >= 1) return bound;
+    const float tangent = bound / (1 - bound);
+    return tangent / std::sqrt(1 + tangent * tangent);
+}
+
+// Bounds of stresses at cells, and of shears at their edges.
+void Stress::find_limits(float dt)
+{
+    for_dense([&](int d) {
+        const float* friction = grid_->friction.tile(tile_of_[static_cast<size_t>(d)]);
+        for (int o = 0; o < kTileCells; o += kTileSize)
+            store_row(limit_.tile(d) + o, load_row(friction + o) * load_row(q_.tile(d) + o));
+    });
+    for_dense([&](int d) {
+        thread_local Cells kept_limit, kept_room, kept_q;
+        auto &limit = kept_limit, &room = kept_room, &q = kept_q;
+        limit.gather(limit_, d), q.gather(q_, d);
+        const int tile = tile_of_[static_cast<size_t>(d)];
+        const bool near_solid = room_->gather_volumes(grid_->topology, tile, room);
+        for (int k = 0; k < 3; ++k) {
+            const Around around(kShearAxes[k][0], kShearAxes[k][1]);
+            for_each_row([&](int x, int y, int o) {
+                Row most = splat(0), pressed = splat(0), cells = splat(0), emptiest = splat(1);
+                for (const Vec3i& e : around.step) {
+                    const int i = x + e.x(), j = y + e.y();
+                    const Row there = row_at(q, i, j, e.z());
+                    most += row_at(limit, i, j, e.z()), pressed += there;
+                    const Row open = near_solid ? row_at(room, i, j, e.z()) : splat(1);
+                    emptiest = min(emptiest, open);
+                    cells += open > splat(0) ? splat(1) : splat(0);
+                }
+                const Row share = inverse_or_zero(cells); // in solids there is nothing to be pressed
+                Row bound = share * most;
+                if (near_solid)
+                    for (int z = 0; z < kTileSize; ++z)
+                        if (emptiest[z] < kOnWall)
+                            bound[z] = wall_limit(k, tile, Vec3i(x, y, z), dt, share[z] * pressed[z], room);
+                store_row(edge_limit_[k].tile(d) + o, bound);
+            });
+        }
+    });
+}
+
+// The greatest shear on a solid at an edge: Coulomb's friction, or that of sand on itself if it is less. Sand presses
+// on the solid with its pressure q, and with what the closed faces beside the edge take from it: the weight of the last
+// half cell, and all of it where the sand lies too thin, or strikes too loose, for pressure.
+float Stress::wall_limit(int shear, int tile, const Vec3i& at, float dt, float q, const Block<float, 1>& room) const
+{
+    const Topology& all = grid_->topology;
+    Vec3f edge = all.first_cell(tile).cast<float>() + at.cast<float>() + Vec3f::Constant(0.5f);
+    for (const int a : kShearAxes[shear]) edge[a] -= 0.5f;
+    const Vec3f solid = solids_->velocity(edge * grid_->voxel);
+    const auto open = [&](const Vec3i& c) { return room.at(c.x(), c.y(), c.z()) > 0; };
+    const auto at_face = [&](const MacField& field, const Vec3i& cell, int axis) {
+        const Vec3i step = tile_of_cell(cell);
+        const int t = all.neighbour(tile, step.x(), step.y(), step.z());
+        return t == all.tile_count() ? 0 : field.u[axis].tile(t)[offset_of_cell(cell)];
+    };
+    const auto velocity = [&](const Vec3i& cell, int axis) {
+        return at_face(grid_->velocity, cell, axis) - solid[axis];
+    };
+    float struck = 0, faces = 0, own = 0, sliding = 0, sliding_across = 0;
+    for (int n = 0; n < 2; ++n) {
+        const int normal = kShearAxes[shear][n], along = kShearAxes[shear][1 - n], across = 3 - normal - along;
+        for (const int back : {0, 1}) {
+            const Vec3i above = at - back * Vec3i::Unit(along), below = above - Vec3i::Unit(normal);
+            const Vec3i step = tile_of_cell(above);
+            const int t = all.neighbour(tile, step.x(), step.y(), step.z());
+            if (t == all.tile_count()) continue;
+            own = std::max(own, grid_->friction.tile(t)[offset_of_cell(above)]);
+            if (open(above) == open(below)) continue;
+            const float into = (open(above) ? -1.0f : 1.0f) * at_face(grid_->at_faces, above, normal) *
+                               (velocity(above, normal) + dt * settings_.gravity[normal]);
+            struck += std::max(0.0f, into), faces += 1;
+            const Vec3i beside = open(above) ? above : below;
+            sliding += std::abs(velocity(beside + back * Vec3i::Unit(along), along));
+            sliding_across +=
+                0.5f * std::abs(velocity(beside, across) + velocity(beside + Vec3i::Unit(across), across));
+        }
+    }
+    const float coefficient = std::min(rough_wall(own), friction_at(edge * grid_->voxel));
+    if (faces == 0) return coefficient * q;
+    const float all_sliding = std::hypot(sliding, sliding_across);
+    const float stuck = stick_at(edge * grid_->voxel, dt) * (all_sliding / faces + dt * settings_.gravity.norm());
+    // Friction is against what slides. With both shears of a surface at their largest, sand that slides across the grid
+    // would be held by 1.4 times as much as along it.
+    const float still = slow_speed() * faces;
+    const float most = all_sliding + still; // 0 without gravity and motion
+    const float share = most > 0 ? (sliding + still) / most : 1;
+    return share * coefficient * (q + struck / faces) + stuck;
+}
+
+// The share of its sliding that sand on the nearest solid loses in a step by `stick`; where it clings, whatever it
+// takes to hold it.
+float Stress::stick_at(const Vec3f& x, float dt) const
+{
+    constexpr float kClings = 1e3f;
+    if (!settings_.sticky) return 0;
+    const float stick = solids_->hold(x).stick;
+    return stick < 1 ? 1 - std::pow(1 - stick, dt * settings_.fps) : kClings;
+}
+
+// Coulomb's coefficient of the nearest solid.
+float Stress::friction_at(const Vec3f& x) const
+{
+    if (settings_.same_friction) return *settings_.same_friction;
+    const float walls = settings_.wall_friction.value_or(kInfinity);
+    if (const RigidSolid* body = solids_->nearest_body(x)) return bodies_->friction(*body).value_or(kInfinity);
+    return solids_->collider_distance(x) < solids_->wall_distance(x) ? solids_->hold(x).friction : walls;
+}
+
+// (5.20), one component after the other.
+void Stress::rub(float dt, MacField& flux, StressReport& report)
+{
+    // Friction goes on where it was in the step before, so that few iterations do: piles are as steep with 4 as
+    // with 20. What a body weighs is carried across many cells, and with so few it would sink for ever.
+    const bool carries = bodies_ && bodies_->lies_on_sand(slow_speed());
+    const int iterations = carries ? 12 : 4;
+    const double accuracy = carries ? 2 : 5;
+    // What is worth a solver's time: a share of what sand falls by in a step, or of what crosses a cell in it.
+    const double tolerance = accuracy * static_cast<double>(settings_.tolerance) *
+                             static_cast<double>(settings_.gravity.norm() * dt + 0.01f * grid_->voxel / dt);
+    find_limits(dt);
+    double left = 0;
+    const auto bounds = [&](int d, int o, Row bound, Row now) {
+        store_row(lower_.tile(d) + o, -bound - now), store_row(upper_.tile(d) + o, bound - now);
+    };
+    const auto solve = [&](TileMatrix& matrix, BodyStress::Part part) {
+        left = std::max(left, improve_with_bodies(matrix, part, tolerance, iterations, report.friction_iterations));
+    };
+    const auto add_to = [&](Field<float>& s, float factor) {
+        for_dense([&](int d) {
+            for (int o = 0; o < kTileCells; o += kTileSize) {
+                float* out = s.tile(d) + o;
+                store_row(out, load_row(out) + factor * load_row(change_.tile(d) + o));
+            }
+        });
+    };
+    // b_, from the strain of the flux.
+    const auto set_strain = [&](int part, int d, int o, Row strain) {
+        const bool moving = solids_->colliders_move();
+        store_row(b_.tile(d) + o, moving ? strain + load_row(frame_strain_[part].tile(d) + o) : strain);
+    };
+    const auto push = [&](int tile, int axis, int o, Row by) {
+        float* out = flux.u[axis].tile(tile) + o;
+        store_row(out, load_row(out) + load_row(mobility_.u[axis].tile(tile) + o) * by);
+    };
+
+    // s_yy, with half of it taken from each of the others.
+    for_dense([&](int d) {
+        const int tile = tile_of_[static_cast<size_t>(d)];
+        const TileView u(flux.u[0], tile), v(flux.u[1], tile), w(flux.u[2], tile);
+        for_each_row([&](int x, int y, int o) {
+            const auto at = [&](const Field<float>& field) { return load_row(field.tile(d) + o); };
+            const Row now = at(s_[yy]);
+            set_strain(0, d, o,
+                       v.above_y(x, y) - v.at(x, y) -
+                           0.5f * (u.above_x(x, y) - u.at(x, y) + w.above_z(x, y) - w.at(x, y)));
+            const Row most = at(limit_), lateral = 0.5f * magnitude(at(s_[xx]) - at(s_[zz]));
+            bounds(d, o, min(most, max(splat(0), 2 * (most - lateral))), now);
+        });
+    });
+    solve(axial_, BodyStress::axial);
+    add_to(s_[yy], 1), add_to(s_[xx], -0.5f), add_to(s_[zz], -0.5f);
+    for_stressed_faces([&](int tile) {
+        const TileView c = view(change_, tile);
+        for_each_row([&](int x, int y, int o) {
+            const Row here = c.at(x, y);
+            push(tile, 0, o, -0.5f * (here - c.below_x(x, y)));
+            push(tile, 1, o, here - c.below_y(x, y));
+            push(tile, 2, o, -0.5f * (here - c.below_z(x, y)));
+        });
+    });
+
+    // s_xx against s_zz.
+    for_dense([&](int d) {
+        const int tile = tile_of_[static_cast<size_t>(d)];
+        const TileView u(flux.u[0], tile), w(flux.u[2], tile);
+        for_each_row([&](int x, int y, int o) {
+            const auto at = [&](const Field<float>& field) { return load_row(field.tile(d) + o); };
+            const Row now = 0.5f * (at(s_[xx]) - at(s_[zz]));
+            set_strain(1, d, o, u.above_x(x, y) - u.at(x, y) - w.above_z(x, y) + w.at(x, y));
+            bounds(d, o, max(splat(0), at(limit_) - 0.5f * magnitude(at(s_[yy]))), now);
+        });
+    });
+    solve(lateral_, BodyStress::lateral);
+    add_to(s_[xx], 1), add_to(s_[zz], -1);
+    for_stressed_faces([&](int tile) {
+        const TileView c = view(change_, tile);
+        for_each_row([&](int x, int y, int o) {
+            push(tile, 0, o, c.at(x, y) - c.below_x(x, y));
+            push(tile, 2, o, c.below_z(x, y) - c.at(x, y));
+        });
+    });
+
+    // s_xy, s_yz, s_xz.
+    for (int k = 0; k < 3; ++k) {
+        const int a = kShearAxes[k][0], b = kShearAxes[k][1];
+        const auto below = [](const TileView& view, int axis, int x, int y) {
+            return axis == 0 ? view.below_x(x, y) : axis == 1 ? view.below_y(x, y) : view.below_z(x, y);
+        };
+        const auto above = [](const TileView& view, int axis, int x, int y) {
+            return axis == 0 ? view.above_x(x, y) : axis == 1 ? view.above_y(x, y) : view.above_z(x, y);
+        };
+        for_dense([&](int d) {
+            const int tile = tile_of_[static_cast<size_t>(d)];
+            const TileView u(flux.u[a], tile), v(flux.u[b], tile);
+            thread_local Cells kept[2];
+            auto& others = kept;
+            const int other[2] = {(k + 1) % 3, (k + 2) % 3};
+            for (int n = 0; settings_.isotropic && n < 2; ++n) others[n].gather(s_[xy + other[n]], d);
+            for_each_row([&](int x, int y, int o) {
+                set_strain(2 + k, d, o, u.at(x, y) - below(u, b, x, y) + v.at(x, y) - below(v, a, x, y));
+                Row bound = load_row(edge_limit_[k].tile(d) + o);
+                if (settings_.isotropic) {
+                    // Planes at 45 degrees between two shears: sand that slides across the grid has both of them, and
+                    // twice the friction otherwise. Each keeps its part of the corner, whichever comes first.
+                    constexpr float kRoot2 = 1.41421356f;
+                    Row most = splat(0);
+                    for (int n = 0; n < 2; ++n) most = max(most, magnitude(at_edges_of(k, other[n], others[n], x, y)));
+                    bound = min(bound, max(kRoot2 * bound - most, bound / kRoot2));
+                }
+                bounds(d, o, bound, load_row(s_[xy + k].tile(d) + o));
+            });
+        });
+        solve(shear_[k], static_cast<BodyStress::Part>(BodyStress::shear_xy + k));
+        add_to(s_[xy + k], 1);
+        for_stressed_faces([&](int tile) {
+            const TileView c = view(change_, tile);
+            for_each_row([&](int x, int y, int o) {
+                push(tile, a, o, above(c, b, x, y) - c.at(x, y));
+                push(tile, b, o, above(c, a, x, y) - c.at(x, y));
+            });
+        });
+    }
+    report.friction = left;
+}
+
+} // namespace spindrift

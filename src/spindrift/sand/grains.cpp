@@ -1,0 +1,328 @@
+#include "spindrift/sand/grains.h"
+
+#include "spindrift/bodies/motion_check.h"
+#include "spindrift/points/state_checks.h"
+#include "spindrift/points/transfer.h"
+#include "spindrift/world/solid_faces.h"
+#include "spindrift/world/substeps.h"
+
+namespace spindrift {
+
+namespace {
+
+constexpr float kDensest = 1.02f; // volume fraction
+
+std::vector<SandMaterialParams> materials_of(const SandParams& params)
+{
+    if (params.materials.empty()) return {SandMaterialParams()};
+    return params.materials;
+}
+
+SandParams with_materials(SandParams params)
+{
+    params.materials = materials_of(params);
+    return params;
+}
+
+// Asking which solid is the nearest takes time, above all among meshes.
+std::optional<float> same_friction(const SandParams& params)
+{
+    bool walls = false;
+    for (int axis = 0; axis < 3; ++axis)
+        for (int upper = 0; upper < 2; ++upper) walls |= params.domain.bounded() && params.domain.closed(axis, upper);
+    for (const BodyParams& body : params.bodies)
+        if (body.friction || params.wall_friction || !params.colliders.empty()) return {};
+    if (params.colliders.empty()) return params.wall_friction.value_or(kInfinity);
+    for (const ColliderParams& c : params.colliders)
+        if (walls || c.friction != params.colliders[0].friction) return {};
+    return params.colliders[0].friction;
+}
+
+bool sticky(const SandParams& params)
+{
+    return std::ranges::any_of(params.colliders, [](const ColliderParams& c) { return c.stick > 0; });
+}
+
+// A full cell has eight particles.
+std::vector<float> masses_of(const SandParams& params)
+{
+    std::vector<float> masses;
+    for (const SandMaterialParams& m : materials_of(params))
+        masses.push_back(m.density * params.voxel * params.voxel * params.voxel / 8);
+    return masses;
+}
+
+} // namespace
+
+Grains::Grains(const SandParams& params, Shapes shapes, float fps)
+    : params_(with_materials(params)), sources_(std::move(shapes.sources)), fps_(fps),
+      solids_(params.domain, shapes.colliders, fps, params.colliders),
+      bodies_(params.bodies, shapes.bodies, params.domain, shapes.colliders, fps),
+      shapes_(particle_radius(), masses_of(params)),
+      stress_({params.projections, params.isotropic, params.tolerance, params.gravity, params.wall_friction,
+               same_friction(params), sticky(params), fps})
+{
+    for (const SandMaterialParams& m : params_.materials)
+        wall_friction_.push_back(rough_wall(friction_bound(m.friction)));
+    solids_.find_sheets(params.voxel);
+    if (bodies_.empty()) return;
+    solids_.set_bodies(&bodies_.solids());
+    stress_.couple(bodies_, params_.materials[0].density);
+}
+
+float Grains::particle_mass(int material) const
+{
+    return params_.materials[static_cast<size_t>(material)].density * params_.voxel * params_.voxel * params_.voxel / 8;
+}
+
+double Grains::mass() const
+{
+    const auto* mass = particles_.find<float>(kMass);
+    return mass ? parallel_sum(
+                      mass->size(), [&](size_t i) { return static_cast<double>((*mass)[i]); }, 4096)
+                : 0;
+}
+
+size_t Grains::bytes() const
+{
+    return particles_.bytes() + marks_.capacity() + flow_at_splits_.capacity() * sizeof(FlowAtSplit) + grid_.bytes() +
+           room_.bytes() + room_before_.bytes() + stress_.bytes() + flux_.bytes() + velocity_.bytes() +
+           displacement_.bytes() + push_.bytes();
+}
+
+void Grains::expect_room_for_bodies(int frame, const std::vector<std::string>& where)
+{
+    bodies_.start(static_cast<float>(frame), where);
+}
+
+void Grains::start(int frame)
+{
+    frame_ = frame, next_id_ = 0;
+    particles_ = {};
+    particles_.attribute<float>(kMass), particles_.attribute<int32_t>(kMaterial);
+    particles_.attribute<Vec3f>(kShapeDiagonal), particles_.attribute<Vec3f>(kShapeShear);
+    for (const char* row : kAffine) particles_.attribute<Vec3f>(row);
+    stress_.restore({});
+    set_time(static_cast<float>(frame));
+    bodies_.start(time_);
+    emit(0, true);
+    put_on_grid(0, SandGrid::Splat::volumes);
+    speed_ = 0;
+    for (const Vec3f& v : particles_.v) speed_ = std::max(speed_, v.cwiseAbs().maxCoeff());
+}
+
+void Grains::set_time(float frames)
+{
+    time_ = frames;
+    for (Shape& shape : sources_) shape.prepare(frames);
+    solids_.set_frame(frames);
+}
+
+Grains::State Grains::state() const { return {frame_, next_id_, speed_, particles_, stress_.state(), bodies_.state()}; }
+
+void Grains::restore(State state)
+{
+    check_state(state.particles, params_.voxel);
+    // A hundred times what the densest sand has in a cell.
+    check_state_range(state.particles, kMass, 0.0f, 1e8f * params_.voxel * params_.voxel * params_.voxel);
+    check_state_range(state.particles, kMaterial, 0, static_cast<int32_t>(params_.materials.size()) - 1);
+    for (const char* name : {kShapeDiagonal, kShapeShear}) check_state_attribute<Vec3f>(state.particles, name);
+    check_state_number(state.next_id, 0, std::numeric_limits<int>::max(), "next_id");
+    check_state_number(state.speed, 0.0f, std::numeric_limits<float>::max(), "speed");
+    check_state(state.bodies, bodies_.size());
+    frame_ = state.frame, next_id_ = state.next_id, speed_ = state.speed;
+    particles_ = std::move(state.particles);
+    stress_.restore(state.stress);
+    bodies_.restore(std::move(state.bodies), static_cast<float>(frame_));
+}
+
+SandReport Grains::advance()
+{
+    report_ = {}, step_ = 0;
+    const auto step = [&](float dt) {
+        emit(dt, false);
+        substep(dt);
+    };
+    for (const SandImpulseParams& impulse : params_.impulses)
+        if (impulse.frame == frame_) explode(impulse);
+    report_.substeps = for_each_substep(
+        frame_, fps_, "the sand", "Check velocities of sources, colliders, bodies and impulses, or raise sand.voxel",
+        [&](float frames) { set_time(frames); }, [&] { return largest_step(); }, step);
+    put_on_grid(0, SandGrid::Splat::volumes);
+    ++frame_;
+    report_.particles = particles_.size();
+    report_.tiles = static_cast<size_t>(grid_.topology.tile_count());
+    report_.mass = mass();
+    return report_;
+}
+
+// The longest step in which nothing moves farther than half a cell, gravity's pull included.
+float Grains::largest_step() const
+{
+    float speed = std::max(speed_, solids_.speed());
+    for (const SandSourceParams& source : params_.sources)
+        if (source.mode == SandSourceParams::Mode::flow) speed = std::max(speed, source.velocity.cwiseAbs().maxCoeff());
+    for (const Shape& source : sources_) speed = std::max(speed, source.speed(time_, fps_));
+    if (!bodies_.empty()) {
+        Box3f sand;
+        for (const Vec3f& x : particles_.P) sand.add(x);
+        speed = std::max(speed, bodies_.speed_near(sand, 2 * params_.voxel, 1 / fps_));
+    }
+    // speed t + pull t^2 = distance; the root in the form that does not cancel.
+    const float distance = kLongestMove * params_.voxel, pull = params_.gravity.cwiseAbs().maxCoeff();
+    return 2 * distance / std::max(speed + std::sqrt(speed * speed + 4 * pull * distance), 1e-20f);
+}
+
+// Figure 5.7 of the document, and what particles need before and after.
+void Grains::substep(float dt)
+{
+    bodies_.accelerate(params_.gravity, dt);
+    if (particles_.size() == 0) return bodies_.move(time_, dt);
+    const auto phase = [&](const char* name, const auto& body) { report_.times.measure(name, body); };
+
+    put_on_grid(dt, SandGrid::Splat::all); // 1
+    phase("flux", [&] { start_flux(dt); });
+    report_.stress.add(stress_.solve(dt, flux_, report_.times)); // 3, and 5 for bodies
+    phase("flux", [&] { new_velocity(dt); });                    // 4
+    if (!bodies_.empty()) phase("bodies", [&] { bodies_.move(time_, dt); });
+    phase("to particles", [&] { // 6 a, b, c
+        stress_.fill_beside_room(grid_.filled);
+        if (solids_.has_sheets()) from_ = particles_.P;
+        move(dt);
+    });
+    phase("contact", [&] {
+        if (!bodies_.empty()) meet_bodies();
+        collide(dt);
+    });
+    constexpr int kStepsToMerge = 2; // seeking partners takes time, and none is in a hurry
+    if (params_.shapes && step_++ % kStepsToMerge == 0)
+        phase("merge", [&] { report_.merges += shapes_.merge(particles_, grid_.index, grid_.topology, &solids_); });
+    if (params_.shapes)
+        phase("split", [&] { // 6 d
+            const size_t first = particles_.size();
+            std::vector<size_t> parents = shapes_.split(particles_, marks_, flow_at_splits_, next_id_);
+            report_.splits += parents.size();
+            if (solids_.has_sheets()) keep_halves_together(parents, first);
+            // What they strike with is found in the next step: a body gets its share of it there.
+            for (const size_t i : parents) put_in_front_of_solids(i);
+            for (size_t i = first; i < particles_.size(); ++i) put_in_front_of_solids(i);
+            grid_.add(std::move(parents), first);
+        });
+    phase("density", [&] { spread_out(); }); // 2, for the next step
+    remove_empty(particles_);
+}
+
+// Sand in cells and faces, no denser than it can be. The step before has seen to that, as a rule; what it left, and
+// what was added since, is spread out here. Particles are still where the step begins, and so must be the solids. What
+// particles do in the step depends on which cells sheets part where it ends: if they move, sand is put on the grid once
+// more.
+void Grains::put_on_grid(float dt, SandGrid::Splat what)
+{
+    constexpr int kMostPasses = 24, kToTry = 9;
+    constexpr float kStuck = 0.0005f; // between solids there may be no way out
+    const auto phase = [&](const char* name, const auto& body) { report_.times.measure(name, body); };
+    const auto as_step_begins = [&](const auto& body) {
+        if (solids_.colliders_move()) solids_.set_frame(time_ - dt * fps_);
+        body();
+        if (solids_.colliders_move()) solids_.set_frame(time_);
+    };
+    const bool sheets_move = solids_.has_sheets() && solids_.colliders_move();
+    const SolidCells& room_now = solids_.colliders_move() ? room_before_ : room_;
+    const SolidCells& room_to_spread = sheets_move ? room_before_ : room_;
+    float fullest = 0;
+    for (int pass = 0; pass < kMostPasses && particles_.size() > 0; ++pass) {
+        phase("sort", [&] { grid_.sort(particles_, params_.voxel, params_.gravity); });
+        phase("solids", [&] { find_room(dt); });
+        phase("to grid", [&] {
+            const auto splat = [&] { grid_.splat(particles_, params_.materials, what, {room_now.sight()}); };
+            sheets_move ? as_step_begins(splat) : splat();
+        });
+        phase("prepare", [&] { stress_.prepare(grid_, solids_, room_to_spread, room_now); });
+        const float before = fullest;
+        fullest = stress_.fullest();
+        const bool stuck = pass > kToTry && std::abs(fullest - before) < kStuck;
+        if (fullest <= kDensest || stuck || pass + 1 == kMostPasses) break;
+        phase("density", [&] { as_step_begins([&] { move_apart(pass, room_to_spread); }); });
+    }
+    if (sheets_move && what == SandGrid::Splat::all) {
+        phase("to grid", [&] { grid_.splat(particles_, params_.materials, what, {room_.sight(), &solids_}); });
+        phase("prepare", [&] { stress_.prepare(grid_, solids_, room_, room_now); });
+    }
+    report_.fullest = std::max(report_.fullest, fullest);
+}
+
+// The room that solids leave, now and, if they move, at the start of the step.
+void Grains::find_room(float dt)
+{
+    if (solids_.colliders_move()) {
+        solids_.set_frame(time_ - dt * fps_);
+        room_before_.update(grid_.topology, solids_, params_.voxel);
+        solids_.set_frame(time_);
+    }
+    room_.update(grid_.topology, solids_, params_.voxel);
+}
+
+// Particles do not move exactly as fluxes say. Where they came too close they are moved apart, while they still lie in
+// the order of the grid.
+void Grains::spread_out()
+{
+    if (!bodies_.empty()) room_.update(grid_.topology, solids_, params_.voxel);
+    const int passes = bodies_.empty() ? 1 : 2; // beside bodies one often leaves too much
+    for (int pass = 0; pass < passes; ++pass) {
+        grid_.refill(particles_, params_.materials, room_.sight());
+        stress_.find_excess(room_);
+        if (pass > 0 && stress_.fullest() <= kDensest) return;
+        move_apart(0, room_);
+    }
+}
+
+void Grains::move_apart(int attempt, const SolidCells& room)
+{
+    report_.stress.add(stress_.spread(displacement_));
+    fill_closed_faces(displacement_, 0.25f, room);  // or what lies flat on a floor, or in a corner, could not leave it
+    if (attempt == 0) keep_in_flows(displacement_); // if that is not enough, flows have to give way
+    displace(room);
+}
+
+// The flux without stresses, in the order of (5.30). Nothing flows through closed faces.
+void Grains::start_flux(float dt)
+{
+    for (auto& u : flux_.u) u.reset_uninitialized(grid_.topology, 0);
+    for_each_tile(grid_.topology, [&](int tile) {
+        for (int a = 0; a < 3; ++a) {
+            const float *u = grid_.velocity.u[a].tile(tile), *share = grid_.at_faces.u[a].tile(tile);
+            const float* open = room_.open(tile, a);
+            float* out = flux_.u[a].tile(tile);
+            for (int o = 0; o < kTileCells; o += kTileSize) {
+                const Row through = min(load_row(open + o), load_row(share + o));
+                store_row(out + o, through * (load_row(u + o) + dt * params_.gravity[a]));
+            }
+        }
+    });
+}
+
+// (5.5) at open faces; closed ones follow from those beside them.
+void Grains::new_velocity(float dt)
+{
+    for (auto& u : velocity_.u) u.reset_uninitialized(grid_.topology, 0);
+    for (auto& u : push_.u) u.reset_uninitialized(grid_.topology, 0);
+    for_each_tile(grid_.topology, [&](int tile) {
+        for (int a = 0; a < 3; ++a) {
+            const float *f = flux_.u[a].tile(tile), *share = grid_.at_faces.u[a].tile(tile);
+            const float* open = room_.open(tile, a);
+            float* out = velocity_.u[a].tile(tile);
+            for (int o = 0; o < kTileCells; o += kTileSize) {
+                constexpr float kAny = 1e-6f;
+                const Row s = min(load_row(open + o), load_row(share + o));
+                const Row falling = load_row(grid_.velocity.u[a].tile(tile) + o) + dt * params_.gravity[a];
+                const Row u = s > splat(kAny) ? load_row(f + o) * inverse_or_zero(s) : falling;
+                store_row(out + o, u), store_row(push_.u[a].tile(tile) + o, u - falling);
+            }
+        }
+    });
+    fill_closed_faces(velocity_, 1, room_);
+    slide_on_solids(velocity_, solids_, room_, params_.voxel);
+    move_with_flows(dt);
+}
+
+} // namespace spindrift

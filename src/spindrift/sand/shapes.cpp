@@ -1,0 +1,239 @@
+#include "spindrift/sand/shapes.h"
+
+#include "spindrift/sand/sand_grid.h"
+
+namespace spindrift {
+
+namespace {
+
+constexpr float kSmallestShare = 1.0f / 8;         // of a new particle's mass
+constexpr float kLongest = 2.5f, kShortest = 0.4f; // of the radius, whatever the flow does
+
+// Whether all eigenvalues of the symmetric matrix are positive, by its leading minors.
+RowMask positive(const ShapeRows& a)
+{
+    const Row zero = splat(0);
+    const Row minor2 = a.xx * a.yy - a.xy * a.xy;
+    const Row minor3 = a.zz * minor2 - a.xx * a.yz * a.yz - a.yy * a.xz * a.xz + 2 * a.xy * a.yz * a.xz;
+    return (a.xx > zero) & (minor2 > zero) & (minor3 > zero);
+}
+
+} // namespace
+
+Mat3f shape_of(const Vec3f& d, const Vec3f& s)
+{
+    Mat3f a;
+    a << d.x(), s.x(), s.z(), s.x(), d.y(), s.y(), s.z(), s.y(), d.z();
+    return a;
+}
+
+void ShapeRows::stretch(const Row3 J[3])
+{
+    const Row m[3][3] = {{1 + J[0].x, J[0].y, J[0].z}, {J[1].x, 1 + J[1].y, J[1].z}, {J[2].x, J[2].y, 1 + J[2].z}};
+    const Row a[3][3] = {{xx, xy, xz}, {xy, yy, yz}, {xz, yz, zz}};
+    Row b[3][3];
+    for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j) b[i][j] = m[i][0] * a[0][j] + m[i][1] * a[1][j] + m[i][2] * a[2][j];
+    const auto at = [&](int i, int j) { return b[i][0] * m[j][0] + b[i][1] * m[j][1] + b[i][2] * m[j][2]; };
+    xx = at(0, 0), yy = at(1, 1), zz = at(2, 2), xy = at(0, 1), yz = at(1, 2), xz = at(0, 2);
+}
+
+void ShapeRows::relax(Row share, Row squared_radius)
+{
+    for (Row* d : {&xx, &yy, &zz}) *d += share * (squared_radius - *d);
+    for (Row* s : {&xy, &yz, &xz}) *s -= share * *s;
+}
+
+RowMask ShapeRows::all_above(float squared) const
+{
+    return positive({xx - squared, yy - squared, zz - squared, xy, yz, xz});
+}
+
+RowMask ShapeRows::all_below(float squared) const
+{
+    return positive({squared - xx, squared - yy, squared - zz, -xy, -yz, -xz});
+}
+
+Row ParticleShapes::round(const float* mass, const int32_t* material, size_t count) const
+{
+    Row squared = splat(radius_ * radius_);
+    for (size_t i = 0; i < count; ++i)
+        if (const float whole = masses_[static_cast<size_t>(material[i])]; mass[i] != whole) {
+            const float share = std::cbrt(mass[i] / whole);
+            squared[static_cast<int>(i)] *= share * share;
+        }
+    return squared;
+}
+
+ShapeRows ParticleShapes::load(const Vec3f* diagonal, const Vec3f* shear, size_t count)
+{
+    const Row3 d = load_row3(diagonal, count), s = load_row3(shear, count);
+    return {d.x, d.y, d.z, s.x, s.y, s.z};
+}
+
+void ParticleShapes::store(const ShapeRows& a, Vec3f* diagonal, Vec3f* shear, size_t count)
+{
+    store_row3(diagonal, {a.xx, a.yy, a.zz}, count), store_row3(shear, {a.xy, a.yz, a.xz}, count);
+}
+
+ParticleShapes::Axes ParticleShapes::axes_of(const Mat3f& shape) const
+{
+    Eigen::SelfAdjointEigenSolver<Mat3f> solver;
+    solver.computeDirect(shape);
+    return {solver.eigenvalues(), solver.eigenvectors()};
+}
+
+// Neither longer nor shorter than a particle can be drawn.
+Mat3f ParticleShapes::limited(const Axes& axes) const
+{
+    const float r2 = radius_ * radius_;
+    const Vec3f squared = axes.squared.cwiseMax(kShortest * kShortest * r2).cwiseMin(kLongest * kLongest * r2);
+    return axes.direction * squared.asDiagonal() * axes.direction.transpose();
+}
+
+RowMask ParticleShapes::sound(const ShapeRows& rows) const
+{
+    return rows.all_below(longest()) & rows.all_above(kShortest * kShortest * radius_ * radius_);
+}
+
+size_t ParticleShapes::merge(Particles& particles, const ParticleIndex& index, const Topology& topology,
+                             const Solids* solids) const
+{
+    auto& mass = particles.attribute<float>(kMass);
+    const auto& material = particles.attribute<int32_t>(kMaterial);
+    auto& diagonal = particles.attribute<Vec3f>(kShapeDiagonal);
+    auto& shear = particles.attribute<Vec3f>(kShapeShear);
+    return static_cast<size_t>(parallel_sum(
+        static_cast<size_t>(topology.tile_count()),
+        [&](size_t t) {
+            const int tile = static_cast<int>(t);
+            // Those that are not whole, cell by cell: few, as a rule.
+            thread_local std::vector<uint32_t> kept;
+            auto& parts = kept;
+            std::array<uint32_t, kTileCells + 1> first;
+            parts.clear();
+            for (int c = 0; c < kTileCells; ++c) {
+                first[static_cast<size_t>(c)] = static_cast<uint32_t>(parts.size());
+                for (size_t i = index.cell_begin(tile, c), end = index.cell_end(tile, c); i < end; ++i)
+                    if (mass[i] < masses_[static_cast<size_t>(material[i])]) parts.push_back(static_cast<uint32_t>(i));
+            }
+            first[kTileCells] = static_cast<uint32_t>(parts.size());
+            double merged = 0;
+            for (int c = 0; c < kTileCells; ++c)
+                for (uint32_t a = first[static_cast<size_t>(c)]; a < first[static_cast<size_t>(c) + 1]; ++a) {
+                    const size_t i = parts[a];
+                    const float most = masses_[static_cast<size_t>(material[i])];
+                    if (mass[i] == 0 || mass[i] > 0.75f * most) continue;
+                    if (load(&diagonal[i], &shear[i], 1).all_above(shortest())[0]) continue;
+                    // The nearest one with which the two make a valid particle.
+                    size_t best = i;
+                    float nearest = 4 * longest();
+                    ShapeRows best_shape{};
+                    const Vec3i cell = cell_in_tile(c);
+                    const Vec3i low = (cell.array() - 1).cwiseMax(0), high = (cell.array() + 1).cwiseMin(kTileSize - 1);
+                    for (int x = low.x(); x <= high.x(); ++x)
+                        for (int y = low.y(); y <= high.y(); ++y)
+                            for (uint32_t b = first[static_cast<size_t>(offset_in_tile(x, y, low.z()))],
+                                          last = first[static_cast<size_t>(offset_in_tile(x, y, high.z())) + 1];
+                                 b < last; ++b) {
+                                const size_t j = parts[b];
+                                const float distance2 = (particles.P[i] - particles.P[j]).squaredNorm();
+                                if (j == i || distance2 >= nearest || mass[j] == 0 || material[j] != material[i] ||
+                                    mass[i] + mass[j] > most)
+                                    continue;
+                                const float share = mass[j] / (mass[i] + mass[j]);
+                                const Vec3f apart = particles.P[j] - particles.P[i];
+                                const float spread = share * (1 - share);
+                                const Vec3f d = (1 - share) * diagonal[i] + share * diagonal[j] +
+                                                spread * apart.cwiseProduct(apart);
+                                const Vec3f s =
+                                    (1 - share) * shear[i] + share * shear[j] +
+                                    spread * Vec3f(apart.x() * apart.y(), apart.y() * apart.z(), apart.x() * apart.z());
+                                const ShapeRows shape{splat(d.x()), splat(d.y()), splat(d.z()),
+                                                      splat(s.x()), splat(s.y()), splat(s.z())};
+                                if (!shape.all_above(shortest())[0] || !shape.all_below(longest())[0] ||
+                                    (solids && solids->parted(particles.P[i], particles.P[j])))
+                                    continue;
+                                best = j, nearest = distance2, best_shape = shape;
+                            }
+                    if (best == i) continue;
+                    const float share = mass[best] / (mass[i] + mass[best]);
+                    particles.P[i] += share * (particles.P[best] - particles.P[i]);
+                    particles.v[i] += share * (particles.v[best] - particles.v[i]);
+                    mass[i] += mass[best], mass[best] = 0;
+                    diagonal[i] = {best_shape.xx[0], best_shape.yy[0], best_shape.zz[0]};
+                    shear[i] = {best_shape.xy[0], best_shape.yz[0], best_shape.xz[0]};
+                    merged += 1;
+                }
+            return merged;
+        },
+        4));
+}
+
+std::vector<size_t> ParticleShapes::split(Particles& particles, const std::vector<uint8_t>& marks,
+                                          const std::vector<FlowAtSplit>& flow, int& next_id) const
+{
+    std::vector<size_t> marked;
+    for (size_t i = 0; i < marks.size(); ++i)
+        if (marks[i]) marked.push_back(i);
+    auto& mass = particles.attribute<float>(kMass);
+    const auto& material = particles.attribute<int32_t>(kMaterial);
+    auto& diagonal = particles.attribute<Vec3f>(kShapeDiagonal);
+    auto& shear = particles.attribute<Vec3f>(kShapeShear);
+    const auto keep = [&](size_t i, const Mat3f& a) {
+        diagonal[i] = a.diagonal(), shear[i] = {a(0, 1), a(1, 2), a(0, 2)};
+    };
+    struct Half {
+        Vec3f way = Vec3f::Zero(); // from the middle to one of the two; zero for one that stays whole
+        Mat3f shape;
+    };
+    std::vector<Half> halves(marked.size());
+    parallel_for(
+        marked.size(),
+        [&](size_t k) {
+            const size_t i = marked[k];
+            if (mass[i] == 0) return;
+            Axes axes = axes_of(shape_of(diagonal[i], shear[i]));
+            const float whole = masses_[static_cast<size_t>(material[i])];
+            // Those that are too short along another axis as well are split too: in flight they would stay clumps.
+            const bool splits = axes.squared[2] > longest() && 0.5f * mass[i] >= kSmallestShare * whole;
+            if (splits) {
+                halves[k].way = std::sqrt(0.75f * axes.squared[2]) * axes.direction.col(2);
+                axes.squared[2] *= 0.25f;
+            }
+            halves[k].shape = limited(axes);
+            keep(i, halves[k].shape);
+        },
+        64);
+    std::vector<size_t> parents, number; // of its half
+    for (size_t k = 0; k < marked.size(); ++k)
+        if (!halves[k].way.isZero()) parents.push_back(marked[k]), number.push_back(k);
+    const size_t first = particles.size();
+    particles.resize(first + parents.size());
+    for (size_t n = 0; n < parents.size(); ++n) {
+        const Half& half = halves[number[n]];
+        const size_t i = parents[n], child = first + n;
+        particles.for_each_array([&](const std::string&, auto& array) { array[child] = array[i]; });
+        particles.id[child] = next_id++;
+        mass[i] *= 0.5f, mass[child] = mass[i];
+        particles.P[i] -= half.way, particles.P[child] += half.way;
+        const Vec3f apart = (flow[i].gradient * half.way).cwiseMin(flow[i].margin).cwiseMax(-flow[i].margin);
+        particles.v[i] -= apart, particles.v[child] += apart;
+    }
+    return parents;
+}
+
+void remove_empty(Particles& particles)
+{
+    const auto& mass = particles.attribute<float>(kMass);
+    size_t count = particles.size();
+    for (size_t i = 0; i < count;)
+        if (mass[i] == 0) {
+            --count;
+            particles.for_each_array([&](const std::string&, auto& array) { array[i] = array[count]; });
+        } else
+            ++i;
+    if (count != particles.size()) particles.resize(count);
+}
+
+} // namespace spindrift

@@ -1,0 +1,50 @@
+// Coulomb's friction of sand as a fluid at walls and colliders (document 001, 2.8), with the pressure that presses it
+// on them: each cell next to a solid has a traction along it, in the unit of FluidFriction's stress.
+#pragma once
+
+#include "spindrift/liquid/inner_friction.h"
+
+namespace spindrift {
+
+class WallFriction {
+  public:
+    // A cell of sand next to a solid.
+    struct Contact {
+        int tile, cell;
+        Vec3f normal, solid_velocity;
+        Solids::Hold hold;
+        float limit = 0;              // of the traction, once pressure is known
+        Vec3f change = Vec3f::Zero(); // of the traction, that the velocity does not know of yet
+    };
+    void find(const InnerFlow& flow, const Field<float>& wet);
+    // Takes a traction up, from wherever before(contact) has it.
+    template <class Before> void start(const InnerFlow& flow, Field<float> (&traction)[3], const Before& before)
+    {
+        for_each_contact([&](Contact& c) { c.change = along(c, before(c)), add(c, traction); });
+        push(flow);
+    }
+    void set_limits(const InnerFlow& flow, float fps);
+    // Changes the traction by what would stop the sliding of each contact alone, as far as its limit allows.
+    void hold(const InnerFlow& flow, Field<float> (&traction)[3]);
+
+    const std::vector<Contact>& contacts() const { return contacts_; } // tile by tile
+    size_t bytes() const { return contacts_.capacity() * sizeof(Contact); }
+
+  private:
+    static Vec3f along(const Contact& c, const Vec3f& v) { return v - v.dot(c.normal) * c.normal; }
+    static void add(const Contact& c, Field<float> (&traction)[3])
+    {
+        for (int a = 0; a < 3; ++a) traction[a].tile(c.tile)[c.cell] += c.change[a];
+    }
+    template <class Body> void for_each_contact(const Body& body)
+    {
+        parallel_for(
+            contacts_.size(), [&](size_t k) { body(contacts_[k]); }, 64);
+    }
+    static Vec3f sliding(const Contact& c, const InnerFlow& flow);
+    void push(const InnerFlow& flow);
+
+    std::vector<Contact> contacts_;
+};
+
+} // namespace spindrift

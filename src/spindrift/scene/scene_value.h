@@ -1,0 +1,62 @@
+// Inside the scene room only: a scene as a tree of values that know where they stand, and the visitor that fills
+// parameters from such a tree.
+#pragma once
+
+#include "spindrift/scene/params.h"
+
+#include <map>
+
+namespace spindrift {
+
+// Where a value stands: in the file, or in an override, which has no lines.
+struct ScenePlace {
+    uint32_t line = 1, column = 1;
+    int override_index = -1;
+};
+
+// A value of the scene. The parser's own tree is copied into this one because here values from the file and from
+// overrides mix freely and each keeps its place.
+struct SceneValue {
+    enum class Kind { table, list, text, number, integer, boolean, date };
+    Kind kind = Kind::table;
+    ScenePlace place, key_place; // of the value, and of the key it was given under
+    std::string text;
+    double number = 0; // of an integer too
+    int64_t integer = 0;
+    bool boolean = false;
+    std::vector<SceneValue> items;             // of a list
+    std::map<std::string, SceneValue> members; // of a table
+
+    const SceneValue* find(const std::string& name) const
+    {
+        const auto found = members.find(name);
+        return found == members.end() ? nullptr : &found->second;
+    }
+    std::vector<std::string> names() const
+    {
+        std::vector<std::string> result;
+        for (const auto& [name, value] : members) result.push_back(name);
+        return result;
+    }
+};
+
+// Any text of the user's on one line...
+std::string one_line(std::string_view text);
+// ... and not too long for a message.
+std::string shown(std::string_view text);
+// "the text \"abc\"", "a list of 2", ...
+std::string described(const SceneValue& value);
+// "; did you mean 'voxel'?", or, if no name is near, "; {title}: voxel, gravity".
+std::string hint(std::string_view word, const std::vector<std::string>& names, const char* title);
+
+// "file:line:column" or "--set ...".
+using PlaceText = std::function<std::string(const ScenePlace&)>;
+
+// Fills parameters from a table, which need not be there: `table` may be null, and `place` is then where it would be.
+// `path` is its full name for messages. Throws bad_input for unknown keys, wrong types, values that are not allowed.
+void read_table(const SceneValue* table, const ScenePlace& place, const std::string& path, const PlaceText& text,
+                const VisitFunction& visit);
+// The same without a word about keys that are unknown, or about values that do not go together.
+void read_known(const SceneValue& table, const std::string& path, const PlaceText& text, const VisitFunction& visit);
+
+} // namespace spindrift

@@ -1,0 +1,218 @@
+#include "spindrift/smoke/carried.h"
+
+namespace spindrift {
+
+void CarriedValues::start(std::shared_ptr<const Topology> topology)
+{
+    topology_ = std::move(topology);
+    for (SmokeScalar& scalar : scalars) scalar.value.reset(*topology_, 0);
+}
+
+void CarriedValues::move_to(std::shared_ptr<const Topology> topology)
+{
+    std::vector<int> from(static_cast<size_t>(topology->tile_count()));
+    for_each_tile(*topology,
+                  [&](int tile) { from[static_cast<size_t>(tile)] = topology_->find(topology->tile(tile)); });
+    for (SmokeScalar& scalar : scalars) {
+        scalar.next.reset_uninitialized(*topology, 0);
+        for_each_tile(*topology, [&](int tile) {
+            std::copy_n(scalar.value.tile(from[static_cast<size_t>(tile)]), kTileCells, scalar.next.tile(tile));
+        });
+        std::swap(scalar.value, scalar.next);
+    }
+    topology_ = std::move(topology);
+}
+
+void CarriedValues::prepare(const SolidCells& cells, const Box3f& open, bool keep_mass)
+{
+    // What leaves through open sides in a step is not known well enough to be told from what is lost.
+    constexpr double kNothing = 1e-6;
+    kept_.assign(scalars.size(), std::nullopt);
+    for (size_t i = 0; i < scalars.size() && keep_mass; ++i) {
+        const double before = sum(i, cells);
+        if (before != 0 && beside_open_sides(scalars[i].value, open) <= kNothing * std::abs(before)) kept_[i] = before;
+    }
+    extend_into_solids(cells);
+}
+
+std::vector<AdvectedField> CarriedValues::fields()
+{
+    std::vector<AdvectedField> all;
+    for (SmokeScalar& scalar : scalars) all.push_back({Location::center, &scalar.value, &scalar.next});
+    return all;
+}
+
+void CarriedValues::finish(const SolidCells& cells)
+{
+    for (SmokeScalar& scalar : scalars) std::swap(scalar.value, scalar.next);
+    for (size_t i = 0; i < scalars.size(); ++i)
+        if (kept_[i]) restore_sum(i, *kept_[i], cells);
+    clear_solids(cells);
+}
+
+void CarriedValues::fade(float dt)
+{
+    for (SmokeScalar& scalar : scalars) {
+        if (scalar.dissipation == 0) continue;
+        const float left = std::exp(-scalar.dissipation * dt);
+        for_each_tile(*topology_, [&](int tile) {
+            float* v = scalar.value.tile(tile);
+            for (int o = 0; o < kTileCells; o += kTileSize) store_row(v + o, left * load_row(v + o));
+        });
+    }
+}
+
+double CarriedValues::sum(size_t scalar, const SolidCells& cells) const
+{
+    const Field<float>& value = scalars[scalar].value;
+    return parallel_sum(static_cast<size_t>(topology_->tile_count()), [&](size_t t) {
+        const int tile = static_cast<int>(t);
+        const SolidTile* solid = cells.tile(tile);
+        RowSum total;
+        for (int o = 0; o < kTileCells; o += kTileSize)
+            total.add_product(load_row(value.tile(tile) + o), solid ? load_row(solid->volume + o) : splat(1));
+        return total.total();
+    });
+}
+
+size_t CarriedValues::bytes() const
+{
+    size_t total = scratch.bytes();
+    for (const SmokeScalar& scalar : scalars) total += scalar.value.bytes() + scalar.next.bytes();
+    return total;
+}
+
+// Cells in solids take the mean of what is next to them, so that values near a wall do not fade into it when they are
+// interpolated. Two layers, and nothing through the middle of a sheet.
+void CarriedValues::extend_into_solids(const SolidCells& cells)
+{
+    const std::vector<int>& near = cells.near();
+    const auto touched = [&](size_t k) {
+        const float* volume = cells.tile(near[k])->volume;
+        return std::any_of(volume, volume + kTileCells, [](float v) { return v == 0; });
+    };
+    std::vector<float> next(near.size() * kTileCells);
+    for (SmokeScalar& scalar : scalars) {
+        parallel_for(near.size(), [&](size_t k) {
+            if (!touched(k)) return;
+            const int tile = near[k];
+            thread_local Block<float, 2> value, volume;
+            value.gather(scalar.value, tile, Margin::nearest);
+            cells.gather_volumes(*topology_, tile, volume);
+            using B = Block<float, 2>;
+            constexpr int steps[6] = {B::kStrideX, -B::kStrideX, B::kStrideY, -B::kStrideY, 1, -1};
+            constexpr int slots[6] = {neighbour_slot(1, 0, 0),  neighbour_slot(-1, 0, 0), neighbour_slot(0, 1, 0),
+                                      neighbour_slot(0, -1, 0), neighbour_slot(0, 0, 1),  neighbour_slot(0, 0, -1)};
+            const Sight* sight = cells.sight() && cells.sight()->blocked(tile) ? cells.sight() : nullptr;
+            const auto seen_from = [&](const Vec3i& cell) { // in cells from the tile's corner
+                if (!sight) return kAllCells;
+                const Vec3i step = tile_of_cell(cell);
+                return sight->cells_from_center(topology_->neighbour(tile, step.x(), step.y(), step.z()),
+                                                offset_of_cell(cell));
+            };
+            for (int layer = 0; layer < 2; ++layer) {
+                const int rim = layer == 0 ? 1 : 0; // the first layer is needed around the tile too
+                for (int x = -rim; x < kTileSize + rim; ++x)
+                    for (int y = -rim; y < kTileSize + rim; ++y)
+                        for (int z = -rim; z < kTileSize + rim; ++z) {
+                            const int i = B::index(x, y, z);
+                            if (volume.data[i] > 0) continue;
+                            float sum = 0, count = 0;
+                            const CellMask27 seen = seen_from({x, y, z});
+                            for (int k6 = 0; k6 < 6; ++k6)
+                                if (volume.data[i + steps[k6]] > 0 && (seen >> slots[k6] & 1))
+                                    sum += value.data[i + steps[k6]], count += 1;
+                            if (count > 0) value.data[i] = sum / count, volume.data[i] = -1; // filled
+                        }
+                for (float& v : volume.data)
+                    if (v == -1) v = 1; // a source for the next layer
+            }
+            for (int c = 0; c < kTileCells; ++c) {
+                const Vec3i p = cell_in_tile(c);
+                next[k * kTileCells + static_cast<size_t>(c)] = value.at(p.x(), p.y(), p.z());
+            }
+        });
+        parallel_for(near.size(), [&](size_t k) {
+            if (touched(k)) std::copy_n(next.data() + k * kTileCells, kTileCells, scalar.value.tile(near[k]));
+        });
+    }
+}
+
+void CarriedValues::clear_solids(const SolidCells& cells)
+{
+    const std::vector<int>& near = cells.near();
+    parallel_for(near.size(), [&](size_t k) {
+        const float* volume = cells.tile(near[k])->volume;
+        for (SmokeScalar& scalar : scalars)
+            for (int o = 0; o < kTileCells; o += kTileSize) {
+                float* v = scalar.value.tile(near[k]) + o;
+                store_row(v, load_row(volume + o) > splat(0) ? load_row(v) : splat(0));
+            }
+    });
+}
+
+// The sum over the outermost cells of open sides.
+double CarriedValues::beside_open_sides(const Field<float>& value, const Box3f& open) const
+{
+    return parallel_sum(static_cast<size_t>(topology_->tile_count()), [&](size_t t) {
+        const int tile = static_cast<int>(t);
+        const Vec3f first = topology_->first_cell(tile).cast<float>();
+        double total = 0;
+        for (int a = 0; a < 3; ++a)
+            for (const float end : {open.min[a], open.max[a]}) {
+                if (!(end >= first[a] && end <= first[a] + kTileSize)) continue;
+                for (int c = 0; c < kTileCells; ++c)
+                    if (std::abs(first[a] + static_cast<float>(cell_in_tile(c)[a]) + 0.5f - end) <= 1)
+                        total += static_cast<double>(std::abs(value.tile(tile)[c]));
+            }
+        return total;
+    });
+}
+
+// Advection by looking back keeps no sum. What it made or lost is taken back between the lowest and the highest of the
+// values that each cell had to choose from: where smoke changes from place to place, and without new extremes. (The
+// idea of Bermejo and Conde 2002.)
+void CarriedValues::restore_sum(size_t index, double before, const SolidCells& cells)
+{
+    Field<float>& value = scalars[index].value;
+    const double excess = sum(index, cells) - before;
+    const Field<float>& bound = (excess > 0 ? scratch.low : scratch.high)[index];
+    const double room = parallel_sum(static_cast<size_t>(topology_->tile_count()), [&](size_t t) {
+        const int tile = static_cast<int>(t);
+        const SolidTile* solid = cells.tile(tile);
+        RowSum total;
+        for (int o = 0; o < kTileCells; o += kTileSize)
+            total.add_product(load_row(value.tile(tile) + o) - load_row(bound.tile(tile) + o),
+                              solid ? load_row(solid->volume + o) : splat(1));
+        return total.total();
+    });
+    if (room == 0) return;
+    const float share = static_cast<float>(std::clamp(excess / room, 0.0, 1.0));
+    for_each_tile(*topology_, [&](int tile) {
+        for (int o = 0; o < kTileCells; o += kTileSize) {
+            float* v = value.tile(tile) + o;
+            store_row(v, load_row(v) + share * (load_row(bound.tile(tile) + o) - load_row(v)));
+        }
+    });
+}
+
+void average_blocks(const Field<float>& fine, int refine, const Topology& coarse, Field<float>& mean)
+{
+    mean.reset(coarse, 0);
+    const int across = kTileSize / refine; // coarse cells that a fine tile spans
+    const float share = 1.0f / static_cast<float>(refine * refine * refine);
+    for_each_tile(coarse, [&](int tile) {
+        float* out = mean.tile(tile);
+        for (int t = 0; t < refine * refine * refine; ++t) {
+            const Vec3i part(t / (refine * refine), t / refine % refine, t % refine);
+            const int from = fine.topology().find(coarse.tile(tile) * refine + part);
+            if (from == fine.topology().tile_count()) continue;
+            for (int c = 0; c < kTileCells; ++c) {
+                const Vec3i to = part * across + cell_in_tile(c) / refine;
+                out[offset_in_tile(to.x(), to.y(), to.z())] += share * fine.tile(from)[c];
+            }
+        }
+    });
+}
+
+} // namespace spindrift

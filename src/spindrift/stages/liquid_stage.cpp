@@ -1,0 +1,210 @@
+#include "spindrift/stages/liquid_stage.h"
+
+#include "spindrift/base/error.h"
+#include "spindrift/expression/field_sampler.h"
+#include "spindrift/io/vdb.h"
+#include "spindrift/stages/body_files.h"
+#include "spindrift/stages/ripples_state.h"
+#include "spindrift/stages/scene_shapes.h"
+#include "spindrift/stages/thin_solids.h"
+
+#include <bit>
+#include <filesystem>
+
+namespace spindrift {
+
+namespace {
+
+// Measured on splashes: particles with their double while sorting, and the grid around them.
+constexpr double kBytesPerParticle = 90, kBytesPerCell = 110, kCellsPerFullCell = 2.5;
+// Position 6, velocity 12, id 4 bytes, less what compression finds.
+constexpr double kFileBytesPerParticle = 20;
+constexpr double kMaxParticles = 2e9;
+
+FrameReport report_of(const LiquidReport& liquid)
+{
+    FrameReport report;
+    report.numbers = {{"particles", static_cast<double>(liquid.particles)},
+                      {"tiles", static_cast<double>(liquid.tiles)},
+                      {"substeps", liquid.substeps},
+                      {"iterations", liquid.iterations}};
+    report.times = liquid.times;
+    return report;
+}
+
+} // namespace
+
+std::vector<std::string> LiquidStage::endings() const
+{
+    std::vector<std::string> endings = {"vdb"};
+    if (setup_->params.turbulence.on) endings.push_back(kRipplesEnding);
+    if (!setup_->params.bodies.empty()) endings.push_back(kBodiesEnding);
+    return endings;
+}
+
+void LiquidStage::prepare(const SceneFile& scene, const ShotParams& shot)
+{
+    if (!scene.has("liquid")) return;
+    LiquidParams& params = setup_->params;
+    if (params.sources.empty() && params.bodies.empty())
+        bad_input("{}: the liquid has no source; add a [[liquid.source]] with a shape", scene.where("liquid"));
+    setup_->load(scene, shot.range().first);
+    warnings_ = thin_solids(scene, name(), params.voxel, setup_->colliders, setup_->bodies,
+                            static_cast<float>(shot.range().first));
+    mesh_files_ = mesh_files_of(params.sources, scene) + mesh_files_of(params.sinks, scene) +
+                  mesh_files_of(params.colliders, scene);
+    for (const BodyParams& body : params.bodies)
+        mesh_files_ += mesh_files_of(body, scene) + mesh_files_of(body.parts, scene);
+
+    const double cells = expected_volume(scene, shot) / std::pow(static_cast<double>(params.voxel), 3);
+    const double particles = 8 * cells;
+    if (!(particles <= kMaxParticles))
+        bad_input("{}: liquid.voxel is {} m, which makes about {:.3g} particles; at most {:.0g} are possible; raise "
+                  "liquid.voxel",
+                  scene.where("liquid.voxel"), params.voxel, particles, kMaxParticles);
+    estimate_ = {kBytesPerParticle * particles + kBytesPerCell * kCellsPerFullCell * cells,
+                 kFileBytesPerParticle * particles * shot.range().count(),
+                 fmt::format("about {:.3g} particles", particles), "raise liquid.voxel", kCellsPerFullCell * cells};
+    liquid_ = std::make_unique<Liquid>(
+        params, Liquid::Shapes{setup_->sources, setup_->sinks, setup_->colliders, setup_->bodies}, shot.fps);
+    std::vector<std::string> places;
+    for (size_t b = 0; b < params.bodies.size(); ++b) places.push_back(scene.where(fmt::format("liquid.body[{}]", b)));
+    liquid_->expect_room_for_bodies(shot.range().first, places);
+    setup_->body_meshes.clear();
+    for (const RigidSolid& body : liquid_->bodies().solids()) setup_->body_meshes.push_back(body.mesh());
+    fps_ = shot.fps;
+    expressions_.prepare(scene, name(), shot.range(), shot.fps, setup_->colliders);
+    expressions_.set_radii(
+        [this](const Particles& all) { return std::vector<float>(all.size(), liquid_->particle_radius()); });
+    liquid_->set_hooks(expressions_.hooks([this] { return fields(); }));
+}
+
+// What expressions can sample after advection.
+ExpressionContext LiquidStage::fields() const
+{
+    const float voxel = setup_->params.voxel;
+    ExpressionContext context;
+    context.volumes["surface"] = [voxel, cells = field_sampler(liquid_->surface_distance(), voxel)](const Vec3f& x) {
+        return voxel * cells(x);
+    };
+    std::array<std::function<float(const Vec3f&)>, 3> components;
+    for (size_t a = 0; a < 3; ++a) components[a] = field_sampler(liquid_->velocity().u[a], voxel);
+    context.vector_volumes["vel"] = [voxel, components](const Vec3f& x) {
+        Vec3f v;
+        for (int a = 0; a < 3; ++a) // faces lie half a cell below centres
+            v[a] = components[static_cast<size_t>(a)](x + 0.5f * voxel * Vec3f::Unit(a));
+        return v;
+    };
+    return context;
+}
+
+// Volume of liquid when there is most of it [m3]. Throws bad_input for a source that cannot be filled.
+double LiquidStage::expected_volume(const SceneFile& scene, const ShotParams& shot) const
+{
+    const LiquidParams& params = setup_->params;
+    const FrameRange range = shot.range();
+    const auto first = static_cast<float>(range.first);
+    double volume = 0;
+    for (size_t i = 0; i < params.sources.size(); ++i) {
+        const SourceParams& source = params.sources[i];
+        const auto where = [&] { return scene.where(fmt::format("liquid.source[{}]", i)); };
+        Box3f box = setup_->sources[i].bounds(first);
+        if (params.domain.bounded()) {
+            box.min = box.min.cwiseMax(*params.domain.min), box.max = box.max.cwiseMin(*params.domain.max);
+            if (box.empty()) bad_input("{}: the source lies outside the domain", where());
+        }
+        if (!box.size().allFinite())
+            bad_input("{}: this source has no end; give the liquid a domain (liquid.domain.min and max)", where());
+        const double filled = volume_inside(setup_->sources[i], box, first);
+        volume += filled;
+        if (source.mode == SourceParams::Mode::flow) {
+            const double from = std::max(range.first, source.first_frame), to = std::min(range.last, source.last_frame);
+            const double seconds = std::max(0.0, to - from + 1) / shot.fps;
+            volume += std::pow(filled, 2.0 / 3) * source.velocity.norm() * seconds;
+        }
+    }
+    return params.domain.bounded() ? std::min(volume, volume_of(setup_->extent.size())) : volume;
+}
+
+std::vector<std::string> LiquidStage::coarser(double k) const
+{
+    return {fmt::format("liquid.voxel={}", k * static_cast<double>(setup_->params.voxel))};
+}
+
+double LiquidStage::memory(const Forecast& forecast) const
+{
+    const Foreseen& liquid = forecast.at(name());
+    return kBytesPerParticle * liquid.number("particles") + kBytesPerCell * kTileCells * liquid.number("tiles");
+}
+
+FrameReport LiquidStage::start(int frame)
+{
+    LiquidReport report;
+    report.times.measure("fill", [&] { liquid_->start(frame); });
+    ExpressionContext fields;
+    fields.volumes["surface"] = [](const Vec3f&) { return 0.0f; };
+    fields.vector_volumes["vel"] = [](const Vec3f&) { return Vec3f::Zero().eval(); };
+    expressions_.check(liquid_->particles(), fields);
+    report.particles = liquid_->particles().size();
+    return report_of(report);
+}
+
+FrameReport LiquidStage::restore(StateFile state)
+{
+    const auto number = [&](const char* name) { return static_cast<int>(state.numbers[name]); };
+    LiquidReport report;
+    report.times.measure("restore", [&] {
+        Liquid::State liquid = {number("frame"),
+                                number("next_id"),
+                                std::bit_cast<float>(number("speed_bits")),
+                                std::move(state.particles),
+                                {},
+                                load_motion(state, "bodies")};
+        if (setup_->params.turbulence.on) liquid.ripples = load_ripples(state);
+        liquid_->restore(std::move(liquid));
+    });
+    report.particles = liquid_->particles().size();
+    return report_of(report);
+}
+
+FrameReport LiquidStage::advance() { return report_of(liquid_->advance()); }
+
+void LiquidStage::write(const std::string& path)
+{
+    const FileMetadata metadata = {{"frame", std::to_string(liquid_->frame())},
+                                   {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}};
+    const auto write_points = [&](const Particles& particles) {
+        write_particles(path, particles, setup_->params.voxel, liquid_->particle_radius(), metadata);
+    };
+    liquid_->show_motion([&](const Particles& particles) {
+        if (!expressions_.any(ExpressionParams::At::before_writing)) return write_points(particles);
+        Particles changed = particles;
+        expressions_.run(ExpressionParams::At::before_writing, changed, static_cast<float>(liquid_->frame()), 1 / fps_);
+        write_points(changed);
+    });
+    if (const Ripples* ripples = liquid_->ripples())
+        write_fields(std::filesystem::path(path).replace_extension(kRipplesEnding).string(),
+                     {{kRipplesGrid, &ripples->difference()}, {kRipplesBefore, &ripples->difference_before()}},
+                     ripples->voxel(), metadata);
+    if (!liquid_->bodies().empty())
+        write_bodies(std::filesystem::path(path).replace_extension(kBodiesEnding).string(), liquid_->bodies(),
+                     liquid_->frame());
+}
+
+StateFile LiquidStage::save() const
+{
+    Liquid::State state = liquid_->state();
+    StateFile file = {
+        {{"frame", state.frame}, {"next_id", state.next_id}, {"speed_bits", std::bit_cast<int32_t>(state.speed)}},
+        std::move(state.particles)};
+    if (setup_->params.turbulence.on) save_ripples(std::move(state.ripples), file);
+    save_motion(state.bodies, "bodies", file);
+    return file;
+}
+
+void LiquidStage::shot_complete(const std::vector<std::string>&, const ShotPaths& paths, Progress&)
+{
+    write_body_meshes(liquid_->bodies(), paths.stage_folder(name()));
+}
+
+} // namespace spindrift

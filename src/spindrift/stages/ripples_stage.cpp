@@ -1,0 +1,238 @@
+#include "spindrift/stages/ripples_stage.h"
+
+#include "spindrift/base/error.h"
+#include "spindrift/io/mesh_file.h"
+#include "spindrift/io/vdb.h"
+#include "spindrift/stages/ripples_state.h"
+#include "spindrift/stages/scene_shapes.h"
+#include "spindrift/surface/container.h"
+#include "spindrift/surface/contour.h"
+#include "spindrift/surface/level_set.h"
+#include "spindrift/surface/parts.h"
+#include "spindrift/turbulence/sampler.h"
+
+#include <filesystem>
+
+namespace spindrift {
+
+namespace {
+
+// How far the liquid may move in a step of the ripples [cells], and how many steps a frame may have: what is faster is
+// spray.
+constexpr float kWay = 1.4f;
+constexpr int kMostSteps = 12;
+// Of a cell of the finer grid in the band, with what a step needs, and how thick the band is [cells of the liquid].
+constexpr double kBytesPerCell = 64, kBand = 4;
+constexpr double kBytesPerEddy = 200, kBytesPerParticle = 150; // of the liquid that is read, with its flow
+
+// The distance [m] in a level set's band, with nothing beyond the walls.
+void finish_distance(Field<float>& phi, float voxel, const std::optional<Box3f>& container)
+{
+    make_distance(phi);
+    const Topology& topology = phi.topology();
+    const float band = kLevelSetBand * voxel;
+    for_each_tile(topology, [&](int tile) {
+        const Vec3f first = topology.first_cell(tile).cast<float>() + Vec3f::Constant(0.5f);
+        float* p = phi.tile(tile);
+        for (int c = 0; c < kTileCells; ++c) {
+            p[c] *= voxel;
+            if (container)
+                p[c] = std::max(p[c], distance_to_box((first + cell_in_tile(c).cast<float>()) * voxel, *container));
+            p[c] = std::clamp(p[c], -band, band);
+        }
+    });
+    std::fill_n(phi.tile(topology.tile_count()), kTileCells, band);
+}
+
+} // namespace
+
+void RipplesStage::visit(ParamVisitor& v)
+{
+    params_.visit(v);
+    v("sdf", sdf_, "Also write the distance to the rippled surface as a VDB grid \"surface\".");
+}
+
+std::vector<std::string> RipplesStage::endings() const
+{
+    return sdf_ ? std::vector<std::string>{"ply", "vdb"} : std::vector<std::string>{"ply"};
+}
+
+void RipplesStage::prepare(const SceneFile& scene, const ShotParams& shot)
+{
+    if (!scene.has("ripples")) return;
+    if (!scene.has("liquid")) bad_input("{}: ripples need a liquid; add [liquid] to the scene", scene.where("ripples"));
+    const LiquidParams& liquid = liquid_->params;
+    fps_ = shot.fps;
+    if (liquid.domain.bounded()) { // an open side is no wall
+        container_ = liquid_->extent;
+        for (int axis = 0; axis < 3; ++axis) {
+            if (!liquid.domain.closed(axis, 0)) container_->min[axis] = -kInfinity;
+            if (!liquid.domain.closed(axis, 1)) container_->max[axis] = kInfinity;
+        }
+    }
+    dependencies_ = mesh_files_of(liquid.colliders, scene);
+    flow_ = std::make_unique<ParticleFlow>(liquid.domain, liquid_->colliders, fps_, liquid.voxel);
+    ripples_ = std::make_unique<Ripples>(ripple_params());
+
+    const Vec3d size = liquid_->extent.size().cast<double>();
+    const double voxel = static_cast<double>(liquid.voxel) / ripple_params().refine;
+    // A splash has about twice the area of the floor below it.
+    const double cells = 2 * size.x() * size.z() / (voxel * voxel);
+    const double bytes = kBytesPerCell * cells * kBand * ripple_params().refine;
+    estimate_ = {bytes, 70 * cells * shot.range().count(), fmt::format("about {:.2g} triangles", 2 * cells),
+                 "lower ripples.refine or raise liquid.voxel"};
+}
+
+Growth RipplesStage::growth() const { return {2, 2.6}; }
+
+double RipplesStage::memory(const Forecast& forecast) const
+{
+    const Foreseen& ripples = forecast.at(name());
+    const auto liquid = forecast.find("liquid");
+    return kBytesPerCell * kTileCells * ripples.number("fine_tiles") + kBytesPerEddy * ripples.number("eddies") +
+           (liquid == forecast.end() ? 0 : kBytesPerParticle * liquid->second.number("particles"));
+}
+
+Particles RipplesStage::read(int frame) const
+{
+    Particles particles = read_particles(input_path_(frame)).particles;
+    particles.attributes.clear();
+    return particles;
+}
+
+// Makes the mesh of the frame that was reached.
+FrameReport RipplesStage::report(PhaseTimes times)
+{
+    times.measure("mesh", [&] { mesh_ = make_mesh(ripples_->surface()); });
+    FrameReport report;
+    report.numbers = {{"fine_tiles", static_cast<double>(ripples_->topology().tile_count())},
+                      {"eddies", static_cast<double>(ripples_->turbulence().particles().size())},
+                      {"triangles", static_cast<double>(mesh_.triangles.size())},
+                      {"steps", steps_},
+                      {"highest", static_cast<double>(largest_size(ripples_->difference()))}};
+    report.times = times;
+    return report;
+}
+
+void RipplesStage::find_flow(int frame)
+{
+    frame_ = frame;
+    particles_ = read(frame);
+    flow_->set(particles_, static_cast<float>(frame));
+}
+
+// Those that the liquid has made at the frame.
+void RipplesStage::take_ripples()
+{
+    const std::string path = std::filesystem::path(input_path_(frame_)).replace_extension(kRipplesEnding).string();
+    FieldSet read = read_fields(path, {kRipplesGrid, kRipplesBefore});
+    if (!read.numbers.contains(kRipplesGrid) || !read.numbers.contains(kRipplesBefore))
+        fail("{}: \"{}\" and \"{}\" must hold numbers", path, kRipplesGrid, kRipplesBefore);
+    const FieldFile& file = read.numbers[kRipplesGrid];
+    const float fine_voxel = liquid_->params.voxel / static_cast<float>(ripple_params().refine);
+    if (std::abs(file.voxel - fine_voxel) > 1e-3f * file.voxel)
+        fail("{}: ripples have a voxel of {} m, where [liquid.turbulence] says {} m", path, file.voxel, fine_voxel);
+    // Afresh, so that nothing of the frame before is left: a run that is resumed with this frame has none.
+    ripples_ = std::make_unique<Ripples>(ripple_params());
+    ripples_->set(flow_->flow(), file.field, read.numbers[kRipplesBefore].field);
+}
+
+FrameReport RipplesStage::start(int frame)
+{
+    PhaseTimes times;
+    times.measure("read", [&] { find_flow(frame); });
+    ripples_ = std::make_unique<Ripples>(ripple_params());
+    times.measure("start", [&] {
+        if (in_liquid())
+            take_ripples();
+        else
+            ripples_->step(flow_->flow(), liquid_->params.gravity.norm(), 0);
+    });
+    return report(times);
+}
+
+FrameReport RipplesStage::advance()
+{
+    PhaseTimes times;
+    if (in_liquid())
+        times.measure("read", [&] { find_flow(frame_ + 1), take_ripples(); });
+    else
+        follow_liquid(times);
+    return report(times);
+}
+
+void RipplesStage::follow_liquid(PhaseTimes& times)
+{
+    Particles next;
+    times.measure("read", [&] { next = read(frame_ + 1); });
+    ripples_->begin_frame();
+    const float seconds = 1 / fps_;
+    const float way = fastest(flow_->flow()) * seconds / liquid_->params.voxel;
+    steps_ = std::clamp(static_cast<int>(std::ceil(std::min(way / kWay, 1e6f))), 1, kMostSteps);
+    for (int step = 1; step <= steps_; ++step) {
+        const float share = static_cast<float>(step) / static_cast<float>(steps_);
+        times.measure("flow", [&] {
+            flow_->set(step == steps_ ? next : particles_between(particles_, next, share, seconds),
+                       static_cast<float>(frame_) + share);
+        });
+        times.measure("ripples", [&] {
+            ripples_->step(flow_->flow(), liquid_->params.gravity.norm(), seconds / static_cast<float>(steps_));
+        });
+    }
+    particles_ = std::move(next);
+    ++frame_;
+}
+
+// With the velocity of the liquid and its ripples.
+Mesh RipplesStage::make_mesh(const Ripples::Surface& surface) const
+{
+    // Parts that are removed, in cells of the liquid: voids up to one, and drops smaller than a share of a particle's.
+    constexpr double kBubble = 1, kSliver = 0.02;
+    Mesh mesh = contour(surface.phi, ripples_->voxel(), container_).mesh;
+    const double cell = std::pow(static_cast<double>(liquid_->params.voxel), 3);
+    remove_parts(mesh, -kBubble * cell, kSliver * cell);
+    mesh.velocities.assign(mesh.positions.size(), Vec3f::Zero());
+    const Flow flow = flow_->flow();
+    parallel_chunks(mesh.positions.size(), 1024, [&](size_t begin, size_t end) {
+        Sampler sampler(flow.topology());
+        for (size_t i = begin; i < end; ++i)
+            mesh.velocities[i] = sampler.velocity(flow.velocity, mesh.positions[i] / flow.voxel);
+    });
+    ripples_->add_motion(mesh.positions, 1 / fps_, mesh.velocities);
+    return mesh;
+}
+
+void RipplesStage::write(const std::string& path)
+{
+    write_mesh(path, mesh_);
+    if (!sdf_) return;
+    Ripples::Surface surface = ripples_->surface();
+    finish_distance(surface.phi, ripples_->voxel(), container_);
+    write_fields(std::filesystem::path(path).replace_extension("vdb").string(), {{"surface", &surface.phi, true}},
+                 ripples_->voxel(),
+                 {{"frame", std::to_string(frame_)}, {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}});
+}
+
+StateFile RipplesStage::save() const
+{
+    StateFile file;
+    file.numbers["frame"] = frame_;
+    if (!in_liquid()) save_ripples(ripples_->state(), file);
+    return file;
+}
+
+FrameReport RipplesStage::restore(StateFile file)
+{
+    PhaseTimes times;
+    times.measure("restore", [&] {
+        ripples_ = std::make_unique<Ripples>(ripple_params());
+        find_flow(static_cast<int>(file.numbers["frame"]));
+        if (in_liquid())
+            take_ripples();
+        else
+            ripples_->restore(load_ripples(file));
+    });
+    return report(times);
+}
+
+} // namespace spindrift

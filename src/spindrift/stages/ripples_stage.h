@@ -1,0 +1,61 @@
+// Ripples finer than a liquid's grid as a stage: the rippled surface in ripples.####.ply, from the frames of [liquid].
+#pragma once
+
+#include "spindrift/liquid/particle_flow.h"
+#include "spindrift/stages/liquid_setup.h"
+#include "spindrift/engine/stage.h"
+#include "spindrift/ripples/ripples.h"
+
+namespace spindrift {
+
+class RipplesStage : public TimeStage {
+  public:
+    explicit RipplesStage(std::shared_ptr<const LiquidSetup> liquid) : liquid_(std::move(liquid)) {}
+
+    std::string name() const override { return "ripples"; }
+    std::string help() const override { return "A finer surface of the liquid, rippled by its turbulence."; }
+    std::vector<std::string> inputs() const override { return {"liquid"}; }
+    std::vector<std::string> endings() const override;
+    void visit(ParamVisitor& v) override;
+    void prepare(const SceneFile& scene, const ShotParams& shot) override;
+    Estimate estimate() const override { return estimate_; }
+    Rehearsal rehearsal() const override { return Rehearsal::all_frames; }
+    Growth growth() const override;
+    double memory(const Forecast& forecast) const override;
+    std::string dependencies() const override { return dependencies_; }
+
+    void read_from(const InputPath& input) override { input_path_ = input; }
+    FrameReport start(int frame) override;
+    FrameReport restore(StateFile file) override;
+    FrameReport advance() override;
+    void write(const std::string& path) override;
+    StateFile save() const override;
+
+  private:
+    Particles read(int frame) const;
+    // Whether the liquid has made them, or they follow from its frames.
+    bool in_liquid() const { return liquid_->params.turbulence.on; }
+    const RippleParams& ripple_params() const { return in_liquid() ? liquid_->params.turbulence : params_; }
+    void find_flow(int frame);
+    void take_ripples();
+    void follow_liquid(PhaseTimes& times);
+    Mesh make_mesh(const Ripples::Surface& surface) const;
+    FrameReport report(PhaseTimes times);
+
+    std::shared_ptr<const LiquidSetup> liquid_;
+    RippleParams params_;
+    bool sdf_ = false;
+    InputPath input_path_;
+    float fps_ = 24;
+    std::string dependencies_;
+    Estimate estimate_;
+    std::optional<Box3f> container_; // whose closed sides hold the liquid
+    std::unique_ptr<ParticleFlow> flow_;
+    std::unique_ptr<Ripples> ripples_;
+    // Of the frame that was reached.
+    Particles particles_;
+    Mesh mesh_;
+    int frame_ = 0, steps_ = 0;
+};
+
+} // namespace spindrift

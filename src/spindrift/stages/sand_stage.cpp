@@ -1,0 +1,235 @@
+#include "spindrift/stages/sand_stage.h"
+
+#include "spindrift/base/error.h"
+#include "spindrift/io/vdb.h"
+#include "spindrift/stages/body_files.h"
+#include "spindrift/stages/scene_shapes.h"
+#include "spindrift/stages/thin_solids.h"
+#include "spindrift/points/transfer.h"
+
+#include <bit>
+#include <filesystem>
+
+namespace spindrift {
+
+namespace {
+
+// Particles with their double while sorting, and the grid with six programs' matrices around them.
+constexpr double kBytesPerParticle = 160, kBytesPerCell = 700, kCellsPerFullCell = 2;
+// Position 6, velocity 12, id, mass and material 12, shape 24 bytes, less what compression finds.
+constexpr double kFileBytesPerParticle = 45;
+constexpr double kMaxParticles = 1e9;
+
+FrameReport report_of(const SandReport& sand)
+{
+    FrameReport report;
+    report.numbers = {{"particles", static_cast<double>(sand.particles)},
+                      {"tiles", static_cast<double>(sand.tiles)},
+                      {"substeps", sand.substeps},
+                      {"splits", static_cast<double>(sand.splits)},
+                      {"merges", static_cast<double>(sand.merges)},
+                      {"iterations", sand.stress.pressure_iterations + sand.stress.friction_iterations +
+                                         sand.stress.spread_iterations},
+                      {"mass", sand.mass},
+                      {"fullest", static_cast<double>(sand.fullest)},
+                      {"complementarity", sand.stress.complementarity},
+                      {"friction_residual", sand.stress.friction}};
+    report.times = sand.times;
+    return report;
+}
+
+FrameReport report_of(const LiquidReport& liquid, const FluidSand& sand)
+{
+    FrameReport report;
+    report.numbers = {{"particles", static_cast<double>(sand.particles().size())},
+                      {"tiles", static_cast<double>(liquid.tiles)},
+                      {"substeps", liquid.substeps},
+                      {"iterations", liquid.iterations},
+                      {"mass", sand.mass()},
+                      {"rigid_clusters", static_cast<double>(sand.friction().clusters().count())}};
+    report.times = liquid.times;
+    return report;
+}
+
+// Particles and the stress of the last step, in either model.
+template <class Moving, class Stress> StateFile file_of(Moving& moving, Stress& stress)
+{
+    StateFile file = {{{"frame", moving.frame},
+                       {"next_id", moving.next_id},
+                       {"speed_bits", std::bit_cast<int32_t>(moving.speed)},
+                       {"step_bits", std::bit_cast<int32_t>(stress.step)}},
+                      std::move(moving.particles)};
+    file.tiles["stress"] = std::move(stress.tiles), file.fields["stress"] = std::move(stress.values);
+    return file;
+}
+
+} // namespace
+
+void SandSetup::load(const SceneFile& scene, int first_frame)
+{
+    sources = load_shapes(scene, params.sources, "sand.source");
+    colliders = load_colliders(scene, params.colliders, "sand.collider");
+    bodies = load_body_shapes(scene, params.bodies, "sand.body");
+    for (auto* shapes : {&sources, &colliders})
+        for (Shape& shape : *shapes) shape.prepare(static_cast<float>(first_frame));
+    extent = extent_of(params.domain, {&sources, &colliders}, static_cast<float>(first_frame));
+}
+
+std::vector<std::string> SandStage::endings() const
+{
+    if (setup_->params.bodies.empty()) return {"vdb"};
+    return {"vdb", kBodiesEnding};
+}
+
+void SandStage::prepare(const SceneFile& scene, const ShotParams& shot)
+{
+    if (!scene.has("sand")) return;
+    const SandParams& params = setup_->params;
+    if (params.sources.empty())
+        bad_input("{}: there is no sand; add a [[sand.source]] with a shape", scene.where("sand"));
+    setup_->load(scene, shot.range().first);
+    warnings_ = thin_solids(scene, name(), params.voxel, setup_->colliders, setup_->bodies,
+                            static_cast<float>(shot.range().first));
+    mesh_files_ = mesh_files_of(params.sources, scene) + mesh_files_of(params.colliders, scene);
+    for (const BodyParams& body : params.bodies)
+        mesh_files_ += mesh_files_of(body, scene) + mesh_files_of(body.parts, scene);
+
+    const double cells = expected_volume(scene, shot) / std::pow(static_cast<double>(params.voxel), 3);
+    const double particles = setup_->particles = 8 * cells;
+    if (!(particles <= kMaxParticles))
+        bad_input("{}: sand.voxel is {} m, which makes about {:.3g} particles; at most {:.0g} are possible; raise "
+                  "sand.voxel",
+                  scene.where("sand.voxel"), params.voxel, particles, kMaxParticles);
+    estimate_ = {kBytesPerParticle * particles + kBytesPerCell * kCellsPerFullCell * cells,
+                 kFileBytesPerParticle * particles * shot.range().count(),
+                 fmt::format("about {:.3g} particles", particles), "raise sand.voxel", kCellsPerFullCell * cells};
+    if (params.model == SandParams::Model::fluid) {
+        fluid_ = std::make_unique<FluidSand>(params, setup_->sources, setup_->colliders, shot.fps);
+        return;
+    }
+    grains_ =
+        std::make_unique<Grains>(params, Grains::Shapes{setup_->sources, setup_->colliders, setup_->bodies}, shot.fps);
+    std::vector<std::string> places;
+    for (size_t b = 0; b < params.bodies.size(); ++b) places.push_back(scene.where(fmt::format("sand.body[{}]", b)));
+    grains_->expect_room_for_bodies(shot.range().first, places);
+    setup_->body_meshes.clear();
+    for (const RigidSolid& body : grains_->bodies().solids()) setup_->body_meshes.push_back(body.mesh());
+}
+
+// Volume of sand when there is most of it [m3]. Throws bad_input for a source that cannot be filled.
+double SandStage::expected_volume(const SceneFile& scene, const ShotParams& shot) const
+{
+    const SandParams& params = setup_->params;
+    const FrameRange range = shot.range();
+    const auto first = static_cast<float>(range.first);
+    double volume = 0;
+    for (size_t i = 0; i < params.sources.size(); ++i) {
+        const SandSourceParams& source = params.sources[i];
+        const auto where = [&] { return scene.where(fmt::format("sand.source[{}]", i)); };
+        Box3f box = setup_->sources[i].bounds(first);
+        if (params.domain.bounded()) {
+            box.min = box.min.cwiseMax(*params.domain.min), box.max = box.max.cwiseMin(*params.domain.max);
+            if (box.empty()) bad_input("{}: the source lies outside the domain", where());
+        }
+        if (!box.size().allFinite())
+            bad_input("{}: this source has no end; give the sand a domain (sand.domain.min and max)", where());
+        const double filled = volume_inside(setup_->sources[i], box, first);
+        volume += filled;
+        if (source.mode == SandSourceParams::Mode::flow) {
+            const double from = std::max(range.first, source.first_frame), to = std::min(range.last, source.last_frame);
+            const double seconds = std::max(0.0, to - from + 1) / static_cast<double>(shot.fps);
+            volume += std::pow(filled, 2.0 / 3) * static_cast<double>(source.velocity.norm()) * seconds;
+        }
+    }
+    return params.domain.bounded() ? std::min(volume, volume_of(setup_->extent.size())) : volume;
+}
+
+std::vector<std::string> SandStage::coarser(double k) const
+{
+    return {fmt::format("sand.voxel={}", k * static_cast<double>(setup_->params.voxel))};
+}
+
+double SandStage::memory(const Forecast& forecast) const
+{
+    const Foreseen& sand = forecast.at(name());
+    return kBytesPerParticle * sand.number("particles") + kBytesPerCell * kTileCells * sand.number("tiles");
+}
+
+FrameReport SandStage::start(int frame)
+{
+    if (fluid_) {
+        LiquidReport report;
+        report.times.measure("fill", [&] { fluid_->start(frame); });
+        return report_of(report, *fluid_);
+    }
+    SandReport report;
+    report.times.measure("fill", [&] { grains_->start(frame); });
+    report.particles = grains_->particles().size(), report.mass = grains_->mass();
+    return report_of(report);
+}
+
+FrameReport SandStage::restore(StateFile state)
+{
+    const auto number = [&](const char* name) { return static_cast<int>(state.numbers[name]); };
+    if (fluid_) {
+        LiquidReport report;
+        report.times.measure("restore", [&] {
+            fluid_->restore({{number("frame"),
+                              number("next_id"),
+                              std::bit_cast<float>(number("speed_bits")),
+                              std::move(state.particles),
+                              {}},
+                             {std::bit_cast<float>(number("step_bits")), std::move(state.tiles["stress"]),
+                              std::move(state.fields["stress"])}});
+        });
+        return report_of(report, *fluid_);
+    }
+    SandReport report;
+    report.times.measure("restore", [&] {
+        grains_->restore({number("frame"),
+                          number("next_id"),
+                          std::bit_cast<float>(number("speed_bits")),
+                          std::move(state.particles),
+                          {std::bit_cast<float>(number("step_bits")), std::move(state.tiles["stress"]),
+                           std::move(state.fields["stress"])},
+                          load_motion(state, "bodies")});
+    });
+    report.particles = grains_->particles().size(), report.mass = grains_->mass();
+    return report_of(report);
+}
+
+FrameReport SandStage::advance()
+{
+    return fluid_ ? report_of(fluid_->advance(), *fluid_) : report_of(grains_->advance());
+}
+
+void SandStage::write(const std::string& path)
+{
+    Particles sand = fluid_ ? fluid_->grains() : grains_->particles();
+    for (const char* row : kAffine) sand.attributes.erase(row); // only the next step needs them
+    write_particles(path, sand, setup_->params.voxel, fluid_ ? fluid_->particle_radius() : grains_->particle_radius(),
+                    {{"frame", std::to_string(fluid_ ? fluid_->frame() : grains_->frame())},
+                     {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}});
+    if (grains_ && !grains_->bodies().empty())
+        write_bodies(std::filesystem::path(path).replace_extension(kBodiesEnding).string(), grains_->bodies(),
+                     grains_->frame());
+}
+
+StateFile SandStage::save() const
+{
+    if (fluid_) {
+        FluidSand::State state = fluid_->state();
+        return file_of(state.liquid, state.friction);
+    }
+    Grains::State state = grains_->state();
+    StateFile file = file_of(state, state.stress);
+    save_motion(state.bodies, "bodies", file);
+    return file;
+}
+
+void SandStage::shot_complete(const std::vector<std::string>&, const ShotPaths& paths, Progress&)
+{
+    if (grains_) write_body_meshes(grains_->bodies(), paths.stage_folder(name()));
+}
+
+} // namespace spindrift

@@ -1,0 +1,53 @@
+// Sand as a stage: particles in sand.####.vdb; bodies, if there are any, in sand.####.bodies.json.
+#pragma once
+
+#include "spindrift/stages/sand_setup.h"
+#include "spindrift/engine/stage.h"
+#include "spindrift/sand/fluid_sand.h"
+#include "spindrift/sand/grains.h"
+
+namespace spindrift {
+
+class SandStage : public TimeStage {
+  public:
+    explicit SandStage(std::shared_ptr<SandSetup> setup) : setup_(std::move(setup)) {}
+
+    std::string name() const override { return "sand"; }
+    std::string help() const override
+    {
+        return "Sand: grains that disperse, pile up and carry weight, or a fluid with friction.";
+    }
+    std::vector<std::string> endings() const override;
+    void visit(ParamVisitor& v) override { setup_->params.visit(v); }
+    void prepare(const SceneFile& scene, const ShotParams& shot) override;
+    std::vector<std::string> warnings() const override { return warnings_; }
+    Estimate estimate() const override { return estimate_; }
+    Rehearsal rehearsal() const override { return Rehearsal::all_frames; }
+    std::vector<std::string> coarser(double k) const override;
+    Growth growth() const override { return {2.5, 3}; }
+    double memory(const Forecast& forecast) const override;
+    std::string dependencies() const override { return mesh_files_; }
+
+    FrameReport start(int frame) override;
+    FrameReport restore(StateFile state) override;
+    FrameReport advance() override;
+    void write(const std::string& path) override;
+    StateFile save() const override;
+    std::vector<std::string> products(const ShotPaths& paths) const override
+    {
+        return {paths.stage_folder(name()) + "/bodies"};
+    }
+    void shot_complete(const std::vector<std::string>& files, const ShotPaths& paths, Progress& progress) override;
+
+  private:
+    double expected_volume(const SceneFile& scene, const ShotParams& shot) const;
+
+    std::shared_ptr<SandSetup> setup_;
+    std::string mesh_files_;         // that the scene names, with a hash of their contents
+    std::unique_ptr<Grains> grains_; // one of the two, as the model is
+    std::unique_ptr<FluidSand> fluid_;
+    Estimate estimate_;
+    std::vector<std::string> warnings_;
+};
+
+} // namespace spindrift

@@ -1,0 +1,60 @@
+// Smoke as a stage: density, temperature, vel and what else it carries, in smoke.####.vdb.
+#pragma once
+
+#include "spindrift/expression/volume_expression.h"
+#include "spindrift/stages/smoke_setup.h"
+#include "spindrift/engine/stage.h"
+#include "spindrift/stages/stage_expressions.h"
+#include "spindrift/smoke/smoke.h"
+
+namespace spindrift {
+
+class SmokeStage : public TimeStage {
+  public:
+    explicit SmokeStage(std::shared_ptr<SmokeSetup> setup) : setup_(std::move(setup)) {}
+
+    std::string name() const override { return "smoke"; }
+    std::string help() const override { return "A gas on a grid: density, temperature and velocity."; }
+    std::vector<std::string> endings() const override { return {"vdb"}; }
+    void visit(ParamVisitor& v) override;
+    void prepare(const SceneFile& scene, const ShotParams& shot) override;
+    std::vector<std::string> warnings() const override { return warnings_; }
+    Estimate estimate() const override { return estimate_; }
+    Rehearsal rehearsal() const override { return Rehearsal::all_frames; }
+    std::vector<std::string> coarser(double k) const override;
+    Growth growth() const override;
+    double memory(const Forecast& forecast) const override;
+    std::string dependencies() const override { return dependencies_; }
+
+    FrameReport start(int frame) override;
+    FrameReport restore(StateFile file) override;
+    FrameReport advance() override;
+    void write(const std::string& path) override;
+    StateFile save() const override;
+
+  private:
+    using At = ExpressionParams::At;
+    struct Loaded {
+        At at;
+        VolumeExpression expression;
+        SampledVolumes volumes;
+    };
+    Smoke::ParticleSource particle_source(const SceneFile& scene, size_t index);
+    void prepare_expressions(const SceneFile& scene);
+    bool any(At at) const;
+    void run(At at, const ExpressionFields& fields, float frame, float dt, const SmokeFields& flow) const;
+
+    std::shared_ptr<SmokeSetup> setup_;
+    bool half_ = false, write_velocity_ = true;
+    std::vector<ExpressionParams> expression_params_;
+    std::vector<Loaded> expressions_;
+    std::vector<Shape> colliders_; // for expressions
+    std::string dependencies_;
+    std::unique_ptr<Smoke> smoke_;
+    FrameRange range_;
+    float fps_ = 24;
+    Estimate estimate_;
+    std::vector<std::string> warnings_;
+};
+
+} // namespace spindrift

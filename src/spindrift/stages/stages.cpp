@@ -1,0 +1,32 @@
+#include "spindrift/stages/crowd_stage.h"
+#include "spindrift/stages/grains_stage.h"
+#include "spindrift/stages/liquid_stage.h"
+#include "spindrift/stages/render_stage.h"
+#include "spindrift/stages/ripples_stage.h"
+#include "spindrift/stages/sand_stage.h"
+#include "spindrift/stages/smoke_stage.h"
+#include "spindrift/stages/spray_stage.h"
+#include "spindrift/stages/surface_stage.h"
+
+namespace spindrift {
+
+std::vector<std::unique_ptr<Stage>> make_stages()
+{
+    const auto liquid = std::make_shared<LiquidSetup>();
+    const auto smoke = std::make_shared<SmokeSetup>();
+    const auto crowd = std::make_shared<CrowdSetup>();
+    const auto sand = std::make_shared<SandSetup>();
+    std::vector<std::unique_ptr<Stage>> stages;
+    stages.push_back(std::make_unique<LiquidStage>(liquid));
+    stages.push_back(std::make_unique<SprayStage>(liquid));
+    stages.push_back(std::make_unique<SurfaceStage>(liquid));
+    stages.push_back(std::make_unique<RipplesStage>(liquid));
+    stages.push_back(std::make_unique<SmokeStage>(smoke));
+    stages.push_back(std::make_unique<CrowdStage>(crowd));
+    stages.push_back(std::make_unique<SandStage>(sand));
+    stages.push_back(std::make_unique<GrainsStage>(sand));
+    stages.push_back(std::make_unique<RenderStage>(liquid, smoke, crowd, sand));
+    return stages;
+}
+
+} // namespace spindrift

@@ -1,0 +1,284 @@
+#include "spindrift/surface/calm_water.h"
+
+#include <Eigen/Eigenvalues>
+
+namespace spindrift {
+
+namespace {
+
+// Lengths are in spacings.
+constexpr float kBlock = 16; // edge of a block
+
+// Passes from 1 up to `full` to 0 from `none` on.
+struct Fade {
+    float full, none;
+    float operator()(float x) const { return clamp01((none - x) / (none - full)); }
+};
+// Rms distances from a plane. Particles at rest lead to 0.06, and to 0.04 after heights have been corrected; a ripple
+// of a quarter of a spacing has 0.18.
+constexpr Fade kCalm{0.12f, 0.2f}, kCalmCorrected{0.075f, 0.1f};
+// How far a vertex may move: single particles stand out by 0.3.
+constexpr Fade kMoved{0.35f, 0.5f};
+// How much the volume below a block may deviate from the usual. It does in sheets, which are drawn too thick.
+constexpr Fade kUnusual{0.1f, 0.2f};
+// Sines of the angle between a vertex's normal and its block's; those beyond the first do not count in fits.
+constexpr Fade kTilted{0.44f, 0.6f};
+// Share of the vertices of a block that must count, or it has more than one side.
+constexpr float kOneSided = 0.67f;
+// Surface so near a wall does not count in fits: cells that walls cut hold inexact volumes, and it dips or rises there.
+constexpr float kWall = 4;
+// Area that a plane must be fitted to.
+constexpr float kLeastArea = 8, kEnoughArea = 16;
+
+Vec3i corner_step(int corner) { return {corner >> 2, corner >> 1 & 1, corner & 1}; }
+
+float corner_weight(const Vec3f& share, int corner)
+{
+    return (corner & 4 ? share.x() : 1 - share.x()) * (corner & 2 ? share.y() : 1 - share.y()) *
+           (corner & 1 ? share.z() : 1 - share.z());
+}
+
+// Weighted sums over places, relative to some origin.
+struct Moments {
+    double weight = 0;
+    Vec3d sum = Vec3d::Zero();
+    Eigen::Matrix3d squares = Eigen::Matrix3d::Zero();
+
+    void add(const Vec3f& place, float w)
+    {
+        const Vec3d x = place.cast<double>(), wx = static_cast<double>(w) * x;
+        weight += static_cast<double>(w), sum += wx, squares += wx * x.transpose();
+    }
+    void add(const Moments& other) { weight += other.weight, sum += other.sum, squares += other.squares; }
+};
+
+// The plane with the least squares of distances.
+struct Plane {
+    Vec3f centre = Vec3f::Zero(), normal = Vec3f::Zero();
+    float roughness = kInfinity; // rms distance
+
+    explicit Plane(const Moments& m)
+    {
+        if (!(m.weight > 0)) return;
+        const Vec3d mean = m.sum / m.weight;
+        const Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d> solver(m.squares / m.weight - mean * mean.transpose());
+        centre = mean.cast<float>(), normal = solver.eigenvectors().col(0).cast<float>();
+        roughness = static_cast<float>(std::sqrt(std::max(0.0, solver.eigenvalues()[0])));
+    }
+};
+
+struct CalmBlock {
+    std::vector<uint32_t> vertices;
+    Vec3f normal = Vec3f::Zero(); // mean
+    float calm = 0;
+    std::array<Moments, 8> at_corner; // relative to the corner
+};
+
+// The plane at a corner of blocks.
+struct CornerPlane {
+    Vec3f centre, normal;
+    float calm;
+    float known; // 0 where too little surface is near
+};
+
+class CalmWater {
+  public:
+    CalmWater(Contour& contour, const std::vector<float>& strength, const FilledSurface& surface,
+              const std::optional<Box3f>& container)
+        : contour_(contour), mesh_(contour.mesh), surface_(surface), to_spacings_(1 / surface.spacing),
+          vertex_area_(surface.voxel * surface.voxel * to_spacings_ * to_spacings_)
+    {
+        if (container) off_walls_ = container->grown(-kWall * surface.spacing);
+        group(strength);
+    }
+
+    void flatten()
+    {
+        for_each_block([&](CalmBlock& block, const Vec3i&) { measure(block); });
+        const std::vector<uint8_t> tiles = calm_tiles();
+        if (std::ranges::count(tiles, 1) == 0) return;
+        correct_heights(VolumeExcess(surface_, tiles));
+        for_each_block([&](CalmBlock& block, const Vec3i& at) {
+            if (block.calm > 0) fit(block, at);
+        });
+        for_each_block([&](const CalmBlock& block, const Vec3i& at) {
+            if (block.calm > 0) move(block, at);
+        });
+    }
+
+  private:
+    template <class Body> void for_each_block(const Body& body)
+    {
+        parallel_for(blocks_.size(), [&](size_t b) { body(blocks_[b], places_.tile(static_cast<int>(b))); });
+    }
+    Vec3f place(uint32_t vertex) const { return mesh_.positions[vertex] * to_spacings_; }
+    float tilt(const CalmBlock& block, uint32_t vertex) const
+    {
+        const float cosine = mesh_.normals[vertex].dot(block.normal);
+        return cosine > 0 ? std::sqrt(std::max(0.0f, 1 - cosine * cosine)) : 1;
+    }
+    bool off_walls(uint32_t vertex) const { return !off_walls_ || off_walls_->contains(mesh_.positions[vertex]); }
+    bool counts(const CalmBlock& block, uint32_t vertex) const
+    {
+        return tilt(block, vertex) < kTilted.full && off_walls(vertex);
+    }
+
+    // Puts the vertices that may move into blocks.
+    void group(const std::vector<float>& strength)
+    {
+        std::vector<uint32_t> movable;
+        for (size_t i = 0; i < mesh_.positions.size(); ++i)
+            if ((contour_.kinds[i] & VertexKind::free) && strength[i] > 0) movable.push_back(static_cast<uint32_t>(i));
+        const auto block_of = [&](uint32_t i) { return cell_of(mesh_.positions[i], to_spacings_ / kBlock); };
+        // Most vertices lie in the same block as the one before.
+        Vec3i last = Vec3i::Constant(std::numeric_limits<int>::max());
+        std::vector<uint64_t> codes;
+        for (const uint32_t i : movable)
+            if (const Vec3i at = block_of(i); at != last) last = at, codes.push_back(morton_of_tile(at));
+        places_ = Topology(std::move(codes));
+        blocks_.resize(static_cast<size_t>(places_.tile_count()));
+        last = Vec3i::Constant(std::numeric_limits<int>::max());
+        size_t block = 0;
+        for (const uint32_t i : movable) {
+            if (const Vec3i at = block_of(i); at != last) last = at, block = static_cast<size_t>(places_.find(at));
+            blocks_[block].vertices.push_back(i);
+        }
+    }
+
+    // How calm a block is by itself.
+    void measure(CalmBlock& block) const
+    {
+        for (const uint32_t i : block.vertices) block.normal += mesh_.normals[i];
+        block.normal.normalize();
+        Moments moments;
+        const Vec3f origin = place(block.vertices[0]);
+        for (const uint32_t i : block.vertices)
+            if (counts(block, i)) moments.add(place(i) - origin, 1);
+        const auto all =
+            static_cast<float>(std::ranges::count_if(block.vertices, [&](uint32_t i) { return off_walls(i); }));
+        if (all == 0)
+            block.calm = 1; // for its neighbours to say
+        else if (static_cast<float>(moments.weight) > kOneSided * all)
+            block.calm = kCalm(Plane(moments).roughness);
+    }
+
+    // The particles' tiles around the vertices of calm blocks.
+    std::vector<uint8_t> calm_tiles() const
+    {
+        const Topology& topology = surface_.topology;
+        std::vector<uint8_t> tiles(static_cast<size_t>(topology.tile_count()) + 1, 0); // and one for those missing
+        for (const CalmBlock& block : blocks_)
+            for (const uint32_t i : block.vertices) {
+                if (!(block.calm > 0)) break;
+                const Vec3i low = cell_of(mesh_.positions[i] - Vec3f::Constant(0.5f * surface_.spacing), to_spacings_);
+                for (int c = 0; c < 8; ++c)
+                    tiles[static_cast<size_t>(topology.find(tile_of_cell(low + corner_step(c))))] = 1;
+            }
+        tiles.pop_back();
+        return tiles;
+    }
+
+    // Finds by how much each vertex stands higher than the volume below it would have it, compared with all calm water:
+    // in the mean the surface stays where it is.
+    void correct_heights(const VolumeExcess& excess)
+    {
+        too_high_.assign(mesh_.positions.size(), 0);
+        struct Sum {
+            double heights = 0, count = 0;
+        };
+        std::vector<Sum> sums(blocks_.size());
+        parallel_for(blocks_.size(), [&](size_t b) {
+            const CalmBlock& block = blocks_[b];
+            for (const uint32_t i : block.vertices) {
+                if (!(block.calm > 0) || !counts(block, i)) continue;
+                too_high_[i] = excess.height(mesh_.positions[i]);
+                sums[b].heights += static_cast<double>(too_high_[i]), sums[b].count += 1;
+            }
+        });
+        Sum all;
+        for (size_t b = 0; b < blocks_.size(); ++b) {
+            const auto calm = static_cast<double>(blocks_[b].calm);
+            all.heights += calm * sums[b].heights, all.count += calm * sums[b].count;
+        }
+        if (all.count == 0) return;
+        const auto usual = static_cast<float>(all.heights / all.count);
+        parallel_for(blocks_.size(), [&](size_t b) {
+            if (sums[b].count == 0) return;
+            for (const uint32_t i : blocks_[b].vertices) too_high_[i] -= usual;
+            blocks_[b].calm *= kUnusual(std::abs(static_cast<float>(sums[b].heights / sums[b].count) - usual));
+        });
+    }
+
+    void fit(CalmBlock& block, const Vec3i& at) const
+    {
+        for (const uint32_t i : block.vertices) {
+            if (!counts(block, i)) continue;
+            const Vec3f x = place(i) - kBlock * at.cast<float>(), share = x / kBlock;
+            const Vec3f corrected = x - too_high_[i] * block.normal;
+            for (int c = 0; c < 8; ++c)
+                block.at_corner[static_cast<size_t>(c)].add(corrected - kBlock * corner_step(c).cast<float>(),
+                                                            vertex_area_ * corner_weight(share, c));
+        }
+    }
+
+    // The plane at a corner for a surface with this normal. The far side of a slab does not count.
+    CornerPlane plane_at(const Vec3i& corner, const Vec3f& normal) const
+    {
+        Moments moments;
+        float calm = 1;
+        for (int c = 0; c < 8; ++c) {
+            const int b = places_.find(corner - corner_step(c));
+            if (b == places_.tile_count()) continue;
+            const CalmBlock& block = blocks_[static_cast<size_t>(b)];
+            if (block.calm > 0 && block.normal.dot(normal) < -0.9f) continue;
+            moments.add(block.at_corner[static_cast<size_t>(c)]);
+            calm = std::min(calm, block.calm);
+        }
+        const Plane plane(moments);
+        // Next to a block that is not calm it is known that nothing moves.
+        const float known = 1 - Fade{kLeastArea, kEnoughArea}(static_cast<float>(moments.weight));
+        return {plane.centre + kBlock * corner.cast<float>(), plane.normal,
+                std::min(calm, kCalmCorrected(plane.roughness)), std::max(known, 1 - calm)};
+    }
+
+    void move(const CalmBlock& block, const Vec3i& at)
+    {
+        std::array<CornerPlane, 8> planes;
+        for (int c = 0; c < 8; ++c) planes[static_cast<size_t>(c)] = plane_at(at + corner_step(c), block.normal);
+        for (const uint32_t i : block.vertices) {
+            const Vec3f x = place(i), share = x / kBlock - at.cast<float>();
+            Vec3f move = Vec3f::Zero();
+            float weights = 0;
+            for (int c = 0; c < 8; ++c) {
+                const CornerPlane& plane = planes[static_cast<size_t>(c)];
+                const float w = plane.known * corner_weight(share, c);
+                weights += w;
+                if (plane.calm > 0) move -= w * plane.calm * plane.normal.dot(x - plane.centre) * plane.normal;
+            }
+            if (!(weights > 0)) continue;
+            move /= weights;
+            move *= kMoved(move.norm()) * kTilted(tilt(block, i)) * surface_.spacing;
+            for (int a = 0; a < 3; ++a)
+                if (!(contour_.kinds[i] >> a & 1)) mesh_.positions[i][a] += move[a];
+        }
+    }
+
+    Contour& contour_;
+    Mesh& mesh_;
+    const FilledSurface& surface_;
+    const float to_spacings_, vertex_area_;
+    std::optional<Box3f> off_walls_; // where surface counts
+    Topology places_;                // of blocks: a tile is one of them
+    std::vector<CalmBlock> blocks_;
+    std::vector<float> too_high_; // of each vertex
+};
+
+} // namespace
+
+void flatten_calm_water(Contour& contour, const std::vector<float>& strength, const FilledSurface& surface,
+                        const std::optional<Box3f>& container)
+{
+    CalmWater(contour, strength, surface, container).flatten();
+}
+
+} // namespace spindrift

@@ -1,0 +1,43 @@
+// How the surface passes through a cube of eight samples: which of the cut edges belong to the same sheet.
+#pragma once
+
+#include "spindrift/base/math.h"
+
+#include <array>
+
+namespace spindrift {
+
+// Corner c of a cube lies at (c >> 2, c >> 1 & 1, c & 1). Edge 4 a + 2 u + v runs along axis a; u and v are the places
+// of the other two axes, in ascending order. Face 2 a + side. A configuration has bit c set if corner c is inside.
+inline int cube_corner(int x, int y, int z) { return x << 2 | y << 1 | z; }
+inline Vec3i cube_corner_place(int corner) { return {corner >> 2, corner >> 1 & 1, corner & 1}; }
+
+struct CubeEdge {
+    int axis, low, high; // corners
+
+    explicit CubeEdge(int edge) : axis(edge >> 2)
+    {
+        const int u = edge >> 1 & 1, v = edge & 1;
+        low = axis == 0 ? cube_corner(0, u, v) : axis == 1 ? cube_corner(u, 0, v) : cube_corner(u, v, 0);
+        high = low | 4 >> axis;
+    }
+};
+
+// The sheets of one configuration: for each cut edge the number of its sheet, at most four.
+struct CubeSheets {
+    int count = 0;
+    std::array<int8_t, 12> of_edge{}; // -1 for edges that are not cut
+};
+
+// A face whose inside corners are opposite each other can be crossed in two ways. Normally they are cut off from each
+// other. In some configurations a single sheet then crosses the face twice; if that happens on both sides of a face,
+// four quads meet in one edge of the mesh. Such faces (`twice`, or -1; a configuration has at most one) are crossed the
+// other way, `flipped`, by both cubes, which parts the sheets. That this leaves no other such edge was checked for all
+// configurations, see the tests.
+struct CubeCase {
+    CubeSheets normal, flipped;
+    int twice = -1;
+};
+const std::array<CubeCase, 256>& cube_cases();
+
+} // namespace spindrift

@@ -1,0 +1,83 @@
+// From particles to the water that is rendered: a smooth, closed triangle mesh around them. Four ways to the distance:
+//
+//   spheres     a sphere around every particle, document 003 (5.1): fast and bumpy
+//   ellipsoids  spheres stretched along their neighbours, document 003 chapter 5 (blobs.h)
+//   averaged    the weighted centre of the particles around each sample, document 001 chapter 4 (Zhu and Bridson 2005),
+//               changed so that a pool stands at its true height (particle_distance.h)
+//   corrected   the weighted centre, with the radius shrunk where the centre jumps about, which removes stray surface
+//               in concave places (Solenthaler and Pajarola 2008)
+//
+// What they share:
+//   - Bumps are removed by filters that keep curvature, and therefore volume: along the mesh (fairing.h) and, for the
+//     weighted centres, on the grid (smoothing.h), which leave thin parts and drops alone.
+//   - Calm water is made flat (calm_water.h), except by weighted centres.
+//   - Walls are mirrors: particles near them are reflected, so that the surface continues behind the wall, and it is
+//     cut exactly there (container.h, contour.h).
+//   - Behind a thin collider nothing is left of the liquid before it (thin_walls.h).
+//   - Voids smaller than a cell of the simulation are closed (interior.h, parts.h).
+//   - Particles of mixed sizes, such as spray, keep their radii (mixed_sizes.h).
+//   - On request the distance is filtered before the mesh is made (level_set.h), and the mesh made coarser where it is
+//     flat (mesh/simplify.h).
+//
+// Where it is weak: sheets come out one and a half to two spacings thick; the surface meets walls at a right angle;
+// phi has been through neither the fairing nor the flattening of the mesh.
+#pragma once
+
+#include "spindrift/base/timing.h"
+#include "spindrift/field/tiles.h"
+#include "spindrift/mesh/mesh.h"
+#include "spindrift/points/particles.h"
+#include "spindrift/scene/params.h"
+#include "spindrift/surface/level_set.h"
+
+#include <optional>
+
+namespace spindrift {
+
+class Solids;
+
+enum class SurfaceMode { spheres, averaged, ellipsoids, corrected };
+
+struct SurfaceParams {
+    SurfaceMode mode = SurfaceMode::ellipsoids;
+    std::optional<float> voxel;  // [m]; left out: the particle spacing
+    std::optional<float> radius; // of influence, in spacings; left out: 3 for ellipsoids, 2.5 for weighted centres
+    std::optional<float> size;   // of a sphere, before it is stretched, in spacings; left out: what keeps the volume
+    float drop = 0.62f;          // radius of a lone particle, in spacings: this value keeps its volume
+    float radius_scale = 1;      // times the radii of particles that have their own
+    int droplet = 8;             // up to so many particles together are drops
+    float flattest = 0.3f;       // least ratio of an ellipsoid's axes
+    float centring = 0.78f;      // how far ellipsoids move to the middle of their neighbours
+    float global = 0;            // 0 to 1: from keeping each ellipsoid's volume to keeping their mean
+    std::optional<float> scale;  // k_s [1/m^2] for all ellipsoids, instead
+    int smoothing = 2;           // passes
+    SurfaceFilter filter;        // of phi, before the mesh is made
+    float adaptivity = 0;        // how far the mesh may deviate where it is made coarser [voxels]
+    std::string attributes;      // of the particles that vertices carry: names with spaces between
+    bool sdf = false;            // whether the stage also writes phi and the velocity
+    bool obj = false;            // and the mesh as OBJ
+
+    void visit(ParamVisitor& v);
+};
+
+struct Surface {
+    std::unique_ptr<Topology> topology;
+    // Signed distance [m] at cell centres, limited to a band around the surface; with params.sdf it is one throughout
+    // the band, else near the surface only.
+    Field<float> phi;
+    Field<Vec3f> velocity; // [m/s] of the nearest particle or ellipsoid, in the band; with params.sdf only
+    float voxel = 0;       // [m]
+    Mesh mesh;             // with normals and velocities
+    float least_scale = 0, mean_scale = 0, most_scale = 0; // of ellipsoids: k_s of (5.7) [1/m^2]
+    PhaseTimes times;
+};
+
+// `spacing` is the mean distance of particles [m]: half the liquid's voxel at eight particles a cell. `container` is
+// the box whose walls hold the liquid; a side at infinity is open. Particles of mixed sizes have `radii` [m]; the
+// spacing then only says how fine the grids are (mixed_sizes.h). No part of the mesh is on the other side of a sheet of
+// `solids` than the particle that it belongs to.
+Surface make_surface(Particles particles, float spacing, const SurfaceParams& params,
+                     const std::optional<Box3f>& container = {}, std::vector<float> radii = {},
+                     const Solids* solids = nullptr);
+
+} // namespace spindrift

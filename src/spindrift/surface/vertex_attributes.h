@@ -1,0 +1,70 @@
+// What vertices take over from the particles around them, besides velocity: numbers and vectors as a mean, so that
+// colours blend where streams meet; integers, of which there is no mean, from the nearest particle.
+#pragma once
+
+#include "spindrift/mesh/mesh.h"
+#include "spindrift/points/sort.h"
+#include "spindrift/surface/blob_distance.h"
+
+namespace spindrift {
+
+// Keeps the attributes with these names, with spaces between, and drops the others. Throws Error(bad_input) if one is
+// missing; "id" is always there.
+void keep_attributes(Particles& particles, const std::string& names);
+
+// The particles that have a say at a vertex, and how much.
+struct VertexWeight {
+    uint32_t particle;
+    float weight;
+};
+using VertexWeights = std::vector<VertexWeight>;
+
+// Those within `reach` [m], with weights (1 - (r / reach)^2)^3. Particles are sorted into cells of size `cell` [m].
+void weights_around(const Vec3f& x, float reach, const Particles& particles, const ParticleIndex& index,
+                    const Topology& topology, float cell, VertexWeights& weights);
+// Those of the blobs nearest to the eight samples around, with the weights of trilinear interpolation. For particles of
+// mixed sizes, whose centres may be far from their surfaces.
+void weights_of_blobs(const Vec3f& x, const Blobs& blobs, const BlobGrid& grid, float voxel, VertexWeights& weights);
+
+// Gives every vertex the attributes. find(position, weights) sets the weights; where there are none, vertices take all
+// from the nearest particle, and zeros if that is out of range.
+template <class Find>
+void carry_attributes(const Particles& particles, const std::vector<uint32_t>& nearest, const Find& find, Mesh& mesh);
+
+// Blends numbers and vectors along the mesh: each pass moves a vertex half way to the mean of its neighbours.
+void blend_along(Mesh& mesh, int passes);
+
+// ------------------------------------------------------------------------------------------------- implementation --
+
+// Sets value v of each attribute's array to the weighted mean; sums of weights are above zero.
+class AttributeBlend {
+  public:
+    AttributeBlend(const Particles& particles, size_t vertices, Mesh& mesh);
+    bool empty() const { return columns_.empty(); }
+    void set(size_t vertex, const VertexWeights& weights, uint32_t nearest) const;
+
+  private:
+    struct Column {
+        const AttributeArray* from;
+        AttributeArray* to;
+    };
+    size_t particles_;
+    std::vector<Column> columns_;
+};
+
+template <class Find>
+void carry_attributes(const Particles& particles, const std::vector<uint32_t>& nearest, const Find& find, Mesh& mesh)
+{
+    const AttributeBlend blend(particles, nearest.size(), mesh);
+    if (blend.empty()) return;
+    parallel_chunks(nearest.size(), 1024, [&](size_t begin, size_t end) {
+        VertexWeights weights;
+        for (size_t v = begin; v < end; ++v) {
+            weights.clear();
+            find(mesh.positions[v], weights);
+            blend.set(v, weights, nearest[v]);
+        }
+    });
+}
+
+} // namespace spindrift

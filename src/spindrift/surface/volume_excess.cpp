@@ -1,0 +1,135 @@
+#include "spindrift/surface/volume_excess.h"
+
+#include "spindrift/field/block.h"
+#include "spindrift/points/splat.h"
+
+namespace spindrift {
+
+namespace {
+
+// The binomial filter [1 4 6 4 1] / 16, along each axis.
+constexpr int kReach = 2;
+constexpr float kTaps[kReach + 1] = {6.0f / 16, 4.0f / 16, 1.0f / 16};
+
+class TileFilter {
+  public:
+    void apply(const Field<float>& from, int tile, float* out)
+    {
+        block_.gather(from, tile);
+        for (int x = 0; x < kTileSize; ++x) {
+            for (int y = -kReach; y < kTileSize + kReach; ++y)
+                filter<Samples::kStrideX>(&block_.at(x, y, -kReach), along_x_[y + kReach], Samples::kSize);
+            for (int y = 0; y < kTileSize; ++y) {
+                float along_y[Samples::kSize];
+                filter<Samples::kSize>(along_x_[y + kReach], along_y, Samples::kSize);
+                filter<1>(along_y + kReach, out + offset_in_tile(x, y, 0), kTileSize);
+            }
+        }
+    }
+
+  private:
+    using Samples = Block<float, kReach>;
+    template <int Step> static void filter(const float* from, float* to, int count)
+    {
+        for (int i = 0; i < count; ++i)
+            to[i] = kTaps[0] * from[i] + kTaps[1] * (from[i - Step] + from[i + Step]) +
+                    kTaps[2] * (from[i - 2 * Step] + from[i + 2 * Step]);
+    }
+
+    Samples block_;
+    float along_x_[Samples::kSize][Samples::kSize];
+};
+
+// The eight samples around a place in cells, and the share of each; samples lie at cell centres.
+struct Corners {
+    Vec3i low;
+    Vec3f share;
+
+    explicit Corners(const Vec3f& x)
+    {
+        const Vec3f p = x - Vec3f::Constant(0.5f);
+        low = Vec3i(floor_int(p.x()), floor_int(p.y()), floor_int(p.z()));
+        share = p - low.cast<float>();
+    }
+    float weight(int corner) const
+    {
+        return (corner & 4 ? share.x() : 1 - share.x()) * (corner & 2 ? share.y() : 1 - share.y()) *
+               (corner & 1 ? share.z() : 1 - share.z());
+    }
+    static Vec3i step(int corner) { return {corner >> 2, corner >> 1 & 1, corner & 1}; }
+};
+
+float sample(const Field<float>& field, const Vec3f& x)
+{
+    const Corners corners(x);
+    float sum = 0;
+    for (int c = 0; c < 8; ++c)
+        if (const float w = corners.weight(c); w > 0) sum += w * field.at(corners.low + Corners::step(c));
+    return sum;
+}
+
+// The share of each cell of a tile that the surface encloses.
+void enclosed_shares(const FilledSurface& surface, int tile, float* out)
+{
+    const Field<float>& phi = surface.phi;
+    const float cells = surface.spacing / surface.voxel, band = phi.background();
+    const bool same_grid = surface.voxel == surface.spacing;
+    const float* same = same_grid ? phi.tile(phi.topology().find(surface.topology.tile(tile))) : nullptr;
+    const Vec3f first = surface.topology.first_cell(tile).cast<float>() + Vec3f::Constant(0.5f);
+    for (int c = 0; c < kTileCells; ++c) {
+        const float distance = same ? same[c] : sample(phi, (first + cell_in_tile(c).cast<float>()) * cells);
+        const bool beyond = std::abs(distance) >= band; // where only the side is known
+        out[c] = clamp01(0.5f - (beyond ? std::copysign(1.0f, distance) : distance / cells));
+    }
+}
+
+// Takes the volumes of the particles in a tile, each the volume of a cell, from the cells around them.
+void take_particles(const FilledSurface& surface, int tile, Field<float>& shares)
+{
+    thread_local SplatBlock block;
+    block.clear();
+    const Vec3f first = surface.topology.first_cell(tile).cast<float>();
+    for (size_t i = surface.index.tile_begin(tile); i < surface.index.tile_end(tile); ++i) {
+        const Corners corners(surface.particles.P[i] * (1 / surface.spacing) - first);
+        float* at = block.values + SplatBlock::index(corners.low.x(), corners.low.y(), corners.low.z());
+        for (int c = 0; c < 8; ++c)
+            at[(c >> 2) * SplatBlock::kSlab + (c >> 1 & 1) * SplatBlock::kRow + (c & 1)] -= corners.weight(c);
+    }
+    block.add_to(shares, tile);
+}
+
+} // namespace
+
+VolumeExcess::VolumeExcess(const FilledSurface& surface, const std::vector<uint8_t>& wanted)
+    : inverse_spacing_(1 / surface.spacing)
+{
+    const Topology& topology = surface.topology;
+    std::vector<uint8_t> near(wanted.size(), 0);
+    for (int t = 0; t < topology.tile_count(); ++t)
+        if (wanted[static_cast<size_t>(t)])
+            for (const int n : topology.neighbours(t))
+                if (n < topology.tile_count()) near[static_cast<size_t>(n)] = 1;
+
+    Field<float> excess(topology, 0);
+    for_each_tile(topology, [&](int tile) {
+        if (near[static_cast<size_t>(tile)]) enclosed_shares(surface, tile, excess.tile(tile));
+    });
+    for_each_tile_by_colour(surface.index, topology, [&](int tile) {
+        if (near[static_cast<size_t>(tile)]) take_particles(surface, tile, excess);
+    });
+    smooth_.reset_uninitialized(topology, 0); // only wanted tiles are looked at
+    for_each_tile(topology, [&](int tile) {
+        if (!wanted[static_cast<size_t>(tile)]) return;
+        thread_local TileFilter filter;
+        filter.apply(excess, tile, smooth_.tile(tile));
+    });
+}
+
+float VolumeExcess::height(const Vec3f& x) const
+{
+    // Of a layer of excess, the sample in it keeps the middle tap; between two samples it is the mean of the first two.
+    constexpr float kMiddle = 0.5f * kTaps[0] + 0.25f * (kTaps[0] + kTaps[1]);
+    return sample(smooth_, x * inverse_spacing_) / kMiddle;
+}
+
+} // namespace spindrift

@@ -1,0 +1,66 @@
+// The turbulent velocity u' (document 000, 3.5.1): the curl of a vector potential that is blended from the eddies of
+// noise particles,
+//
+//     psi = sum_j w_j V_j / W,  W^2 = sum_j w_j^2 + epsilon^2,  w = presence (1 - r^2 / R^2)^2.
+//
+// Weights are divided by the root of the sum of their squares, where (3.12) divides by the sum: independent eddies then
+// keep their mean square wherever the particles happen to lie. Epsilon lets the potential fade where particles are
+// missing. All derivatives are exact, so the velocity has no divergence. Near solids the potential of octave i is
+// multiplied by a ramp of the distance over l_i that is zero on them (Bridson et al. 2007): nothing flows through. The
+// whole potential is, not only its tangential part, which would take the potential's full gradient.
+#pragma once
+
+#include "spindrift/turbulence/eddy_sums.h"
+#include "spindrift/turbulence/noise_particles.h"
+#include "spindrift/turbulence/solid_distance.h"
+
+namespace spindrift {
+
+class TurbulentVelocity {
+  public:
+    // What is sampled from now on. Sorts the particles.
+    void set(Particles& particles, const Cascade& cascade, const TurbulenceParams& params);
+    // On `topology`, which must stay.
+    void set_solids(const Field<float>* distance, const Topology& topology, float voxel)
+    {
+        solids_.set(distance, topology, voxel);
+    }
+    const SolidDistance& solids() const { return solids_; }
+
+    // At the centres of a tile's cells [m/s]. For loops over tiles that use it at once.
+    struct Tile {
+        alignas(64) float u[3][kTileCells];
+    };
+    void sample_tile(const Vec3i& tile, float voxel, Tile& out) const;
+    // At the cell centres of a topology.
+    void sample_cells(const Topology& topology, float voxel, Field<float> (&u)[3]) const;
+    // At any points [m].
+    void sample_points(std::span<const Vec3f> points, std::span<Vec3f> u) const;
+    // Means over the faces of cells, of the octaves that these cells can carry. The potential is averaged along the
+    // edges of cells and its curl taken around faces: what enters a cell leaves it.
+    void sample_faces(const Topology& topology, float voxel, MacField& u) const;
+
+    size_t bytes() const;
+
+  private:
+    template <class Finish> void sum_up(const SampleGrid& grid, int octaves, const Finish& finish) const;
+    void find_eddies(const Vec3f& low, const Vec3f& high, std::vector<uint32_t>& found) const;
+    std::span<const Waves> waves(size_t eddy, int first_octave, int end_octave) const
+    {
+        const size_t count = static_cast<size_t>(octaves_);
+        return {waves_.data() + eddy * count + static_cast<size_t>(first_octave),
+                static_cast<size_t>(end_octave - first_octave)};
+    }
+    Vec3f sample_point(const Vec3f& x, const std::vector<uint32_t>& near, const Distance* solid) const;
+
+    int octaves_ = 0;
+    float reach_ = 1; // R [m]
+    Cascade cascade_{1, 0};
+    SolidDistance solids_;
+    std::unique_ptr<Topology> lookup_ = std::make_unique<Topology>(); // its tiles have an edge of 2 R
+    ParticleIndex index_;
+    std::vector<Eddy> eddies_;
+    Buffer<Waves> waves_; // of each eddy, octave by octave
+};
+
+} // namespace spindrift

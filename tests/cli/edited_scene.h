@@ -1,0 +1,17 @@
+// The small scene of program.h with a change, as an artist would make it.
+#pragma once
+
+#include "cli/program.h"
+
+namespace spindrift {
+
+// With a line added to one of its tables.
+inline std::string small_scene_with(const std::string& table, const std::string& line)
+{
+    std::string scene = small_scene();
+    const std::string head = "[" + table + "]\n";
+    scene.insert(scene.find(head) + head.size(), line + "\n");
+    return scene;
+}
+
+} // namespace spindrift

@@ -1,0 +1,200 @@
+// The smallest scenes that have every table of a stage, and all numbers that a scene can set.
+#pragma once
+
+#include "spindrift/engine/stage.h"
+#include "spindrift/scene/limits.h"
+
+#include <fmt/format.h>
+
+namespace spindrift {
+
+// By the name of the stage whose parameters are varied.
+inline std::map<std::string, std::string> value_scenes()
+{
+    const std::string shot = "[shot]\nframes = \"1-3\"\n\n";
+    const std::string liquid = R"([liquid]
+voxel = 0.1
+[liquid.domain]
+min = [0, 0, 0]
+max = [1, 1, 0.6]
+[[liquid.source]]
+max = [0.4, 0.5, 0.6]
+)";
+    const std::string smoke = R"([smoke]
+voxel = 0.1
+[[smoke.source]]
+shape = "sphere"
+radius = 0.3
+temperature = 50
+)";
+    const std::string sand = R"([sand]
+voxel = 0.1
+[sand.domain]
+min = [0, 0, 0]
+max = [1, 1, 0.6]
+[[sand.source]]
+max = [0.4, 0.5, 0.6]
+)";
+    const std::string forces = R"([[{0}.force]]
+kind = "noise"
+[[{0}.force]]
+kind = "wind"
+velocity = [1, 0, 0]
+[[{0}.force]]
+kind = "attraction"
+points = [[0, 1, 0]]
+)";
+    const std::string body = R"([[{0}.body]]
+min = [0.5, 0.6, 0.2]
+max = [0.7, 0.8, 0.4]
+[[{0}.body.part]]
+min = [0.6, 0.6, 0.2]
+max = [0.8, 0.8, 0.4]
+[[{0}.body]]
+min = [0.1, 0.6, 0.2]
+max = [0.3, 0.8, 0.4]
+hinge.anchor = [0.2, 0.7, 0.3]
+hinge.torque = 1
+)";
+    const auto with = [](const std::string& text, const char* stage) { return fmt::format(fmt::runtime(text), stage); };
+    std::map<std::string, std::string> scenes;
+    scenes["shot"] = shot + liquid;
+    scenes["liquid"] = shot + liquid + R"(mode = "flow"
+temperature = 20
+velocity = [1, 0, 0]
+[[liquid.sink]]
+min = [0.8, 0, 0]
+[[liquid.collider]]
+shape = "sphere"
+center = [0.7, 0, 0.3]
+radius = 0.2
+)" + with(forces, "liquid") +
+                       with(body, "liquid") + "[liquid.turbulence]\non = true\n";
+    scenes["spray"] = shot + liquid + R"([spray.whitewater]
+trapped_air = 10
+wave_crests = 10
+[[spray.emitter]]
+rate = 500
+center = [0.5, 0.5, 0.3]
+[[spray.collider]]
+shape = "sphere"
+center = [0.5, 0, 0.3]
+)";
+    scenes["smoke"] = shot + smoke + R"([[smoke.source.scalar]]
+name = "fuel"
+[[smoke.scalar]]
+name = "fuel"
+[[smoke.collider]]
+shape = "sphere"
+center = [0, 0.8, 0]
+radius = 0.2
+)" + with(forces, "smoke") +
+                      "[smoke.turbulence]\non = true\nrefine = 2\n";
+    scenes["ripples"] = shot + liquid + "[ripples]\n";
+    scenes["surface"] = shot + liquid + "[surface]\nsdf = true\nfilter.smooth = 1\n";
+    scenes["sand"] = shot + sand + R"(mode = "flow"
+[[sand.material]]
+friction = 0.5
+[[sand.impulse]]
+center = [0.2, 0, 0.3]
+frame = 1
+[[sand.collider]]
+shape = "sphere"
+center = [0.7, 0, 0.3]
+radius = 0.2
+)" + with(body, "sand");
+    scenes["grains"] = shot + sand + "[grains]\n";
+    scenes["crowd"] = shot + R"([crowd]
+cell = 1
+[[crowd.boundary]]
+box = [[0, 0], [20, 10]]
+[[crowd.obstacle]]
+circles = [[6, 5, 1]]
+[[crowd.wall]]
+points = [[12, 0], [12, 4]]
+[[crowd.goal]]
+name = "exit"
+box = [[18, 4], [20, 6]]
+[[crowd.entrance]]
+name = "door"
+box = [[0, 4], [1, 6]]
+rate = 5
+[[crowd.line]]
+name = "line"
+points = [[10, 0], [10, 10]]
+[[crowd.area]]
+box = [[12, 2], [16, 8]]
+[[crowd.group]]
+count = 20
+box = [[2, 1], [5, 9]]
+visit = [{ goal = "exit" }]
+[[crowd.group]]
+entrance = "door"
+visit = [{ goal = "exit" }]
+)";
+    const std::string picture = "[render]\nwidth = 16\nheight = 9\nsamples = 1\n";
+    scenes["render"] = shot + liquid + smoke + "[surface]\n[[spray.emitter]]\nrate = 100\n" + picture;
+    return scenes;
+}
+
+// A number that a scene can set: where, and what it may be. Vectors and rows are given by their components.
+struct DeclaredNumber {
+    std::string path; // e.g. liquid.source[0].radius
+    Range range;
+    int components = 1; // 3 of a vector
+    int columns = 0;    // of rows
+    bool integer = false;
+};
+
+// All numbers of a stage, for the first item of each list.
+class NumberCollector : public ParamVisitor {
+  public:
+    NumberCollector(std::string path, std::vector<DeclaredNumber>& numbers) : path_(std::move(path)), numbers_(numbers)
+    {
+    }
+
+  protected:
+    void number(const ParamInfo& i, float&) override { add(i); }
+    void integer(const ParamInfo& i, int&) override { add(i).integer = true; }
+    void vector(const ParamInfo& i, Vec3f&) override { add(i).components = 3; }
+    void optional_number(const ParamInfo& i, std::optional<float>&) override { add(i); }
+    void optional_vector(const ParamInfo& i, std::optional<Vec3f>&) override { add(i).components = 3; }
+    void boolean(const ParamInfo&, bool&) override {}
+    void text(const ParamInfo&, std::string&) override {}
+    void choice(const ParamInfo&, int&) override {}
+    void table(const ParamInfo& i, int columns, std::vector<std::vector<float>>&) override
+    {
+        DeclaredNumber& rows = add(i);
+        rows.columns = columns, rows.range = limits::in_rows();
+    }
+    void group_of(const ParamInfo& i, const std::function<void(ParamVisitor&)>& visit) override
+    {
+        NumberCollector inner(path_ + "." + i.name, numbers_);
+        visit(inner);
+    }
+    void list_of(const ParamInfo& i, const ListAccess& access) override
+    {
+        NumberCollector inner(path_ + "." + i.name + "[0]", numbers_);
+        access.visit_default(inner);
+    }
+
+  private:
+    DeclaredNumber& add(const ParamInfo& i) { return numbers_.emplace_back(path_ + "." + i.name, i.range); }
+    std::string path_;
+    std::vector<DeclaredNumber>& numbers_;
+};
+
+// Of [shot] and all stages, by the name of the table.
+inline std::map<std::string, std::vector<DeclaredNumber>> declared_numbers()
+{
+    std::map<std::string, std::vector<DeclaredNumber>> all;
+    NumberCollector shot("shot", all["shot"]);
+    ShotParams().visit(shot);
+    for (const auto& stage : make_stages()) {
+        NumberCollector collector(stage->name(), all[stage->name()]);
+        stage->visit(collector);
+    }
+    return all;
+}
+
+} // namespace spindrift

@@ -1,0 +1,247 @@
+// Values that a scene allows: each ends in frames of finite numbers, or in one message. Nothing hangs, takes all the
+// memory or is ended by a signal.
+#include "spindrift/io/point_file.h"
+#include "spindrift/io/vdb.h"
+#include "cli/program.h"
+#include "cli/value_scenes.h"
+
+#include <algorithm>
+
+namespace spindrift {
+
+namespace {
+
+// A tiny shot takes a fraction of a second and 100 MB.
+constexpr int kSeconds = 40;
+constexpr double kBytes = 3e9;
+
+RunResult run_with_limits(const Workplace& place, const std::vector<std::string>& arguments)
+{
+    std::vector<std::string> command = {"prlimit", fmt::format("--data={:.0f}", kBytes),
+                                        fmt::format("--cpu={}", kSeconds)};
+    for (const std::string& word : program_command(arguments)) command.push_back(word);
+    Child child(command, place.path());
+    if (!child.ends_within(3 * kSeconds)) return {-SIGALRM, "", "still running\n"};
+    return child.wait();
+}
+
+// Empty if the run ended as it should, otherwise what was wrong.
+std::string complaint(const RunResult& outcome)
+{
+    if (outcome.code == 0) return outcome.err.empty() ? "" : "said: " + outcome.err;
+    const bool one_line = std::ranges::count(outcome.err, '\n') == 1 && outcome.err.starts_with("spindrift: ");
+    if ((outcome.code == 1 || outcome.code == 2) && one_line) return "";
+    return fmt::format("ended with {}: {}", outcome.code, outcome.err.substr(0, 300));
+}
+
+// Numbers in its range to try, as a scene writes them.
+std::vector<std::string> extremes_of(const DeclaredNumber& number)
+{
+    const Range& r = number.range;
+    std::vector<double> values = {r.low, r.high};
+    if (r.low == 0) values.push_back(number.integer ? 1 : 1e-6 * std::min(r.high, 1.0));
+    if (r.low > 0 && r.high / r.low > 1e3) values.push_back(std::sqrt(r.low * r.high));
+    if (r.low < 0 && r.high > 0) values.push_back(0);
+    if (r.high >= 1e5) values.push_back(1e-2 * r.high);
+    std::vector<std::string> texts;
+    for (double value : values) {
+        if (number.integer) value = std::round(value);
+        const std::string one = number.integer ? fmt::format("{:.0f}", value) : fmt::format("{:.9g}", value);
+        if (number.columns > 0) {
+            std::string row = "[";
+            for (int c = 0; c < number.columns; ++c) row += fmt::format("{}{:.9g}", c ? ", " : "", c == 0 ? 1 : value);
+            texts.push_back("[" + row + "]]");
+        } else
+            texts.push_back(number.components == 1 ? one : fmt::format("[{}, {}, {}]", one, one, one));
+    }
+    return texts;
+}
+
+// More of these is more work, without limit: what they are multiplied with decides. They are tried up to here.
+double most_tried(const std::string& path)
+{
+    if (path == "render.samples") return 256;
+    if (path == "render.width" || path == "render.height") return 512;
+    if (path == "spray.substeps") return 50;
+    if (path == "crowd.max_iterations" || path == "crowd.separation_iterations") return 100;
+    return 1e300;
+}
+
+// Tries the extremes of all numbers of a stage. SPINDRIFT_SWEEP=2/5 takes the second of every five.
+void sweep(const std::string& stage)
+{
+    const char* chosen = std::getenv("SPINDRIFT_SWEEP");
+    if (!chosen) GTEST_SKIP() << "takes minutes; make sweep runs it";
+    size_t part = 0, parts = 1, count = 0;
+    std::sscanf(chosen, "%zu/%zu", &part, &parts);
+    const Workplace place;
+    place.write("tiny.toml", value_scenes().at(stage));
+    ASSERT_EQ(complaint(run_with_limits(place, {"run", "tiny.toml", "-o", "out"})), "");
+    for (DeclaredNumber number : declared_numbers().at(stage)) {
+        number.range.high = std::min(number.range.high, most_tried(number.path));
+        for (const std::string& value : extremes_of(number)) {
+            if (count++ % parts != part % parts) continue;
+            const std::string set = number.path + "=" + value;
+            place.remove("out");
+            const auto start = std::chrono::steady_clock::now();
+            const RunResult outcome = run_with_limits(place, {"run", "tiny.toml", "-o", "out", "--set", set});
+            const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+            EXPECT_EQ(complaint(outcome), "") << "--set '" << set << "'";
+            if (std::getenv("SPINDRIFT_SWEEP_LOG"))
+                fmt::print("{:6.2f} s  {:3}  {}  {}\n", seconds, outcome.code, set, outcome.err.substr(0, 200));
+        }
+    }
+}
+
+TEST(ValuesSweep, Shot) { sweep("shot"); }
+TEST(ValuesSweep, Liquid) { sweep("liquid"); }
+TEST(ValuesSweep, Spray) { sweep("spray"); }
+TEST(ValuesSweep, Smoke) { sweep("smoke"); }
+TEST(ValuesSweep, Ripples) { sweep("ripples"); }
+TEST(ValuesSweep, Surface) { sweep("surface"); }
+TEST(ValuesSweep, Sand) { sweep("sand"); }
+TEST(ValuesSweep, Grains) { sweep("grains"); }
+TEST(ValuesSweep, Crowd) { sweep("crowd"); }
+TEST(ValuesSweep, Render) { sweep("render"); }
+
+TEST(Values, EveryNumberHasTwoEnds)
+{
+    size_t count = 0;
+    for (const auto& [table, numbers] : declared_numbers())
+        for (const DeclaredNumber& number : numbers) {
+            EXPECT_TRUE(std::isfinite(number.range.low) && std::isfinite(number.range.high)) << number.path;
+            EXPECT_LT(number.range.low, number.range.high) << number.path;
+            ++count;
+        }
+    EXPECT_GT(count, 300u);
+}
+
+// What was once seen to end in NaN, a signal, a hang or gigabytes.
+TEST(Values, ThatOnceBrokeTheProgramEndCleanly)
+{
+    const std::vector<std::pair<std::string, std::string>> cases = {
+        {"smoke", "smoke.voxel=1e30"},
+        {"smoke", "smoke.voxel=1e4"},
+        {"smoke", "smoke.confinement=1e38"},
+        {"smoke", "smoke.confinement=1000"},
+        {"smoke", "smoke.force[0].size=1e-15"},
+        {"smoke", "smoke.force[0].size=1e-7"},
+        {"smoke", "smoke.source[0].temperature=1e38"},
+        {"smoke", "smoke.source[0].temperature=1e5"},
+        {"smoke", "smoke.weight=1e6"},
+        {"smoke", "smoke.weight=-100"},
+        {"smoke", "smoke.source[0].radius=1e30"},
+        {"smoke", "smoke.source[0].radius=1e6"},
+        {"liquid", "liquid.heat.diffusivity=1e38"},
+        {"liquid", "liquid.heat.diffusivity=1000"},
+        {"liquid", "liquid.source[0].temperature=1e38"},
+        {"liquid", "liquid.source[0].temperature=1e5"},
+        {"liquid", "liquid.collider[0].center=[1e20, 0, 0]"},
+        {"liquid", "liquid.collider[0].center=[1e6, 0, 0]"},
+        {"liquid", "liquid.body[0].min=[-1e20, 0, 0]"},
+        {"liquid", "liquid.source[0].max=[1e30, 1e30, 1e30]"},
+        {"render", "render.camera.position=[1e20, 1e20, 1e20]"},
+        {"render", "render.camera.position=[1e6, 1e6, 1e6]"},
+        {"crowd", "crowd.cell=1e30"},
+        {"crowd", "crowd.cell=1000"},
+        {"crowd", "crowd.cell=0.01"},
+        {"crowd", "shot.fps=1e-6"},
+        {"crowd", "shot.fps=0.01"},
+        {"crowd", "crowd.group[0].box=[[-1e30, -1e30], [1e30, 1e30]]"},
+        {"crowd", "crowd.group[0].box=[[-1e6, -1e6], [1e6, 1e6]]"},
+        {"crowd", "crowd.boundary[0].box=[[-1e6, -1e6], [1e6, 1e6]]"},
+        {"surface", "surface.spacing=1e-6"},
+        {"surface", "surface.voxel=1e-6"},
+        {"surface", "surface.filter.erode=1e6"},
+        {"surface", "surface.filter.dilate=1e6"},
+        {"spray", "spray.emitter[0].rate=1e9"},
+    };
+    const Workplace place;
+    for (const auto& [stage, scene] : value_scenes()) place.write(stage + ".toml", scene);
+    for (const auto& [stage, set] : cases) {
+        place.remove("out");
+        const RunResult outcome = run_with_limits(place, {"run", stage + ".toml", "-o", "out", "--set", set});
+        EXPECT_EQ(complaint(outcome), "") << stage << ": --set '" << set << "'";
+        if (std::getenv("SPINDRIFT_SWEEP_LOG")) fmt::print("{:3}  {}  {}\n", outcome.code, set, outcome.err);
+    }
+}
+
+// Scenes that are unusual but mean something: they must work.
+class UnusualScenes : public ::testing::Test {
+  protected:
+    void expect_works(const std::string& scene) const
+    {
+        place.remove("out");
+        place.write("scene.toml", "[shot]\nframes = \"1-3\"\n" + scene);
+        const RunResult outcome = run_with_limits(place, {"run", "scene.toml", "-o", "out"});
+        EXPECT_EQ(outcome.code, 0) << outcome.err;
+        EXPECT_EQ(outcome.err, "");
+    }
+    static std::string box(const std::string& stage, double voxel)
+    {
+        const double e = 10 * voxel;
+        return fmt::format("[{0}]\nvoxel = {1}\n[{0}.domain]\nmin = [0, 0, 0]\nmax = [{2}, {2}, {2}]\n"
+                           "[[{0}.source]]\nmin = [0, 0, 0]\nmax = [{3}, {3}, {2}]\n",
+                           stage, voxel, e, 0.5 * e);
+    }
+    // Small spheres, in different places of a box of 1 m.
+    static std::string spheres(const std::string& table, int count)
+    {
+        std::string text;
+        for (int i = 0; i < count; ++i)
+            text += fmt::format("[[{}]]\nshape = \"sphere\"\ncenter = [{}, {}, {}]\nradius = 0.02\n", table,
+                                0.05 + 0.09 * (i % 10), 0.05 + 0.09 * (i / 10 % 10), 0.05 + 0.009 * (i / 100 % 100));
+        return text;
+    }
+    Workplace place;
+};
+
+TEST_F(UnusualScenes, SandWithoutGravity)
+{
+    for (const char* model : {"grains", "fluid"})
+        expect_works(fmt::format("[sand]\nmodel = \"{}\"\ngravity = [0, 0, 0]\nvoxel = 0.1\n[sand.domain]\n"
+                                 "min = [0, 0, 0]\nmax = [1, 1, 1]\n[[sand.source]]\nshape = \"sphere\"\n"
+                                 "center = [0.5, 0.5, 0.5]\nradius = 0.3\nvelocity = [1, 0.5, 0]\n",
+                                 model));
+}
+
+// Half-spaces and the outside of a shape have no centre.
+TEST_F(UnusualScenes, FlowsFromShapesWithoutBounds)
+{
+    for (const char* stage : {"liquid", "sand"})
+        for (const char* shape : {"invert = true", "shape = \"half_space\"\npoint = [0, 0.3, 0]"})
+            expect_works(fmt::format("[{0}]\nvoxel = 0.1\n[{0}.domain]\nmin = [0, 0, 0]\nmax = [1, 1, 1]\n"
+                                     "[[{0}.source]]\nmode = \"flow\"\nmax = [1, 0.8, 1]\n{1}\n",
+                                     stage, shape));
+}
+
+TEST_F(UnusualScenes, VoxelsOfTenMicrometres)
+{
+    expect_works(box("liquid", 1e-5) + "[surface]\nsdf = true\n");
+    expect_works(box("sand", 1e-5));
+    expect_works("fps = 1000\n[smoke]\nvoxel = 1e-5\n[[smoke.source]]\nshape = \"sphere\"\nradius = 5e-5\n"
+                 "temperature = 50\n[smoke.turbulence]\non = true\n");
+}
+
+TEST_F(UnusualScenes, AThousandCollidersAndSources)
+{
+    expect_works(box("liquid", 0.1) + spheres("liquid.collider", 1000));
+    expect_works(box("sand", 0.1) + spheres("sand.collider", 1000));
+    expect_works("[smoke]\nvoxel = 0.1\n" + spheres("smoke.source", 1) + spheres("smoke.collider", 1000));
+    expect_works(box("liquid", 0.1) + spheres("liquid.source", 3000));
+    expect_works("[smoke]\nvoxel = 0.1\n" + spheres("smoke.source", 3000));
+}
+
+TEST_F(UnusualScenes, ABodyOfNearlyNoMassOnAHinge)
+{
+    for (const char* stage : {"liquid", "sand"})
+        for (const double edge : {0.02, 0.001})
+            expect_works(box(stage, 0.1) +
+                         fmt::format("[[{0}.body]]\nmin = [0.4, 0.6, 0.4]\nmax = [{1}, {2}, {1}]\ndensity = 0.001\n"
+                                     "hinge.anchor = [0.45, 0.6, 0.4]\nhinge.torque = 100\n",
+                                     stage, 0.4 + edge, 0.6 + edge));
+}
+
+} // namespace
+
+} // namespace spindrift

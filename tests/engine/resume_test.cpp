@@ -1,0 +1,269 @@
+#include "spindrift/io/frame_path.h"
+#include "cli/edited_scene.h"
+
+#include <random>
+#include <regex>
+
+namespace spindrift {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr int kEnoughRuns = 200; // that no test needs, so that none goes on for ever
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// Starts the run again and again until it ends by itself; `disturb` may kill it. Returns how many were killed.
+template <class Disturb>
+int run_until_done(const Workplace& place, const std::vector<std::string>& arguments, const Disturb& disturb)
+{
+    for (int killed = 0; killed < kEnoughRuns; ++killed) {
+        Child child(program_command(arguments), place.path());
+        disturb(child, killed);
+        const RunResult outcome = child.wait();
+        if (outcome.code == -SIGKILL) continue;
+        EXPECT_EQ(outcome.code, 0) << outcome.err;
+        return killed;
+    }
+    ADD_FAILURE() << "the run never ended";
+    return kEnoughRuns;
+}
+
+const std::vector<std::string> kRun = {"run", "small.toml", "-o", "out"};
+
+TEST(Resume, AfterKillsAtAnyMomentFilesAreByteIdentical)
+{
+    const Workplace place;
+    place.write("small.toml", small_scene());
+    // The first run may have to wait for the program to be read from the disk, or for others on the machine.
+    double whole_run = 1e9;
+    for (int i = 0; i < 2; ++i) {
+        place.remove("out");
+        const auto start = Clock::now();
+        place.succeed(kRun);
+        whole_run = std::min(whole_run, seconds_since(start));
+    }
+    const Files expected = results_in(place / "out");
+
+    std::mt19937 random(20);
+    std::uniform_real_distribution<double> moment(0, 0.5);
+    int kills = 0;
+    for (int trial = 0; trial < 5; ++trial) {
+        place.remove("out");
+        kills += run_until_done(place, kRun, [&](Child& child, int killed) {
+            // Ever later, so that even a slow machine comes to the end.
+            const double patience = whole_run * (moment(random) + 0.02 * killed);
+            std::this_thread::sleep_for(std::chrono::duration<double>(patience));
+            if (child.is_running()) child.send(SIGKILL);
+        });
+        ASSERT_EQ(differences(expected, results_in(place / "out")), std::vector<std::string>()) << "trial " << trial;
+        EXPECT_EQ(leftovers_in(place / "out"), std::vector<std::string>());
+    }
+    EXPECT_GT(kills, 5);
+}
+
+TEST(Resume, AfterKillsDuringWritingFilesAreByteIdentical)
+{
+    const Workplace place;
+    place.write("small.toml", small_scene());
+    // Kills as soon as another temporary file is seen: in the middle of writing something.
+    std::map<std::string, int> seen; // by folder
+    const int kills = run_until_done(place, kRun, [&](Child& child, int) {
+        while (child.is_running()) {
+            try {
+                for (const std::string& name : leftovers_in(place / "out")) {
+                    const std::string folder = std::filesystem::path(name).parent_path().string();
+                    if (seen[folder] >= 6) continue;
+                    ++seen[folder];
+                    child.send(SIGKILL);
+                    return;
+                }
+            } catch (const std::exception&) { // the folder is not there yet, or a file went away
+            }
+        }
+    });
+    EXPECT_GT(kills, 6);
+    EXPECT_EQ(differences(undisturbed(), results_in(place / "out")), std::vector<std::string>());
+    EXPECT_EQ(leftovers_in(place / "out"), std::vector<std::string>());
+}
+
+TEST(Resume, AnInterruptedRunSaysHowToGoOnAndDoes)
+{
+    const Workplace place;
+    place.write("long.toml", small_scene());
+    const std::vector<std::string> arguments = {"sim", "long.toml", "-o", "out", "--set", "shot.frames=\"1-40\""};
+    for (const int signal : {SIGINT, SIGTERM}) {
+        place.remove("out");
+        Child child(program_command(arguments), place.path());
+        while (child.is_running() && !place.has("out/liquid/liquid.0004.vdb")) std::this_thread::yield();
+        child.send(signal);
+        const RunResult outcome = child.wait();
+        EXPECT_EQ(outcome.code, 130);
+        EXPECT_EQ(outcome.err,
+                  "spindrift: interrupted; run the same command again to go on from the last complete frame\n");
+        EXPECT_FALSE(place.has("out/liquid/liquid.0040.vdb"));
+        EXPECT_EQ(leftovers_in(place / "out"), std::vector<std::string>());
+    }
+    EXPECT_TRUE(contains(place.succeed(arguments).out, " of 40 frames are there already"));
+    const Files resumed = results_in(place / "out");
+    place.remove("out");
+    place.succeed(arguments);
+    EXPECT_EQ(resumed.size(), 40u);
+    EXPECT_EQ(differences(resumed, results_in(place / "out")), std::vector<std::string>());
+}
+
+TEST(Resume, AnInterruptDoesNotWaitForTheEndOfALongFrame)
+{
+    const Workplace place;
+    place.write("long.toml", small_scene());
+    // A picture of many minutes.
+    Child child(program_command({"run", "long.toml", "-o", "out", "--frames", "1", "--set", "render.width=1920",
+                                 "--set", "render.height=1080", "--set", "render.samples=4096"}),
+                place.path());
+    while (child.is_running() && !place.has("out/render/spindrift.record")) std::this_thread::yield();
+    child.send(SIGINT);
+    EXPECT_TRUE(child.ends_within(20));
+    EXPECT_EQ(child.wait().code, 130);
+    EXPECT_FALSE(place.has("out/render/render.0001.png"));
+}
+
+// ------------------------------------------------------------------------------------------------ what is made again
+
+// A finished shot, and what changes when it is run again.
+class UpToDate : public ::testing::Test {
+  protected:
+    void SetUp() override
+    {
+        place.write("small.toml", small_scene());
+        place.succeed(kRun);
+        before = times_in(place / "out");
+    }
+    // Current frames that were written by a run of this scene.
+    std::vector<std::string> rewritten(const std::string& scene = small_scene())
+    {
+        place.write("small.toml", scene);
+        said = place.succeed(kRun).out;
+        std::vector<std::string> names;
+        for (const std::string& name : differences(before, times_in(place / "out")))
+            if (!name.ends_with(".lock") && !contains(name, "spindrift.") && !contains(name, "/versions/"))
+                names.push_back(name);
+        return names;
+    }
+    static std::vector<std::string> all_of(const std::vector<std::string>& patterns)
+    {
+        std::vector<std::string> names;
+        for (const std::string& pattern : patterns)
+            for (int frame = 1; frame <= 6; ++frame) names.push_back(frame_path(pattern, frame));
+        return names;
+    }
+
+    Workplace place;
+    Files before;
+    std::string said;
+    const std::string liquid = "liquid/liquid.####.vdb", surface = "surface/surface.####.ply",
+                      render = "render/render.####.png";
+    const std::vector<std::string> film = {"small.contact.png", "small.mp4"};
+};
+
+TEST_F(UpToDate, ARerunDoesNothing)
+{
+    EXPECT_EQ(rewritten(), std::vector<std::string>());
+    EXPECT_EQ(differences(before, times_in(place / "out")), std::vector<std::string>());
+    for (const char* stage : {"liquid", "surface", "render"})
+        EXPECT_TRUE(contains(said, std::string(stage) + ": 6 of 6 frames are there already\n")) << said;
+}
+
+TEST_F(UpToDate, ALiquidParameterChangesEverything)
+{
+    std::vector<std::string> expected = all_of({liquid, render});
+    expected.insert(expected.end(), film.begin(), film.end());
+    for (const std::string& name : all_of({surface})) expected.push_back(name);
+    EXPECT_EQ(rewritten(small_scene_with("liquid", "flip = 0.5")), expected);
+    EXPECT_TRUE(contains(said, "liquid: flip was 0.97 and is 0.5 now; 6 frames made before go to ")) << said;
+}
+
+TEST_F(UpToDate, TheSmallestChangeOfANumberCounts)
+{
+    EXPECT_TRUE(rewritten(small_scene_with("shot", "fps = 24.000000")).empty());
+    EXPECT_EQ(rewritten(small_scene_with("shot", "fps = 24.000002")).size(), 20u); // the next float
+}
+
+TEST_F(UpToDate, ARenderParameterChangesThePicturesAlone)
+{
+    std::vector<std::string> expected = all_of({render});
+    expected.insert(expected.end(), film.begin(), film.end());
+    EXPECT_EQ(rewritten(small_scene_with("render", "exposure = 1")), expected);
+    EXPECT_TRUE(contains(said, "liquid: 6 of 6 frames are there already\n")) << said;
+    EXPECT_TRUE(contains(said, "render: exposure was 0 and is 1 now; 6 frames made before go to ")) << said;
+}
+
+TEST_F(UpToDate, ADeletedFrameAndWhatDependsOnItAreMadeAgain)
+{
+    place.remove("out/liquid/liquid.0003.vdb");
+    const std::vector<std::string> expected = {"liquid/liquid.0003.vdb", "render/render.0003.png", film[0], film[1],
+                                               "surface/surface.0003.ply"};
+    EXPECT_EQ(rewritten(), expected);
+    EXPECT_TRUE(contains(said, "liquid: frame 3 is missing; computing again from frame 1\n")) << said;
+    EXPECT_EQ(differences(undisturbed(), results_in(place / "out")), std::vector<std::string>());
+}
+
+TEST_F(UpToDate, AnInputOfAnotherProgramIsTakenUp)
+{
+    place.write("out/surface/other.ply", place.read("out/surface/surface.0002.ply"));
+    std::filesystem::rename(place / "out/surface/other.ply", place / "out/surface/surface.0002.ply");
+    const std::vector<std::string> expected = {"render/render.0002.png", film[0], film[1]};
+    place.succeed({"render", "small.toml", "-o", "out"});
+    std::vector<std::string> changed;
+    for (const std::string& name : differences(before, times_in(place / "out")))
+        if (!contains(name, "spindrift.") && name != "surface/surface.0002.ply") changed.push_back(name);
+    EXPECT_EQ(changed, expected);
+}
+
+TEST_F(UpToDate, InputsMayBeDeletedToSaveSpace)
+{
+    place.remove("out/liquid");
+    EXPECT_TRUE(
+        contains(place.succeed({"surface", "small.toml", "-o", "out"}).out, "surface: 6 of 6 frames are there"));
+    // What can no longer be made is not thrown away.
+    const RunResult outcome = place.run({"surface", "small.toml", "-o", "out", "--set", "surface.smoothing=1"});
+    EXPECT_EQ(outcome.code, 1);
+    EXPECT_EQ(outcome.err,
+              "spindrift: out/liquid/liquid.0001.vdb is missing; make it with: spindrift sim small.toml\n");
+    EXPECT_TRUE(place.has("out/surface/surface.0006.ply"));
+    // A surface that is lost cannot be made without the liquid.
+    place.remove("out/surface/surface.0004.ply");
+    EXPECT_EQ(place.run({"surface", "small.toml", "-o", "out"}).code, 1);
+}
+
+TEST_F(UpToDate, SwitchingFormatsLeavesNothingBehind)
+{
+    const std::string exr = std::regex_replace(small_scene_with("surface", "sdf = true"), std::regex("\\[render\\]\n"),
+                                               "[render]\nformat = \"exr\"\n");
+    rewritten(exr);
+    for (int frame = 1; frame <= 6; ++frame) {
+        EXPECT_FALSE(place.has("out/" + frame_path(render, frame)));
+        EXPECT_TRUE(place.has("out/" + frame_path("render/render.####.exr", frame)));
+        EXPECT_TRUE(place.has("out/" + frame_path("surface/surface.####.vdb", frame)));
+    }
+    EXPECT_TRUE(contains(said, "contact sheet: out/small.contact.png\n")) << said;
+
+    // Each of a frame's files is missed when it is gone.
+    place.remove("out/surface/surface.0002.vdb");
+    before = times_in(place / "out");
+    EXPECT_EQ(rewritten(exr), (std::vector<std::string>{"render/render.0002.exr", film[0], "surface/surface.0002.ply",
+                                                        "surface/surface.0002.vdb"}));
+
+    rewritten();
+    place.succeed({"versions", "small.toml", "-o", "out", "--delete", "all"});
+    EXPECT_EQ(differences(undisturbed(), results_in(place / "out")), std::vector<std::string>());
+}
+
+TEST_F(UpToDate, TheFilmIsMadeAgainWhenItIsGone)
+{
+    place.remove("out/small.mp4");
+    EXPECT_EQ(rewritten(), std::vector<std::string>{"small.mp4"});
+}
+
+} // namespace
+
+} // namespace spindrift

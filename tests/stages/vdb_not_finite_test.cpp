@@ -1,0 +1,74 @@
+// Points of other programs with values that are not finite, which this program would not write: made with OpenVDB.
+#include "cli/program.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <openvdb/openvdb.h>
+#include <openvdb/points/PointConversion.h>
+
+namespace spindrift {
+
+namespace {
+
+namespace points = openvdb::points;
+
+class PointsThatAreNotFinite : public ::testing::Test {
+  protected:
+    // 64 points with a number that is 1 but for two of them. It is narrow enough to leave some in each of many leaves.
+    void write(const std::string& attribute, float odd) const
+    {
+        openvdb::initialize();
+        std::vector<openvdb::Vec3f> positions;
+        for (int i = 0; i < 64; ++i)
+            positions.emplace_back(0.1f * float(i % 4), 0.1f * float(i / 4 % 4), 0.1f * float(i / 16));
+        const auto transform = openvdb::math::Transform::createLinearTransform(0.2);
+        auto grid = points::createPointDataGrid<points::NullCodec, points::PointDataGrid>(positions, *transform);
+        points::appendAttribute<float>(grid->tree(), attribute, 1.0f);
+        for (auto leaf = grid->tree().beginLeaf(); leaf; ++leaf) {
+            points::AttributeWriteHandle<float> handle(leaf->attributeArray(attribute));
+            for (openvdb::Index k = 0; k < handle.size(); ++k) handle.set(k, k == 3 || k == 60 ? odd : 1.0f);
+        }
+        grid->setName("points");
+        openvdb::io::File file(place / "p.vdb");
+        file.write({grid});
+        file.close();
+    }
+    void scene(const std::string& lines) const
+    {
+        place.write("scene.toml", "[shot]\nframes = \"1-1\"\n[surface]\ninput = \"p.vdb\"\n" + lines);
+    }
+    void refused(const std::string& part) const
+    {
+        const RunResult outcome = place.run({"run", "scene.toml"});
+        EXPECT_EQ(outcome.code, 2);
+        EXPECT_TRUE(contains(outcome.err, part)) << outcome.err;
+    }
+
+    Workplace place;
+};
+
+TEST_F(PointsThatAreNotFinite, AreNamedWhereTheSurfaceUsesThem)
+{
+    write("heat", std::nanf(""));
+    scene("attributes = \"heat\"\n");
+    refused("p.vdb: the attribute \"heat\" of 2 of 64 particles is not finite");
+    scene("");
+    place.succeed({"run", "scene.toml"});
+    scene("attributes = \"heat\"\n[[surface.expression]]\ncode = \"if (!isfinite(f@heat)) f@heat = 0;\"\n");
+    place.succeed({"run", "scene.toml"});
+    write("pscale", INFINITY);
+    scene("");
+    refused("p.vdb: the radius \"pscale\" of 2 of 64 points is not finite");
+}
+
+TEST_F(PointsThatAreNotFinite, AreNamedWhereAnExpressionLeavesThem)
+{
+    write("heat", std::nanf(""));
+    const RunResult outcome = place.run({"ax", "vec3f@v = 0;", "--in", "p.vdb", "-o", "q.vdb"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_TRUE(contains(outcome.err, "p.vdb: the attribute \"heat\" of 2 of 64 points is not finite")) << outcome.err;
+    EXPECT_EQ(place.succeed({"ax", "if (!isfinite(f@heat)) f@heat = 0;", "--in", "p.vdb", "-o", "r.vdb"}).err, "");
+}
+
+} // namespace
+} // namespace spindrift
