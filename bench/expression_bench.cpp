@@ -2,9 +2,9 @@
 // flat arrays and over the attribute handles of VDB points. They are timing kernels, not physics.
 #include "expression_bench.h"
 
+#include "bench.h"
 #include "spindrift/base/parallel.h"
 #include "spindrift/base/random.h"
-#include "bench.h"
 #include "spindrift/expression/expression.h"
 #include "spindrift/expression/random_numbers.h"
 

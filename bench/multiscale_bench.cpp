@@ -5,9 +5,8 @@
 
 #include "spindrift/field/block.h"
 #include "spindrift/liquid/liquid.h"
-#include "spindrift/stages/liquid_setup.h"
-#include "spindrift/stages/scene_shapes.h"
 #include "spindrift/smoke/smoke.h"
+#include "spindrift/stages/scene_shapes.h"
 
 #include <fmt/format.h>
 
@@ -80,12 +79,15 @@ Liquid::State finer(Liquid::State state, float voxel)
 
 Timed time_liquid(const SceneFile& scene, int frame)
 {
-    LiquidSetup setup;
-    scene.read("liquid", [&](ParamVisitor& v) { setup.params.visit(v); });
-    setup.load(scene, 1);
-    LiquidParams& p = setup.params;
+    LiquidParams p;
+    scene.read("liquid", [&](ParamVisitor& v) { p.visit(v); });
+    Liquid::Shapes shapes{load_shapes(scene, p.sources, "liquid.source"),
+                          load_shapes(scene, p.sinks, "liquid.sink"),
+                          load_colliders(scene, p.colliders, "liquid.collider"),
+                          {}};
+    for (auto* list : {&shapes.sources, &shapes.sinks, &shapes.colliders})
+        for (Shape& shape : *list) shape.prepare(1);
     p.turbulence.on = true; // where a scene leaves eddies to a stage of their own, they cost the same here
-    const Liquid::Shapes shapes{setup.sources, setup.sinks, setup.colliders};
     Timed timed;
     Liquid::State before;
     {

@@ -2,9 +2,9 @@
 // answers in a second on one core.
 #include "bench.h"
 
+#include "plan/plans.h"
 #include "spindrift/base/parallel.h"
 #include "spindrift/plan/navigator.h"
-#include "plan/plans.h"
 
 namespace spindrift {
 

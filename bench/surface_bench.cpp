@@ -1,6 +1,6 @@
 // The surface of a splash of a million particles, against OpenVDB on the same points.
-#include "spindrift/base/random.h"
 #include "bench.h"
+#include "spindrift/base/random.h"
 #include "spindrift/surface/surface.h"
 
 #include <cstdio>

@@ -1,9 +1,9 @@
 // What is read back from caches: the record of a stage's frames, and the places of bodies.
-#include "spindrift/base/error.h"
 #include "fuzz/targets.h"
+#include "spindrift/base/error.h"
+#include "spindrift/engine/cache.h"
 #include "spindrift/io/atomic_file.h"
 #include "spindrift/stages/body_files.h"
-#include "spindrift/engine/cache.h"
 
 #include <filesystem>
 #include <fmt/format.h>

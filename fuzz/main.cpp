@@ -8,10 +8,10 @@
 // A case depends on nothing but the seed, its number, the good files that the code makes and the bad ones of
 // fuzz/found: it can be repeated. Cases run in a child process that is started again after each that it does not
 // survive; what it read is kept, and belongs into fuzz/found once the fault is mended.
+#include "fuzz/targets.h"
 #include "spindrift/base/child_process.h"
 #include "spindrift/base/error.h"
 #include "spindrift/base/parallel.h"
-#include "fuzz/targets.h"
 #include "spindrift/io/atomic_file.h"
 
 #include <CLI/CLI.hpp>

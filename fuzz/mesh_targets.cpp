@@ -1,6 +1,6 @@
 // Meshes and points: PLY in its three encodings, OBJ.
-#include "spindrift/base/error.h"
 #include "fuzz/targets.h"
+#include "spindrift/base/error.h"
 #include "spindrift/io/mesh_file.h"
 #include "spindrift/io/point_file.h"
 #include "spindrift/mesh/mesh.h"

@@ -1,11 +1,12 @@
 // Saved states of each time stage: with a checksum that fits, for damage is found by that, and parts that do not. Each
 // is restored into the stage of a small scene, which then computes a frame.
-#include "spindrift/base/error.h"
 #include "fuzz/targets.h"
+#include "spindrift/base/error.h"
+#include "spindrift/engine/graph.h"
 #include "spindrift/io/atomic_file.h"
 #include "spindrift/io/frame_path.h"
 #include "spindrift/io/state_file.h"
-#include "spindrift/engine/stage.h"
+#include "spindrift/stages/all_stages.h"
 
 #include <cmath>
 #include <filesystem>
@@ -121,26 +122,27 @@ visit = [{ goal = "exit" }]
 
 // A stage of a scene, ready to start or to restore a state. Frames of the stage that it reads are in the folder.
 struct Ready {
-    std::vector<std::unique_ptr<Stage>> stages;
+    std::unique_ptr<SceneFile> scene;
+    std::unique_ptr<ShotGraph> graph;
     TimeStage* stage = nullptr;
+    std::string input; // the stage that it reads, if any
 
     Ready(const std::string& scene_text, const std::string& name, const std::string& folder)
     {
         const std::string path = folder + "/scene.toml";
         put_file(path, scene_text);
-        const SceneFile scene(path);
-        stages = make_stages();
+        scene = std::make_unique<SceneFile>(path);
         ShotParams shot;
-        scene.read("shot", [&](ParamVisitor& v) { shot.visit(v); });
-        for (const auto& s : stages) scene.read(s->name(), [&](ParamVisitor& v) { s->visit(v); });
-        for (const auto& s : stages) s->prepare(scene, shot);
-        for (const auto& s : stages)
-            if (s->name() == name) stage = dynamic_cast<TimeStage*>(s.get());
+        scene->read("shot", [&](ParamVisitor& v) { shot.visit(v); });
+        graph = std::make_unique<ShotGraph>(*scene, all_stages());
+        graph->prepare(shot);
+        const ShotGraph::Node* node = graph->find(name);
+        stage = node ? dynamic_cast<TimeStage*>(node->stage.get()) : nullptr;
         if (!stage) found("no stage " + name);
-        if (const std::vector<std::string> inputs = stage->inputs(); !inputs.empty())
-            stage->read_from([folder, input = inputs.front()](int frame) {
-                return frame_path(folder + "/" + input + ".####.vdb", frame);
-            });
+        if (const std::vector<std::string> read = node->read(); !read.empty()) input = read.front();
+        stage->read_from([folder](const std::string& from, int frame) {
+            return frame_path(folder + "/" + from + ".####.vdb", frame);
+        });
     }
 };
 
@@ -165,8 +167,7 @@ const std::string& inputs_folder(const StageScene& about)
     if (!folder.empty()) return folder;
     folder = fmt::format("{}/spindrift_fuzz_{}_{}", scratch_folder(), about.name, ::getpid());
     std::filesystem::create_directories(folder);
-    std::string input = Ready(about.scene, about.stage, folder).stage->inputs().empty() ? "" : "liquid";
-    if (about.scene == kSand && !input.empty()) input = "sand";
+    const std::string input = Ready(about.scene, about.stage, folder).input;
     if (input.empty()) return folder;
     Ready ready(about.scene, input, folder);
     ready.stage->start(1);

@@ -1,10 +1,10 @@
 // Scenes (TOML), floor plans (SVG, GeoJSON) and expressions (AX).
-#include "spindrift/base/error.h"
-#include "spindrift/plan/plan_files.h"
-#include "spindrift/expression/expression.h"
 #include "fuzz/targets.h"
-#include "spindrift/io/atomic_file.h"
+#include "spindrift/base/error.h"
 #include "spindrift/engine/shot.h"
+#include "spindrift/expression/expression.h"
+#include "spindrift/io/atomic_file.h"
+#include "spindrift/plan/plan_files.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,7 +1,7 @@
 // VDB files as other programs write them: points with all kinds of attributes, volumes with tiles. Without a checksum,
 // which would end every case at once, and half of them without compression, so that changes reach counts and offsets.
-#include "spindrift/base/error.h"
 #include "fuzz/targets.h"
+#include "spindrift/base/error.h"
 #include "spindrift/io/atomic_file.h"
 #include "spindrift/io/point_edit.h"
 #include "spindrift/io/point_file.h"

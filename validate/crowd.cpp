@@ -36,7 +36,7 @@ Loaded load(const char* name, const std::vector<std::string>& overrides)
         loaded.params.visit(v);
         v("trajectories", trajectories, "");
     });
-    loaded.population = read_population(loaded.params, scene, kFps);
+    loaded.population = read_population(loaded.params, scene, "crowd", kFps);
     loaded.population->start(1);
     return loaded;
 }

@@ -1,6 +1,6 @@
 // spindrift ax on caches of points and volumes.
-#include "spindrift/expression/volume_files.h"
 #include "cli/program.h"
+#include "spindrift/expression/volume_files.h"
 
 #include <fmt/format.h>
 

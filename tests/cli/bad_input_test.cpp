@@ -77,7 +77,7 @@ TEST_F(BadInput, AShotThatCannotBeComputedIsRejectedBeforeItStarts)
     place.write("none.toml", "[shot]\nfps = 24\n");
     rejected({"run", "none.toml"}, {"none.toml: the scene asks for nothing; add a table such as [liquid]"});
     place.write("render.toml", "[render]\n");
-    rejected({"sim", "render.toml"}, {"render.toml: the scene has no [liquid] table"});
+    rejected({"liquid", "render.toml"}, {"render.toml: the scene has no [liquid] table"});
     rejected_scene("max = [0.4, 0.5, 0.6]", "max = [0.4, 0.5, 0.6]\ntranslate = [[1, 7, 0, 0]]",
                    {"scene.toml:11:1: the source lies outside the domain"});
     place.write("endless.toml", "[liquid]\n[[liquid.source]]\nshape = \"half_space\"\n");

@@ -1,7 +1,8 @@
 #include "cli/json.h"
 #include "cli/program.h"
+#include "spindrift/engine/graph.h"
 #include "spindrift/engine/progress.h"
-#include "spindrift/engine/stage.h"
+#include "spindrift/stages/all_stages.h"
 
 #include <random>
 #include <regex>
@@ -149,7 +150,7 @@ TEST(Check, AndRunWarnOfASequenceOfMeshesThatDoesNotCoverTheShot)
                           "with frame 1; the first file is in place before frame 2\n";
     const std::string needs = place.succeed({"check", "ship.toml"}).out;
     EXPECT_TRUE(contains(needs, early) && contains(needs, late)) << needs;
-    const std::string said = place.succeed({"sim", "ship.toml", "--frames", "1-2"}).out;
+    const std::string said = place.succeed({"liquid", "ship.toml", "--frames", "1-2"}).out;
     EXPECT_TRUE(contains(said, "liquid: " + early) && contains(said, "liquid: " + late)) << said;
     for (const int frame : {1, 5, 6, 7}) place.write(frame_path("ship.####.obj", frame), tetrahedron);
     EXPECT_FALSE(contains(place.succeed({"check", "ship.toml"}).out, "the files of"));
@@ -185,8 +186,9 @@ TEST(Describe, ListsEveryParameterOfEveryStage)
     const Workplace place;
     const std::string text = place.succeed({"describe"}).out, json = place.succeed({"describe", "--json"}).out;
     EXPECT_TRUE(JsonChecker::accepts(json)) << json;
-    for (const auto& stage : make_stages()) {
-        const std::string name = stage->name();
+    for (const StageKind& kind : all_stages()) {
+        const std::string name = kind.name;
+        const std::unique_ptr<Stage> stage = kind.make({name, name});
         EXPECT_TRUE(contains(text, "[" + name + "]")) << text;
         const std::string one = place.succeed({"describe", name, "--json"}).out;
         EXPECT_TRUE(JsonChecker::accepts(one)) << one;
@@ -194,7 +196,7 @@ TEST(Describe, ListsEveryParameterOfEveryStage)
         const std::string markdown = place.succeed({"describe", name, "--markdown"}).out;
         EXPECT_TRUE(markdown.starts_with("### `[" + name + "]`\n")) << markdown;
         // The record of what frames were made from has one line a parameter, lists apart.
-        for (const std::string& line : lines_of(canonical_text([&](ParamVisitor& v) { stage->visit(v); }))) {
+        for (const std::string& line : lines_of(canonical_text([&](ParamVisitor& v) { visit_stage(*stage, v); }))) {
             const std::string path = line.substr(0, line.find(" = "));
             const std::string parameter = path.substr(path.rfind('.') + 1);
             EXPECT_TRUE(contains(text, "  " + parameter)) << parameter;
@@ -217,7 +219,7 @@ TEST(Help, IsThereForEveryCommand)
 {
     const Workplace place;
     const std::string text = place.succeed({"--help"}).out;
-    for (const char* command : {"run", "sim", "surface", "render", "check", "describe", "info", "new"}) {
+    for (const char* command : {"run", "liquid", "surface", "render", "check", "describe", "info", "new"}) {
         EXPECT_TRUE(contains(text, std::string("\n  ") + command + " ")) << text;
         EXPECT_TRUE(contains(place.succeed({command, "--help"}).out, "Usage: spindrift " + std::string(command)));
     }
@@ -360,7 +362,7 @@ TEST(Stages, AStageThatAnotherReadsIsRunForIt)
     place.succeed({"run", "small.toml", "-o", "out"});
     EXPECT_EQ(differences(undisturbed(), results_in(place / "out")), std::vector<std::string>());
     // Particles need no surface.
-    place.succeed({"run", "small.toml", "-o", "particles", "--set", "render.show=particles"});
+    place.succeed({"run", "small.toml", "-o", "particles", "--set", "render.show=liquid"});
     EXPECT_FALSE(place.has("particles/surface"));
     EXPECT_TRUE(place.has("particles/render/render.0006.png"));
 }

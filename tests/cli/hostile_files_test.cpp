@@ -1,7 +1,7 @@
 // Files and names that somebody broke, by accident or on purpose: one message, no crash, nothing that runs on forever.
+#include "cli/program.h"
 #include "spindrift/io/state_file.h"
 #include "spindrift/io/vdb.h"
-#include "cli/program.h"
 
 #include <cmath>
 #include <cstring>
@@ -95,7 +95,7 @@ TEST_F(HostileFiles, ALimitOnTheSizeOfFilesIsAMessage)
 {
     refused({"new", "splash"}, {"cannot write splash.toml: the file is larger than the system allows"}, 100);
     place.write("small.toml", small_scene());
-    refused({"sim", "small.toml", "-o", "out"}, {"the file is larger than the system allows"}, 4096);
+    refused({"liquid", "small.toml", "-o", "out"}, {"the file is larger than the system allows"}, 4096);
     Particles points;
     points.resize(64);
     write_particles(place / "p.vdb", points, 0.2f, 0.05f);
@@ -296,7 +296,7 @@ TEST_F(ForgedStates, OfALiquidAreFoundOut)
 TEST_F(HostileFiles, AForgedRecordLeadsToNoOtherFile)
 {
     place.write("small.toml", small_scene());
-    place.succeed({"sim", "small.toml", "-o", "out", "--frames", "1-2"});
+    place.succeed({"liquid", "small.toml", "-o", "out", "--frames", "1-2"});
     place.write("out/liquid/notes.txt", "mine");
     const std::string record = place.read("out/liquid/spindrift.record");
     for (const std::string line : {"begin 4 /notes.txt", "done 4 - /../../small.toml 4", "begin 4 #", "begin x vdb",
@@ -305,12 +305,12 @@ TEST_F(HostileFiles, AForgedRecordLeadsToNoOtherFile)
         const std::string seal = fmt::format("{:08x}", static_cast<uint32_t>(hash_bytes(line, 3)));
         place.write("out/liquid/spindrift.record", record + line + " " + seal + "\n");
         for (const std::string set : {"liquid.flip=0.9", "liquid.flip=0.95"})
-            refused({"sim", "small.toml", "-o", "out", "--set", set},
+            refused({"liquid", "small.toml", "-o", "out", "--set", set},
                     {"spindrift.record has a line ", "no run has written"});
         EXPECT_EQ(place.read("out/liquid/notes.txt"), "mine");
     }
     place.write("out/liquid/spindrift.record", record);
-    place.succeed({"sim", "small.toml", "-o", "out", "--frames", "1-3"});
+    place.succeed({"liquid", "small.toml", "-o", "out", "--frames", "1-3"});
 }
 
 TEST_F(HostileFiles, BodiesThatAreNowhereAreNotDrawn)
@@ -346,20 +346,20 @@ TEST_F(HostileFiles, MeshesBeyondAllBoundsAreRefused)
 TEST_F(HostileFiles, ADamagedRecordIsNamedWithTheLineAndWhatToDo)
 {
     place.write("small.toml", small_scene());
-    place.succeed({"sim", "small.toml", "-o", "out", "--frames", "1-3"});
+    place.succeed({"liquid", "small.toml", "-o", "out", "--frames", "1-3"});
     const std::string record = place.read("out/liquid/spindrift.record");
     const Files before = times_in(place / "out");
     std::string changed = record;
     changed[changed.find("done 2") + 5] = '3';
     place.write("out/liquid/spindrift.record", changed);
-    refused({"sim", "small.toml", "-o", "out"}, {"out/liquid/spindrift.record is damaged in line ", "delete it"});
+    refused({"liquid", "small.toml", "-o", "out"}, {"out/liquid/spindrift.record is damaged in line ", "delete it"});
     changed = record;
     changed[changed.find("voxel = ") + 8] = '7';
     place.write("out/liquid/spindrift.record", changed);
-    refused({"sim", "small.toml", "-o", "out"}, {"out/liquid/spindrift.record is damaged in line "});
+    refused({"liquid", "small.toml", "-o", "out"}, {"out/liquid/spindrift.record is damaged in line "});
     place.write("out/liquid/spindrift.record", record);
     EXPECT_TRUE(place.has("out/liquid/liquid.0003.vdb"));
-    place.succeed({"sim", "small.toml", "-o", "out"});
+    place.succeed({"liquid", "small.toml", "-o", "out"});
 }
 
 } // namespace

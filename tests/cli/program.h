@@ -1,8 +1,8 @@
 // Runs the real program as a child process, and looks at what it leaves on disk.
 #pragma once
 
-#include "spindrift/io/atomic_file.h"
 #include "io/temp_folder.h"
+#include "spindrift/io/atomic_file.h"
 
 #include <chrono>
 #include <csignal>

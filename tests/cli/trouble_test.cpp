@@ -52,7 +52,7 @@ TEST_F(Trouble, ATruncatedFrameIsNamedAndKept)
 
 TEST_F(Trouble, ADamagedFrameOfTheRightSizeIsNamedWhenItIsRead)
 {
-    place.succeed({"sim", "small.toml", "-o", "out"});
+    place.succeed({"liquid", "small.toml", "-o", "out"});
     std::string bytes = place.read("out/liquid/liquid.0004.vdb");
     bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
     place.write("out/liquid/liquid.0004.vdb", bytes);
@@ -104,18 +104,18 @@ TEST_F(Trouble, AForeignRecordIsKept)
 
 TEST_F(Trouble, ARecordCutByAKillIsMended)
 {
-    place.succeed({"sim", "small.toml", "-o", "out", "--frames", "1-4"});
+    place.succeed({"liquid", "small.toml", "-o", "out", "--frames", "1-4"});
     const std::string record = place.read("out/liquid/spindrift.record");
     for (size_t cut = 1; cut < 12; cut += 2) {
         place.write("out/liquid/spindrift.record", record.substr(0, record.size() - cut));
-        place.succeed({"sim", "small.toml", "-o", "out", "--frames", "1-4"});
+        place.succeed({"liquid", "small.toml", "-o", "out", "--frames", "1-4"});
     }
     expect_to_finish();
 }
 
 TEST_F(Trouble, ADamagedStateOnlyCostsTime)
 {
-    place.succeed({"sim", "small.toml", "-o", "out", "--frames", "1-4"});
+    place.succeed({"liquid", "small.toml", "-o", "out", "--frames", "1-4"});
     std::string state = place.read("out/liquid/spindrift.state");
     state[state.size() / 2] = static_cast<char>(state[state.size() / 2] ^ 1);
     place.write("out/liquid/spindrift.state", state);
@@ -140,7 +140,7 @@ TEST_F(Trouble, AFileWhereAFolderShouldBeIsNamed)
 TEST_F(Trouble, AFullDiskLeavesEarlierFramesIntact)
 {
     // The largest file of the simulation is its state.
-    place.succeed({"sim", "small.toml", "-o", "out", "--frames", "1-3"});
+    place.succeed({"liquid", "small.toml", "-o", "out", "--frames", "1-3"});
     const Files before = results_in(place / "out");
     const std::string message = failure(run, 100000);
     EXPECT_TRUE(contains(message, "cannot write out/liquid/spindrift.state: the file is larger than the system allows"))
@@ -156,7 +156,7 @@ TEST_F(Trouble, ADiskThatFillsUpInTheMiddleOfAStageNamesTheFrame)
     const size_t first = undisturbed().at("surface/surface.0001.ply").size();
     const size_t last = undisturbed().at("surface/surface.0006.ply").size();
     ASSERT_LT(first, last);
-    place.succeed({"sim", "small.toml", "-o", "out"});
+    place.succeed({"liquid", "small.toml", "-o", "out"});
     const std::string message = failure(run, last - 1);
     EXPECT_TRUE(contains(message, "cannot write out/surface/surface.000")) << message;
     EXPECT_TRUE(place.has("out/surface/surface.0001.ply"));
@@ -201,7 +201,7 @@ TEST_F(Trouble, FramesOfAnOlderSceneAreNotTakenForNewOnes)
     const RunResult outcome = place.succeed({"surface", "small.toml", "-o", "out", "--set", "liquid.flip=0.5"});
     EXPECT_TRUE(contains(outcome.out,
                          "surface: reads frames of another version of the scene (liquid: flip was 0.97 and "
-                         "is 0.5 now); bring them up to date with: spindrift sim small.toml\n"))
+                         "is 0.5 now); bring them up to date with: spindrift liquid small.toml\n"))
         << outcome.out;
 }
 

@@ -1,8 +1,9 @@
 // The smallest scenes that have every table of a stage, and all numbers that a scene can set.
 #pragma once
 
-#include "spindrift/engine/stage.h"
+#include "spindrift/engine/graph.h"
 #include "spindrift/scene/limits.h"
+#include "spindrift/stages/all_stages.h"
 
 #include <fmt/format.h>
 
@@ -161,6 +162,7 @@ class NumberCollector : public ParamVisitor {
     void optional_vector(const ParamInfo& i, std::optional<Vec3f>&) override { add(i).components = 3; }
     void boolean(const ParamInfo&, bool&) override {}
     void text(const ParamInfo&, std::string&) override {}
+    void texts(const ParamInfo&, std::vector<std::string>&) override {}
     void choice(const ParamInfo&, int&) override {}
     void table(const ParamInfo& i, int columns, std::vector<std::vector<float>>&) override
     {
@@ -190,9 +192,9 @@ inline std::map<std::string, std::vector<DeclaredNumber>> declared_numbers()
     std::map<std::string, std::vector<DeclaredNumber>> all;
     NumberCollector shot("shot", all["shot"]);
     ShotParams().visit(shot);
-    for (const auto& stage : make_stages()) {
-        NumberCollector collector(stage->name(), all[stage->name()]);
-        stage->visit(collector);
+    for (const StageKind& kind : all_stages()) {
+        NumberCollector collector(kind.name, all[kind.name]);
+        kind.make({kind.name, kind.name})->visit(collector);
     }
     return all;
 }

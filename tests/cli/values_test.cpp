@@ -1,9 +1,9 @@
 // Values that a scene allows: each ends in frames of finite numbers, or in one message. Nothing hangs, takes all the
 // memory or is ended by a signal.
-#include "spindrift/io/point_file.h"
-#include "spindrift/io/vdb.h"
 #include "cli/program.h"
 #include "cli/value_scenes.h"
+#include "spindrift/io/point_file.h"
+#include "spindrift/io/vdb.h"
 
 #include <algorithm>
 

@@ -64,7 +64,7 @@ TEST(Determinism, FramesInPiecesAreFramesInOneGo)
     EXPECT_TRUE(place.has("out/liquid/liquid.0001.vdb")); // a simulation passes through every frame
     EXPECT_FALSE(place.has("out/surface/surface.0001.ply"));
     EXPECT_FALSE(place.has("out/small.contact.png"));
-    place.succeed({"sim", "small.toml", "-o", "out"});
+    place.succeed({"liquid", "small.toml", "-o", "out"});
     place.succeed({"run", "small.toml", "-o", "out", "--frames", "5"});
     place.succeed({"run", "small.toml", "-o", "out"});
     EXPECT_EQ(differences(undisturbed(), results_in(place / "out")), std::vector<std::string>());

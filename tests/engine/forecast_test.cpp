@@ -146,7 +146,7 @@ width = 480
 height = 270
 samples = 4
 )",
-                 {{"sim", "liquid"}, {"spray", "spray"}, {"surface", "surface"}, {"render", "render"}});
+                 {{"liquid", "liquid"}, {"spray", "spray"}, {"surface", "surface"}, {"render", "render"}});
 }
 
 TEST(Forecast, OfRipples)
@@ -163,7 +163,7 @@ max = [1, 0.5, 1]
 [ripples]
 refine = 4
 )",
-                 {{"sim", "liquid"}, {"ripples", "ripples"}});
+                 {{"liquid", "liquid"}, {"ripples", "ripples"}});
 }
 
 const char* const kSmoke = R"([shot]
@@ -230,7 +230,7 @@ height = 270
 samples = 4
 format = "exr"
 )",
-                 {{"sim", "liquid"}, {"surface", "surface"}, {"render", "render"}});
+                 {{"liquid", "liquid"}, {"surface", "surface"}, {"render", "render"}});
 }
 
 // Twice as many frames come in as are there at half time.

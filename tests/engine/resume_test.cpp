@@ -91,7 +91,7 @@ TEST(Resume, AnInterruptedRunSaysHowToGoOnAndDoes)
 {
     const Workplace place;
     place.write("long.toml", small_scene());
-    const std::vector<std::string> arguments = {"sim", "long.toml", "-o", "out", "--set", "shot.frames=\"1-40\""};
+    const std::vector<std::string> arguments = {"liquid", "long.toml", "-o", "out", "--set", "shot.frames=\"1-40\""};
     for (const int signal : {SIGINT, SIGTERM}) {
         place.remove("out");
         Child child(program_command(arguments), place.path());
@@ -228,7 +228,7 @@ TEST_F(UpToDate, InputsMayBeDeletedToSaveSpace)
     const RunResult outcome = place.run({"surface", "small.toml", "-o", "out", "--set", "surface.smoothing=1"});
     EXPECT_EQ(outcome.code, 1);
     EXPECT_EQ(outcome.err,
-              "spindrift: out/liquid/liquid.0001.vdb is missing; make it with: spindrift sim small.toml\n");
+              "spindrift: out/liquid/liquid.0001.vdb is missing; make it with: spindrift liquid small.toml\n");
     EXPECT_TRUE(place.has("out/surface/surface.0006.ply"));
     // A surface that is lost cannot be made without the liquid.
     place.remove("out/surface/surface.0004.ply");

@@ -327,7 +327,7 @@ box = [[16, 0], [20, 4]]
     const SceneFile scene(folder / "scene.toml");
     FloorPlanParams params;
     scene.read("crowd", [&](ParamVisitor& v) { params.visit(v); });
-    const FloorPlan plan = read_floor_plan(params, scene);
+    const FloorPlan plan = read_floor_plan(params, scene, "crowd");
     EXPECT_EQ(plan.boundary.size(), 1u);
     ASSERT_EQ(plan.obstacles.size(), 5u);
     EXPECT_TRUE(contains(plan.obstacles[4].where, "scene.toml:3")) << plan.obstacles[4].where;
@@ -346,7 +346,7 @@ box = [[16, 0], [20, 4]]
             const SceneFile bad(folder / "bad.toml");
             FloorPlanParams bad_params;
             bad.read("crowd", [&](ParamVisitor& v) { bad_params.visit(v); });
-            read_floor_plan(bad_params, bad);
+            read_floor_plan(bad_params, bad, "crowd");
         });
     };
     EXPECT_TRUE(contains(message("[[crowd.goal]]\nbox = [[0, 0], [1, 1]]\n"), "a goal needs a name"));

@@ -370,6 +370,7 @@ class DefaultsVisitor : public ParamVisitor {
     void optional_vector(const ParamInfo& info, std::optional<Vec3f>&) override { note(info); }
     void boolean(const ParamInfo& info, bool&) override { note(info); }
     void text(const ParamInfo& info, std::string&) override { note(info); }
+    void texts(const ParamInfo& info, std::vector<std::string>&) override { note(info); }
     void choice(const ParamInfo& info, int& value) override
     {
         note(info);

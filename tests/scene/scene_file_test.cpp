@@ -283,7 +283,8 @@ TEST_F(SceneFileTest, KeysOutsideAnyTableAreRejected)
 {
     EXPECT_TRUE(error("\nvoxel = 1\n[liquid]\n").starts_with("shot.toml:2:1: 'voxel' stands outside any table"));
     EXPECT_EQ(error("[[liquid]]\nvoxel = 1\n"),
-              "shot.toml:1:3: there can be only one 'liquid': write [liquid], not [[liquid]]");
+              "shot.toml:1:3: write [liquid], not [[liquid]]; to have another, give its table a name of its own, such as "
+              "[second_liquid], and kind = \"liquid\"");
 }
 
 TEST_F(SceneFileTest, MissingFilesAndFoldersAreNamed)
@@ -377,24 +378,6 @@ TEST_F(SceneFileTest, ErrorsInOverridesQuoteTheOverride)
         check(form, "write it as table.name=value");
     EXPECT_TRUE(error(text, {"liquid.gravity=[0,"}).starts_with("--set liquid.gravity=[0,: "));
     EXPECT_TRUE(error(text, {"liquid.voxel=1\nfoo=2"}).ends_with(": give one value"));
-}
-
-TEST_F(SceneFileTest, ExpectOnlyNamesTheNearestTable)
-{
-    const auto message = [&](const std::string& text, const std::vector<std::string>& overrides) -> std::string {
-        const SceneFile file = scene(text, overrides);
-        try {
-            file.expect_only({"liquid", "surface"});
-        } catch (const Error& e) {
-            return e.what();
-        }
-        return "no error";
-    };
-    EXPECT_EQ(message("[liquid]\n[surface]\n", {}), "no error");
-    EXPECT_EQ(message("[liquid]\n[surfaces]\n", {}), path + ":2:2: unknown table [surfaces]; did you mean 'surface'?");
-    EXPECT_EQ(message("[crowd]\n", {}), path + ":1:2: unknown table [crowd]; valid tables: liquid, surface");
-    EXPECT_EQ(message("[liquid]\n", {"liqid.voxel=1"}),
-              "--set liqid.voxel=1: unknown table [liqid]; did you mean 'liquid'?");
 }
 
 TEST_F(SceneFileTest, WhereFindsAValueOrItsNearestParent)

@@ -233,7 +233,7 @@ max = [1, 0.6, 1]
 color = [0.02, 0.7, 0.02]
 
 [render]
-show = "particles"
+show = "liquid"
 color_by = "color"
 format = "exr"
 width = 48

@@ -114,7 +114,7 @@ TEST(BodiesStage, NeedsNoLiquid)
     const size_t source = text.find("[[liquid.source]]");
     text.erase(source, text.find("[[liquid.body]]") - source);
     text.erase(text.find("[surface]"), 9);
-    place.write("bodies.toml", text + "show = \"particles\"\n");
+    place.write("bodies.toml", text + "show = \"liquid\"\n");
     place.succeed(kRun);
     const auto last = read_bodies(place / "out/liquid/liquid.0006.bodies.json", 2);
     EXPECT_NEAR(last[0].position.y(), 0.62 - 0.5 * 9.81 * 25 / 576, 0.06);

@@ -9,7 +9,7 @@ TEST(LiquidStage, VelocityInFilesIsTheMotionOfTheFrame)
 {
     const Workplace place;
     place.write("small.toml", small_scene());
-    place.succeed({"sim", "small.toml", "-o", "out", "--set", "shot.frames=1-16"});
+    place.succeed({"liquid", "small.toml", "-o", "out", "--set", "shot.frames=1-16"});
     size_t all = 0, off = 0;
     float worst = 0;
     std::map<int32_t, Vec3f> before;

@@ -130,7 +130,7 @@ translate = [[1, 0, 0, 0], [4, -0.15, 0, 0]]
 
 [surface])");
     place.write("small.toml", text);
-    place.succeed({"sim", "small.toml", "-o", "out"});
+    place.succeed({"liquid", "small.toml", "-o", "out"});
     const auto ball = [&](int frame) {
         return read_bodies(place / fmt::format("out/liquid/liquid.{:04}.bodies.json", frame), 1)[0];
     };
@@ -142,8 +142,8 @@ translate = [[1, 0, 0, 0], [4, -0.15, 0, 0]]
     EXPECT_NEAR(ball(5).velocity.y(), -9.81 / 24, 0.02);
     EXPECT_LT(ball(6).position.y(), ball(5).position.y());
 
-    place.succeed({"sim", "small.toml", "-o", "parts", "--frames", "1-3"});
-    place.succeed({"sim", "small.toml", "-o", "parts"});
+    place.succeed({"liquid", "small.toml", "-o", "parts", "--frames", "1-3"});
+    place.succeed({"liquid", "small.toml", "-o", "parts"});
     EXPECT_EQ(place.read("parts/liquid/liquid.0006.bodies.json"), place.read("out/liquid/liquid.0006.bodies.json"));
     EXPECT_EQ(place.read("parts/liquid/liquid.0006.vdb"), place.read("out/liquid/liquid.0006.vdb"));
 }

@@ -100,7 +100,7 @@ TEST(RipplesStage, IsRunAgainWithoutTheLiquid)
 {
     const Workplace place;
     place.write("ripples.toml", rippled_scene());
-    place.succeed({"sim", "ripples.toml", "-o", "out"});
+    place.succeed({"liquid", "ripples.toml", "-o", "out"});
     const Files liquid = times_in(place / "out/liquid");
     place.succeed({"ripples", "ripples.toml", "-o", "out"});
     place.succeed({"ripples", "ripples.toml", "-o", "out", "--set", "ripples.strength=0.5"});

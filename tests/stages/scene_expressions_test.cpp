@@ -167,7 +167,7 @@ TEST_F(SceneExpressions, EveryFileGivesInASceneWhatItGivesOnItsFrames)
         place.succeed(ax);
         write_scene("spray", "file = \"ax/" + name + "\"\nvolumes = \"" + level_set + "\"\n" + as_toml(values));
         place.remove("with");
-        place.succeed({"sim", "with.toml", "-o", "with"});
+        place.succeed({"liquid", "with.toml", "-o", "with"});
         place.succeed({"spray", "with.toml", "-o", "with"});
         expect_same_points(place / "with/spray/spray.0004.vdb", place / "made.vdb", name);
 
@@ -178,7 +178,7 @@ TEST_F(SceneExpressions, EveryFileGivesInASceneWhatItGivesOnItsFrames)
             write_scene(stage, "at = \"after_advection\"\nfile = \"ax/" + name + "\"\n" + as_toml(values) +
                                    (own_level_set ? "" : "volumes = \"" + level_set + "\"\n"));
             place.remove("with");
-            const RunResult outcome = place.run({stage == "spray" ? "spray" : "sim", "with.toml", "-o", "with"});
+            const RunResult outcome = place.run({stage == "spray" ? "spray" : "liquid", "with.toml", "-o", "with"});
             EXPECT_EQ(outcome.code, 0) << name << " in " << stage << ": " << outcome.err;
         }
     }

@@ -144,7 +144,7 @@ TEST(SmokeStage, ParticlesOfAnotherStageSmoke)
 {
     const Workplace place;
     place.write("liquid.toml", small_scene());
-    place.succeed({"sim", "liquid.toml", "-o", "water"});
+    place.succeed({"liquid", "liquid.toml", "-o", "water"});
     place.write("smoke.toml", R"([shot]
 frames = "1-4"
 

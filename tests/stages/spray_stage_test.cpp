@@ -164,7 +164,7 @@ void expect_exact_volume(const std::string& scene)
     place.write("spray.toml", scene);
     // In two parts, the second of which goes on from what the first has left.
     for (const char* frames : {"1-14", "1-30"})
-        for (const char* stage : {"sim", "spray"})
+        for (const char* stage : {"liquid", "spray"})
             place.succeed({stage, "spray.toml", "-o", "out", "--frames", frames});
     const WaterBooks books(place);
     EXPECT_GT(books.most_taken, 20u);
@@ -178,7 +178,7 @@ TEST(SprayStage, VolumeOfLiquidAndDropletsIsThatOfTheLiquid)
 {
     const Workplace place;
     place.write("spray.toml", handover_scene());
-    place.succeed({"sim", "spray.toml", "-o", "out"});
+    place.succeed({"liquid", "spray.toml", "-o", "out"});
     place.succeed({"spray", "spray.toml", "-o", "out"});
     const WaterBooks books(place);
     EXPECT_GT(books.most_taken, 20u);
@@ -238,7 +238,7 @@ TEST(SprayStage, DropletsOutliveTheirParticles)
                     handover_scene("", sink ? "" : "x_max = \"open\"\n",
                                    sink ? "\n[[liquid.sink]]\nmin = [0.55, 0.6, 0]\nmax = [1, 1.2, 0.4]\n" : "") +
                         (sink ? "" : "\n[[liquid.collider]]\nmin = [0.6, 0, 0]\nmax = [0.7, 0.1, 0.4]\n"));
-        for (const char* stage : {"sim", "spray"}) place.succeed({stage, "spray.toml", "-o", "out"});
+        for (const char* stage : {"liquid", "spray"}) place.succeed({stage, "spray.toml", "-o", "out"});
         const WaterBooks books(place);
         EXPECT_GT(books.drained, 0);
         EXPECT_GT(books.least, -1e-6) << "no water is lost";
@@ -250,7 +250,7 @@ TEST(SprayStage, IsRunAgainWithoutTheLiquid)
 {
     const Workplace place;
     place.write("spray.toml", spray_scene());
-    place.succeed({"sim", "spray.toml", "-o", "out"});
+    place.succeed({"liquid", "spray.toml", "-o", "out"});
     const Files liquid = times_in(place / "out/liquid");
     place.succeed({"spray", "spray.toml", "-o", "out"});
     place.succeed({"spray", "spray.toml", "-o", "out", "--set", "spray.whitewater.trapped_air=10"});

@@ -4,12 +4,12 @@
 #include "spindrift/base/interrupt.h"
 #include "spindrift/base/parallel.h"
 #include "spindrift/base/printable.h"
+#include "spindrift/engine/progress.h"
 #include "spindrift/expression/volume_files.h"
 #include "spindrift/io/atomic_file.h"
 #include "spindrift/io/frame_path.h"
 #include "spindrift/io/point_edit.h"
 #include "spindrift/io/point_file.h"
-#include "spindrift/engine/progress.h"
 #include "spindrift/points/attribute_checks.h"
 
 #include <atomic>

@@ -6,14 +6,15 @@
 #include "spindrift/base/memory.h"
 #include "spindrift/base/parallel.h"
 #include "spindrift/base/printable.h"
-#include "spindrift/expression/functions.h"
-#include "spindrift/io/atomic_file.h"
 #include "spindrift/cli/ax_command.h"
 #include "spindrift/cli/file_info.h"
-#include "spindrift/engine/forecast.h"
 #include "spindrift/cli/scene_template.h"
+#include "spindrift/engine/forecast.h"
 #include "spindrift/engine/shot.h"
 #include "spindrift/engine/versions.h"
+#include "spindrift/expression/functions.h"
+#include "spindrift/io/atomic_file.h"
+#include "spindrift/stages/all_stages.h"
 
 #include <CLI/CLI.hpp>
 #include <csignal>
@@ -40,7 +41,7 @@ struct Options {
 void run(Options& options)
 {
     if (!options.frames.empty()) options.shot.frames = parse_frame_range(options.frames);
-    Shot shot(options.shot);
+    Shot shot(options.shot, all_stages());
     Progress progress(options.json    ? Progress::Style::json
                       : options.quiet ? Progress::Style::quiet
                                       : Progress::suitable());
@@ -54,14 +55,23 @@ void run(Options& options)
     }
 }
 
-void check(const Options& options) { fmt::print("{}\n", printable(Shot(options.shot).needs())); }
+void check(const Options& options) { fmt::print("{}\n", printable(Shot(options.shot, all_stages()).needs())); }
+
+void graph(const Options& options)
+{
+    const Shot shot(options.shot, all_stages());
+    if (options.file.empty())
+        fmt::print("{}", printable(shot.graph().text()));
+    else
+        write_file(options.file, shot.graph().svg());
+}
 
 // What `check` starts; see engine/forecast.h.
 void rehearse(Options& options)
 {
     end_with_parent();
-    options.shot.only_stage = options.stage, options.shot.frames = parse_frame_range(options.frames);
-    rehearse_stage(options.shot, options.seconds);
+    options.shot.only = options.stage, options.shot.frames = parse_frame_range(options.frames);
+    rehearse_stage(options.shot, all_stages(), options.seconds);
 }
 
 // Works without a scene that can be read: the frames may be all that is left of it.
@@ -72,7 +82,7 @@ void versions(const Options& options)
     paths.folder = options.shot.folder.empty() ? "out/" + paths.shot : options.shot.folder;
     if (!std::filesystem::is_directory(paths.folder))
         bad_input("there is no folder {}; say where the shot's files are with -o", paths.folder);
-    options.deleted.empty() ? list_versions(paths) : delete_versions(paths, options.deleted);
+    options.deleted.empty() ? list_versions(paths) : delete_versions(paths, options.deleted, all_stages());
 }
 
 // One table of a scene, as `describe` shows it.
@@ -89,11 +99,12 @@ void describe(const Options& options)
         return;
     }
     ShotParams shot;
-    const auto stages = make_stages();
     std::vector<Description> tables = {
         {"shot", "What all stages of a shot share.", [&](ParamVisitor& v) { shot.visit(v); }}};
-    for (const auto& stage : stages)
-        tables.push_back({stage->name(), stage->help(), [&stage](ParamVisitor& v) { stage->visit(v); }});
+    for (const StageKind& kind : all_stages()) {
+        const std::shared_ptr<Stage> stage = kind.make({kind.name, kind.name});
+        tables.push_back({kind.name, kind.help, [stage](ParamVisitor& v) { visit_stage(*stage, v); }});
+    }
 
     std::vector<std::string> names, texts;
     for (const Description& table : tables) {
@@ -158,10 +169,11 @@ void add_run_command(CLI::App& app, Options& options, std::function<void()>& act
     add_shot_options(command, options);
     command->add_option("--frames", options.frames,
                         "Only these frames: 10-40, 7, or 1-30x2 for every second; simulations go through all before");
+    if (stage.empty()) command->add_option("--stage", options.shot.only, "Only this stage, or all stages of this kind");
     CLI::Option* json = command->add_flag("--json", options.json, "Progress as one JSON object a line");
     command->add_flag("-q,--quiet", options.quiet, "Only warnings and errors")->excludes(json);
     command->callback([&options, &action, stage] {
-        options.shot.only_stage = stage;
+        if (!stage.empty()) options.shot.only = stage;
         action = [&options] { run(options); };
     });
 }
@@ -195,13 +207,17 @@ constexpr const char* kHidden = ""; // the group of commands that only this prog
 void add_commands(CLI::App& app, Options& options, std::function<void()>& action)
 {
     add_run_command(app, options, action, "run", "All stages of a scene that are out of date", "");
-    for (const auto& stage : make_stages())
-        add_run_command(app, options, action, stage->command(),
-                        fmt::format("Only [{}]: {}", stage->name(), stage->help()), stage->name());
+    for (const StageKind& kind : all_stages())
+        add_run_command(app, options, action, kind.name, fmt::format("Only [{}]: {}", kind.name, kind.help), kind.name);
 
     CLI::App* command = app.add_subcommand("check", "Validate a scene and say what the shot needs");
     add_shot_options(command, options);
     command->callback([&] { action = [&] { check(options); }; });
+
+    command = app.add_subcommand("graph", "The stages of a scene and what each reads, as text or as an SVG picture");
+    add_shot_options(command, options);
+    command->add_option("--svg", options.file, "Write a picture to this file instead");
+    command->callback([&] { action = [&] { graph(options); }; });
 
     command = app.add_subcommand("rehearse", "One stage for a forecast of check")->group(kHidden);
     add_shot_options(command, options);

@@ -1,12 +1,12 @@
 #include "spindrift/cli/file_info.h"
 
 #include "spindrift/base/error.h"
+#include "spindrift/engine/progress.h"
 #include "spindrift/io/atomic_file.h"
 #include "spindrift/io/frame_path.h"
 #include "spindrift/io/image.h"
 #include "spindrift/io/mesh_file.h"
 #include "spindrift/io/vdb.h"
-#include "spindrift/engine/progress.h"
 
 #include <filesystem>
 

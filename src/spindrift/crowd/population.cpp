@@ -5,8 +5,8 @@
 #include "spindrift/base/parallel.h"
 #include "spindrift/base/random.h"
 #include "spindrift/base/state_error.h"
-#include "spindrift/plan/area_fraction.h"
 #include "spindrift/crowd/starting_places.h"
+#include "spindrift/plan/area_fraction.h"
 
 #include <fmt/format.h>
 
@@ -374,12 +374,14 @@ int Population::goal_of(size_t agent) const
     return static_cast<int>(group.goals[static_cast<size_t>(agents.goal[agent])]);
 }
 
-std::unique_ptr<Population> read_population(const PopulationParams& params, const SceneFile& scene, float fps)
+std::unique_ptr<Population> read_population(const PopulationParams& params, const SceneFile& scene,
+                                            const std::string& table, float fps)
 {
-    if (params.groups.empty()) bad_input("{}: nobody is there; add a [[crowd.group]]", scene.where("crowd"));
+    if (params.groups.empty()) bad_input("{}: nobody is there; add a [[{}.group]]", scene.where(table), table);
     std::vector<std::string> places;
-    for (size_t g = 0; g < params.groups.size(); ++g) places.push_back(scene.where(fmt::format("crowd.group[{}]", g)));
-    return std::make_unique<Population>(params, read_floor_plan(params.plan, scene), fps, places);
+    for (size_t g = 0; g < params.groups.size(); ++g)
+        places.push_back(scene.where(fmt::format("{}.group[{}]", table, g)));
+    return std::make_unique<Population>(params, read_floor_plan(params.plan, scene, table), fps, places);
 }
 
 } // namespace spindrift

@@ -6,10 +6,10 @@
 #pragma once
 
 #include "spindrift/crowd/crowd.h"
+#include "spindrift/crowd/population_params.h"
 #include "spindrift/plan/navigator.h"
 #include "spindrift/plan/plan_checks.h"
 #include "spindrift/plan/polygon_sampler.h"
-#include "spindrift/crowd/population_params.h"
 
 namespace spindrift {
 
@@ -85,6 +85,7 @@ class Population {
 };
 
 // The crowd that a scene's [crowd] describes; throws bad_input if nobody is in it.
-std::unique_ptr<Population> read_population(const PopulationParams& params, const SceneFile& scene, float fps);
+std::unique_ptr<Population> read_population(const PopulationParams& params, const SceneFile& scene,
+                                            const std::string& table, float fps);
 
 } // namespace spindrift

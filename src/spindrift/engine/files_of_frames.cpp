@@ -1,9 +1,9 @@
 #include "spindrift/engine/files_of_frames.h"
 
 #include "spindrift/base/error.h"
+#include "spindrift/engine/cache.h"
 #include "spindrift/io/atomic_file.h"
 #include "spindrift/io/frame_path.h"
-#include "spindrift/engine/cache.h"
 
 #include <filesystem>
 

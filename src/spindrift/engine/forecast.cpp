@@ -215,11 +215,11 @@ double extrapolated_volume(double fine, double coarse, double k1)
     return std::clamp(std::pow(a + b, 3.0), fine, fine * std::pow(k1, 3.0));
 }
 
-void rehearse_stage(ShotOptions options, double seconds)
+void rehearse_stage(ShotOptions options, const StageKinds& kinds, double seconds)
 {
     options.rehearsal = true;
-    Recorder recorder(options.folder + "/" + options.only_stage, seconds);
-    Shot shot(options);
+    Recorder recorder(options.folder + "/" + options.only, seconds);
+    Shot shot(options, kinds);
     try {
         shot.run(recorder);
     } catch (const Recorder::OutOfTime&) {

@@ -12,9 +12,9 @@ namespace spindrift {
 // is returned.
 Forecast rehearse(const ShotOptions& options, const std::vector<const Stage*>& stages, const FrameRange& frames);
 
-// The part of a rehearsal that runs in a process of its own, so that its memory can be measured: `options.only_stage`,
+// The part of a rehearsal that runs in a process of its own, so that its memory can be measured: `options.only`,
 // for so many seconds of all threads together. Says on standard output what it shows.
-void rehearse_stage(ShotOptions options, double seconds);
+void rehearse_stage(ShotOptions options, const StageKinds& kinds, double seconds);
 
 // The value at k = 1 of something that was `fine` at k = k1 and `coarse` at k = 2 k1: a power of 1 / k...
 double extrapolated(double fine, double coarse, double k1, const Growth& growth);

@@ -4,11 +4,11 @@
 #include "spindrift/base/interrupt.h"
 #include "spindrift/base/memory.h"
 #include "spindrift/base/state_error.h"
-#include "spindrift/io/atomic_file.h"
-#include "spindrift/io/finite.h"
 #include "spindrift/engine/forecast.h"
 #include "spindrift/engine/short_sequences.h"
 #include "spindrift/engine/versions.h"
+#include "spindrift/io/atomic_file.h"
+#include "spindrift/io/finite.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -33,22 +33,26 @@ void ShotParams::visit(ParamVisitor& v)
 
 // ----------------------------------------------------------------------------------------------- reading and checking
 
-Shot::Shot(const ShotOptions& options) : options_(options), scene_(options.scene, options.overrides)
+namespace {
+
+std::vector<std::string> wanted_kinds(const ShotOptions& options)
+{
+    return options.only.empty() ? std::vector<std::string>() : std::vector<std::string>{options.only};
+}
+
+} // namespace
+
+Shot::Shot(const ShotOptions& options, const StageKinds& kinds)
+    : options_(options), scene_(options.scene, options.overrides), graph_(scene_, kinds, wanted_kinds(options))
 {
     paths_.shot = scene_.name();
     paths_.folder = options.folder.empty() ? "out/" + paths_.shot : options.folder;
-
-    std::vector<std::string> tables = {"shot"};
-    for (auto& stage : make_stages()) {
-        tables.push_back(stage->name());
-        links_.push_back({std::move(stage), false, {}, {}, false, false});
-    }
-    scene_.expect_only(tables);
     read_frames(options.frames);
-    for (Link& link : links_) scene_.read(link.stage->name(), [&](ParamVisitor& v) { link.stage->visit(v); });
-    for (Link& link : links_) link.stage->prepare(scene_, params_);
-    choose_stages(options.only_stage);
-    for (Link& link : links_) link.made_from = ingredients(*link.stage);
+    graph_.prepare(params_);
+    for (const ShotGraph::Node& node : graph_.nodes())
+        links_.push_back({node.stage.get(), &node, false, {}, {}, false, false});
+    choose_stages();
+    for (Link& link : links_) link.made_from = ingredients(link);
     choose_versions();
     expect_enough_memory();
     expect_input_files();
@@ -66,38 +70,31 @@ void Shot::read_frames(const std::optional<FrameRange>& frames)
                   shot_range_.last, scene_.where("shot.frames"));
 }
 
-// Those that the scene has a table for, and those that they read. What another program may have made is left to it: a
-// stage whose own input is not in the scene is not run for the sake of the next.
-void Shot::choose_stages(const std::string& only_stage)
+void Shot::choose_stages()
 {
-    const auto has = [&](const std::string& stage) { return scene_.has(stage); };
-    bool any = false;
-    for (size_t i = links_.size(); i-- > 0;) {
-        const Stage& stage = *links_[i].stage;
-        bool read_by_next = false;
-        for (size_t j = i + 1; j < links_.size(); ++j)
-            read_by_next |= links_[j].runs && std::ranges::count(inputs_of(*links_[j].stage), stage.name()) > 0;
-        const std::vector<std::string> inputs = stage.inputs();
-        const bool has_input = std::ranges::any_of(inputs, has);
-        links_[i].runs =
-            only_stage.empty() ? has(stage.name()) || (read_by_next && has_input) : stage.name() == only_stage;
-        any |= links_[i].runs;
-        if (links_[i].runs && inputs.empty() && !has(stage.name()))
-            bad_input("{}: the scene has no [{}] table", scene_.path(), stage.name());
-    }
-    if (!any) bad_input("{}: the scene asks for nothing; add a table such as [liquid]", scene_.path());
+    const std::string& only = options_.only;
+    for (Link& link : links_) link.runs = only.empty() || link.stage->name() == only || link.stage->kind() == only;
+    if (links_.empty()) bad_input("{}: the scene asks for nothing; add a table such as [liquid]", scene_.path());
+    if (std::ranges::any_of(links_, &Link::runs)) return;
+    std::vector<std::string> names;
+    for (const Link& link : links_) names.push_back(link.stage->name());
+    const bool is_kind = std::ranges::count(graph_.kinds(), only, &StageKind::name) > 0;
+    if (is_kind) bad_input("{}: the scene has no [{}] table", scene_.path(), only);
+    bad_input("{}: the scene has no stage '{}'{}", scene_.path(), shortened(only),
+              did_you_mean(only, names, "there are"));
 }
 
 // Numbers are written so that equal text means equal bits.
-std::string Shot::ingredients(Stage& stage) const
+std::string Shot::ingredients(const Link& link) const
 {
+    Stage& stage = *link.stage;
     constexpr int kAttributes = 3; // the version of what files carry and what it is called
     std::string lines = fmt::format("version = {}\nnames of attributes = {}\nfps = {}\nfirst frame = {}\n",
                                     SPINDRIFT_VERSION, kAttributes, params_.fps, shot_range_.first);
-    lines += canonical_text([&](ParamVisitor& v) { stage.visit(v); });
+    lines += canonical_text([&](ParamVisitor& v) { visit_stage(stage, v); });
     lines += stage.dependencies();
-    for (const std::string& input : inputs_of(stage))
-        lines += fmt::format("{}: {}\n", input, fingerprint_of(find(input)->made_from));
+    for (const std::string& input : link.node->read())
+        lines += fmt::format("{}: {}\n", input, fingerprint_of(find(input).made_from));
     return lines;
 }
 
@@ -108,14 +105,6 @@ std::vector<std::string> Shot::warnings_of(Stage& stage) const
     for (std::string& warning : short_sequences(scene_, stage.name(), visit, shot_range_))
         warnings.push_back(std::move(warning));
     return warnings;
-}
-
-std::vector<std::string> Shot::inputs_of(const Stage& stage) const
-{
-    std::vector<std::string> inputs = stage.inputs();
-    for (const std::string& input : stage.optional_inputs())
-        if (scene_.has(input) && std::ranges::count(inputs, input) == 0) inputs.push_back(input);
-    return inputs;
 }
 
 void Shot::expect_enough_memory() const
@@ -134,7 +123,7 @@ void Shot::expect_enough_memory() const
 void Shot::expect_input_files() const
 {
     for (const Link& link : links_) {
-        const Stage* stage = link.stage.get();
+        const Stage* stage = link.stage;
         if (!link.runs || stage->input_files().empty()) continue;
         const StageCache cache = cache_of(link);
         const std::string pattern = stage->input_files();
@@ -155,7 +144,7 @@ Forecast Shot::forecast() const
 {
     std::vector<const Stage*> stages;
     for (const Link& link : links_)
-        if (link.runs && link.stage->rehearsal() != Stage::Rehearsal::none) stages.push_back(link.stage.get());
+        if (link.runs && link.stage->rehearsal() != Stage::Rehearsal::none) stages.push_back(link.stage);
     return stages.empty() ? Forecast() : rehearse(options_, stages, shot_range_);
 }
 
@@ -244,11 +233,9 @@ std::string Shot::needs() const
     return text;
 }
 
-const Shot::Link* Shot::find(const std::string& stage) const
+const Shot::Link& Shot::find(const std::string& stage) const
 {
-    for (const Link& link : links_)
-        if (link.stage->name() == stage) return &link;
-    return nullptr;
+    return *std::ranges::find_if(links_, [&](const Link& link) { return link.stage->name() == stage; });
 }
 
 StageCache Shot::cache_of(const Link& link) const
@@ -317,10 +304,10 @@ void Shot::run_stage(Link& link, Progress& progress)
 {
     Stage& stage = *link.stage;
     for (const std::string& warning : warnings_of(stage)) progress.warn(fmt::format("{}: {}", stage.name(), warning));
-    warn_of_outdated_inputs(stage, progress);
+    warn_of_outdated_inputs(link, progress);
     auto* time_stage = dynamic_cast<TimeStage*>(&stage);
     std::vector<int> missing;
-    if (!time_stage) missing = missing_frames(dynamic_cast<FrameStage&>(stage), cache_of(link));
+    if (!time_stage) missing = missing_frames(link, cache_of(link));
     if (const std::string note = replaced_note(link); !note.empty())
         progress.warn(fmt::format("{}: {}", stage.name(), note));
     make_current(link, progress);
@@ -328,7 +315,7 @@ void Shot::run_stage(Link& link, Progress& progress)
     if (time_stage)
         run_time_stage(*time_stage, cache, progress);
     else
-        run_frame_stage(dynamic_cast<FrameStage&>(stage), cache, missing, progress);
+        run_frame_stage(link, cache, missing, progress);
 
     std::vector<std::string> files;
     for (int frame = shot_range_.first; frame <= shot_range_.last && cache.complete(frame); ++frame)
@@ -342,24 +329,34 @@ FrameRange Shot::frames_of(const Stage& stage) const
     return dynamic_cast<const TimeStage*>(&stage) ? FrameRange{shot_range_.first, wanted_.last} : wanted_;
 }
 
-// A frame of another stage. Throws if it is missing.
-std::string Shot::input_path(const Stage& stage, const std::string& input, int frame) const
+namespace {
+
+// How to run a stage alone.
+std::string command_for(const Stage& stage)
 {
-    std::string path = input.empty() ? frame_path(stage.input_files(), frame) : cache_of(*find(input)).path(frame);
-    if (!input.empty() && !file_exists(path))
-        fail("{} is missing; make it with: spindrift {} {}", path, find(input)->stage->command(), scene_.path());
+    return stage.name() == stage.kind() ? stage.kind() : "run --stage " + stage.name();
+}
+
+} // namespace
+
+// A frame of another stage. Throws if it is missing.
+std::string Shot::input_path(const std::string& input, int frame) const
+{
+    std::string path = cache_of(find(input)).path(frame);
+    if (!file_exists(path))
+        fail("{} is missing; make it with: spindrift {} {}", path, command_for(*find(input).stage), scene_.path());
     return path;
 }
 
-void Shot::warn_of_outdated_inputs(const Stage& stage, Progress& progress) const
+void Shot::warn_of_outdated_inputs(const Link& link, Progress& progress) const
 {
-    for (const std::string& name : inputs_of(stage)) {
-        const Link& input = *find(name);
+    for (const std::string& name : link.node->read()) {
+        const Link& input = find(name);
         if (const StageCache cache = cache_of(input); cache.outdated())
             progress.warn(
                 fmt::format("{}: reads frames of another version of the scene ({}: {}); bring them up to date with: "
                             "spindrift {} {}",
-                            stage.name(), name, cache.what_changed(), input.stage->command(), scene_.path()));
+                            link.stage->name(), name, cache.what_changed(), command_for(*input.stage), scene_.path()));
     }
 }
 
@@ -384,11 +381,7 @@ template <class Write> void write_finite(const Stage& stage, int frame, const Wr
 // leaves behind, the state can still make the frame it belongs to.
 void Shot::run_time_stage(TimeStage& stage, StageCache& cache, Progress& progress)
 {
-    const std::vector<std::string> inputs = inputs_of(stage);
-    if (!inputs.empty() || !stage.input_files().empty())
-        stage.read_from([this, &stage, input = inputs.empty() ? std::string() : inputs.front()](int frame) {
-            return input_path(stage, input, frame);
-        });
+    stage.read_from([this](const std::string& input, int frame) { return input_path(input, frame); });
     const FrameRange range = frames_of(stage);
     int missing = range.first; // the first that is
     while (missing <= range.last && cache.has(missing)) ++missing;
@@ -428,11 +421,11 @@ void Shot::run_time_stage(TimeStage& stage, StageCache& cache, Progress& progres
 }
 
 // What a frame stage reads for a frame, whether it is there or not.
-std::vector<std::string> Shot::input_paths(const Stage& stage, int frame) const
+std::vector<std::string> Shot::input_paths(const Link& link, int frame) const
 {
     std::vector<std::string> paths;
-    for (const std::string& input : inputs_of(stage)) paths.push_back(cache_of(*find(input)).path(frame));
-    if (!stage.input_files().empty()) paths.push_back(frame_path(stage.input_files(), frame));
+    for (const std::string& input : link.node->read()) paths.push_back(cache_of(find(input)).path(frame));
+    if (const std::string files = link.stage->input_files(); !files.empty()) paths.push_back(frame_path(files, frame));
     return paths;
 }
 
@@ -448,15 +441,15 @@ std::string signature_of(const std::vector<std::string>& paths)
 } // namespace
 
 // A frame whose input is gone is good as it is: inputs may be deleted to save space.
-std::vector<int> Shot::missing_frames(const FrameStage& stage, const StageCache& cache) const
+std::vector<int> Shot::missing_frames(const Link& link, const StageCache& cache) const
 {
     std::vector<int> missing;
     for (int frame = wanted_.first; frame <= wanted_.last; frame += wanted_.step) {
-        const std::vector<std::string> from = input_paths(stage, frame);
+        const std::vector<std::string> from = input_paths(link, frame);
         const bool has_inputs = std::ranges::all_of(from, file_exists);
         const bool good = has_inputs ? cache.has(frame, signature_of(from)) : cache.complete(frame);
         if (good && !cache.outdated()) continue;
-        for (const std::string& input : inputs_of(stage)) input_path(stage, input, frame);
+        for (const std::string& input : link.node->read()) input_path(input, frame);
         missing.push_back(frame);
     }
     return missing;
@@ -465,12 +458,11 @@ std::vector<int> Shot::missing_frames(const FrameStage& stage, const StageCache&
 // What a run writes over because its input is not what it was, for people. Empty: nothing.
 std::string Shot::replaced_note(const Link& link) const
 {
-    const auto* stage = dynamic_cast<const FrameStage*>(link.stage.get());
     const StageCache cache = cache_of(link);
-    if (!stage || !cache.exists() || cache.outdated()) return {};
+    if (!dynamic_cast<const FrameStage*>(link.stage) || !cache.exists() || cache.outdated()) return {};
     std::vector<int> frames;
     for (int frame = wanted_.first; frame <= wanted_.last; frame += wanted_.step) {
-        const std::vector<std::string> from = input_paths(*stage, frame);
+        const std::vector<std::string> from = input_paths(link, frame);
         if (cache.complete(frame) && std::ranges::all_of(from, file_exists) && !cache.has(frame, signature_of(from)))
             frames.push_back(frame);
     }
@@ -481,16 +473,17 @@ std::string Shot::replaced_note(const Link& link) const
     return which + " made again and written over, because the input has changed since";
 }
 
-void Shot::run_frame_stage(FrameStage& stage, StageCache& cache, const std::vector<int>& missing, Progress& progress)
+void Shot::run_frame_stage(const Link& link, StageCache& cache, const std::vector<int>& missing, Progress& progress)
 {
+    auto& stage = dynamic_cast<FrameStage&>(*link.stage);
+    const InputPath input = [this](const std::string& name, int frame) { return input_path(name, frame); };
     progress.stage_starts(stage.name(), wanted_, static_cast<int>(missing.size()));
     for (const int frame : missing) {
         check_interrupt();
-        const std::vector<std::string> from = input_paths(stage, frame);
-        const std::string made_from = signature_of(from);
+        const std::string made_from = signature_of(input_paths(link, frame));
         cache.begin(frame);
         FrameReport report;
-        write_finite(stage, frame, [&] { report = stage.make(frame, from, cache.paths(frame)); });
+        write_finite(stage, frame, [&] { report = stage.make(frame, input, cache.paths(frame)); });
         cache.finish(frame, made_from);
         progress.frame_done(frame, report);
     }

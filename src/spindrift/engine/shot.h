@@ -1,8 +1,9 @@
-// A shot: the scene, its stages in order, and the folder of its caches. The way from `main` to a solver's step is
+// A shot: the scene, the graph of its stages, and the folder of its caches. The way from `main` to a solver's step is
 // main -> Shot::run -> run_time_stage -> TimeStage::advance.
 #pragma once
 
 #include "spindrift/engine/cache.h"
+#include "spindrift/engine/graph.h"
 #include "spindrift/engine/progress.h"
 
 #include <optional>
@@ -14,24 +15,26 @@ struct ShotOptions {
     std::string folder;                 // empty: out/<scene name>
     std::optional<FrameRange> frames;   // empty: all
     std::vector<std::string> overrides; // table.name=value
-    std::string only_stage;             // empty: all that the scene asks for
+    std::string only;                   // a stage, or all of a kind; empty: all that the scene asks for
     bool rehearsal = false;             // a forecast's own run: does not ask for one in turn
 };
 
 class Shot {
   public:
     // Reads and checks everything; nothing is written. Throws bad_input.
-    explicit Shot(const ShotOptions& options);
+    Shot(const ShotOptions& options, const StageKinds& kinds);
     ~Shot();
 
     // Brings the frames of all stages, or of the one chosen, up to date. Throws Error.
     void run(Progress& progress);
     // What the shot will need, as lines for people.
     std::string needs() const;
+    const ShotGraph& graph() const { return graph_; }
 
   private:
     struct Link {
-        std::unique_ptr<Stage> stage;
+        Stage* stage;
+        const ShotGraph::Node* node;
         bool runs = false;     // asked for
         std::string made_from; // everything its frames depend on
         // Where the frames of this version are or will be. `takes_over`: they are to become the current version, and
@@ -40,12 +43,11 @@ class Shot {
         bool aside = false, takes_over = false;
     };
     void read_frames(const std::optional<FrameRange>& frames);
-    void choose_stages(const std::string& only_stage);
-    std::string ingredients(Stage& stage) const;
+    void choose_stages();
+    std::string ingredients(const Link& link) const;
     std::vector<std::string> warnings_of(Stage& stage) const;
-    std::vector<std::string> inputs_of(const Stage& stage) const;
-    std::string input_path(const Stage& stage, const std::string& input, int frame) const;
-    void warn_of_outdated_inputs(const Stage& stage, Progress& progress) const;
+    std::string input_path(const std::string& input, int frame) const;
+    void warn_of_outdated_inputs(const Link& link, Progress& progress) const;
     // Of versions (shot_versions.cpp).
     void choose_versions();
     std::string kept_folder(const Link& link) const;
@@ -68,13 +70,13 @@ class Shot {
 
     void run_stage(Link& link, Progress& progress);
     void run_time_stage(TimeStage& stage, StageCache& cache, Progress& progress);
-    void run_frame_stage(FrameStage& stage, StageCache& cache, const std::vector<int>& missing, Progress& progress);
-    std::vector<std::string> input_paths(const Stage& stage, int frame) const;
-    std::vector<int> missing_frames(const FrameStage& stage, const StageCache& cache) const;
+    void run_frame_stage(const Link& link, StageCache& cache, const std::vector<int>& missing, Progress& progress);
+    std::vector<std::string> input_paths(const Link& link, int frame) const;
+    std::vector<int> missing_frames(const Link& link, const StageCache& cache) const;
     std::string replaced_note(const Link& link) const;
     std::string there_note(const Link& link) const;
     FrameRange frames_of(const Stage& stage) const;
-    const Link* find(const std::string& stage) const;
+    const Link& find(const std::string& stage) const;
     StageCache cache_of(const Link& link) const;
 
     ShotOptions options_;
@@ -82,6 +84,7 @@ class Shot {
     ShotParams params_;
     ShotPaths paths_;
     FrameRange shot_range_, wanted_;
+    ShotGraph graph_;
     std::vector<Link> links_;
 };
 

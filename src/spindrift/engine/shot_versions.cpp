@@ -2,9 +2,9 @@
 //
 // The scene as it is written owns the current version. A run with --set never displaces it: stages whose frames would
 // differ write to a version of their own, unless there is nothing yet that they could displace.
-#include "spindrift/io/atomic_file.h"
 #include "spindrift/engine/shot.h"
 #include "spindrift/engine/versions.h"
+#include "spindrift/io/atomic_file.h"
 
 #include <fmt/format.h>
 

@@ -2,9 +2,9 @@
 
 #include "spindrift/base/error.h"
 #include "spindrift/base/printable.h"
-#include "spindrift/io/atomic_file.h"
 #include "spindrift/engine/cache.h"
 #include "spindrift/engine/progress.h"
+#include "spindrift/io/atomic_file.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -190,24 +190,32 @@ void finish_move(const Stage& stage, const ShotPaths& current)
 
 std::vector<Version> kept_versions(const ShotPaths& current)
 {
-    std::vector<Version> versions;
-    for (const auto& stage : make_stages()) {
-        std::vector<std::string> folders;
+    const auto folders_in = [](const std::string& around) {
+        std::vector<fs::path> folders;
         std::error_code error;
-        const std::string around = current.stage_folder(stage->name()) + "/" + kVersions;
         for (fs::directory_iterator it(around, error), end; !error && it != end; it.increment(error))
-            if (is_there(record_of(it->path().string()))) folders.push_back(it->path().string());
+            if (std::error_code gone; it->is_directory(gone)) folders.push_back(it->path());
         std::sort(folders.begin(), folders.end());
-        for (const std::string& folder : folders) {
-            const StageCache cache = cache_in(folder, stage->name());
+        return folders;
+    };
+    std::vector<Version> versions;
+    for (const fs::path& of_stage : folders_in(current.folder))
+        for (const fs::path& folder : folders_in((of_stage / kVersions).string())) {
+            if (!is_there(record_of(folder.string()))) continue;
+            const std::string stage = of_stage.filename().string();
+            const StageCache cache = cache_in(folder.string(), stage);
             const std::vector<int> frames = cache.frames();
-            Version version{
-                stage->name(),    folder,          fs::path(folder).filename().string(), int(frames.size()), 0, 0,
-                bytes_in(folder), cache.recorded()};
+            Version version{stage,
+                            folder.string(),
+                            folder.filename().string(),
+                            int(frames.size()),
+                            0,
+                            0,
+                            bytes_in(folder.string()),
+                            cache.recorded()};
             if (!frames.empty()) version.first = frames.front(), version.last = frames.back();
             versions.push_back(std::move(version));
         }
-    }
     return versions;
 }
 
@@ -243,7 +251,21 @@ void list_versions(const ShotPaths& current)
     print(fmt::format("{} in {}", kept_text(versions), current.folder));
 }
 
-void delete_versions(const ShotPaths& current, const std::vector<std::string>& ids)
+namespace {
+
+// The stage that a version is of; null if its kind is unknown to this program.
+std::unique_ptr<Stage> stage_of(const Version& version, const StageKinds& kinds)
+{
+    for (const StageKind& kind : kinds)
+        if (version.made_from.find(fmt::format("\nkind = \"{}\"\n", kind.name)) != std::string::npos ||
+            version.stage == kind.name)
+            return kind.make({version.stage, kind.name});
+    return nullptr;
+}
+
+} // namespace
+
+void delete_versions(const ShotPaths& current, const std::vector<std::string>& ids, const StageKinds& kinds)
 {
     const FolderLock lock(current.folder);
     const std::vector<Version> versions = kept_versions(current);
@@ -255,15 +277,15 @@ void delete_versions(const ShotPaths& current, const std::vector<std::string>& i
             bad_input("--delete {}: there is no such version; {}", id,
                       known.empty() ? fmt::format("{} keeps none", current.folder)
                                     : fmt::format("there are: {}, or all", fmt::join(known, ", ")));
-    const auto stages = make_stages();
     for (const Version& version : versions) {
         if (!all && std::ranges::count(ids, version.id) == 0) continue;
-        const auto stage = std::ranges::find_if(stages, [&](const auto& s) { return s->name() == version.stage; });
+        const std::unique_ptr<Stage> stage = stage_of(version, kinds);
         const StageCache cache = cache_in(version.folder, version.stage);
         cache.expect_unchanged();
         for (const std::string& file : cache.files()) fs::remove(version.folder + "/" + file);
-        for (const std::string& product : (*stage)->products(with_version(current, version.stage, version.folder)))
-            remove_product(product);
+        if (stage)
+            for (const std::string& product : stage->products(with_version(current, version.stage, version.folder)))
+                remove_product(product);
         remove_leftovers(version.folder);
         fs::remove(version.folder + "/" + StageCache::kState);
         fs::remove(record_of(version.folder)); // last: a kill before leaves the rest known

@@ -33,7 +33,7 @@ struct Version {
     double bytes = 0;
     std::string made_from;
 };
-// All that a shot keeps, stage by stage in the order of the chain.
+// All that a shot keeps, stage by stage in the order of their names.
 std::vector<Version> kept_versions(const ShotPaths& current);
 // What they take together, e.g. "2 versions with other settings take 3.4 GB"; empty if there are none.
 std::string kept_text(const std::vector<Version>& versions);
@@ -41,6 +41,6 @@ std::string kept_text(const std::vector<Version>& versions);
 // `spindrift versions`: lists them, or deletes those of these ids ("all": every one) after saying so. Files in their
 // folders that are not ours stay. Throws bad_input for an id that is not there.
 void list_versions(const ShotPaths& current);
-void delete_versions(const ShotPaths& current, const std::vector<std::string>& ids);
+void delete_versions(const ShotPaths& current, const std::vector<std::string>& ids, const StageKinds& kinds);
 
 } // namespace spindrift

@@ -14,16 +14,42 @@ namespace {
 
 constexpr const char* kLibrary = "libspindrift_ax.so";
 
-// Beside the program. Never unloaded: its code may still be needed by what is destroyed at the end of the process.
+// Where the compiler may be: beside the file that this code is in, which is the program or a library that Python or
+// another program has loaded; beside the program; below a lib folder next to either; and where it was installed.
+std::vector<std::filesystem::path> places_of_compiler()
+{
+    namespace fs = std::filesystem;
+    std::error_code ignored;
+    std::vector<fs::path> folders;
+    if (Dl_info info; ::dladdr(reinterpret_cast<const void*>(&places_of_compiler), &info) != 0 && info.dli_fname)
+        folders.push_back(fs::absolute(info.dli_fname, ignored).parent_path());
+    folders.push_back(fs::read_symlink("/proc/self/exe", ignored).parent_path());
+    std::vector<fs::path> places;
+    for (const fs::path& folder : folders)
+        for (const char* below : {"", "../lib/spindrift", "spindrift"}) places.push_back(folder / below / kLibrary);
+#ifdef SPINDRIFT_INSTALLED_COMPILER
+    places.emplace_back(SPINDRIFT_INSTALLED_COMPILER);
+#endif
+    return places;
+}
+
+// Never unloaded: its code may still be needed by what is destroyed at the end of the process.
 CompileFunction* load_compiler()
 {
-    std::error_code ignored;
-    const auto folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-    void* library = ::dlopen((folder / kLibrary).c_str(), RTLD_LAZY | RTLD_LOCAL);
-    if (!library) fail("expressions need {} beside the program: {}", kLibrary, ::dlerror());
-    auto* function = reinterpret_cast<CompileFunction*>(::dlsym(library, "spindrift_compile_kernel"));
-    if (!function) fail("{} in {} belongs to another version of the program", kLibrary, folder.string());
-    return function;
+    std::string tried;
+    for (const std::filesystem::path& place : places_of_compiler()) {
+        std::error_code missing;
+        if (!std::filesystem::exists(place, missing)) {
+            tried += (tried.empty() ? "" : ", ") + place.parent_path().lexically_normal().string();
+            continue;
+        }
+        void* library = ::dlopen(place.c_str(), RTLD_LAZY | RTLD_LOCAL);
+        if (!library) fail("expressions need {}, which cannot be loaded: {}", place.string(), ::dlerror());
+        auto* function = reinterpret_cast<CompileFunction*>(::dlsym(library, "spindrift_compile_kernel"));
+        if (!function) fail("{} belongs to another version of the program", place.string());
+        return function;
+    }
+    fail("expressions need {}, which is in none of {}; install it there", kLibrary, tried);
 }
 
 std::string explain(const CompileFault& fault)

@@ -1,10 +1,10 @@
 #include "spindrift/plan/plan_files.h"
 
 #include "spindrift/base/error.h"
-#include "spindrift/plan/geos_region.h"
-#include "spindrift/plan/plane.h"
 #include "spindrift/io/atomic_file.h"
 #include "spindrift/io/drawing.h"
+#include "spindrift/plan/geos_region.h"
+#include "spindrift/plan/plane.h"
 
 #include <Eigen/Geometry>
 #include <algorithm>

@@ -1,8 +1,8 @@
 // A floor plan to look at: its obstacles and walls as bodies of a height.
 #pragma once
 
-#include "spindrift/plan/floor_plan.h"
 #include "spindrift/mesh/mesh.h"
+#include "spindrift/plan/floor_plan.h"
 
 namespace spindrift {
 

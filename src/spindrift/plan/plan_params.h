@@ -69,6 +69,6 @@ struct FloorPlanParams {
 };
 
 // The plan that a scene's table describes: its file, if it names one, and what the scene adds to it.
-FloorPlan read_floor_plan(const FloorPlanParams& params, const SceneFile& scene, const std::string& table = "crowd");
+FloorPlan read_floor_plan(const FloorPlanParams& params, const SceneFile& scene, const std::string& table);
 
 } // namespace spindrift

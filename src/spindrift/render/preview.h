@@ -71,11 +71,9 @@ struct FireLook {
 };
 
 struct RenderParams {
-    enum class Show { surface, particles, spray, smoke, ripples, crowd, sand };
     enum class Format { png, exr };
     enum class Sky { studio, daylight, uniform };
     enum class Look { water, paint };
-    Show show = Show::surface;
     Format format = Format::png;
     int width = 960, height = 540;
     int samples = 16;     // paths a pixel

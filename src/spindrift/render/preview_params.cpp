@@ -115,11 +115,6 @@ void FireLook::visit(ParamVisitor& v)
 
 void RenderParams::visit(ParamVisitor& v)
 {
-    v("show", show, choices("surface", "particles", "spray", "smoke", "ripples", "crowd", "sand"),
-      "Draw the liquid's surface, its particles as spheres, the spray alone, smoke alone, the surface of [ripples], or "
-      "the people of [crowd], or the grains of [sand]. Liquid comes with the spray, and all but smoke alone with the "
-      "smoke, if the scene has "
-      "them.");
     v("format", format, choices("png", "exr"), "PNG for looking at, or EXR with linear light.");
     v("width", width, unit::pixels, between(1, 16384), "Width of the picture.");
     v("height", height, unit::pixels, between(1, 16384), "Height of the picture.");

@@ -82,6 +82,12 @@ class Collector : public ParamVisitor {
     }
     void boolean(const ParamInfo& info, bool& value) override { add(info, "boolean", value ? "true" : "false"); }
     void text(const ParamInfo& info, std::string& value) override { add(info, "text", quoted(value)); }
+    void texts(const ParamInfo& info, std::vector<std::string>& value) override
+    {
+        std::vector<std::string> all;
+        for (const std::string& one : value) all.push_back(quoted(one));
+        add(info, "text, or list of texts", fmt::format("[{}]", fmt::join(all, ", ")));
+    }
     void choice(const ParamInfo& info, int& value) override
     {
         add(info, "choice", quoted(info.choices.at(static_cast<size_t>(value))));

@@ -90,6 +90,11 @@ class ParamVisitor {
     }
     void operator()(const char* name, bool& value, const char* help) { boolean({name, "", help, {}, {}}, value); }
     void operator()(const char* name, std::string& value, const char* help) { text({name, "", help, {}, {}}, value); }
+    // One text, or a list of them.
+    void operator()(const char* name, std::vector<std::string>& value, const char* help)
+    {
+        texts({name, "", help, {}, {}}, value);
+    }
     template <class Enum>
     requires std::is_enum_v<Enum>
     void operator()(const char* name, Enum& value, const std::vector<std::string>& names, const char* help)
@@ -141,6 +146,7 @@ class ParamVisitor {
     virtual void optional_vector(const ParamInfo& info, std::optional<Vec3f>& value) = 0;
     virtual void boolean(const ParamInfo& info, bool& value) = 0;
     virtual void text(const ParamInfo& info, std::string& value) = 0;
+    virtual void texts(const ParamInfo& info, std::vector<std::string>& value) = 0;
     virtual void choice(const ParamInfo& info, int& value) = 0;
     virtual void table(const ParamInfo& info, int columns, std::vector<std::vector<float>>& value) = 0;
     virtual void group_of(const ParamInfo& info, const std::function<void(ParamVisitor&)>& visit) = 0;
@@ -161,5 +167,9 @@ std::string canonical_text(const VisitFunction& visit);
 
 // The candidate nearest to `word` by edit distance, or empty if none is near.
 std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates);
+// "; did you mean 'voxel'?", or, if no name is near, "; {title}: voxel, gravity".
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& names, const char* title);
+// Any text of the user's on one line, and not too long for a message.
+std::string shortened(std::string_view text);
 
 } // namespace spindrift

@@ -28,7 +28,8 @@ struct SceneFile::Impl {
 
     std::string text_of(const ScenePlace& place) const
     {
-        if (place.override_index >= 0) return "--set " + shown(overrides[static_cast<size_t>(place.override_index)]);
+        if (place.override_index >= 0)
+            return "--set " + shortened(overrides[static_cast<size_t>(place.override_index)]);
         return fmt::format("{}:{}:{}", path, place.line, place.column);
     }
 
@@ -130,11 +131,13 @@ SceneValue SceneFile::Impl::value_of(const toml::node& node, int override_index,
 void SceneFile::Impl::expect_tables() const
 {
     for (const auto& [name, value] : root.members) {
-        const std::string where = text_of(value.key_place), title = shown(name);
+        const std::string where = text_of(value.key_place), title = shortened(name);
         const bool list_of_tables = value.kind == SceneValue::Kind::list && !value.items.empty() &&
                                     value.items[0].kind == SceneValue::Kind::table;
         if (list_of_tables)
-            bad_input("{}: there can be only one '{}': write [{}], not [[{}]]", where, title, title, title);
+            bad_input("{}: write [{}], not [[{}]]; to have another, give its table a name of its own, such as "
+                      "[second_{}], and kind = \"{}\"",
+                      where, title, title, title, title);
         if (value.kind != SceneValue::Kind::table)
             bad_input("{}: '{}' stands outside any table; put it below a line such as [liquid]", where, title);
     }
@@ -229,7 +232,8 @@ void SceneFile::Impl::apply_override(int index)
         so_far += (so_far.empty() ? "" : ".") + step.name;
         const bool item_follows = i + 1 < steps.size() && steps[i + 1].index;
         if (item_follows && !value->find(step.name))
-            bad_input("{}: the scene has no list '{}'{}", where, so_far, hint(step.name, value->names(), "there are"));
+            bad_input("{}: the scene has no list '{}'{}", where, so_far,
+                      did_you_mean(step.name, value->names(), "there are"));
         SceneValue added;
         added.place = added.key_place = place;
         value = &value->members.try_emplace(step.name, added).first->second;
@@ -271,12 +275,17 @@ void SceneFile::read(const std::string& table, const VisitFunction& visit) const
         visit);
 }
 
-void SceneFile::expect_only(const std::vector<std::string>& known) const
+std::vector<std::string> SceneFile::tables() const { return impl_->root.names(); }
+
+std::string SceneFile::text(const std::string& table, const std::string& name) const
 {
-    for (const auto& [name, value] : impl_->root.members)
-        if (std::find(known.begin(), known.end(), name) == known.end())
-            bad_input("{}: unknown table [{}]{}", impl_->text_of(value.key_place), shown(name),
-                      hint(name, known, "valid tables"));
+    const SceneValue* given = impl_->root.find(table);
+    const SceneValue* value = given ? given->find(name) : nullptr;
+    if (!value) return {};
+    if (value->kind != SceneValue::Kind::text)
+        bad_input("{}: {}.{} must be a text in quotes, not {}", impl_->text_of(value->place), table, name,
+                  described(*value));
+    return value->text;
 }
 
 const SceneValue& SceneFile::Impl::nearest(const std::string& dotted_path) const

@@ -19,6 +19,10 @@ class SceneFile {
     // The file's name without folder and ending.
     std::string name() const;
     bool has(const std::string& table) const;
+    // The names of all top-level tables.
+    std::vector<std::string> tables() const;
+    // A text in a table; empty if the table does not have it. Throws bad_input if it is something else.
+    std::string text(const std::string& table, const std::string& name) const;
     // Fills parameters from the top-level table `name`; a table that is not there leaves the defaults. Throws
     // bad_input for unknown keys, wrong types and values out of range.
     void read(const std::string& table, const VisitFunction& visit) const;
@@ -26,8 +30,6 @@ class SceneFile {
     void read_part(const std::string& dotted_path, const VisitFunction& visit) const;
     // Every table of a list such as [[liquid.collider]] that has a `name`: its dotted path and that name.
     std::vector<std::pair<std::string, std::string>> named_tables() const;
-    // Throws bad_input if the file has a top-level table that is none of `known` (with the nearest valid name).
-    void expect_only(const std::vector<std::string>& known) const;
     // "file:line:column" of a value such as "liquid.source[0].file", for errors found later; the nearest parent that
     // exists if the value itself is not in the file.
     std::string where(const std::string& dotted_path) const;

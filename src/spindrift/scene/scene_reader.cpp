@@ -15,7 +15,7 @@ std::string one_line(std::string_view text)
     return result;
 }
 
-std::string shown(std::string_view text)
+std::string shortened(std::string_view text)
 {
     size_t length = std::min<size_t>(text.size(), 60);
     while (length < text.size() && (text[length] & 0xC0) == 0x80) ++length; // not within a character of several bytes
@@ -30,7 +30,7 @@ std::string described(const SceneValue& value)
     case SceneValue::Kind::list:
         return fmt::format("a list of {}", value.items.size());
     case SceneValue::Kind::text:
-        return fmt::format("the text \"{}\"", shown(value.text));
+        return fmt::format("the text \"{}\"", shortened(value.text));
     case SceneValue::Kind::number:
         return fmt::format("the number {}", value.number);
     case SceneValue::Kind::integer:
@@ -43,7 +43,7 @@ std::string described(const SceneValue& value)
     return "a date";
 }
 
-std::string hint(std::string_view word, const std::vector<std::string>& names, const char* title)
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& names, const char* title)
 {
     const std::string nearest = nearest_name(word, names);
     if (!nearest.empty()) return fmt::format("; did you mean '{}'?", nearest);
@@ -66,8 +66,8 @@ class Reader : public ParamVisitor, public TableNames {
         if (table_)
             for (const auto& [name, value] : table_->members)
                 if (std::find(known_.begin(), known_.end(), name) == known_.end())
-                    bad_input("{}: unknown parameter {}.{}{}", text_(value.key_place), path_, shown(name),
-                              hint(name, known_, "valid names"));
+                    bad_input("{}: unknown parameter {}.{}{}", text_(value.key_place), path_, shortened(name),
+                              did_you_mean(name, known_, "valid names"));
         if (!broken_.empty()) bad_input("{}", broken_);
     }
 
@@ -135,6 +135,18 @@ class Reader : public ParamVisitor, public TableNames {
         if (given->kind != SceneValue::Kind::text) wrong_type(*given, path_of(info), "a text in quotes", info);
         value = given->text;
     }
+    void texts(const ParamInfo& info, std::vector<std::string>& value) override
+    {
+        const SceneValue* given = find(info);
+        if (!given) return;
+        const bool list = given->kind == SceneValue::Kind::list;
+        value.clear();
+        for (const SceneValue& item : list ? given->items : std::vector<SceneValue>{*given}) {
+            if (item.kind != SceneValue::Kind::text)
+                wrong_type(item, path_of(info), "a text in quotes, or a list of them", info);
+            value.push_back(item.text);
+        }
+    }
     void choice(const ParamInfo& info, int& value) override
     {
         const SceneValue* given = find(info);
@@ -144,7 +156,7 @@ class Reader : public ParamVisitor, public TableNames {
         const auto found = std::find(info.choices.begin(), info.choices.end(), given->text);
         if (found == info.choices.end()) {
             const std::string nearest = nearest_name(given->text, info.choices);
-            bad_input("{}: {} must be {}, not \"{}\"{}", at(*given), path_of(info), names, shown(given->text),
+            bad_input("{}: {} must be {}, not \"{}\"{}", at(*given), path_of(info), names, shortened(given->text),
                       nearest.empty() ? "" : fmt::format("; did you mean \"{}\"?", nearest));
         }
         value = static_cast<int>(found - info.choices.begin());

@@ -40,14 +40,10 @@ struct SceneValue {
     }
 };
 
-// Any text of the user's on one line...
+// Any text of the user's on one line.
 std::string one_line(std::string_view text);
-// ... and not too long for a message.
-std::string shown(std::string_view text);
 // "the text \"abc\"", "a list of 2", ...
 std::string described(const SceneValue& value);
-// "; did you mean 'voxel'?", or, if no name is near, "; {title}: voxel, gravity".
-std::string hint(std::string_view word, const std::vector<std::string>& names, const char* title);
 
 // "file:line:column" or "--set ...".
 using PlaceText = std::function<std::string(const ScenePlace&)>;

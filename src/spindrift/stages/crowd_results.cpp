@@ -1,10 +1,10 @@
 #include "spindrift/stages/crowd_results.h"
 
 #include "spindrift/base/error.h"
-#include "spindrift/plan/plane.h"
 #include "spindrift/io/atomic_file.h"
 #include "spindrift/io/plot.h"
 #include "spindrift/io/vdb.h"
+#include "spindrift/plan/plane.h"
 
 #include <fmt/format.h>
 #include <fstream>

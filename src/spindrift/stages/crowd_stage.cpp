@@ -1,13 +1,13 @@
 #include "spindrift/stages/crowd_stage.h"
 
 #include "spindrift/base/error.h"
-#include "spindrift/plan/plan_mesh.h"
+#include "spindrift/engine/cache.h"
+#include "spindrift/engine/progress.h"
 #include "spindrift/io/image.h"
 #include "spindrift/io/vdb.h"
-#include "spindrift/engine/cache.h"
-#include "spindrift/stages/crowd_results.h"
-#include "spindrift/engine/progress.h"
+#include "spindrift/plan/plan_mesh.h"
 #include "spindrift/points/state_checks.h"
+#include "spindrift/stages/crowd_results.h"
 
 #include <bit>
 #include <filesystem>
@@ -15,6 +15,9 @@
 namespace spindrift {
 
 namespace {
+
+// The plan lies on the floor: its x is x, and its y is -z, so that seen from above it is as it was drawn.
+Vec3f on_floor(const Vec2f& x, float height = 0) { return {x.x(), height, -x.y()}; }
 
 // Measured with 40 thousand people on 120 thousand cells, and 600 people on 3200; kPlan is for the ways through it.
 constexpr double kBytesPerPerson = 400, kBytesPerCell = 300, kPlan = 1e7, kMapBytesPerCell = 2.6;
@@ -113,31 +116,65 @@ void CrowdStage::visit(ParamVisitor& v)
       "or a PNG to look at, with colours for density and a line along the flow in each cell.");
 }
 
-void CrowdStage::prepare(const SceneFile& scene, const ShotParams& shot)
+void CrowdStage::prepare(const StageContext& context)
 {
-    if (!scene.has("crowd")) return;
+    const auto& [scene, shot, inputs] = context;
     fps_ = shot.fps;
     constexpr double kMostSteps = 10000;
     const double steps = 1 / (static_cast<double>(fps_) * static_cast<double>(params_.longest_step));
     if (steps > kMostSteps)
-        bad_input("{}: a frame of {:.3g} s would be cut into {:.3g} steps of {} s; raise shot.fps or "
-                  "crowd.longest_step",
-                  scene.where("shot.fps"), 1 / static_cast<double>(fps_), steps, params_.longest_step);
-    population_ = read_population(params_, scene, fps_);
+        bad_input("{}: a frame of {:.3g} s would be cut into {:.3g} steps of {} s; raise shot.fps or {}",
+                  scene.where("shot.fps"), 1 / static_cast<double>(fps_), steps, params_.longest_step,
+                  param("longest_step"));
+    population_ = read_population(params_, scene, name(), fps_);
     if (!params_.plan.plan.file.empty())
         dependencies_ = "plan: " + file_signature(scene.resolve(params_.plan.plan.file)) + "\n";
 
     const CrowdGrid& grid = population_->crowd().continuum().grid();
     const Vec2f low = grid.origin, high = grid.origin + grid.size();
-    setup_->extent.add(on_floor(low)), setup_->extent.add(on_floor(high, kHeight));
-    setup_->obstacles = plan_mesh(population_->plan(), kHeight);
+    const auto facts = std::make_shared<CrowdFacts>();
+    facts->stage = name();
+    facts->extent.add(on_floor(low)), facts->extent.add(on_floor(high, kHeight));
+    facts->obstacles = plan_mesh(population_->plan(), kHeight);
+    facts_ = facts;
     const double people = population_->most_people(shot.range().count() / static_cast<double>(fps_));
     const double maps = maps_ == Maps::none ? 0 : kMapBytesPerCell * grid.nx * grid.ny;
-    estimate_ = {
-        kPlan + kBytesPerPerson * people + kBytesPerCell * grid.nx * grid.ny,
-        ((kFileBytesPerPerson + (trajectories_ ? kTextBytesPerPerson : 0)) * people + maps) * shot.range().count() +
-            kStateBytesPerPerson * people + kStateBytesPerCell * grid.nx * grid.ny,
-        fmt::format("up to {:.3g} people, {} x {} cells", people, grid.nx, grid.ny), "lower the count of crowd.group"};
+    estimate_ = {kPlan + kBytesPerPerson * people + kBytesPerCell * grid.nx * grid.ny,
+                 ((kFileBytesPerPerson + (trajectories_ ? kTextBytesPerPerson : 0)) * people + maps) *
+                         shot.range().count() +
+                     kStateBytesPerPerson * people + kStateBytesPerCell * grid.nx * grid.ny,
+                 fmt::format("up to {:.3g} people, {} x {} cells", people, grid.nx, grid.ny),
+                 "lower the count of " + param("group")};
+}
+
+// People as capsules, by default in the colour of their group.
+void CrowdFacts::draw(const DrawnFrame& frame, Picture& picture) const
+{
+    constexpr float kStoutest = 0.25f; // [m]
+    const std::string path = frame.input(stage, frame.frame);
+    const ParticleFile file = read_particles(path);
+    const Particles& people = file.particles;
+    picture.count("people", people.size());
+    if (!obstacles.triangles.empty()) picture.add_solid({obstacles}, false);
+    RenderSpheres capsules;
+    const auto* radius = people.find<float>("pscale");
+    const auto* group = people.find<int32_t>("group");
+    capsules.velocities = people.v;
+    for (size_t i = 0; i < people.size(); ++i) {
+        const float r = std::min(0.9f * (radius ? (*radius)[i] : file.pscale), kStoutest);
+        capsules.centers.push_back(people.P[i] + r * Vec3f::UnitY());
+        capsules.ends.push_back(people.P[i] + (kHeight - r) * Vec3f::UnitY());
+        capsules.radii.push_back(r);
+    }
+    if (const std::string color_by = picture.color_by(); !color_by.empty() && color_by != "group") {
+        capsules.colors = colors_of(people, color_by, path);
+        return picture.add_spheres(std::move(capsules));
+    }
+    const Vec3f colors[] = {{0.62f, 0.12f, 0.07f}, {0.06f, 0.22f, 0.50f}, {0.60f, 0.40f, 0.05f}, {0.08f, 0.33f, 0.14f},
+                            {0.36f, 0.10f, 0.38f}, {0.05f, 0.36f, 0.38f}, {0.50f, 0.22f, 0.10f}, {0.25f, 0.25f, 0.27f}};
+    for (size_t i = 0; i < people.size(); ++i)
+        capsules.colors.push_back(colors[group ? static_cast<size_t>((*group)[i]) % std::size(colors) : 0]);
+    picture.add_spheres(std::move(capsules));
 }
 
 FrameReport CrowdStage::start(int frame)
@@ -266,10 +303,12 @@ std::vector<std::string> CrowdStage::products(const ShotPaths& paths) const
 void CrowdStage::shot_complete(const std::vector<std::string>& files, const ShotPaths& paths, Progress& progress)
 {
     std::string summary;
-    progress.busy_with("crowd: counting people", [&] {
+    progress.busy_with(name() + ": counting people", [&] {
         summary = write_crowd_results(files, population_->plan(), fps_, trajectories_, paths.stage_folder(name()));
     });
     progress.say(summary);
 }
+
+StageKind crowd_stage() { return stage_kind<CrowdStage>("crowd", "A dense crowd in a floor plan."); }
 
 } // namespace spindrift

@@ -3,20 +3,23 @@
 #pragma once
 
 #include "spindrift/crowd/population.h"
-#include "spindrift/stages/crowd_setup.h"
-#include "spindrift/engine/stage.h"
+#include "spindrift/stages/drawable.h"
 
 namespace spindrift {
 
+struct CrowdFacts : DrawableFacts {
+    Mesh obstacles; // to look at
+    void draw(const DrawnFrame& frame, Picture& picture) const override;
+};
+
 class CrowdStage : public TimeStage {
   public:
-    explicit CrowdStage(std::shared_ptr<CrowdSetup> setup) : setup_(std::move(setup)) {}
-
-    std::string name() const override { return "crowd"; }
-    std::string help() const override { return "A dense crowd in a floor plan."; }
+    using TimeStage::TimeStage;
     std::vector<std::string> endings() const override;
     void visit(ParamVisitor& v) override;
-    void prepare(const SceneFile& scene, const ShotParams& shot) override;
+    void prepare(const StageContext& context) override;
+    std::shared_ptr<const StageFacts> facts() const override { return facts_; }
+    bool drawable() const override { return true; }
     Estimate estimate() const override { return estimate_; }
     // As it is: a plan cannot be made coarser.
     Rehearsal rehearsal() const override { return Rehearsal::all_frames; }
@@ -36,7 +39,7 @@ class CrowdStage : public TimeStage {
     void shot_complete(const std::vector<std::string>& files, const ShotPaths& paths, Progress& progress) override;
 
   private:
-    std::shared_ptr<CrowdSetup> setup_;
+    std::shared_ptr<const CrowdFacts> facts_;
     PopulationParams params_;
     enum class Maps { none, exr, png };
     std::string map_ending() const;

@@ -18,29 +18,39 @@ bool is_outdated(const std::string& path, const std::vector<std::string>& pictur
                        [&](const std::string& picture) { return fs::last_write_time(picture) > made; });
 }
 
-} // namespace
-
-std::string contact_sheet_path(const ShotPaths& paths)
+// Of [render] <shot>, and of another stage <shot>.<stage>.
+std::string path_without_ending(const ShotPaths& paths, const std::string& stage)
 {
-    return paths.folder_beside("render") + "/" + paths.shot + ".contact.png";
+    return paths.folder_beside(stage) + "/" + paths.shot + (stage == "render" ? "" : "." + stage);
 }
 
-std::string film_path(const ShotPaths& paths) { return paths.folder_beside("render") + "/" + paths.shot + ".mp4"; }
+} // namespace
 
-void make_contact_sheet(const ShotPaths& paths, const std::vector<std::string>& pictures,
+std::string contact_sheet_path(const ShotPaths& paths, const std::string& stage)
+{
+    return path_without_ending(paths, stage) + ".contact.png";
+}
+
+std::string film_path(const ShotPaths& paths, const std::string& stage)
+{
+    return path_without_ending(paths, stage) + ".mp4";
+}
+
+void make_contact_sheet(const ShotPaths& paths, const std::string& stage, const std::vector<std::string>& pictures,
                         const std::function<Image(const Image&)>& developed, Progress& progress)
 {
     constexpr int count = 12, columns = 3, width = 480;
-    const std::string sheet = contact_sheet_path(paths);
+    const std::string sheet = contact_sheet_path(paths, stage);
     if (is_outdated(sheet, pictures))
         progress.busy_with("contact sheet",
                            [&] { write_image(sheet, developed(contact_sheet(pictures, count, columns, width))); });
     progress.say("contact sheet: " + sheet);
 }
 
-void make_film(const ShotPaths& paths, const std::vector<std::string>& pictures, float fps, Progress& progress)
+void make_film(const ShotPaths& paths, const std::string& stage, const std::vector<std::string>& pictures, float fps,
+               Progress& progress)
 {
-    const std::string film = film_path(paths);
+    const std::string film = film_path(paths, stage);
     try {
         if (is_outdated(film, pictures))
             progress.busy_with("film",

@@ -3,17 +3,19 @@
 // picture, and both functions say where they are.
 #pragma once
 
-#include "spindrift/io/image.h"
 #include "spindrift/engine/progress.h"
+#include "spindrift/io/image.h"
 
 namespace spindrift {
 
-std::string contact_sheet_path(const ShotPaths& paths);
-std::string film_path(const ShotPaths& paths);
-// <shot>.contact.png: pictures side by side, after `developed` made them fit for the eye.
-void make_contact_sheet(const ShotPaths& paths, const std::vector<std::string>& pictures,
+std::string contact_sheet_path(const ShotPaths& paths, const std::string& stage);
+std::string film_path(const ShotPaths& paths, const std::string& stage);
+// <shot>.contact.png, or <shot>.<stage>.contact.png if the stage has a name of its own: pictures side by side, after
+// `developed` made them fit for the eye.
+void make_contact_sheet(const ShotPaths& paths, const std::string& stage, const std::vector<std::string>& pictures,
                         const std::function<Image(const Image&)>& developed, Progress& progress);
 // <shot>.mp4. Without a working ffmpeg there is no film, which is no reason to fail: it says so and returns.
-void make_film(const ShotPaths& paths, const std::vector<std::string>& pictures, float fps, Progress& progress);
+void make_film(const ShotPaths& paths, const std::string& stage, const std::vector<std::string>& pictures, float fps,
+               Progress& progress);
 
 } // namespace spindrift

@@ -1,6 +1,8 @@
 #include "spindrift/stages/grains_stage.h"
 
 #include "spindrift/base/error.h"
+#include "spindrift/base/parallel.h"
+#include "spindrift/base/random.h"
 #include "spindrift/io/vdb.h"
 
 #include <fmt/format.h>
@@ -15,25 +17,68 @@ constexpr double kBytesPerGrain = 100, kFileBytesPerGrain = 20, kSeen = 0.5;
 
 } // namespace
 
-void GrainsStage::prepare(const SceneFile& scene, const ShotParams& shot)
+void GrainsStage::visit(ParamVisitor& v)
 {
-    if (!scene.has("sand")) {
-        if (scene.has("grains"))
-            bad_input("{}: there is no sand to see the grains of; add [sand]", scene.where("grains"));
-        return;
-    }
+    v("of", of_, "The sand whose grains these are. Left out: the only one of the scene.");
+    params_.visit(v);
+}
+
+std::vector<Port> GrainsStage::ports(const ShotGraph&) const
+{
+    Port of{"of", {"sand"}, named(of_)};
+    of.missing = "there is no sand to see the grains of; add [sand]";
+    return {of};
+}
+
+void GrainsStage::prepare(const StageContext& context)
+{
+    const auto& [scene, shot, inputs] = context;
+    sand_ = inputs.facts<SandFacts>("of");
     fps_ = shot.fps;
     const double grains = kSeen * sand_->particles * params_.each;
     estimate_ = {kBytesPerGrain * grains, kFileBytesPerGrain * grains * shot.range().count(),
-                 fmt::format("about {:.3g} grains", grains), "lower grains.each"};
+                 fmt::format("about {:.3g} grains", grains), "lower " + param("each")};
     grains_ = std::make_unique<GrainPoints>(sand_->params, params_);
+    const auto facts = std::make_shared<GrainsFacts>();
+    facts->stage = name(), facts->extent = sand_->extent, facts->materials = sand_->params.materials;
+    if (facts->materials.empty()) facts->materials.emplace_back();
+    facts_ = facts;
+}
+
+// Each a little different in colour and lit by its normal.
+void GrainsFacts::draw(const DrawnFrame& frame, Picture& picture) const
+{
+    constexpr float kVariety = 0.25f; // beside the material's colour
+    const ParticleFile file = read_particles(frame.input(stage, frame.frame));
+    const Particles& grains = file.particles;
+    const auto* material = grains.find<int32_t>(kMaterial);
+    const auto* normal = grains.find<Vec3f>(kNormal);
+    RenderSpheres spheres;
+    spheres.radius = file.pscale, spheres.centers = grains.P, spheres.velocities = grains.v;
+    spheres.colors.resize(grains.size()), spheres.normals.resize(grains.size());
+    parallel_for(
+        grains.size(),
+        [&](size_t i) {
+            Random random(0, static_cast<uint64_t>(grains.id[i]));
+            const size_t kind = material ? std::min(static_cast<size_t>((*material)[i]), materials.size() - 1) : 0;
+            spheres.colors[i] = materials[kind].color * (1 + kVariety * random.uniform(-1, 1));
+            spheres.normals[i] = normal ? (*normal)[i] : Vec3f::Zero().eval();
+        },
+        4096);
+    picture.count("grains", grains.size());
+    picture.add_spheres(std::move(spheres));
+}
+
+double GrainsFacts::memory(const Foreseen& foreseen) const
+{
+    return Picture::kBytesPerSphere * foreseen.number("grains");
 }
 
 Growth GrainsStage::growth() const { return {2, 3}; }
 
 double GrainsStage::memory(const Forecast& forecast) const
 {
-    const auto sand = forecast.find("sand");
+    const auto sand = forecast.find(sand_->stage);
     return kBytesPerGrain * forecast.at(name()).number("grains") +
            (sand == forecast.end() ? 0 : kBytesPerParticle * sand->second.number("particles"));
 }
@@ -43,7 +88,7 @@ FrameReport GrainsStage::made(int frame, const std::function<GrainReport(Particl
     FrameReport report;
     Particles sand;
     GrainReport grains;
-    report.times.measure("read", [&] { sand = read_particles(input_path_(frame)).particles; });
+    report.times.measure("read", [&] { sand = read_particles(input_path_(sand_->stage, frame)).particles; });
     report.times.measure("grains", [&] { grains = make(std::move(sand)); });
     frame_ = frame;
     report.numbers = {{"grains", static_cast<double>(grains_->points().size())},
@@ -83,6 +128,12 @@ StateFile GrainsStage::save() const
 {
     GrainPoints::State state = grains_->state();
     return {{{"frame", frame_}, {"next_id", state.next_id}}, std::move(state.points)};
+}
+
+StageKind grains_stage()
+{
+    return stage_kind<GrainsStage>("grains", "Grains of the sand to look at: points that go with it.",
+                                   /*needs_no_table=*/true);
 }
 
 } // namespace spindrift

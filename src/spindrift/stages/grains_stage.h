@@ -1,22 +1,27 @@
 // Grains to look at as a stage: points in grains.####.vdb, made from the frames of the sand.
 #pragma once
 
-#include "spindrift/stages/sand_setup.h"
-#include "spindrift/engine/stage.h"
 #include "spindrift/sand/grain_points.h"
+#include "spindrift/stages/sand_stage.h"
 
 namespace spindrift {
 
+struct GrainsFacts : DrawableFacts {
+    std::vector<SandMaterialParams> materials;
+    void draw(const DrawnFrame& frame, Picture& picture) const override;
+    double memory(const Foreseen& foreseen) const override;
+};
+
 class GrainsStage : public TimeStage {
   public:
-    explicit GrainsStage(std::shared_ptr<const SandSetup> sand) : sand_(std::move(sand)) {}
-
-    std::string name() const override { return "grains"; }
-    std::string help() const override { return "Grains of the sand to look at: points that go with it."; }
-    std::vector<std::string> inputs() const override { return {"sand"}; }
+    using TimeStage::TimeStage;
+    std::vector<Port> ports(const ShotGraph& graph) const override;
     std::vector<std::string> endings() const override { return {"vdb"}; }
-    void visit(ParamVisitor& v) override { params_.visit(v); }
-    void prepare(const SceneFile& scene, const ShotParams& shot) override;
+    void visit(ParamVisitor& v) override;
+    void prepare(const StageContext& context) override;
+    std::shared_ptr<const StageFacts> facts() const override { return facts_; }
+    bool drawable() const override { return true; }
+    std::string stands_for() const override { return "of"; }
     Estimate estimate() const override { return estimate_; }
     Rehearsal rehearsal() const override { return Rehearsal::all_frames; }
     Growth growth() const override;
@@ -32,7 +37,9 @@ class GrainsStage : public TimeStage {
   private:
     FrameReport made(int frame, const std::function<GrainReport(Particles sand)>& make);
 
-    std::shared_ptr<const SandSetup> sand_;
+    std::string of_; // the sand, as the scene names it
+    std::shared_ptr<const SandFacts> sand_;
+    std::shared_ptr<const GrainsFacts> facts_;
     GrainParams params_;
     std::unique_ptr<GrainPoints> grains_;
     InputPath input_path_;

@@ -6,6 +6,7 @@
 #include "spindrift/stages/body_files.h"
 #include "spindrift/stages/ripples_state.h"
 #include "spindrift/stages/scene_shapes.h"
+#include "spindrift/stages/taken_particles.h"
 #include "spindrift/stages/thin_solids.h"
 
 #include <bit>
@@ -37,52 +38,83 @@ FrameReport report_of(const LiquidReport& liquid)
 std::vector<std::string> LiquidStage::endings() const
 {
     std::vector<std::string> endings = {"vdb"};
-    if (setup_->params.turbulence.on) endings.push_back(kRipplesEnding);
-    if (!setup_->params.bodies.empty()) endings.push_back(kBodiesEnding);
+    if (params_.turbulence.on) endings.push_back(kRipplesEnding);
+    if (!params_.bodies.empty()) endings.push_back(kBodiesEnding);
     return endings;
 }
 
-void LiquidStage::prepare(const SceneFile& scene, const ShotParams& shot)
+void LiquidStage::load_shapes_of(const SceneFile& scene, float first_frame, LiquidFacts& facts) const
 {
-    if (!scene.has("liquid")) return;
-    LiquidParams& params = setup_->params;
+    facts.sources = load_shapes(scene, params_.sources, param("source"));
+    facts.sinks = load_shapes(scene, params_.sinks, param("sink"));
+    facts.colliders = load_colliders(scene, params_.colliders, param("collider"));
+    facts.bodies = load_body_shapes(scene, params_.bodies, param("body"));
+    for (auto* shapes : {&facts.sources, &facts.sinks, &facts.colliders})
+        for (Shape& shape : *shapes) shape.prepare(first_frame);
+    facts.extent = extent_of(params_.domain, {&facts.sources, &facts.colliders}, first_frame);
+    if (params_.domain.bounded()) facts.container = facts.extent;
+}
+
+void LiquidStage::prepare(const StageContext& context)
+{
+    const auto& [scene, shot, inputs] = context;
+    const LiquidParams& params = params_;
     if (params.sources.empty() && params.bodies.empty())
-        bad_input("{}: the liquid has no source; add a [[liquid.source]] with a shape", scene.where("liquid"));
-    setup_->load(scene, shot.range().first);
-    warnings_ = thin_solids(scene, name(), params.voxel, setup_->colliders, setup_->bodies,
-                            static_cast<float>(shot.range().first));
+        bad_input("{}: the liquid has no source; add a [[{}]] with a shape", scene.where(name()), param("source"));
+    const auto first_frame = static_cast<float>(shot.range().first);
+    const auto facts = std::make_shared<LiquidFacts>();
+    facts->stage = name(), facts->params = params;
+    load_shapes_of(scene, first_frame, *facts);
+    warnings_ = thin_solids(scene, name(), params.voxel, facts->colliders, facts->bodies, first_frame);
     mesh_files_ = mesh_files_of(params.sources, scene) + mesh_files_of(params.sinks, scene) +
                   mesh_files_of(params.colliders, scene);
     for (const BodyParams& body : params.bodies)
         mesh_files_ += mesh_files_of(body, scene) + mesh_files_of(body.parts, scene);
 
-    const double cells = expected_volume(scene, shot) / std::pow(static_cast<double>(params.voxel), 3);
+    const double cells = expected_volume(scene, shot, *facts) / std::pow(static_cast<double>(params.voxel), 3);
     const double particles = 8 * cells;
     if (!(particles <= kMaxParticles))
-        bad_input("{}: liquid.voxel is {} m, which makes about {:.3g} particles; at most {:.0g} are possible; raise "
-                  "liquid.voxel",
-                  scene.where("liquid.voxel"), params.voxel, particles, kMaxParticles);
+        bad_input("{}: {} is {} m, which makes about {:.3g} particles; at most {:.0g} are possible; raise {}",
+                  scene.where(param("voxel")), param("voxel"), params.voxel, particles, kMaxParticles, param("voxel"));
     estimate_ = {kBytesPerParticle * particles + kBytesPerCell * kCellsPerFullCell * cells,
                  kFileBytesPerParticle * particles * shot.range().count(),
-                 fmt::format("about {:.3g} particles", particles), "raise liquid.voxel", kCellsPerFullCell * cells};
+                 fmt::format("about {:.3g} particles", particles), "raise " + param("voxel"),
+                 kCellsPerFullCell * cells};
     liquid_ = std::make_unique<Liquid>(
-        params, Liquid::Shapes{setup_->sources, setup_->sinks, setup_->colliders, setup_->bodies}, shot.fps);
+        params, Liquid::Shapes{facts->sources, facts->sinks, facts->colliders, facts->bodies}, shot.fps);
     std::vector<std::string> places;
-    for (size_t b = 0; b < params.bodies.size(); ++b) places.push_back(scene.where(fmt::format("liquid.body[{}]", b)));
+    for (size_t b = 0; b < params.bodies.size(); ++b)
+        places.push_back(scene.where(fmt::format("{}[{}]", param("body"), b)));
     liquid_->expect_room_for_bodies(shot.range().first, places);
-    setup_->body_meshes.clear();
-    for (const RigidSolid& body : liquid_->bodies().solids()) setup_->body_meshes.push_back(body.mesh());
+    for (const RigidSolid& body : liquid_->bodies().solids()) facts->body_meshes.push_back(body.mesh());
     fps_ = shot.fps;
-    expressions_.prepare(scene, name(), shot.range(), shot.fps, setup_->colliders);
+    expressions_.prepare(scene, name(), shot.range(), shot.fps, facts->colliders);
     expressions_.set_radii(
         [this](const Particles& all) { return std::vector<float>(all.size(), liquid_->particle_radius()); });
     liquid_->set_hooks(expressions_.hooks([this] { return fields(); }));
+    facts_ = facts;
+}
+
+// As particles, coloured by their speed unless the picture says otherwise.
+void LiquidFacts::draw(const DrawnFrame& frame, Picture& picture) const
+{
+    const std::string path = frame.input(stage, frame.frame);
+    ParticleFile file = read_particles(path);
+    frame.taken.leave_out_taken(stage, frame.frame, frame.input, file.particles);
+    picture.count("particles", file.particles.size());
+    const std::string color_by = picture.color_by();
+    add_particles(file, path, color_by.empty() ? "speed" : color_by, Vec3f::Ones(), 1, picture);
+}
+
+double LiquidFacts::memory(const Foreseen& foreseen) const
+{
+    return Picture::kBytesPerSphere * foreseen.number("particles");
 }
 
 // What expressions can sample after advection.
 ExpressionContext LiquidStage::fields() const
 {
-    const float voxel = setup_->params.voxel;
+    const float voxel = params_.voxel;
     ExpressionContext context;
     context.volumes["surface"] = [voxel, cells = field_sampler(liquid_->surface_distance(), voxel)](const Vec3f& x) {
         return voxel * cells(x);
@@ -99,23 +131,24 @@ ExpressionContext LiquidStage::fields() const
 }
 
 // Volume of liquid when there is most of it [m3]. Throws bad_input for a source that cannot be filled.
-double LiquidStage::expected_volume(const SceneFile& scene, const ShotParams& shot) const
+double LiquidStage::expected_volume(const SceneFile& scene, const ShotParams& shot, const LiquidFacts& facts) const
 {
-    const LiquidParams& params = setup_->params;
+    const LiquidParams& params = params_;
     const FrameRange range = shot.range();
     const auto first = static_cast<float>(range.first);
     double volume = 0;
     for (size_t i = 0; i < params.sources.size(); ++i) {
         const SourceParams& source = params.sources[i];
-        const auto where = [&] { return scene.where(fmt::format("liquid.source[{}]", i)); };
-        Box3f box = setup_->sources[i].bounds(first);
+        const auto where = [&] { return scene.where(fmt::format("{}[{}]", param("source"), i)); };
+        Box3f box = facts.sources[i].bounds(first);
         if (params.domain.bounded()) {
             box.min = box.min.cwiseMax(*params.domain.min), box.max = box.max.cwiseMin(*params.domain.max);
             if (box.empty()) bad_input("{}: the source lies outside the domain", where());
         }
         if (!box.size().allFinite())
-            bad_input("{}: this source has no end; give the liquid a domain (liquid.domain.min and max)", where());
-        const double filled = volume_inside(setup_->sources[i], box, first);
+            bad_input("{}: this source has no end; give the liquid a domain ({}.min and max)", where(),
+                      param("domain"));
+        const double filled = volume_inside(facts.sources[i], box, first);
         volume += filled;
         if (source.mode == SourceParams::Mode::flow) {
             const double from = std::max(range.first, source.first_frame), to = std::min(range.last, source.last_frame);
@@ -123,12 +156,12 @@ double LiquidStage::expected_volume(const SceneFile& scene, const ShotParams& sh
             volume += std::pow(filled, 2.0 / 3) * source.velocity.norm() * seconds;
         }
     }
-    return params.domain.bounded() ? std::min(volume, volume_of(setup_->extent.size())) : volume;
+    return params.domain.bounded() ? std::min(volume, volume_of(facts.extent.size())) : volume;
 }
 
 std::vector<std::string> LiquidStage::coarser(double k) const
 {
-    return {fmt::format("liquid.voxel={}", k * static_cast<double>(setup_->params.voxel))};
+    return {fmt::format("{}={}", param("voxel"), k * static_cast<double>(params_.voxel))};
 }
 
 double LiquidStage::memory(const Forecast& forecast) const
@@ -160,7 +193,7 @@ FrameReport LiquidStage::restore(StateFile state)
                                 std::move(state.particles),
                                 {},
                                 load_motion(state, "bodies")};
-        if (setup_->params.turbulence.on) liquid.ripples = load_ripples(state);
+        if (params_.turbulence.on) liquid.ripples = load_ripples(state);
         liquid_->restore(std::move(liquid));
     });
     report.particles = liquid_->particles().size();
@@ -174,7 +207,7 @@ void LiquidStage::write(const std::string& path)
     const FileMetadata metadata = {{"frame", std::to_string(liquid_->frame())},
                                    {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}};
     const auto write_points = [&](const Particles& particles) {
-        write_particles(path, particles, setup_->params.voxel, liquid_->particle_radius(), metadata);
+        write_particles(path, particles, params_.voxel, liquid_->particle_radius(), metadata);
     };
     liquid_->show_motion([&](const Particles& particles) {
         if (!expressions_.any(ExpressionParams::At::before_writing)) return write_points(particles);
@@ -197,7 +230,7 @@ StateFile LiquidStage::save() const
     StateFile file = {
         {{"frame", state.frame}, {"next_id", state.next_id}, {"speed_bits", std::bit_cast<int32_t>(state.speed)}},
         std::move(state.particles)};
-    if (setup_->params.turbulence.on) save_ripples(std::move(state.ripples), file);
+    if (params_.turbulence.on) save_ripples(std::move(state.ripples), file);
     save_motion(state.bodies, "bodies", file);
     return file;
 }
@@ -205,6 +238,11 @@ StateFile LiquidStage::save() const
 void LiquidStage::shot_complete(const std::vector<std::string>&, const ShotPaths& paths, Progress&)
 {
     write_body_meshes(liquid_->bodies(), paths.stage_folder(name()));
+}
+
+StageKind liquid_stage()
+{
+    return stage_kind<LiquidStage>("liquid", "A PIC/FLIP/APIC liquid: particles that carry water.");
 }
 
 } // namespace spindrift

@@ -2,22 +2,33 @@
 #pragma once
 
 #include "spindrift/liquid/liquid.h"
-#include "spindrift/stages/liquid_setup.h"
-#include "spindrift/engine/stage.h"
+#include "spindrift/stages/drawable.h"
 #include "spindrift/stages/stage_expressions.h"
 
 namespace spindrift {
 
+struct LiquidFacts : DrawableFacts {
+    LiquidParams params;
+    std::vector<Shape> sources, sinks; // in the order of params
+    std::vector<Bodies::Shapes> bodies;
+    void draw(const DrawnFrame& frame, Picture& picture) const override;
+    double memory(const Foreseen& foreseen) const override;
+};
+
+// With turbulence, a frame of the liquid has a second file for its ripples.
+constexpr const char* kRipplesEnding = "ripples.vdb";
+constexpr const char* kRipplesGrid = "difference"; // of the rippled surface's distance to that of the liquid [m]
+constexpr const char* kRipplesBefore = "before";   // the same a frame ago
+
 class LiquidStage : public TimeStage {
   public:
-    explicit LiquidStage(std::shared_ptr<LiquidSetup> setup) : setup_(std::move(setup)) {}
-
-    std::string name() const override { return "liquid"; }
-    std::string help() const override { return "A PIC/FLIP/APIC liquid: particles that carry water."; }
-    std::string command() const override { return "sim"; }
+    using TimeStage::TimeStage;
     std::vector<std::string> endings() const override;
-    void visit(ParamVisitor& v) override { setup_->params.visit(v), expressions_.visit(v); }
-    void prepare(const SceneFile& scene, const ShotParams& shot) override;
+    void visit(ParamVisitor& v) override { params_.visit(v), expressions_.visit(v); }
+    void prepare(const StageContext& context) override;
+    std::shared_ptr<const StageFacts> facts() const override { return facts_; }
+    bool drawable() const override { return true; }
+    std::string shown_by() const override { return params_.sources.empty() ? "" : "surface"; }
     std::vector<std::string> warnings() const override { return warnings_; }
     Estimate estimate() const override { return estimate_; }
     Rehearsal rehearsal() const override { return Rehearsal::all_frames; }
@@ -39,9 +50,11 @@ class LiquidStage : public TimeStage {
 
   private:
     ExpressionContext fields() const;
-    double expected_volume(const SceneFile& scene, const ShotParams& shot) const;
+    void load_shapes_of(const SceneFile& scene, float first_frame, LiquidFacts& facts) const;
+    double expected_volume(const SceneFile& scene, const ShotParams& shot, const LiquidFacts& facts) const;
 
-    std::shared_ptr<LiquidSetup> setup_;
+    LiquidParams params_;
+    std::shared_ptr<const LiquidFacts> facts_;
     std::string mesh_files_; // that the scene names, with a hash of their contents
     StageExpressions expressions_;
     std::unique_ptr<Liquid> liquid_;

@@ -48,6 +48,7 @@ void finish_distance(Field<float>& phi, float voxel, const std::optional<Box3f>&
 
 void RipplesStage::visit(ParamVisitor& v)
 {
+    v("of", of_, "The liquid whose surface is rippled. Left out: the only one of the scene.");
     params_.visit(v);
     v("sdf", sdf_, "Also write the distance to the rippled surface as a VDB grid \"surface\".");
 }
@@ -57,19 +58,21 @@ std::vector<std::string> RipplesStage::endings() const
     return sdf_ ? std::vector<std::string>{"ply", "vdb"} : std::vector<std::string>{"ply"};
 }
 
-void RipplesStage::prepare(const SceneFile& scene, const ShotParams& shot)
+std::vector<Port> RipplesStage::ports(const ShotGraph&) const
 {
-    if (!scene.has("ripples")) return;
-    if (!scene.has("liquid")) bad_input("{}: ripples need a liquid; add [liquid] to the scene", scene.where("ripples"));
+    Port of{"of", {"liquid"}, named(of_)};
+    of.missing = "ripples need a liquid; add [liquid] to the scene";
+    return {of};
+}
+
+void RipplesStage::prepare(const StageContext& context)
+{
+    const auto& [scene, shot, inputs] = context;
+    liquid_ = inputs.facts<LiquidFacts>("of");
     const LiquidParams& liquid = liquid_->params;
     fps_ = shot.fps;
-    if (liquid.domain.bounded()) { // an open side is no wall
-        container_ = liquid_->extent;
-        for (int axis = 0; axis < 3; ++axis) {
-            if (!liquid.domain.closed(axis, 0)) container_->min[axis] = -kInfinity;
-            if (!liquid.domain.closed(axis, 1)) container_->max[axis] = kInfinity;
-        }
-    }
+    container_ = walls_around(*liquid_);
+    facts_ = SurfaceFacts::around(name(), liquid_.get());
     dependencies_ = mesh_files_of(liquid.colliders, scene);
     flow_ = std::make_unique<ParticleFlow>(liquid.domain, liquid_->colliders, fps_, liquid.voxel);
     ripples_ = std::make_unique<Ripples>(ripple_params());
@@ -80,7 +83,7 @@ void RipplesStage::prepare(const SceneFile& scene, const ShotParams& shot)
     const double cells = 2 * size.x() * size.z() / (voxel * voxel);
     const double bytes = kBytesPerCell * cells * kBand * ripple_params().refine;
     estimate_ = {bytes, 70 * cells * shot.range().count(), fmt::format("about {:.2g} triangles", 2 * cells),
-                 "lower ripples.refine or raise liquid.voxel"};
+                 fmt::format("lower {} or raise {}.voxel", param("refine"), liquid_->stage)};
 }
 
 Growth RipplesStage::growth() const { return {2, 2.6}; }
@@ -88,14 +91,14 @@ Growth RipplesStage::growth() const { return {2, 2.6}; }
 double RipplesStage::memory(const Forecast& forecast) const
 {
     const Foreseen& ripples = forecast.at(name());
-    const auto liquid = forecast.find("liquid");
+    const auto liquid = forecast.find(liquid_->stage);
     return kBytesPerCell * kTileCells * ripples.number("fine_tiles") + kBytesPerEddy * ripples.number("eddies") +
            (liquid == forecast.end() ? 0 : kBytesPerParticle * liquid->second.number("particles"));
 }
 
 Particles RipplesStage::read(int frame) const
 {
-    Particles particles = read_particles(input_path_(frame)).particles;
+    Particles particles = read_particles(input_path_(liquid_->stage, frame)).particles;
     particles.attributes.clear();
     return particles;
 }
@@ -124,14 +127,16 @@ void RipplesStage::find_flow(int frame)
 // Those that the liquid has made at the frame.
 void RipplesStage::take_ripples()
 {
-    const std::string path = std::filesystem::path(input_path_(frame_)).replace_extension(kRipplesEnding).string();
+    const std::string path =
+        std::filesystem::path(input_path_(liquid_->stage, frame_)).replace_extension(kRipplesEnding).string();
     FieldSet read = read_fields(path, {kRipplesGrid, kRipplesBefore});
     if (!read.numbers.contains(kRipplesGrid) || !read.numbers.contains(kRipplesBefore))
         fail("{}: \"{}\" and \"{}\" must hold numbers", path, kRipplesGrid, kRipplesBefore);
     const FieldFile& file = read.numbers[kRipplesGrid];
     const float fine_voxel = liquid_->params.voxel / static_cast<float>(ripple_params().refine);
     if (std::abs(file.voxel - fine_voxel) > 1e-3f * file.voxel)
-        fail("{}: ripples have a voxel of {} m, where [liquid.turbulence] says {} m", path, file.voxel, fine_voxel);
+        fail("{}: ripples have a voxel of {} m, where [{}.turbulence] says {} m", path, file.voxel, liquid_->stage,
+             fine_voxel);
     // Afresh, so that nothing of the frame before is left: a run that is resumed with this frame has none.
     ripples_ = std::make_unique<Ripples>(ripple_params());
     ripples_->set(flow_->flow(), file.field, read.numbers[kRipplesBefore].field);
@@ -233,6 +238,11 @@ FrameReport RipplesStage::restore(StateFile file)
             ripples_->restore(load_ripples(file));
     });
     return report(times);
+}
+
+StageKind ripples_stage()
+{
+    return stage_kind<RipplesStage>("ripples", "A finer surface of the liquid, rippled by its turbulence.");
 }
 
 } // namespace spindrift

@@ -1,23 +1,23 @@
-// Ripples finer than a liquid's grid as a stage: the rippled surface in ripples.####.ply, from the frames of [liquid].
+// Ripples finer than a liquid's grid as a stage: the rippled surface in ripples.####.ply, from the frames of a liquid.
 #pragma once
 
 #include "spindrift/liquid/particle_flow.h"
-#include "spindrift/stages/liquid_setup.h"
-#include "spindrift/engine/stage.h"
 #include "spindrift/ripples/ripples.h"
+#include "spindrift/stages/liquid_stage.h"
+#include "spindrift/stages/surface_stage.h"
 
 namespace spindrift {
 
 class RipplesStage : public TimeStage {
   public:
-    explicit RipplesStage(std::shared_ptr<const LiquidSetup> liquid) : liquid_(std::move(liquid)) {}
-
-    std::string name() const override { return "ripples"; }
-    std::string help() const override { return "A finer surface of the liquid, rippled by its turbulence."; }
-    std::vector<std::string> inputs() const override { return {"liquid"}; }
+    using TimeStage::TimeStage;
+    std::vector<Port> ports(const ShotGraph& graph) const override;
     std::vector<std::string> endings() const override;
     void visit(ParamVisitor& v) override;
-    void prepare(const SceneFile& scene, const ShotParams& shot) override;
+    void prepare(const StageContext& context) override;
+    std::shared_ptr<const StageFacts> facts() const override { return facts_; }
+    bool drawable() const override { return true; }
+    std::string stands_for() const override { return "of"; }
     Estimate estimate() const override { return estimate_; }
     Rehearsal rehearsal() const override { return Rehearsal::all_frames; }
     Growth growth() const override;
@@ -42,7 +42,9 @@ class RipplesStage : public TimeStage {
     Mesh make_mesh(const Ripples::Surface& surface) const;
     FrameReport report(PhaseTimes times);
 
-    std::shared_ptr<const LiquidSetup> liquid_;
+    std::string of_; // the liquid, as the scene names it
+    std::shared_ptr<const LiquidFacts> liquid_;
+    std::shared_ptr<const SurfaceFacts> facts_;
     RippleParams params_;
     bool sdf_ = false;
     InputPath input_path_;

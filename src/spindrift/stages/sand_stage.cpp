@@ -2,10 +2,10 @@
 
 #include "spindrift/base/error.h"
 #include "spindrift/io/vdb.h"
+#include "spindrift/points/transfer.h"
 #include "spindrift/stages/body_files.h"
 #include "spindrift/stages/scene_shapes.h"
 #include "spindrift/stages/thin_solids.h"
-#include "spindrift/points/transfer.h"
 
 #include <bit>
 #include <filesystem>
@@ -65,75 +65,83 @@ template <class Moving, class Stress> StateFile file_of(Moving& moving, Stress& 
 
 } // namespace
 
-void SandSetup::load(const SceneFile& scene, int first_frame)
-{
-    sources = load_shapes(scene, params.sources, "sand.source");
-    colliders = load_colliders(scene, params.colliders, "sand.collider");
-    bodies = load_body_shapes(scene, params.bodies, "sand.body");
-    for (auto* shapes : {&sources, &colliders})
-        for (Shape& shape : *shapes) shape.prepare(static_cast<float>(first_frame));
-    extent = extent_of(params.domain, {&sources, &colliders}, static_cast<float>(first_frame));
-}
-
 std::vector<std::string> SandStage::endings() const
 {
-    if (setup_->params.bodies.empty()) return {"vdb"};
+    if (params_.bodies.empty()) return {"vdb"};
     return {"vdb", kBodiesEnding};
 }
 
-void SandStage::prepare(const SceneFile& scene, const ShotParams& shot)
+void SandStage::prepare(const StageContext& context)
 {
-    if (!scene.has("sand")) return;
-    const SandParams& params = setup_->params;
+    const auto& [scene, shot, inputs] = context;
+    const SandParams& params = params_;
     if (params.sources.empty())
-        bad_input("{}: there is no sand; add a [[sand.source]] with a shape", scene.where("sand"));
-    setup_->load(scene, shot.range().first);
-    warnings_ = thin_solids(scene, name(), params.voxel, setup_->colliders, setup_->bodies,
-                            static_cast<float>(shot.range().first));
+        bad_input("{}: there is no sand; add a [[{}]] with a shape", scene.where(name()), param("source"));
+    const auto first_frame = static_cast<float>(shot.range().first);
+    const auto facts = std::make_shared<SandFacts>();
+    facts->stage = name(), facts->params = params;
+    facts->sources = load_shapes(scene, params.sources, param("source"));
+    facts->colliders = load_colliders(scene, params.colliders, param("collider"));
+    facts->bodies = load_body_shapes(scene, params.bodies, param("body"));
+    for (auto* shapes : {&facts->sources, &facts->colliders})
+        for (Shape& shape : *shapes) shape.prepare(first_frame);
+    facts->extent = extent_of(params.domain, {&facts->sources, &facts->colliders}, first_frame);
+    facts_ = facts;
+    warnings_ = thin_solids(scene, name(), params.voxel, facts->colliders, facts->bodies, first_frame);
     mesh_files_ = mesh_files_of(params.sources, scene) + mesh_files_of(params.colliders, scene);
     for (const BodyParams& body : params.bodies)
         mesh_files_ += mesh_files_of(body, scene) + mesh_files_of(body.parts, scene);
 
-    const double cells = expected_volume(scene, shot) / std::pow(static_cast<double>(params.voxel), 3);
-    const double particles = setup_->particles = 8 * cells;
+    const double cells = expected_volume(scene, shot, *facts) / std::pow(static_cast<double>(params.voxel), 3);
+    const double particles = facts->particles = 8 * cells;
     if (!(particles <= kMaxParticles))
-        bad_input("{}: sand.voxel is {} m, which makes about {:.3g} particles; at most {:.0g} are possible; raise "
-                  "sand.voxel",
-                  scene.where("sand.voxel"), params.voxel, particles, kMaxParticles);
+        bad_input("{}: {} is {} m, which makes about {:.3g} particles; at most {:.0g} are possible; raise {}",
+                  scene.where(param("voxel")), param("voxel"), params.voxel, particles, kMaxParticles, param("voxel"));
     estimate_ = {kBytesPerParticle * particles + kBytesPerCell * kCellsPerFullCell * cells,
                  kFileBytesPerParticle * particles * shot.range().count(),
-                 fmt::format("about {:.3g} particles", particles), "raise sand.voxel", kCellsPerFullCell * cells};
+                 fmt::format("about {:.3g} particles", particles), "raise " + param("voxel"),
+                 kCellsPerFullCell * cells};
     if (params.model == SandParams::Model::fluid) {
-        fluid_ = std::make_unique<FluidSand>(params, setup_->sources, setup_->colliders, shot.fps);
+        fluid_ = std::make_unique<FluidSand>(params, facts->sources, facts->colliders, shot.fps);
         return;
     }
     grains_ =
-        std::make_unique<Grains>(params, Grains::Shapes{setup_->sources, setup_->colliders, setup_->bodies}, shot.fps);
+        std::make_unique<Grains>(params, Grains::Shapes{facts->sources, facts->colliders, facts->bodies}, shot.fps);
     std::vector<std::string> places;
-    for (size_t b = 0; b < params.bodies.size(); ++b) places.push_back(scene.where(fmt::format("sand.body[{}]", b)));
+    for (size_t b = 0; b < params.bodies.size(); ++b)
+        places.push_back(scene.where(fmt::format("{}[{}]", param("body"), b)));
     grains_->expect_room_for_bodies(shot.range().first, places);
-    setup_->body_meshes.clear();
-    for (const RigidSolid& body : grains_->bodies().solids()) setup_->body_meshes.push_back(body.mesh());
+    for (const RigidSolid& body : grains_->bodies().solids()) facts->body_meshes.push_back(body.mesh());
+}
+
+// As its particles; grains look better, and draw it unless a picture asks for this.
+void SandFacts::draw(const DrawnFrame& frame, Picture& picture) const
+{
+    const std::string path = frame.input(stage, frame.frame);
+    const ParticleFile file = read_particles(path);
+    picture.count("particles", file.particles.size());
+    const std::string color_by = picture.color_by();
+    add_particles(file, path, color_by.empty() ? "speed" : color_by, Vec3f::Ones(), 1, picture);
 }
 
 // Volume of sand when there is most of it [m3]. Throws bad_input for a source that cannot be filled.
-double SandStage::expected_volume(const SceneFile& scene, const ShotParams& shot) const
+double SandStage::expected_volume(const SceneFile& scene, const ShotParams& shot, const SandFacts& facts) const
 {
-    const SandParams& params = setup_->params;
+    const SandParams& params = params_;
     const FrameRange range = shot.range();
     const auto first = static_cast<float>(range.first);
     double volume = 0;
     for (size_t i = 0; i < params.sources.size(); ++i) {
         const SandSourceParams& source = params.sources[i];
-        const auto where = [&] { return scene.where(fmt::format("sand.source[{}]", i)); };
-        Box3f box = setup_->sources[i].bounds(first);
+        const auto where = [&] { return scene.where(fmt::format("{}[{}]", param("source"), i)); };
+        Box3f box = facts.sources[i].bounds(first);
         if (params.domain.bounded()) {
             box.min = box.min.cwiseMax(*params.domain.min), box.max = box.max.cwiseMin(*params.domain.max);
             if (box.empty()) bad_input("{}: the source lies outside the domain", where());
         }
         if (!box.size().allFinite())
-            bad_input("{}: this source has no end; give the sand a domain (sand.domain.min and max)", where());
-        const double filled = volume_inside(setup_->sources[i], box, first);
+            bad_input("{}: this source has no end; give the sand a domain ({}.min and max)", where(), param("domain"));
+        const double filled = volume_inside(facts.sources[i], box, first);
         volume += filled;
         if (source.mode == SandSourceParams::Mode::flow) {
             const double from = std::max(range.first, source.first_frame), to = std::min(range.last, source.last_frame);
@@ -141,12 +149,12 @@ double SandStage::expected_volume(const SceneFile& scene, const ShotParams& shot
             volume += std::pow(filled, 2.0 / 3) * static_cast<double>(source.velocity.norm()) * seconds;
         }
     }
-    return params.domain.bounded() ? std::min(volume, volume_of(setup_->extent.size())) : volume;
+    return params.domain.bounded() ? std::min(volume, volume_of(facts.extent.size())) : volume;
 }
 
 std::vector<std::string> SandStage::coarser(double k) const
 {
-    return {fmt::format("sand.voxel={}", k * static_cast<double>(setup_->params.voxel))};
+    return {fmt::format("{}={}", param("voxel"), k * static_cast<double>(params_.voxel))};
 }
 
 double SandStage::memory(const Forecast& forecast) const
@@ -207,7 +215,7 @@ void SandStage::write(const std::string& path)
 {
     Particles sand = fluid_ ? fluid_->grains() : grains_->particles();
     for (const char* row : kAffine) sand.attributes.erase(row); // only the next step needs them
-    write_particles(path, sand, setup_->params.voxel, fluid_ ? fluid_->particle_radius() : grains_->particle_radius(),
+    write_particles(path, sand, params_.voxel, fluid_ ? fluid_->particle_radius() : grains_->particle_radius(),
                     {{"frame", std::to_string(fluid_ ? fluid_->frame() : grains_->frame())},
                      {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}});
     if (grains_ && !grains_->bodies().empty())
@@ -230,6 +238,12 @@ StateFile SandStage::save() const
 void SandStage::shot_complete(const std::vector<std::string>&, const ShotPaths& paths, Progress&)
 {
     if (grains_) write_body_meshes(grains_->bodies(), paths.stage_folder(name()));
+}
+
+StageKind sand_stage()
+{
+    return stage_kind<SandStage>("sand",
+                                 "Sand: grains that disperse, pile up and carry weight, or a fluid with friction.");
 }
 
 } // namespace spindrift

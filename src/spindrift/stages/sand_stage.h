@@ -1,25 +1,29 @@
 // Sand as a stage: particles in sand.####.vdb; bodies, if there are any, in sand.####.bodies.json.
 #pragma once
 
-#include "spindrift/stages/sand_setup.h"
-#include "spindrift/engine/stage.h"
 #include "spindrift/sand/fluid_sand.h"
 #include "spindrift/sand/grains.h"
+#include "spindrift/stages/drawable.h"
 
 namespace spindrift {
 
+struct SandFacts : DrawableFacts {
+    SandParams params;
+    std::vector<Shape> sources; // in the order of params
+    std::vector<Bodies::Shapes> bodies;
+    double particles = 0; // about how many there will be
+    void draw(const DrawnFrame& frame, Picture& picture) const override;
+};
+
 class SandStage : public TimeStage {
   public:
-    explicit SandStage(std::shared_ptr<SandSetup> setup) : setup_(std::move(setup)) {}
-
-    std::string name() const override { return "sand"; }
-    std::string help() const override
-    {
-        return "Sand: grains that disperse, pile up and carry weight, or a fluid with friction.";
-    }
+    using TimeStage::TimeStage;
     std::vector<std::string> endings() const override;
-    void visit(ParamVisitor& v) override { setup_->params.visit(v); }
-    void prepare(const SceneFile& scene, const ShotParams& shot) override;
+    void visit(ParamVisitor& v) override { params_.visit(v); }
+    void prepare(const StageContext& context) override;
+    std::shared_ptr<const StageFacts> facts() const override { return facts_; }
+    bool drawable() const override { return true; }
+    std::string shown_by() const override { return "grains"; }
     std::vector<std::string> warnings() const override { return warnings_; }
     Estimate estimate() const override { return estimate_; }
     Rehearsal rehearsal() const override { return Rehearsal::all_frames; }
@@ -40,9 +44,10 @@ class SandStage : public TimeStage {
     void shot_complete(const std::vector<std::string>& files, const ShotPaths& paths, Progress& progress) override;
 
   private:
-    double expected_volume(const SceneFile& scene, const ShotParams& shot) const;
+    double expected_volume(const SceneFile& scene, const ShotParams& shot, const SandFacts& facts) const;
 
-    std::shared_ptr<SandSetup> setup_;
+    SandParams params_;
+    std::shared_ptr<const SandFacts> facts_;
     std::string mesh_files_;         // that the scene names, with a hash of their contents
     std::unique_ptr<Grains> grains_; // one of the two, as the model is
     std::unique_ptr<FluidSand> fluid_;

@@ -2,9 +2,9 @@
 
 #include "spindrift/base/error.h"
 #include "spindrift/io/point_file.h"
+#include "spindrift/smoke/reach.h"
 #include "spindrift/stages/scene_shapes.h"
 #include "spindrift/stages/thin_solids.h"
-#include "spindrift/smoke/reach.h"
 
 #include <bit>
 
@@ -45,7 +45,7 @@ FrameReport report_of(const SmokeReport& smoke)
 
 void SmokeStage::visit(ParamVisitor& v)
 {
-    setup_->params.visit(v);
+    params_.visit(v);
     v("half", half_, "Write numbers of 16 bits: half the disk space.");
     v("write_velocity", write_velocity_,
       "Write vel too, for motion blur and for what flies through the smoke: on the faces of voxels, or with "
@@ -55,25 +55,27 @@ void SmokeStage::visit(ParamVisitor& v)
            "Expressions on the volumes: density, temperature, the scalars and vel, which is at cell centres.");
 }
 
-void SmokeStage::prepare(const SceneFile& scene, const ShotParams& shot)
+void SmokeStage::prepare(const StageContext& context)
 {
-    if (!scene.has("smoke")) return;
-    const SmokeParams& params = setup_->params;
+    const auto& [scene, shot, inputs] = context;
+    const SmokeParams& params = params_;
+    const auto facts = std::make_shared<SmokeFacts>();
+    facts->stage = name(), facts->bounded = params.domain.bounded();
     range_ = shot.range(), fps_ = shot.fps;
     if (params.sources.empty())
-        bad_input("{}: nothing makes smoke; add a [[smoke.source]] with a shape", scene.where("smoke"));
+        bad_input("{}: nothing makes smoke; add a [[{}]] with a shape", scene.where(name()), param("source"));
     Smoke::Shapes shapes;
     dependencies_.clear();
     const auto first = static_cast<float>(range_.first);
-    Box3f& extent = setup_->extent;
+    Box3f& extent = facts->extent;
     for (size_t i = 0; i < params.sources.size(); ++i) {
-        const auto where = [&] { return scene.where(fmt::format("smoke.source[{}]", i)); };
+        const auto where = [&] { return scene.where(fmt::format("{}[{}]", param("source"), i)); };
         if (!params.sources[i].particles.empty()) {
             shapes.particles[i] = particle_source(scene, i);
             shapes.sources.emplace_back(ShapeParams{}, where()); // keeps its place
             continue;
         }
-        shapes.sources.push_back(load_shape(scene, params.sources[i], fmt::format("smoke.source[{}]", i)));
+        shapes.sources.push_back(load_shape(scene, params.sources[i], fmt::format("{}[{}]", param("source"), i)));
         dependencies_ += mesh_files_of(static_cast<const ShapeParams&>(params.sources[i]), scene);
         shapes.sources.back().prepare(first);
         Box3f box = shapes.sources.back().bounds(first);
@@ -82,13 +84,13 @@ void SmokeStage::prepare(const SceneFile& scene, const ShotParams& shot)
             if (box.empty() && !shapes.sources.back().moves())
                 bad_input("{}: the source lies outside the domain", where());
         } else if (!box.size().allFinite())
-            bad_input("{}: this source has no end; give the smoke a domain (smoke.domain.min and max)", where());
+            bad_input("{}: this source has no end; give the smoke a domain ({}.min and max)", where(), param("domain"));
         extent.add(box);
     }
-    shapes.colliders = load_colliders(scene, params.colliders, "smoke.collider");
+    shapes.colliders = load_colliders(scene, params.colliders, param("collider"));
     dependencies_ += mesh_files_of(params.colliders, scene);
     for (Shape& shape : shapes.colliders) shape.prepare(first);
-    setup_->colliders = colliders_ = shapes.colliders;
+    facts->colliders = colliders_ = shapes.colliders;
     warnings_ = thin_solids(scene, name(), params.voxel, colliders_, {}, static_cast<float>(shot.range().first));
 
     Box3f expected = extent; // where the smoke will be
@@ -107,21 +109,32 @@ void SmokeStage::prepare(const SceneFile& scene, const ShotParams& shot)
     const double cells = expected.empty() ? 0 : count_cells(expected.size(), params.voxel);
     const double fine_cells = params.turbulence.on ? cells * std::pow(params.refine(), 3) : 0;
     if (!(cells <= kMostCells))
-        bad_input("{}: smoke.voxel is {} m, which makes {:.3g} cells; at most {:.0g} are possible; raise smoke.voxel",
-                  scene.where("smoke.voxel"), params.voxel, cells, kMostCells);
+        bad_input("{}: {} is {} m, which makes {:.3g} cells; at most {:.0g} are possible; raise {}",
+                  scene.where(param("voxel")), param("voxel"), params.voxel, cells, kMostCells, param("voxel"));
     estimate_ = {kBytesPerCell * cells + kBytesPerFineCell * fine_cells,
                  kFileBytesPerCell * std::max(cells, fine_cells) * range_.count() * (half_ ? 0.5 : 1),
-                 fmt::format("up to {:.3g} cells", std::max(cells, fine_cells)), "raise smoke.voxel",
+                 fmt::format("up to {:.3g} cells", std::max(cells, fine_cells)), "raise " + param("voxel"),
                  std::max(cells, fine_cells / 4)};
     if (!params.domain.bounded())
         extent.add(reach_of_smoke(params, shapes.sources, range_.first, range_.last, shot.fps));
     smoke_ = std::make_unique<Smoke>(params, std::move(shapes), shot.fps);
     prepare_expressions(scene);
+    facts_ = facts;
+}
+
+void SmokeFacts::draw(const DrawnFrame& frame, Picture& picture) const
+{
+    picture.add_smoke(frame.input(stage, frame.frame));
+}
+
+double SmokeFacts::memory(const Foreseen& foreseen) const
+{
+    return Picture::kBytesPerSmokeCell * kTileCells * std::max(foreseen.number("tiles"), foreseen.number("fine_tiles"));
 }
 
 std::vector<std::string> SmokeStage::coarser(double k) const
 {
-    return {fmt::format("smoke.voxel={}", k * static_cast<double>(setup_->params.voxel))};
+    return {fmt::format("{}={}", param("voxel"), k * static_cast<double>(params_.voxel))};
 }
 
 Growth SmokeStage::growth() const { return {2.2, 3}; }
@@ -135,8 +148,8 @@ double SmokeStage::memory(const Forecast& forecast) const
 
 Smoke::ParticleSource SmokeStage::particle_source(const SceneFile& scene, size_t index)
 {
-    const std::string name = fmt::format("smoke.source[{}].particles", index);
-    const FilesOfFrames files(scene.resolve(setup_->params.sources[index].particles), scene.where(name));
+    const std::string name = fmt::format("{}[{}].particles", param("source"), index);
+    const FilesOfFrames files(scene.resolve(params_.sources[index].particles), scene.where(name));
     dependencies_ += files.signature(name);
     return [files](int frame) {
         ParticleFile read = read_points(files.at(frame));
@@ -148,7 +161,8 @@ void SmokeStage::prepare_expressions(const SceneFile& scene)
 {
     expressions_.clear();
     for (size_t i = 0; i < expression_params_.size(); ++i) {
-        ExpressionSource::Loaded loaded = expression_params_[i].load(scene, fmt::format("smoke.expression[{}]", i));
+        ExpressionSource::Loaded loaded =
+            expression_params_[i].load(scene, fmt::format("{}[{}]", param("expression"), i));
         dependencies_ += loaded.dependencies;
         expressions_.push_back({expression_params_[i].at,
                                 VolumeExpression(loaded.label, std::move(loaded.text), loaded.options),
@@ -232,7 +246,7 @@ FrameReport SmokeStage::advance()
 void SmokeStage::write(const std::string& path)
 {
     const Topology& topology = smoke_->fine_topology();
-    const SmokeParams& params = setup_->params;
+    const SmokeParams& params = params_;
     const bool edit = any(At::before_writing);
     const std::vector<SmokeScalar>& scalars = smoke_->scalars();
     std::vector<Field<float>> changed(scalars.size()); // by expressions
@@ -298,6 +312,11 @@ StateFile SmokeStage::save() const
     file.fields["turbulence.solid_distance"] = std::move(turbulence.solid_distance);
     file.particles = std::move(turbulence.particles.particles);
     return file;
+}
+
+StageKind smoke_stage()
+{
+    return stage_kind<SmokeStage>("smoke", "A gas on a grid: density, temperature and velocity.");
 }
 
 } // namespace spindrift

@@ -2,22 +2,25 @@
 #pragma once
 
 #include "spindrift/expression/volume_expression.h"
-#include "spindrift/stages/smoke_setup.h"
-#include "spindrift/engine/stage.h"
-#include "spindrift/stages/stage_expressions.h"
 #include "spindrift/smoke/smoke.h"
+#include "spindrift/stages/drawable.h"
+#include "spindrift/stages/stage_expressions.h"
 
 namespace spindrift {
 
+struct SmokeFacts : DrawableFacts {
+    void draw(const DrawnFrame& frame, Picture& picture) const override;
+    double memory(const Foreseen& foreseen) const override;
+};
+
 class SmokeStage : public TimeStage {
   public:
-    explicit SmokeStage(std::shared_ptr<SmokeSetup> setup) : setup_(std::move(setup)) {}
-
-    std::string name() const override { return "smoke"; }
-    std::string help() const override { return "A gas on a grid: density, temperature and velocity."; }
+    using TimeStage::TimeStage;
     std::vector<std::string> endings() const override { return {"vdb"}; }
     void visit(ParamVisitor& v) override;
-    void prepare(const SceneFile& scene, const ShotParams& shot) override;
+    void prepare(const StageContext& context) override;
+    std::shared_ptr<const StageFacts> facts() const override { return facts_; }
+    bool drawable() const override { return true; }
     std::vector<std::string> warnings() const override { return warnings_; }
     Estimate estimate() const override { return estimate_; }
     Rehearsal rehearsal() const override { return Rehearsal::all_frames; }
@@ -44,7 +47,8 @@ class SmokeStage : public TimeStage {
     bool any(At at) const;
     void run(At at, const ExpressionFields& fields, float frame, float dt, const SmokeFields& flow) const;
 
-    std::shared_ptr<SmokeSetup> setup_;
+    SmokeParams params_;
+    std::shared_ptr<const SmokeFacts> facts_;
     bool half_ = false, write_velocity_ = true;
     std::vector<ExpressionParams> expression_params_;
     std::vector<Loaded> expressions_;

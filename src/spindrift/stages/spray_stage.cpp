@@ -3,9 +3,10 @@
 
 #include "spindrift/base/error.h"
 #include "spindrift/io/point_file.h"
-#include "spindrift/stages/scene_shapes.h"
 #include "spindrift/points/attribute_checks.h"
 #include "spindrift/points/spacing.h"
+#include "spindrift/stages/scene_shapes.h"
+#include "spindrift/stages/taken_particles.h"
 
 #include <algorithm>
 #include <bit>
@@ -54,10 +55,13 @@ float voxel_for(const Particles& droplets)
 void SprayStage::visit(ParamVisitor& v)
 {
     params_.visit(v);
-    v("liquid_colliders", liquid_colliders_, "Droplets also bounce off the colliders and closed sides of [liquid].");
+    v("liquid", liquid_names_,
+      "The liquids that whitewater comes from, and whose colliders stop droplets: one or several stages. Left out: the "
+      "only one of the scene.");
+    v("liquid_colliders", liquid_colliders_, "Droplets also bounce off the colliders and closed sides of the liquid.");
     v("input", input_,
       "Liquid of another program that whitewater comes from, VDB points or PLY, e.g. \"water.####.vdb\"; the folder is "
-      "relative to the scene's. Left out: that of [liquid].");
+      "relative to the scene's. Left out: that of `liquid`.");
     v("wind_file", wind_file_,
       "VDB files with a field of wind [m/s], e.g. \"wind.####.vdb\", that is added to spray.wind; the folder is "
       "relative to "
@@ -65,48 +69,61 @@ void SprayStage::visit(ParamVisitor& v)
     v("wind_grid", wind_grid_, "Name of the grid of vectors in them.");
     expressions_.visit(v);
     v("spacing", spacing_, unit::metres, limits::size(),
-      "Mean distance of the liquid's particles. Left out: half a voxel of [liquid], or found from the input.");
+      "Mean distance of the liquid's particles. Left out: half a voxel of the liquid, or found from the input.");
 }
 
-std::vector<std::string> SprayStage::inputs() const
+std::vector<Port> SprayStage::ports(const ShotGraph&) const
 {
-    if (reads_liquid() && input_.empty()) return {"liquid"};
-    return {};
+    Port liquid{"liquid", {"liquid"}, liquid_names_};
+    liquid.many = true;
+    liquid.frames = reads_liquid() && input_.empty();
+    liquid.optional = !liquid.frames;
+    liquid.missing = fmt::format("{} needs a liquid; add [liquid], or name the files of another program as {}",
+                                 param("whitewater"), param("input"));
+    return {liquid};
 }
 
-void SprayStage::prepare(const SceneFile& scene, const ShotParams& shot)
+void SprayStage::prepare(const StageContext& context)
 {
-    if (!scene.has("spray")) return;
+    const auto& [scene, shot, inputs] = context;
     fps_ = shot.fps;
     const FrameRange range = shot.range();
     first_frame_ = range.first;
     if (params_.emitters.empty() && !reads_liquid())
-        bad_input(
-            "{}: nothing makes spray; add a [[spray.emitter]], or set spray.whitewater.trapped_air, .wave_crests or "
-            ".handover",
-            scene.where("spray"));
-    if (reads_liquid() && input_.empty() && !scene.has("liquid"))
-        bad_input(
-            "{}: spray.whitewater needs a liquid; add [liquid], or name the files of another program as spray.input",
-            scene.where("spray"));
-    if (reads_liquid() && !input_.empty()) input_files_ = scene.resolve(input_);
+        bad_input("{}: nothing makes spray; add a [[{}]], or set {}.trapped_air, .wave_crests or .handover",
+                  scene.where(name()), param("emitter"), param("whitewater"));
+    input_files_ = liquid_files(scene);
+    for (const StageView& view : inputs.all("liquid")) liquids_.push_back(view.as<LiquidFacts>());
+    for (const auto& liquid : liquids_)
+        if (reads_liquid() && liquid->params.voxel != liquids_.front()->params.voxel && input_.empty())
+            bad_input(
+                "{}: {}.voxel is {} m and {}.voxel {} m; liquids of one spray must have the same, or a spray each",
+                scene.where(param("liquid")), liquids_.front()->stage, liquids_.front()->params.voxel, liquid->stage,
+                liquid->params.voxel);
 
-    liquid_->handed_over.reset();
-    if (params_.whitewater.handover) {
-        liquid_->handed_over = input_files_;
+    const auto facts = std::make_shared<SprayFacts>();
+    facts->stage = name();
+    for (const auto& liquid : liquids_)
+        if (!liquid->extent.empty()) facts->extent.add(liquid->extent);
+    if (takes_over()) {
+        if (!input_files_.empty())
+            facts->taken_from = {input_files_};
+        else
+            for (const auto& liquid : liquids_) facts->taken_from.push_back(liquid->stage);
         if (spacing_ || input_.empty())
-            expect_radius_in_range(spacing_.value_or(0.5f * liquid_->params.voxel),
-                                   scene.where("spray.whitewater.handover"));
+            expect_radius_in_range(spacing_.value_or(liquids_.empty() ? 0 : 0.5f * liquids_.front()->params.voxel),
+                                   scene.where(param("whitewater.handover")));
     }
 
     Spray::Shapes shapes;
     for (size_t i = 0; i < params_.emitters.size(); ++i)
         shapes.emitters.push_back(
-            load_shape(scene, params_.emitters[i].carrier(), fmt::format("spray.emitter[{}]", i)));
-    shapes.colliders = load_colliders(scene, params_.colliders, "spray.collider");
+            load_shape(scene, params_.emitters[i].carrier(), fmt::format("{}[{}]", param("emitter"), i)));
+    shapes.colliders = load_colliders(scene, params_.colliders, param("collider"));
     dependencies_ = mesh_files_of(params_.emitters, scene) + mesh_files_of(params_.colliders, scene);
     for (auto* list : {&shapes.emitters, &shapes.colliders})
         for (Shape& shape : *list) shape.prepare(static_cast<float>(range.first));
+    facts->colliders = shapes.colliders;
 
     double& droplets = droplets_ = 0;
     for (const EmitterParams& e : params_.emitters) {
@@ -114,33 +131,56 @@ void SprayStage::prepare(const SceneFile& scene, const ShotParams& shot)
         droplets += e.rate * std::max(0.0, to - from + 1) / fps_;
     }
     SprayParams params = params_;
-    if (liquid_colliders_ && scene.has("liquid")) {
-        // Whether or not the liquid's frames are read.
-        LiquidParams liquid = liquid_->params;
-        dependencies_ += mesh_files_of(liquid.colliders, scene) + canonical_text([&](ParamVisitor& v) {
-                             v.list("liquid_collider", liquid.colliders, "");
-                             v.group("liquid_domain", liquid.domain, "");
-                         });
-        for (size_t i = 0; i < liquid_->colliders.size(); ++i) {
-            SprayColliderParams collider;
-            static_cast<ShapeParams&>(collider) = liquid_->params.colliders[i];
-            params.colliders.push_back(collider);
-            shapes.colliders.push_back(liquid_->colliders[i]);
-        }
-        for (const SprayColliderParams& wall : walls_of(liquid_->params.domain)) {
-            params.colliders.push_back(wall);
-            shapes.colliders.emplace_back(wall, scene.where("liquid.domain"));
-        }
-    }
+    if (liquid_colliders_) add_liquid_colliders(context, params, shapes);
     estimate_ = {kBytesPerDroplet * droplets, kFileBytesPerDroplet * droplets * range.count() / 2,
                  reads_liquid() ? fmt::format("{:.3g} droplets from emitters, and those from the liquid", droplets)
                                 : fmt::format("up to {:.3g} droplets and their satellites", droplets),
-                 "lower spray.emitter.rate"};
+                 fmt::format("lower {}.rate", param("emitter"))};
     expressions_.prepare(scene, name(), range, shot.fps, shapes.colliders);
     spray_ = std::make_unique<Spray>(params, std::move(shapes), shot.fps);
     expressions_.set_radii([](const Particles& all) { return required<float>(all, kRadiusAttribute); });
     spray_->set_hooks(expressions_.hooks());
     prepare_wind(scene);
+    facts_ = facts;
+}
+
+// Those of the liquids, and the closed sides of their domains, whether or not their frames are read.
+void SprayStage::add_liquid_colliders(const StageContext& context, SprayParams& params, Spray::Shapes& shapes)
+{
+    for (const auto& liquid : liquids_) {
+        LiquidParams their = liquid->params;
+        dependencies_ += mesh_files_of(their.colliders, context.scene) + canonical_text([&](ParamVisitor& v) {
+                             v.list("liquid_collider", their.colliders, "");
+                             v.group("liquid_domain", their.domain, "");
+                         });
+        for (size_t i = 0; i < liquid->colliders.size(); ++i) {
+            SprayColliderParams collider;
+            static_cast<ShapeParams&>(collider) = their.colliders[i];
+            params.colliders.push_back(collider);
+            shapes.colliders.push_back(liquid->colliders[i]);
+        }
+        for (const SprayColliderParams& wall : walls_of(their.domain)) {
+            params.colliders.push_back(wall);
+            shapes.colliders.emplace_back(wall, context.scene.where(liquid->stage + ".domain"));
+        }
+    }
+}
+
+// Each droplet larger by the picture's scale. In a picture of spray alone droplets may be of water, or in the colours
+// of an attribute.
+void SprayFacts::draw(const DrawnFrame& frame, Picture& picture) const
+{
+    const std::string path = frame.input(stage, frame.frame);
+    const ParticleFile file = read_particles(path);
+    const RenderParams& params = picture.params();
+    picture.count("droplets", file.particles.size());
+    picture.set_water_spheres(picture.alone() && params.spray_look == RenderParams::SprayLook::water);
+    add_particles(file, path, picture.own_color_by(), params.spray_color, params.spray_scale, picture);
+}
+
+double SprayFacts::memory(const Foreseen& foreseen) const
+{
+    return Picture::kBytesPerSphere * foreseen.number("droplets");
 }
 
 // Emitters make fewer droplets as a coarser liquid throws off fewer; a few thousand of them still tell.
@@ -155,25 +195,27 @@ std::vector<std::string> SprayStage::coarser(double k) const
 {
     std::vector<std::string> sets;
     for (size_t i = 0; i < params_.emitters.size(); ++i)
-        sets.push_back(fmt::format("spray.emitter[{}].rate={}", i, params_.emitters[i].rate / (k * k * k)));
-    if (spacing_) sets.push_back(fmt::format("spray.spacing={}", k * static_cast<double>(*spacing_)));
+        sets.push_back(fmt::format("{}[{}].rate={}", param("emitter"), i, params_.emitters[i].rate / (k * k * k)));
+    if (spacing_) sets.push_back(fmt::format("{}={}", param("spacing"), k * static_cast<double>(*spacing_)));
     if (params_.whitewater.handover) // particles of a coarser liquid are larger droplets
-        sets.push_back(fmt::format("spray.max_radius={}", std::min(k * static_cast<double>(params_.max_radius), 1e6)));
+        sets.push_back(
+            fmt::format("{}={}", param("max_radius"), std::min(k * static_cast<double>(params_.max_radius), 1e6)));
     return sets;
 }
 
 double SprayStage::memory(const Forecast& forecast) const
 {
     double bytes = kBytesPerDroplet * forecast.at(name()).number("droplets");
-    if (const auto liquid = forecast.find("liquid"); reads_liquid() && liquid != forecast.end())
-        bytes += kBytesPerLiquidParticle * liquid->second.number("particles");
+    for (const auto& read : liquids_)
+        if (const auto liquid = forecast.find(read->stage); reads_liquid() && liquid != forecast.end())
+            bytes += kBytesPerLiquidParticle * liquid->second.number("particles");
     return bytes;
 }
 
 void SprayStage::prepare_wind(const SceneFile& scene)
 {
     if (wind_file_.empty()) return;
-    const SampledVolumes volumes(scene.resolve(wind_file_), scene.where("spray.wind_file"));
+    const SampledVolumes volumes(scene.resolve(wind_file_), scene.where(param("wind_file")));
     dependencies_ += volumes.signature("wind");
     spray_->set_air([volumes, grid = wind_grid_](float moment, std::span<const Vec3f> x, std::span<Vec3f> air) {
         const int frame = static_cast<int>(std::ceil(moment - 1e-4f));
@@ -181,7 +223,7 @@ void SprayStage::prepare_wind(const SceneFile& scene)
         volumes.add(frame, context);
         const auto found = context.vector_volumes.find(grid);
         if (found == context.vector_volumes.end())
-            fail("{} has no grid of vectors named {} (see spray.wind_grid)", volumes.file_at(frame), grid);
+            fail("{} has no grid of vectors named {} (see wind_grid)", volumes.file_at(frame), grid);
         for (size_t i = 0; i < x.size(); ++i) air[i] += found->second(x[i]);
     });
 }
@@ -192,8 +234,8 @@ void SprayStage::expect_radius_in_range(float spacing, const std::string& where)
     const float radius = radius_of_share(spacing);
     if (radius < params_.min_radius || radius > params_.max_radius)
         bad_input("{}: droplets of the volume of a liquid particle have a radius of {:.3g} m, which is not between "
-                  "spray.min_radius ({:.3g} m) and spray.max_radius ({:.3g} m)",
-                  where, radius, params_.min_radius, params_.max_radius);
+                  "{} ({:.3g} m) and {} ({:.3g} m)",
+                  where, radius, param("min_radius"), params_.min_radius, param("max_radius"), params_.max_radius);
 }
 
 std::vector<std::string> SprayStage::endings() const
@@ -206,19 +248,43 @@ std::vector<std::string> SprayStage::endings() const
 std::unique_ptr<LiquidView> SprayStage::view(int frame) const
 {
     if (!reads_liquid()) return nullptr;
-    const std::string path = input_path_(frame);
+    if (input_.empty()) return view_of_stages(frame);
+    const std::string path = frame_path(input_files_, frame);
     ParticleFile file = read_points(path);
     if (spacing_) return std::make_unique<LiquidView>(std::move(file.particles), *spacing_);
-    if (input_.empty()) {
-        // Velocities of our own frames are means over the frame before.
-        const float late_by = frame > first_frame_ ? 0.5f / fps_ : 0;
-        return std::make_unique<LiquidView>(std::move(file.particles), 0.5f * file.voxel, late_by);
-    }
     const auto found = find_spacing(file.particles.P);
     if (!found && file.particles.size() > 0)
-        bad_input("{}: {} points do not tell their spacing; set spray.spacing [m]", path, file.particles.size());
+        bad_input("{}: {} points do not tell their spacing; set {} [m]", path, file.particles.size(), param("spacing"));
     if (found && params_.whitewater.handover) expect_radius_in_range(*found, path);
     return std::make_unique<LiquidView>(std::move(file.particles), found.value_or(1.0f));
+}
+
+// All liquids together. Particles of several have ids of their own: id times their number, plus which of them.
+std::unique_ptr<LiquidView> SprayStage::view_of_stages(int frame) const
+{
+    const auto count = static_cast<int32_t>(liquids_.size());
+    ParticleFile all = read_points(input_path_(liquids_.front()->stage, frame));
+    if (count > 1) {
+        all.particles.attributes.clear();
+        for (int32_t k = 0; k < count; ++k) {
+            Particles more;
+            if (k > 0) more = read_points(input_path_(liquids_[static_cast<size_t>(k)]->stage, frame)).particles;
+            Particles& from = k > 0 ? more : all.particles;
+            for (int32_t& id : from.id) {
+                if (id > std::numeric_limits<int32_t>::max() / count - 1)
+                    fail("{}: the ids of {} liquids do not fit into 32 bits", name(), count);
+                id = id * count + k;
+            }
+            if (k == 0) continue;
+            all.particles.P.insert(all.particles.P.end(), more.P.begin(), more.P.end());
+            all.particles.v.insert(all.particles.v.end(), more.v.begin(), more.v.end());
+            all.particles.id.insert(all.particles.id.end(), more.id.begin(), more.id.end());
+        }
+    }
+    if (spacing_) return std::make_unique<LiquidView>(std::move(all.particles), *spacing_);
+    // Velocities of our own frames are means over the frame before.
+    const float late_by = frame > first_frame_ ? 0.5f / fps_ : 0;
+    return std::make_unique<LiquidView>(std::move(all.particles), 0.5f * all.voxel, late_by);
 }
 
 FrameReport SprayStage::report_of(const SprayReport& spray) const
@@ -292,11 +358,15 @@ void SprayStage::write(const std::string& path)
 void SprayStage::write_taken(const std::string& path) const
 {
     const Particles& liquid = now_->particles();
+    const auto count = std::max(int32_t{1}, static_cast<int32_t>(liquids_.size()));
     Particles taken;
+    std::vector<int32_t> from;
     for (size_t i = 0; i < liquid.size(); ++i)
         if (std::ranges::binary_search(spray_->taken(), liquid.id[i])) {
             taken.P.push_back(liquid.P[i]), taken.v.push_back(liquid.v[i]), taken.id.push_back(liquid.id[i]);
+            if (input_.empty() && count > 1) from.push_back(liquid.id[i] % count), taken.id.back() /= count;
         }
+    if (!from.empty()) taken.attribute<int32_t>(kTakenFrom) = std::move(from);
     write_particles(path, taken, voxel_for(taken), radius_of_share(now_->spacing()), metadata());
 }
 
@@ -311,5 +381,7 @@ StateFile SprayStage::save() const
     if (!state.taken.empty()) file.tiles["taken"].assign(state.taken.begin(), state.taken.end());
     return file;
 }
+
+StageKind spray_stage() { return stage_kind<SprayStage>("spray", "Droplets that fly, merge and break up, and foam."); }
 
 } // namespace spindrift

@@ -1,25 +1,36 @@
-// Spray as a stage: droplets in spray.####.vdb, from emitters and from the frames of a liquid.
+// Spray as a stage: droplets in spray.####.vdb, from emitters and from the frames of liquids.
 #pragma once
 
 #include "spindrift/io/vdb.h"
-#include "spindrift/stages/liquid_setup.h"
-#include "spindrift/engine/stage.h"
-#include "spindrift/stages/stage_expressions.h"
 #include "spindrift/spray/spray.h"
+#include "spindrift/stages/liquid_stage.h"
 
 namespace spindrift {
 
+struct SprayFacts : DrawableFacts {
+    // The liquids whose lone particles become droplets: stages, or a pattern of files. Empty without handover.
+    std::vector<std::string> taken_from;
+    void draw(const DrawnFrame& frame, Picture& picture) const override;
+    double memory(const Foreseen& foreseen) const override;
+};
+
 class SprayStage : public TimeStage {
   public:
-    explicit SprayStage(std::shared_ptr<LiquidSetup> liquid) : liquid_(std::move(liquid)) {}
-
-    std::string name() const override { return "spray"; }
-    std::string help() const override { return "Droplets that fly, merge and break up, and foam."; }
-    std::vector<std::string> inputs() const override;
+    using TimeStage::TimeStage;
+    std::vector<Port> ports(const ShotGraph& graph) const override;
     std::string input_files() const override { return input_files_; }
     std::vector<std::string> endings() const override;
     void visit(ParamVisitor& v) override;
-    void prepare(const SceneFile& scene, const ShotParams& shot) override;
+    void prepare(const StageContext& context) override;
+    std::shared_ptr<const StageFacts> facts() const override { return facts_; }
+    bool drawable() const override { return true; }
+    // Whether particles of the liquid become droplets.
+    bool takes_over() const { return params_.whitewater.handover; }
+    // The files of another program's liquid that is read; empty if it is one of the shot.
+    std::string liquid_files(const SceneFile& scene) const
+    {
+        return reads_liquid() && !input_.empty() ? scene.resolve(input_) : std::string();
+    }
     Estimate estimate() const override { return estimate_; }
     Rehearsal rehearsal() const override { return Rehearsal::all_frames; }
     double coarseness(double k) const override;
@@ -38,14 +49,18 @@ class SprayStage : public TimeStage {
   private:
     bool reads_liquid() const { return params_.whitewater.reads_liquid(); }
     std::unique_ptr<LiquidView> view(int frame) const;
+    std::unique_ptr<LiquidView> view_of_stages(int frame) const;
+    void add_liquid_colliders(const StageContext& context, SprayParams& params, Spray::Shapes& shapes);
     void expect_radius_in_range(float spacing, const std::string& where) const;
     FileMetadata metadata() const;
     void write_taken(const std::string& path) const;
     FrameReport report_of(const SprayReport& spray) const;
     void prepare_wind(const SceneFile& scene);
 
-    std::shared_ptr<LiquidSetup> liquid_;
     SprayParams params_;
+    std::vector<std::string> liquid_names_; // as the scene names them
+    std::vector<std::shared_ptr<const LiquidFacts>> liquids_;
+    std::shared_ptr<const SprayFacts> facts_;
     bool liquid_colliders_ = true;
     std::string input_, input_files_; // as written, and from where the program runs
     std::optional<float> spacing_;

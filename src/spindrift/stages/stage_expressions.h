@@ -8,9 +8,9 @@
 // They are compiled when the scene is read, and run at their moment, in their order.
 #pragma once
 
+#include "spindrift/engine/files_of_frames.h"
 #include "spindrift/expression/expression.h"
 #include "spindrift/io/frame_path.h"
-#include "spindrift/engine/files_of_frames.h"
 #include "spindrift/points/hooks.h"
 #include "spindrift/scene/named_values.h"
 #include "spindrift/scene/scene_file.h"

@@ -2,12 +2,12 @@
 #include "spindrift/scene/limits.h"
 
 #include "spindrift/base/error.h"
+#include "spindrift/engine/cache.h"
+#include "spindrift/engine/graph.h"
+#include "spindrift/engine/progress.h"
 #include "spindrift/io/atomic_file.h"
 #include "spindrift/io/mesh_file.h"
 #include "spindrift/io/point_file.h"
-#include "spindrift/engine/cache.h"
-#include "spindrift/engine/progress.h"
-#include "spindrift/stages/taken_particles.h"
 #include "spindrift/points/spacing.h"
 #include "spindrift/surface/mixed_sizes.h"
 
@@ -23,18 +23,18 @@ constexpr double kBytesPerTriangle = 200, kBytesPerParticle = 100;
 
 void SurfaceStage::visit(ParamVisitor& v)
 {
-    v("of", of_, choices("liquid", "spray"),
-      "Whose particles: those of [liquid], or the droplets of [spray], each with its own radius. A scene without a "
-      "liquid needs no word of it.");
+    v("of", of_,
+      "Whose particles: those of a liquid, or the droplets of a spray, each with its own radius. Left out: the only "
+      "liquid of the scene, or, without any, its only spray.");
     v("input", input_,
       "Particles of another program, VDB points or PLY, e.g. \"points.####.vdb\"; the folder is relative to the "
       "scene's. "
-      "Left out: those of [liquid].");
+      "Left out: those of `of`.");
     v("grid", names_.grid, "Name of the point grid to read from the input. Left out: all there are.");
     v("velocity", names_.velocity,
       "Name of the attribute of the input that is its velocity. Left out: v, vel or velocity; vx, vy, vz in PLY.");
     v("spacing", spacing_, unit::metres, limits::size(),
-      "Mean distance of the particles. Left out: half a voxel of [liquid], or found from the first frame of the "
+      "Mean distance of the particles. Left out: half a voxel of the liquid, or found from the first frame of the "
       "input, by the particles' radii if these differ. Particles of one radius (pscale) that lie so far apart that "
       "they "
       "do not touch are drops of that radius.");
@@ -50,11 +50,59 @@ void SurfaceStage::ExpressionParams::visit(ParamVisitor& v)
     ExpressionSource::visit(v);
 }
 
+std::vector<Port> SurfaceStage::ports(const ShotGraph& graph) const
+{
+    const auto liquids = graph.of_kind("liquid");
+    Port of{"of", {"liquid", "spray"}, named(of_)};
+    // Only to know where the liquid is that drops fly around, or that another program's particles stand for.
+    Port around{"liquid", {"liquid"}, {}};
+    around.frames = false, around.optional = true;
+    if (liquids.size() > 1) around.unnamed = Port::Unnamed::none;
+    if (!input_.empty()) return {around, handover_port(graph, graph.scene().resolve(input_))};
+    of.missing = "there are no particles to make a surface of; add [liquid], or name the files of another program as " +
+                 param("input");
+    const std::string from = of_.empty() && liquids.size() == 1 ? liquids.front()->stage->name() : of_;
+    const ShotGraph::Node* source = graph.find(from);
+    if (source && source->stage->kind() == "spray") return {of, around};
+    return {of, handover_port(graph, from)};
+}
+
+std::shared_ptr<SurfaceFacts> SurfaceFacts::around(const std::string& stage, const LiquidFacts* liquid)
+{
+    auto facts = std::make_shared<SurfaceFacts>();
+    facts->stage = stage;
+    if (liquid) facts->extent = liquid->extent, facts->container = liquid->container;
+    return facts;
+}
+
+void SurfaceFacts::draw(const DrawnFrame& frame, Picture& picture) const
+{
+    Mesh mesh = read_mesh(frame.input(stage, frame.frame));
+    picture.count("triangles", mesh.triangles.size());
+    picture.add_surface(std::move(mesh));
+}
+
+double SurfaceFacts::memory(const Foreseen& foreseen) const
+{
+    return Picture::kBytesPerTriangle * foreseen.number("triangles");
+}
+
+std::optional<Box3f> walls_around(const LiquidFacts& liquid)
+{
+    std::optional<Box3f> walls = liquid.container;
+    for (int axis = 0; walls && axis < 3; ++axis) { // an open side is no wall: the surface may close before it
+        if (!liquid.params.domain.closed(axis, 0)) walls->min[axis] = -kInfinity;
+        if (!liquid.params.domain.closed(axis, 1)) walls->max[axis] = kInfinity;
+    }
+    return walls;
+}
+
 void SurfaceStage::prepare_expressions(const SceneFile& scene, const ShotParams& shot)
 {
-    fps_ = shot.fps, colliders_ = liquid_->colliders;
+    fps_ = shot.fps;
+    if (liquid_) colliders_ = liquid_->colliders;
     for (size_t i = 0; i < expressions_.size(); ++i) {
-        const std::string name = fmt::format("surface.expression[{}]", i);
+        const std::string name = fmt::format("{}[{}]", param("expression"), i);
         ExpressionSource::Loaded loaded = expressions_[i].load(scene, name);
         expression_files_ += loaded.dependencies;
         if (expressions_[i].on == ExpressionParams::On::particles) {
@@ -62,8 +110,8 @@ void SurfaceStage::prepare_expressions(const SceneFile& scene, const ShotParams&
             continue;
         }
         if (!params_.sdf)
-            bad_input("{}: no volumes are written for this expression to run on; set surface.sdf = true",
-                      scene.where(name));
+            bad_input("{}: no volumes are written for this expression to run on; set {} = true", scene.where(name),
+                      param("sdf"));
         on_volumes_.push_back({VolumeExpression(loaded.label, loaded.text, loaded.options), loaded.volumes});
     }
 }
@@ -86,56 +134,49 @@ std::vector<std::string> SurfaceStage::endings() const
     return endings;
 }
 
-void SurfaceStage::prepare(const SceneFile& scene, const ShotParams& shot)
+void SurfaceStage::prepare(const StageContext& context)
 {
+    const auto& [scene, shot, inputs] = context;
     range_ = shot.range();
-    if (scene.has("surface") && scene.has("spray") && !scene.has("liquid")) of_ = Of::spray;
+    if (const StageView* of = inputs.one("of")) source_ = of->name, of_spray_ = of->kind == "spray";
+    liquid_ = inputs.facts<LiquidFacts>(inputs.one("liquid") ? "liquid" : "of");
+    taken_ = TakenParticles(inputs.all("handover"));
+    facts_ = SurfaceFacts::around(name(), liquid_.get());
     prepare_expressions(scene, shot);
-    const DomainParams& domain = liquid_->params.domain;
-    if (domain.bounded()) {
-        // An open side is no wall: the surface may close before it.
-        container_ = liquid_->extent;
-        for (int axis = 0; axis < 3; ++axis) {
-            if (!domain.closed(axis, 0)) container_->min[axis] = -kInfinity;
-            if (!domain.closed(axis, 1)) container_->max[axis] = kInfinity;
-        }
-    }
+    if (liquid_) container_ = walls_around(*liquid_);
     if (!input_.empty()) return prepare_input(scene);
-    if (of_ == Of::spray) {
-        if (!scene.has("spray")) bad_input("{}: the scene has no spray; add [spray]", scene.where("surface.of"));
-        liquid_->spray_is_meshed = scene.has("surface");
-        return;
-    }
-    if (spacing_ && scene.has("liquid")) {
+    if (of_spray_) return;
+    if (spacing_) {
         // Much smaller than it is, each particle is a drop on a grid of its own; much larger, all of them are one.
         constexpr float kMost = 16;
         const float real = 0.5f * liquid_->params.voxel;
         if (*spacing_ * kMost < real || *spacing_ > kMost * real)
-            bad_input("{}: surface.spacing is {} m, but the particles of the liquid are {} m apart; leave it out, or "
+            bad_input("{}: {} is {} m, but the particles of the liquid are {} m apart; leave it out, or "
                       "set it to something near that",
-                      scene.where("surface.spacing"), *spacing_, real);
+                      scene.where(param("spacing")), param("spacing"), *spacing_, real);
     }
-    if (liquid_->extent.empty()) return; // another program's particles lie where the liquid's would
+    if (liquid_->extent.empty()) return;
     const Vec3f size = liquid_->extent.size();
     const double voxel = params_.voxel.value_or(spacing_.value_or(0.5f * liquid_->params.voxel));
     constexpr double kMostErosion = 64; // voxels, as in make_surface()
     if (params_.filter.erode > kMostErosion * voxel)
-        bad_input("{}: surface.filter.erode is {} m, more than {} voxels of {:.3g} m; lower it or raise surface.voxel",
-                  scene.where("surface.filter.erode"), params_.filter.erode, kMostErosion, voxel);
+        bad_input("{}: {} is {} m, more than {} voxels of {:.3g} m; lower it or raise {}",
+                  scene.where(param("filter.erode")), param("filter.erode"), params_.filter.erode, kMostErosion, voxel,
+                  param("voxel"));
     // A splash has about four times the surface of the box that holds it.
     const double area = 8.0 * (size.x() * size.y() + size.y() * size.z() + size.z() * size.x());
     const double triangles = 2 * area / (voxel * voxel);
     // Half a vertex a triangle, each of 36 bytes.
     const double frame_bytes = triangles * 0.4 * (0.5 * 36 + 13) + (params_.sdf ? 10 * triangles : 0);
     estimate_ = {triangles * 200 + 1e8, frame_bytes * shot.range().count(),
-                 fmt::format("up to {:.2g} triangles", triangles), "raise surface.voxel"};
+                 fmt::format("up to {:.2g} triangles", triangles), "raise " + param("voxel")};
 }
 
 std::vector<std::string> SurfaceStage::coarser(double k) const
 {
     std::vector<std::string> sets;
-    if (params_.voxel) sets.push_back(fmt::format("surface.voxel={}", k * static_cast<double>(*params_.voxel)));
-    if (spacing_) sets.push_back(fmt::format("surface.spacing={}", k * static_cast<double>(*spacing_)));
+    if (params_.voxel) sets.push_back(fmt::format("{}={}", param("voxel"), k * static_cast<double>(*params_.voxel)));
+    if (spacing_) sets.push_back(fmt::format("{}={}", param("spacing"), k * static_cast<double>(*spacing_)));
     return sets;
 }
 
@@ -145,9 +186,9 @@ double SurfaceStage::memory(const Forecast& forecast) const
 {
     const Foreseen& surface = forecast.at(name());
     // Those of a liquid grow in number otherwise than triangles do.
-    const auto read = forecast.find(source());
+    const auto read = forecast.find(source_);
     const double particles = input_.empty() && read != forecast.end()
-                                 ? read->second.number(of_ == Of::spray ? "droplets" : "particles")
+                                 ? read->second.number(of_spray_ ? "droplets" : "particles")
                                  : surface.number("particles");
     return kBytesPerTriangle * surface.number("triangles") + kBytesPerParticle * particles;
 }
@@ -156,8 +197,8 @@ void SurfaceStage::prepare_input(const SceneFile& scene)
 {
     const std::string ending = std::filesystem::path(input_).extension().string();
     if (ending != ".vdb" && ending != ".ply")
-        bad_input("{}: surface.input is \"{}\"; files of particles must end in .vdb or .ply",
-                  scene.where("surface.input"), input_);
+        bad_input("{}: {} is \"{}\"; files of particles must end in .vdb or .ply", scene.where(param("input")),
+                  param("input"), input_);
     input_files_ = scene.resolve(input_);
     double largest = 0;
     for (const std::string& path : inputs_on_disk()) {
@@ -167,7 +208,7 @@ void SurfaceStage::prepare_input(const SceneFile& scene)
     }
     // VDB files are packed, to about a third.
     estimate_ = {20 * largest + 1e8, 3 * largest * range_.count(), fmt::format("input up to {}", size_text(largest)),
-                 "raise surface.voxel"};
+                 "raise " + param("voxel")};
 }
 
 // Those of the shot's frames, in their order.
@@ -195,7 +236,7 @@ std::string SurfaceStage::dependencies() const
 float SurfaceStage::spacing_of(const ParticleFile& file)
 {
     if (spacing_) return *spacing_;
-    if (input_.empty() && of_ == Of::spray) { // says how fine the grid is; droplets have their own radii
+    if (input_.empty() && of_spray_) { // says how fine the grid is; droplets have their own radii
         const std::vector<float>* radii = own_radii(file.particles);
         return params_.radius_scale * spacing_of_radii(radii ? *radii : std::vector<float>());
     }
@@ -249,15 +290,15 @@ void SurfaceStage::look_at_input()
         if (are_drops_) found_spacing_ = params_.radius_scale * told;
     }
     if (!found_spacing_)
-        bad_input("{}: {} points in less than nine different places do not tell their spacing; set surface.spacing [m]",
-                  input_files_, count);
+        bad_input("{}: {} points in less than nine different places do not tell their spacing; set {} [m]",
+                  input_files_, count, param("spacing"));
 }
 
 // The colliders at a frame that are thinner than what particles reach beyond themselves; nullptr if there are none.
 // They hold the particles of this program: those of another may be anywhere.
 const Solids* SurfaceStage::walls_at(int frame, float reach)
 {
-    if (!input_.empty()) return nullptr;
+    if (!input_.empty() || !liquid_) return nullptr;
     if (reach != walls_reach_) {
         walls_reach_ = reach;
         std::vector<Shape> thin;
@@ -273,18 +314,16 @@ const Solids* SurfaceStage::walls_at(int frame, float reach)
     return &*walls_;
 }
 
-FrameReport SurfaceStage::make(int frame, const std::vector<std::string>& inputs,
-                               const std::vector<std::string>& outputs)
+FrameReport SurfaceStage::make(int frame, const InputPath& input_path, const std::vector<std::string>& outputs)
 {
-    // The liquid's frame, that of spray if it has taken particles over, and a file of another program.
-    const std::string& input = input_.empty() ? inputs.front() : inputs.back();
+    const std::string input = input_.empty() ? input_path(source_, frame) : frame_path(input_files_, frame);
     FrameReport report;
     ParticleFile file;
     float spacing = 0;
     report.times.measure("read", [&] {
         file = input_.empty() ? read_particles(input) : read_points(input, names_);
         spacing = spacing_of(file);
-        if (leaves_out_taken()) leave_out_taken(inputs[input_.empty() ? 1 : 0], file.particles);
+        taken_.leave_out_taken(input_.empty() ? source_ : input_files_, frame, input_path, file.particles);
     });
     for (Shape& shape : colliders_) shape.prepare(static_cast<float>(frame));
     if (!on_particles_.empty() && file.pscale > 0) // of all particles; expressions find it like any other attribute
@@ -331,6 +370,11 @@ FrameReport SurfaceStage::make(int frame, const std::vector<std::string>& inputs
             report.numbers.emplace_back(name, static_cast<double>(scale));
     if (!input_.empty()) report.numbers.emplace_back("spacing", static_cast<double>(spacing));
     return report;
+}
+
+StageKind surface_stage()
+{
+    return stage_kind<SurfaceStage>("surface", "A smooth mesh around the particles.", /*needs_no_table=*/true);
 }
 
 } // namespace spindrift

@@ -4,46 +4,46 @@
 
 #include "spindrift/expression/volume_expression.h"
 #include "spindrift/io/vdb.h"
-#include "spindrift/stages/liquid_setup.h"
-#include "spindrift/engine/stage.h"
+#include "spindrift/stages/liquid_stage.h"
 #include "spindrift/stages/stage_expressions.h"
+#include "spindrift/stages/taken_particles.h"
 #include "spindrift/surface/surface.h"
 #include "spindrift/world/solids.h"
 
 namespace spindrift {
 
+// A mesh that pictures show as a liquid.
+struct SurfaceFacts : DrawableFacts {
+    // `liquid` says where it is; it may be null.
+    static std::shared_ptr<SurfaceFacts> around(const std::string& stage, const LiquidFacts* liquid);
+    void draw(const DrawnFrame& frame, Picture& picture) const override;
+    double memory(const Foreseen& foreseen) const override;
+};
+
+// The walls that hold a liquid: its domain without the open sides; none if it has no domain.
+std::optional<Box3f> walls_around(const LiquidFacts& liquid);
+
 class SurfaceStage : public FrameStage {
   public:
-    explicit SurfaceStage(std::shared_ptr<LiquidSetup> liquid) : liquid_(std::move(liquid)) {}
-
-    std::string name() const override { return "surface"; }
-    std::string help() const override { return "A smooth mesh around the particles."; }
-    std::vector<std::string> inputs() const override
-    {
-        return input_.empty() ? std::vector<std::string>{source()} : std::vector<std::string>{};
-    }
-    std::vector<std::string> optional_inputs() const override
-    {
-        return leaves_out_taken() ? std::vector<std::string>{"spray"} : std::vector<std::string>{};
-    }
+    using FrameStage::FrameStage;
+    std::vector<Port> ports(const ShotGraph& graph) const override;
     std::string input_files() const override { return input_files_; }
     std::vector<std::string> endings() const override;
     void visit(ParamVisitor& v) override;
-    void prepare(const SceneFile& scene, const ShotParams& shot) override;
+    void prepare(const StageContext& context) override;
+    std::shared_ptr<const StageFacts> facts() const override { return facts_; }
+    bool drawable() const override { return true; }
+    std::string stands_for() const override { return "of"; }
     Estimate estimate() const override { return estimate_; }
     // Files of another program cannot be made coarser: a few frames of them are meshed as they are.
     Rehearsal rehearsal() const override { return input_.empty() ? Rehearsal::all_frames : Rehearsal::some_frames; }
     double coarseness(double k) const override { return input_.empty() ? k : 1; }
     std::vector<std::string> coarser(double k) const override;
     Growth growth() const override;
-    Measure follows() const override
-    {
-        return input_.empty() && of_ == Of::spray ? Measure{"spray", "droplets"} : Measure();
-    }
+    Measure follows() const override { return input_.empty() && of_spray_ ? Measure{source_, "droplets"} : Measure(); }
     double memory(const Forecast& forecast) const override;
     std::string dependencies() const override;
-    FrameReport make(int frame, const std::vector<std::string>& inputs,
-                     const std::vector<std::string>& outputs) override;
+    FrameReport make(int frame, const InputPath& input, const std::vector<std::string>& outputs) override;
 
   private:
     // Expressions on the particles that are read, and on the volumes that are written.
@@ -55,12 +55,6 @@ class SurfaceStage : public FrameStage {
     void prepare_expressions(const SceneFile& scene, const ShotParams& shot);
     ExpressionContext context(int frame, const SampledVolumes& volumes) const;
     void prepare_input(const SceneFile& scene);
-    std::string source() const { return of_ == Of::spray ? "spray" : "liquid"; }
-    // Particles of the liquid that are droplets of [spray] are no part of the surface.
-    bool leaves_out_taken() const
-    {
-        return (of_ == Of::liquid || !input_.empty()) && liquid_->is_handed_over(input_files_);
-    }
     std::vector<std::string> inputs_on_disk() const;
     float spacing_of(const ParticleFile& file);
     void look_at_input();
@@ -68,8 +62,11 @@ class SurfaceStage : public FrameStage {
     static const std::vector<float>* own_radii(const Particles& particles);
     static float common_radius(const ParticleFile& file);
 
-    std::shared_ptr<LiquidSetup> liquid_;
-    enum class Of { liquid, spray } of_ = Of::liquid;
+    std::string of_, source_; // whose particles: as the scene names it, and as it was found
+    bool of_spray_ = false;
+    std::shared_ptr<const LiquidFacts> liquid_; // null if there is none
+    TakenParticles taken_;                      // particles that are droplets are no part of the surface
+    std::shared_ptr<const SurfaceFacts> facts_;
     std::string input_, input_files_; // as written, and from where the program runs
     PointNames names_;
     std::optional<float> spacing_, found_spacing_; // named in the scene, or told by the input

@@ -1,0 +1,27 @@
+#include "spindrift/stages/all_stages.h"
+
+// A line for each kind; stages/<kind>_stage.cpp defines it. A kind mostly reads those above it.
+#define SPINDRIFT_STAGES(STAGE)                                                                                        \
+    STAGE(liquid)                                                                                                      \
+    STAGE(spray)                                                                                                       \
+    STAGE(surface)                                                                                                     \
+    STAGE(ripples)                                                                                                     \
+    STAGE(smoke)                                                                                                       \
+    STAGE(crowd)                                                                                                       \
+    STAGE(sand)                                                                                                        \
+    STAGE(grains)                                                                                                      \
+    STAGE(render)
+
+namespace spindrift {
+
+#define DECLARE(kind) StageKind kind##_stage();
+SPINDRIFT_STAGES(DECLARE)
+
+const StageKinds& all_stages()
+{
+#define MAKE(kind) kind##_stage(),
+    static const StageKinds kinds = {SPINDRIFT_STAGES(MAKE)};
+    return kinds;
+}
+
+} // namespace spindrift

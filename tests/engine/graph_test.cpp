@@ -1,0 +1,218 @@
+// The graph of a shot's stages: names, kinds, inputs that are named or follow from the scene, and what is refused.
+#include "spindrift/engine/graph.h"
+
+#include "io/temp_folder.h"
+#include "spindrift/base/error.h"
+#include "spindrift/engine/shot.h"
+#include "spindrift/io/atomic_file.h"
+#include "spindrift/stages/all_stages.h"
+
+#include <gtest/gtest.h>
+
+namespace spindrift {
+
+namespace {
+
+// A stage of a few lines: writes a number for each frame, plus those of the stages that it reads.
+struct NumberFacts : StageFacts {
+    int number = 0;
+};
+
+class NumberStage : public FrameStage {
+  public:
+    using FrameStage::FrameStage;
+    void visit(ParamVisitor& v) override
+    {
+        v("number", number_, unit::none, between(-100, 100), "What is written.");
+        v("from", from_, "Stages whose numbers are added.");
+    }
+    std::vector<Port> ports(const ShotGraph&) const override
+    {
+        Port from{"from", {"number", "twice"}, from_, Port::Unnamed::none};
+        from.many = from.optional = true;
+        return {from};
+    }
+    std::vector<std::string> endings() const override { return {"txt"}; }
+    void prepare(const StageContext& context) override
+    {
+        auto facts = std::make_shared<NumberFacts>();
+        facts->number = number_;
+        for (const StageView& view : context.inputs.all("from")) {
+            names_.push_back(view.name);
+            facts->number += view.as<NumberFacts>()->number;
+        }
+        facts_ = facts;
+    }
+    std::shared_ptr<const StageFacts> facts() const override { return facts_; }
+    Estimate estimate() const override { return {}; }
+    FrameReport make(int frame, const InputPath& input, const std::vector<std::string>& outputs) override
+    {
+        int sum = number_;
+        for (const std::string& name : names_) sum += std::stoi(read_file(input(name, frame)));
+        write_file(outputs[0], std::to_string(sum));
+        return {};
+    }
+
+  private:
+    int number_ = 1;
+    std::vector<std::string> from_, names_;
+    std::shared_ptr<const NumberFacts> facts_;
+};
+
+const StageKinds& number_kinds()
+{
+    static const StageKinds kinds = {stage_kind<NumberStage>("number", "A number."),
+                                     stage_kind<NumberStage>("twice", "Another.")};
+    return kinds;
+}
+
+class Graph : public ::testing::Test {
+  protected:
+    std::string write(const std::string& text) const
+    {
+        const std::string path = folder_ / "scene.toml";
+        write_file(path, text);
+        return path;
+    }
+    std::string text_of(const std::string& scene_text, const StageKinds& kinds = all_stages()) const
+    {
+        const SceneFile scene(write(scene_text));
+        return ShotGraph(scene, kinds).text();
+    }
+    // The message without the folder.
+    std::string error(const std::string& scene_text, const StageKinds& kinds = all_stages()) const
+    {
+        try {
+            text_of(scene_text, kinds);
+        } catch (const Error& e) {
+            EXPECT_EQ(e.code, ExitCode::bad_input);
+            const std::string message = e.what();
+            return message.substr(message.find("scene.toml"));
+        }
+        return "no error";
+    }
+    TempFolder folder_;
+};
+
+const char* const kTwoLiquids = R"(
+[milk]
+kind = "liquid"
+[[milk.source]]
+shape = "sphere"
+
+[coffee]
+kind = "liquid"
+[[coffee.source]]
+shape = "sphere"
+)";
+
+} // namespace
+
+TEST_F(Graph, OfAPlainSceneNeedsNoNames)
+{
+    EXPECT_EQ(text_of("[liquid]\n[[liquid.source]]\n[spray.whitewater]\ntrapped_air = 1\n[render]\n"),
+              "liquid\n"
+              "spray <- liquid: liquid\n"
+              "surface <- of: liquid\n"
+              "render <- show: spray, show: surface, solids: liquid (no frames), solids: spray (no frames)\n");
+    EXPECT_EQ(text_of("[sand]\n[[sand.source]]\n[render]\n"),
+              "sand\ngrains <- of: sand\nrender <- show: grains, solids: sand (no frames)\n");
+}
+
+TEST_F(Graph, HoldsAnyNumberOfStagesOfAKind)
+{
+    EXPECT_EQ(text_of(std::string(kTwoLiquids) + R"(
+[milk_skin]
+kind = "surface"
+of = "milk"
+[coffee_skin]
+kind = "surface"
+of = "coffee"
+[spray]
+liquid = ["milk", "coffee"]
+whitewater.trapped_air = 1
+[drops]
+kind = "surface"
+of = "spray"
+[beauty]
+kind = "render"
+[milk_alone]
+kind = "render"
+show = "milk_skin"
+)"),
+              "coffee (liquid)\n"
+              "milk (liquid)\n"
+              "spray <- liquid: milk, liquid: coffee\n"
+              "coffee_skin (surface) <- of: coffee\n"
+              "drops (surface) <- of: spray\n"
+              "milk_skin (surface) <- of: milk\n"
+              "beauty (render) <- show: coffee_skin, show: drops, show: milk_skin, solids: coffee (no frames), solids: "
+              "milk (no frames), solids: spray (no frames)\n"
+              "milk_alone (render) <- show: milk_skin, solids: milk (no frames)\n");
+}
+
+TEST_F(Graph, SaysWhatIsWrongAndWhere)
+{
+    EXPECT_EQ(error("[liqid]\n"), "scene.toml:1:1: unknown table [liqid]; did you mean 'liquid'?; a table with a name "
+                                  "of its own needs a kind, such as kind = \"surface\"");
+    EXPECT_EQ(error("[milk]\nkind = \"liqud\"\n"),
+              "scene.toml:2:8: milk.kind is \"liqud\", which is no kind of stage; did you mean 'liquid'?");
+    EXPECT_EQ(error("[liquid]\nkind = \"smoke\"\n"),
+              "scene.toml:2:8: [liquid] cannot be of the kind \"smoke\", because its name is that of another kind; "
+              "rename it");
+    EXPECT_EQ(error("[liquid]\nkind = 3\n"), "scene.toml:2:8: liquid.kind must be a text in quotes, not the integer 3");
+    EXPECT_EQ(error("[\"../x\"]\nkind = \"liquid\"\n"),
+              "scene.toml:1:1: '../x' is not a name for a stage; use letters, digits, - and _");
+    EXPECT_EQ(error(std::string(kTwoLiquids) + "[surface]\n"),
+              "scene.toml:12:1: [surface] may read \"coffee\", \"milk\"; say which, as in of = \"coffee\"");
+    EXPECT_EQ(error(std::string(kTwoLiquids) + "[surface]\nof = \"mlik\"\n"),
+              "scene.toml:13:6: surface.of is \"mlik\", but the scene has no such stage; did you mean 'milk'?");
+    EXPECT_EQ(error("[smoke]\n[[smoke.source]]\n[surface]\nof = \"smoke\"\n"),
+              "scene.toml:4:6: surface.of is \"smoke\", a stage of the kind \"smoke\"; it must be of the kind "
+              "\"liquid\", \"spray\"");
+    EXPECT_EQ(error("[surface]\n"), "scene.toml:1:1: there are no particles to make a surface of; add [liquid], or "
+                                    "name the files of another program as surface.input");
+    EXPECT_EQ(error("[liquid]\n[[liquid.source]]\n[surface]\nof = [\"liquid\"]\n"),
+              "scene.toml:4:6: surface.of must be a text in quotes, not a list of 1");
+    EXPECT_EQ(error("[render]\n"),
+              "scene.toml:1:1: there is nothing to draw; add a table such as [liquid], or name the "
+              "files of another program's smoke as render.input");
+}
+
+TEST_F(Graph, RefusesCircles)
+{
+    EXPECT_EQ(error("[a]\nkind = \"number\"\nfrom = \"a\"\n", number_kinds()),
+              "scene.toml:3:8: stages read each other in a circle: a reads a");
+    EXPECT_EQ(error("[a]\nkind = \"number\"\nfrom = \"c\"\n[b]\nkind = \"twice\"\nfrom = \"a\"\n[c]\nkind = "
+                    "\"number\"\nfrom = [\"b\"]\n",
+                    number_kinds()),
+              "scene.toml:6:8: stages read each other in a circle: a reads c reads b reads a");
+}
+
+TEST_F(Graph, RunsStagesOfKindsThatItHasNeverHeardOf)
+{
+    const std::string scene = write("[shot]\nframes = \"1-2\"\n[one]\nkind = \"number\"\n[number]\nnumber = 5\nfrom = "
+                                    "\"one\"\n[sum]\nkind = \"twice\"\nnumber = 0\nfrom = [\"number\", \"one\"]\n");
+    ShotOptions options;
+    options.scene = scene, options.folder = folder_ / "out";
+    Progress progress(Progress::Style::quiet);
+    Shot(options, number_kinds()).run(progress);
+    EXPECT_EQ(read_file(folder_ / "out/sum/sum.0002.txt"), "7");
+    EXPECT_EQ(read_file(folder_ / "out/number/number.0001.txt"), "6");
+    // Only what differs is made again, under the name of its table.
+    options.overrides = {"number.number=7"}, options.only = "number";
+    Shot(options, number_kinds()).run(progress);
+    EXPECT_EQ(read_file(folder_ / "out/number/number.0001.txt"), "6");
+}
+
+TEST_F(Graph, IsDrawnAsSvg)
+{
+    const SceneFile scene(write(std::string(kTwoLiquids) + "[skin]\nkind = \"surface\"\nof = \"milk\"\n"));
+    const std::string svg = ShotGraph(scene, all_stages()).svg();
+    EXPECT_TRUE(svg.starts_with("<svg xmlns="));
+    for (const char* name : {">milk<", ">coffee<", ">skin<", ">surface<"})
+        EXPECT_NE(svg.find(name), std::string::npos) << name;
+    EXPECT_NE(svg.find("<title>of</title>"), std::string::npos);
+}
+
+} // namespace spindrift

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Checks that each room includes only headers of the rooms that src/CMakeLists.txt lets it use.
+
+    tools/check_rooms.py [source folder]
+
+Prints a line for each include that breaks the order, and exits with 1 if there are any.
+"""
+import re
+import sys
+from pathlib import Path
+
+source = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent / "src")
+listed = (source / "CMakeLists.txt").read_text()
+
+# A room, and the libraries that share the folder io: "spindrift_room(field base)".
+uses = {}
+for name, words in re.findall(r"^spindrift_(?:room|library)\((\w+)([^)]*)\)", listed, re.M):
+    rooms = re.split(r"\s(?:PACKAGES|SOURCES)\s", words)[0].split()
+    uses[name] = {"io" if room in ("images", "drawings") else room for room in rooms}
+uses["io"] |= uses.pop("images") | uses.pop("drawings")
+
+
+def allowed(room, seen=None):
+    seen = set() if seen is None else seen
+    if room not in seen:
+        seen.add(room)
+        for other in uses[room]:
+            allowed(other, seen)
+    return seen
+
+
+broken = 0
+for file in sorted((source / "spindrift").rglob("*")):
+    if file.suffix not in (".h", ".cpp"):
+        continue
+    room = file.relative_to(source / "spindrift").parts[0]
+    if room not in uses:
+        print(f"{file}: the room {room} is not in src/CMakeLists.txt")
+        broken += 1
+        continue
+    for number, line in enumerate(file.read_text().splitlines(), 1):
+        include = re.match(r'#include "([^"]+)"', line)
+        if not include:
+            continue
+        path = include.group(1).split("/")
+        if path[0] != "spindrift" or len(path) != 3:
+            print(f'{file}:{number}: write "spindrift/<room>/<header>", not "{include.group(1)}"')
+            broken += 1
+        elif path[1] not in allowed(room):
+            print(f"{file}:{number}: {room} may not use {path[1]}")
+            broken += 1
+print(f"{broken} includes break the order of the rooms" if broken else "the order of the rooms holds")
+sys.exit(1 if broken else 0)
