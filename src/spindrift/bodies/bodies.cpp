@@ -92,6 +92,17 @@ Bodies::Bodies(const std::vector<BodyParams>& params, const std::vector<Shapes>&
     if (!empty()) world_ = std::make_unique<BulletWorld>(definitions_, domain, colliders);
 }
 
+std::vector<Bodies::Shapes> Bodies::shapes_of(const std::vector<BodyParams>& params)
+{
+    std::vector<Shapes> all;
+    for (size_t b = 0; b < params.size(); ++b) {
+        const std::string name = "body[" + std::to_string(b) + "]";
+        all.push_back({shape_of(params[b], name)});
+        for (Shape& part : spindrift::shapes_of(params[b].parts, name + ".part")) all.back().push_back(std::move(part));
+    }
+    return all;
+}
+
 void Bodies::start(float frame, const std::vector<std::string>& where)
 {
     motion_ = start_, frame_ = frame;

@@ -46,6 +46,8 @@ class Bodies {
     Bodies(const std::vector<BodyParams>& params, const std::vector<Shapes>& shapes, const DomainParams& domain,
            const std::vector<Shape>& colliders, float fps = 24);
     Bodies(const Bodies&) = delete;
+    // Loads the shapes of bodies that are not part of a scene; see shapes_of() in scene/shapes.h.
+    static std::vector<Shapes> shapes_of(const std::vector<BodyParams>& params);
 
     // Everything where the scene has it. Throws bad_input for a body that starts, or is released, inside something
     // else; `where` says where each of them is in the scene.

@@ -137,6 +137,22 @@ class Population::Walls : public CrowdWalls {
 
 // The start
 
+namespace {
+
+std::vector<std::string> names_of(const std::vector<GroupParams>& groups)
+{
+    std::vector<std::string> names;
+    for (size_t g = 0; g < groups.size(); ++g) names.push_back(fmt::format("group[{}]", g));
+    return names;
+}
+
+} // namespace
+
+Population::Population(const PopulationParams& params, float fps)
+    : Population(params, read_floor_plan(params.plan), fps, names_of(params.groups))
+{
+}
+
 Population::Population(const PopulationParams& params, FloorPlan plan, float fps,
                        const std::vector<std::string>& group_places)
     : params_(params), plan_(completed(std::move(plan), params)), fps_(fps),
@@ -300,6 +316,7 @@ PopulationReport Population::advance()
         report.left += step.left.size();
         report.pressed_cells = step.continuum.pressed;
         report.iterations += step.continuum.inner.iterations + step.continuum.outer.iterations;
+        report.unconverged += !step.continuum.outer.converged;
         for (const auto& [phase, seconds] : step.times.phases()) report.times.add(phase, seconds);
     }
     ++frame_;

@@ -18,6 +18,7 @@ struct PopulationReport {
     size_t people = 0, came = 0, left = 0, waiting = 0; // waiting: for room in an entrance
     size_t pressed_cells = 0;
     int steps = 0, iterations = 0; // of the pressure solves
+    int unconverged = 0;           // solves that ended above their tolerance
     PhaseTimes times;
 };
 
@@ -26,6 +27,8 @@ class Population {
     // Throws bad_input for what cannot work, before anything is computed; what was repaired is in warnings().
     // `group_places` says where each group stands in the scene, for messages.
     Population(const PopulationParams& params, FloorPlan plan, float fps, const std::vector<std::string>& group_places);
+    // Reads the plan itself; the path of a drawing is taken as it is.
+    explicit Population(const PopulationParams& params, float fps = 24);
     ~Population();
 
     const std::vector<std::string>& warnings() const { return warnings_; }

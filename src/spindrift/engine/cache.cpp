@@ -19,6 +19,7 @@ namespace {
 
 constexpr const char* kTitle = "spindrift record 3";
 constexpr const char* kNoInput = "-";
+constexpr const char* kUnconverged = "unconverged"; // stands where an ending would
 constexpr size_t kLongestEnding = 32;
 
 int64_t size_of(const std::string& path)
@@ -158,6 +159,10 @@ bool StageCache::read_line(const std::string& line)
     if (word == "done" && !(words >> entry.input)) return false;
     if (entry.input == kNoInput) entry.input.clear();
     for (std::string ending; words >> ending;) {
+        if (ending == kUnconverged) {
+            if (!(words >> entry.unconverged) || entry.unconverged < 1) return false;
+            continue;
+        }
         int64_t size = kUnfinished;
         if (word == "done" && (!(words >> size) || size < 0)) return false;
         if (ending.size() > kLongestEnding || ending.find_first_of("/#%$") != std::string::npos) return false;
@@ -174,6 +179,7 @@ std::string StageCache::line_of(int frame, const Entry& entry)
     if (done) line += fmt::format(" {}", entry.input.empty() ? kNoInput : entry.input);
     for (const auto& [ending, size] : entry.sizes)
         line += done ? fmt::format(" {} {}", ending, size) : fmt::format(" {}", ending);
+    if (entry.unconverged > 0) line += fmt::format(" {} {}", kUnconverged, entry.unconverged);
     return sealed(line);
 }
 
@@ -313,10 +319,18 @@ void StageCache::begin(int frame)
     entries_[frame] = entry;
 }
 
-void StageCache::finish(int frame, const std::string& input)
+std::map<int, int> StageCache::unconverged() const
+{
+    std::map<int, int> result;
+    for (const int frame : frames())
+        if (const int solves = entries_.at(frame).unconverged; solves > 0) result[frame] = solves;
+    return result;
+}
+
+void StageCache::finish(int frame, const std::string& input, int unconverged)
 {
     Entry entry;
-    entry.input = input;
+    entry.input = input, entry.unconverged = unconverged;
     for (const std::string& ending : endings_) entry.sizes[ending] = size_of(file(frame, ending));
     append(line_of(frame, entry));
     entries_[frame] = entry;

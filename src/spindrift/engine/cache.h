@@ -67,7 +67,9 @@ class StageCache {
     std::string path(int frame) const { return file(frame, endings_.front()); }
     // To be called before and after the frame's files are written. begin() throws as expect_only_ours() does.
     void begin(int frame);
-    void finish(int frame, const std::string& input = {});
+    void finish(int frame, const std::string& input = {}, int unconverged = 0);
+    // Complete frames in which solves ended above their tolerance, and how many of them did.
+    std::map<int, int> unconverged() const;
 
     const std::string& fingerprint() const { return fingerprint_; }
     std::string state_path() const { return folder_ + "/" + kState; }
@@ -78,6 +80,7 @@ class StageCache {
     struct Entry {
         std::map<std::string, int64_t> sizes; // bytes by ending, or kUnfinished
         std::string input;
+        int unconverged = 0;
     };
     void read_record();
     bool read_line(const std::string& line);

@@ -180,6 +180,7 @@ void Progress::frame_done(int frame, const FrameReport& report)
     if (style_ == Style::json) {
         std::string numbers, phases;
         for (const auto& [name, value] : report.numbers) numbers += fmt::format(", {}: {}", json_string(name), value);
+        if (report.unconverged > 0) numbers += fmt::format(", \"unconverged\": {}", report.unconverged);
         for (const auto& [name, seconds] : report.times.phases())
             phases += fmt::format("{}{}: {:.6f}", phases.empty() ? "" : ", ", json_string(name), seconds);
         put(stdout,
@@ -194,6 +195,7 @@ void Progress::frame_done(int frame, const FrameReport& report)
     for (const auto& [name, value] : report.numbers)
         numbers_ += value == std::floor(value) ? fmt::format("  {} {:.0f}", printable(name), value)
                                                : fmt::format("  {} {:.4g}", printable(name), value);
+    if (report.unconverged > 0) numbers_ += fmt::format("  unconverged {}", report.unconverged);
     for (const auto& [name, seconds] : report.times.phases())
         phases += fmt::format("{}{} {:.2f}", phases.empty() ? "" : ", ", name, seconds);
     const std::string to_go = left >= kWorthSaying ? fmt::format(", {} left", duration_text(left)) : "";

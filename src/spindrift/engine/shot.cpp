@@ -297,7 +297,24 @@ void Shot::run(Progress& progress)
                  link.stage->estimate().remedy, scene_.path());
         }
     }
+    for (const Link& link : links_)
+        if (const std::string note = unconverged_note(link); link.runs && !note.empty()) progress.warn(note);
     if (const std::string note = kept_note(); any_versions && !note.empty()) progress.say(note);
+}
+
+// Which frames rest on solves that ended above their tolerance, for people. Empty: none.
+std::string Shot::unconverged_note(const Link& link) const
+{
+    const std::map<int, int> frames = cache_of(link).unconverged();
+    if (frames.empty()) return {};
+    int solves = 0;
+    for (const auto& [frame, count] : frames) solves += count;
+    return fmt::format("{}: {} solve{} in {} did not reach the tolerance; look at these frames, and try smaller time "
+                       "steps or less extreme values if they look wrong",
+                       link.stage->name(), solves, solves == 1 ? "" : "s",
+                       frames.size() == 1 ? fmt::format("frame {}", frames.begin()->first)
+                                          : fmt::format("{} frames from {} to {}", frames.size(), frames.begin()->first,
+                                                        frames.rbegin()->first));
 }
 
 void Shot::run_stage(Link& link, Progress& progress)
@@ -408,7 +425,7 @@ void Shot::run_time_stage(TimeStage& stage, StageCache& cache, Progress& progres
                 if (cache.has(frame)) return;
                 cache.begin(frame);
                 stage.write(cache.path(frame));
-                cache.finish(frame);
+                cache.finish(frame, {}, report.unconverged);
             });
         });
         if (frame >= first_reported) progress.frame_done(frame, report);

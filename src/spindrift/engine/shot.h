@@ -58,6 +58,7 @@ class Shot {
     void make_current(Link& link, Progress& progress);
     ShotPaths paths_now() const;
     std::string kept_note() const;
+    std::string unconverged_note(const Link& link) const;
     ShotPaths paths_of_version(const Link& link, const std::string& made_from) const;
 
     void expect_enough_memory() const;

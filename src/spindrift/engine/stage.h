@@ -52,6 +52,7 @@ struct ShotPaths {
 // What is told about a frame when it is done.
 struct FrameReport {
     std::vector<std::pair<std::string, double>> numbers; // e.g. particles, substeps
+    int unconverged = 0;                                 // solves that ended above their tolerance
     PhaseTimes times;
 };
 

@@ -18,6 +18,14 @@ constexpr int kParticlesAlongEdge = 2; // of a cell: 8 particles
 
 } // namespace
 
+Liquid::Liquid(const LiquidParams& params, float fps)
+    : Liquid(params,
+             {shapes_of(params.sources, "source"), shapes_of(params.sinks, "sink"),
+              shapes_of(params.colliders, "collider", true), Bodies::shapes_of(params.bodies)},
+             fps)
+{
+}
+
 Liquid::Liquid(const LiquidParams& params, Shapes shapes, float fps)
     : params_(params), sources_(std::move(shapes.sources)), sinks_(std::move(shapes.sinks)), fps_(fps),
       solids_(params.domain, shapes.colliders, fps, params.colliders),
@@ -200,8 +208,7 @@ void Liquid::substep(float dt)
     if (inner_friction_) phase("inner friction", [&] { inner_friction_->start(flow); });
     phase("pressure", [&] { // (2.15)-(2.19)
         const Field<float>* at_surface = params_.surface_tension > 0 ? &surface_pressure(dt) : nullptr;
-        report_.iterations +=
-            projection_.make_divergence_free(velocity_, weight_, params_.tolerance, at_surface).iterations;
+        count(projection_.make_divergence_free(velocity_, weight_, params_.tolerance, at_surface));
     });
     if (inner_friction_)
         phase("inner friction", [&] { inner_friction_->apply(flow); });
@@ -210,7 +217,7 @@ void Liquid::substep(float dt)
     if (params_.viscous()) {
         phase("viscosity", [&] { add_viscosity(dt); });
         phase("pressure again", [&] { // what sticking to solids did to the divergence
-            report_.iterations += projection_.make_divergence_free(velocity_, weight_, params_.tolerance).iterations;
+            count(projection_.make_divergence_free(velocity_, weight_, params_.tolerance));
             viscosity_.mark_known(weight_);
         });
         if (params_.elasticity > 0) // while the velocity at solids is still theirs: the liquid sticks to them
@@ -309,8 +316,13 @@ void Liquid::add_viscosity(float dt)
     viscosity_.prepare(topology_, phi_, solids_, solid_cells_, viscosity, voxel, dt);
     const bool elastic = params_.elasticity > 0;
     if (elastic) strain_to_grid(particles_, index_, topology_, voxel, strain_);
-    report_.viscous_iterations +=
-        viscosity_.apply(velocity_, params_.tolerance, elastic ? &strain_ : nullptr).iterations;
+    const ViscousResult result = viscosity_.apply(velocity_, params_.tolerance, elastic ? &strain_ : nullptr);
+    report_.viscous_iterations += result.iterations, report_.unconverged += !result.converged;
+}
+
+void Liquid::count(const PoissonResult& solve)
+{
+    report_.iterations += solve.iterations, report_.unconverged += !solve.converged;
 }
 
 // The longest step in which no liquid moves farther than cfl cells, gravity's pull included, and in which the shortest

@@ -21,6 +21,7 @@ namespace spindrift {
 struct LiquidReport {
     size_t particles = 0, tiles = 0, liquid_cells = 0;
     int substeps = 0, iterations = 0, viscous_iterations = 0;
+    int unconverged = 0; // solves that ended above their tolerance
     PhaseTimes times;
 };
 
@@ -35,6 +36,9 @@ class Liquid {
         std::vector<Shape> sources, sinks, colliders;
         std::vector<Bodies::Shapes> bodies = {};
     };
+    // Loads the shapes itself; see shapes_of() in scene/shapes.h.
+    explicit Liquid(const LiquidParams& params, float fps = 24);
+    // With shapes that a scene has loaded and placed.
     Liquid(const LiquidParams& params, Shapes shapes, float fps);
 
     void set_hooks(ParticleHooks hooks) { hooks_ = std::move(hooks); }
@@ -101,6 +105,7 @@ class Liquid {
     void set_time(float frames);
     void let(const ParticleHook& hook, float dt);
     void substep(float dt);
+    void count(const PoissonResult& solve);
     float largest_step() const;
     float largest_step_of_bodies(float pull) const;
     void emit(float frame, bool initial);

@@ -122,16 +122,19 @@ void FloorPlanParams::visit(ParamVisitor& v)
     v.list("area", areas, "Where people are counted.");
 }
 
-FloorPlan read_floor_plan(const FloorPlanParams& params, const SceneFile& scene, const std::string& table)
+namespace {
+
+// `place_of` says where a parameter such as "wall[0]" is, for messages; `file` is the path of the drawing, if any.
+FloorPlan floor_plan(const FloorPlanParams& params, const std::string& file,
+                     const std::function<std::string(const std::string&)>& place_of)
 {
     FloorPlan plan;
-    if (!params.plan.file.empty())
-        add_plan_file(plan, scene.resolve(params.plan.file), params.plan, scene.where(table + ".plan.file"));
+    if (!file.empty()) add_plan_file(plan, file, params.plan, place_of("plan.file"));
     // Items have the name they were given, or their kind and number.
     std::string name, where;
     const auto next = [&](const char* kind, const std::string& given, size_t index) {
         name = given.empty() ? fmt::format("{} {}", kind, index + 1) : given;
-        where = fmt::format("{}: {} '{}'", scene.where(fmt::format("{}.{}[{}]", table, kind, index)), kind, name);
+        where = fmt::format("{}: {} '{}'", place_of(fmt::format("{}[{}]", kind, index)), kind, name);
     };
     const auto add_areas = [&](const char* kind, const std::vector<PlanAreaParams>& from, auto& to) {
         for (size_t i = 0; i < from.size(); ++i) {
@@ -168,6 +171,19 @@ FloorPlan read_floor_plan(const FloorPlanParams& params, const SceneFile& scene,
         plan.lines.push_back({name, where, points_of(params.lines[i].points)});
     }
     return plan;
+}
+
+} // namespace
+
+FloorPlan read_floor_plan(const FloorPlanParams& params, const SceneFile& scene, const std::string& table)
+{
+    const std::string file = params.plan.file.empty() ? "" : scene.resolve(params.plan.file);
+    return floor_plan(params, file, [&](const std::string& name) { return scene.where(table + "." + name); });
+}
+
+FloorPlan read_floor_plan(const FloorPlanParams& params)
+{
+    return floor_plan(params, params.plan.file, [](const std::string& name) { return name; });
 }
 
 } // namespace spindrift

@@ -70,5 +70,7 @@ struct FloorPlanParams {
 
 // The plan that a scene's table describes: its file, if it names one, and what the scene adds to it.
 FloorPlan read_floor_plan(const FloorPlanParams& params, const SceneFile& scene, const std::string& table);
+// The same without a scene: the file's path is taken as it is.
+FloorPlan read_floor_plan(const FloorPlanParams& params);
 
 } // namespace spindrift

@@ -10,6 +10,12 @@ namespace spindrift {
 class FluidSand {
   public:
     // The shapes of params.sources and params.colliders, each in its order.
+    // Loads the shapes itself; see shapes_of() in scene/shapes.h.
+    explicit FluidSand(const SandParams& params, float fps = 24)
+        : FluidSand(params, shapes_of(params.sources, "source"), shapes_of(params.colliders, "collider", true), fps)
+    {
+    }
+    // With shapes that a scene has loaded and placed.
     FluidSand(const SandParams& params, std::vector<Shape> sources, std::vector<Shape> colliders, float fps);
     FluidSand(const FluidSand&) = delete; // the liquid knows the address of its friction
 

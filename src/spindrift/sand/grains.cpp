@@ -54,6 +54,14 @@ std::vector<float> masses_of(const SandParams& params)
 
 } // namespace
 
+Grains::Grains(const SandParams& params, float fps)
+    : Grains(params,
+             {shapes_of(params.sources, "source"), shapes_of(params.colliders, "collider", true),
+              Bodies::shapes_of(params.bodies)},
+             fps)
+{
+}
+
 Grains::Grains(const SandParams& params, Shapes shapes, float fps)
     : params_(with_materials(params)), sources_(std::move(shapes.sources)), fps_(fps),
       solids_(params.domain, shapes.colliders, fps, params.colliders),

@@ -30,6 +30,9 @@ class Grains {
         std::vector<Shape> sources, colliders;
         std::vector<Bodies::Shapes> bodies;
     };
+    // Loads the shapes itself; see shapes_of() in scene/shapes.h.
+    explicit Grains(const SandParams& params, float fps = 24);
+    // With shapes that a scene has loaded and placed.
     Grains(const SandParams& params, Shapes shapes, float fps);
 
     // Throws bad_input for a body that starts in something solid; `where` says where each of them is in the scene.

@@ -15,7 +15,7 @@ constexpr float kLoose = 0.05f;
 void StressReport::add(const StressReport& other)
 {
     pressure_iterations += other.pressure_iterations, friction_iterations += other.friction_iterations;
-    spread_iterations += other.spread_iterations;
+    spread_iterations += other.spread_iterations, unconverged += other.unconverged;
     complementarity = std::max(complementarity, other.complementarity);
     friction = std::max(friction, other.friction);
 }
@@ -147,6 +147,7 @@ void Stress::press(float dt, MacField& flux, StressReport& report)
     const double left = improve_with_bodies(pressure_, BodyStress::pressure, settings_.tolerance * inverse_c,
                                             kIterations, report.pressure_iterations);
     report.complementarity = left * static_cast<double>(c);
+    report.unconverged += left > static_cast<double>(settings_.tolerance * inverse_c);
     for_dense([&](int d) {
         for (int o = 0; o < kTileCells; o += kTileSize) {
             float* q = q_.tile(d) + o;

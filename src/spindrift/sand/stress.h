@@ -30,6 +30,7 @@ constexpr float kOnWall = 0.5f;
 
 struct StressReport {
     int pressure_iterations = 0, friction_iterations = 0, spread_iterations = 0;
+    int unconverged = 0;        // pressure solves that ended above their tolerance
     double complementarity = 0; // of volume fractions: how far a step ends from (5.9)
     double friction = 0;        // largest strain rate that friction could still oppose [m/s across a cell]
     void add(const StressReport& other);

@@ -363,4 +363,13 @@ Mesh Shape::mesh(float frame) const
     return mesh;
 }
 
+Shape shape_of(const ShapeParams& params, const std::string& name, bool may_be_open)
+{
+    if (!params.parent.empty())
+        bad_input("{}: has the parent \"{}\", and only a scene can say what that is; add its keyframes to those of the "
+                  "shape",
+                  name, params.parent);
+    return {params, name, nullptr, may_be_open};
+}
+
 } // namespace spindrift

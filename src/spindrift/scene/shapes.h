@@ -94,4 +94,17 @@ class Shape {
     std::shared_ptr<const MeshSequence::Moment> now_, before_; // of a mesh: the last two moments
 };
 
+// Throws bad_input for a shape that has a parent.
+Shape shape_of(const ShapeParams& params, const std::string& name, bool may_be_open = false);
+// Loads shapes that are not part of a scene: meshes are read from the paths that `params` name, and parents, which a
+// scene finds by their names, are not allowed. `name` is for messages, e.g. "source".
+template <class Params>
+std::vector<Shape> shapes_of(const std::vector<Params>& params, const std::string& name, bool may_be_open = false)
+{
+    std::vector<Shape> shapes;
+    for (const ShapeParams& shape : params)
+        shapes.push_back(shape_of(shape, name + "[" + std::to_string(shapes.size()) + "]", may_be_open));
+    return shapes;
+}
+
 } // namespace spindrift

@@ -12,6 +12,11 @@ constexpr float kVanishingWarmth = 1; // [K]
 
 } // namespace
 
+Smoke::Smoke(const SmokeParams& params, float fps)
+    : Smoke(params, {shapes_of(params.sources, "source"), shapes_of(params.colliders, "collider", true), {}}, fps)
+{
+}
+
 Smoke::Smoke(const SmokeParams& params, Shapes shapes, float fps)
     : params_(params), sources_(std::move(shapes.sources)), particle_sources_(std::move(shapes.particles)), fps_(fps),
       solids_(params.domain, std::move(shapes.colliders), fps), forces_(Vec3f::Zero(), params.forces, fps)
@@ -95,7 +100,8 @@ void Smoke::substep(float dt)
         pressure_.prepare(*topology_, solids_, solid_cells_, open_, params_.voxel,
                           topology_changed_ || solids_.moving());
         topology_changed_ = false;
-        report_.iterations += pressure_.make_divergence_free(velocity_, params_.tolerance).iterations;
+        const PoissonResult solve = pressure_.make_divergence_free(velocity_, params_.tolerance);
+        report_.iterations += solve.iterations, report_.unconverged += !solve.converged;
         remember_push(dt);
         pressure_.extend(velocity_);
     });

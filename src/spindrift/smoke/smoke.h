@@ -20,7 +20,8 @@ struct SmokeReport {
     size_t tiles = 0, active_cells = 0;
     size_t fine_tiles = 0, eddies = 0; // with turbulence
     int substeps = 0, iterations = 0;
-    double mass = 0; // of density [m3]
+    int unconverged = 0; // solves that ended above their tolerance
+    double mass = 0;     // of density [m3]
     PhaseTimes times;
 };
 
@@ -56,6 +57,9 @@ class Smoke {
         std::vector<Shape> sources, colliders;
         std::map<size_t, ParticleSource> particles;
     };
+    // Loads the shapes itself; see shapes_of() in scene/shapes.h. Sources of particles need the other constructor.
+    explicit Smoke(const SmokeParams& params, float fps = 24);
+    // With shapes that a scene has loaded and placed.
     Smoke(const SmokeParams& params, Shapes shapes, float fps);
 
     void set_hooks(SmokeHooks hooks) { hooks_ = std::move(hooks); }

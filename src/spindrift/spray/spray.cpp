@@ -50,6 +50,23 @@ Spray::Arrays Spray::arrays()
             d.find<float>(kLifeAttribute) ? d.attribute<float>(kLifeAttribute).data() : nullptr};
 }
 
+namespace {
+
+std::vector<ShapeParams> carriers_of(const std::vector<EmitterParams>& emitters)
+{
+    std::vector<ShapeParams> carriers;
+    for (const EmitterParams& emitter : emitters) carriers.push_back(emitter.carrier());
+    return carriers;
+}
+
+} // namespace
+
+Spray::Spray(const SprayParams& params, float fps)
+    : Spray(params, {shapes_of(carriers_of(params.emitters), "emitter"), shapes_of(params.colliders, "collider", true)},
+            fps)
+{
+}
+
 Spray::Spray(const SprayParams& params, Shapes shapes, float fps)
     : params_(params), colliders_(std::move(shapes.colliders), params.colliders, fps), fps_(fps)
 {

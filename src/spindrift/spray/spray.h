@@ -39,6 +39,9 @@ class Spray {
     struct Shapes {
         std::vector<Shape> emitters, colliders;
     };
+    // Loads the shapes itself; see shapes_of() in scene/shapes.h.
+    explicit Spray(const SprayParams& params, float fps = 24);
+    // With shapes that a scene has loaded and placed.
     Spray(const SprayParams& params, Shapes shapes, float fps);
 
     // Adds the velocity of the air at each place [m/s] to `air`, at a moment in frames. Called by several threads at a

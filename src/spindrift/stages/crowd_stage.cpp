@@ -34,6 +34,7 @@ FrameReport report_of(const PopulationReport& population)
                       {"pressed_cells", static_cast<double>(population.pressed_cells)},
                       {"steps", population.steps},
                       {"iterations", population.iterations}};
+    report.unconverged = population.unconverged;
     report.times = population.times;
     return report;
 }

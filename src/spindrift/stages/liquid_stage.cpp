@@ -29,6 +29,7 @@ FrameReport report_of(const LiquidReport& liquid)
                       {"tiles", static_cast<double>(liquid.tiles)},
                       {"substeps", liquid.substeps},
                       {"iterations", liquid.iterations}};
+    report.unconverged = liquid.unconverged;
     report.times = liquid.times;
     return report;
 }

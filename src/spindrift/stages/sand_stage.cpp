@@ -34,6 +34,7 @@ FrameReport report_of(const SandReport& sand)
                       {"fullest", static_cast<double>(sand.fullest)},
                       {"complementarity", sand.stress.complementarity},
                       {"friction_residual", sand.stress.friction}};
+    report.unconverged = sand.stress.unconverged;
     report.times = sand.times;
     return report;
 }
@@ -47,6 +48,7 @@ FrameReport report_of(const LiquidReport& liquid, const FluidSand& sand)
                       {"iterations", liquid.iterations},
                       {"mass", sand.mass()},
                       {"rigid_clusters", static_cast<double>(sand.friction().clusters().count())}};
+    report.unconverged = liquid.unconverged;
     report.times = liquid.times;
     return report;
 }

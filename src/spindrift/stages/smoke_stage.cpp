@@ -37,6 +37,7 @@ FrameReport report_of(const SmokeReport& smoke)
         report.numbers.emplace_back("fine_tiles", static_cast<double>(smoke.fine_tiles));
         report.numbers.emplace_back("eddies", static_cast<double>(smoke.eddies));
     }
+    report.unconverged = smoke.unconverged;
     report.times = smoke.times;
     return report;
 }
