@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Installs the build in $1 below a temporary folder, builds the project beside this file against it, and runs it.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+cmake --install "$1" --prefix "$place/usr" > "$place/log" || { cat "$place/log"; exit 1; }
+cmake -S "$here" -B "$place/build" -G Ninja -DCMAKE_PREFIX_PATH="$place/usr" -DCMAKE_BUILD_TYPE=Release > "$place/log" || { cat "$place/log"; exit 1; }
+cmake --build "$place/build" > "$place/log" || { cat "$place/log"; exit 1; }
+[ "$("$place/build/consumer")" = "4000 particles" ]
+# The installed program finds the compiler of expressions without its build folder.
+cd "$place"
+usr/bin/spindrift new small > /dev/null
+printf '\n[[liquid.expression]]\ncode = "vec3f@v *= 1;"\n' >> small.toml
+usr/bin/spindrift liquid small.toml -q --frames 1 --set liquid.voxel=0.2
