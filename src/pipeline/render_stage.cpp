@@ -7,6 +7,7 @@
 #include "io/mesh_file.h"
 #include "pipeline/body_files.h"
 #include "pipeline/film.h"
+#include "pipeline/scene_shapes.h"
 #include "pipeline/taken_particles.h"
 #include "sand/grain_points.h"
 
@@ -88,6 +89,14 @@ struct SmokeFrame {
     size_t cells() const { return smoke.density.field->topology().cell_count(); }
 };
 
+// The places and motions of colliders as text.
+template <class Params>
+std::string text_of_colliders(const std::string& name, const std::vector<Params>& colliders, const SceneFile& scene)
+{
+    std::vector<ShapeParams> shapes(colliders.begin(), colliders.end());
+    return mesh_files_of(shapes, scene) + canonical_text([&](ParamVisitor& v) { v.list(name.c_str(), shapes, ""); });
+}
+
 } // namespace
 
 void RenderStage::visit(ParamVisitor& v)
@@ -101,6 +110,10 @@ void RenderStage::visit(ParamVisitor& v)
 void RenderStage::prepare(const SceneFile& scene, const ShotParams& shot)
 {
     shot_ = shot;
+    dependencies_ = text_of_colliders("liquid_collider", liquid_->params.colliders, scene) +
+                    text_of_colliders("spray_collider", spray_->params, scene) +
+                    text_of_colliders("smoke_collider", smoke_->params.colliders, scene) +
+                    text_of_colliders("sand_collider", sand_->params.colliders, scene);
     if (!input_.empty()) {
         if (std::filesystem::path(input_).extension() != ".vdb")
             bad_input("{}: render.input is \"{}\"; files of smoke must end in .vdb", scene.where("render.input"),
@@ -411,7 +424,7 @@ FrameReport RenderStage::make(int frame, const std::vector<std::string>& inputs,
             scene.view = scene.extent;
             scene.view.add(bounds_of(*scene.smoke, params_));
         }
-        for (const auto* colliders : {&liquid_->colliders, &smoke_->colliders, &sand_->colliders})
+        for (const auto* colliders : {&liquid_->colliders, &spray_->colliders, &smoke_->colliders, &sand_->colliders})
             add_colliders(*colliders, frame, solids);
         for (const Solid& solid : solids) {
             std::vector<const Mesh*> meshes;

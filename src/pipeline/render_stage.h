@@ -6,6 +6,7 @@
 #include "pipeline/liquid_setup.h"
 #include "pipeline/sand_setup.h"
 #include "pipeline/smoke_setup.h"
+#include "pipeline/spray_setup.h"
 #include "pipeline/stage.h"
 #include "render/preview.h"
 
@@ -13,9 +14,11 @@ namespace spindrift {
 
 class RenderStage : public FrameStage {
   public:
-    RenderStage(std::shared_ptr<const LiquidSetup> liquid, std::shared_ptr<const SmokeSetup> smoke,
-                std::shared_ptr<const CrowdSetup> crowd, std::shared_ptr<const SandSetup> sand)
-        : liquid_(std::move(liquid)), smoke_(std::move(smoke)), crowd_(std::move(crowd)), sand_(std::move(sand))
+    RenderStage(std::shared_ptr<const LiquidSetup> liquid, std::shared_ptr<const SpraySetup> spray,
+                std::shared_ptr<const SmokeSetup> smoke, std::shared_ptr<const CrowdSetup> crowd,
+                std::shared_ptr<const SandSetup> sand)
+        : liquid_(std::move(liquid)), spray_(std::move(spray)), smoke_(std::move(smoke)), crowd_(std::move(crowd)),
+          sand_(std::move(sand))
     {
     }
 
@@ -28,6 +31,7 @@ class RenderStage : public FrameStage {
     void visit(ParamVisitor& v) override;
     void prepare(const SceneFile& scene, const ShotParams& shot) override;
     Estimate estimate() const override;
+    std::string dependencies() const override { return dependencies_; }
     Rehearsal rehearsal() const override { return Rehearsal::some_frames; }
     double coarseness(double k) const override;
     std::vector<std::string> coarser(double k) const override;
@@ -68,6 +72,7 @@ class RenderStage : public FrameStage {
     bool is_png() const { return params_.format == RenderParams::Format::png; }
 
     std::shared_ptr<const LiquidSetup> liquid_;
+    std::shared_ptr<const SpraySetup> spray_;
     std::shared_ptr<const SmokeSetup> smoke_;
     std::shared_ptr<const CrowdSetup> crowd_;
     std::shared_ptr<const SandSetup> sand_;
@@ -75,6 +80,7 @@ class RenderStage : public FrameStage {
     std::string input_, input_files_; // smoke of another program: as written, and from where the program runs
     bool has_spray_ = false, has_smoke_ = false; // of what a frame is made
     ShotParams shot_;
+    std::string dependencies_;          // colliders, which are drawn whether or not a picture reads their stage
     std::optional<Box3f> input_extent_; // of that smoke over the shot, once it is known
 };
 

@@ -108,6 +108,8 @@ void SprayStage::prepare(const SceneFile& scene, const ShotParams& shot)
     for (auto* list : {&shapes.emitters, &shapes.colliders})
         for (Shape& shape : *list) shape.prepare(static_cast<float>(range.first));
 
+    setup_->params = params_.colliders, setup_->colliders = shapes.colliders;
+
     double& droplets = droplets_ = 0;
     for (const EmitterParams& e : params_.emitters) {
         const double from = std::max(range.first, e.first_frame), to = std::min(range.last, e.last_frame);

@@ -3,6 +3,7 @@
 
 #include "io/vdb.h"
 #include "pipeline/liquid_setup.h"
+#include "pipeline/spray_setup.h"
 #include "pipeline/stage.h"
 #include "pipeline/stage_expressions.h"
 #include "spray/spray.h"
@@ -11,7 +12,10 @@ namespace spindrift {
 
 class SprayStage : public TimeStage {
   public:
-    explicit SprayStage(std::shared_ptr<LiquidSetup> liquid) : liquid_(std::move(liquid)) {}
+    SprayStage(std::shared_ptr<LiquidSetup> liquid, std::shared_ptr<SpraySetup> setup)
+        : liquid_(std::move(liquid)), setup_(std::move(setup))
+    {
+    }
 
     std::string name() const override { return "spray"; }
     std::string help() const override { return "Droplets that fly, merge and break up, and foam."; }
@@ -45,6 +49,7 @@ class SprayStage : public TimeStage {
     void prepare_wind(const SceneFile& scene);
 
     std::shared_ptr<LiquidSetup> liquid_;
+    std::shared_ptr<SpraySetup> setup_;
     SprayParams params_;
     bool liquid_colliders_ = true;
     std::string input_, input_files_; // as written, and from where the program runs
