@@ -4,6 +4,7 @@
 #include "liquid/particle_flow.h"
 #include "pipeline/liquid_setup.h"
 #include "pipeline/stage.h"
+#include "pipeline/thin_colliders.h"
 #include "ripples/ripples.h"
 
 namespace spindrift {
@@ -39,7 +40,9 @@ class RipplesStage : public TimeStage {
     void find_flow(int frame);
     void take_ripples();
     void follow_liquid(PhaseTimes& times);
-    Mesh make_mesh(const Ripples::Surface& surface) const;
+    Mesh make_mesh(const Ripples::Surface& surface);
+    // Calls cut(walls, particles, how far they reach [m]) if there are thin colliders.
+    template <class Cut> void cut_at_thin_walls(const Cut& cut);
     FrameReport report(PhaseTimes times);
 
     std::shared_ptr<const LiquidSetup> liquid_;
@@ -52,6 +55,7 @@ class RipplesStage : public TimeStage {
     std::optional<Box3f> container_; // whose closed sides hold the liquid
     std::unique_ptr<ParticleFlow> flow_;
     std::unique_ptr<Ripples> ripples_;
+    ThinColliders walls_;
     // Of the frame that was reached.
     Particles particles_;
     Mesh mesh_;

@@ -7,8 +7,8 @@
 #include "pipeline/liquid_setup.h"
 #include "pipeline/stage.h"
 #include "pipeline/stage_expressions.h"
+#include "pipeline/thin_colliders.h"
 #include "surface/surface.h"
-#include "world/solids.h"
 
 namespace spindrift {
 
@@ -77,8 +77,7 @@ class SurfaceStage : public FrameStage {
     FrameRange range_;
     SurfaceParams params_;
     std::optional<Box3f> container_; // whose closed sides hold the liquid
-    std::optional<Solids> walls_;    // colliders thinner than twice walls_reach_ [m]
-    float walls_reach_ = 0;
+    ThinColliders walls_;
     Estimate estimate_;
 
     std::vector<ExpressionParams> expressions_;
