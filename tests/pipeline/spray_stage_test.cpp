@@ -317,14 +317,11 @@ height = 33
 samples = 4
 floor = false
 format = "exr"
-show = "spray"
-[render.camera]
-position = [0, 1, 4]
-target = [0, 1, 0]
+camera = { position = [0, 1, 4], target = [0, 1, 0] }
 )";
     const auto picture = [&](const std::string& ball, const std::string& show) {
-        place.write("ball.toml", scene + ball);
-        place.succeed({"run", "ball.toml", "-o", "out/" + show, "--set", "render.show=" + show});
+        place.write("ball.toml", scene + "show = \"" + show + "\"\n" + ball);
+        place.succeed({"run", "ball.toml", "-o", "out/" + show});
         return read_image(place / ("out/" + show + "/render/render.0001.exr"));
     };
     const auto ball = [](const std::string& of, float x = 0) {
