@@ -53,9 +53,19 @@ void move_block(std::string& bytes, Random& random)
     }
 }
 
-void change_bytes(std::string& bytes, Random& random)
+// Any place, or one at or right behind the end of a run of zeros: most of a sparse file is zeros that mean little, and
+// what comes after them are counts, masks and names.
+size_t any_place(const std::string& bytes, Random& random)
 {
     const size_t at = pick(random, bytes.size());
+    if (pick(random, 2) == 0) return at;
+    const size_t end = bytes.find_first_not_of('\0', at);
+    return end == std::string::npos ? at : std::min(end + pick(random, 16), bytes.size() - 1);
+}
+
+void change_bytes(std::string& bytes, Random& random)
+{
+    const size_t at = any_place(bytes, random);
     switch (pick(random, 8)) {
     case 0:
     case 1:

@@ -77,7 +77,8 @@ void sweep(const std::string& stage)
     const Workplace place;
     place.write("tiny.toml", value_scenes().at(stage));
     ASSERT_EQ(complaint(run_with_limits(place, {"run", "tiny.toml", "-o", "out"})), "");
-    for (DeclaredNumber number : declared_numbers().at(stage)) {
+    const std::vector<DeclaredNumber> numbers = declared_numbers().at(stage); // lives as long as the loop
+    for (DeclaredNumber number : numbers) {
         number.range.high = std::min(number.range.high, most_tried(number.path));
         for (const std::string& value : extremes_of(number)) {
             if (count++ % parts != part % parts) continue;

@@ -107,6 +107,53 @@ TEST(RipplesStage, IsRunAgainWithoutTheLiquid)
     EXPECT_EQ(differences(liquid, times_in(place / "out/liquid")), std::vector<std::string>());
 }
 
+// A pool that a tilted plate of 4 mm holds, at a voxel of 5 cm; `turbulence` makes the ripples in the liquid itself.
+TEST(RipplesStage, EndAtThinPlates)
+{
+    for (const bool in_liquid : {false, true})
+        for (const float tilt : {0.0f, 25.0f}) {
+            const Workplace place;
+            const auto angle = static_cast<float>(tilt * kPi / 180);
+            const Vec3f normal(std::cos(angle), std::sin(angle), 0), middle(0.47f, 0.2f, 0.3f);
+            std::string scene = rippled_scene();
+            const std::string source = "max = [0.4, 0.5, 0.6]", collider = "[[liquid.collider]]";
+            scene.replace(scene.find(source), source.size(), "max = [0.33, 0.3, 0.6]");
+            scene.replace(scene.find(collider), collider.size(),
+                          fmt::format(R"([[liquid.collider]]
+min = [0.468, -1, -0.1]
+max = [0.472, 1.4, 0.7]
+pivot = [0.47, 0.2, 0.3]
+rotate = [[1, 0, 0, 1, {}]]
+[[liquid.collider]])",
+                                      tilt));
+            place.write("ripples.toml", scene + (in_liquid ? "[liquid.turbulence]\non = true\n" : ""));
+            place.succeed({"run", "ripples.toml", "-o", "out", "--set", "shot.frames=1-8"});
+            float farthest = -kInfinity;
+            for (const int frame : {1, 4, 8}) {
+                const Particles liquid =
+                    read_particles(place / fmt::format("out/liquid/liquid.{:04}.vdb", frame)).particles;
+                for (const Vec3f& x : liquid.P) ASSERT_LT(normal.dot(x - middle), 0);
+                const Mesh mesh = read_mesh(place / fmt::format("out/ripples/ripples.{:04}.ply", frame));
+                EXPECT_TRUE(is_closed(mesh));
+                EXPECT_GT(volume_of(mesh), 0.9 * 0.33 * 0.3 * 0.6);
+                for (const Vec3f& x : mesh.positions) farthest = std::max(farthest, normal.dot(x - middle));
+                const FieldFile sdf =
+                    read_field(place / fmt::format("out/ripples/ripples.{:04}.vdb", frame), "surface");
+                const Topology& topology = sdf.field.topology();
+                for (int t = 0; t < topology.tile_count(); ++t)
+                    for (int c = 0; c < kTileCells; ++c) {
+                        const Vec3f x = sdf.voxel * (topology.first_cell(t) + cell_in_tile(c)).cast<float>() +
+                                        Vec3f::Constant(0.5f * sdf.voxel);
+                        if (normal.dot(x - middle) > 0.002f) {
+                            EXPECT_GT(sdf.field.tile(t)[c], 0) << x.transpose();
+                        }
+                    }
+            }
+            EXPECT_LT(farthest, 0.003f) << "tilted by " << tilt << (in_liquid ? ", in the liquid" : "");
+            EXPECT_GT(farthest, -0.02f) << "but they reach it";
+        }
+}
+
 TEST(RipplesStage, NeedsALiquidAndARefinementThatTilesAllow)
 {
     const Workplace place;

@@ -1,3 +1,4 @@
+#include "spindrift/io/image.h"
 #include "spindrift/io/mesh_file.h"
 #include "spindrift/io/vdb.h"
 #include "cli/program.h"
@@ -293,6 +294,47 @@ samples = 1
 )");
     place.succeed({"run", "alone.toml", "-o", "out"});
     EXPECT_TRUE(place.has("out/render/render.0002.png"));
+}
+
+// A ball in the middle of the picture, and an emitter out of it.
+TEST(SprayStage, ItsCollidersAreDrawn)
+{
+    const Workplace place;
+    const std::string scene = R"([shot]
+frames = "1"
+[[spray.emitter]]
+center = [0, 50, 0]
+rate = 100
+[[smoke.source]]
+shape = "sphere"
+center = [0, 60, 0]
+radius = 0.2
+[smoke]
+voxel = 0.1
+[render]
+width = 33
+height = 33
+samples = 4
+floor = false
+format = "exr"
+camera = { position = [0, 1, 4], target = [0, 1, 0] }
+)";
+    const auto picture = [&](const std::string& ball, const std::string& show) {
+        place.write("ball.toml", scene + "show = \"" + show + "\"\n" + ball);
+        place.succeed({"run", "ball.toml", "-o", "out/" + show});
+        return read_image(place / ("out/" + show + "/render/render.0001.exr"));
+    };
+    const auto ball = [](const std::string& of, float x = 0) {
+        return fmt::format("[[{}.collider]]\nshape = \"sphere\"\ncenter = [{}, 1, 0]\nradius = 0.5\n", of, x);
+    };
+    for (const std::string show : {"spray", "smoke"}) {
+        const Image without = picture("", show), with = picture(ball("spray"), show);
+        EXPECT_GT((with.at(16, 16) - without.at(16, 16)).norm(), 0.05f);
+        EXPECT_LT((with.at(1, 1) - without.at(1, 1)).norm(), 0.01f);
+        EXPECT_TRUE(with.pixels == picture(ball("smoke"), show).pixels) << "as colliders of others are";
+        const Image aside = picture(ball("spray", 0.9f), show);
+        EXPECT_FALSE(aside.pixels == with.pixels) << "drawn again, also where spray is not: " << show;
+    }
 }
 
 // A wind of 5 m/s to the right, in a volume that another expression has made.

@@ -77,10 +77,11 @@ class MemoryArchive : public openvdb::io::Archive {
         return bytes;
     }
 
-    // The grids as they are, quickly; uses no threads.
+    // The grids as they are, quickly; uses no threads. Inactive values that are all the same, most of an inner node of
+    // a sparse grid, are left out: an eighth of a megabyte for each grid otherwise.
     std::string to_plain_bytes(const openvdb::GridCPtrVec& grids, const openvdb::MetaMap& metadata)
     {
-        setCompression(openvdb::io::COMPRESS_NONE);
+        setCompression(openvdb::io::COMPRESS_ACTIVE_MASK);
         setGridStatsMetadataEnabled(false);
         return written(grids, metadata);
     }

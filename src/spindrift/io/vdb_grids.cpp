@@ -124,7 +124,22 @@ Vec3f converted(const openvdb::Vec3f& value) { return {value.x(), value.y(), val
 bool is_finite(float x) { return x - x == 0; }
 bool is_finite(const Vec3f& x) { return is_finite(x.x()) && is_finite(x.y()) && is_finite(x.z()); }
 
-// Copies leaf by leaf. Active tiles (regions of one value that OpenVDB stores as one number) become leaves first.
+// A region of one active value, which OpenVDB stores as one number.
+template <class T> struct Region {
+    openvdb::CoordBBox cells;
+    T value;
+};
+
+template <class Tree> auto active_regions(const Tree& tree)
+{
+    std::vector<Region<decltype(converted(tree.background()))>> regions;
+    auto it = tree.cbeginValueOn();
+    it.setMaxDepth(decltype(it)::LEAF_DEPTH - 1);
+    for (; it; ++it) regions.push_back({it.getBoundingBox(), converted(*it)});
+    return regions;
+}
+
+// Copies leaf by leaf, and gives regions of one value tiles of their own.
 template <class Grid, class T> void read_values(Grid& grid, const std::string& path, FieldFileOf<T>& file)
 {
     using GridLeaf = typename Grid::TreeType::LeafNodeType;
@@ -137,29 +152,41 @@ template <class Grid, class T> void read_values(Grid& grid, const std::string& p
              "write "
              "it with larger voxels, or with those of no interest inactive",
              grid.getName(), path, tile_cells, kMostTileCells);
-    tree.voxelizeActiveTiles();
 
     std::vector<const GridLeaf*> leaves;
     std::as_const(tree).getNodes(leaves);
-    std::vector<uint64_t> codes(leaves.size());
-    const auto tile_of = [](const GridLeaf& leaf) {
-        return tile_of_cell(Vec3i(leaf.origin().x(), leaf.origin().y(), leaf.origin().z()));
-    };
-    for (size_t l = 0; l < leaves.size(); ++l) {
-        const Vec3i tile = tile_of(*leaves[l]);
+    const auto regions = active_regions(std::as_const(tree));
+    std::vector<uint64_t> codes;
+    codes.reserve(leaves.size() + tile_cells / kTileCells);
+    const auto tile_at = [](const openvdb::Coord& cell) { return tile_of_cell(Vec3i(cell.x(), cell.y(), cell.z())); };
+    const auto add = [&](const Vec3i& tile) {
         if ((tile.array() < -kTileReach).any() || (tile.array() >= kTileReach).any())
             fail("grid \"{}\" of {} reaches too far from the origin", grid.getName(), path);
-        codes[l] = morton_of_tile(tile);
-    }
+        codes.push_back(morton_of_tile(tile));
+    };
+    const auto for_each_tile_of = [&](const auto& region, const auto& body) {
+        const Vec3i first = tile_at(region.cells.min()), last = tile_at(region.cells.max());
+        for (int x = first.x(); x <= last.x(); ++x)
+            for (int y = first.y(); y <= last.y(); ++y)
+                for (int z = first.z(); z <= last.z(); ++z) body(Vec3i(x, y, z));
+    };
+    for (const GridLeaf* leaf : leaves) add(tile_at(leaf->origin()));
+    for (const auto& region : regions) for_each_tile_of(region, add);
     file.topology = std::make_unique<Topology>(std::move(codes));
     file.field.reset_uninitialized(*file.topology, converted(grid.background()));
     std::atomic<size_t> bad = 0;
     parallel_for(leaves.size(), [&](size_t l) {
         const auto* values = leaves[l]->buffer().data();
-        T* out = file.field.tile(file.topology->find(tile_of(*leaves[l])));
+        T* out = file.field.tile(file.topology->find(tile_at(leaves[l]->origin())));
         size_t finite = 0;
         for (int i = 0; i < kTileCells; ++i) out[i] = converted(values[i]), finite += is_finite(out[i]);
         if (finite != size_t(kTileCells)) bad += size_t(kTileCells) - finite;
+    });
+    parallel_for(regions.size(), [&](size_t r) {
+        if (!is_finite(regions[r].value)) bad += static_cast<size_t>(regions[r].cells.volume());
+        for_each_tile_of(regions[r], [&](const Vec3i& tile) {
+            std::fill_n(file.field.tile(file.topology->find(tile)), kTileCells, regions[r].value);
+        });
     });
     if (bad > 0 || !is_finite(converted(grid.background())))
         fail("grid \"{}\" of {} has {} values that are not finite; set them where it is made", grid.getName(), path,

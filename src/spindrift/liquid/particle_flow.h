@@ -28,6 +28,10 @@ class ParticleFlow {
     // for a few cells.
     Flow flow() const { return {velocity_, voxel_, solids_.none() ? nullptr : &solid_distance_, &surface_distance_}; }
 
+    // In the order of the index, which is that of the flow's cells.
+    const Particles& particles() const { return particles_; }
+    const ParticleIndex& index() const { return index_; }
+
   private:
     void find_velocity();
     void smooth_velocity();

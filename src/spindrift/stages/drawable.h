@@ -23,6 +23,7 @@ struct DrawableFacts : StageFacts {
     bool bounded = true;            // false: the extent is a guess, which a frame may exceed
     std::optional<Box3f> container; // a tank around it
     std::vector<Shape> colliders;
+    std::string collider_text;     // everything that their look depends on: pictures are made again when it changes
     std::vector<Mesh> body_meshes; // around the centre of mass; their motion is in the stage's frames
 
     // What rehearsals found about its frames, as memory of a picture [bytes].

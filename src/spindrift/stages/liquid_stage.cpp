@@ -49,6 +49,7 @@ void LiquidStage::load_shapes_of(const SceneFile& scene, float first_frame, Liqu
     facts.sources = load_shapes(scene, params_.sources, param("source"));
     facts.sinks = load_shapes(scene, params_.sinks, param("sink"));
     facts.colliders = load_colliders(scene, params_.colliders, param("collider"));
+    facts.collider_text = text_of_shapes(param("collider"), params_.colliders, scene);
     facts.bodies = load_body_shapes(scene, params_.bodies, param("body"));
     for (auto* shapes : {&facts.sources, &facts.sinks, &facts.colliders})
         for (Shape& shape : *shapes) shape.prepare(first_frame);

@@ -134,6 +134,14 @@ Estimate RenderStage::estimate() const
             fmt::format("lower {} and {}", param("width"), param("height"))};
 }
 
+// Colliders are drawn whether or not the frames of their stage are read.
+std::string RenderStage::dependencies() const
+{
+    std::string text;
+    for (const auto& facts : around_) text += facts->collider_text;
+    return text;
+}
+
 // Pictures shrink by the work of a rehearsal, whatever the simulations do.
 double RenderStage::coarseness(double) const
 {

@@ -17,6 +17,7 @@ class RenderStage : public FrameStage {
     void visit(ParamVisitor& v) override;
     void prepare(const StageContext& context) override;
     Estimate estimate() const override;
+    std::string dependencies() const override;
     Rehearsal rehearsal() const override { return Rehearsal::some_frames; }
     double coarseness(double k) const override;
     std::vector<std::string> coarser(double k) const override;

@@ -9,6 +9,7 @@
 #include "spindrift/surface/contour.h"
 #include "spindrift/surface/level_set.h"
 #include "spindrift/surface/parts.h"
+#include "spindrift/surface/thin_walls.h"
 #include "spindrift/turbulence/sampler.h"
 
 #include <filesystem>
@@ -188,12 +189,28 @@ void RipplesStage::follow_liquid(PhaseTimes& times)
     ++frame_;
 }
 
+template <class Cut> void RipplesStage::cut_at_thin_walls(const Cut& cut)
+{
+    constexpr float kReach = 2.5f; // cells of the liquid: farther than ripples are from particles
+    const float voxel = liquid_->params.voxel;
+    const Solids* thin = walls_.at(frame_, voxel, liquid_->colliders, fps_);
+    if (!thin) return;
+    const Flow flow = flow_->flow();
+    cut(ThinWalls(*thin, container_), ThinWalls::Sorted{flow_->particles(), flow_->index(), flow.topology(), voxel},
+        kReach * voxel);
+}
+
 // With the velocity of the liquid and its ripples.
-Mesh RipplesStage::make_mesh(const Ripples::Surface& surface) const
+Mesh RipplesStage::make_mesh(const Ripples::Surface& surface)
 {
     // Parts that are removed, in cells of the liquid: voids up to one, and drops smaller than a share of a particle's.
     constexpr double kBubble = 1, kSliver = 0.02;
-    Mesh mesh = contour(surface.phi, ripples_->voxel(), container_).mesh;
+    Contour contoured = contour(surface.phi, ripples_->voxel(), container_);
+    cut_at_thin_walls([&](const ThinWalls& walls, const ThinWalls::Sorted& liquid, float reach) {
+        walls.cut(liquid.particles, walls.nearest(liquid, contoured.mesh.positions, reach), ripples_->voxel(),
+                  contoured);
+    });
+    Mesh mesh = std::move(contoured.mesh);
     const double cell = std::pow(static_cast<double>(liquid_->params.voxel), 3);
     remove_parts(mesh, -kBubble * cell, kSliver * cell);
     mesh.velocities.assign(mesh.positions.size(), Vec3f::Zero());
@@ -212,6 +229,10 @@ void RipplesStage::write(const std::string& path)
     write_mesh(path, mesh_);
     if (!sdf_) return;
     Ripples::Surface surface = ripples_->surface();
+    cut_at_thin_walls([&](const ThinWalls& walls, const ThinWalls::Sorted& liquid, float reach) {
+        walls.cut(liquid.particles, walls.nearest(liquid, surface.phi, ripples_->voxel(), reach), ripples_->voxel(),
+                  surface.phi);
+    });
     finish_distance(surface.phi, ripples_->voxel(), container_);
     write_fields(std::filesystem::path(path).replace_extension("vdb").string(), {{"surface", &surface.phi, true}},
                  ripples_->voxel(),

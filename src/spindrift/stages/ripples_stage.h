@@ -5,6 +5,7 @@
 #include "spindrift/ripples/ripples.h"
 #include "spindrift/stages/liquid_stage.h"
 #include "spindrift/stages/surface_stage.h"
+#include "spindrift/stages/thin_colliders.h"
 
 namespace spindrift {
 
@@ -39,7 +40,9 @@ class RipplesStage : public TimeStage {
     void find_flow(int frame);
     void take_ripples();
     void follow_liquid(PhaseTimes& times);
-    Mesh make_mesh(const Ripples::Surface& surface) const;
+    Mesh make_mesh(const Ripples::Surface& surface);
+    // Calls cut(walls, particles, how far they reach [m]) if there are thin colliders.
+    template <class Cut> void cut_at_thin_walls(const Cut& cut);
     FrameReport report(PhaseTimes times);
 
     std::string of_; // the liquid, as the scene names it
@@ -54,6 +57,7 @@ class RipplesStage : public TimeStage {
     std::optional<Box3f> container_; // whose closed sides hold the liquid
     std::unique_ptr<ParticleFlow> flow_;
     std::unique_ptr<Ripples> ripples_;
+    ThinColliders walls_;
     // Of the frame that was reached.
     Particles particles_;
     Mesh mesh_;

@@ -84,6 +84,7 @@ void SandStage::prepare(const StageContext& context)
     facts->stage = name(), facts->params = params;
     facts->sources = load_shapes(scene, params.sources, param("source"));
     facts->colliders = load_colliders(scene, params.colliders, param("collider"));
+    facts->collider_text = text_of_shapes(param("collider"), params.colliders, scene);
     facts->bodies = load_body_shapes(scene, params.bodies, param("body"));
     for (auto* shapes : {&facts->sources, &facts->colliders})
         for (Shape& shape : *shapes) shape.prepare(first_frame);

@@ -38,6 +38,14 @@ template <class Params> std::string mesh_files_of(const std::vector<Params>& ite
     return lines;
 }
 
+// Everything that the places and motions of shapes depend on, as lines of text.
+template <class Params>
+std::string text_of_shapes(const std::string& name, const std::vector<Params>& items, const SceneFile& scene)
+{
+    std::vector<ShapeParams> shapes(items.begin(), items.end());
+    return mesh_files_of(shapes, scene) + canonical_text([&](ParamVisitor& v) { v.list(name.c_str(), shapes, ""); });
+}
+
 // What a camera should see: the domain, or what shapes cover at a frame, as far as they have an end.
 Box3f extent_of(const DomainParams& domain, std::initializer_list<const std::vector<Shape>*> shapes, float frame);
 

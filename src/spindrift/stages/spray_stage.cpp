@@ -124,6 +124,7 @@ void SprayStage::prepare(const StageContext& context)
     for (auto* list : {&shapes.emitters, &shapes.colliders})
         for (Shape& shape : *list) shape.prepare(static_cast<float>(range.first));
     facts->colliders = shapes.colliders;
+    facts->collider_text = text_of_shapes(param("collider"), params_.colliders, scene);
 
     double& droplets = droplets_ = 0;
     for (const EmitterParams& e : params_.emitters) {

@@ -294,24 +294,11 @@ void SurfaceStage::look_at_input()
                   input_files_, count, param("spacing"));
 }
 
-// The colliders at a frame that are thinner than what particles reach beyond themselves; nullptr if there are none.
-// They hold the particles of this program: those of another may be anywhere.
+// Colliders hold the particles of this program: those of another may be anywhere.
 const Solids* SurfaceStage::walls_at(int frame, float reach)
 {
     if (!input_.empty() || !liquid_) return nullptr;
-    if (reach != walls_reach_) {
-        walls_reach_ = reach;
-        std::vector<Shape> thin;
-        for (const Shape& shape : liquid_->colliders)
-            if (shape.is_wall_below(2 * reach)) thin.push_back(shape);
-        walls_.reset();
-        if (thin.empty()) return nullptr;
-        walls_.emplace(DomainParams(), std::move(thin), fps_);
-        walls_->find_sheets(reach);
-    }
-    if (!walls_) return nullptr;
-    walls_->set_frame(static_cast<float>(frame));
-    return &*walls_;
+    return walls_.at(frame, reach, liquid_->colliders, fps_);
 }
 
 FrameReport SurfaceStage::make(int frame, const InputPath& input_path, const std::vector<std::string>& outputs)

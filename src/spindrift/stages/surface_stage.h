@@ -7,6 +7,7 @@
 #include "spindrift/stages/liquid_stage.h"
 #include "spindrift/stages/stage_expressions.h"
 #include "spindrift/stages/taken_particles.h"
+#include "spindrift/stages/thin_colliders.h"
 #include "spindrift/surface/surface.h"
 #include "spindrift/world/solids.h"
 
@@ -74,8 +75,7 @@ class SurfaceStage : public FrameStage {
     FrameRange range_;
     SurfaceParams params_;
     std::optional<Box3f> container_; // whose closed sides hold the liquid
-    std::optional<Solids> walls_;    // colliders thinner than twice walls_reach_ [m]
-    float walls_reach_ = 0;
+    ThinColliders walls_;
     Estimate estimate_;
 
     std::vector<ExpressionParams> expressions_;

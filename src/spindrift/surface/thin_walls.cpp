@@ -8,6 +8,7 @@ namespace {
 
 constexpr float kHair = 0.02f; // in voxels
 constexpr size_t kVertices = 256;
+constexpr uint32_t kNoParticle = ~0u;
 
 Vec3f along_container(Vec3f v, uint8_t kind)
 {
@@ -111,6 +112,42 @@ void ThinWalls::cut(const Particles& particles, const Field<uint32_t>& nearest, 
             here = std::clamp(std::max(distance(x) / voxel, kHair), here, phi.background());
         }
     });
+}
+
+uint32_t ThinWalls::nearest(const Sorted& sorted, const Vec3f& x, float reach, VertexWeights& scratch) const
+{
+    if (!near(x, reach)) return kNoParticle;
+    scratch.clear();
+    weights_around(x, reach, sorted.particles, sorted.index, sorted.topology, sorted.cell, scratch);
+    const auto found = std::ranges::max_element(scratch, {}, &VertexWeight::weight);
+    return found == scratch.end() ? kNoParticle : found->particle;
+}
+
+std::vector<uint32_t> ThinWalls::nearest(const Sorted& sorted, const std::vector<Vec3f>& vertices, float reach) const
+{
+    std::vector<uint32_t> found(vertices.size());
+    parallel_chunks(vertices.size(), kVertices, [&](size_t begin, size_t end) {
+        VertexWeights scratch;
+        for (size_t i = begin; i < end; ++i) found[i] = nearest(sorted, vertices[i], reach, scratch);
+    });
+    return found;
+}
+
+Field<uint32_t> ThinWalls::nearest(const Sorted& sorted, const Field<float>& phi, float voxel, float reach) const
+{
+    const Topology& topology = phi.topology();
+    Field<uint32_t> found;
+    found.reset(topology, kNoParticle);
+    for_each_tile(topology, [&](int tile) {
+        const Vec3f first = topology.first_cell(tile).cast<float>() + Vec3f::Constant(0.5f);
+        const Vec3f middle = (first + Vec3f::Constant(0.5f * (kTileSize - 1))) * voxel;
+        if (!near(middle, reach + kTileSize * voxel)) return; // farther than the tile's corners
+        VertexWeights scratch;
+        for (int c = 0; c < kTileCells; ++c)
+            if (phi.tile(tile)[c] < phi.background())
+                found.tile(tile)[c] = nearest(sorted, (first + cell_in_tile(c).cast<float>()) * voxel, reach, scratch);
+    });
+    return found;
 }
 
 void ThinWalls::drop_hidden(const Vec3f& x, const Particles& particles, VertexWeights& weights) const

@@ -28,11 +28,22 @@ class ThinWalls {
     void cut(const Particles& particles, const std::vector<uint32_t>& nearest, float voxel, Contour& contour) const;
     // Puts cells that are hidden from their nearest particle outside: phi [cells] is at least the distance to the wall.
     void cut(const Particles& particles, const Field<uint32_t>& nearest, float voxel, Field<float>& phi) const;
+    // What the functions above need: the particle nearest to each vertex, or to each cell, that lies within `reach` [m]
+    // of a wall; no particle for others, or where none is as near. Particles are sorted into cells of size `cell` [m].
+    struct Sorted {
+        const Particles& particles;
+        const ParticleIndex& index;
+        const Topology& topology;
+        float cell;
+    };
+    std::vector<uint32_t> nearest(const Sorted& sorted, const std::vector<Vec3f>& vertices, float reach) const;
+    Field<uint32_t> nearest(const Sorted& sorted, const Field<float>& phi, float voxel, float reach) const;
     // Leaves out what a wall hides from x.
     void drop_hidden(const Vec3f& x, const Particles& particles, VertexWeights& weights) const;
 
   private:
     Vec3f origin_of(const Vec3f& image) const;
+    uint32_t nearest(const Sorted& sorted, const Vec3f& x, float reach, VertexWeights& scratch) const;
     std::optional<Vec3f> cut(const Vec3f& x, uint8_t kind, const Vec3f& particle, float voxel, Vec3f& outwards) const;
 
     const Solids& solids_;
