@@ -214,6 +214,44 @@ TEST(Solids, ASheetThroughCentersOfCellsHasThemOnOneSide)
     EXPECT_NEAR(volume, 5, 0.13f); // some part of the plate, which is an eighth of a cell
 }
 
+// Each half of the room loses what is on its own side of the middle of the plate. Beyond a thin plate the distance
+// to it is that to its far side, and half of the plate, or all of it, was room as well.
+TEST(Solids, SheetsTakeTheirThicknessFromTheCellsThatTheyCut)
+{
+    for (const float degrees : {0.0f, 20.0f, 45.0f})
+        for (const float thickness : {0.02f, 0.2f, 0.7f, 1.2f}) // in cells
+            for (const float place : {0.0f, 0.13f, 0.3f, 0.5f, 0.77f}) {
+                ColliderParams plate;
+                plate.min = kVoxel * Vec3f(-40, place - 0.5f * thickness, -40);
+                plate.max = kVoxel * Vec3f(40, place + 0.5f * thickness, 40);
+                plate.rotate = {{0, 0, 0, 1, degrees}};
+                Solids solids({}, shapes_of<ColliderParams>({plate}), kFps);
+                solids.find_sheets(kVoxel);
+                ASSERT_TRUE(solids.has_sheets());
+                const Topology topology = Topology::covering(Vec3i(-16, -16, 0), Vec3i(16, 16, 8));
+                SolidCells cells;
+                cells.update(topology, solids, kVoxel);
+                const double angle = degrees * kPi / 180, s = std::sin(angle), c = std::cos(angle);
+                const auto side = [&](double x, double y) { // of the middle of the plate
+                    return c * (y - static_cast<double>(place)) - s * x > 0;
+                };
+                double missing[2] = {}; // a side
+                for (int x = -8; x < 8; ++x)
+                    for (int y = -16; y < 16; ++y) {
+                        const SolidTile* tile = cells.tile(topology.find(tile_of_cell(Vec3i(x, y, 4))));
+                        const float volume = tile ? value_of(tile->volume, Vec3i(x, y, 4)) : 1;
+                        // Where the middle runs through centres, these are on the upper side.
+                        missing[side(x + 0.5003, y + 0.5006)] -= static_cast<double>(volume);
+                        constexpr int n = 16;
+                        for (int k = 0; k < n * n; ++k)
+                            missing[side(x + (k / n + 0.5) / n, y + (k % n + 0.5) / n)] += 1.0 / (n * n);
+                    }
+                for (const double m : missing)
+                    EXPECT_NEAR(m / (16 / c), 0.5 * static_cast<double>(thickness), 0.03)
+                        << degrees << " degrees, " << thickness << " thick, at " << place;
+            }
+}
+
 TEST(Solids, FacesThatASheetLiesOnHaveItsNormal)
 {
     constexpr float voxel = 0.25f;

@@ -48,6 +48,21 @@ struct OpenShare {
     }
 };
 
+// The same excess for a cell next to a sheet, from the cells that can be seen from its centre: particles and room are
+// both counted by the cells they belong to, however a sheet cuts these, with the weights (1, 2, 1) / 4 along each axis.
+float excess_seen(const Block<float, 1>& volumes, const Block<float, 1>& belonging, int c, CellMask27 seen)
+{
+    const Vec3i cell = cell_in_tile(c);
+    float particles = 0, room = 0;
+    for (int slot = 0; slot < 27; ++slot) {
+        if (!(seen >> slot & 1)) continue;
+        const Vec3i step(slot / 9 - 1, slot / 3 % 3 - 1, slot % 3 - 1), at = cell + step;
+        const auto weight = static_cast<float>(8 >> step.cwiseAbs().sum());
+        particles += weight * belonging.at(at.x(), at.y(), at.z()), room += weight * volumes.at(at.x(), at.y(), at.z());
+    }
+    return room > 0 ? particles / (kRest * room) - 1 : 0;
+}
+
 } // namespace
 
 void measure_crowding(const MacField& weight, const Field<float>& phi, const SolidCells& solids,
@@ -63,19 +78,19 @@ void measure_crowding(const MacField& weight, const Field<float>& phi, const Sol
         auto& volumes = kept;
         const bool solids_near = solids.gather_volumes(topology, tile, volumes);
         const bool blocked = solids_near && sight && sight->blocked(tile);
+        thread_local Block<float, 1> kept_counts;
+        auto& counts = kept_counts;
+        if (blocked) counts.gather(belonging, tile);
         float* out = crowding.tile(tile);
         for_each_row([&](int x, int y, int o) {
             const Row zero = splat(0), here = load_row(distance + o);
             const Row sum = (w[0].at(x, y) + w[0].above_x(x, y)) + (w[1].at(x, y) + w[1].above_y(x, y)) +
                             (w[2].at(x, y) + w[2].above_z(x, y));
             OpenShare open = solids_near ? OpenShare(volumes, x, y) : OpenShare();
-            for (int z = 0; blocked && z < kTileSize; ++z)
-                if (sight->cells_from_center(tile, o + z) != kAllCells) open.cut[z] = 1;
             Row excess = sum / (6 * kRest * max(open.share, splat(0.1f))) - 1;
             for (int z = 0; blocked && z < kTileSize; ++z)
-                if (sight->cells_from_center(tile, o + z) != kAllCells)
-                    excess[z] =
-                        belonging.tile(tile)[o + z] / (kRest * std::max(solids.tile(tile)->volume[o + z], 0.1f)) - 1;
+                if (const CellMask27 seen = sight->cells_from_center(tile, o + z); seen != kAllCells)
+                    open.cut[z] = 0, excess[z] = excess_seen(volumes, counts, o + z, seen);
             const Row tolerated = open.cut > zero ? splat(kToleratedAtSolids) : splat(kToleratedAtSurface);
             const Row inside = here <= splat(-kSurfaceBand) ? splat(1) - open.cut : zero;
             const Row wanted = inside > zero ? excess : max(zero, excess - tolerated);

@@ -188,19 +188,15 @@ void splat_cell(const Vec3f* P, size_t count, const Vec3f& corner, float inverse
     }
 }
 
-// The same for a cell next to a sheet: only to cells that the particles see. `own` counts particles where they belong.
+// The same for a cell next to a sheet: only to cells that the particles see.
 void splat_seen(const Vec3f* P, size_t count, const Sight& sight, int tile, int c, const Vec3f& corner,
-                float inverse_voxel, SplatBlock& block, SplatBlock& own)
+                float inverse_voxel, SplatBlock& block)
 {
     const Vec3i cell = cell_in_tile(c);
     const float share = 1 / std::max(kFullCell, static_cast<float>(count));
     for (size_t i = 0; i < count; ++i) {
         const Vec3f f = P[i] * inverse_voxel - corner;
         const CellMask27 seen = sight.cells(tile, c, P[i]);
-        if (const auto home = sight.home(tile, c, P[i])) {
-            const Vec3i at = cell + *home;
-            own.values[SplatBlock::index(at.x(), at.y(), at.z())] += 1;
-        }
         for (int slot = 0; slot < 27; ++slot) {
             if (!(seen >> slot & 1)) continue;
             const Vec3i step(slot / 9 - 1, slot / 3 % 3 - 1, slot % 3 - 1), at = cell + step;
@@ -286,6 +282,31 @@ void close_holes(const Topology& topology, const SolidCells& solids, Field<float
     });
 }
 
+// How many particles belong to each cell of the tiles near sheets.
+void count_belonging(const Particles& particles, const ParticleIndex& index, const Topology& topology,
+                     const Sight& sight, Field<float>& belonging)
+{
+    belonging.reset(topology, 0);
+    for_each_tile_by_colour(index, topology, [&](int tile) {
+        if (!sight.blocked(tile)) return;
+        thread_local SplatBlock block;
+        block.clear();
+        for (int c = 0; c < kTileCells; ++c) {
+            const size_t begin = index.cell_begin(tile, c), end = index.cell_end(tile, c);
+            const Vec3i cell = cell_in_tile(c);
+            const auto add = [&](const Vec3i& at, float n) {
+                block.values[SplatBlock::index(at.x(), at.y(), at.z())] += n;
+            };
+            if (sight.room(tile, c) > 0)
+                add(cell, static_cast<float>(end - begin));
+            else
+                for (size_t i = begin; i < end; ++i)
+                    if (const auto home = sight.home(tile, c, particles.P[i])) add(cell + *home, 1);
+        }
+        block.add_to(belonging, tile);
+    });
+}
+
 } // namespace
 
 void distance_to_surface(const Particles& particles, const ParticleIndex& index, const Topology& topology, float voxel,
@@ -315,14 +336,12 @@ void distance_to_surface(const Particles& particles, const ParticleIndex& index,
     };
     Field<float> local;
     Field<float>& belonging = counts ? *counts : local;
-    if (sight) belonging.reset(topology, 0);
+    if (sight) count_belonging(particles, index, topology, *sight, belonging);
     for_each_tile_by_colour(index, topology, [&](int tile) {
         const CellMask wanted = touching(measured, topology, tile);
-        thread_local SplatBlock kept, kept_own;
-        auto &block = kept, &own = kept_own;
+        thread_local SplatBlock kept;
+        auto& block = kept;
         block.clear();
-        const bool blocked = sight && sight->blocked(tile);
-        if (blocked) own.clear();
         const Vec3f first = topology.first_cell(tile).cast<float>();
         bool any = false;
         for (int c = 0; c < kTileCells; ++c) {
@@ -331,13 +350,12 @@ void distance_to_surface(const Particles& particles, const ParticleIndex& index,
             const Vec3i cell = cell_in_tile(c);
             const Vec3f corner = first + cell.cast<float>();
             if (looks_around(tile, c))
-                splat_seen(&particles.P[begin], count, *sight, tile, c, corner, inverse_voxel, block, own);
+                splat_seen(&particles.P[begin], count, *sight, tile, c, corner, inverse_voxel, block);
             else
                 splat_cell(&particles.P[begin], count, corner, inverse_voxel, cell, block);
             any = true;
         }
         if (any) block.add_to(phi, tile);
-        if (any && blocked) own.add_to(belonging, tile);
     });
 
     static const ShareToDistance to_distance;

@@ -14,7 +14,7 @@ namespace spindrift {
 // Distances are known up to this many cells to either side; farther in or out it is this value.
 constexpr float kSurfaceBand = 1.5f;
 
-// `counts`, if asked for and there are sheets, receives how many particles belong to each cell next to one
+// `counts`, if asked for and there are sheets, receives how many particles belong to each cell of the tiles near one
 // (Sight::home).
 void distance_to_surface(const Particles& particles, const ParticleIndex& index, const Topology& topology, float voxel,
                          const SolidCells& solids, Field<float>& phi, Field<float>* counts = nullptr);

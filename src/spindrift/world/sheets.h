@@ -29,14 +29,15 @@ class SheetSides {
     {
         const Vec3f middle = face_in_tile(cell, axis), upper = center(cell), lower = upper - Vec3f::Unit(axis);
         if (parted(lower, upper)) return 0;
+        const View<Distance> view(*this, distance, middle);
         const auto part = [&](const Vec3f& square) { // around this place, as far as it can be seen from the middle
             std::array<float, 4> corners;
             for (size_t k = 0; k < 4; ++k) { // in the order of the outline
                 Vec3f at = square;
                 at[(axis + 1) % 3] += k == 1 || k == 2 ? 0.5f : -0.5f, at[(axis + 2) % 3] += k >= 2 ? 0.5f : -0.5f;
-                corners[k] = seen(distance, middle, at);
+                corners[k] = view.seen(at);
             }
-            return positive_area(corners, seen(distance, middle, square));
+            return positive_area(corners, view.seen(square));
         };
         float sum = part(middle);
         for_each_cut_off(middle, axis, [&](const Vec3f& beside) { sum += part(beside); });
@@ -45,13 +46,14 @@ class SheetSides {
     // The part of a cell on the side of its centre.
     template <class Distance> float own_part(int cell, const Distance& distance) const
     {
+        const View<Distance> view(*this, distance, center(cell));
         const auto part = [&](const Vec3f& cube) {
             std::array<float, 8> corners;
             for (int k = 0; k < 8; ++k) {
                 const Vec3f to = Vec3i(k >> 2, k >> 1 & 1, k & 1).cast<float>() - Vec3f::Constant(0.5f);
-                corners[static_cast<size_t>(k)] = seen(distance, center(cell), cube + to);
+                corners[static_cast<size_t>(k)] = view.seen(cube + to);
             }
-            return positive_volume(corners, seen(distance, center(cell), cube));
+            return positive_volume(corners, view.seen(cube));
         };
         float sum = part(center(cell));
         for_each_cut_off(center(cell), -1, [&](const Vec3f& beside) { sum += part(beside); });
@@ -82,12 +84,43 @@ class SheetSides {
     {
         return solids_.parted((first_ + a) * voxel_, (first_ + b) * voxel_);
     }
-    // The distance, negative where a place is on the other side.
-    template <class Distance> float seen(const Distance& distance, const Vec3f& from, const Vec3f& at) const
-    {
-        const float d = distance(at);
-        return parted(from, at) ? -std::abs(d) : d;
-    }
+    // Distances as seen from a place: behind a sheet they are negative, by how far its side in front lies away if that
+    // goes on as a plane. To the far side it is less, by which a sheet would lose its thickness.
+    template <class Distance> class View {
+      public:
+        View(const SheetSides& sides, const Distance& distance, const Vec3f& from)
+            : sides_(sides), distance_(distance), from_(from)
+        {
+        }
+        float seen(const Vec3f& at) const
+        {
+            const float d = distance_(at);
+            return sides_.parted(from_, at) ? std::min(-std::abs(d), plane(at)) : d;
+        }
+
+      private:
+        float plane(const Vec3f& at) const
+        {
+            constexpr float kStep = 0.02f;
+            if (!slope_) {
+                slope_.emplace(), here_ = distance_(from_);
+                for (int a = 0; a < 3; ++a) { // on the side in front: in the middle of a sheet the two differ
+                    const Vec3f way = Vec3f::Unit(a);
+                    const bool below = !sides_.parted(from_, from_ - way), above = !sides_.parted(from_, from_ + way);
+                    const float low = below || !above ? distance_(from_ - kStep * way) : here_;
+                    const float high = above || !below ? distance_(from_ + kStep * way) : here_;
+                    (*slope_)[a] = (high - low) / (below == above ? 2 * kStep : kStep);
+                }
+            }
+            return here_ + slope_->dot(at - from_);
+        }
+
+        const SheetSides& sides_;
+        const Distance& distance_;
+        const Vec3f from_;
+        mutable std::optional<Vec3f> slope_; // where something is behind a sheet
+        mutable float here_ = 0;
+    };
 
     const Solids& solids_;
     Vec3f first_;
