@@ -36,19 +36,41 @@ Row at_edges_of(int shear, int other, const Cells& values, int x, int y)
     return 0.25f * sum;
 }
 
+// The mean of the four cells around an edge.
+Row at_edges(const Around& around, const Cells& cells, int x, int y)
+{
+    Row sum = splat(0);
+    for (const Vec3i& e : around.step) sum += row_at(cells, x + e.x(), y + e.y(), e.z());
+    return 0.25f * sum;
+}
+
+// The bound of a shear in sand from two more hyperplanes that touch the cone (5.4). With the angle of friction phi, and
+// d for half the difference of the two axial stresses in its plane, a shear s may be as large as
+//
+//     s <= sin(phi) p            and            s <= tan(phi) (p - d),
+//
+// the first for sand that is sheared along the grid, where d = 0, the second for a slope of the angle phi. At d = a p
+// the second is the bound a p, which every shear may reach. With a p everywhere, sand that is sheared along the grid
+// would slide with three quarters of its friction. A pressure of 0 marks walls: their bound is left alone.
+Row widen_shear(Row bound, Row pressure, Row difference)
+{
+    const Row rest = pressure - bound; // a = tan / (1 + tan), so that tan = bound / rest
+    const Row sine = pressure * inverse_or_zero(sqrt_row(bound * bound + rest * rest));
+    const Row slope = (pressure - difference) * inverse_or_zero(rest);
+    return bound * max(splat(1), min(sine, slope));
+}
+
 } // namespace
 
 // Hyperplanes stand for the cone (5.4): |s_ij| <= a p. With a = sin / (sin + cos) of the angle of friction a slope
 // along the grid is as steep as that angle, and no steeper: the corner of the bounds, where a shear and a difference of
 // axial stresses are at their largest, then touches what the slope asks for. With a = alpha, as in (5.15), it would be
-// 45 degrees instead of 38 for alpha = 0.5. Slopes across the grid are held by less, and so is sand that is sheared,
-// which has no axial stress to help: a little more than that makes round piles as steep as they should be.
+// 45 degrees instead of 38 for alpha = 0.5. A shear beside less axial stress may be larger (widen_shear).
 float friction_bound(float alpha)
 {
     const float sine = std::sqrt(1.5f) * alpha;
     if (sine >= 1) return alpha * std::sqrt(1.5f); // nothing slides
-    constexpr float kAcross = 1.15f;
-    return std::min(1.0f, kAcross * sine / (sine + std::sqrt(1 - sine * sine)));
+    return sine / (sine + std::sqrt(1 - sine * sine));
 }
 
 float rough_wall(float bound)
@@ -85,12 +107,12 @@ void Stress::find_limits(float dt)
                     cells += open > splat(0) ? splat(1) : splat(0);
                 }
                 const Row share = inverse_or_zero(cells); // in solids there is nothing to be pressed
-                Row bound = share * most;
+                Row bound = share * most, pressure = share * pressed;
                 if (near_solid)
                     for (int z = 0; z < kTileSize; ++z)
                         if (emptiest[z] < kOnWall)
-                            bound[z] = wall_limit(k, tile, Vec3i(x, y, z), dt, share[z] * pressed[z], room);
-                store_row(edge_limit_[k].tile(d) + o, bound);
+                            bound[z] = wall_limit(k, tile, Vec3i(x, y, z), dt, pressure[z], room), pressure[z] = 0;
+                store_row(edge_limit_[k].tile(d) + o, bound), store_row(edge_q_[k].tile(d) + o, pressure);
             });
         }
     });
@@ -251,6 +273,7 @@ void Stress::rub(float dt, MacField& flux, StressReport& report)
     // s_xy, s_yz, s_xz.
     for (int k = 0; k < 3; ++k) {
         const int a = kShearAxes[k][0], b = kShearAxes[k][1];
+        const Around around(a, b);
         const auto below = [](const TileView& view, int axis, int x, int y) {
             return axis == 0 ? view.below_x(x, y) : axis == 1 ? view.below_y(x, y) : view.below_z(x, y);
         };
@@ -264,9 +287,14 @@ void Stress::rub(float dt, MacField& flux, StressReport& report)
             auto& others = kept;
             const int other[2] = {(k + 1) % 3, (k + 2) % 3};
             for (int n = 0; settings_.isotropic && n < 2; ++n) others[n].gather(s_[xy + other[n]], d);
+            thread_local Cells kept_axial[2];
+            auto& axial = kept_axial;
+            axial[0].gather(s_[a], d), axial[1].gather(s_[b], d);
             for_each_row([&](int x, int y, int o) {
                 set_strain(2 + k, d, o, u.at(x, y) - below(u, b, x, y) + v.at(x, y) - below(v, a, x, y));
-                Row bound = load_row(edge_limit_[k].tile(d) + o);
+                const Row difference = at_edges(around, axial[0], x, y) - at_edges(around, axial[1], x, y);
+                Row bound = widen_shear(load_row(edge_limit_[k].tile(d) + o), load_row(edge_q_[k].tile(d) + o),
+                                        0.5f * magnitude(difference));
                 if (settings_.isotropic) {
                     // Planes at 45 degrees between two shears: sand that slides across the grid has both of them, and
                     // twice the friction otherwise. Each keeps its part of the corner, whichever comes first.

@@ -175,7 +175,7 @@ size_t Stress::bytes() const
     sum += frame_.bytes() + frame_share_.bytes() + own_frame_.bytes();
     for (const auto& strain : frame_strain_) sum += strain.bytes();
     for (const auto& s : s_) sum += s.bytes();
-    for (int i = 0; i < 3; ++i) sum += shear_[i].bytes() + edge_limit_[i].bytes();
+    for (int i = 0; i < 3; ++i) sum += shear_[i].bytes() + edge_limit_[i].bytes() + edge_q_[i].bytes();
     return sum;
 }
 

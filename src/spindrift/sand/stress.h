@@ -124,6 +124,7 @@ class Stress {
     MacField mobility_; // w; on the sand's grid
     Field<float> filled_, capacity_, heap_;
     Field<float> limit_, edge_limit_[3]; // bounds of axial stresses at cells, and of xy, yz, xz
+    Field<float> edge_q_[3];             // pressure at the edges of the latter; 0 on walls
     Field<float> b_, lower_, upper_, change_;
     // Only where colliders move:
     MacField frame_, frame_share_; // velocity of the nearest collider [m/s], and what of a face moves: phi

@@ -87,7 +87,8 @@ void Stress::find_dense()
     for_dense([&](int tile) {
         std::copy_n(grid_->filled.tile(tile_of_[static_cast<size_t>(tile)]), kTileCells, filled_.tile(tile));
     });
-    for (auto* field : {&limit_, &edge_limit_[0], &edge_limit_[1], &edge_limit_[2], &b_, &lower_, &upper_, &change_})
+    for (auto* field : {&limit_, &edge_limit_[0], &edge_limit_[1], &edge_limit_[2], &edge_q_[0], &edge_q_[1],
+                        &edge_q_[2], &b_, &lower_, &upper_, &change_})
         field->reset_uninitialized(*dense_, 0);
 }
 
