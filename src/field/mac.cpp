@@ -12,6 +12,7 @@ struct Layer {
 };
 
 // Faces without a value that touch a known one get the mean of those they touch. `links` are those of Sight.
+template <bool Parted>
 void compute_layer(const Field<float>& u, const Field<float>& known, int tile, const uint8_t* links, Layer& out)
 {
     const TileView value(u, tile), has(known, tile);
@@ -21,7 +22,7 @@ void compute_layer(const Field<float>& u, const Field<float>& known, int tile, c
         Row sum = zero, count = zero;
         const auto add = [&](Row v, Row h, int link) {
             Row use = h > zero ? one : zero;
-            if (links)
+            if constexpr (Parted)
                 for (int z = 0; z < kTileSize; ++z)
                     if (!(links[o + z] >> link & 1)) use[z] = 0;
             sum += use * v, count += use;
@@ -38,6 +39,11 @@ void compute_layer(const Field<float>& u, const Field<float>& known, int tile, c
     out.changed = false, out.complete = true;
     for (int i = 0; i < kTileSize; ++i) out.changed |= filled[i] > 0, out.complete &= lowest[i] > 0;
 }
+
+// Slots of a tile itself and the six that share a face with it.
+constexpr int kSelfAndFaces[] = {neighbour_slot(0, 0, 0),  neighbour_slot(-1, 0, 0), neighbour_slot(1, 0, 0),
+                                 neighbour_slot(0, -1, 0), neighbour_slot(0, 1, 0),  neighbour_slot(0, 0, -1),
+                                 neighbour_slot(0, 0, 1)};
 
 bool is_complete(const float* known)
 {
@@ -59,24 +65,34 @@ void extrapolate(MacField& velocity, MacField& known, int layers, const Sight* s
         Field<float>&u = velocity.u[a], &k = known.u[a];
         std::vector<uint8_t> complete(static_cast<size_t>(topology.tile_count()));
         for_each_tile(topology, [&](int tile) { complete[static_cast<size_t>(tile)] = is_complete(k.tile(tile)); });
+        // Whether the last layer changed a tile: where it changed nothing near, the next one does not either.
+        std::vector<uint8_t> changed(static_cast<size_t>(topology.tile_count()) + 1, 1);
+        const auto changes = [&](int t) {
+            const std::array<int, 27>& around = topology.neighbours(t);
+            return std::ranges::any_of(kSelfAndFaces, [&](int slot) {
+                return changed[static_cast<size_t>(around[static_cast<size_t>(slot)])] != 0;
+            });
+        };
         std::vector<int> tiles;
         for (int layer = 0; layer < layers; ++layer) {
             tiles.clear();
             for (int t = 0; t < topology.tile_count(); ++t)
-                if (!complete[static_cast<size_t>(t)]) tiles.push_back(t);
+                if (!complete[static_cast<size_t>(t)] && changes(t)) tiles.push_back(t);
             if (tiles.empty()) break;
+            std::ranges::fill(changed, 0);
             if (next.size() < tiles.size()) next.resize(tiles.size());
             parallel_for(
                 tiles.size(),
                 [&](size_t i) {
                     const uint8_t* links = sight ? sight->links(tiles[i], a) : nullptr;
-                    compute_layer(u, k, tiles[i], links, next[i]);
+                    (links ? compute_layer<true> : compute_layer<false>)(u, k, tiles[i], links, next[i]);
                 },
                 4);
             parallel_for(
                 tiles.size(),
                 [&](size_t i) {
                     if (!next[i].changed) return;
+                    changed[static_cast<size_t>(tiles[i])] = 1;
                     std::memcpy(u.tile(tiles[i]), next[i].value, sizeof next[i].value);
                     std::memcpy(k.tile(tiles[i]), next[i].known, sizeof next[i].known);
                     complete[static_cast<size_t>(tiles[i])] = next[i].complete;
