@@ -4,10 +4,9 @@ namespace spindrift {
 
 namespace {
 
-// The new values and known-ness of one tile, computed from what is known before this layer.
+// The new values of one tile, computed from what is known before this layer; NaN where it has none.
 struct Layer {
     alignas(64) float value[kTileCells];
-    alignas(64) float known[kTileCells];
     bool changed, complete;
 };
 
@@ -16,7 +15,7 @@ template <bool Parted>
 void compute_layer(const Field<float>& u, const Field<float>& known, int tile, const uint8_t* links, Layer& out)
 {
     const TileView value(u, tile), has(known, tile);
-    const Row zero = splat(0), one = splat(1);
+    const Row zero = splat(0), one = splat(1), none = splat(std::numeric_limits<float>::quiet_NaN());
     Row filled = zero, lowest = one;
     for_each_row([&](int x, int y, int o) {
         Row sum = zero, count = zero;
@@ -31,13 +30,21 @@ void compute_layer(const Field<float>& u, const Field<float>& known, int tile, c
         add(value.below_y(x, y), has.below_y(x, y), 2), add(value.above_y(x, y), has.above_y(x, y), 3);
         add(value.below_z(x, y), has.below_z(x, y), 4), add(value.above_z(x, y), has.above_z(x, y), 5);
         const Row before = has.at(x, y), fill = min(count, one) * (before > zero ? zero : one);
-        store_row(out.value + o, fill > zero ? sum * inverse_or_zero(count) : value.at(x, y));
+        store_row(out.value + o, fill > zero ? sum * inverse_or_zero(count) : none);
         const Row after = fill > zero ? one : before;
-        store_row(out.known + o, after);
         filled += fill, lowest = min(lowest, after);
     });
     out.changed = false, out.complete = true;
     for (int i = 0; i < kTileSize; ++i) out.changed |= filled[i] > 0, out.complete &= lowest[i] > 0;
+}
+
+void take_on(const Layer& layer, float* value, float* known)
+{
+    for (int o = 0; o < kTileCells; o += kTileSize) {
+        const Row filled = load_row(layer.value + o);
+        store_row(value + o, filled == filled ? filled : load_row(value + o));
+        store_row(known + o, filled == filled ? splat(1) : load_row(known + o));
+    }
 }
 
 // Slots of a tile itself and the six that share a face with it.
@@ -93,8 +100,7 @@ void extrapolate(MacField& velocity, MacField& known, int layers, const Sight* s
                 [&](size_t i) {
                     if (!next[i].changed) return;
                     changed[static_cast<size_t>(tiles[i])] = 1;
-                    std::memcpy(u.tile(tiles[i]), next[i].value, sizeof next[i].value);
-                    std::memcpy(k.tile(tiles[i]), next[i].known, sizeof next[i].known);
+                    take_on(next[i], u.tile(tiles[i]), k.tile(tiles[i]));
                     complete[static_cast<size_t>(tiles[i])] = next[i].complete;
                 },
                 4);
