@@ -4,24 +4,24 @@ namespace spindrift {
 
 namespace {
 
-// The new values and known-ness of one tile, computed from what is known before this layer.
+// The new values of one tile, computed from what is known before this layer; NaN where it has none.
 struct Layer {
     alignas(64) float value[kTileCells];
-    alignas(64) float known[kTileCells];
     bool changed, complete;
 };
 
 // Faces without a value that touch a known one get the mean of those they touch. `links` are those of Sight.
+template <bool Parted>
 void compute_layer(const Field<float>& u, const Field<float>& known, int tile, const uint8_t* links, Layer& out)
 {
     const TileView value(u, tile), has(known, tile);
-    const Row zero = splat(0), one = splat(1);
+    const Row zero = splat(0), one = splat(1), none = splat(std::numeric_limits<float>::quiet_NaN());
     Row filled = zero, lowest = one;
     for_each_row([&](int x, int y, int o) {
         Row sum = zero, count = zero;
         const auto add = [&](Row v, Row h, int link) {
             Row use = h > zero ? one : zero;
-            if (links)
+            if constexpr (Parted)
                 for (int z = 0; z < kTileSize; ++z)
                     if (!(links[o + z] >> link & 1)) use[z] = 0;
             sum += use * v, count += use;
@@ -30,14 +30,27 @@ void compute_layer(const Field<float>& u, const Field<float>& known, int tile, c
         add(value.below_y(x, y), has.below_y(x, y), 2), add(value.above_y(x, y), has.above_y(x, y), 3);
         add(value.below_z(x, y), has.below_z(x, y), 4), add(value.above_z(x, y), has.above_z(x, y), 5);
         const Row before = has.at(x, y), fill = min(count, one) * (before > zero ? zero : one);
-        store_row(out.value + o, fill > zero ? sum * inverse_or_zero(count) : value.at(x, y));
+        store_row(out.value + o, fill > zero ? sum * inverse_or_zero(count) : none);
         const Row after = fill > zero ? one : before;
-        store_row(out.known + o, after);
         filled += fill, lowest = min(lowest, after);
     });
     out.changed = false, out.complete = true;
     for (int i = 0; i < kTileSize; ++i) out.changed |= filled[i] > 0, out.complete &= lowest[i] > 0;
 }
+
+void take_on(const Layer& layer, float* value, float* known)
+{
+    for (int o = 0; o < kTileCells; o += kTileSize) {
+        const Row filled = load_row(layer.value + o);
+        store_row(value + o, filled == filled ? filled : load_row(value + o));
+        store_row(known + o, filled == filled ? splat(1) : load_row(known + o));
+    }
+}
+
+// Slots of a tile itself and the six that share a face with it.
+constexpr int kSelfAndFaces[] = {neighbour_slot(0, 0, 0),  neighbour_slot(-1, 0, 0), neighbour_slot(1, 0, 0),
+                                 neighbour_slot(0, -1, 0), neighbour_slot(0, 1, 0),  neighbour_slot(0, 0, -1),
+                                 neighbour_slot(0, 0, 1)};
 
 bool is_complete(const float* known)
 {
@@ -59,26 +72,35 @@ void extrapolate(MacField& velocity, MacField& known, int layers, const Sight* s
         Field<float>&u = velocity.u[a], &k = known.u[a];
         std::vector<uint8_t> complete(static_cast<size_t>(topology.tile_count()));
         for_each_tile(topology, [&](int tile) { complete[static_cast<size_t>(tile)] = is_complete(k.tile(tile)); });
+        // Whether the last layer changed a tile: where it changed nothing near, the next one does not either.
+        std::vector<uint8_t> changed(static_cast<size_t>(topology.tile_count()) + 1, 1);
+        const auto changes = [&](int t) {
+            const std::array<int, 27>& around = topology.neighbours(t);
+            return std::ranges::any_of(kSelfAndFaces, [&](int slot) {
+                return changed[static_cast<size_t>(around[static_cast<size_t>(slot)])] != 0;
+            });
+        };
         std::vector<int> tiles;
         for (int layer = 0; layer < layers; ++layer) {
             tiles.clear();
             for (int t = 0; t < topology.tile_count(); ++t)
-                if (!complete[static_cast<size_t>(t)]) tiles.push_back(t);
+                if (!complete[static_cast<size_t>(t)] && changes(t)) tiles.push_back(t);
             if (tiles.empty()) break;
+            std::ranges::fill(changed, 0);
             if (next.size() < tiles.size()) next.resize(tiles.size());
             parallel_for(
                 tiles.size(),
                 [&](size_t i) {
                     const uint8_t* links = sight ? sight->links(tiles[i], a) : nullptr;
-                    compute_layer(u, k, tiles[i], links, next[i]);
+                    (links ? compute_layer<true> : compute_layer<false>)(u, k, tiles[i], links, next[i]);
                 },
                 4);
             parallel_for(
                 tiles.size(),
                 [&](size_t i) {
                     if (!next[i].changed) return;
-                    std::memcpy(u.tile(tiles[i]), next[i].value, sizeof next[i].value);
-                    std::memcpy(k.tile(tiles[i]), next[i].known, sizeof next[i].known);
+                    changed[static_cast<size_t>(tiles[i])] = 1;
+                    take_on(next[i], u.tile(tiles[i]), k.tile(tiles[i]));
                     complete[static_cast<size_t>(tiles[i])] = next[i].complete;
                 },
                 4);

@@ -158,7 +158,7 @@ float Liquid::lost_to(const Solids::Hold& hold, float speed, float pressed, floa
 
 // Particles that met a collider on their way stay where they met it, those that ended in a solid are put back in front
 // of it, and those that left through an open side are removed.
-void Liquid::collide(float dt)
+void Liquid::collide(const std::vector<Vec3f>& from, float dt)
 {
     const float inverse_voxel = 1 / params_.voxel, gap = kGap * params_.voxel, thinnest = kThinnest * params_.voxel;
     const float solids_way = std::max(solids_.speed(), solids_.body_speed()) * dt * inverse_voxel;
@@ -178,11 +178,11 @@ void Liquid::collide(float dt)
             Vec3f& x = particles_.P[i];
             float room_now = room(x);
             if (solids_.has_colliders()) {
-                const float way = (x - from_[i]).norm() * inverse_voxel + 1.8f * solids_way;
-                if (room_now <= 0.5f * way || room(from_[i]) <= 0.5f * way) {
+                const float way = (x - from[i]).norm() * inverse_voxel + 1.8f * solids_way;
+                if (room_now <= 0.5f * way || room(from[i]) <= 0.5f * way) {
                     // Colliders may go on behind walls: what met one there would be pushed back in on its other side.
                     const Vec3f end = solids_.within_walls(x);
-                    if (const auto contact = solids_.first_contact(from_[i], end, gap, thinnest)) {
+                    if (const auto contact = solids_.first_contact(from[i], end, gap, thinnest)) {
                         const Vec3f beyond = end - *contact;
                         x = *contact;
                         if (solids_.has_sheets()) stop_at_solid(beyond, x, particles_.v[i]);
@@ -191,7 +191,7 @@ void Liquid::collide(float dt)
                 }
             }
             if (room_now <= 0) push_out(x, particles_.v[i], dt);
-            if (room_now <= 0 && solids_.has_sheets()) keep_on_side(from_[i], x);
+            if (room_now <= 0 && solids_.has_sheets()) keep_on_side(from[i], x);
         }
     });
     if (!solids_.has_open_sides()) return;

@@ -48,8 +48,7 @@ size_t Liquid::bytes() const
     return particles_.bytes() + topology_.bytes() + index_.bytes() + solid_cells_.bytes() + velocity_.bytes() +
            before_.bytes() + weight_.bytes() + phi_.bytes() + crowding_.bytes() + belonging_.bytes() +
            curvature_.bytes() + held_.bytes() + projection_.bytes() + viscosity_.bytes() + cell_viscosity_.bytes() +
-           strain_.bytes() + heat_.bytes() + from_.capacity() * sizeof(Vec3f) + stirred_.bytes() +
-           (ripples_ ? ripples_->bytes() : 0);
+           strain_.bytes() + heat_.bytes() + stirred_.bytes() + (ripples_ ? ripples_->bytes() : 0);
 }
 
 void Liquid::start(int frame)
@@ -108,15 +107,17 @@ void Liquid::restore(State state)
 LiquidReport Liquid::advance()
 {
     report_ = {};
-    particles_.attribute<Vec3f>(kMotion) = particles_.P;
+    places_ = std::move(particles_.attribute<Vec3f>(kMotion)), particles_.attributes.erase(kMotion);
     if (ripples_) ripples_->begin_frame();
     const auto step = [&](float dt) {
         const size_t before = particles_.size();
         emit(time_, false);
         // New particles move in all of this step, as if they had come with their velocity since the frame began.
-        std::vector<Vec3f>& from = particles_.attribute<Vec3f>(kMotion);
-        const float seconds = std::max(0.0f, (time_ - static_cast<float>(frame_)) / fps_ - dt);
-        for (size_t i = before; i < from.size(); ++i) from[i] = particles_.P[i] - seconds * particles_.v[i];
+        if (particles_.find<Vec3f>(kMotion)) { // not in the first step
+            std::vector<Vec3f>& from = particles_.attribute<Vec3f>(kMotion);
+            const float seconds = std::max(0.0f, (time_ - static_cast<float>(frame_)) / fps_ - dt);
+            for (size_t i = before; i < from.size(); ++i) from[i] = particles_.P[i] - seconds * particles_.v[i];
+        }
         drain(time_);
         let(hooks_.after_forces, dt);
         substep(dt);
@@ -137,8 +138,18 @@ LiquidReport Liquid::advance()
     report_.tiles = static_cast<size_t>(topology_.tile_count());
     report_.liquid_cells = projection_.liquid_cells();
     // Saving the state takes as much memory as the particles once more. What the next step makes anew is not held then.
-    index_ = {}, from_ = {}, before_ = {};
+    index_ = {}, before_ = {};
     return report_;
+}
+
+// Remembers where particles are before they move in the first step of a frame; advance() makes their motion of it.
+void Liquid::remember_places()
+{
+    if (particles_.find<Vec3f>(kMotion)) return;
+    places_.resize(particles_.size());
+    parallel_for(
+        places_.size(), [&](size_t i) { places_[i] = particles_.P[i]; }, 4096);
+    particles_.attributes[kMotion] = std::move(places_);
 }
 
 // Calls a hook. A particle that it puts elsewhere at once (at the other end of a river) has not moved there: its motion
@@ -146,6 +157,7 @@ LiquidReport Liquid::advance()
 void Liquid::let(const ParticleHook& hook, float dt)
 {
     if (!hook) return;
+    remember_places();
     const std::vector<Vec3f> P = particles_.P;
     const std::vector<int32_t> id = particles_.id;
     hook(particles_, time_, dt);
@@ -171,6 +183,7 @@ void Liquid::substep(float dt)
 {
     bodies_.accelerate(params_.gravity, dt);
     if (particles_.size() == 0) {
+        remember_places();
         bodies_.move(time_, dt);
         return;
     }
@@ -180,6 +193,7 @@ void Liquid::substep(float dt)
     phase("sort", [&] { // the grid follows the liquid
         topology_ = tiles_around(particles_, voxel, kReach);
         sort_by_tile(particles_, topology_, voxel, index_);
+        remember_places(); // in the first step now, so that they need not be sorted
     });
     phase("solids", [&] { solid_cells_.update(topology_, solids_, voxel); });
     const Sight* sight = solid_cells_.sight();
@@ -257,7 +271,8 @@ void Liquid::substep(float dt)
     });
     if (!bodies_.empty()) phase("bodies", [&] { bodies_.move(time_, dt); });
     phase("advect", [&] {
-        if (solids_.has_colliders()) from_ = particles_.P;
+        std::vector<Vec3f>& from = index_.spare(); // only with colliders
+        if (solids_.has_colliders()) from = particles_.P;
         advect(particles_, index_, ripples_ ? stirred_velocity() : velocity_, voxel, dt, params_.advection_order,
                sight); // (2.21)
         // Surface tension holds on to what leaves the liquid, with the force that a thread of a cell's width would
@@ -265,7 +280,7 @@ void Liquid::substep(float dt)
         const float cohesion = params_.surface_tension / (params_.density * voxel * voxel);
         strays_.fly(particles_, forces_, cohesion, voxel, dt,
                     [&](const Vec3f& x, float time) { return in_solid(x) || in_liquid(x, time); });
-        collide(dt);
+        collide(from, dt);
     });
 }
 

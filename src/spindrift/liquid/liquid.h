@@ -103,6 +103,7 @@ class Liquid {
 
   private:
     void set_time(float frames);
+    void remember_places();
     void let(const ParticleHook& hook, float dt);
     void substep(float dt);
     void count(const PoissonResult& solve);
@@ -125,7 +126,7 @@ class Liquid {
     const MacField& stirred_velocity();
     void ripple(float dt);
     float lost_to(const Solids::Hold& hold, float speed, float pressed, float dt) const;
-    void collide(float dt);
+    void collide(const std::vector<Vec3f>& from, float dt);
     void keep_on_side(const Vec3f& from, Vec3f& x) const;
     void stop_at_solid(const Vec3f& beyond, Vec3f& x, Vec3f& v) const;
     void push_out(Vec3f& x, Vec3f& v, float dt) const;
@@ -140,7 +141,7 @@ class Liquid {
     float time_ = 0;  // within the shot, in frames
     float speed_ = 0; // see State
     Particles particles_;
-    std::vector<Vec3f> from_; // where they were before they moved; only with colliders
+    std::vector<Vec3f> places_; // memory of kMotion, until the first step of a frame needs it
     Solids solids_;
     Bodies bodies_;
     Forces forces_;

@@ -51,6 +51,47 @@ template <class Value> struct RecentTiles {
 
 constexpr size_t kChunk = 16384;
 
+// The first third of the memory of an array of vectors, for numbers of four bytes.
+template <class T> class Words {
+  public:
+    explicit Words(std::vector<Vec3f>& memory) : bytes_(reinterpret_cast<std::byte*>(memory.data()))
+    {
+        static_assert(sizeof(T) == 4 && std::is_trivially_copyable_v<T>);
+    }
+    T operator[](size_t i) const
+    {
+        T value;
+        std::memcpy(&value, bytes_ + 4 * i, 4);
+        return value;
+    }
+    void set(size_t i, T value) const { std::memcpy(bytes_ + 4 * i, &value, 4); }
+
+  private:
+    std::byte* bytes_;
+};
+
+// Moves every array into the order of `order`: entry i is what was entry order[i]. `spare` has as many entries.
+void reorder(Particles& particles, const std::vector<uint32_t>& order, std::vector<Vec3f>& spare)
+{
+    const size_t count = order.size();
+    particles.for_each_array([&]<class T>(const std::string&, std::vector<T>& array) {
+        if constexpr (std::is_same_v<T, Vec3f>) {
+            parallel_chunks(count, kChunk, [&](size_t begin, size_t end) {
+                for (size_t i = begin; i < end; ++i) spare[i] = array[order[i]];
+            });
+            std::swap(array, spare);
+        } else {
+            const Words<T> moved(spare);
+            parallel_chunks(count, kChunk, [&](size_t begin, size_t end) {
+                for (size_t i = begin; i < end; ++i) moved.set(i, array[order[i]]);
+            });
+            parallel_chunks(count, kChunk, [&](size_t begin, size_t end) {
+                for (size_t i = begin; i < end; ++i) array[i] = moved[i];
+            });
+        }
+    });
+}
+
 } // namespace
 
 Topology tiles_around(const Particles& particles, float voxel, int reach)
@@ -95,8 +136,8 @@ Topology tiles_around(const Particles& particles, float voxel, int reach)
 
 size_t ParticleIndex::bytes() const
 {
-    return first_.capacity() * sizeof(uint32_t) + cell_first_.bytes() +
-           (key_.capacity() + order_.capacity()) * sizeof(uint32_t) + moved_.capacity() * sizeof(Vec3f);
+    return first_.capacity() * sizeof(uint32_t) + cell_first_.bytes() + order_.capacity() * sizeof(uint32_t) +
+           spare_.capacity() * sizeof(Vec3f);
 }
 
 void sort_by_tile(Particles& particles, const Topology& topology, float voxel, ParticleIndex& index)
@@ -105,7 +146,8 @@ void sort_by_tile(Particles& particles, const Topology& topology, float voxel, P
     const float inverse_voxel = 1 / voxel;
     // At most 64 chunks, so that the counts of all chunks stay small beside the particles.
     const size_t chunk = std::max(kChunk, (count + 63) / 64), chunks = (count + chunk - 1) / chunk;
-    index.key_.resize(count), index.order_.resize(count);
+    index.order_.resize(count), index.spare_.resize(count);
+    const Words<uint32_t> key(index.spare_);
     std::vector<uint32_t> counts(chunks * tiles, 0);
 
     // The tile and cell of each particle, and how many each chunk has in each tile.
@@ -116,7 +158,7 @@ void sort_by_tile(Particles& particles, const Topology& topology, float voxel, P
             const Vec3i cell = cell_of(particles.P[i], inverse_voxel), tile = tile_of_cell(cell);
             auto& entry = recent.slot(tile);
             if (entry.tile != tile) entry.tile = tile, entry.value = static_cast<uint32_t>(topology.find(tile));
-            index.key_[i] = entry.value * kTileCells + static_cast<uint32_t>(offset_of_cell(cell));
+            key.set(i, entry.value * kTileCells + static_cast<uint32_t>(offset_of_cell(cell)));
             ++in_tile[entry.value];
         }
     });
@@ -136,7 +178,7 @@ void sort_by_tile(Particles& particles, const Topology& topology, float voxel, P
     parallel_for(chunks, [&](size_t c) {
         uint32_t* next = counts.data() + c * tiles;
         for (size_t i = c * chunk, end = std::min(count, (c + 1) * chunk); i < end; ++i)
-            index.order_[next[index.key_[i] / kTileCells]++] = static_cast<uint32_t>(i);
+            index.order_[next[key[i] / kTileCells]++] = static_cast<uint32_t>(i);
     });
 
     // Within each tile, by cell.
@@ -145,7 +187,7 @@ void sort_by_tile(Particles& particles, const Topology& topology, float voxel, P
         const size_t begin = index.first_[t], end = index.first_[t + 1];
         uint32_t* cell_first = index.cell_first_.tile(static_cast<int>(t));
         std::array<uint32_t, kTileCells> next{};
-        for (size_t i = begin; i < end; ++i) ++next[index.key_[index.order_[i]] % kTileCells];
+        for (size_t i = begin; i < end; ++i) ++next[key[index.order_[i]] % kTileCells];
         uint32_t at = static_cast<uint32_t>(begin);
         for (size_t c = 0; c < kTileCells; ++c) {
             cell_first[c] = at;
@@ -155,26 +197,10 @@ void sort_by_tile(Particles& particles, const Topology& topology, float voxel, P
         if (begin == end) return;
         thread_local std::vector<uint32_t> unsorted;
         unsorted.assign(index.order_.begin() + static_cast<long>(begin), index.order_.begin() + static_cast<long>(end));
-        for (const uint32_t i : unsorted) index.order_[next[index.key_[i] % kTileCells]++] = i;
+        for (const uint32_t i : unsorted) index.order_[next[key[i] % kTileCells]++] = i;
     });
 
-    // Move every attribute into the new order.
-    particles.for_each_array([&](const std::string&, auto& array) {
-        auto moved = [&] {
-            using T = typename std::decay_t<decltype(array)>::value_type;
-            if constexpr (std::is_same_v<T, Vec3f>)
-                return std::move(index.moved_);
-            else
-                return std::vector<T>();
-        }();
-        moved.resize(count);
-        parallel_chunks(count, kChunk, [&](size_t begin, size_t end) {
-            for (size_t i = begin; i < end; ++i) moved[i] = array[index.order_[i]];
-        });
-        std::swap(array, moved);
-        if constexpr (std::is_same_v<std::decay_t<decltype(moved)>, std::vector<Vec3f>>)
-            index.moved_ = std::move(moved);
-    });
+    reorder(particles, index.order_, index.spare_);
 }
 
 } // namespace spindrift

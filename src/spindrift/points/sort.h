@@ -27,14 +27,16 @@ class ParticleIndex {
     // First particle of each cell of a tile, and one entry more: a cell ends where the next one begins. A missing tile
     // has no particles.
     const uint32_t* cell_first(int tile) const { return cell_first_.tile(tile); }
+    // Memory of a vector for each particle that only sorting uses; its values are unspecified.
+    std::vector<Vec3f>& spare() { return spare_; }
     size_t bytes() const;
 
   private:
     friend void sort_by_tile(Particles&, const Topology&, float, ParticleIndex&);
     std::vector<uint32_t> first_; // first particle of each tile, and the total
     Field<uint32_t> cell_first_;
-    std::vector<uint32_t> key_, order_; // working memory
-    std::vector<Vec3f> moved_;
+    std::vector<uint32_t> order_; // working memory
+    std::vector<Vec3f> spare_;
 };
 
 // Stable, parallel, and independent of the number of threads. Every particle must lie in a tile of the topology.
