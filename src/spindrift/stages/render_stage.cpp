@@ -365,7 +365,7 @@ FrameReport RenderStage::make(int frame, const std::vector<std::string>& inputs,
         auto input = inputs.begin();
         if (params_.show == Show::surface || params_.show == Show::ripples) {
             water = read_mesh(*input++);
-            scene.liquid = &water;
+            scene.surfaces = {&water};
             report.numbers = {{"triangles", static_cast<double>(water.triangles.size())}};
         } else if (params_.show == Show::particles) {
             ParticleFile file = read_particles(*input);
@@ -396,20 +396,20 @@ FrameReport RenderStage::make(int frame, const std::vector<std::string>& inputs,
         }
         if (has_smoke_) {
             smoke.emplace(*input);
-            scene.smoke = &smoke->smoke;
+            scene.smokes = {&smoke->smoke};
             report.numbers.emplace_back("smoke_cells", static_cast<double>(smoke->cells()));
         }
         spheres.water = spray_alone && params_.spray_look == RenderParams::SprayLook::water;
-        if (!spheres.centers.empty()) scene.spheres = &spheres;
+        if (!spheres.centers.empty()) scene.spheres = {&spheres};
         if (scene.extent.empty()) { // all is another program's
             scene.extent = bounds_of(water);
             for (const Vec3f& center : spheres.centers) scene.extent.add(center);
-            if (scene.smoke) scene.extent.add(bounds_of(*scene.smoke, params_));
+            if (smoke) scene.extent.add(bounds_of(smoke->smoke, params_));
         }
         // Smoke that no domain holds may come farther than anybody knew: the automatic camera steps back from it.
-        if (scene.smoke && !(input_.empty() && smoke_->params.domain.bounded())) {
+        if (smoke && !(input_.empty() && smoke_->params.domain.bounded())) {
             scene.view = scene.extent;
-            scene.view.add(bounds_of(*scene.smoke, params_));
+            scene.view.add(bounds_of(smoke->smoke, params_));
         }
         for (const auto* colliders : {&liquid_->colliders, &smoke_->colliders, &sand_->colliders})
             add_colliders(*colliders, frame, solids);
