@@ -53,6 +53,7 @@ int run_spray_child(int argc, char** argv);
 void bench_surface(BenchTable& table, const std::string& program);
 int run_surface_child(int argc, char** argv);
 void bench_expression(BenchTable& table);
+void bench_render(BenchTable& table);
 void bench_turbulence(BenchTable& table);
 void bench_smoke(BenchTable& table);
 void bench_multiscale(BenchTable& table, const std::string& only_scene);

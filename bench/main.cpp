@@ -5,6 +5,7 @@
 //     spindrift_bench liquid     the liquid alone
 //     spindrift_bench surface    the surface alone
 //     spindrift_bench spray      the spray alone
+//     spindrift_bench render     pictures alone
 //     spindrift_bench expression expressions alone
 //     spindrift_bench smoke      smoke alone
 //     spindrift_bench turbulence turbulence alone
@@ -70,6 +71,7 @@ int main(int argc, char** argv)
     if (mode.empty() || mode == "liquid") bench_liquid(table, std::filesystem::absolute(argv[0]).string());
     if (mode.empty() || mode == "surface") bench_surface(table, std::filesystem::absolute(argv[0]).string());
     if (mode.empty() || mode == "spray") bench_spray(table, std::filesystem::absolute(argv[0]).string());
+    if (mode.empty() || mode == "render") bench_render(table);
     if (mode.empty() || mode == "smoke") bench_smoke(table);
     if (mode.empty() || mode == "turbulence") bench_turbulence(table);
     if (mode.empty() || mode == "multiscale") bench_multiscale(table, argc > 2 ? argv[2] : "");

@@ -190,15 +190,15 @@ TEST(MotionBlur, StreaksAreAsLongAsTheWayInTheTimeOfTheShutter)
         EXPECT_NEAR(moving.amount / still.amount, 1, 0.01) << what;
     };
     ball.velocities.assign(ball.positions.size(), velocity);
-    scene.liquid = &ball;
+    scene.surfaces = {&ball};
     check("a surface by its velocities");
-    scene.liquid = nullptr, scene.spheres = &spheres, spheres.velocities = {velocity};
+    scene.surfaces = {}, scene.spheres = {&spheres}, spheres.velocities = {velocity};
     check("spheres by theirs");
     spheres.ends = {Vec3f(0, 0.5f, 0)};
     check("capsules by theirs");
 
     // A solid from moment to moment, which the test has to place itself.
-    scene.spheres = nullptr;
+    scene.spheres = {};
     std::vector<Mesh> moments(5, ball);
     for (int i = 0; i < 5; ++i)
         for (Vec3f& x : moments[static_cast<size_t>(i)].positions)
@@ -240,7 +240,7 @@ TEST(MotionBlur, APictureHasTheSameBitsForAnyNumberOfThreads)
     spray.velocities = {Vec3f(3, 1, 0), Vec3f(0, 0, 5)};
     spray.colors = {Vec3f(1, 0.5f, 0), color_map(0.5f)}, spray.radius = 0.15f;
     RenderScene scene;
-    scene.liquid = &water, scene.solids = {RenderSolid({&before, &after}, false)}, scene.spheres = &spray;
+    scene.surfaces = {&water}, scene.solids = {RenderSolid({&before, &after}, false)}, scene.spheres = {&spray};
     scene.extent = kCube, scene.container = kCube, scene.frame = 3;
     RenderParams params;
     params.width = 64, params.height = 36, params.samples = 4;

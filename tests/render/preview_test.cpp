@@ -4,6 +4,8 @@
 #include "spindrift/render/camera.h"
 #include "spindrift/render/optics.h"
 
+#include "render/simple_meshes.h"
+
 #include <gtest/gtest.h>
 #include <set>
 
@@ -14,62 +16,6 @@ namespace {
 Vec3f corner(const Box3f& box, int i)
 {
     return {i & 1 ? box.max.x() : box.min.x(), i & 2 ? box.max.y() : box.min.y(), i & 4 ? box.max.z() : box.min.z()};
-}
-
-// Latitudes and longitudes, closed, counter-clockwise from outside, with the normals of the sphere.
-Mesh sphere_mesh(const Vec3f& center, float radius, int rows = 48)
-{
-    Mesh mesh;
-    const int columns = 2 * rows;
-    const auto vertex = [&](int row, int column) {
-        if (row == 0) return 0;
-        if (row == rows) return 1;
-        return 2 + (row - 1) * columns + column % columns;
-    };
-    const auto add = [&](const Vec3f& normal) {
-        mesh.positions.push_back(center + radius * normal);
-        mesh.normals.push_back(normal);
-    };
-    add({0, 1, 0}), add({0, -1, 0});
-    for (int row = 1; row < rows; ++row)
-        for (int column = 0; column < columns; ++column) {
-            const float polar = static_cast<float>(kPi) * static_cast<float>(row) / static_cast<float>(rows);
-            const float turn = static_cast<float>(2 * kPi) * static_cast<float>(column) / static_cast<float>(columns);
-            add({std::sin(polar) * std::cos(turn), std::cos(polar), std::sin(polar) * std::sin(turn)});
-        }
-    for (int row = 0; row < rows; ++row)
-        for (int column = 0; column < columns; ++column) {
-            const int a = vertex(row, column), b = vertex(row, column + 1);
-            const int c = vertex(row + 1, column + 1), d = vertex(row + 1, column);
-            if (row > 0) mesh.triangles.push_back({a, b, c});
-            if (row < rows - 1) mesh.triangles.push_back({a, c, d});
-        }
-    return mesh;
-}
-
-// Every side with vertices and normals of its own, so that it is optically flat.
-Mesh box_mesh(const Box3f& box)
-{
-    Mesh mesh;
-    for (int axis = 0; axis < 3; ++axis)
-        for (const int side : {0, 1}) {
-            const int first = static_cast<int>(mesh.positions.size());
-            const int u = (axis + 1) % 3, v = (axis + 2) % 3;
-            for (int i = 0; i < 4; ++i) {
-                Vec3f p;
-                p[axis] = side ? box.max[axis] : box.min[axis];
-                p[u] = i == 1 || i == 2 ? box.max[u] : box.min[u];
-                p[v] = i >= 2 ? box.max[v] : box.min[v];
-                mesh.positions.push_back(p);
-                Vec3f normal = Vec3f::Zero();
-                normal[axis] = side ? 1.0f : -1.0f;
-                mesh.normals.push_back(normal);
-            }
-            for (const Vec3i& t : {Vec3i(0, 1, 2), Vec3i(0, 2, 3)})
-                mesh.triangles.push_back(side ? Vec3i(t.array() + first)
-                                              : Vec3i(Vec3i(t[0], t[2], t[1]).array() + first));
-        }
-    return mesh;
 }
 
 RenderParams small_picture(int width = 64, int height = 36)
@@ -130,7 +76,7 @@ TEST(Preview, ClearWaterInAWhiteFurnaceCannotBeSeen)
 {
     const Mesh drop = sphere_mesh({0, 1, 0}, 0.8f);
     RenderScene scene;
-    scene.liquid = &drop, scene.extent = kCube;
+    scene.surfaces = {&drop}, scene.extent = kCube;
     for (const Vec3f& pixel : render(scene, furnace()).pixels) EXPECT_NEAR((pixel - Vec3f::Ones()).norm(), 0, 1e-3f);
 }
 
@@ -151,7 +97,7 @@ TEST(Preview, LightThroughASlabOfWaterFallsOffExponentially)
     for (const float thickness : {0.5f, 2.0f, 3.0f}) {
         const Mesh slab = box_mesh({Vec3f(-5, -5, -0.5f * thickness), Vec3f(5, 5, 0.5f * thickness)});
         RenderScene scene;
-        scene.liquid = &slab, scene.extent = {Vec3f(-5, -5, -2), Vec3f(5, 5, 2)};
+        scene.surfaces = {&slab}, scene.extent = {Vec3f(-5, -5, -2), Vec3f(5, 5, 2)};
         const Vec3f seen = render(scene, params).at(params.width / 2, params.height / 2);
         // Light is also mirrored at both faces, forth and back; all of that is white before it is absorbed.
         const double mirrored = std::pow(0.333 / 2.333, 2);
@@ -173,7 +119,7 @@ TEST(Preview, PicturesHaveTheSameBitsForAnyNumberOfThreads)
     spray.colors = {Vec3f(1, 0.5f, 0), color_map(0.5f)};
     spray.radius = 0.15f;
     RenderScene scene;
-    scene.liquid = &water, scene.solids = {&ball}, scene.spheres = &spray;
+    scene.surfaces = {&water}, scene.solids = {&ball}, scene.spheres = {&spray};
     scene.extent = kCube, scene.container = kCube;
     set_thread_count(1);
     const Image one = render(scene, small_picture());
@@ -220,7 +166,7 @@ TEST(Preview, EmptyAndBrokenScenesStillGivePictures)
     Mesh nothing;
     RenderSpheres no_spheres;
     RenderScene hollow;
-    hollow.liquid = &nothing, hollow.solids = {&nothing, nullptr}, hollow.spheres = &no_spheres;
+    hollow.surfaces = {&nothing}, hollow.solids = {&nothing, nullptr}, hollow.spheres = {&no_spheres};
     expect_finite(render(hollow, small_picture()));
 
     Mesh broken = sphere_mesh({0, 1, 0}, 0.5f, 8);
@@ -232,7 +178,7 @@ TEST(Preview, EmptyAndBrokenScenesStillGivePictures)
     RenderSpheres specks;
     specks.centers = {Vec3f(0, 1, 0), Vec3f::Constant(kInfinity)}, specks.radius = 0.1f; // no colours at all
     RenderScene scene;
-    scene.liquid = &broken, scene.spheres = &specks;
+    scene.surfaces = {&broken}, scene.spheres = {&specks};
     for (const Box3f& extent : {Box3f(), kCube, Box3f{Vec3f(1, 1, 1), Vec3f(1, 1, 1)}}) {
         scene.extent = extent, scene.container = extent;
         expect_finite(render(scene, small_picture()));
@@ -243,7 +189,7 @@ TEST(Preview, APictureOfOnePixelWorks)
 {
     const Mesh water = sphere_mesh({0, 1, 0}, 0.8f);
     RenderScene scene;
-    scene.liquid = &water, scene.extent = kCube, scene.container = kCube;
+    scene.surfaces = {&water}, scene.extent = kCube, scene.container = kCube;
     RenderParams params = small_picture(1, 1);
     params.samples = 1;
     const Image image = render(scene, params);
@@ -256,7 +202,7 @@ TEST(Preview, DeeperWaterIsDarkerAndBluer)
     const auto middle = [](float radius) {
         const Mesh water = sphere_mesh({0, 1, 0}, radius);
         RenderScene scene;
-        scene.liquid = &water, scene.extent = kCube;
+        scene.surfaces = {&water}, scene.extent = kCube;
         const RenderParams params = small_picture();
         return render(scene, params).at(params.width / 2, params.height / 2);
     };
@@ -280,7 +226,7 @@ TEST(Preview, ThinSplashesAreAsBrightAsWhatIsAroundThem)
     RenderScene scene;
     scene.extent = kCube;
     const Image empty = render(scene, small_picture());
-    scene.liquid = &spray;
+    scene.surfaces = {&spray};
     const Image full = render(scene, small_picture());
     for (size_t i = 0; i < full.pixels.size(); ++i)
         EXPECT_GT(luminance(full.pixels[i]), 0.25f * luminance(empty.pixels[i]));
@@ -297,7 +243,7 @@ TEST(Preview, MatteBodiesThrowShadowsAndWaterGathersLight)
     const Mesh ball = sphere_mesh({0, 1, 0}, 0.5f);
     scene.solids = {&ball};
     const Image matte = render(scene, params);
-    scene.solids = {}, scene.liquid = &ball;
+    scene.solids = {}, scene.surfaces = {&ball};
     const Image water = render(scene, params);
     float darkest = 1, brightest = 0;
     for (size_t i = 0; i < open.pixels.size(); ++i) {

@@ -51,16 +51,17 @@ inline TestSmoke even_ball(int cells_across_radius)
 // Smoke in its light, without a floor unless there is one.
 struct LitSmoke {
     Sky sky;
-    Volume volume;
+    Volumes volumes;
+    const Volume& volume;
     World world;
     Floor floor;
 
     LitSmoke(const RenderSmoke& smoke, const RenderParams& params, const RenderScene& bodies = {})
-        : sky(params), volume(&smoke, params, bounds_of(smoke, params)),
-          world(bodies, volume, params, bounds_of(smoke, params)),
+        : sky(params), volumes({&smoke}, params, bounds_of(smoke, params)), volume(volumes[0]),
+          world(bodies, volumes, params, bounds_of(smoke, params)),
           floor(world, sky, bounds_of(smoke, params), params.floor)
     {
-        volume.light(world, sky, floor);
+        volumes.light(world, sky, floor);
     }
     // The mean over all places that a ray may look at within its steps.
     Volume::Passage pass(const Ray& ray, float far = kInfinity) const

@@ -230,7 +230,7 @@ TEST(Volume, BodiesThrowShadowsIntoSmoke)
     const Vec3f toward = Sky(params).key_direction();
     const RenderSpheres moon = ball_at(3 * toward, 0.5f);
     RenderScene bodies;
-    bodies.spheres = &moon;
+    bodies.spheres = {&moon};
     const KeyPart open(smoke.smoke, params), shaded(smoke.smoke, params, bodies);
     Vec3f u, v;
     frame_around(toward, u, v);
@@ -250,13 +250,13 @@ TEST(Volume, SmokeHidesWhatIsBehindItAndNothingElse)
     params.smoke.color = Vec3f::Zero(), params.smoke.multiple_scattering = 0, params.smoke.density = 100.0f;
     params.floor = false;
     RenderScene scene;
-    scene.spheres = &ball, scene.extent = {Vec3f(-2, 0, -2), Vec3f(2, 2, 2)};
+    scene.spheres = {&ball}, scene.extent = {Vec3f(-2, 0, -2), Vec3f(2, 2, 2)};
     const Vec3f clear = render(scene, params).at(24, 24);
     const auto curtain = [&](int z) { return even_box({-60, -40, z}, {60, 80, z + 4}, 0.05f); };
     const TestSmoke before = curtain(20), behind = curtain(-24);
-    scene.smoke = &before.smoke;
+    scene.smokes = {&before.smoke};
     EXPECT_LT(render(scene, params).at(24, 24).maxCoeff(), 0.01f);
-    scene.smoke = &behind.smoke;
+    scene.smokes = {&behind.smoke};
     const Image picture = render(scene, params);
     EXPECT_LT(picture.at(24, 2).maxCoeff(), 0.01f);
     EXPECT_GT(luminance(picture.at(24, 24)), 0.5f * luminance(clear));
@@ -273,7 +273,7 @@ TEST(Volume, SmokeDarkensTheFloorBelowIt)
     RenderScene scene;
     scene.extent = {Vec3f(-2, 0, -2), Vec3f(2, 4, 2)};
     const Vec3f open = render(scene, params).at(24, 24);
-    scene.smoke = &smoke.smoke;
+    scene.smokes = {&smoke.smoke};
     const Vec3f shaded = render(scene, params).at(24, 24);
     const Sky sky(params);
     const double key = luminance(sky.key_irradiance()) / kPi, dome = luminance(sky.ambient());
@@ -287,17 +287,17 @@ TEST(Volume, WhereThereIsNoSmokeThePictureIsTheSame)
 {
     const RenderSpheres ball = ball_at({0, 1, 0}, 0.6f);
     RenderScene scene;
-    scene.spheres = &ball, scene.extent = {Vec3f(-2, 0, -2), Vec3f(2, 2, 2)};
+    scene.spheres = {&ball}, scene.extent = {Vec3f(-2, 0, -2), Vec3f(2, 2, 2)};
     const Image without = render(scene, small_picture());
     TestSmoke nothing = even_box({0, 0, 0}, {8, 8, 8}, 0.1f, 0);
-    scene.smoke = &nothing.smoke;
+    scene.smokes = {&nothing.smoke};
     EXPECT_TRUE(render(scene, small_picture()).pixels == without.pixels);
     // What other programs may leave in a grid is no smoke either.
     const float values[] = {-1, std::numeric_limits<float>::quiet_NaN(), kInfinity};
     for (int c = 0; c < kTileCells; ++c) nothing.density.tile(0)[c] = values[c % 3];
     EXPECT_TRUE(render(scene, small_picture()).pixels == without.pixels);
     // A camera that frames by itself does not mind.
-    scene.spheres = nullptr, scene.extent = {};
+    scene.spheres = {}, scene.extent = {};
     EXPECT_TRUE(render(scene, small_picture()).pixels[0].allFinite());
 }
 
@@ -309,7 +309,7 @@ TEST(Volume, AnyDensityGivesAPicture)
     });
     RenderParams params = small_picture();
     RenderScene scene;
-    scene.smoke = &smoke.smoke;
+    scene.smokes = {&smoke.smoke};
     for (const float extinction : {0.0f, 1e-20f, 1.0f, 1e30f}) {
         params.smoke.density = extinction;
         for (const Vec3f& pixel : render(scene, params).pixels) ASSERT_TRUE(pixel.allFinite() && pixel.minCoeff() >= 0);
@@ -324,7 +324,7 @@ TEST(Volume, StrayCellsCostLittleOrAreNamed)
         RenderSmoke smoke;
         smoke.name = "puff.vdb", smoke.density = {&density, 0.1f, Vec3f::Zero()};
         RenderScene scene;
-        scene.smoke = &smoke, scene.extent = {Vec3f(0, 0, 0), Vec3f(1, 1, 1)};
+        scene.smokes = {&smoke}, scene.extent = {Vec3f(0, 0, 0), Vec3f(1, 1, 1)};
         if (tiles > 4096) {
             const std::string message = error_of(ExitCode::failed, [&] { render(scene, small_picture()); });
             EXPECT_TRUE(contains(message, "puff.vdb: smoke reaches over")) << message;
@@ -383,7 +383,7 @@ TEST(Volume, PicturesOfSmokeHaveTheSameBitsForAnyNumberOfThreads)
     cloud.smoke.temperature = {&cloud.temperature, cloud.voxel, cloud.smoke.density.origin};
     RenderSpheres ball = ball_at({0.3f, 0.5f, 0.6f}, 0.4f);
     RenderScene scene;
-    scene.smoke = &cloud.smoke, scene.spheres = &ball, scene.extent = {Vec3f(-1.2f, 0, -1.2f), Vec3f(1.2f, 2, 1.2f)};
+    scene.smokes = {&cloud.smoke}, scene.spheres = {&ball}, scene.extent = {Vec3f(-1.2f, 0, -1.2f), Vec3f(1.2f, 2, 1.2f)};
     const auto picture = [&] { return render(scene, small_picture()).pixels; };
     const auto one = with_threads(1, picture);
     EXPECT_TRUE(with_threads(2, picture) == one);

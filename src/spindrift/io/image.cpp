@@ -35,12 +35,11 @@ const char* writer_of(Format format)
     return kNames[static_cast<size_t>(format)];
 }
 
-// The finished file in memory, so that it can go to disk in one atomic step.
-std::vector<unsigned char> encode(const std::string& path, const Image& image, Format format)
+// The finished file in memory, so that it can go to disk in one atomic step. `data` is in the format of `type`.
+std::vector<unsigned char> encode(const std::string& path, OIIO::ImageSpec spec, Format format, OIIO::TypeDesc type,
+                                  const void* data)
 {
-    const bool linear = format == Format::exr;
-    OIIO::ImageSpec spec(image.width, image.height, 3, linear ? OIIO::TypeDesc::HALF : OIIO::TypeDesc::UINT8);
-    spec.attribute("oiio:ColorSpace", linear ? "Linear" : "sRGB");
+    spec.attribute("oiio:ColorSpace", format == Format::exr ? "Linear" : "sRGB");
     if (format == Format::exr) spec.attribute("compression", "zip");
     if (format == Format::exr) spec.attribute("DateTime", ""); // or the time of writing goes into the file
     if (format == Format::jpg) spec.attribute("Compression", "jpeg:95"), spec.attribute("jpeg:subsampling", "4:4:4");
@@ -49,12 +48,7 @@ std::vector<unsigned char> encode(const std::string& path, const Image& image, F
     if (!writer) fail("cannot write {}: {}", path, OIIO::geterror());
     OIIO::Filesystem::IOVecOutput memory;
     writer->set_ioproxy(&memory);
-    bool good = writer->open(path, spec);
-    if (good && linear)
-        good = writer->write_image(OIIO::TypeDesc::FLOAT, image.pixels.data());
-    else if (good)
-        good = writer->write_image(OIIO::TypeDesc::UINT8, srgb_bytes(image).data());
-    good = good && writer->close();
+    const bool good = writer->open(path, spec) && writer->write_image(type, data) && writer->close();
     if (!good) fail("cannot write {}: {}", path, writer->geterror());
     return memory.buffer();
 }
@@ -121,25 +115,68 @@ std::vector<uint8_t> srgb_bytes(const Image& image)
     return bytes;
 }
 
-void write_image(const std::string& path, const Image& image)
+namespace {
+
+void write_bytes(const std::string& path, const std::vector<unsigned char>& bytes)
 {
-    const Format format = format_of(path);
-    if (image.width <= 0 || image.height <= 0) fail("cannot write {}: the picture is empty", path);
-    expect_finite(path, "color", std::span(image.pixels));
-    const std::vector<unsigned char> bytes = encode(path, image, format);
     write_file(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-Image read_image(const std::string& path)
+// The picture of a file that can be opened, and has a size that makes sense.
+std::unique_ptr<OIIO::ImageInput> open_picture(const std::string& path)
 {
     if (!file_exists(path)) fail("cannot read {}: there is no such file", path);
-    const auto reader = OIIO::ImageInput::open(path);
+    auto reader = OIIO::ImageInput::open(path);
     if (!reader) fail("cannot read {}: {}", path, OIIO::geterror());
     const OIIO::ImageSpec& spec = reader->spec();
     if (spec.width <= 0 || spec.height <= 0 || spec.width > kLargestEdge || spec.height > kLargestEdge ||
         spec.nchannels < 1)
         fail("cannot read {}: a picture of {} x {} pixels", path, spec.width, spec.height);
+    return reader;
+}
 
+} // namespace
+
+void write_image(const std::string& path, const Image& image)
+{
+    const Format format = format_of(path);
+    if (image.width <= 0 || image.height <= 0) fail("cannot write {}: the picture is empty", path);
+    expect_finite(path, "color", std::span(image.pixels));
+    const bool linear = format == Format::exr;
+    const OIIO::ImageSpec spec(image.width, image.height, 3, linear ? OIIO::TypeDesc::HALF : OIIO::TypeDesc::UINT8);
+    write_bytes(path, linear ? encode(path, spec, format, OIIO::TypeDesc::FLOAT, image.pixels.data())
+                             : encode(path, spec, format, OIIO::TypeDesc::UINT8, srgb_bytes(image).data()));
+}
+
+void write_image(const std::string& path, const ChannelImage& image)
+{
+    if (format_of(path) != Format::exr) bad_input("{}: a picture with named channels must end in .exr", path);
+    if (image.width <= 0 || image.height <= 0 || image.channels.empty())
+        fail("cannot write {}: the picture is empty", path);
+    const size_t pixels = static_cast<size_t>(image.width) * image.height, count = image.channels.size();
+    OIIO::ImageSpec spec(image.width, image.height, static_cast<int>(count), OIIO::TypeDesc::FLOAT);
+    spec.channelnames.clear(), spec.alpha_channel = spec.z_channel = -1;
+    std::vector<float> values(pixels * count);
+    for (size_t c = 0; c < count; ++c) {
+        const ChannelImage::Channel& channel = image.channels[c];
+        if (channel.values.size() != pixels)
+            fail("cannot write {}: channel {} has {} values for {} pixels", path, channel.name, channel.values.size(),
+                 pixels);
+        expect_finite(path, channel.name, std::span(channel.values));
+        if (channel.name == "A") spec.alpha_channel = static_cast<int>(c);
+        if (channel.name == "Z") spec.z_channel = static_cast<int>(c);
+        spec.channelnames.push_back(channel.name);
+        spec.channelformats.push_back(channel.precision == ChannelImage::Precision::half ? OIIO::TypeDesc::HALF
+                                                                                          : OIIO::TypeDesc::FLOAT);
+        for (size_t i = 0; i < pixels; ++i) values[i * count + c] = channel.values[i];
+    }
+    write_bytes(path, encode(path, spec, Format::exr, OIIO::TypeDesc::FLOAT, values.data()));
+}
+
+Image read_image(const std::string& path)
+{
+    const auto reader = open_picture(path);
+    const OIIO::ImageSpec& spec = reader->spec();
     const size_t channels = static_cast<size_t>(spec.nchannels);
     const bool decode = !is_linear(spec, reader->format_name());
     Image image(spec.width, spec.height);
@@ -153,6 +190,24 @@ Image read_image(const std::string& path)
                 image.pixels[i][static_cast<int>(c)] = decode ? linear_from_srgb(value) : value;
             }
     });
+    return image;
+}
+
+ChannelImage read_channels(const std::string& path)
+{
+    const auto reader = open_picture(path);
+    const OIIO::ImageSpec& spec = reader->spec();
+    ChannelImage image(spec.width, spec.height);
+    const auto count = static_cast<size_t>(spec.nchannels);
+    std::vector<float> values(static_cast<size_t>(spec.width) * spec.height * count);
+    if (!reader->read_image(0, 0, 0, spec.nchannels, OIIO::TypeDesc::FLOAT, values.data()))
+        fail("cannot read {}: {}", path, reader->geterror());
+    for (size_t c = 0; c < count; ++c) {
+        const bool half = spec.channelformat(static_cast<int>(c)) == OIIO::TypeDesc::HALF;
+        ChannelImage::Channel& channel = image.add(
+            spec.channelnames[c], half ? ChannelImage::Precision::half : ChannelImage::Precision::full);
+        for (size_t i = 0; i < channel.values.size(); ++i) channel.values[i] = values[i * count + c];
+    }
     return image;
 }
 

@@ -18,6 +18,37 @@ struct Image {
     const Vec3f& at(int x, int y) const { return pixels[static_cast<size_t>(y) * width + x]; }
 };
 
+// Named channels of one size, for EXR. A name is "channel" or "layer.channel", e.g. "R", "Z", "N.X".
+struct ChannelImage {
+    enum class Precision { half, full }; // 16 or 32 bits on disk
+    struct Channel {
+        std::string name;
+        Precision precision = Precision::half;
+        std::vector<float> values; // row by row from the top
+    };
+    int width = 0, height = 0;
+    std::vector<Channel> channels;
+
+    ChannelImage() = default;
+    ChannelImage(int w, int h) : width(w), height(h) {}
+    Channel& add(const std::string& name, Precision precision)
+    {
+        return channels.emplace_back(name, precision, std::vector<float>(static_cast<size_t>(width) * height));
+    }
+    // Null if there is none.
+    const Channel* find(const std::string& name) const
+    {
+        for (const Channel& channel : channels)
+            if (channel.name == name) return &channel;
+        return nullptr;
+    }
+};
+
+// EXR only. Atomic and byte-identical for identical values.
+void write_image(const std::string& path, const ChannelImage& image);
+// Channels in the order of the file, which for EXR is that of the reader: colours first.
+ChannelImage read_channels(const std::string& path);
+
 // By the ending: .png (sRGB, 8 bit), .exr (linear, half), .jpg. Atomic and byte-identical for identical pixels.
 void write_image(const std::string& path, const Image& image);
 Image read_image(const std::string& path);

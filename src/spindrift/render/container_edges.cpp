@@ -57,26 +57,29 @@ std::vector<Segment> edges_of(const Box3f& box, const Camera& camera)
 }
 
 [[gnu::noinline]] void draw_row(const std::vector<Segment>& edges, const Camera& camera, float tolerance, int row,
-                                const float* distance, Image& image)
+                                const float* distance, Image& image, float* alpha)
 {
     const float half_width = 0.35f + 0.5f * static_cast<float>(image.height) / 1080; // pixels
     for (int x = 0; x < image.width; ++x) {
         const Vec2f here(static_cast<float>(x) + 0.5f, static_cast<float>(row) + 0.5f);
         const float seen = distance[x] * camera.ray(here.x(), here.y()).direction.dot(camera.forward());
         Vec3f& pixel = image.at(x, row);
-        pixel += kOpacity * coverage(edges, here, seen + tolerance, half_width) * (kLineColor - pixel);
+        const float covered = kOpacity * coverage(edges, here, seen + tolerance, half_width);
+        pixel += covered * (kLineColor - pixel);
+        alpha[x] += covered * (1 - alpha[x]);
     }
 }
 
 } // namespace
 
-void draw_edges(const Box3f& container, const Camera& camera, const std::vector<float>& distance, Image& image)
+void draw_edges(const Box3f& container, const Camera& camera, const std::vector<float>& distance, Image& image,
+                std::vector<float>& alpha)
 {
     if (container.empty() || !container.size().allFinite()) return;
     const std::vector<Segment> edges = edges_of(container, camera);
     const float tolerance = 0.012f * container.size().norm();
     parallel_for(static_cast<size_t>(image.height), [&](size_t row) {
-        draw_row(edges, camera, tolerance, static_cast<int>(row), &distance[row * image.width], image);
+        draw_row(edges, camera, tolerance, static_cast<int>(row), &distance[row * image.width], image, &alpha[row * image.width]);
     });
 }
 

@@ -7,6 +7,7 @@
 namespace spindrift {
 
 // `distance` is how far from the camera each pixel sees; lines behind that are hidden.
-void draw_edges(const Box3f& container, const Camera& camera, const std::vector<float>& distance, Image& image);
+void draw_edges(const Box3f& container, const Camera& camera, const std::vector<float>& distance, Image& image,
+                std::vector<float>& alpha);
 
 } // namespace spindrift

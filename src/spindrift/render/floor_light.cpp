@@ -91,8 +91,10 @@ void LightMap::fade_rim()
         }
 }
 
-Floor::Floor(const World& world, const Sky& sky, const Box3f& extent, bool present, bool blurred)
-    : world_(world), sky_(sky), present_(present), blurred_(blurred), height_(extent.min.y()),
+Floor::Floor(const World& world, const Sky& sky, const Box3f& extent, bool present, bool blurred, bool rough)
+    : world_(world), sky_(sky), present_(present), blurred_(blurred), photons_(rough ? kPhotons / 8 : kPhotons),
+      key_texels_(rough ? kKeyTexels / 2 : kKeyTexels), dome_texels_(rough ? kDomeTexels / 2 : kDomeTexels),
+      dome_rays_(rough ? kDomeRays / 2 : kDomeRays), height_(extent.min.y()),
       radius_(0.5f * Vec2f(extent.size().x(), extent.size().z()).norm() + 0.25f * extent.size().y()),
       center_(extent.center().x(), extent.center().z()),
       open_key_(kFloorColor.cwiseProduct(sky.key_irradiance()) *
@@ -133,31 +135,39 @@ float Floor::smoke_along(const Ray& ray, float way) const
 bool Floor::follow(Ray ray, Vec2f& place, Vec3f& light) const
 {
     light = Vec3f::Ones();
-    bool inside = false;
+    Immersion in;
     for (int bounce = 0; bounce < 10; ++bounce) {
         const float floor = distance(ray);
         const Hit hit = world_.light_hit(ray, floor);
-        const bool in_water = hit.kind == Hit::Kind::liquid ? hit.from_inside : inside;
+        const bool liquid = hit.kind == Hit::Kind::liquid;
+        const Immersion before = liquid ? in.with(hit.medium, hit.from_inside) : in;
         const float way = std::min(floor, hit.distance);
-        const float smoke = in_water || !std::isfinite(way) ? 1 : smoke_along(ray, way);
+        const float smoke = before.any() || !std::isfinite(way) ? 1 : smoke_along(ray, way);
         if (hit.kind == Hit::Kind::none && bounce == 0 && smoke == 1) return false;
         light *= smoke;
-        if (in_water && std::isfinite(way)) light = light.cwiseProduct(beer_lambert(world_.absorption(), way));
+        if (before.any() && std::isfinite(way))
+            light = light.cwiseProduct(beer_lambert(world_.medium(before.medium()).absorption, way));
         // Water that stands on the floor has no gap below it.
-        const bool bottom = hit.from_inside && hit.position.y() < height_ + world_.contact();
+        const float contact = liquid ? world_.medium(hit.medium).contact : world_.contact();
+        const bool bottom = hit.from_inside && hit.position.y() < height_ + contact;
         if (hit.kind == Hit::Kind::none || bottom) {
             if (!std::isfinite(way)) break;
             const Vec3f end = ray.origin + way * ray.direction;
             place = {end.x(), end.z()};
             return true;
         }
-        if (hit.kind != Hit::Kind::liquid) break;
+        if (!liquid) break;
+        const Immersion after = before.with(hit.medium, !hit.from_inside);
+        if (before.medium() == after.medium()) { // inside a liquid that goes before this one
+            in = after;
+            ray = world_.leave(hit, ray.direction);
+            continue;
+        }
         const Vec3f normal = hit.from_inside ? Vec3f(-hit.normal) : hit.normal;
-        const Interface meets =
-            meet_interface(ray.direction, normal, hit.from_inside ? world_.ior() : 1 / world_.ior());
+        const Interface meets = meet_interface(ray.direction, normal, world_.ior(before) / world_.ior(after));
         const bool mirrored = meets.reflectance >= 1;
         if (!mirrored) light *= 1 - meets.reflectance;
-        inside = mirrored == hit.from_inside;
+        in = mirrored ? before : after;
         ray = world_.leave(hit, (mirrored ? meets.reflected : meets.refracted).normalized());
     }
     light.setZero();
@@ -195,13 +205,13 @@ void Floor::trace_key()
     }
     const Vec2f margin = Vec2f::Constant(0.03f * (high - low).maxCoeff());
     low -= margin, high += margin;
-    key_ = LightMap(low, high, kKeyTexels);
+    key_ = LightMap(low, high, key_texels_);
 
-    std::vector<Photon> photons(kPhotons);
+    std::vector<Photon> photons(static_cast<size_t>(photons_));
     parallel_for(
         photons.size(), [&](size_t i) { photons[i] = shoot(i); }, 4096);
     std::fill(key_.light.begin(), key_.light.end(), Vec3f::Ones());
-    const float each = static_cast<float>(key_.light.size()) / kPhotons;
+    const float each = static_cast<float>(key_.light.size()) / static_cast<float>(photons_);
     for (const Photon& p : photons) {
         if (!p.disturbed) continue;
         key_.splat(p.aim.x(), p.aim.y(), Vec3f::Constant(-each));
@@ -218,7 +228,7 @@ Vec3f Floor::dome_share(size_t texel) const
                      dome_.low.y() + (static_cast<float>(row) + 0.5f) * dome_.texel);
     // Relative to the same directions without anything in the way: the open floor is exactly evenly lit.
     Vec3f sum = Vec3f::Zero(), open = Vec3f::Constant(1e-6f);
-    for (int k = 0; k < kDomeRays; ++k) {
+    for (int k = 0; k < dome_rays_; ++k) {
         Sampler even(texel, static_cast<uint32_t>(k));
         const Vec3f d = sample_cosine({0, 1, 0}, even.pair());
         const float time = blurred_ ? even.single() : 0.5f;
@@ -233,7 +243,7 @@ void Floor::gather_dome()
 {
     const Box3f box = above_floor(world_.shading_bounds(), height_);
     const Vec2f reach = Vec2f::Constant(1.5f * (box.max.y() - height_) + 0.05f * radius_);
-    dome_ = LightMap(Vec2f(box.min.x(), box.min.z()) - reach, Vec2f(box.max.x(), box.max.z()) + reach, kDomeTexels);
+    dome_ = LightMap(Vec2f(box.min.x(), box.min.z()) - reach, Vec2f(box.max.x(), box.max.z()) + reach, dome_texels_);
     parallel_for(
         dome_.light.size(), [&](size_t i) { dome_.light[i] = dome_share(i); }, 64);
     for (int pass = 0; pass < 3; ++pass) dome_.blur();

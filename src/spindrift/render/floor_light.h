@@ -34,8 +34,10 @@ class LightMap {
 
 class Floor {
   public:
-    // `blurred`: shadows are those of all the time that the shutter is open.
-    Floor(const World& world, const Sky& sky, const Box3f& extent, bool present, bool blurred = false);
+    // `blurred`: shadows are those of all the time that the shutter is open; `rough`: with an eighth of the photons and
+    // rays.
+    Floor(const World& world, const Sky& sky, const Box3f& extent, bool present, bool blurred = false,
+          bool rough = false);
 
     // Distance along the ray, infinite if it does not come down on the floor.
     float distance(const Ray& ray) const;
@@ -66,6 +68,7 @@ class Floor {
     const World& world_;
     const Sky& sky_;
     bool present_, blurred_;
+    int photons_, key_texels_, dome_texels_, dome_rays_;
     float height_, radius_;
     Vec2f center_;
     Vec3f open_key_, open_dome_; // radiance of the floor where nothing is in the way

@@ -1,8 +1,12 @@
 #include "spindrift/render/path_tracer.h"
 
+#include <algorithm>
+
 namespace spindrift {
 
 namespace {
+
+using Mode = RenderLayer::Mode;
 
 constexpr int kMaxDepth = 9;
 constexpr float kCoat = 1.5f;    // index of refraction of the coat of paint
@@ -43,7 +47,10 @@ std::array<float, 9> spherical_harmonics(const Vec3f& d)
 
 } // namespace
 
-PathTracer::PathTracer(const World& world, const Sky& sky, const Floor& floor) : world_(world), sky_(sky), floor_(floor)
+PathTracer::PathTracer(const World& world, const Sky& sky, const Floor& floor, std::vector<RenderLayer::Mode> modes,
+                       bool background)
+    : world_(world), sky_(sky), floor_(floor), modes_(std::move(modes)), background_(background),
+      all_shown_(std::ranges::all_of(modes_, [](RenderLayer::Mode mode) { return mode == RenderLayer::Mode::shown; }))
 {
     harmonics_.fill(Vec3f::Zero());
     const int count = 2048;
@@ -66,27 +73,79 @@ Vec3f PathTracer::open_light(const Vec3f& normal) const
     return light.cwiseMax(0.0f);
 }
 
-PathTracer::Sample PathTracer::trace(const Ray& ray, Sampler& random) const
+PathTracer::Sample PathTracer::trace(const Ray& ray, Sampler& random, Seen* seen) const
 {
+    static thread_local std::vector<Volumes::Part> parts;
+    parts.assign(seen || !all_shown_ ? world_.smoke().size() : 0, {});
     Sample sample;
     const Hit hit = next(ray);
     sample.distance = hit.distance;
     sample.detailed = hit.kind != Hit::Kind::none;
-    const Volume::Passage smoke = through_smoke(ray, hit.distance, random);
+    Volume::Passage smoke = through_smoke(ray, hit.distance, random, parts);
     sample.hazy = smoke.through < 1 || smoke.light.maxCoeff() > 0;
     sample.distance = std::min(sample.distance, smoke.middle);
-    if (smoke.through > 0) sample.light = sample.detailed ? follow(ray, hit, 0, true, random) : background(ray, hit);
-    if (sample.hazy) sample.light = smoke.light + smoke.through * sample.light;
+
+    // What is behind the smoke.
+    Mode mode = sample.detailed ? modes_[static_cast<size_t>(world_.layer_of(hit))] : Mode::shown;
+    if (!sample.detailed && !background_) mode = Mode::holdout;
+    sample.alpha = mode == Mode::holdout ? 0 : 1;
+    if (mode == Mode::matte)
+        sample.light.setOnes();
+    else if (mode == Mode::shown && smoke.through > 0)
+        sample.light = sample.detailed ? follow(ray, hit, 0, true, random) : background(ray, hit);
+
+    if (sample.hazy) {
+        float hidden = 1 - smoke.through;
+        if (!all_shown_) see_smoke(parts, smoke, hidden);
+        sample.light = smoke.light + smoke.through * sample.light;
+        sample.alpha = hidden + smoke.through * sample.alpha;
+    }
     const float brightest = sample.light.maxCoeff();
     if (brightest > kBrightest) sample.light *= kBrightest / brightest;
     if (!sample.light.allFinite()) sample.light.setZero();
+    if (seen) describe(ray, hit, smoke, parts, *seen);
     return sample;
 }
 
-Volume::Passage PathTracer::through_smoke(const Ray& ray, float far, Sampler& random) const
+void PathTracer::see_smoke(std::span<const Volumes::Part> parts, Volume::Passage& smoke, float& alpha) const
+{
+    smoke.light.setZero(), alpha = 0;
+    for (size_t i = 0; i < parts.size(); ++i) {
+        const Mode mode = modes_[static_cast<size_t>(world_.smoke()[i].layer())];
+        if (mode == Mode::holdout) continue;
+        smoke.light += mode == Mode::shown ? parts[i].light : Vec3f::Constant(parts[i].share).eval();
+        alpha += parts[i].share;
+    }
+}
+
+void PathTracer::describe(const Ray& ray, const Hit& hit, const Volume::Passage& smoke,
+                          std::span<const Volumes::Part> parts, Seen& seen) const
+{
+    std::ranges::fill(seen.masks, 0.0f);
+    seen.normal.setZero(), seen.velocity.setZero();
+    seen.floor = hit.kind == Hit::Kind::none && !(smoke.middle < hit.distance);
+    size_t thickest = 0;
+    for (size_t i = 0; i < parts.size(); ++i) {
+        seen.masks[static_cast<size_t>(world_.smoke()[i].layer())] += parts[i].share;
+        if (parts[i].share > parts[thickest].share) thickest = i;
+    }
+    if (hit.kind != Hit::Kind::none) seen.masks[static_cast<size_t>(world_.layer_of(hit))] += smoke.through;
+    if (smoke.middle < hit.distance) {
+        if (!parts.empty())
+            seen.velocity = world_.smoke()[thickest].velocity(ray.origin + smoke.middle * ray.direction);
+    } else if (hit.kind != Hit::Kind::none) {
+        seen.normal = hit.normal.dot(ray.direction) > 0 ? Vec3f(-hit.normal) : hit.normal;
+        seen.velocity = world_.velocity_of(hit);
+    } else if (std::isfinite(hit.distance)) {
+        seen.normal = Vec3f(0, 1, 0);
+    }
+}
+
+Volume::Passage PathTracer::through_smoke(const Ray& ray, float far, Sampler& random,
+                                          std::span<Volumes::Part> parts) const
 {
     if (world_.smoke().empty()) return {};
-    return world_.smoke().pass(ray, far, random.single());
+    return world_.smoke().pass(ray, far, random.single(), parts);
 }
 
 Hit PathTracer::next(const Ray& ray) const
@@ -109,7 +168,7 @@ Hit PathTracer::or_floor(const Hit& hit, const Ray& ray, float floor) const
 {
     // Water that stands on the floor wets it: no film of air mirrors between them.
     const bool stands = hit.kind == Hit::Kind::liquid && hit.from_inside && floor_.present() && std::isfinite(floor) &&
-                        hit.position.y() < floor_.height() + world_.contact();
+                        hit.position.y() < floor_.height() + world_.medium(hit.medium).contact;
     if (hit.kind != Hit::Kind::none && !stands) return hit;
     Hit ground;
     ground.distance = floor, ground.time = ray.time;
@@ -121,7 +180,7 @@ bool PathTracer::wets_solid(const Ray& ray, Hit& hit) const
 {
     if (!world_.has_solids()) return false;
     // The two surfaces cross each other many times where they touch: feel from a little before to a little behind.
-    const float reach = 2 * world_.contact();
+    const float reach = 2 * world_.medium(hit.medium).contact;
     const Hit behind = world_.solid_hit({hit.position - reach * ray.direction, ray.direction, ray.time}, 3 * reach);
     if (behind.kind != Hit::Kind::solid || behind.from_inside) return false;
     hit = behind;
@@ -143,12 +202,14 @@ Vec3f PathTracer::surroundings(const Vec3f& from, const Vec3f& direction) const
 Vec3f PathTracer::follow(Ray ray, Hit hit, int depth, bool split, Sampler& random) const
 {
     Vec3f light = Vec3f::Zero(), through = Vec3f::Ones();
-    bool inside = false;
+    Immersion in;
     for (; depth < kMaxDepth; ++depth, hit = next(ray)) {
         const bool liquid = hit.kind == Hit::Kind::liquid;
-        if (std::isfinite(hit.distance) && (liquid ? hit.from_inside : inside)) {
-            const Vec3f clear = beer_lambert(world_.absorption(), hit.distance);
-            const Vec3f deep = world_.deep_color().cwiseProduct(sky_.ambient());
+        const Immersion before = liquid ? in.with(hit.medium, hit.from_inside) : in;
+        if (std::isfinite(hit.distance) && before.any()) {
+            const Medium& medium = world_.medium(before.medium());
+            const Vec3f clear = beer_lambert(medium.absorption, hit.distance);
+            const Vec3f deep = medium.deep_color.cwiseProduct(sky_.ambient());
             light += through.cwiseProduct(Vec3f::Ones() - clear).cwiseProduct(deep);
             through = through.cwiseProduct(clear);
         } else if (depth > 0) { // trace() has seen to the smoke before the eye
@@ -164,14 +225,20 @@ Vec3f PathTracer::follow(Ray ray, Hit hit, int depth, bool split, Sampler& rando
             const Vec3f face = hit.from_inside ? Vec3f(-hit.face) : hit.face;
             const Ray reflected = world_.leave(hit, on_side(way, face));
             return light +
-                   through.cwiseProduct((1 - mirrored) * matte(hit, ray.direction, inside, random) +
+                   through.cwiseProduct((1 - mirrored) * matte(hit, ray.direction, contact_of(in), random) +
                                         mirrored * follow(reflected, next(reflected), depth + 1, false, random));
         }
         if (!liquid || (hit.from_inside && wets_solid(ray, hit)))
-            return light + through.cwiseProduct(matte(hit, ray.direction, liquid || inside, random));
+            return light + through.cwiseProduct(matte(hit, ray.direction, contact_of(before), random));
 
+        const Immersion after = before.with(hit.medium, !hit.from_inside);
+        if (before.medium() == after.medium()) { // inside a liquid that goes before this one
+            in = after;
+            ray = world_.leave(hit, ray.direction);
+            continue;
+        }
         const float side = hit.from_inside ? -1.0f : 1.0f;
-        const float eta = hit.from_inside ? world_.ior() : 1 / world_.ior();
+        const float eta = world_.ior(before) / world_.ior(after);
         const Vec3f face = side * hit.face;
         Vec3f normal = side * hit.normal;
         if (ray.direction.dot(normal) > -1e-3f) normal = face;
@@ -188,7 +255,7 @@ Vec3f PathTracer::follow(Ray ray, Hit hit, int depth, bool split, Sampler& rando
         through *= 1 - weaker;
 
         split = false;
-        inside = mirror == hit.from_inside;
+        in = mirror ? before : after;
         ray = mirror ? mirrored : world_.leave(hit, on_side(meets.refracted, -face));
     }
     // Lost in the water: what is left is lit like everything around it. Black would show in thin splashes.
@@ -206,7 +273,7 @@ Vec3f PathTracer::openness(const Ray& ray) const
 Vec3f PathTracer::openness_to(const Hit& end, const Ray& ray) const
 {
     if (end.kind == Hit::Kind::liquid)
-        return 0.9f * beer_lambert(world_.absorption(), end.from_inside ? end.distance : 0);
+        return 0.9f * beer_lambert(world_.medium(end.medium).absorption, end.from_inside ? end.distance : 0);
     if (end.kind != Hit::Kind::none) return 0.4f * end.color; // other bodies are taken to be in half shade
     if (!std::isfinite(end.distance)) return Vec3f::Ones();
     const Vec3f share =
@@ -214,7 +281,7 @@ Vec3f PathTracer::openness_to(const Hit& end, const Ray& ray) const
     return share.cwiseMin(1.2f); // caustics light nothing but the floor: they would be noise
 }
 
-Vec3f PathTracer::matte(const Hit& hit, const Vec3f& direction, bool wet, Sampler& random) const
+Vec3f PathTracer::matte(const Hit& hit, const Vec3f& direction, float wet, Sampler& random) const
 {
     const Vec3f normal = hit.normal.dot(direction) < 0 ? hit.normal : Vec3f(-hit.normal);
     const Vec3f face = hit.face.dot(direction) < 0 ? hit.face : Vec3f(-hit.face);
@@ -222,7 +289,7 @@ Vec3f PathTracer::matte(const Hit& hit, const Vec3f& direction, bool wet, Sample
     // Water around a body follows its surface only as closely as its mesh can: start where there is water for sure.
     const auto leave = [&](const Vec3f& toward) {
         Ray ray = world_.leave(hit, toward);
-        if (wet) ray.origin += 1.5f * world_.contact() * face;
+        if (wet > 0) ray.origin += 1.5f * wet * face;
         return ray;
     };
 

@@ -1,153 +1,169 @@
 #include "spindrift/render/preview.h"
 
 #include "spindrift/base/error.h"
-#include "spindrift/base/interrupt.h"
-#include "spindrift/base/parallel.h"
-#include "spindrift/render/camera.h"
 #include "spindrift/render/container_edges.h"
-#include "spindrift/render/path_tracer.h"
+#include "spindrift/render/exposure.h"
+
+#include <set>
 
 namespace spindrift {
 
 namespace {
 
-constexpr int kTile = 16;
-constexpr int kPilot = 4;         // paths that show whether a pixel has anything in it that needs more
-constexpr float kVisible = 0.01f; // relative error of a pixel that nobody sees
-
-struct Pixel {
-    Vec3f sum = Vec3f::Zero();
-    float squares = 0; // of luminance
-    int paths = 0;
-    float nearest = kInfinity;
-    bool detailed = false, hazy = false;
-
-    // Whether the paths differ by more than the eye would see in their mean.
-    bool noisy() const
-    {
-        const float n = static_cast<float>(paths), mean = luminance(sum) / n;
-        const float variance = std::max(0.0f, squares / n - mean * mean);
-        const float seen = kVisible * (mean + 0.1f);
-        return variance > n * seen * seen;
+void check(const RenderScene& scene, const RenderParams& params)
+{
+    if (params.width < 1 || params.height < 1 || params.samples < 1)
+        bad_input("render: a picture of {} x {} pixels with {} samples cannot be made; all must be at least 1",
+                  params.width, params.height, params.samples);
+    std::set<std::string> names;
+    for (const RenderLayer& layer : scene.layers) {
+        const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+        const auto good = [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '_'; };
+        if (layer.name.empty() || !letter(layer.name[0]) || !std::ranges::all_of(layer.name, good))
+            bad_input("render: a layer cannot be named '{}'; names are letters, digits and '_', a letter first",
+                      layer.name);
+        if (!names.insert(layer.name).second) bad_input("render: there are two layers named '{}'", layer.name);
     }
-};
+    const int layers = std::max(1, static_cast<int>(scene.layers.size()));
+    const auto expect = [layers](int layer) {
+        if (layer < 0 || layer >= layers) bad_input("render: there is no layer {}; there are {}", layer, layers);
+    };
+    for (const RenderSurface& surface : scene.surfaces) expect(surface.layer);
+    for (const RenderSolid& solid : scene.solids) expect(solid.layer);
+    for (const RenderSpheres* spheres : scene.spheres)
+        if (spheres) expect(spheres->layer);
+    for (const RenderSmoke* smoke : scene.smokes)
+        if (smoke) expect(smoke->layer);
+}
 
 // What there is to see, for scenes that do not say what to frame.
 Box3f contents(const RenderScene& scene, const RenderParams& params)
 {
     Box3f box;
-    if (scene.smoke) box.add(bounds_of(*scene.smoke, params));
-    if (scene.liquid) box.add(bounds_of(*scene.liquid));
+    for (const RenderSmoke* smoke : scene.smokes)
+        if (smoke) box.add(bounds_of(*smoke, params));
+    for (const RenderSurface& surface : scene.surfaces)
+        if (surface.mesh) box.add(bounds_of(*surface.mesh));
     for (const RenderSolid& solid : scene.solids)
         if (solid.mesh()) box.add(bounds_of(*solid.mesh()));
-    if (scene.spheres)
-        for (size_t i = 0; i < scene.spheres->centers.size(); ++i) {
-            const Vec3f& center = scene.spheres->centers[i];
-            box.add(Box3f{center, center}.grown(scene.spheres->radius_of(i)));
+    for (const RenderSpheres* spheres : scene.spheres)
+        for (size_t i = 0; spheres && i < spheres->centers.size(); ++i) {
+            const Vec3f& center = spheres->centers[i];
+            box.add(Box3f{center, center}.grown(spheres->radius_of(i)));
         }
     return box;
 }
 
-struct Frame {
-    const MovingCamera& camera;
-    const PathTracer& tracer;
-    int width, height;
-    std::vector<Pixel> pixels;
+// --- drafts are drawn at half the size
 
-    template <class Body> void for_each_tile(const Body& body)
+// Where pixel `i` of a picture twice as large lies between two of this one: the first, and the weight of the second.
+struct Place {
+    int first, second;
+    float weight;
+    Place(int i, int size)
+        : first(std::clamp((i - 1) >> 1, 0, size - 1)), second(std::min(((i - 1) >> 1) + 1, size - 1)),
+          weight(i % 2 == 0 ? 0.75f : 0.25f)
     {
-        const int across = (width + kTile - 1) / kTile, down = (height + kTile - 1) / kTile;
-        parallel_for(static_cast<size_t>(across) * down, [&](size_t tile) {
-            check_interrupt();
-            const int x0 = static_cast<int>(tile) % across * kTile, y0 = static_cast<int>(tile) / across * kTile;
-            for (int y = y0; y < std::min(y0 + kTile, height); ++y)
-                for (int x = x0; x < std::min(x0 + kTile, width); ++x) body(x, y);
-        });
-    }
-
-    // Adds the paths [begin, end) of a pixel. Positions follow a tent two pixels wide, which leaves no jagged edges.
-    // Never inlined, like all arithmetic of parallel loops here: see render/floor_light.h.
-    [[gnu::noinline]] void add_paths(int x, int y, int begin, int end)
-    {
-        const size_t number = static_cast<size_t>(y) * width + x;
-        Pixel& pixel = pixels[number];
-        for (int path = begin; path < end; ++path) {
-            Sampler random(number, static_cast<uint32_t>(path));
-            const Vec2f square = random.pair();
-            const auto tent = [](float u) { return u < 0.5f ? std::sqrt(2 * u) - 1 : 1 - std::sqrt(2 - 2 * u); };
-            const Vec2f lens = camera.has_lens() ? random.pair() : Vec2f::Zero().eval();
-            const float time = camera.has_shutter() ? random.single() : 0.5f;
-            const Ray ray = camera.ray(static_cast<float>(x) + 0.5f + tent(square.x()),
-                                       static_cast<float>(y) + 0.5f + tent(square.y()), lens, time);
-            const PathTracer::Sample sample = tracer.trace(ray, random);
-            pixel.sum += sample.light;
-            pixel.squares += luminance(sample.light) * luminance(sample.light);
-            ++pixel.paths;
-            pixel.nearest = std::min(pixel.nearest, sample.distance);
-            pixel.detailed |= sample.detailed, pixel.hazy |= sample.hazy;
-        }
-    }
-
-    // All paths of a pixel that has something in it: half of them do where they agree.
-    [[gnu::noinline]] void finish(int x, int y, int pilot, int samples)
-    {
-        const int half = std::max(pilot, samples / 2);
-        add_paths(x, y, pilot, half);
-        if (pixels[static_cast<size_t>(y) * width + x].noisy()) add_paths(x, y, half, samples);
-    }
-
-    bool detailed_around(int x, int y) const
-    {
-        for (int j = std::max(y - 1, 0); j <= std::min(y + 1, height - 1); ++j)
-            for (int i = std::max(x - 1, 0); i <= std::min(x + 1, width - 1); ++i)
-                if (pixels[static_cast<size_t>(j) * width + i].detailed) return true;
-        return false;
     }
 };
 
-} // namespace
-
-Image render(const RenderScene& scene, const RenderParams& params)
+template <class T> std::vector<T> enlarged(const std::vector<T>& small, int width, int height, bool smooth)
 {
-    if (params.width < 1 || params.height < 1 || params.samples < 1)
-        bad_input("render: a picture of {} x {} pixels with {} samples cannot be made; all must be at least 1",
-                  params.width, params.height, params.samples);
+    if (small.empty()) return {};
+    const int columns = (width + 1) / 2, rows = (height + 1) / 2;
+    std::vector<T> large(static_cast<size_t>(width) * height);
+    for (int y = 0; y < height; ++y)
+        for (int x = 0; x < width; ++x) {
+            T& value = large[static_cast<size_t>(y) * width + x];
+            const auto at = [&](int i, int j) { return small[static_cast<size_t>(j) * columns + i]; };
+            if (!smooth) {
+                value = at(x / 2, y / 2);
+                continue;
+            }
+            const Place i(x, columns), j(y, rows);
+            const T above = (1 - i.weight) * at(i.first, j.first) + i.weight * at(i.second, j.first);
+            const T below = (1 - i.weight) * at(i.first, j.second) + i.weight * at(i.second, j.second);
+            value = (1 - j.weight) * above + j.weight * below;
+        }
+    return large;
+}
+
+void enlarge(Picture& picture, std::vector<float>& nearest, int width, int height)
+{
+    Image color(width, height);
+    color.pixels = enlarged(picture.color.pixels, width, height, true);
+    picture.color = std::move(color);
+    picture.alpha = enlarged(picture.alpha, width, height, true);
+    for (std::vector<float>& mask : picture.masks) mask = enlarged(mask, width, height, true);
+    picture.depth = enlarged(picture.depth, width, height, false);
+    picture.normal = enlarged(picture.normal, width, height, false);
+    picture.velocity = enlarged(picture.velocity, width, height, false);
+    nearest = enlarged(nearest, width, height, false);
+}
+
+Picture draw(const RenderScene& scene, const RenderParams& params, bool channels)
+{
+    constexpr int kDraftPaths = 2;
+    check(scene, params);
+    const bool draft = params.quality == RenderParams::Quality::draft;
     const Box3f extent = usable_extent(scene.extent.empty() ? contents(scene, params) : scene.extent);
     const Box3f view = scene.view.empty() ? extent : usable_extent(scene.view);
     const MovingCamera camera(params.camera, scene.frame, view, params.width, params.height);
     const Sky sky(params);
-    Volume smoke(scene.smoke, params, extent);
+    Volumes smoke(scene.smokes, params, extent);
     const World world(scene, smoke, params, extent);
-    const Floor floor(world, sky, extent, params.floor, camera.has_shutter());
+    const Floor floor(world, sky, extent, params.floor, camera.has_shutter(), draft);
     smoke.light(world, sky, floor);
-    const PathTracer tracer(world, sky, floor);
+    std::vector<RenderLayer::Mode> modes;
+    for (const RenderLayer& layer : scene.layers) modes.push_back(layer.mode);
+    if (modes.empty()) modes.emplace_back();
+    const PathTracer tracer(world, sky, floor, modes, params.background);
 
-    Frame frame{camera, tracer, params.width, params.height, {}};
-    frame.pixels.resize(static_cast<size_t>(params.width) * params.height);
-    // A few paths do not show what passes through a pixel while the shutter is open, or lies out of focus in it.
-    const bool blurred = camera.has_lens() || camera.has_shutter();
-    const int pilot = blurred ? params.samples : std::min(kPilot, params.samples);
-    frame.for_each_tile([&](int x, int y) { frame.add_paths(x, y, 0, pilot); });
-
-    // Floor and sky are smooth and already done; so is most smoke, and calm water after half of its paths. Flags are
-    // gathered before any of them can change.
-    std::vector<char> unfinished(frame.pixels.size(), 0);
-    frame.for_each_tile([&](int x, int y) {
-        const size_t number = static_cast<size_t>(y) * params.width + x;
-        const Pixel& pixel = frame.pixels[number];
-        unfinished[number] = frame.detailed_around(x, y) || (pixel.hazy && pixel.noisy());
-    });
-    Image image(params.width, params.height);
-    frame.for_each_tile([&](int x, int y) {
-        const size_t number = static_cast<size_t>(y) * params.width + x;
-        if (unfinished[number]) frame.finish(x, y, pilot, params.samples);
-        image.pixels[number] = frame.pixels[number].sum / static_cast<float>(frame.pixels[number].paths);
-    });
-    if (params.edges && scene.container) {
-        std::vector<float> depth(frame.pixels.size());
-        for (size_t i = 0; i < depth.size(); ++i) depth[i] = frame.pixels[i].nearest;
-        draw_edges(*scene.container, camera.middle(), depth, image);
+    const int width = draft ? (params.width + 1) / 2 : params.width;
+    const int height = draft ? (params.height + 1) / 2 : params.height;
+    Exposure exposure(camera, tracer, width, height, draft ? 2 : 1, modes.size(), channels);
+    switch (params.quality) {
+    case RenderParams::Quality::draft:
+        exposure.evenly(std::min(kDraftPaths, params.samples));
+        enlarge(exposure.picture, exposure.nearest, params.width, params.height);
+        break;
+    case RenderParams::Quality::preview:
+        exposure.together(params.samples);
+        break;
+    case RenderParams::Quality::full:
+        exposure.separately(params.samples);
     }
+    Picture& picture = exposure.picture;
+    if (params.edges && params.background && scene.container)
+        draw_edges(*scene.container, camera.middle(), exposure.nearest, picture.color, picture.alpha);
+    return std::move(picture);
+}
+
+} // namespace
+
+Image render(const RenderScene& scene, const RenderParams& params) { return draw(scene, params, false).color; }
+
+Picture render_picture(const RenderScene& scene, const RenderParams& params) { return draw(scene, params, true); }
+
+ChannelImage channels_of(const Picture& picture, const RenderScene& scene)
+{
+    ChannelImage image(picture.color.width, picture.color.height);
+    const auto add = [&](const std::string& name, ChannelImage::Precision precision, const auto& value) {
+        ChannelImage::Channel& channel = image.add(name, precision);
+        for (size_t i = 0; i < channel.values.size(); ++i) channel.values[i] = value(i);
+    };
+    using enum ChannelImage::Precision;
+    for (int k = 0; k < 3; ++k)
+        add(std::string(1, "RGB"[k]), half, [&](size_t i) { return picture.color.pixels[i][k]; });
+    add("A", half, [&](size_t i) { return picture.alpha[i]; });
+    if (picture.depth.empty()) return image;
+    add("Z", full, [&](size_t i) { return picture.depth[i]; });
+    for (int k = 0; k < 3; ++k) add(fmt::format("N.{}", "XYZ"[k]), half, [&](size_t i) { return picture.normal[i][k]; });
+    for (int k = 0; k < 3; ++k)
+        add(fmt::format("velocity.{}", "XYZ"[k]), full, [&](size_t i) { return picture.velocity[i][k]; });
+    for (size_t layer = 0; layer < scene.layers.size(); ++layer)
+        add(fmt::format("mask_{}.Y", scene.layers[layer].name), half,
+            [&](size_t i) { return picture.masks[layer][i]; });
     return image;
 }
 

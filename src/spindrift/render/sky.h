@@ -3,7 +3,7 @@
 #pragma once
 
 #include "spindrift/render/optics.h"
-#include "spindrift/render/preview.h"
+#include "spindrift/render/params.h"
 
 namespace spindrift {
 

@@ -109,7 +109,8 @@ Box3f bounds_of(const RenderSmoke& smoke, const RenderParams& params)
             });
     };
     add(smoke.density, 0);
-    if (params.fire.intensity > 0) add(smoke.temperature, params.fire.low);
+    const FireLook& fire = smoke.fire ? *smoke.fire : params.fire;
+    if (fire.intensity > 0) add(smoke.temperature, fire.low);
     return box;
 }
 
@@ -121,12 +122,14 @@ float default_extinction(const Box3f& extent, float voxel)
 }
 
 Volume::Volume(const RenderSmoke* smoke, const RenderParams& params, const Box3f& extent)
-    : look_(params.smoke), fire_(params.fire), albedo_(luminance(look_.color))
+    : look_(smoke && smoke->look ? *smoke->look : params.smoke),
+      fire_(smoke && smoke->fire ? *smoke->fire : params.fire), albedo_(luminance(look_.color))
 {
     lights_.fill(Vec3f::Zero());
     if (!smoke || !smoke->density.field) return;
+    layer_ = smoke->layer, velocity_ = smoke->velocity;
     extinction_ = look_.density.value_or(default_extinction(extent, smoke->density.voxel));
-    make_density(*smoke, params.fire);
+    make_density(*smoke, fire_);
 }
 
 void Volume::make_density(const RenderSmoke& smoke, const FireLook& fire)
@@ -233,7 +236,13 @@ Vec3f Volume::glow(float temperature) const
     return kFlame * fire_.intensity * extinction_ * heat * heat * color;
 }
 
-Volume::Passage Volume::pass(const Ray& ray, float far, float shift) const
+Vec3f Volume::velocity(const Vec3f& place) const
+{
+    const Vec3f v = velocity_.field ? sample(velocity_, place) : Vec3f::Zero().eval();
+    return v.allFinite() ? v : Vec3f::Zero().eval();
+}
+
+Volume::Passage Volume::pass(const Ray& ray, float far, float shift, float near) const
 {
     Passage out;
     Quad shares = {0, 0, 0, 0};
@@ -244,7 +253,7 @@ Volume::Passage Volume::pass(const Ray& ray, float far, float shift) const
         return s[from_key] * lights[from_key] + s[from_key_again] * lights[from_key_again] +
                s[from_above] * lights[from_above] + s[from_below] * lights[from_below];
     };
-    grids_[0].walk(ray, 0, far, [&](int tile, Vec3f p, const Vec3f& change, float from, float to) {
+    grids_[0].walk(ray, near, far, [&](int tile, Vec3f p, const Vec3f& change, float from, float to) {
         const Point* points = points_.tile(tile);
         const float* temperatures = temperature_.empty() ? nullptr : temperature_.tile(tile);
         const int steps = steps_between(from, to, longest_step_[static_cast<size_t>(tile)]);

@@ -7,7 +7,7 @@
 // Limits: the dome is scattered evenly in all directions; fire lights nothing but the picture.
 #pragma once
 
-#include "spindrift/render/preview.h"
+#include "spindrift/render/scene.h"
 #include "spindrift/render/sparse_samples.h"
 
 #include <array>
@@ -26,6 +26,10 @@ class Volume {
 
     bool empty() const { return grids_[0].tile_count() == 0; }
     const Box3f& bounds() const { return grids_[0].bounds(); }
+    float voxel() const { return grids_[0].spacing(); }
+    int layer() const { return layer_; }
+    // [m/s]; zero where it is not known.
+    Vec3f velocity(const Vec3f& place) const;
     const Vec3f& color() const { return look_.color; }
 
     // What is left of light that comes to the ray's origin from that far. What is not near is taken coarser, as a wide
@@ -43,7 +47,7 @@ class Volume {
         float middle = kInfinity;    // where half of it is lost
     };
     // `shift` in [0, 1) moves the places that are looked at within their steps.
-    Passage pass(const Ray& ray, float far, float shift) const;
+    Passage pass(const Ray& ray, float far, float shift, float near = 0) const;
 
   private:
     static constexpr int kLevels = 3; // each of half the resolution of the one before
@@ -74,6 +78,8 @@ class Volume {
 
     SmokeLook look_;
     FireLook fire_;
+    int layer_ = 0;
+    PlacedField<Vec3f> velocity_;
     float extinction_ = 0; // of density 1 [1/m]
     float albedo_ = 0;     // as a grey
     Vec3f key_direction_ = Vec3f(0, 1, 0);

@@ -33,9 +33,10 @@ SparseSamples<float> Volume::key_light() const
     return light;
 }
 
-// Bodies are asked for half of the points each way, with soft shadows: the key light is wide.
+// Bodies and other smoke are asked for half of the points each way, with soft shadows: the key light is wide.
 SparseSamples<float> Volume::light_past_bodies(const World& world, const Sky& sky) const
 {
+    const bool several = world.smoke().size() > 1;
     SparseSamples<float> light(grids_[1]);
     light.fill([&](const Vec3i& point) {
         const Vec3f from = grids_[1].position(point);
@@ -43,7 +44,8 @@ SparseSamples<float> Volume::light_past_bodies(const World& world, const Sky& sk
         for (int i = 0; i < kKeyRays; ++i) {
             Sampler even(0, static_cast<uint32_t>(i));
             const Vec3f toward = sample_cone(sky.key_direction(), sky.key_cos_radius(), even.pair());
-            sum += luminance(world.past_bodies({from, toward}));
+            const float past = luminance(world.past_bodies({from, toward}));
+            sum += several ? past * world.smoke().transmittance({from, toward}, kInfinity, this) : past;
         }
         return sum / kKeyRays;
     });
@@ -82,6 +84,7 @@ Volume::Openness Volume::openness_at(const Vec3f& place, const World& world, con
             light *= std::min(luminance(seen) / std::max(luminance(floor.open_radiance()), 1e-6f), 1.0f);
         }
         if (light > 0) light *= luminance(world.past_bodies(ray, ground));
+        if (light > 0 && world.smoke().size() > 1) light *= world.smoke().soft_transmittance(ray, ground, this);
         (d.toward.y() < 0 ? open.below : open.above) += light;
     }
     return open;
@@ -95,7 +98,7 @@ void Volume::light(const World& world, const Sky& sky, const Floor& floor)
     lights_[from_key_again] = kAgain * static_cast<float>(1 / (4 * kPi)) * sky.key_irradiance();
     lights_[from_above] = lights_[from_below] = Vec3f::Zero();
     const SparseSamples<Openness> open = openness(world, sky, floor);
-    const bool shines = sky.key_irradiance().maxCoeff() > 0, bodies = shines && !world.empty();
+    const bool shines = sky.key_irradiance().maxCoeff() > 0, bodies = shines && (!world.empty() || world.smoke().size() > 1);
     const SparseSamples<float> past = bodies ? light_past_bodies(world, sky) : SparseSamples<float>();
     const SparseSamples<float> key = shines ? key_light() : SparseSamples<float>();
     points_ = SparseSamples<Point>(grids_[0]);

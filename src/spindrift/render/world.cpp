@@ -9,6 +9,8 @@ namespace spindrift {
 
 namespace {
 
+constexpr size_t kCrowd = 50000; // spheres
+
 Vec3f absorption_of(const WaterLook& water, const Box3f& extent)
 {
     const float depth = water.depth.value_or(0.6f * extent.size().maxCoeff());
@@ -45,18 +47,21 @@ void see_from_inside(const RTCFilterFunctionNArguments* query)
 struct World::Embree {
     struct Body {
         Hit::Kind kind;
-        const Mesh* mesh = nullptr;                   // null for the spheres
+        int layer = 0, medium = -1;
+        Vec3f color = Vec3f::Zero();
+        const RenderSpheres* spheres = nullptr;
+        const Mesh* mesh = nullptr;                   // null for spheres
         std::vector<std::vector<Vec3f>> normals = {}; // one set, or one for each of its moments; empty: faces are flat
         const std::vector<Vec3f>* colors = nullptr;   // of paint or a solid, a vertex; null: all the same
         bool container = false;
+        const RenderSolid* solid = nullptr;
     };
     RTCDevice device;
     RTCScene scene;              // everything
     RTCScene solids;             // solids alone, to feel for them through water
     RTCScene blockers = nullptr; // everything but containers, if there are any
     std::vector<Body> bodies;
-    const RenderSpheres* spheres = nullptr;
-    Vec3f solid_color, paint_color;
+    float open = 0; // how long the shutter is [s]
 
     Embree()
         : device(rtcNewDevice(nullptr)), scene(device ? rtcNewScene(device) : nullptr),
@@ -83,10 +88,10 @@ struct World::Embree {
         if (!blockers) fail("render: not enough memory for a third scene");
         rtcSetSceneFlags(blockers, RTC_SCENE_FLAG_ROBUST);
     }
-    // `open` is how long the shutter is [s]; a mesh moves by its velocities, and spheres by theirs.
-    Box3f add_mesh(const Mesh& mesh, Hit::Kind kind, float open);
-    Box3f add_solid(const RenderSolid& solid);
-    Box3f add_spheres(const RenderSpheres& balls, float open);
+    // While the shutter is open, a mesh moves by its velocities, and spheres by theirs.
+    Box3f add_mesh(const Mesh& mesh, Body body);
+    Box3f add_solid(const RenderSolid& solid, const Vec3f& color);
+    Box3f add_spheres(const RenderSpheres& balls, Body body);
     // A mesh whose vertices are at `positions(step, vertex)` at equal steps of time.
     template <class Positions>
     RTCGeometry triangles_of(const Mesh& mesh, unsigned steps, const Positions& positions, Box3f& bounds);
@@ -155,7 +160,7 @@ Vec3f moved(const Vec3f& place, const Vec3f& velocity, float open, unsigned step
 
 } // namespace
 
-Box3f World::Embree::add_mesh(const Mesh& mesh, Hit::Kind kind, float open)
+Box3f World::Embree::add_mesh(const Mesh& mesh, Body body)
 {
     Box3f bounds;
     const size_t vertices = mesh.positions.size();
@@ -173,11 +178,13 @@ Box3f World::Embree::add_mesh(const Mesh& mesh, Hit::Kind kind, float open)
         compute_normals(smooth);
         normals = std::move(smooth.normals);
     }
-    attach(geometry, {kind, &mesh, {std::move(normals)}, colors_of(mesh)});
+    body.mesh = &mesh, body.colors = colors_of(mesh);
+    body.normals.push_back(std::move(normals));
+    attach(geometry, std::move(body));
     return bounds;
 }
 
-Box3f World::Embree::add_solid(const RenderSolid& solid)
+Box3f World::Embree::add_solid(const RenderSolid& solid, const Vec3f& color)
 {
     Box3f bounds;
     const Mesh& mesh = *solid.mesh();
@@ -196,15 +203,18 @@ Box3f World::Embree::add_solid(const RenderSolid& solid)
     if (smooth)
         for (unsigned step = 0; step < steps; ++step)
             normals.push_back(moves ? solid.moments[step]->normals : mesh.normals);
-    attach(geometry, {Hit::Kind::solid, &mesh, std::move(normals), colors_of(mesh), solid.container});
+    Body body{.kind = Hit::Kind::solid, .layer = solid.layer, .color = solid.color.value_or(color)};
+    body.mesh = &mesh, body.normals = std::move(normals), body.colors = colors_of(mesh);
+    body.container = solid.container, body.solid = &solid;
+    attach(geometry, std::move(body));
     return bounds;
 }
 
-Box3f World::Embree::add_spheres(const RenderSpheres& balls, float open)
+Box3f World::Embree::add_spheres(const RenderSpheres& balls, Body body)
 {
     Box3f bounds;
     if (balls.centers.empty() || (balls.radii.empty() && !(balls.radius > 0))) return bounds;
-    spheres = &balls;
+    body.spheres = &balls;
     const size_t count = balls.centers.size();
     const bool capsules = !balls.ends.empty(), moves = open > 0 && balls.velocities.size() == count;
     const size_t each = capsules ? 2 : 1;
@@ -230,7 +240,7 @@ Box3f World::Embree::add_spheres(const RenderSpheres& balls, float open)
         if (!first) fail("render: not enough memory for {} spheres", count);
         for (size_t i = 0; i < count; ++i) first[i] = static_cast<unsigned>(2 * i);
     }
-    attach(geometry, {balls.water ? Hit::Kind::liquid : Hit::Kind::sphere});
+    attach(geometry, std::move(body));
     return bounds;
 }
 
@@ -248,30 +258,56 @@ void World::Embree::commit()
         fail("render: Embree cannot build its tree (error {})", static_cast<int>(error));
 }
 
-World::World(const RenderScene& scene, const Volume& smoke, const RenderParams& params, const Box3f& extent)
-    : embree_(std::make_unique<Embree>()), smoke_(smoke), container_(scene.container),
-      ior_(std::clamp(params.water.ior, 1.0f, 4.0f)), absorption_(absorption_of(params.water, extent)),
-      deep_color_(params.water.deep_color)
+int World::add_medium(const WaterLook& look, const Box3f& extent)
 {
-    embree_->solid_color = params.solid_color, embree_->paint_color = params.paint;
-    const float open = params.camera.shutter / 360 / scene.fps;
-    if (std::ranges::any_of(scene.solids, &RenderSolid::container)) embree_->expect_containers();
-    if (scene.liquid) {
-        const bool paint = params.look == RenderParams::Look::paint;
-        bounds_.add(embree_->add_mesh(*scene.liquid, paint ? Hit::Kind::paint : Hit::Kind::liquid, open));
-        contact_ = std::min(0.75f * mean_edge(*scene.liquid), 0.012f * extent.size().maxCoeff());
+    if (media_.size() == Immersion::kMost) bad_input("render: a picture can hold {} bodies of water", Immersion::kMost);
+    media_.push_back({std::clamp(look.ior, 1.0f, 4.0f), absorption_of(look, extent), look.deep_color, 0});
+    return static_cast<int>(media_.size()) - 1;
+}
+
+void World::add_surface(const RenderSurface& surface, const RenderParams& params, const Box3f& extent)
+{
+    if (!surface.mesh) return;
+    const float contact = std::min(0.75f * mean_edge(*surface.mesh), 0.012f * extent.size().maxCoeff());
+    contact_ = std::max(contact_, contact);
+    Embree::Body body{.kind = Hit::Kind::paint, .layer = surface.layer, .color = surface.paint.value_or(params.paint)};
+    if (surface.look.value_or(params.look) == RenderParams::Look::water) {
+        body.kind = Hit::Kind::liquid, body.medium = add_medium(surface.water.value_or(params.water), extent);
+        media_.back().contact = contact;
     }
+    bounds_.add(embree_->add_mesh(*surface.mesh, std::move(body)));
+}
+
+void World::add_spheres(const RenderSpheres& spheres, const RenderParams& params, const Box3f& extent)
+{
+    Embree::Body body{.kind = Hit::Kind::sphere, .layer = spheres.layer, .color = params.solid_color};
+    if (spheres.water) {
+        body.kind = Hit::Kind::liquid, body.medium = add_medium(spheres.water_look.value_or(params.water), extent);
+        media_.back().contact = contact_;
+    }
+    bounds_.add(embree_->add_spheres(spheres, std::move(body)));
+}
+
+World::World(const RenderScene& scene, const Volumes& smoke, const RenderParams& params, const Box3f& extent)
+    : embree_(std::make_unique<Embree>()), smoke_(smoke), container_(scene.container)
+{
+    embree_->open = params.camera.shutter / 360 / scene.fps;
+    if (std::ranges::any_of(scene.solids, &RenderSolid::container)) embree_->expect_containers();
+    for (const RenderSurface& surface : scene.surfaces) add_surface(surface, params, extent);
     Box3f containers;
     for (const RenderSolid& solid : scene.solids) {
         if (!solid.mesh()) continue;
-        const Box3f solid_bounds = embree_->add_solid(solid);
+        const Box3f solid_bounds = embree_->add_solid(solid, params.solid_color);
         has_solids_ |= !solid_bounds.empty();
         (solid.container ? containers : bounds_).add(solid_bounds);
     }
-    if (scene.spheres) {
-        bounds_.add(embree_->add_spheres(*scene.spheres, open));
-        crowded_ = scene.spheres->centers.size() > 50000;
+    size_t spheres = 0;
+    for (const RenderSpheres* set : scene.spheres) {
+        if (!set) continue;
+        add_spheres(*set, params, extent);
+        spheres += set->centers.size();
     }
+    crowded_ = spheres > kCrowd;
     embree_->commit();
     Box3f all = bounds_;
     if (!containers.empty()) all.add(containers);
@@ -320,7 +356,9 @@ Hit World::Embree::describe(const RTCRayHit& found, const Ray& ray) const
     hit.face = Vec3f(found.hit.Ng_x, found.hit.Ng_y, found.hit.Ng_z).normalized();
     hit.normal = hit.face;
     hit.from_inside = hit.face.dot(ray.direction) > 0;
-    hit.color = body.kind == Hit::Kind::paint ? paint_color : solid_color;
+    hit.color = body.color, hit.medium = body.medium;
+    hit.body = static_cast<int>(found.hit.geomID), hit.primitive = found.hit.primID;
+    hit.u = found.hit.u, hit.v = found.hit.v;
     if (body.colors && body.kind != Hit::Kind::liquid) {
         const Vec3i& t = body.mesh->triangles[found.hit.primID];
         const float u = found.hit.u, v = found.hit.v;
@@ -329,10 +367,10 @@ Hit World::Embree::describe(const RTCRayHit& found, const Ray& ray) const
     }
     if (body.mesh)
         smooth_normal(hit, body, found.hit);
-    else if (found.hit.primID < spheres->colors.size())
-        hit.color = spheres->colors[found.hit.primID];
-    if (!body.mesh && found.hit.primID < spheres->normals.size()) {
-        const Vec3f bent = 0.5f * hit.face + spheres->normals[found.hit.primID];
+    else if (found.hit.primID < body.spheres->colors.size())
+        hit.color = body.spheres->colors[found.hit.primID];
+    if (!body.mesh && found.hit.primID < body.spheres->normals.size()) {
+        const Vec3f bent = 0.5f * hit.face + body.spheres->normals[found.hit.primID];
         if (const float length = bent.norm(); length > 1e-3f) hit.normal = bent / length;
     }
     return hit;
@@ -368,7 +406,7 @@ void World::flatten_against_walls(Hit& hit) const
         for (const float side : {-1.0f, 1.0f}) {
             const float wall = side < 0 ? container_->min[axis] : container_->max[axis];
             const float facing = side * hit.face[axis];
-            if (facing < 0.5f || std::abs(hit.position[axis] - wall) > 2 * contact_) continue;
+            if (facing < 0.5f || std::abs(hit.position[axis] - wall) > 2 * medium(hit.medium).contact) continue;
             Vec3f flat = Vec3f::Zero();
             flat[axis] = side;
             const float share = smoothstep(0.5f, 0.85f, facing);
@@ -399,17 +437,53 @@ Vec3f World::transmittance(const Ray& ray) const
 Vec3f World::past_bodies(Ray ray, float far) const
 {
     Vec3f through = Vec3f::Ones();
+    Immersion in;
     for (int crossing = 0; crossing < 12; ++crossing) {
         const Hit met = light_hit(ray, far);
         if (met.kind == Hit::Kind::none) return through;
         if (met.kind != Hit::Kind::liquid) return Vec3f::Zero();
-        const float cosine = std::abs(met.normal.dot(ray.direction));
-        through *= 1 - fresnel(cosine, 1 / ior_); // the same in both directions along one path
-        if (met.from_inside) through = through.cwiseProduct(beer_lambert(absorption_, met.distance));
+        const Immersion before = in.with(met.medium, met.from_inside), after = in.with(met.medium, !met.from_inside);
+        if (before.medium() != after.medium()) {
+            const float cosine = std::abs(met.normal.dot(ray.direction)), a = ior(before), b = ior(after);
+            through *= 1 - fresnel(cosine, std::min(a, b) / std::max(a, b)); // the same in both directions
+        }
+        if (before.any())
+            through = through.cwiseProduct(beer_lambert(medium(before.medium()).absorption, met.distance));
+        in = after;
         ray = leave(met, ray.direction);
         far -= met.distance;
     }
     return through;
+}
+
+int World::layer_of(const Hit& hit) const { return embree_->bodies[static_cast<size_t>(hit.body)].layer; }
+
+Vec3f World::velocity_of(const Hit& hit) const
+{
+    if (hit.body < 0) return Vec3f::Zero();
+    const Embree::Body& body = embree_->bodies[static_cast<size_t>(hit.body)];
+    Vec3f velocity = Vec3f::Zero();
+    if (body.spheres) {
+        if (hit.primitive < body.spheres->velocities.size()) velocity = body.spheres->velocities[hit.primitive];
+        return velocity.allFinite() ? velocity : Vec3f::Zero().eval();
+    }
+    const Mesh& mesh = *body.mesh;
+    const size_t vertices = mesh.positions.size();
+    const Vec3i& t = mesh.triangles[hit.primitive];
+    const auto between = [&](const auto& value) -> Vec3f {
+        return (1 - hit.u - hit.v) * value(t[0]) + hit.u * value(t[1]) + hit.v * value(t[2]);
+    };
+    if (mesh.velocities.size() == vertices) {
+        velocity = between([&](int i) -> Vec3f { return mesh.velocities[static_cast<size_t>(i)]; });
+    } else if (body.solid && embree_->open > 0 && body.solid->moments.size() > 1) {
+        const Mesh &first = *body.solid->moments.front(), &last = *body.solid->moments.back();
+        if (first.positions.size() == vertices && last.positions.size() == vertices)
+            velocity = between([&](int i) -> Vec3f {
+                const auto k = static_cast<size_t>(i);
+                return (last.positions[k] - first.positions[k]) / embree_->open;
+            });
+    }
+    return velocity.allFinite() ? velocity : Vec3f::Zero().eval();
 }
 
 } // namespace spindrift

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "spindrift/render/optics.h"
-#include "spindrift/render/preview.h"
-#include "spindrift/render/volume.h"
+#include "spindrift/render/volumes.h"
 
+#include <bit>
 #include <memory>
 
 namespace spindrift {
@@ -21,12 +21,44 @@ struct Hit {
     bool container = false;      // of a solid
     Vec3f color = Vec3f::Zero(); // of matte surfaces
     float time = 0.5f;           // of the ray that met it
+    int medium = -1;             // of a liquid
+    // Where it is on its body.
+    int body = -1;
+    unsigned primitive = 0;
+    float u = 0, v = 0;
+};
+
+// What light passes through in a body of liquid.
+struct Medium {
+    float ior = 1;
+    Vec3f absorption = Vec3f::Zero(); // [1/m]
+    Vec3f deep_color = Vec3f::Zero();
+    // Surfaces nearer to each other than this touch: about an edge of the liquid's mesh.
+    float contact = 0;
+};
+
+// The liquids that a place is inside of. Where several overlap, the first of them fills it.
+class Immersion {
+  public:
+    static constexpr int kMost = 64;
+    bool any() const { return bits_ != 0; }
+    int medium() const { return bits_ ? std::countr_zero(bits_) : -1; }
+    Immersion with(int medium, bool inside) const
+    {
+        Immersion changed;
+        const uint64_t bit = uint64_t{1} << medium;
+        changed.bits_ = inside ? bits_ | bit : bits_ & ~bit;
+        return changed;
+    }
+
+  private:
+    uint64_t bits_ = 0;
 };
 
 class World {
   public:
-    // The smoke must outlive it; its light may be worked out later.
-    World(const RenderScene& scene, const Volume& smoke, const RenderParams& params, const Box3f& extent);
+    // Scene and smoke must outlive it; the smoke's light may be worked out later.
+    World(const RenderScene& scene, const Volumes& smoke, const RenderParams& params, const Box3f& extent);
     ~World();
 
     Hit hit(const Ray& ray, float far = kInfinity) const;
@@ -44,29 +76,35 @@ class World {
 
     bool empty() const { return bounds_.empty(); }
     const Box3f& bounds() const { return bounds_; }
-    const Volume& smoke() const { return smoke_; }
+    const Volumes& smoke() const { return smoke_; }
+    int layer_of(const Hit& hit) const;
+    // Of what was hit [m/s]; zero where it is not known.
+    Vec3f velocity_of(const Hit& hit) const;
     // Of all that throws shadows.
     Box3f shading_bounds() const;
     bool has_solids() const { return has_solids_; }
     // So many spheres that each covers a pixel or less, and the pixel evens out their light.
     bool crowded() const { return crowded_; }
-    float ior() const { return ior_; }
-    const Vec3f& absorption() const { return absorption_; }
-    const Vec3f& deep_color() const { return deep_color_; }
-    // Surfaces nearer to each other than this touch: about an edge of the liquid's mesh.
+    const Medium& medium(int number) const { return media_[static_cast<size_t>(number)]; }
+    // Index of refraction there; 1 in the air.
+    float ior(const Immersion& in) const { return in.any() ? medium(in.medium()).ior : 1; }
+    // The longest of all liquids'.
     float contact() const { return contact_; }
 
   private:
     struct Embree;
     Hit flattened(Hit hit) const;
     void flatten_against_walls(Hit& hit) const;
+    void add_surface(const RenderSurface& surface, const RenderParams& params, const Box3f& extent);
+    void add_spheres(const RenderSpheres& spheres, const RenderParams& params, const Box3f& extent);
+    int add_medium(const WaterLook& look, const Box3f& extent);
 
     std::unique_ptr<Embree> embree_;
-    const Volume& smoke_;
+    const Volumes& smoke_;
     Box3f bounds_;
     std::optional<Box3f> container_;
-    float ior_, offset_ = 0, contact_ = 0;
-    Vec3f absorption_, deep_color_;
+    float offset_ = 0, contact_ = 0;
+    std::vector<Medium> media_;
     bool has_solids_ = false, crowded_ = false;
 };
 

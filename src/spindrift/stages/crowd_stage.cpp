@@ -149,7 +149,7 @@ void CrowdStage::prepare(const StageContext& context)
 }
 
 // People as capsules, by default in the colour of their group.
-void CrowdFacts::draw(const DrawnFrame& frame, Picture& picture) const
+void CrowdFacts::draw(const DrawnFrame& frame, DrawnScene& picture) const
 {
     constexpr float kStoutest = 0.25f; // [m]
     const std::string path = frame.input(stage, frame.frame);

@@ -9,7 +9,7 @@ namespace spindrift {
 
 struct CrowdFacts : DrawableFacts {
     Mesh obstacles; // to look at
-    void draw(const DrawnFrame& frame, Picture& picture) const override;
+    void draw(const DrawnFrame& frame, DrawnScene& picture) const override;
 };
 
 class CrowdStage : public TimeStage {

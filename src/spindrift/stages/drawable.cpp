@@ -53,7 +53,7 @@ std::vector<Vec3f> colors_of(const Particles& particles, const std::string& attr
 }
 
 void add_particles(const ParticleFile& file, const std::string& path, const std::string& color_by,
-                   const Vec3f& plain_color, float scale, Picture& picture)
+                   const Vec3f& plain_color, float scale, DrawnScene& picture, bool water)
 {
     const Particles& particles = file.particles;
     const auto* radius = particles.find<float>("radius");
@@ -61,11 +61,12 @@ void add_particles(const ParticleFile& file, const std::string& path, const std:
     for (size_t i = 0; i < particles.size(); ++i) spheres.radii.push_back(radius ? scale * (*radius)[i] : file.pscale);
     spheres.colors =
         color_by.empty() ? std::vector<Vec3f>(particles.size(), plain_color) : colors_of(particles, color_by, path);
+    spheres.water = water;
     spheres.centers = particles.P, spheres.velocities = particles.v;
     picture.add_spheres(std::move(spheres));
 }
 
-void add_bodies(const DrawableFacts& facts, const std::string& file_of_frame, Picture& picture)
+void add_bodies(const DrawableFacts& facts, const std::string& file_of_frame, DrawnScene& picture)
 {
     constexpr double kTurn = 10 * kPi / 180; // that may pass for a straight line
     const Vec3f colors[] = {{0.47f, 0.24f, 0.10f}, {0.60f, 0.10f, 0.06f}, {0.62f, 0.42f, 0.06f}, {0.05f, 0.20f, 0.42f},
@@ -96,7 +97,7 @@ void add_bodies(const DrawableFacts& facts, const std::string& file_of_frame, Pi
     picture.count("bodies", motion.size());
 }
 
-void add_colliders(const DrawableFacts& facts, Picture& picture)
+void add_colliders(const DrawableFacts& facts, DrawnScene& picture)
 {
     constexpr int kMoments = 9;
     for (const Shape& shape : facts.colliders) {

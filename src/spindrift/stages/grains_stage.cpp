@@ -46,7 +46,7 @@ void GrainsStage::prepare(const StageContext& context)
 }
 
 // Each a little different in colour and lit by its normal.
-void GrainsFacts::draw(const DrawnFrame& frame, Picture& picture) const
+void GrainsFacts::draw(const DrawnFrame& frame, DrawnScene& picture) const
 {
     constexpr float kVariety = 0.25f; // beside the material's colour
     const ParticleFile file = read_particles(frame.input(stage, frame.frame));
@@ -71,7 +71,7 @@ void GrainsFacts::draw(const DrawnFrame& frame, Picture& picture) const
 
 double GrainsFacts::memory(const Foreseen& foreseen) const
 {
-    return Picture::kBytesPerSphere * foreseen.number("grains");
+    return DrawnScene::kBytesPerSphere * foreseen.number("grains");
 }
 
 Growth GrainsStage::growth() const { return {2, 3}; }

@@ -8,7 +8,7 @@ namespace spindrift {
 
 struct GrainsFacts : DrawableFacts {
     std::vector<SandMaterialParams> materials;
-    void draw(const DrawnFrame& frame, Picture& picture) const override;
+    void draw(const DrawnFrame& frame, DrawnScene& picture) const override;
     double memory(const Foreseen& foreseen) const override;
 };
 

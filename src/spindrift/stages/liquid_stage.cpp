@@ -98,7 +98,7 @@ void LiquidStage::prepare(const StageContext& context)
 }
 
 // As particles, coloured by their speed unless the picture says otherwise.
-void LiquidFacts::draw(const DrawnFrame& frame, Picture& picture) const
+void LiquidFacts::draw(const DrawnFrame& frame, DrawnScene& picture) const
 {
     const std::string path = frame.input(stage, frame.frame);
     ParticleFile file = read_particles(path);
@@ -110,7 +110,7 @@ void LiquidFacts::draw(const DrawnFrame& frame, Picture& picture) const
 
 double LiquidFacts::memory(const Foreseen& foreseen) const
 {
-    return Picture::kBytesPerSphere * foreseen.number("particles");
+    return DrawnScene::kBytesPerSphere * foreseen.number("particles");
 }
 
 // What expressions can sample after advection.

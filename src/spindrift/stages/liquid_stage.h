@@ -11,7 +11,7 @@ struct LiquidFacts : DrawableFacts {
     LiquidParams params;
     std::vector<Shape> sources, sinks; // in the order of params
     std::vector<Bodies::Shapes> bodies;
-    void draw(const DrawnFrame& frame, Picture& picture) const override;
+    void draw(const DrawnFrame& frame, DrawnScene& picture) const override;
     double memory(const Foreseen& foreseen) const override;
 };
 

@@ -18,6 +18,8 @@ void RenderStage::visit(ParamVisitor& v)
       "The stages that are drawn, e.g. \"ripples\" or [\"surface\", \"spray\"]; \"liquid\" draws its particles. Left "
       "out: those of [[render.layer]], or else everything there is.");
     v.list("layer", layer_params_, "A stage that is drawn, with a look of its own.");
+    v("solids", solids_, choices("shown", "matte", "holdout", "hidden"),
+      "Colliders and bodies of the stages that are drawn: as the mode of a layer says, or not at all.");
     params_.visit(v);
     v("input", input_,
       "Smoke of another program, VDB files with a grid \"density\" and perhaps \"temperature\" and \"Cd\", e.g. "
@@ -129,7 +131,7 @@ Estimate RenderStage::estimate() const
 {
     const double pixels = static_cast<double>(params_.width) * params_.height;
     const double bytes_per_pixel = is_png() ? 1.2 : 5;
-    return {pixels * Picture::kBytesPerPixel + 1e8, pixels * bytes_per_pixel * shot_.range().count(),
+    return {pixels * DrawnScene::kBytesPerPixel + 1e8, pixels * bytes_per_pixel * shot_.range().count(),
             fmt::format("{} x {} pixels", params_.width, params_.height),
             fmt::format("lower {} and {}", param("width"), param("height"))};
 }
@@ -161,11 +163,11 @@ double RenderStage::memory(const Forecast& forecast) const
 {
     const auto own = forecast.find(name());
     const auto number = [&](const char* what) { return own == forecast.end() ? 0 : own->second.number(what); };
-    double bytes = Picture::kBytesPerPixel * number("pixels");
+    double bytes = DrawnScene::kBytesPerPixel * number("pixels");
     for (const Layer& layer : layers_)
         if (const auto found = forecast.find(layer.facts->stage); found != forecast.end())
             bytes += layer.facts->memory(found->second);
-    if (!input_.empty()) bytes += Picture::kBytesPerSmokeCell * number("smoke_cells");
+    if (!input_.empty()) bytes += DrawnScene::kBytesPerSmokeCell * number("smoke_cells");
     return bytes;
 }
 
@@ -174,7 +176,8 @@ double RenderStage::memory_of_helpers() const
 {
     if (!is_png()) return 0;
     const double pixels = static_cast<double>(params_.width) * params_.height;
-    return memory_of_encoder(params_.width, params_.height, shot_.range().count()) + Picture::kBytesPerPixel * pixels;
+    return memory_of_encoder(params_.width, params_.height, shot_.range().count()) +
+           DrawnScene::kBytesPerPixel * pixels;
 }
 
 // Of another program's smoke a few frames are looked at.
@@ -203,20 +206,27 @@ Box3f RenderStage::extent_of_shot()
     return extent;
 }
 
-void RenderStage::draw(int frame, const InputPath& input, Picture& picture) const
+void RenderStage::draw(int frame, const InputPath& input, DrawnScene& picture) const
 {
     const DrawnFrame drawn{frame, input, taken_};
     for (const Layer& layer : layers_) {
-        picture.begin_layer(layer.params, layers_.size() == 1);
+        picture.begin_layer(layer.facts->stage, layer.params, layers_.size() == 1);
         layer.facts->draw(drawn, picture);
     }
+    if (!input_files_.empty()) {
+        picture.begin_layer("input", {}, layers_.empty());
+        picture.add_smoke(frame_path(input_files_, frame));
+    }
+    if (solids_ == Solids::hidden) return;
+    LayerParams solids;
+    solids.mode = static_cast<RenderLayer::Mode>(solids_);
+    picture.begin_layer("solids", solids, false);
     for (const auto& facts : around_)
         if (!facts->body_meshes.empty()) add_bodies(*facts, input(facts->stage, frame), picture);
-    if (!input_files_.empty()) picture.add_smoke(frame_path(input_files_, frame));
     for (const auto& facts : around_) add_colliders(*facts, picture);
 }
 
-RenderScene RenderStage::scene_of(Picture& picture)
+RenderScene RenderStage::scene_of(DrawnScene& picture)
 {
     RenderScene scene = picture.scene();
     scene.extent = extent_of_shot();
@@ -235,17 +245,23 @@ RenderScene RenderStage::scene_of(Picture& picture)
 FrameReport RenderStage::make(int frame, const InputPath& input, const std::vector<std::string>& outputs)
 {
     FrameReport report;
-    Picture picture(params_, shot_, frame);
+    DrawnScene picture(params_, shot_, frame);
     RenderScene scene;
     report.times.measure("read", [&] {
         draw(frame, input, picture);
         scene = scene_of(picture);
     });
     report.numbers = picture.numbers();
-    Image image;
-    report.times.measure("render", [&] { image = render(scene, params_); });
     report.numbers.emplace_back("pixels", static_cast<double>(params_.width) * params_.height);
-    report.times.measure("write", [&] { write_image(outputs[0], is_png() ? tone_mapped(image, params_) : image); });
+    if (is_png()) {
+        Image image;
+        report.times.measure("render", [&] { image = render(scene, params_); });
+        report.times.measure("write", [&] { write_image(outputs[0], tone_mapped(image, params_)); });
+        return report;
+    }
+    ChannelImage image;
+    report.times.measure("render", [&] { image = channels_of(render_picture(scene, params_), scene); });
+    report.times.measure("write", [&] { write_image(outputs[0], image); });
     return report;
 }
 

@@ -37,13 +37,15 @@ class RenderStage : public FrameStage {
     const LayerParams& layer_of(const std::string& stage) const;
     Box3f extent_of_shot();
     Box3f extent_of_input();
-    void draw(int frame, const InputPath& input, Picture& picture) const;
-    RenderScene scene_of(Picture& picture);
+    void draw(int frame, const InputPath& input, DrawnScene& picture) const;
+    RenderScene scene_of(DrawnScene& picture);
     bool is_png() const { return params_.format == RenderParams::Format::png; }
 
     RenderParams params_;
     std::vector<std::string> show_; // stages, as the scene names them
     std::vector<LayerParams> layer_params_;
+    enum class Solids { shown, matte, holdout, hidden };
+    Solids solids_ = Solids::shown;
     std::string input_, input_files_; // smoke of another program: as written, and from where the program runs
     std::vector<Layer> layers_;
     std::vector<std::shared_ptr<const DrawableFacts>> around_; // stages whose solids are drawn

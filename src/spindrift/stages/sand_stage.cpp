@@ -118,7 +118,7 @@ void SandStage::prepare(const StageContext& context)
 }
 
 // As its particles; grains look better, and draw it unless a picture asks for this.
-void SandFacts::draw(const DrawnFrame& frame, Picture& picture) const
+void SandFacts::draw(const DrawnFrame& frame, DrawnScene& picture) const
 {
     const std::string path = frame.input(stage, frame.frame);
     const ParticleFile file = read_particles(path);

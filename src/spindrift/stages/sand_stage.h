@@ -12,7 +12,7 @@ struct SandFacts : DrawableFacts {
     std::vector<Shape> sources; // in the order of params
     std::vector<Bodies::Shapes> bodies;
     double particles = 0; // about how many there will be
-    void draw(const DrawnFrame& frame, Picture& picture) const override;
+    void draw(const DrawnFrame& frame, DrawnScene& picture) const override;
 };
 
 class SandStage : public TimeStage {

@@ -124,14 +124,15 @@ void SmokeStage::prepare(const StageContext& context)
     facts_ = facts;
 }
 
-void SmokeFacts::draw(const DrawnFrame& frame, Picture& picture) const
+void SmokeFacts::draw(const DrawnFrame& frame, DrawnScene& picture) const
 {
     picture.add_smoke(frame.input(stage, frame.frame));
 }
 
 double SmokeFacts::memory(const Foreseen& foreseen) const
 {
-    return Picture::kBytesPerSmokeCell * kTileCells * std::max(foreseen.number("tiles"), foreseen.number("fine_tiles"));
+    return DrawnScene::kBytesPerSmokeCell * kTileCells *
+           std::max(foreseen.number("tiles"), foreseen.number("fine_tiles"));
 }
 
 std::vector<std::string> SmokeStage::coarser(double k) const

@@ -9,7 +9,7 @@
 namespace spindrift {
 
 struct SmokeFacts : DrawableFacts {
-    void draw(const DrawnFrame& frame, Picture& picture) const override;
+    void draw(const DrawnFrame& frame, DrawnScene& picture) const override;
     double memory(const Foreseen& foreseen) const override;
 };
 

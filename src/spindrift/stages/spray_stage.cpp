@@ -169,19 +169,20 @@ void SprayStage::add_liquid_colliders(const StageContext& context, SprayParams& 
 
 // Each droplet larger by the picture's scale. In a picture of spray alone droplets may be of water, or in the colours
 // of an attribute.
-void SprayFacts::draw(const DrawnFrame& frame, Picture& picture) const
+void SprayFacts::draw(const DrawnFrame& frame, DrawnScene& picture) const
 {
     const std::string path = frame.input(stage, frame.frame);
     const ParticleFile file = read_particles(path);
     const RenderParams& params = picture.params();
     picture.count("droplets", file.particles.size());
-    picture.set_water_spheres(picture.alone() && params.spray_look == RenderParams::SprayLook::water);
-    add_particles(file, path, picture.own_color_by(), params.spray_color, params.spray_scale, picture);
+    const bool water = picture.alone() && params.spray_look == RenderParams::SprayLook::water;
+    add_particles(file, path, picture.own_color_by(), picture.layer().color.value_or(params.spray_color),
+                  params.spray_scale, picture, water);
 }
 
 double SprayFacts::memory(const Foreseen& foreseen) const
 {
-    return Picture::kBytesPerSphere * foreseen.number("droplets");
+    return DrawnScene::kBytesPerSphere * foreseen.number("droplets");
 }
 
 // Emitters make fewer droplets as a coarser liquid throws off fewer; a few thousand of them still tell.

@@ -10,7 +10,7 @@ namespace spindrift {
 struct SprayFacts : DrawableFacts {
     // The liquids whose lone particles become droplets: stages, or a pattern of files. Empty without handover.
     std::vector<std::string> taken_from;
-    void draw(const DrawnFrame& frame, Picture& picture) const override;
+    void draw(const DrawnFrame& frame, DrawnScene& picture) const override;
     double memory(const Foreseen& foreseen) const override;
 };
 

@@ -75,7 +75,7 @@ std::shared_ptr<SurfaceFacts> SurfaceFacts::around(const std::string& stage, con
     return facts;
 }
 
-void SurfaceFacts::draw(const DrawnFrame& frame, Picture& picture) const
+void SurfaceFacts::draw(const DrawnFrame& frame, DrawnScene& picture) const
 {
     Mesh mesh = read_mesh(frame.input(stage, frame.frame));
     picture.count("triangles", mesh.triangles.size());
@@ -84,7 +84,7 @@ void SurfaceFacts::draw(const DrawnFrame& frame, Picture& picture) const
 
 double SurfaceFacts::memory(const Foreseen& foreseen) const
 {
-    return Picture::kBytesPerTriangle * foreseen.number("triangles");
+    return DrawnScene::kBytesPerTriangle * foreseen.number("triangles");
 }
 
 std::optional<Box3f> walls_around(const LiquidFacts& liquid)

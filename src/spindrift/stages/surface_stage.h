@@ -17,7 +17,7 @@ namespace spindrift {
 struct SurfaceFacts : DrawableFacts {
     // `liquid` says where it is; it may be null.
     static std::shared_ptr<SurfaceFacts> around(const std::string& stage, const LiquidFacts* liquid);
-    void draw(const DrawnFrame& frame, Picture& picture) const override;
+    void draw(const DrawnFrame& frame, DrawnScene& picture) const override;
     double memory(const Foreseen& foreseen) const override;
 };
 

@@ -1,0 +1,46 @@
+// All smoke of a picture. Each is a Volume with its own look and lit by itself; here are the questions that concern
+// them together. Where several overlap along a ray, they are gathered in alternating short slices, and within a slice
+// each hides half of itself behind the others: exact as slices get short.
+// Limits: smoke does not scatter light onto other smoke.
+#pragma once
+
+#include "spindrift/render/volume.h"
+
+#include <memory>
+#include <span>
+
+namespace spindrift {
+
+class Volumes {
+  public:
+    Volumes(const std::vector<const RenderSmoke*>& smokes, const RenderParams& params, const Box3f& extent);
+
+    bool empty() const { return empty_; }
+    size_t size() const { return volumes_.size(); }
+    const Volume& operator[](size_t i) const { return *volumes_[i]; }
+    Box3f bounds() const;
+    // Mean colour, for light that is only estimated.
+    const Vec3f& color() const { return color_; }
+
+    // See Volume; `except` leaves one of them out.
+    float transmittance(const Ray& ray, float far = kInfinity, const Volume* except = nullptr) const;
+    float soft_transmittance(const Ray& ray, float far = kInfinity, const Volume* except = nullptr) const;
+    void light(const World& world, const Sky& sky, const Floor& floor);
+
+    // What one volume contributes to a ray, after all that is in front of it.
+    struct Part {
+        Vec3f light = Vec3f::Zero();
+        float share = 0; // of what is behind all smoke, that this one hides
+    };
+    // `parts` is empty or has one entry per volume.
+    Volume::Passage pass(const Ray& ray, float far, float shift, std::span<Part> parts = {}) const;
+
+  private:
+    Volume::Passage pass_several(const Ray& ray, float far, float shift, std::span<Part> parts) const;
+
+    std::vector<std::unique_ptr<Volume>> volumes_;
+    bool empty_ = true;
+    Vec3f color_ = Vec3f::Zero();
+};
+
+} // namespace spindrift

@@ -1,0 +1,143 @@
+#include "spindrift/stages/drawn_scene.h"
+
+#include "spindrift/base/error.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace spindrift {
+
+void LayerParams::visit(ParamVisitor& v)
+{
+    v("of", of, "The stage whose frames are drawn.");
+    v("mode", mode, choices("shown", "matte", "holdout"),
+      "shown: with its look. matte: flat white, without shading. holdout: hides what is behind it, and leaves colour "
+      "and "
+      "alpha 0 there.");
+    v("look", look, choices("as_picture", "water", "paint"), "Of a surface. as_picture: as `look` of the render says.");
+    v("color", color, unit::none, between(0, 1),
+      "Of paint, of droplets or of smoke; of water, what is left of white light after its depth. Left out: that of the "
+      "render.");
+    v("color_by", color_by,
+      "Colour particles by an attribute: \"speed\", \"id\", or any that they carry. Left out: as `color_by` of the "
+      "render "
+      "says.");
+}
+
+SmokeFrame::SmokeFrame(const std::string& path) : fields(read_fields(path, {"density"}, {"temperature", "Cd"}))
+{
+    const auto place = [&](const auto& among, const char* name, auto& placed) {
+        const auto found = among.find(name);
+        if (found == among.end()) return;
+        if (found->second.is_level_set) fail("grid \"{}\" of {} is a level set, not a volume of smoke", name, path);
+        placed.field = &found->second.field;
+        placed.voxel = found->second.voxel, placed.origin = found->second.origin;
+    };
+    smoke.name = path;
+    place(fields.numbers, "density", smoke.density);
+    place(fields.numbers, "temperature", smoke.temperature);
+    place(fields.vectors, "Cd", smoke.color);
+    if (!smoke.density.field) fail("grid \"density\" of {} holds vectors, not one number per cell", path);
+}
+
+DrawnScene::DrawnScene(const RenderParams& params, const ShotParams& shot, int frame)
+    : params_(params), frame_(frame), fps_(shot.fps)
+{
+}
+
+std::vector<float> DrawnScene::moments(int count) const
+{
+    if (params_.camera.shutter == 0 || count < 2) return {0};
+    std::vector<float> moments;
+    for (int i = 0; i < count; ++i)
+        moments.push_back((static_cast<float>(i) / static_cast<float>(count - 1) - 0.5f) * params_.camera.shutter /
+                          360);
+    return moments;
+}
+
+void DrawnScene::begin_layer(const std::string& name, const LayerParams& layer, bool alone)
+{
+    std::string channel = name; // which is part of a channel's name: letters, digits and _, starting with a letter
+    for (char& c : channel)
+        if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+    if (channel.empty() || !std::isalpha(static_cast<unsigned char>(channel.front()))) channel = "layer_" + channel;
+    layers_.push_back({channel, layer.mode});
+    layer_ = layer, alone_ = alone;
+}
+
+void DrawnScene::add_surface(Mesh mesh) { surfaces_.push_back({std::move(mesh), layer_index(), layer_}); }
+
+void DrawnScene::add_spheres(RenderSpheres spheres)
+{
+    if (spheres.centers.empty()) return;
+    spheres.layer = layer_index();
+    spheres_.push_back(std::move(spheres));
+}
+
+void DrawnScene::add_smoke(const std::string& path)
+{
+    SmokeFrame& frame = smokes_.emplace_back(path);
+    frame.smoke.layer = layer_index();
+    if (layer_.color) {
+        frame.smoke.look = params_.smoke;
+        frame.smoke.look->color = *layer_.color;
+    }
+    count("smoke_cells", frame.cells());
+}
+
+void DrawnScene::add_solid(std::vector<Mesh> moments, bool container)
+{
+    if (!moments.front().triangles.empty()) solids_.push_back({std::move(moments), container, layer_index()});
+}
+
+void DrawnScene::count(const std::string& what, size_t number)
+{
+    const auto found = std::ranges::find(numbers_, what, &std::pair<std::string, double>::first);
+    if (found == numbers_.end())
+        numbers_.emplace_back(what, static_cast<double>(number));
+    else
+        found->second += static_cast<double>(number);
+}
+
+Box3f DrawnScene::bounds() const
+{
+    Box3f box;
+    for (const Surface& surface : surfaces_) box.add(bounds_of(surface.mesh));
+    for (const RenderSpheres& spheres : spheres_)
+        for (const Vec3f& center : spheres.centers) box.add(center);
+    box.add(smoke_bounds());
+    return box;
+}
+
+Box3f DrawnScene::smoke_bounds() const
+{
+    Box3f box;
+    for (const SmokeFrame& smoke : smokes_) box.add(bounds_of(smoke.smoke, params_));
+    return box;
+}
+
+RenderScene DrawnScene::scene() const
+{
+    RenderScene scene;
+    scene.frame = static_cast<float>(frame_), scene.fps = fps_;
+    scene.layers = layers_;
+    for (const Surface& surface : surfaces_) {
+        RenderSurface& drawn = scene.surfaces.emplace_back(&surface.mesh, surface.layer);
+        if (surface.look.look == LayerParams::Look::water) drawn.look = RenderParams::Look::water;
+        if (surface.look.look == LayerParams::Look::paint) drawn.look = RenderParams::Look::paint;
+        if (!surface.look.color) continue;
+        drawn.paint = *surface.look.color;
+        drawn.water = params_.water;
+        drawn.water->color = *surface.look.color;
+    }
+    for (const RenderSpheres& spheres : spheres_) scene.spheres.push_back(&spheres);
+    for (const SmokeFrame& smoke : smokes_) scene.smokes.push_back(&smoke.smoke);
+    for (const Solid& solid : solids_) {
+        std::vector<const Mesh*> meshes;
+        for (const Mesh& mesh : solid.moments) meshes.push_back(&mesh);
+        scene.solids.emplace_back(std::move(meshes), solid.container, solid.layer);
+    }
+    return scene;
+}
+
+} // namespace spindrift

@@ -1,0 +1,94 @@
+// What the stages of a shot draw at one frame: collects their layers, and owns them until the picture is rendered.
+#pragma once
+
+#include "spindrift/engine/stage.h"
+#include "spindrift/io/vdb.h"
+#include "spindrift/render/preview.h"
+
+#include <deque>
+
+namespace spindrift {
+
+// How a layer looks where it differs from the rest of the picture.
+struct LayerParams {
+    enum class Look { as_picture, water, paint };
+    std::string of; // a stage
+    RenderLayer::Mode mode = RenderLayer::Mode::shown;
+    Look look = Look::as_picture; // of a surface
+    std::optional<Vec3f> color;   // of water, paint, droplets or smoke
+    std::string color_by;         // an attribute of particles
+    void visit(ParamVisitor& v);
+};
+
+// Smoke of a file, ours or another program's: a grid "density", and perhaps "temperature", "Cd" and "vel".
+struct SmokeFrame {
+    FieldSet fields;
+    RenderSmoke smoke;
+    explicit SmokeFrame(const std::string& path);
+    size_t cells() const { return smoke.density.field->topology().cell_count(); }
+};
+
+class DrawnScene {
+  public:
+    // Measured.
+    static constexpr double kBytesPerPixel = 64, kBytesPerTriangle = 300, kBytesPerSphere = 150;
+    static constexpr double kBytesPerSmokeCell = 30;
+
+    DrawnScene(const RenderParams& params, const ShotParams& shot, int frame);
+
+    const RenderParams& params() const { return params_; }
+    int frame() const { return frame_; }
+    float fps() const { return fps_; }
+    // The moments that a solid that moves is needed at, in frames from the one that is shown.
+    std::vector<float> moments(int count) const;
+
+    // What is added from here on belongs to this layer. `alone` says that the picture has no other but solids.
+    void begin_layer(const std::string& name, const LayerParams& layer, bool alone);
+    const LayerParams& layer() const { return layer_; }
+    bool alone() const { return alone_; }
+    // The attribute that colours the particles of this layer: the layer's own, or else the picture's. In
+    // `own_color_by` the picture's counts only for its only layer.
+    std::string color_by() const { return layer_.color_by.empty() ? params_.color_by : layer_.color_by; }
+    std::string own_color_by() const { return alone_ ? color_by() : layer_.color_by; }
+
+    void add_surface(Mesh mesh);
+    void add_spheres(RenderSpheres spheres);
+    void add_smoke(const std::string& path);
+    void add_solid(std::vector<Mesh> moments, bool container);
+    // A number for the report of the frame; numbers of one name are added up.
+    void count(const std::string& what, size_t number);
+
+    const std::vector<std::pair<std::string, double>>& numbers() const { return numbers_; }
+    // The bounds of all that is in it, and of its smoke alone.
+    Box3f bounds() const;
+    Box3f smoke_bounds() const;
+    // Valid while this is.
+    RenderScene scene() const;
+
+  private:
+    int layer_index() const { return static_cast<int>(layers_.size()) - 1; }
+
+    RenderParams params_;
+    int frame_;
+    float fps_;
+    std::vector<RenderLayer> layers_;
+    LayerParams layer_;
+    bool alone_ = false;
+    struct Surface {
+        Mesh mesh;
+        int layer;
+        LayerParams look;
+    };
+    struct Solid {
+        std::vector<Mesh> moments;
+        bool container = false;
+        int layer = 0;
+    };
+    std::deque<Surface> surfaces_;
+    std::deque<RenderSpheres> spheres_;
+    std::deque<SmokeFrame> smokes_;
+    std::deque<Solid> solids_;
+    std::vector<std::pair<std::string, double>> numbers_;
+};
+
+} // namespace spindrift
