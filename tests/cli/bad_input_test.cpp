@@ -76,7 +76,7 @@ TEST_F(BadInput, AShotThatCannotBeComputedIsRejectedBeforeItStarts)
     rejected({"run", "dry.toml"}, {"dry.toml:1:1: the liquid has no source; add a [[liquid.source]] with a shape"});
     place.write("none.toml", "[shot]\nfps = 24\n");
     rejected({"run", "none.toml"}, {"none.toml: the scene asks for nothing; add a table such as [liquid]"});
-    place.write("render.toml", "[render]\n");
+    place.write("render.toml", "[smoke]\n[[smoke.source]]\n[render]\n");
     rejected({"liquid", "render.toml"}, {"render.toml: the scene has no [liquid] table"});
     rejected_scene("max = [0.4, 0.5, 0.6]", "max = [0.4, 0.5, 0.6]\ntranslate = [[1, 7, 0, 0]]",
                    {"scene.toml:11:1: the source lies outside the domain"});

@@ -153,7 +153,7 @@ show = "milk_skin"
 
 TEST_F(Graph, SaysWhatIsWrongAndWhere)
 {
-    EXPECT_EQ(error("[liqid]\n"), "scene.toml:1:1: unknown table [liqid]; did you mean 'liquid'?; a table with a name "
+    EXPECT_EQ(error("[liqid]\n"), "scene.toml:1:2: unknown table [liqid]; did you mean 'liquid'?; a table with a name "
                                   "of its own needs a kind, such as kind = \"surface\"");
     EXPECT_EQ(error("[milk]\nkind = \"liqud\"\n"),
               "scene.toml:2:8: milk.kind is \"liqud\", which is no kind of stage; did you mean 'liquid'?");
@@ -162,7 +162,7 @@ TEST_F(Graph, SaysWhatIsWrongAndWhere)
               "rename it");
     EXPECT_EQ(error("[liquid]\nkind = 3\n"), "scene.toml:2:8: liquid.kind must be a text in quotes, not the integer 3");
     EXPECT_EQ(error("[\"../x\"]\nkind = \"liquid\"\n"),
-              "scene.toml:1:1: '../x' is not a name for a stage; use letters, digits, - and _");
+              "scene.toml:1:2: '../x' is not a name for a stage; use letters, digits, - and _");
     EXPECT_EQ(error(std::string(kTwoLiquids) + "[surface]\n"),
               "scene.toml:12:1: [surface] may read \"coffee\", \"milk\"; say which, as in of = \"coffee\"");
     EXPECT_EQ(error(std::string(kTwoLiquids) + "[surface]\nof = \"mlik\"\n"),

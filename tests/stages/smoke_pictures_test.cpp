@@ -51,7 +51,7 @@ TEST_F(SmokePictures, FilesOfAnotherProgramAreDrawnAlone)
 {
     write_puff(place / "cache/smoke.0001.vdb", {0, 1, 0});
     write_puff(place / "cache/smoke.0002.vdb", {0, 1, 0});
-    write_scene("show = \"smoke\"\ninput = \"../cache/smoke.####.vdb\"\nformat = \"exr\"\n");
+    write_scene("input = \"../cache/smoke.####.vdb\"\nformat = \"exr\"\n");
     place.succeed({"run", "scenes/puff.toml"});
     const Image first = picture(1);
     EXPECT_TRUE(first.pixels == picture(2).pixels);
@@ -89,16 +89,16 @@ TEST_F(SmokePictures, SmokeIsAddedToALiquid)
 TEST_F(SmokePictures, WhatCannotBeDrawnIsNamedWithARemedy)
 {
     write_scene("show = \"smoke\"\n");
-    rejected("scenes/puff.toml:4:8: the scene has no smoke; add [smoke], or name the files of another program as "
-             "render.input");
-    write_scene("show = \"smoke\"\ninput = \"puff.abc\"\n");
-    rejected("scenes/puff.toml:5:9: render.input is \"puff.abc\"; files of smoke must end in .vdb");
-    write_scene("show = \"smoke\"\ninput = \"puff.####.vdb\"\n");
-    rejected("scenes/puff.toml:5:9: no file matches scenes/puff.####.vdb");
+    rejected("scenes/puff.toml:4:8: render.show is \"smoke\", but the scene has no such stage; there is nothing to draw; "
+             "add a table such as [liquid], or name the files of another program's smoke as render.input");
+    write_scene("input = \"puff.abc\"\n");
+    rejected("scenes/puff.toml:4:9: render.input is \"puff.abc\"; files of smoke must end in .vdb");
+    write_scene("input = \"puff.####.vdb\"\n");
+    rejected("scenes/puff.toml:4:9: no file matches scenes/puff.####.vdb");
     write_puff(place / "scenes/puff.0001.vdb", {0, 1, 0});
     rejected("puff.0002.vdb is missing; there are frames from 1 to 1");
 
-    write_scene("show = \"smoke\"\ninput = \"puff.vdb\"\n");
+    write_scene("input = \"puff.vdb\"\n");
     write_puff(place / "scenes/puff.vdb", {0, 1, 0}, "fuel");
     rejected("puff.vdb has no grid \"density\" (grids: fuel, temperature)", 1);
     write_puff(place / "scenes/puff.vdb", {0, 1, 0}, "density", true);
@@ -108,7 +108,7 @@ TEST_F(SmokePictures, WhatCannotBeDrawnIsNamedWithARemedy)
     rejected("scenes/puff.vdb is damaged or cut short", 1);
     place.write("scenes/puff.vdb", "no smoke");
     rejected("scenes/puff.vdb is not a VDB file", 1);
-    write_scene("show = \"smoke\"\ninput = \"puff.vdb\"\n", "[render.fire]\nlow = 900\nhigh = 800\n");
+    write_scene("input = \"puff.vdb\"\n", "[render.fire]\nlow = 900\nhigh = 800\n");
     rejected("must be above low");
 }
 

@@ -91,7 +91,7 @@ void ShotGraph::add_stages()
         if (!kind && given.empty())
             bad_input(
                 "{}: unknown table [{}]{}; a table with a name of its own needs a kind, such as kind = \"surface\"",
-                scene_.where(table), shortened(table), did_you_mean(table, known, "valid tables"));
+                scene_.where_named(table), shortened(table), did_you_mean(table, known, "valid tables"));
         if (!kind)
             bad_input("{}: {}.kind is \"{}\", which is no kind of stage{}", scene_.where(table + ".kind"), table,
                       shortened(given), did_you_mean(given, {known.begin() + 1, known.end()}, "there are"));
@@ -99,7 +99,7 @@ void ShotGraph::add_stages()
             bad_input("{}: [{}] cannot be of the kind \"{}\", because its name is that of another kind; rename it",
                       scene_.where(table + ".kind"), table, kind->name);
         if (!usable_name(table))
-            bad_input("{}: '{}' is not a name for a stage; use letters, digits, - and _", scene_.where(table),
+            bad_input("{}: '{}' is not a name for a stage; use letters, digits, - and _", scene_.where_named(table),
                       shortened(table));
         add_stage(*kind, table, true);
     }

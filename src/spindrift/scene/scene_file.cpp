@@ -308,6 +308,11 @@ std::string SceneFile::where(const std::string& dotted_path) const
     return impl_->text_of(impl_->nearest(dotted_path).place);
 }
 
+std::string SceneFile::where_named(const std::string& dotted_path) const
+{
+    return impl_->text_of(impl_->nearest(dotted_path).key_place);
+}
+
 void SceneFile::read_part(const std::string& dotted_path, const VisitFunction& visit) const
 {
     read_known(

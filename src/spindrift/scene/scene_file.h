@@ -33,6 +33,8 @@ class SceneFile {
     // "file:line:column" of a value such as "liquid.source[0].file", for errors found later; the nearest parent that
     // exists if the value itself is not in the file.
     std::string where(const std::string& dotted_path) const;
+    // The same of the name that the value is given under.
+    std::string where_named(const std::string& dotted_path) const;
     // A path written in the scene, relative to the scene's folder.
     std::string resolve(const std::string& file) const;
 

@@ -130,7 +130,7 @@ void RenderStage::prepare(const StageContext& context)
 Estimate RenderStage::estimate() const
 {
     const double pixels = static_cast<double>(params_.width) * params_.height;
-    const double bytes_per_pixel = is_png() ? 1.2 : 5;
+    const double bytes_per_pixel = is_png() ? 1.2 : 15;
     return {pixels * DrawnScene::kBytesPerPixel + 1e8, pixels * bytes_per_pixel * shot_.range().count(),
             fmt::format("{} x {} pixels", params_.width, params_.height),
             fmt::format("lower {} and {}", param("width"), param("height"))};
