@@ -158,7 +158,8 @@ ChannelImage channels_of(const Picture& picture, const RenderScene& scene)
     add("A", half, [&](size_t i) { return picture.alpha[i]; });
     if (picture.depth.empty()) return image;
     add("Z", full, [&](size_t i) { return picture.depth[i]; });
-    for (int k = 0; k < 3; ++k) add(fmt::format("N.{}", "XYZ"[k]), half, [&](size_t i) { return picture.normal[i][k]; });
+    for (int k = 0; k < 3; ++k)
+        add(fmt::format("N.{}", "XYZ"[k]), half, [&](size_t i) { return picture.normal[i][k]; });
     for (int k = 0; k < 3; ++k)
         add(fmt::format("velocity.{}", "XYZ"[k]), full, [&](size_t i) { return picture.velocity[i][k]; });
     for (size_t layer = 0; layer < scene.layers.size(); ++layer)

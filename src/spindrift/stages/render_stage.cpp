@@ -5,10 +5,10 @@
 #include "spindrift/base/random.h"
 #include "spindrift/io/atomic_file.h"
 #include "spindrift/io/mesh_file.h"
+#include "spindrift/sand/grain_points.h"
 #include "spindrift/stages/body_files.h"
 #include "spindrift/stages/film.h"
 #include "spindrift/stages/taken_particles.h"
-#include "spindrift/sand/grain_points.h"
 
 #include <filesystem>
 #include <set>
