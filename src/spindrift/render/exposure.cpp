@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kPilot = 4;               // paths that show whether a pixel has anything in it that needs more
 constexpr float kVisible = 0.01f;       // relative error of a pixel that nobody sees
-constexpr float kPathsPerSpread = 1.2f; // see paths_needed()
+constexpr float kPathsPerSpread = 1.5f; // see paths_needed()
 constexpr float kDark = 0.1f;           // below this brightness errors are measured by it, not by the brightness
 
 // A tent from -1 to 1.

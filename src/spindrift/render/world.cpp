@@ -90,6 +90,8 @@ struct World::Embree {
         if (!blockers) fail("render: not enough memory for a third scene");
         rtcSetSceneFlags(blockers, RTC_SCENE_FLAG_ROBUST);
     }
+    // A tree that is soon made, for few rays.
+    void build_fast() { rtcSetSceneBuildQuality(scene, RTC_BUILD_QUALITY_LOW); }
     // While the shutter is open, a mesh moves by its velocities, and spheres by theirs.
     Box3f add_mesh(const Mesh& mesh, Body body);
     Box3f add_solid(const RenderSolid& solid, const Vec3f& color);
@@ -305,13 +307,14 @@ World::World(const RenderScene& scene, const Volumes& smoke, const RenderParams&
     : embree_(std::make_unique<Embree>()), smoke_(smoke), container_(scene.container)
 {
     embree_->open = params.camera.shutter / 360 / scene.fps;
+    if (params.quality == RenderParams::Quality::draft) embree_->build_fast();
     if (std::ranges::any_of(scene.solids, &RenderSolid::container)) embree_->expect_containers();
     for (const RenderSurface& surface : scene.surfaces) add_surface(surface, params, extent);
     Box3f containers;
     for (const RenderSolid& solid : scene.solids) {
         if (!solid.mesh()) continue;
         const Box3f solid_bounds = embree_->add_solid(solid, params.solid_color);
-        has_solids_ |= !solid_bounds.empty();
+        if (!solid_bounds.empty()) solid_bounds_.push_back(solid_bounds);
         (solid.container ? containers : bounds_).add(solid_bounds);
     }
     size_t spheres = 0;
@@ -466,6 +469,13 @@ Vec3f World::past_bodies(Ray ray, float far) const
         far -= met.distance;
     }
     return through;
+}
+
+bool World::near_solid(const Vec3f& place, float distance) const
+{
+    return std::ranges::any_of(solid_bounds_, [&](const Box3f& box) {
+        return ((place - box.min).array() >= -distance).all() && ((box.max - place).array() >= -distance).all();
+    });
 }
 
 int World::layer_of(const Hit& hit) const { return embree_->bodies[static_cast<size_t>(hit.body)].layer; }
