@@ -22,9 +22,17 @@ Mesh demo_surface()
 {
     namespace fs = std::filesystem;
     const fs::path folder = fs::temp_directory_path() / fmt::format("spindrift_render_bench_{}", ::getpid());
-    std::vector<std::string> words = {"spindrift", "run", SPINDRIFT_SOURCE_DIR "/scenes/dam_break.toml",
-                                      "--frames",  fmt::format("1-{}", kFrame), "--set", "render.width=16",
-                                      "--set", "render.height=9", "-o", folder.string()};
+    std::vector<std::string> words = {"spindrift",
+                                      "run",
+                                      SPINDRIFT_SOURCE_DIR "/scenes/dam_break.toml",
+                                      "--frames",
+                                      fmt::format("1-{}", kFrame),
+                                      "--set",
+                                      "render.width=16",
+                                      "--set",
+                                      "render.height=9",
+                                      "-o",
+                                      folder.string()};
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     if (run_command_line(static_cast<int>(arguments.size()), arguments.data()) != 0) fail("the demo does not run");
@@ -71,12 +79,15 @@ void bench_render(BenchTable& table)
     const double draft_time = best_seconds(3, [&] { rough = at(draft, 16); });
     const Image reference = at(full, 1024);
     const double full_error = error_of(before, reference, params), preview_error = error_of(now, reference, params);
-    table.add(fmt::format("picture of the demo, frame {}, {} x {} at full quality", kFrame, params.width, params.height),
-              fmt::format("{:.2f} s, error {:.4f}", full_time, full_error), "", true);
-    table.add("  preview quality, time", fmt::format("{:.2f} s, {:.2f} of full", preview_time, preview_time / full_time),
-              "at most 0.5 of full", preview_time <= 0.5 * full_time);
-    table.add("  preview quality, error", fmt::format("{:.4f}, {:.2f} of full", preview_error, preview_error / full_error),
-              "at most that of full", preview_error <= full_error);
+    table.add(
+        fmt::format("picture of the demo, frame {}, {} x {} at full quality", kFrame, params.width, params.height),
+        fmt::format("{:.2f} s, error {:.4f}", full_time, full_error), "", true);
+    table.add("  preview quality, time",
+              fmt::format("{:.2f} s, {:.2f} of full", preview_time, preview_time / full_time), "at most 0.5 of full",
+              preview_time <= 0.5 * full_time);
+    table.add("  preview quality, error",
+              fmt::format("{:.4f}, {:.2f} of full", preview_error, preview_error / full_error), "at most that of full",
+              preview_error <= full_error);
     table.add("  draft quality, time", fmt::format("{:.3f} s, {:.3f} of full", draft_time, draft_time / full_time),
               "at most 0.1 of full", draft_time <= 0.1 * full_time);
     table.add("  draft quality, error", fmt::format("{:.4f}", error_of(rough, reference, params)), "", true);

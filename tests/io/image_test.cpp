@@ -274,3 +274,46 @@ TEST(Movie, TheLastLineOfAFailingFfmpegIsInTheError)
     EXPECT_FALSE(file_exists(folder / "m.mp4"));
     EXPECT_EQ(folder.files().size(), 2u);
 }
+
+TEST(Image, NamedChannelsComeBackFromExr)
+{
+    TempFolder folder;
+    ChannelImage image(5, 3);
+    using enum ChannelImage::Precision;
+    for (const auto& [name, precision] :
+         {std::pair("R", half), std::pair("G", half), std::pair("B", half), std::pair("A", half), std::pair("Z", full),
+          std::pair("N.X", half), std::pair("mask_water.Y", half), std::pair("velocity.Z", full)}) {
+        ChannelImage::Channel& channel = image.add(name, precision);
+        for (size_t i = 0; i < channel.values.size(); ++i)
+            channel.values[i] = static_cast<float>(image.channels.size()) + static_cast<float>(i) / 3;
+    }
+    write_image(folder / "a.exr", image);
+    const ChannelImage read = read_channels(folder / "a.exr");
+    ASSERT_EQ(read.channels.size(), image.channels.size());
+    for (const ChannelImage::Channel& channel : image.channels) {
+        const ChannelImage::Channel* found = read.find(channel.name);
+        ASSERT_TRUE(found) << channel.name;
+        EXPECT_EQ(found->precision, channel.precision) << channel.name;
+        for (size_t i = 0; i < channel.values.size(); ++i)
+            EXPECT_NEAR(found->values[i], channel.values[i], channel.precision == full ? 0 : 0.005f) << channel.name;
+    }
+    // Readers of plain pictures find the colours.
+    const Image colors = read_image(folder / "a.exr");
+    EXPECT_NEAR((colors.at(0, 0) - Vec3f(1, 2, 3)).norm(), 0, 1e-3f);
+    // The same values give the same bytes.
+    write_image(folder / "b.exr", image);
+    EXPECT_EQ(read_file(folder / "a.exr"), read_file(folder / "b.exr"));
+}
+
+TEST(Image, BadChannelsAreNamed)
+{
+    TempFolder folder;
+    ChannelImage image(4, 4);
+    EXPECT_TRUE(contains(error_of(ExitCode::failed, [&] { write_image(folder / "a.exr", image); }), "is empty"));
+    image.add("Z", ChannelImage::Precision::full).values[3] = std::numeric_limits<float>::quiet_NaN();
+    EXPECT_TRUE(contains(error_of(ExitCode::failed, [&] { write_image(folder / "a.exr", image); }), "\"Z\""));
+    image.channels[0].values.resize(7);
+    EXPECT_TRUE(contains(error_of(ExitCode::failed, [&] { write_image(folder / "a.exr", image); }), "7 values"));
+    EXPECT_TRUE(contains(error_of(ExitCode::bad_input, [&] { write_image(folder / "a.png", image); }), ".exr"));
+    EXPECT_TRUE(folder.files().empty());
+}

@@ -1,8 +1,8 @@
 // The camera: lens, roll, keyframes, depth of field and motion blur; and containers, which it looks into.
 #include "spindrift/render/camera.h"
 
-#include "spindrift/base/parallel.h"
 #include "mesh/test_meshes.h"
+#include "spindrift/base/parallel.h"
 #include "spindrift/render/preview.h"
 #include "spindrift/render/sampler.h"
 

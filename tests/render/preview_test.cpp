@@ -129,6 +129,59 @@ TEST(Preview, PicturesHaveTheSameBitsForAnyNumberOfThreads)
     set_thread_count(0);
 }
 
+namespace {
+
+double error_against(const Image& reference, const Image& image)
+{
+    const std::vector<Vec3f> a = tone_mapped(reference, {}).pixels, b = tone_mapped(image, {}).pixels;
+    double sum = 0;
+    for (size_t i = 0; i < a.size(); ++i) sum += static_cast<double>((a[i] - b[i]).squaredNorm());
+    return std::sqrt(sum / static_cast<double>(3 * a.size()));
+}
+
+} // namespace
+
+TEST(Preview, SharingPathsKeepsTheErrorOfAllSamples)
+{
+    const Mesh drop = sphere_mesh({0, 1, 0}, 0.8f), stone = sphere_mesh({0.5f, 0.4f, 0.9f}, 0.4f);
+    RenderSpheres spray; // smaller than a pixel
+    for (int i = 0; i < 400; ++i) {
+        const float a = static_cast<float>(i);
+        spray.centers.push_back({0.9f * std::sin(a), 1 + 0.9f * std::sin(3.7f * a), 0.9f * std::cos(1.3f * a)});
+        spray.colors.push_back(Vec3f(0.9f, 0.9f, 0.9f));
+    }
+    spray.radius = 0.012f;
+    RenderScene scene;
+    scene.surfaces = {&drop}, scene.solids = {&stone}, scene.spheres = {&spray}, scene.extent = kCube;
+    RenderParams params = small_picture(96, 54);
+    params.quality = RenderParams::Quality::full, params.samples = 512;
+    const Image reference = render(scene, params);
+    params.samples = 16;
+    const double full = error_against(reference, render(scene, params));
+    params.quality = RenderParams::Quality::preview;
+    EXPECT_LT(error_against(reference, render(scene, params)), full);
+    params.samples = 64; // and more of them help
+    EXPECT_LT(error_against(reference, render(scene, params)), 0.7 * full);
+}
+
+TEST(Preview, DraftsHaveTheSizeAndTheBrightnessOfPictures)
+{
+    const Mesh drop = sphere_mesh({0, 1, 0}, 0.8f);
+    RenderScene scene;
+    scene.surfaces = {&drop}, scene.extent = kCube, scene.container = kCube;
+    for (const int width : {1, 2, 63, 64}) {
+        RenderParams params = small_picture(width, 37);
+        const Image picture = render(scene, params);
+        params.quality = RenderParams::Quality::draft;
+        const Image draft = render(scene, params);
+        ASSERT_EQ(draft.width, width);
+        ASSERT_EQ(draft.pixels.size(), picture.pixels.size());
+        Vec3f a = Vec3f::Zero(), b = Vec3f::Zero();
+        for (size_t i = 0; i < picture.pixels.size(); ++i) a += picture.pixels[i], b += draft.pixels[i];
+        EXPECT_NEAR(luminance(b) / luminance(a), 1, 0.05);
+    }
+}
+
 TEST(Preview, TheAutomaticCameraSeesTheWholeExtent)
 {
     for (const Box3f& extent : {kCube, Box3f{Vec3f(0, 0, 0), Vec3f(10, 1, 1)}, Box3f{Vec3f(5, 5, 5), Vec3f(6, 25, 6)},

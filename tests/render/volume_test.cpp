@@ -1,9 +1,10 @@
 #include "spindrift/render/volume.h"
 
 #include "base/determinism.h"
-#include "spindrift/base/noise.h"
 #include "io/temp_folder.h"
 #include "render/smoke_samples.h"
+#include "spindrift/base/noise.h"
+#include "spindrift/render/preview.h"
 
 #include <gtest/gtest.h>
 
@@ -383,7 +384,8 @@ TEST(Volume, PicturesOfSmokeHaveTheSameBitsForAnyNumberOfThreads)
     cloud.smoke.temperature = {&cloud.temperature, cloud.voxel, cloud.smoke.density.origin};
     RenderSpheres ball = ball_at({0.3f, 0.5f, 0.6f}, 0.4f);
     RenderScene scene;
-    scene.smokes = {&cloud.smoke}, scene.spheres = {&ball}, scene.extent = {Vec3f(-1.2f, 0, -1.2f), Vec3f(1.2f, 2, 1.2f)};
+    scene.smokes = {&cloud.smoke}, scene.spheres = {&ball},
+    scene.extent = {Vec3f(-1.2f, 0, -1.2f), Vec3f(1.2f, 2, 1.2f)};
     const auto picture = [&] { return render(scene, small_picture()).pixels; };
     const auto one = with_threads(1, picture);
     EXPECT_TRUE(with_threads(2, picture) == one);

@@ -162,12 +162,13 @@ void write_image(const std::string& path, const ChannelImage& image)
         if (channel.values.size() != pixels)
             fail("cannot write {}: channel {} has {} values for {} pixels", path, channel.name, channel.values.size(),
                  pixels);
-        expect_finite(path, channel.name, std::span(channel.values));
+        const bool half = channel.precision == ChannelImage::Precision::half;
+        expect_finite(path, channel.name, std::span(channel.values),
+                      half ? kLargestHalf : std::numeric_limits<float>::max());
         if (channel.name == "A") spec.alpha_channel = static_cast<int>(c);
         if (channel.name == "Z") spec.z_channel = static_cast<int>(c);
         spec.channelnames.push_back(channel.name);
-        spec.channelformats.push_back(channel.precision == ChannelImage::Precision::half ? OIIO::TypeDesc::HALF
-                                                                                          : OIIO::TypeDesc::FLOAT);
+        spec.channelformats.push_back(half ? OIIO::TypeDesc::HALF : OIIO::TypeDesc::FLOAT);
         for (size_t i = 0; i < pixels; ++i) values[i * count + c] = channel.values[i];
     }
     write_bytes(path, encode(path, spec, Format::exr, OIIO::TypeDesc::FLOAT, values.data()));
@@ -204,8 +205,8 @@ ChannelImage read_channels(const std::string& path)
         fail("cannot read {}: {}", path, reader->geterror());
     for (size_t c = 0; c < count; ++c) {
         const bool half = spec.channelformat(static_cast<int>(c)) == OIIO::TypeDesc::HALF;
-        ChannelImage::Channel& channel = image.add(
-            spec.channelnames[c], half ? ChannelImage::Precision::half : ChannelImage::Precision::full);
+        ChannelImage::Channel& channel =
+            image.add(spec.channelnames[c], half ? ChannelImage::Precision::half : ChannelImage::Precision::full);
         for (size_t i = 0; i < channel.values.size(); ++i) channel.values[i] = values[i * count + c];
     }
     return image;

@@ -7,11 +7,10 @@ namespace spindrift {
 
 namespace {
 
-constexpr int kPilot = 4;         // paths that show whether a pixel has anything in it that needs more
-constexpr float kVisible = 0.01f; // relative error of a pixel that nobody sees
-// Paths for a pixel, as a share of `samples`, where they differ by as much as their mean.
-constexpr float kPathsPerSpread = 2;
-constexpr float kDark = 0.1f;     // below this brightness errors are measured by it, not by the brightness
+constexpr int kPilot = 4;               // paths that show whether a pixel has anything in it that needs more
+constexpr float kVisible = 0.01f;       // relative error of a pixel that nobody sees
+constexpr float kPathsPerSpread = 1.5f; // see paths_needed()
+constexpr float kDark = 0.1f;           // below this brightness errors are measured by it, not by the brightness
 
 // A tent from -1 to 1.
 float tent_sample(float u) { return u < 0.5f ? std::sqrt(2 * u) - 1 : 1 - std::sqrt(2 - 2 * u); }
@@ -35,8 +34,9 @@ PathTracer::Seen& seen_by_this_thread(size_t layers)
 
 Exposure::Exposure(const MovingCamera& camera, const PathTracer& tracer, int width, int height, int scale,
                    size_t layers, bool channels)
-    : camera_(camera), tracer_(tracer), width_(width), height_(height), scale_(static_cast<float>(scale)), layers_(layers),
-      values_(4 + (channels ? layers : 0)), channels_(channels), pixels_(static_cast<size_t>(width) * height)
+    : camera_(camera), tracer_(tracer), width_(width), height_(height), scale_(static_cast<float>(scale)),
+      layers_(layers), values_(4 + (channels ? layers : 0)), channels_(channels),
+      pixels_(static_cast<size_t>(width) * height)
 {
     const size_t count = pixels_.size();
     nearest.assign(count, kInfinity);
@@ -74,8 +74,8 @@ Exposure::Path Exposure::trace(int x, int y, int path, bool tent, PathTracer::Se
     const size_t here = number(x, y);
     Sampler random(here, static_cast<uint32_t>(path));
     const Vec2f square = random.pair();
-    const Vec2f offset = tent ? Vec2f(tent_sample(square.x()), tent_sample(square.y()))
-                              : Vec2f(square.x() - 0.5f, square.y() - 0.5f);
+    const Vec2f offset =
+        tent ? Vec2f(tent_sample(square.x()), tent_sample(square.y())) : Vec2f(square.x() - 0.5f, square.y() - 0.5f);
     const Vec2f lens = camera_.has_lens() ? random.pair() : Vec2f::Zero().eval();
     const float time = camera_.has_shutter() ? random.single() : 0.5f;
     const Ray ray = camera_.ray(scale_ * (static_cast<float>(x) + 0.5f + offset.x()),
@@ -178,10 +178,13 @@ int Exposure::paths_needed(int x, int y, int samples) const
             const Pixel& pixel = pixels_[number(i, j)];
             sum += luminance(pixel.sum), squares += pixel.squares, paths += static_cast<float>(pixel.paths);
         }
+    // For a given number of paths in all, errors add up to the least where pixels have them in proportion to their
+    // spread. An error counts by what the eye sees of it: less where the picture is bright.
     const float mean = sum / paths, spread = std::sqrt(std::max(0.0f, squares / paths - mean * mean));
-    const float wanted = kPathsPerSpread * static_cast<float>(samples) * spread / (mean + kDark);
+    const float visible = spread / ((mean + kDark) * (1 + mean));
     int needed = pilots_;
-    while (needed < samples && static_cast<float>(needed) < wanted) needed *= 2;
+    while (needed < samples && static_cast<float>(needed) < kPathsPerSpread * static_cast<float>(samples) * visible)
+        needed += 2;
     return std::min(needed, samples);
 }
 
@@ -217,7 +220,8 @@ void Exposure::develop(int x, int y, const Film& film)
 void Exposure::together(int samples)
 {
     if (camera_.has_lens() || camera_.has_shutter() || samples < 2) {
-        evenly(std::max(1, samples / 2)); // a few paths do not show what passes through a pixel while the shutter is open
+        evenly(
+            std::max(1, samples / 2)); // a few paths do not show what passes through a pixel while the shutter is open
         return;
     }
     pilots_ = std::min(kPilot, samples);

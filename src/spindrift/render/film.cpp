@@ -8,7 +8,10 @@ namespace spindrift {
 namespace {
 
 // Of the tents around the pixels before, at and after a place.
-std::array<float, 3> tents(float offset) { return {std::max(0.0f, -offset), 1 - std::abs(offset), std::max(0.0f, offset)}; }
+std::array<float, 3> tents(float offset)
+{
+    return {std::max(0.0f, -offset), 1 - std::abs(offset), std::max(0.0f, offset)};
+}
 
 } // namespace
 

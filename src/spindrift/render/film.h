@@ -1,6 +1,6 @@
 // Paths become pixels. Every path counts for all pixels whose filter, a tent two pixels wide, reaches it, not only for
-// the one that it was traced for. The mean over a pixel then rests on 9/4 times as many paths as were traced for it, and
-// its expectation is the same as if they all had been: nothing is blurred [Pharr 2016, chapter 7.8].
+// the one that it was traced for. The mean over a pixel then rests on 9/4 times as many paths as were traced for it,
+// and its expectation is the same as if they all had been: nothing is blurred [Pharr 2016, chapter 7.8].
 //
 // A path counts by one over the number of paths of its pixel, so that pixels may have different numbers of them.
 // Deterministic: each tile is filled by one thread into a store of its own, and tiles are added in a fixed order.

@@ -176,10 +176,9 @@ bool Floor::follow(Ray ray, Vec2f& place, Vec3f& light) const
 
 Floor::Photon Floor::shoot(size_t number) const
 {
-    const Vec2f size(key_.texel * static_cast<float>(key_.width), key_.texel * static_cast<float>(key_.height));
     Sampler even(0, static_cast<uint32_t>(number)); // all photons are one even set of points
     Photon photon;
-    photon.aim = key_.low + even.pair().cwiseProduct(size);
+    photon.aim = aim(even);
     const Vec3f toward = sample_cone(sky_.key_direction(), sky_.key_cos_radius(), even.pair());
     const float rise = world_.shading_bounds().max.y() - height_ + 0.01f * radius_,
                 back = rise / std::max(toward.y(), 0.05f);
@@ -187,6 +186,34 @@ Floor::Photon Floor::shoot(size_t number) const
     const Ray ray{Vec3f(photon.aim.x(), height_, photon.aim.y()) + back * toward, -toward, time};
     photon.disturbed = follow(ray, photon.place, photon.light);
     return photon;
+}
+
+Vec2f Floor::aim(Sampler& even) const
+{
+    const Vec2f size(key_.texel * static_cast<float>(key_.width), key_.texel * static_cast<float>(key_.height));
+    return key_.low + even.pair().cwiseProduct(size);
+}
+
+// Photons that follow each other in this order are near each other: what one meets is in the cache for the next.
+std::vector<uint32_t> Floor::photons_by_place() const
+{
+    constexpr int kCells = 128; // along each edge
+    const float cell = key_.texel * static_cast<float>(std::max(key_.width, key_.height)) / kCells;
+    std::vector<uint32_t> cells(static_cast<size_t>(photons_)), starts(kCells * kCells + 1, 0), order(cells.size());
+    parallel_for(
+        cells.size(),
+        [&](size_t i) {
+            Sampler even(0, static_cast<uint32_t>(i));
+            const Vec2f place = (aim(even) - key_.low) / cell;
+            const int x = std::clamp(floor_int(place.x()), 0, kCells - 1);
+            const int z = std::clamp(floor_int(place.y()), 0, kCells - 1);
+            cells[i] = static_cast<uint32_t>(z * kCells + (z % 2 ? kCells - 1 - x : x)); // there and back
+        },
+        4096);
+    for (const uint32_t c : cells) ++starts[c + 1];
+    for (size_t c = 1; c < starts.size(); ++c) starts[c] += starts[c - 1];
+    for (uint32_t i = 0; i < cells.size(); ++i) order[starts[cells[i]]++] = i;
+    return order;
 }
 
 // Photons are aimed so that without anything in their way they would cover the map evenly. Those that meet something
@@ -208,8 +235,9 @@ void Floor::trace_key()
     key_ = LightMap(low, high, key_texels_);
 
     std::vector<Photon> photons(static_cast<size_t>(photons_));
+    const std::vector<uint32_t> order = photons_by_place();
     parallel_for(
-        photons.size(), [&](size_t i) { photons[i] = shoot(i); }, 4096);
+        photons.size(), [&](size_t i) { photons[order[i]] = shoot(order[i]); }, 1024);
     std::fill(key_.light.begin(), key_.light.end(), Vec3f::Ones());
     const float each = static_cast<float>(key_.light.size()) / static_cast<float>(photons_);
     for (const Photon& p : photons) {

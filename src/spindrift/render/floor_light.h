@@ -6,6 +6,7 @@
 // Limits: light mirrored by water onto the floor is left out, and so is light that matte bodies throw on it.
 #pragma once
 
+#include "spindrift/render/sampler.h"
 #include "spindrift/render/sky.h"
 #include "spindrift/render/world.h"
 
@@ -60,6 +61,8 @@ class Floor {
     // inline a loop's body more than once, the compiler fuses multiplications and additions differently in each copy,
     // and which copy runs depends on the threads. The last bits of the result would too.
     [[gnu::noinline]] Photon shoot(size_t number) const;
+    [[gnu::noinline]] Vec2f aim(Sampler& even) const;
+    std::vector<uint32_t> photons_by_place() const;
     [[gnu::noinline]] Vec3f dome_share(size_t texel) const;
     // Where a photon that starts towards the floor ends, and what is left of it; false if it meets nothing before.
     bool follow(Ray ray, Vec2f& place, Vec3f& light) const;

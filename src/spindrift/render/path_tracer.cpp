@@ -178,9 +178,9 @@ Hit PathTracer::or_floor(const Hit& hit, const Ray& ray, float floor) const
 
 bool PathTracer::wets_solid(const Ray& ray, Hit& hit) const
 {
-    if (!world_.has_solids()) return false;
     // The two surfaces cross each other many times where they touch: feel from a little before to a little behind.
     const float reach = 2 * world_.medium(hit.medium).contact;
+    if (!world_.near_solid(hit.position, 3 * reach)) return false;
     const Hit behind = world_.solid_hit({hit.position - reach * ray.direction, ray.direction, ray.time}, 3 * reach);
     if (behind.kind != Hit::Kind::solid || behind.from_inside) return false;
     hit = behind;

@@ -103,7 +103,6 @@ void enlarge(Picture& picture, std::vector<float>& nearest, int width, int heigh
 
 Picture draw(const RenderScene& scene, const RenderParams& params, bool channels)
 {
-    constexpr int kDraftPaths = 2;
     check(scene, params);
     const bool draft = params.quality == RenderParams::Quality::draft;
     const Box3f extent = usable_extent(scene.extent.empty() ? contents(scene, params) : scene.extent);
@@ -124,7 +123,7 @@ Picture draw(const RenderScene& scene, const RenderParams& params, bool channels
     Exposure exposure(camera, tracer, width, height, draft ? 2 : 1, modes.size(), channels);
     switch (params.quality) {
     case RenderParams::Quality::draft:
-        exposure.evenly(std::min(kDraftPaths, params.samples));
+        exposure.evenly(1);
         enlarge(exposure.picture, exposure.nearest, params.width, params.height);
         break;
     case RenderParams::Quality::preview:
@@ -158,7 +157,8 @@ ChannelImage channels_of(const Picture& picture, const RenderScene& scene)
     add("A", half, [&](size_t i) { return picture.alpha[i]; });
     if (picture.depth.empty()) return image;
     add("Z", full, [&](size_t i) { return picture.depth[i]; });
-    for (int k = 0; k < 3; ++k) add(fmt::format("N.{}", "XYZ"[k]), half, [&](size_t i) { return picture.normal[i][k]; });
+    for (int k = 0; k < 3; ++k)
+        add(fmt::format("N.{}", "XYZ"[k]), half, [&](size_t i) { return picture.normal[i][k]; });
     for (int k = 0; k < 3; ++k)
         add(fmt::format("velocity.{}", "XYZ"[k]), full, [&](size_t i) { return picture.velocity[i][k]; });
     for (size_t layer = 0; layer < scene.layers.size(); ++layer)

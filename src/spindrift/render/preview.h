@@ -47,8 +47,9 @@ Picture render_picture(const RenderScene& scene, const RenderParams& params);
 //     mask_<layer>.Y            mask of each layer; half
 //
 // A name is layer.channel. Nuke and Natron show each layer under its name, with all but letters, digits and '_'
-// replaced; Blender's multilayer reader wants channels of a single letter, and takes R, G, B, A for "Combined" and Z for
-// "Depth". A velocity divided by the frame rate and projected by the camera gives the motion vectors of a vector blur.
+// replaced; Blender's multilayer reader wants channels of a single letter, and takes R, G, B, A for "Combined" and Z
+// for "Depth". A velocity divided by the frame rate and projected by the camera gives the motion vectors of a vector
+// blur.
 ChannelImage channels_of(const Picture& picture, const RenderScene& scene);
 
 // Exposure and a gentle filmic curve into 0..1, still linear: what a PNG should hold. EXR takes the picture as it is.

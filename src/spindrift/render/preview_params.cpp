@@ -119,7 +119,8 @@ void RenderParams::visit(ParamVisitor& v)
     v("width", width, unit::pixels, between(1, 16384), "Width of the picture.");
     v("height", height, unit::pixels, between(1, 16384), "Height of the picture.");
     v("quality", quality, choices("draft", "preview", "full"),
-      "Draft is a rough look in a fraction of the time. Preview shares paths between neighbouring pixels and traces most "
+      "Draft is a rough look in a fraction of the time. Preview shares paths between neighbouring pixels and traces "
+      "most "
       "where the picture varies most, for about the error of full, which traces all samples for each pixel alone.");
     v("samples", samples, unit::none, between(1, 65536), "Paths a pixel at full quality; best a power of two.");
     v("color_by", color_by,
@@ -143,7 +144,8 @@ void RenderParams::visit(ParamVisitor& v)
     v("floor", floor, "Stand the scene on a floor that fades into the background.");
     v("solid_color", solid_color, unit::none, between(0, 1), "Colour of solid bodies (linear RGB).");
     v("background", background,
-      "Draw the floor and the sky. Off: they light the scene, but the picture is transparent where only they are seen.");
+      "Draw the floor and the sky. Off: they light the scene, but the picture is transparent where only they are "
+      "seen.");
     v("edges", edges, "Draw the edges of the container as thin lines.");
     v("exposure", exposure, unit::none, between(-20, 20), "Brightness of PNG pictures in stops; 1 is twice as bright.");
 }

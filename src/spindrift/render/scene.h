@@ -50,9 +50,9 @@ struct RenderSpheres {
     // Added to the normal of each before it is lit: spheres smaller than a pixel then show the surface that they form.
     std::vector<Vec3f> normals;
     float radius = 0;
-    std::vector<float> radii;             // of each; empty if all have the one above
-    bool water = false;                   // clear, whatever the colours
-    std::optional<WaterLook> water_look;  // left out: that of RenderParams
+    std::vector<float> radii;            // of each; empty if all have the one above
+    bool water = false;                  // clear, whatever the colours
+    std::optional<WaterLook> water_look; // left out: that of RenderParams
     float radius_of(size_t i) const { return radii.empty() ? radius : radii[i]; }
 };
 

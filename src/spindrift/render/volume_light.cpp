@@ -98,7 +98,8 @@ void Volume::light(const World& world, const Sky& sky, const Floor& floor)
     lights_[from_key_again] = kAgain * static_cast<float>(1 / (4 * kPi)) * sky.key_irradiance();
     lights_[from_above] = lights_[from_below] = Vec3f::Zero();
     const SparseSamples<Openness> open = openness(world, sky, floor);
-    const bool shines = sky.key_irradiance().maxCoeff() > 0, bodies = shines && (!world.empty() || world.smoke().size() > 1);
+    const bool shines = sky.key_irradiance().maxCoeff() > 0,
+               bodies = shines && (!world.empty() || world.smoke().size() > 1);
     const SparseSamples<float> past = bodies ? light_past_bodies(world, sky) : SparseSamples<float>();
     const SparseSamples<float> key = shines ? key_light() : SparseSamples<float>();
     points_ = SparseSamples<Point>(grids_[0]);

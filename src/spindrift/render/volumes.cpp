@@ -104,7 +104,8 @@ Volume::Passage Volumes::pass_several(const Ray& ray, float far, float shift, st
         if (!(end > here)) break; // slices too short for the numbers at hand
         float left = 1;
         for (size_t i = 0; i < volumes_.size(); ++i) {
-            inside[i] = among > 0 && !volumes_[i]->empty() ? volumes_[i]->pass(ray, end, shift, here) : Volume::Passage();
+            inside[i] =
+                among > 0 && !volumes_[i]->empty() ? volumes_[i]->pass(ray, end, shift, here) : Volume::Passage();
             left *= inside[i].through;
         }
         for (size_t i = 0; i < volumes_.size(); ++i) {

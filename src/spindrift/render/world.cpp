@@ -50,9 +50,11 @@ struct World::Embree {
         int layer = 0, medium = -1;
         Vec3f color = Vec3f::Zero();
         const RenderSpheres* spheres = nullptr;
-        const Mesh* mesh = nullptr;                   // null for spheres
-        std::vector<std::vector<Vec3f>> normals = {}; // one set, or one for each of its moments; empty: faces are flat
-        const std::vector<Vec3f>* colors = nullptr;   // of paint or a solid, a vertex; null: all the same
+        const Mesh* mesh = nullptr; // null for spheres
+        // Three for each triangle, which then lie side by side: rays come from everywhere, and memory is slow. One set,
+        // or one for each of its moments; empty: faces are flat.
+        std::vector<std::vector<Vec3f>> normals = {};
+        const std::vector<Vec3f>* colors = nullptr; // of paint or a solid, a vertex; null: all the same
         bool container = false;
         const RenderSolid* solid = nullptr;
     };
@@ -88,6 +90,8 @@ struct World::Embree {
         if (!blockers) fail("render: not enough memory for a third scene");
         rtcSetSceneFlags(blockers, RTC_SCENE_FLAG_ROBUST);
     }
+    // A tree that is soon made, for few rays.
+    void build_fast() { rtcSetSceneBuildQuality(scene, RTC_BUILD_QUALITY_LOW); }
     // While the shutter is open, a mesh moves by its velocities, and spheres by theirs.
     Box3f add_mesh(const Mesh& mesh, Body body);
     Box3f add_solid(const RenderSolid& solid, const Vec3f& color);
@@ -151,6 +155,17 @@ const std::vector<Vec3f>* colors_of(const Mesh& mesh)
     return colors && colors->size() == mesh.positions.size() ? colors : nullptr;
 }
 
+// The values of vertices, for the three corners of each triangle.
+std::vector<Vec3f> at_corners(const Mesh& mesh, const std::vector<Vec3f>& values)
+{
+    std::vector<Vec3f> corners(3 * mesh.triangles.size(), Vec3f::Zero());
+    for (size_t i = 0; i < mesh.triangles.size(); ++i) {
+        const Vec3i& t = mesh.triangles[i];
+        for (int k = 0; k < 3 && valid(t, static_cast<int>(values.size())); ++k) corners[3 * i + k] = values[t[k]];
+    }
+    return corners;
+}
+
 // From the shutter's opening (step 0) to its end (step 1), at a steady velocity.
 Vec3f moved(const Vec3f& place, const Vec3f& velocity, float open, unsigned step)
 {
@@ -179,7 +194,7 @@ Box3f World::Embree::add_mesh(const Mesh& mesh, Body body)
         normals = std::move(smooth.normals);
     }
     body.mesh = &mesh, body.colors = colors_of(mesh);
-    body.normals.push_back(std::move(normals));
+    body.normals.push_back(at_corners(mesh, normals));
     attach(geometry, std::move(body));
     return bounds;
 }
@@ -202,7 +217,7 @@ Box3f World::Embree::add_solid(const RenderSolid& solid, const Vec3f& color)
     std::vector<std::vector<Vec3f>> normals;
     if (smooth)
         for (unsigned step = 0; step < steps; ++step)
-            normals.push_back(moves ? solid.moments[step]->normals : mesh.normals);
+            normals.push_back(at_corners(mesh, moves ? solid.moments[step]->normals : mesh.normals));
     Body body{.kind = Hit::Kind::solid, .layer = solid.layer, .color = solid.color.value_or(color)};
     body.mesh = &mesh, body.normals = std::move(normals), body.colors = colors_of(mesh);
     body.container = solid.container, body.solid = &solid;
@@ -292,13 +307,14 @@ World::World(const RenderScene& scene, const Volumes& smoke, const RenderParams&
     : embree_(std::make_unique<Embree>()), smoke_(smoke), container_(scene.container)
 {
     embree_->open = params.camera.shutter / 360 / scene.fps;
+    if (params.quality == RenderParams::Quality::draft) embree_->build_fast();
     if (std::ranges::any_of(scene.solids, &RenderSolid::container)) embree_->expect_containers();
     for (const RenderSurface& surface : scene.surfaces) add_surface(surface, params, extent);
     Box3f containers;
     for (const RenderSolid& solid : scene.solids) {
         if (!solid.mesh()) continue;
         const Box3f solid_bounds = embree_->add_solid(solid, params.solid_color);
-        has_solids_ |= !solid_bounds.empty();
+        if (!solid_bounds.empty()) solid_bounds_.push_back(solid_bounds);
         (solid.container ? containers : bounds_).add(solid_bounds);
     }
     size_t spheres = 0;
@@ -320,10 +336,9 @@ World::~World() = default;
 void World::Embree::smooth_normal(Hit& hit, const Body& body, const RTCHit& at) const
 {
     if (body.normals.empty()) return;
-    const Vec3i& t = body.mesh->triangles[at.primID];
     const auto last = static_cast<float>(body.normals.size() - 1);
-    const std::vector<Vec3f>& normals = body.normals[static_cast<size_t>(hit.time * last + 0.5f)];
-    const Vec3f &a = normals[t[0]], &b = normals[t[1]], &c = normals[t[2]];
+    const Vec3f* corners = &body.normals[static_cast<size_t>(hit.time * last + 0.5f)][3 * size_t{at.primID}];
+    const Vec3f &a = corners[0], &b = corners[1], &c = corners[2];
     const Vec3f smooth = (1 - at.u - at.v) * a + at.u * b + at.v * c;
     // Sharp edges of a solid, like those of a box, must not be smoothed away.
     if (body.kind == Hit::Kind::solid && std::min({a.dot(hit.face), b.dot(hit.face), c.dot(hit.face)}) < 0.7f) return;
@@ -454,6 +469,13 @@ Vec3f World::past_bodies(Ray ray, float far) const
         far -= met.distance;
     }
     return through;
+}
+
+bool World::near_solid(const Vec3f& place, float distance) const
+{
+    return std::ranges::any_of(solid_bounds_, [&](const Box3f& box) {
+        return ((place - box.min).array() >= -distance).all() && ((box.max - place).array() >= -distance).all();
+    });
 }
 
 int World::layer_of(const Hit& hit) const { return embree_->bodies[static_cast<size_t>(hit.body)].layer; }

@@ -82,7 +82,8 @@ class World {
     Vec3f velocity_of(const Hit& hit) const;
     // Of all that throws shadows.
     Box3f shading_bounds() const;
-    bool has_solids() const { return has_solids_; }
+    // Whether a solid may be within a distance of a place.
+    bool near_solid(const Vec3f& place, float distance) const;
     // So many spheres that each covers a pixel or less, and the pixel evens out their light.
     bool crowded() const { return crowded_; }
     const Medium& medium(int number) const { return media_[static_cast<size_t>(number)]; }
@@ -105,7 +106,8 @@ class World {
     std::optional<Box3f> container_;
     float offset_ = 0, contact_ = 0;
     std::vector<Medium> media_;
-    bool has_solids_ = false, crowded_ = false;
+    bool crowded_ = false;
+    std::vector<Box3f> solid_bounds_;
 };
 
 } // namespace spindrift
