@@ -26,7 +26,7 @@ int main(int argc, char** argv)
     source.shape = ShapeParams::Kind::sphere, source.center = Vec3f(0, 0.15f, 0), source.radius = 0.12f;
     source.temperature = 150;
     params.sources = {source};
-    ColliderParams mesh;
+    SmokeColliderParams mesh;
     mesh.shape = ShapeParams::Kind::mesh, mesh.file = folder + "/ball.obj";
     mesh.translate = {{1, -0.1f, 0.6f, 0}, {12, 0.2f, 0.6f, 0}};
     params.colliders = {mesh};

@@ -90,16 +90,6 @@ std::vector<size_t> spread(size_t total, int count)
 
 } // namespace
 
-float srgb_from_linear(float linear)
-{
-    return linear <= 0.0031308f ? 12.92f * linear : 1.055f * std::pow(linear, 1 / 2.4f) - 0.055f;
-}
-
-float linear_from_srgb(float encoded)
-{
-    return encoded <= 0.04045f ? encoded / 12.92f : std::pow((encoded + 0.055f) / 1.055f, 2.4f);
-}
-
 std::vector<uint8_t> srgb_bytes(const Image& image)
 {
     std::vector<uint8_t> bytes(3 * image.pixels.size());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "spindrift/base/math.h"
+#include "spindrift/io/srgb.h"
 
 #include <string>
 #include <vector>
@@ -53,9 +54,6 @@ ChannelImage read_channels(const std::string& path);
 void write_image(const std::string& path, const Image& image);
 Image read_image(const std::string& path);
 
-// The exact piecewise sRGB curve, for values in [0, 1].
-float srgb_from_linear(float linear);
-float linear_from_srgb(float encoded);
 // Red, green, blue, row by row from the top, rounded to 8 bits; outside [0, 1] is clipped and NaN is black.
 std::vector<uint8_t> srgb_bytes(const Image& image);
 
