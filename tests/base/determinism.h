@@ -1,4 +1,4 @@
-// Running a computation on a given number of threads, and comparing results to the last bit.
+// Runs a computation on a given number of threads and compares results bit by bit.
 #pragma once
 
 #include "spindrift/base/parallel.h"
@@ -10,7 +10,7 @@
 
 namespace spindrift {
 
-// body() with this many threads, on a machine of any number of cores.
+// Runs body() with this many threads, regardless of the number of cores.
 template <class Body> auto with_threads(int threads, const Body& body)
 {
     struct Limit {

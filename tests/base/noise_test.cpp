@@ -11,7 +11,7 @@ Vec3f place(int i)
     return Vec3f(random.uniform(-50, 50), random.uniform(-50, 50), random.uniform(-50, 50));
 }
 
-TEST(Noise, GradientIsTheSlopeOfTheValue)
+TEST(Noise, GradientMatchesFiniteDifferences)
 {
     constexpr float h = 1e-2f;
     for (int i = 0; i < 500; ++i) {
@@ -36,7 +36,7 @@ TEST(Noise, IsContinuousAcrossCellsAndZeroAtTheLattice)
     }
 }
 
-TEST(Noise, CurlHasNoDivergenceAndALengthOfOne)
+TEST(Noise, CurlIsDivergenceFreeWithUnitRms)
 {
     constexpr float h = 1e-2f;
     double sum2 = 0, divergence2 = 0, shear2 = 0;
@@ -73,7 +73,7 @@ TEST(Noise, ChangesSmoothlyInTime)
 }
 
 } // namespace
-TEST(Noise, RemembersNothingThatMatters)
+TEST(Noise, CachedCurlEqualsUncachedCurl)
 {
     Random random(8);
     CurlNoise noise(0.7f, 5);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr Advection kSchemes[] = {Advection::semi_lagrangian, Advection::maccormack, Advection::bfecc};
 
-// The slow way: looks the value of one cell up, tile by tile, in double.
+// Reference: trilinear interpolation of single cells in double.
 double trilinear(const Field<float>& field, const Vec3d& x) // x in cells, values at centres
 {
     const Vec3d p = x - Vec3d::Constant(0.5);
@@ -26,7 +26,7 @@ double trilinear(const Field<float>& field, const Vec3d& x) // x in cells, value
     return sum;
 }
 
-TEST(Advection, AUniformFlowBringsWhatASlowLookUpFinds)
+TEST(Advection, UniformFlowMatchesDirectInterpolation)
 {
     const Topology topology = topology_of(random_tiles(Vec3i::Constant(-2), Vec3i::Constant(3), 0.6f, 7));
     for (const Vec3f& flow : {Vec3f(0.4f, -0.7f, 1.1f), Vec3f(-2.3f, 1.9f, 0.2f), Vec3f(6.1f, -5.2f, 3.7f)}) {
@@ -47,9 +47,9 @@ TEST(Advection, AUniformFlowBringsWhatASlowLookUpFinds)
     }
 }
 
-// A whole turn of something smooth: twice the cells and half the step must leave a quarter of the error with the
-// schemes of second order, and half of it with the first.
-TEST(Advection, ErrorsFallWithTheOrderOfTheScheme)
+// One full rotation of a smooth field. With twice the cells and half the time step, second-order schemes must leave a
+// quarter of the error and the first-order scheme half.
+TEST(Advection, ErrorsConvergeAtTheOrderOfTheScheme)
 {
     const auto error = [](Advection scheme, int cells) {
         const auto bump = [&](const Vec3f& x) {
@@ -72,11 +72,11 @@ TEST(Advection, ErrorsFallWithTheOrderOfTheScheme)
         const double coarse = error(kSchemes[s], 40), fine = error(kSchemes[s], 80);
         EXPECT_GT(std::log2(coarse / fine), least_order[s]) << "scheme " << s << ": " << coarse << ", " << fine;
         EXPECT_LT(fine, before) << "scheme " << s;
-        before = s == 0 ? 0.2 * fine : before; // the others are far better than the first
+        before = s == 0 ? 0.2 * fine : before; // the second-order schemes must be far better
     }
 }
 
-TEST(Advection, NoSchemeMakesNewExtremes)
+TEST(Advection, NoSchemeCreatesNewExtrema)
 {
     const Topology topology = Topology::covering(Vec3i(0, 0, 0), Vec3i(64, 64, 1));
     MacField velocity;
@@ -94,7 +94,7 @@ TEST(Advection, NoSchemeMakesNewExtremes)
 
 TEST(Advection, ClosedSidesKeepValuesInside)
 {
-    // The flow leads into the walls; what lies next to them must not fade.
+    // The flow points into the walls; values next to them must not fade.
     const Topology topology = Topology::covering(Vec3i(0, 0, 0), Vec3i(16, 16, 16));
     MacField velocity;
     set_velocity(velocity, topology, [](const Vec3f& x) { return Vec3f(x.x() < 8 ? 1.0f : -1.0f, 0.5f, -1.5f); });
@@ -111,7 +111,7 @@ TEST(Advection, ClosedSidesKeepValuesInside)
     }
 }
 
-TEST(Advection, AFinerGridMovesWithTheCoarseVelocityAndItsDetail)
+TEST(Advection, FinerGridMovesWithCoarseVelocityPlusDetail)
 {
     const Topology coarse = Topology::covering(Vec3i(-8, 0, 0), Vec3i(16, 16, 16));
     const Topology fine = Topology::covering(Vec3i(-32, 0, 0), Vec3i(64, 64, 64));

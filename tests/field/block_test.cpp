@@ -20,7 +20,7 @@ template <int H> void expect_background_margin()
     }
 }
 
-TEST(Block, AMarginHoldsTheNeighboursAndTheBackground)
+TEST(Block, MarginHoldsNeighboursAndBackground)
 {
     expect_background_margin<1>();
     expect_background_margin<4>();
@@ -28,8 +28,8 @@ TEST(Block, AMarginHoldsTheNeighboursAndTheBackground)
     expect_background_margin<8>();
 }
 
-// What may stand at a cell of the margin: its own value if its tile exists; else a value found by moving the cell back
-// to the tile along as few axes as lead to a tile that exists.
+// Values allowed in a margin cell: its own if its tile exists; otherwise one found by clamping the cell to the tile
+// along as few axes as reach an existing tile.
 std::vector<float> allowed_values(const RandomField& random, int tile, const Vec3i& cell)
 {
     std::vector<float> values;
@@ -64,7 +64,7 @@ template <int H> void expect_nearest_margin(float chance)
     }
 }
 
-TEST(Block, AMarginOfNearestValuesHoldsNoBackground)
+TEST(Block, NearestMarginHoldsNoBackground)
 {
     for (const float chance : {0.15f, 0.5f, 0.9f}) {
         expect_nearest_margin<1>(chance);
@@ -73,7 +73,7 @@ TEST(Block, AMarginOfNearestValuesHoldsNoBackground)
     }
 }
 
-TEST(Block, ATileAloneIsContinuedConstantly)
+TEST(Block, NearestMarginOfAnIsolatedTileRepeatsItsBorder)
 {
     const RandomField random(Vec3i(-1, 0, -1), Vec3i(0, 1, 0), 1, 9, 23);
     ASSERT_EQ(random.topology.tile_count(), 1);

@@ -1,4 +1,4 @@
-// Random sparse grids, and plain dense arrays to check them against.
+// Random sparse grids, and dense arrays as a reference.
 #pragma once
 
 #include "spindrift/base/random.h"
@@ -18,7 +18,7 @@ template <class Body> void for_each_cell(const Vec3i& min, const Vec3i& max, con
 
 inline std::tuple<int, int, int> key_of(const Vec3i& c) { return {c.x(), c.y(), c.z()}; }
 
-// Each tile of the box [min, max) of tiles with the given chance, in no particular order and some of them twice.
+// Each tile of the tile box [min, max) with the given probability, in random order, some of them twice.
 inline std::vector<Vec3i> random_tiles(const Vec3i& min, const Vec3i& max, float chance, uint64_t seed)
 {
     Random random(seed);
@@ -43,7 +43,7 @@ template <class T> T& value_at(Field<T>& field, const Vec3i& cell)
     return field.tile(field.topology().find(tile_of_cell(cell)))[offset_of_cell(cell)];
 }
 
-// One value per cell of a box, and a background outside of it.
+// One value per cell of a box, with a background outside.
 template <class T> class Dense {
   public:
     Dense(const Vec3i& min_cell, const Vec3i& max_cell, T background)
@@ -76,7 +76,7 @@ template <class T, class Body> void for_each_value(Field<T>& field, const Body& 
         for (int o = 0; o < kTileCells; ++o) body(field.topology().first_cell(t) + cell_in_tile(o), field.tile(t)[o]);
 }
 
-// A field of random numbers and the same numbers in a dense box one tile larger than the topology's.
+// A field of random numbers, and the same numbers in a dense box one tile larger than the topology.
 struct RandomField {
     Topology topology;
     Field<float> field;

@@ -1,11 +1,11 @@
-// Flows whose effect is known, for tests of advection.
+// Flows with known solutions, for tests of advection.
 #pragma once
 
 #include "spindrift/field/advection.h"
 
 namespace spindrift {
 
-// Sets each face of a velocity from a function of its place, in cells.
+// Sets each face from a function of its position in cells.
 template <class Velocity> void set_velocity(MacField& field, const Topology& topology, const Velocity& velocity)
 {
     field.reset(topology, 0);
@@ -20,7 +20,7 @@ template <class Velocity> void set_velocity(MacField& field, const Topology& top
     });
 }
 
-// Sets each cell from a function of its centre, in cells.
+// Sets each cell from a function of its centre in cells.
 template <class Value> void set_values(Field<float>& field, const Topology& topology, const Value& value)
 {
     field.reset(topology, 0);
@@ -31,13 +31,13 @@ template <class Value> void set_values(Field<float>& field, const Topology& topo
     });
 }
 
-// A turning flow in the plane of x and y about the middle of a square of `cells`, radians a step of 1.
+// Rigid rotation in the xy plane about the middle of a square of `cells`; speed in radians per unit time.
 struct Turning {
     float center, speed;
     Vec3f operator()(const Vec3f& x) const { return speed * Vec3f(center - x.y(), x.x() - center, 0); }
 };
 
-// Moves one field at cell centres by steps of 1.
+// Advects one cell-centred field by unit time steps.
 inline void advect_steps(const MacField& velocity, Advection scheme, int steps, Field<float>& value)
 {
     Carrier carrier;
@@ -52,7 +52,7 @@ inline void advect_steps(const MacField& velocity, Advection scheme, int steps, 
     }
 }
 
-// A disc with a slot (Zalesak 1979), in the proportions of its paper, on a square of `cells`: 1 inside.
+// Slotted disc [Zalesak 1979] in the paper's proportions, on a square of `cells`: 1 inside.
 inline float zalesak_disc(const Vec3f& x, float cells)
 {
     const float u = x.x() / cells, v = x.y() / cells;
@@ -60,7 +60,7 @@ inline float zalesak_disc(const Vec3f& x, float cells)
     return disc && !(std::abs(u - 0.5f) < 0.025f && v < 0.85f) ? 1 : 0;
 }
 
-// The mean of |difference| over one layer of cells of a square, against the mean of the original.
+// Mean |difference| over one layer of cells of a square, relative to the mean of the exact values.
 template <class Value> double relative_error(const Field<float>& value, int cells, const Value& exact)
 {
     double off = 0, sum = 0;

@@ -31,7 +31,7 @@ struct RandomMac {
     RandomMac(const RandomMac&) = delete;
 };
 
-// Trilinear interpolation of one component at a place in cells.
+// Trilinear interpolation of one component; x in cells.
 double interpolate(const Dense<float>& u, int axis, const Vec3d& x)
 {
     double sum = 0;
@@ -95,7 +95,7 @@ TEST(Mac, SamplesAndGradientsOfALinearFieldAreExact)
     Random random(7);
     for (int t = 0; t < topology.tile_count(); ++t) {
         const Vec3i tile = topology.tile(t);
-        if ((tile.array() != -1 && tile.array() != 0).any()) continue; // neighbours on all sides
+        if ((tile.array() != -1 && tile.array() != 0).any()) continue; // tiles with neighbours on all sides
         block->gather(field, t, Margin::background);
         for (int i = 0; i < 25; ++i) {
             Vec3f x[8], got[8], gradient[8];
@@ -118,7 +118,7 @@ TEST(Mac, SamplesAndGradientsOfALinearFieldAreExact)
     }
 }
 
-// One layer of extrapolation, cell by cell; `exists` says where there are tiles.
+// Reference: one layer of extrapolation, cell by cell; `exists` marks cells of existing tiles.
 void extrapolate_slowly(Dense<float>& u, Dense<uint8_t>& known, const Dense<uint8_t>& exists)
 {
     Dense<float> next = u;
@@ -154,7 +154,7 @@ TEST(Mac, ExtrapolationFillsLayerByLayerWithTheMeanOfKnownNeighbours)
                     if (random.uniform() < seeds) k = random.uniform(0.01f, 5), has.at(cell) = 1;
                 });
                 for (int layer = 0; layer < layers; ++layer) extrapolate_slowly(u, has, exists);
-                MacField one, one_known; // the other components must not matter
+                MacField one, one_known; // extrapolated alone, to check that components are independent
                 one.copy_from(mac.field), one_known.copy_from(known);
                 extrapolate(one, one_known, layers);
                 for_each_value(one.u[a], [&](const Vec3i& cell, float& value) {
@@ -168,7 +168,7 @@ TEST(Mac, ExtrapolationFillsLayerByLayerWithTheMeanOfKnownNeighbours)
         }
 }
 
-TEST(Mac, AProvisionalValueGivesWayToItsNeighboursAndIsNoSource)
+TEST(Mac, ProvisionalValuesAreOverwrittenAndNeverSpread)
 {
     const Topology topology = Topology::covering(Vec3i(0, 0, 0), Vec3i(16, 8, 8));
     MacField u, known;
@@ -191,7 +191,7 @@ TEST(Mac, AProvisionalValueGivesWayToItsNeighboursAndIsNoSource)
     EXPECT_EQ(at(u, 10), 6);
 }
 
-TEST(Mac, ExtrapolationIsTheSameToTheBitForAnyNumberOfThreads)
+TEST(Mac, ExtrapolationHasSameBitsForAnyNumberOfThreads)
 {
     const auto run = [&](int threads) {
         return with_threads(threads, [&] {

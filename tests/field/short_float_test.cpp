@@ -23,7 +23,7 @@ TEST(ShortFloat, IsWithinOnePartIn256OverTheWholeRange)
     }
 }
 
-TEST(ShortFloat, KeepsWhatItCanHoldInItsPlace)
+TEST(ShortFloat, RepresentableValuesRoundTripInOrder)
 {
     alignas(32) const float given[kTileSize] = {0, 1, -1, 0.5f, 255, -3.25f, 1e20f, 1 + 1.0f / 512};
     alignas(32) ShortFloat stored[kTileSize];

@@ -14,7 +14,7 @@ TEST(Tiles, MortonCodesRoundTripAndInterleaveBits)
     for (int i = 0; i < 100000; ++i) {
         Vec3i tile;
         for (int a = 0; a < 3; ++a) tile[a] = static_cast<int>(random.bits() % (2 * kTileReach)) - kTileReach;
-        if (i % 2) tile /= 1 << 15; // near the origin as well
+        if (i % 2) tile /= 1 << 15; // also test near the origin
         const uint64_t code = morton_of_tile(tile);
         ASSERT_EQ(tile_of_morton(code), tile);
         uint64_t slow = 0;
@@ -27,7 +27,7 @@ TEST(Tiles, MortonCodesRoundTripAndInterleaveBits)
         EXPECT_EQ(tile_of_morton(morton_of_tile(Vec3i::Constant(end))), Vec3i::Constant(end));
 }
 
-TEST(Tiles, CellsAndTheirPlaceInATileRoundTrip)
+TEST(Tiles, CellsAndTileOffsetsRoundTrip)
 {
     for_each_cell(Vec3i(-17, -9, -3), Vec3i(18, 10, 20), [&](const Vec3i& c) {
         const Vec3i tile = tile_of_cell(c);
@@ -80,7 +80,7 @@ TEST(Tiles, TilesOutsideTheReachAreNotFound)
         for (const int n : corner.neighbours(t)) EXPECT_TRUE(n == t || n == 2);
 }
 
-TEST(Tiles, CoveringABoxTakesEveryTileThatHoldsACellOfIt)
+TEST(Tiles, CoveringTakesEveryTileThatIntersectsTheBox)
 {
     for (const auto& [min, max] : {std::pair{Vec3i(-9, 0, 3), Vec3i(1, 8, 17)}, {Vec3i(0, 0, 0), Vec3i(1, 1, 1)}}) {
         const Topology topology = Topology::covering(min, max);
@@ -91,7 +91,7 @@ TEST(Tiles, CoveringABoxTakesEveryTileThatHoldsACellOfIt)
     }
 }
 
-TEST(Tiles, FieldsGiveTheBackgroundWhereThereIsNoTile)
+TEST(Tiles, FieldsReturnBackgroundWhereTilesAreMissing)
 {
     const RandomField random(Vec3i(-3, -2, -1), Vec3i(2, 3, 2), 0.4f, 7.5f, 5);
     EXPECT_EQ(random.field.background(), 7.5f);
@@ -104,7 +104,7 @@ TEST(Tiles, FieldsGiveTheBackgroundWhereThereIsNoTile)
     EXPECT_TRUE(std::equal(copy.values().begin(), copy.values().end(), random.field.values().begin()));
 }
 
-TEST(Tiles, AFieldThatTakesOnASmallerTopologyForgetsTheOldOne)
+TEST(Tiles, ResetToASmallerTopologyDropsValuesAndKeepsMemory)
 {
     const Topology large = Topology::covering(Vec3i(-16, -16, -16), Vec3i(16, 16, 16)),
                    small = topology_of({Vec3i(1, 0, 0)});
@@ -117,7 +117,7 @@ TEST(Tiles, AFieldThatTakesOnASmallerTopologyForgetsTheOldOne)
     EXPECT_EQ(field.at(Vec3i(0, 0, 0)), 5);
 }
 
-TEST(Tiles, RowsOfATileSeeTheirNeighboursInAllDirections)
+TEST(Tiles, TileViewReadsNeighboursInAllDirections)
 {
     for (const float chance : {0.2f, 0.7f}) {
         const RandomField random(Vec3i(-2, -2, -2), Vec3i(2, 2, 2), chance, -3, 11);

@@ -1,8 +1,8 @@
 #include "spindrift/mesh/distance.h"
 
+#include "mesh/test_meshes.h"
 #include "spindrift/base/parallel.h"
 #include "spindrift/base/random.h"
-#include "mesh/test_meshes.h"
 
 #include <Eigen/Geometry>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace spindrift {
 namespace {
 
-// The nearest point of a triangle by regions of its plane (Ericson, Real-Time Collision Detection, 5.1.5), in double.
+// Distance to a triangle by the regions of its plane [Ericson 2004, 5.1.5], in double.
 double triangle_distance(const Vec3d& p, const Vec3d& a, const Vec3d& b, const Vec3d& c)
 {
     const Vec3d ab = b - a, ac = c - a;
@@ -26,8 +26,7 @@ double triangle_distance(const Vec3d& p, const Vec3d& a, const Vec3d& b, const V
     return std::abs(ab.cross(ac).normalized().dot(p - a));
 }
 
-// By looking at every triangle: the nearest one, and the winding number as a sum of solid angles (Van Oosterom and
-// Strackee, 1983).
+// Brute force over all triangles: the nearest one, and the winding number as a sum of solid angles [Van Oosterom 1983].
 double brute_force_distance(const Mesh& mesh, const Vec3f& x)
 {
     const Vec3d p = x.cast<double>();
@@ -51,7 +50,7 @@ Vec3f random_point(Random& random, const Box3f& box)
     return x;
 }
 
-// A bumpy, slightly self-intersecting blob: vertices of a sphere moved at random by about an edge's length.
+// A bumpy, slightly self-intersecting sphere: vertices displaced at random by about an edge length.
 Mesh rough_mesh(float roughness)
 {
     Mesh mesh = sphere_mesh({0.3f, -0.2f, 0.1f}, 1, 4);
@@ -70,7 +69,7 @@ void expect_brute_force(const Mesh& mesh, int points)
     for (int i = 0; i < points; ++i) {
         const Vec3f x = random_point(random, box.grown(0.2f * box.size().maxCoeff()));
         const double expected = brute_force_distance(mesh, x);
-        // A point that float arithmetic cannot tell from the surface has no sign to check.
+        // Skip points that float arithmetic cannot distinguish from the surface.
         if (std::abs(expected) < 1e-6) continue;
         inside += expected < 0;
         ASSERT_NEAR(tree.distance(x), expected, 3e-6) << "at " << x.transpose();
@@ -89,7 +88,7 @@ TEST(MeshDistance, EqualsBruteForceOnFewTriangles)
 {
     expect_brute_force(box_mesh({0, 0, 0}, {1, 2, 0.5f}), 2000);
     expect_brute_force(sphere_mesh({0, 0, 0}, 1, 0), 2000); // eight triangles: a single leaf
-    // Twenty triangles do not fill their leaves, and rays from the gap run through the slab.
+    // Twenty triangles leave lanes of the leaves unused, and rays from the gap pass through the slab.
     expect_brute_force(joined(sphere_mesh({0, 0, 0}, 1, 0), box_mesh({1.5f, -2, -2}, {2, 2, 2})), 2000);
 }
 
@@ -124,9 +123,9 @@ TEST(MeshDistance, SignIsRightNextToEdgesAndVertices)
     }
 }
 
-TEST(MeshDistance, SignIsRightStraightAboveEdgesAndVertices)
+TEST(MeshDistance, SignIsRightWhereRaysHitEdgesAndVertices)
 {
-    // Every ray of these points runs exactly through vertices and along edges and faces.
+    // All rays of these points pass exactly through vertices or along edges and faces.
     const Mesh box = joined(box_mesh({0, 0, 0}, {4, 4, 4}), box_mesh({6, 0, 0}, {8, 4, 4}));
     const MeshDistance tree(box);
     int inside = 0;
@@ -143,7 +142,7 @@ TEST(MeshDistance, SignIsRightStraightAboveEdgesAndVertices)
             }
     EXPECT_EQ(inside, 27 + 9);
 
-    // The sphere's vertices lie on the axes and its edges in the planes between them.
+    // The sphere has vertices on the axes and edges in the coordinate planes.
     const Mesh sphere = sphere_mesh({0, 0, 0}, 1, 4);
     const MeshDistance ball(sphere);
     for (int i = -15; i <= 15; ++i)
@@ -167,10 +166,10 @@ TEST(MeshDistance, TheInsideOfOverlappingPartsIsInside)
     EXPECT_LT(two.distance({-0.03f, 0.1f, 0}), 0);        // only in the first, next to the second
     EXPECT_LT(two.distance({1.5f, 0, 0}), 0);             // only in the second
     EXPECT_GT(two.distance({0.5f, 0.95f, 0}), 0);         // in the groove between them
-    EXPECT_NEAR(two.distance({-0.5f, 0, 0}), -0.5, 5e-3); // the parts inside count as surface too
+    EXPECT_NEAR(two.distance({-0.5f, 0, 0}), -0.5, 5e-3); // surfaces inside other parts count too
 }
 
-TEST(MeshDistance, AHollowIsOutsideAndAMeshInsideOutIsNot)
+TEST(MeshDistance, CavityIsOutsideAndInvertedMeshIsCorrected)
 {
     const Mesh hollow = joined(sphere_mesh({0, 0, 0}, 1, 3), inside_out(sphere_mesh({0, 0, 0}, 0.5f, 3)));
     const MeshDistance shell(hollow), reversed(inside_out(hollow));
@@ -181,7 +180,7 @@ TEST(MeshDistance, AHollowIsOutsideAndAMeshInsideOutIsNot)
     }
 }
 
-TEST(MeshDistance, ALimitChangesNothingBelowItAndKeepsTheSignBeyond)
+TEST(MeshDistance, LimitKeepsNearDistancesAndFarSigns)
 {
     const MeshDistance tree(rough_mesh(0.05f));
     Random random(11);
@@ -204,9 +203,9 @@ TEST(MeshDistance, StaysAccurateFarFromTheOrigin)
     EXPECT_NEAR(tree.distance({0, 0, 0}), far.norm() - 1, 2e-3);
 }
 
-TEST(MeshDistance, TrianglesWithoutAreaDoNoHarm)
+TEST(MeshDistance, DegenerateTrianglesKeepDistanceAndSign)
 {
-    // An edge cut in two on one side only, filled by a triangle whose three corners lie on a line.
+    // An edge split on one side only; the gap is filled by a triangle with three collinear corners.
     Mesh mesh = box_mesh({0, 0, 0}, {2, 2, 2});
     mesh.positions.emplace_back(1.0f, 0.0f, 0.0f); // in the middle of the edge 0-1
     for (Vec3i& t : mesh.triangles)
@@ -232,7 +231,7 @@ TEST(MeshDistance, AnEmptyMeshIsInfinitelyFar)
     EXPECT_TRUE(nothing.bounds().empty());
 }
 
-TEST(MeshDistance, ManyThreadsGetTheSameAnswersAsOne)
+TEST(MeshDistance, ConcurrentQueriesEqualSerialOnes)
 {
     const MeshDistance tree(rough_mesh(0.05f));
     std::vector<Vec3f> points;

@@ -25,7 +25,7 @@ TEST(Mesh, VolumeOfASphereConvergesWithTheSquareOfTheEdge)
     EXPECT_NEAR(coarse / fine, 4.0, 0.1);
 }
 
-TEST(Mesh, BoundsHoldEveryVertexTightly)
+TEST(Mesh, BoundsAreTight)
 {
     const Box3f box = bounds_of(sphere_mesh({1, 2, 3}, 2, 3));
     EXPECT_TRUE(box.min.isApprox(Vec3f(-1, 0, 1)));
@@ -44,9 +44,9 @@ TEST(Mesh, NormalsOfASphereAreRadial)
     }
 }
 
-TEST(Mesh, NormalsDoNotDependOnHowAFaceIsCut)
+TEST(Mesh, NormalsDoNotDependOnTriangulation)
 {
-    // A corner of a box belongs to one or two triangles of each face; the angles add up to 90 degrees for each.
+    // At a corner of a box, one or two triangles of each face meet; their angles add up to 90 degrees per face.
     Mesh mesh = box_mesh({0, 0, 0}, {1, 2, 3});
     mesh.positions.emplace_back(9, 9, 9); // belongs to no triangle
     compute_normals(mesh);
@@ -57,7 +57,7 @@ TEST(Mesh, NormalsDoNotDependOnHowAFaceIsCut)
     EXPECT_EQ(mesh.normals[8], Vec3f(0, 0, 0));
 }
 
-TEST(Mesh, IsClosedOnlyIfEveryEdgeHasTwoOppositeSides)
+TEST(Mesh, IsClosedRequiresTwoOppositeTrianglesPerEdge)
 {
     const Mesh closed = sphere_mesh({0, 0, 0}, 1, 3);
     EXPECT_TRUE(is_closed(closed));
@@ -66,14 +66,14 @@ TEST(Mesh, IsClosedOnlyIfEveryEdgeHasTwoOppositeSides)
     Mesh hole = closed;
     hole.triangles.pop_back();
     EXPECT_FALSE(is_closed(hole));
-    hole.triangles.pop_back(); // an even number of triangles, so of edges too
+    hole.triangles.pop_back(); // an even number of triangles remains
     EXPECT_FALSE(is_closed(hole));
 
     Mesh flipped = closed;
     std::swap(flipped.triangles[5][0], flipped.triangles[5][1]);
     EXPECT_FALSE(is_closed(flipped));
 
-    Mesh doubled = closed; // every edge of one triangle has four sides
+    Mesh doubled = closed; // an edge with four adjacent triangles
     doubled.triangles.push_back(closed.triangles[0]);
     doubled.triangles.emplace_back(closed.triangles[0][1], closed.triangles[0][0], closed.triangles[0][2]);
     EXPECT_FALSE(is_closed(doubled));

@@ -14,7 +14,7 @@ int euler_characteristic(const Mesh& mesh)
     return static_cast<int>(mesh.positions.size()) - static_cast<int>(mesh.triangles.size() / 2);
 }
 
-// A ring of rectangles of n x n along its two circles.
+// A torus of n x n quads.
 Mesh torus(float large, float small, int n)
 {
     Mesh mesh;
@@ -32,7 +32,7 @@ Mesh torus(float large, float small, int n)
     return mesh;
 }
 
-// The largest distance of the vertices of either mesh, and of the middles of its triangles, from the other.
+// Largest distance from the vertices and triangle centres of either mesh to the other mesh.
 float deviation(const Mesh& a, const Mesh& b)
 {
     float most = 0;
@@ -51,7 +51,7 @@ float deviation(const Mesh& a, const Mesh& b)
 
 } // namespace
 
-TEST(Simplify, KeepsWithinTheToleranceAndTheTopology)
+TEST(Simplify, StaysWithinToleranceAndKeepsTopology)
 {
     const Mesh meshes[] = {sphere_mesh(Vec3f(1, 2, 3), 1, 5), torus(2, 0.5f, 96),
                            joined(sphere_mesh(Vec3f(0, 0, 0), 1, 4), inside_out(sphere_mesh(Vec3f(0, 0, 0), 0.5f, 4)))};
@@ -66,9 +66,9 @@ TEST(Simplify, KeepsWithinTheToleranceAndTheTopology)
         }
 }
 
-TEST(Simplify, ACubeOfManyTrianglesBecomesOneOfTwelve)
+TEST(Simplify, SubdividedCubeReducesToTwelveTriangles)
 {
-    // Every face cut into 2 x 8 x 8 triangles.
+    // Each face is divided into 2 x 8 x 8 triangles.
     constexpr int n = 8;
     Mesh cube;
     std::map<std::array<int, 3>, int> numbers;
@@ -96,7 +96,7 @@ TEST(Simplify, ACubeOfManyTrianglesBecomesOneOfTwelve)
     EXPECT_LT(cube.triangles.size(), 60u);
 }
 
-TEST(Simplify, VerticesKeepWhatTheyHad)
+TEST(Simplify, RemainingVerticesKeepTheirAttributes)
 {
     Mesh mesh = sphere_mesh(Vec3f::Zero(), 1, 4);
     compute_normals(mesh);
@@ -111,20 +111,20 @@ TEST(Simplify, VerticesKeepWhatTheyHad)
     EXPECT_EQ(std::get<std::vector<Vec3f>>(mesh.attributes["P"]), mesh.positions);
     for (size_t i = 0; i < mesh.positions.size(); ++i) {
         EXPECT_EQ(std::get<std::vector<float>>(mesh.attributes["x"])[i], mesh.positions[i].x());
-        EXPECT_NEAR(mesh.positions[i].norm(), 1, 1e-5); // no vertex was moved
+        EXPECT_NEAR(mesh.positions[i].norm(), 1, 1e-5); // vertices are not moved
         EXPECT_GT(mesh.normals[i].dot(mesh.positions[i]), 0.99f);
     }
 }
 
-TEST(Simplify, NothingLeavesAWall)
+TEST(Simplify, VerticesOnAWallStayOnIt)
 {
     Mesh mesh = sphere_mesh(Vec3f::Zero(), 1, 5);
-    for (Vec3f& p : mesh.positions) p.y() = std::max(p.y(), -0.3f); // a drop that sits on a wall
+    for (Vec3f& p : mesh.positions) p.y() = std::max(p.y(), -0.3f); // a drop on the floor
     const Box3f container{Vec3f(-2, -0.3f, -2), Vec3f(2, 2, 2)};
     const Mesh before = mesh;
     simplify(mesh, 0.1f, container);
     EXPECT_TRUE(is_closed(mesh));
-    // The waterline, a circle, is thinned along itself only: its area keeps the drop's foot on the floor.
+    // The contact line, a circle, may only be thinned along itself, so that the drop keeps its footprint on the floor.
     EXPECT_EQ(bounds_of(mesh).min.y(), -0.3f);
     EXPECT_NEAR(volume_of(mesh) / volume_of(before), 1, 0.05);
     for (const Vec3f& p : mesh.positions) EXPECT_TRUE(p.y() == -0.3f || p.y() > -0.3f + 1e-6f);

@@ -1,4 +1,4 @@
-// Closed meshes with known distance and volume, made by code.
+// Closed procedural meshes with known distance and volume.
 #pragma once
 
 #include "spindrift/mesh/mesh.h"
@@ -17,7 +17,7 @@ inline Mesh box_mesh(const Vec3f& min, const Vec3f& max)
     return mesh;
 }
 
-// An octahedron whose triangles are cut in four and pushed onto the sphere `levels` times: 8 * 4^levels triangles.
+// An octahedron subdivided onto the sphere `levels` times: 8 * 4^levels triangles.
 inline Mesh sphere_mesh(const Vec3f& center, float radius, int levels)
 {
     Mesh mesh;
@@ -43,7 +43,7 @@ inline Mesh sphere_mesh(const Vec3f& center, float radius, int levels)
     return mesh;
 }
 
-// Both meshes in one, overlapping or not.
+// Both meshes in one; they may overlap.
 inline Mesh joined(Mesh a, const Mesh& b)
 {
     const int first = static_cast<int>(a.positions.size());

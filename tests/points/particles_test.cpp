@@ -34,7 +34,7 @@ TEST(Particles, ResizingGrowsEveryArrayWithZeros)
     EXPECT_EQ(particles.find<float>("age")->size(), 1u);
 }
 
-TEST(Particles, AnAttributeIsAddedOnceAndThenFound)
+TEST(Particles, AttributeIsAddedOnFirstUseAndFoundAfterwards)
 {
     Particles particles;
     particles.resize(3);
@@ -45,7 +45,7 @@ TEST(Particles, AnAttributeIsAddedOnceAndThenFound)
     EXPECT_EQ(particles.find<float>("kind"), nullptr);
 }
 
-TEST(Particles, AskingForTheWrongTypeNamesTheAttributeAndBothTypes)
+TEST(Particles, WrongTypeErrorNamesTheAttributeAndBothTypes)
 {
     Particles particles;
     particles.attribute<Vec3f>("rest");

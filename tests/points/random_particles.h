@@ -1,4 +1,4 @@
-// Particles at random places with random attributes.
+// Random particles with random attributes.
 #pragma once
 
 #include "spindrift/base/random.h"
@@ -13,7 +13,7 @@ inline Vec3f random_vector(Random& random, float from, float to)
     return {x, y, random.uniform(from, to)};
 }
 
-// In clouds of half a metre across within a cube of `reach` metres around the origin, in no order.
+// Unsorted clouds half a metre across, within `reach` metres of the origin along each axis.
 inline Particles random_particles(size_t count, float reach, uint64_t seed)
 {
     Random random(seed);
@@ -36,7 +36,7 @@ inline void add_random_affine(Particles& particles, uint64_t seed)
         for (Vec3f& row : particles.attribute<Vec3f>(name)) row = random_vector(random, -5, 5);
 }
 
-// Particles sorted into a grid of their own.
+// Particles sorted into a grid around them.
 struct SortedParticles {
     Particles particles;
     float voxel;

@@ -1,9 +1,9 @@
 #include "spindrift/points/sort.h"
 
 #include "base/determinism.h"
-#include "spindrift/base/error.h"
 #include "field/dense.h"
 #include "points/random_particles.h"
+#include "spindrift/base/error.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr float kVoxel = 0.03f;
 
-// Every tile with a cell that is no farther than `reach` from the cell of a particle.
+// All tiles with a cell no farther than `reach` from a particle's cell.
 std::set<uint64_t> tiles_within_reach(const Particles& particles, float voxel, int reach)
 {
     std::set<uint64_t> codes;
@@ -46,7 +46,7 @@ void expect_sorted(const Particles& before, const Particles& after, const Topolo
     ASSERT_EQ(after.size(), before.size());
     const auto& order = *after.find<int32_t>("order");
 
-    // The same particles with everything they had, ordered by tile and cell, equals as they were.
+    // The same particles with all attributes, ordered by tile and cell; particles of one cell keep their order.
     std::vector<uint8_t> seen(before.size(), 0);
     std::pair<int, int> last = {-1, -1};
     for (size_t i = 0; i < after.size(); ++i) {
@@ -67,7 +67,7 @@ void expect_sorted(const Particles& before, const Particles& after, const Topolo
         last = key;
     }
 
-    // The index names the particles of every tile and cell.
+    // The index gives the range of every tile and cell.
     size_t at = 0;
     for (int t = 0; t < topology.tile_count(); ++t) {
         ASSERT_EQ(index.tile_begin(t), at);
@@ -83,13 +83,13 @@ void expect_sorted(const Particles& before, const Particles& after, const Topolo
     ASSERT_EQ(at, after.size());
 }
 
-TEST(Sort, TheCellOfAPositionIsBelowIt)
+TEST(Sort, CellOfPositionRoundsDown)
 {
     EXPECT_EQ(cell_of(Vec3f(0, -0.25f, 0.24f), 4), Vec3i(0, -1, 0));
     EXPECT_EQ(cell_of(Vec3f(-0.01f, -0.26f, 100), 4), Vec3i(-1, -2, 400));
 }
 
-TEST(Sort, TilesAroundParticlesAreThoseWithinReachAndNoOthers)
+TEST(Sort, TilesAroundParticlesAreExactlyThoseWithinReach)
 {
     const Particles particles = random_particles(700, 2, 3);
     for (int reach = 0; reach <= 8; ++reach) {
@@ -101,7 +101,7 @@ TEST(Sort, TilesAroundParticlesAreThoseWithinReachAndNoOthers)
 
 TEST(Sort, TilesAroundManyParticlesFarApartAreComplete)
 {
-    // More particles than a chunk, hopping between tiles that share a slot of the cache of recent tiles.
+    // More particles than one chunk, alternating between tiles that share a slot of the cache of recent tiles.
     Particles particles;
     particles.resize(40000);
     Random random(9);
@@ -113,7 +113,7 @@ TEST(Sort, TilesAroundManyParticlesFarApartAreComplete)
     EXPECT_EQ(std::vector<uint64_t>(want.begin(), want.end()), tiles_around(particles, kVoxel, 2).codes());
 }
 
-TEST(Sort, NoParticlesNeedNoTiles)
+TEST(Sort, EmptySetHasNoTiles)
 {
     Particles nothing;
     const Topology topology = tiles_around(nothing, kVoxel, 2);
@@ -123,7 +123,7 @@ TEST(Sort, NoParticlesNeedNoTiles)
     EXPECT_EQ(nothing.size(), 0u);
 }
 
-TEST(Sort, AParticleOutsideTheGridIsNamed)
+TEST(Sort, ErrorNamesAParticleOutsideTheGrid)
 {
     for (const float place : {1e9f, -1e9f, kInfinity, std::numeric_limits<float>::quiet_NaN()}) {
         Particles particles = random_particles(10, 1, 1);
@@ -137,16 +137,16 @@ TEST(Sort, AParticleOutsideTheGridIsNamed)
     }
 }
 
-TEST(Sort, SortingIsAStablePermutationByTileAndCellThatCarriesEveryAttribute)
+TEST(Sort, SortIsStableByTileAndCellAndMovesEveryAttribute)
 {
-    for (const size_t count : {1u, 500u, 70000u}) { // one chunk, and several
+    for (const size_t count : {1u, 500u, 70000u}) { // one chunk; several
         const Particles before = with_every_kind_of_attribute(count, count);
         const SortedParticles sorted(before, kVoxel, 1);
         expect_sorted(before, sorted.particles, sorted.topology, kVoxel, sorted.index);
     }
 }
 
-TEST(Sort, AnIndexCanBeUsedAgainForOtherParticles)
+TEST(Sort, IndexCanBeReusedForOtherParticles)
 {
     ParticleIndex index;
     for (const size_t count : {30000u, 200u, 5000u}) {
@@ -158,7 +158,7 @@ TEST(Sort, AnIndexCanBeUsedAgainForOtherParticles)
     }
 }
 
-TEST(Sort, AnyNumberOfThreadsGivesTheSameOrder)
+TEST(Sort, SameOrderForAnyNumberOfThreads)
 {
     const Particles before = with_every_kind_of_attribute(100000, 5);
     const auto sorted = [&](int threads) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kEdge = 24;
 
-// One point in every unit cube: in its middle or anywhere in it.
+// One point in every unit cube: at its centre, or jittered.
 std::vector<Vec3f> cubes(float jitter)
 {
     std::vector<Vec3f> points;
@@ -34,14 +34,14 @@ void append(std::vector<Vec3f>& to, const std::vector<Vec3f>& from) { to.insert(
 
 } // namespace
 
-TEST(Spacing, IsTheEdgeOfTheCubeThatEachParticleFills)
+TEST(Spacing, EqualsTheEdgeOfTheCubePerParticle)
 {
     EXPECT_NEAR(*find_spacing(cubes(0)), 1, 0.1);
     EXPECT_NEAR(*find_spacing(cubes(1)), 1, 0.05);
     EXPECT_NEAR(*find_spacing(scattered(20000, Vec3f(40, 25, 20), 1)), 1, 0.05);
 }
 
-TEST(Spacing, ScalesAndMovesWithTheParticles)
+TEST(Spacing, ScalesWithPositionsAndIgnoresTranslation)
 {
     std::vector<Vec3f> points = cubes(1);
     const float one = *find_spacing(points);
@@ -49,13 +49,13 @@ TEST(Spacing, ScalesAndMovesWithTheParticles)
     EXPECT_NEAR(*find_spacing(points), 0.03125f * one, 1e-4f);
 }
 
-TEST(Spacing, DoesNotCareForDuplicatesOrSpray)
+TEST(Spacing, IgnoresDuplicatesAndSpray)
 {
     std::vector<Vec3f> points = cubes(1);
     append(points, cubes(1));
     EXPECT_NEAR(*find_spacing(points), 1, 0.05);
     points = cubes(1);
-    append(points, scattered(points.size() / 3, Vec3f::Constant(1000), 4)); // a quarter of all
+    append(points, scattered(points.size() / 3, Vec3f::Constant(1000), 4)); // a quarter of all points
     EXPECT_NEAR(*find_spacing(points), 1, 0.1);
 }
 
@@ -70,17 +70,17 @@ TEST(Spacing, LiesBetweenThoseOfDenseAndSparseParts)
     EXPECT_NEAR(found, in_the_middle, 0.1f * in_the_middle);
 }
 
-TEST(Spacing, OfASheetIsAThirdTooLarge)
+TEST(Spacing, SheetIsOverestimatedByAThird)
 {
     std::vector<Vec3f> sheet = scattered(3600, Vec3f(60, 0, 60), 3);
     EXPECT_GT(*find_spacing(sheet), 0.9f);
     EXPECT_LT(*find_spacing(sheet), 1.4f);
 }
 
-TEST(Spacing, OfAFewPointsIsUnknown)
+TEST(Spacing, FewPointsGiveNoSpacing)
 {
     EXPECT_FALSE(find_spacing({}));
-    EXPECT_FALSE(find_spacing({1000, Vec3f(1, 2, 3)})); // one place
+    EXPECT_FALSE(find_spacing({1000, Vec3f(1, 2, 3)})); // all at one position
     EXPECT_FALSE(find_spacing(scattered(8, Vec3f::Ones(), 1)));
     EXPECT_TRUE(find_spacing(scattered(9, Vec3f::Ones(), 1)));
 }

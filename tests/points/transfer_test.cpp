@@ -13,7 +13,7 @@ namespace {
 
 constexpr float kVoxel = 0.05f;
 
-// Where component `axis` of a cell lies, in cells.
+// Position of component `axis` of a cell, in cells.
 Vec3d face_center(const Vec3i& cell, int axis)
 {
     Vec3d x = cell.cast<double>().array() + 0.5;
@@ -21,7 +21,7 @@ Vec3d face_center(const Vec3i& cell, int axis)
     return x;
 }
 
-// Calls body(cell, weight, gradient of the weight) for the eight faces around a point given in cells, in double.
+// Calls body(cell, weight, weight gradient) for the eight faces around a point given in cells, in double.
 template <class Body> void for_each_face_around(const Vec3d& x, int axis, const Body& body)
 {
     Vec3i low;
@@ -77,7 +77,7 @@ void set_random(MacField& field, const Topology& topology, uint64_t seed)
         for (float& value : u.values()) value = random.uniform(-2, 2);
 }
 
-// Sets every face of a grid to a velocity that depends on the place [m].
+// Sets every face from a function of its position [m].
 template <class Velocity> void set_velocity(MacField& field, const Topology& topology, const Velocity& velocity)
 {
     field.reset(topology, 0);
@@ -94,7 +94,7 @@ void expect_weighted_means(Transfer transfer)
     const SortedParticles s(std::move(particles), kVoxel, 1);
     const Grid grid = on_grid(s, transfer);
     for (int a = 0; a < 3; ++a) {
-        std::map<std::tuple<int, int, int>, std::pair<double, double>> sums; // of weighted velocities and of weights
+        std::map<std::tuple<int, int, int>, std::pair<double, double>> sums; // weighted velocities; weights
         for (size_t i = 0; i < s.particles.size(); ++i) {
             const Vec3d x = in_cells(s.particles.P[i]);
             for_each_face_around(x, a, [&](const Vec3i& cell, double w, const Vec3d&) {
@@ -113,7 +113,7 @@ void expect_weighted_means(Transfer transfer)
                 const double w = grid.weight.u[a].tile(t)[o], u = grid.velocity.u[a].tile(t)[o];
                 const auto want = sums.find(key_of(cell));
                 if (want == sums.end()) {
-                    ASSERT_LT(w, 1e-4); // a particle on the very edge of its cell
+                    ASSERT_LT(w, 1e-4); // particle on the boundary of its cell
                     if (w == 0) {
                         ASSERT_EQ(u, 0);
                     }
@@ -131,11 +131,11 @@ void expect_weighted_means(Transfer transfer)
     }
 }
 
-TEST(Transfer, ToGridTakesTheWeightedMeanOfVelocities) { expect_weighted_means(Transfer::pic); }
+TEST(Transfer, ToGridIsTheWeightedMeanOfVelocities) { expect_weighted_means(Transfer::pic); }
 
-TEST(Transfer, ToGridWithApicTakesTheWeightedMeanOfAffineVelocities) { expect_weighted_means(Transfer::apic); }
+TEST(Transfer, ToGridWithApicIsTheWeightedMeanOfAffineVelocities) { expect_weighted_means(Transfer::apic); }
 
-TEST(Transfer, AConstantVelocityIsReproducedOnTheGridAndBack)
+TEST(Transfer, ConstantVelocityRoundTripsThroughTheGrid)
 {
     const Vec3f constant(1.25f, -2.5f, 0.75f);
     for (const Transfer transfer : {Transfer::pic, Transfer::flip, Transfer::apic}) {
@@ -157,7 +157,7 @@ TEST(Transfer, AConstantVelocityIsReproducedOnTheGridAndBack)
     }
 }
 
-TEST(Transfer, ApicReproducesALinearVelocityOnTheGridAndBack)
+TEST(Transfer, ApicRoundTripsALinearVelocityThroughTheGrid)
 {
     Mat3f c;
     c << 0.5f, -2, 1, 3, -1, 0.25f, -0.75f, 1.5f, 2;
@@ -207,8 +207,8 @@ TEST(Transfer, ToParticlesFollowsTheFormulasOfPicFlipAndApic)
     }
 }
 
-// Moments of particles and of the grid, for particles of mass 1 and lengths in cells. An affine particle spins: its
-// part of the angular momentum is that of its weights, whose second moment along an axis is f (1 - f).
+// Momentum of particles and grid, for unit masses and lengths in cells. An affine particle has spin: the second moment
+// of its weights along an axis is f (1 - f).
 struct Momentum {
     Vec3d linear = Vec3d::Zero(), angular = Vec3d::Zero();
 
@@ -247,7 +247,7 @@ Momentum momentum_of(Grid& grid)
     return m;
 }
 
-TEST(Transfer, LinearMomentumIsKeptByPicAndApicOnTheWayToTheGridAndBack)
+TEST(Transfer, PicAndApicConserveLinearMomentum)
 {
     for (const Transfer transfer : {Transfer::pic, Transfer::apic}) {
         Particles particles = random_particles(4000, 1, 31);
@@ -257,14 +257,14 @@ TEST(Transfer, LinearMomentumIsKeptByPicAndApicOnTheWayToTheGridAndBack)
         const Vec3d before = momentum_of(s.particles, false).linear, between = momentum_of(grid).linear;
         to_particles(grid.velocity, grid.velocity, transfer, 0, s.index, kVoxel, s.particles);
         const Vec3d after = momentum_of(s.particles, false).linear;
-        EXPECT_LT((between - before).cwiseAbs().maxCoeff(), 0.02); // of thousands of velocities of about 2
+        EXPECT_LT((between - before).cwiseAbs().maxCoeff(), 0.02); // of thousands of particles at about 2 each
         EXPECT_LT((after - before).cwiseAbs().maxCoeff(), 0.02);
     }
 }
 
-TEST(Transfer, ApicKeepsAngularMomentumOnTheWayToTheGridAndBackAndPicLosesIt)
+TEST(Transfer, ApicConservesAngularMomentumAndPicLosesIt)
 {
-    // Particles that turn about the z axis like a rigid body, with noise.
+    // Particles in rigid rotation about the z axis, with noise.
     Particles particles = random_particles(4000, 0.6f, 33);
     for (size_t i = 0; i < particles.size(); ++i) {
         const Vec3f x = particles.P[i];
@@ -280,7 +280,7 @@ TEST(Transfer, ApicKeepsAngularMomentumOnTheWayToTheGridAndBackAndPicLosesIt)
     EXPECT_LT((between - before).norm(), 1e-5 * before.norm());
     EXPECT_LT((after - before).norm(), 1e-5 * before.norm());
 
-    // A single cloud of PIC particles in one cell loses what differs within the cell.
+    // PIC particles of a single cell lose the variation within the cell.
     Particles few;
     few.resize(64);
     Random random(5);
@@ -295,7 +295,7 @@ TEST(Transfer, ApicKeepsAngularMomentumOnTheWayToTheGridAndBackAndPicLosesIt)
     EXPECT_LT(momentum_of(pic.particles, false).angular.z(), 0.6 * spin);
 }
 
-// The largest error [m] after a quarter turn in so many steps.
+// Largest error [m] after a quarter turn in the given number of steps.
 double rotation_error(int order, int steps)
 {
     const double quarter = 0.5 * kPi, speed = 2; // [rad/s]
@@ -318,7 +318,7 @@ double rotation_error(int order, int steps)
     return worst;
 }
 
-TEST(Transfer, AdvectionHasTheOrderItWasAskedFor)
+TEST(Transfer, AdvectionConvergesAtTheRequestedOrder)
 {
     for (const int order : {2, 3}) {
         const double e8 = rotation_error(order, 8), e16 = rotation_error(order, 16), e32 = rotation_error(order, 32);
@@ -330,14 +330,14 @@ TEST(Transfer, AdvectionHasTheOrderItWasAskedFor)
     }
 }
 
-TEST(Transfer, AdvectionCarriesParticlesAsFarAsItPromises)
+TEST(Transfer, AdvectionIsAccurateUpToTheMaximumDisplacement)
 {
     const float dt = 0.1f, speed = kMaxAdvectionCells * kVoxel / dt;
     const Topology everywhere = Topology::covering(Vec3i(-40, -40, -40), Vec3i(40, 40, 40));
     for (const int order : {2, 3})
         for (int a = 0; a < 3; ++a)
             for (const float sign : {-1.0f, 1.0f}) {
-                // Velocity grows along the way, which only a sampler that sees all of it gets right.
+                // The velocity grows along the path, so the sampler must cover all of it to be accurate.
                 const double growth = 0.3 * static_cast<double>(speed);
                 MacField velocity;
                 set_velocity(velocity, everywhere, [&](const Vec3d& x) {
@@ -351,7 +351,7 @@ TEST(Transfer, AdvectionCarriesParticlesAsFarAsItPromises)
                 advect(particles, index, velocity, kVoxel, dt, order);
                 for (size_t i = 0; i < particles.size(); ++i) {
                     const Vec3f from = start.P[static_cast<size_t>(particles.id[i])];
-                    // The stages of the method for a velocity that is linear in x.
+                    // Stages of the Runge-Kutta method for a velocity linear in x.
                     const double h = static_cast<double>(dt), x = from[a];
                     const auto u = [&](double y) { return static_cast<double>(sign * 0.6f * speed) + growth * y; };
                     const double k1 = u(x), k2 = u(x + 0.5 * h * k1), k3 = u(x + 0.75 * h * k2);
@@ -362,7 +362,7 @@ TEST(Transfer, AdvectionCarriesParticlesAsFarAsItPromises)
             }
 }
 
-TEST(Transfer, AnyNumberOfThreadsGivesTheSameBits)
+TEST(Transfer, SameBitsForAnyNumberOfThreads)
 {
     Particles particles = random_particles(40000, 1, 51);
     add_random_affine(particles, 52);

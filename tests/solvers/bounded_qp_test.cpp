@@ -95,7 +95,7 @@ std::pair<Vector, QpResult> solved(const Program& p, double tolerance, Vector x 
     return {x, result};
 }
 
-// The worst violation of the conditions of Karush, Kuhn and Tucker.
+// Largest violation of the Karush-Kuhn-Tucker conditions.
 double kkt_violation(const Program& p, const Vector& x)
 {
     const Vector g = p.a * x - p.b;
@@ -108,7 +108,7 @@ double kkt_violation(const Program& p, const Vector& x)
     return worst;
 }
 
-// Tries every choice of variables at their lower bound, at their upper bound and free.
+// Reference: tries every assignment of variables to lower bound, upper bound and free.
 Vector enumerated_solution(const Program& p)
 {
     const int n = static_cast<int>(p.b.size());
@@ -146,7 +146,7 @@ Vector enumerated_solution(const Program& p)
 
 } // namespace
 
-TEST(BoundedQp, FindsWhatTryingEveryChoiceOfBoundsFinds)
+TEST(BoundedQp, MatchesExhaustiveSearchOverActiveSets)
 {
     int at_lower = 0, at_upper = 0, between = 0;
     for (uint64_t seed = 0; seed < 60; ++seed) {
@@ -172,11 +172,11 @@ TEST(BoundedQp, SemidefiniteProgramsReachTheLowestValue)
         const auto [x, result] = solved(p, 1e-9);
         EXPECT_TRUE(result.converged) << seed;
         EXPECT_LT(kkt_violation(p, x), 1e-8) << seed;
-        EXPECT_NEAR(p.value(x), p.value(wanted), 1e-7) << seed; // the point itself need not be the same
+        EXPECT_NEAR(p.value(x), p.value(wanted), 1e-7) << seed; // the minimiser need not be unique
     }
 }
 
-TEST(BoundedQp, LargerProgramsSatisfyTheConditionsOfAMinimum)
+TEST(BoundedQp, LargerProgramsSatisfyTheKktConditions)
 {
     for (uint64_t seed = 0; seed < 6; ++seed) {
         const Program p = random_program(200, 260, 200 + seed, seed % 2);
@@ -186,7 +186,7 @@ TEST(BoundedQp, LargerProgramsSatisfyTheConditionsOfAMinimum)
         EXPECT_LE(result.projected_gradient, 1e-8);
         EXPECT_LE(result.complementarity, 1e-8);
         EXPECT_GT(result.expansions + result.proportionings, 0);
-        // In floats, down to what their rounding allows.
+        // In floats, down to their rounding.
         const auto [single, single_result] = solved<float>(p, 2e-3);
         EXPECT_TRUE(single_result.converged) << seed;
         EXPECT_LT((p.a * (single - x)).cwiseAbs().maxCoeff(), 0.2) << seed;
@@ -194,7 +194,7 @@ TEST(BoundedQp, LargerProgramsSatisfyTheConditionsOfAMinimum)
     }
 }
 
-TEST(BoundedQp, AllOrNoVariablesAtTheirBounds)
+TEST(BoundedQp, SolvesWithAllOrNoBoundsActive)
 {
     Program p = random_program(30, 40, 7, false);
     p.b = -Vector::Ones(30) - p.b.cwiseAbs();
@@ -208,7 +208,7 @@ TEST(BoundedQp, AllOrNoVariablesAtTheirBounds)
     EXPECT_TRUE(result.converged);
     EXPECT_LT((x - inside).cwiseAbs().maxCoeff(), 1e-6);
 
-    p.lower = p.upper = inside; // nothing to decide
+    p.lower = p.upper = inside; // nothing is free
     const auto [fixed, fixed_result] = solved(p, 1e-10);
     EXPECT_EQ(fixed, inside);
     EXPECT_TRUE(fixed_result.converged);
@@ -217,7 +217,7 @@ TEST(BoundedQp, AllOrNoVariablesAtTheirBounds)
 
 TEST(BoundedQp, DegenerateProgramsConverge)
 {
-    // At the solution, variables are at their bounds and their gradient is zero too.
+    // At the solution, variables at their bounds also have zero gradient.
     for (uint64_t seed = 0; seed < 10; ++seed) {
         Program p = random_program(40, 60, 300 + seed, false);
         Vector x = Vector::Zero(40);
@@ -230,7 +230,7 @@ TEST(BoundedQp, DegenerateProgramsConverge)
     }
 }
 
-TEST(BoundedQp, AGoodStartSavesWork)
+TEST(BoundedQp, WarmStartSavesIterations)
 {
     const Program p = random_program(200, 220, 11, false);
     const auto [x, cold] = solved(p, 1e-6);
@@ -240,22 +240,22 @@ TEST(BoundedQp, AGoodStartSavesWork)
     EXPECT_GT(cold.iterations, 10);
 }
 
-TEST(BoundedQp, ProgramsWithoutAMinimumEnd)
+TEST(BoundedQp, UnboundedProgramsAreDetected)
 {
-    // Falls along (1, 1), where A has no curvature.
+    // The objective falls along (1, 1), where A has no curvature.
     Program p{Matrix(2, 2), Vector::Ones(2), Vector::Zero(2), Vector::Constant(2, kInf)};
     p.a << 1, -1, -1, 1;
     const auto [x, result] = solved(p, 1e-9);
     EXPECT_FALSE(result.bounded);
     EXPECT_FALSE(result.converged);
     EXPECT_TRUE(x.allFinite());
-    p.upper[0] = 5; // with one bound it ends: x1 = x0 + 1
+    p.upper[0] = 5; // one bound suffices: x1 = x0 + 1
     const auto [held, held_result] = solved(p, 1e-9);
     EXPECT_TRUE(held_result.converged);
     EXPECT_NEAR(held[0], 5, 1e-9);
     EXPECT_NEAR(held[1], 6, 1e-9);
 
-    // Variables with empty rows, falling without end, to a bound, or indifferent.
+    // Empty rows: unbounded, pushed to a bound, or indifferent.
     Program empty{Matrix::Zero(3, 3), Vector(3), Vector::Zero(3), Vector::Constant(3, kInf)};
     empty.a(0, 0) = 1, empty.b << 2, 1, 0;
     const auto [y, empty_result] = solved(empty, 1e-9);
@@ -268,7 +268,7 @@ TEST(BoundedQp, ProgramsWithoutAMinimumEnd)
     EXPECT_EQ(z[1], 4);
 }
 
-TEST(BoundedQp, BadInputIsRefusedOrReportedButNeverHangs)
+TEST(BoundedQp, BadInputIsReportedAndNeverHangs)
 {
     Program p = random_program(5, 6, 1, true);
     p.b[2] = std::numeric_limits<double>::quiet_NaN();
@@ -288,7 +288,7 @@ TEST(BoundedQp, BadInputIsRefusedOrReportedButNeverHangs)
 }
 
 namespace {
-// A chain of masses, long enough for several chunks of the engine's sums.
+// A chain of masses, long enough for several chunks of the solver's sums.
 class Chain : public QpMatrix<float> {
   public:
     explicit Chain(size_t n) : steps_(n, 0.25f) {}

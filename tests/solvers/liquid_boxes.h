@@ -1,12 +1,12 @@
-// The kinds of domain that liquids make for the pressure engine: tanks, scattered blobs, a maze of thin walls.
+// Typical liquid domains for the pressure solver: tanks, scattered blobs, a maze of thin walls.
 #pragma once
 
-#include "spindrift/base/random.h"
 #include "solvers/poisson_problem.h"
+#include "spindrift/base/random.h"
 
 namespace spindrift {
 
-// Full but for the last part of the topmost cells.
+// Full, with the surface within the topmost cells.
 inline void fill_up(LiquidBox& box)
 {
     const auto n = static_cast<float>(box.max.y() - box.min.y());
@@ -20,7 +20,7 @@ inline void fill_half(LiquidBox& box)
     box.fill_below([n](const Vec3f& x) { return 0.5f * n + 0.3f + 0.05f * n * std::sin(12.5f * x.x() / n); });
 }
 
-// Walls of one cell between rooms, with doors that make the rooms a tree.
+// Rooms with walls of one cell and doors that connect the rooms as a tree.
 inline void build_maze(LiquidBox& box, int room, uint64_t seed)
 {
     Random random(seed);
@@ -57,7 +57,7 @@ inline void build_maze(LiquidBox& box, int room, uint64_t seed)
     });
 }
 
-// Balls of liquid, one in every few hundred cells, over a rough pool.
+// Balls of liquid, one per few hundred cells, above a rough pool.
 inline void scatter_blobs(LiquidBox& box, uint64_t seed)
 {
     const float n = static_cast<float>(box.max.x() - box.min.x());

@@ -1,5 +1,4 @@
-// Poisson problems put together cell by cell, and a plain double-precision reading of their matrix to check solutions
-// with.
+// Poisson problems assembled cell by cell, and a double-precision reference of their matrix to check solutions.
 #pragma once
 
 #include "field/dense.h"
@@ -9,7 +8,7 @@
 
 namespace spindrift {
 
-// A grid with its matrix and right-hand side. Set faces and ties, then finish().
+// A grid with its matrix and right-hand side. Set faces and ties, then call finish().
 struct PoissonProblem {
     Topology topology;
     PoissonMatrix matrix;
@@ -40,7 +39,7 @@ struct PoissonProblem {
     Field<float> ties_;
 };
 
-// The rows of the matrix as the solver's header defines them, in double.
+// Rows of the matrix as defined in the solver's header, in double.
 class PlainSystem {
   public:
     explicit PlainSystem(const PoissonProblem& problem)
@@ -89,7 +88,7 @@ class PlainSystem {
     }
     double relative_residual(const Field<double>& x) const { return (b - apply(gather(x))).norm() / b.norm(); }
 
-    // Takes its mean from every body without a free surface, so that solutions can be compared.
+    // Subtracts the mean of every body without a free surface, so that solutions can be compared.
     void make_compatible(Eigen::VectorXd& v) const
     {
         std::vector<double> sum(closed_.size(), 0.0), count(closed_.size(), 0.0);
@@ -97,7 +96,7 @@ class PlainSystem {
         for (size_t i = 0; i < cells.size(); ++i)
             if (closed_[body_[i]]) v[static_cast<long>(i)] -= sum[body_[i]] / count[body_[i]];
     }
-    // A direct solve; only for small problems.
+    // Direct solve; for small problems only.
     Eigen::VectorXd solve() const
     {
         const long n = static_cast<long>(cells.size());
@@ -116,7 +115,7 @@ class PlainSystem {
     size_t body_count() const { return closed_.size(); }
     size_t closed_count() const { return static_cast<size_t>(std::count(closed_.begin(), closed_.end(), true)); }
 
-    std::vector<Vec3i> cells; // those that take part
+    std::vector<Vec3i> cells; // active cells
     Eigen::VectorXd b;        // made compatible
 
   private:
@@ -154,7 +153,7 @@ class PlainSystem {
     std::vector<bool> closed_;
 };
 
-// The pressure problem of a liquid (phi < 0, in cells) among solids in a closed box of cells [min, max).
+// Pressure problem of a liquid (phi < 0, in cells) with solids in a closed box of cells [min, max).
 struct LiquidBox {
     Vec3i min, max;
     Dense<float> phi;
@@ -165,7 +164,7 @@ struct LiquidBox {
     {
         for_each_cell(min, max, [&](const Vec3i& c) { solid.at(c) = 0, phi.at(c) = -1; });
     }
-    // Liquid below a height, given in cells above the floor for a place in cells.
+    // Liquid below a height, in cells above the floor, given as a function of position in cells.
     template <class Height> void fill_below(const Height& height)
     {
         for_each_cell(min, max, [&](const Vec3i& c) {
@@ -182,7 +181,7 @@ struct LiquidBox {
                 const Vec3i below = c - Vec3i(Vec3i::Unit(a));
                 if (solid.get(c) || solid.get(below)) continue;
                 if (wet(c) && wet(below)) made->set_face(c, a, 1);
-                // Ghost fluid: the surface lies part of the way to the dry cell.
+                // Ghost fluid: the surface lies between the wet and the dry cell centre.
                 if (wet(c) != wet(below)) {
                     const Vec3i inside = wet(c) ? c : below, outside = wet(c) ? below : c;
                     const float share = phi.get(inside) / (phi.get(inside) - phi.get(outside));
@@ -195,7 +194,7 @@ struct LiquidBox {
     }
 };
 
-// Noise, and a part that varies slowly.
+// Noise plus a smooth part.
 inline void set_random_b(PoissonProblem& problem, uint64_t seed)
 {
     Random random(seed);

@@ -12,14 +12,14 @@ constexpr int kSizes[3] = {32, 64, 96};
 
 struct RandomProblem {
     Vec3i min, max;
-    float cells = 0.8f; // chance of a cell to take part
-    float faces = 0.8f; // ... of a face between two such cells to be open
-    float ties = 0.05f; // ... of a cell to touch the free surface
+    float cells = 0.8f; // probability that a cell is active
+    float faces = 0.8f; // ... that a face between two active cells is open
+    float ties = 0.05f; // ... that a cell touches the free surface
 };
 
 std::unique_ptr<PoissonProblem> make_random(const RandomProblem& r, uint64_t seed)
 {
-    // Some tiles of the box are missing, and some stand around it without taking part.
+    // Some tiles of the box are missing, and some inactive ones lie around it.
     std::vector<Vec3i> tiles =
         random_tiles(tile_of_cell(r.min), tile_of_cell((r.max.array() - 1).matrix()).array() + 1, 0.85f, seed);
     tiles.push_back(Vec3i(-9, 4, 3));
@@ -48,7 +48,7 @@ PoissonResult solve(const PoissonProblem& problem, Field<double>& x, double tole
     return solver.solve(problem.b, x, tolerance);
 }
 
-// Solves and compares with a direct solve, up to a constant in each body without a free surface.
+// Compares with a direct solve, up to a constant in each body without a free surface.
 void expect_exact(const PoissonProblem& problem)
 {
     const PlainSystem system(problem);
@@ -61,7 +61,7 @@ void expect_exact(const PoissonProblem& problem)
     EXPECT_LT((got - want).cwiseAbs().maxCoeff(), 2e-6 * want.cwiseAbs().maxCoeff())
         << system.cells.size() << " cells, " << system.body_count() << " bodies, " << system.closed_count()
         << " closed";
-    // Nothing is written where no cell takes part.
+    // Inactive cells must stay untouched.
     for_each_value(x, [&](const Vec3i& cell, double& value) {
         if (!(problem.matrix.diagonal.at(cell) > 0)) {
             ASSERT_EQ(value, 0) << cell.transpose();
@@ -116,7 +116,7 @@ TEST(Poisson, IsolatedCellsAreSolvedExactly)
 
 TEST(Poisson, PairsOfCellsInClosedPocketsAreSolvedExactly)
 {
-    // Pairs within a block, across blocks and across tiles, none with a free surface.
+    // Pairs within a block, across blocks and across tiles, all without a free surface.
     PoissonProblem problem(Topology::covering(Vec3i(-8, -8, -8), Vec3i(8, 8, 8)));
     for (const int x : {-7, -6, -4, 0, 3, 5}) problem.set_face(Vec3i(x, 2 * x % 7, 1), 0, 0.7f);
     problem.finish();
@@ -125,7 +125,7 @@ TEST(Poisson, PairsOfCellsInClosedPocketsAreSolvedExactly)
     expect_exact(problem);
 }
 
-TEST(Poisson, EmptySystemsHaveTheSolutionZero)
+TEST(Poisson, EmptySystemsHaveZeroSolution)
 {
     PoissonSolver solver;
     Field<double> x;
@@ -144,7 +144,7 @@ TEST(Poisson, EmptySystemsHaveTheSolutionZero)
     for (const double value : x.values()) ASSERT_EQ(value, 0);
 }
 
-TEST(Poisson, AZeroRightHandSideNeedsNoIteration)
+TEST(Poisson, ZeroRightHandSideNeedsNoIteration)
 {
     LiquidBox box(Vec3i(-8, -8, -8), Vec3i(8, 8, 8));
     box.fill_below([](const Vec3f&) { return 9.3f; });
@@ -156,9 +156,9 @@ TEST(Poisson, AZeroRightHandSideNeedsNoIteration)
     for (const double value : x.values()) ASSERT_EQ(value, 0);
 }
 
-TEST(Poisson, ASolverCanBeUsedAgainForAnotherSystem)
+TEST(Poisson, SolverCanBeReusedForAnotherSystem)
 {
-    // The second system is smaller, has fewer levels, and must not see anything of the first.
+    // The second system is smaller, has fewer levels, and must not see data of the first.
     const auto large = make_random({Vec3i(-20, -20, -20), Vec3i(20, 20, 20)}, 51);
     const auto small = make_random({Vec3i(1, 1, 1), Vec3i(7, 7, 7), 0.9f, 0.8f, 0.1f}, 52);
     Field<double> fresh, again, x;
@@ -171,8 +171,8 @@ TEST(Poisson, ASolverCanBeUsedAgainForAnotherSystem)
     EXPECT_TRUE(same_bits(fresh, again));
 }
 
-// The largest error of a solve against a smooth solution on a grid of n cells a side: zero at y = 0, no flow through
-// the other sides.
+// Largest error against a smooth solution on a grid of n cells per side: zero at y = 0, no flow through the other
+// sides.
 double manufactured_error(int n)
 {
     const Vec3i min(-n / 2, -n / 2, -n / 2), max = min.array() + n;
@@ -185,7 +185,7 @@ double manufactured_error(int n)
     for_each_cell(min, max, [&](const Vec3i& c) {
         for (int a = 0; a < 3; ++a)
             if (c[a] > min[a]) problem.set_face(c, a, 1);
-        if (c.y() == min.y()) problem.add_tie(c, 2); // the side is half a cell away
+        if (c.y() == min.y()) problem.add_tie(c, 2); // the boundary is half a cell away
         value_at(problem.b, c) = static_cast<float>(h * h * (1 + 0.25 + 4) * kPi * kPi * exact(c));
     });
     problem.finish();
@@ -196,7 +196,7 @@ double manufactured_error(int n)
     return worst;
 }
 
-TEST(Poisson, ErrorsOfASmoothSolutionFallWithTheSquareOfTheCellSize)
+TEST(Poisson, ErrorConvergesAtSecondOrder)
 {
     const double coarse = manufactured_error(12), middle = manufactured_error(24), fine = manufactured_error(48);
     std::printf("largest error at 12, 24, 48 cells: %.3e %.3e %.3e\n", coarse, middle, fine);
@@ -205,7 +205,7 @@ TEST(Poisson, ErrorsOfASmoothSolutionFallWithTheSquareOfTheCellSize)
     EXPECT_NEAR(std::log2(middle / fine), 2, 0.1);
 }
 
-// Iterations to 1e-6 at the three sizes; checks that each solution is one.
+// Iterations to 1e-6 at the three sizes; also verifies each solution.
 template <class Build> std::array<int, 3> count_iterations(const char* name, const Build& build)
 {
     std::array<int, 3> counts{};
@@ -232,20 +232,20 @@ void expect_few(const std::array<int, 3>& counts, int most)
     EXPECT_LE(*std::max_element(counts.begin(), counts.end()), counts[0] + 2);
 }
 
-TEST(Poisson, AFullTankTakesFewIterationsAtAnySize)
+TEST(Poisson, FullTankTakesFewIterationsAtAnySize)
 {
     expect_few(count_iterations("full, closed", [](LiquidBox&) {}), 15);
     expect_few(count_iterations("full, open at the top", fill_up), 15);
 }
 
-TEST(Poisson, AHalfFullTankTakesFewIterationsAtAnySize) { expect_few(count_iterations("half full", fill_half), 15); }
+TEST(Poisson, HalfFullTankTakesFewIterationsAtAnySize) { expect_few(count_iterations("half full", fill_half), 15); }
 
 TEST(Poisson, ThousandsOfBlobsTakeFewIterationsAtAnySize)
 {
     expect_few(count_iterations("blobs", [](LiquidBox& box) { scatter_blobs(box, 1); }), 30);
 }
 
-TEST(Poisson, AMazeOfThinSolidsTakesFewIterationsAtAnySize)
+TEST(Poisson, MazeOfThinWallsTakesFewIterationsAtAnySize)
 {
     expect_few(count_iterations("maze of 8^3 rooms",
                                 [](LiquidBox& box) {
@@ -253,7 +253,7 @@ TEST(Poisson, AMazeOfThinSolidsTakesFewIterationsAtAnySize)
                                     build_maze(box, box.max.x() / 8, 2);
                                 }),
                30);
-    // More rooms make a longer maze, not the same one on a finer grid.
+    // More rooms make a longer maze, not a refined one.
     const auto more_rooms = [](LiquidBox& box) {
         fill_up(box);
         build_maze(box, 8, 2);
@@ -261,7 +261,7 @@ TEST(Poisson, AMazeOfThinSolidsTakesFewIterationsAtAnySize)
     for (const int n : count_iterations("maze of rooms of 8 cells", more_rooms)) EXPECT_LE(n, 30);
 }
 
-TEST(Poisson, WhereTheGridLiesDoesNotMatter)
+TEST(Poisson, IterationsDoNotDependOnGridPosition)
 {
     std::array<int, 3> iterations{}, levels{};
     const int corners[3] = {0, -16, 1024};
@@ -284,7 +284,7 @@ TEST(Poisson, WhereTheGridLiesDoesNotMatter)
     }
 }
 
-TEST(Poisson, TheReportedResidualIsTheTrueOne)
+TEST(Poisson, ReportedResidualIsTheTrueResidual)
 {
     LiquidBox half(Vec3i::Constant(-16), Vec3i::Constant(16)), blobs(Vec3i::Zero(), Vec3i::Constant(48));
     half.fill_below([](const Vec3f& x) { return 16 + 3 * std::sin(0.3f * x.x()); });
@@ -304,7 +304,7 @@ TEST(Poisson, TheReportedResidualIsTheTrueOne)
     }
 }
 
-TEST(Poisson, ASolveThatRunsOutOfIterationsSaysSo)
+TEST(Poisson, RunningOutOfIterationsIsReported)
 {
     const auto problem = make_random({Vec3i(-12, -12, -12), Vec3i(12, 12, 12)}, 71);
     PoissonSolver solver;
@@ -317,7 +317,7 @@ TEST(Poisson, ASolveThatRunsOutOfIterationsSaysSo)
     EXPECT_NEAR(PlainSystem(*problem).relative_residual(x) / result.relative_residual, 1, 0.2);
 }
 
-TEST(Poisson, AnyNumberOfThreadsGivesTheSameBits)
+TEST(Poisson, SameBitsForAnyNumberOfThreads)
 {
     LiquidBox box(Vec3i::Constant(-24), Vec3i::Constant(24));
     scatter_blobs(box, 6);

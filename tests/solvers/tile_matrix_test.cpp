@@ -1,7 +1,7 @@
 #include "spindrift/solvers/tile_matrix.h"
 
-#include "spindrift/base/aligned.h"
 #include "base/determinism.h"
+#include "spindrift/base/aligned.h"
 #include "spindrift/base/random.h"
 
 #include <Eigen/Dense>
@@ -14,7 +14,7 @@ namespace {
 using Vector = AlignedVector<float>;
 
 // Random weights on some tiles. The diagonal is the sum of the weights around a cell, as for a Laplacian with zero
-// outside, and `more` of it.
+// outside, plus the fraction `more` of it.
 struct Problem {
     Topology topology;
     TileMatrix::Axes axes;
@@ -76,7 +76,7 @@ struct Problem {
         matrix.precondition(r, free, true, z);
         return z;
     }
-    // Steps of conjugate gradients among the free cells to a millionth of the residual.
+    // CG iterations on the free cells until the residual falls to a millionth.
     int steps_to_solve(Vector& x)
     {
         const auto dot = [](const Vector& a, const Vector& b) {
@@ -141,10 +141,10 @@ TEST(TileMatrix, MultipliesLikeADenseMatrix)
     }
 }
 
-TEST(TileMatrix, StepsAreShortEnoughForAnyEigenvalue)
+TEST(TileMatrix, StepsBoundTheLargestEigenvalue)
 {
     Problem problem(few_tiles(), kAll, 0.1f, 0);
-    // Gershgorin: D^-1 A has no eigenvalue above two.
+    // Gershgorin: D^-1 A has no eigenvalue above 2.
     const Eigen::MatrixXd a = problem.dense();
     for (size_t i = 0; i < problem.free.size(); ++i) {
         const auto row = static_cast<Eigen::Index>(i);
@@ -152,7 +152,7 @@ TEST(TileMatrix, StepsAreShortEnoughForAnyEigenvalue)
     }
 }
 
-TEST(TileMatrix, TheCycleIsSymmetricAndPositiveAndLeavesOthersAlone)
+TEST(TileMatrix, CycleIsSymmetricPositiveAndZeroOnBoundCells)
 {
     for (const TileMatrix::Axes& axes : kSome) {
         Problem problem(few_tiles(), axes, 0.01f, 0);
@@ -174,7 +174,7 @@ TEST(TileMatrix, TheCycleIsSymmetricAndPositiveAndLeavesOthersAlone)
     }
 }
 
-TEST(TileMatrix, LetsConjugateGradientsSolve)
+TEST(TileMatrix, PreconditionedCgConverges)
 {
     for (const TileMatrix::Axes& axes : kSome) {
         Problem problem(few_tiles(), axes, 0.1f, 0.01f);
@@ -189,7 +189,7 @@ TEST(TileMatrix, LetsConjugateGradientsSolve)
     }
 }
 
-TEST(TileMatrix, StepsHardlyGrowWithTheGrid)
+TEST(TileMatrix, IterationsHardlyGrowWithTheGrid)
 {
     const auto steps = [](int tiles, float lowest, float share) {
         Problem problem(Topology::covering(Vec3i::Zero(), Vec3i::Constant(tiles * kTileSize)), kAll, lowest, 0);
@@ -206,7 +206,7 @@ TEST(TileMatrix, StepsHardlyGrowWithTheGrid)
         }
 }
 
-TEST(TileMatrix, HasTheSameBitsForAnyNumberOfThreads)
+TEST(TileMatrix, SameBitsForAnyNumberOfThreads)
 {
     const auto run = [](int threads) {
         return with_threads(threads, [] {

@@ -59,7 +59,7 @@ double dot(const MacField& a, const MacField& b)
     return sum;
 }
 
-// The operator written down term by term, as the header has it, and solved by elimination.
+// The operator assembled term by term as in the header, and solved directly.
 class Reference {
   public:
     explicit Reference(const RandomSystem& system) : system_(system), topology_(system.topology)
@@ -73,7 +73,7 @@ class Reference {
         given = Eigen::VectorXd::Zero(n);
     }
     Eigen::MatrixXd matrix;
-    Eigen::VectorXd given; // the mass times the first velocity, less what closed faces do
+    Eigen::VectorXd given; // mass times initial velocity, minus the contribution of closed faces
 
     void assemble(const MacField& u0)
     {
@@ -144,7 +144,7 @@ TEST(Viscous, OperatorIsSymmetricAndPositive)
     }
 }
 
-TEST(Viscous, MatchesEliminationOnSmallRandomDomains)
+TEST(Viscous, MatchesADirectSolveOnSmallRandomDomains)
 {
     for (const float stiffness : {0.1f, 2.0f, 50.0f}) {
         RandomSystem system({{0, 0, 0}, {0, 1, 0}}, stiffness, 7);
@@ -177,7 +177,7 @@ TEST(Viscous, MatchesEliminationOnSmallRandomDomains)
             for (int a = 0; a < 3; ++a)
                 if (const int i = reference.number(a, cell); i >= 0) found(i) = static_cast<double>(u.u[a].at(cell));
         });
-        // In the energy norm: some of these random faces have hardly any mass.
+        // In the energy norm: some of these random faces have almost no mass.
         const Eigen::VectorXd off = found - exact;
         EXPECT_LT(std::sqrt(off.dot(reference.matrix * off) / exact.dot(reference.matrix * exact)), 1e-4);
         std::printf("viscous solve, stiffness %g: %d iterations on %d levels\n", static_cast<double>(stiffness),
@@ -185,8 +185,8 @@ TEST(Viscous, MatchesEliminationOnSmallRandomDomains)
     }
 }
 
-// What the smoother relies on. Found by power iteration; short floats take no part in it.
-TEST(Viscous, LargestEigenvalueBesideTheSumsOfRowsIsOneAtMost)
+// The smoother relies on this bound. Found by power iteration, without short floats.
+TEST(Viscous, EigenvaluesScaledByRowSumsAreAtMostOne)
 {
     const auto largest = [](RandomSystem& system, float stiffness) {
         ViscousSolver solver;
@@ -216,8 +216,8 @@ TEST(Viscous, LargestEigenvalueBesideTheSumsOfRowsIsOneAtMost)
     EXPECT_GT(largest(full, 5), 0.95);
 }
 
-// Numbers of 8 bits in the V-cycle must not show: as many iterations as floats took beside the diagonal, and one more.
-// Where nothing holds it, a liquid that is stiffer only turns and moves as a whole, which takes more of them.
+// The 8-bit mantissas in the V-cycle must not cost more than one iteration over those measured with floats and the
+// plain diagonal. In a free liquid, higher stiffness leaves only rigid motion, which takes more iterations.
 TEST(Viscous, TakesFewIterationsForAnyStiffness)
 {
     const std::vector<std::pair<float, int>> floats_take = {{0.3f, 5}, {10.0f, 5}, {1e3f, 10}, {1e5f, 14}};

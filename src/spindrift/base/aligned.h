@@ -1,4 +1,4 @@
-// Arrays that vector instructions can load whole cache lines of.
+// Arrays aligned to cache lines, for aligned vector loads.
 #pragma once
 
 #include <cstddef>

@@ -23,8 +23,8 @@ namespace spindrift {
 
 namespace {
 
-// How the child ends; a signal ends it otherwise.
-enum Exit { kDone = 0, kFailed = 10, kBadInput, kOutOfMemory, kNobodyReads };
+// Exit codes of the child, unless a signal ends it.
+enum Exit { kDone = 0, kFailed = 10, kBadInput, kOutOfMemory, kPipeClosed };
 
 size_t memory_of_process()
 {
@@ -53,7 +53,7 @@ void set_limits(const ChildLimits& limits, size_t memory_before)
     lower(RLIMIT_CPU, limits.cpu_seconds);
     if (memory_before > 0) lower(RLIMIT_AS, memory_before + limits.memory);
     ::alarm(4 * limits.cpu_seconds + 60);
-    // Where the C library says what it found in the heap, and OpenVDB warns in colour: our message says more.
+    // Discard output: glibc reports heap corruption and OpenVDB prints warnings, and our own message says more.
     const int nothing = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
     for (const int output : {STDOUT_FILENO, STDERR_FILENO})
         if (nothing >= 0) ::dup2(nothing, output);
@@ -70,11 +70,11 @@ bool send(int to, std::string_view bytes)
     return true;
 }
 
-// What the child does. Never throws.
+// Body of the child process. Never throws.
 int work(const std::function<std::string()>& body, int to)
 {
     try {
-        return send(to, body()) ? kDone : kNobodyReads;
+        return send(to, body()) ? kDone : kPipeClosed;
     } catch (const Error& error) {
         send(to, error.what());
         return error.code == ExitCode::bad_input ? kBadInput : kFailed;
@@ -128,7 +128,7 @@ ChildResult run_in_child(const ChildLimits& limits, const std::function<std::str
     ChildResult result;
     try {
         result.bytes = receive(ends[0]);
-    } catch (const std::bad_alloc&) { // the child gets SIGPIPE
+    } catch (const std::bad_alloc&) { // closing the pipe ends the child with SIGPIPE
         result.end = ChildEnd::out_of_memory;
     }
     ::close(ends[0]);

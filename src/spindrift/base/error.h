@@ -1,5 +1,5 @@
-// The one exception type. Library code throws it and never ends the process; `main` catches it, prints it and exits
-// with its code. A message names what is wrong, where, and what to do about it.
+// The one exception type. Library code throws it and never ends the process; `main` catches it, prints the message and
+// exits with its code. A message says what is wrong, where, and how to fix it.
 #pragma once
 
 #include <fmt/format.h>
@@ -16,13 +16,13 @@ class Error : public std::runtime_error {
     ExitCode code;
 };
 
-// What the user wrote cannot be done: nothing has been computed or written yet.
+// The user's input cannot be processed; thrown before anything is computed or written.
 template <class... Args> [[noreturn]] void bad_input(fmt::format_string<Args...> format, Args&&... args)
 {
     throw Error(ExitCode::bad_input, fmt::format(format, std::forward<Args>(args)...));
 }
 
-// Something went wrong while working: a full disk, a damaged cache file.
+// A failure at run time, such as a full disk or a damaged cache file.
 template <class... Args> [[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args)
 {
     throw Error(ExitCode::failed, fmt::format(format, std::forward<Args>(args)...));

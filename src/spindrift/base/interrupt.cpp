@@ -9,8 +9,8 @@ namespace spindrift {
 
 namespace {
 
-std::atomic<bool> interrupted = false; // read by all threads
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may not wait");
+std::atomic<bool> interrupted = false;
+static_assert(std::atomic<bool>::is_always_lock_free, "signal handlers must not block");
 
 extern "C" void on_signal(int number)
 {
@@ -24,7 +24,7 @@ void catch_interrupts()
 {
     std::signal(SIGINT, on_signal);
     std::signal(SIGTERM, on_signal);
-    // A file that grows beyond a limit of the system is then an error of write(), not the end of the process.
+    // With SIGXFSZ ignored, write() returns an error when a file exceeds the size limit.
     std::signal(SIGXFSZ, SIG_IGN);
 }
 

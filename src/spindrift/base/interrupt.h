@@ -1,12 +1,12 @@
-// Ctrl-C: a signal only raises a flag; long computations look at it where they can stop cleanly.
+// Ctrl-C handling: the signal handler only sets a flag, which long computations poll where they can stop cleanly.
 #pragma once
 
 namespace spindrift {
 
-// From now on SIGINT and SIGTERM raise the flag instead of ending the process; a second one ends it. A file-size
-// limit no longer ends the process either: writing fails instead.
+// Installs handlers for SIGINT and SIGTERM that set the flag; a second signal ends the process. Also ignores SIGXFSZ,
+// so that exceeding the file-size limit makes write() fail instead of ending the process.
 void catch_interrupts();
-// Throws Error(interrupted) if the flag is up. Cheap, and may be called in parallel loops.
+// Throws Error(interrupted) if the flag is set. Cheap; may be called in parallel loops.
 void check_interrupt();
 
 } // namespace spindrift

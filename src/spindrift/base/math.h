@@ -1,5 +1,4 @@
-// Fixed-size vectors used everywhere, and the few functions on them that Eigen does not have.
-// SI units; y is up.
+// Fixed-size vectors (Eigen) and the few functions on them that Eigen lacks. SI units; y is up.
 #pragma once
 
 #include <Eigen/Core>
@@ -19,7 +18,7 @@ using Mat3f = Eigen::Matrix3f;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr double kPi = 3.14159265358979323846;
 
-// An axis-aligned box; empty until something is added.
+// Axis-aligned box; empty until a point or box is added.
 struct Box3f {
     Vec3f min = Vec3f::Constant(kInfinity);
     Vec3f max = Vec3f::Constant(-kInfinity);
@@ -35,7 +34,7 @@ struct Box3f {
 
 inline float clamp01(float x) { return std::clamp(x, 0.0f, 1.0f); }
 inline float mix(float a, float b, float t) { return a + t * (b - a); }
-// floor() as an int; exact for every float that fits.
+// floor() as an int; exact for every float whose floor fits an int.
 inline int floor_int(float x)
 {
     const int i = static_cast<int>(x);

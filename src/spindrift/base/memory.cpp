@@ -20,7 +20,8 @@ double soft_limit(__rlimit_resource resource)
     return limited ? static_cast<double>(limit.rlim_cur) : 1e300;
 }
 
-// Of the control group as a container sees it; there is no number where there is no limit.
+// Memory limit of the control group (v2, then v1) as seen in a container. Without a limit the file holds "max", which
+// does not parse as a number.
 double group_limit()
 {
     double least = 1e300, bytes = 0;
@@ -29,7 +30,7 @@ double group_limit()
     return least;
 }
 
-// A line of /proc/self/status, such as VmRSS [bytes].
+// A field of /proc/self/status, such as VmRSS [bytes].
 double status(const std::string& name)
 {
     std::ifstream file("/proc/self/status");
@@ -54,7 +55,7 @@ double available_memory()
 
 void limit_memory()
 {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // they map terabytes that they never touch
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // sanitizers map terabytes that they never touch
     rlimit limit = {};
     if (::getrlimit(RLIMIT_DATA, &limit) != 0) return;
     limit.rlim_cur = std::min(limit.rlim_cur, static_cast<rlim_t>(available_memory()));

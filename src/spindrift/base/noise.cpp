@@ -4,7 +4,7 @@ namespace spindrift {
 
 namespace {
 
-// A direction for each point of the lattice, uniform on the sphere.
+// Random unit vector of a lattice point, uniform on the sphere.
 Vec3f direction_at(int x, int y, int z, uint64_t seed)
 {
     const uint64_t place = hash64(static_cast<uint64_t>(static_cast<uint32_t>(x)) << 32 | static_cast<uint32_t>(y),
@@ -16,11 +16,11 @@ Vec3f direction_at(int x, int y, int z, uint64_t seed)
     return {across * std::cos(angle), across * std::sin(angle), height};
 }
 
-// The blend between lattice points, 6 t^5 - 15 t^4 + 10 t^3, and its slope.
+// Quintic blend between lattice points, 6 t^5 - 15 t^4 + 10 t^3, and its derivative.
 float blend(float t) { return t * t * t * (t * (6 * t - 15) + 10); }
 float blend_slope(float t) { return 30 * t * t * (t * (t - 2) + 1); }
 
-// Far from the origin, where floats have no fractions, cells that an int cannot count repeat.
+// Far from the origin floats have no fraction; cell coordinates beyond the range of int wrap around.
 Vec3i cell_of(const Vec3f& lowest)
 {
     const auto index = [](float x) { return static_cast<int>(static_cast<int64_t>(std::clamp(x, -9e18f, 9e18f))); };
@@ -37,9 +37,9 @@ std::array<Vec3f, 8> directions_around(const Vec3i& cell, uint64_t seed)
     return directions;
 }
 
-// How the corners of a cell count at a place in it.
+// Interpolation weights of a cell's corners at a position in the cell.
 struct CornerWeights {
-    Vec3f place; // from the lowest corner
+    Vec3f place; // relative to the lowest corner
     float weight[3][2], slope[3][2];
 
     explicit CornerWeights(const Vec3f& in_cell) : place(in_cell)
@@ -76,7 +76,8 @@ NoiseSample gradient_noise(const Vec3f& x, uint64_t seed)
 
 CurlNoise::CurlNoise(float time, uint64_t seed)
 {
-    // Two fields, each with a life of two; their weights are such that the variance stays the same at all times.
+    // Cross-fade two fields, each with a life of 2 time units; the squared weights add up to 1 and keep the variance
+    // constant.
     constexpr float kRootMeanSquare = 1.219f; // of the curl of three independent noises, measured
     for (int half = 0; half < 2; ++half) {
         const float age = 0.5f * (time + static_cast<float>(half));

@@ -11,10 +11,11 @@
 namespace spindrift {
 
 namespace {
-std::unique_ptr<tbb::global_control> limit; // TBB keeps the limit while this lives
+std::unique_ptr<tbb::global_control> limit; // the limit holds while this object lives
 int threads_asked = 0;
 
-// The thread sanitizer cannot look into TBB, so this file is compiled without it and tells it what TBB sees to.
+// The thread sanitizer does not understand TBB's synchronisation, so this file is compiled without it and declares the
+// happens-before relations itself.
 #ifdef SPINDRIFT_THREAD_SANITIZER
 void happens_before(char& mark) { __tsan_release(&mark); }
 void happens_after(char& mark) { __tsan_acquire(&mark); }
@@ -37,7 +38,8 @@ int thread_count() { return threads_asked > 0 ? threads_asked : tbb::info::defau
 
 void parallel_parts(size_t count, size_t grain, const std::function<void(size_t, size_t)>& body)
 {
-    // Nothing orders two parts: the sanitizer finds races between them whether they overlap in time or not.
+    // Subranges are not ordered among each other, so the sanitizer reports races between them even if they did not
+    // overlap in time.
     char begin = 0, end = 0;
     happens_before(begin);
     tbb::parallel_for(tbb::blocked_range<size_t>(0, count, grain), [&](const tbb::blocked_range<size_t>& part) {

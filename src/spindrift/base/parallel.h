@@ -1,5 +1,5 @@
-// Parallel loops whose results do not depend on the number of threads. A loop body must write only what belongs to its
-// index; a reduction adds partial results of fixed chunks in index order.
+// Parallel loops whose results do not depend on the number of threads. A loop body may write only data that belongs to
+// its index; reductions add partial results of fixed chunks in index order.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,11 @@
 
 namespace spindrift {
 
-// How many threads the loops below may use; 0 means all cores. Call once, before any loop.
+// Maximum number of threads for the loops below; 0 means all cores. Call once, before any loop.
 void set_thread_count(int threads);
 int thread_count();
 
-// Calls body(begin, end) on parts of the loop that depend on the threads; what the loops below are made of.
+// Calls body(begin, end) on subranges whose bounds depend on scheduling. The loops below are built on it; use those.
 void parallel_parts(size_t count, size_t grain, const std::function<void(size_t, size_t)>& body);
 
 template <class Body> void parallel_for(size_t count, const Body& body, size_t grain = 1)
@@ -28,8 +28,7 @@ template <class Body> void parallel_chunks(size_t count, size_t chunk, const Bod
     parallel_for((count + chunk - 1) / chunk, [&](size_t c) { body(c * chunk, std::min(count, (c + 1) * chunk)); });
 }
 
-// Combines value(i) of all i in index order within fixed chunks, then the chunks in order: same bits for any thread
-// count.
+// Combines value(i) in index order within fixed chunks, then the chunks in order: same bits for any thread count.
 template <class T, class Value, class Combine>
 T parallel_reduce(size_t count, T identity, const Value& value, const Combine& combine, size_t chunk = 64)
 {

@@ -7,7 +7,7 @@ namespace spindrift {
 
 namespace {
 
-// Bytes of the UTF-8 character that `text` starts with; 0 if it starts with none, or with a control character.
+// Length of the UTF-8 character at the start of `text`; 0 if it is invalid or a control character.
 size_t printable_character(std::string_view text)
 {
     const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -17,7 +17,7 @@ size_t printable_character(std::string_view text)
     if (first < 0xc2 || first > 0xf4 || size > text.size()) return 0;
     for (size_t i = 1; i < size; ++i)
         if ((byte(i) & 0xc0) != 0x80) return 0;
-    // U+0080 to U+009F are control characters, too: some terminals take U+009B for an escape sequence.
+    // U+0080 to U+009F are control characters too: some terminals interpret U+009B as an escape sequence.
     const bool control = first == 0xc2 && byte(1) < 0xa0;
     const bool overlong = (first == 0xe0 && byte(1) < 0xa0) || (first == 0xf0 && byte(1) < 0x90);
     const bool no_character = (first == 0xed && byte(1) >= 0xa0) || (first == 0xf4 && byte(1) >= 0x90);

@@ -1,5 +1,5 @@
-// Text for a terminal. Names and values in messages come from files and command lines, and a terminal would obey the
-// control characters in them.
+// Escaping of text for terminals. Messages contain names and values from files and command lines, whose control
+// characters a terminal would interpret.
 #pragma once
 
 #include <string>
@@ -7,8 +7,7 @@
 
 namespace spindrift {
 
-// The text with control characters, and bytes that are not UTF-8, written as \x1b; line feeds and tabs stay.
-// printable(printable(text)) is printable(text).
+// Replaces control characters (except line feed and tab) and invalid UTF-8 bytes by \xNN. Idempotent.
 std::string printable(std::string_view text);
 
 } // namespace spindrift

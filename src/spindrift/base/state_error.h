@@ -1,5 +1,5 @@
-// A saved state that cannot be gone on from, because it is damaged or not what its solver wrote. Thrown before the
-// solver takes any of it.
+// Error for a saved state that cannot be resumed from: it is damaged, or its solver did not write it. Thrown before the
+// solver changes anything.
 #pragma once
 
 #include "spindrift/base/error.h"

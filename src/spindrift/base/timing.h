@@ -1,4 +1,4 @@
-// Named phases of a computation and how long each took.
+// Accumulated wall-clock times of named phases.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@ namespace spindrift {
 
 class PhaseTimes {
   public:
-    // Runs body() and adds its time to the phase.
+    // Runs body() and adds its duration to the phase.
     template <class Body> void measure(const char* phase, const Body& body)
     {
         const auto start = std::chrono::steady_clock::now();
@@ -26,7 +26,7 @@ class PhaseTimes {
             }
         phases_.emplace_back(phase, seconds);
     }
-    // In the order in which the phases were first met.
+    // In order of first use.
     const std::vector<std::pair<std::string, double>>& phases() const { return phases_; }
     double total() const
     {

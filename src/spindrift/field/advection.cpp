@@ -1,12 +1,14 @@
 #include "spindrift/field/advection.h"
 
+#include "spindrift/base/scratch.h"
+
 #include <atomic>
 
 namespace spindrift {
 
 namespace {
 
-// The tile of a grid that is coarser by a factor in which a tile lies.
+// The tile of a grid coarser by `factor` that contains a tile of the fine grid.
 Vec3i coarse_tile_of(const Topology& fine, int tile, int factor)
 {
     const auto floor_div = [&](int a) { return (a >= 0 ? a : a - factor + 1) / factor; };
@@ -14,13 +16,12 @@ Vec3i coarse_tile_of(const Topology& fine, int tile, int factor)
     return {floor_div(at.x()), floor_div(at.y()), floor_div(at.z())};
 }
 
-// The largest component of a velocity in each tile and the tiles around it; one more entry, zero, is for a tile that is
-// missing.
+// The largest velocity component in each tile and its 26 neighbours. The last entry, 0, is for missing tiles.
 std::vector<float> largest_around(const Field<float>* u)
 {
     const Topology& topology = u[0].topology();
     const auto count = static_cast<size_t>(topology.tile_count());
-    std::vector<float> here(count + 1), most(count + 1); // the last is that of missing tiles
+    std::vector<float> here(count + 1), most(count + 1); // the last entry is for missing tiles
     parallel_for(
         count,
         [&](size_t t) {
@@ -44,7 +45,7 @@ std::vector<float> largest_around(const Field<float>* u)
     return most;
 }
 
-// Of each tile, how far values can move in the step: the velocity there and around it, in cells.
+// For each tile, an upper bound of the displacement of its values in the step [cells].
 std::vector<float> reaches(const Carrier& carrier, const Topology& values)
 {
     const Topology& coarse = carrier.velocity->u[0].topology();
@@ -65,7 +66,7 @@ std::vector<float> reaches(const Carrier& carrier, const Topology& values)
     return speed;
 }
 
-// The cells of a row at their centres or faces, in cells from the tile's corner.
+// Positions of a row's samples, in cells relative to the tile's corner.
 Row3 places_of_row(Location location, int x, int y)
 {
     const Row along_z = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -74,7 +75,7 @@ Row3 places_of_row(Location location, int x, int y)
     return {splat(static_cast<float>(x) + half[0]), splat(static_cast<float>(y) + half[1]), along_z + half[2]};
 }
 
-// The flow around a tile, at any eight points within H - 1 cells of it, in cells a step.
+// The flow around a tile, sampled at any eight points within H - 1 cells of it [cells per step].
 template <int H> class SameGridFlow {
   public:
     static constexpr int kMargin = H;
@@ -85,7 +86,7 @@ template <int H> class SameGridFlow {
     }
     const Block<float, H>* component(int axis) const { return &block_.u[axis]; }
     Row3 at(const Row3& points) const { return cells_ * block_.sample(points); }
-    // Where values are, samples need not be looked for.
+    // At the sample positions themselves, averages of faces replace the general interpolation.
     Row3 at_row(Location location, int x, int y) const
     {
         const auto component = [&](int axis) {
@@ -107,17 +108,17 @@ template <int H> class SameGridFlow {
     MacBlock<H> block_;
 };
 
-// The same where values live on a finer grid.
+// The same for values on a finer grid than the velocity.
 template <int H> class FinerGridFlow {
   public:
     static constexpr int kMargin = H;
-    // `pass` tells one look-up of fields from the next.
+    // `pass` identifies the sweep over the tiles, so that a block kept from an earlier sweep is not reused.
     void gather(const Carrier& carrier, uint64_t pass, const Topology& fine, int tile)
     {
         carrier_ = &carrier;
         const Topology& coarse = carrier.velocity->u[0].topology();
         const Vec3i coarse_tile = coarse_tile_of(fine, tile, carrier.refine);
-        // Tiles come in an order in which those that share a tile of the coarse grid follow each other.
+        // In Morton order, tiles that share a tile of the coarse grid are consecutive.
         if (pass_ != pass || coarse_tile != coarse_tile_) {
             const int found = coarse.find(coarse_tile);
             missing_ = found == coarse.tile_count();
@@ -154,17 +155,17 @@ template <int H> class FinerGridFlow {
     bool missing_ = false;
     Vec3f offset_;
     MacBlock<5> coarse_;
-    MacBlock<H> detail_; // its components are all at cell centres
+    MacBlock<H> detail_; // all components at cell centres
 };
 
-// Points that must not leave the flow through closed sides, nor what was gathered.
+// Clamps points to the closed sides of the flow and to the gathered block.
 struct Limits {
     Vec3f low, high;
 
     Limits(const Carrier& carrier, Location location, const Vec3f& first, int margin)
     {
         for (int a = 0; a < 3; ++a) {
-            const float rim = static_cast<int>(location) == a ? 0 : 0.5f; // half a cell from a wall, values end
+            const float rim = static_cast<int>(location) == a ? 0 : 0.5f; // centres end half a cell from walls
             low[a] = std::max(carrier.bounds.min[a] - first[a] + rim, 1.0f - static_cast<float>(margin));
             high[a] = std::min(carrier.bounds.max[a] - first[a] - rim, kTileSize + static_cast<float>(margin) - 1.01f);
         }
@@ -176,7 +177,7 @@ struct Limits {
     }
 };
 
-// Where the flow brings the values of a row from (sign -1) or takes them to (1), by the midpoint rule.
+// Traces the samples of a row backwards (sign -1) or forwards (1) with the midpoint rule.
 template <class Flow> [[gnu::always_inline]] inline Row3 trace(const Flow& flow, const Limits& limits,
                                                                Location location, int x, int y, float sign)
 {
@@ -197,8 +198,8 @@ template <int H> bool is_constant(const Block<float, H>& block)
     return true;
 }
 
-// Looks a list of fields up at the ends of their ways: calls body(tile, field's index, offset of row, corners, place).
-// Tiles in which a field is the same everywhere, margin included, are left to constant(tile, field's index, value).
+// Interpolates fields at the ends of their traces: calls body(tile, field index, row offset, corners, place). Where a
+// field is constant over a tile and its margin, calls constant(tile, field index, value) instead.
 template <class Constant, class Body> struct Lookup {
     const Carrier& carrier;
     std::span<const AdvectedField> fields;
@@ -215,10 +216,9 @@ template <class Constant, class Body> struct Lookup {
         struct Memory {
             Flow flow;
             std::vector<Block<float, H>> blocks;
-            std::vector<const Block<float, H>*> varying; // of each field; nullptr where it is constant
+            std::vector<const Block<float, H>*> varying; // per field; nullptr where it is constant
         };
-        thread_local Memory kept;
-        Memory& memory = kept; // this thread's own, also in the loops below
+        Memory& memory = thread_scratch<Memory>();
         memory.blocks.resize(std::max(memory.blocks.size(), values.size()));
         memory.varying.assign(values.size(), nullptr);
         bool have_flow = false;
@@ -255,8 +255,8 @@ template <class Constant, class Body> struct Lookup {
     }
 };
 
-// Only as much is gathered around a tile as its values move, which most of a flow does slowly. The margin is that, the
-// sample beyond a point and half a cell.
+// Gathers only as wide a margin as the tile's displacement needs, since most of a flow is slow: the displacement, plus
+// one sample beyond the end point, plus half a cell.
 template <template <int> class Flow, class Constant, class Body>
 void for_each_end(const Carrier& carrier, const std::vector<float>& reach, std::span<const AdvectedField> fields,
                   const std::vector<const Field<float>*>& values, float sign, const Constant& constant,
@@ -282,7 +282,7 @@ template <template <int> class Flow> void advect_with(const Carrier& carrier, Ad
     const Topology& topology = fields[0].in->topology();
     const std::vector<float> reach = reaches(carrier, topology);
     const bool corrected = scheme != Advection::semi_lagrangian;
-    std::vector<const Field<float>*> before, first, swung;
+    std::vector<const Field<float>*> before, first, compensated;
     for (auto* kept : {&scratch.first, &scratch.low, &scratch.high})
         if (kept->size() < count) kept->resize(count);
     for (size_t i = 0; i < count; ++i) {
@@ -290,11 +290,11 @@ template <template <int> class Flow> void advect_with(const Carrier& carrier, Ad
         fields[i].out->reset_uninitialized(topology, background);
         for (auto* kept : {&scratch.low, &scratch.high}) (*kept)[i].reset_uninitialized(topology, background);
         if (corrected) scratch.first[i].reset_uninitialized(topology, background);
-        before.push_back(fields[i].in), first.push_back(&scratch.first[i]), swung.push_back(fields[i].out);
+        before.push_back(fields[i].in), first.push_back(&scratch.first[i]), compensated.push_back(fields[i].out);
     }
     const auto out = [&](size_t i, int tile) { return fields[i].out->tile(tile); };
 
-    // There: the values that the flow brings.
+    // Forth: values at the origins of the backward traces.
     for_each_end<Flow>(
         carrier, reach, fields, before, -1,
         [&](int tile, size_t i, float value) {
@@ -312,7 +312,7 @@ template <template <int> class Flow> void advect_with(const Carrier& carrier, Ad
     const auto limited = [&](size_t i, int tile, int o, Row value) {
         return min(max(value, load_row(scratch.low[i].tile(tile) + o)), load_row(scratch.high[i].tile(tile) + o));
     };
-    // And back: half the difference to what was there is the error of one way.
+    // And back: half the difference to the original value is the error of one trace.
     const bool maccormack = scheme == Advection::maccormack;
     const auto correct = [&](int tile, size_t i, int o, Row back) {
         const Row was = load_row(fields[i].in->tile(tile) + o), error = 0.5f * (was - back);
@@ -329,12 +329,12 @@ template <template <int> class Flow> void advect_with(const Carrier& carrier, Ad
         });
     if (maccormack) return;
 
-    // BFECC goes there once more, from values that have the error taken off beforehand.
+    // BFECC traces once more, from values with the error already subtracted.
     const auto keep = [&](int tile, size_t i, int o, Row value) {
         store_row(scratch.first[i].tile(tile) + o, limited(i, tile, o, value));
     };
     for_each_end<Flow>(
-        carrier, reach, fields, swung, -1,
+        carrier, reach, fields, compensated, -1,
         [&](int tile, size_t i, float value) {
             for (int o = 0; o < kTileCells; o += kTileSize) keep(tile, i, o, splat(value));
         },
@@ -363,7 +363,7 @@ void advect(const Carrier& carrier, Advection scheme, std::span<const AdvectedFi
         advect_with<SameGridFlow>(carrier, scheme, fields, scratch);
 }
 
-float largest_size(const Field<float>& field)
+float max_abs(const Field<float>& field)
 {
     return parallel_reduce(
         static_cast<size_t>(field.topology().tile_count()), 0.0f,
@@ -380,7 +380,7 @@ float largest_size(const Field<float>& field)
 
 float largest_component(const MacField& velocity)
 {
-    return std::max({largest_size(velocity.u[0]), largest_size(velocity.u[1]), largest_size(velocity.u[2])});
+    return std::max({max_abs(velocity.u[0]), max_abs(velocity.u[1]), max_abs(velocity.u[2])});
 }
 
 } // namespace spindrift

@@ -1,12 +1,12 @@
-// A tile copied together with a margin of H cells around it into one small dense array, so that a kernel can reach its
-// neighbours by plain indexing.
+// A tile and a margin of H cells around it, copied into one small dense array, so that stencil kernels reach neighbours
+// by plain indexing.
 #pragma once
 
 #include "spindrift/field/tiles.h"
 
 namespace spindrift {
 
-// What stands in the margin where a tile is missing: the field's background, or the nearest value that exists.
+// Contents of the margin where a tile is missing: the field's background, or the nearest existing value.
 enum class Margin { background, nearest };
 
 template <class T, int H> struct Block {
@@ -25,7 +25,7 @@ template <class T, int H> struct Block {
         gather(
             field.topology(), tile, [&](int t) { return field.tile(t); }, margin);
     }
-    // The same from values(t), the 512 values of tile t.
+    // The same with values(t) returning the 512 values of tile t.
     template <class Values>
     void gather(const Topology& topology, int tile, const Values& values, Margin margin = Margin::background)
     {
@@ -47,11 +47,12 @@ template <class T, int H> struct Block {
     }
 
   private:
-    // Cells of the block along x or y that lie in the neighbour d.
+    // Range of the block's cells along x or y that lie in the neighbour d.
     static constexpr int low_of(int d) { return d < 0 ? -H : d * kTileSize; }
     static constexpr int high_of(int d) { return d > 0 ? kTileSize + H : (d + 1) * kTileSize; }
 
-    // The rows of the block in the neighbours (dx, dy): the end of the tile before, the tile, the start of the next.
+    // Copies the rows in the neighbours (dx, dy): the end of the tile below along z, the tile, the start of the one
+    // above.
     void copy_rows(const T* before, const T* here, const T* after, int dx, int dy)
     {
         for (int x = low_of(dx); x < high_of(dx); ++x)
@@ -63,12 +64,12 @@ template <class T, int H> struct Block {
                 std::memcpy(out + H + kTileSize, after + row, sizeof(T) * H);
             }
     }
-    // The part of the block that lies in the neighbour `step`.
+    // Copies the part of the block that lies in the neighbour `step`.
     template <class Values>
     void copy_part(const Topology& topology, int tile, const Values& values_of, const Vec3i& step, Margin margin)
     {
         int source = topology.neighbour(tile, step.x(), step.y(), step.z());
-        Vec3i from = step; // the tile that values are taken from
+        Vec3i from = step; // neighbour to copy from
         if (source == topology.tile_count() && margin == Margin::nearest) {
             from = nearest_existing(topology, tile, step);
             source = topology.neighbour(tile, from.x(), from.y(), from.z());
@@ -91,7 +92,7 @@ template <class T, int H> struct Block {
 
     static Vec3i nearest_existing(const Topology& topology, int tile, const Vec3i& step)
     {
-        // Give up one axis, then two: the tile itself is always there.
+        // Drop one axis of the step, then two; the tile itself always exists.
         for (int given_up = 1; given_up <= 2; ++given_up)
             for (int a = 2; a >= 0; --a) {
                 Vec3i from = given_up == 1 ? step : Vec3i(0, 0, 0);

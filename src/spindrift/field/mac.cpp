@@ -1,16 +1,18 @@
 #include "spindrift/field/mac.h"
 
+#include "spindrift/base/scratch.h"
+
 namespace spindrift {
 
 namespace {
 
-// The new values of one tile, computed from what is known before this layer; NaN where it has none.
+// New values of one tile, computed from the state before this layer; NaN where there is none.
 struct Layer {
     alignas(64) float value[kTileCells];
     bool changed, complete;
 };
 
-// Faces without a value that touch a known one get the mean of those they touch. `links` are those of Sight.
+// Sets unknown faces with known neighbours to their mean. `links` as in Sight::links().
 template <bool Parted>
 void compute_layer(const Field<float>& u, const Field<float>& known, int tile, const uint8_t* links, Layer& out)
 {
@@ -66,8 +68,7 @@ bool is_complete(const float* known)
 void extrapolate(MacField& velocity, MacField& known, int layers, const Sight* sight)
 {
     const Topology& topology = velocity.u[0].topology();
-    thread_local std::vector<Layer> kept; // between calls, for its pages
-    auto& next = kept;                    // the caller's own, also inside the loops
+    auto& next = thread_scratch<std::vector<Layer>>(); // keeps its pages between calls
     for (int a = 0; a < 3; ++a) {
         Field<float>&u = velocity.u[a], &k = known.u[a];
         std::vector<uint8_t> complete(static_cast<size_t>(topology.tile_count()));
@@ -126,7 +127,7 @@ std::optional<SeenVelocity> sample_seen(const MacField& velocity, const Sight& s
     const Vec3i cell(floor_int(place.x()), floor_int(place.y()), floor_int(place.z()));
     const int tile = topology.find(tile_of_cell(cell));
     if (tile == topology.tile_count()) return {};
-    // Calls body(tile, offset, weight) for the faces of a component that are seen.
+    // Calls body(tile, offset, weight) for the visible faces of a component.
     const auto for_each_seen = [&](int axis, const auto& body) {
         Vec3f among = place - Vec3f::Constant(0.5f);
         among[axis] += 0.5f;
@@ -141,7 +142,7 @@ std::optional<SeenVelocity> sample_seen(const MacField& velocity, const Sight& s
             body(topology.neighbour(tile, way.x(), way.y(), way.z()), offset_of_cell(at), w);
         }
     };
-    constexpr float kLeast = 1e-3f; // weight: less is next to nothing
+    constexpr float kLeast = 1e-3f; // smaller weights are numerically zero
     SeenVelocity sampled{Vec3f::Zero(), 1};
     Vec3f weights;
     for (int a = 0; a < 3; ++a) {
@@ -155,8 +156,8 @@ std::optional<SeenVelocity> sample_seen(const MacField& velocity, const Sight& s
     const Sight::Wall wall = sight.wall(x);
     float nearer = 0;
     for (int a = 0; a < 3; ++a) {
-        constexpr float kFar = 2; // cells: beyond what a wall hides
-        float distance = 0;       // of what the component is made of
+        constexpr float kFar = 2; // cells; farther than any wall that occludes a face
+        float distance = 0;       // mean wall distance of the component's visible faces
         for_each_seen(a, [&](int t, int o, float w) {
             const float* distances = sight.face_distances(t, a);
             distance += w / weights[a] * (distances ? distances[o] : kFar);

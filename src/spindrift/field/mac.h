@@ -1,5 +1,5 @@
-// A velocity on the faces of cells (Harlow and Welch 1965): component a of cell (i, j, k) lies at the centre of the
-// cell's lower face along axis a. Positions in this room are in cells: world position divided by the edge of a cell.
+// Staggered (MAC) velocity [Harlow 1965]: component a of cell (i, j, k) lies at the centre of the cell's lower face
+// along axis a. Positions here are in cells unless marked [m]: world position divided by the voxel size.
 #pragma once
 
 #include "spindrift/field/block.h"
@@ -24,8 +24,8 @@ struct MacField {
     size_t bytes() const { return u[0].bytes() + u[1].bytes() + u[2].bytes(); }
 };
 
-// A tile's velocity with a margin of H cells, to be sampled at eight points at a time. Points are relative to the tile
-// and must lie within the block less one cell.
+// Velocity of a tile with a margin of H cells, sampled at eight points at a time. Points are relative to the tile's
+// corner and must stay one cell inside the block.
 template <int H> struct MacBlock {
     Block<float, H> u[3];
 
@@ -34,8 +34,8 @@ template <int H> struct MacBlock {
         for (int a = 0; a < 3; ++a) u[a].gather(field.u[a], tile, margin);
     }
 
-    // Where points lie among the samples of one component, or among cell centres (axis -1): the lowest of the eight
-    // samples around each, and the share of the upper ones along each axis.
+    // Interpolation stencil of eight points for one component, or for cell centres (axis -1): index of the lowest of
+    // the eight samples around each point, and the fractions along each axis.
     struct Place {
         RowMask first;
         Row fx, fy, fz;
@@ -57,13 +57,12 @@ template <int H> struct MacBlock {
             explicit Between(Row p) : below(floor_int(p)), share(p - to_float(below)) {}
         };
         struct Axis {
-            Between between[2]; // cell centres; cell faces
+            Between between[2]; // at cell centres; at cell faces
             explicit Axis(Row p) : between{Between(p - 0.5f), Between(p)} {}
         } x_, y_, z_;
     };
 
-    // One component, or a field at cell centres, at the eight samples around each of eight points: corner (i, j, k) is
-    // entry 4 i + 2 j + k.
+    // The eight samples around each of eight points: corner (i, j, k) is entry 4 i + 2 j + k.
     struct Corners {
         Row at[8];
 
@@ -77,7 +76,7 @@ template <int H> struct MacBlock {
             const float* data = values.data;
 #pragma GCC unroll 2
             for (int i = 0; i < 2; ++i) {
-                Row pairs[4]; // of points k and k + 4, the four samples at height i along x
+                Row pairs[4]; // the four samples at x + i, for points k and k + 4
 #pragma GCC unroll 4
                 for (int k = 0; k < 4; ++k) {
                     const float* p = data + place.first[k] + i * B::kStrideX;
@@ -102,7 +101,7 @@ template <int H> struct MacBlock {
             const Row y1z0 = mix(at[2], at[6], p.fx), y1z1 = mix(at[3], at[7], p.fx);
             return mix(mix(y0z0, y1z0, p.fy), mix(y0z1, y1z1, p.fy), p.fz);
         }
-        // Per cell.
+        // Derivative per cell.
         Row3 gradient(const Place& p) const
         {
             const auto along = [](Row a0, Row a1, Row b0, Row b1, Row s, Row t) {
@@ -139,25 +138,26 @@ template <int H> struct MacBlock {
     }
 };
 
-// Gives every face a velocity that lies within `layers` cells of a known one: the mean of its known neighbours, layer
-// by layer. `known` holds a positive number at known faces; faces that get a value become known. A negative number
-// marks a value that is provisional: it is no source, and a neighbour's value takes its place. With `sight`, a face
-// takes nothing from the other side of a thin wall.
+// Extrapolates velocity to all faces within `layers` cells of a known one: layer by layer, each unknown face gets the
+// mean of its known neighbours and becomes known. `known` is positive at known faces and negative at provisional ones,
+// which are not used as sources and are overwritten once a neighbour is known. With `sight`, values do not cross thin
+// walls.
 void extrapolate(MacField& velocity, MacField& known, int layers, const Sight* sight = nullptr);
-// Trilinear velocity at a place [m] next to a thin wall, from the faces that can be seen from there.
+// Trilinear velocity at a position [m] next to a thin wall, interpolated from the visible faces only.
 struct SeenVelocity {
     Vec3f u;
-    float share; // of the weights: 1 if nothing is hidden
+    float share; // sum of the visible faces' weights: 1 if nothing is occluded
 };
-// With the weights of hidden faces missing, the velocity is that of a place farther from the wall; what it has towards
-// the wall is brought back to the right distance, as it falls to nothing linearly. Nothing if no face can be seen.
+// Renormalising the weights of the visible faces shifts the sample away from the wall; the velocity component towards
+// the wall is scaled back to the true distance, assuming that it falls linearly to the wall's velocity. Returns nothing
+// if no face is visible.
 std::optional<SeenVelocity> sample_seen(const MacField& velocity, const Sight& sight, float voxel, const Vec3f& x);
-// The same, where it is known what can be seen from there.
+// The same with a given mask of visible faces.
 std::optional<SeenVelocity> sample_seen(const MacField& velocity, const Sight& sight, float voxel, const Vec3f& x,
                                         FaceMask seen);
-// The largest velocity at a known face.
+// The largest absolute velocity at known faces.
 float largest_known(const MacField& velocity, const MacField& known);
-// From now on the provisional values that are left are known.
+// Marks the remaining provisional values as known.
 void accept_provisional(MacField& known);
 
 } // namespace spindrift

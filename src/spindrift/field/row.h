@@ -1,5 +1,5 @@
-// A tile is 64 rows of 8 cells along z, and a row is one vector register: the unit in which the hot kernels work.
-// Written with the compiler's vector types, so the same source serves AVX2 and plain x86-64.
+// Vector rows. A tile is 64 rows of 8 cells along z; a row fills one AVX register and is the unit of the hot kernels.
+// Written with the compiler's vector types, so the same source compiles for AVX2 and plain x86-64.
 #pragma once
 
 #include "spindrift/field/tiles.h"
@@ -10,7 +10,7 @@ typedef float Row __attribute__((vector_size(32)));
 typedef int RowMask __attribute__((vector_size(32)));
 typedef double HalfRowd __attribute__((vector_size(32)));
 
-// Four numbers: half a row.
+// Four floats: half a row.
 typedef float Quad __attribute__((vector_size(16)));
 
 inline Quad load_quad(const float* p)
@@ -20,7 +20,7 @@ inline Quad load_quad(const float* p)
     return q;
 }
 inline void store_quad(float* p, Quad q) { std::memcpy(p, &q, sizeof q); }
-// The two pairs of numbers at p and q.
+// The pairs of floats at p and q.
 inline Quad load_pairs(const float* p, const float* q)
 {
     typedef float Pair __attribute__((vector_size(8)));
@@ -58,14 +58,14 @@ inline float largest(Row r)
     return std::max(std::max(std::max(r[0], r[1]), std::max(r[2], r[3])),
                     std::max(std::max(r[4], r[5]), std::max(r[6], r[7])));
 }
-// 1/x, and 0 where x is 0.
+// 1/x, or 0 where x is 0.
 inline Row inverse_or_zero(Row x)
 {
     const Row zero = splat(0);
     return x > zero ? splat(1) / (x > zero ? x : splat(1)) : zero;
 }
 
-// The value one cell down (towards -z) of each cell; `before` is the value in front of the row's first cell.
+// Each cell's neighbour below along z; `before` is the value below the row's first cell.
 inline Row shifted_from_below(Row r, float before)
 {
     return __builtin_shufflevector(r, Row{before}, 8, 0, 1, 2, 3, 4, 5, 6);
@@ -78,7 +78,7 @@ inline Row shifted_from_above(Row r, float after)
 inline HalfRowd low_half(Row r) { return HalfRowd{r[0], r[1], r[2], r[3]}; }
 inline HalfRowd high_half(Row r) { return HalfRowd{r[4], r[5], r[6], r[7]}; }
 
-// Sums of products in double.
+// Accumulates products in double precision.
 class RowSum {
   public:
     void add_product(Row a, Row b)
@@ -102,7 +102,7 @@ struct Row3 {
 };
 inline Row3 operator+(const Row3& a, const Row3& b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
 inline Row3 operator*(float s, const Row3& a) { return {s * a.x, s * a.y, s * a.z}; }
-// The centres of the eight halves of a cube along each axis, x slowest, z fastest.
+// Centres of the eight octants of a cube, x slowest, z fastest.
 inline Row3 eighths(const Vec3f& middle, float size)
 {
     const float q = 0.25f * size;
@@ -114,7 +114,7 @@ inline Row3 clamp(const Row3& a, float low, float high)
     const Row l = splat(low), h = splat(high);
     return {min(max(a.x, l), h), min(max(a.y, l), h), min(max(a.z, l), h)};
 }
-// The first `count` (1 to 8) of the eight are read; the others repeat the last one.
+// Reads the first `count` (1 to 8) points; the other lanes repeat the last one.
 inline Row3 load_row3(const Vec3f* p, size_t count)
 {
     alignas(32) float v[3][kTileSize];
@@ -124,7 +124,7 @@ inline Row3 load_row3(const Vec3f* p, size_t count)
     }
     return {load_row(v[0]), load_row(v[1]), load_row(v[2])};
 }
-// Only the first `count` are written.
+// Writes only the first `count` lanes.
 inline void store_row3(Vec3f* p, const Row3& r, size_t count)
 {
     alignas(32) float v[3][kTileSize];
@@ -132,7 +132,7 @@ inline void store_row3(Vec3f* p, const Row3& r, size_t count)
     for (size_t i = 0; i < count; ++i) p[i] = Vec3f(v[0][i], v[1][i], v[2][i]);
 }
 
-// A tile of a field together with its six face neighbours.
+// A tile of a field and its six face neighbours.
 struct TileView {
     const float *center, *x_low, *x_high, *y_low, *y_high, *z_low, *z_high;
 

@@ -6,7 +6,7 @@ namespace {
 
 Vec3i floor_of(const Vec3f& x) { return {floor_int(x.x()), floor_int(x.y()), floor_int(x.z())}; }
 
-// Trilinear value of a field at cell centres, at a place in cells.
+// Trilinear interpolation of a field at cell centres; `place` in cells.
 float sample_centers(const Field<float>& field, const Vec3f& place)
 {
     const Vec3f among = place - Vec3f::Constant(0.5f);
@@ -30,7 +30,7 @@ class SeenTrace {
     {
     }
 
-    // How far the flow at a place [m] moves values in the step, about [cells].
+    // Estimated displacement of values at a position [m] in the step [cells].
     float way(const Vec3f& x) const
     {
         const MacField& u = *carrier_.velocity;
@@ -41,7 +41,7 @@ class SeenTrace {
         return carrier_.cells * (1.75f * fastest + detail(x).norm());
     }
 
-    // Where the flow brings to a place [m] what is there when the step ends, on the same side of all walls.
+    // Origin of the value that reaches a position [m] at the end of the step, on the same side of all walls.
     Vec3f origin(const Vec3f& x, const Vec3f& low, const Vec3f& high) const
     {
         const Vec3f start = seen_.before(x);
@@ -50,7 +50,7 @@ class SeenTrace {
         const Vec3f u2 = seen_.flow.parted(start, middle) ? u1 : velocity(middle, u1);
         const Vec3f end = (x - dt_ * u2).cwiseMax(low).cwiseMin(high);
         if (!seen_.flow.parted(start, end)) return end;
-        // It ends in front of the wall.
+        // The trace hits a wall: stop in front of it.
         float free = 0, hit = 1;
         for (int halving = 0; halving < 12; ++halving) {
             const float share = 0.5f * (free + hit);
@@ -82,7 +82,7 @@ struct SeenValue {
     float value, low, high;
 };
 
-// What a place [m] sees of a field; nothing if it sees none of the samples around it.
+// Interpolates the visible samples at a position [m]; nothing if none of them is visible.
 std::optional<SeenValue> look_up(const Field<float>& field, Location location, const Sight& sight, float voxel,
                                  const Vec3f& x)
 {
@@ -127,10 +127,10 @@ void advect_in_sight(const Carrier& carrier, const SeenCarrier& seen, std::span<
         const Vec3f first = topology.first_cell(tile).cast<float>();
         for (int c = 0; c < kTileCells; ++c) {
             const Vec3f center = (first + cell_in_tile(c).cast<float>() + Vec3f::Constant(0.5f)) * seen.voxel;
-            constexpr float kAround = 2; // cells: the samples around the place, and that of a face
-            if (seen.values.room(tile, c) > trace.way(center) + kAround) continue;
+            constexpr float kAround = 2; // cells; interpolation stencil plus the offset of a face
+            if (seen.values.clearance(tile, c) > trace.way(center) + kAround) continue;
             for (const Location location : {Location::x_face, Location::y_face, Location::z_face, Location::center}) {
-                std::optional<Vec3f> origin; // the same for all fields there
+                std::optional<Vec3f> origin; // shared by all fields at this location
                 for (size_t i = 0; i < fields.size(); ++i) {
                     if (fields[i].location != location) continue;
                     if (!origin) {

@@ -1,5 +1,6 @@
-// Advection next to thin walls. What advect() finds there may come through a wall or mix its two sides; here it is
-// found once more, from what can be seen. First order: the error that MacCormack takes off is not known across a wall.
+// Advection next to thin walls. There, advect() may trace through a wall or mix values of both sides; this pass
+// recomputes such values from visible samples only. First order: the MacCormack and BFECC error estimates do not hold
+// across a wall.
 #pragma once
 
 #include "spindrift/field/advection.h"
@@ -8,17 +9,17 @@
 
 namespace spindrift {
 
-// What advect_in_sight() needs besides the carrier. All of it is about the moment at which the step begins.
+// Additional input of advect_in_sight(). All visibility refers to the start of the step.
 struct SeenCarrier {
-    const Sight& flow;   // on the grid of the velocity
+    const Sight& flow;   // on the velocity grid
     const Sight& values; // on the grid of the values
-    float voxel;         // of the values' grid [m]
-    // Where a place [m] was that goes with the wall next to it and is where it is when the step ends: that of a wall
-    // which moves over a cell brings the cell values from its own side.
+    float voxel;         // voxel of the values' grid [m]
+    // Maps a position [m] at the end of the step, moving with the wall next to it, to its position at the start. A cell
+    // that a moving wall sweeps over thus gets values from its own side of the wall.
     std::function<Vec3f(const Vec3f&)> before;
 };
 
-// After advect() with the same arguments: puts right the values next to walls, and the lowest and highest in `scratch`.
+// Call after advect() with the same arguments: corrects values next to walls, and their bounds in `scratch`.
 void advect_in_sight(const Carrier& carrier, const SeenCarrier& seen, std::span<const AdvectedField> fields,
                      AdvectionScratch& scratch);
 

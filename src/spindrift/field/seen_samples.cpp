@@ -41,7 +41,7 @@ SeenSamples seen_samples(const Sight& sight, const Topology& topology, float vox
 
 bool sees_all_samples(const Sight& sight, int tile, int cell)
 {
-    return sight.room(tile, cell) > 0 && sight.faces_from_center(tile, cell) == kAllFaces &&
+    return sight.clearance(tile, cell) > 0 && sight.faces_from_center(tile, cell) == kAllFaces &&
            sight.cells_from_center(tile, cell) == kAllCells;
 }
 

@@ -1,5 +1,5 @@
-// The samples of a grid around a place that are on its own side of thin walls, with weights that add up to 1: what the
-// place is shared out to, or made of.
+// Interpolation weights restricted to samples on the same side of thin walls, normalised to 1. Used to splat and to
+// interpolate.
 #pragma once
 
 #include "spindrift/field/mac.h"
@@ -7,21 +7,21 @@
 namespace spindrift {
 
 struct SeenSamples {
-    CellMask27 cells = 0; // around a cell, see Sight
+    CellMask27 cells = 0; // around a reference cell, see Sight
     FaceMask faces = 0;
-    std::optional<Vec3i> home; // the way from that cell to the one that the place belongs to
+    std::optional<Vec3i> home; // step from the reference cell to the cell that the position belongs to
 };
-// What a place [m] sees around a cell at most one cell away from it.
+// Visibility from a position [m] of the samples around a reference cell at most one cell away.
 SeenSamples seen_samples(const Sight& sight, const Topology& topology, float voxel, const Vec3f& x,
                          const Vec3i& around);
-// True if every place in a cell sees all samples around it.
+// True if every position in a cell sees all samples around it.
 bool sees_all_samples(const Sight& sight, int tile, int cell);
 
 constexpr int kCenters = -1; // in place of an axis: cell centres instead of faces
 
-// Calls body(step, weight, way) for the samples of the eight around a place that it sees: the step from its cell, and
-// the way from the place in cells. `f` is the place within the cell, 0 to 1. A place that sees no centre among the
-// eight has the one it belongs to, and one that sees nothing has none.
+// Calls body(step, weight, way) for those of the eight samples around a position that it sees: `step` leads from its
+// cell to the sample's cell, `way` from the position to the sample [cells]. `f` is the position within the cell, 0 to
+// 1. If no cell centre is visible, uses the cell that the position belongs to, if any.
 template <class Body> void for_each_seen(const SeenSamples& seen, int axis, const Vec3f& f, const Body& body)
 {
     struct Sample {
@@ -47,14 +47,14 @@ template <class Body> void for_each_seen(const SeenSamples& seen, int axis, cons
         samples[count++] = {step, w, up.cast<float>() - share};
         weights += w;
     }
-    constexpr float kLeast = 1e-3f; // weight: less is next to nothing
+    constexpr float kLeast = 1e-3f; // smaller weights are numerically zero
     if (weights >= kLeast)
         for (int k = 0; k < count; ++k) body(samples[k].step, samples[k].weight / weights, samples[k].way);
     else if (axis == kCenters && seen.home && seen.home->cwiseAbs().maxCoeff() <= 1)
         body(*seen.home, 1.0f, Vec3f(seen.home->cast<float>() + Vec3f::Constant(0.5f) - f));
 }
 
-// Means of the faces, or cells, that a place [m] sees; nothing if it sees none.
+// Weighted means of the visible faces or cell centres at a position [m]; nothing if none is visible.
 std::optional<Vec3f> mean_seen(const MacField& field, const SeenSamples& seen, float voxel, const Vec3f& x);
 std::optional<float> mean_seen(const Field<float>& field, const SeenSamples& seen, float voxel, const Vec3f& x);
 

@@ -1,5 +1,5 @@
-// The upper half of a float: its whole range, with 8 bits of precision, in half the memory. For fields that are read
-// and written many times and need not be exact, such as a preconditioner's.
+// The upper 16 bits of a float: full range, 8 bits of precision, half the memory. For fields that are read and written
+// often and need little precision, such as those of a preconditioner.
 #pragma once
 
 #include "spindrift/field/row.h"
@@ -23,14 +23,14 @@ typedef uint32_t RowBits __attribute__((vector_size(32)));
 inline Row load_row(const ShortFloat* p)
 {
     const ShortRow upper = *reinterpret_cast<const ShortRow*>(p);
-#ifdef __AVX2__ // the compiler takes four instructions for this one
+#ifdef __AVX2__ // the compiler generates four instructions for this one
     const RowBits bits = std::bit_cast<RowBits>(_mm256_cvtepu16_epi32(std::bit_cast<__m128i>(upper)));
 #else
     const RowBits bits = __builtin_convertvector(upper, RowBits);
 #endif
     return std::bit_cast<Row>(bits << 16);
 }
-// Rounds to the nearest, and away from zero between two.
+// Rounds to nearest, ties away from zero.
 inline void store_row(ShortFloat* p, Row r)
 {
     const RowBits bits = (std::bit_cast<RowBits>(r) + 0x8000u) >> 16;

@@ -1,12 +1,12 @@
-// The sparse grid that all volumetric work stands on.
+// The sparse grid of all volumetric fields.
 //
-// Space is cut into tiles of 8x8x8 cells, laid out like an OpenVDB leaf (z runs fastest, then y, then x), so that a
-// field becomes a VDB grid by copying whole leaves. A `Topology` says which tiles exist and who their neighbours are;
-// any number of `Field`s share it, each one flat array. Tiles are kept in Morton order: neighbours in space are near in
-// memory, and the eight tiles that share a parent on a coarser level are consecutive.
+// Space is divided into tiles of 8x8x8 cells in the layout of an OpenVDB leaf (z fastest, then y, then x), so that a
+// field becomes a VDB grid by copying whole leaves. A `Topology` holds the existing tiles and their neighbours; any
+// number of `Field`s share it, each one flat array. Tiles are in Morton order: neighbours in space are near in memory,
+// and the eight children of a coarser tile are consecutive.
 //
-// A missing tile is never a special case for a kernel: its index is `tile_count()`, and every field keeps one extra
-// tile there, filled with the field's background value.
+// Missing tiles need no special case in kernels: their index is `tile_count()`, where every field keeps an extra tile
+// filled with its background value.
 #pragma once
 
 #include "spindrift/base/math.h"
@@ -25,7 +25,7 @@ namespace spindrift {
 
 constexpr int kTileSize = 8;
 constexpr int kTileCells = kTileSize * kTileSize * kTileSize;
-// Tile coordinates lie in [-kTileReach, kTileReach): over eight million cells each way.
+// Tile coordinates lie in [-kTileReach, kTileReach): over eight million cells in each direction.
 constexpr int kTileReach = 1 << 20;
 
 inline Vec3i tile_of_cell(const Vec3i& cell) { return {cell.x() >> 3, cell.y() >> 3, cell.z() >> 3}; }
@@ -42,9 +42,9 @@ constexpr int neighbour_slot(int dx, int dy, int dz) { return (dx + 1) * 9 + (dy
 class Topology {
   public:
     Topology() = default;
-    // From Morton codes in any order, repeats allowed.
+    // From Morton codes in any order; duplicates are allowed.
     explicit Topology(std::vector<uint64_t> codes);
-    // Every tile that holds a cell of the box [min, max).
+    // All tiles that intersect the cell box [min, max).
     static Topology covering(const Vec3i& min_cell, const Vec3i& max_cell);
 
     int tile_count() const { return static_cast<int>(codes_.size()); }
@@ -53,15 +53,15 @@ class Topology {
 
     Vec3i tile(int index) const { return coords_[static_cast<size_t>(index)]; }
     Vec3i first_cell(int index) const { return coords_[static_cast<size_t>(index)] * kTileSize; }
-    // The index of a tile, or tile_count() where there is none.
+    // Index of a tile, or tile_count() if it is missing.
     int find(const Vec3i& tile) const;
-    // Indices of the 27 tiles around (and including) a tile, see neighbour_slot().
+    // Indices of the 27 tiles around and including a tile, see neighbour_slot().
     const std::array<int, 27>& neighbours(int index) const { return neighbours_[static_cast<size_t>(index)]; }
     int neighbour(int index, int dx, int dy, int dz) const
     {
         return neighbours(index)[static_cast<size_t>(neighbour_slot(dx, dy, dz))];
     }
-    // The cell next to one (an offset in a tile) along an axis; `side` is -1 or 1. Its tile may be missing.
+    // The neighbour of a cell (an offset in a tile) along an axis; `side` is -1 or 1. Its tile may be missing.
     struct Cell {
         int tile, offset;
     };
@@ -81,15 +81,15 @@ class Topology {
     std::vector<int> table_; // open-addressed hash of tile indices
 };
 
-// Memory that is aligned for vector instructions, is not touched until it is written, and is kept when it shrinks. Each
-// buffer begins at another place in its page: kernels walk through many of them at once, and lines at the same place in
-// a page share the few ways of one cache set.
+// Memory aligned for vector instructions. Pages are not touched before they are written, and capacity is kept on
+// shrinking. Each buffer starts at a different offset in its page: kernels stream through many buffers at once, and
+// equal offsets would compete for the few ways of one cache set.
 template <class T> class Buffer {
   public:
     void resize(size_t count)
     {
         if (count > capacity_) {
-            const size_t ahead = capacity_ > 0 ? count / 4 : 0; // what grew once will grow again
+            const size_t ahead = capacity_ > 0 ? count / 4 : 0; // grow geometrically from the second time on
             const size_t skip = next_skip();
             const size_t bytes = ((count + ahead) * sizeof(T) + 63) / 64 * 64 + skip;
             memory_.reset();
@@ -119,14 +119,14 @@ template <class T> class Buffer {
     size_t size_ = 0, capacity_ = 0;
 };
 
-// One value per cell of a topology. The topology must outlive the field.
+// One value per cell of a topology, which must outlive the field.
 template <class T> class Field {
   public:
     Field() = default;
     Field(const Topology& topology, T value, T background) { reset(topology, value, background); }
     Field(const Topology& topology, T value) { reset(topology, value); }
 
-    // Takes on a topology with every cell set to `value`; memory is reused.
+    // Assigns a topology and sets every cell to `value`. Reuses memory.
     void reset(const Topology& topology, T value) { reset(topology, value, value); }
     void reset(const Topology& topology, T value, T background)
     {
@@ -135,11 +135,11 @@ template <class T> class Field {
             static_cast<size_t>(topology.tile_count()),
             [&](size_t t) { std::fill_n(tile(static_cast<int>(t)), kTileCells, value); }, 16);
     }
-    // As reset(), but the cells hold garbage until they are written.
+    // As reset(), but cells are uninitialised.
     void reset_uninitialized(const Topology& topology, T background)
     {
         topology_ = &topology;
-        // One row more than the background tile, so that looking one past the end of any tile is allowed.
+        // One row more than the background tile, so that kernels may read one cell past the end of any tile.
         data_.resize(topology.cell_count() + kTileCells + kTileSize);
         std::fill_n(tile(topology.tile_count()), kTileCells + kTileSize, background);
     }
@@ -159,7 +159,7 @@ template <class T> class Field {
     T background() const { return tile(topology_->tile_count())[0]; }
     std::span<T> values() { return {data_.data(), topology_->cell_count()}; }
     std::span<const T> values() const { return {data_.data(), topology_->cell_count()}; }
-    // Slow access by cell coordinate, background where there is no tile.
+    // Slow access by cell coordinate; background where the tile is missing.
     T at(const Vec3i& cell) const { return tile(topology_->find(tile_of_cell(cell)))[offset_of_cell(cell)]; }
     size_t bytes() const { return data_.capacity() * sizeof(T); }
 
@@ -168,7 +168,7 @@ template <class T> class Field {
     Buffer<T> data_;
 };
 
-// Has a tile of numbers brought near the processor.
+// Prefetches a tile into the cache.
 inline void prefetch_tile(const float* tile)
 {
     for (int c = 0; c < kTileCells; c += 16) __builtin_prefetch(tile + c, 0, 2);

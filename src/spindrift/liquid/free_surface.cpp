@@ -332,7 +332,7 @@ void distance_to_surface(const Particles& particles, const ParticleIndex& index,
     const Sight* sight = solids.sight();
     const auto looks_around = [&](int tile, int c) { // next to a sheet
         return sight && sight->blocked(tile) &&
-               (sight->room(tile, c) <= 0 || sight->cells_from_center(tile, c) != kAllCells);
+               (sight->clearance(tile, c) <= 0 || sight->cells_from_center(tile, c) != kAllCells);
     };
     Field<float> local;
     Field<float>& belonging = counts ? *counts : local;

@@ -73,7 +73,7 @@ void Strays::find(const Particles& particles, const ParticleIndex& index, const 
         for (int c = 0; c < kTileCells; ++c) {
             const float center = phi.tile(tile)[c];
             const bool beside_sheet =
-                sight && (sight->room(tile, c) <= 0 || sight->cells_from_center(tile, c) != kAllCells);
+                sight && (sight->clearance(tile, c) <= 0 || sight->cells_from_center(tile, c) != kAllCells);
             if (center < kDistance - kHalfDiagonal) continue;
             for (size_t i = index.cell_begin(tile, c); i < index.cell_end(tile, c); ++i) {
                 if (!gathered) around.gather(phi, tile), gathered = true;

@@ -11,7 +11,7 @@ namespace spindrift {
 namespace {
 
 constexpr int kLanes = 8;
-// A tree of 2^31 triangles is at most 11 levels deep, and each level leaves at most seven children waiting.
+// A tree over 2^31 triangles has at most 11 levels, and each level leaves at most seven children on the stack.
 constexpr int kStackSize = 96;
 
 } // namespace
@@ -44,7 +44,7 @@ struct MeshDistance::Builder {
         return box;
     }
 
-    // Cuts a part in two along the longest side of its centres. The first half is a whole number of full leaves.
+    // Splits a part in two along the longest axis of its centroids. The first half is a whole number of full leaves.
     std::span<int> cut(std::span<int>& part) const
     {
         Box3f box;
@@ -62,7 +62,7 @@ struct MeshDistance::Builder {
         return rest;
     }
 
-    // Writes the node of a part and everything below it; returns its index.
+    // Writes the node of a part and its subtree; returns the node's index.
     int add_node(std::span<int> part)
     {
         std::array<std::span<int>, kLanes> parts;
@@ -121,11 +121,11 @@ MeshDistance::MeshDistance(const Mesh& mesh, bool closed) : closed_(closed)
 
 namespace {
 
-// Where registers are shorter than eight floats, the compiler warns that functions which return them may not agree with
-// those of other files; none of ours leaves this one.
+// Where registers are shorter than eight floats, the compiler warns about the ABI of functions that return vectors;
+// none of these functions is used outside this file.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
-// One float in each of eight lanes: a vector register, or two.
+// One float in each of eight lanes: one vector register, or two.
 using Lanes = float __attribute__((vector_size(kLanes * sizeof(float))));
 
 inline Lanes load(const float (&values)[kLanes])
@@ -159,10 +159,10 @@ struct Vec3Lanes {
 
 inline Vec3Lanes load(const float (&values)[3][kLanes]) { return {load(values[0]), load(values[1]), load(values[2])}; }
 
-// Keeps 0/0 away from triangles without length or area.
+// Avoids 0/0 for degenerate triangles.
 constexpr float kTiny = std::numeric_limits<float>::min();
 
-// Squared length of what remains of p when its part along the edge is taken away, but not beyond the edge's ends.
+// Squared distance of p to the segment from 0 to `edge`.
 inline Lanes edge_distance2(const Vec3Lanes& p, const Vec3Lanes& edge)
 {
     const Lanes along = min_of(max_of(p.dot(edge) / max_of(edge.dot(edge), all(kTiny)), all(0)), all(1));
@@ -174,7 +174,7 @@ Lanes triangle_distance2(const Vec3Lanes& p, const Vec3Lanes& a, const Vec3Lanes
 {
     const Vec3Lanes ab = b - a, bc = c - b, ca = a - c, pa = p - a, pb = p - b, pc = p - c;
     const Vec3Lanes n = ab.cross(bc);
-    // Above the triangle, on the inner side of all three edges, the plane is nearest; elsewhere an edge is.
+    // On the inner side of all three edges the plane is nearest; elsewhere an edge is.
     const Lanes inner = min_of(min_of(n.cross(ab).dot(pa), n.cross(bc).dot(pb)), n.cross(ca).dot(pc));
     const Lanes height = n.dot(pa);
     const Lanes plane = height * height / max_of(n.dot(n), all(kTiny));
@@ -192,7 +192,7 @@ Lanes box_distance2(const Vec3Lanes& p, const Vec3Lanes& low, const Vec3Lanes& h
 
 } // namespace
 
-// The squared distance if it is below limit2, otherwise limit2.
+// Squared distance if it is below limit2, otherwise limit2.
 MeshDistance::Found MeshDistance::find_nearest(const Vec3f& x, float limit2) const
 {
     int found = -1;
@@ -215,7 +215,7 @@ MeshDistance::Found MeshDistance::find_nearest(const Vec3f& x, float limit2) con
         }
         const Node& node = nodes_[static_cast<size_t>(next.child)];
         const Lanes d2 = box_distance2(p, load(node.low), load(node.high));
-        // The nearest child goes on top: what it finds rules out most of the others.
+        // Push the nearest child last, so that it is visited first and prunes most of the others.
         const int bottom = waiting;
         for (int i = 0; i < kLanes; ++i) {
             if (!(d2[i] < limit2)) continue;
@@ -229,7 +229,7 @@ MeshDistance::Found MeshDistance::find_nearest(const Vec3f& x, float limit2) con
 
 namespace {
 
-// The weights of a triangle's corners at its point next to x (Ericson, Real-Time Collision Detection, 5.1.5).
+// Barycentric weights of the point of a triangle nearest to x [Ericson 2004, 5.1.5].
 Vec3f weights_at(const Vec3f& x, const Vec3f& a, const Vec3f& b, const Vec3f& c)
 {
     const auto on_edge = [&](const Vec3f& from, const Vec3f& to) {
@@ -241,7 +241,7 @@ Vec3f weights_at(const Vec3f& x, const Vec3f& a, const Vec3f& b, const Vec3f& c)
     const float u = (c - b).cross(x - b).dot(normal), v = (a - c).cross(x - c).dot(normal);
     const float w = area - u - v;
     if (area > 0 && u >= 0 && v >= 0 && w >= 0) return Vec3f(u, v, w) / area;
-    // Outside the triangle seen from above: on the nearest of its edges.
+    // The projection lies outside the triangle: take the nearest edge.
     const float ab = on_edge(a, b), bc = on_edge(b, c), ca = on_edge(c, a);
     const Vec3f choice[3] = {{1 - ab, ab, 0}, {0, 1 - bc, bc}, {ca, 0, 1 - ca}};
     int best = 0;
@@ -272,9 +272,9 @@ MeshDistance::Nearest MeshDistance::nearest(const Vec3f& x) const
 
 namespace {
 
-// On which side of the directed line a -> b the origin lies, in the plane: 1 left, -1 right. A point on the line is
-// moved by (e, e^2) with e infinitely small; 0 is left only for an edge without length. Both triangles at an edge get
-// exactly opposite answers because the ends are taken in one order for both.
+// Side of the directed line a -> b on which the origin lies, in the plane: 1 left, -1 right. A point on the line is
+// perturbed by (e, e^2) with infinitesimal e; 0 only for an edge of zero length. The ends are ordered canonically, so
+// that the two triangles of an edge get exactly opposite answers.
 int side_of(double au, double av, double bu, double bv)
 {
     const bool swap = au > bu || (au == bu && av > bv);
@@ -286,13 +286,13 @@ int side_of(double au, double av, double bu, double bv)
     return swap ? -sign : sign;
 }
 
-// A ray from a point along an axis.
+// Axis-aligned ray from a point.
 struct Ray {
     int axis, u, v;
     bool forward;
     Vec3f from;
 
-    // The lanes whose box the ray may meet hold a number other than 0.
+    // Nonzero in the lanes whose box the ray may meet.
     auto reaches(const Vec3Lanes& low, const Vec3Lanes& high) const
     {
         const auto beside = (low[u] <= from[u]) & (high[u] >= from[u]) & (low[v] <= from[v]) & (high[v] >= from[v]);
@@ -304,8 +304,9 @@ struct Ray {
     {
         const int side = side_of(a[u], a[v], b[u], b[v]);
         if (side == 0 || side_of(b[u], b[v], c[u], c[v]) != side || side_of(c[u], c[v], a[u], a[v]) != side) return 0;
-        // Corners are relative to the ray's start: the triangle is ahead if its plane passes on the right side of 0.
-        const double height = a.dot((b - a).cross(c - a)) * side; // > 0: the plane is at a positive coordinate
+        // Corners are relative to the ray's start: the triangle is ahead if its plane crosses the axis on the ray's
+        // side of 0.
+        const double height = a.dot((b - a).cross(c - a)) * side; // > 0: the plane crosses at a positive coordinate
         if (forward ? height <= 0 : height >= 0) return 0;
         return forward ? side : -side;
     }
@@ -316,7 +317,7 @@ struct Ray {
 bool MeshDistance::inside(const Vec3f& x) const
 {
     if (!bounds_.contains(x)) return false;
-    // The shortest way out of the bounds meets the fewest triangles.
+    // The shortest way out of the bounds crosses the fewest triangles.
     Eigen::Matrix<float, 6, 1> ways;
     ways << x - bounds_.min, bounds_.max - x;
     int way = 0;
@@ -359,7 +360,7 @@ float MeshDistance::distance(const Vec3f& x, float max_distance) const
 
 namespace {
 
-// Lanes whose box the line from `from` along `way` may meet hold a number other than 0.
+// Nonzero in the lanes whose box the segment from `from` along `way` may meet.
 auto line_reaches(const Vec3f& from, const Vec3f& way, const Vec3Lanes& low, const Vec3Lanes& high)
 {
     Lanes enter = all(0), leave = all(1);
@@ -372,14 +373,14 @@ auto line_reaches(const Vec3f& from, const Vec3f& way, const Vec3Lanes& low, con
         const Lanes one = (low[a] - from[a]) / way[a], other = (high[a] - from[a]) / way[a];
         enter = max_of(enter, min_of(one, other)), leave = min_of(leave, max_of(one, other));
     }
-    // What rounding may have moved.
+    // Tolerance for rounding.
     return beside & (enter <= leave + 1e-5f);
 }
 
-// The same for triangles (Möller and Trumbore 1997).
+// The same for triangles [Moller 1997].
 auto line_meets(const Vec3f& from, const Vec3f& way, const Vec3Lanes& a, const Vec3Lanes& b, const Vec3Lanes& c)
 {
-    constexpr float kLarger = 1e-4f; // of a triangle
+    constexpr float kLarger = 1e-4f; // enlargement, relative to the triangle
     const Vec3Lanes ab = b - a, ac = c - a, d = {all(way.x()), all(way.y()), all(way.z())};
     const Vec3Lanes start = Vec3Lanes{all(from.x()), all(from.y()), all(from.z())} - a;
     const Vec3Lanes p = d.cross(ac), q = start.cross(ab);

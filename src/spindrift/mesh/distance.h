@@ -1,17 +1,16 @@
 // Signed distance to a closed triangle mesh.
 //
-// The distance is the exact distance to the nearest triangle, found in a tree of boxes eight children wide. The sign is
-// the mesh's winding number, which for a closed mesh is the signed count of the triangles that a ray from the point
-// crosses: exact near edges and vertices, where the nearest triangle's normal is not, and sensible where parts of the
-// mesh overlap, since the inside of either part is inside. A mesh that is inside out as a whole is taken as if it were
-// not.
+// The distance is the exact distance to the nearest triangle, found in a bounding-box tree with eight children per
+// node. The sign is that of the winding number, which for a closed mesh is the signed count of the triangles that a ray
+// from the point crosses. Unlike the normal of the nearest triangle, it is exact near edges and vertices, and it treats
+// overlapping parts as their union. A mesh that is inverted as a whole is handled as if it were not.
 //
-// Rays run along an axis, so a crossing is decided in a plane by exact coordinates, and a point straight below an edge
-// or a vertex is moved aside by an imagined infinitely small step, the same for every triangle (Edelsbrunner and
-// Mücke, Simulation of Simplicity, 1990). What the method cannot do is close holes: a mesh that is not closed has no
-// inside, and its distance is positive on both sides.
+// Rays are axis-aligned, so a crossing is decided in a plane by exact coordinates. A ray that hits an edge or a vertex
+// is perturbed symbolically by an infinitesimal step, the same for every triangle [Edelsbrunner 1990].
 //
-// Over a million queries a second and core near a mesh of 10 thousand triangles; safe to call from many threads.
+// Limits: holes are not closed. A mesh that is not closed has no inside, and its distance is positive on both sides.
+//
+// Over a million queries per second and core near a mesh of 10 thousand triangles; queries are thread-safe.
 #pragma once
 
 #include "spindrift/mesh/mesh.h"
@@ -20,34 +19,33 @@ namespace spindrift {
 
 class MeshDistance {
   public:
-    // The mesh is copied. An empty one is infinitely far from everything. One that is not closed must say so.
+    // Copies the mesh. An empty mesh is infinitely far from everything. Pass closed = false for a mesh with a boundary.
     explicit MeshDistance(const Mesh& mesh, bool closed = true);
 
     // Negative inside.
     float distance(const Vec3f& x) const { return distance(x, kInfinity); }
-    // The same where it is nearer than max_distance, and max_distance with the right sign elsewhere: much faster for
-    // points far from the surface.
+    // The distance clamped to max_distance, with the right sign: much faster for points far from the surface.
     float distance(const Vec3f& x, float max_distance) const;
-    // The triangle next to a point, by its number in the mesh, and the weights of its corners at the nearest place on
-    // it.
+    // Nearest triangle of a point (index in the mesh), and the barycentric weights of the nearest point on it.
     struct Nearest {
         int triangle;
         Vec3f weights;
     };
     Nearest nearest(const Vec3f& x) const;
-    // True if the line from one place to another meets a triangle. Triangles are taken a little larger than they are,
-    // so that nothing passes between two of them.
+    // True if the segment intersects a triangle. Triangles are enlarged slightly, so that nothing passes between
+    // adjacent ones.
     bool meets(const Vec3f& from, const Vec3f& to) const;
     const Box3f& bounds() const { return bounds_; }
 
   private:
-    // Eight boxes side by side, so that one pass of vector instructions handles them all. An unused lane holds an empty
-    // box, which is infinitely far and meets no ray.
+    // Eight child boxes in SoA layout, tested together with vector instructions. An unused lane holds an empty box,
+    // which is infinitely far and meets no ray.
     struct alignas(32) Node {
         float low[3][8], high[3][8];
-        int child[8]; // a node, or ~index of a leaf
+        int child[8]; // index of a node, or ~index of a leaf
     };
-    // Up to eight triangles side by side; an unused lane holds a single point of the mesh, which no ray crosses.
+    // Up to eight triangles in SoA layout; an unused lane holds a degenerate triangle (one point), which no ray
+    // crosses.
     struct alignas(32) Leaf {
         float a[3][8], b[3][8], c[3][8];
         int triangle[8];
@@ -55,7 +53,7 @@ class MeshDistance {
     struct Builder;
     struct Found {
         float distance2;
-        int leaf; // in which; -1 if no triangle is nearer than the limit
+        int leaf; // -1 if no triangle is nearer than the limit
     };
 
     Found find_nearest(const Vec3f& x, float limit2) const;

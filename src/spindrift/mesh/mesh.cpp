@@ -6,7 +6,7 @@ namespace spindrift {
 
 namespace {
 
-// The corners of a triangle, in double: areas and volumes of small triangles far from the origin stay exact enough.
+// Corners of a triangle in double, for accurate areas and volumes of small triangles far from the origin.
 struct Corners {
     Vec3d a, b, c;
     Corners(const Mesh& mesh, const Vec3i& t)
@@ -31,7 +31,7 @@ Box3f bounds_of(const Mesh& mesh)
 double volume_of(const Mesh& mesh)
 {
     if (mesh.triangles.empty()) return 0;
-    // Any apex gives the same volume; one near the mesh keeps the terms small.
+    // Any apex gives the same volume; one near the mesh reduces cancellation.
     const Vec3d apex = bounds_of(mesh).center().cast<double>();
     double six_volumes = 0;
     for (const Vec3i& t : mesh.triangles) {
@@ -49,7 +49,7 @@ void compute_normals(Mesh& mesh)
         const Vec3d ab = at.b - at.a, bc = at.c - at.b, ca = at.a - at.c;
         const Vec3d area = ab.cross(-ca);
         const double length = area.norm();
-        if (length == 0) continue; // a triangle without area has no direction
+        if (length == 0) continue; // degenerate triangles have no normal
         const Vec3d normal = area / length;
         sums[static_cast<size_t>(t[0])] += angle_between(ab, -ca) * normal;
         sums[static_cast<size_t>(t[1])] += angle_between(bc, -ab) * normal;
@@ -80,8 +80,8 @@ void keep_vertices(Mesh& mesh, const std::vector<uint8_t>& keep)
 
 bool is_closed(const Mesh& mesh)
 {
-    // One number per directed edge: the undirected edge in the high bits, the direction in the lowest, so that sorting
-    // puts the two sides of a sound edge next to each other in a known order.
+    // One key per directed edge: the undirected edge in the high bits, the direction in the lowest, so that sorting
+    // places the two sides of a valid edge next to each other in a fixed order.
     std::vector<uint64_t> edges;
     edges.reserve(3 * mesh.triangles.size());
     for (const Vec3i& t : mesh.triangles) {

@@ -10,17 +10,17 @@ struct Mesh {
     std::vector<Vec3i> triangles;                     // counter-clockwise seen from outside
     std::vector<Vec3f> normals;                       // empty, or one per vertex
     std::vector<Vec3f> velocities;                    // empty, or one per vertex [m/s]
-    std::map<std::string, AttributeArray> attributes; // each with one value per vertex
+    std::map<std::string, AttributeArray> attributes; // one value per vertex each
 };
 
 Box3f bounds_of(const Mesh& mesh);
-// Signed volume by the divergence theorem; meaningful for closed meshes only.
+// Signed volume by the divergence theorem; valid for closed meshes only.
 double volume_of(const Mesh& mesh);
 // Angle-weighted vertex normals.
 void compute_normals(Mesh& mesh);
-// Removes the vertices whose entry is zero, and the triangles that use one; the others keep their order.
+// Removes vertices whose entry is zero, and the triangles that use one; the others keep their order.
 void keep_vertices(Mesh& mesh, const std::vector<uint8_t>& keep);
-// Every edge shared by exactly two triangles that run along it in opposite directions.
+// True if every edge is shared by exactly two triangles that traverse it in opposite directions.
 bool is_closed(const Mesh& mesh);
 
 } // namespace spindrift

@@ -1,5 +1,5 @@
-// Polygons of a floor plan, in metres. Outer rings run counter-clockwise and holes clockwise; the last point is not the
-// first one again.
+// Polygons of floor plans [m]. Outer rings are counter-clockwise and holes clockwise; the first point is not repeated
+// at the end.
 #pragma once
 
 #include "spindrift/base/math.h"

@@ -8,7 +8,7 @@ namespace spindrift {
 
 namespace {
 
-// The sum of squared distances to planes n.x + d = 0: x'Ax + 2 b.x + c.
+// Quadric error: the sum of squared distances to planes n.x + d = 0, as x'Ax + 2 b.x + c.
 struct Quadric {
     double xx = 0, xy = 0, xz = 0, yy = 0, yz = 0, zz = 0, c = 0;
     Vec3d b = Vec3d::Zero();
@@ -44,12 +44,12 @@ class Simplification {
     void run();
 
   private:
-    // The collapse of one vertex into another; outdated once either has changed.
+    // Collapse of one vertex into another; stale once either has changed.
     struct Collapse {
         double order;
         int from, to;
         uint32_t from_version, to_version;
-        bool operator<(const Collapse& other) const // the queue has its largest first
+        bool operator<(const Collapse& other) const // the priority queue returns its largest first
         {
             return std::tie(order, from, to) > std::tie(other.order, other.from, other.to);
         }
@@ -68,9 +68,9 @@ class Simplification {
     Mesh& mesh_;
     const std::optional<Box3f>& container_;
     const double limit2_;
-    const Vec3d origin_; // near the mesh, so that little is lost to rounding
+    const Vec3d origin_; // near the mesh, to reduce rounding errors
     std::vector<Quadric> quadrics_;
-    // The corners (3 triangle + number) at each vertex as a chain; those of triangles that are gone stay in it.
+    // Linked lists of the corners (3 triangle + corner) at each vertex; corners of removed triangles stay in them.
     std::vector<int> first_, next_;
     std::vector<uint32_t> version_;
     std::vector<uint8_t> gone_;
@@ -86,7 +86,7 @@ template <class Body> void Simplification::for_each_triangle(int vertex, const B
 
 void Simplification::find_neighbours(int vertex, std::vector<int>& around) const
 {
-    // In a closed mesh every edge at a vertex leaves it in exactly one triangle.
+    // In a closed mesh, every edge at a vertex leaves it in exactly one triangle.
     around.clear();
     for_each_triangle(vertex, [&](const Vec3i& t, int c) { around.push_back(t[(c % 3 + 1) % 3]); });
     std::sort(around.begin(), around.end());
@@ -99,7 +99,7 @@ int Simplification::triangle_count(int vertex) const
     return count;
 }
 
-// Puts the cheaper way to collapse an edge into the queue.
+// Queues the cheaper of the two collapses of an edge.
 void Simplification::consider(int a, int b)
 {
     Quadric both = quadrics_[static_cast<size_t>(a)];
@@ -109,7 +109,7 @@ void Simplification::consider(int a, int b)
     const int from = onto_a <= onto_b ? b : a, to = from == a ? b : a;
     const double least = std::min(onto_a, onto_b);
     if (least > limit2_) return;
-    // Of edges that cost nothing, the short ones first: triangles stay well shaped.
+    // Among edges of zero error, collapse short ones first: triangles stay well shaped.
     constexpr double kLength = 1e-3;
     queue_.push({least + kLength * (at(a) - at(b)).squaredNorm(), from, to, version_[static_cast<size_t>(from)],
                  version_[static_cast<size_t>(to)]});
@@ -124,7 +124,8 @@ bool Simplification::stays_on_walls(int from, int to) const
     return true;
 }
 
-// Only the two vertices across the edge may be neighbours of both, and each of them keeps three triangles at least.
+// Link condition: only the two vertices opposite the edge are neighbours of both ends, and each of these keeps at least
+// three triangles.
 bool Simplification::keeps_topology(int from, int to)
 {
     find_neighbours(from, around_from_), find_neighbours(to, around_to_);
@@ -138,7 +139,7 @@ bool Simplification::keeps_topology(int from, int to)
 // No triangle may turn by more than about 60 degrees or become a needle.
 bool Simplification::keeps_shape(int from, int to) const
 {
-    constexpr double kTurn = 0.5, kNeedle = 0.02; // the latter is twice the area over the squared longest edge
+    constexpr double kTurn = 0.5, kNeedle = 0.02; // kNeedle: twice the area over the squared longest edge
     bool good = true;
     for_each_triangle(from, [&](const Vec3i& t, int) {
         if (!good || t[0] == to || t[1] == to || t[2] == to) return;

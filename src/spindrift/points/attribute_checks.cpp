@@ -22,6 +22,9 @@ size_t count_non_finite(const AttributeArray& array)
         array);
 }
 
-void attribute_missing(const std::string& name) { fail("particles have no attribute \"{}\" of the usual type", name); }
+void attribute_missing(const std::string& name)
+{
+    fail("particles have no attribute \"{}\" of the expected type", name);
+}
 
 } // namespace spindrift

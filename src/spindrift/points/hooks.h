@@ -1,5 +1,5 @@
-// What others may do to a solver's particles while it steps, such as an artist's expressions. They may change, add to
-// and delete from the set as they like, as long as it stays finite.
+// Callbacks into a solver's step, e.g. for artists' expressions. A hook may change, add and delete particles freely, as
+// long as all values stay finite.
 #pragma once
 
 #include "spindrift/points/particles.h"
@@ -8,11 +8,11 @@
 
 namespace spindrift {
 
-// Called in each step of dt [s], at a moment in frames.
+// Called in each step of length dt [s]; `frame` is the current time in frames.
 using ParticleHook = std::function<void(Particles&, float frame, float dt)>;
 
 struct ParticleHooks {
-    ParticleHook after_forces;    // before pressure, or collisions among particles, act on velocities
+    ParticleHook after_forces;    // before pressure, or collisions among particles, change velocities
     ParticleHook after_advection; // after particles have moved
 };
 

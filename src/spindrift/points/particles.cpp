@@ -6,7 +6,7 @@ namespace spindrift {
 
 namespace {
 
-// Eigen's default constructor leaves its numbers uninitialised, so a new vector needs its zero spelt out.
+// Eigen's default constructor leaves its numbers uninitialised, so new vectors need an explicit zero.
 template <class T> T zero()
 {
     if constexpr (std::is_same_v<T, Vec3f>)
@@ -51,7 +51,7 @@ template <class T> std::vector<T>& Particles::attribute(const std::string& name)
         return std::get<std::vector<T>>(attributes[name] = std::vector<T>(size(), zero<T>()));
     if (auto* array = std::get_if<std::vector<T>>(&found->second)) return *array;
     const char* held = std::visit([](const auto& array) { return element_name(array); }, found->second);
-    fail("particle attribute \"{}\" holds {} values and was asked for as {}", name, held, type_name<T>());
+    fail("particle attribute \"{}\" holds {} values and was requested as {}", name, held, type_name<T>());
 }
 
 template std::vector<float>& Particles::attribute<float>(const std::string&);

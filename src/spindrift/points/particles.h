@@ -1,5 +1,5 @@
-// A set of particles as a structure of arrays. P, v and id are always there; anything else a stage needs is a named,
-// typed attribute that is carried through sorting, deleting, caching and resuming without further code.
+// A set of particles as a structure of arrays. P, v and id always exist; anything else is a named, typed attribute that
+// sorting, deletion, caching and resuming handle without further code.
 #pragma once
 
 #include "spindrift/base/math.h"
@@ -20,12 +20,12 @@ struct Particles {
     std::map<std::string, AttributeArray> attributes;
 
     size_t size() const { return P.size(); }
-    // Grows or shrinks every array; new entries are zero.
+    // Resizes every array; new entries are zero.
     void resize(size_t count);
-    // Bytes held, for reports.
+    // Memory held, for reports.
     size_t bytes() const;
 
-    // The named attribute as an array of T, added (zeroed) if it is not there. Throws if it has another type.
+    // The named attribute as an array of T; added with zeros if missing. Throws if it has another type.
     template <class T> std::vector<T>& attribute(const std::string& name);
     template <class T> const std::vector<T>* find(const std::string& name) const
     {

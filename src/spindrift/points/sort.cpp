@@ -2,12 +2,13 @@
 
 #include "spindrift/base/error.h"
 #include "spindrift/base/random.h"
+#include "spindrift/base/scratch.h"
 
 namespace spindrift {
 
 namespace {
 
-// For a particle's place within its tile along one axis, the slots of the 27 neighbours that it may reach along it.
+// Per axis and per coordinate within the tile: the neighbour slots (of 27) that a particle there may reach.
 struct ReachMasks {
     std::array<std::array<uint32_t, kTileSize>, 3> mask{};
 
@@ -34,7 +35,7 @@ struct TileReach {
     uint32_t slots;
 };
 
-// Remembers the tiles met last: consecutive particles mostly share a tile, so searching is the exception.
+// Cache of recently used tiles: consecutive particles mostly share a tile, so lookups are rare.
 template <class Value> struct RecentTiles {
     static constexpr size_t kSlots = 64;
     struct Entry {
@@ -103,7 +104,7 @@ Topology tiles_around(const Particles& particles, float voxel, int reach)
     parallel_for(found.size(), [&](size_t c) {
         RecentTiles<uint32_t> recent;
         for (size_t i = c * kChunk, end = std::min(particles.size(), (c + 1) * kChunk); i < end; ++i) {
-            if (!((particles.P[i] * inverse_voxel).array().abs() < limit).all()) // NaN is nowhere
+            if (!((particles.P[i] * inverse_voxel).array().abs() < limit).all()) // also catches NaN
                 fail("particle {} is at ({}, {}, {}) m, which is outside the grid: it reaches {} m each way at this "
                      "voxel",
                      particles.id[i], particles.P[i].x(), particles.P[i].y(), particles.P[i].z(), limit * voxel);
@@ -144,13 +145,13 @@ void sort_by_tile(Particles& particles, const Topology& topology, float voxel, P
 {
     const size_t count = particles.size(), tiles = static_cast<size_t>(topology.tile_count());
     const float inverse_voxel = 1 / voxel;
-    // At most 64 chunks, so that the counts of all chunks stay small beside the particles.
+    // At most 64 chunks, which keeps the per-chunk counts small compared to the particles.
     const size_t chunk = std::max(kChunk, (count + 63) / 64), chunks = (count + chunk - 1) / chunk;
     index.order_.resize(count), index.spare_.resize(count);
     const Words<uint32_t> key(index.spare_);
     std::vector<uint32_t> counts(chunks * tiles, 0);
 
-    // The tile and cell of each particle, and how many each chunk has in each tile.
+    // Find tile and cell of each particle, and count particles per chunk and tile.
     parallel_for(chunks, [&](size_t c) {
         RecentTiles<uint32_t> recent;
         uint32_t* in_tile = counts.data() + c * tiles;
@@ -163,7 +164,7 @@ void sort_by_tile(Particles& particles, const Topology& topology, float voxel, P
         }
     });
 
-    // Where each chunk's part of each tile goes: tile by tile, chunk by chunk, so that equal keys keep their order.
+    // Compute where each chunk's part of each tile goes: by tile, then by chunk, which makes the sort stable.
     index.first_.resize(tiles + 1);
     uint32_t total = 0;
     for (size_t t = 0; t < tiles; ++t) {
@@ -181,8 +182,8 @@ void sort_by_tile(Particles& particles, const Topology& topology, float voxel, P
             index.order_[next[key[i] / kTileCells]++] = static_cast<uint32_t>(i);
     });
 
-    // Within each tile, by cell.
-    index.cell_first_.reset_uninitialized(topology, total); // the missing tile: all cells begin at the end
+    // Sort by cell within each tile.
+    index.cell_first_.reset_uninitialized(topology, total); // in the missing tile all cells begin at the end
     parallel_for(tiles, [&](size_t t) {
         const size_t begin = index.first_[t], end = index.first_[t + 1];
         uint32_t* cell_first = index.cell_first_.tile(static_cast<int>(t));
@@ -195,7 +196,7 @@ void sort_by_tile(Particles& particles, const Topology& topology, float voxel, P
             next[c] = cell_first[c];
         }
         if (begin == end) return;
-        thread_local std::vector<uint32_t> unsorted;
+        auto& unsorted = thread_scratch<std::vector<uint32_t>>();
         unsorted.assign(index.order_.begin() + static_cast<long>(begin), index.order_.begin() + static_cast<long>(end));
         for (const uint32_t i : unsorted) index.order_[next[key[i] % kTileCells]++] = i;
     });

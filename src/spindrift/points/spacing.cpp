@@ -11,16 +11,16 @@ namespace spindrift {
 namespace {
 
 constexpr size_t kNeighbours = 8;
-constexpr size_t kAsked = 20000;    // particles
-constexpr float kSpray = 2.2f;      // times the median distance
-constexpr float kPerSpacing = 1.3f; // distance of the eighth neighbour: 1.22 at random, 1.3 jittered, 1.41 in a lattice
+constexpr size_t kAsked = 20000;    // sample size in particles
+constexpr float kSpray = 2.2f;      // spray threshold, in median distances
+constexpr float kPerSpacing = 1.3f; // eighth-neighbour distance: 1.22 random, 1.3 jittered, 1.41 lattice
 
-// The middle of every range of positions splits it across one axis, x, y and z in turn.
+// Implicit kd-tree: the middle element of every range splits it along x, y and z in turn.
 class PointTree {
   public:
     explicit PointTree(std::vector<Vec3f>& positions) : positions_(positions) { split(0, positions.size(), 0); }
 
-    // To the eighth nearest of the others.
+    // Distance to the eighth nearest other particle.
     float distance_of_neighbour(size_t i) const
     {
         Nearest nearest;
@@ -30,7 +30,7 @@ class PointTree {
     }
 
   private:
-    using Nearest = std::array<float, kNeighbours + 1>; // squared distances, ascending; the first is its own
+    using Nearest = std::array<float, kNeighbours + 1>; // squared, ascending; the first is the particle itself
 
     void split(size_t begin, size_t end, int axis)
     {
@@ -81,7 +81,7 @@ std::optional<float> find_spacing(std::vector<Vec3f> positions)
         [&](size_t k) { distances[k] = tree.distance_of_neighbour(k * positions.size() / distances.size()); }, 64);
     std::sort(distances.begin(), distances.end());
 
-    // Each particle stands for the cube of its distance.
+    // Weight each particle by the volume it represents, the cube of its distance.
     const float farthest = kSpray * distances[distances.size() / 2];
     const auto volume = [](float d) { return static_cast<double>(d) * d * d; };
     distances.erase(std::upper_bound(distances.begin(), distances.end(), farthest), distances.end());

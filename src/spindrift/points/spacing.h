@@ -1,12 +1,12 @@
-// How far apart particles lie, for sets that do not say it themselves.
+// Estimates the spacing of particle sets that do not store it.
 //
-// A full liquid has one particle in every cube of the spacing. Each of some thousand particles is asked for the
-// distance of its eighth neighbour, which hardly depends on whether the particles form a lattice, are jittered or fall
-// at random. Where density varies, the answer is the spacing in the middle of the volume, not of the particles, most of
-// which lie where they are dense: a spacing too large thickens the dense part a little, one too small takes the sparse
-// part apart. Spray, whose particles lie more than twice as far apart as most, has no say.
+// A full liquid has one particle per cube of the spacing. The estimate uses the distance to the eighth neighbour of
+// some thousand particles, which hardly depends on whether particles form a lattice, are jittered or are random. Where
+// density varies, the result is the median over the volume, not over the particles, most of which lie in dense parts: a
+// spacing too large thickens the dense part a little, one too small breaks up the sparse part. Spray, with particles
+// more than about twice as far apart as the median, is ignored.
 //
-// Where it is weak: in a sheet one particle thick it comes out a third too large.
+// Limit: for a sheet one particle thick the result is a third too large.
 #pragma once
 
 #include "spindrift/base/math.h"
@@ -16,7 +16,7 @@
 
 namespace spindrift {
 
-// [m]; nothing for fewer than nine different positions. They must be finite.
+// Returns the spacing [m]; nothing for fewer than nine distinct positions. Positions must be finite.
 std::optional<float> find_spacing(std::vector<Vec3f> positions);
 
 } // namespace spindrift

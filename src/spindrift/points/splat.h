@@ -1,4 +1,4 @@
-// Adding what particles give to the cells around them, in parallel and in an order that does not depend on threads.
+// Splatting of particle contributions to the grid, in parallel and in an order that does not depend on threads.
 #pragma once
 
 #include "spindrift/field/row.h"
@@ -6,7 +6,7 @@
 
 namespace spindrift {
 
-// Sums for one tile: cells -1 to 8 along x and y, and along z rows long enough for four values from any of them.
+// Sums for one tile: cells -1 to 8 along x and y, and along z rows long enough to add four values at any of them.
 struct SplatBlock {
     static constexpr int kRow = 12, kSlab = 10 * kRow;
     alignas(64) float values[10 * kSlab];
@@ -16,8 +16,8 @@ struct SplatBlock {
     void add_to(Field<float>& field, int tile) const;
 };
 
-// Calls body(tile) for the tiles that hold particles, one colour of the chequered pattern after the other: tiles of one
-// colour are a tile apart, so that the sums of two of them never meet.
+// Calls body(tile) for tiles with particles, one colour of the 2x2x2 chequerboard after the other: tiles of one colour
+// are at least a tile apart, so their SplatBlocks never overlap.
 template <class Body>
 void for_each_tile_by_colour(const ParticleIndex& index, const Topology& topology, const Body& body)
 {

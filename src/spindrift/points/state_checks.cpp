@@ -10,9 +10,9 @@ namespace spindrift {
 
 namespace {
 
-constexpr float kFastest = 1e7f; // m/s; a hundred times what a scene may ask for
+constexpr float kFastest = 1e7f; // m/s; a hundred times the largest speed that a scene can set
 
-// Each component of it, which NaN is not.
+// True if each component is below `most` in size; false for NaN.
 bool within(const Vec3f& x, float most) { return (x.array().abs() < most).all(); }
 
 } // namespace
@@ -26,7 +26,7 @@ void check_state(const Particles& particles, float voxel)
     const float reach = voxel * kTileSize * (kTileReach - 16);
     for (size_t i = 0; i < particles.size(); ++i)
         if (!within(particles.P[i], reach) || !within(particles.v[i], kFastest))
-            bad_state("particle {} is nowhere, or moves without bounds", i);
+            bad_state("particle {} has a position or velocity out of range", i);
     for (const auto& [name, array] : particles.attributes)
         if (count_non_finite(array) > 0) bad_state("values of \"{}\" are not finite", name);
 }
@@ -39,7 +39,7 @@ void check_state_tiles(const std::vector<uint64_t>& tiles, const char* name)
 
 void check_state_values(const std::vector<float>& values, size_t count, const char* name)
 {
-    if (values.size() != count) bad_state("{} values of \"{}\" for {} places", values.size(), name, count);
+    if (values.size() != count) bad_state("{} values of \"{}\" where {} are expected", values.size(), name, count);
     if (!std::ranges::all_of(values, [](float x) { return std::isfinite(x); }))
         bad_state("values of \"{}\" are not finite", name);
 }

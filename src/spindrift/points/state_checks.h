@@ -1,5 +1,5 @@
-// Whether a saved state can be what a solver wrote. A checksum finds damage; these find states of another program or of
-// a scene that was changed, so that whatever a file holds, arrays have their lengths and numbers are finite.
+// Validation of restored states. A checksum detects damage; these checks detect states of another program or of a
+// changed scene, so that arrays have the right lengths and numbers are finite whatever a file holds.
 // All throw StateError.
 #pragma once
 
@@ -8,25 +8,25 @@
 
 namespace spindrift {
 
-// Arrays of one length, numbers finite, positions within the reach of a grid with these voxels, speeds below 1e7 m/s.
+// Arrays of equal length, finite numbers, positions within the reach of a grid with this voxel, speeds below 1e7 m/s.
 void check_state(const Particles& particles, float voxel);
-// An attribute of this type is there.
+// The attribute exists and has this type.
 template <class T> void check_state_attribute(const Particles& particles, const std::string& name)
 {
     if (!particles.find<T>(name)) bad_state("particles have no attribute \"{}\"", name);
 }
-// Every value of an attribute is in [low, high].
+// Every value of the attribute is in [low, high].
 template <class T> void check_state_range(const Particles& particles, const std::string& name, T low, T high)
 {
     check_state_attribute<T>(particles, name);
     for (const T& value : *particles.find<T>(name))
         if (!(value >= low && value <= high)) bad_state("a particle's \"{}\" is {}", name, value);
 }
-// Tiles of a topology: sorted, each once.
+// Morton codes of tiles: strictly ascending.
 void check_state_tiles(const std::vector<uint64_t>& tiles, const char* name);
-// As many as there should be, and finite.
+// The expected number of values, all finite.
 void check_state_values(const std::vector<float>& values, size_t count, const char* name);
-// In [low, high], which NaN is not.
+// In [low, high]; rejects NaN.
 template <class T> void check_state_number(T value, T low, T high, const char* name)
 {
     if (!(value >= low && value <= high)) bad_state("\"{}\" is {}", name, value);

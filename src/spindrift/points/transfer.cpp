@@ -1,12 +1,13 @@
 #include "spindrift/points/transfer.h"
 
+#include "spindrift/base/scratch.h"
 #include "spindrift/points/splat.h"
 
 namespace spindrift {
 
 namespace {
 
-// Weighted velocities and weights around one tile, of each component.
+// Sums of weighted velocities and of weights around one tile, per component.
 struct VelocitySums {
     SplatBlock sum[3], weight[3];
 
@@ -16,8 +17,8 @@ struct VelocitySums {
     }
 };
 
-// Trilinear weights of a particle on the cells below, at and above its own, where samples lie at cell centres (`tent`)
-// and where they lie at the lower and upper face of the cell (`face`). f is the place within the cell, 0 to 1.
+// Trilinear weights of a particle along one axis: `tent` for samples at the centres of the cells below, at and above
+// its own, `face` for samples at the lower and upper face of its cell. f is the position within the cell, 0 to 1.
 struct AxisWeights {
     float tent[3], face[2];
     explicit AxisWeights(float f)
@@ -26,14 +27,14 @@ struct AxisWeights {
     }
 };
 
-// Adds the particles [begin, end), all of the cell (cx, cy, cz) of the tile, to one component of the block.
+// Adds the particles [begin, end), all in the cell (cx, cy, cz) of the tile, to one component of the block.
 template <int Axis, bool Affine> void splat_cell(const Vec3f* P, const Vec3f* v, const Vec3f* affine, size_t begin,
                                                  size_t end, const Vec3f& corner, float inverse_voxel, float voxel,
                                                  int cx, int cy, int cz, VelocitySums& block)
 {
     constexpr int nx = Axis == 0 ? 2 : 3, ny = Axis == 1 ? 2 : 3;
     constexpr int x0 = Axis == 0 ? 0 : -1, y0 = Axis == 1 ? 0 : -1, z0 = Axis == 2 ? 0 : -1;
-    Row total[nx * ny] = {}; // lower half: weighted velocities of four samples along z; upper half: their weights
+    Row total[nx * ny] = {}; // low half: weighted velocities of four samples along z; high half: their weights
     for (size_t i = begin; i < end; ++i) {
         const Vec3f f = P[i] * inverse_voxel - corner;
         const AxisWeights wx(f.x()), wy(f.y()), wz(f.z());
@@ -45,7 +46,7 @@ template <int Axis, bool Affine> void splat_cell(const Vec3f* P, const Vec3f* v,
             along_z = Quad{wz.tent[0], wz.tent[1], wz.tent[2], 0};
         Quad slope_z = {};
         if constexpr (Affine) {
-            // u at a sample is u + c . (x_sample - x_particle)
+            // The affine velocity at a sample is u + c . (x_sample - x_particle).
             constexpr float first_z = Axis == 2 ? 0.0f : -0.5f;
             const float dz = first_z - f.z();
             slope_z = along_z * (affine[i].z() * voxel) * Quad{dz, dz + 1, dz + 2, 0};
@@ -74,24 +75,24 @@ template <int Axis, bool Affine> void splat_cell(const Vec3f* P, const Vec3f* v,
         }
 }
 
-// True if all particles of a cell see all the faces around it.
+// True if all particles of a cell see all faces around it.
 bool sees_everything(const Sight& sight, int tile, int cell)
 {
-    return sight.room(tile, cell) > 0 && sight.faces_from_center(tile, cell) == kAllFaces;
+    return sight.clearance(tile, cell) > 0 && sight.faces_from_center(tile, cell) == kAllFaces;
 }
 
-// One particle next to a sheet: the eight faces of a component around it that it sees, with their weights.
+// Visible faces of one component around a particle next to a sheet, with their weights.
 struct SeenFaces {
     struct Face {
-        Vec3i step; // from the particle's cell to that of the face
+        Vec3i step; // from the particle's cell to the face's cell
         float weight;
-        Vec3f way; // from the particle, in cells
+        Vec3f way; // from the particle to the face [cells]
     };
     Face face[8];
     int count = 0;
-    float weights = 0; // together
+    float weights = 0; // sum of the weights
 
-    // `f` is the place within the cell, 0 to 1.
+    // `f` is the position within the cell, 0 to 1.
     SeenFaces(const Vec3f& f, int axis, FaceMask seen)
     {
         Vec3f among = f - Vec3f::Constant(0.5f);
@@ -109,7 +110,7 @@ struct SeenFaces {
     }
 };
 
-// The same as splat_cell() for particles next to a sheet.
+// Like splat_cell(), for particles next to a sheet.
 void splat_seen(const Particles& particles, const Vec3f* const affine[3], size_t begin, size_t end, const Sight& sight,
                 int tile, int cell, const Vec3f& corner, float voxel, VelocitySums& block)
 {
@@ -163,8 +164,7 @@ void to_grid(const Particles& particles, const ParticleIndex& index, const Topol
     if (transfer == Transfer::apic)
         for (int a = 0; a < 3; ++a) affine[a] = particles.find<Vec3f>(kAffine[a])->data();
     for_each_tile_by_colour(index, topology, [&](int tile) {
-        thread_local VelocitySums kept;
-        auto& block = kept;
+        auto& block = thread_scratch<VelocitySums>();
         const Sight* here = sight && sight->blocked(tile) ? sight : nullptr;
         if (transfer == Transfer::apic)
             splat_tile<true>(particles, affine, index, topology, voxel, tile, here, block);
@@ -184,8 +184,8 @@ void to_grid(const Particles& particles, const ParticleIndex& index, const Topol
 
 namespace {
 
-// The same as to_particles() for a particle next to a sheet that had the velocity `v`; one that sees nothing keeps it.
-// The less it sees, the less of FLIP: what the grid cannot show, it cannot correct.
+// Like to_particles(), for a particle next to a sheet with velocity `v`; keeps `v` if no face is visible. The FLIP
+// fraction falls with the visible weight, because velocity on occluded faces cannot be corrected.
 Vec3f velocity_in_sight(const MacField& velocity, const MacField& before, Transfer transfer, float flip,
                         const Sight& sight, float voxel, const Vec3f& x, const Vec3f& v)
 {
@@ -208,10 +208,10 @@ void to_particles(const MacField& velocity, const MacField& before, Transfer tra
         for (int a = 0; a < 3; ++a) affine[a] = particles.attribute<Vec3f>(kAffine[a]).data();
     for_each_tile(topology, [&](int tile) {
         if (index.tile_empty(tile)) return;
-        thread_local MacBlock<1> kept_now, kept_then;
-        auto &now = kept_now, &then = kept_then;
+        auto& now = thread_scratch<MacBlock<1>>();
+        auto& then = thread_scratch<MacBlock<1>>();
         now.gather(velocity, tile, Margin::nearest);
-        if (transfer == Transfer::flip) { // (2.20): u + flip (v - u before), its grid part summed before it is sampled
+        if (transfer == Transfer::flip) { // (2.20): u + flip (v - u before); subtract the grid part before sampling
             then.gather(before, tile, Margin::nearest);
             for (int a = 0; a < 3; ++a) now.u[a].subtract(flip, then.u[a]);
         }
@@ -251,7 +251,7 @@ void to_particles(const MacField& velocity, const MacField& before, Transfer tra
 
 namespace {
 
-// Where a particle next to a sheet goes: as in advect(), but no stage looks around or behind the sheet.
+// Like advect(), for a particle next to a sheet: no stage samples around or behind the sheet.
 Vec3f advected_in_sight(const MacField& velocity, const Sight& sight, float voxel, float dt, int order, const Vec3f& x,
                         const Vec3f& v)
 {
@@ -274,13 +274,12 @@ void advect(Particles& particles, const ParticleIndex& index, const MacField& ve
 {
     const Topology& topology = velocity.u[0].topology();
     const float inverse_voxel = 1 / voxel, step = dt * inverse_voxel;
-    // The last stage of RK3 looks three quarters of the way ahead.
+    // The last stage of RK3 samples three quarters of the displacement ahead.
     constexpr int kMargin = 5;
     constexpr float kReach = kMargin - 1.01f;
     for_each_tile(topology, [&](int tile) {
         if (index.tile_empty(tile)) return;
-        thread_local MacBlock<kMargin> kept;
-        auto& block = kept;
+        auto& block = thread_scratch<MacBlock<kMargin>>();
         block.gather(velocity, tile, Margin::nearest);
         const Vec3f first = topology.first_cell(tile).cast<float>();
         const auto look = [&](const Row3& x) { return block.sample(clamp(x, -kReach, kTileSize + kReach)); };
@@ -292,16 +291,16 @@ void advect(Particles& particles, const ParticleIndex& index, const MacField& ve
             const Row3 x = places_in_tile(P, count, inverse_voxel, first);
             const Row3 k1 = block.sample(x), k2 = look(x + 0.5f * step * k1);
             Row3 moved = dt * k2;
-            if (order == 3) { // Ralston 1962
+            if (order == 3) { // [Ralston 1962]
                 const Row3 k3 = look(x + 0.75f * step * k2);
                 moved = dt * (2.0f / 9 * k1 + 3.0f / 9 * k2 + 4.0f / 9 * k3);
             }
             store_row3(P, load_row3(P, count) + moved, count);
             for (size_t i = 0; blocked && i < count; ++i) {
                 const int cell = offset_of_cell(cell_of(from[i], inverse_voxel));
-                constexpr float kKernel = 1; // cells around a place that its velocity is made of
+                constexpr float kKernel = 1; // half-width of the interpolation stencil, in cells
                 const float way = (P[i] - from[i]).norm() * inverse_voxel;
-                if (sight->room(tile, cell) > way + kKernel) continue;
+                if (sight->clearance(tile, cell) > way + kKernel) continue;
                 P[i] = advected_in_sight(velocity, *sight, voxel, dt, order, from[i], particles.v[begin + i]);
             }
         });

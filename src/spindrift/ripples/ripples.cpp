@@ -174,14 +174,14 @@ void Ripples::carry(const Flow& flow, float dt)
 {
     follow();
     turbulence_.velocity().sample_cells(*topology_, voxel(), eddies_);
-    if (largest_size(d_) == 0) return;
+    if (max_abs(d_) == 0) return;
     Carrier carrier;
     carrier.velocity = &flow.velocity;
     carrier.refine = params_.refine;
     carrier.detail = eddies_;
     // Where a jet is sheared its eddies can be several times as fast as any liquid; ripples there are cut short.
     const float way = fastest(flow) * dt / voxel();
-    const float steps = std::max(1.0f, std::ceil(way / kMostReach));
+    const float steps = std::max(1.0f, std::ceil(way / kMaxTraceCells));
     constexpr float kMostSteps = 1000;
     if (!(steps <= kMostSteps))
         fail("ripples would be carried {:.3g} cells in one step of the liquid; check velocities of sources, colliders "
@@ -295,7 +295,7 @@ void Ripples::add_motion(std::span<const Vec3f> points, float seconds, std::span
 {
     constexpr int kLooks = 8;
     constexpr float kTaken = 0.7f; // of what is missed: converges though d changes a little along the normal
-    if (largest_size(d_) == 0 && largest_size(before_) == 0) return;
+    if (max_abs(d_) == 0 && max_abs(before_) == 0) return;
     const Field<Vec3f> normals = this->normals();
     parallel_chunks(points.size(), 1024, [&](size_t begin, size_t end) {
         Sampler now(*topology_), before(*topology_before_);
@@ -326,7 +326,7 @@ void Ripples::level_along_normals()
 {
     constexpr int kMargin = 8;
     constexpr float kReach = kMargin - 2.0f; // cells
-    if (largest_size(d_) == 0) return;
+    if (max_abs(d_) == 0) return;
     const SmoothField surface(distance_, params_.refine);
     const float fine = voxel(), band = kValidBand * static_cast<float>(params_.refine);
     using Samples = MacBlock<kMargin>;

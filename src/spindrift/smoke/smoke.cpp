@@ -220,7 +220,7 @@ void Smoke::advect_finer(float dt)
     const auto refine = static_cast<float>(params_.refine());
     turbulence_->velocity().sample_cells(carried_.topology(), params_.fine_voxel(), detail_);
     float eddies = 0;
-    for (const Field<float>& u : detail_) eddies = std::max(eddies, largest_size(u));
+    for (const Field<float>& u : detail_) eddies = std::max(eddies, max_abs(u));
     Carrier carrier;
     carrier.velocity = &velocity_;
     carrier.detail = detail_;
@@ -228,7 +228,7 @@ void Smoke::advect_finer(float dt)
     carrier.bounds = {refine * walls_.min, refine * walls_.max};
     const Box3f open = {refine * open_.min, refine * open_.max};
     const float way = (largest_component(velocity_) + eddies) * dt / params_.fine_voxel();
-    const float steps = std::max(1.0f, std::ceil(way / kMostReach));
+    const float steps = std::max(1.0f, std::ceil(way / kMaxTraceCells));
     carrier.cells = dt / params_.fine_voxel() / steps;
     for (int step = 0; step < static_cast<int>(steps); ++step) {
         carried_.prepare(fine_solid_cells_, open, params_.keep_mass);
@@ -267,7 +267,7 @@ float Smoke::eddy_speed() const
 {
     if (!turbulence_) return 0;
     constexpr float kRarely = 4; // times their root mean square
-    const float most = largest_size(turbulence_->energy().energy());
+    const float most = max_abs(turbulence_->energy().energy());
     float octaves = 0;
     for (int i = 0; i < params_.turbulence.octave_count(); ++i)
         octaves += std::exp2(-2.0f / 3 * static_cast<float>(i)); // (3.4)

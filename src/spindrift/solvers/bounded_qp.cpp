@@ -10,16 +10,16 @@ namespace spindrift {
 
 namespace {
 
-constexpr size_t kGroup = 8;           // variables that take part together
-constexpr size_t kGroupsAtOnce = 1024; // of one partial sum
-// Variables at bounds are let go when their gradient is larger than that of the others.
+constexpr size_t kGroup = 8;           // variables per group
+constexpr size_t kGroupsAtOnce = 1024; // groups per partial sum
+// Release variables at bounds when their gradient exceeds that of the free ones.
 constexpr double kProportioning = 1;
-// Of the fixed step, in (0, 2]: beyond 1 it brings more variables to their bounds, near 2 it hardly descends.
+// Fixed step length, in (0, 2]: above 1 it brings more variables to their bounds, near 2 it hardly descends.
 constexpr double kFixedStep = 1.75;
-// A direction with less curvature than this, beside its length, counts as one without: it is what rounding leaves.
+// Curvature below this, relative to the squared length of the direction, is rounding noise and counts as zero.
 template <class Real> constexpr double kNoCurvature = 4 * static_cast<double>(std::numeric_limits<Real>::epsilon());
 
-// What one instruction works on: a group of floats, or half a group of doubles.
+// One vector register: a group of floats, or half a group of doubles.
 template <class Real> struct Vector {
     typedef Real Type __attribute__((vector_size(32)));
 };
@@ -28,10 +28,10 @@ template <class Real> using Mask = decltype(Pack<Real>() < Pack<Real>());
 template <class Real> constexpr size_t kLanes = 32 / sizeof(Real);
 
 template <class Real> Pack<Real> all(Real x) { return Pack<Real>{} + x; }
-// A NaN in the first one stays.
+// Propagates a NaN in the first argument.
 template <class P> P least(P a, P b) { return b < a ? b : a; }
 template <class P> P most(P a, P b) { return a < b ? b : a; }
-// Neither infinite nor NaN.
+// False for infinities and NaN.
 template <class P> auto is_finite(P a) { return a - a == P{}; }
 
 template <class Real> Pack<Real> load(const AlignedVector<Real>& values, size_t i)
@@ -42,7 +42,7 @@ template <class Real> void store(AlignedVector<Real>& values, size_t i, Pack<Rea
 {
     *reinterpret_cast<Pack<Real>*>(values.data() + i) = p;
 }
-// Of an array that may end within the pack: what is missing is zero.
+// Loads from an array that may end within the pack; missing lanes are zero.
 template <class Real> Pack<Real> load(std::span<const Real> values, size_t i)
 {
     Pack<Real> p{};
@@ -60,7 +60,7 @@ template <class Real> void store(std::span<Real> values, size_t i, Pack<Real> p)
         std::memcpy(values.data() + i, &p, (values.size() - i) * sizeof(Real));
 }
 
-// 1 where the mask is set, a byte for each of its lanes.
+// One byte per lane: 1 where the mask is set.
 auto bytes_of(Mask<float> mask)
 {
     typedef uint8_t Bytes __attribute__((vector_size(32)));
@@ -76,7 +76,7 @@ auto bytes_of(Mask<double> mask)
 
 typedef double Four __attribute__((vector_size(32)));
 
-// Sums of products in double.
+// Accumulates products in double precision.
 class Sum {
   public:
     void add(Pack<float> a, Pack<float> b)
@@ -111,9 +111,9 @@ template <class Real> struct BoundedQpSolver<Real>::Bounds {
 };
 
 template <class Real> struct BoundedQpSolver<Real>::Gradients {
-    Sum phi2, reduced_phi2, beta2; // squared lengths in scaled variables
+    Sum phi2, reduced_phi2, beta2; // squared norms in scaled variables
     Sum twice_the_value;           // of the objective, where the gradient was computed
-    Pack<Real> magnitude{};        // largest in the projected gradient
+    Pack<Real> magnitude{};        // largest magnitudes in the projected gradient
     bool face_changed = false;
     double largest() const { return largest_of<Real>(magnitude); }
     bool finite() const { return std::isfinite(phi2.total() + beta2.total()); }
@@ -139,7 +139,7 @@ template <class Real> struct BoundedQpSolver<Real>::Step {
     }
     double curvature() const { return curvatures.total(); }
     bool flat() const { return !(curvature() > kNoCurvature<Real> * length2.total()); }
-    // How far the objective falls, and how far the bounds are.
+    // Step length to the minimum along the direction, and to the first bound.
     double wanted() const { return flat() ? std::numeric_limits<double>::infinity() : slopes.total() / curvature(); }
     double feasible() const { return -largest_of<Real>(-until_bound); }
     double descent(double length) const { return length * (slopes.total() - 0.5 * length * curvature()); }
@@ -151,7 +151,7 @@ template <class Real> auto BoundedQpSolver<Real>::bounds_at(size_t i) const -> B
             bounds_.upper.empty() ? all(std::numeric_limits<Real>::infinity()) : load(bounds_.upper, i)};
 }
 
-// body(i) for the packs that take part.
+// Calls body(i) for all active packs.
 template <class Real> template <class Body> void BoundedQpSolver<Real>::for_variables(const Body& body) const
 {
     parallel_chunks(groups_.size(), kGroupsAtOnce, [&](size_t begin, size_t end) {
@@ -160,7 +160,7 @@ template <class Real> template <class Body> void BoundedQpSolver<Real>::for_vari
     });
 }
 
-// The same with body(sums, i); chunks are added in order.
+// The same with body(sums, i); partial sums of chunks are added in order.
 template <class Real> template <class Sums, class Body> Sums BoundedQpSolver<Real>::sum_up(const Body& body) const
 {
     std::vector<Sums> parts((groups_.size() + kGroupsAtOnce - 1) / kGroupsAtOnce);
@@ -184,8 +184,8 @@ template <class Real> QpResult BoundedQpSolver<Real>::solve(QpMatrix<Real>& matr
     result.bounded = start(b, x);
     Gradients gradients = evaluate(matrix, b, x);
     double value = 0.5 * gradients.twice_the_value.total();
-    bool exact = true;      // the gradient was computed, not updated
-    bool new_search = true; // conjugate gradients start anew
+    bool exact = true;      // the gradient was recomputed, not updated
+    bool new_search = true; // restart conjugate gradients
     while (gradients.finite()) {
         if (gradients.largest() <= settings.tolerance) {
             if (exact) {
@@ -202,7 +202,7 @@ template <class Real> QpResult BoundedQpSolver<Real>::solve(QpMatrix<Real>& matr
         ++result.iterations;
 
         if (!gradients.proportional()) {
-            // Proportioning: let go along the steepest of the directions that point inwards.
+            // Proportioning: release variables along the chopped gradient.
             const Step step = along(matrix, x, beta_);
             const double length = std::min(step.wanted(), step.feasible());
             if (!(length < std::numeric_limits<double>::infinity())) {
@@ -229,7 +229,7 @@ template <class Real> QpResult BoundedQpSolver<Real>::solve(QpMatrix<Real>& matr
                 result.bounded = false;
                 break;
             }
-            // A step of conjugate gradients; the next direction is made conjugate to this one.
+            // CG step; the next direction is made conjugate to this one.
             gradients = go(x, wanted, p_);
             value -= step.descent(wanted);
             exact = false;
@@ -239,9 +239,9 @@ template <class Real> QpResult BoundedQpSolver<Real>::solve(QpMatrix<Real>& matr
             const auto share = static_cast<Real>(overlap.total() / step.curvature());
             for_variables([&](size_t i) { store(p_, i, load(z_, i) - share * load(p_, i)); });
         } else {
-            // Expansion: the whole step, projected on the bounds, brings the most variables to them; it counts if it
-            // descends further than the part of it up to the first bound. Otherwise that part, and on along the free
-            // gradient with the fixed step, which always descends.
+            // Expansion: project the full step onto the bounds, which activates the most variables; accept it if it
+            // descends further than its part up to the first bound. Otherwise take that part, and continue along the
+            // free gradient with the fixed step, which always descends.
             const double to_bound = value - step.descent(feasible);
             bool descends = false;
             if (wanted < std::numeric_limits<double>::infinity()) {
@@ -265,8 +265,8 @@ template <class Real> QpResult BoundedQpSolver<Real>::solve(QpMatrix<Real>& matr
     return result;
 }
 
-// Brings x between its bounds. Nothing but b decides where a variable with an empty row goes; returns whether it ends
-// somewhere.
+// Projects x onto the bounds. Variables with empty rows go to the bound that b points to; returns false if that bound
+// is infinite.
 template <class Real> bool BoundedQpSolver<Real>::start(std::span<const Real> b, std::span<Real> x)
 {
     const size_t groups = (count_ + kGroup - 1) / kGroup;
@@ -293,7 +293,7 @@ template <class Real> bool BoundedQpSolver<Real>::start(std::span<const Real> b,
                 store(x, i, at);
                 disordered |= ~(bounds.lower <= bounds.upper), endless |= falls & ~stops, anywhere |= at != zero;
                 some |= (at != zero) | ((s > zero) & (bounds.lower < bounds.upper));
-                // What takes no part stays so.
+                // Groups that stay inactive are never written again.
                 store(phi_, i, zero), store(beta_, i, zero), store(g_, i, zero);
                 std::fill_n(free_.data() + i, kLanes<Real>, uint8_t{0});
             }
@@ -311,7 +311,7 @@ template <class Real> bool BoundedQpSolver<Real>::start(std::span<const Real> b,
     return all.ends;
 }
 
-// The free gradient phi, the chopped gradient beta, and which variables are free.
+// Splits the gradient into free part phi and chopped part beta, and finds the free variables.
 template <class Real> inline void BoundedQpSolver<Real>::split(size_t i, std::span<const Real> x, Gradients& sum)
 {
     const Pack<Real> zero{}, here = load(x, i), g = load(g_, i), s = load(steps_, i);
@@ -320,7 +320,7 @@ template <class Real> inline void BoundedQpSolver<Real>::split(size_t i, std::sp
     const Pack<Real> phi = inside ? g : zero;
     const Pack<Real> inwards = here == low ? least(g, zero) : most(g, zero);
     const Pack<Real> beta = moves & ~inside ? inwards : zero;
-    // How much of the free gradient a fixed step can follow before it meets the bound.
+    // Reduced free gradient: the part that a fixed step can follow before it meets the bound.
     const Pack<Real> room = (phi > zero ? here - low : here - high) * static_cast<Real>(1 / kFixedStep);
     const Pack<Real> followed = phi > zero ? least(s * phi, room) : most(s * phi, room);
     sum.phi2.add(s * phi, phi), sum.beta2.add(s * beta, beta);
@@ -334,13 +334,13 @@ template <class Real> inline void BoundedQpSolver<Real>::split(size_t i, std::sp
     store(phi_, i, phi), store(beta_, i, beta);
 }
 
-// The gradient at x.
+// Computes the gradient at x.
 template <class Real> auto BoundedQpSolver<Real>::evaluate(QpMatrix<Real>& matrix, std::span<const Real> b,
                                                            std::span<const Real> x) -> Gradients
 {
     if (!at_zero_) matrix.multiply(x, live(g_));
     const bool nothing = at_zero_;
-    at_zero_ = false; // from now on
+    at_zero_ = false; // x may be nonzero from now on
     const Gradients sum = sum_up<Gradients>([&](Gradients& gradients, size_t i) {
         const Pack<Real> right = load(b, i), product = nothing ? Pack<Real>{} : load(g_, i), g = product - right;
         store(g_, i, g);
@@ -352,7 +352,7 @@ template <class Real> auto BoundedQpSolver<Real>::evaluate(QpMatrix<Real>& matri
     return sum;
 }
 
-// A step x - length direction.
+// Analyses a step x - length direction.
 template <class Real> auto BoundedQpSolver<Real>::along(QpMatrix<Real>& matrix, std::span<const Real> x,
                                                         const AlignedVector<Real>& direction) -> Step
 {
@@ -368,7 +368,7 @@ template <class Real> auto BoundedQpSolver<Real>::along(QpMatrix<Real>& matrix, 
     });
 }
 
-// Takes the step of along().
+// Takes the step analysed by along() and updates the gradient.
 template <class Real>
 auto BoundedQpSolver<Real>::go(std::span<Real> x, double length, const AlignedVector<Real>& direction) -> Gradients
 {
@@ -383,7 +383,7 @@ auto BoundedQpSolver<Real>::go(std::span<Real> x, double length, const AlignedVe
     return sum;
 }
 
-// Along p to beyond the bounds; the gradient is to be computed anew.
+// Moves along p and projects onto the bounds; the gradient must be recomputed afterwards.
 template <class Real> void BoundedQpSolver<Real>::go_projected(std::span<Real> x, double length)
 {
     const auto l = static_cast<Real>(length);

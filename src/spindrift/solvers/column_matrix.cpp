@@ -26,7 +26,7 @@ void ColumnMatrix::Columns::add(const Vec6d& v, std::span<float> out) const
         kCellsAtOnce);
 }
 
-// A row of J C J^T has the sum of magnitudes |J_i| |C| sum |J_j|, or less.
+// A row of J C J^T has a sum of magnitudes of at most |J_i| |C| sum |J_j|.
 void ColumnMatrix::reset(TileMatrix& base, std::span<const Columns> columns)
 {
     base_ = &base, columns_ = columns;

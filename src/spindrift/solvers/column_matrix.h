@@ -1,6 +1,6 @@
-// A TileMatrix with what rigid bodies add to it: A + sum over bodies of J C J^T, where J has six columns that are not
-// zero in a few cells (for quadratic programs, as PoissonColumns are for pressure in liquids). The preconditioner is
-// that of A alone: a body costs some iterations, one that is lighter than what is around it more.
+// A TileMatrix with low-rank terms of rigid bodies: A + sum over bodies of J C J^T, where J has six columns that are
+// nonzero in a few cells. The counterpart of PoissonColumns for quadratic programs. The preconditioner is that of A
+// alone: a body costs some iterations, and more if it is lighter than the material around it.
 #pragma once
 
 #include "spindrift/solvers/tile_matrix.h"
@@ -25,7 +25,7 @@ class ColumnMatrix : public QpMatrix<float> {
         void add(const Vec6d& v, std::span<float> out) const;
     };
 
-    // `base` must be prepared, and outlive this, as the columns must.
+    // `base` must be prepared. `base` and `columns` must outlive this object.
     void reset(TileMatrix& base, std::span<const Columns> columns);
 
     void multiply(std::span<const float> x, std::span<float> out) override;

@@ -4,7 +4,7 @@ namespace spindrift {
 
 namespace {
 
-constexpr int kBlocks = 64; // of a tile
+constexpr int kBlocks = 64; // per tile
 constexpr size_t kTilesPerTask = 8;
 
 Vec3i block_place(int number)
@@ -13,21 +13,21 @@ Vec3i block_place(int number)
     return {gather(number >> 2), gather(number >> 1), gather(number)};
 }
 
-// Offsets of the eight cells of a block from its corner's offset, bit 2 of the index for x, bit 1 for y, bit 0 for z.
+// Offsets of the eight cells of a block from its corner: bit 2 of the index for x, bit 1 for y, bit 0 for z.
 constexpr int kCell[8] = {0, 1, 8, 9, 64, 65, 72, 73};
-// Those of them on the lower side of each axis.
+// Those on the lower side of each axis.
 constexpr int kLowerCells[3][4] = {{0, 1, 2, 3}, {0, 1, 4, 5}, {0, 2, 4, 6}};
 
 int corner_of(const Vec3i& block) { return offset_in_tile(2 * block.x(), 2 * block.y(), 2 * block.z()); }
 
-// The pieces of the blocks of one tile.
+// Pieces of the blocks of one tile.
 struct Pieces {
-    std::array<uint16_t, kBlocks + 1> first; // piece of each block, relative to the tile; and the total
+    std::array<uint16_t, kBlocks + 1> first; // first piece of each block, relative to the tile; and the total
     bool single(int block) const { return first[block + 1] - first[block] == 1; }
     int count() const { return first[kBlocks]; }
 };
 
-// For each of the eight cells of a block, a mask of the cells in the block that it is joined to by a face.
+// For each of the eight cells of a block, a bit mask of the cells in the block that it shares an open face with.
 std::array<uint8_t, 8> joined_within_block(const PoissonMatrix& m, int tile, int corner)
 {
     std::array<uint8_t, 8> joined{};
@@ -43,7 +43,7 @@ std::array<uint8_t, 8> joined_within_block(const PoissonMatrix& m, int tile, int
     return joined;
 }
 
-// Everything in the block that can be reached from `piece`.
+// Flood fill: all cells of the block connected to `piece`.
 unsigned grown(unsigned piece, const std::array<uint8_t, 8>& joined)
 {
     for (unsigned seen = 0; piece != seen;) {
@@ -55,7 +55,7 @@ unsigned grown(unsigned piece, const std::array<uint8_t, 8>& joined)
     return piece;
 }
 
-// True if every cell of a tile takes part and every block is joined within itself by all its faces.
+// True if every cell of a tile is active and all faces within its blocks are open.
 bool is_whole(const PoissonMatrix& m, int tile)
 {
     const float* faces[3] = {m.face[0].tile(tile), m.face[1].tile(tile), m.face[2].tile(tile)};
@@ -98,7 +98,7 @@ bool label(const PoissonMatrix& m, int tile, uint16_t* node, Pieces& pieces)
     for (int b = 0; b < kBlocks; ++b) {
         const int corner = corner_of(block_place(b));
         pieces.first[static_cast<size_t>(b)] = next;
-        unsigned left = 0; // cells that take part and have no number yet
+        unsigned left = 0; // active cells without a number
         for (int c = 0; c < 8; ++c) {
             const bool takes_part = diagonal[corner + kCell[c]] > 0;
             left |= static_cast<unsigned>(takes_part) << c;
@@ -118,7 +118,7 @@ bool label(const PoissonMatrix& m, int tile, uint16_t* node, Pieces& pieces)
     return false;
 }
 
-// The edges of some consecutive nodes.
+// Edges of a range of consecutive nodes.
 struct Edges {
     std::vector<int> count, neighbour;
     std::vector<float> weight;
@@ -142,7 +142,7 @@ class EdgeFinder {
     {
     }
 
-    // Half the sum of the weights of the faces from each piece of a block to each piece outside it.
+    // Appends half the sum of the face weights from each piece of a block to each piece outside it.
     void find(int tile, int block, Edges& out) const
     {
         const Pieces& own = pieces_[static_cast<size_t>(pieces_of_[static_cast<size_t>(tile)])];
@@ -167,7 +167,8 @@ class EdgeFinder {
         const int other_corner = corner_of(place), axis_bit = 2 - axis;
         const float* weights = m_.face[axis].tile(side < 0 ? tile : other_tile) + (side < 0 ? corner : other_corner);
 
-        // The four faces; each is the lower face of the cell with the axis' bit off, on the upper side.
+        // The four faces between the blocks; each is the lower face of a cell on the upper side whose bit for this axis
+        // is off.
         const auto& cells = kLowerCells[axis];
         const float w[4] = {weights[kCell[cells[0]]], weights[kCell[cells[1]]], weights[kCell[cells[2]]],
                             weights[kCell[cells[3]]]};
@@ -175,7 +176,7 @@ class EdgeFinder {
         if (!(sum > 0)) return;
         const Pieces& others = pieces_[static_cast<size_t>(pieces_of_[static_cast<size_t>(other_tile)])];
         const int other_block = block_number(place.x(), place.y(), place.z());
-        if (single && others.single(other_block)) { // the only edge between the two
+        if (single && others.single(other_block)) { // one edge between the two blocks
             out.neighbour.push_back(first_node_[static_cast<size_t>(other_tile)] +
                                     others.first[static_cast<size_t>(other_block)]);
             out.weight.push_back(0.5f * sum);
@@ -197,10 +198,10 @@ class EdgeFinder {
     const std::vector<int>& first_node_;
     const Field<uint16_t>& node_in_tile_;
     const std::vector<Pieces>& pieces_;
-    const std::vector<int>& pieces_of_; // of each tile: which entry of pieces_
+    const std::vector<int>& pieces_of_; // for each tile, its index in pieces_
 };
 
-// Half the ties to the free surface of each node of a tile.
+// Half the Dirichlet terms of each node of a tile.
 void sum_ties(const PoissonMatrix& m, int tile, const uint16_t* node, float* ties)
 {
     const MatrixView view(m, tile);
@@ -234,7 +235,7 @@ void build_finest_graph(const PoissonMatrix& matrix, const std::vector<int>& til
         total += pieces[k++].count();
     }
 
-    // Edges in chunks of tiles, each with lists of its own, then side by side.
+    // Find edges in chunks of tiles, each with its own lists, then concatenate them.
     const EdgeFinder finder(matrix, first_node, node_in_tile, pieces, pieces_of);
     std::vector<Edges> edges((tiles.size() + kTilesPerTask - 1) / kTilesPerTask);
     graph.dirichlet.assign(static_cast<size_t>(total), 0);

@@ -1,5 +1,5 @@
-// From the fine grid of the Poisson solver to the finest of its graphs: which connected piece of which 2x2x2 block each
-// cell belongs to, and how the pieces are joined.
+// Builds the finest graph of the Poisson multigrid from the fine grid: assigns each cell to a connected piece of its
+// 2x2x2 block and finds the edges between pieces.
 #pragma once
 
 #include "spindrift/field/row.h"
@@ -9,7 +9,7 @@ namespace spindrift {
 
 constexpr uint16_t kNoNode = 0xffff;
 
-// Morton number of a 2x2x2 block within its tile, from its coordinates 0 to 3.
+// Morton index of a 2x2x2 block within its tile, from its coordinates 0 to 3.
 constexpr int block_number(int x, int y, int z)
 {
     const auto spread = [](int b) { return (b & 1) | (b & 2) << 2; };
@@ -25,17 +25,18 @@ struct MatrixView {
         : wx(m.face[0], tile), wy(m.face[1], tile), wz(m.face[2], tile), diagonal(m.diagonal.tile(tile))
     {
     }
-    // The sum of the six weights of each cell of a row, always in this order: a cell without a tie to the free surface
-    // has exactly this as its diagonal.
+    // Sum of the six face weights of each cell of a row, always added in this order, so that the diagonal of a cell
+    // without a Dirichlet term equals it exactly.
     [[gnu::always_inline]] Row faces(int x, int y) const
     {
         return ((wx.at(x, y) + wx.above_x(x, y)) + (wy.at(x, y) + wy.above_y(x, y))) + (wz.at(x, y) + wz.above_z(x, y));
     }
 };
 
-// `tiles` are those with a cell that takes part, ascending. Fills, for each tile of the topology, its first node (and
-// the total), for each cell its node relative to that (kNoNode if it takes no part), and the graph up to what build()
-// makes. `whole` says which of `tiles` have every block in one piece: there a cell's node is its block's number.
+// `tiles` are those with an active cell, ascending. Fills: for each tile of the topology its first node (and the
+// total); for each cell its node relative to that (kNoNode if inactive); and all parts of the graph that
+// GraphMultigrid::build() does not. `whole` tells which of `tiles` have every block in one piece; there a cell's node
+// is its block's index.
 void build_finest_graph(const PoissonMatrix& matrix, const std::vector<int>& tiles, std::vector<int>& first_node,
                         Field<uint16_t>& node_in_tile, std::vector<uint8_t>& whole, GraphLevel& graph);
 

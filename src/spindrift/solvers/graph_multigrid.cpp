@@ -8,7 +8,7 @@ namespace spindrift {
 
 namespace {
 
-constexpr size_t kNodesPerTask = 2048; // below this a level is not worth a second thread
+constexpr size_t kNodesPerTask = 2048; // smaller levels are not worth a second thread
 
 template <class Body> void for_each_node(const GraphLevel& level, const Body& body)
 {
@@ -29,7 +29,7 @@ template <class Body> void for_each_node(const GraphLevel& level, const Body& bo
     const float* weight = level.weight.data() + begin;
     const auto term = [&](int e) { return weight[e] * x[static_cast<size_t>(neighbour[e])]; };
     float sum = 0;
-    if (count == 6) // a block amid others: the common case, without a loop
+    if (count == 6) // interior block: the common case, unrolled
         sum = ((term(0) + term(1)) + (term(2) + term(3))) + (term(4) + term(5));
     else
         for (int e = 0; e < count; ++e) sum += term(e);
@@ -46,7 +46,7 @@ void jacobi(const GraphLevel& level, const std::vector<float>& from, std::vector
     });
 }
 
-// The residual summed over the children of each node of the next level.
+// Sums the residual over the children of each node of the next level.
 void restrict_residual(const GraphLevel& level, GraphLevel& coarse)
 {
     const auto restrict_chunk = [&](size_t c) {
@@ -72,9 +72,9 @@ void finish_level(GraphLevel& level)
     });
 }
 
-// By how many bits the codes of blocks must be shifted so that some joined nodes come to share a block: three, the next
-// larger blocks, unless nothing would change. A body that lies across a boundary of far larger blocks (as every one
-// around the origin does) would else go through many idle levels, each visited twice as often as the last.
+// Right shift of block codes at which some connected nodes come to share a block: 3, the next larger blocks, unless
+// nothing would merge. A body across a boundary of much larger blocks (such as any around the origin) would otherwise
+// pass through many levels without merging, each visited twice as often as the one before.
 int shift_to_parents(const GraphLevel& level)
 {
     int bits = 64;
@@ -86,8 +86,8 @@ int shift_to_parents(const GraphLevel& level)
     return std::clamp((bits + 2) / 3 * 3, 3, 63);
 }
 
-// Numbers the connected pieces among the nodes [begin, end) of one parent block, starting at `next`; returns the number
-// after the last. Nodes without any edge get no parent: the smoother alone solves for them.
+// Numbers the connected pieces among the nodes [begin, end) of one parent block, starting at `next`; returns the next
+// free number. Nodes without edges get no parent: the smoother solves them exactly.
 int label_pieces(GraphLevel& level, size_t begin, size_t end, int next, std::vector<size_t>& stack)
 {
     for (size_t i = begin; i < end; ++i) level.parent[i] = -1;
@@ -110,7 +110,7 @@ int label_pieces(GraphLevel& level, size_t begin, size_t end, int next, std::vec
     return next;
 }
 
-// Numbers the parents of a chunk of nodes from 0; returns how many there are.
+// Numbers the parents of a chunk of nodes from 0; returns their count.
 int label_chunk(GraphLevel& level, size_t chunk)
 {
     std::vector<size_t> stack;
@@ -127,19 +127,19 @@ int label_chunk(GraphLevel& level, size_t chunk)
 }
 
 struct ChunkEdges {
-    std::vector<int> count, neighbour; // how many each parent has; where to
+    std::vector<int> count, neighbour; // edges per parent; target of each edge
     std::vector<float> weight;
 };
 
-// The edges of the parents of a chunk: half the sum of the weights between their children, neighbours in the order in
-// which they are first met.
+// Edges of the parents of a chunk: half the sum of the weights between their children. Neighbours are in order of first
+// occurrence.
 void sum_edges(const GraphLevel& fine, size_t chunk, ChunkEdges& out)
 {
     const int first_parent = fine.chunk_parent[chunk], parents = fine.chunk_parent[chunk + 1] - first_parent;
     auto begin = static_cast<size_t>(fine.chunk[chunk]);
     const auto end = static_cast<size_t>(fine.chunk[chunk + 1]);
     for (int node = first_parent; node < first_parent + parents; ++node) {
-        // The children of a node lie within its family; families come in the order of their parents.
+        // The children of a node lie within its family; families are in the order of their parents.
         const size_t first = out.neighbour.size();
         while (begin < end && fine.parent[begin] < node) ++begin;
         for (size_t i = begin; i < end && fine.block[i] >> fine.to_parent == fine.block[begin] >> fine.to_parent; ++i) {
@@ -210,7 +210,7 @@ void GraphMultigrid::coarsen(int level)
     fine.parent.resize(count);
     fine.to_parent = shift_to_parents(fine);
 
-    // Chunks of fixed size, moved on to the next family of siblings.
+    // Chunks of fixed size, extended to the next family of siblings.
     fine.chunk.assign(1, 0);
     for (size_t at = kNodesPerTask; at < count; at += kNodesPerTask) {
         while (at < count && fine.block[at] >> fine.to_parent == fine.block[at - 1] >> fine.to_parent) ++at;
@@ -219,7 +219,7 @@ void GraphMultigrid::coarsen(int level)
     if (static_cast<size_t>(fine.chunk.back()) < count) fine.chunk.push_back(static_cast<int>(count));
     const size_t chunks = fine.chunk.size() - 1;
 
-    // Number the parents within each chunk, then over all.
+    // Number the parents within each chunk, then globally.
     fine.chunk_parent.assign(chunks + 1, 0);
     parallel_for(chunks, [&](size_t c) { fine.chunk_parent[c + 1] = label_chunk(fine, c); });
     for (size_t c = 0; c < chunks; ++c) fine.chunk_parent[c + 1] += fine.chunk_parent[c];
@@ -235,7 +235,7 @@ void GraphMultigrid::coarsen(int level)
         }
     });
 
-    // Edges of each chunk in lists of its own, then side by side.
+    // Find the edges of each chunk in its own lists, then concatenate them.
     std::vector<ChunkEdges> edges(chunks);
     parallel_for(chunks, [&](size_t c) { sum_edges(fine, c, edges[c]); });
     std::vector<size_t> first_of(chunks + 1, 0);
@@ -257,7 +257,7 @@ void GraphMultigrid::cycle(int index, bool from_zero)
 {
     GraphLevel& level = levels_[static_cast<size_t>(index)];
 
-    if (from_zero) // the first step needs no stencil
+    if (from_zero) // the first step from zero needs no stencil
         for_each_node(level, [&](size_t i) {
             level.scratch[i] = kJacobiFirst * inverse_or_zero(level.diagonal[i]) * level.b[i];
         });
@@ -269,7 +269,7 @@ void GraphMultigrid::cycle(int index, bool from_zero)
         GraphLevel& coarse = levels_[static_cast<size_t>(index + 1)];
         restrict_residual(level, coarse);
         cycle(index + 1, true);
-        cycle(index + 1, false); // twice: the W of the W-cycle
+        cycle(index + 1, false); // second visit: W-cycle
         for_each_node(level, [&](size_t i) {
             if (level.parent[i] >= 0) level.x[i] += coarse.x[static_cast<size_t>(level.parent[i])];
         });
@@ -281,7 +281,7 @@ void GraphMultigrid::cycle(int index, bool from_zero)
 
 std::vector<double> GraphMultigrid::null_space_means(std::vector<double> sum, std::vector<double> count) const
 {
-    // Down: totals of every node of every level.
+    // Downwards: totals of every node of every level.
     std::vector<std::vector<double>> sums(1), counts(1);
     sums[0] = std::move(sum), counts[0] = std::move(count);
     for (int k = 0; k + 1 < used_levels_; ++k) {
@@ -294,7 +294,7 @@ std::vector<double> GraphMultigrid::null_space_means(std::vector<double> sum, st
             counts.back()[static_cast<size_t>(level.parent[i])] += counts[static_cast<size_t>(k)][i];
         }
     }
-    // Up: a body that became a single node has its mean there, everybody else takes it from the parent.
+    // Upwards: a body that became a single node has its mean there; all other nodes take that of their parent.
     std::vector<double> means;
     for (int k = used_levels_ - 1; k >= 0; --k) {
         const GraphLevel& level = levels_[static_cast<size_t>(k)];

@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kTilesPerTask = 8;
 
-// A x for one row, from differences: exact for what float can tell apart, and antisymmetric across every face.
+// A x for one row, from differences: no cancellation beyond float resolution, and antisymmetric across every face.
 [[gnu::always_inline]] inline Row apply(const MatrixView& m, const TileView& x, int i, int j, int offset)
 {
     const Row c = x.at(i, j);
@@ -23,7 +23,7 @@ constexpr size_t kTilesPerTask = 8;
     return sum;
 }
 
-// The same where every weight is 1.
+// The same for unit weights.
 [[gnu::always_inline]] inline Row apply_uniform(const TileView& x, int i, int j)
 {
     const Row c = x.at(i, j);
@@ -70,14 +70,14 @@ bool takes_part(const float* diagonal)
 }
 
 // Calls body(offset, number) for the 16 columns of four blocks along z of a whole tile: the offset of the column's
-// first cell and the number of its first block. The numbers of the others are 1, 8 and 9 more.
+// first cell and the index of its first block. The other three have indices 1, 8 and 9 higher.
 template <class Body> inline void for_each_column_of_blocks(const Body& body)
 {
     for (int x = 0; x < 4; ++x)
         for (int y = 0; y < 4; ++y) body(offset_in_tile(2 * x, 2 * y, 0), block_number(x, y, 0));
 }
 
-// The sums of a tile's values over the cells of each of its nodes.
+// Sums a tile's values over the cells of each of its nodes.
 void sum_over_nodes(const float* values, const uint16_t* node, bool whole, std::span<float> sums)
 {
     if (whole) {
@@ -94,7 +94,7 @@ void sum_over_nodes(const float* values, const uint16_t* node, bool whole, std::
         if (node[i] != kNoNode) sums[node[i]] += values[i];
 }
 
-// Adds to each cell of a tile the value of its node.
+// Adds the value of its node to each cell of a tile.
 void add_from_nodes(const float* x, const uint16_t* node, bool whole, float* values)
 {
     if (whole) {
@@ -138,7 +138,7 @@ void PoissonSolver::set_matrix(const PoissonMatrix& matrix)
     const Topology& topology = matrix.diagonal.topology();
     const size_t count = static_cast<size_t>(topology.tile_count());
 
-    std::vector<uint8_t> kind(count); // 0: takes no part
+    std::vector<uint8_t> kind(count); // 0: inactive
     parallel_for(
         count,
         [&](size_t t) {
@@ -154,8 +154,8 @@ void PoissonSolver::set_matrix(const PoissonMatrix& matrix)
         }
     partial_.assign(tiles_.size(), 0);
 
-    // Neighbours of the tiles that take part are read (times a weight of zero), so they must hold numbers. The tiles
-    // themselves are written before they are read.
+    // Neighbours of active tiles are read (with zero weights), so they must hold finite numbers. Active tiles are
+    // written before they are read.
     for (Field<float>* f : {&r_, &p_, &q_, &z_, &scratch_}) {
         f->reset_uninitialized(topology, 0);
         parallel_for(
@@ -345,7 +345,7 @@ PoissonResult PoissonSolver::solve(const Field<float>& b, Field<double>& x, doub
     if (!(norm2 > 0)) return result;
     double rz = 0;
     while (result.iterations < max_iterations) {
-        // Rounding leaves a mean in r that does not shrink with it, and the coarse levels would make it grow.
+        // Rounding leaves a mean in r that does not shrink with r, and the coarse levels would amplify it.
         if (result.iterations > 0) make_compatible();
         precondition();
         const double rz_next = total();
@@ -362,7 +362,7 @@ PoissonResult PoissonSolver::solve(const Field<float>& b, Field<double>& x, doub
             kTilesPerTask);
         const double pq = multiply_and_dot(columns);
         ++result.iterations;
-        if (!(pq > 0)) break; // nothing left that float can resolve
+        if (!(pq > 0)) break; // below float resolution
         result.relative_residual = std::sqrt(advance(rz / pq) / norm2);
         if (result.relative_residual <= tolerance) return result;
     }

@@ -20,7 +20,7 @@ template <class Body> void for_tiles(const Topology& topology, const Body& body)
 
 alignas(64) constexpr float kNothing[kTileCells] = {};
 
-// A tile of plain numbers that are laid out like a field; zero where there is no tile.
+// View of a tile in a plain array with the layout of a field; zero where tiles are missing.
 TileView view_of(const float* values, const Topology& topology, int tile)
 {
     const auto& n = topology.neighbours(tile);
@@ -33,7 +33,7 @@ TileView view_of(const float* values, const Topology& topology, int tile)
             at(neighbour_slot(0, 0, 1))};
 }
 
-// Sum of w x over the neighbours of the rows of a tile.
+// Sum of w x over the neighbours of each cell, by rows of a tile.
 class Neighbours {
   public:
     Neighbours(const Field<float>* const face[3], const float* x, const Topology& topology, int tile)
@@ -55,7 +55,7 @@ class Neighbours {
     TileView x_, w_[3];
 };
 
-// Calls body.template operator()<X, Y, Z>() for the axes.
+// Calls body.template operator()<X, Y, Z>() with the coupled axes as compile-time constants.
 template <class Body> void with_axes(const TileMatrix::Axes& axes, const Body& body)
 {
     switch (axes[0] * 4 + axes[1] * 2 + axes[2]) {
@@ -97,7 +97,7 @@ void TileMatrix::reset(const Topology& topology, Axes axes)
             field->reset_uninitialized(*l.topology, 0);
         if (n == 0) continue;
         for (auto* field : {&l.diagonal, &l.inverse, &l.r, &l.z, &l.face[0], &l.face[1], &l.face[2]})
-            std::fill_n(field->tile(0), l.topology->cell_count(), 0.0f); // where no tile lies below
+            std::fill_n(field->tile(0), l.topology->cell_count(), 0.0f); // where no fine tile writes
     }
     steps_.reset_uninitialized(topology, 0);
 }
@@ -114,7 +114,7 @@ void TileMatrix::build_levels(const Topology& topology)
             low = low.cwiseMin(fine.tile(t)), high = high.cwiseMax(fine.tile(t));
         within_a_tile = true; // its eight cells become four, which is the last level
         for (int a = 0; a < 3; ++a) within_a_tile &= !axes_[static_cast<size_t>(a)] || low[a] == high[a];
-        levels_.back().low = low; // counted from here, tiles on both sides of the origin become one too
+        levels_.back().low = low; // offset of the coarse grid: tiles on both sides of the origin must merge too
         std::vector<uint64_t> codes;
         const auto coarse_of = [&](int t) {
             Vec3i tile = fine.tile(t) - low;
@@ -160,7 +160,7 @@ void TileMatrix::multiply(std::span<const float> x, std::span<float> out)
     });
 }
 
-// Leaves the weights between free cells, and which cells are free.
+// Computes the weights between free cells and the inverse diagonal.
 void TileMatrix::mask(std::span<const uint8_t> free)
 {
     Level& l = levels_[0];
@@ -189,7 +189,7 @@ void TileMatrix::mask(std::span<const uint8_t> free)
     });
 }
 
-// The first cell of its coarse tile that a tile covers.
+// First cell of the coarse tile's part that a fine tile covers.
 Vec3i TileMatrix::place_in_coarse(const Level& level, int tile) const
 {
     const Vec3i at = level.topology->tile(tile) - level.low;
@@ -198,7 +198,7 @@ Vec3i TileMatrix::place_in_coarse(const Level& level, int tile) const
     return place;
 }
 
-// The next level's matrix. Each tile writes the part of its coarse tile that covers it.
+// Builds the next level's matrix. Each tile writes the part of its coarse tile that it covers.
 void TileMatrix::coarsen(size_t number)
 {
     const Level& fine = levels_[number];
@@ -212,7 +212,7 @@ void TileMatrix::coarsen(size_t number)
                     for (int y = 0; y < kTileSize >> Y; ++y)
                         body(offset_in_tile(origin.x() + x, origin.y() + y, origin.z()));
             };
-            constexpr int kCells = kTileSize >> Z; // of a row
+            constexpr int kCells = kTileSize >> Z; // per row
             const auto clear = [&](Field<float>& field) {
                 rows([&](int o) { std::fill_n(field.tile(to) + o, kCells, 0.0f); });
             };
@@ -234,7 +234,7 @@ void TileMatrix::coarsen(size_t number)
                 const int out = offset_in_tile(origin.x() + (x >> X), origin.y() + (y >> Y), origin.z());
                 const Row zero = splat(0);
                 Row own = at(fine.inverse) > zero ? at(fine.diagonal) : zero;
-                // Between two cells of one coarse cell, or between two coarse cells.
+                // A face within a coarse cell, or between two of them.
                 const auto join = [&](int axis, bool inner) {
                     if (inner)
                         own -= 2 * between(axis);
@@ -269,7 +269,7 @@ void TileMatrix::precondition(std::span<const float> r, std::span<const uint8_t>
     cycle(0, r.data(), z.data());
 }
 
-// out = x + damping D^-1 (r - A x), among free cells.
+// out = x + damping D^-1 (r - A x), on free cells.
 void TileMatrix::smooth(const Level& l, bool finest, const float* r, const float* x, float* out) const
 {
     const Field<float>* face[3] = {&l.between(0, finest), &l.between(1, finest), &l.between(2, finest)};
@@ -287,7 +287,7 @@ void TileMatrix::smooth(const Level& l, bool finest, const float* r, const float
     });
 }
 
-// z = about A^-1 r: a Jacobi step before and after what the coarser level knows, which makes it symmetric.
+// z ~ A^-1 r: a Jacobi step before and after the coarse correction, which makes the cycle symmetric.
 void TileMatrix::cycle(size_t number, const float* r, float* z)
 {
     Level& l = levels_[number];
@@ -309,7 +309,7 @@ void TileMatrix::cycle(size_t number, const float* r, float* z)
     const int shift[3] = {axes_[0], axes_[1], axes_[2]};
     const Field<float>* face[3] = {&l.between(0, finest), &l.between(1, finest), &l.between(2, finest)};
     with_axes(axes_, [&]<bool X, bool Y, bool Z>() {
-        for_tiles(*l.topology, [&](int tile) { // the residual, summed over coarse cells
+        for_tiles(*l.topology, [&](int tile) { // restrict the residual: sum over coarse cells
             const Neighbours neighbours(face, scratch, *l.topology, tile);
             const size_t first = static_cast<size_t>(tile) * kTileCells;
             const float *d = l.diagonal.tile(tile), *inverse = l.inverse.tile(tile);
@@ -333,7 +333,7 @@ void TileMatrix::cycle(size_t number, const float* r, float* z)
             });
         });
         cycle(number + 1, coarse.r.tile(0), coarse.z.tile(0));
-        for_tiles(*l.topology, [&](int tile) { // what the coarse level found
+        for_tiles(*l.topology, [&](int tile) { // prolong the coarse solution
             const size_t first = static_cast<size_t>(tile) * kTileCells;
             const float* inverse = l.inverse.tile(tile);
             const Vec3i origin = place_in_coarse(l, tile);

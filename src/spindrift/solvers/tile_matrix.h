@@ -2,13 +2,13 @@
 //
 //     (A x)_c = d_c x_c - sum over the faces f of cell c along some axes of w_f x_neighbour
 //
-// on the cells of a tile topology, for quadratic programs with bounds (bounded_qp.h). Where the diagonal is the sum of
-// the weights around a cell, missing tiles are where x is zero. Along one, two or three axes, A falls apart into lines,
-// planes, or not at all.
+// on the cells of a tile topology, for quadratic programs with bounds (bounded_qp.h). x is zero in missing tiles. With
+// one or two coupled axes, A decouples into lines or planes.
 //
-// The preconditioner is one cycle of multigrid among the free cells, as for crowds (crowd/pressure_matrix.h): coarse
-// levels merge two cells along each axis that couples them, with the weights between them halved, since coarse cells
-// lie twice as far apart. A coarse level is a tile topology too, so that all of them run the same kernels.
+// The preconditioner is one multigrid cycle on the free cells, as for crowds (crowd/pressure_matrix.h): coarse levels
+// merge two cells along each coupled axis and halve the weights between them, since coarse cells lie twice as far
+// apart. Merging only along coupled axes keeps decoupled planes separate on all levels. Coarse levels are tile
+// topologies too, so all levels share the same kernels.
 #pragma once
 
 #include "spindrift/field/row.h"
@@ -20,13 +20,13 @@ class TileMatrix : public QpMatrix<float> {
   public:
     using Axes = std::array<bool, 3>;
 
-    // The topology must outlive the matrix. Weights and diagonal hold garbage until they are written.
+    // The topology must outlive the matrix. Weights and diagonal are uninitialised.
     void reset(const Topology& topology, Axes axes);
-    // Of the lower face of each cell along a coupled axis; whatever leads to a missing tile counts on the diagonal
+    // Weight of each cell's lower face along a coupled axis; weights of faces to missing tiles count on the diagonal
     // only.
     Field<float>& weight(int axis) { return levels_[0].face[axis]; }
     Field<float>& diagonal() { return levels_[0].diagonal; }
-    // To be called once they are filled.
+    // Call after filling weights and diagonal.
     void prepare();
 
     void multiply(std::span<const float> x, std::span<float> out) override;
@@ -39,10 +39,10 @@ class TileMatrix : public QpMatrix<float> {
     struct Level {
         const Topology* topology = nullptr;
         std::unique_ptr<Topology> own; // of a coarse level
-        std::vector<int> coarse_tile;  // of each tile in the next level
-        Vec3i low = Vec3i::Zero();     // lowest tile along each axis
+        std::vector<int> coarse_tile;  // for each tile, its tile on the next level
+        Vec3i low = Vec3i::Zero();     // lowest tile coordinates
         Field<float> face[3], diagonal;
-        Field<float> joined[3]; // weights between free cells; the finest level only
+        Field<float> joined[3]; // weights between free cells; finest level only
         Field<float> inverse;   // of the diagonal; 0 where a cell is not free
         Field<float> r, z, scratch;
         const Field<float>& between(int axis, bool finest) const { return finest ? joined[axis] : face[axis]; }

@@ -19,9 +19,9 @@ size_t ViscousSolver::bytes() const
     return sum;
 }
 
-// Calls body(index in level.tiles, tile, ahead) for all of these. The body is to call ahead(x) for each plane x, which
-// has that plane of the next tile fetched, of `fields` and the matrix: there are too many arrays for the processor to
-// foresee, and too much in a tile to ask for it at once.
+// Calls body(index in level.tiles, tile, ahead) for all of level.tiles. The body calls ahead(x) for each plane x, which
+// prefetches that plane of the next tile, of `fields` and the matrix: there are too many streams for the hardware
+// prefetcher, and a tile is too large to prefetch at once.
 template <class Body, class... Fields>
 void ViscousSolver::for_each_tile_ahead(const Level& level, const Body& body, const Fields&... fields)
 {
@@ -43,7 +43,7 @@ void ViscousSolver::for_each_tile_ahead(const Level& level, const Body& body, co
         kTilesPerTask);
 }
 
-// Calls body(index in level.tiles, axis, offset, K x, mass, inverse) for all rows that may take part.
+// Calls body(index in level.tiles, axis, offset, K x, mass, inverse) for all rows of active tiles.
 template <class X, class Body, class... Fields>
 void ViscousSolver::for_each_product(const Level& level, const X& x, const Body& body, const Fields&... others)
 {
@@ -56,7 +56,8 @@ void ViscousSolver::for_each_product(const Level& level, const X& x, const Body&
         x, others...);
 }
 
-// One step from z to z, with what z was before in `scratch`, or zero. Leaves r . z in `partial` if it is the last one.
+// One smoothing step from z to z, with the previous z, or zero, in `scratch`. Leaves r . z in `partial` if it is the
+// last one.
 void ViscousSolver::smooth(Level& level, const Step& step, bool from_zero, bool last)
 {
     const auto run = [&]<bool Momentum>() {
@@ -85,13 +86,13 @@ void ViscousSolver::smooth(Level& level, const Step& step, bool from_zero, bool 
     for (int a = 0; a < 3; ++a) std::swap(level.z.u[a], level.scratch.u[a]);
 }
 
-// z = an approximate solution for r.
+// z = approximate solution for r.
 void ViscousSolver::cycle(size_t number)
 {
     Level& level = *levels_[number];
     const auto& steps = level.steps;
     const bool coarsest = number + 1 == used_levels_;
-    parallel_for( // the first step, from zero; r is zero at closed faces
+    parallel_for( // first step, from zero; r is zero at closed faces
         level.tiles.size(),
         [&](size_t k) {
             const int tile = level.tiles[k];
@@ -125,7 +126,7 @@ ViscousResult ViscousSolver::solve(MacField& velocity, double tolerance, int max
     ViscousResult result;
     result.levels = static_cast<int>(used_levels_);
 
-    // r = load + M u0 - (M + K) u0 = load - K u0; closed faces have their part in it, and stay as they are.
+    // r = load + M u0 - (M + K) u0 = load - K u0. Closed faces contribute to it and keep their velocity.
     for_each_product(fine, velocity, [&](size_t k, int a, int o, Row kx, Row, Row inverse) {
         const int tile = fine.tiles[k];
         const Row pull = load ? load_row(load->u[a].tile(tile) + o) - kx : -kx;
@@ -133,7 +134,7 @@ ViscousResult ViscousSolver::solve(MacField& velocity, double tolerance, int max
         store_row(r_.u[a].tile(tile) + o, r), store_row(fine.r.u[a].tile(tile) + o, r);
     });
 
-    // Calls body(axis, tile, offset) for all rows that may take part.
+    // Calls body(axis, tile, offset) for all rows of active tiles.
     const auto for_each_row_of_level = [&](const auto& body) {
         parallel_for(
             fine.tiles.size(),
@@ -173,9 +174,9 @@ ViscousResult ViscousSolver::solve(MacField& velocity, double tolerance, int max
         });
     };
 
-    // What each iteration takes off the squared energy norm of the error (Hestenes and Stiefel 1952). The last one took
-    // nearly all that was left before it (Strakos and Tichy 2002), and what is left now is to that as that is to what
-    // the one before it took.
+    // rz^2 / pq is the decrease of the squared energy norm of the error in each iteration [Hestenes 1952]. The last
+    // decrease is nearly the whole error before it [Strakos 2002]; the remaining error is extrapolated from the ratio
+    // of the last two decreases.
     double rz = 0, taken_before = 0, all_taken = 0;
     while (result.iterations < max_iterations) {
         cycle(0);
@@ -185,7 +186,7 @@ ViscousResult ViscousSolver::solve(MacField& velocity, double tolerance, int max
         rz = next;
         const double pq = multiply_and_dot();
         ++result.iterations;
-        if (!(pq > 0)) break; // nothing left that float can resolve
+        if (!(pq > 0)) break; // below float resolution
         advance(static_cast<float>(rz / pq));
         const double taken = rz * rz / pq;
         all_taken += taken;

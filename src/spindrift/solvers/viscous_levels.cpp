@@ -1,4 +1,4 @@
-// The levels of the viscous engine's multigrid: which tiles take part, coarse operators, and the way between them.
+// Multigrid levels of the viscous solver: active tiles, coarse operators, restriction and prolongation.
 #include "spindrift/solvers/viscous_tile.h"
 
 namespace spindrift {
@@ -7,13 +7,13 @@ using namespace viscous;
 
 namespace {
 
-// The eigenvalues of D^-1 (M + K) that a level's smoother is for: what the next coarser level cannot see begins at 2/24
-// for motions without divergence, and what is squeezed from cell to cell along all axes has 24/24.
+// Eigenvalues of D^-1 (M + K) that the smoother must damp: what the next coarser level cannot represent begins at 2/24
+// for divergence-free motions, and compression alternating from cell to cell along all axes has 24/24.
 constexpr double kLowForSmoothing = 0.08;
 constexpr int kSmootherDegree = 3;
-// Up to this stiffness a level needs no coarser one: some steps of the smoother solve it.
+// Up to this stiffness one level suffices: some smoothing steps solve it.
 constexpr float kStiffnessForOneLevel = 1;
-// Coarsening also ends here; what is stiff and yet small takes more steps.
+// Coarsening also stops here; a small but stiff level takes more smoothing steps.
 constexpr size_t kFewTiles = 8;
 constexpr int kMostSteps = 64;
 
@@ -33,13 +33,13 @@ size_t ViscousMatrix::bytes() const
     return sum;
 }
 
-// Inverts the sums of rows and finds out which tiles take part.
+// Inverts the row sums and finds the active tiles.
 void ViscousSolver::analyse(Level& level)
 {
     ViscousMatrix& m = *level.matrix;
     const Topology& topology = m.topology();
     const size_t count = static_cast<size_t>(topology.tile_count());
-    std::vector<uint8_t> kind(count); // 0: takes no part, 1: general, 2: uniform
+    std::vector<uint8_t> kind(count); // 0: inactive, 1: general, 2: uniform
     parallel_for(
         count,
         [&](size_t t) {
@@ -68,7 +68,7 @@ void ViscousSolver::analyse(Level& level)
     for (size_t t = 0; t < count; ++t)
         if (kind[t]) level.tiles.push_back(static_cast<int>(t)), level.uniform.push_back(kind[t] == 2);
     level.partial.assign(level.tiles.size(), 0);
-    // Tiles that take part are written before they are read; the others are read by their neighbours.
+    // Active tiles are written before they are read; inactive ones are read by their neighbours.
     const auto clear = [&](auto& f) {
         for (auto& u : f.u) u.reset_uninitialized(topology, {});
         for_each_tile(topology, [&](int t) {
@@ -79,13 +79,13 @@ void ViscousSolver::analyse(Level& level)
     if (level.matrix != &level.own_matrix) clear(r_), clear(p_), clear(q_);
 }
 
-// The coarse operator in the finer one's units of volume: half the differences' scale squared is a quarter of the
-// weight. Weights are those of the fine cells, edges and faces that make up the coarse one.
+// The coarse operator in the volume units of the fine one: doubling the cell size halves the differences, which
+// quarters the weights. Weights are averages over the fine cells, edges and faces that form the coarse one.
 void ViscousSolver::coarsen(const Level& fine, Level& coarse)
 {
     const Topology& from = fine.topology();
     std::vector<uint64_t> codes;
-    // All tiles, also those without a face that takes part: edges on an upper wall belong to the tile behind it.
+    // Include tiles without active faces: edges on an upper wall belong to the tile behind it.
     for (int t = 0; t < from.tile_count(); ++t) {
         const Vec3i c = from.tile(t);
         codes.push_back(morton_of_tile({c.x() >> 1, c.y() >> 1, c.z() >> 1}));
@@ -102,11 +102,11 @@ void ViscousSolver::coarsen(const Level& fine, Level& coarse)
         for (int s = 0; s < 27; ++s)
             finer[static_cast<size_t>(s)] =
                 from.find(topology.tile(tile) * 2 + Vec3i(s / 9 - 1, s / 3 % 3 - 1, s % 3 - 1));
-        // The rows of the finer level at (x, y): the parts of the two tiles that make up one row here.
+        // The rows of the finer level at (x, y): parts of the two tiles that form one coarse row.
         struct Rows {
             Row low, high;
             Rows operator+(const Rows& other) const { return {low + other.low, high + other.high}; }
-            // Of each two numbers along z the first one, or their sum.
+            // For each pair along z, its first number or its sum.
             Row first() const { return __builtin_shufflevector(low, high, 0, 2, 4, 6, 8, 10, 12, 14); }
             Row both() const { return first() + __builtin_shufflevector(low, high, 1, 3, 5, 7, 9, 11, 13, 15); }
         };
@@ -134,7 +134,7 @@ void ViscousSolver::coarsen(const Level& fine, Level& coarse)
             store_row(m.edge[1].tile(tile) + o,
                       (0.25f / 2) * (rows(f.edge[1], x, y) + rows(f.edge[1], x, y + 1)).first());
             store_row(m.edge[2].tile(tile) + o, (0.25f / 2) * rows(f.edge[2], x, y).both());
-            // The sum over the four finer faces that make up one.
+            // Sum over the four fine faces that form a coarse one.
             const auto sum_over_face = [&](int a, const auto& at) {
                 const Rows here = at(x, y);
                 return a == 0   ? (here + at(x, y + 1)).both()
@@ -167,14 +167,14 @@ void ViscousSolver::set_matrix(ViscousMatrix& matrix, float stiffness)
         coarsen(fine, coarse);
         analyse(coarse);
     }
-    // The lowest eigenvalue is that of a motion without friction, whose mass is 1 beside a sum of 1 + 24 stiffness.
-    // Enough steps to take off most of it.
+    // The lowest eigenvalue belongs to motion without dissipation, with mass 1 and a row sum of 1 + 24 stiffness. Take
+    // enough steps to remove most of it.
     const double low = 1.0 / (1.0 + 24.0 * stiffness);
     const int degree = std::clamp(static_cast<int>(std::lround(std::sqrt(1 / low))), 2, kMostSteps);
     levels_[used_levels_ - 1]->steps = chebyshev(degree, low);
 }
 
-// The transpose of prolong(), over the eight faces that stand for a coarse one.
+// Transpose of prolong(), over the eight fine faces that contribute to a coarse one.
 void ViscousSolver::restrict_residual(const Level& fine, Level& coarse)
 {
     parallel_for(coarse.tiles.size(), [&](size_t k) {
@@ -182,7 +182,7 @@ void ViscousSolver::restrict_residual(const Level& fine, Level& coarse)
         const auto& finer = coarse.finer[static_cast<size_t>(tile)];
         for_each_axis([&]<int A>() {
             const Field<ShortFloat>& residual = fine.scratch.u[A];
-            // The row of the finer level that begins at (x, y, 8 half), and the value in front of it.
+            // The row of the finer level that begins at (x, y, 8 half), and the value before it.
             const auto place = [&](int x, int y, int dz) {
                 const int t = finer[static_cast<size_t>(neighbour_slot(x >> 3, y >> 3, dz))];
                 return residual.tile(t) + offset_in_tile(x & 7, y & 7, 0);
@@ -249,7 +249,7 @@ void ViscousSolver::prolong(const Level& coarse, Level& fine)
     });
 }
 
-// Steps of the Chebyshev iteration for eigenvalues of D^-1 (M + K) from `low` to 1, the largest there can be.
+// Chebyshev steps for eigenvalues of D^-1 (M + K) from `low` to 1, the upper bound.
 std::vector<ViscousSolver::Step> ViscousSolver::chebyshev(int degree, double low)
 {
     const double middle = (1 + low) / 2, half = (1 - low) / 2;

@@ -1,5 +1,5 @@
-// The operator of viscous dissipation on one tile, see solvers/viscous.h: K u plane by plane, with the weights of a
-// general tile or of one amid liquid.
+// The viscous operator K on one tile (solvers/viscous.h), plane by plane, with the weights of a general tile or of a
+// uniform one inside the liquid.
 #pragma once
 
 #include "spindrift/solvers/viscous.h"
@@ -10,7 +10,7 @@ constexpr size_t kTilesPerTask = 4;
 
 constexpr int other_axis(int a, int b) { return 3 - a - b; }
 
-// A tile of velocities and the 26 around it, see neighbour_slot().
+// A tile of velocities and its 26 neighbours, see neighbour_slot().
 template <class T> struct TilesAround {
     const T* u[3][27];
     template <class Velocity> TilesAround(const Velocity& field, int tile)
@@ -26,8 +26,8 @@ template <class Velocity> TilesAround(const Velocity& field, int tile)
 
 inline float to_float(float x) { return x; }
 
-// One plane x of a tile's velocity and one face around it. Rows begin at a multiple of a cache line and the margin lies
-// around them, so that few loads cross a line, and a row is gathered with its two ends at once.
+// One x plane of a tile's velocity with a margin of one face. Rows start at multiples of a cache line with the margin
+// around them, so that few loads cross a line and a row is gathered together with its two ends.
 struct VelocityPlane {
     static constexpr int kStride = 16;
     alignas(64) float u[3][10 * kStride + kTileSize];
@@ -54,15 +54,15 @@ struct VelocityPlane {
     }
 };
 
-// The weighted stress in the cells and at the edges of one plane: each counts for the faces on both sides, and that of
-// an edge for two components. A row's neighbours along z come from the row itself and one number more.
+// Weighted stress in the cells and at the edges of one plane. A cell's stress acts on the faces on both sides, an
+// edge's on two components. A row's neighbours along z come from the row itself and one number more.
 struct StressPlane {
     Row xx[8], xy[9], xz[8]; // between this plane of faces and the one below
     Row yy[9], yz[9], zz[8]; // in this plane
     float xz_above[8], yz_above[8], zz_below[8];
 
-    // Of plane x in [0, 8]. `weight` has rows cell(x, y) and edge(axis, x, y), and their values beyond the tile along
-    // z: cell_below_z(x, y) and edge_above_z(axis, x, y).
+    // Computes plane x in [0, 8]. `weight` has rows cell(x, y) and edge(axis, x, y), and their values beyond the tile
+    // along z: cell_below_z(x, y) and edge_above_z(axis, x, y).
     template <class Weight> [[gnu::always_inline]] void compute(const VelocityPlane& below, const VelocityPlane& here,
                                                                 const Weight& weight, int x)
     {
@@ -136,8 +136,8 @@ struct TileWeight {
     float edge_above_z(int axis, int x, int y) const { return edges[axis].z_high[offset_in_tile(x, y, 0)]; }
 };
 
-// The weights around the faces of component A of one row: cells below and above the face, edges below and above along
-// the two other axes.
+// Weights around the faces of component A of one row: cells below and above the face, edges below and above along the
+// two other axes.
 struct Weights {
     Row cell_low, cell_high;
     Row edge_low[2], edge_high[2];
@@ -171,7 +171,7 @@ struct MatrixTile {
     }
 };
 
-// Of the magnitudes in a row of K: a cell's term couples two faces with equal weights, an edge's four.
+// Sum of magnitudes in a row of K: a cell's term couples two faces with equal weights, an edge's term four.
 inline Row sum_of_magnitudes(const Weights& w)
 {
     return 2 * (w.cell_low + w.cell_high) + 4 * ((w.edge_low[0] + w.edge_high[0]) + (w.edge_low[1] + w.edge_high[1]));
@@ -183,8 +183,8 @@ template <class Body> [[gnu::always_inline]] inline void for_each_axis(const Bod
     body.template operator()<0>(), body.template operator()<1>(), body.template operator()<2>();
 }
 
-// Calls body(axis, offset, K u) for the rows of a tile, plane by plane: only three of them are ever held. Before each
-// plane ahead(x) is called.
+// Calls body(axis, offset, K u) for the rows of a tile, plane by plane, keeping only the planes in use. ahead(x) is
+// called before each plane.
 template <class Velocity, class Weight, class Ahead, class Body> [[gnu::always_inline]] inline void
 for_each_force(const Velocity& u, int tile, const Weight& weight, const Ahead& ahead, const Body& body)
 {
@@ -224,7 +224,7 @@ multiply_tile(const ViscousMatrix& m, bool uniform, const Velocity& x, int tile,
     });
 }
 
-// Has a plane of a tile brought near the processor.
+// Prefetches a plane of a tile into the cache.
 template <class T> inline void prefetch_plane(const T* tile, int x)
 {
     constexpr int line = 64 / sizeof(T);

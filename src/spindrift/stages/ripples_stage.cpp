@@ -113,7 +113,7 @@ FrameReport RipplesStage::report(PhaseTimes times)
                       {"eddies", static_cast<double>(ripples_->turbulence().particles().size())},
                       {"triangles", static_cast<double>(mesh_.triangles.size())},
                       {"steps", steps_},
-                      {"highest", static_cast<double>(largest_size(ripples_->difference()))}};
+                      {"highest", static_cast<double>(max_abs(ripples_->difference()))}};
     report.times = times;
     return report;
 }

@@ -54,7 +54,7 @@ constexpr float kFarTile = 3.4f;       // a tile that knows of no solid has none
 
 } // namespace
 
-float SolidCells::room(int t, int cell) const
+float SolidCells::clearance(int t, int cell) const
 {
     const SolidTile* solid = tile(t);
     return solid ? solid->distance[cell] - kHalfDiagonal : kFarTile;

@@ -195,7 +195,7 @@ class SolidCells : private Sight {
     SolidCells(const SolidCells&) = delete;
     // Sight
     bool blocked(int tile) const override { return blocked_[static_cast<size_t>(tile)]; }
-    float room(int tile, int cell) const override;
+    float clearance(int tile, int cell) const override;
     FaceMask faces(int tile, int cell, const Vec3f& x) const override;
     CellMask27 cells(int tile, int cell, const Vec3f& x) const override;
     FaceMask faces_from_center(int tile, int cell) const override;
