@@ -14,7 +14,8 @@ void Smoke::add_wind(float dt)
             for (int c = 0; c < kTileCells; ++c) {
                 float& u = velocity_.u[a].tile(tile)[c];
                 // Wind takes smoke along as it does a lone particle. Each component is on its own.
-                u = forces_.flying((first + face_in_tile(c, a)) * params_.voxel, u * Vec3f::Unit(a), dt)[a];
+                u = forces_.free_flight_velocity((first + face_in_tile(c, a)) * params_.voxel, u * Vec3f::Unit(a),
+                                                 dt)[a];
             }
     });
 }

@@ -147,7 +147,7 @@ float Smoke::largest_step() const
         if (source.velocity) speed = std::max(speed, source.velocity->cwiseAbs().maxCoeff());
         if (!particle_sources_.contains(i)) speed = std::max(speed, source.inherit * sources_[i].speed(time_, fps_));
     }
-    const float pull = forces_.strongest() +
+    const float pull = forces_.max_acceleration() +
                        params_.gravity.cwiseAbs().maxCoeff() * (std::abs(params_.buoyancy) + std::abs(params_.weight));
     // speed t + pull t^2 = distance; the root in the form that does not cancel.
     const float distance = params_.cfl * params_.voxel;
@@ -204,7 +204,8 @@ void Smoke::advect_beside_sheets(const Carrier& carrier, const SolidCells& cells
     flow_then.update(*topology_, before, params_.voxel);
     if (turbulence_) values_then.update(carried_.topology(), before, voxel);
     const SolidCells& then = turbulence_ ? values_then : flow_then;
-    const SeenCarrier seen{*flow_then.sight(), *then.sight(), voxel, [&](const Vec3f& x) { return solids_.before(x); }};
+    const SeenCarrier seen{*flow_then.sight(), *then.sight(), voxel,
+                           [&](const Vec3f& x) { return solids_.moved_back_with_sheet(x); }};
     advect_in_sight(carrier, seen, fields, scratch);
 }
 
