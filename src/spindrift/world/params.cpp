@@ -8,11 +8,10 @@ void ColliderParams::visit(ParamVisitor& v)
     ShapeParams::visit(v);
     v("friction", friction, unit::none, between(0, 1e3),
       "Coulomb coefficient: how strongly the collider slows, or drags along, liquid or sand that is pressed against "
-      "it. "
-      "0: free slip. The friction on sand is limited by the sand's own.");
+      "it. 0: free slip. The friction on sand is limited by the sand's own.");
     v("stick", stick, unit::none, between(0, 1),
-      "Share of its tangential velocity that liquid or sand at the collider loses per frame, even without pressure. "
-      "1: no slip.");
+      "Share of its tangential velocity that liquid or sand at the collider loses per frame, even without pressure. 1: "
+      "no slip.");
 }
 
 void DomainParams::visit(ParamVisitor& v)
