@@ -111,7 +111,7 @@ TEST(ExpressionAgainstStockAx, GivesTheSameValuesOnPoints)
         "@age = pow(@age, 3) + pow(@rad, 0.5f) + exp(-@age) + log(@age + 1.0f) + atan2(@age, @rad);",
         "@age = lerp(@age, 2.0f, 0.25f) + floormod(@age, 0.7f) + truncatemod(i@kind, 3) + euclideanmod(i@kind, 3);",
         "vec3f@P = vec3f@P * 0.5f + vec3f@v * 0.01f;",
-        // Figure 6.2 of the AX chapter.
+        // [Jones 2018, figure 6.2].
         "float dt = 1.0f / (4.0f * 24.0f); vec3f gravity = {0.0f, -9.81f, 0.0f}; vec3f dV = {2.0f, 0.0f, 0.0f} - "
         "vec3f@v;"
         "float lengthV = length(dV); float Re = lengthV * float@rad / 1.225f; float C = 0.0f;"
