@@ -240,9 +240,8 @@ void Bodies::move(float to_frame, double dt)
     frame_ = to_frame;
     for (size_t b = 0; b < size(); ++b)
         if (!motion_[b].position.allFinite() || !motion_[b].spin.allFinite())
-            fail("the body \"{}\" has a non-finite position or spin at frame {}; check its mass, its motor and what "
-                 "wedges "
-                 "it in",
+            fail("the body \"{}\" has a non-finite position or spin at frame {}; check its mass, its motor and "
+                 "the solids around it",
                  names_[b], to_frame);
     place_solids();
 }

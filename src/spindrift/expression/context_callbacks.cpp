@@ -23,7 +23,7 @@ std::vector<KernelParameter> declare_parameters(const std::string& label, const 
     std::vector<KernelParameter> declared;
     for (const ExpressionVariable& variable : expression_variables()) {
         if (parameters.contains(variable.name))
-            bad_input("{}: a parameter cannot be named {}, which is {}", label, variable.name, variable.help);
+            bad_input("{}: a parameter cannot be named {}, which is built in: {}", label, variable.name, variable.help);
         declared.push_back({variable.name, false});
     }
     for (const auto& [name, value] : parameters) declared.push_back({name, std::holds_alternative<Vec3f>(value)});
