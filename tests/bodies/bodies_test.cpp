@@ -1,8 +1,8 @@
 #include "spindrift/bodies/bodies.h"
 
 #include "base/determinism.h"
-#include "spindrift/base/error.h"
 #include "liquid/scenes.h"
+#include "spindrift/base/error.h"
 
 #include <Eigen/LU>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ std::unique_ptr<Bodies> bodies_of(const std::vector<BodyParams>& params, const D
 constexpr double kStep = 1.0 / 120;
 const Vec3f kGravity(0, -9.81f, 0);
 
-// Lets time pass, at 24 frames a second from frame 0.
+// Advances by some time, at 24 frames per second from frame 0.
 void fall(Bodies& bodies, double seconds, double from = 0)
 {
     const int steps = static_cast<int>(std::lround(seconds / kStep));
@@ -31,9 +31,9 @@ void fall(Bodies& bodies, double seconds, double from = 0)
     }
 }
 
-// ---------------------------------------------------------------------------------------------------- mass and inertia
+// --- Mass and inertia ---
 
-TEST(Bodies, MassIsDensityTimesVolumeAndInertiaThatOfTheTextbook)
+TEST(Bodies, MassAndInertiaMatchTextbookFormulas)
 {
     const auto bodies =
         bodies_of({box_body(Vec3f(1, 2, 3), Vec3f(0.2f, 0.4f, 0.6f), 300), ball_body(Vec3f(5, 0, 0), 0.5f, 200)});
@@ -45,9 +45,9 @@ TEST(Bodies, MassIsDensityTimesVolumeAndInertiaThatOfTheTextbook)
     EXPECT_NEAR(bodies->inertia(1)(2, 2), 0.4 * bodies->mass(1) * 0.25, 1e-5);
 }
 
-TEST(Bodies, PartsThatOverlapCountOnce)
+TEST(Bodies, OverlappingPartsCountOnce)
 {
-    // Two boxes that share a half make one of one and a half.
+    // Two boxes that overlap by half are as large as one and a half.
     BodyParams body = box_body(Vec3f(0, 0, 0), Vec3f(1, 1, 1), 100);
     BodyPartParams part;
     part.min = Vec3f(0, -0.5f, -0.5f), part.max = Vec3f(1, 0.5f, 0.5f);
@@ -59,9 +59,9 @@ TEST(Bodies, PartsThatOverlapCountOnce)
     EXPECT_NEAR(bodies->inertia(0)(1, 1), 150.0 / 12 * (2.25 + 1), 0.15);
 }
 
-TEST(Bodies, MassPropertiesAgreeWithManySamples)
+TEST(Bodies, MassPropertiesMatchBruteForceSums)
 {
-    // Of a capsule that lies askew, by brute force on a grid.
+    // A capsule at an oblique angle, summed over a grid.
     BodyParams body;
     body.shape = ShapeParams::Kind::capsule;
     body.start = Vec3f(-0.3f, 0.1f, 0), body.end = Vec3f(0.4f, 0.3f, 0.2f), body.radius = 0.2f;
@@ -82,20 +82,19 @@ TEST(Bodies, MassPropertiesAgreeWithManySamples)
     EXPECT_LT((m.inertia - inertia).norm() / inertia.norm(), 3e-3);
 }
 
-// ---------------------------------------------------------------------------------------------------------------
-// motion
+// --- Motion ---
 
-TEST(Bodies, FallAsGalileoSaid)
+TEST(Bodies, FallWithTheSameAccelerationForAnyMass)
 {
     const auto bodies = bodies_of({ball_body(Vec3f(0, 10, 0), 0.1f), box_body(Vec3f(3, 10, 0), Vec3f(1, 1, 1), 1e4f)});
     fall(*bodies, 1);
     for (size_t b = 0; b < 2; ++b) {
         EXPECT_NEAR(bodies->motion(b)[1], -9.81, 1e-4);
-        EXPECT_NEAR(bodies->center(b).y(), 10 - 0.5 * 9.81, 9.81 * kStep); // the order of the step
+        EXPECT_NEAR(bodies->center(b).y(), 10 - 0.5 * 9.81, 9.81 * kStep); // first order in the step
     }
 }
 
-TEST(Bodies, AnImpulseOffTheCentreTurnsByTheInertia)
+TEST(Bodies, AnOffCentreImpulseCausesSpin)
 {
     auto bodies = bodies_of({box_body(Vec3f(0, 0, 0), Vec3f(0.2f, 0.4f, 0.6f), 300)});
     const Vec3d arm(0.1, 0.2, 0);
@@ -124,9 +123,10 @@ TEST(Bodies, ComeToRestOnTheFloorAndInAStack)
     EXPECT_NEAR(bodies->center(4).y(), 0.1, 0.002);
 }
 
-TEST(Bodies, FrictionHoldsOnASlopeAndLetsSlide)
+TEST(Bodies, FrictionDecidesBetweenRestAndSlidingOnASlope)
 {
-    // On a plane of 20 degrees, tan 20 = 0.364: friction of 0.5 holds, and with 0.2 it slides at g (sin - mu cos).
+    // On a plane of 20 degrees, tan 20 = 0.364: with friction 0.5 the body rests, with 0.2 it slides at g (sin - mu
+    // cos).
     ColliderParams slope;
     slope.shape = ShapeParams::Kind::half_space;
     const float angle = 20 * static_cast<float>(kPi) / 180;
@@ -142,9 +142,9 @@ TEST(Bodies, FrictionHoldsOnASlopeAndLetsSlide)
     }
 }
 
-TEST(Bodies, AHingeLetsAPendulumSwingInItsPeriod)
+TEST(Bodies, AHingedRodSwingsWithThePendulumPeriod)
 {
-    // A rod of a metre on one of its ends: T = 2 pi sqrt(2 L / 3 g) for small swings.
+    // A rod of 1 m, hinged at one end: T = 2 pi sqrt(2 L / 3 g) for small amplitudes.
     const double angle = 85 * kPi / 180; // below the horizontal
     const Vec3d middle(0.5 * std::cos(angle), -0.5 * std::sin(angle), 0);
     BodyParams rod = box_body(middle.cast<float>(), Vec3f(1, 0.05f, 0.05f));
@@ -152,7 +152,7 @@ TEST(Bodies, AHingeLetsAPendulumSwingInItsPeriod)
     const auto bodies = bodies_of({rod});
     const double length_term = 2 * (1.0 / 3 + 0.05 * 0.05 / 12) / 1.0; // I / (m d) with d = 1/2
     const double period = 2 * kPi * std::sqrt(length_term / 9.81);
-    // It starts at the end of a swing; count the time until it passes the lowest point for the third time.
+    // It starts at the end of a swing; measure the time until it passes the lowest point for the third time.
     int crossings = 0, steps = 0;
     double before = bodies->center(0).x();
     for (; crossings < 3 && steps < 2000; ++steps) {
@@ -166,7 +166,7 @@ TEST(Bodies, AHingeLetsAPendulumSwingInItsPeriod)
     EXPECT_EQ(bodies->inverse_mass(0).fullPivLu().rank(), 1) << "one way to move";
 }
 
-TEST(Bodies, AMotorReachesItsSpeedAndNoMoreTorqueThanItHas)
+TEST(Bodies, AMotorReachesItsSpeedWithinItsTorque)
 {
     BodyParams wheel = box_body(Vec3f(0, 0, 0), Vec3f(1, 1, 0.1f), 100);
     wheel.hinge.anchor = Vec3f(0, 0, 0), wheel.hinge.speed = 90, wheel.hinge.torque = 2;
@@ -204,14 +204,13 @@ TEST(Bodies, CollisionsConserveMomentum)
     EXPECT_GT(bodies->motion(1)[0], 0) << "they have met";
 }
 
-// ---------------------------------------------------------------------------------------------------- limits and
-// resuming
+// --- Limits and resuming ---
 
 TEST(Bodies, AMovingColliderPushesABody)
 {
     ColliderParams plate;
     plate.min = Vec3f(-1, -0.2f, -1), plate.max = Vec3f(-0.5f, 0.4f, 1);
-    plate.translate = {{0, 0, 0, 0}, {24, 1, 0, 0}}; // a metre in a second
+    plate.translate = {{0, 0, 0, 0}, {24, 1, 0, 0}}; // 1 m in 1 s
     BodyParams body = box_body(Vec3f(0, 0.1001f, 0), Vec3f(0.2f, 0.2f, 0.2f));
     const auto bodies = bodies_of({body}, closed_domain(Vec3f(-5, 0, -5), Vec3f(5, 5, 5)), {plate});
     fall(*bodies, 0.9);
@@ -219,14 +218,14 @@ TEST(Bodies, AMovingColliderPushesABody)
     EXPECT_NEAR(bodies->motion(0)[0], 1, 0.05);
 }
 
-TEST(Bodies, StandStillUntilTheyAreReleased)
+TEST(Bodies, StayAtRestUntilReleased)
 {
     BodyParams body = box_body(Vec3f(0, 5, 0), Vec3f(0.2f, 0.3f, 0.4f));
     body.release = 12, body.velocity = Vec3f(1, 0, 0), body.spin = Vec3f(0, 90, 0);
     const auto bodies = bodies_of({body});
     EXPECT_TRUE(bodies->held(0));
     fall(*bodies, 0.4);
-    bodies->push(0, six(Vec3d(1e6, 0, 0), Vec3d(1e6, 0, 0))); // nothing moves it
+    bodies->push(0, six(Vec3d(1e6, 0, 0), Vec3d(1e6, 0, 0))); // impulses do not move a held body
     EXPECT_LT((bodies->center(0) - Vec3d(0, 5, 0)).norm(), 1e-12);
     EXPECT_EQ(bodies->motion(0).norm(), 0);
     fall(*bodies, 0.6, 0.4); // half a second after its release at 0.5 s
@@ -237,19 +236,19 @@ TEST(Bodies, StandStillUntilTheyAreReleased)
     EXPECT_NEAR(bodies->motion(0)[4], kPi / 2, 1e-3);
 }
 
-TEST(Bodies, KeepTheMotionOfTheirKeyframesWhenTheyAreReleased)
+TEST(Bodies, KeepTheirKeyframedVelocityOnRelease)
 {
     BodyParams body = box_body(Vec3f(0, 5, 0), Vec3f(0.2f, 0.3f, 0.4f));
     body.release = 12;
-    body.held.translate = {{0, 0, 0, 0}, {12, 1, 0, 0}};     // 2 m/s, up to the very frame
+    body.held.translate = {{0, 0, 0, 0}, {12, 1, 0, 0}};     // 2 m/s, exactly until the release frame
     body.held.rotate = {{0, 0, 1, 0, 0}, {12, 0, 1, 0, 90}}; // pi rad/s
-    body.held.pivot = Vec3f(0, 5, 1);                        // so that the centre moves by it too
+    body.held.pivot = Vec3f(0, 5, 1);                        // so that the centre moves with the rotation
     const auto bodies = bodies_of({body});
     fall(*bodies, 0.25);
     EXPECT_NEAR(bodies->center(0).x(), 0.5 - std::sin(kPi / 4), 1e-5);
     EXPECT_NEAR(bodies->center(0).z(), 1 - std::cos(kPi / 4), 1e-5);
     EXPECT_NEAR(bodies->center(0).y(), 5, 1e-6);
-    // What it says of its velocity is how it moves.
+    // The reported velocity matches the displacement.
     const Vec3d before = bodies->center(0), velocity = bodies->motion(0).head<3>();
     bodies->move(6.02f, 0.02 / 24);
     EXPECT_LT(((bodies->center(0) - before) / (0.02 / 24) - velocity).norm(), 0.01);
@@ -262,9 +261,9 @@ TEST(Bodies, KeepTheMotionOfTheirKeyframesWhenTheyAreReleased)
     EXPECT_LT((bodies->motion(0) - at_release).norm(), 0.02) << "free, and nothing pushes it";
 }
 
-TEST(Bodies, OneThatIsHeldPushesOthersAndIsNotPushed)
+TEST(Bodies, AHeldBodyPushesOthersAndIsNotPushed)
 {
-    // As the moving collider below, by a body on its way.
+    // As in AMovingColliderPushesABody, with a held body as the plate.
     BodyParams plate = box_body(Vec3f(-0.75f, 0.3f, 0), Vec3f(0.5f, 0.4f, 2)),
                body = box_body(Vec3f(0, 0.1001f, 0), Vec3f(0.2f, 0.2f, 0.2f));
     plate.release = 100, plate.held.translate = {{0, 0, 0, 0}, {24, 1, 0, 0}};
@@ -294,9 +293,9 @@ TEST(Bodies, ResumeExactlyBeforeAndAfterARelease)
     }
 }
 
-TEST(Bodies, AColliderThatGrowsPushesThemOut)
+TEST(Bodies, AGrowingColliderPushesThemOut)
 {
-    // A ball under a plank, from 0.1 to 0.3 m: the plank ends on top of it.
+    // A ball under a plank grows from 0.1 to 0.3 m; the plank ends on top of it.
     ColliderParams ball;
     ball.shape = ShapeParams::Kind::sphere, ball.center = Vec3f(3, 0, 0), ball.radius = 0.1f;
     ball.scale = {{0, 1, 1, 1}, {24, 3, 3, 3}};
@@ -307,7 +306,7 @@ TEST(Bodies, AColliderThatGrowsPushesThemOut)
     EXPECT_NEAR(bodies->center(0).y(), 0.3 + 0.05, 0.01);
 }
 
-TEST(Bodies, OneThatStartsInsideSomethingIsRefused)
+TEST(Bodies, ABodyThatStartsInsideASolidIsRefused)
 {
     const auto complaint = [](const std::vector<BodyParams>& bodies) -> std::string {
         try {
@@ -324,14 +323,14 @@ TEST(Bodies, OneThatStartsInsideSomethingIsRefused)
               "the body \"crate\" starts 0.05 m deep inside a wall or collider; move it, or make it smaller");
     EXPECT_NE(complaint({ball_body(Vec3f(0.5f, 0.5f, 0.5f), 0.2f), ball_body(Vec3f(0.6f, 0.5f, 0.5f), 0.2f)}), "");
     EXPECT_EQ(complaint({box_body(Vec3f(0.5f, 0.1f, 0.5f), Vec3f(0.2f, 0.2f, 0.2f))}), "") << "standing is allowed";
-    sunk.release = 5; // held bodies may be anywhere, if they are free when they are released
+    sunk.release = 5; // held bodies may overlap colliders if they are free at their release
     EXPECT_EQ(complaint({sunk}), "the body \"crate\" is 0.05 m deep inside a wall or collider when it is released at "
                                  "frame 5; release it elsewhere");
     sunk.held.translate = {{0, 0, 0, 0}, {5, 0, 0.2f, 0}};
     EXPECT_EQ(complaint({sunk}), "");
 }
 
-TEST(Bodies, AreTheSameAfterTheyWereSavedInTheMiddleOfACollapse)
+TEST(Bodies, ResumeExactlyInTheMiddleOfACollapse)
 {
     std::vector<BodyParams> pile;
     for (int i = 0; i < 12; ++i) {

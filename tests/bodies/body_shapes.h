@@ -1,4 +1,4 @@
-// Shapes and bodies put together by code.
+// Helpers that build shapes and bodies.
 #pragma once
 
 #include "spindrift/bodies/bodies.h"

@@ -130,8 +130,8 @@ TEST_F(AxCommand, RefusesWhatCannotBeDone)
     refused(with("@a = 1;", {"--set", "time=1"}), "cannot be named time");
     refused(with("@a = 1;", {"--frames", "3-12"}), "there is no file points.0011.vdb");
     refused(with("@density = 1;", {"--on", "volumes"}), "has no volume \"density\"");
-    refused(with("while (1) {}"), "frame 3: the loops of the expression took more than 100000 rounds", 1);
-    refused(with("int i = 0; while (i < 50) i++;", {"--loop-limit", "40"}), "more than 40 rounds", 1);
+    refused(with("while (1) {}"), "frame 3: the loops of the expression took more than 100000 iterations", 1);
+    refused(with("int i = 0; while (i < 50) i++;", {"--loop-limit", "40"}), "more than 40 iterations", 1);
     refused({"@a = 1;", "--in", "nothing.####.vdb", "--out", "out.####.vdb"}, "no file matches");
     refused({"@a = 1;", "--in", "points.####.vdb", "--out", "out.vdb"}, "no place for a number");
     refused({"@a = 1;", "--in", "points.0003.vdb", "--out", "points.0003.vdb", "--force"}, "is the input");

@@ -1,4 +1,4 @@
-// Whatever is written in an expression: an error that says where, or a result; never the end of the process.
+// Any text gives a result or an error with a position; none ends the process.
 #include "samples.h"
 
 namespace spindrift {
@@ -13,7 +13,7 @@ AssertionResult says(const std::string& message, const std::string& part)
     return testing::AssertionFailure() << "no '" << part << "' in:\n" << message;
 }
 
-// Runs it, whatever it is; true if that went without an error.
+// Runs any text; true if there was no error.
 bool runs(const std::string& text)
 {
     try {
@@ -60,14 +60,15 @@ TEST(ExpressionErrors, PointAtWhatIsWrong)
         {"float@a = 1; double@a = 2;", "line 1, column 14", "@a is used as float and as double"},
         {"s@name = \"x\";", "line 1, column 1", "@name is a string"},
         {"mat4f@m = 1;", "line 1, column 1", "particles hold float, int32 and vec3f"},
-        {"string s = \"x\";", "line 1, column 1", "no variables that hold text"},
-        {"@a = volume(\"smoke\", @P);", "line 1, column 13", "there is no volume \"smoke\", nor any other"},
+        {"string s = \"x\";", "line 1, column 1", "string variables are not supported"},
+        {"@a = volume(\"smoke\", @P);", "line 1, column 13",
+         "there is no volume \"smoke\"; no volumes are available here"},
         {"@a = volume(1, @P);", "line 1, column 6", "must be a name in quotes"},
         {"@a = volume(\"x\", 1);", "line 1, column 6", "float volume(string name, vec3f position)"},
         {"@a = neighbours_mean(\"v\", 1);", "line 1, column 22", "\"v\" holds vec3f values, not float"},
         {"@a = rand();", "line 1, column 6", "wrong number of arguments"},
-        {"@a = deletepoint();", "line 1, column 6", "deletepoint() gives no value"},
-        {"if (@age > 0) { @a = getcoordx(); }", "line 1, column 22", "works on volumes only"},
+        {"@a = deletepoint();", "line 1, column 6", "deletepoint() returns no value"},
+        {"if (@age > 0) { @a = getcoordx(); }", "line 1, column 22", "is available on volumes only"},
         {"@a = 1; /* b */", "line 1, column 9", "comments begin with //"},
         {"break;", "line 1, column 1", "used outside of loop"},
         {"int i = 1; int i = 2;", "line 1, column 12", "already been declared"},
@@ -78,10 +79,10 @@ TEST(ExpressionErrors, PointAtWhatIsWrong)
         EXPECT_TRUE(says(message, "test: " + std::string(c.position))) << c.text;
         EXPECT_TRUE(says(message, c.message)) << c.text;
     }
-    EXPECT_TRUE(says(complaint("@a = collider_distance(@P);"), "asks for colliders, and there are none"));
+    EXPECT_TRUE(says(complaint("@a = collider_distance(@P);"), "needs colliders, but there are none"));
 }
 
-TEST(ExpressionErrors, LeaveTheParticlesAloneIfSomethingIsMissing)
+TEST(ExpressionErrors, LeaveParticlesUnchangedIfAnInputIsMissing)
 {
     const Expression expression("test", "@P += 1; @new = 1; @a = @missing;");
     const Particles before = sample_particles(10);
@@ -92,7 +93,7 @@ TEST(ExpressionErrors, LeaveTheParticlesAloneIfSomethingIsMissing)
     EXPECT_FALSE(particles.attributes.contains("new"));
 }
 
-TEST(ExpressionErrors, TellAboutParametersOfTheWrongKind)
+TEST(ExpressionErrors, ReportParametersOfTheWrongType)
 {
     ExpressionOptions options;
     options.parameters = {{"wind", Vec3f(1, 0, 0)}, {"gain", 1.0}};
@@ -112,19 +113,19 @@ TEST(HostileExpression, LoopsEndAtTheirLimit)
         context.frame = 31;
         const std::string message = error_of(ExitCode::failed, [&] { run(text, sample_particles(), context); });
         EXPECT_TRUE(says(message, "test: frame 31: ")) << text;
-        EXPECT_TRUE(says(message, "more than 100000 rounds")) << text;
+        EXPECT_TRUE(says(message, "more than 100000 iterations")) << text;
     }
     ExpressionOptions options;
     options.loop_limit = 10;
     EXPECT_TRUE(says(error_of(ExitCode::failed,
                               [&] { run("@a = neighbours_mean(\"age\", 9.0f);", sample_particles(), {}, options); }),
-                     "more than 10 rounds"));
+                     "more than 10 iterations"));
     options.loop_limit = 2000001;
     const Particles after = run("int i = 0; while (i < 2000000) { ++i; } @age = i;", sample_particles(2), {}, options);
     EXPECT_EQ((*after.find<float>("age"))[1], 2e6f);
 }
 
-TEST(HostileExpression, ArithmeticHasAlwaysAResult)
+TEST(HostileExpression, UndefinedArithmeticHasDefinedResults)
 {
     Particles particles = sample_particles(40);
     auto& n = particles.attribute<int32_t>("n");
@@ -142,7 +143,8 @@ TEST(HostileExpression, ArithmeticHasAlwaysAResult)
                                 particles);
     for (size_t i = 0; i < particles.size(); ++i) {
         const int64_t quotient = d[i] == 0 ? 0 : int64_t(n[i]) / d[i];
-        ASSERT_EQ((*after.find<int32_t>("q"))[i], static_cast<int32_t>(quotient)); // the one too large wraps
+        ASSERT_EQ((*after.find<int32_t>("q"))[i],
+                  static_cast<int32_t>(quotient)); // the one quotient that overflows wraps
         if (d[i] == 0 || d[i] == -1) {
             ASSERT_EQ((*after.find<int32_t>("r"))[i], 0);
         }
@@ -155,7 +157,7 @@ TEST(HostileExpression, ArithmeticHasAlwaysAResult)
     EXPECT_EQ((*run("i@c = 1 / 0; @f = 5 % 0;").find<int32_t>("c"))[0], 0);
 }
 
-TEST(HostileExpression, ValuesThatAreNotFiniteEndTheRun)
+TEST(HostileExpression, NonFiniteValuesEndTheRun)
 {
     for (const char* text : {"@P = @age / 0.0f;", "@v = {0.0f / 0.0f, 1, 2};", "@age = 1.0f / (@id - 7);",
                              "@a = sqrt(-1.0f - @age);", "v@a = normalize({0.0f, 0.0f, 0.0f} * @age);"}) {
@@ -165,7 +167,7 @@ TEST(HostileExpression, ValuesThatAreNotFiniteEndTheRun)
     EXPECT_TRUE(says(error_of(ExitCode::failed, [&] { run("@age = 1.0f / (@id - 7);"); }), "id 7 "));
 }
 
-TEST(HostileExpression, TextThatIsTooMuchIsRefused)
+TEST(HostileExpression, OversizedTextIsRefused)
 {
     EXPECT_TRUE(says(complaint(std::string(1 << 20, 'x')), "1048576 bytes; at most 65536"));
     EXPECT_TRUE(says(complaint("@a = 1;\n@b = \xff;"), "line 2, column 6: byte 0xff is not UTF-8"));
@@ -196,7 +198,7 @@ TEST(HostileExpression, TextAtTheLimitsRuns)
     EXPECT_TRUE(runs("// \xc3\xa9t\xc3\xa9\n;;"));
 }
 
-// Writes programs that mostly parse and mostly mean nothing.
+// Generates programs that mostly parse and rarely make sense.
 class ProgramWriter {
   public:
     explicit ProgramWriter(uint64_t seed) : random_(seed) {}
@@ -286,13 +288,13 @@ TEST(HostileExpression, ProgramsThatParseAreRefusedOrRun)
     int ran = 0;
     for (uint64_t seed = 0; seed < 400; ++seed) ran += runs(ProgramWriter(seed).program());
     EXPECT_GT(ran, 10);
-    // What such programs have found, in AX itself.
+    // AX bugs found by such programs.
     EXPECT_TRUE(runs("int64 a = int(1) + 1; @age = float(@age);"));
     EXPECT_TRUE(runs("mat3f m = identity3(); int64 i = 1; @age = m[i, true];"));
     EXPECT_EQ((*run("@a = pow(2.0, 3) + pow(2.0, -1);").find<float>("a"))[0], 8.5f);
 }
 
-// Pieces of the language in any order: mostly nonsense, sometimes not.
+// Random sequences of tokens: rarely valid.
 TEST(HostileExpression, NonsenseIsRefusedOrRuns)
 {
     const std::vector<std::string> pieces = {"@age",        "@P",      "vec3f@v",

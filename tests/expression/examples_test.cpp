@@ -1,8 +1,8 @@
-// The jobs that artists do around a simulation, as the files of scenes/ax do them, against the same in C++.
+// The example expressions in scenes/ax against the same computation in C++.
+#include "samples.h"
 #include "spindrift/expression/random_numbers.h"
 #include "spindrift/expression/volume_expression.h"
 #include "spindrift/io/atomic_file.h"
-#include "samples.h"
 
 #include <filesystem>
 #include <set>
@@ -22,7 +22,7 @@ Particles run_example(const std::string& name, const ExpressionParameters& param
     return particles;
 }
 
-// The ids that are left are those that `stays` names.
+// Expects the remaining ids to be those for which `stays` is true.
 template <class Stays> void expect_kept(const Particles& before, const Particles& after, const Stays& stays)
 {
     std::set<int32_t> expected;
@@ -42,7 +42,7 @@ size_t neighbours_of(const Particles& particles, size_t i, float radius)
 
 } // namespace
 
-TEST(AxExamples, AllSayHowTheyAreRun)
+TEST(AxExamples, AllStateTheirCommandLine)
 {
     size_t count = 0;
     for (const auto& entry : std::filesystem::directory_iterator(kFolder)) {
@@ -54,7 +54,7 @@ TEST(AxExamples, AllSayHowTheyAreRun)
     EXPECT_EQ(count, 15u);
 }
 
-TEST(AxExamples, WindTakesHoldWhereItIsThin)
+TEST(AxExamples, WindPushesSparseParticles)
 {
     const Particles before = sample_particles(500);
     const Particles after =
@@ -69,7 +69,7 @@ TEST(AxExamples, WindTakesHoldWhereItIsThin)
     EXPECT_TRUE(some_calm && some_windy);
 }
 
-// A drop that falls reaches the speed at which drag and weight balance: measured for drops of 1 mm diameter, 4 m/s.
+// A falling drop reaches the speed at which drag balances weight: 4 m/s measured for a diameter of 1 mm.
 TEST(AxExamples, DragStopsAFallingDropAtItsTerminalSpeed)
 {
     Particles drop;
@@ -86,7 +86,7 @@ TEST(AxExamples, DragStopsAFallingDropAtItsTerminalSpeed)
     }
     EXPECT_NEAR(drop.v[0].y(), -4.0f, 0.2f);
 
-    // Not below the surface, not for what is slow; with the wind in the end.
+    // No drag below the surface or for slow drops; the velocity converges to the wind's.
     context.volumes["surface"] = [](const Vec3f&) { return -1.0f; };
     Particles same = drop;
     drag.run(same, context);
@@ -102,7 +102,7 @@ TEST(AxExamples, DragStopsAFallingDropAtItsTerminalSpeed)
     EXPECT_EQ(still.v[0], same.v[0]);
 }
 
-TEST(AxExamples, ParticlesAreDeletedByWhatTheyAre)
+TEST(AxExamples, ParticlesAreDeletedByAttributeDensityAndShape)
 {
     const Particles before = sample_particles();
     const auto& age = *before.find<float>("age");
@@ -123,7 +123,7 @@ TEST(AxExamples, ParticlesAreDeletedByWhatTheyAre)
         [&](size_t i) { return box.contains(before.P[i]) && (before.P[i] - Vec3f(0.1f, 0, 0)).norm() >= 0.2f; });
 }
 
-TEST(AxExamples, MasksFollowTheWayTheSpeedAndTheHeight)
+TEST(AxExamples, MasksFollowDistanceSpeedAndHeight)
 {
     const Particles before = sample_particles();
     Particles after = before;
@@ -143,10 +143,10 @@ TEST(AxExamples, MasksFollowTheWayTheSpeedAndTheHeight)
     }
 }
 
-TEST(AxExamples, ClumpsAreShakenWhereTheyAreHigh)
+TEST(AxExamples, OnlyHighClumpsAreShaken)
 {
     Particles before = sample_particles(600);
-    before.attribute<int32_t>("group_clump").assign(before.size(), 1); // of the step before
+    before.attribute<int32_t>("group_clump").assign(before.size(), 1); // from the previous step
     const Particles after = run_example(
         "clumps.ax", {{"radius", 0.1}, {"crowd", 4.0}, {"size", 0.1}, {"strength", 2.0}, {"height", 0.3}}, before);
     size_t clumped = 0, shaken = 0;
@@ -180,7 +180,7 @@ TEST(AxExamples, TheSpeedLimitIsSoft)
     }
 }
 
-TEST(AxExamples, DecimationKeepsThePartAskedFor)
+TEST(AxExamples, DecimationKeepsTheRequestedFraction)
 {
     const Particles before = sample_particles(20000);
     const Particles after = run_example("decimate.ax", {{"keep", 0.25}}, before);
@@ -190,7 +190,7 @@ TEST(AxExamples, DecimationKeepsThePartAskedFor)
     EXPECT_EQ(run_example("decimate.ax", {{"keep", 0.25}}, older).id, after.id);
 }
 
-TEST(AxExamples, ColoursAndDirectionsAreThoseOfTheId)
+TEST(AxExamples, ColoursAndDirectionsDependOnIdOnly)
 {
     const Particles before = sample_particles(5000);
     const Particles coloured = run_example("colour_by_id.ax", {}, before);
@@ -206,7 +206,7 @@ TEST(AxExamples, ColoursAndDirectionsAreThoseOfTheId)
     }
     EXPECT_LT(mean.norm(), 0.05f);
     for (const float s : *turned.find<float>("scale")) ASSERT_TRUE(s >= 0.5f && s <= 1.5f);
-    // The same whatever else happens to them.
+    // The same in a subset of the particles.
     Particles half = before;
     std::vector<uint8_t> keep(before.size(), 1);
     keep[0] = 0;

@@ -1,9 +1,9 @@
-// Every construct of the language against the same thing in C++.
+// Every language construct against the same computation in C++.
 #include "base/determinism.h"
+#include "samples.h"
 #include "spindrift/expression/field_sampler.h"
 #include "spindrift/expression/functions.h"
 #include "spindrift/expression/volume_expression.h"
-#include "samples.h"
 
 #include <Eigen/Geometry>
 
@@ -113,7 +113,7 @@ TEST(Expression, CallsFunctionsOfAx)
                [](auto& p, size_t i) { return static_cast<int>(std::floor(age(p, i))) + std::abs(kind(p, i)); });
 }
 
-TEST(Expression, KnowsTimeAndParameters)
+TEST(Expression, ReadsTimeAndParameters)
 {
     ExpressionContext context;
     context.frame = 12, context.time = 0.5, context.dt = 0.02, context.fps = 25;
@@ -127,12 +127,12 @@ TEST(Expression, KnowsTimeAndParameters)
     EXPECT_EQ((*particles.find<float>("f"))[1], 300);
     EXPECT_EQ((*particles.find<Vec3f>("w"))[2], Vec3f(3, 6, 9));
     EXPECT_EQ((*particles.find<int32_t>("h"))[0], 3);
-    expression.set("gain", -1.0); // without compiling it again
+    expression.set("gain", -1.0); // without recompiling
     expression.run(particles, context);
     EXPECT_EQ((*particles.find<Vec3f>("w"))[2], Vec3f(-1, -2, -3));
 }
 
-TEST(Expression, WritesTheParticlesOwnArrays)
+TEST(Expression, WritesParticleArraysInPlace)
 {
     const Particles before = sample_particles();
     ExpressionContext context;
@@ -146,7 +146,7 @@ TEST(Expression, WritesTheParticlesOwnArrays)
     EXPECT_EQ(after.attributes, before.attributes);
 }
 
-TEST(Expression, AddsWhatItWrites)
+TEST(Expression, AddsMissingAttributesThatItWrites)
 {
     const Particles after = run("@distance += 2; vec3f@orient = {1, 2, 3}; int@seen = 1; if (false) double@other = 1;");
     EXPECT_EQ(*after.find<float>("distance"), std::vector<float>(after.size(), 2));
@@ -171,7 +171,7 @@ TEST(Expression, DeletesPoints)
     EXPECT_EQ(k, after.size());
     EXPECT_EQ(run("deletepoint();", before).size(), 0u);
     EXPECT_EQ(run("@age = 1;", run("deletepoint();", before)).size(), 0u);
-    // What a deleted point was left with does not matter.
+    // The values of a deleted point do not matter.
     EXPECT_EQ(run("@P = 1.0 / 0.0; deletepoint();", before).size(), 0u);
 }
 
@@ -247,7 +247,7 @@ TEST(Expression, SamplesFieldsOfASimulation)
     }
 }
 
-TEST(Expression, EndsWithWhatASamplerThrows)
+TEST(Expression, RethrowsSamplerExceptions)
 {
     ExpressionContext context;
     context.volumes["density"] = [](const Vec3f&) -> float { fail("the cache is gone"); };
@@ -268,8 +268,8 @@ TEST(Expression, ExamplesOfTheFunctionsCompile)
     }
 }
 
-// Ranges that vector instructions do not fill, in all sizes and places, and any number of threads: the same bits.
-TEST(Expression, GivesTheSameBitsForAnyThreadsAndParts)
+// Ranges that do not fill vector registers, at all sizes and offsets, and any thread count give the same bits.
+TEST(Expression, GivesTheSameBitsForAnyThreadCountAndRange)
 {
     const std::string text = R"(
 vec3f way = vec3f@v * 0.01f;

@@ -24,10 +24,10 @@ std::vector<size_t> by_tree(const NeighbourTree& tree, const Vec3f& x, float rad
 
 } // namespace
 
-TEST(NeighbourTree, FindsWhatBruteForceFinds)
+TEST(NeighbourTree, MatchesBruteForce)
 {
     std::vector<Vec3f> positions = random_particles(1500, 2, 3).P;
-    positions.insert(positions.end(), 40, positions[0]); // a clump in one place
+    positions.insert(positions.end(), 40, positions[0]); // a clump at one point
     positions.emplace_back(1e6f, -1e6f, 0.0f);           // a stray
     const NeighbourTree tree(positions);
     for (const float radius : {0.0f, 0.01f, 0.1f, 0.7f, 10.0f, 1e7f})
@@ -39,7 +39,7 @@ TEST(NeighbourTree, FindsWhatBruteForceFinds)
         }
 }
 
-TEST(NeighbourTree, StandsOddSets)
+TEST(NeighbourTree, HandlesDegenerateSets)
 {
     EXPECT_EQ(NeighbourTree({}).count(Vec3f::Zero(), 1), 0u);
     const Vec3f nowhere = Vec3f::Constant(std::numeric_limits<float>::quiet_NaN());
@@ -52,11 +52,11 @@ TEST(NeighbourTree, StandsOddSets)
     EXPECT_EQ(tree.count(Vec3f::Zero(), std::numeric_limits<float>::quiet_NaN()), 0u);
 }
 
-TEST(Neighbours, AreCountedAndAveragedAsTheyWereBefore)
+TEST(Neighbours, AreCountedAndAveragedBeforeAnyChange)
 {
     const Particles before = sample_particles(600);
     const float radius = 0.12f;
-    // All of it changes what the others look at.
+    // The expression changes everything that the neighbour functions read.
     const Particles after = run("@P += 1; i@n = neighbours(0.12f); @age = neighbours_mean(\"age\", 0.12f);"
                                 "@v = neighbours_meanv(\"v\", 0.12f); @k = neighbours_mean(\"kind\", 0.12f);",
                                 before);
@@ -83,7 +83,7 @@ TEST(Neighbours, GiveTheGradientOfALinearFunctionExactly)
     for (size_t i = 0; i < particles.size(); ++i) heat[i] = 7 + slope.dot(particles.P[i]);
     const Particles after = run("v@g = neighbours_gradient(\"heat\", 0.2f);", particles);
     for (const Vec3f& g : *after.find<Vec3f>("g")) ASSERT_LT((g - slope).norm(), 2e-3f);
-    // In a plane there is no slope across it; alone, there is none at all.
+    // In a plane the gradient has no normal component; a lone point has no gradient.
     for (Vec3f& x : particles.P) x.z() = 0;
     for (size_t i = 0; i < particles.size(); ++i) heat[i] = 7 + slope.dot(particles.P[i]);
     const Particles flat = run("v@g = neighbours_gradient(\"heat\", 0.2f);", particles);

@@ -1,15 +1,15 @@
-// Particles with attributes for expressions to work on, and what is wrong with an expression.
+// Sample particles for expressions, and the error message of an expression.
 #pragma once
 
-#include "spindrift/expression/expression.h"
 #include "io/temp_folder.h"
 #include "points/random_particles.h"
+#include "spindrift/expression/expression.h"
 
 #include <gtest/gtest.h>
 
 namespace spindrift {
 
-// Within half a metre of the origin, with a float "age", a float "rad", an int "kind" and a vector "Cd".
+// Particles within half a metre of the origin, with a float "age", a float "rad", an int "kind" and a vector "Cd".
 inline Particles sample_particles(size_t count = 1000, uint64_t seed = 7)
 {
     Random random(seed);
@@ -38,7 +38,7 @@ inline Particles run(const std::string& text, Particles particles = sample_parti
     return particles;
 }
 
-// What is wrong with an expression, found when it is made or before it runs.
+// The error of an expression, from its constructor or from run().
 inline std::string complaint(const std::string& text, const ExpressionContext& context = {},
                              const ExpressionOptions& options = {})
 {

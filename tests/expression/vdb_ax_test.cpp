@@ -1,6 +1,6 @@
-// Stock AX on VDB points and volumes as the reference: the same text gives the same values.
-#include "spindrift/expression/volume_files.h"
+// Stock AX on VDB points and volumes is the reference: the same text gives the same values.
 #include "samples.h"
+#include "spindrift/expression/volume_files.h"
 
 #include <openvdb/openvdb.h>
 #include <openvdb/points/PointConversion.h>
@@ -36,7 +36,7 @@ template <class Stored, class T> std::vector<Stored> as_vdb(const std::vector<T>
     return stored;
 }
 
-// All points lie in the voxel at the origin, whose edge is one, so that positions within voxels are world positions.
+// All points lie in the voxel at the origin, of edge one, so that positions within the voxel are world positions.
 PointDataGrid::Ptr to_grid(const Particles& particles)
 {
     initialise();
@@ -55,7 +55,7 @@ PointDataGrid::Ptr to_grid(const Particles& particles)
     return grid;
 }
 
-// The attribute of the points that are left, by their id, as numbers; three for a vector.
+// The attribute of the remaining points by id, as numbers; three per vector.
 std::map<int32_t, std::vector<float>> attribute_by_id(const PointDataGrid& grid, const std::string& name)
 {
     std::map<int32_t, std::vector<float>> values;
@@ -111,7 +111,7 @@ TEST(ExpressionAgainstStockAx, GivesTheSameValuesOnPoints)
         "@age = pow(@age, 3) + pow(@rad, 0.5f) + exp(-@age) + log(@age + 1.0f) + atan2(@age, @rad);",
         "@age = lerp(@age, 2.0f, 0.25f) + floormod(@age, 0.7f) + truncatemod(i@kind, 3) + euclideanmod(i@kind, 3);",
         "vec3f@P = vec3f@P * 0.5f + vec3f@v * 0.01f;",
-        // Figure 6.2 of the AX chapter.
+        // [Jones 2018, figure 6.2].
         "float dt = 1.0f / (4.0f * 24.0f); vec3f gravity = {0.0f, -9.81f, 0.0f}; vec3f dV = {2.0f, 0.0f, 0.0f} - "
         "vec3f@v;"
         "float lengthV = length(dV); float Re = lengthV * float@rad / 1.225f; float C = 0.0f;"
@@ -128,7 +128,7 @@ TEST(ExpressionAgainstStockAx, GivesTheSameValuesOnPoints)
         after.for_each_array([&](const std::string& name, const auto&) {
             const auto stock = attribute_by_id(*grid, name), ours = attribute_by_id(after, name);
             ASSERT_EQ(stock.size(), ours.size()) << text;
-            // Positions that have left their voxel were rounded on the way.
+            // Positions outside their voxel were rounded.
             const float tolerance = name == "P" ? 1e-6f : 0;
             for (const auto& [id, value] : stock)
                 for (size_t c = 0; c < value.size(); ++c)
@@ -183,7 +183,7 @@ TEST(VolumeExpression, AddsVolumesAndSamplesOthers)
     const TempFolder folder;
     const auto density = openvdb::FloatGrid::create(0.0f);
     density->setTransform(openvdb::math::Transform::createLinearTransform(0.25));
-    density->fill(openvdb::CoordBBox({-20, -4, 0}, {20, 9, 17}), 1.0f); // with whole nodes of one value
+    density->fill(openvdb::CoordBBox({-20, -4, 0}, {20, 9, 17}), 1.0f); // includes tiles of constant value
     density->setName("density");
     const auto heat = openvdb::FloatGrid::create(0.0f);
     heat->setTransform(openvdb::math::Transform::createLinearTransform(0.1));
@@ -234,7 +234,7 @@ TEST(VolumeExpression, RunsOnFieldsOfASimulation)
     EXPECT_THROW(VolumeExpression("test", "deletepoint();"), Error);
 }
 
-TEST(VolumeExpression, NamesWhatIsMissing)
+TEST(VolumeExpression, NamesMissingVolumes)
 {
     initialise();
     const TempFolder folder;
@@ -251,7 +251,7 @@ TEST(VolumeExpression, NamesWhatIsMissing)
               std::string::npos);
     EXPECT_NE(complaint_of("v@density = 1;").find("holds float values, not vec3f"), std::string::npos);
     EXPECT_NE(complaint_of("i@flags = 1;").find("holds bool values, not int32"), std::string::npos);
-    EXPECT_NE(complaint_of("@heat = 1;").find("reads none that says where it should be"), std::string::npos);
+    EXPECT_NE(complaint_of("@heat = 1;").find("names no existing volume to copy the voxels of"), std::string::npos);
     EXPECT_FALSE(std::filesystem::exists(out));
 }
 

@@ -1,8 +1,8 @@
 #include "base/determinism.h"
 #include "spindrift/ripples/ripples.h"
 #include "spindrift/surface/contour.h"
-#include "turbulence/flows.h"
 #include "spindrift/turbulence/sampler.h"
+#include "turbulence/flows.h"
 
 namespace spindrift {
 
@@ -12,7 +12,7 @@ constexpr float kVoxel = 0.02f, kGravity = 9.81f, kLevel = 0.17f;
 const Vec3i kSize(16, 16, 16);
 constexpr float kLength = 16 * kVoxel, kWidth = 16 * kVoxel;
 
-// A tank of which `level` is the height of the water at a place.
+// A tank with the water level given by `level`.
 struct Tank : FormulaFlow {
     Field<float> distance;
 
@@ -41,7 +41,7 @@ RippleParams params(int refine = 4)
     return p;
 }
 
-// Ripples of a height and length along x that turbulence does not touch.
+// Ripples of a given height and length along x, unaffected by turbulence.
 Ripples sine(float height, float length, int refine)
 {
     RippleParams p = params(refine);
@@ -61,8 +61,8 @@ Ripples sine(float height, float length, int refine)
     return ripples;
 }
 
-// Calls body(centre of cell, value) for cells of the tank within half a voxel of still water; returns how many there
-// are.
+// Calls body(cell centre, value) for cells of the tank within half a voxel of the still water level; returns their
+// number.
 template <class Body> size_t for_each_at_level(const Field<float>& field, float fine, const Body& body)
 {
     size_t count = 0;
@@ -85,7 +85,7 @@ double root_mean_square(const Ripples& ripples)
     return count > 0 ? std::sqrt(sum / count) : 0;
 }
 
-// A slosh with shear at a moment [s].
+// A sheared slosh at a given time [s].
 void slosh(Tank& tank, float time)
 {
     const float swing = 0.02f * std::cos(8 * time);
@@ -94,7 +94,8 @@ void slosh(Tank& tank, float time)
         [&](const Vec3f& x) { return Vec3f(4 * (x.y() - 0.1f) * std::sin(8 * time) + 1.5f * x.z(), 0, 0); });
 }
 
-// The surface of ripples, with the velocity that they add to that of a liquid, and what meets it.
+// The surface of ripples with the velocity that they add to the liquid's, and the distance of its vertices to another
+// surface.
 struct MovingSurface {
     Ripples::Surface surface;
     Mesh mesh;
@@ -105,7 +106,7 @@ struct MovingSurface {
         mesh.velocities.assign(mesh.positions.size(), liquid);
         ripples.add_motion(mesh.positions, seconds, mesh.velocities);
     }
-    // Root mean square [cells] of the distance of another surface to vertices that have moved, away from walls.
+    // Root mean square distance [cells] between moved vertices and another surface, away from walls.
     template <class Move> double distance_to(const MovingSurface& other, const Move& move) const
     {
         double sum = 0, count = 0;
@@ -137,8 +138,8 @@ Ripples strong_ripples(float strength)
 
 } // namespace
 
-// A surface comes from where its velocity says, and goes on to where the next is.
-TEST(Ripples, MotionIsThatOfTheSurface)
+// Moving the surface by its velocity gives the previous surface backwards and the next forwards.
+TEST(Ripples, MotionMatchesTheSurface)
 {
     Ripples ripples = strong_ripples(1);
     Tank tank;
@@ -147,7 +148,7 @@ TEST(Ripples, MotionIsThatOfTheSurface)
     const auto step = [&] { ripples.begin_frame(), ripples.step(tank.with_surface(), kGravity, kStep); };
     for (int i = 0; i < 20; ++i) step();
     const MovingSurface first(ripples, kStep);
-    // What it would be if ripples slid along the surface with the eddies.
+    // For comparison: ripples that slide along the surface with the eddies.
     std::vector<Vec3f> sliding(first.mesh.positions.size());
     ripples.turbulence().velocity().sample_points(first.mesh.positions, sliding);
     for (Vec3f& v : sliding) v.y() = 0;
@@ -167,8 +168,8 @@ TEST(Ripples, MotionIsThatOfTheSurface)
     EXPECT_LT(missed_back, 0.25);
 }
 
-// In frames of several steps, and with a liquid that moves and rises: its surface is then elsewhere too.
-TEST(Ripples, MotionIsThatOfTheSurfaceInALiquidThatMoves)
+// The same with several steps per frame and a moving, rising liquid.
+TEST(Ripples, MotionMatchesTheSurfaceOfAMovingLiquid)
 {
     Ripples ripples = strong_ripples(0.25f);
     Tank tank;
@@ -196,8 +197,8 @@ TEST(Ripples, MotionIsThatOfTheSurfaceInALiquidThatMoves)
     EXPECT_LT(missed, 0.15);
 }
 
-// Without eddies there are no ripples, and nothing is added to the liquid's velocity, not even a sign to zero.
-TEST(Ripples, WithoutStrengthMoveAsTheLiquidDoes)
+// Without eddies the liquid's velocity stays the same to the bit, including the sign of zero.
+TEST(Ripples, WithoutStrengthLeaveTheVelocityUnchanged)
 {
     Ripples ripples = strong_ripples(0);
     Tank tank;
@@ -209,7 +210,7 @@ TEST(Ripples, WithoutStrengthMoveAsTheLiquidDoes)
     EXPECT_TRUE(same_bits(surface.mesh.velocities, expected));
 }
 
-TEST(Ripples, StillWaterHasNone)
+TEST(Ripples, AreAbsentOnStillWater)
 {
     Ripples ripples(params());
     const Tank tank;
@@ -222,7 +223,7 @@ TEST(Ripples, StillWaterHasNone)
     EXPECT_EQ(near, 4u * 64 * 64);
 }
 
-TEST(Ripples, SinkInTheTimeOfDeepWaterWaves)
+TEST(Ripples, DecayInTheTimeOfDeepWaterWaves)
 {
     Ripples ripples = sine(0.3f * kVoxel, 2 * kVoxel, 4);
     const Tank tank;
@@ -239,7 +240,7 @@ TEST(Ripples, SinkInTheTimeOfDeepWaterWaves)
     EXPECT_EQ(checked, 4u * 64 * 64);
 }
 
-TEST(Ripples, HaveTheEnergyOfTheirHeight)
+TEST(Ripples, EnergyFollowsTheirHeight)
 {
     const float height = 0.2f * kVoxel;
     Ripples ripples = sine(height, 2 * kVoxel, 8);
@@ -253,7 +254,7 @@ TEST(Ripples, HaveTheEnergyOfTheirHeight)
     EXPECT_EQ(ripples.energy().at({8, 2, 8}), 0);
 }
 
-TEST(Ripples, KeepTheVolumeAndStayNearTheSurface)
+TEST(Ripples, ConserveVolumeAndStayNearTheSurface)
 {
     Ripples ripples(params());
     Tank tank;
@@ -271,14 +272,14 @@ TEST(Ripples, KeepTheVolumeAndStayNearTheSurface)
     }
     EXPECT_GT(highest, 0.1 * kVoxel) << "there were ripples";
 
-    // (3.13) wins where nothing stirs any more.
+    // Relaxation (3.13) dominates once the flow stops.
     const double stirred = root_mean_square(ripples);
     tank.set_velocity([](const Vec3f&) { return Vec3f::Zero(); });
     for (int i = 0; i < 30; ++i) ripples.step(tank.with_surface(), kGravity, 0.2f);
     EXPECT_LT(root_mean_square(ripples), 0.35 * stirred);
 }
 
-TEST(Ripples, AreTheSameForAnyNumberOfThreadsAndAfterRestoring)
+TEST(Ripples, AreBitwiseEqualForAnyThreadCountAndAfterRestoring)
 {
     const auto run = [](int threads, int restore_after) {
         return with_threads(threads, [&] {

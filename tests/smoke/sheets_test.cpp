@@ -1,4 +1,4 @@
-// Smoke at colliders that are thinner than a cell.
+// Smoke at colliders thinner than a cell.
 #include "smoke/smokes.h"
 
 #include <gtest/gtest.h>
@@ -8,13 +8,13 @@ namespace spindrift {
 namespace {
 
 struct SmokeAtPlate {
-    float thickness, degrees, speed; // of the plate upwards [m/s]
+    float thickness, degrees, speed; // upward speed of the plate [m/s]
     bool turbulence;
 };
 
 class SmokeSheets : public testing::TestWithParam<SmokeAtPlate> {};
 
-// The share of smoke above a plane.
+// Fraction of the smoke above a plane.
 double share_behind(const Smoke& smoke, float voxel, const Vec3f& middle, const Vec3f& normal)
 {
     double behind = 0, total = 0;
@@ -52,7 +52,7 @@ TEST_P(SmokeSheets, LetNoSmokeThrough)
     const Vec3f normal = Vec3d(-std::sin(angle), std::cos(angle), 0).cast<float>();
     middle.y() += c.speed;
     EXPECT_LT(share_behind(*smoke, p.fine_voxel(), middle, normal), 1e-3);
-    // It gathers below the plate instead.
+    // It accumulates below the plate instead.
     EXPECT_GT(share_behind(*smoke, p.fine_voxel(), middle - 0.25f * normal, normal), 0.3);
 }
 

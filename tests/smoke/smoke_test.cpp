@@ -17,7 +17,7 @@ template <class Body> void for_each_value(const Field<float>& field, const Body&
         for (int c = 0; c < kTileCells; ++c) body(topology.first_cell(tile) + cell_in_tile(c), field.tile(tile)[c]);
 }
 
-// The mean height of the smoke [cells].
+// Mean height of the smoke [cells].
 double mean_height(const Field<float>& value)
 {
     double sum = 0, moment = 0;
@@ -46,8 +46,7 @@ TEST(Smoke, WarmSmokeRisesAndHeavySmokeFalls)
     EXPECT_LT(height_after(p), 0.6);
 }
 
-// Still air, a uniform acceleration of a light gas: the first step's velocity has a closed form in the middle of a wide
-// slab of warm air, where nothing can give way sideways. A closed box lets a uniformly warm gas only rest.
+// Uniformly warm gas in a closed box is in equilibrium: pressure balances buoyancy everywhere.
 TEST(Smoke, UniformlyWarmAirInAClosedBoxStaysAtRest)
 {
     SmokeParams p = warm_ball(16);
@@ -60,14 +59,14 @@ TEST(Smoke, UniformlyWarmAirInAClosedBoxStaysAtRest)
     EXPECT_LT(largest_component(smoke->velocity()), 1e-4f);
 }
 
-TEST(Smoke, MassInAClosedBoxIsKept)
+TEST(Smoke, MassInAClosedBoxIsConserved)
 {
     for (const Advection scheme : {Advection::semi_lagrangian, Advection::maccormack, Advection::bfecc}) {
         SmokeParams p = warm_ball(20);
         close_all_sides(p.domain);
         p.advection = scheme;
         p.sources[0].last_frame = 1;
-        SmokeColliderParams ball; // and flows around something
+        SmokeColliderParams ball; // an obstacle
         ball.shape = ShapeParams::Kind::sphere, ball.center = Vec3f(0.45f, 0.8f, 0.5f), ball.radius = 0.2f;
         p.colliders = {ball};
         const auto smoke = started_smoke(p);
@@ -75,14 +74,14 @@ TEST(Smoke, MassInAClosedBoxIsKept)
         const double mass = smoke->mass();
         for (int i = 0; i < 200; ++i) smoke->advance();
         EXPECT_NEAR(smoke->mass() / mass, 1, 0.01);
-        p.keep_mass = false; // which is not for nothing
+        p.keep_mass = false; // the correction has an effect
         const auto without = started_smoke(p);
         for (int i = 0; i < 202; ++i) without->advance();
         EXPECT_GT(std::abs(without->mass() / mass - 1), 0.01);
     }
 }
 
-TEST(Smoke, VelocityIsFreeOfDivergence)
+TEST(Smoke, VelocityIsDivergenceFree)
 {
     SmokeParams p = warm_ball(24);
     p.domain.y_min = DomainParams::Side::closed;
@@ -101,7 +100,7 @@ TEST(Smoke, VelocityIsFreeOfDivergence)
     const Topology& topology = smoke->topology();
     int checked = 0;
     for_each_value(density(*smoke), [&](const Vec3i& cell, float v) {
-        if (v < 0.01f || !far_from_ball(cell)) return; // where faces are whole
+        if (v < 0.01f || !far_from_ball(cell)) return; // where faces are entirely open
         float out = 0;
         for (int a = 0; a < 3; ++a) out += u.u[a].at(cell + Vec3i::Unit(a)) - u.u[a].at(cell);
         EXPECT_LT(std::abs(out), 2e-4f * fastest);
@@ -111,7 +110,7 @@ TEST(Smoke, VelocityIsFreeOfDivergence)
     EXPECT_GT(topology.tile_count(), 0);
 }
 
-// The Taylor-Green vortex between slippery walls stands still: what changes is the method's error.
+// A Taylor-Green vortex between free-slip walls is steady: any change is numerical error.
 TEST(Smoke, ATaylorGreenVortexKeepsItsEnergy)
 {
     const auto energy_left = [](Advection scheme, int cells) {
@@ -153,10 +152,10 @@ TEST(Smoke, ATaylorGreenVortexKeepsItsEnergy)
     EXPECT_LT(1 - energy_left(Advection::maccormack, 64), 0.5 * (1 - energy_left(Advection::maccormack, 32)));
 }
 
-TEST(Smoke, TilesFollowTheSmokeAndVanishBehindIt)
+TEST(Smoke, TilesFollowTheSmokeAndAreRemovedBehindIt)
 {
     SmokeParams p = warm_ball(32);
-    p.domain = SmokeParams().domain; // no bounds
+    p.domain = SmokeParams().domain; // unbounded
     p.sources[0].last_frame = 2;
     p.dissipation = 3;
     p.cooling = 3;
@@ -165,7 +164,7 @@ TEST(Smoke, TilesFollowTheSmokeAndVanishBehindIt)
     for (int i = 0; i < 60; ++i) {
         const SmokeReport report = smoke->advance();
         most = std::max(most, report.tiles);
-        // Smoke never touches the rim of what is computed.
+        // Smoke never touches the boundary of the grid.
         const Topology& topology = smoke->topology();
         for_each_value(density(*smoke), [&](const Vec3i& cell, float v) {
             if (v <= p.threshold) return;
@@ -181,7 +180,7 @@ TEST(Smoke, TilesFollowTheSmokeAndVanishBehindIt)
     smoke->advance();
 }
 
-TEST(Smoke, WhatIsComputedDoesNotDependOnTheDomainAroundIt)
+TEST(Smoke, TheResultDoesNotDependOnTheDomainSize)
 {
     SmokeParams p = warm_ball(24);
     p.domain.min = Vec3f(-1, -1, -1), p.domain.max = Vec3f(2, 4, 2);
@@ -193,7 +192,7 @@ TEST(Smoke, WhatIsComputedDoesNotDependOnTheDomainAroundIt)
     EXPECT_EQ(small->topology().tile_count(), large->topology().tile_count());
 }
 
-TEST(Smoke, SolidsHoldNoSmokeAndPushItWhereTheyGo)
+TEST(Smoke, SolidsContainNoSmokeAndPushIt)
 {
     SmokeParams p = warm_ball(24);
     close_all_sides(p.domain);
@@ -206,10 +205,10 @@ TEST(Smoke, SolidsHoldNoSmokeAndPushItWhereTheyGo)
     p.colliders = {piston};
     const auto smoke = started_smoke(p);
     for (int i = 0; i < 12; ++i) smoke->advance();
-    const float top = 0.3f + 0.5f; // of the piston now
+    const float top = 0.3f + 0.5f; // of the piston, at the current time
     const MacField& u = smoke->velocity();
     const Vec3i ahead(12, static_cast<int>(24 * top) + 1, 12);
-    // On the axis of a disc of its area that moves through unbounded air, 0.8 cells ahead: 0.62 of its velocity.
+    // On the axis of a disc of this area that moves through unbounded air, 0.8 cells ahead: 0.62 of its velocity.
     EXPECT_NEAR(u.u[1].at(ahead), 0.62f, 0.1f);
     for_each_value(density(*smoke), [&](const Vec3i& cell, float v) {
         const Vec3f x = (cell.cast<float>() + Vec3f::Constant(0.5f)) / 24;
@@ -220,10 +219,10 @@ TEST(Smoke, SolidsHoldNoSmokeAndPushItWhereTheyGo)
     });
 }
 
-TEST(Smoke, FlowPastABallIsThatOfAPotential)
+TEST(Smoke, FlowPastABallIsPotentialFlow)
 {
-    // A steady wind from one open side to the other, which starts at once: before anything has been advected, the flow
-    // around a ball is that of a potential, 1.5 times as fast at its equator.
+    // A steady wind between two open sides, started impulsively: before any advection, the flow around a ball is
+    // potential flow, 1.5 times as fast at its equator.
     SmokeParams p;
     p.voxel = 1.0f / 48;
     p.domain.min = Vec3f(0, 0, 0), p.domain.max = Vec3f(1, 1, 1);
@@ -249,7 +248,7 @@ TEST(Smoke, FlowPastABallIsThatOfAPotential)
     EXPECT_NEAR(at(17.5f / 48, 0.5f), 1 - std::pow(ball.radius / ahead, 3.0f), 0.05f);
 }
 
-TEST(Smoke, ConfinementStrengthensWhirls)
+TEST(Smoke, ConfinementStrengthensVortices)
 {
     const auto enstrophy = [](float confinement) {
         SmokeParams p = warm_ball(24);
@@ -272,7 +271,7 @@ TEST(Smoke, ConfinementStrengthensWhirls)
     EXPECT_GT(enstrophy(10), 1.2 * enstrophy(0));
 }
 
-TEST(Smoke, ScalarsAndColoursTravelAlong)
+TEST(Smoke, ScalarsAndColoursAreAdvected)
 {
     SmokeParams p = warm_ball(24);
     p.scalars.push_back({"fuel", 0});
@@ -294,7 +293,7 @@ TEST(Smoke, ScalarsAndColoursTravelAlong)
     EXPECT_GT(checked, 200);
 }
 
-TEST(Smoke, ParticlesCanBeItsSource)
+TEST(Smoke, ParticlesCanBeASource)
 {
     SmokeParams p = warm_ball(32);
     p.gravity = Vec3f::Zero();
@@ -326,15 +325,15 @@ TEST(Smoke, LeavesThroughOpenSidesWithoutGainingSpeed)
     float fastest = 0;
     for (int i = 0; i < 72; ++i) {
         smoke->advance();
-        // The vortex ring of the start, which is faster, has left by then.
+        // The starting vortex ring, which is faster, has left by then.
         if (i >= 40) fastest = std::max(fastest, largest_component(smoke->velocity()));
     }
-    // All the pull of buoyancy over the whole height would make it this fast.
+    // The speed that buoyancy would give over the whole height without entrainment.
     EXPECT_LT(fastest, std::sqrt(2 * 9.81f * 150 / 443 * 0.8f));
     EXPECT_GT(fastest, 0.8f);
 }
 
-TEST(Smoke, ASceneOneCellDeepIsFlat)
+TEST(Smoke, ASceneOneCellDeepIsTwoDimensional)
 {
     SmokeParams p = warm_ball(48);
     p.domain.max = Vec3f(1, 1.5f, p.voxel);
@@ -393,7 +392,7 @@ TEST(Smoke, SameBitsForAnyNumberOfThreadsAndAfterResuming)
     }
 }
 
-// Below the viscous cutoff nothing is added, to the last bit; a faster flow of the same fluid is stirred.
+// Below the viscous cutoff nothing is added, to the bit; a faster flow of the same fluid becomes turbulent.
 TEST(Smoke, ALaminarPlumeStaysLaminarAndAFastOneTurnsTurbulent)
 {
     const auto run = [](float temperature, float strength) {
@@ -418,7 +417,7 @@ TEST(Smoke, ALaminarPlumeStaysLaminarAndAFastOneTurnsTurbulent)
     EXPECT_GT(difference(3000), 0.05);
 }
 
-TEST(Smoke, TurbulenceKeepsMassAndMakesFineDetail)
+TEST(Smoke, TurbulenceConservesMassAndAddsFineDetail)
 {
     const auto detail = [](bool on, float strength) {
         SmokeParams p = warm_ball(16);
@@ -430,7 +429,7 @@ TEST(Smoke, TurbulenceKeepsMassAndMakesFineDetail)
         const double mass = smoke->mass();
         for (int i = 0; i < 16; ++i) smoke->advance();
         EXPECT_NEAR(smoke->mass() / mass, 1, 1e-3);
-        // The mean square of the density's gradient [1/m2].
+        // Mean square of the density gradient [1/m2].
         double sum = 0;
         const Field<float>& d = density(*smoke);
         const double voxel = static_cast<double>(p.fine_voxel());
@@ -446,7 +445,7 @@ TEST(Smoke, TurbulenceKeepsMassAndMakesFineDetail)
     EXPECT_GT(detail(true, 1), 1.3 * detail(true, 0));
 }
 
-TEST(Smoke, OddScenesEndWell)
+TEST(Smoke, DegenerateScenesStayFinite)
 {
     const auto survives = [](const SmokeParams& p, int frames = 4) {
         const auto smoke = started_smoke(p);
@@ -465,19 +464,19 @@ TEST(Smoke, OddScenesEndWell)
     p.sources[0].velocity = Vec3f(0, 20, 0);
     survives(p);
     p = warm_ball(16);
-    SmokeColliderParams everything; // no room at all
+    SmokeColliderParams everything; // fills the whole domain
     everything.min = Vec3f(-9, -9, -9), everything.max = Vec3f(9, 9, 9);
     p.colliders = {everything};
     survives(p);
     p = warm_ball(16);
-    p.domain.max = Vec3f(0.97f, 1.49f, 0.93f); // walls within cells
+    p.domain.max = Vec3f(0.97f, 1.49f, 0.93f); // walls between cell faces
     close_all_sides(p.domain);
     survives(p, 12);
     p = warm_ball(16);
     p.confinement = 5, p.buoyancy = 20;
     survives(p);
     p = warm_ball(16);
-    p.sources[0].center = Vec3f(5, 5, 5); // outside
+    p.sources[0].center = Vec3f(5, 5, 5); // outside the domain
     survives(p);
 }
 

@@ -1,4 +1,4 @@
-// Smoke for tests.
+// Helpers that set up smoke.
 #pragma once
 
 #include "spindrift/smoke/smoke.h"

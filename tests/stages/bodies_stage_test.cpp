@@ -1,8 +1,8 @@
 // Bodies in a shot: their files, resuming, and what is refused.
+#include "cli/program.h"
 #include "spindrift/io/image.h"
 #include "spindrift/io/mesh_file.h"
 #include "spindrift/stages/body_files.h"
-#include "cli/program.h"
 
 #include <gtest/gtest.h>
 
@@ -128,11 +128,11 @@ TEST(BodiesStage, RefusesWhatCannotBeABody)
         says(complaint(room + "density = 0"), "liquid.body[0].density is 0 kg/m3; it must be 0.001 to 1000000"));
     EXPECT_TRUE(
         says(complaint(room + "mass = 0"), "liquid.body[0].mass is 0 kg; it must be 1e-09 to 1000000000000000"));
-    EXPECT_TRUE(says(complaint("shape = \"half_space\""), "a half-space has no end"));
+    EXPECT_TRUE(says(complaint("shape = \"half_space\""), "a half-space is unbounded"));
     EXPECT_TRUE(says(complaint("name = \"crate\"\nmin = [0.9, 0.1, 0.1]\nmax = [1.1, 0.3, 0.3]"),
                      "the body \"crate\" starts 0.1 m deep inside a wall or collider"));
-    EXPECT_TRUE(says(complaint(room + "fixed_move = \"up\""), "must be made of the letters x, y and z"));
-    EXPECT_TRUE(says(complaint(room + "hinge.anchor = [0, 0, 0]\nfixed_turn = \"x\""), "turns about it alone"));
+    EXPECT_TRUE(says(complaint(room + "fixed_move = \"up\""), "may only contain the letters x, y and z"));
+    EXPECT_TRUE(says(complaint(room + "hinge.anchor = [0, 0, 0]\nfixed_turn = \"x\""), "only rotates about its hinge"));
 }
 
 } // namespace spindrift

@@ -8,7 +8,7 @@ namespace {
 
 constexpr float kVoxel = 0.1f, kEddy = 0.4f;
 
-// dE/dt = l S^2 sqrt(E) - E^(3/2) / l in tiny steps of fourth order.
+// dE/dt = l S^2 sqrt(E) - E^(3/2) / l in small fourth-order steps.
 double integrate(double energy, double strain, double eddy, double time)
 {
     const auto rate = [&](double e) { return eddy * strain * strain * std::sqrt(e) - e * std::sqrt(e) / eddy; };
@@ -22,7 +22,7 @@ double integrate(double energy, double strain, double eddy, double time)
     return energy;
 }
 
-TEST(TurbulentEnergy, DecaysAsTheCascadeTakesIt)
+TEST(TurbulentEnergy, DecaysByTheCascade)
 {
     FormulaFlow f(Vec3i(0, 0, 0), Vec3i(32, 16, 16), kVoxel);
     f.set_velocity([](const Vec3f&) { return Vec3f(0, 0, 0); });
@@ -34,7 +34,7 @@ TEST(TurbulentEnergy, DecaysAsTheCascadeTakesIt)
     }
 }
 
-TEST(TurbulentEnergy, IsCarriedAlongByTheFlow)
+TEST(TurbulentEnergy, IsAdvectedByTheFlow)
 {
     FormulaFlow f(Vec3i(0, 0, 0), Vec3i(64, 32, 32), kVoxel);
     f.set_velocity([](const Vec3f&) { return Vec3f(0.9f, 0.35f, -0.2f); });
@@ -59,7 +59,7 @@ TEST(TurbulentEnergy, IsCarriedAlongByTheFlow)
     EXPECT_LT((moved - 1.5 * Vec3d(0.9, 0.35, -0.2)).norm(), 0.2 * static_cast<double>(kVoxel)) << moved.transpose();
 }
 
-TEST(TurbulentEnergy, ProductionAndCascadeFindTheirBalance)
+TEST(TurbulentEnergy, ReachesTheBalanceOfProductionAndCascade)
 {
     FormulaFlow f(Vec3i(0, 0, 0), Vec3i(128, 64, 16), kVoxel);
     constexpr float shear = 3;
@@ -70,13 +70,13 @@ TEST(TurbulentEnergy, ProductionAndCascadeFindTheirBalance)
     for (int s = 0; s < 70; ++s) {
         energy.step(f.flow(), kEddy, 0.05f), time += 0.05;
         const double here = static_cast<double>(energy.energy().at(Vec3i(64, 32, 8)));
-        ASSERT_NEAR(here / integrate(1e-4, strain, eddy, time), 1, 0.03) << s; // on its way already
+        ASSERT_NEAR(here / integrate(1e-4, strain, eddy, time), 1, 0.03) << s; // before the balance is reached
     }
     EXPECT_NEAR(energy.energy().at(Vec3i(64, 32, 8)), eddy * eddy * strain * strain,
                 0.03 * eddy * eddy * strain * strain);
 }
 
-TEST(TurbulentEnergy, StaysPositiveAndFiniteWhateverHappens)
+TEST(TurbulentEnergy, StaysPositiveAndFiniteAtExtremes)
 {
     FormulaFlow f(Vec3i(0, 0, 0), Vec3i(24, 24, 24), kVoxel);
     f.set_solids([](const Vec3f& x) { return (x - Vec3f(1, 1, 1)).norm() - 0.5f; });
@@ -96,7 +96,7 @@ TEST(TurbulentEnergy, StaysPositiveAndFiniteWhateverHappens)
         }
 }
 
-TEST(TurbulentEnergy, SurvivesInTilesThatStay)
+TEST(TurbulentEnergy, IsKeptInRemainingTiles)
 {
     FormulaFlow all(Vec3i(0, 0, 0), Vec3i(32, 8, 8), kVoxel), fewer(Vec3i(8, 0, 0), Vec3i(24, 8, 8), kVoxel);
     TurbulentEnergy energy(1e-3f);
@@ -108,12 +108,12 @@ TEST(TurbulentEnergy, SurvivesInTilesThatStay)
     energy.step(all.flow(), kEddy, 0);
     EXPECT_FLOAT_EQ(energy.energy().at(Vec3i(16, 4, 4)), before);
     EXPECT_GT(gone, 0.01f);
-    EXPECT_FLOAT_EQ(energy.energy().at(Vec3i(4, 4, 4)), 1e-3f); // came anew
+    EXPECT_FLOAT_EQ(energy.energy().at(Vec3i(4, 4, 4)), 1e-3f); // a new tile
 }
 
 TEST(Diffusion, MatchesTheHeatEquation)
 {
-    // cos(pi x / L) in a line of tiles with closed ends decays by exp(-k^2 t).
+    // cos(pi x / L) in a line of tiles with closed ends decays as exp(-k^2 t).
     const Topology topology = Topology::covering(Vec3i(-32, 0, 0), Vec3i(32, 8, 8));
     Diffusion diffusion;
     diffusion.set_topology(topology);
@@ -140,7 +140,7 @@ TEST(Diffusion, MatchesTheHeatEquation)
     }
 }
 
-TEST(Diffusion, KeepsTheTotalAndNothingPassesWalls)
+TEST(Diffusion, ConservesTheTotalAndStopsAtWalls)
 {
     const RandomField random(Vec3i(-3, -3, -3), Vec3i(3, 3, 3), 0.6f, 0, 17);
     Field<float> value(random.topology, 0), coefficient(random.topology, 0);
@@ -169,15 +169,15 @@ TEST(Cascade, EnergyFallsByOctavesAndEndsAtTheCutoff)
     const Cascade ideal{0.5f, 0};
     EXPECT_FLOAT_EQ(ideal.energy(0, 3), 3);
     EXPECT_FLOAT_EQ(ideal.energy(3, 3), 0.75f); // 8^(-2/3) = 1/4
-    // Viscosity such that the cutoff k = (E^(3/2) / l / nu^3)^(1/4) falls into the middle of octave 2, at 1.5 k_2.
+    // Viscosity for which the cutoff k = (E^(3/2) / l / nu^3)^(1/4) is in the middle of octave 2, at 1.5 k_2.
     const double k = 1.5 * 4 / 0.5, passed_on = 3 * std::sqrt(3.0) / 0.5;
     const Cascade viscous{0.5f, static_cast<float>(std::pow(passed_on / std::pow(k, 4), 1.0 / 3))};
     EXPECT_NEAR(viscous.cutoff(3), k, 1e-4 * k);
     EXPECT_FLOAT_EQ(viscous.energy(1, 3), ideal.energy(1, 3));
     EXPECT_NEAR(viscous.energy(2, 3), 0.5f * ideal.energy(2, 3), 1e-4f);
     EXPECT_EQ(viscous.energy(3, 3), 0);
-    EXPECT_EQ(viscous.energy(0, 1e-8f), 0); // calm: laminar
-    // No jump where the cutoff leaves an octave: as printed, (3.10) falls to zero there.
+    EXPECT_EQ(viscous.energy(0, 1e-8f), 0); // low energy: laminar
+    // Continuous where the cutoff leaves an octave; (3.10) as printed falls to zero there.
     EXPECT_NEAR(viscous.energy(1, 3 * std::pow(2.0f / 3, 8.0f / 3) * 1.001f) /
                     ideal.energy(1, 3 * std::pow(2.0f / 3, 8.0f / 3)),
                 1, 0.01f);

@@ -1,4 +1,4 @@
-// Flows given by formulas, and what tests ask about them.
+// Analytic flows and measurements on them.
 #pragma once
 
 #include "field/dense.h"

@@ -1,4 +1,4 @@
-// The energy spectrum of a velocity on a cube of samples.
+// Energy spectrum of a velocity field on a cube of samples.
 #pragma once
 
 #include "spindrift/field/tiles.h"
@@ -8,7 +8,7 @@
 
 namespace spindrift {
 
-// Fourier transform of a power of two of numbers, each `stride` after the other.
+// In-place Fourier transform of a power-of-two number of values, `stride` apart.
 inline void fourier(std::complex<float>* data, int size, int stride, std::vector<std::complex<float>>& line)
 {
     line.resize(static_cast<size_t>(size));
@@ -31,8 +31,8 @@ inline void fourier(std::complex<float>* data, int size, int stride, std::vector
     for (int i = 0; i < size; ++i) data[static_cast<ptrdiff_t>(i) * stride] = line[static_cast<size_t>(i)];
 }
 
-// Energy in shells k - 1/2 .. k + 1/2 of the wave number [waves in the cube], of a cube (a power of two of samples)
-// that begins at a cell. The cube is not periodic, so it is faded out towards its sides (Hann).
+// Energy in shells k - 1/2 .. k + 1/2 of the wave number [waves per cube], of a cube (a power of two of samples) with
+// its first cell at `first`. The cube is not periodic, so a Hann window is applied.
 inline std::vector<double> energy_spectrum(const Field<float> (&u)[3], const Vec3i& first, int size)
 {
     std::vector<float> fade(static_cast<size_t>(size));
@@ -75,7 +75,7 @@ inline std::vector<double> energy_spectrum(const Field<float> (&u)[3], const Vec
     return spectrum;
 }
 
-// The exponent of the power of k that fits best between two wave numbers, each octave counting alike.
+// Exponent of the least-squares power law in k between two wave numbers, with equal weight per octave.
 inline double fitted_slope(const std::vector<double>& spectrum, double low, double high)
 {
     double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;

@@ -6,7 +6,7 @@ namespace {
 
 constexpr float kVoxel = 0.25f, kEddy = 1; // four cells
 
-// Turbulence of the same energy everywhere, in still fluid.
+// Turbulence of uniform energy in fluid at rest.
 struct Homogeneous {
     FormulaFlow f;
     TurbulenceParams params;
@@ -22,7 +22,7 @@ struct Homogeneous {
         turbulence->step(f.flow(), 0);
         return *turbulence;
     }
-    // Away from the sides, where eddies are missing.
+    // Points away from the sides, where eddies are missing.
     std::vector<Vec3f> points(size_t count, uint64_t seed) const
     {
         Random random(seed);
@@ -67,7 +67,7 @@ TEST(TurbulentVelocity, EachOctaveHasItsEnergy)
         EXPECT_NEAR(std::sqrt(found[o] / (2 * std::exp2(-2.0 / 3 * o))), 1, 0.03) << "octave " << o;
 }
 
-TEST(TurbulentVelocity, IsIsotropicAndHasNoMean)
+TEST(TurbulentVelocity, IsIsotropicWithZeroMean)
 {
     Homogeneous h(1, 1, 3);
     h.start();
@@ -81,7 +81,7 @@ TEST(TurbulentVelocity, IsIsotropicAndHasNoMean)
     for (int a = 0; a < 3; ++a) EXPECT_NEAR(square[a], 1.0 / 3, 0.04);
 }
 
-// Divergence against the size of the gradient, by central differences of fourth order.
+// Divergence relative to the gradient, by fourth-order central differences.
 struct Divergence {
     std::vector<double> values; // sorted
     double gradient = 0;        // RMS
@@ -98,7 +98,7 @@ Divergence divergence_at(const TurbulentVelocity& velocity, const std::vector<Ve
             std::vector<Vec3f> at, u(4);
             for (const float step : {-2.0f, -1.0f, 1.0f, 2.0f}) at.emplace_back(x + step * h * Vec3f::Unit(a));
             velocity.sample_points(at, u);
-            const double around = static_cast<double>(at[2][a] - at[1][a]) / 2; // h as it was rounded
+            const double around = static_cast<double>(at[2][a] - at[1][a]) / 2; // actual rounded h
             const Vec3d slope = (u[0] - 8 * u[1] + 8 * u[2] - u[3]).cast<double>() / (12 * around);
             sum += slope[a], out.gradient += slope.squaredNorm();
         }
@@ -109,9 +109,9 @@ Divergence divergence_at(const TurbulentVelocity& velocity, const std::vector<Ve
     return out;
 }
 
-// Derivatives of the velocity jump where an eddy ends, and differences across such places are no derivatives: hence
-// not the largest divergence, but nearly all.
-TEST(TurbulentVelocity, HasNoDivergence)
+// Velocity derivatives are discontinuous where an eddy ends, so differences across such points are invalid: test a high
+// quantile of the divergence instead of the maximum.
+TEST(TurbulentVelocity, IsDivergenceFree)
 {
     Homogeneous h(1, 2, 4);
     h.start();
@@ -122,7 +122,7 @@ TEST(TurbulentVelocity, HasNoDivergence)
     EXPECT_LT(d.at(0.98), 5e-2 * d.gradient);
 }
 
-TEST(TurbulentVelocity, HasNoDivergenceWhereEnergyVariesAndSolidsAreNear)
+TEST(TurbulentVelocity, IsDivergenceFreeWithVaryingEnergyAndSolids)
 {
     Homogeneous h(1e-3f, 2, 4);
     h.f.set_solids([](const Vec3f& x) { return (x - Vec3f::Constant(8)).norm() - 3; });
@@ -163,7 +163,7 @@ TEST(TurbulentVelocity, NothingFlowsThroughAWall)
     EXPECT_LT(through(on_wall), 2e-3);
     EXPECT_LT(through(near), 0.1);
     EXPECT_NEAR(through(away), std::sqrt(2.03 / 3), 0.1);
-    EXPECT_GT(std::sqrt(mean_square(h.sample(on_wall))), 0.3); // it slips along it
+    EXPECT_GT(std::sqrt(mean_square(h.sample(on_wall))), 0.3); // slips along the wall
     EXPECT_EQ(mean_square(h.sample(inside)), 0);
 }
 
@@ -204,9 +204,9 @@ TEST(TurbulentVelocity, CellsAndPointsAgree)
     }
 }
 
-TEST(TurbulentVelocity, FacesHoldMeansAndLetOutWhatTheyLetIn)
+TEST(TurbulentVelocity, FacesHoldMeansAndAreDivergenceFree)
 {
-    Homogeneous h(1, 2, 7); // all that the cells can carry
+    Homogeneous h(1, 2, 7); // the octaves that the cells can resolve
     h.f.set_solids([](const Vec3f& x) { return x.y() - 4.1f; });
     h.start();
     MacField faces;
@@ -233,7 +233,7 @@ TEST(TurbulentVelocity, FacesHoldMeansAndLetOutWhatTheyLetIn)
             out += static_cast<double>(faces.u[a].at(cell + Vec3i::Unit(a)) - faces.u[a].at(cell));
         ASSERT_NEAR(out, 0, 1e-5) << cell.transpose();
     }
-    EXPECT_LT(std::sqrt(error / size), 0.04); // the ramp and the blending are not averaged
+    EXPECT_LT(std::sqrt(error / size), 0.04); // ramp and blending weights are not averaged
     EXPECT_GT(std::sqrt(size / 300), 0.4);
 }
 
@@ -266,10 +266,10 @@ TEST(TurbulentVelocity, ChangesWithinATurnover)
     EXPECT_NEAR(correlation(0.5f), std::sin(kPi / 2) / (kPi / 2), 0.05);
     EXPECT_NEAR(correlation(1), 0, 0.1);
     EXPECT_NEAR(correlation(2.5f), std::sin(2.5 * kPi) / (2.5 * kPi), 0.1);
-    EXPECT_NEAR(correlation(kTimePeriod), 1, 1e-3); // and comes back
+    EXPECT_NEAR(correlation(kTimePeriod), 1, 1e-3); // periodic
 }
 
-// Four octaves on 128^3 samples: waves of 43 down to 2.7 of them, 3 to 48 in the cube.
+// Four octaves on 128^3 samples: wavelengths from 43 to 2.7 samples, 3 to 48 waves per cube.
 TEST(TurbulentVelocity, SpectrumFallsAsFiveThirds)
 {
     constexpr int kSize = 128, kFirst = 192;
@@ -284,7 +284,7 @@ TEST(TurbulentVelocity, SpectrumFallsAsFiveThirds)
         for (size_t k = 0; k < one.size(); ++k) spectrum[k] += one[k];
     }
     EXPECT_NEAR(fitted_slope(spectrum, 1.05 * 3, 0.95 * 48), -5.0 / 3, 0.1);
-    EXPECT_LT(spectrum[58], 0.01 * spectrum[45]); // and ends
+    EXPECT_LT(spectrum[58], 0.01 * spectrum[45]); // the spectrum ends
 }
 
 } // namespace

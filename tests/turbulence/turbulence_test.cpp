@@ -6,7 +6,7 @@ namespace {
 
 constexpr float kVoxel = 0.1f, kEddy = 0.4f;
 
-// Rolls with a shear across them, in a closed box of 48 x 32 x 32 cells around a ball.
+// Convection rolls with transverse shear, in a closed box of 48 x 32 x 32 cells around a ball.
 Vec3f rolls(const Vec3f& x)
 {
     const auto k = static_cast<float>(kPi / 1.6);
@@ -22,7 +22,7 @@ struct Rolls : FormulaFlow {
     }
 };
 
-// Shares of open places whose nearest particle is farther than an eddy, and of particles nearer than half of one to
+// Fraction of open points farther than 1.1 eddies from any particle, and of particles nearer than half an eddy to
 // another.
 struct Spacing {
     double uncovered = 0, crowded = 0, per_eddy = 0;
@@ -53,7 +53,7 @@ struct Spacing {
     }
 };
 
-TEST(NoiseParticles, KeepTheirSpacingInAFlowThatMixes)
+TEST(NoiseParticles, KeepTheirSpacingInAMixingFlow)
 {
     const Rolls f;
     TurbulenceParams params;
@@ -71,9 +71,9 @@ TEST(NoiseParticles, KeepTheirSpacingInAFlowThatMixes)
     }
 }
 
-TEST(NoiseParticles, NeitherPileUpNorRunOut)
+TEST(NoiseParticles, StayEvenInConvergingAndDivergingFlow)
 {
-    for (const float rate : {-1.0f, 1.0f}) { // towards the middle of the box, and away from it
+    for (const float rate : {-1.0f, 1.0f}) { // converging and diverging
         FormulaFlow f(Vec3i::Zero(), Vec3i(32, 32, 32), kVoxel);
         f.set_velocity([&](const Vec3f& x) { return Vec3f(rate * (x - Vec3f::Constant(1.6f))); });
         Turbulence turbulence{TurbulenceParams()};
@@ -85,7 +85,7 @@ TEST(NoiseParticles, NeitherPileUpNorRunOut)
     }
 }
 
-TEST(NoiseParticles, GoWithTheFlow)
+TEST(NoiseParticles, AreAdvectedByTheFlow)
 {
     FormulaFlow f(Vec3i::Zero(), Vec3i(64, 32, 32), kVoxel);
     f.set_velocity([](const Vec3f&) { return Vec3f(0.5f, -0.1f, 0.2f); });
@@ -105,7 +105,7 @@ TEST(NoiseParticles, GoWithTheFlow)
     EXPECT_GT(found, before.size() * 7 / 10);
 }
 
-TEST(NoiseParticles, KeepTheEnergyRightWhileTheyComeAndGo)
+TEST(NoiseParticles, KeepTheEnergyWhileTheyAreAddedAndRemoved)
 {
     Rolls f;
     f.has_solids = false;
@@ -182,7 +182,7 @@ TEST(Turbulence, SameBitsForAnyNumberOfThreads)
     EXPECT_TRUE(std::any_of(u.begin(), u.end(), [](const Vec3f& v) { return v.norm() > 0.1f; })); // not all calm
 }
 
-TEST(Turbulence, ResumesAsIfItHadNeverStopped)
+TEST(Turbulence, ResumesExactly)
 {
     const Rolls f;
     const Topology fine = fine_tiles();
@@ -236,10 +236,10 @@ TEST(Turbulence, RefusesADamagedState)
     EXPECT_ANY_THROW(turbulence.restore(state));
 }
 
-TEST(Turbulence, FollowsTilesThatComeAndGo)
+TEST(Turbulence, HandlesTilesThatComeAndGo)
 {
     Turbulence turbulence{TurbulenceParams()};
-    for (int s = 0; s < 30; ++s) { // a window of tiles that moves on faster than the flow
+    for (int s = 0; s < 30; ++s) { // a window of tiles that moves faster than the flow
         FormulaFlow f(Vec3i(4 * s, 0, 0), Vec3i(4 * s + 32, 24, 24), kVoxel);
         f.set_velocity([](const Vec3f& x) { return Vec3f(2 + std::sin(4 * x.y()), 0, 0); });
         turbulence.step(f.flow(), 0.1f);
@@ -295,7 +295,7 @@ TEST(Turbulence, OctavesFollowFromTheFinerGrid)
     EXPECT_EQ(params.octave_count(), 5);
 }
 
-TEST(Turbulence, NothingBreaksAtExtremes)
+TEST(Turbulence, StaysFiniteAtExtremeParameters)
 {
     FormulaFlow f(Vec3i::Zero(), Vec3i(16, 16, 16), kVoxel);
     f.set_solids([](const Vec3f& x) { return x.x() - 0.4f; });

@@ -40,7 +40,7 @@ RigidMotion turned(const Vec3d& position, const Vec3d& axis, double angle)
     return m;
 }
 
-// All shares together, as a volume: of cells, and of the boxes around the faces of each axis.
+// Total volume of all fractions: of cells, and of the boxes around the faces of each axis.
 std::array<double, 4> volumes(const RigidShares& shares, size_t solid)
 {
     std::array<double, 4> sum{};
@@ -53,7 +53,7 @@ std::array<double, 4> volumes(const RigidShares& shares, size_t solid)
     return sum;
 }
 
-TEST(RigidShares, AddUpToTheVolumeWhereverABodyIs)
+TEST(RigidShares, AddUpToTheVolumeForAnyPose)
 {
     const Topology topology = Topology::covering(Vec3i::Constant(-16), Vec3i::Constant(16));
     const Vec3f size(1, 0.8f, 1.2f);
@@ -90,7 +90,7 @@ TEST(RigidShares, AreExactForABoxAlongTheGrid)
     EXPECT_EQ(at(Vec3i(0, 0, 0), 0), 1);
 }
 
-TEST(RigidShares, NeverFillMoreThanAll)
+TEST(RigidShares, OfOverlappingSolidsNeverExceedOne)
 {
     const Topology topology = Topology::covering(Vec3i::Constant(-16), Vec3i::Constant(16));
     std::vector<RigidSolid> two = {solid_of(ball_of(0.5f)), solid_of(ball_of(0.5f))};
@@ -109,7 +109,7 @@ TEST(RigidShares, NeverFillMoreThanAll)
     EXPECT_NEAR(most, 1, 1e-5);
 }
 
-TEST(RigidSolid, CarriesWhatIsFixedToIt)
+TEST(RigidSolid, CarriesFixedPoints)
 {
     RigidSolid solid = solid_of(box_of(Vec3f(1, 1, 1)));
     const RigidMotion first = turned(Vec3d(1, 2, 3), Vec3d(1, 1, 0), 0.3),
@@ -121,7 +121,7 @@ TEST(RigidSolid, CarriesWhatIsFixedToIt)
     EXPECT_NEAR(solid.distance(now.cast<float>()), 0.2, 1e-5);
 }
 
-TEST(RigidSolid, EightPlacesAreAsFarAsOneAfterTheOther)
+TEST(RigidSolid, DistancesOfEightPointsEqualSingleDistances)
 {
     ShapeParams capsule;
     capsule.shape = ShapeParams::Kind::capsule, capsule.radius = 0.2f;
@@ -141,9 +141,9 @@ TEST(RigidSolid, EightPlacesAreAsFarAsOneAfterTheOther)
     }
 }
 
-TEST(RigidSolid, MovesAtTheVelocityOfItsPoints)
+TEST(RigidSolid, VelocityIsTheDerivativeOfItsMotion)
 {
-    // A short step of the motion itself is the reference.
+    // Compare with a short step of the motion.
     RigidSolid solid = solid_of(box_of(Vec3f(1, 1, 1)));
     RigidMotion m = turned(Vec3d(0, 1, 0), Vec3d(1, 0, 2), 0.5);
     m.velocity = Vec3d(0.3, -0.2, 0.1), m.spin = Vec3d(0.5, 1, -2);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr float kVoxel = 0.1f;
 
-// The part of [0, 1] where a linear function with these values at the ends is positive.
+// Length of the part of [0, 1] where a linear function with these end values is positive.
 double positive_length(double at0, double at1)
 {
     if (at0 > 0 && at1 > 0) return 1;
@@ -20,8 +20,8 @@ double positive_length(double at0, double at1)
     return at0 > 0 ? crossing : 1 - crossing;
 }
 
-// Shares of a unit face (normal to `axis`) and of a unit cell where a linear function is positive, by exact lengths
-// along one direction and many samples across it.
+// Fractions of a unit face (normal to `axis`) and of a unit cell where a linear function is positive: exact along one
+// direction, sampled across it.
 struct HalfSpace {
     Vec3d normal;
     double offset; // positive where normal . x > offset; lengths in cells
@@ -86,7 +86,7 @@ void expect_fractions(const Solids& solids, const HalfSpace& exact, double volum
             if (std::abs(d) < 3) {
                 ASSERT_NEAR(found, d, 1e-4);
             }
-            // Farther away it is only known to be on this side, and no less than so far.
+            // Farther away, only the sign and a lower bound of the magnitude are defined.
             ASSERT_LT(std::abs(found), std::abs(d) + 1e-4);
             ASSERT_GE(found * d, 0);
             ASSERT_GT(std::abs(found), std::min(std::abs(d), 3.0) - 1e-4);
@@ -148,7 +148,7 @@ ColliderParams ball(const Vec3f& center, float radius)
     return c;
 }
 
-TEST(Solids, RememberedTilesEqualFreshOnes)
+TEST(Solids, CachedTilesEqualFreshOnes)
 {
     for (const bool moves : {false, true}) {
         ColliderParams sphere = ball(Vec3f(0.5f, 0.1f, -0.3f), 0.9f);
@@ -174,7 +174,7 @@ ColliderParams plate_across_x(float at)
     return plate;
 }
 
-TEST(Solids, TilesOfMovingSheetsAreRememberedWhileTheMomentIsTheSame)
+TEST(Solids, TilesOfMovingSheetsAreCachedWhileTimeIsUnchanged)
 {
     ColliderParams plate = plate_across_x(0.1f);
     plate.translate = {{0, 0, 0, 0}, {10, 1, 0, 0}};
@@ -192,8 +192,8 @@ TEST(Solids, TilesOfMovingSheetsAreRememberedWhileTheMomentIsTheSame)
     EXPECT_NE(sheets_at(2), first);
 }
 
-// Hand-written numbers often put a plate there.
-TEST(Solids, ASheetThroughCentersOfCellsHasThemOnOneSide)
+// Hand-written coordinates often place a plate there.
+TEST(Solids, ASheetThroughCellCentersHasThemOnOneSide)
 {
     constexpr float voxel = 0.25f;
     Solids solids({}, shapes_of<ColliderParams>({plate_across_x(0.125f)}), kFps);
@@ -211,7 +211,7 @@ TEST(Solids, ASheetThroughCentersOfCellsHasThemOnOneSide)
         EXPECT_GT(value_of(tile(x)->open[1], Vec3i(x, 4, 4)), 0.4f) << x;
     }
     EXPECT_EQ(closed, 1);
-    EXPECT_NEAR(volume, 5, 0.13f); // some part of the plate, which is an eighth of a cell
+    EXPECT_NEAR(volume, 5, 0.13f); // minus part of the plate, an eighth of a cell thick
 }
 
 // Each half of the room loses what is on its own side of the middle of the plate. Beyond a thin plate the distance
@@ -275,7 +275,7 @@ TEST(Solids, TilesWithoutASolidNearAreOpenEverywhere)
     for (int t = 0; t < topology.tile_count(); ++t) {
         (cells.tile(t) ? near : far)++;
         if (cells.tile(t)) continue;
-        // Not even a cell around the tile is touched.
+        // The solid does not even reach the margin of the tile.
         for_each_cell(Vec3i::Constant(-1), Vec3i::Constant(10), [&](const Vec3i& corner) {
             ASSERT_GT(solids.distance((topology.first_cell(t) + corner).cast<float>() * kVoxel), 0);
         });

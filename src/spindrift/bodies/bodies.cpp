@@ -9,7 +9,7 @@ namespace spindrift {
 
 namespace {
 
-// As the scene has them: the body's own shape unturned, its parts turned about their own middles.
+// Parts as in the scene: the body's own shape unrotated, its parts rotated about their own middles.
 std::vector<RigidSolid::Part> parts_in_scene(const BodyParams& params, const Bodies::Shapes& shapes)
 {
     std::vector<RigidSolid::Part> parts;
@@ -24,7 +24,7 @@ std::vector<RigidSolid::Part> parts_in_scene(const BodyParams& params, const Bod
     return parts;
 }
 
-// Axes about which the inertia is a diagonal; the body's own where it is one already.
+// Principal moments and axes of inertia; the body's own axes if the inertia is already diagonal.
 std::pair<Vec3d, Eigen::Quaterniond> principal_axes(const Mat3d& inertia)
 {
     const Vec3d diagonal = inertia.diagonal();
@@ -47,8 +47,8 @@ Bodies::Bodies(const std::vector<BodyParams>& params, const std::vector<Shapes>&
         names_.push_back(body.name.empty() ? fmt::format("body{}", b + 1) : body.name);
         std::vector<RigidSolid::Part> parts = parts_in_scene(body, shapes[b]);
         const MassProperties unit = mass_properties(parts);
-        // No body is lighter than the air in its way, which it would have to move along: with next to no mass, any
-        // rounding error in a force on it would throw it out of the world.
+        // No body is lighter than air, which it would have to displace: with almost no mass, any rounding error in a
+        // force would fling it away.
         constexpr double kAir = 1; // [kg/m3]
         const double density = std::max(kAir, body.mass ? *body.mass / unit.volume : static_cast<double>(body.density));
         masses_.push_back({density * unit.volume, unit.volume, density * unit.inertia});
@@ -66,17 +66,17 @@ Bodies::Bodies(const std::vector<BodyParams>& params, const std::vector<Shapes>&
     for (size_t b = 0; b < params.size(); ++b) {
         const BodyParams& body = params[b];
         const auto [inertia, principal] = principal_axes(masses_[b].inertia);
-        BulletWorld::Body definition{&solids_[b],
-                                     masses_[b].mass,
-                                     inertia,
-                                     principal,
-                                     body.friction.value_or(kBodyFriction),
-                                     body.restitution,
-                                     body.free_to_move(),
-                                     body.free_to_turn(),
-                                     {},
-                                     static_cast<float>(body.release),
-                                     [this, b](float frame) { return motion_while_held(b, frame); }};
+        BulletDynamics::Body definition{&solids_[b],
+                                        masses_[b].mass,
+                                        inertia,
+                                        principal,
+                                        body.friction.value_or(kBodyFriction),
+                                        body.restitution,
+                                        body.free_to_move(),
+                                        body.free_to_turn(),
+                                        {},
+                                        static_cast<float>(body.release),
+                                        [this, b](float frame) { return motion_while_held(b, frame); }};
         if (body.hinge.anchor) {
             const Eigen::Quaterniond to_body = start_[b].orientation.conjugate();
             const Vec3d anchor = body.hinge.anchor->cast<double>(), axis = body.hinge.axis.cast<double>().normalized();
@@ -89,7 +89,7 @@ Bodies::Bodies(const std::vector<BodyParams>& params, const std::vector<Shapes>&
         }
         definitions_.push_back(definition);
     }
-    if (!empty()) world_ = std::make_unique<BulletWorld>(definitions_, domain, colliders);
+    if (!empty()) dynamics_ = std::make_unique<BulletDynamics>(definitions_, domain, colliders);
 }
 
 std::vector<Bodies::Shapes> Bodies::shapes_of(const std::vector<BodyParams>& params)
@@ -108,10 +108,10 @@ void Bodies::start(float frame, const std::vector<std::string>& where)
     motion_ = start_, frame_ = frame;
     for (size_t b = 0; b < size(); ++b)
         if (params_[b].release != std::numeric_limits<int>::min()) motion_[b] = motion_while_held(b, frame);
-    place_solids(), place_solids();       // it was nowhere else before
-    for (size_t b = 0; b < size(); ++b) { // a hinge leaves only what turns about it
+    place_solids(), place_solids();       // sets the previous pose too
+    for (size_t b = 0; b < size(); ++b) { // project the initial velocity to the free motions
         if (held(b)) continue;
-        const auto free = freedom(b);
+        const auto free = free_motions(b);
         const Vec6d wanted = motion(b);
         const Vec6d left = free.cols() == 0
                                ? Vec6d(Vec6d::Zero())
@@ -119,11 +119,10 @@ void Bodies::start(float frame, const std::vector<std::string>& where)
         motion_[b].velocity = left.head<3>(), motion_[b].spin = left.tail<3>();
     }
     place_solids();
-    if (!empty()) expect_room(frame, where);
+    if (!empty()) check_overlaps(frame, where);
 }
 
-// Where keyframes have a body at a moment, or at its release if that was before. When it is released it has the
-// velocity with which it came there.
+// Pose from keyframes, clamped to the release. At release the body keeps the velocity of its keyframes.
 RigidMotion Bodies::motion_while_held(size_t b, float frame) const
 {
     const auto release = static_cast<float>(params_[b].release);
@@ -140,27 +139,27 @@ RigidMotion Bodies::motion_while_held(size_t b, float frame) const
     return motion;
 }
 
-// Touching is allowed, and a little more. A body that is held may be inside a wall or collider, but must have left it
-// when it is released.
-void Bodies::expect_room(float frame, const std::vector<std::string>& where) const
+// Touching, and overlaps up to a tolerance, are allowed. A held body may be inside a wall or collider, but must have
+// left it at its release.
+void Bodies::check_overlaps(float frame, const std::vector<std::string>& where) const
 {
-    constexpr double kTolerated = 0.02; // of the body's radius
+    constexpr double kTolerance = 0.02; // of the body's radius
     const auto place_of = [&](size_t b) { return b < where.size() ? where[b] + ": " : ""; };
     for (size_t b = 0; b < size(); ++b) {
         if (!held(b)) continue;
         const auto release = static_cast<float>(params_[b].release);
         std::vector<RigidMotion> then = motion_;
         then[b] = motion_while_held(b, release);
-        for (const BulletWorld::Overlap& overlap : world_->overlaps(then, release))
+        for (const BulletDynamics::Overlap& overlap : dynamics_->overlaps(then, release))
             if (overlap.body == static_cast<int>(b) && overlap.other < 0 &&
-                overlap.depth > kTolerated * solids_[b].radius())
+                overlap.depth > kTolerance * solids_[b].radius())
                 bad_input("{}the body \"{}\" is {:.3g} m deep inside a wall or collider when it is released at frame "
                           "{}; release it elsewhere",
                           place_of(b), names_[b], overlap.depth, release);
     }
-    for (const BulletWorld::Overlap& overlap : world_->overlaps(motion_, frame)) {
+    for (const BulletDynamics::Overlap& overlap : dynamics_->overlaps(motion_, frame)) {
         const auto b = static_cast<size_t>(overlap.body);
-        if (overlap.depth <= kTolerated * solids_[b].radius() || (held(b) && overlap.other < 0)) continue;
+        if (overlap.depth <= kTolerance * solids_[b].radius() || (held(b) && overlap.other < 0)) continue;
         const std::string place = place_of(b);
         const std::string other =
             overlap.other < 0 ? "a wall or collider" : "\"" + names_[static_cast<size_t>(overlap.other)] + "\"";
@@ -175,10 +174,10 @@ Mat3d Bodies::inertia(size_t b) const
     return turn * masses_[b].inertia * turn.transpose();
 }
 
-// The motions that are left to a body, as columns.
-Eigen::Matrix<double, 6, Eigen::Dynamic> Bodies::freedom(size_t b) const
+// Basis of the body's free motions, as columns.
+Eigen::Matrix<double, 6, Eigen::Dynamic> Bodies::free_motions(size_t b) const
 {
-    const BulletWorld::Body& body = definitions_[b];
+    const BulletDynamics::Body& body = definitions_[b];
     Eigen::Matrix<double, 6, Eigen::Dynamic> columns(6, 0);
     if (held(b)) return columns;
     const auto add = [&](const Vec6d& column) {
@@ -200,7 +199,7 @@ Eigen::Matrix<double, 6, Eigen::Dynamic> Bodies::freedom(size_t b) const
 // H (H^T M H)^-1 H^T for the free motions H.
 Mat6d Bodies::inverse_mass(size_t b) const
 {
-    const auto H = freedom(b);
+    const auto H = free_motions(b);
     if (H.cols() == 0) return Mat6d::Zero();
     Mat6d M = Mat6d::Zero();
     M.topLeftCorner<3, 3>() = mass(b) * Mat3d::Identity();
@@ -246,14 +245,14 @@ void Bodies::accelerate(const Vec3f& acceleration, double dt)
 void Bodies::move(float to_frame, double dt)
 {
     if (empty()) return;
-    world_->step(motion_, frame_, to_frame, dt);
+    dynamics_->step(motion_, frame_, to_frame, dt);
     for (size_t b = 0; b < size(); ++b)
         if (held(b)) motion_[b] = motion_while_held(b, to_frame);
     frame_ = to_frame;
     for (size_t b = 0; b < size(); ++b)
         if (!motion_[b].position.allFinite() || !motion_[b].spin.allFinite())
-            fail("the body \"{}\" has no place any more at frame {}; check its mass, its motor and what it is wedged "
-                 "between",
+            fail("the body \"{}\" has a non-finite position or spin at frame {}; check its mass, its motor and "
+                 "the solids around it",
                  names_[b], to_frame);
     place_solids();
 }

@@ -1,24 +1,30 @@
-// Rigid bodies that a solver couples with what it moves, in both directions. How a solver uses them in a step:
+// Rigid bodies with two-way coupling to a material (liquid, sand). Use in a solver's step:
 //
 //     bodies.accelerate(gravity, dt);                     // V of each body without the material's forces
 //     shares.update(topology, bodies.solids(), voxel);    // phi_s: world/rigid_shares.h
 //     for each body b: bodies.motion(b), bodies.inverse_mass(b), bodies.center(b)  // J M^-1 J^T in the solver's matrix
-//     bodies.push(b, impulse);                            // dt F of (5.23), document 000
-//     bodies.move(frame_at_the_end, dt);                  // contacts, hinges, motors; new places
+//     bodies.push(b, impulse);                            // dt F of [Narain 2011, (5.23)]
+//     bodies.move(frame_at_the_end, dt);                  // contacts, hinges, motors; new poses
 //
-// Six numbers describe a motion or an impulse: along x, y, z, and about them through the centre of mass, in the axes of
-// the world. `lever()` is a row of J^T, without the share: the velocity of a point along an axis is lever . motion, and
-// an impulse along the axis at this point is lever * impulse (the moment is x cross the force; (5.21) and (5.22) have
-// it the other way round). `inverse_mass` is what hinges and fixed axes leave free: a wheel on its axle does not give
-// way to pressure as one that floats, and the solve knows it.
+// The order of a step is thus: gravity on the bodies, pressure on bodies and material, then contacts, hinges and
+// motors. The material that a body hits during the step is stopped in front of its new pose (liquid/contact.cpp). A
+// body moves at most one cell per step. The pressure solve couples both ways [Batty 2007]: a body adds six columns to
+// the matrix (liquid/body_coupling.h). Viscosity, friction and surface tension act on the liquid at a body, but not on
+// the body.
 //
-// `solids()` answers where a body is (signed distance, velocity at a point, what it carried along);
-// Solids::set_bodies() of world/ lets everything that meets colliders meet bodies too.
+// Motions and impulses are six numbers: along x, y, z and about x, y, z through the centre of mass, in world axes.
+// `lever()` is a row of J^T without the volume fraction: the velocity of a point along an axis is lever . motion, and
+// an impulse along the axis at this point is lever * impulse. The moment is x cross force; [Narain 2011, (5.21) and
+// (5.22)] have the opposite order. `inverse_mass` includes hinges and fixed axes, so that the solve does not push a
+// wheel off its axle only for Bullet to put it back.
 //
-// A body's state is its motion and nothing else (see bullet_world.h): state() and restore() resume exactly.
+// `solids()` gives the bodies' geometry (signed distance, velocity at a point, motion since the previous pose).
+// Solids::set_bodies() of world/ adds bodies to everything that collides with colliders.
+//
+// A body's state is only its motion (see bullet_dynamics.h): state() and restore() resume exactly.
 #pragma once
 
-#include "spindrift/bodies/bullet_world.h"
+#include "spindrift/bodies/bullet_dynamics.h"
 #include "spindrift/bodies/mass.h"
 
 namespace spindrift {
@@ -32,7 +38,7 @@ inline Vec6d six(const Vec3d& along, const Vec3d& about)
     for (int a = 0; a < 3; ++a) all[a] = along[a], all[3 + a] = about[a];
     return all;
 }
-// What a velocity along an axis at `arm` from the centre of mass is made of.
+// Motion whose dot product with a body's motion is the velocity along an axis at `arm` from the centre of mass.
 inline Vec6d lever(const Vec3d& arm, int axis)
 {
     const Vec3d unit = Vec3d::Unit(axis);
@@ -41,7 +47,7 @@ inline Vec6d lever(const Vec3d& arm, int axis)
 
 class Bodies {
   public:
-    // The loaded shapes of a body: its own and those of its parts, in their order.
+    // The loaded shapes of a body: its own, then those of its parts.
     using Shapes = std::vector<Shape>;
     Bodies(const std::vector<BodyParams>& params, const std::vector<Shapes>& shapes, const DomainParams& domain,
            const std::vector<Shape>& colliders, float fps = 24);
@@ -49,8 +55,8 @@ class Bodies {
     // Loads the shapes of bodies that are not part of a scene; see shapes_of() in scene/shapes.h.
     static std::vector<Shapes> shapes_of(const std::vector<BodyParams>& params);
 
-    // Everything where the scene has it. Throws bad_input for a body that starts, or is released, inside something
-    // else; `where` says where each of them is in the scene.
+    // Puts all bodies at their initial state. Throws bad_input for a body that starts or is released inside a solid;
+    // `where` are the bodies' positions in the scene file.
     void start(float frame, const std::vector<std::string>& where = {});
 
     bool empty() const { return solids_.empty(); }
@@ -61,25 +67,25 @@ class Bodies {
     const Vec3d& center(size_t b) const { return motion_[b].position; }
     double mass(size_t b) const { return masses_[b].mass; }
     double volume(size_t b) const { return masses_[b].volume; }
-    // About the centre of mass, in the axes of the world [kg m2].
+    // Inertia about the centre of mass, in world axes [kg m2].
     Mat3d inertia(size_t b) const;
-    Mat6d inverse_mass(size_t b) const; // zero for a body that is held
-    // Whether it is not yet released: it moves by its keyframes alone, as a collider does.
+    Mat6d inverse_mass(size_t b) const; // zero for a held body
+    // True before the release frame: the body follows its keyframes, like a collider.
     bool held(size_t b) const { return frame_ < static_cast<float>(params_[b].release); }
     Vec6d motion(size_t b) const;
     // Momentum [kg m/s], and angular momentum about the centre of mass.
     Vec6d momentum(size_t b) const;
-    // The largest component of the velocity of any point of any body [m/s].
+    // Upper bound on any velocity component of any point of any body [m/s].
     float speed() const;
-    // The same of those that come as near to a box as `margin` [m] within so many seconds.
+    // As speed(), of the bodies that may come within `margin` [m] of a box in that time [s].
     float speed_near(const Box3f& box, float margin, float seconds) const;
-    // Coulomb's coefficient, if the scene has one.
+    // Coulomb coefficient, if the scene gives one.
     std::optional<float> friction(size_t b) const { return params_[b].friction; }
 
     // Changes the motion by an impulse [N s, N m s].
     void push(size_t b, const Vec6d& impulse);
     void accelerate(const Vec3f& acceleration, double dt);
-    // Lets `dt` seconds pass until a moment, in frames.
+    // Advances by `dt` seconds to a time in frames.
     void move(float to_frame, double dt);
 
     const std::vector<RigidMotion>& state() const { return motion_; }
@@ -88,22 +94,22 @@ class Bodies {
   private:
     struct Mass {
         double mass, volume;
-        Mat3d inertia; // in the body's own axes
+        Mat3d inertia; // in body axes
     };
     void place_solids();
     RigidMotion motion_while_held(size_t b, float frame) const;
-    void expect_room(float frame, const std::vector<std::string>& where) const;
-    Eigen::Matrix<double, 6, Eigen::Dynamic> freedom(size_t b) const;
+    void check_overlaps(float frame, const std::vector<std::string>& where) const;
+    Eigen::Matrix<double, 6, Eigen::Dynamic> free_motions(size_t b) const;
 
     std::vector<BodyParams> params_;
     std::vector<std::string> names_;
     std::vector<RigidSolid> solids_;
     std::vector<Mass> masses_;
     std::vector<RigidMotion> start_, motion_; // start_: before any keyframe
-    std::vector<Motion> keyframes_;           // until each is released
+    std::vector<Motion> keyframes_;           // until the release
     float fps_;
-    std::vector<BulletWorld::Body> definitions_;
-    std::unique_ptr<BulletWorld> world_;
+    std::vector<BulletDynamics::Body> definitions_;
+    std::unique_ptr<BulletDynamics> dynamics_;
     float frame_ = 0;
 };
 

@@ -14,7 +14,7 @@ MassProperties box(const ShapeParams& p)
     return {volume, 0.5 * (p.min + p.max).cast<double>(), diagonal.asDiagonal()};
 }
 
-// A cylinder between two half-balls; a ball where it has no length.
+// A cylinder with two hemispherical caps; a ball if its length is zero.
 MassProperties capsule(const Vec3d& start, const Vec3d& end, double r)
 {
     const double length = (end - start).norm(), r2 = r * r;
@@ -26,7 +26,7 @@ MassProperties capsule(const Vec3d& start, const Vec3d& end, double r)
     return {cylinder + ball, 0.5 * (start + end), across * Mat3d::Identity() + (along - across) * n * n.transpose()};
 }
 
-// From moments, with the tensor of second moments about `origin`.
+// From volume, first moments and the second-moment tensor about `origin`.
 MassProperties from_moments(const Vec3d& origin, double volume, const Vec3d& first, const Mat3d& second)
 {
     if (!(volume > 0)) return {0, origin, Mat3d::Zero()};
@@ -35,7 +35,7 @@ MassProperties from_moments(const Vec3d& origin, double volume, const Vec3d& fir
     return {volume, origin + center, about_center.trace() * Mat3d::Identity() - about_center};
 }
 
-// Tetrahedra between each triangle and the middle of the mesh.
+// Sum over tetrahedra between each triangle and the middle of the mesh.
 MassProperties solid_mesh(const Mesh& mesh)
 {
     const Vec3d origin = bounds_of(mesh).center().cast<double>();
@@ -51,7 +51,7 @@ MassProperties solid_mesh(const Mesh& mesh)
         second += v / 20 * (sum * sum.transpose());
         for (const Vec3d& q : p) second += v / 20 * (q * q.transpose());
     }
-    if (volume < 0) volume = -volume, first = -first, second = -second; // inside out as a whole
+    if (volume < 0) volume = -volume, first = -first, second = -second; // triangles are oriented inwards
     return from_moments(origin, volume, first, second);
 }
 

@@ -13,8 +13,8 @@ struct MassProperties {
     Mat3d inertia = Mat3d::Zero(); // about the centre, for a density of 1 [m5]
 };
 
-// Exact for a single shape (closed meshes by the divergence theorem). Where there are several, what they cover together
-// is added up on a grid of 128 cells along its longest side, since they may overlap: within a thousandth.
+// Exact for a single shape (closed meshes by the divergence theorem). The union of several shapes, which may overlap,
+// is integrated on a grid of 128 cells along its longest side, accurate to a thousandth.
 MassProperties mass_properties(const std::vector<RigidSolid::Part>& parts);
 
 } // namespace spindrift

@@ -1,13 +1,13 @@
-// Motion of bodies that comes from a file.
+// Validation of body motion read from a file.
 #pragma once
 
 #include "spindrift/bodies/bodies.h"
 
 namespace spindrift {
 
-// Whether a body can be there, moving so: not if its numbers are not finite or beyond all reason.
-bool is_somewhere(const RigidMotion& motion);
-// Throws StateError if saved motion cannot be that of so many bodies.
+// False if numbers are non-finite or implausibly large.
+bool is_plausible(const RigidMotion& motion);
+// Throws StateError unless the saved motion is plausible and matches the number of bodies.
 void check_state(const std::vector<RigidMotion>& motion, size_t bodies);
 
 } // namespace spindrift

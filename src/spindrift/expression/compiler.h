@@ -1,5 +1,5 @@
-// The boundary to the compiler, which lives in a library of its own (libspindrift_ax.so): it is loaded with the first
-// expression, so that programs without expressions do not pay for loading LLVM at their start.
+// Interface to the expression compiler. The compiler is a separate library (libspindrift_ax.so), loaded with the first
+// expression, so that programs without expressions do not pay for loading LLVM at startup.
 #pragma once
 
 #include "spindrift/expression/kernel.h"
@@ -7,12 +7,12 @@
 namespace spindrift {
 
 struct CompileRequest {
-    std::string text; // that check_source() has let through
+    std::string text; // already accepted by check_source()
     KernelTarget target;
     std::vector<KernelParameter> parameters;
 };
 
-// What is wrong with the text. If a word is unknown, the words that would have been known.
+// A compile error. For an unknown name, `unknown` is that name and `known` lists the valid ones.
 struct CompileFault {
     std::string text;
     SourcePosition position;
@@ -33,5 +33,5 @@ using CompileFunction = CompiledKernel*(const CompileRequest&, CompileFault&);
 
 } // namespace spindrift
 
-// Null after a fault. Does not throw.
+// Returns null and fills the fault on error. Does not throw.
 extern "C" spindrift::CompileFunction spindrift_compile_kernel;

@@ -3,8 +3,8 @@
 #include "spindrift/base/error.h"
 #include "spindrift/base/interrupt.h"
 #include "spindrift/base/parallel.h"
+#include "spindrift/expression/context_callbacks.h"
 #include "spindrift/expression/neighbours.h"
-#include "spindrift/expression/world.h"
 
 #include <Eigen/Eigenvalues>
 #include <fmt/ranges.h>
@@ -14,7 +14,7 @@ namespace spindrift {
 
 namespace {
 
-constexpr size_t kChunk = 8192; // what all arrays of a chunk need stays in the cache for the check afterwards
+constexpr size_t kChunk = 8192; // small enough for a chunk's arrays to stay in cache for the finite check
 
 template <class T> constexpr ElementType element_type()
 {
@@ -26,7 +26,7 @@ template <class T> constexpr ElementType element_type()
         return ElementType::vec3f;
 }
 
-// The type of an attribute, nothing if there is none of this name.
+// Type of an attribute; empty if the particles have no attribute of this name.
 std::optional<ElementType> type_of(const Particles& particles, const std::string& name)
 {
     if (name == "P" || name == "v") return ElementType::vec3f;
@@ -54,12 +54,12 @@ void* array_of(Particles& particles, const KernelName& attribute)
     return nullptr;
 }
 
-// The world with other particles in it. What the expression may change while it runs is copied before.
-class ParticleWorld final : public ContextWorld {
+// Adds the neighbour functions. Copies positions and attributes first, because the expression may overwrite them.
+class ParticleCallbacks final : public ContextCallbacks {
   public:
-    ParticleWorld(const Kernel& kernel, const ExpressionContext& context, const Particles& particles,
-                  int64_t neighbour_limit, int32_t& overrun)
-        : ContextWorld(kernel, context), limit_(neighbour_limit), overrun_(overrun)
+    ParticleCallbacks(const Kernel& kernel, const ExpressionContext& context, const Particles& particles,
+                      int64_t neighbour_limit, int32_t& overrun)
+        : ContextCallbacks(kernel, context), limit_(neighbour_limit), overrun_(overrun)
     {
         if (!kernel.needs_neighbours()) return;
         positions_ = particles.P;
@@ -79,7 +79,7 @@ class ParticleWorld final : public ContextWorld {
     int neighbours(size_t i, float radius) const override
     {
         const size_t found = tree_->count(positions_[i], radius);
-        return static_cast<int>(found - std::min<size_t>(found, 1)); // without itself
+        return static_cast<int>(found - std::min<size_t>(found, 1)); // excludes the particle itself
     }
 
     float neighbours_mean(size_t i, int slot, float radius) const override
@@ -99,8 +99,8 @@ class ParticleWorld final : public ContextWorld {
         for (int c = 0; c < 3; ++c) out[c] = mean[c];
     }
 
-    // Least squares: the gradient g with the smallest sum of w (a_j - a_i - g . (x_j - x_i))^2, where w falls to zero
-    // at the radius. Directions in which there are no neighbours have no gradient.
+    // Least squares: the gradient g that minimises the sum of w (a_j - a_i - g . (x_j - x_i))^2, where w falls to zero
+    // at the radius. The gradient is zero in directions without neighbours.
     void neighbours_gradient(size_t i, int slot, float radius, float* out) const override
     {
         const auto& numbers = values_[static_cast<size_t>(slot)].numbers;
@@ -123,7 +123,7 @@ class ParticleWorld final : public ContextWorld {
     }
 
   private:
-    // Counts as a loop: a radius that holds everything would otherwise take forever.
+    // Counts against the loop limit: a radius that covers all particles would otherwise cost n^2.
     template <class F> size_t for_each(size_t i, float radius, const F& f) const
     {
         int64_t count = 0;
@@ -146,8 +146,8 @@ class ParticleWorld final : public ContextWorld {
     std::vector<Values> values_; // by slot
 };
 
-// The first particle that stays and has a value that is not finite, `end` if there is none. x - x is zero or NaN, and a
-// loop without branches is fast.
+// Index of the first kept particle with a non-finite value; `end` if there is none. x - x is zero or NaN, which avoids
+// branches in the loop.
 size_t first_not_finite(const void* array, ElementType type, const std::vector<uint8_t>& keep, size_t begin, size_t end)
 {
     const size_t width = type == ElementType::vec3f ? 3 : 1;
@@ -182,7 +182,7 @@ void Expression::set(const std::string& parameter, const std::variant<double, Ve
 {
     const auto found = options_.parameters.find(parameter);
     if (found == options_.parameters.end() || found->second.index() != value.index())
-        fail("{}: the expression was made without the parameter {}", label_, parameter);
+        fail("{}: the expression has no parameter {} of this type", label_, parameter);
     found->second = value;
 }
 
@@ -222,18 +222,18 @@ void Expression::run(Particles& particles, const ExpressionContext& context, std
     check(particles, context);
     const size_t count = particles.size();
     int32_t overrun = 0;
-    const ParticleWorld world(kernel_, context, particles, options_.loop_limit, overrun);
+    const ParticleCallbacks callbacks(kernel_, context, particles, options_.loop_limit, overrun);
 
-    std::vector<int32_t> nobody; // in a group that nobody has been put into
+    std::vector<int32_t> empty_group; // zeros, for a group that has no attribute yet
     std::vector<void*> arrays;
     for (const KernelName& attribute : kernel_.attributes()) {
         const bool missing = !attribute.written && !type_of(particles, attribute.name);
-        if (missing) nobody.resize(count);
-        arrays.push_back(missing ? nobody.data() : array_of(particles, attribute));
+        if (missing) empty_group.resize(count);
+        arrays.push_back(missing ? empty_group.data() : array_of(particles, attribute));
     }
     keep.assign(kernel_.deletes_points() ? count : 0, 1);
     const std::vector<double> parameters = parameter_values(options_.parameters, context);
-    const KernelArguments arguments = {arrays.data(), parameters.data(),   &world,
+    const KernelArguments arguments = {arrays.data(), parameters.data(),   &callbacks,
                                        keep.data(),   options_.loop_limit, &overrun};
 
     const auto first_bad = [&](size_t begin, size_t end) {
@@ -253,7 +253,7 @@ void Expression::run(Particles& particles, const ExpressionContext& context, std
         while (first < end && first < known && !bad.compare_exchange_weak(known, first)) {
         }
     });
-    world.rethrow();
+    callbacks.rethrow();
     if (overrun) fail_at_loop_limit(label_, context.frame, options_.loop_limit);
     if (bad < count)
         fail("{}: frame {}: the expression gives the particle with id {} a value that is not finite; does it divide by "

@@ -1,4 +1,4 @@
-// A field of a simulation as a volume that expressions can sample.
+// Wraps a simulation field as a volume that expressions can sample.
 #pragma once
 
 #include "spindrift/field/tiles.h"
@@ -7,7 +7,7 @@
 
 namespace spindrift {
 
-// Trilinear between cell centres; the background where there are no tiles. The field must outlive the function.
+// Trilinear between cell centres; background outside the tiles. The field must outlive the function.
 template <class T> std::function<T(const Vec3f&)> field_sampler(const Field<T>& field, float voxel)
 {
     return [&field, voxel](const Vec3f& x) -> T {

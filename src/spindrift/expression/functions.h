@@ -1,5 +1,5 @@
-// The functions that Spindrift adds to the language, in one table: the compiler takes its names from here, and
-// `spindrift describe ax` prints it.
+// Table of the functions that Spindrift adds to AX. The compiler takes the names from it, and `spindrift describe ax`
+// prints it.
 #pragma once
 
 #include <string>
@@ -14,16 +14,16 @@ struct ExpressionFunction {
     const char* help;
     const char* example;
     Where where;
-    bool takes_name; // the first argument is a name in quotes
+    bool takes_name; // the first argument is a quoted name
 };
 const std::vector<ExpressionFunction>& expression_functions();
 const ExpressionFunction* find_expression_function(const std::string& name);
 
-// The table for people, and the parameters that every expression knows.
+// Help text: the function table and the built-in variables.
 std::string describe_expressions();
 std::string describe_expressions_markdown();
 
-// What is always there behind a $, before the parameters of the user.
+// Built-in $ variables; they precede the user's parameters.
 struct ExpressionVariable {
     const char* name;
     const char* help;

@@ -14,14 +14,14 @@ namespace {
 
 constexpr const char* kLibrary = "libspindrift_ax.so";
 
-// Where the compiler may be: beside the file that this code is in, which is the program or a library that Python or
-// another program has loaded; beside the program; below a lib folder next to either; and where it was installed.
-std::vector<std::filesystem::path> places_of_compiler()
+// Candidate locations of the compiler: beside the binary that contains this code (the program, or a library that Python
+// or another program loaded), beside the program, in a lib folder next to either, and the install location.
+std::vector<std::filesystem::path> compiler_candidates()
 {
     namespace fs = std::filesystem;
     std::error_code ignored;
     std::vector<fs::path> folders;
-    if (Dl_info info; ::dladdr(reinterpret_cast<const void*>(&places_of_compiler), &info) != 0 && info.dli_fname)
+    if (Dl_info info; ::dladdr(reinterpret_cast<const void*>(&compiler_candidates), &info) != 0 && info.dli_fname)
         folders.push_back(fs::absolute(info.dli_fname, ignored).parent_path());
     folders.push_back(fs::read_symlink("/proc/self/exe", ignored).parent_path());
     std::vector<fs::path> places;
@@ -33,11 +33,11 @@ std::vector<std::filesystem::path> places_of_compiler()
     return places;
 }
 
-// Never unloaded: its code may still be needed by what is destroyed at the end of the process.
+// Never unloaded: destructors at process exit may still call its code.
 CompileFunction* load_compiler()
 {
     std::string tried;
-    for (const std::filesystem::path& place : places_of_compiler()) {
+    for (const std::filesystem::path& place : compiler_candidates()) {
         std::error_code missing;
         if (!std::filesystem::exists(place, missing)) {
             tried += (tried.empty() ? "" : ", ") + place.parent_path().lexically_normal().string();
@@ -46,10 +46,10 @@ CompileFunction* load_compiler()
         void* library = ::dlopen(place.c_str(), RTLD_LAZY | RTLD_LOCAL);
         if (!library) fail("expressions need {}, which cannot be loaded: {}", place.string(), ::dlerror());
         auto* function = reinterpret_cast<CompileFunction*>(::dlsym(library, "spindrift_compile_kernel"));
-        if (!function) fail("{} belongs to another version of the program", place.string());
+        if (!function) fail("{} is from another version of the program", place.string());
         return function;
     }
-    fail("expressions need {}, which is in none of {}; install it there", kLibrary, tried);
+    fail("expressions need {}, which is not in any of {}; install it in one of them", kLibrary, tried);
 }
 
 std::string explain(const CompileFault& fault)

@@ -1,12 +1,11 @@
-// An expression compiled to machine code: one loop over flat arrays, a pointer for each attribute. Written in OpenVDB
-// AX, whose parser and code generator are used; the loop around it is ours, because the particles are (stock AX moves
-// points between the leaves of a VDB whenever P is written, which costs ten times the kernel itself). Neither AX nor
-// LLVM shows in this header.
+// An expression compiled to machine code: one loop over flat arrays, with a pointer per attribute. OpenVDB AX parses
+// the text and generates the code for one element; the loop is ours, because stock AX moves points between VDB leaves
+// whenever P is written, which costs ten times the kernel itself. This header exposes neither AX nor LLVM.
 //
-// What the language leaves undefined is defined here, so that no expression can take the process down: an integer
-// divided by zero is zero, shifts take their amount modulo the width, numbers too large for an integer become the
-// largest, an index beyond a vector is that of its last component, and where all this is constant, it is zero.
-// Floating-point arithmetic is IEEE's in the order written: no part of a loop gives other bits than another.
+// Operations that the language leaves undefined are defined here, so that no expression can crash the process: integer
+// division by zero gives zero; shift amounts are taken modulo the width; numbers too large for an integer saturate; an
+// index beyond a vector reads its last component; undefined constants are zero. Floating-point arithmetic follows IEEE
+// in the order written, so results do not depend on how a loop is split or vectorised.
 #pragma once
 
 #include "spindrift/expression/source.h"
@@ -24,7 +23,7 @@ enum class KernelTarget { points, volumes };
 enum class ElementType { float32, int32, vec3f };
 const char* element_type_name(ElementType type);
 
-// Something an expression names: an attribute, a volume that it samples.
+// An attribute or a sampled volume that an expression names.
 struct KernelName {
     std::string name;
     ElementType type = ElementType::float32;
@@ -32,16 +31,16 @@ struct KernelName {
     SourcePosition position; // of its first use
 };
 
-// What may stand behind a $.
+// A user parameter, written with $.
 struct KernelParameter {
     std::string name;
     bool is_vector = false;
 };
 
-// What the functions of an expression see of the world. Called from many threads at once; must not throw.
-class KernelWorld {
+// Callbacks for the functions that an expression calls. Called from many threads at once; must not throw.
+class KernelCallbacks {
   public:
-    virtual ~KernelWorld() = default;
+    virtual ~KernelCallbacks() = default;
     virtual float volume(int, const float*) const { return 0; }
     virtual void volume_vector(int, const float*, float* out) const { out[0] = out[1] = out[2] = 0; }
     virtual float collider_distance(const float*) const { return 0; }
@@ -54,13 +53,13 @@ class KernelWorld {
     virtual void voxel_coordinate(size_t, int32_t* out) const { out[0] = out[1] = out[2] = 0; }
 };
 
-// What one run of the loop works on. The machine code knows this layout.
+// Arguments of one run of the loop. The generated code depends on this layout.
 struct KernelArguments {
     void* const* arrays = nullptr;      // in the order of Kernel::attributes()
-    const double* parameters = nullptr; // three numbers each, in the order in which the kernel was given them
-    const KernelWorld* world = nullptr;
-    uint8_t* keep = nullptr; // zeroed for deleted points; not touched unless Kernel::deletes_points()
-    int64_t loop_limit = 0;  // rounds that all loops of one element may take together
+    const double* parameters = nullptr; // three numbers each, in the order passed to the constructor
+    const KernelCallbacks* callbacks = nullptr;
+    uint8_t* keep = nullptr; // set to zero for deleted points; untouched unless Kernel::deletes_points()
+    int64_t loop_limit = 0;  // total iterations of all loops of one element
     int32_t* overrun = nullptr;
 };
 
@@ -68,7 +67,7 @@ struct CompiledKernel;
 
 class Kernel {
   public:
-    // Throws Error(bad_input) that names `label`, the line and the column for anything that cannot be compiled.
+    // Throws Error(bad_input) with `label`, line and column if the text cannot be compiled.
     Kernel(const std::string& label, const std::string& text, KernelTarget target,
            const std::vector<KernelParameter>& parameters);
     ~Kernel();
@@ -82,7 +81,7 @@ class Kernel {
     bool needs_collider() const;
     bool needs_neighbours() const;
 
-    // Elements begin to end; after an overrun of the loop limit, *overrun is set and the rest is left alone.
+    // Processes elements [begin, end). If an element exceeds the loop limit, sets *overrun and stops.
     void run(const KernelArguments& arguments, size_t begin, size_t end) const;
 
   private:

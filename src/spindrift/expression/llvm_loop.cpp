@@ -18,9 +18,9 @@ namespace {
 
 using Builder = llvm::IRBuilder<>;
 
-constexpr unsigned kDeepestLoops = 12; // optimising takes time that grows fast with this
+constexpr unsigned kMaxLoopDepth = 12; // optimisation time grows fast with loop depth
 
-// The fields of KernelArguments.
+// LLVM types of the fields of KernelArguments.
 struct ArgumentTypes {
     explicit ArgumentTypes(llvm::LLVMContext& context)
         : bytes(llvm::Type::getInt8PtrTy(context)), arrays(bytes->getPointerTo()),
@@ -49,7 +49,7 @@ llvm::Type* storage_type(ElementType type, llvm::LLVMContext& context)
     return nullptr;
 }
 
-// ------------------------------------------------------------------------------------- operations without a result --
+// --- Undefined operations ---
 
 void define_division(llvm::BinaryOperator& division)
 {
@@ -68,7 +68,7 @@ void define_division(llvm::BinaryOperator& division)
                                           b.CreateICmpEQ(divisor, llvm::ConstantInt::getSigned(type, -1))));
     }
     division.setOperand(1, b.CreateSelect(bad, llvm::ConstantInt::get(type, 1), divisor));
-    if (opcode != llvm::Instruction::SDiv && opcode != llvm::Instruction::UDiv) return; // x % 1 is zero already
+    if (opcode != llvm::Instruction::SDiv && opcode != llvm::Instruction::UDiv) return; // x % 1 is already zero
     b.SetInsertPoint(division.getNextNode());
     auto* result = llvm::cast<llvm::Instruction>(b.CreateSelect(by_zero, llvm::ConstantInt::get(type, 0), &division));
     division.replaceUsesWithIf(result, [&](const llvm::Use& use) { return use.getUser() != result; });
@@ -104,14 +104,14 @@ void define_index(llvm::GetElementPtrInst& element)
     element.setOperand(2, b.CreateSelect(b.CreateICmpULT(index, b.getInt64(count)), index, b.getInt64(count - 1)));
 }
 
-// Folding of constants leaves poison behind, for one where it meets 1 / 0.
+// Constant folding leaves poison behind, for example for 1 / 0.
 void define_operands(llvm::Instruction& instruction)
 {
     for (llvm::Use& operand : instruction.operands())
         if (llvm::isa<llvm::UndefValue>(operand.get())) operand.set(llvm::Constant::getNullValue(operand->getType()));
 }
 
-// Variables that were not given a value are zero.
+// Zero-initialises variables.
 void define_variables(llvm::Function& function)
 {
     std::vector<llvm::AllocaInst*> variables;
@@ -155,7 +155,7 @@ void define_undefined(llvm::Function& function)
     }
 }
 
-// ------------------------------------------------------------------------------------------ arrays and their values --
+// --- Loop over the arrays ---
 
 llvm::Value* convert_scalar(Builder& b, llvm::Value* value, llvm::Type* to)
 {
@@ -166,7 +166,7 @@ llvm::Value* convert_scalar(Builder& b, llvm::Value* value, llvm::Type* to)
     return from->isIntegerTy(1) ? b.CreateZExt(value, to) : b.CreateSExtOrTrunc(value, to);
 }
 
-// Copies one element, number by number, and converts it.
+// Copies one element component by component, with conversion.
 void copy_element(Builder& b, llvm::Type* from_type, llvm::Value* from, llvm::Type* to_type, llvm::Value* to)
 {
     if (!from_type->isArrayTy()) {
@@ -181,7 +181,7 @@ void copy_element(Builder& b, llvm::Type* from_type, llvm::Value* from, llvm::Ty
     }
 }
 
-// The loop has a function of its own, because only parameters can be declared not to overlap.
+// The loop is a separate function because only function parameters can be marked noalias.
 llvm::Function* make_loop(llvm::Function& element, const std::vector<KernelName>& attributes,
                           const std::vector<llvm::Type*>& values, bool can_overrun)
 {
@@ -284,7 +284,7 @@ llvm::Function* declare_element(llvm::Module& module, const std::vector<llvm::Ty
         llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(module.getContext()), parameters, false),
                                llvm::Function::InternalLinkage, "spindrift.element", module);
     unsigned a = n;
-    for (const char* name : {element_argument::index, element_argument::parameters, element_argument::world,
+    for (const char* name : {element_argument::index, element_argument::parameters, element_argument::callbacks,
                              element_argument::keep, element_argument::loop_limit, element_argument::overrun})
         element->getArg(a++)->setName(name);
     element->addFnAttr(llvm::Attribute::AlwaysInline);
@@ -303,8 +303,8 @@ bool limit_loops(llvm::Function& element)
     const llvm::LoopInfo loops(dominators);
     std::vector<llvm::BasicBlock*> headers;
     for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
-        if (loop->getLoopDepth() > kDeepestLoops)
-            throw std::runtime_error("loops nest deeper than " + std::to_string(kDeepestLoops));
+        if (loop->getLoopDepth() > kMaxLoopDepth)
+            throw std::runtime_error("loops nest deeper than " + std::to_string(kMaxLoopDepth));
         headers.push_back(loop->getHeader());
     }
     if (headers.empty()) return false;
@@ -363,8 +363,7 @@ std::unique_ptr<llvm::ExecutionEngine> make_engine(std::unique_ptr<llvm::Module>
             function.setLinkage(llvm::Function::InternalLinkage);
     std::string message;
     llvm::raw_string_ostream stream(message);
-    if (llvm::verifyModule(module, &stream))
-        throw std::runtime_error("the compiled code is not sound: " + stream.str());
+    if (llvm::verifyModule(module, &stream)) throw std::runtime_error("the generated code is invalid: " + stream.str());
 
     llvm::TargetOptions options;
     options.AllowFPOpFusion = llvm::FPOpFusion::Strict; // as -ffp-contract=off
@@ -375,7 +374,7 @@ std::unique_ptr<llvm::ExecutionEngine> make_engine(std::unique_ptr<llvm::Module>
         .setTargetOptions(options)
         .setMCPU(llvm::sys::getHostCPUName())
         .setMAttrs(processor_features());
-    llvm::TargetMachine* target = builder.selectTarget(); // the engine takes it over
+    llvm::TargetMachine* target = builder.selectTarget(); // owned by the engine
     if (!target) throw std::runtime_error("expressions cannot be compiled on this machine: " + message);
     module.setDataLayout(target->createDataLayout());
     module.setTargetTriple(target->getTargetTriple().str());

@@ -40,7 +40,7 @@ size_t NeighbourTree::count(const Vec3f& x, float radius) const
     return radius >= 0 && x.allFinite() ? count(0, 0, x, radius * radius) : 0;
 }
 
-// A box that lies within the radius as a whole is not opened.
+// Counts a box inside the radius without descending into it.
 size_t NeighbourTree::count(int level, size_t node, const Vec3f& x, float radius2) const
 {
     const Box3f& bounds = box(level, node);

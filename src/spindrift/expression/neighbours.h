@@ -1,6 +1,6 @@
-// Points within a radius of a point, by a tree of boxes that are halved across their longest side. It asks for no cell
-// size, so that any radius, dense clumps and far strays cost what their neighbours cost. The order in which neighbours
-// come depends on nothing but the positions.
+// Fixed-radius neighbour search by a balanced k-d tree that splits boxes across their longest side. There is no cell
+// size, so the cost follows the number of neighbours found, for any radius, dense clumps and far strays. Neighbours
+// come in an order that depends only on the positions.
 #pragma once
 
 #include "spindrift/base/math.h"
@@ -11,13 +11,13 @@ namespace spindrift {
 
 class NeighbourTree {
   public:
-    // Keeps a copy of the positions. Points that are not finite have no neighbours.
+    // Copies the positions. Non-finite points have no neighbours.
     explicit NeighbourTree(const std::vector<Vec3f>& positions);
 
-    // Points within the radius of x, x itself included if it is one of them.
+    // Number of points within the radius of x, including x itself if it is in the set.
     size_t count(const Vec3f& x, float radius) const;
 
-    // Calls f(i, position) for each of them, until f returns false.
+    // Calls f(i, position) for each point within the radius until f returns false.
     template <class F> void for_each(const Vec3f& x, float radius, const F& f) const
     {
         if (radius >= 0 && x.allFinite()) visit(0, 0, x, radius * radius, f);
@@ -47,8 +47,8 @@ class NeighbourTree {
         return (x.cwiseMax(box.min).cwiseMin(box.max) - x).squaredNorm();
     }
 
-    int depth_ = 0;             // of the leaves
-    std::vector<Point> points_; // in the order of the leaves
+    int depth_ = 0;             // level of the leaves
+    std::vector<Point> points_; // in leaf order
     std::vector<Box3f> boxes_;  // level by level
 };
 

@@ -8,7 +8,7 @@ namespace spindrift {
 
 namespace {
 
-// The next draw of a Mersenne Twister whose state was just seeded: it mixes word i with the words i + 1 and i + m.
+// First draws of a freshly seeded Mersenne Twister: each mixes state word i with words i + 1 and i + m.
 template <class Engine, class Word> Word draw(Word first, Word second, Word far)
 {
     constexpr Word lower = (Word(1) << Engine::mask_bits) - 1;
@@ -20,7 +20,7 @@ template <class Engine, class Word> Word draw(Word first, Word second, Word far)
     return x ^ (x >> Engine::tempering_l);
 }
 
-// The word of the seeded state behind word i - 1.
+// State word i after seeding, from word i - 1.
 template <class Engine, class Word> Word seeded(Word previous, Word i)
 {
     return Word(Engine::initialization_multiplier) * (previous ^ (previous >> (Engine::word_size - 2))) + i;
@@ -37,7 +37,7 @@ double first_of_64(uint64_t seed)
     return below_one(static_cast<double>(draw<Engine>(seed, second, word)) * 0x1p-64);
 }
 
-// A double takes two draws of 32 bits.
+// A double takes two 32-bit draws.
 double first_of_32(uint32_t seed)
 {
     using Engine = std::mt19937;

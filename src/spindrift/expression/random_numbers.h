@@ -1,5 +1,5 @@
-// The random numbers of stock AX for a seed: the first of a Mersenne Twister that was seeded with it. Only the part of
-// the generator's state that this number depends on is computed.
+// Random numbers of stock AX: the first draw of a Mersenne Twister with the given seed. Computes only the part of the
+// generator's state that this draw depends on.
 #pragma once
 
 #include <cstdint>

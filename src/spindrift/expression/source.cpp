@@ -10,11 +10,11 @@ namespace spindrift {
 
 namespace {
 
-constexpr size_t kMostText = 64 * 1024;
-// The parser, the tree and the compiler call themselves for each level; this many fit into any stack.
-constexpr int kDeepestNesting = 400;
-constexpr int kMostElse = 250; // a chain of else-if nests as well
-constexpr size_t kWidestLine = 120;
+constexpr size_t kMaxBytes = 64 * 1024;
+// The parser and the compiler recurse once per nesting level; this depth is safe on any stack.
+constexpr int kMaxNesting = 400;
+constexpr int kMaxElse = 250; // else-if chains nest too
+constexpr size_t kMaxLineWidth = 120;
 
 SourcePosition position_of(const std::string& text, size_t at)
 {
@@ -39,7 +39,7 @@ std::string line_of(const std::string& text, int line)
     return text.substr(begin, text.find('\n', begin) - begin);
 }
 
-// Length of the UTF-8 sequence that begins here, 0 if it is none.
+// Length of the UTF-8 sequence at the start; 0 if invalid.
 size_t utf8_length(std::string_view rest)
 {
     const auto byte = [&](size_t i) { return static_cast<unsigned char>(rest[i]); };
@@ -70,8 +70,8 @@ void check_bytes(const std::string& label, const std::string& text)
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// Walks over the text as a lexer does and counts how deeply the tree will nest. An operator nests what stands around it
-// until the statement ends; brackets nest until they close; `if (a) if (b)` nests without either.
+// Scans tokens and bounds the depth of the syntax tree. An operator adds a level until the statement ends, a bracket
+// until it closes, and `if (a) if (b)` nests without either.
 class NestingCheck {
   public:
     NestingCheck(const std::string& label, const std::string& text) : label_(label), text_(text) {}
@@ -83,7 +83,7 @@ class NestingCheck {
             if (rest.starts_with("//"))
                 i = std::min(text_.find('\n', i), text_.size());
             else if (rest.starts_with("/*"))
-                source_error(label_, text_, position_of(text_, i), "comments begin with // and end with the line");
+                source_error(label_, text_, position_of(text_, i), "/* */ comments are not supported; use //");
             else if (rest[0] == '"')
                 i = end_of_string(i + 1);
             else if (is_word(rest[0]))
@@ -106,8 +106,8 @@ class NestingCheck {
         while (end < text_.size() && is_word(text_[end])) ++end;
         const std::string_view name = std::string_view(text_).substr(at, end - at);
         if (name == "if" || name == "for" || name == "while" || name == "do") deeper(at);
-        if (name == "else" && ++else_count_ > kMostElse)
-            source_error(label_, text_, position_of(text_, at), fmt::format("there are more than {} else", kMostElse));
+        if (name == "else" && ++else_count_ > kMaxElse)
+            source_error(label_, text_, position_of(text_, at), fmt::format("more than {} else clauses", kMaxElse));
         return end - at;
     }
 
@@ -140,11 +140,11 @@ class NestingCheck {
 
     void check(size_t at) const
     {
-        if (depth_ + brackets_ > kDeepestNesting)
+        if (depth_ + brackets_ > kMaxNesting)
             source_error(
                 label_, text_, position_of(text_, at),
                 fmt::format("more than {} operators and brackets in one statement; use variables for parts of it",
-                            kDeepestNesting));
+                            kMaxNesting));
     }
 
     struct Block {
@@ -162,12 +162,12 @@ void source_error(const std::string& label, const std::string& text, SourcePosit
                   const std::string& message)
 {
     if (position.line <= 0) bad_input("{}: {}", label, message);
-    // The line as it is shown: tabs as one space, other bytes that a terminal might act upon as ?, not too wide.
+    // Make the line printable: tabs become spaces, control characters and non-ASCII bytes become ?, long lines are cut.
     std::string line = line_of(text, position.line);
     size_t caret = std::min(static_cast<size_t>(std::max(position.column, 1) - 1), line.size());
-    if (line.size() > kWidestLine) {
-        const size_t begin = caret > kWidestLine / 2 ? caret - kWidestLine / 2 : 0;
-        line = line.substr(begin, kWidestLine);
+    if (line.size() > kMaxLineWidth) {
+        const size_t begin = caret > kMaxLineWidth / 2 ? caret - kMaxLineWidth / 2 : 0;
+        line = line.substr(begin, kMaxLineWidth);
         caret -= begin;
     }
     for (char& c : line) {
@@ -182,8 +182,8 @@ void source_error(const std::string& label, const std::string& text, SourcePosit
 
 void check_source(const std::string& label, const std::string& text)
 {
-    if (text.size() > kMostText)
-        bad_input("{}: the expression has {} bytes; at most {} are possible", label, text.size(), kMostText);
+    if (text.size() > kMaxBytes)
+        bad_input("{}: the expression has {} bytes; the limit is {}", label, text.size(), kMaxBytes);
     check_bytes(label, text);
     NestingCheck(label, text).run();
 }

@@ -1,4 +1,4 @@
-// The text of an expression: what is looked at before it is parsed, and how its errors are shown.
+// Checks of an expression's text before parsing, and the format of its error messages.
 #pragma once
 
 #include <string>
@@ -6,15 +6,15 @@
 namespace spindrift {
 
 struct SourcePosition {
-    int line = 0, column = 0; // from one; zero if unknown
+    int line = 0, column = 0; // one-based; zero if unknown
 };
 
-// Throws Error(bad_input): where in which stage, what is wrong, the line and a caret below the place.
+// Throws Error(bad_input) with label, position, message, the source line and a caret.
 [[noreturn]] void source_error(const std::string& label, const std::string& text, SourcePosition position,
                                const std::string& message);
 
-// What no parser should have to cope with: too much text, bytes that are not UTF-8, nesting so deep that it would fill
-// the stack. Throws as above.
+// Refuses text that the parser cannot handle safely: too long, invalid UTF-8, or nested deeply enough to overflow the
+// stack. Throws like source_error().
 void check_source(const std::string& label, const std::string& text);
 
 } // namespace spindrift

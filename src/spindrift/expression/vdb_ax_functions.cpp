@@ -16,49 +16,54 @@ using openvdb::ax::FunctionOptions;
 using Arguments = std::vector<llvm::Value*>;
 using Builder = llvm::IRBuilder<>;
 
-// ------------------------------------------------------------------------------- what the machine code calls, in C++
-// --
+// --- C++ functions that the generated code calls ---
 
-float call_volume(const KernelWorld* world, int32_t slot, const float* x) { return world->volume(slot, x); }
-void call_volumev(const KernelWorld* world, float* out, int32_t slot, const float* x)
+float call_volume(const KernelCallbacks* callbacks, int32_t slot, const float* x) { return callbacks->volume(slot, x); }
+void call_volumev(const KernelCallbacks* callbacks, float* out, int32_t slot, const float* x)
 {
-    world->volume_vector(slot, x, out);
+    callbacks->volume_vector(slot, x, out);
 }
-float call_collider_distance(const KernelWorld* world, const float* x) { return world->collider_distance(x); }
-void call_collider_normal(const KernelWorld* world, float* out, const float* x) { world->collider_normal(x, out); }
-int32_t call_neighbours(const KernelWorld* world, int64_t i, float radius)
+float call_collider_distance(const KernelCallbacks* callbacks, const float* x)
 {
-    return world->neighbours(static_cast<size_t>(i), radius);
+    return callbacks->collider_distance(x);
 }
-float call_neighbours_mean(const KernelWorld* world, int64_t i, int32_t slot, float radius)
+void call_collider_normal(const KernelCallbacks* callbacks, float* out, const float* x)
 {
-    return world->neighbours_mean(static_cast<size_t>(i), slot, radius);
+    callbacks->collider_normal(x, out);
 }
-void call_neighbours_meanv(const KernelWorld* world, int64_t i, float* out, int32_t slot, float radius)
+int32_t call_neighbours(const KernelCallbacks* callbacks, int64_t i, float radius)
 {
-    world->neighbours_mean_vector(static_cast<size_t>(i), slot, radius, out);
+    return callbacks->neighbours(static_cast<size_t>(i), radius);
 }
-void call_neighbours_gradient(const KernelWorld* world, int64_t i, float* out, int32_t slot, float radius)
+float call_neighbours_mean(const KernelCallbacks* callbacks, int64_t i, int32_t slot, float radius)
 {
-    world->neighbours_gradient(static_cast<size_t>(i), slot, radius, out);
+    return callbacks->neighbours_mean(static_cast<size_t>(i), slot, radius);
 }
-void call_voxel_position(const KernelWorld* world, int64_t i, float* out)
+void call_neighbours_meanv(const KernelCallbacks* callbacks, int64_t i, float* out, int32_t slot, float radius)
 {
-    world->voxel_position(static_cast<size_t>(i), out);
+    callbacks->neighbours_mean_vector(static_cast<size_t>(i), slot, radius, out);
 }
-void call_voxel_coordinate(const KernelWorld* world, int64_t i, int32_t* out)
+void call_neighbours_gradient(const KernelCallbacks* callbacks, int64_t i, float* out, int32_t slot, float radius)
 {
-    world->voxel_coordinate(static_cast<size_t>(i), out);
+    callbacks->neighbours_gradient(static_cast<size_t>(i), slot, radius, out);
+}
+void call_voxel_position(const KernelCallbacks* callbacks, int64_t i, float* out)
+{
+    callbacks->voxel_position(static_cast<size_t>(i), out);
+}
+void call_voxel_coordinate(const KernelCallbacks* callbacks, int64_t i, int32_t* out)
+{
+    callbacks->voxel_coordinate(static_cast<size_t>(i), out);
 }
 
-// ------------------------------------------------------------------------------------------------- their signatures --
+// --- AX signatures ---
 
 llvm::Value* argument_of_element(Builder& b, const char* name)
 {
     return extractArgument(b.GetInsertBlock()->getParent(), name);
 }
 
-// Calls a C++ function by its address, with vectors as plain pointers.
+// Calls a C++ function by its address; vectors are passed as plain pointers.
 template <class R, class... A> llvm::Value* call(Builder& b, R (*function)(A...), Arguments arguments)
 {
     std::vector<llvm::Type*> types;
@@ -71,17 +76,18 @@ template <class R, class... A> llvm::Value* call(Builder& b, R (*function)(A...)
     return b.CreateCall(type, address, arguments);
 }
 
-// A function that sees the world, and one that sees the index of the point or voxel too.
-template <auto function> llvm::Value* in_world(const Arguments& arguments, Builder& b)
+// Wrappers that prepend the callbacks, or the callbacks and the element index, to the arguments.
+template <auto function> llvm::Value* with_callbacks(const Arguments& arguments, Builder& b)
 {
-    Arguments all = {argument_of_element(b, element_argument::world)};
+    Arguments all = {argument_of_element(b, element_argument::callbacks)};
     all.insert(all.end(), arguments.begin(), arguments.end());
     llvm::Value* result = call(b, function, all);
     return result->getType()->isVoidTy() ? nullptr : result;
 }
-template <auto function> llvm::Value* at_element(const Arguments& arguments, Builder& b)
+template <auto function> llvm::Value* with_callbacks_and_index(const Arguments& arguments, Builder& b)
 {
-    Arguments all = {argument_of_element(b, element_argument::world), argument_of_element(b, element_argument::index)};
+    Arguments all = {argument_of_element(b, element_argument::callbacks),
+                     argument_of_element(b, element_argument::index)};
     all.insert(all.end(), arguments.begin(), arguments.end());
     llvm::Value* result = call(b, function, all);
     return result->getType()->isVoidTy() ? nullptr : result;
@@ -99,48 +105,49 @@ embedded(const char* name, const IRFunctionBase::GeneratorCb& generate, const st
         .get();
 }
 
-// A name in quotes has become the number of its slot when the function sees it.
+// Quoted names are already slot numbers here.
 FunctionGroup::UniquePtr make_volume(const FunctionOptions&)
 {
-    return embedded<float(int32_t, V3F*)>("volume", in_world<call_volume>, {"name", "position"});
+    return embedded<float(int32_t, V3F*)>("volume", with_callbacks<call_volume>, {"name", "position"});
 }
 FunctionGroup::UniquePtr make_volumev(const FunctionOptions&)
 {
-    return embedded<void(V3F*, int32_t, V3F*)>("volumev", in_world<call_volumev>, {"name", "position"});
+    return embedded<void(V3F*, int32_t, V3F*)>("volumev", with_callbacks<call_volumev>, {"name", "position"});
 }
 FunctionGroup::UniquePtr make_collider_distance(const FunctionOptions&)
 {
-    return embedded<float(V3F*)>("collider_distance", in_world<call_collider_distance>, {"position"});
+    return embedded<float(V3F*)>("collider_distance", with_callbacks<call_collider_distance>, {"position"});
 }
 FunctionGroup::UniquePtr make_collider_normal(const FunctionOptions&)
 {
-    return embedded<void(V3F*, V3F*)>("collider_normal", in_world<call_collider_normal>, {"position"});
+    return embedded<void(V3F*, V3F*)>("collider_normal", with_callbacks<call_collider_normal>, {"position"});
 }
 FunctionGroup::UniquePtr make_neighbours(const FunctionOptions&)
 {
-    return embedded<int32_t(float)>("neighbours", at_element<call_neighbours>, {"radius"});
+    return embedded<int32_t(float)>("neighbours", with_callbacks_and_index<call_neighbours>, {"radius"});
 }
 FunctionGroup::UniquePtr make_neighbours_mean(const FunctionOptions&)
 {
-    return embedded<float(int32_t, float)>("neighbours_mean", at_element<call_neighbours_mean>, {"name", "radius"});
+    return embedded<float(int32_t, float)>("neighbours_mean", with_callbacks_and_index<call_neighbours_mean>,
+                                           {"name", "radius"});
 }
 FunctionGroup::UniquePtr make_neighbours_meanv(const FunctionOptions&)
 {
-    return embedded<void(V3F*, int32_t, float)>("neighbours_meanv", at_element<call_neighbours_meanv>,
+    return embedded<void(V3F*, int32_t, float)>("neighbours_meanv", with_callbacks_and_index<call_neighbours_meanv>,
                                                 {"name", "radius"});
 }
 FunctionGroup::UniquePtr make_neighbours_gradient(const FunctionOptions&)
 {
-    return embedded<void(V3F*, int32_t, float)>("neighbours_gradient", at_element<call_neighbours_gradient>,
-                                                {"name", "radius"});
+    return embedded<void(V3F*, int32_t, float)>("neighbours_gradient",
+                                                with_callbacks_and_index<call_neighbours_gradient>, {"name", "radius"});
 }
 FunctionGroup::UniquePtr make_getvoxelpws(const FunctionOptions&)
 {
-    return embedded<void(V3F*)>("getvoxelpws", at_element<call_voxel_position>, {});
+    return embedded<void(V3F*)>("getvoxelpws", with_callbacks_and_index<call_voxel_position>, {});
 }
 FunctionGroup::UniquePtr make_getcoord(const FunctionOptions&)
 {
-    return embedded<void(V3I*)>("getcoord", at_element<call_voxel_coordinate>, {});
+    return embedded<void(V3I*)>("getcoord", with_callbacks_and_index<call_voxel_coordinate>, {});
 }
 template <int axis> FunctionGroup::UniquePtr make_getcoord_axis(const FunctionOptions&)
 {
@@ -148,7 +155,7 @@ template <int axis> FunctionGroup::UniquePtr make_getcoord_axis(const FunctionOp
     const auto generate = [](const Arguments&, Builder& b) -> llvm::Value* {
         auto* type = llvm::ArrayType::get(b.getInt32Ty(), 3);
         llvm::Value* coordinate = insertStaticAlloca(b, type);
-        at_element<call_voxel_coordinate>({coordinate}, b);
+        with_callbacks_and_index<call_voxel_coordinate>({coordinate}, b);
         return b.CreateLoad(b.getInt32Ty(), b.CreateConstInBoundsGEP2_32(type, coordinate, 0, axis));
     };
     return embedded<int32_t()>(names[axis], generate, {});
@@ -164,7 +171,7 @@ FunctionGroup::UniquePtr make_deletepoint(const FunctionOptions&)
     return embedded<void()>("deletepoint", generate, {});
 }
 
-// AX's own takes LLVM's intrinsic for whole exponents in a way that this LLVM does not know, and crashes.
+// AX's own pow uses an LLVM intrinsic for integer exponents that this LLVM version does not have, and crashes.
 FunctionGroup::UniquePtr make_pow(const FunctionOptions&)
 {
     const auto generate = [](const Arguments& arguments, Builder& b) -> llvm::Value* {
@@ -210,8 +217,8 @@ FunctionRegistry::UniquePtr make_function_registry(KernelTarget target, const Fu
 {
     auto registry = std::make_unique<FunctionRegistry>();
     insertStandardFunctions(*registry, &options);
-    // Without what prints, what needs strings or AX's own executables, random numbers that depend on the thread, and
-    // what crashes. The registry can only grow by itself.
+    // Remove functions that print, need strings or AX's own executables, draw thread-dependent random numbers, or
+    // crash. FunctionRegistry has no erase function, hence the const_cast.
     auto& functions = const_cast<FunctionRegistry::RegistryMap&>(registry->map());
     for (const char* name :
          {"print", "hash", "atof", "atoi", "external", "externalv", "_external", "rand", "rand32", "pow"})

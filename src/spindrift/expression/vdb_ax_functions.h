@@ -1,4 +1,4 @@
-// The functions of the language: those of AX that fit, and ours. Internal to this folder, because it includes AX.
+// The function registry: usable AX functions and those of Spindrift. Internal to this folder, because it includes AX.
 #pragma once
 
 #include "spindrift/expression/kernel.h"
@@ -7,7 +7,7 @@
 
 namespace spindrift {
 
-// Group functions and names in quotes are not in it: the generator treats them by itself.
+// Excludes group functions and quoted names, which the generator handles.
 openvdb::ax::codegen::FunctionRegistry::UniquePtr make_function_registry(KernelTarget target,
                                                                          const openvdb::ax::FunctionOptions& options);
 

@@ -1,5 +1,5 @@
-// From the text of an expression to machine code: AX parses it and generates the code for one element, with attributes,
-// parameters and names in quotes treated here; the rest is llvm_loop.h.
+// Compiles the text of an expression. AX parses it and generates the code for one element; this file handles
+// attributes, parameters and quoted names, and llvm_loop.h the loop and machine code.
 #include "spindrift/expression/functions.h"
 #include "spindrift/expression/llvm_loop.h"
 #include "spindrift/expression/vdb_ax_functions.h"
@@ -41,7 +41,7 @@ class Generator final : public ax::codegen::codegen_internal::ComputeGenerator {
     using Base::traverse;
     using Base::visit;
 
-    // The function for one element, complete but for its undefined operations; null after an error.
+    // The function for one element, before define_undefined(); null after an error.
     llvm::Function* generate_element(const ast::Tree& tree, const std::vector<llvm::Type*>& values)
     {
         mFunction = declare_element(mModule, values);
@@ -87,14 +87,15 @@ class Generator final : public ax::codegen::codegen_internal::ComputeGenerator {
         return true;
     }
 
-    // A name in quotes becomes the number of its slot. There are no other strings: they would allocate memory for each
-    // point, without a bound in a loop.
+    // Replaces a quoted name by its slot number. Other strings are refused: they would allocate memory per point,
+    // without bound in a loop.
     bool visit(const ast::Value<std::string>* node) override
     {
         const auto* call = dynamic_cast<const ast::FunctionCall*>(node->parent());
         const ExpressionFunction* function = call ? find_expression_function(call->name()) : nullptr;
         if (!function || !function->takes_name || call->child(0) != node)
-            fault(messages_, *node, "text in quotes can only name something, as in volume(\"density\", vec3f@P)");
+            fault(messages_, *node,
+                  "a quoted text can only be the name argument of a function, as in volume(\"density\", vec3f@P)");
         const bool volume = call->name().starts_with("volume");
         const size_t slot = Names::find(volume ? names_.volumes : names_.neighbour_attributes, node->value());
         mValues.push(mBuilder.getInt32(static_cast<uint32_t>(slot)));
@@ -103,11 +104,11 @@ class Generator final : public ax::codegen::codegen_internal::ComputeGenerator {
 
     bool visit(const ast::DeclareLocal* node) override
     {
-        if (node->type() == CoreType::STRING) fault(messages_, *node, "there are no variables that hold text");
+        if (node->type() == CoreType::STRING) fault(messages_, *node, "string variables are not supported");
         return Base::visit(node);
     }
 
-    // AX loses the value of a cast that changes nothing.
+    // Work around AX, which drops the value of a cast to the same type.
     bool visit(const ast::Cast* node) override
     {
         llvm::Type* type = mValues.top()->getType();
@@ -115,7 +116,7 @@ class Generator final : public ax::codegen::codegen_internal::ComputeGenerator {
         return type == ax::codegen::llvmTypeFromToken(node->type(), mContext) || Base::visit(node);
     }
 
-    // AX wants both indices of a matrix to be of one type.
+    // AX requires both indices of a matrix to have the same type.
     bool visit(const ast::ArrayUnpack* node) override
     {
         llvm::Value* array = mValues.top();
@@ -145,7 +146,7 @@ class Generator final : public ax::codegen::codegen_internal::ComputeGenerator {
             return explain_signature(*node);
         const bool is_statement = dynamic_cast<const ast::Block*>(node->parent()) != nullptr;
         if (!is_statement && !mValues.empty() && mValues.top()->getType()->isVoidTy())
-            fault(messages_, *node, "{}() gives no value", node->name());
+            fault(messages_, *node, "{}() returns no value", node->name());
         return true;
     }
 
@@ -155,12 +156,12 @@ class Generator final : public ax::codegen::codegen_internal::ComputeGenerator {
         return mFunction->getArg(static_cast<unsigned>(Names::find(names_.attributes, name)));
     }
 
-    // A name in quotes has become a number by now, which would be confusing to read.
+    // AX's own message would show the slot number instead of the quoted name.
     bool explain_signature(const ast::FunctionCall& node)
     {
         const ExpressionFunction* function = find_expression_function(node.name());
         if (!function || !function->takes_name) return false;
-        fault(messages_, node, "{}() wants other arguments: {}", node.name(), function->signature);
+        fault(messages_, node, "wrong arguments for {}(); the signature is {}", node.name(), function->signature);
     }
 
     void visit_group(const ast::FunctionCall& node)
@@ -210,10 +211,10 @@ Symbols symbols_of(const ax::codegen::FunctionRegistry& registry)
     return symbols;
 }
 
-// The code for one element, and what belongs to it.
+// The code for one element and its metadata.
 struct Generated {
     Names names;
-    std::vector<llvm::Type*> values; // the types of the attributes
+    std::vector<llvm::Type*> values; // attribute types
     std::unique_ptr<llvm::Module> module;
     llvm::Function* element = nullptr;
     Symbols symbols;
@@ -234,24 +235,24 @@ Generated generate(const ast::Tree& tree, const CompileRequest& request, Message
     return made;
 }
 
-// AX ends the process where an expression finds a fault in AX itself, of which it has some: nonsense that nobody
-// thought of. So a child process tries first. It does not optimise, which is what takes the time.
+// AX aborts the process on some invalid expressions because of its own bugs. Try code generation in a child process
+// first; it skips optimisation, which takes most of the time.
 bool is_safe_to_generate(const ast::Tree& tree, const CompileRequest& request, Messages& messages)
 {
-    constexpr unsigned most_seconds = 20;
+    constexpr unsigned timeout_seconds = 20;
     const pid_t child = ::fork();
-    if (child < 0) return true; // no room for a child; most expressions are harmless
+    if (child < 0) return true; // fork failed; most expressions are harmless
     if (child == 0) {
         const rlimit none = {0, 0};
         ::setrlimit(RLIMIT_CORE, &none);
         const int nothing = ::open("/dev/null", O_WRONLY);
         ::dup2(nothing, STDERR_FILENO);
         for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGALRM}) std::signal(signal, SIG_DFL);
-        ::alarm(most_seconds);
+        ::alarm(timeout_seconds);
         try {
             llvm::LLVMContext context;
             generate(tree, request, messages, context);
-        } catch (...) { // reported where it is done in earnest
+        } catch (...) { // the parent reports errors
         }
         ::_exit(0);
     }
@@ -264,7 +265,7 @@ bool is_safe_to_generate(const ast::Tree& tree, const CompileRequest& request, M
 
 struct Program final : CompiledKernel {
     std::unique_ptr<llvm::LLVMContext> context = std::make_unique<llvm::LLVMContext>();
-    std::unique_ptr<llvm::ExecutionEngine> engine; // goes before its context
+    std::unique_ptr<llvm::ExecutionEngine> engine; // destroyed before its context
 
     explicit Program(const CompileRequest& request)
     {
@@ -272,7 +273,7 @@ struct Program final : CompiledKernel {
         const ast::Tree::ConstPtr tree = ast::parse(request.text.c_str(), messages.logger());
         if (!tree || messages.logger().hasError()) throw messages.error();
         if (!is_safe_to_generate(*tree, request, messages))
-            throw CompileFault{"this breaks the compiler of AX; write it in other words", {}, {}, {}};
+            throw CompileFault{"this expression crashes the AX compiler; rewrite it", {}, {}, {}};
         Generated made = generate(*tree, request, messages, *context);
         const bool loops = limit_loops(*made.element);
         define_undefined(*made.module);

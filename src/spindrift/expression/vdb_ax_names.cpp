@@ -15,7 +15,7 @@ using ast::tokens::CoreType;
 
 namespace {
 
-// AX's parser speaks of its own names for symbols.
+// Replaces AX's token names by the symbols themselves.
 std::string with_symbols(std::string text)
 {
     static const std::pair<const char*, const char*> table[] = {
@@ -37,7 +37,7 @@ std::string with_symbols(std::string text)
     return text;
 }
 
-// AX writes "what is wrong LINE:COLUMN".
+// AX messages have the form "message LINE:COLUMN".
 CompileFault split_message(std::string text)
 {
     CompileFault fault;
@@ -93,7 +93,7 @@ class NameCollector {
         names_.attributes[i].written |= name.written;
     }
 
-    // An attribute without a type has the one that it is given elsewhere; otherwise it is a float.
+    // An untyped attribute has the type given elsewhere in the expression, or float.
     void attribute(const ast::Attribute& node)
     {
         const auto known = types_.find(node.name());
@@ -112,7 +112,7 @@ class NameCollector {
         using Where = ExpressionFunction::Where;
         const bool on_points = target_ == KernelTarget::points;
         if (function->where == (on_points ? Where::volumes : Where::points))
-            fault(messages_, node, "{}() works on {} only", node.name(), on_points ? "volumes" : "points");
+            fault(messages_, node, "{}() is available on {} only", node.name(), on_points ? "volumes" : "points");
         names_.deletes_points |= node.name() == "deletepoint";
         names_.needs_collider |= node.name().starts_with("collider_");
         names_.needs_neighbours |= node.name().starts_with("neighbours");
@@ -130,7 +130,7 @@ class NameCollector {
             const size_t i = Names::find(list, literal->value());
             if (i == list.size()) list.push_back({literal->value(), type, false, position});
             if (list[i].type != type)
-                fault(messages_, node, "\"{}\" is used as numbers and as vectors", literal->value());
+                fault(messages_, node, "\"{}\" is used both as a scalar and as a vector", literal->value());
         };
         if (function == "volume") add(names_.volumes, ElementType::float32);
         if (function == "volumev") add(names_.volumes, ElementType::vec3f);
@@ -142,7 +142,7 @@ class NameCollector {
             const bool usable =
                 !literal->value().empty() && std::all_of(literal->value().begin(), literal->value().end(),
                                                          [](unsigned char c) { return std::isalnum(c) || c == '_'; });
-            if (!usable) fault(messages_, *literal, "a group's name has letters, digits and _ only");
+            if (!usable) fault(messages_, *literal, "a group name may contain only letters, digits and _");
             add_attribute({kGroupPrefix + literal->value(), ElementType::int32, function != "ingroup", position},
                           CoreType::INT32, node);
         }
@@ -153,7 +153,7 @@ class NameCollector {
     Messages& messages_;
     Names names_;
     std::set<std::string> written_;
-    std::map<std::string, CoreType> types_; // where they are known
+    std::map<std::string, CoreType> types_; // of attributes with a known type
 };
 
 } // namespace
@@ -169,7 +169,7 @@ Messages::Messages()
     logger_.setWarningPrefix("");
 }
 
-// AX tells positions in messages only.
+// AX reports positions only in its messages.
 SourcePosition Messages::position(const ast::Node& node)
 {
     logger_.warning("here", &node);

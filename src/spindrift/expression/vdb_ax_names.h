@@ -1,5 +1,5 @@
-// What the half of the compiler that knows AX shares: its messages, and what an expression names. Internal to this
-// folder, because it includes AX.
+// Shared by the AX half of the compiler: error messages and the names that an expression uses. Internal to this folder,
+// because it includes AX.
 #pragma once
 
 #include "spindrift/expression/compiler.h"
@@ -11,10 +11,10 @@
 
 namespace spindrift {
 
-// A group is an attribute of this name and the group's.
+// A group is stored as the attribute with this prefix and the group's name.
 inline constexpr const char* kGroupPrefix = "group_";
 
-// Takes AX's messages. It stops at the first error, because AX's generator may not go on safely after one.
+// Receives AX's messages. Stops at the first error, because AX's generator is not safe after one.
 class Messages {
   public:
     Messages();
@@ -27,18 +27,18 @@ class Messages {
     openvdb::ax::Logger logger_;
 };
 
-// Thrown through AX's generator and caught where it was started.
+// Throws through AX's generator to the code that started it.
 template <class... Args> [[noreturn]] void fault(Messages& messages, const openvdb::ax::ast::Node& node,
                                                  fmt::format_string<Args...> format, Args&&... args)
 {
     throw CompileFault{fmt::format(format, std::forward<Args>(args)...), messages.position(node), {}, {}};
 }
 
-// How a type of the language is stored; nothing for types that particles and volumes do not have.
+// Storage type of an AX type; empty for types that particles and volumes cannot hold.
 std::optional<ElementType> stored_as(openvdb::ax::ast::tokens::CoreType type);
 
 struct Names : KernelNames {
-    std::vector<openvdb::ax::ast::tokens::CoreType> types; // of the attributes, in the language
+    std::vector<openvdb::ax::ast::tokens::CoreType> types; // AX types of the attributes
 
     static size_t find(const std::vector<KernelName>& list, const std::string& name)
     {
@@ -48,7 +48,7 @@ struct Names : KernelNames {
     }
 };
 
-// Throws CompileFault for what cannot be named so.
+// Throws CompileFault for invalid names.
 Names collect_names(const openvdb::ax::ast::Tree& tree, KernelTarget target, Messages& messages);
 
 } // namespace spindrift

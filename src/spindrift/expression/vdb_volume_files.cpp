@@ -1,7 +1,7 @@
 #include "spindrift/base/interrupt.h"
 #include "spindrift/base/parallel.h"
+#include "spindrift/expression/context_callbacks.h"
 #include "spindrift/expression/volume_files.h"
-#include "spindrift/expression/world.h"
 #include "spindrift/io/vdb_archive.h"
 
 #include <fmt/ranges.h>
@@ -21,10 +21,10 @@ using openvdb::Int32Grid;
 using openvdb::Vec3SGrid;
 
 constexpr size_t kLeafCells = FloatGrid::TreeType::LeafNodeType::SIZE;
-// More voxels than this is a filled box that nobody meant to make dense.
-constexpr uint64_t kMostCells = uint64_t(1) << 31;
-// Of these, voxels in regions of one value: half a gigabyte of numbers from a few bytes.
-constexpr uint64_t kMostTileCells = uint64_t(1) << 27;
+// Limit on active voxels: more is most likely a filled box that was never meant to be dense.
+constexpr uint64_t kMaxCells = uint64_t(1) << 31;
+// Limit on voxels in tiles of constant value: half a gigabyte of numbers from a few bytes.
+constexpr uint64_t kMaxTileCells = uint64_t(1) << 27;
 
 std::optional<ElementType> type_of(const GridBase& grid)
 {
@@ -51,7 +51,7 @@ vdb::Contents read_all(const std::string& path)
     return vdb::read_grids(path, [](const std::string&, const std::string&) { return true; });
 }
 
-// The values of a grid at the 512 voxels of a leaf of another one.
+// Reads a grid at the 512 voxels of another grid's leaf.
 class BlockReader {
   public:
     BlockReader(const GridBase& grid, const openvdb::math::Transform& target)
@@ -92,10 +92,10 @@ class BlockReader {
     bool same_voxels_;
 };
 
-class LeafWorld final : public VoxelWorld {
+class LeafCallbacks final : public VoxelCallbacks {
   public:
-    LeafWorld(const KernelWorld& outer, const Coord& origin, const openvdb::math::Transform& transform)
-        : VoxelWorld(outer), origin_(origin), transform_(transform)
+    LeafCallbacks(const KernelCallbacks& outer, const Coord& origin, const openvdb::math::Transform& transform)
+        : VoxelCallbacks(outer), origin_(origin), transform_(transform)
     {
     }
     void voxel_coordinate(size_t i, int32_t* out) const override
@@ -123,20 +123,20 @@ bool is_finite(float x) { return std::isfinite(x); }
 bool is_finite(int32_t) { return true; }
 bool is_finite(const openvdb::Vec3f& x) { return x.isFinite(); }
 
-// One expression on the grids of one file.
+// Runs one expression on the grids of one file.
 class VolumeRun {
   public:
     VolumeRun(const VolumeExpression& expression, const ExpressionContext& context, openvdb::GridPtrVec& grids,
               const std::string& path)
         : expression_(expression), kernel_(expression.kernel()), context_(context), grids_(grids), path_(path),
-          world_(kernel_, context), parameters_(parameter_values(expression.options().parameters, context))
+          callbacks_(kernel_, context), parameters_(parameter_values(expression.options().parameters, context))
     {
         for (const KernelName& name : kernel_.attributes()) sources_.push_back(find_or_add(name));
     }
 
     void run()
     {
-        std::vector<std::pair<size_t, GridBase::Ptr>> results; // what is written is not seen by what is read
+        std::vector<std::pair<size_t, GridBase::Ptr>> results; // separate, so that reads never see writes
         for (size_t a = 0; a < kernel_.attributes().size(); ++a)
             if (kernel_.attributes()[a].written) results.emplace_back(a, sources_[a]->deepCopyGrid());
         for (const auto& [a, result] : results) with_type(*result, [&, a = a](auto& grid) { write(a, grid); });
@@ -182,8 +182,8 @@ class VolumeRun {
             return nullptr;
         }();
         if (!like)
-            complain(name, "{} has no volume \"{}\", and the expression reads none that says where it should be", path_,
-                     name.name);
+            complain(name, "{} has no volume \"{}\", and the expression names no existing volume to copy the voxels of",
+                     path_, name.name);
         GridBase::Ptr grid = with_type(*like, [&](const auto& model) -> GridBase::Ptr {
             const auto made = [&]<class Grid>(const Grid*) -> GridBase::Ptr {
                 using Tree = typename Grid::TreeType;
@@ -205,7 +205,7 @@ class VolumeRun {
     {
         auto& tree = grid.tree();
         const uint64_t active = tree.activeVoxelCount();
-        if (active > kMostCells || active - tree.activeLeafVoxelCount() > kMostTileCells)
+        if (active > kMaxCells || active - tree.activeLeafVoxelCount() > kMaxTileCells)
             fail("the volume \"{}\" of {} is too large: {} active voxels", grid.getName(), path_,
                  tree.activeVoxelCount());
         tree.voxelizeActiveTiles();
@@ -225,9 +225,9 @@ class VolumeRun {
                 arrays.push_back(&numbers[3 * kLeafCells * a]);
                 readers[a].read(leaf.origin(), arrays[a]);
             }
-            const LeafWorld world(world_, leaf.origin(), grid.transform());
+            const LeafCallbacks callbacks(callbacks_, leaf.origin(), grid.transform());
             kernel_.run(
-                {arrays.data(), parameters_.data(), &world, nullptr, expression_.options().loop_limit, &overrun}, 0,
+                {arrays.data(), parameters_.data(), &callbacks, nullptr, expression_.options().loop_limit, &overrun}, 0,
                 kLeafCells);
             const auto* values = static_cast<const typename Grid::ValueType*>(arrays[target]);
             for (auto voxel = leaf.beginValueOn(); voxel; ++voxel) {
@@ -235,10 +235,10 @@ class VolumeRun {
                 voxel.setValue(values[voxel.pos()]);
             }
         });
-        world_.rethrow();
+        callbacks_.rethrow();
         if (overrun) fail_at_loop_limit(expression_.label(), context_.frame, expression_.options().loop_limit);
         if (!finite)
-            fail("{}: frame {}: the expression gives values of \"{}\" that are not finite; does it divide by zero?",
+            fail("{}: frame {}: the expression gives \"{}\" values that are not finite; does it divide by zero?",
                  expression_.label(), context_.frame, grid.getName());
         openvdb::tools::prune(tree);
     }
@@ -248,16 +248,16 @@ class VolumeRun {
     const ExpressionContext& context_;
     openvdb::GridPtrVec& grids_;
     const std::string& path_;
-    ContextWorld world_;
+    ContextCallbacks callbacks_;
     std::vector<double> parameters_;
-    std::vector<GridBase::Ptr> sources_; // of the attributes, before anything is written
+    std::vector<GridBase::Ptr> sources_; // of the attributes, before any write
 };
 
 template <class Grid> auto sampler(const typename Grid::ConstPtr& grid)
 {
     return [grid](const Vec3f& x) {
         const auto at = grid->transform().worldToIndex(openvdb::Vec3d(x.x(), x.y(), x.z()));
-        // Far outside, and where x is not finite, there is only background.
+        // Background far outside, and where x is not finite.
         const bool near = std::abs(at[0]) < 1e9 && std::abs(at[1]) < 1e9 && std::abs(at[2]) < 1e9;
         openvdb::tree::ValueAccessor<const typename Grid::TreeType, /*IsSafe=*/false> accessor(grid->tree());
         return near ? openvdb::tools::BoxSampler::sample(accessor, at) : grid->background();

@@ -2,7 +2,7 @@
 
 #include "spindrift/base/error.h"
 #include "spindrift/base/interrupt.h"
-#include "spindrift/expression/world.h"
+#include "spindrift/expression/context_callbacks.h"
 
 #include <fmt/ranges.h>
 
@@ -10,10 +10,10 @@ namespace spindrift {
 
 namespace {
 
-class TileWorld final : public VoxelWorld {
+class TileCallbacks final : public VoxelCallbacks {
   public:
-    TileWorld(const KernelWorld& outer, const Vec3i& first_cell, float voxel)
-        : VoxelWorld(outer), first_cell_(first_cell), voxel_(voxel)
+    TileCallbacks(const KernelCallbacks& outer, const Vec3i& first_cell, float voxel)
+        : VoxelCallbacks(outer), first_cell_(first_cell), voxel_(voxel)
     {
     }
     void voxel_coordinate(size_t i, int32_t* out) const override
@@ -71,14 +71,14 @@ void VolumeExpression::run(const ExpressionFields& fields, const ExpressionConte
     }
     check_context(label_, text_, kernel_, context);
 
-    const ContextWorld world(kernel_, context);
+    const ContextCallbacks callbacks(kernel_, context);
     const std::vector<double> parameters = parameter_values(options_.parameters, context);
     int32_t overrun = 0;
     std::atomic<bool> finite = true;
     for_each_tile(*fields.topology, [&](int t) {
         check_interrupt();
         if (std::atomic_ref(overrun).load(std::memory_order_relaxed)) return;
-        const TileWorld tile(world, fields.topology->first_cell(t), fields.voxel);
+        const TileCallbacks tile(callbacks, fields.topology->first_cell(t), fields.voxel);
         std::vector<void*> arrays;
         for (const KernelName& name : kernel_.attributes())
             arrays.push_back(
@@ -90,7 +90,7 @@ void VolumeExpression::run(const ExpressionFields& fields, const ExpressionConte
             if (name.written && !all_finite(arrays[a], count)) finite = false;
         }
     });
-    world.rethrow();
+    callbacks.rethrow();
     if (overrun) fail_at_loop_limit(label_, context.frame, options_.loop_limit);
     if (!finite)
         fail("{}: frame {}: the expression gives values that are not finite; does it divide by zero?", label_,

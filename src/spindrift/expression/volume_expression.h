@@ -1,11 +1,11 @@
-// Expressions on volumes: for every active voxel of each volume that the expression writes,
+// Expressions on volumes, run at every active voxel of each volume that the expression writes:
 //
 //     VolumeExpression fade("smoke.before_writing", "float@density *= 1.0f - $dt;");
-//     fade.run({&topology, voxel, {{"density", &density}}}, context);   // fields of a simulation
+//     fade.run({&topology, voxel, {{"density", &density}}}, context);    // simulation fields
 //     run_on_volumes(fade, "smoke.0001.vdb", "faded.0001.vdb", context); // grids of a file
 //
-// @name is the value of the volume `name` at the voxel. All values are read before any is written. Otherwise as
-// expression.h.
+// @name is the value of the volume `name` at the voxel. All values are read before any is written. See expression.h for
+// everything else.
 #pragma once
 
 #include "spindrift/expression/expression.h"
@@ -13,7 +13,7 @@
 
 namespace spindrift {
 
-// Fields on one topology, whose values lie at cell centres.
+// Fields on one topology, with values at cell centres.
 struct ExpressionFields {
     const Topology* topology = nullptr;
     float voxel = 0;
@@ -24,7 +24,7 @@ class VolumeExpression {
   public:
     VolumeExpression(std::string label, std::string text, ExpressionOptions options = {});
 
-    // Every field that the expression names must be there. Throws as Expression::run().
+    // Every field that the expression names must exist. Throws like Expression::run().
     void run(const ExpressionFields& fields, const ExpressionContext& context) const;
 
     const std::string& label() const { return label_; }
@@ -38,17 +38,17 @@ class VolumeExpression {
     Kernel kernel_;
 };
 
-// The world of one block of voxels.
-class VoxelWorld : public KernelWorld {
+// Callbacks for one block of voxels.
+class VoxelCallbacks : public KernelCallbacks {
   public:
-    explicit VoxelWorld(const KernelWorld& outer) : outer_(outer) {}
+    explicit VoxelCallbacks(const KernelCallbacks& outer) : outer_(outer) {}
     float volume(int slot, const float* x) const override { return outer_.volume(slot, x); }
     void volume_vector(int slot, const float* x, float* out) const override { outer_.volume_vector(slot, x, out); }
     float collider_distance(const float* x) const override { return outer_.collider_distance(x); }
     void collider_normal(const float* x, float* out) const override { outer_.collider_normal(x, out); }
 
   private:
-    const KernelWorld& outer_;
+    const KernelCallbacks& outer_;
 };
 
 } // namespace spindrift

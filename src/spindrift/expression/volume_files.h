@@ -1,4 +1,4 @@
-// Expressions and VDB files: volumes to run on, volumes to sample.
+// Runs expressions on VDB files and loads volumes to sample.
 #pragma once
 
 #include "spindrift/expression/volume_expression.h"
@@ -6,19 +6,19 @@
 
 namespace spindrift {
 
-// Whether a file has grids of points.
+// Whether a file has point grids.
 bool has_points(const std::string& path);
 
-// Runs on the grids of one file and writes all its grids to another. A volume that is written and missing is added,
-// with the active voxels of the first one that the expression reads. Volumes on other voxels than the written one are
-// interpolated.
+// Runs on the grids of one file and writes all its grids to another. Adds a missing volume that the expression writes,
+// with the active voxels of the first volume that it names. Interpolates volumes whose voxels differ from those of the
+// written one.
 void run_on_volumes(const VolumeExpression& expression, const std::string& in, const std::string& out,
                     const ExpressionContext& context);
 
-// Every float and vec3f grid of a file, to be sampled by its name.
+// Adds every float and vec3f grid of a file to the context, under its own name.
 void add_volumes(const std::string& path, ExpressionContext& context);
 
-// Points, beside the volumes that another file has.
+// Writes points together with the volumes of another file.
 void write_particles_beside_volumes(const std::string& path, const ParticleFile& points, const std::string& volumes);
 
 } // namespace spindrift

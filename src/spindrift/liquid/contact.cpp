@@ -117,7 +117,7 @@ template <class IsHeld, class Pressed> void Liquid::find_held(float dt, const Is
             for (int z = 0; z < kTileSize; ++z) {
                 if (!(solid.distance[o + z] < kNextTo) || !is_held(tile, o + z)) continue;
                 const Vec3f at = (first + cell_in_tile(o + z).cast<float>()) * params_.voxel;
-                const Solids::Hold hold = solids_.hold(at);
+                const Solids::Grip hold = solids_.grip(at);
                 if (hold.friction == 0 && hold.stick == 0) continue;
                 Vec3f relative = -solids_.velocity(at);
                 for (int a = 0; a < 3; ++a) relative[a] += 0.5f * (u[a].at(x, y)[z] + above[a][z]);
@@ -150,7 +150,7 @@ template <class Share> void Liquid::take_held(const Share& share)
 }
 
 // The share of its sliding that liquid loses in a step.
-float Liquid::lost_to(const Solids::Hold& hold, float speed, float pressed, float dt) const
+float Liquid::lost_to(const Solids::Grip& hold, float speed, float pressed, float dt) const
 {
     const float left = speed > 0 ? std::max(0.0f, 1 - hold.friction * pressed / speed) : 1;
     return 1 - left * std::pow(1 - hold.stick, dt * fps_);
@@ -206,7 +206,7 @@ void Liquid::collide(const std::vector<Vec3f>& from, float dt)
 void Liquid::keep_on_side(const Vec3f& from, Vec3f& x) const
 {
     const float least = 0.1f * kGap * params_.voxel;
-    const Vec3f back = solids_.now(from);
+    const Vec3f back = solids_.moved_with_sheet(from);
     if (solids_.parted(back, x) || (solids_.sheet_distance(x) < least && solids_.sheet_distance(back) >= least) ||
         (solids_.distance(x) < 0 && solids_.distance(back) >= 0))
         x = back;
@@ -237,9 +237,9 @@ void Liquid::push_out(Vec3f& x, Vec3f& v, float dt) const
         const Vec3f solid = solids_.velocity(x);
         const float into = (v - solid).dot(n);
         if (into < 0) v -= into * n;
-        if (!solids_.hold_back()) continue;
+        if (!solids_.has_grip()) continue;
         const Vec3f sliding = v - solid - (v - solid).dot(n) * n;
-        v -= lost_to(solids_.hold(x), sliding.norm(), std::max(-into, 0.0f), dt) * sliding;
+        v -= lost_to(solids_.grip(x), sliding.norm(), std::max(-into, 0.0f), dt) * sliding;
     }
     if (solids_.distance(x) < 0) x = nearest_free_place(solids_, x, gap, voxel);
     // One that cannot get out goes with the solid, and gathers no speed.

@@ -40,9 +40,9 @@ void Liquid::fill(const Shape& shape, const SourceParams& source, float frame, b
     // New places change their jitter from time to time, or a flow would show a pattern.
     const auto seed = static_cast<uint64_t>(params_.seed);
     const std::vector<Vec3f> free =
-        initial ? filling.free_places(solids_, seed)
-                : filling.places_upstream(solids_, hash64(seed, static_cast<uint64_t>(next_id_) + 1), anywhere,
-                                          source.velocity, inside.size());
+        initial ? filling.free_sites(solids_, seed)
+                : filling.upstream_sites(solids_, hash64(seed, static_cast<uint64_t>(next_id_) + 1), anywhere,
+                                         source.velocity, inside.size());
     const size_t at = particles_.size();
     particles_.resize(at + free.size());
     for (size_t i = 0; i < free.size(); ++i) {

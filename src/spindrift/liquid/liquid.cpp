@@ -226,7 +226,7 @@ void Liquid::substep(float dt)
     });
     if (inner_friction_)
         phase("inner friction", [&] { inner_friction_->apply(flow); });
-    else if (solids_.hold_back())
+    else if (solids_.has_grip())
         phase("friction", [&] { hold_back(dt); });
     if (params_.viscous()) {
         phase("viscosity", [&] { add_viscosity(dt); });
@@ -353,7 +353,7 @@ float Liquid::largest_step() const
     constexpr float kMoveWithTension = 0.5f;
     const float cells = params_.surface_tension > 0 ? std::min(params_.cfl, kMoveWithTension) : params_.cfl;
     // speed t + pull t^2 = distance; the root in the form that does not cancel.
-    const float distance = cells * params_.voxel, pull = forces_.strongest();
+    const float distance = cells * params_.voxel, pull = forces_.max_acceleration();
     const float move = 2 * distance / (speed + std::sqrt(speed * speed + 4 * pull * distance) + 1e-20f);
     // Such a wave has a frequency of sqrt(pi g / voxel). At twice its inverse it would grow; water in a tank would
     // never come to rest.

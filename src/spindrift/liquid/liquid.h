@@ -125,7 +125,7 @@ class Liquid {
     template <class Share> void take_held(const Share& share);
     const MacField& stirred_velocity();
     void ripple(float dt);
-    float lost_to(const Solids::Hold& hold, float speed, float pressed, float dt) const;
+    float lost_to(const Solids::Grip& hold, float speed, float pressed, float dt) const;
     void collide(const std::vector<Vec3f>& from, float dt);
     void keep_on_side(const Vec3f& from, Vec3f& x) const;
     void stop_at_solid(const Vec3f& beyond, Vec3f& x, Vec3f& v) const;

@@ -28,7 +28,7 @@ class Strays {
     {
         parallel_for(in_tile_.size(), [&](size_t t) {
             for (const Stray& s : in_tile_[t]) {
-                const Vec3f v = forces.flying(s.P, s.v, dt) - dt * cohesion * s.outwards;
+                const Vec3f v = forces.free_flight_velocity(s.P, s.v, dt) - dt * cohesion * s.outwards;
                 const float steps = std::ceil(dt * v.norm() / voxel);
                 float time = dt;
                 for (float k = 1; k < steps; ++k)

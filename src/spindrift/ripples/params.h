@@ -1,4 +1,4 @@
-// What an artist can say about the ripples that turbulence makes on a liquid.
+// Scene parameters of ripples: sub-grid turbulence on the surface of a liquid.
 #pragma once
 
 #include "spindrift/turbulence/params.h"

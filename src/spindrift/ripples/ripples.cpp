@@ -8,11 +8,12 @@ namespace spindrift {
 
 namespace {
 
-// Ripples end here, in cells of the liquid from its surface: farther off the distance has no slope to speak of.
+// Ripples end at this distance from the liquid's surface [cells of the liquid]: beyond it the distance has no reliable
+// slope.
 constexpr float kValidBand = 1.3f;
-constexpr float kLeastSlope = 0.5f;
-// The distance where there is no tile: all of it is air [cells of the liquid].
-constexpr float kAway = 1.5f;
+constexpr float kMinSlope = 0.5f;
+// Distance outside the tiles, which are surrounded by air [cells of the liquid].
+constexpr float kOutside = 1.5f;
 
 // The liquid's surface in one tile of the finer grid.
 class SurfaceTile {
@@ -31,8 +32,7 @@ class SurfaceTile {
     {
         const Row3 g = gradient(o);
         const Row phi = distance(o), size = max(phi, -phi);
-        return (size < splat(kValidBand * voxel_)) &
-               (g.x * g.x + g.y * g.y + g.z * g.z > splat(kLeastSlope * kLeastSlope));
+        return (size < splat(kValidBand * voxel_)) & (g.x * g.x + g.y * g.y + g.z * g.z > splat(kMinSlope * kMinSlope));
     }
 
   private:
@@ -48,7 +48,7 @@ int floor_div(int a, int b) { return (a >= 0 ? a : a - b + 1) / b; }
 
 } // namespace
 
-float fastest(const Flow& flow)
+float max_speed(const Flow& flow)
 {
     return parallel_reduce(
         static_cast<size_t>(flow.topology().tile_count()), 0.0f,
@@ -73,27 +73,27 @@ void Ripples::step(const Flow& flow, float gravity, float dt)
 {
     if (!flow.fluid_distance) fail("ripples need the distance to the liquid's surface");
     const float tau = gravity > 0 ? ripple_time(flow.voxel, gravity) : kInfinity;
-    keep_flow(flow);
+    copy_flow(flow);
     find_energy(tau);
     turbulence_.step({flow.velocity, flow.voxel, flow.solid_distance, flow.fluid_distance, &energy_}, dt);
-    carry(flow, dt);
+    advect_difference(flow, dt);
     drive(tau, dt);
-    level_along_normals();
-    keep_volume();
+    extend_along_normals();
+    correct_volume();
 }
 
 void Ripples::set(const Flow& flow, const Field<float>& difference, const Field<float>& difference_before)
 {
-    keep_flow(flow);
-    follow();
+    copy_flow(flow);
+    update_tiles();
     for_each_tile(*topology_, [&](int tile) {
         const int from = difference.topology().find(topology_->tile(tile));
         std::copy_n(difference.tile(from), kTileCells, d_.tile(tile));
     });
-    keep_before(difference_before);
+    store_before(difference_before);
 }
 
-void Ripples::keep_flow(const Flow& flow)
+void Ripples::copy_flow(const Flow& flow)
 {
     voxel_ = flow.voxel;
     const bool same = flow.topology().codes() == flow_topology_->codes();
@@ -111,12 +111,12 @@ void Ripples::keep_flow(const Flow& flow)
                 std::fill_n(to.tile(tile), kTileCells, otherwise);
         });
     };
-    keep(flow.fluid_distance, kAway * voxel_, distance_);
+    keep(flow.fluid_distance, kOutside * voxel_, distance_);
     keep(flow.solid_distance, 1, solid_distance_);
 }
 
-// (3.14) E' = (delta / tau')^2, with delta the mean of |phi - phi~| over a cell of the liquid's grid. The cells of a
-// tile of the finer grid make up whole ones.
+// (3.14) E' = (delta / tau')^2, with delta the mean of |phi - phi~| over a cell of the liquid's grid. A tile of the
+// finer grid contains whole cells of the liquid's grid.
 void Ripples::find_energy(float tau)
 {
     energy_.reset(*flow_topology_, 0);
@@ -140,8 +140,8 @@ void Ripples::find_energy(float tau)
     });
 }
 
-// Tiles around the surface as it is now and as it was before.
-void Ripples::follow()
+// Tiles around the current and the previous surface.
+void Ripples::update_tiles()
 {
     std::vector<uint64_t> codes = band_;
     const int n = params_.refine;
@@ -169,22 +169,23 @@ void Ripples::follow()
     std::swap(d_, next_), std::swap(topology_, taken);
 }
 
-// The surface moves with U + u', in as many steps as its cells are too small for one.
-void Ripples::carry(const Flow& flow, float dt)
+// Advect d with U + u', in substeps limited by the reach of the advection on the finer grid.
+void Ripples::advect_difference(const Flow& flow, float dt)
 {
-    follow();
+    update_tiles();
     turbulence_.velocity().sample_cells(*topology_, voxel(), eddies_);
     if (max_abs(d_) == 0) return;
     Carrier carrier;
     carrier.velocity = &flow.velocity;
     carrier.refine = params_.refine;
     carrier.detail = eddies_;
-    // Where a jet is sheared its eddies can be several times as fast as any liquid; ripples there are cut short.
-    const float way = fastest(flow) * dt / voxel();
+    // Eddies in a sheared jet can be several times faster than the liquid; the step ignores them and ripples there are
+    // cut short.
+    const float way = max_speed(flow) * dt / voxel();
     const float steps = std::max(1.0f, std::ceil(way / kMaxTraceCells));
-    constexpr float kMostSteps = 1000;
-    if (!(steps <= kMostSteps))
-        fail("ripples would be carried {:.3g} cells in one step of the liquid; check velocities of sources, colliders "
+    constexpr float kMaxSteps = 1000;
+    if (!(steps <= kMaxSteps))
+        fail("ripples would move {:.3g} cells in one step of the liquid; check the velocities of sources, colliders "
              "and bodies",
              way);
     carrier.cells = dt / voxel() / steps;
@@ -195,7 +196,7 @@ void Ripples::carry(const Flow& flow, float dt)
     }
 }
 
-// The mean of what turbulence does to the surface, over ripples that are too long to be any.
+// Local mean of what turbulence does to the surface, at wavelengths too long for ripples.
 void Ripples::find_mean_drive()
 {
     mean_drive_.reset(*flow_topology_, 0), mean_weight_.reset(*flow_topology_, 0);
@@ -221,7 +222,7 @@ void Ripples::find_mean_drive()
             }
         });
     });
-    constexpr int kSteps = 2; // of diffusion, which together are nearly a Gaussian
+    constexpr int kSteps = 2; // two steps of diffusion approximate a Gaussian
     const float deviation = 0.25f * params_.longest;
     for (int s = 0; s < kSteps; ++s)
         for (Field<float>* field : {&mean_drive_, &mean_weight_})
@@ -232,7 +233,7 @@ void Ripples::find_mean_drive()
     });
 }
 
-// What turbulence does to the surface beside carrying it along, and (3.13), both exactly: d' = s - d / tau'.
+// Integrates the source -u' . grad phi~ and the relaxation (3.13) exactly: d' = s - d / tau'.
 void Ripples::drive(float tau, float dt)
 {
     find_mean_drive();
@@ -255,17 +256,16 @@ void Ripples::drive(float tau, float dt)
     });
 }
 
-void Ripples::begin_frame() { keep_before(d_); }
+void Ripples::begin_frame() { store_before(d_); }
 
-void Ripples::keep_before(const Field<float>& d)
+void Ripples::store_before(const Field<float>& d)
 {
     *topology_before_ = d.topology();
     before_.reset_uninitialized(*topology_before_, 0);
     for_each_tile(*topology_before_, [&](int tile) { std::copy_n(d.tile(tile), kTileCells, before_.tile(tile)); });
 }
 
-// Steps along which phi~ grows by what they are multiplied with, at the cells of topology(); zero where there is no
-// surface.
+// Vectors n along the gradient with grad phi~ . n = 1, at the cells of topology(); zero away from the surface.
 Field<Vec3f> Ripples::normals() const
 {
     Field<Vec3f> out;
@@ -285,16 +285,16 @@ Field<Vec3f> Ripples::normals() const
     return out;
 }
 
-// The liquid's surface is carried by U: phi~_before(x - dt U) = phi~(x), which is -d(x) on the rippled surface. That
-// one also rises along the normal n, with grad phi~ . n = 1. Where it was, phi_before = 0:
+// The liquid's surface is advected by U: phi~_before(x - dt U) = phi~(x), which is -d(x) on the rippled surface. The
+// rippled surface also rises along n, with grad phi~ . n = 1. At its previous position phi_before = 0:
 //
 //     -d(x) - rise + d_before(x - dt U - rise n) = 0.
 //
-// U at x, not at the liquid's surface below, has what the turning of the normal does in it.
+// U is taken at x, not at the liquid's surface below, so that it includes the rotation of the normal.
 void Ripples::add_motion(std::span<const Vec3f> points, float seconds, std::span<Vec3f> velocities) const
 {
-    constexpr int kLooks = 8;
-    constexpr float kTaken = 0.7f; // of what is missed: converges though d changes a little along the normal
+    constexpr int kIterations = 8;
+    constexpr float kRelaxation = 0.7f; // under-relaxation: converges although d varies slightly along the normal
     if (max_abs(d_) == 0 && max_abs(before_) == 0) return;
     const Field<Vec3f> normals = this->normals();
     parallel_chunks(points.size(), 1024, [&](size_t begin, size_t end) {
@@ -309,20 +309,22 @@ void Ripples::add_motion(std::span<const Vec3f> points, float seconds, std::span
         for (size_t i = begin; i < end; ++i) {
             const Vec3f from = points[i] - seconds * velocities[i], normal = sample(now, normals, points[i]);
             const float d = sample(now, d_, points[i]);
-            const auto missed_by = [&](float rise) { return sample(before, before_, from - rise * normal) - d - rise; };
-            float rise = 0, missed = missed_by(rise); // [m]
-            for (int k = 0; k < kLooks; ++k) {
-                const float next = rise + kTaken * missed, missed_next = missed_by(next);
-                if (!(std::abs(missed_next) < std::abs(missed))) break; // a fold
-                rise = next, missed = missed_next;
+            const auto residual_at = [&](float rise) {
+                return sample(before, before_, from - rise * normal) - d - rise;
+            };
+            float rise = 0, residual = residual_at(rise); // [m]
+            for (int k = 0; k < kIterations; ++k) {
+                const float next = rise + kRelaxation * residual, next_residual = residual_at(next);
+                if (!(std::abs(next_residual) < std::abs(residual))) break; // a fold
+                rise = next, residual = next_residual;
             }
             if (rise != 0) velocities[i] += rise / seconds * normal;
         }
     });
 }
 
-// Off the surface, cells take the value at the point of the liquid's surface below or above them.
-void Ripples::level_along_normals()
+// Sets cells off the surface to the value at the nearest point of the liquid's surface.
+void Ripples::extend_along_normals()
 {
     constexpr int kMargin = 8;
     constexpr float kReach = kMargin - 2.0f; // cells
@@ -340,7 +342,7 @@ void Ripples::level_along_normals()
             for_each_row([&](int x, int y, int o) {
                 const Row3 g = base.gradient(o);
                 const Row away = base.distance(o) / fine, here = load_row(d_.tile(tile) + o);
-                const Row steep = max(g.x * g.x + g.y * g.y + g.z * g.z, splat(kLeastSlope * kLeastSlope));
+                const Row steep = max(g.x * g.x + g.y * g.y + g.z * g.z, splat(kMinSlope * kMinSlope));
                 const Row step = -away / steep;
                 const Row longest = max(max(abs_row(step * g.x), abs_row(step * g.y)), abs_row(step * g.z));
                 const Row part = step * min(splat(1), kReach / max(longest, splat(1e-6f)));
@@ -348,7 +350,7 @@ void Ripples::level_along_normals()
                                  Row{0, 1, 2, 3, 4, 5, 6, 7} + 0.5f + part * g.z};
                 const auto place = Samples::Places(to).of(-1);
                 const Row there = Samples::Corners(before, place).value(place);
-                // What is next to the surface stays as it is.
+                // Keep values next to the surface.
                 const Row share = min(max(abs_row(away) - 1, splat(0)), splat(1));
                 store_row(next_.tile(tile) + o, choose(base.valid(o), mix(here, there, share), splat(0)));
             });
@@ -393,14 +395,13 @@ Ripples::Volumes Ripples::volumes() const
 
 double Ripples::added_volume() const { return volumes().added; }
 
-// Crests and troughs grow or shrink by one share, opposite for the two, until there is as much liquid as without
-// ripples. Where there are none, nothing moves.
-void Ripples::keep_volume()
+// Scales crests and troughs by opposite factors until the volume equals that without ripples.
+void Ripples::correct_volume()
 {
-    constexpr float kMostShare = 0.5f;
+    constexpr float kMaxShare = 0.5f;
     const Volumes all = volumes();
     if (!(all.under_ripples > 0)) return;
-    const float share = std::clamp(static_cast<float>(all.added / all.under_ripples), -kMostShare, kMostShare);
+    const float share = std::clamp(static_cast<float>(all.added / all.under_ripples), -kMaxShare, kMaxShare);
     const Row most = splat(params_.most_height * voxel_);
     for_each_tile(*topology_, [&](int tile) {
         float* d = d_.tile(tile);
@@ -418,7 +419,7 @@ Ripples::Surface Ripples::surface() const
     for (int t = 0; t < flow_topology_->tile_count(); ++t) {
         const Vec3i first = flow_topology_->first_cell(t);
         const float* distance = distance_.tile(t);
-        for (int k = 0; k < n * n * n; ++k) { // the tiles of the finer grid in this one
+        for (int k = 0; k < n * n * n; ++k) { // tiles of the finer grid in this tile
             const Vec3i corner = Vec3i(k / (n * n), k / n % n, k % n) * across;
             bool inside = false;
             for (int c = 0; c < across * across * across; ++c) {
@@ -429,14 +430,14 @@ Ripples::Surface Ripples::surface() const
         }
     }
     const Topology filled(std::move(codes));
-    // All around is air, so that inside ends somewhere.
+    // Surround with tiles of air to close the inside.
     std::vector<uint64_t> around;
     for (int t = 0; t < filled.tile_count(); ++t)
         for (int k = 0; k < 27; ++k)
             around.push_back(morton_of_tile(filled.tile(t) + Vec3i(k / 9, k / 3 % 3, k % 3) - Vec3i::Ones()));
     Surface out;
     out.topology = std::make_unique<Topology>(std::move(around));
-    const float away = kAway * static_cast<float>(params_.refine);
+    const float away = kOutside * static_cast<float>(params_.refine);
     out.phi.reset_uninitialized(*out.topology, away);
     const SmoothField own(distance_, params_.refine);
     for_each_tile(*out.topology, [&](int tile) {
@@ -495,7 +496,7 @@ void Ripples::restore(State state)
     check_state_values(state.difference_before, state.tiles_before.size() * kTileCells, "ripples.difference_before");
     check_state_number(state.voxel, state.tiles.empty() ? 0.0f : 1e-8f, 1e5f, "voxel of ripples");
     if (!state.turbulence.tiles.empty() && state.turbulence.voxel != state.voxel)
-        bad_state("the voxel of turbulence is {}, and that of ripples {}", state.turbulence.voxel, state.voxel);
+        bad_state("the voxel of turbulence is {}, but that of ripples is {}", state.turbulence.voxel, state.voxel);
     voxel_ = state.voxel, band_ = std::move(state.band);
     *topology_before_ = Topology(std::move(state.tiles_before));
     *topology_ = Topology(std::move(state.tiles)), *flow_topology_ = Topology(std::move(state.flow_tiles));
@@ -506,7 +507,7 @@ void Ripples::restore(State state)
     };
     fetch(state.difference, *topology_, 0, d_);
     fetch(state.difference_before, *topology_before_, 0, before_);
-    fetch(state.distance, *flow_topology_, kAway * voxel_, distance_);
+    fetch(state.distance, *flow_topology_, kOutside * voxel_, distance_);
     fetch(state.solid_distance, *flow_topology_, 1, solid_distance_);
     diffusion_.set_topology(*flow_topology_);
     ones_.reset(*flow_topology_, 1, 0);

@@ -1,25 +1,27 @@
-// Ripples on a liquid that are finer than its grid (document 000, 3.5.3): turbulence carries the surface with it, and
-// what it raises sinks back to the surface that the liquid has on its own grid, the smoothed one (3.13). While there
-// are ripples they keep some turbulence alive (3.14), so that they move on until they are gone.
+// Ripples on a liquid below the resolution of its grid [Narain 2011, 3.5.3]. Turbulence moves the surface, and the
+// ripples relax to the smoothed surface phi~ that the liquid has on its own grid (3.13). Ripples sustain some
+// turbulence (3.14), so that they keep moving while they decay. Equation numbers are those of [Narain 2011].
 //
 //     Ripples ripples(params);
 //     ripples.step(flow, gravity, dt);       // after each step of the liquid
 //     contour(ripples.surface().phi, ...);
 //
-// The document carries phi itself along. Here phi = phi~ + d with a field d in a band around the surface: what phi~
-// does is up to the liquid, and d changes by what turbulence adds to the liquid's motion,
+// The flow comes either from the liquid itself, with [liquid.turbulence], or from the stage `ripples`, which finds it
+// from the liquid's files (liquid/particle_flow.h).
 //
-//     dd/dt + (U + u') . grad d = -u' . grad phi~ - d / tau'.
+// Differences from [Narain 2011]:
+// - phi = phi~ + d, and only d is advected, in a band around the surface: dd/dt + (U + u') . grad d = -u' . grad phi~ -
+//   d / tau'. The equation is equivalent, but errors of the liquid's surface do not become ripples, phi needs no
+//   redistancing, and without turbulence phi equals phi~ to the bit.
+// - phi~ is the cubic B-spline of the liquid's distance (smooth_field.h): smooth without a filter pass.
+// - d is kept constant along the normals of phi~: ripples are heights over the liquid's surface and cannot detach.
+// - Volume is conserved: the mean over `longest` of what turbulence would raise or lower is removed, and the remaining
+//   error is taken from crests and troughs by the same factor (correct_volume()). The source does not conserve volume.
+// - Conservative downsampling and variable density are not needed: the liquid is where its particles are.
+// - The velocity of the surface is measured, not modelled (add_motion()).
 //
-// It is the same equation, but errors of the liquid's surface are no ripples, phi needs no repair to stay a distance,
-// and without turbulence phi is phi~ to the bit. d is held constant along the normals of phi~: ripples are heights over
-// the liquid's surface, and cannot tear off.
-//
-// Volume: of what turbulence would raise or lower, the mean over `longest` is left out, and what still is too much or
-// too little in all is taken from crests and troughs by the same share (see keep_volume).
-//
-// Where it is weak: a surface that moves farther in a step, along its normal, than the band is wide loses its ripples;
-// nothing hangs over within a cell of the liquid; ripples decay all alike, where real ones travel.
+// Limits: a surface that moves along its normal by more than the band width in a step loses its ripples. There are no
+// overhangs within a cell of the liquid. All ripples decay at the same rate, while real ones travel.
 #pragma once
 
 #include "spindrift/field/advection.h"
@@ -29,26 +31,27 @@
 
 namespace spindrift {
 
-// How far from the surface a liquid's distance has to be one [cells]; farther off only its sign counts.
+// Distance from the surface within which the liquid's distance must be accurate [cells]; beyond it only the sign
+// counts.
 constexpr float kRippleBand = 1.45f;
 
-// (3.13) The time in which ripples sink [s]: that of deep water waves as long as a cell to pass it.
+// (3.13) Relaxation time of ripples [s]: the time in which deep-water waves as long as a cell travel their length.
 inline float ripple_time(float voxel, float gravity)
 {
     return std::sqrt(2 * static_cast<float>(kPi) * voxel / gravity);
 }
 
-// The largest component of a flow's velocity where there is fluid [m/s].
-float fastest(const Flow& flow);
+// Largest velocity component of a flow within the fluid [m/s].
+float max_speed(const Flow& flow);
 
 class Ripples {
   public:
     explicit Ripples(const RippleParams& params) : params_(params), turbulence_(params) {}
 
-    // The flow after a step of the liquid, with fluid_distance; its extra energy is found here. Solids hold the nearest
-    // values of the distance, as far in as the band. `gravity` is how strong it is [m/s2].
+    // `flow` is that after a step of the liquid, with fluid_distance; extra energy is computed here. Inside solids, the
+    // distance must continue the nearest values as far as the band. `gravity` is its magnitude [m/s2].
     void step(const Flow& flow, float gravity, float dt);
-    // Takes on ripples that were computed before: phi - phi~ [m] now and when the frame began, on any tiles of the
+    // Sets ripples that were computed before: phi - phi~ [m] now and at the start of the frame, on any tiles of the
     // finer grid.
     void set(const Flow& flow, const Field<float>& difference, const Field<float>& difference_before);
 
@@ -56,23 +59,24 @@ class Ripples {
     const Topology& topology() const { return *topology_; }
     float voxel() const { return voxel_ / static_cast<float>(params_.refine); } // [m]
     const Field<float>& difference() const { return d_; }                       // phi - phi~ [m]
-    const Field<float>& difference_before() const { return before_; }           // when the frame began
+    const Field<float>& difference_before() const { return before_; }           // at the start of the frame
     const Field<float>& energy() const { return energy_; }                      // (3.14), on the flow's grid
     const Turbulence& turbulence() const { return turbulence_; }
 
-    // The rippled surface: the distance in cells of the finer grid, in the band around it and, for the inside of the
-    // liquid, negative in tiles that fill it.
+    // Distance to the rippled surface in cells of the finer grid: accurate in the band, and negative in tiles inside
+    // the liquid.
     struct Surface {
         std::unique_ptr<Topology> topology;
         Field<float> phi;
     };
     Surface surface() const;
-    // Marks the moment that add_motion() looks back to.
+    // Marks the time that add_motion() refers to.
     void begin_frame();
-    // Makes the liquid's velocity at points of the rippled surface that of the surface [m/s]. Both are means since the
-    // frame began, `seconds` ago: x - seconds v is where the surface was. To the liquid's it adds, along the normal,
-    // what the ripples have changed by on the way, whatever changed them. That eddies also carry water along the
-    // surface is left out: ripples do not go with it, and a point that does leaves a bent surface on a straight way.
+    // Turns the liquid's velocity at points of the rippled surface into that of the surface [m/s]. Both are means since
+    // the start of the frame, `seconds` ago: x - seconds v is where the surface was. Adds, along the normal, the change
+    // of d since then, from any cause, so that limits and the volume correction are included. Excludes the tangential
+    // motion of eddies, because ripples do not move with it: with it the velocity misses 0.89 of the change to the next
+    // surface instead of 0.26 (`spindrift_tests --gtest_filter=Ripples.MotionMatchesTheSurface`).
     void add_motion(std::span<const Vec3f> points, float seconds, std::span<Vec3f> velocities) const;
     // Volume [m3] that ripples add to the liquid.
     double added_volume() const;
@@ -82,30 +86,30 @@ class Ripples {
     struct State {
         float voxel = 0;
         std::vector<uint64_t> tiles, band, flow_tiles;
-        std::vector<float> difference;               // for the cells of each of `tiles`
-        std::vector<float> distance, solid_distance; // and of `flow_tiles`
+        std::vector<float> difference;               // per cell of `tiles`
+        std::vector<float> distance, solid_distance; // per cell of `flow_tiles`
         std::vector<uint64_t> tiles_before;
-        std::vector<float> difference_before; // for the cells of each of `tiles_before`
+        std::vector<float> difference_before; // per cell of `tiles_before`
         Turbulence::State turbulence;
     };
     State state() const;
     void restore(State state);
 
   private:
-    void keep_flow(const Flow& flow);
+    void copy_flow(const Flow& flow);
     void find_energy(float tau);
-    void follow();
-    void carry(const Flow& flow, float dt);
+    void update_tiles();
+    void advect_difference(const Flow& flow, float dt);
     void drive(float tau, float dt);
     void find_mean_drive();
-    void keep_before(const Field<float>& d);
+    void store_before(const Field<float>& d);
     Field<Vec3f> normals() const;
-    void level_along_normals();
+    void extend_along_normals();
     struct Volumes {
         double added = 0, under_ripples = 0;
     };
     Volumes volumes() const;
-    void keep_volume();
+    void correct_volume();
     Vec3i coarse_cell(const Vec3i& fine_cell) const;
     bool in_band(float distance) const { return std::abs(distance) < kRippleBand * voxel_; }
 
@@ -122,13 +126,13 @@ class Ripples {
     Diffusion diffusion_;
 
     // The finer grid.
-    std::vector<uint64_t> band_; // tiles that the surface needs, of those there are
+    std::vector<uint64_t> band_; // tiles that the current surface needs
     std::unique_ptr<Topology> topology_ = std::make_unique<Topology>();
     Field<float> d_{*topology_, 0}, next_;
     Field<float> eddies_[3];
     AdvectionScratch scratch_;
     std::unique_ptr<Topology> topology_before_ = std::make_unique<Topology>();
-    Field<float> before_{*topology_before_, 0}; // d_ when the frame began
+    Field<float> before_{*topology_before_, 0}; // d_ at the start of the frame
 };
 
 } // namespace spindrift

@@ -6,7 +6,7 @@ SmoothField::SmoothField(const Field<float>& coarse, int refine)
     : coarse_(&coarse), refine_(refine), count_(kTileSize / refine + 4)
 {
     for (int i = 0; i < kTileSize; ++i) {
-        // The cell's centre among those of coarse cells; node 0 lies two coarse cells before the tile.
+        // Position of the cell centre among coarse cell centres; node 0 is two coarse cells before the tile.
         const float at = (static_cast<float>(i) + 0.5f) / static_cast<float>(refine) + 1.5f;
         const int below = static_cast<int>(at);
         const float t = at - static_cast<float>(below), s = 1 - t;
@@ -17,12 +17,12 @@ SmoothField::SmoothField(const Field<float>& coarse, int refine)
     }
 }
 
-void SmoothField::gather(const Vec3i& fine_tile, float (&nodes)[kMostNodes][kMostNodes][kMostNodes]) const
+void SmoothField::gather(const Vec3i& fine_tile, float (&nodes)[kMaxNodes][kMaxNodes][kMaxNodes]) const
 {
     const Topology& topology = coarse_->topology();
     const Vec3i first = fine_tile * (kTileSize / refine_) - Vec3i::Constant(2);
     const Vec3i home = tile_of_cell(first);
-    int found[2][2][2]; // nodes span two tiles along an axis at most
+    int found[2][2][2]; // nodes span at most two tiles per axis
     for (int c = 0; c < 8; ++c)
         found[c >> 2][c >> 1 & 1][c & 1] = topology.find(home + Vec3i(c >> 2, c >> 1 & 1, c & 1));
     const Vec3i base = home * kTileSize;
@@ -36,13 +36,13 @@ void SmoothField::gather(const Vec3i& fine_tile, float (&nodes)[kMostNodes][kMos
 
 void SmoothField::sample(const Vec3i& fine_tile, Tile& out) const
 {
-    alignas(64) float nodes[kMostNodes][kMostNodes][kMostNodes];
+    alignas(64) float nodes[kMaxNodes][kMaxNodes][kMaxNodes];
     gather(fine_tile, nodes);
-    // One axis after the other: values and slopes along z, then y, then x.
+    // Separable: values and slopes along z, then y, then x.
     struct Rows {
         Row value, slope;
     };
-    Rows along_z[kMostNodes][kMostNodes];
+    Rows along_z[kMaxNodes][kMaxNodes];
     for (int x = 0; x < count_; ++x)
         for (int y = 0; y < count_; ++y)
             for (int i = 0; i < kTileSize; ++i) {
@@ -55,7 +55,7 @@ void SmoothField::sample(const Vec3i& fine_tile, Tile& out) const
     struct Plane {
         Row value, along_y, along_z;
     };
-    Plane planes[kMostNodes][kTileSize];
+    Plane planes[kMaxNodes][kTileSize];
     for (int x = 0; x < count_; ++x)
         for (int j = 0; j < kTileSize; ++j) {
             const Place& p = places_[j];

@@ -112,9 +112,9 @@ void Grains::fill(size_t number, float dt, bool initial)
     std::optional<Filling::Carried> carried;
     if (!initial) {
         carried.emplace();
-        carried->way = (time_ / fps_ - dt) * source.velocity;
+        carried->offset = (time_ / fps_ - dt) * source.velocity;
         const Vec3f center = shape.bounds(time_).center(); // half-spaces and the outside of shapes have none
-        if (center.allFinite()) carried->way += source.inherit * center;
+        if (center.allFinite()) carried->offset += source.inherit * center;
         source.velocity.cwiseAbs().maxCoeff(&carried->axis);
     }
     Filling filling(shape, time_, params_.domain, params_.voxel, carried);
@@ -125,9 +125,9 @@ void Grains::fill(size_t number, float dt, bool initial)
         present += static_cast<double>(masses[i] / particle_mass(source.material));
     }
     const auto seed = static_cast<uint64_t>(params_.seed);
-    const std::vector<Vec3f> free = initial ? filling.free_places(solids_, seed, near_the_middle)
-                                            : filling.places_upstream(solids_, seed, near_the_middle, source.velocity,
-                                                                      static_cast<size_t>(present));
+    const std::vector<Vec3f> free =
+        initial ? filling.free_sites(solids_, seed, near_the_middle)
+                : filling.upstream_sites(solids_, seed, near_the_middle, source.velocity, static_cast<size_t>(present));
     const size_t at = particles_.size();
     particles_.resize(at + free.size());
     auto& mass = particles_.attribute<float>(kMass);

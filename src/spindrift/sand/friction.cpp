@@ -173,7 +173,7 @@ float Stress::stick_at(const Vec3f& x, float dt) const
 {
     constexpr float kClings = 1e3f;
     if (!settings_.sticky) return 0;
-    const float stick = solids_->hold(x).stick;
+    const float stick = solids_->grip(x).stick;
     return stick < 1 ? 1 - std::pow(1 - stick, dt * settings_.fps) : kClings;
 }
 
@@ -183,7 +183,7 @@ float Stress::friction_at(const Vec3f& x) const
     if (settings_.same_friction) return *settings_.same_friction;
     const float walls = settings_.wall_friction.value_or(kInfinity);
     if (const RigidSolid* body = solids_->nearest_body(x)) return bodies_->friction(*body).value_or(kInfinity);
-    return solids_->collider_distance(x) < solids_->wall_distance(x) ? solids_->hold(x).friction : walls;
+    return solids_->collider_distance(x) < solids_->wall_distance(x) ? solids_->grip(x).friction : walls;
 }
 
 // (5.20), one component after the other.

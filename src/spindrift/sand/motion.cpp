@@ -145,7 +145,8 @@ void Grains::look_around_sheets(size_t begin, size_t count, const Vec3f& fall, A
     const Sight& sight = *room_.sight();
     const Topology& topology = grid_.topology;
     for (size_t i = 0; i < count; ++i) {
-        const Vec3f x = solids_.colliders_move() ? solids_.now(particles_.P[begin + i]) : particles_.P[begin + i];
+        const Vec3f x =
+            solids_.colliders_move() ? solids_.moved_with_sheet(particles_.P[begin + i]) : particles_.P[begin + i];
         const Vec3i cell = cell_of(x, 1 / params_.voxel);
         const int tile = topology.find(tile_of_cell(cell)), offset = offset_of_cell(cell);
         if (tile == topology.tile_count()) continue;
@@ -305,10 +306,10 @@ void Grains::push_out(size_t particle, float dt)
         v -= into * n;
         const Vec3f sliding = relative - into * n;
         const int material = (*particles_.find<int32_t>(kMaterial))[particle];
-        const Solids::Hold hold =
+        const Solids::Grip hold =
             solids_.collider_distance(x) < solids_.wall_distance(x)
-                ? solids_.hold(x)
-                : Solids::Hold{params_.wall_friction.value_or(wall_friction_[static_cast<size_t>(material)])};
+                ? solids_.grip(x)
+                : Solids::Grip{params_.wall_friction.value_or(wall_friction_[static_cast<size_t>(material)])};
         const float speed = sliding.norm();
         if (!(speed > 0)) continue;
         float lost = std::min(1.0f, -hold.friction * into / speed);

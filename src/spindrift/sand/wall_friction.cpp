@@ -20,7 +20,7 @@ void WallFriction::find(const InnerFlow& flow, const Field<float>& wet)
             if (!(wet.tile(tile)[c] > 0) || !(solid.distance[c] < kNextTo)) continue;
             const Vec3f at = (corner + cell_in_tile(c).cast<float>()) * flow.voxel;
             found[k].push_back(
-                {tile, c, flow.solids.normal(at, 0.1f * flow.voxel), flow.solids.velocity(at), flow.solids.hold(at)});
+                {tile, c, flow.solids.normal(at, 0.1f * flow.voxel), flow.solids.velocity(at), flow.solids.grip(at)});
         }
     });
     contacts_.clear();

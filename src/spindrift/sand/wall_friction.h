@@ -12,7 +12,7 @@ class WallFriction {
     struct Contact {
         int tile, cell;
         Vec3f normal, solid_velocity;
-        Solids::Hold hold;
+        Solids::Grip hold;
         float limit = 0;              // of the traction, once pressure is known
         Vec3f change = Vec3f::Zero(); // of the traction, that the velocity does not know of yet
     };

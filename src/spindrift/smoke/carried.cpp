@@ -25,12 +25,13 @@ void CarriedValues::move_to(std::shared_ptr<const Topology> topology)
 
 void CarriedValues::prepare(const SolidCells& cells, const Box3f& open, bool keep_mass)
 {
-    // What leaves through open sides in a step is not known well enough to be told from what is lost.
-    constexpr double kNothing = 1e-6;
+    // Outflow through open sides in a step is not known well enough to distinguish it from advection errors.
+    constexpr double kNegligible = 1e-6;
     kept_.assign(scalars.size(), std::nullopt);
     for (size_t i = 0; i < scalars.size() && keep_mass; ++i) {
         const double before = sum(i, cells);
-        if (before != 0 && beside_open_sides(scalars[i].value, open) <= kNothing * std::abs(before)) kept_[i] = before;
+        if (before != 0 && beside_open_sides(scalars[i].value, open) <= kNegligible * std::abs(before))
+            kept_[i] = before;
     }
     extend_into_solids(cells);
 }
@@ -82,8 +83,8 @@ size_t CarriedValues::bytes() const
     return total;
 }
 
-// Cells in solids take the mean of what is next to them, so that values near a wall do not fade into it when they are
-// interpolated. Two layers, and nothing through the middle of a sheet.
+// Extrapolates two layers of values into solids, so that interpolation near a wall does not fade. Values do not pass
+// through sheets.
 void CarriedValues::extend_into_solids(const SolidCells& cells)
 {
     const std::vector<int>& near = cells.near();
@@ -104,14 +105,14 @@ void CarriedValues::extend_into_solids(const SolidCells& cells)
             constexpr int slots[6] = {neighbour_slot(1, 0, 0),  neighbour_slot(-1, 0, 0), neighbour_slot(0, 1, 0),
                                       neighbour_slot(0, -1, 0), neighbour_slot(0, 0, 1),  neighbour_slot(0, 0, -1)};
             const Sight* sight = cells.sight() && cells.sight()->blocked(tile) ? cells.sight() : nullptr;
-            const auto seen_from = [&](const Vec3i& cell) { // in cells from the tile's corner
+            const auto seen_from = [&](const Vec3i& cell) { // in cells relative to the tile's corner
                 if (!sight) return kAllCells;
                 const Vec3i step = tile_of_cell(cell);
                 return sight->cells_from_center(topology_->neighbour(tile, step.x(), step.y(), step.z()),
                                                 offset_of_cell(cell));
             };
             for (int layer = 0; layer < 2; ++layer) {
-                const int rim = layer == 0 ? 1 : 0; // the first layer is needed around the tile too
+                const int rim = layer == 0 ? 1 : 0; // the first layer is needed in the margin too
                 for (int x = -rim; x < kTileSize + rim; ++x)
                     for (int y = -rim; y < kTileSize + rim; ++y)
                         for (int z = -rim; z < kTileSize + rim; ++z) {
@@ -151,7 +152,7 @@ void CarriedValues::clear_solids(const SolidCells& cells)
     });
 }
 
-// The sum over the outermost cells of open sides.
+// Sum over the outermost cells at open sides.
 double CarriedValues::beside_open_sides(const Field<float>& value, const Box3f& open) const
 {
     return parallel_sum(static_cast<size_t>(topology_->tile_count()), [&](size_t t) {
@@ -169,9 +170,9 @@ double CarriedValues::beside_open_sides(const Field<float>& value, const Box3f& 
     });
 }
 
-// Advection by looking back keeps no sum. What it made or lost is taken back between the lowest and the highest of the
-// values that each cell had to choose from: where smoke changes from place to place, and without new extremes. (The
-// idea of Bermejo and Conde 2002.)
+// Semi-Lagrangian advection does not conserve the sum. Restores it by moving each value towards the lower or upper
+// bound of the values that it was interpolated from, which changes only cells in gradients and creates no new extremes
+// [Bermejo 2002].
 void CarriedValues::restore_sum(size_t index, double before, const SolidCells& cells)
 {
     Field<float>& value = scalars[index].value;
@@ -199,7 +200,7 @@ void CarriedValues::restore_sum(size_t index, double before, const SolidCells& c
 void average_blocks(const Field<float>& fine, int refine, const Topology& coarse, Field<float>& mean)
 {
     mean.reset(coarse, 0);
-    const int across = kTileSize / refine; // coarse cells that a fine tile spans
+    const int across = kTileSize / refine; // coarse cells per fine tile and axis
     const float share = 1.0f / static_cast<float>(refine * refine * refine);
     for_each_tile(coarse, [&](int tile) {
         float* out = mean.tile(tile);

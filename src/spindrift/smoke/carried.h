@@ -1,4 +1,4 @@
-// The values that smoke carries along, at the cell centres of a grid: that of the flow, or a finer one.
+// Scalars advected with the smoke, at the cell centres of the flow's grid or of a finer one.
 #pragma once
 
 #include "spindrift/field/advection.h"
@@ -12,19 +12,19 @@ namespace spindrift {
 struct SmokeScalar {
     std::string name;
     float dissipation = 0; // [1/s]
-    float vanishing = 0;   // less than this is nothing
+    float threshold = 0;   // smaller values count as zero
     Field<float> value, next;
 };
 
 class CarriedValues {
   public:
     std::vector<SmokeScalar> scalars;
-    AdvectionScratch scratch; // of the step between prepare() and finish(), these fields first
+    AdvectionScratch scratch; // of the step between prepare() and finish(); these fields come first
 
     const Topology& topology() const { return *topology_; }
-    // Everything is zero.
+    // Sets all values to zero.
     void start(std::shared_ptr<const Topology> topology);
-    // Takes values along to other tiles.
+    // Copies values to another set of tiles.
     void move_to(std::shared_ptr<const Topology> topology);
 
     // Before and after advection of fields(). `cells` are the solids on this grid and `open` the domain in its cells,
@@ -34,7 +34,7 @@ class CarriedValues {
     void finish(const SolidCells& cells);
     void fade(float dt);
 
-    // The sum of a value over all cells, less what solids cover of them.
+    // Sum of a scalar over all cells, weighted by their open volume.
     double sum(size_t scalar, const SolidCells& cells) const;
     size_t bytes() const;
 
@@ -45,10 +45,10 @@ class CarriedValues {
     void restore_sum(size_t scalar, double sum, const SolidCells& cells);
 
     std::shared_ptr<const Topology> topology_ = std::make_shared<Topology>();
-    std::vector<std::optional<double>> kept_; // of each scalar, the sum that advection must not change
+    std::vector<std::optional<double>> kept_; // per scalar, the sum to restore after advection
 };
 
-// Means over the blocks of `refine`^3 cells that make up a cell of a coarser grid.
+// Means over blocks of `refine`^3 cells, one per cell of a coarser grid.
 void average_blocks(const Field<float>& fine, int refine, const Topology& coarse, Field<float>& mean);
 
 } // namespace spindrift

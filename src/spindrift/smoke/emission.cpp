@@ -1,4 +1,4 @@
-// Where smoke comes from.
+// Smoke sources.
 #include "spindrift/base/noise.h"
 #include "spindrift/smoke/smoke.h"
 
@@ -6,11 +6,11 @@ namespace spindrift {
 
 namespace {
 
-// The share of its values that a noisy source gives at a place.
+// Factor on a source's values by its noise.
 float noise_at(const SourceNoiseParams& noise, const Vec3f& x, float seconds)
 {
     if (noise.amount == 0) return 1;
-    // It moves through the noise on a way that leads nowhere near where it was.
+    // Time translates the noise in a direction that does not soon return to the same values.
     const Vec3f drift = noise.change * seconds * Vec3f(0.62f, 0.71f, 0.33f);
     const float value = gradient_noise(x / noise.size + drift, static_cast<uint64_t>(noise.seed)).value;
     return std::max(0.0f, 1 + 2 * noise.amount * value);
@@ -31,13 +31,13 @@ void Smoke::emit(float dt, bool initial)
 
 namespace {
 
-// The share of a cell around a place that a shape covers.
+// Fraction of a cell around x that a shape covers.
 float covered(const Shape& shape, const Vec3f& x, float frame, float voxel)
 {
     return clamp01(0.5f - shape.distance(x, frame) / voxel);
 }
 
-// Calls body(tile) for the tiles of a grid that reach into a box [m].
+// Calls body(tile) for the tiles of a grid that overlap a box [m].
 template <class Body> void for_each_tile_in(const Topology& topology, float voxel, const Box3f& box, const Body& body)
 {
     for_each_tile(topology, [&](int tile) {
@@ -59,7 +59,7 @@ void Smoke::emit_values(size_t index, float dt)
     const Box3f bounds =
         splat ? Box3f{Vec3f::Constant(-kInfinity), Vec3f::Constant(kInfinity)} : shape.bounds(time_).grown(voxel);
 
-    // What each scalar gets where the source is all there is.
+    // Amount of each scalar at full coverage.
     std::vector<SmokeScalar>& scalars = carried_.scalars;
     std::vector<float> amounts(scalars.size(), 0.0f);
     amounts[0] = source.density, amounts[1] = source.temperature;
@@ -86,7 +86,7 @@ void Smoke::emit_values(size_t index, float dt)
                 float& value = scalars[k].value.tile(tile)[c];
                 value = fill ? std::max(value, share * amounts[k]) : value + share * amounts[k];
             }
-            // Colour comes with the density that is new.
+            // Colour is weighted by the added density.
             const float added = scalars[0].value.tile(tile)[c] - density_before;
             for (size_t k = first_color; k < scalars.size(); ++k)
                 scalars[k].value.tile(tile)[c] += added * color[static_cast<int>(k - first_color)];
@@ -123,7 +123,7 @@ void Smoke::emit_velocity(size_t index)
     });
 }
 
-// What the particles of the frame cover, and their mean velocity.
+// Rasterises the coverage and mean velocity of the frame's particles.
 void Smoke::splat_particles(size_t index)
 {
     Splat& splat = splats_[index];
@@ -139,7 +139,7 @@ void Smoke::splat_particles(size_t index)
         const float own = sizes ? (*sizes)[i] : from.radius;
         return std::max(source.particle_size > 0 ? source.particle_size : own, voxel) / voxel; // in cells
     };
-    constexpr float kLargest = 64; // cells; a particle that is larger than this is a mistake in the file
+    constexpr float kLargest = 64; // cells; a larger radius is clamped as a likely error in the file
     const auto cells_of = [&](size_t i) {
         const Vec3f x = from.particles.P[i] / voxel, r = Vec3f::Constant(std::min(radius_of(i), kLargest));
         const Vec3f low = (x - r).cwiseMax(box.min), high = (x + r).cwiseMin(box.max);

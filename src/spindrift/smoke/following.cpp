@@ -1,4 +1,4 @@
-// Which tiles the smoke needs.
+// Chooses the tiles that the smoke needs.
 #include "spindrift/base/memory.h"
 #include "spindrift/smoke/smoke.h"
 
@@ -6,10 +6,10 @@ namespace spindrift {
 
 namespace {
 
-// Bytes of a cell with what a step needs, of the flow and of a finer grid.
+// Bytes per cell needed in a step, for the flow and for a finer grid.
 constexpr double kFlowBytes = 150, kFineBytes = 40;
-constexpr const char* kRemedy = "raise smoke.voxel or smoke.threshold, give the smoke a smaller smoke.domain, or lower "
-                                "what drives it (velocities, temperatures, buoyancy, forces)";
+constexpr const char* kRemedy = "raise smoke.voxel or smoke.threshold, set a smaller smoke.domain, or lower the "
+                                "velocities, temperatures, buoyancy or forces";
 
 void expect_memory_for(const Topology& topology, double bytes)
 {
@@ -23,7 +23,7 @@ struct CellBox {
     bool empty() const { return (low.array() > high.array()).any(); }
 };
 
-// The cells of a tile that hold more than nothing of any scalar.
+// Bounds of the cells of a tile in which any scalar exceeds its threshold.
 CellBox smoke_in_tile(const std::vector<SmokeScalar>& scalars, const Topology& topology, int tile)
 {
     alignas(32) float there[kTileCells] = {};
@@ -34,9 +34,9 @@ CellBox smoke_in_tile(const std::vector<SmokeScalar>& scalars, const Topology& t
         for (int o = 0; o < kTileCells; o += kTileSize) {
             const Row value = load_row(v + o), size = max(value, -value);
             most = max(most, size);
-            store_row(there + o, max(load_row(there + o), size > splat(scalar.vanishing) ? splat(1) : splat(0)));
+            store_row(there + o, max(load_row(there + o), size > splat(scalar.threshold) ? splat(1) : splat(0)));
         }
-        any |= largest(most) > scalar.vanishing;
+        any |= largest(most) > scalar.threshold;
     }
     CellBox box;
     if (!any) return box;
@@ -49,7 +49,7 @@ CellBox smoke_in_tile(const std::vector<SmokeScalar>& scalars, const Topology& t
     return box;
 }
 
-// Tiles within `pad` cells of boxes, inside [lowest, highest].
+// Tiles within `pad` cells of the boxes, clipped to [lowest, highest].
 std::vector<uint64_t> tiles_around(const std::vector<CellBox>& boxes, int pad, const Vec3i& lowest,
                                    const Vec3i& highest)
 {
@@ -81,11 +81,11 @@ int floor_div(int a, int b) { return (a >= 0 ? a : a - b + 1) / b; }
 
 } // namespace
 
-// Tiles within `padding` cells of smoke and of sources that are at work, inside the domain. One cell beyond an open
-// upper side is there too, see GasPressure. On a finer grid, as far around smoke as it can move in the step.
+// Tiles within `padding` cells of smoke and active sources, inside the domain, plus one cell beyond an open upper side
+// (see GasPressure). The finer grid extends as far around smoke as it can move in the step.
 void Smoke::follow_smoke(float dt)
 {
-    constexpr float kFarAway = 2e5f; // cells; tiles reach farther, also of a finer grid
+    constexpr float kFarAway = 2e5f; // cells; within the range of tile indices, also of a finer grid
     const Vec3f far = Vec3f::Constant(kFarAway);
     const int refine = params_.refine();
     const Vec3i lowest = floor_of(box_.min.cwiseMax(-far) + Vec3f::Constant(1e-3f));
@@ -94,7 +94,7 @@ void Smoke::follow_smoke(float dt)
     for (int a = 0; a < 3; ++a)
         if (open_.max[a] < kInfinity) ++highest[a];
 
-    // Boxes of fine cells.
+    // Boxes in fine cells.
     const Topology& fine = carried_.topology();
     std::vector<CellBox> boxes(static_cast<size_t>(fine.tile_count()));
     if (params_.sparse || turbulence_)
@@ -144,7 +144,7 @@ void Smoke::follow_smoke(float dt)
     fine_solid_cells_.update(carried_.topology(), solids_, params_.fine_voxel());
 }
 
-// Takes the flow along to other tiles. New ones hold still air: what moves around smoke without turning follows from
+// Copies the flow to another set of tiles. New tiles hold air at rest: the irrotational flow around smoke follows from
 // the pressure.
 void Smoke::move_to(std::shared_ptr<const Topology> topology)
 {

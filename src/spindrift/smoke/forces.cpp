@@ -1,4 +1,4 @@
-// What drives smoke: buoyancy, wind and other forces, and vorticity confinement.
+// Forces on smoke: buoyancy, wind and other forces, and vorticity confinement.
 #include "spindrift/smoke/smoke.h"
 
 #include <Eigen/Geometry>
@@ -13,8 +13,9 @@ void Smoke::add_wind(float dt)
         for (int a = 0; a < 3; ++a)
             for (int c = 0; c < kTileCells; ++c) {
                 float& u = velocity_.u[a].tile(tile)[c];
-                // Wind takes smoke along as it does a lone particle. Each component is on its own.
-                u = forces_.flying((first + face_in_tile(c, a)) * params_.voxel, u * Vec3f::Unit(a), dt)[a];
+                // Wind drags smoke like a lone particle, separately for each component.
+                u = forces_.free_flight_velocity((first + face_in_tile(c, a)) * params_.voxel, u * Vec3f::Unit(a),
+                                                 dt)[a];
             }
     });
 }
@@ -31,8 +32,8 @@ void Smoke::add_buoyancy(float dt)
     const Field<float>& temperature = turbulence_ ? mean_temperature_ : carried_.scalars[1].value;
     const float ambient = params_.ambient_temperature;
     for_each_tile(*topology_, [&](int tile) {
-        const TileView smoke(density, tile), warmth(temperature, tile);
-        // Acceleration over gravity (Boussinesq): air that is warmer is thinner, by the law of ideal gases.
+        const TileView smoke(density, tile), temperatures(temperature, tile);
+        // Acceleration relative to gravity (Boussinesq, ideal gas): warmer air is less dense.
         const auto pull = [&](Row s, Row t) {
             return params_.weight * s - params_.buoyancy * t / (max(t, splat(0)) + ambient);
         };
@@ -43,8 +44,8 @@ void Smoke::add_buoyancy(float dt)
             float* u = velocity_.u[a].tile(tile);
             if (params_.gravity[a] != 0)
                 for_each_row([&](int x, int y, int o) {
-                    const Row mean = 0.5f * (pull(smoke.at(x, y), warmth.at(x, y)) +
-                                             pull(below(smoke, a, x, y), below(warmth, a, x, y)));
+                    const Row mean = 0.5f * (pull(smoke.at(x, y), temperatures.at(x, y)) +
+                                             pull(below(smoke, a, x, y), below(temperatures, a, x, y)));
                     store_row(u + o, load_row(u + o) + dt * params_.gravity[a] * mean);
                 });
             if (confined) {
@@ -57,7 +58,7 @@ void Smoke::add_buoyancy(float dt)
     });
 }
 
-// Fedkiw et al. 2001: a force that turns whirls faster where they are strongest, [m/s2] at cell centres.
+// Vorticity confinement [Fedkiw 2001]: amplifies vortices towards their cores, [m/s2] at cell centres.
 void Smoke::find_confinement()
 {
     for (auto& f : confinement_.u) f.reset_uninitialized(*topology_, 0);
@@ -66,8 +67,8 @@ void Smoke::find_confinement()
         constexpr int n = kTileSize + 4, m = kTileSize + 2; // margins of 2 and 1 cells
         thread_local MacBlock<3> block;
         block.gather(velocity_, tile, Margin::nearest);
-        // Velocities at cell centres, and from them the vorticity.
-        static thread_local float center[3][n][n][n], whirl[3][m][m][m], strength[m][m][m];
+        // Velocity at cell centres, then its vorticity.
+        static thread_local float center[3][n][n][n], vorticity[3][m][m][m], strength[m][m][m];
         for (int a = 0; a < 3; ++a) {
             const Vec3i up = Vec3i::Unit(a);
             for (int x = 0; x < n; ++x)
@@ -86,14 +87,15 @@ void Smoke::find_confinement()
                     const auto dy = [&](int a) { return half * (center[a][i][j + 1][k] - center[a][i][j - 1][k]); };
                     const auto dz = [&](int a) { return half * (center[a][i][j][k + 1] - center[a][i][j][k - 1]); };
                     const float wx = dy(2) - dz(1), wy = dz(0) - dx(2), wz = dx(1) - dy(0);
-                    whirl[0][x][y][z] = wx, whirl[1][x][y][z] = wy, whirl[2][x][y][z] = wz;
+                    vorticity[0][x][y][z] = wx, vorticity[1][x][y][z] = wy, vorticity[2][x][y][z] = wz;
                     strength[x][y][z] = std::sqrt(wx * wx + wy * wy + wz * wz);
                 }
         for (int c = 0; c < kTileCells; ++c) {
             const Vec3i p = cell_in_tile(c) + Vec3i::Ones();
             const auto at = [&](int x, int y, int z) { return strength[p.x() + x][p.y() + y][p.z() + z]; };
             const Vec3f towards(at(1, 0, 0) - at(-1, 0, 0), at(0, 1, 0) - at(0, -1, 0), at(0, 0, 1) - at(0, 0, -1));
-            const Vec3f w(whirl[0][p.x()][p.y()][p.z()], whirl[1][p.x()][p.y()][p.z()], whirl[2][p.x()][p.y()][p.z()]);
+            const Vec3f w(vorticity[0][p.x()][p.y()][p.z()], vorticity[1][p.x()][p.y()][p.z()],
+                          vorticity[2][p.x()][p.y()][p.z()]);
             const float length = towards.norm();
             const Vec3f force = length > 1e-12f ? Vec3f(params_.confinement * params_.voxel / length * towards.cross(w))
                                                 : Vec3f(0, 0, 0);

@@ -1,4 +1,4 @@
-// What an artist can say about smoke.
+// Scene parameters of smoke.
 #pragma once
 
 #include "spindrift/field/advection.h"
@@ -8,32 +8,32 @@
 
 namespace spindrift {
 
-// A value that smoke carries along besides density and temperature: fuel, soot, the age of what it is made of.
+// A scalar advected besides density and temperature, such as fuel, soot or age.
 struct ScalarParams {
     std::string name;
     float dissipation = 0;
     void visit(ParamVisitor& v);
 };
 
-// How much of such a value a source gives.
+// Amount of a scalar that a source emits.
 struct ScalarAmount {
     std::string name;
     float value = 1;
     void visit(ParamVisitor& v);
 };
 
-// Noise that makes a source uneven.
+// Noise on the emission of a source.
 struct SourceNoiseParams {
     float amount = 0, size = 0.1f, change = 1;
     int seed = 1;
     void visit(ParamVisitor& v);
 };
 
-// Where smoke comes from: a shape, or the particles of a cache.
+// A source of smoke: a shape, or the particles of a cache.
 struct SmokeSourceParams : ShapeParams {
     enum class Mode { fill, add };
-    std::string particles;   // frame pattern of a cache; the shape is not used then
-    float particle_size = 0; // [m]; 0: what the cache says
+    std::string particles;   // frame pattern of a cache; replaces the shape
+    float particle_size = 0; // [m]; 0: from the cache
     Mode mode = Mode::fill;
     float density = 1, temperature = 0;
     std::vector<ScalarAmount> scalars;
@@ -49,7 +49,7 @@ struct SmokeSourceParams : ShapeParams {
     }
 };
 
-// Turbulence finer than the grid, see turbulence/turbulence.h. What smoke carries then lives on a finer grid.
+// Turbulence below the grid's resolution, see turbulence/turbulence.h. Scalars are then on a finer grid.
 struct SmokeTurbulenceParams : TurbulenceParams {
     bool on = false;
     bool two_way = true;
@@ -82,7 +82,7 @@ struct SmokeParams {
     SmokeParams();
     void visit(ParamVisitor& v);
     bool has_colors() const;
-    // Of the grid that density lives on, against the flow's.
+    // Refinement of the scalars' grid relative to the flow's.
     int refine() const { return turbulence.on ? turbulence.refine : 1; }
     float fine_voxel() const { return voxel / static_cast<float>(refine()); }
 };

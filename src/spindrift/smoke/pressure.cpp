@@ -86,7 +86,7 @@ void GasPressure::extend(MacField& velocity)
     slide_on_solids(velocity, *solids_, *cells_, voxel_);
 }
 
-// On open faces of cells that take part; these are the known ones.
+// Only on open faces of cells in the system; these are the known faces.
 void GasPressure::subtract_gradient(MacField& velocity)
 {
     for (auto& k : known_.u) k.reset_uninitialized(*topology_, 0);
@@ -100,7 +100,7 @@ void GasPressure::subtract_gradient(MacField& velocity)
             float *u = velocity.u[a].tile(tile), *known = known_.u[a].tile(tile);
             const int stride = a == 0 ? 64 : a == 1 ? 8 : 1, wrap = 7 * stride;
             for_each_row([&](int x, int y, int o) {
-                const int at = a == 0 ? x : y; // of the row along the axis, if that is not z
+                const int at = a == 0 ? x : y; // position of the row along the axis, if that is not z
                 alignas(32) float difference[kTileSize];
                 if (a < 2) {
                     const double* below = at > 0 ? s + o - stride : s_below + o + wrap;

@@ -1,8 +1,8 @@
-// Makes the velocity of a gas divergence-free. The whole grid is gas: the pressure is zero outside it and beyond open
-// sides of the domain, and the flow through each face follows the solid's velocity on the closed part of the face.
+// Pressure projection of a gas: makes its velocity divergence-free. The whole grid is gas. The pressure is zero outside
+// the grid and beyond open sides of the domain; on the closed part of a face, the flow has the solid's velocity.
 //
-// The outermost layer of cells on the upper sides of the grid counts as outside, unless a wall is there: so that every
-// face of a cell inside is stored.
+// The outermost layer of cells on the upper sides of the grid counts as outside, except at walls, so that every face of
+// an inside cell is stored.
 #pragma once
 
 #include "spindrift/solvers/poisson.h"
@@ -12,16 +12,16 @@ namespace spindrift {
 
 class GasPressure {
   public:
-    // Sets the system up. `box` is the domain in cells, infinite where a side is closed or there is none. What stayed
-    // as it was since the last call (still solids, the same tiles) is kept: `changed` says whether that is so.
+    // Builds the system. `box` is the domain in cells, infinite where a side is closed or there is no domain. With
+    // `changed` false (same tiles, solids at rest), the matrix of the last call is reused.
     void prepare(const Topology& topology, const Solids& solids, const SolidCells& cells, const Box3f& box, float voxel,
                  bool changed);
-    // Subtracts the pressure gradient.
+    // Solves for the pressure and subtracts its gradient.
     PoissonResult make_divergence_free(MacField& velocity, double tolerance);
-    // Gives faces that have no flow of their own, in solids and around the grid, one that goes on from what is near.
+    // Extrapolates the velocity to faces in solids and around the grid.
     void extend(MacField& velocity);
 
-    // 1 where a cell takes part, 0 elsewhere.
+    // 1 in cells of the system, 0 elsewhere.
     const Field<float>& inside() const { return inside_; }
     size_t active_cells() const { return active_cells_; }
     size_t bytes() const;
@@ -37,7 +37,7 @@ class GasPressure {
     float voxel_ = 0;
     Field<float> inside_;
     size_t active_cells_ = 0;
-    MacField solid_velocity_; // only while solids move
+    MacField solid_velocity_; // set only if solids move
     PoissonMatrix matrix_;
     PoissonSolver solver_;
     Field<float> b_;

@@ -4,20 +4,19 @@ namespace spindrift {
 
 namespace {
 
-constexpr int kMoments = 12;    // at which a source that moves is looked at
+constexpr int kMoments = 12;    // samples of a moving source
 constexpr int kSteps = 200;     // of time
-constexpr float kWiden = 0.25f; // of the way, to each side: a plume's half angle and the roll of its head
+constexpr float kWiden = 0.25f; // of the path, to each side: half angle of a plume and the roll-up of its head
 constexpr float kEntrainment = 0.1f;
-constexpr float kFront =
-    1.25f; // speed of the fastest smoke against the mean of a plume: found by trial at 80 to 1000 K
+constexpr float kFront = 1.25f; // speed of the fastest smoke over the mean of a plume: fitted at 80 to 1000 K
 
 struct Puff {
-    Vec3f low, high; // of the source when it leaves
+    Vec3f low, high; // of the source at emission
     Vec3f velocity;
     float density, temperature, seconds;
 };
 
-// Acceleration by buoyancy of what left the source some time ago, upwards [m/s2].
+// Upward acceleration by buoyancy of smoke of a given age [m/s2].
 float lift(const SmokeParams& params, const Puff& puff, float age)
 {
     const float heat = puff.temperature * std::exp(-params.cooling * age);
@@ -26,8 +25,8 @@ float lift(const SmokeParams& params, const Puff& puff, float age)
            (params.buoyancy * heat / (heat + params.ambient_temperature) - params.weight * smoke);
 }
 
-// How far the front of a plume gets [m], below zero where smoke is heavy: first it falls freely, then it carries so
-// much air along that its speed decays with the third root of its height (Morton, Taylor and Turner 1956).
+// Height of a plume's front [m], negative for heavy smoke: free acceleration first, then entrainment makes the speed
+// decay with the cube root of height [Morton 1956].
 float rise(const SmokeParams& params, const Puff& puff, float radius, float height)
 {
     const float dt = puff.seconds / kSteps;
@@ -37,7 +36,7 @@ float rise(const SmokeParams& params, const Puff& puff, float radius, float heig
     float way = 0, free = 0;
     for (int i = 0; i < kSteps; ++i) {
         const float pull = lift(params, puff, (static_cast<float>(i) + 0.5f) * dt);
-        const float share = start > 0 ? pull / start : 0; // left of the buoyancy
+        const float share = start > 0 ? pull / start : 0; // fraction of the buoyancy left
         free += pull * dt;
         const float carried = std::cbrt(0.9f * kEntrainment * flux * std::abs(share) / (std::abs(way) + origin)) *
                               (kFront * 5 / 6 / kEntrainment);
@@ -46,7 +45,7 @@ float rise(const SmokeParams& params, const Puff& puff, float radius, float heig
     return way;
 }
 
-// How far a jet gets: at its own speed for a few diameters, then slower with the distance.
+// Length of a jet: constant speed for a few diameters, then decreasing with distance.
 float jet(float speed, float radius, float seconds)
 {
     const float core = 8 * radius, straight = speed * seconds;
@@ -61,9 +60,9 @@ Box3f reach_of(const SmokeParams& params, const Puff& puff)
     const float out = jet(speed, radius, puff.seconds), length = std::hypot(up, out);
     Vec3f way = speed > 0 ? Vec3f(puff.velocity * (out / speed)) : Vec3f::Zero();
     if (params.gravity.norm() > 0) way -= up * params.gravity.normalized();
-    if (way.norm() > length) way *= length / way.norm(); // they share what they carry along
+    if (way.norm() > length) way *= length / way.norm(); // entrainment is shared
     Box3f box{puff.low, puff.high};
-    // The head is as wide as the way makes it, and its front is at the end of the way.
+    // The head widens with the path length, and its front is at the end of the path.
     const Vec3f head = (1 - kWiden) * way;
     box.add(Box3f{Vec3f(puff.low + head), Vec3f(puff.high + head)}.grown(kWiden * length));
     for (const ForceParams& force : params.forces)

@@ -8,7 +8,7 @@ namespace spindrift {
 
 namespace {
 
-constexpr float kVanishingWarmth = 1; // [K]
+constexpr float kTemperatureThreshold = 1; // [K]
 
 } // namespace
 
@@ -32,11 +32,11 @@ Smoke::Smoke(const SmokeParams& params, Shapes shapes, float fps)
                 Box3f& side = params.domain.closed(a, upper) ? walls_ : open_;
                 (upper ? side.max : side.min)[a] = at;
             }
-    const auto carry = [&](const std::string& name, float dissipation, float vanishing) {
-        carried_.scalars.push_back({name, dissipation, vanishing, {}, {}});
+    const auto carry = [&](const std::string& name, float dissipation, float threshold) {
+        carried_.scalars.push_back({name, dissipation, threshold, {}, {}});
     };
     carry("density", params.dissipation, params.threshold);
-    carry("temperature", params.cooling, kVanishingWarmth);
+    carry("temperature", params.cooling, kTemperatureThreshold);
     for (const ScalarParams& scalar : params.scalars) carry(scalar.name, scalar.dissipation, params.threshold);
     if (params.has_colors())
         for (const char* name : {"Cd.x", "Cd.y", "Cd.z"}) carry(name, params.dissipation, kInfinity);
@@ -69,7 +69,7 @@ SmokeReport Smoke::advance()
     report_ = {};
     report_.substeps = for_each_substep(
         frame_, fps_, "the smoke",
-        "Check velocities and temperatures of sources, buoyancy, forces and confinement, or raise smoke.voxel or "
+        "Check the velocities and temperatures of sources, buoyancy, forces and confinement, or raise smoke.voxel or "
         "smoke.cfl",
         [&](float frames) { set_time(frames); }, [&] { return largest_step(); }, [&](float dt) { substep(dt); });
     ++frame_;
@@ -102,15 +102,15 @@ void Smoke::substep(float dt)
         topology_changed_ = false;
         const PoissonResult solve = pressure_.make_divergence_free(velocity_, params_.tolerance);
         report_.iterations += solve.iterations, report_.unconverged += !solve.converged;
-        remember_push(dt);
+        store_push(dt);
         pressure_.extend(velocity_);
     });
-    if (turbulence_) phase("turbulence", [&] { stir(dt); });
+    if (turbulence_) phase("turbulence", [&] { step_turbulence(dt); });
 }
 
-// Buoyancy and pressure act in two halves: what they did at the end of the last step they do once more before the
-// velocity is carried on, and then anew where it arrives (the trapezoidal rule along the way; with pressure alone, the
-// reflection of Zehnder et al. 2018). Pressure only at the end would brake everything that turns.
+// Buoyancy and pressure act in two halves: the change of the last step's end is applied once more before the velocity
+// is advected, and again after it. This is the trapezoidal rule along the path; with pressure alone, it is the
+// reflection of [Zehnder 2018]. Pressure only at the end would damp rotation.
 MacField& Smoke::pushed_velocity(float dt)
 {
     const float ratio = last_dt_ > 0 ? dt / last_dt_ : 0;
@@ -125,8 +125,8 @@ MacField& Smoke::pushed_velocity(float dt)
     return push_;
 }
 
-// Not at the rim of what is computed: what comes in from outside must not be driven by what went out.
-void Smoke::remember_push(float dt)
+// Excludes the boundary of the grid: inflow must not be driven by the push of what has left.
+void Smoke::store_push(float dt)
 {
     for_each_tile(*topology_, [&](int tile) {
         const TileView inside(pressure_.inside(), tile);
@@ -143,7 +143,7 @@ void Smoke::remember_push(float dt)
     last_dt_ = dt;
 }
 
-// The longest step in which nothing moves farther than cfl cells, what buoyancy adds on the way included.
+// The longest step in which nothing moves farther than cfl cells, including acceleration by buoyancy.
 float Smoke::largest_step() const
 {
     float speed = std::max(largest_component(velocity_), solids_.speed());
@@ -153,7 +153,7 @@ float Smoke::largest_step() const
         if (source.velocity) speed = std::max(speed, source.velocity->cwiseAbs().maxCoeff());
         if (!particle_sources_.contains(i)) speed = std::max(speed, source.inherit * sources_[i].speed(time_, fps_));
     }
-    const float pull = forces_.strongest() +
+    const float pull = forces_.max_acceleration() +
                        params_.gravity.cwiseAbs().maxCoeff() * (std::abs(params_.buoyancy) + std::abs(params_.weight));
     // speed t + pull t^2 = distance; the root in the form that does not cancel.
     const float distance = params_.cfl * params_.voxel;
@@ -171,7 +171,7 @@ void Smoke::advect_all(float dt)
     }
     Carrier carrier;
     carrier.velocity = &velocity_;
-    if (turbulence_ && params_.turbulence.two_way) { // the flow is advected by U + u' (section 3.5.2)
+    if (turbulence_ && params_.turbulence.two_way) { // the flow is advected by U + u' [Narain 2011, 3.5.2]
         turbulence_->velocity().sample_faces(*topology_, params_.voxel, stirred_);
         for_each_tile(*topology_, [&](int tile) {
             for (int a = 0; a < 3; ++a)
@@ -194,7 +194,7 @@ void Smoke::advect_all(float dt)
     carried_.fade(dt);
 }
 
-// Next to sheets, as they stood when the step began.
+// Advects next to sheets, with the sheets where they were at the start of the step.
 void Smoke::advect_beside_sheets(const Carrier& carrier, const SolidCells& cells, float voxel,
                                  const std::vector<AdvectedField>& fields, AdvectionScratch& scratch)
 {
@@ -210,11 +210,12 @@ void Smoke::advect_beside_sheets(const Carrier& carrier, const SolidCells& cells
     flow_then.update(*topology_, before, params_.voxel);
     if (turbulence_) values_then.update(carried_.topology(), before, voxel);
     const SolidCells& then = turbulence_ ? values_then : flow_then;
-    const SeenCarrier seen{*flow_then.sight(), *then.sight(), voxel, [&](const Vec3f& x) { return solids_.before(x); }};
+    const SeenCarrier seen{*flow_then.sight(), *then.sight(), voxel,
+                           [&](const Vec3f& x) { return solids_.moved_back_with_sheet(x); }};
     advect_in_sight(carrier, seen, fields, scratch);
 }
 
-// What smoke carries is moved by U + u' on the finer grid, in as many steps as its cells are too small for one.
+// Scalars are advected by U + u' on the finer grid, in substeps limited by the reach of the advection.
 void Smoke::advect_finer(float dt)
 {
     const auto refine = static_cast<float>(params_.refine());
@@ -238,9 +239,9 @@ void Smoke::advect_finer(float dt)
     }
 }
 
-// Eddies as the flow has left them. Faces in solids hold the solid's velocity: where the flow slides along them, it is
-// strained (the ghost velocity of section 3.4.2).
-void Smoke::stir(float dt)
+// Advances the eddies with the new flow. Faces in solids hold the solid's velocity, so that slip along them counts as
+// strain (the ghost velocity of [Narain 2011, 3.4.2]).
+void Smoke::step_turbulence(float dt)
 {
     stirred_.copy_from(velocity_);
     Field<float> distance;
@@ -262,16 +263,16 @@ void Smoke::stir(float dt)
     turbulence_->step({stirred_, params_.voxel, solids_.none() ? nullptr : &distance}, dt);
 }
 
-// More than eddies are likely to be fast anywhere.
+// An upper estimate of the eddies' speed.
 float Smoke::eddy_speed() const
 {
     if (!turbulence_) return 0;
-    constexpr float kRarely = 4; // times their root mean square
+    constexpr float kPeakOverRms = 4; // times their root mean square; rarely exceeded
     const float most = max_abs(turbulence_->energy().energy());
     float octaves = 0;
     for (int i = 0; i < params_.turbulence.octave_count(); ++i)
-        octaves += std::exp2(-2.0f / 3 * static_cast<float>(i)); // (3.4)
-    return kRarely * params_.turbulence.strength * std::sqrt(most * octaves);
+        octaves += std::exp2(-2.0f / 3 * static_cast<float>(i)); // [Narain 2011, (3.4)]
+    return kPeakOverRms * params_.turbulence.strength * std::sqrt(most * octaves);
 }
 
 Field<Vec3f> Smoke::velocity_at_centers() const
@@ -301,7 +302,7 @@ Field<Vec3f> Smoke::velocity_at_faces() const
     return out;
 }
 
-// The flow is interpolated, as in advect_finer().
+// The flow is interpolated as in advect_finer().
 Field<Vec3f> Smoke::velocity_with_eddies() const
 {
     const Topology& fine = carried_.topology();
@@ -334,7 +335,7 @@ Field<Vec3f> Smoke::velocity_with_eddies() const
     return out;
 }
 
-// A face takes half of the change of the velocity on each of its sides.
+// Each face gets the mean velocity change of its two cells.
 void Smoke::run(const SmokeHooks::Hook& hook, float dt)
 {
     Field<Vec3f> before = velocity_at_centers(), velocity;

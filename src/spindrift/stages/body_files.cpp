@@ -86,7 +86,7 @@ std::vector<RigidMotion> read_bodies(const std::string& path, size_t count)
     } catch (const nlohmann::json::exception& error) {
         fail("{}: is not a file of bodies ({}); delete it, and it is made again", path, error.what());
     }
-    if (!std::ranges::all_of(motion, is_somewhere))
+    if (!std::ranges::all_of(motion, is_plausible))
         fail("{}: has a body that is nowhere, or turned in no way; delete it, and it is made again", path);
     if (motion.size() != count)
         fail("{}: has {} bodies, and the scene has {}; delete it, and it is made again", path, motion.size(), count);

@@ -173,7 +173,7 @@ void RipplesStage::follow_liquid(PhaseTimes& times)
     times.measure("read", [&] { next = read(frame_ + 1); });
     ripples_->begin_frame();
     const float seconds = 1 / fps_;
-    const float way = fastest(flow_->flow()) * seconds / liquid_->params.voxel;
+    const float way = max_speed(flow_->flow()) * seconds / liquid_->params.voxel;
     steps_ = std::clamp(static_cast<int>(std::ceil(std::min(way / kWay, 1e6f))), 1, kMostSteps);
     for (int step = 1; step <= steps_; ++step) {
         const float share = static_cast<float>(step) / static_cast<float>(steps_);

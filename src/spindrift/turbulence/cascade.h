@@ -1,5 +1,5 @@
-// How turbulent energy is shared among octaves of eddies (document 000, 3.4.1). Octave i has eddies of size
-// l_i = l_0 / 2^i; its energy is the mean square of their velocity.
+// Distribution of turbulent energy over octaves of eddies [Narain 2011, 3.4.1]. Octave i has eddies of size l_i = l_0 /
+// 2^i; its energy is the mean square of their velocity. Equation numbers are those of [Narain 2011].
 #pragma once
 
 #include "spindrift/base/math.h"
@@ -12,7 +12,7 @@ struct Cascade {
 
     float size(int octave) const { return std::ldexp(eddy_size, -octave); }
 
-    // (3.7) and (3.9): the wave number beyond which viscosity wins.
+    // (3.7) and (3.9): the wave number above which viscosity dominates.
     float cutoff(float energy) const
     {
         if (!(viscosity > 0)) return kInfinity;
@@ -20,7 +20,7 @@ struct Cascade {
         return static_cast<float>(std::pow(static_cast<double>(passed_on), 0.25) *
                                   std::pow(static_cast<double>(viscosity), -0.75));
     }
-    // (3.10) as corrected: of an octave in which the cutoff falls, the part below it.
+    // (3.10), corrected: in the octave that contains the cutoff, the share below it.
     float energy(int octave, float energy_of_largest) const
     {
         const float k = 1 / size(octave);

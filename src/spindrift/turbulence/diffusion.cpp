@@ -6,7 +6,7 @@ namespace spindrift {
 
 namespace {
 
-// The 64 lines that run through a chain of tiles, side by side: cell n of all lines is one slice.
+// The 64 lines through a chain of tiles, stored as slices: slice n holds cell n of all lines.
 class Lines {
   public:
     static constexpr int kSlice = kTileSize * kTileSize;
@@ -38,24 +38,24 @@ class Lines {
     int axis_;
 };
 
-// How much passes between two cells of these coefficients.
-Row passes(Row a, Row b, float step)
+// Off-diagonal coefficient between two cells.
+Row coupling(Row a, Row b, float step)
 {
-    constexpr float kMost = 1e18f; // beyond it nothing changes, and nothing overflows
+    constexpr float kMax = 1e18f; // prevents overflow; larger values make no difference
     const Row zero = splat(0);
     const Row both = ((a > zero) & (b > zero)) ? (0.5f * step) * (a + b) : zero;
-    return min(both, splat(kMost));
+    return min(both, splat(kMax));
 }
 
-// Solves (1 + l + u) x - l x_below - u x_above = d for eight lines. Written so that only positive numbers are added,
-// multiplied and divided: 1 - c, where c = u / m is what an elimination hands on, is (1 + l e) / m.
+// Solves (1 + l + u) x - l x_below - u x_above = d for eight lines by elimination. Only adds, multiplies and divides
+// positive numbers: 1 - c, with c = u / m, is computed as (1 + l e) / m. No step or coefficient is too large.
 void solve_lines(const float* coefficient, float* d, float* c, size_t length, float step)
 {
     constexpr size_t stride = Lines::kSlice;
     Row lower = splat(0), rest = splat(0), value = splat(0);
     for (size_t n = 0; n < length; ++n) {
         const Row here = load_row(coefficient + n * stride);
-        const Row upper = n + 1 < length ? passes(here, load_row(coefficient + (n + 1) * stride), step) : splat(0);
+        const Row upper = n + 1 < length ? coupling(here, load_row(coefficient + (n + 1) * stride), step) : splat(0);
         const Row kept = 1 + lower * rest, pivot = kept + upper;
         value = (load_row(d + n * stride) + lower * value) / pivot;
         store_row(c + n * stride, upper / pivot), store_row(d + n * stride, value);

@@ -1,17 +1,17 @@
-// The inner loop of the synthesis: eddies of noise particles, weighted and added up at the 512 samples of a tile.
+// Inner loop of the synthesis: weighted sums of the noise particles' eddies at the 512 samples of a tile.
 #pragma once
 
 #include "spindrift/turbulence/waves.h"
 
 namespace spindrift {
 
-// Where the samples of a tile lie.
+// Sample positions of a tile.
 struct SampleGrid {
     Vec3f first;             // [m]
     float voxel;             // [m]
-    int averaged_along = -1; // the axis along which velocity is averaged over a voxel; none: -1
+    int averaged_along = -1; // axis along which velocity is averaged over a voxel; -1: none
 
-    // `place` is that of a sample in its cell.
+    // `place` is the position of a sample within its cell.
     SampleGrid(const Vec3i& tile, float edge, const Vec3f& place)
         : first(edge * ((tile * kTileSize).cast<float>() + place)), voxel(edge)
     {
@@ -24,7 +24,7 @@ struct Eddy {
     float presence, reach; // [m]
 };
 
-// w = presence (1 - r^2 / reach^2)^2, and V is the potential of the octaves that are added up.
+// w = presence (1 - r^2 / reach^2)^2; V is the vector potential, summed over octaves.
 struct EddySums {
     alignas(64) float curl[3][kTileCells];      // w curl V + grad w x V
     alignas(64) float potential[3][kTileCells]; // w V

@@ -6,19 +6,19 @@ namespace spindrift {
 
 namespace {
 
-// A tile and a few cells around it, in which most ways back along the flow end.
-class Surroundings {
+// A tile with a margin that contains most backtraced points.
+class TileWithMargin {
   public:
     void gather(const MacField& velocity, const Field<float>& energy, const Field<float>& open, int tile)
     {
         const Topology& topology = energy.topology();
         velocity_.gather(velocity, tile, Margin::nearest);
         Block<float, kMargin>&sum = carried_.u[0], &weight = carried_.u[1];
-        sum.gather(energy, tile), weight.gather(open, tile); // a missing tile has weight 0
+        sum.gather(energy, tile), weight.gather(open, tile); // missing tiles have weight 0
         for (size_t i = 0; i < std::size(sum.data); ++i) sum.data[i] *= weight.data[i];
         for (size_t n = 0; n < exists_.size(); ++n) exists_[n] = topology.neighbours(tile)[n] != topology.tile_count();
     }
-    // The energy that arrives at a row of cells after a step of `cells` s/m; false if some of it comes from too far.
+    // Energy advected to a row of cells over `cells` = dt / voxel; false if a backtrace leaves the margin.
     bool trace_back(int x, int y, float cells, float start, Row& energy) const
     {
         const Row3 here = {splat(static_cast<float>(x) + 0.5f), splat(static_cast<float>(y) + 0.5f),
@@ -61,13 +61,13 @@ class Surroundings {
     }
 
     MacBlock<kMargin> velocity_;
-    Carried carried_; // energy times weight; weight
+    Carried carried_; // energy times weight, and weight
     std::array<bool, 27> exists_;
 };
 
 } // namespace
 
-// Cells of tiles that were there before keep their energy.
+// Cells of tiles that remain keep their energy.
 void TurbulentEnergy::set_topology(const Topology& topology)
 {
     if (topology.codes() == topology_->codes()) return;
@@ -87,8 +87,8 @@ void TurbulentEnergy::set_topology(const Topology& topology)
 void TurbulentEnergy::step(const Flow& flow, float eddy_size, float dt)
 {
     set_topology(flow.topology());
-    advect(flow, dt); // from where there was fluid before...
-    find_open(flow);  // ... to where there is now
+    advect(flow, dt); // with the previous step's open cells as source
+    find_open(flow);  // update to the current ones
     diffuse(flow.voxel, eddy_size, dt);
     find_strain(flow);
     react(eddy_size, dt);
@@ -105,13 +105,13 @@ void TurbulentEnergy::find_open(const Flow& flow)
     });
 }
 
-// Back along the flow (second-order Runge-Kutta). What comes from beyond the tiles has the energy of the start.
+// Semi-Lagrangian, second-order Runge-Kutta. Fluid from outside the tiles has the start energy.
 void TurbulentEnergy::advect(const Flow& flow, float dt)
 {
     const float cells = dt / flow.voxel;
     next_.reset_uninitialized(*topology_, start_);
     for_each_tile(*topology_, [&](int tile) {
-        thread_local Surroundings near;
+        thread_local TileWithMargin near;
         near.gather(flow.velocity, energy_, open_, tile);
         Sampler far(*topology_);
         float* out = next_.tile(tile);
@@ -133,11 +133,11 @@ void TurbulentEnergy::advect(const Flow& flow, float dt)
     std::swap(energy_, next_);
 }
 
-// (3.11) The coefficient is that of the energy blurred over an eddy. Two steps of constant diffusion are the Gaussian:
-// they end at walls, as it should.
+// (3.11) The coefficient follows the energy blurred over an eddy. Two steps of constant diffusion approximate the
+// Gaussian, and stop at walls as required.
 void TurbulentEnergy::diffuse(float voxel, float eddy_size, float dt)
 {
-    constexpr float kDeviation = 0.5f; // of the Gaussian, in eddies: it reaches about one eddy far
+    constexpr float kDeviation = 0.5f; // of the Gaussian, in eddy sizes: it covers about one eddy
     constexpr int kSteps = 2;
     const float spread = kDeviation * eddy_size / voxel;
     next_.copy_from(energy_);
@@ -152,10 +152,10 @@ void TurbulentEnergy::diffuse(float voxel, float eddy_size, float dt)
     diffusion_.step(energy_, next_, dt / (voxel * voxel));
 }
 
-// (3.6) The norm of the symmetric part of the velocity's gradient, by differences across each cell.
+// (3.6) Norm of the symmetric velocity gradient, by differences across each cell.
 void TurbulentEnergy::find_strain(const Flow& flow)
 {
-    constexpr float kMost = 1e12f;
+    constexpr float kMaxStrain = 1e12f;
     for_each_tile(*topology_, [&](int tile) {
         thread_local MacBlock<1> block;
         block.gather(flow.velocity, tile, Margin::nearest);
@@ -164,7 +164,7 @@ void TurbulentEnergy::find_strain(const Flow& flow)
             const auto row = [&](int a, const Vec3i& step) {
                 return load_row_unaligned(&block.u[a].at(x + step.x(), y + step.y(), step.z()));
             };
-            const auto slope = [&](int a, int along) { // of component a, times the voxel
+            const auto slope = [&](int a, int along) { // derivative of component a, times the voxel
                 const Vec3i up = Vec3i::Unit(a), side = Vec3i::Unit(along);
                 if (a == along) return row(a, up) - row(a, Vec3i::Zero());
                 return 0.25f * (row(a, side) + row(a, side + up) - row(a, -side) - row(a, up - side));
@@ -174,7 +174,7 @@ void TurbulentEnergy::find_strain(const Flow& flow)
                 const Row stretch = slope(a, a), shear = 0.5f * (slope(a, (a + 1) % 3) + slope((a + 1) % 3, a));
                 sum += stretch * stretch + 2 * shear * shear;
             }
-            store_row(strain + o, min(sqrt_row(sum) / flow.voxel, splat(kMost)));
+            store_row(strain + o, min(sqrt_row(sum) / flow.voxel, splat(kMaxStrain)));
         });
     });
 }

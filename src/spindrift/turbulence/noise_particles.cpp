@@ -9,8 +9,8 @@ namespace spindrift {
 namespace {
 
 constexpr size_t kChunk = 256;
-constexpr float kMostEnergy = 1e14f;    // in a state [m2/s2]
-constexpr float kLeastPresence = 1e-3f; // with which a particle among others begins
+constexpr float kMaxEnergy = 1e14f;       // accepted in a state [m2/s2]
+constexpr float kInitialPresence = 1e-3f; // initial presence of a particle added among others
 
 Vec3i floor_of(const Vec3f& p) { return {floor_int(p.x()), floor_int(p.y()), floor_int(p.z())}; }
 
@@ -18,7 +18,7 @@ Vec3i floor_of(const Vec3f& p) { return {floor_int(p.x()), floor_int(p.y()), flo
 
 std::string eddy_time_attribute(int octave) { return "time" + std::to_string(octave); }
 
-// Particles by cubes of the eddy size, to find those that are nearer than that.
+// Bins particles into cubes of the eddy size, to find neighbours within that distance.
 class NoiseParticles::Cubes {
   public:
     Cubes(const Flow& flow, float eddy_size, const std::vector<Vec3f>& positions)
@@ -31,11 +31,11 @@ class NoiseParticles::Cubes {
         const Vec3i cube = floor_of(inverse_ * x);
         const int tile = topology_.find(tile_of_cell(cube));
         next_.push_back(-1);
-        if (tile == topology_.tile_count()) return; // by rounding, at the edge
+        if (tile == topology_.tile_count()) return; // outside by rounding
         int32_t& first = first_.tile(tile)[offset_of_cell(cube)];
         next_.back() = first, first = static_cast<int32_t>(next_.size()) - 1;
     }
-    // Whether `test` holds for one of the particles in the 27 cubes around a place.
+    // Whether `test` holds for any particle in the 27 cubes around x.
     template <class Test> bool any_near(const Vec3f& x, const Test& test) const
     {
         const Vec3i cube = floor_of(inverse_ * x), in_tile(cube.x() & 7, cube.y() & 7, cube.z() & 7);
@@ -48,7 +48,7 @@ class NoiseParticles::Cubes {
                 if (test(static_cast<size_t>(i))) return true;
             return false;
         };
-        if (in_cube(Vec3i::Zero())) return true; // the likeliest
+        if (in_cube(Vec3i::Zero())) return true; // most likely
         for (int dx = -1; dx <= 1; ++dx)
             for (int dy = -1; dy <= 1; ++dy)
                 for (int dz = -1; dz <= 1; ++dz)
@@ -75,7 +75,7 @@ class NoiseParticles::Cubes {
 
     float inverse_;
     Topology topology_;
-    Field<int32_t> first_; // in each cube
+    Field<int32_t> first_; // first particle in each cube
     std::vector<int32_t> next_;
 };
 
@@ -91,12 +91,12 @@ void NoiseParticles::step(const Flow& flow, const TurbulentEnergy& energy, const
 {
     move(flow, dt);
     remove_strays(flow);
-    give_energy(flow, energy, 0);
+    assign_energy(flow, energy, 0);
     Cubes cubes(flow, cascade.eddy_size, particles_.P);
-    live(flow, energy, cascade, dt, cubes);
+    age(flow, energy, cascade, dt, cubes);
     const size_t old = particles_.size();
     fill(flow, cubes);
-    give_energy(flow, energy, old);
+    assign_energy(flow, energy, old);
     filled_ = flow.topology().codes();
     ++steps_;
 }
@@ -115,7 +115,7 @@ void NoiseParticles::move(const Flow& flow, float dt)
     });
 }
 
-// Those outside the fluid, or whose presence has come to an end.
+// Removes particles outside the fluid or with zero presence.
 void NoiseParticles::remove_strays(const Flow& flow)
 {
     const auto& presence = particles_.attribute<float>(kPresenceAttribute);
@@ -131,7 +131,7 @@ void NoiseParticles::remove_strays(const Flow& flow)
     remove_particles(particles_, keep);
 }
 
-void NoiseParticles::give_energy(const Flow& flow, const TurbulentEnergy& energy, size_t first)
+void NoiseParticles::assign_energy(const Flow& flow, const TurbulentEnergy& energy, size_t first)
 {
     auto& carried = particles_.attribute<float>(kEddyEnergyAttribute);
     parallel_chunks(particles_.size() - first, kChunk, [&](size_t begin, size_t end) {
@@ -145,17 +145,17 @@ void NoiseParticles::give_energy(const Flow& flow, const TurbulentEnergy& energy
     });
 }
 
-// Each octave's time advances by one in a turnover of its eddies, and presence changes with that of the largest or, if
-// that is faster, with the strain that pushes particles together and apart.
-void NoiseParticles::live(const Flow& flow, const TurbulentEnergy& energy, const Cascade& cascade, float dt,
-                          const Cubes& cubes)
+// Advances each octave's time by one per turnover of its eddies. Presence changes with the turnover of the largest
+// eddies or, if faster, with the strain that gathers and spreads particles.
+void NoiseParticles::age(const Flow& flow, const TurbulentEnergy& energy, const Cascade& cascade, float dt,
+                         const Cubes& cubes)
 {
-    constexpr float kCrowded = 0.6f; // nearer than this to an older particle, in eddy sizes
-    constexpr float kFastest = 1e4f; // turnovers a step: it is noise anyway
+    constexpr float kCrowded = 0.6f; // minimum distance to an older particle, in eddy sizes
+    constexpr float kFastest = 1e4f; // turnovers per step; above this the result is noise anyway
     const float near = kCrowded * cascade.eddy_size, near2 = near * near;
     const auto& carried = particles_.attribute<float>(kEddyEnergyAttribute);
     auto& presence = particles_.attribute<float>(kPresenceAttribute);
-    std::array<std::vector<float>*, TurbulenceParams::kMostOctaves> times{};
+    std::array<std::vector<float>*, TurbulenceParams::kMaxOctaves> times{};
     for (int o = 0; o < octaves_; ++o)
         times[static_cast<size_t>(o)] = &particles_.attribute<float>(eddy_time_attribute(o));
     parallel_chunks(particles_.size(), kChunk, [&](size_t begin, size_t end) {
@@ -177,11 +177,11 @@ void NoiseParticles::live(const Flow& flow, const TurbulentEnergy& energy, const
     });
 }
 
-// Throws darts, and keeps those that fall more than an eddy size from all particles (Poisson-disc sampling). In tiles
-// that are new there is nothing to blend with, so particles are present at once.
+// Poisson-disc sampling by dart throwing: keeps darts farther than an eddy size from all particles. In new tiles there
+// is nothing to blend with, so particles get full presence at once.
 void NoiseParticles::fill(const Flow& flow, Cubes& cubes)
 {
-    constexpr float kDarts = 4, kDartsInNewTile = 40; // in a cube of the eddy size
+    constexpr float kDarts = 4, kDartsInNewTile = 40; // per cube of the eddy size
     const Topology& topology = flow.topology();
     const float eddies_in_tile = std::pow(kTileSize / eddy_cells_, 3.0f);
     const float spacing = eddy_cells_ * flow.voxel;
@@ -197,7 +197,7 @@ void NoiseParticles::fill(const Flow& flow, Cubes& cubes)
             const Vec3f x = flow.voxel * (topology.first_cell(t).cast<float>() + in_tile);
             const bool taken =
                 cubes.any_near(x, [&](size_t j) { return (particles_.P[j] - x).squaredNorm() < spacing * spacing; });
-            if (!taken) add(x, is_new ? 1 : kLeastPresence), cubes.add(x);
+            if (!taken) add(x, is_new ? 1 : kInitialPresence), cubes.add(x);
         }
     }
 }
@@ -213,7 +213,7 @@ void NoiseParticles::restore(State state, const std::vector<uint64_t>& filled)
 {
     if (state.particles.size() > 0) {
         check_state_range(state.particles, kPresenceAttribute, 0.0f, 1.0f);
-        check_state_range(state.particles, kEddyEnergyAttribute, -kMostEnergy, kMostEnergy);
+        check_state_range(state.particles, kEddyEnergyAttribute, -kMaxEnergy, kMaxEnergy);
         for (int o = 0; o < octaves_; ++o) check_state_attribute<float>(state.particles, eddy_time_attribute(o));
     }
     check_state_number(state.next_id, 0, std::numeric_limits<int>::max(), "next_eddy");

@@ -1,8 +1,8 @@
-// Particles that the flow carries along and whose eddies go with them (document 000, 3.5.1), about one eddy size apart:
-// where the flow thins them out others are added, and where it crowds them some go.
+// Particles that are advected by the flow and carry eddies [Narain 2011, 3.5.1], about one eddy size apart.
 //
-// Coming and going takes as long as the eddies live there: a particle's `presence` rises to one or falls to zero, and
-// it is removed at zero. Particles that leave the fluid go at once.
+// Difference from [Narain 2011]: particles are added where the flow spreads and removed where it converges, which
+// prevents holes and growing cost. To avoid jumps, `presence` rises to one or falls to zero over about a turnover of
+// the eddies; a particle is removed at zero. Particles that leave the fluid are removed at once.
 #pragma once
 
 #include "spindrift/points/sort.h"
@@ -14,7 +14,7 @@ namespace spindrift {
 
 constexpr const char* kPresenceAttribute = "presence";
 constexpr const char* kEddyEnergyAttribute = "energy"; // of the largest eddies [m2/s2]
-// The time of an octave's eddies, counted in their turnovers; it begins anew after kTimePeriod.
+// Time of an octave's eddies in turnovers, periodic with kTimePeriod.
 std::string eddy_time_attribute(int octave);
 constexpr float kTimePeriod = 256;
 
@@ -24,7 +24,7 @@ class NoiseParticles {
 
     void step(const Flow& flow, const TurbulentEnergy& energy, const Cascade& cascade, float dt);
 
-    // Others may sort them.
+    // Callers may sort the particles.
     Particles& particles() { return particles_; }
     const Particles& particles() const { return particles_; }
     size_t bytes() const;
@@ -42,9 +42,9 @@ class NoiseParticles {
     class Cubes;
     void move(const Flow& flow, float dt);
     void remove_strays(const Flow& flow);
-    void live(const Flow& flow, const TurbulentEnergy& energy, const Cascade& cascade, float dt, const Cubes& cubes);
+    void age(const Flow& flow, const TurbulentEnergy& energy, const Cascade& cascade, float dt, const Cubes& cubes);
     void fill(const Flow& flow, Cubes& cubes);
-    void give_energy(const Flow& flow, const TurbulentEnergy& energy, size_t first);
+    void assign_energy(const Flow& flow, const TurbulentEnergy& energy, size_t first);
     void add(const Vec3f& x, float presence);
 
     int octaves_;

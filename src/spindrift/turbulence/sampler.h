@@ -1,16 +1,16 @@
-// Trilinear interpolation anywhere in a sparse grid, of the samples that exist.
+// Trilinear interpolation anywhere in a sparse grid, using only samples that exist.
 #pragma once
 
 #include "spindrift/field/mac.h"
 
 namespace spindrift {
 
-// Remembers the tile it met last, so make one for each tile or thread. Points are in cells.
+// Caches the last tile, so use one sampler per tile or thread. Points are in cells.
 class Sampler {
   public:
     explicit Sampler(const Topology& topology) : topology_(&topology), index_(topology.tile_count()) {}
 
-    // The cell that holds a point; its tile may be missing.
+    // The cell that contains a point; its tile may be missing.
     Topology::Cell cell_at(const Vec3f& point)
     {
         const Vec3i cell = floor_of(within_reach(point));
@@ -34,7 +34,7 @@ class Sampler {
         }
     }
 
-    // Components none of whose faces exist near the point are those of `otherwise`.
+    // Components without any existing face near the point take the value of `otherwise`.
     Vec3f velocity(const MacField& field, const Vec3f& point, const Vec3f& otherwise = Vec3f::Zero())
     {
         Vec3f out;
@@ -48,7 +48,7 @@ class Sampler {
         return out;
     }
 
-    // The mean of values at cell centres, counted as `open` says (0 or 1), or `otherwise` where none counts.
+    // Interpolates values at cell centres, weighted by `open` (0 or 1); `otherwise` if all weights are zero.
     float value(const Field<float>& field, const Field<float>& open, const Vec3f& point, float otherwise)
     {
         float sum = 0, weights = 0;

@@ -4,15 +4,15 @@ namespace spindrift {
 
 namespace {
 
-// The quadratic spline along one axis: of the cell before the one that holds a point [cells] and the two after, and its
-// slope.
+// Weights and derivatives of the quadratic spline along one axis, for the cell that contains a point [cells] and its
+// two neighbours.
 struct Spline {
     int first;
     float weight[3], slope[3];
 
     explicit Spline(float point) : first(floor_int(point) - 1)
     {
-        const float f = point - static_cast<float>(first) - 1.5f; // from the middle of its cell
+        const float f = point - static_cast<float>(first) - 1.5f; // from the centre of its cell
         weight[0] = 0.5f * (0.5f - f) * (0.5f - f), slope[0] = f - 0.5f;
         weight[1] = 0.75f - f * f, slope[1] = -2 * f;
         weight[2] = 0.5f * (0.5f + f) * (0.5f + f), slope[2] = f + 0.5f;
@@ -79,7 +79,7 @@ bool SolidDistance::Patch::gather(const SolidDistance& solids, const Vec3f& low,
     return least < near;
 }
 
-// Nine lines of cells are blended for each row of samples, and each sample then takes three of their values.
+// Blends nine lines of cells for each row of samples, then three values along z for each sample.
 void SolidDistance::Patch::sample(const Vec3f& first, float spacing, TileDistances& out) const
 {
     const float inverse = 1 / voxel_;
@@ -87,7 +87,8 @@ void SolidDistance::Patch::sample(const Vec3f& first, float spacing, TileDistanc
         std::vector<Spline> splines;
         for (int n = 0; n < kTileSize; ++n) {
             splines.emplace_back((first[axis] + static_cast<float>(n) * spacing) * inverse);
-            splines.back().first = std::clamp(splines.back().first - first_[axis], 0, size_[axis] - 3); // by rounding
+            splines.back().first =
+                std::clamp(splines.back().first - first_[axis], 0, size_[axis] - 3); // guards against rounding
         }
         return splines;
     };

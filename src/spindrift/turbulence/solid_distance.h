@@ -1,4 +1,4 @@
-// The distance to solids between cell centres, smooth enough to be differentiated once: a quadratic spline.
+// Distance to solids interpolated between cell centres by a quadratic spline, which has a continuous gradient.
 #pragma once
 
 #include "spindrift/turbulence/sampler.h"
@@ -15,24 +15,24 @@ struct TileDistances {
     alignas(64) float value[kTileCells], slope[3][kTileCells];
 };
 
-// A copy of a flow's distance field, which outlives it.
+// A copy of a flow's distance field, which may outlive the flow.
 class SolidDistance {
   public:
-    // Without solids, `distance` is null.
+    // `distance` is null if there are no solids.
     void set(const Field<float>* distance, const Topology& topology, float voxel);
     bool any() const { return any_; }
     const Field<float>& field() const { return field_; }
-    // At one point [m]; exact where it is less than `near`. Make the sampler with sampler().
+    // At one point [m]; exact if less than `near`. Create the sampler with sampler().
     Distance at(const Vec3f& x, float near, Sampler& sampler) const;
     Sampler sampler() const { return Sampler(field_.topology()); }
     size_t bytes() const { return field_.bytes(); }
 
-    // The cells around a box [m], for many points in it.
+    // The cells around a box [m], for sampling many points in it.
     class Patch {
       public:
-        // False if no solid is nearer than `near`.
+        // Returns false if no solid is nearer than `near`.
         bool gather(const SolidDistance& solids, const Vec3f& low, const Vec3f& high, float near);
-        // At the 8 x 8 x 8 samples that begin at `first`, which lie in the box.
+        // Samples 8 x 8 x 8 points from `first`, which must lie in the box.
         void sample(const Vec3f& first, float spacing, TileDistances& out) const;
 
       private:
@@ -47,9 +47,9 @@ class SolidDistance {
     };
 
   private:
-    // At a cell, or where its tile is missing at the nearest cell of the tile `home`.
+    // At a cell; if its tile is missing, at the nearest cell of the tile `home`.
     float at_cell(const Vec3i& cell, const Vec3i& home, Sampler& sampler) const;
-    // Beyond it nothing depends on the distance.
+    // Distances are clamped to this value.
     float far(float near) const { return near + 4 * voxel_; }
     Vec3i cell_of(const Vec3f& x) const
     {

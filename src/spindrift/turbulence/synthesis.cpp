@@ -8,15 +8,15 @@ namespace {
 
 constexpr float kReach = 1.25f; // R in eddy sizes
 constexpr float kEpsilon = 0.05f;
-// Means over space, for particles an eddy size apart: of the sum of squares of the blending weights w / W, and of their
+// Spatial means, for particles one eddy size apart, of the sum of squares of the blending weights w / W, and of their
 // gradients times the eddy size.
 constexpr float kWeights = 0.995f, kGradients = 7.74f;
 
-// The ramp of Bridson et al. 2007, of r from 0 to 1, and its slope.
+// The ramp of [Bridson 2007] for r from 0 to 1, and its derivative.
 float ramp(float r) { return r * (15 - r * r * (10 - 3 * r * r)) / 8; }
 float ramp_slope(float r) { return 15.0f / 8 * (1 - r * r) * (1 - r * r); }
 
-// At a row of samples: the ramp over a length, and its gradient.
+// The ramp over a length and its gradient, at a row of samples.
 struct Ramp {
     Row value;
     Row3 gradient;
@@ -55,7 +55,7 @@ void TurbulentVelocity::set(Particles& particles, const Cascade& cascade, const 
     sort_by_tile(particles, *lookup_, lookup_voxel, index_);
     const auto& presence = *particles.find<float>(kPresenceAttribute);
     const auto& energy = *particles.find<float>(kEddyEnergyAttribute);
-    std::array<const std::vector<float>*, TurbulenceParams::kMostOctaves> times{};
+    std::array<const std::vector<float>*, TurbulenceParams::kMaxOctaves> times{};
     for (int o = 0; o < octaves_; ++o) times[static_cast<size_t>(o)] = particles.find<float>(eddy_time_attribute(o));
     eddies_.resize(particles.size()), waves_.resize(particles.size() * static_cast<size_t>(octaves_));
     const uint64_t seed = hash64(static_cast<uint64_t>(params.seed), 1);
@@ -70,7 +70,8 @@ void TurbulentVelocity::set(Particles& particles, const Cascade& cascade, const 
                 if (w.silent) continue;
                 w = random_waves(seed, particles.id[i], o, cascade.size(o), cascade.eddy_size,
                                  (*times[static_cast<size_t>(o)])[i]);
-                // What the gradients of blending weights add to the velocity, at right angles to the potential.
+                // Compensate the velocity added by the gradients of the blending weights, perpendicular to the
+                // potential.
                 const Row length = w.inverse_curl / cascade.eddy_size;
                 const Row square = kTileSize * (kWeights + 2.0f / 3 * kGradients * length * length);
                 const Row amplitude = speed / sqrt_row(square);
@@ -81,7 +82,7 @@ void TurbulentVelocity::set(Particles& particles, const Cascade& cascade, const 
         16);
 }
 
-// Eddies that reach into a box.
+// Finds the eddies that reach into a box.
 void TurbulentVelocity::find_eddies(const Vec3f& low, const Vec3f& high, std::vector<uint32_t>& found) const
 {
     found.clear();
@@ -101,8 +102,8 @@ void TurbulentVelocity::find_eddies(const Vec3f& low, const Vec3f& high, std::ve
             }
 }
 
-// Calls finish(sums, distances, eddy size): once for all octaves where no solid is near (no distances then), else for
-// each octave by itself; not at all inside solids or where all is calm.
+// Calls finish(sums, distances, eddy size): once for all octaves if no solid is near (with null distances), otherwise
+// once per octave; never inside solids or where no eddy has energy.
 template <class Finish> void TurbulentVelocity::sum_up(const SampleGrid& grid, int octaves, const Finish& finish) const
 {
     thread_local std::vector<uint32_t> near;
@@ -125,7 +126,7 @@ template <class Finish> void TurbulentVelocity::sum_up(const SampleGrid& grid, i
         return;
     }
     patch.sample(grid.first, grid.voxel, distances);
-    if (*std::max_element(distances.value, distances.value + kTileCells) <= 0) return; // deep inside
+    if (*std::max_element(distances.value, distances.value + kTileCells) <= 0) return; // entirely inside a solid
     for (int o = 0; o < octaves; ++o) add_octaves(o, o + 1, &distances, cascade_.size(o));
 }
 
@@ -169,10 +170,10 @@ void TurbulentVelocity::sample_cells(const Topology& topology, float voxel, Fiel
 
 void TurbulentVelocity::sample_faces(const Topology& topology, float voxel, MacField& u) const
 {
-    // The longest wave of an octave is two cells, at least. What is shorter of it, means over faces weaken.
+    // The longest wave of an octave must span at least two cells. Averaging over faces attenuates its shorter ones.
     int carried = 0;
     while (carried < octaves_ && kLongestWave * cascade_.size(carried) >= 1.999f * voxel) ++carried;
-    // Edges on the upper sides of the last tiles belong to tiles beyond.
+    // Edges on the upper sides of the last tiles belong to the tiles beyond.
     std::vector<uint64_t> codes;
     for (int t = 0; t < topology.tile_count(); ++t)
         for (int corner = 0; corner < 8; ++corner)
@@ -209,11 +210,11 @@ void TurbulentVelocity::sample_faces(const Topology& topology, float voxel, MacF
     });
 }
 
-// Lanes are the eight waves of an octave here. Near a solid octaves are summed apart, since each has its ramp.
+// Lanes are the eight waves of an octave. Near a solid, octaves are summed separately because each has its own ramp.
 Vec3f TurbulentVelocity::sample_point(const Vec3f& x, const std::vector<uint32_t>& near, const Distance* solid) const
 {
     const int groups = solid ? octaves_ : 1, octaves_in_group = solid ? 1 : octaves_;
-    Row3 curl[TurbulenceParams::kMostOctaves], potential[TurbulenceParams::kMostOctaves];
+    Row3 curl[TurbulenceParams::kMaxOctaves], potential[TurbulenceParams::kMaxOctaves];
     const Row3 zero = {splat(0), splat(0), splat(0)};
     for (int g = 0; g < groups; ++g) curl[g] = potential[g] = zero;
     float square = kEpsilon * kEpsilon;
@@ -262,7 +263,7 @@ Vec3f TurbulentVelocity::sample_point(const Vec3f& x, const std::vector<uint32_t
 
 void TurbulentVelocity::sample_points(std::span<const Vec3f> points, std::span<Vec3f> u) const
 {
-    constexpr size_t kTogether = 8; // points that mostly lie near each other, and look for eddies together if they do
+    constexpr size_t kTogether = 8; // points that mostly lie close together and then share one eddy search
     parallel_chunks(points.size(), kTogether, [&](size_t begin, size_t end) {
         thread_local std::vector<uint32_t> near;
         Box3f box;

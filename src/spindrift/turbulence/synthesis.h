@@ -1,13 +1,20 @@
-// The turbulent velocity u' (document 000, 3.5.1): the curl of a vector potential that is blended from the eddies of
-// noise particles,
+// The turbulent velocity u' [Narain 2011, 3.5.1]: the curl of a vector potential blended from the eddies of noise
+// particles,
 //
 //     psi = sum_j w_j V_j / W,  W^2 = sum_j w_j^2 + epsilon^2,  w = presence (1 - r^2 / R^2)^2.
 //
-// Weights are divided by the root of the sum of their squares, where (3.12) divides by the sum: independent eddies then
-// keep their mean square wherever the particles happen to lie. Epsilon lets the potential fade where particles are
-// missing. All derivatives are exact, so the velocity has no divergence. Near solids the potential of octave i is
-// multiplied by a ramp of the distance over l_i that is zero on them (Bridson et al. 2007): nothing flows through. The
-// whole potential is, not only its tangential part, which would take the potential's full gradient.
+// All derivatives are exact, so the velocity is divergence-free. Near solids the potential of octave i is multiplied by
+// a ramp of the distance over l_i that vanishes on them [Bridson 2007], so that nothing flows through. The ramp applies
+// to the whole potential; restricting it to the tangential part would need the full gradient of the potential.
+//
+// Differences from [Narain 2011]:
+// - Weights are divided by the root of the sum of their squares; (3.12) divides by the sum. Independent eddies then
+//   keep their mean square for any particle positions. Amplitudes account for the weights' gradients, so that octaves
+//   have their energy within 0.2%.
+// - Epsilon fades the potential where particles are missing.
+// - Eddies are plane waves, not Perlin noise (waves.h).
+// - On the flow's own faces, u' is the curl of a potential averaged along edges: discretely divergence-free for a
+//   solver that is advected by it.
 #pragma once
 
 #include "spindrift/turbulence/eddy_sums.h"
@@ -18,16 +25,16 @@ namespace spindrift {
 
 class TurbulentVelocity {
   public:
-    // What is sampled from now on. Sorts the particles.
+    // Sets what is sampled from now on. Sorts the particles.
     void set(Particles& particles, const Cascade& cascade, const TurbulenceParams& params);
-    // On `topology`, which must stay.
+    // `topology` must outlive the samples.
     void set_solids(const Field<float>* distance, const Topology& topology, float voxel)
     {
         solids_.set(distance, topology, voxel);
     }
     const SolidDistance& solids() const { return solids_; }
 
-    // At the centres of a tile's cells [m/s]. For loops over tiles that use it at once.
+    // At the centres of a tile's cells [m/s], for loops over tiles that use the result at once.
     struct Tile {
         alignas(64) float u[3][kTileCells];
     };
@@ -36,8 +43,8 @@ class TurbulentVelocity {
     void sample_cells(const Topology& topology, float voxel, Field<float> (&u)[3]) const;
     // At any points [m].
     void sample_points(std::span<const Vec3f> points, std::span<Vec3f> u) const;
-    // Means over the faces of cells, of the octaves that these cells can carry. The potential is averaged along the
-    // edges of cells and its curl taken around faces: what enters a cell leaves it.
+    // Means over cell faces, of the octaves that these cells can resolve. The potential is averaged along cell edges
+    // and its curl taken around faces, so the discrete divergence is zero.
     void sample_faces(const Topology& topology, float voxel, MacField& u) const;
 
     size_t bytes() const;
@@ -57,10 +64,11 @@ class TurbulentVelocity {
     float reach_ = 1; // R [m]
     Cascade cascade_{1, 0};
     SolidDistance solids_;
-    std::unique_ptr<Topology> lookup_ = std::make_unique<Topology>(); // its tiles have an edge of 2 R
+    std::unique_ptr<Topology> lookup_ =
+        std::make_unique<Topology>(); // for neighbour search; its tiles have an edge of 2 R
     ParticleIndex index_;
     std::vector<Eddy> eddies_;
-    Buffer<Waves> waves_; // of each eddy, octave by octave
+    Buffer<Waves> waves_; // per eddy, ordered by octave
 };
 
 } // namespace spindrift

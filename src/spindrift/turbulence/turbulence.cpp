@@ -40,7 +40,7 @@ void Turbulence::restore(State state)
         bad_state("turbulence has {} tiles, but {} energies", state.tiles.size(), state.energy.size());
     check_state_tiles(state.tiles, "turbulence");
     for (const auto* values : {&state.energy, &state.open}) check_state_values(*values, cells, "turbulence");
-    // Where there are no tiles yet, there is no size of cells either.
+    // The voxel size is zero before the first tiles exist.
     check_state_number(state.voxel, state.tiles.empty() ? 0.0f : 1e-8f, 1e5f, "voxel of turbulence");
     check_state_values(state.solid_distance, state.solid_distance.empty() ? 0 : cells, "distance to solids");
     check_state(state.particles.particles, state.voxel);

@@ -4,7 +4,7 @@ namespace spindrift {
 
 namespace {
 
-// What blending adds to the mean square of the wave number, times the square of the largest eddies' size; measured.
+// Increase of the mean square wave number by blending, times the squared size of the largest eddies; measured.
 constexpr float kBlur = 0.3f;
 
 } // namespace
@@ -14,10 +14,9 @@ Waves random_waves(uint64_t seed, int32_t particle, int octave, float eddy_size,
     const uint64_t key =
         hash64(seed, static_cast<uint64_t>(static_cast<uint32_t>(particle)) << 8 | static_cast<uint64_t>(octave));
     Random random(key);
-    Row wave_number, hand; // [turns/m], +-1
+    Row wave_number, hand; // [turns/m]; +-1
     for (int g = 0; g < Waves::kGroups; ++g) {
-        // Energy between k and k + dk is as k^(-5/3) dk, from one end of the octave to the other; each group has its
-        // share of it.
+        // The energy density is k^(-5/3) over the octave, divided into equal parts for the groups.
         const float below = (static_cast<float>(g) + random.uniform()) / Waves::kGroups;
         const float blurred = std::pow(1 - below * (1 - std::exp2(-2.0f / 3)), -1.5f) / (kLongestWave * eddy_size);
         const float k = std::sqrt(blurred * blurred - kBlur / (blending * blending));
@@ -30,7 +29,7 @@ Waves random_waves(uint64_t seed, int32_t particle, int octave, float eddy_size,
         height[w] = static_cast<float>(bits >> 44) * 0x1p-19f - 1;
         around[w] = static_cast<float>(bits >> 24 & 0xfffff) * 0x1p-20f;
         phase[w] = static_cast<float>(bits >> 8 & 0xffff) * 0x1p-16f;
-        rate[w] = static_cast<float>(static_cast<int>(bits & 0xff) - 128) / 256; // whole turns in kTimePeriod
+        rate[w] = static_cast<float>(static_cast<int>(bits & 0xff) - 128) / 256; // whole turns per kTimePeriod
     }
     const Row across = sqrt_row(max(1 - height * height, splat(0)));
     const Phasor direction = phasor(around);

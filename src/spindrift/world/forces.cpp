@@ -8,24 +8,23 @@ namespace spindrift {
 void ForceParams::visit(ParamVisitor& v)
 {
     v("kind", kind, choices("wind", "noise", "attraction"),
-      "Wind drags smoke along, and of a liquid particles that are on their own; noise and attraction accelerate all of "
-      "it.");
-    v("velocity", velocity, unit::metres_per_second, limits::velocity(), "Of the wind.");
+      "Wind drags smoke and lone liquid particles along; noise and attraction accelerate all smoke and liquid.");
+    v("velocity", velocity, unit::metres_per_second, limits::velocity(), "Velocity of the wind.");
     v("drag", drag, unit::per_second, limits::rate(),
-      "Share of the difference to the wind's velocity that smoke or a lone particle loses, a second.");
+      "Rate at which smoke or a lone particle approaches the wind's velocity.");
     v("strength", strength, unit::metres_per_second2, limits::acceleration(),
-      "Of noise, its root mean square; of attraction, its most. Below 0 it drives away.");
-    v("size", size, unit::metres, limits::size(), "Of the noise's features.");
-    v("change", change, unit::per_second, between(0, 1e4), "How often the noise becomes another one; 0: never.");
-    v.rows("points", points, 3, unit::metres,
-           "Attraction: a point [[x, y, z]], or the corners of a line to be drawn to.");
-    v("reach", reach, unit::metres, limits::size(),
-      "How far from the line attraction goes; it fades out towards there.");
-    v("seed", seed, unit::none, limits::seed(), "Another number is another noise.");
-    v("first_frame", first_frame, unit::frames, limits::frame(), "Acts from this frame on; by default with the shot.");
-    v("last_frame", last_frame, unit::frames, limits::frame(), "Acts up to this frame; by default with the shot.");
+      "Root mean square of noise; maximum of attraction. Negative values repel.");
+    v("size", size, unit::metres, limits::size(), "Feature size of the noise.");
+    v("change", change, unit::per_second, between(0, 1e4), "Rate at which the noise changes; 0 keeps it constant.");
+    v.rows("points", points, 3, unit::metres, "Attraction: a point [[x, y, z]], or the corners of a polyline.");
+    v("reach", reach, unit::metres, limits::size(), "Distance from the line at which attraction fades to zero.");
+    v("seed", seed, unit::none, limits::seed(), "Random seed of the noise.");
+    v("first_frame", first_frame, unit::frames, limits::frame(),
+      "First frame at which the force acts; by default the first of the shot.");
+    v("last_frame", last_frame, unit::frames, limits::frame(),
+      "Last frame at which the force acts; by default the last of the shot.");
     v.require(kind != Kind::attraction || !points.empty(), "points",
-              "must name at least one point [x, y, z] for kind = \"attraction\"");
+              "must have at least one point [x, y, z] for kind = \"attraction\"");
     v.require(first_frame <= last_frame, "last_frame", "the force ends before it starts");
 }
 
@@ -44,10 +43,10 @@ Vec3f nearest_on_line(const std::vector<std::vector<float>>& points, const Vec3f
     return best;
 }
 
-// Towards the line; nothing on it, for the liquid not to tremble there, and nothing beyond its reach.
+// Acceleration towards the line. It vanishes on the line, which prevents jitter there, and beyond its reach.
 Vec3f attraction(const ForceParams& force, const Vec3f& x)
 {
-    constexpr float kSoft = 0.1f; // of the reach
+    constexpr float kSoft = 0.1f; // softening length, as a fraction of the reach
     const Vec3f way = nearest_on_line(force.points, x) - x;
     const float distance = way.norm() / force.reach;
     if (distance >= 1) return Vec3f::Zero();
@@ -79,16 +78,16 @@ Vec3f Forces::acceleration(const Vec3f& x) const
     return sum;
 }
 
-Vec3f Forces::flying(const Vec3f& x, const Vec3f& v, float dt) const
+Vec3f Forces::free_flight_velocity(const Vec3f& x, const Vec3f& v, float dt) const
 {
     Vec3f out = v + dt * acceleration(x);
     for (const ForceParams* wind : winds_) out = wind->velocity + std::exp(-wind->drag * dt) * (out - wind->velocity);
     return out;
 }
 
-float Forces::strongest() const
+float Forces::max_acceleration() const
 {
-    constexpr float kPeak = 3; // of noise over its root mean square
+    constexpr float kPeak = 3; // peak over root mean square of the noise
     float most = gravity_.cwiseAbs().maxCoeff();
     for (const ForceParams* force : active_)
         most += std::abs(force->strength) * (force->kind == ForceParams::Kind::noise ? kPeak : 1);

@@ -1,4 +1,4 @@
-// The parts of squares and cubes where a function, given at their corners and centres, is positive.
+// Fraction of a square or cube where a function, given at the corners and the centre, is positive.
 #pragma once
 
 #include "spindrift/base/math.h"
@@ -8,13 +8,13 @@
 
 namespace spindrift {
 
-// Share of a triangle where a function that is linear on it is positive.
+// Fraction of a triangle where a linear function, given at its corners, is positive.
 inline float positive_share(float a, float b, float c)
 {
     const int positive = (a > 0) + (b > 0) + (c > 0);
     if (positive == 0) return 0;
     if (std::min({a, b, c}) >= 0) return 1;
-    // One corner stands alone on its side of the zero line and cuts off a small triangle.
+    // One corner has a different sign than the other two and cuts off a small triangle.
     const bool alone_is_positive = positive == 1;
     if (alone_is_positive ? b > 0 : b <= 0) std::swap(a, b);
     if (alone_is_positive ? c > 0 : c <= 0) std::swap(a, c);
@@ -22,8 +22,8 @@ inline float positive_share(float a, float b, float c)
     return alone_is_positive ? cut : 1 - cut;
 }
 
-// Area of the unit square where a function given at its corners (in the order of its outline) and its centre is
-// positive. The centre matters where walls are as close to each other as the corners are.
+// Area of the unit square where a function, given at its corners (in outline order) and its centre, is positive. The
+// centre value resolves gaps no wider than the square.
 inline float positive_area(const std::array<float, 4>& corner, float center)
 {
     float area = 0;
@@ -31,13 +31,13 @@ inline float positive_area(const std::array<float, 4>& corner, float center)
     return area;
 }
 
-// The share of a unit cube where a function given at its corners (x slowest, z fastest) and its centre is positive.
+// Fraction of the unit cube where a function, given at its corners (x slowest, z fastest) and its centre, is positive.
 inline float positive_volume(const std::array<float, 8>& v, float center)
 {
     const auto [low, high] = std::minmax_element(v.begin(), v.end());
     if (*low >= 0 && *high > 0) return 1;
-    if (*high <= 0) return clamp01(2 * center); // between two walls no farther apart than the corners
-    // Small cubes, in each of which the function passes through zero over its width along the gradient.
+    if (*high <= 0) return clamp01(2 * center); // gap between two walls that contains no corner
+    // Sum over subcubes; each one's fraction varies linearly from 0 to 1 across its width along the gradient.
     constexpr int n = 4;
     float sum = 0;
     for (int k = 0; k < n * n * n; ++k) {

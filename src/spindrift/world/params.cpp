@@ -7,24 +7,24 @@ void ColliderParams::visit(ParamVisitor& v)
 {
     ShapeParams::visit(v);
     v("friction", friction, unit::none, between(0, 1e3),
-      "Coulomb's coefficient: how strongly liquid or sand that is pressed against the collider is held back, or taken "
-      "along if it moves. 0: it slides. Sand is held by no more than its own friction.");
+      "Coulomb coefficient: how strongly the collider slows, or drags along, liquid or sand that is pressed against "
+      "it. 0: free slip. The friction on sand is limited by the sand's own.");
     v("stick", stick, unit::none, between(0, 1),
-      "Share of its sliding that liquid or sand at the collider loses in a frame, pressed against it or not. 1: it "
-      "clings.");
+      "Share of its tangential velocity that liquid or sand at the collider loses per frame, even without pressure. 1: "
+      "no slip.");
 }
 
 void DomainParams::visit(ParamVisitor& v)
 {
-    v("min", min, unit::metres, limits::position(), "Lower corner; without min and max there are no bounds.");
+    v("min", min, unit::metres, limits::position(), "Lower corner; the domain is unbounded without min and max.");
     v("max", max, unit::metres, limits::position(), "Upper corner.");
     const auto sides = choices("closed", "open");
-    v("x_min", x_min, sides, "A wall, or a side through which liquid or smoke leaves the shot.");
-    v("x_max", x_max, sides, "As x_min.");
-    v("y_min", y_min, sides, "As x_min.");
-    v("y_max", y_max, sides, "As x_min.");
-    v("z_min", z_min, sides, "As x_min.");
-    v("z_max", z_max, sides, "As x_min.");
+    v("x_min", x_min, sides, "closed: a wall; open: liquid and smoke leave the simulation here.");
+    v("x_max", x_max, sides, "Like x_min.");
+    v("y_min", y_min, sides, "Like x_min.");
+    v("y_max", y_max, sides, "Like x_min.");
+    v("z_min", z_min, sides, "Like x_min.");
+    v("z_max", z_max, sides, "Like x_min.");
     v.require(min.has_value() == max.has_value(), min ? "min" : "max", "a domain needs both min and max, or neither");
     if (min && max)
         v.require((min->array() < max->array()).all(), "max", "every component of max must be above that of min");

@@ -1,4 +1,4 @@
-// What an artist can say about the world that liquids and smoke move in.
+// Scene parameters of colliders and of the domain.
 #pragma once
 
 #include "spindrift/scene/shapes.h"
@@ -6,13 +6,13 @@
 namespace spindrift {
 
 struct ColliderParams : ShapeParams {
-    float friction = 0; // Coulomb's: over the pressure of the liquid on the collider
-    float stick = 0;    // share of its sliding that the liquid at the collider loses in a frame
+    float friction = 0; // Coulomb coefficient
+    float stick = 0;    // share of its tangential velocity that liquid at the collider loses per frame
     void visit(ParamVisitor& v);
 };
 
-// The box that a liquid or smoke lives in. A closed side is a wall; what crosses an open side is gone. Left out, it may
-// go anywhere.
+// The simulation box. Closed sides are walls; particles that cross an open side are deleted. Without min and max it is
+// unbounded.
 struct DomainParams {
     enum class Side { closed, open };
     std::optional<Vec3f> min, max;
@@ -22,7 +22,7 @@ struct DomainParams {
     void visit(ParamVisitor& v);
     bool bounded() const { return min && max; }
     bool closed(int axis, int upper) const;
-    // What of a box lies in the domain.
+    // Intersection of a box with the domain.
     Box3f clipped(const Box3f& box) const
     {
         return bounded() ? Box3f{box.min.cwiseMax(*min), box.max.cwiseMin(*max)} : box;

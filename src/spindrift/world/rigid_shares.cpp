@@ -4,7 +4,7 @@ namespace spindrift {
 
 namespace {
 
-// Parts of half a cell, from one cell below a tile to its end.
+// Half-cell parts, from one cell below the tile to its end.
 constexpr int kParts = 2 * (kTileSize + 1);
 
 struct PartShares {
@@ -17,7 +17,7 @@ struct PartShares {
     }
 
   private:
-    // A cube of cells, in blocks of so many; those that the surface passes through in single cells.
+    // Fills a cube of cells in blocks of `Block` cells; refines blocks that the surface crosses to single cells.
     template <int Block>
     void fill(const RigidSolid& solid, const Vec3f& first, float voxel, int cells, const Vec3i& from)
     {
@@ -37,8 +37,8 @@ struct PartShares {
                         cut(solid, middle, voxel, &at[2 * x][2 * y][2 * z]);
                 }
     }
-    // The eight parts of a cell: each is the mean of eight smaller ones, in each of which the distance passes through
-    // zero over its width.
+    // Fractions of the eight parts of a cell, each the mean of eight subparts whose fraction varies linearly across
+    // their width.
     static void cut(const RigidSolid& solid, const Vec3f& middle, float voxel, float* out)
     {
         const float size = 0.5f * voxel;
@@ -55,7 +55,7 @@ struct PartShares {
             share = sum / 8;
         }
     }
-    static constexpr float kHalfDiagonal = 0.87f; // of a cube, beside its size
+    static constexpr float kHalfDiagonal = 0.87f; // half the diagonal of a unit cube
 };
 
 void fill_tile(const RigidSolid& solid, const Vec3i& first_cell, float voxel, RigidShares::Tile& out)
@@ -80,7 +80,7 @@ bool has_share(const RigidShares::Tile& tile)
     return false;
 }
 
-void share_out(const std::vector<RigidShares::Tile*>& solids)
+void normalise_overlaps(const std::vector<RigidShares::Tile*>& solids)
 {
     const auto limit = [&](const auto& values) {
         for (int c = 0; c < kTileCells; ++c) {
@@ -133,7 +133,7 @@ void RigidShares::update(const Topology& topology, const std::vector<RigidSolid>
     for (int t = 0; t < topology.tile_count(); ++t)
         if (sharers[static_cast<size_t>(t)] > 0) touched_.push_back(t);
     parallel_for(touched_.size(), [&](size_t k) {
-        if (sharers[static_cast<size_t>(touched_[k])] > 1) share_out(at(touched_[k]));
+        if (sharers[static_cast<size_t>(touched_[k])] > 1) normalise_overlaps(at(touched_[k]));
     });
 }
 

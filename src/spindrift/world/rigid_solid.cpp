@@ -4,7 +4,7 @@ namespace spindrift {
 
 namespace {
 
-// x = rotation X + offset, solved for X.
+// Solves x = rotation X + offset for X.
 Row3 from_world(const RigidSolid::Part& part, const Row3& x)
 {
     const Row away[3] = {x.x - part.offset.x(), x.y - part.offset.y(), x.z - part.offset.z()};
@@ -13,7 +13,7 @@ Row3 from_world(const RigidSolid::Part& part, const Row3& x)
     return {along(0), along(1), along(2)};
 }
 
-// Parts have no keyframes, and none is inverted.
+// Parts have no keyframes and are never inverted.
 Row distances_to(const Shape& shape, const Row3& x)
 {
     const ShapeParams& params = shape.params();
@@ -102,7 +102,7 @@ Mesh RigidSolid::mesh() const
         for (const Vec3i& t : mesh.triangles) all.triangles.push_back(t + Vec3i::Constant(first));
         smooth &= mesh.normals.size() == mesh.positions.size();
     }
-    if (!smooth) all.normals.clear(); // a box has none
+    if (!smooth) all.normals.clear(); // box meshes have no normals
     return all;
 }
 

@@ -3,7 +3,7 @@
 namespace spindrift {
 
 SheetSides::SheetSides(const Solids& solids, const Vec3i& first_cell, float voxel)
-    : solids_(solids), first_(first_cell.cast<float>() + beside_grid()), voxel_(voxel)
+    : solids_(solids), first_(first_cell.cast<float>() + grid_offset()), voxel_(voxel)
 {
     if (!solids.has_sheets()) return;
     const float half_diagonal = 0.5f * kTileSize * std::sqrt(3.0f);
@@ -45,12 +45,12 @@ std::shared_ptr<SolidTile::Sheets> SheetSides::look() const
     return sheets;
 }
 
-// ------------------------------------------------------------------------------------------------------------- sight
+// --- Sight ---
 
 namespace {
 
-constexpr float kHalfDiagonal = 0.87f; // of a cell
-constexpr float kFarTile = 3.4f;       // a tile that knows of no solid has none nearer than this
+constexpr float kHalfDiagonal = 0.87f; // of a unit cell
+constexpr float kFarTile = 3.4f;       // tiles without solid data have no solid within this distance
 
 } // namespace
 
@@ -89,14 +89,14 @@ Sight::Wall SolidCells::wall(const Vec3f& x) const
     return {solids_->sheet_distance(x) / voxel_, solids_->normal(x, 0.1f * voxel_), solids_->collider_velocity(x)};
 }
 
-// The way from a cell to one whose centre can be seen from a place in the cell: the same cell if possible, otherwise
-// the nearest. A place sees about what that centre sees.
+// Offset from a cell to the nearest cell whose centre is visible from x; zero if its own centre is. Visibility from x
+// is approximated by visibility from that centre.
 std::optional<Vec3i> SolidCells::home(int t, int cell, const Vec3f& x) const
 {
     if (room(t, cell) > 0) return Vec3i::Zero();
     const Vec3f first = topology_->first_cell(t).cast<float>() + cell_in_tile(cell).cast<float>();
     const auto center = [&](const Vec3i& step) -> Vec3f {
-        return (first + beside_grid() + step.cast<float>() + Vec3f::Constant(0.5f)) * voxel_;
+        return (first + grid_offset() + step.cast<float>() + Vec3f::Constant(0.5f)) * voxel_;
     };
     if (!solids_->parted(x, center(Vec3i::Zero()))) return Vec3i::Zero();
     std::array<std::pair<float, int>, 26> others;

@@ -1,10 +1,15 @@
-// The grid around sheets: colliders that are thinner than two cells.
+// Grid treatment of sheets: colliders thinner than two cells, which have no cells of their own.
 //
-// A cell belongs to the side of a sheet that its centre is on. A face between two cells that do not see each other is
-// closed; the others are open as far as the sheet leaves them on the side of the two cells (after Guendelman et al.
-// 2005, Coupling water and smoke to thin deformable and rigid shells, who have no partly open faces). What a sheet cuts
-// off a cell is less than half of it, and is added to the next cell on its own side, faces likewise: open parts and
-// volumes may be up to 1.5.
+// A cell belongs to the side of the sheet that its centre is on. Faces between cells on different sides are closed, and
+// everything that samples neighbouring cells (particles, extrapolation, advection of smoke, filling with sand) asks a
+// `Sight` which neighbours are on its own side. Particles never pass: their paths are cut at the sheet, for any
+// thickness and for open meshes too. The surface mesh of a liquid also ends at sheets (surface/thin_walls.h). Rods and
+// rigid bodies are not sheets; `spindrift check` reports those thinner than a cell.
+//
+// Differences from [Guendelman 2005]:
+// - Faces between cells on the same side are partly open, as far as the sheet leaves them free.
+// - A sheet cuts off less than half of a cell. That part is added to the adjacent cell on its own side, and likewise
+//   for faces, so open fractions and volumes can reach 1.5.
 #pragma once
 
 #include "spindrift/world/open_share.h"
@@ -12,27 +17,27 @@
 
 namespace spindrift {
 
-// Sheets are asked about places this far beside those of the grid, in cells. A sheet that runs exactly through the
-// centres of cells would have them on neither side, and cut these cells off from both.
-inline Vec3f beside_grid() { return 1e-3f * kNoDirectionOfGrids; }
+// Offset [cells] of all grid points for sheet queries. Without it, a sheet exactly through cell centres would have them
+// on neither side and cut these cells off from both.
+inline Vec3f grid_offset() { return 1e-3f * kGenericDirection; }
 
-// The sheets around one tile.
+// The sheets near one tile.
 class SheetSides {
   public:
     SheetSides(const Solids& solids, const Vec3i& first_cell, float voxel);
 
-    // False where a cell and all around it are on one side.
+    // False if a cell and its neighbours are all on one side.
     bool near(int cell) const { return any_ && distance_[cell] < kReach; }
-    // The open part of the lower face of a cell along an axis. `distance` is that to any collider, in cells, at a place
-    // in cells from the tile's corner.
+    // Open fraction of a cell's lower face along an axis. `distance` gives the distance to any collider at a point;
+    // points and distances are in cells, relative to the tile's corner.
     template <class Distance> float open_part(int cell, int axis, const Distance& distance) const
     {
         const Vec3f middle = face_in_tile(cell, axis), upper = center(cell), lower = upper - Vec3f::Unit(axis);
         if (parted(lower, upper)) return 0;
         const View<Distance> view(*this, distance, middle);
-        const auto part = [&](const Vec3f& square) { // around this place, as far as it can be seen from the middle
+        const auto part = [&](const Vec3f& square) { // fraction of a square visible from the face centre
             std::array<float, 4> corners;
-            for (size_t k = 0; k < 4; ++k) { // in the order of the outline
+            for (size_t k = 0; k < 4; ++k) { // in outline order
                 Vec3f at = square;
                 at[(axis + 1) % 3] += k == 1 || k == 2 ? 0.5f : -0.5f, at[(axis + 2) % 3] += k >= 2 ? 0.5f : -0.5f;
                 corners[k] = view.seen(at);
@@ -43,7 +48,7 @@ class SheetSides {
         for_each_cut_off(middle, axis, [&](const Vec3f& beside) { sum += part(beside); });
         return sum;
     }
-    // The part of a cell on the side of its centre.
+    // Volume of a cell on the side of its centre.
     template <class Distance> float own_part(int cell, const Distance& distance) const
     {
         const View<Distance> view(*this, distance, center(cell));
@@ -59,12 +64,12 @@ class SheetSides {
         for_each_cut_off(center(cell), -1, [&](const Vec3f& beside) { sum += part(beside); });
         return sum;
     }
-    // What can be seen from where; nullptr if nothing is hidden.
+    // Visibility between cells and faces; nullptr if no sheet is near.
     std::shared_ptr<SolidTile::Sheets> look() const;
 
   private:
-    // Calls body(place) for the places next to one, not along `axis`, that are behind a sheet which runs across the way
-    // to them rather than along it.
+    // Calls body(point) for the neighbours of a point, except along `axis`, that lie behind a sheet that is mainly
+    // perpendicular to the direction to them.
     template <class Body> void for_each_cut_off(const Vec3f& from, int axis, const Body& body) const
     {
         for (int a = 0; a < 3; ++a)
@@ -76,7 +81,7 @@ class SheetSides {
                 if (across == a) body(beside);
             }
     }
-    // No face or centre that is looked at from a cell's centre is farther away.
+    // Upper bound on the distance from a cell centre to any face or centre that is tested.
     static constexpr float kReach = 1.75f;
 
     static Vec3f center(int cell) { return cell_in_tile(cell).cast<float>() + Vec3f::Constant(0.5f); }
@@ -84,8 +89,8 @@ class SheetSides {
     {
         return solids_.parted((first_ + a) * voxel_, (first_ + b) * voxel_);
     }
-    // Distances as seen from a place: behind a sheet they are negative, by how far its side in front lies away if that
-    // goes on as a plane. To the far side it is less, by which a sheet would lose its thickness.
+    // Distances as seen from a place. Behind a sheet the distance is negative: that to the plane through the sheet's
+    // near side. Measured to the far side it would be smaller, and the sheet would lose its thickness.
     template <class Distance> class View {
       public:
         View(const SheetSides& sides, const Distance& distance, const Vec3f& from)
@@ -104,7 +109,7 @@ class SheetSides {
             constexpr float kStep = 0.02f;
             if (!slope_) {
                 slope_.emplace(), here_ = distance_(from_);
-                for (int a = 0; a < 3; ++a) { // on the side in front: in the middle of a sheet the two differ
+                for (int a = 0; a < 3; ++a) { // one-sided in front of the sheet: the slopes of its two sides differ
                     const Vec3f way = Vec3f::Unit(a);
                     const bool below = !sides_.parted(from_, from_ - way), above = !sides_.parted(from_, from_ + way);
                     const float low = below || !above ? distance_(from_ - kStep * way) : here_;
@@ -118,7 +123,7 @@ class SheetSides {
         const SheetSides& sides_;
         const Distance& distance_;
         const Vec3f from_;
-        mutable std::optional<Vec3f> slope_; // where something is behind a sheet
+        mutable std::optional<Vec3f> slope_; // computed when a place behind a sheet is asked for
         mutable float here_ = 0;
     };
 
@@ -126,7 +131,7 @@ class SheetSides {
     Vec3f first_;
     float voxel_;
     bool any_ = false;
-    float distance_[kTileCells]; // of cell centres to the nearest sheet, in cells; only if there are any
+    float distance_[kTileCells]; // from cell centres to the nearest sheet, in cells; set only if any_
 };
 
 } // namespace spindrift

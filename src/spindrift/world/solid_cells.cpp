@@ -1,17 +1,17 @@
-// The share of the grid that solids leave open.
+// Open fractions of cells and faces.
 #include "spindrift/world/sheets.h"
 
 namespace spindrift {
 
 namespace {
 
-// How much of each cell and of each of its lower faces the closed sides leave free, along one axis of a tile.
+// Free fractions of cells and lower faces between the closed sides of the domain, along one axis of a tile.
 struct FreeAlong {
     float cell[kTileSize], face[kTileSize];
 
     FreeAlong(const Solids& solids, int axis, int first_cell, float voxel)
     {
-        constexpr float kOnTheWall = 1e-3f; // of a cell: a face that lies on a wall is closed
+        constexpr float kOnTheWall = 1e-3f; // in cells: a face on a wall is closed
         for (int i = 0; i < kTileSize; ++i) {
             const auto low = static_cast<float>(first_cell + i);
             cell[i] = solids.free_share(axis, low * voxel, (low + 1) * voxel);
@@ -29,15 +29,15 @@ void find_closed_faces(const Solids& solids, const Vec3f& first_cell, float voxe
             const Vec3f x = (first_cell + face_in_tile(c, a)) * voxel;
             SolidTile::ClosedFace face{solids.normal(x, 0.1f * voxel), static_cast<uint16_t>(c),
                                        static_cast<uint16_t>(a)};
-            // From the first free face, a cell away, to the sheet, velocity towards it falls to nothing.
+            // The normal velocity falls to zero between the first free face, one cell away, and the sheet.
             if (out.sheets)
                 if (const float d = solids.distance(x) / voxel; d > 0) face.towards = d / (1 + d);
             out.closed_faces.push_back(face);
         }
 }
 
-// A distance in cells at the centres of a tile's cells, eight at a time where all of them are far: it then only has to
-// be no more than it is. Places are in cells from the tile's corner.
+// Distances [cells] at the centres of a tile's cells. Where a block of eight is far away, a common lower bound of the
+// magnitude suffices. Points are in cells relative to the tile's corner.
 template <class Distance, class Distances>
 void distances_at_centers(const Distance& distance_at, const Distances& eight_at, float* center)
 {
@@ -53,15 +53,15 @@ void distances_at_centers(const Distance& distance_at, const Distances& eight_at
     }
 }
 
-// Closed sides run along the grid, and what they leave free is a product over axes. Only colliders are cut out of that
-// by their distance at the corners of cells; taken together, the two would round each other off, and a scene one cell
-// deep would have no corner that is free.
+// Domain walls are axis-aligned, so the space that they leave free is a product over axes, and only colliders are cut
+// out by their distance at cell corners. One combined distance would round off the edges between walls and colliders,
+// and a domain one cell deep would have no free corner.
 void evaluate(const Solids& solids, const Vec3i& first_cell, float voxel, SolidTile& out)
 {
     constexpr int n = kTileSize + 1;
     const float inverse_voxel = 1 / voxel;
     const Vec3f first = first_cell.cast<float>();
-    // Distances in cells, at a place in cells from the tile's corner.
+    // Distances in cells, at points in cells relative to the tile's corner.
     const auto to_colliders = [&](const Vec3f& x) {
         return std::min(10.0f, inverse_voxel * solids.collider_distance((first + x) * voxel));
     };
@@ -98,8 +98,8 @@ void evaluate(const Solids& solids, const Vec3i& first_cell, float voxel, SolidT
         if (near(c) && sides.near(c)) {
             for (int a = 0; a < 3; ++a) open[a] = sides.open_part(c, a, to_colliders);
             volume = sides.own_part(c, to_colliders);
-            constexpr float kAny = 1e-3f;
-            if (volume > kAny) sheets->both_sides[c] = positive_volume(v, center[c]) / volume;
+            constexpr float kMinVolume = 1e-3f;
+            if (volume > kMinVolume) sheets->both_sides[c] = positive_volume(v, center[c]) / volume;
         } else if (near(c)) {
             open[0] = positive_area({v[0], v[1], v[3], v[2]}, to_colliders(p + Vec3f(0, 0.5f, 0.5f)));
             open[1] = positive_area({v[0], v[1], v[5], v[4]}, to_colliders(p + Vec3f(0.5f, 0, 0.5f)));
@@ -117,10 +117,10 @@ void evaluate(const Solids& solids, const Vec3i& first_cell, float voxel, SolidT
     find_closed_faces(solids, first, voxel, out);
 }
 
-// What bodies cover less of a face than this, they leave open: the open part could not tell.
+// Bodies that cover less of a face than this leave it open: the difference would vanish in rounding.
 constexpr float kSmallestShare = 1e-4f;
 
-// What bodies leave of a tile that has everything else in it. Their shares become those of what was open before.
+// Cuts bodies out of a tile that already contains walls and colliders, and scales their fractions to what was open.
 void cut_out(const Solids& solids, const std::vector<RigidShares::Tile*>& shares, const Vec3i& first_cell, float voxel,
              SolidTile& out)
 {
@@ -162,7 +162,7 @@ std::unique_ptr<SolidTile> all_open()
     return tile;
 }
 
-// A tile is near a solid that comes within two cells of it: so many cells from its middle.
+// Distance [cells] from the middle of a tile within which a solid may come within two cells of the tile.
 const float kNearTile = (0.5f * kTileSize + 2) * std::sqrt(3.0f);
 
 } // namespace
@@ -232,7 +232,7 @@ void SolidCells::cut_out_bodies(const Topology& topology, const Solids& solids, 
 
 size_t SolidCells::bytes() const
 {
-    size_t sum = tiles_.capacity() * sizeof(void*) + stored_.size() * 64; // a node of the map
+    size_t sum = tiles_.capacity() * sizeof(void*) + stored_.size() * 64; // size of a map node
     for (const auto& [code, tile] : stored_)
         if (tile) sum += sizeof *tile + tile->closed_faces.capacity() * sizeof(SolidTile::ClosedFace);
     for (const auto& tile : body_tiles_)

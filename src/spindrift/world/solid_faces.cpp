@@ -16,7 +16,7 @@ void solid_velocity_at_faces(const Topology& topology, const Solids& solids, con
                         velocity.u[a].tile(tile)[c] = solids.collider_velocity((first + face_in_tile(c, a)) * voxel)[a];
         });
     if (!solids.has_bodies()) return;
-    // Each body counts with its share of what is closed.
+    // Weight each body by its fraction of the closed part.
     const RigidShares& shares = cells.shares();
     parallel_for(shares.touched().size(), [&](size_t k) {
         const int tile = shares.touched()[k];
@@ -38,7 +38,7 @@ void slide_on_solids(MacField& velocity, const Solids& solids, const SolidCells&
 {
     const Topology& topology = velocity.u[0].topology();
     const std::vector<int>& near = cells.near();
-    std::vector<size_t> begin = {0}; // of each tile's faces among all
+    std::vector<size_t> begin = {0}; // of each tile's faces in `constrained`
     for (const int t : near) begin.push_back(begin.back() + cells.tile(t)->closed_faces.size());
     std::vector<float> constrained(begin.back());
     parallel_for(near.size(), [&](size_t k) {

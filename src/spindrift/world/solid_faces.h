@@ -1,4 +1,4 @@
-// What solids do to a flow on a grid, whatever it is that flows.
+// Effect of solids on a velocity field: divergence through partly open faces, and wall boundary conditions.
 #pragma once
 
 #include "spindrift/field/mac.h"
@@ -6,8 +6,8 @@
 
 namespace spindrift {
 
-// What flows out of the cells of each row of a tile: through the open parts of their faces, and with the solids that
-// cover the rest. `solid` is left out where solids stand still.
+// Net outflow of each cell of a row: through the open parts of its faces, and with the solids that cover the rest. Pass
+// null as `solid` if all solids are at rest.
 class Outflow {
   public:
     Outflow(const OpenView& open, const MacField& velocity, const MacField* solid, int tile)
@@ -36,13 +36,13 @@ class Outflow {
     const TileView s_[3];
 };
 
-// The velocity of solids [m/s] at all faces that they close in part or entirely; zero elsewhere.
+// Velocity of solids [m/s] at all faces that they close partly or entirely; zero elsewhere.
 void solid_velocity_at_faces(const Topology& topology, const Solids& solids, const SolidCells& cells, float voxel,
                              MacField& velocity);
 
-// Faces that are closed take the solid's velocity along its normal and keep the flow's along the wall, so that it
-// slides instead of sticking. With `stick` up to 1 it sticks: the faces hold what makes the velocity on the wall, in
-// the middle between them and the flow, that of the solid.
+// Sets closed faces to the solid's velocity along its normal and the flow's velocity along the wall, which gives free
+// slip. With `stick` up to 1 this tends to no slip: face values then make the velocity at the wall, midway between
+// closed face and flow, that of the solid.
 void slide_on_solids(MacField& velocity, const Solids& solids, const SolidCells& cells, float voxel, float stick = 0);
 
 } // namespace spindrift

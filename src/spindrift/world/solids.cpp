@@ -4,11 +4,11 @@ namespace spindrift {
 
 Solids::Solids(const DomainParams& domain, std::vector<Shape> colliders, float fps,
                const std::vector<ColliderParams>& params)
-    : colliders_(std::move(colliders)), holds_(colliders_.size()), fps_(fps)
+    : colliders_(std::move(colliders)), grips_(colliders_.size()), fps_(fps)
 {
     for (size_t i = 0; i < params.size(); ++i) {
-        holds_[i] = {params[i].friction, params[i].stick};
-        hold_back_ |= params[i].friction > 0 || params[i].stick > 0;
+        grips_[i] = {params[i].friction, params[i].stick};
+        has_grip_ |= params[i].friction > 0 || params[i].stick > 0;
     }
     if (domain.bounded())
         for (int axis = 0; axis < 3; ++axis)
@@ -25,7 +25,7 @@ void Solids::find_sheets(float voxel)
     sheets_.clear();
     for (size_t i = 0; i < colliders_.size(); ++i) {
         is_sheet_[i] = colliders_[i].is_wall_below(2 * voxel);
-        // Where one that moves is, set_frame() finds out.
+        // set_frame() updates the bounds of moving sheets.
         if (is_sheet_[i]) sheets_.push_back({i, colliders_[i].moves() ? Box3f() : colliders_[i].bounds(frame_)});
     }
 }
@@ -133,17 +133,16 @@ float Solids::free_share(int axis, float low, float high) const
 
 Vec3f Solids::normal(const Vec3f& x, float step) const
 {
-    // Where a closed side is nearer than any collider can be within a step, there is no need to ask the colliders
-    // again.
+    // Skip the collider queries if a wall is nearer than any collider can be within the step.
     const bool only_walls =
         !has_colliders() || std::min(collider_distance(x), body_distance(x)) > wall_distance(x) + 2 * step;
     // Twice the step times the gradient, and the step.
     const auto slope_at = [&](const Vec3f& at) {
         float h = step;
-        if (has_sheets()) // the step must not reach to the other side of one
+        if (has_sheets()) // the step must not cross a sheet
             if (const float d = std::abs(sheet_distance(at)); d < 2 * h) h = std::max(0.5f * d, 1e-3f * h);
         Vec3f n;
-        if (only_walls || !has_bodies()) // colliders gain nothing from eight places at once
+        if (only_walls || !has_bodies()) // collider distances have no vectorised version
             for (int a = 0; a < 3; ++a) {
                 const Vec3f e = h * Vec3f::Unit(a);
                 n[a] = only_walls ? wall_distance(at + e) - wall_distance(at - e) : distance(at + e) - distance(at - e);
@@ -156,8 +155,8 @@ Vec3f Solids::normal(const Vec3f& x, float step) const
         return std::pair(n, h);
     };
     auto [n, h] = slope_at(x);
-    // In the middle of a sheet both sides are alike: look from one of them.
-    if (has_sheets() && n.norm() < 0.01f * h) n = slope_at(x + 0.01f * step * kNoDirectionOfGrids).first;
+    // In the middle of a sheet the gradient vanishes; sample slightly to one side.
+    if (has_sheets() && n.norm() < 0.01f * h) n = slope_at(x + 0.01f * step * kGenericDirection).first;
     const float length = n.norm();
     return length > 0 && std::isfinite(length) ? Vec3f(n / length) : Vec3f(0, 1, 0);
 }
@@ -212,17 +211,17 @@ Vec3f Solids::velocity_of(const Neighbour& solid, const Vec3f& x) const
     return solid.shape ? solid.shape->velocity(x, frame_, fps_) : Vec3f::Zero();
 }
 
-Solids::Hold Solids::hold(const Vec3f& x) const
+Solids::Grip Solids::grip(const Vec3f& x) const
 {
-    if (!hold_back_ || nearest_body(x)) return {};
+    if (!has_grip_ || nearest_body(x)) return {};
     const Shape* shape = nearest_collider(x);
-    return shape ? holds_[static_cast<size_t>(shape - colliders_.data())] : wall_hold_;
+    return shape ? grips_[static_cast<size_t>(shape - colliders_.data())] : wall_grip_;
 }
 
 void Solids::set_wall_friction(float friction)
 {
-    wall_hold_.friction = friction;
-    hold_back_ |= friction > 0;
+    wall_grip_.friction = friction;
+    has_grip_ |= friction > 0;
 }
 
 std::optional<Vec3f> Solids::first_contact(const Vec3f& from, const Vec3f& to, float gap, float thinnest) const
@@ -232,11 +231,11 @@ std::optional<Vec3f> Solids::first_contact(const Vec3f& from, const Vec3f& to, f
     const auto stop = [&](float way, const Vec3f& place) {
         if (way < first) first = way, contact = place;
     };
-    // The same for a sheet, of any thickness.
+    // Path against a sheet of any thickness, by bisection.
     const auto meet_sheet = [&](const Shape& sheet, const Vec3f& start) {
         if (!sheet.meets(start, to, frame_)) return;
         const float distance = sheet.distance(start, frame_);
-        if (distance <= 0.25f * gap) return stop(0, start); // on it or in it: not out on the other side
+        if (distance <= 0.25f * gap) return stop(0, start); // on or inside the sheet: do not leave on the other side
         const float near = std::min(gap, 0.5f * distance);
         const auto at = [&](float share) -> Vec3f { return start + share * (to - start); };
         float free = 0, hit = 1;
@@ -250,19 +249,20 @@ std::optional<Vec3f> Solids::first_contact(const Vec3f& from, const Vec3f& to, f
         }
         stop(free * (to - start).norm(), at(free));
     };
-    // On the way from `start`, where the particle was as seen from the solid, which is at rest where it is now.
+    // Path against a thicker solid, seen from the solid at its current pose: `start` is the particle's start in that
+    // frame.
     const auto meet = [&](const Vec3f& start, const auto& distance_at) {
         const float length = (to - start).norm();
         float distance = distance_at(start);
-        const float near = std::min(gap, 0.5f * distance); // one that lies at the wall may slide on
+        const float near = std::min(gap, 0.5f * distance); // a particle close to the wall may slide on
         if (distance <= 0 || distance >= length + near) return;
         const auto at = [&](float way) -> Vec3f { return start + way / length * (to - start); };
-        // A step no longer than the distance, or than the wall, cannot lead through the wall. One that moves without
-        // bounds gets no farther than these steps.
-        constexpr int kMostSteps = 10000;
+        // Steps no longer than the distance or the thickness cannot tunnel. The number of steps is limited for solids
+        // that move without bounds.
+        constexpr int kMaxSteps = 10000;
         float free = 0, way = 0;
         for (int step = 0; distance >= near && way < length; ++step) {
-            if (step == kMostSteps) return stop(free, at(free));
+            if (step == kMaxSteps) return stop(free, at(free));
             free = way, way = std::min(way + std::max(distance - 0.5f * near, thinnest), length);
             distance = distance_at(at(way));
         }

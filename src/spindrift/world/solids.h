@@ -1,6 +1,12 @@
-// The solids that liquids and smoke meet: colliders, rigid bodies and the closed sides of the domain, as one signed
-// distance (positive where there is room), and their share of the grid: how much of each cell face is open (Batty et
-// al. 2007, Ng et al. 2009).
+// Solids that liquids, smoke and sand collide with (colliders, rigid bodies and the closed sides of the domain) as one
+// signed distance, positive outside, and the open fraction of each cell face and cell [Batty 2007; Ng 2009]:
+//
+//     Solids solids(domain, colliders, fps, params);
+//     solids.find_sheets(voxel);
+//     solids.set_frame(frame);                // every step
+//     cells.update(topology, solids, voxel);  // SolidCells
+//
+// Colliders thinner than two cells are treated as sheets (sheets.h).
 #pragma once
 
 #include "spindrift/field/block.h"
@@ -13,78 +19,77 @@
 
 namespace spindrift {
 
-// Along no plane or edge that scenes are likely to have.
-inline const Vec3f kNoDirectionOfGrids(0.31f, 0.59f, 0.75f);
+// A direction unlikely to align with any plane or edge of a scene.
+inline const Vec3f kGenericDirection(0.31f, 0.59f, 0.75f);
 
 class Solids {
   public:
-    // `params` are those of the colliders, in their order; left out, liquid slides on all of them.
+    // `params` are in the order of the colliders; if empty, all colliders have free slip.
     Solids(const DomainParams& domain, std::vector<Shape> colliders, float fps,
            const std::vector<ColliderParams>& params = {});
 
-    // The moment, in frames, that everything below is about; the one before is remembered.
+    // Sets the time, in frames, for all functions below, and keeps the previous time.
     void set_frame(float frame);
-    // Says how fine the grid is: colliders that are thinner than two cells become sheets, which part the places on
-    // either side of them.
+    // Sets the grid spacing: colliders thinner than two cells become sheets, which separate the points on either side.
     void find_sheets(float voxel);
     bool has_sheets() const { return !sheets_.empty(); }
-    // True if a sheet lies between two places.
+    // True if a sheet lies between two points.
     bool parted(const Vec3f& a, const Vec3f& b) const;
     float sheet_distance(const Vec3f& x) const;
-    // Where a place that goes with the sheet next to it was at the moment before, and where one is now that was at x.
-    Vec3f before(const Vec3f& x) const { return carried_by_sheet(x, frame_, frame_before_); }
-    Vec3f now(const Vec3f& x) const { return carried_by_sheet(x, frame_before_, frame_); }
+    // The previous position of a point now at x that moves with the nearest sheet, and the current position of one that
+    // was at x.
+    Vec3f moved_back_with_sheet(const Vec3f& x) const { return carried_by_sheet(x, frame_, frame_before_); }
+    Vec3f moved_with_sheet(const Vec3f& x) const { return carried_by_sheet(x, frame_before_, frame_); }
     float frame() const { return frame_; }
     float frame_before() const { return frame_before_; }
-    // Bodies that somebody else moves, and who must outlive this.
+    // Bodies are moved by their owner, who must outlive this object.
     void set_bodies(const std::vector<RigidSolid>* bodies) { bodies_ = bodies; }
     const std::vector<RigidSolid>& bodies() const;
     // Distance [m] to the nearest solid, negative inside.
     float distance(const Vec3f& x) const;
-    Row distances(const Row3& x) const; // of eight places
-    // The same to the nearest collider, to the nearest closed side, and to the nearest body, alone.
+    Row distances(const Row3& x) const; // at eight points
+    // Distance to the nearest collider, domain wall or body alone.
     float collider_distance(const Vec3f& x) const;
     float wall_distance(const Vec3f& x) const;
     float body_distance(const Vec3f& x) const;
     Row body_distances(const Row3& x) const;
-    // The share of an interval of an axis, or of a point if low == high, that the closed sides leave free.
+    // Fraction of an interval on an axis (or of a point if low == high) that the domain walls leave free.
     float free_share(int axis, float low, float high) const;
-    // Points away from the nearest solid.
+    // Unit vector away from the nearest solid.
     Vec3f normal(const Vec3f& x, float step) const;
     // Velocity [m/s] of the nearest solid, and of the nearest that is not a body.
     Vec3f velocity(const Vec3f& x) const;
     Vec3f collider_velocity(const Vec3f& x) const;
-    // The collider nearest to a place, and its velocity elsewhere; `alone`: no other, and no wall, is nearer anywhere
-    // within the radius.
+    // The collider nearest to a point. `alone`: no other collider or wall is nearer anywhere within the radius.
     struct Neighbour {
         const Shape* shape; // nullptr: a wall, or none
         bool alone;
     };
     Neighbour nearest_within(const Vec3f& center, float radius) const;
     Vec3f velocity_of(const Neighbour& solid, const Vec3f& x) const;
-    // The body at a place; nullptr if a wall or collider is nearer.
+    // The body nearest to a point; nullptr if a wall or collider is nearer.
     const RigidSolid* nearest_body(const Vec3f& x) const;
-    // What holds back liquid at the nearest solid.
-    struct Hold {
+    // Friction and stick coefficients of the nearest solid.
+    struct Grip {
         float friction = 0, stick = 0;
     };
-    Hold hold(const Vec3f& x) const;
-    bool hold_back() const { return hold_back_; }
-    // A place, or the nearest to it that is not behind a closed side of the domain.
+    Grip grip(const Vec3f& x) const;
+    bool has_grip() const { return has_grip_; }
+    // The point x, projected to the domain if it is behind a closed side.
     Vec3f within_walls(Vec3f x) const
     {
         for (const Side& wall : walls_)
             if (wall.sign * (x[wall.axis] - wall.at) < 0) x[wall.axis] = wall.at;
         return x;
     }
-    // Coulomb's friction of the domain's closed sides, which have none otherwise.
+    // Coulomb friction of the closed sides; zero by default.
     void set_wall_friction(float friction);
-    // Where a particle that goes from one place to another is stopped in front of a collider or body, whose own way
-    // since the moment before is included. Nowhere if it does not meet one, or was in it from the start. None but
-    // sheets may be thinner than `thinnest`.
+    // Where a particle that moves from one point to another stops in front of a collider or body, including the solid's
+    // own motion since the previous time. Empty if it meets none or starts inside one. Only sheets may be thinner than
+    // `thinnest`.
     std::optional<Vec3f> first_contact(const Vec3f& from, const Vec3f& to, float gap, float thinnest) const;
-    // The largest component of the velocity of any collider [m/s], and of any body; a collider that is unbounded takes
-    // the liquid along, and does not count.
+    // Upper bound on any velocity component [m/s] of the colliders, and of the bodies. Unbounded colliders do not
+    // count, because liquid moves with them.
     float speed() const;
     float body_speed() const;
     bool moving() const { return moving_ || has_bodies(); }
@@ -93,7 +98,7 @@ class Solids {
     bool has_colliders() const { return !colliders_.empty() || has_bodies(); }
     bool none() const { return walls_.empty() && !has_colliders(); }
     bool has_open_sides() const { return !open_sides_.empty(); }
-    // True where a particle has left through an open side.
+    // True if a particle has left through an open side.
     bool outside_open_side(const Vec3f& x) const;
 
   private:
@@ -105,48 +110,48 @@ class Solids {
     Vec3f carried_by_sheet(const Vec3f& x, float from, float to) const;
     const Shape* nearest_collider(const Vec3f& x) const; // nullptr if a wall is nearer
     std::vector<Shape> colliders_;
-    std::vector<uint8_t> is_sheet_; // of each collider
+    std::vector<uint8_t> is_sheet_; // per collider
     struct Sheet {
         size_t collider;
-        Box3f bounds; // at this moment
+        Box3f bounds; // at the current time
     };
     std::vector<Sheet> sheets_;
     const std::vector<RigidSolid>* bodies_ = nullptr;
-    std::vector<Hold> holds_; // of each collider
-    Hold wall_hold_;
+    std::vector<Grip> grips_; // per collider
+    Grip wall_grip_;
     float fps_, frame_ = 0, frame_before_ = 0;
-    bool moving_ = false, hold_back_ = false;
+    bool moving_ = false, has_grip_ = false;
 };
 
-// A face less open than this is closed: next to nothing flows through it, but its velocity would be as good as any for
-// the particles around it, and make the water creep along a tilted wall.
+// Faces less open than this are closed: hardly anything flows through, but their poorly determined velocity would
+// affect nearby particles and make water creep along tilted walls.
 constexpr float kSmallestOpening = 0.05f;
 
-// What the solids leave open in one tile.
+// Open fractions and distances in one tile.
 struct SolidTile {
-    // A face in a solid, near enough to its surface (two cells) that liquid may look at its velocity.
+    // A closed face within two cells of the surface, near enough that liquid samples its velocity.
     struct ClosedFace {
         Vec3f normal; // of the nearest surface
         uint16_t cell, axis;
-        // Of the velocity towards the surface, what is left at the face: a face in front of a sheet is not in it.
+        // Share of the normal velocity that remains at the face: nonzero for faces in front of a sheet.
         float towards = 0;
     };
-    alignas(64) float open[3][kTileCells];  // area fraction of each lower face, 0 to 1
-    alignas(64) float volume[kTileCells];   // open share of each cell
-    alignas(64) float distance[kTileCells]; // at cell centres, in cells; at least so far, if it is more than three
+    alignas(64) float open[3][kTileCells];  // area fraction of each lower face, 0 to 1 (1.5 at sheets)
+    alignas(64) float volume[kTileCells];   // volume fraction of each cell
+    alignas(64) float distance[kTileCells]; // at cell centres, in cells; a lower bound of the magnitude above three
     std::vector<ClosedFace> closed_faces;
-    // What can be seen from where, see Sight; nullptr where no sheet is near.
+    // Visibility across sheets, see Sight; nullptr if no sheet is near.
     struct Sheets {
         FaceMask faces[kTileCells];
         CellMask27 cells[kTileCells];
         uint8_t links[3][kTileCells];
         float face_distances[3][kTileCells];
-        float both_sides[kTileCells]; // what of a cell is free on either side, over its volume
+        float both_sides[kTileCells]; // free volume on both sides of the sheet, relative to `volume`
     };
     std::shared_ptr<const Sheets> sheets;
 };
 
-// The centre of a tile's lower face, in cells from the tile's corner.
+// Centre of a cell's lower face, in cells relative to the tile's corner.
 inline Vec3f face_in_tile(int cell, int axis)
 {
     Vec3f x = cell_in_tile(cell).cast<float>() + Vec3f::Constant(0.5f);
@@ -156,38 +161,39 @@ inline Vec3f face_in_tile(int cell, int axis)
 
 class SolidCells : private Sight {
   public:
-    // Finds the tiles near solids. Tiles are evaluated once and remembered, those of moving solids for their moment;
-    // bodies are cut out of them.
+    // Finds the tiles near solids. Tiles are cached, those of moving colliders for the current time only; bodies are
+    // then cut out of them.
     void update(const Topology& topology, const Solids& solids, float voxel);
 
-    // What sheets hide from whom; nullptr without any. As long as the topology and the solids are those of update().
+    // Visibility across sheets; nullptr if there are none. Valid as long as the topology and solids passed to update().
     const Sight* sight() const { return solids_ && solids_->has_sheets() ? this : nullptr; }
-    // nullptr where no solid is near: every face is open.
+    // nullptr if no solid is near and every face is open.
     const SolidTile* tile(int index) const { return tiles_[static_cast<size_t>(index)]; }
-    // What bodies fill of what colliders and walls leave open: their shares of a face and its open part add up to that.
+    // Fractions of bodies within what colliders and walls leave open: they and the open fraction of a face add up to
+    // that.
     const RigidShares& shares() const { return shares_; }
-    // The tiles that have a solid near, ascending.
+    // The tiles near a solid, ascending.
     const std::vector<int>& near() const { return near_; }
-    // Open fractions of the lower faces of a tile; closed where there is no tile.
+    // Open fractions of a tile's lower faces; zero for a missing tile.
     const float* open(int index, int axis) const
     {
         const SolidTile* t = tiles_[static_cast<size_t>(index)];
         return t ? t->open[axis] : all_open_;
     }
-    // The open share of every cell of a tile and around it; false (and nothing done) if all of it is open.
+    // Volume fractions of a tile's cells and its margin; returns false and does nothing if all are 1.
     template <int H> bool gather_volumes(const Topology& topology, int tile, Block<float, H>& volumes) const
     {
-        // Where there is no tile there is nothing near, so it does not matter what is there.
+        // Missing tiles have nothing near them, so their value does not matter.
         const auto& around = topology.neighbours(tile);
         const auto solid = [&](int t) { return t == topology.tile_count() ? nullptr : tiles_[static_cast<size_t>(t)]; };
         if (std::none_of(around.begin(), around.end(), solid)) return false;
         volumes.gather(topology, tile, [&](int t) { return solid(t) ? solid(t)->volume : all_open_; });
         return true;
     }
-    // From these volumes, what of the cells is free on either side of sheets: no more than 1.
+    // Scales volume fractions to the free volume on both sides of sheets, at most 1.
     void gather_both_sides(const Topology& topology, int tile, const Block<float, 1>& volumes,
                            Block<float, 1>& shares) const;
-    // The distance to solids at the same cells, in cells; far away where there is no solid near.
+    // Distance to solids in a tile and its margin, in cells; large where no solid is near.
     void gather_distances(const Topology& topology, int tile, Block<float, 1>& distances) const;
     size_t bytes() const;
 
@@ -209,22 +215,22 @@ class SolidCells : private Sight {
     const Topology* topology_ = nullptr; // of the last update
     const Solids* solids_ = nullptr;
     float voxel_ = 0, frame_ = 0;
-    std::vector<uint8_t> blocked_; // see Sight; of each tile
+    std::vector<uint8_t> blocked_; // per tile; see Sight
     void cut_out_bodies(const Topology& topology, const Solids& solids, float voxel);
 
     std::vector<int> near_;
-    std::vector<const SolidTile*> tiles_; // of each tile of the topology, and one for missing tiles
+    std::vector<const SolidTile*> tiles_; // per tile of the topology, plus one for missing tiles
     std::unordered_map<uint64_t, std::unique_ptr<SolidTile>> stored_; // by Morton code; nullptr: no solid near
     std::unique_ptr<SolidTile> closed_;
     RigidShares shares_;
-    std::vector<std::unique_ptr<SolidTile>> body_tiles_; // those near bodies
+    std::vector<std::unique_ptr<SolidTile>> body_tiles_; // tiles near bodies, otherwise null
     alignas(64) float all_open_[kTileCells], all_far_[kTileCells];
 
   public:
     SolidCells();
 };
 
-// The six area fractions around each row of a tile.
+// Open fractions of the six faces around each row of a tile.
 struct OpenView {
     TileView x, y, z;
     OpenView(const SolidCells& cells, const Topology& topology, int tile)

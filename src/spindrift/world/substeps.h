@@ -1,4 +1,4 @@
-// A frame is cut into as many steps as its motion needs.
+// Splits a frame into substeps of adaptive length.
 #pragma once
 
 #include "spindrift/base/error.h"
@@ -8,21 +8,21 @@
 
 namespace spindrift {
 
-// Calls step(dt) until the time from `frame` to the next is over, each after set_time(the moment at its end, in
-// frames); largest_step() is asked before each, at the moment of its start. Returns how many there were. Throws Error
-// if there would be more than can be meant: `what` it is that moves, and what to check.
+// Advances from `frame` to the next: before each step, calls set_time() and largest_step() at its start, then
+// set_time() at its end and step(dt); times are in frames. Returns the number of steps. Throws Error above 500
+// substeps; `what` names what moves and `remedy` what to check.
 template <class SetTime, class LargestStep, class Step>
 int for_each_substep(int frame, float fps, const char* what, const char* remedy, const SetTime& set_time,
                      const LargestStep& largest_step, const Step& step)
 {
-    constexpr float kMost = 500;
+    constexpr float kMaxSubsteps = 500;
     const float frame_time = 1 / fps;
     int count = 0;
     for (float left = frame_time; left > 0; ++count) {
         check_interrupt();
         set_time(static_cast<float>(frame) + (frame_time - left) * fps);
         const float steps = std::ceil(left / largest_step() - 1e-3f);
-        if (!(steps <= kMost))
+        if (!(steps <= kMaxSubsteps))
             fail("frame {}: {} would need {} substeps; its velocity is not plausible. {}", frame + 1, what, steps,
                  remedy);
         const float dt = steps <= 1 ? left : left / steps;

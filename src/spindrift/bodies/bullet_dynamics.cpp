@@ -1,4 +1,4 @@
-#include "spindrift/bodies/bullet_world.h"
+#include "spindrift/bodies/bullet_dynamics.h"
 
 #include <BulletCollision/CollisionDispatch/btManifoldResult.h>
 #include <LinearMath/btConvexHullComputer.h>
@@ -9,8 +9,8 @@ namespace spindrift {
 namespace {
 
 constexpr double kLongestStep = 1.0 / 240; // [s]
-constexpr int kIterations = 60;            // of the contact solver, which starts from nothing in each step
-constexpr double kMargin = 1e-3;           // around shapes, of their smallest size
+constexpr int kIterations = 60;            // of the contact solver, which has no warm start
+constexpr double kMargin = 1e-3;           // collision margin, relative to a shape's smallest size
 
 btVector3 to_bullet(const Vec3d& v) { return {v.x(), v.y(), v.z()}; }
 btVector3 to_bullet(const Vec3f& v) { return to_bullet(Vec3d(v.cast<double>())); }
@@ -22,17 +22,17 @@ btTransform to_bullet(const Mat3f& rotation, const Vec3f& offset)
 Vec3d from_bullet(const btVector3& v) { return {v.x(), v.y(), v.z()}; }
 Eigen::Quaterniond from_bullet(const btQuaternion& q) { return {q.w(), q.x(), q.y(), q.z()}; }
 
-// ------------------------------------------------------------------------------------------------------------- shapes
+// --- Shapes ---
 
-// Bullet's shapes refer to each other by pointers; here is everything that one needs, and where it stands.
+// A collision shape with everything that it refers to, and its pose.
 struct BulletShape {
-    std::vector<std::unique_ptr<btCollisionShape>> owned; // the last is the whole
+    std::vector<std::unique_ptr<btCollisionShape>> owned; // the last one is the whole
     std::unique_ptr<btTriangleMesh> triangles;            // of a mesh
     btTransform place = btTransform::getIdentity();
     btCollisionShape* whole() const { return owned.back().get(); }
 };
 
-// A convex shape of given kind in its own frame, and that frame's place.
+// A convex collision shape in its own frame, and that frame's pose.
 struct ConvexShape {
     std::unique_ptr<btCollisionShape> shape;
     btTransform place = btTransform::getIdentity();
@@ -48,7 +48,7 @@ std::unique_ptr<btCollisionShape> box_shape(const Vec3f& size)
 
 std::unique_ptr<btCollisionShape> hull_shape(const Mesh& mesh)
 {
-    constexpr int kMostCorners = 256; // for contacts of whole faces; beyond, one point at a time will do
+    constexpr int kMaxCorners = 256; // above this, contacts of single points are enough
     std::vector<btVector3> points;
     for (const Vec3f& x : mesh.positions) points.push_back(to_bullet(x));
     btConvexHullComputer computer;
@@ -58,7 +58,7 @@ std::unique_ptr<btCollisionShape> hull_shape(const Mesh& mesh)
     for (int i = 0; i < computer.vertices.size(); ++i) hull->addPoint(computer.vertices[i], false);
     hull->setMargin(margin);
     hull->recalcLocalAabb();
-    if (computer.vertices.size() <= kMostCorners) hull->initializePolyhedralFeatures();
+    if (computer.vertices.size() <= kMaxCorners) hull->initializePolyhedralFeatures();
     return hull;
 }
 
@@ -89,13 +89,13 @@ ConvexShape convex_shape(const Shape& shape)
         convex.shape = hull_shape(shape.mesh(0));
         break;
     case ShapeParams::Kind::half_space:
-        break; // is no body
+        break; // not allowed for bodies
     }
     return convex;
 }
 
-// Around the principal axes at the centre of mass, as Bullet wants a body.
-BulletShape body_shape(const BulletWorld::Body& body)
+// The shape of a body about the principal axes at its centre of mass, as Bullet requires.
+BulletShape body_shape(const BulletDynamics::Body& body)
 {
     BulletShape result;
     auto compound = std::make_unique<btCompoundShape>();
@@ -106,7 +106,7 @@ BulletShape body_shape(const BulletWorld::Body& body)
         compound->addChildShape(place, convex.shape.get());
         result.owned.push_back(std::move(convex.shape));
     }
-    // One shape in its middle needs no compound around it.
+    // A single shape at the origin needs no compound.
     const btTransform& first = compound->getChildTransform(0);
     const double size = body.solid->radius();
     if (result.owned.size() == 1 && first.getOrigin().length() < 1e-7 * size &&
@@ -116,7 +116,7 @@ BulletShape body_shape(const BulletWorld::Body& body)
     return result;
 }
 
-// A thick plate on each closed side of a box, out of which nothing gets.
+// A thick plate on each closed side of a box.
 void add_plates(const Box3f& box, const std::function<bool(int axis, int upper)>& closed, std::vector<BulletShape>& out)
 {
     const float thick = box.size().maxCoeff();
@@ -143,8 +143,8 @@ BulletShape surface_shape(const Mesh& mesh)
     return shape;
 }
 
-// A collider as it is without its keyframes, but for its size.
-Shape sized(const Shape& collider, const Vec3f& scale)
+// A collider without keyframes, except for its scale.
+Shape at_scale(const Shape& collider, const Vec3f& scale)
 {
     ShapeParams p = collider.params();
     p.invert = false;
@@ -153,12 +153,12 @@ Shape sized(const Shape& collider, const Vec3f& scale)
     return Shape(p, "a collider");
 }
 
-// A collider before keyframes turn and shift it.
+// Collision shapes of a collider before its keyframed rotation and translation.
 std::vector<BulletShape> collider_shapes(const Shape& collider, const Vec3f& scale)
 {
     ShapeParams p = collider.params();
     const bool even = scale.x() == scale.y() && scale.y() == scale.z();
-    if (scale != Vec3f::Ones()) { // Bullet's own shapes have no size besides that of their parameters
+    if (scale != Vec3f::Ones()) { // Bullet's shapes cannot be scaled; scale the parameters
         const Vec3f& pivot = collider.pivot();
         for (Vec3f* x : {&p.min, &p.max, &p.center, &p.start, &p.end, &p.point})
             *x = pivot + scale.cwiseProduct(*x - pivot);
@@ -174,10 +174,10 @@ std::vector<BulletShape> collider_shapes(const Shape& collider, const Vec3f& sca
         add_plates(
             {p.min, p.max}, [](int, int) { return true; }, shapes);
     } else if (p.invert || p.shape == ShapeParams::Kind::mesh) {
-        shapes.push_back(surface_shape(sized(collider, scale).mesh(0)));
+        shapes.push_back(surface_shape(at_scale(collider, scale).mesh(0)));
     } else if (!even && p.shape != ShapeParams::Kind::box) {
         BulletShape shape;
-        shape.owned.push_back(hull_shape(sized(collider, scale).mesh(0)));
+        shape.owned.push_back(hull_shape(at_scale(collider, scale).mesh(0)));
         shapes.push_back(std::move(shape));
     } else {
         static_cast<MotionParams&>(p) = MotionParams();
@@ -190,14 +190,14 @@ std::vector<BulletShape> collider_shapes(const Shape& collider, const Vec3f& sca
     return shapes;
 }
 
-// What keyframes do to a collider: they carry three points, and a fourth is at a right angle to them.
-btTransform place_of(const Shape& collider, float frame)
+// Pose from keyframes, from the images of the origin and the three unit vectors.
+btTransform pose_of(const Shape& collider, float frame)
 {
     const Vec3f origin = collider.placed(Vec3f::Zero(), frame);
     Mat3f rotation;
     for (int a = 0; a < 3; ++a) rotation.col(a) = collider.placed(Vec3f::Unit(a), frame) - origin;
     if (!collider.motion().scales()) return to_bullet(rotation, origin);
-    rotation.colwise().normalize(); // its size is in the shape, which is scaled about the pivot
+    rotation.colwise().normalize(); // the shape itself is scaled about the pivot
     return to_bullet(rotation, collider.placed(collider.pivot(), frame) - rotation * collider.pivot());
 }
 
@@ -206,10 +206,10 @@ Vec3f scale_of(const Shape& collider, float frame)
     return collider.motion().scales() ? Vec3f(collider.motion().at(frame).scale.cast<float>()) : Vec3f::Ones();
 }
 
-// ------------------------------------------------------------------------------------------- what happens at a contact
+// --- Contact parameters ---
 
-// A wall has nothing to say about it.
-double of_pair(const btCollisionObject* a, const btCollisionObject* b, double value_a, double value_b)
+// Walls and colliders take the coefficient of the body; two bodies take the geometric mean.
+double combined(const btCollisionObject* a, const btCollisionObject* b, double value_a, double value_b)
 {
     if (a->isStaticOrKinematicObject()) return value_b;
     if (b->isStaticOrKinematicObject()) return value_a;
@@ -217,22 +217,22 @@ double of_pair(const btCollisionObject* a, const btCollisionObject* b, double va
 }
 double friction_of(const btCollisionObject* a, const btCollisionObject* b)
 {
-    return of_pair(a, b, a->getFriction(), b->getFriction());
+    return combined(a, b, a->getFriction(), b->getFriction());
 }
 double restitution_of(const btCollisionObject* a, const btCollisionObject* b)
 {
-    return of_pair(a, b, a->getRestitution(), b->getRestitution());
+    return combined(a, b, a->getRestitution(), b->getRestitution());
 }
 
 } // namespace
 
-// Shapes, which are made once.
-struct BulletWorld::Scene {
+// Geometry, built once.
+struct BulletDynamics::Setup {
     struct Obstacle {
         BulletShape shape;
-        const Shape* collider = nullptr; // that moves it, or none
-        Vec3f scale = Vec3f::Ones();     // of that, when the shape was made
-        size_t part = 0;                 // of its shapes
+        const Shape* collider = nullptr; // that moves it, if any
+        Vec3f scale = Vec3f::Ones();     // of the collider when the shape was built
+        size_t part = 0;                 // index among the collider's shapes
     };
     std::vector<Body> bodies;
     std::vector<BulletShape> body_shapes;
@@ -240,55 +240,55 @@ struct BulletWorld::Scene {
     std::vector<Obstacle> obstacles;
 };
 
-BulletWorld::BulletWorld(std::vector<Body> bodies, const DomainParams& domain, std::vector<Shape> colliders)
-    : scene_(std::make_unique<Scene>())
+BulletDynamics::BulletDynamics(std::vector<Body> bodies, const DomainParams& domain, std::vector<Shape> colliders)
+    : setup_(std::make_unique<Setup>())
 {
     gCalculateCombinedFrictionCallback = friction_of;
     gCalculateCombinedRestitutionCallback = restitution_of;
-    scene_->bodies = std::move(bodies), scene_->colliders = std::move(colliders);
-    for (const Body& body : scene_->bodies) scene_->body_shapes.push_back(body_shape(body));
+    setup_->bodies = std::move(bodies), setup_->colliders = std::move(colliders);
+    for (const Body& body : setup_->bodies) setup_->body_shapes.push_back(body_shape(body));
     std::vector<BulletShape> walls;
     if (domain.bounded())
         add_plates(
             {*domain.min, *domain.max}, [&](int axis, int upper) { return domain.closed(axis, upper); }, walls);
-    for (BulletShape& wall : walls) scene_->obstacles.push_back({std::move(wall)});
-    for (const Shape& collider : scene_->colliders) {
+    for (BulletShape& wall : walls) setup_->obstacles.push_back({std::move(wall)});
+    for (const Shape& collider : setup_->colliders) {
         const Vec3f scale = scale_of(collider, 0);
         size_t part = 0;
         for (BulletShape& shape : collider_shapes(collider, scale))
-            scene_->obstacles.push_back({std::move(shape), &collider, scale, part++});
+            setup_->obstacles.push_back({std::move(shape), &collider, scale, part++});
     }
 }
 
-BulletWorld::~BulletWorld() = default;
+BulletDynamics::~BulletDynamics() = default;
 
-// ------------------------------------------------------------------------------------------------------------- a step
+// --- Step ---
 
-// Bullet's own world, at one moment. Everything is added in the same order, whatever happened before.
-class BulletWorld::Moment {
+// A Bullet simulation for one step. Objects are always added in the same order, for reproducibility.
+class BulletDynamics::Simulation {
   public:
-    // `hold`: bodies that are not released yet are moved, and do not move by themselves.
-    Moment(const Scene& scene, const std::vector<RigidMotion>& motion, float frame, bool hold)
-        : scene_(scene), configuration_(pools()), dispatcher_(&configuration_),
-          world_(&dispatcher_, &broadphase_, &solver_, &configuration_)
+    // `hold`: bodies before their release are kinematic.
+    Simulation(const Setup& setup, const std::vector<RigidMotion>& motion, float frame, bool hold)
+        : setup_(setup), configuration_(pools()), dispatcher_(&configuration_),
+          bullet_(&dispatcher_, &broadphase_, &solver_, &configuration_)
     {
         configuration_.setConvexConvexMultipointIterations(3, 3);
         configuration_.setPlaneConvexMultipointIterations(3, 3);
-        world_.setGravity({0, 0, 0});
-        btContactSolverInfo& info = world_.getSolverInfo();
+        bullet_.setGravity({0, 0, 0});
+        btContactSolverInfo& info = bullet_.getSolverInfo();
         info.m_numIterations = kIterations;
-        info.m_splitImpulse = 1, info.m_splitImpulsePenetrationThreshold = 0; // getting out of overlaps adds no speed
+        info.m_splitImpulse = 1, info.m_splitImpulsePenetrationThreshold = 0; // resolving overlaps adds no velocity
         info.m_solverMode = SOLVER_USE_2_FRICTION_DIRECTIONS;
-        for (const Scene::Obstacle& obstacle : scene.obstacles) add_obstacle(sized_now(obstacle, frame), frame);
-        for (size_t b = 0; b < motion.size(); ++b) add_body(b, motion[b], hold && frame < scene.bodies[b].release);
+        for (const Setup::Obstacle& obstacle : setup.obstacles) add_obstacle(at_current_scale(obstacle, frame), frame);
+        for (size_t b = 0; b < motion.size(); ++b) add_body(b, motion[b], hold && frame < setup.bodies[b].release);
     }
-    ~Moment()
+    ~Simulation()
     {
-        for (const auto& hinge : hinges_) world_.removeConstraint(hinge.get());
-        for (const auto& body : bodies_) world_.removeRigidBody(body.get());
-        for (const auto& obstacle : obstacles_) world_.removeRigidBody(obstacle.get());
+        for (const auto& hinge : hinges_) bullet_.removeConstraint(hinge.get());
+        for (const auto& body : bodies_) bullet_.removeRigidBody(body.get());
+        for (const auto& obstacle : obstacles_) bullet_.removeRigidBody(obstacle.get());
     }
-    Moment(const Moment&) = delete;
+    Simulation(const Simulation&) = delete;
 
     void step(float from_frame, float to_frame, double dt)
     {
@@ -299,7 +299,7 @@ class BulletWorld::Moment {
             };
             move_obstacles(at(s), at(s + 1));
             for (size_t h = 0; h < hinges_.size(); ++h) hinges_[h]->setMaxMotorImpulse(hinge_torques_[h] * dt / steps);
-            world_.stepSimulation(dt / steps, 0);
+            bullet_.stepSimulation(dt / steps, 0);
         }
     }
 
@@ -307,7 +307,7 @@ class BulletWorld::Moment {
     {
         for (size_t b = 0; b < motion.size(); ++b) {
             const btTransform& place = bodies_[b]->getWorldTransform();
-            const Eigen::Quaterniond turn = from_bullet(place.getRotation()) * scene_.bodies[b].principal.conjugate();
+            const Eigen::Quaterniond turn = from_bullet(place.getRotation()) * setup_.bodies[b].principal.conjugate();
             motion[b] = {from_bullet(place.getOrigin()), turn.normalized(),
                          from_bullet(bodies_[b]->getLinearVelocity()), from_bullet(bodies_[b]->getAngularVelocity())};
         }
@@ -315,7 +315,7 @@ class BulletWorld::Moment {
 
     std::vector<Overlap> overlaps()
     {
-        world_.performDiscreteCollisionDetection();
+        bullet_.performDiscreteCollisionDetection();
         std::vector<Overlap> found;
         for (int m = 0; m < dispatcher_.getNumManifolds(); ++m) {
             const btPersistentManifold& manifold = *dispatcher_.getManifoldByIndexInternal(m);
@@ -332,66 +332,66 @@ class BulletWorld::Moment {
   private:
     static btDefaultCollisionConstructionInfo pools()
     {
-        btDefaultCollisionConstructionInfo info; // more is taken from the heap
+        btDefaultCollisionConstructionInfo info; // beyond these sizes Bullet uses the heap
         info.m_defaultMaxPersistentManifoldPoolSize = info.m_defaultMaxCollisionAlgorithmPoolSize = 64;
         return info;
     }
 
-    // A collider that has another size by now gets a shape for this moment; within the step it keeps it.
-    const Scene::Obstacle& sized_now(const Scene::Obstacle& obstacle, float frame)
+    // Rebuilds the shape of a collider whose scale has changed; it is constant within a step.
+    const Setup::Obstacle& at_current_scale(const Setup::Obstacle& obstacle, float frame)
     {
         if (!obstacle.collider) return obstacle;
         const Vec3f scale = scale_of(*obstacle.collider, frame);
         if (scale == obstacle.scale) return obstacle;
         BulletShape shape = std::move(collider_shapes(*obstacle.collider, scale)[obstacle.part]);
-        resized_.push_back(std::make_unique<Scene::Obstacle>(
-            Scene::Obstacle{std::move(shape), obstacle.collider, scale, obstacle.part}));
+        resized_.push_back(std::make_unique<Setup::Obstacle>(
+            Setup::Obstacle{std::move(shape), obstacle.collider, scale, obstacle.part}));
         return *resized_.back();
     }
 
-    void add_obstacle(const Scene::Obstacle& obstacle, float frame)
+    void add_obstacle(const Setup::Obstacle& obstacle, float frame)
     {
         placed_.push_back(&obstacle);
         auto body = std::make_unique<btRigidBody>(0, nullptr, obstacle.shape.whole());
         const bool moves = obstacle.collider && obstacle.collider->moves();
         btTransform place = obstacle.shape.place;
-        if (obstacle.collider) place = place_of(*obstacle.collider, frame) * place;
+        if (obstacle.collider) place = pose_of(*obstacle.collider, frame) * place;
         body->setWorldTransform(place), body->setInterpolationWorldTransform(place);
         if (moves) body->setCollisionFlags(body->getCollisionFlags() | btCollisionObject::CF_KINEMATIC_OBJECT);
         body->setActivationState(DISABLE_DEACTIVATION);
         body->setUserIndex(-1);
-        world_.addRigidBody(body.get());
+        bullet_.addRigidBody(body.get());
         obstacles_.push_back(std::move(body));
     }
 
-    // Bullet takes a kinematic body's velocity from the way between its two transforms.
+    // Bullet derives a kinematic body's velocity from its two transforms.
     void move_obstacles(float from, float to)
     {
         for (size_t i = 0; i < obstacles_.size(); ++i) {
-            const Scene::Obstacle& obstacle = *placed_[i];
+            const Setup::Obstacle& obstacle = *placed_[i];
             if (!obstacle.collider || !obstacle.collider->moves()) continue;
-            obstacles_[i]->setInterpolationWorldTransform(place_of(*obstacle.collider, from) * obstacle.shape.place);
-            obstacles_[i]->setWorldTransform(place_of(*obstacle.collider, to) * obstacle.shape.place);
+            obstacles_[i]->setInterpolationWorldTransform(pose_of(*obstacle.collider, from) * obstacle.shape.place);
+            obstacles_[i]->setWorldTransform(pose_of(*obstacle.collider, to) * obstacle.shape.place);
         }
         for (const size_t b : held_) {
-            bodies_[b]->setInterpolationWorldTransform(place_of_body(b, scene_.bodies[b].held(from)));
-            bodies_[b]->setWorldTransform(place_of_body(b, scene_.bodies[b].held(to)));
+            bodies_[b]->setInterpolationWorldTransform(pose_of_body(b, setup_.bodies[b].held(from)));
+            bodies_[b]->setWorldTransform(pose_of_body(b, setup_.bodies[b].held(to)));
         }
     }
 
-    // Bullet has a body in its principal axes.
-    btTransform place_of_body(size_t b, const RigidMotion& motion) const
+    // Bullet's body frame is that of the principal axes.
+    btTransform pose_of_body(size_t b, const RigidMotion& motion) const
     {
-        return btTransform(to_bullet(Eigen::Quaterniond(motion.orientation * scene_.bodies[b].principal)),
+        return btTransform(to_bullet(Eigen::Quaterniond(motion.orientation * setup_.bodies[b].principal)),
                            to_bullet(motion.position));
     }
 
     void add_body(size_t b, const RigidMotion& motion, bool held)
     {
-        const Body& body = scene_.bodies[b];
-        auto rigid = std::make_unique<btRigidBody>(held ? 0 : body.mass, nullptr, scene_.body_shapes[b].whole(),
+        const Body& body = setup_.bodies[b];
+        auto rigid = std::make_unique<btRigidBody>(held ? 0 : body.mass, nullptr, setup_.body_shapes[b].whole(),
                                                    to_bullet(body.inertia));
-        const btTransform place = place_of_body(b, motion);
+        const btTransform place = pose_of_body(b, motion);
         rigid->setWorldTransform(place), rigid->setInterpolationWorldTransform(place);
         rigid->setLinearVelocity(to_bullet(motion.velocity)), rigid->setAngularVelocity(to_bullet(motion.spin));
         rigid->setLinearFactor(to_bullet(body.free_to_move)), rigid->setAngularFactor(to_bullet(body.free_to_turn));
@@ -404,7 +404,7 @@ class BulletWorld::Moment {
             rigid->setCollisionFlags(rigid->getCollisionFlags() | btCollisionObject::CF_KINEMATIC_OBJECT);
             held_.push_back(b);
         }
-        world_.addRigidBody(rigid.get());
+        bullet_.addRigidBody(rigid.get());
         bodies_.push_back(std::move(rigid));
         if (body.hinge && !held) add_hinge(*body.hinge, body, *bodies_.back());
     }
@@ -416,34 +416,34 @@ class BulletWorld::Moment {
             rigid, btTypedConstraint::getFixedBody(), to_bullet(Vec3d(to_principal * hinge.anchor_in_body)),
             to_bullet(hinge.anchor), to_bullet(Vec3d(to_principal * hinge.axis_in_body)), to_bullet(hinge.axis));
         if (hinge.torque > 0) constraint->enableAngularMotor(true, hinge.speed, 0);
-        world_.addConstraint(constraint.get());
+        bullet_.addConstraint(constraint.get());
         hinges_.push_back(std::move(constraint)), hinge_torques_.push_back(hinge.torque);
     }
 
-    const Scene& scene_;
-    std::vector<std::unique_ptr<Scene::Obstacle>> resized_;
-    std::vector<const Scene::Obstacle*> placed_;
+    const Setup& setup_;
+    std::vector<std::unique_ptr<Setup::Obstacle>> resized_;
+    std::vector<const Setup::Obstacle*> placed_;
     btDefaultCollisionConfiguration configuration_;
     btCollisionDispatcher dispatcher_;
     btDbvtBroadphase broadphase_;
     btSequentialImpulseConstraintSolver solver_;
-    btDiscreteDynamicsWorld world_;
+    btDiscreteDynamicsWorld bullet_;
     std::vector<std::unique_ptr<btRigidBody>> obstacles_, bodies_;
     std::vector<std::unique_ptr<btHingeConstraint>> hinges_;
     std::vector<double> hinge_torques_;
-    std::vector<size_t> held_; // bodies
+    std::vector<size_t> held_; // indices of held bodies
 };
 
-void BulletWorld::step(std::vector<RigidMotion>& bodies, float from_frame, float to_frame, double dt) const
+void BulletDynamics::step(std::vector<RigidMotion>& bodies, float from_frame, float to_frame, double dt) const
 {
-    Moment moment(*scene_, bodies, from_frame, true);
-    moment.step(from_frame, to_frame, dt);
-    moment.read(bodies);
+    Simulation simulation(*setup_, bodies, from_frame, true);
+    simulation.step(from_frame, to_frame, dt);
+    simulation.read(bodies);
 }
 
-std::vector<BulletWorld::Overlap> BulletWorld::overlaps(const std::vector<RigidMotion>& bodies, float frame) const
+std::vector<BulletDynamics::Overlap> BulletDynamics::overlaps(const std::vector<RigidMotion>& bodies, float frame) const
 {
-    return Moment(*scene_, bodies, frame, false).overlaps();
+    return Simulation(*setup_, bodies, frame, false).overlaps();
 }
 
 } // namespace spindrift

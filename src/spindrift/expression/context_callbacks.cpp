@@ -1,4 +1,4 @@
-#include "spindrift/expression/world.h"
+#include "spindrift/expression/context_callbacks.h"
 
 #include "spindrift/base/error.h"
 #include "spindrift/expression/functions.h"
@@ -23,7 +23,7 @@ std::vector<KernelParameter> declare_parameters(const std::string& label, const 
     std::vector<KernelParameter> declared;
     for (const ExpressionVariable& variable : expression_variables()) {
         if (parameters.contains(variable.name))
-            bad_input("{}: a parameter cannot be named {}, which is {}", label, variable.name, variable.help);
+            bad_input("{}: a parameter cannot be named {}, which is built in: {}", label, variable.name, variable.help);
         declared.push_back({variable.name, false});
     }
     for (const auto& [name, value] : parameters) declared.push_back({name, std::holds_alternative<Vec3f>(value)});
@@ -57,16 +57,17 @@ void check_context(const std::string& label, const std::string& text, const Kern
         std::vector<std::string> known;
         for (const auto& [name, sample] : context.volumes) known.push_back(name);
         for (const auto& [name, sample] : context.vector_volumes) known.push_back(name);
-        source_error(label, text, volume.position,
-                     known.empty() ? fmt::format("there is no volume \"{}\", nor any other", volume.name)
-                                   : fmt::format("there is no volume \"{}\"; there are: {}", volume.name,
-                                                 fmt::join(known, ", ")));
+        source_error(
+            label, text, volume.position,
+            known.empty()
+                ? fmt::format("there is no volume \"{}\"; no volumes are available here", volume.name)
+                : fmt::format("there is no volume \"{}\"; there are: {}", volume.name, fmt::join(known, ", ")));
     }
     if (kernel.needs_collider() && !context.collider_distance)
-        bad_input("{}: the expression asks for colliders, and there are none here", label);
+        bad_input("{}: the expression needs colliders, but there are none here", label);
 }
 
-ContextWorld::ContextWorld(const Kernel& kernel, const ExpressionContext& context) : context_(context)
+ContextCallbacks::ContextCallbacks(const Kernel& kernel, const ExpressionContext& context) : context_(context)
 {
     for (const KernelName& volume : kernel.volumes()) {
         const bool vector = volume.type == ElementType::vec3f;
@@ -75,34 +76,34 @@ ContextWorld::ContextWorld(const Kernel& kernel, const ExpressionContext& contex
     }
 }
 
-float ContextWorld::volume(int slot, const float* x) const
+float ContextCallbacks::volume(int slot, const float* x) const
 {
     return guarded([&] { return (*volumes_[static_cast<size_t>(slot)])(vector_at(x)); });
 }
 
-void ContextWorld::volume_vector(int slot, const float* x, float* out) const
+void ContextCallbacks::volume_vector(int slot, const float* x, float* out) const
 {
     store(guarded([&] { return (*vector_volumes_[static_cast<size_t>(slot)])(vector_at(x)); }), out);
 }
 
-float ContextWorld::collider_distance(const float* x) const
+float ContextCallbacks::collider_distance(const float* x) const
 {
     return guarded([&] { return context_.collider_distance(vector_at(x)); });
 }
 
-void ContextWorld::collider_normal(const float* x, float* out) const
+void ContextCallbacks::collider_normal(const float* x, float* out) const
 {
     store(guarded([&] { return context_.collider_normal(vector_at(x)); }), out);
 }
 
-void ContextWorld::rethrow() const
+void ContextCallbacks::rethrow() const
 {
     if (thrown_) std::rethrow_exception(thrown_);
 }
 
 void fail_at_loop_limit(const std::string& label, int frame, int64_t limit)
 {
-    fail("{}: frame {}: the loops of the expression took more than {} rounds; if that is what it should do, raise the "
+    fail("{}: frame {}: the loops of the expression took more than {} iterations; if that is intended, raise the "
          "loop limit",
          label, frame, limit);
 }

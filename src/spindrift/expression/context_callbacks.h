@@ -1,4 +1,4 @@
-// What expressions on particles and on volumes share when they run: parameters, volumes and colliders.
+// Runtime support shared by expressions on particles and on volumes: parameters, volumes and colliders.
 #pragma once
 
 #include "spindrift/expression/expression.h"
@@ -9,24 +9,24 @@
 
 namespace spindrift {
 
-// The variables that every expression knows and the parameters of the user, as a kernel wants them.
+// Built-in variables and user parameters in the kernel's order: declarations and values.
 std::vector<KernelParameter> declare_parameters(const std::string& label, const ExpressionParameters& parameters);
 std::vector<double> parameter_values(const ExpressionParameters& parameters, const ExpressionContext& context);
 
-// Throws Error(bad_input) if the kernel samples something that the context does not have.
+// Throws Error(bad_input) if the kernel samples something that the context lacks.
 void check_context(const std::string& label, const std::string& text, const Kernel& kernel,
                    const ExpressionContext& context);
 
-class ContextWorld : public KernelWorld {
+class ContextCallbacks : public KernelCallbacks {
   public:
-    ContextWorld(const Kernel& kernel, const ExpressionContext& context);
+    ContextCallbacks(const Kernel& kernel, const ExpressionContext& context);
 
     float volume(int slot, const float* x) const override;
     void volume_vector(int slot, const float* x, float* out) const override;
     float collider_distance(const float* x) const override;
     void collider_normal(const float* x, float* out) const override;
 
-    // Throws what a function of the context has thrown: exceptions cannot pass through machine code.
+    // Rethrows an exception of a context function: exceptions cannot unwind through generated code.
     void rethrow() const;
 
   protected:
@@ -46,7 +46,7 @@ class ContextWorld : public KernelWorld {
 
   private:
     const ExpressionContext& context_;
-    std::vector<const std::function<float(const Vec3f&)>*> volumes_; // by slot; null for those of vectors
+    std::vector<const std::function<float(const Vec3f&)>*> volumes_; // by slot; null for vector volumes
     std::vector<const std::function<Vec3f(const Vec3f&)>*> vector_volumes_;
     mutable std::mutex mutex_;
     mutable std::exception_ptr thrown_;
