@@ -175,8 +175,8 @@ std::string reason_of(int status, const Shared& shared)
 void keep(const Target& target, const Options& options, uint64_t number, const std::string& reason)
 {
     std::string path = fmt::format("{}/{}-{}-{}.{}", options.keep, target.name, options.seed, number, target.ending);
-    try { // in a child process: good files are made by simulations, whose threads must not exist when this process
-          // forks
+    // Good files are made by simulations: run them in a child process, since this one forks again.
+    try {
         const ChildResult made = run_in_child(
             {size_t(8) << 30, 60}, [&] { return Worker(target, options).bytes_of(number); }, [] {});
         write_file(path, made.bytes);

@@ -6,6 +6,12 @@
 //     RouteCursor cursor;                                     // one for each agent
 //     Vec2f preferred = speed * navigator.direction(x, exit, cursor);
 //     x = navigator.keep_out(x, x + dt * velocity);
+//
+// Differences from [Narain 2011]:
+// - Visibility is a walk over a grid of edges (edge_grid.h). An agent remembers its sub-goal and tests that and the
+//   next one; an agent that is pushed out of sight of it starts again from its triangle.
+// - A step shorter than the clearance (clearance_grid.h) needs no test. Others are followed to the first wall and slide
+//   along it. The result is inside the free space after rounding to float, not only before.
 #pragma once
 
 #include "spindrift/plan/clearance_grid.h"
