@@ -1,6 +1,7 @@
-// What the benchmarks share: timing by the best of several runs, and the rows of the one table.
+// Shared by the benchmarks: timing by the best of several runs, and the table with the figures asked for.
 #pragma once
 
+#include "figures.h"
 #include "spindrift/base/math.h"
 
 #include <chrono>
@@ -9,20 +10,26 @@
 
 namespace spindrift {
 
-struct BenchRow {
-    std::string what, measured, wanted;
-    bool reached;
-};
-
+// Rows are printed as they are added, to show the progress of a long run. A row whose name is indented belongs to the
+// last one that is not.
 class BenchTable {
   public:
-    // Prints the row at once, so that a long run shows how far it is.
-    void add(const std::string& what, const std::string& measured, const std::string& wanted, bool reached);
+    // A row that only informs.
+    void add(const std::string& what, const std::string& measured);
+    // A row with a figure asked for: its value, compared with the target, and how it is printed.
+    void add(const std::string& what, const std::string& measured, double value, const Target& target);
     void note(const std::string& text);
-    bool all_reached() const;
+    // A benchmark that could not be run.
+    void fail(const std::string& what, const std::string& reason) { figures_.fail(what, reason); }
+    // Prints the missed figures and returns the exit code of the program.
+    int report() const { return figures_.report(); }
 
   private:
-    std::vector<BenchRow> rows_;
+    void print(const std::string& what, const std::string& measured, const std::string& wanted, const char* reached);
+
+    Figures figures_;
+    std::string group_; // the last row that is not indented
+    bool begun_ = false;
 };
 
 template <class Body> double seconds_of(const Body& body)
@@ -32,7 +39,7 @@ template <class Body> double seconds_of(const Body& body)
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Machines are noisy: the shortest of several runs.
+// The shortest of several runs, since other work on the machine disturbs some of them.
 template <class Body> double best_seconds(int runs, const Body& body)
 {
     double best = seconds_of(body);
@@ -40,12 +47,12 @@ template <class Body> double best_seconds(int runs, const Body& body)
     return best;
 }
 
-// Of the processor, in this process so far.
+// Processor time of this process so far.
 double cpu_seconds();
 
 void bench_poisson(BenchTable& table, const std::string& program_folder);
 void bench_liquid(BenchTable& table, const std::string& program);
-// Measures one liquid shot in a process of its own, for its peak memory; called by bench_liquid through the command
+// Measures one liquid shot in a process of its own, for its peak memory. bench_liquid starts it through the command
 // line.
 int run_liquid_child(int argc, char** argv);
 void bench_spray(BenchTable& table, const std::string& program);

@@ -1,4 +1,4 @@
-// The two kernels in C++, as both kinds of arrays use them, and the points as VDB points.
+// The two kernels in C++ for both kinds of arrays, and the points as VDB points.
 #pragma once
 
 #include "spindrift/expression/random_numbers.h"
@@ -8,7 +8,7 @@
 
 namespace spindrift {
 
-// Figure 6.2, line by line.
+// [Jones 2018, figure 6.2], line by line.
 inline void step_particle(Vec3f& P, Vec3f& v, float rad)
 {
     const float dt = 1.0f / (4.0f * 24.0f);
@@ -22,7 +22,7 @@ inline void step_particle(Vec3f& P, Vec3f& v, float rad)
     P += v * dt;
 }
 
-// Figure 6.3, with the random numbers of AX. AX takes the sum as a real number.
+// [Jones 2018, figure 6.3], with the random numbers of AX, which converts the sum to double.
 inline bool is_decimated(int32_t id) { return rand_of_double(12345 + id) > 0.5; }
 
 class OpenvdbPoints {

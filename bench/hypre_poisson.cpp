@@ -1,4 +1,4 @@
-// hypre's PFMG-preconditioned CG on the same cube, two MPI ranks each with half of it; prints the best seconds.
+// hypre's PFMG-preconditioned CG on the same cube, split between two MPI ranks. Prints the seconds of the fastest run.
 #include <HYPRE_struct_ls.h>
 #include <algorithm>
 #include <cstdio>
@@ -60,7 +60,7 @@ double solve_once(int n, int rank, int ranks)
     HYPRE_StructPFMGSetMaxIter(pfmg, 1);
     HYPRE_StructPFMGSetTol(pfmg, 0);
     HYPRE_StructPFMGSetZeroGuess(pfmg);
-    HYPRE_StructPFMGSetRelaxType(pfmg, 2); // red-black Gauss-Seidel, its fastest here
+    HYPRE_StructPFMGSetRelaxType(pfmg, 2); // red-black Gauss-Seidel, the fastest here
     HYPRE_StructPFMGSetNumPreRelax(pfmg, 1);
     HYPRE_StructPFMGSetNumPostRelax(pfmg, 1);
     HYPRE_StructPCGSetPrecond(pcg, HYPRE_StructPFMGSolve, HYPRE_StructPFMGSetup, pfmg);

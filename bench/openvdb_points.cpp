@@ -56,8 +56,8 @@ double OpenvdbPoints::best_step_seconds(int runs) const
 {
     const auto points = grid_->points->deepCopy();
     return best_seconds(runs, [&] {
-        // Positions are stored within their voxel, whose edge is one: the way of a step can be added as it is. Points
-        // are not moved to the voxels in which they end up.
+        // Positions are stored relative to their voxel, whose edge is one, so a displacement can be added as it is.
+        // Points that leave their voxel are not moved to another.
         openvdb::tree::LeafManager<PointDataTree> leaves(points->tree());
         leaves.foreach ([](Leaf& leaf, size_t) {
             AttributeWriteHandle<Vector> P(leaf.attributeArray("P")), v(leaf.attributeArray("v"));

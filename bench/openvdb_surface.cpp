@@ -1,4 +1,4 @@
-// OpenVDB's two ways from points to a level set, on the same points. Making the point grid is not counted.
+// OpenVDB's two functions from points to a level set, on the same points. Building the point grid is not timed.
 #include "bench.h"
 
 #include <openvdb/openvdb.h>

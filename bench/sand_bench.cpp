@@ -1,5 +1,5 @@
-// Sand at the grids and particle counts of table 5.1 of document 000; a tenth of its seconds a frame is wanted. And
-// time a particle from a hundred thousand to millions.
+// Sand on the grids and with the particle counts of [Narain 2011, table 5.1]; asked for is a tenth of the paper's time.
+// And the growth of time per particle from a hundred thousand to millions of particles.
 #include "bench.h"
 
 #include "sand/sands.h"
@@ -11,7 +11,7 @@ namespace spindrift {
 namespace {
 
 struct Measured {
-    double seconds = 0, cpu = 0, particles = 0, substeps = 0; // means of a frame
+    double seconds = 0, cpu = 0, particles = 0, substeps = 0; // means over frames
     PhaseTimes times;
 };
 
@@ -30,17 +30,16 @@ Measured measure(Grains& sand, int frames)
     return m;
 }
 
-void add_row(BenchTable& table, const std::string& what, const Measured& m, double wanted)
+void add_row(BenchTable& table, const std::string& what, const Measured& m, double most_seconds)
 {
-    table.add(what, fmt::format("{:.2f} s a frame", m.seconds), fmt::format("at most {:.2f} s", wanted),
-              m.seconds <= wanted);
+    table.add(what, fmt::format("{:.2f} s a frame", m.seconds), m.seconds, at_most(most_seconds, " s"));
     const auto share = [&](std::initializer_list<const char*> names) {
         double sum = 0;
         for (const auto& [phase, seconds] : m.times.phases())
             for (const char* name : names) sum += phase == name ? seconds : 0;
         return 100 * sum / m.times.total();
     };
-    table.note(fmt::format("  {:.0f} thousand particles, {:.1f} steps, {:.2f} s CPU; pressure {:.0f}% (document 17), "
+    table.note(fmt::format("  {:.0f} thousand particles, {:.1f} steps, {:.2f} s CPU; pressure {:.0f}% (paper 17), "
                            "friction {:.0f}% (35), "
                            "particles {:.0f}% (33)",
                            m.particles / 1e3, m.substeps, m.cpu, share({"pressure", "density"}), share({"friction"}),
@@ -114,7 +113,7 @@ void bench_sand(BenchTable& table, const std::string& only)
         add_row(table, "impacts: 100x40x50 cells", measure(*sand, kFrames), 1.8);
     }
     if (wanted("paddles")) {
-        constexpr int kUntilFull = 84; // frames until there are the document's particles
+        constexpr int kUntilFull = 84; // frames until there are as many particles as in the paper
         SandScene scene(0.5f, Vec3f(-0.5f, 0, -0.5f), Vec3f(0.5f, 2, 0.5f));
         scene.fill_box(Vec3f(0.02f, 1.9f, -0.24f), Vec3f(0.08f, 2, 0.24f), 0, Vec3f(0, -2, 0));
         scene.params.sources[0].mode = SandSourceParams::Mode::flow;
@@ -142,7 +141,7 @@ void bench_sand(BenchTable& table, const std::string& only)
     table.add(
         fmt::format("CPU a particle and step, {:.2f} to {:.1f} million", small.particles / 1e6, large.particles / 1e6),
         fmt::format("{:.2f} to {:.2f} us, {:.2f}x", each(small), each(large), each(large) / each(small)),
-        "at most 1.5x", each(large) <= 1.5 * each(small));
+        each(large) / each(small), at_most(1.5, "x"));
 }
 
 } // namespace spindrift

@@ -1,5 +1,5 @@
-// Smoke: a step with MacCormack and pressure to 1e-4 on grids that are computed as a whole, and a plume in domains of
-// different size, which must not matter.
+// Smoke: a step with MacCormack advection and pressure to 1e-4 on dense grids, and a plume in domains of different
+// size, which must take the same time.
 #include "bench.h"
 
 #include "smoke/smokes.h"
@@ -16,14 +16,14 @@ struct Measured {
     double bytes = 0; // per active cell
 };
 
-// The best frame of a plume in a closed box, computed everywhere.
+// The fastest frame of a plume in a closed box, solved on all cells.
 Measured whole_box(int cells, int frames)
 {
     SmokeParams p = warm_ball(cells);
     close_all_sides(p.domain);
     p.sparse = false;
     const auto smoke = started_smoke(p);
-    for (int i = 0; i < 3; ++i) smoke->advance(); // has found its memory, and moves
+    for (int i = 0; i < 3; ++i) smoke->advance(); // allocates memory and starts the flow
     Measured best;
     best.nanoseconds = 1e9;
     for (int i = 0; i < frames; ++i) {
@@ -62,15 +62,15 @@ void bench_smoke(BenchTable& table)
     for (const int cells : {64, 128}) {
         const Measured m = whole_box(cells, cells == 64 ? 12 : 6);
         table.add(fmt::format("smoke, {0}x{1}x{0} cells, MacCormack, pressure to 1e-4", cells, cells * 3 / 2),
-                  fmt::format("{:.0f} ns a cell and step", m.nanoseconds), "at most 200", m.nanoseconds <= 200);
+                  fmt::format("{:.0f} ns a cell and step", m.nanoseconds), m.nanoseconds, at_most(200));
         table.note(
             fmt::format("  advection {:.0f}, pressure {:.0f}; {:.0f} bytes a cell", m.advection, m.pressure, m.bytes));
     }
     double small = 1e9, large = 1e9;
     for (int run = 0; run < 4; ++run)
         small = std::min(small, plume_seconds(1)), large = std::min(large, plume_seconds(8));
-    table.add("  a plume in a domain 8x larger", fmt::format("{:+.1f}% time", 100 * (large / small - 1)), "within 5%",
-              large <= 1.05 * small);
+    table.add("  a plume in a domain 8x larger", fmt::format("{:+.1f}% time", 100 * (large / small - 1)),
+              100 * (large / small - 1), at_most(5, "%"));
 }
 
 } // namespace spindrift

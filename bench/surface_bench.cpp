@@ -11,7 +11,7 @@ namespace spindrift {
 
 namespace {
 
-// A choppy pool with a crown of two sheets' thickness and drops above it; jittered, spacing 1.
+// A choppy pool with a thin crown and drops above it; jittered, spacing 1.
 Particles splash()
 {
     Particles particles;
@@ -32,7 +32,7 @@ Particles splash()
     return particles;
 }
 
-constexpr float kAveraging = 2.5f; // how far OpenVDB averages, in spacings
+constexpr float kAveraging = 2.5f; // radius over which OpenVDB averages, in spacings
 
 SurfaceParams params_at(float voxel)
 {
@@ -41,7 +41,7 @@ SurfaceParams params_at(float voxel)
     return params;
 }
 
-// Without the mesh, which OpenVDB does not make here either.
+// Without meshing, which the OpenVDB functions do not do either.
 double seconds_to_distance(const Surface& surface)
 {
     double sum = 0;
@@ -80,20 +80,20 @@ void bench_surface(BenchTable& table, const std::string& program)
         const auto vdb = openvdb_surface_seconds(particles.P, 1, voxel, kAveraging, 3);
         table.add(fmt::format("surface of {:.2f} million particles, voxel {} spacings",
                               static_cast<double>(particles.P.size()) / 1e6, voxel),
-                  fmt::format("{:.2f} s, {:.2f} s meshed", best, whole), "", true);
+                  fmt::format("{:.2f} s, {:.2f} s meshed", best, whole));
         table.add("  OpenVDB's rasterizeSmoothSpheres",
                   fmt::format("{:.2f} s, {:.1f}x ours", vdb.smooth_spheres, vdb.smooth_spheres / best),
-                  "at least 1x ours", vdb.smooth_spheres >= best);
+                  vdb.smooth_spheres / best, at_least(1, "x ours"));
         table.add("  OpenVDB's rasterizeSpheres",
-                  fmt::format("{:.2f} s, {:.1f}x ours", vdb.spheres, vdb.spheres / best), "at least 3x ours",
-                  vdb.spheres >= 3 * best);
-        double bytes = 0;
+                  fmt::format("{:.2f} s, {:.1f}x ours", vdb.spheres, vdb.spheres / best), vdb.spheres / best,
+                  at_least(3, "x ours"));
+        double bytes = 1e30;
         if (FILE* pipe = ::popen(fmt::format("{} --surface-child {}", program, voxel).c_str(), "r")) {
             if (std::fscanf(pipe, "%lf", &bytes) != 1) bytes = 1e30;
             ::pclose(pipe);
         }
-        table.add("  peak memory of the whole process", fmt::format("{:.0f} MB", bytes / 1e6), "less than 1000 MB",
-                  bytes < 1e9);
+        table.add("  peak memory of the whole process", fmt::format("{:.0f} MB", bytes / 1e6), bytes / 1e6,
+                  at_most(1000, " MB"));
     }
 }
 

@@ -1,5 +1,5 @@
-// Turbulence on the grid of table 3.1 in document 000, 256 x 32 x 32 cells with a grid four times as fine: the velocity
-// of three octaves of eddies at every fine cell, and what it takes to carry their energy and particles along.
+// Turbulence on a grid of [Narain 2011, table 3.1], 256 x 32 x 32 cells, refined four times: the velocity of three
+// octaves of eddies at every fine cell, and the cost of advecting their energy and particles.
 #include "bench.h"
 
 #include "spindrift/turbulence/turbulence.h"
@@ -10,7 +10,7 @@ namespace spindrift {
 
 namespace {
 
-// Of the fastest of several runs; processor time does not depend on what else the machine does.
+// The fastest of several runs. Processor time hardly depends on other work on the machine.
 struct Cost {
     double seconds = kInfinity, cpu = kInfinity;
 };
@@ -32,7 +32,7 @@ void bench_turbulence(BenchTable& table)
     const Topology topology = Topology::covering(Vec3i::Zero(), Vec3i(256, 32, 32));
     MacField velocity;
     velocity.reset(topology, 0);
-    for (int t = 0; t < topology.tile_count(); ++t) // strained everywhere, so that no octave is silent
+    for (int t = 0; t < topology.tile_count(); ++t) // strain everywhere, so that all octaves are active
         for (int c = 0; c < kTileCells; ++c) {
             const Vec3f x = voxel * (topology.first_cell(t) + cell_in_tile(c)).cast<float>();
             velocity.u[0].tile(t)[c] = 1 + std::sin(3 * x.y()), velocity.u[1].tile(t)[c] = std::sin(3 * x.z());
@@ -52,23 +52,20 @@ void bench_turbulence(BenchTable& table)
     table.add(fmt::format("turbulence: 3 octaves at {:.1f} million cells, {} particles", count / 1e6,
                           turbulence.particles().size()),
               fmt::format("{:.0f} M/s, {:.0f} M/CPU s", count / sampling.seconds / 1e6, count / sampling.cpu / 1e6),
-              "at least 5 M/s", count / sampling.seconds >= 5e6);
+              count / sampling.seconds / 1e6, at_least(5, " M/s"));
     std::vector<Vec3f> points;
-    for (size_t i = 0; i < 400000; ++i) // in the order of a sorted set
+    for (size_t i = 0; i < 400000; ++i) // in the order of sorted particles
         points.emplace_back(voxel * 0.25f *
                             Vec3f(static_cast<float>(i / 4000) + 0.3f, static_cast<float>(i / 40 % 100) + 0.6f,
                                   static_cast<float>(i % 40) + 0.1f));
     std::vector<Vec3f> at_points(points.size());
     const Cost scattered = cost_of(3, [&] { turbulence.velocity().sample_points(points, at_points); });
     const auto points_count = static_cast<double>(points.size());
-    table.add("  at points",
-              fmt::format("{:.1f} M/s, {:.1f} M/CPU s", points_count / scattered.seconds / 1e6,
-                          points_count / scattered.cpu / 1e6),
-              "", true);
+    table.add("  at points", fmt::format("{:.1f} M/s, {:.1f} M/CPU s", points_count / scattered.seconds / 1e6,
+                                         points_count / scattered.cpu / 1e6));
     const auto per_cell = [&](const char* what, const Cost& cost) {
         table.add(what,
-                  fmt::format("{:.0f} ns, {:.0f} CPU ns a cell", 1e9 * cost.seconds / cells, 1e9 * cost.cpu / cells),
-                  "", true);
+                  fmt::format("{:.0f} ns, {:.0f} CPU ns a cell", 1e9 * cost.seconds / cells, 1e9 * cost.cpu / cells));
     };
     per_cell("  a step of their energy", cost_of(5, [&] { energy.step(flow, 4 * voxel, dt); }));
     per_cell("  a step of energy and particles", cost_of(5, [&] { turbulence.step(flow, dt); }));

@@ -1,4 +1,4 @@
-// What is read back from caches: the record of a stage's frames, and the places of bodies.
+// Files read back from caches: the record of a stage's frames, and the positions of bodies.
 #include "fuzz/targets.h"
 #include "spindrift/base/error.h"
 #include "spindrift/engine/cache.h"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kMadeFrom = "version = 1\nfps = 24\nliquid.voxel = 0.1\nliquid: 0123\n";
 
-// A record with four frames, the last of them unfinished.
+// A record with four frames, the last one unfinished.
 std::vector<std::string> records()
 {
     const std::string folder = fmt::format("{}/spindrift_fuzz_record_{}", scratch_folder(), ::getpid());
@@ -49,10 +49,10 @@ void use_record(const std::string& bytes, const std::string& folder)
     for (int frame = 0; frame < 6; ++frame) cache.complete(frame), cache.has(frame, "12:34.000000056");
     cache.expect_only_ours({1, 4});
     if (cache.outdated()) cache.clear();
-    if (!std::filesystem::exists(folder + "/notes.txt")) found("a file that is not a frame is gone");
+    if (!std::filesystem::exists(folder + "/notes.txt")) found("a file that is not a frame was removed");
 }
 
-// Changes lines and gives each a checksum that fits: whoever forges a record can do that, too.
+// Changes lines and gives each a valid checksum, as a forger could.
 std::string forge(const std::string& record, const std::vector<std::string>& words, Random& random)
 {
     const auto each_line = [](const std::string& text, const auto& change) {
@@ -83,7 +83,7 @@ void use_bodies(const std::string& bytes, const std::string& folder)
     const std::string path = folder + "/liquid.0007.bodies.json";
     put_file(path, bytes);
     for (const RigidMotion& m : read_bodies(path, 2))
-        if (!(m.position.norm() < 1e10) || !(m.orientation.norm() > 0.5)) found("a body that is nowhere");
+        if (!(m.position.norm() < 1e10) || !(m.orientation.norm() > 0.5)) found("the position of a body is not finite");
 }
 
 } // namespace

@@ -1,13 +1,13 @@
-// Reads many bad files of each format that Spindrift reads, and tells of those that it neither takes nor refuses with a
-// message: crashes, hangs, more memory than a small file may take, exceptions that are no Error.
+// Reads many bad files of each format that Spindrift reads, and reports those that are neither accepted nor refused
+// with a message: crashes, hangs, excessive memory, exceptions other than Error.
 //
 //     spindrift_fuzz --seconds 60                      all formats, a minute each
 //     spindrift_fuzz --target ply --cases 100000       one of them
 //     spindrift_fuzz --target ply --first 4711 --cases 1 --here    one case in this process, for a debugger
 //
-// A case depends on nothing but the seed, its number, the good files that the code makes and the bad ones of
-// fuzz/found: it can be repeated. Cases run in a child process that is started again after each that it does not
-// survive; what it read is kept, and belongs into fuzz/found once the fault is mended.
+// A case depends only on the seed, its number, the good files made by the code and the bad ones in fuzz/found, so that
+// it can be repeated. Cases run in a child process, which is restarted after each crash. The file that caused it is
+// kept; add it to fuzz/found once the fault is fixed.
 #include "fuzz/targets.h"
 #include "spindrift/base/child_process.h"
 #include "spindrift/base/error.h"
@@ -40,16 +40,16 @@ struct Options {
     bool here = false;
 };
 
-constexpr int kFound = 3, kSecondsPerCase = 120; // of work: a step may be divided into 500 that are shorter
+constexpr int kFound = 3, kSecondsPerCase = 120; // of CPU time: a step may be divided into 500 substeps
 constexpr size_t kMostMemory = size_t(2) << 30, kMostFindings = 20;
 
-// What parent and child share.
+// Memory shared by parent and child.
 struct Shared {
-    uint64_t next = 0, refused = 0; // the case that is next, or running; how many were refused
-    char what[400] = {};            // of the last finding
+    uint64_t next = 0, refused = 0; // number of the next or running case; number of refused ones
+    char what[400] = {};            // message of the last finding
 };
 
-// Bad files that once were findings, as fuzz/found/<target>-<what it is>.<ending>: the first cases of each run.
+// Bad files that once were findings, named fuzz/found/<target>-<description>.<ending>: the first cases of each run.
 std::vector<std::string> kept_files(const Target& target)
 {
     std::vector<std::string> paths, files;
@@ -84,7 +84,7 @@ class Worker {
         return target_.mutate(seed, random);
     }
 
-    // Returns whether the file was taken.
+    // Returns whether the file was accepted.
     bool run(uint64_t number)
     {
         std::filesystem::create_directories(folder_);
@@ -93,13 +93,13 @@ class Worker {
             target_.run(bytes, folder_.string());
             return true;
         } catch (const Error& error) {
-            if (is_good(number)) found(fmt::format("a good file is refused: {}", error.what()));
+            if (is_good(number)) found(fmt::format("a good file was refused: {}", error.what()));
             return false;
         }
     }
 
   private:
-    // Every thousandth case is a good file: it must be taken.
+    // Every thousandth case is a good file, which must be accepted.
     bool is_good(uint64_t number) const { return number % 1000 == 0 && number >= kept_.size(); }
 
     const Target& target_;
@@ -115,7 +115,7 @@ void limit_process()
     ::setrlimit(RLIMIT_CORE, &none);
 }
 
-// A limit on memory counts from what the process has when its good files are made.
+// The memory limit counts from the memory of the process after its good files are made.
 void limit_memory()
 {
 #if !defined(__SANITIZE_ADDRESS__)
@@ -130,7 +130,7 @@ void limit_memory()
 #endif
 }
 
-// By the time that it works, for a busy machine takes long over anything; and in case it sleeps, by the clock.
+// Limits the CPU time, since a busy machine is slow, and the wall-clock time in case the process sleeps.
 void limit_case(int seconds)
 {
     const itimerval work = {{0, 0}, {seconds, 0}}, clock = {{0, 0}, {10 * seconds, 0}};
@@ -138,7 +138,7 @@ void limit_case(int seconds)
     ::setitimer(ITIMER_REAL, &clock, nullptr);
 }
 
-// The child: cases until one is a finding or the time is up.
+// The child: runs cases until one is a finding or the time is up.
 int work(const Target& target, const Options& options, Shared& shared, uint64_t last, Clock::time_point end)
 {
     limit_process();
@@ -166,7 +166,7 @@ int work(const Target& target, const Options& options, Shared& shared, uint64_t 
 std::string reason_of(int status, const Shared& shared)
 {
     if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGALRM || WTERMSIG(status) == SIGPROF))
-        return fmt::format("no end after {} s", kSecondsPerCase);
+        return fmt::format("timed out after {} s", kSecondsPerCase);
     if (WIFSIGNALED(status)) return ::strsignal(WTERMSIG(status));
     if (WEXITSTATUS(status) == kFound) return shared.what;
     return fmt::format("exit code {}", WEXITSTATUS(status));
@@ -175,7 +175,8 @@ std::string reason_of(int status, const Shared& shared)
 void keep(const Target& target, const Options& options, uint64_t number, const std::string& reason)
 {
     std::string path = fmt::format("{}/{}-{}-{}.{}", options.keep, target.name, options.seed, number, target.ending);
-    try { // good files are made by simulations: not in this process, which goes on to fork
+    // Good files are made by simulations: run them in a child process, since this one forks again.
+    try {
         const ChildResult made = run_in_child(
             {size_t(8) << 30, 60}, [&] { return Worker(target, options).bytes_of(number); }, [] {});
         write_file(path, made.bytes);
@@ -192,7 +193,7 @@ void keep(const Target& target, const Options& options, uint64_t number, const s
 size_t fuzz(const Target& target, const Options& options)
 {
     void* memory = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) fail("no shared memory");
+    if (memory == MAP_FAILED) fail("cannot map shared memory");
     Shared& shared = *new (memory) Shared;
     shared.next = options.first;
     const uint64_t last = options.cases > 0 ? options.first + options.cases : ~uint64_t(0);
@@ -202,7 +203,7 @@ size_t fuzz(const Target& target, const Options& options)
     size_t findings = 0;
     while (shared.next < last && findings < kMostFindings) {
         const pid_t child = ::fork();
-        if (child < 0) fail("no child process");
+        if (child < 0) fail("cannot start a child process");
         if (child == 0) ::_exit(work(target, options, shared, last, end));
         int status = 0;
         while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -231,7 +232,7 @@ void run_here(const Target& target, const Options& options)
         const auto start = Clock::now();
         const bool taken = worker.run(i);
         const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-        fmt::print("{} case {}: {} in {:.4f} s\n", target.name, i, taken ? "taken" : "refused", seconds);
+        fmt::print("{} case {}: {} in {:.4f} s\n", target.name, i, taken ? "accepted" : "refused", seconds);
     }
 }
 
@@ -245,7 +246,7 @@ std::vector<Target> chosen_targets(const Options& options)
         const auto target = std::ranges::find(all, name, &Target::name);
         std::vector<std::string> names;
         for (const Target& t : all) names.push_back(t.name);
-        if (target == all.end()) bad_input("there is no target {}; there are: {}", name, fmt::join(names, ", "));
+        if (target == all.end()) bad_input("there is no target {}; the targets are: {}", name, fmt::join(names, ", "));
         chosen.push_back(*target);
     }
     return chosen;
@@ -254,15 +255,15 @@ std::vector<Target> chosen_targets(const Options& options)
 int run(int argc, char** argv)
 {
     Options options;
-    CLI::App app("Feeds bad files to Spindrift.", "spindrift_fuzz");
+    CLI::App app("Feeds bad files to the readers of Spindrift.", "spindrift_fuzz");
     app.add_option("--target", options.targets, "Formats; default all");
     app.add_option("--seconds", options.seconds, "Time for each format");
     app.add_option("--cases", options.cases, "Cases of each format");
     app.add_option("--first", options.first, "Number of the first case");
-    app.add_option("--seed", options.seed, "Other cases for another seed");
+    app.add_option("--seed", options.seed, "Seed of the cases");
     app.add_option("--keep", options.keep, "Folder for files that are findings");
     app.add_option("--write", options.write, "Write the cases to this folder instead of reading them");
-    app.add_flag("--here", options.here, "In this process");
+    app.add_flag("--here", options.here, "Run the cases in this process");
     CLI11_PARSE(app, argc, argv);
     if (options.seconds <= 0 && options.cases == 0) options.seconds = 10;
     size_t findings = 0;

@@ -94,13 +94,13 @@ void use_mesh(const Mesh& mesh)
     for (const auto& triangle : mesh.triangles)
         for (int c = 0; c < 3; ++c)
             if (triangle[c] < 0 || static_cast<size_t>(triangle[c]) >= mesh.positions.size())
-                found("a triangle with a vertex that is not there");
+                found("a triangle has a missing vertex");
     for (const Vec3f& x : mesh.positions)
-        if (!x.allFinite()) found("a vertex that is nowhere");
+        if (!x.allFinite()) found("a vertex is not finite");
     for (const auto& [name, array] : mesh.attributes)
         std::visit(
             [&](const auto& values) {
-                if (values.size() != mesh.positions.size()) found("an attribute of another length");
+                if (values.size() != mesh.positions.size()) found("an attribute has a wrong length");
             },
             array);
     is_closed(mesh);
@@ -117,7 +117,7 @@ void read_ply_file(const std::string& bytes, const std::string& folder)
     }
     const ParticleFile file = read_points(path);
     file.particles.for_each_array([&](const std::string& name, const auto& array) {
-        if (array.size() != file.particles.size()) found("the array " + name + " has another length");
+        if (array.size() != file.particles.size()) found("the array " + name + " has a wrong length");
     });
 }
 
@@ -128,7 +128,7 @@ void read_obj_file(const std::string& bytes, const std::string& folder)
     use_mesh(read_mesh(path));
 }
 
-// Headers are text, rows are not.
+// The header is text, the rows are binary.
 std::string mutate_ply(const std::string& seed, Random& random)
 {
     const std::vector<std::string> words = {"element",

@@ -27,7 +27,7 @@ void put_number(std::string& bytes, size_t at, Random& random)
     put(bytes, at, &value, size);
 }
 
-// Where a name of at least three letters begins; its length mostly stands in the four or eight bytes before.
+// Start of a name of at least three letters. Its length is usually in the four or eight bytes before.
 size_t name_after(const std::string& bytes, size_t at)
 {
     for (size_t letters = 0; at < bytes.size(); ++at) {
@@ -74,7 +74,7 @@ void change_bytes(std::string& bytes, Random& random)
     case 2:
         bytes[at] = static_cast<char>(random.bits());
         break;
-    case 3: // most numbers lie at multiples of four
+    case 3: // most numbers are at multiples of four
         put_number(bytes, at / 4 * 4, random);
         break;
     case 4:
@@ -98,7 +98,7 @@ void change_bytes(std::string& bytes, Random& random)
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-'; }
 
-// The word at or after a place, as a range.
+// The range of the word at or after a position.
 std::pair<size_t, size_t> word_after(const std::string& text, size_t at)
 {
     while (at < text.size() && !is_word(text[at])) ++at;
@@ -132,7 +132,7 @@ void change_text(std::string& text, const std::vector<std::string>& words, Rando
     case 2:
         if (!words.empty()) text.insert(at, words[pick(random, words.size())]);
         break;
-    case 3: {                                         // a line goes, or comes again elsewhere
+    case 3: {                                         // remove a line, or repeat it elsewhere
         const size_t line = text.rfind('\n', at) + 1; // 0 if there is none
         const std::string copy = text.substr(line, text.find('\n', at) - line + 1);
         if (pick(random, 2)) text.erase(line, copy.size());
@@ -156,7 +156,7 @@ void change_text(std::string& text, const std::vector<std::string>& words, Rando
     case 7:
         if (!text.empty()) text[at] = static_cast<char>(random.bits());
         break;
-    default: // deep or long
+    default: // deep nesting or long repetition
         if (pick(random, 8) == 0) {
             constexpr std::array<const char*, 7> kRepeated = {"[", "{", "(", "<g>", "a.", "-", "9"};
             const std::string part = kRepeated[pick(random, kRepeated.size())];
@@ -207,7 +207,7 @@ float odd_float(Random& random)
                                             3.4e38f, -3e38f, 1e19f,  -1e19f, 1.0f,  -1.0f};
     switch (pick(random, 4)) {
     case 0:
-        return std::bit_cast<float>(static_cast<uint32_t>(random.bits())); // every kind, also not finite
+        return std::bit_cast<float>(static_cast<uint32_t>(random.bits())); // any float, also not finite
     case 1:
         return std::bit_cast<float>(0x7fc00000u | (pick(random, 2) ? 0x80000000u : 0u)); // NaN
     case 2:

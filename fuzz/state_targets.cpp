@@ -1,5 +1,5 @@
-// Saved states of each time stage: with a checksum that fits, for damage is found by that, and parts that do not. Each
-// is restored into the stage of a small scene, which then computes a frame.
+// Saved states of each time stage, with valid checksums (which would otherwise reject all damage) and inconsistent
+// contents. Each is restored into the stage of a small scene, which then computes a frame.
 #include "fuzz/targets.h"
 #include "spindrift/base/error.h"
 #include "spindrift/engine/graph.h"
@@ -120,12 +120,12 @@ entrance = "door"
 visit = [{ goal = "exit" }]
 )";
 
-// A stage of a scene, ready to start or to restore a state. Frames of the stage that it reads are in the folder.
+// A stage of a scene, ready to start or to restore a state. The frames that it reads are in the folder.
 struct Ready {
     std::unique_ptr<SceneFile> scene;
     std::unique_ptr<ShotGraph> graph;
     TimeStage* stage = nullptr;
-    std::string input; // the stage that it reads, if any
+    std::string input; // the stage whose frames it reads, if any
 
     Ready(const std::string& scene_text, const std::string& name, const std::string& folder)
     {
@@ -159,7 +159,7 @@ const std::vector<StageScene>& stage_scenes()
     return all;
 }
 
-// Frames 1 to 3 of what a stage reads, once in a process. They lie beside the folder for cases.
+// Frames 1 to 3 of a stage's input, made once per process beside the folder of the cases.
 const std::string& inputs_folder(const StageScene& about)
 {
     static std::map<std::string, std::string> folders;
@@ -178,7 +178,7 @@ const std::string& inputs_folder(const StageScene& about)
     return folder;
 }
 
-// A name of one of the parts of a map.
+// A random key of a map.
 template <class Map> typename Map::iterator any_of(Map& map, Random& random)
 {
     auto it = map.begin();
@@ -271,7 +271,7 @@ void change_state(StateFile& state, Random& random)
 
 std::string bytes_of(const StateFile& state) { return state_bytes(kFingerprint, state); }
 
-// A checksum of the changed bytes.
+// Replaces the checksum by that of the changed bytes.
 std::string sealed(std::string bytes)
 {
     if (bytes.size() < sizeof(uint64_t)) return bytes;
@@ -299,12 +299,12 @@ void restore_state(const StageScene& about, const std::string& bytes, const std:
     put_file(path, bytes);
     StateFile state;
     if (!read_state(path, kFingerprint, state)) return;
-    const int64_t frame = state.numbers["frame"]; // the pipeline takes no others
+    const int64_t frame = state.numbers["frame"]; // the engine accepts no other frame
     if (frame < 1 || frame > 2) return;
     Ready ready(about.scene, about.stage, inputs_folder(about));
     ready.stage->restore(std::move(state));
     ready.stage->advance();
-    write_state(path, kFingerprint, ready.stage->save()); // where the pipeline finds what is not finite
+    write_state(path, kFingerprint, ready.stage->save()); // where the engine finds values that are not finite
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-// What is fuzzed: formats that Spindrift reads, each with good files to start from and what is done with a bad one.
+// The formats that are fuzzed, each with good files to start from and a function that reads a bad one.
 #pragma once
 
 #include "fuzz/mutations.h"
@@ -11,13 +11,13 @@ namespace spindrift::fuzz {
 
 struct Target {
     std::string name;
-    std::string ending; // of files that hold a case
-    // Good files. Made by code, always the same.
+    std::string ending; // of case files
+    // Good files, made by code and always the same.
     std::function<std::vector<std::string>()> seeds;
-    // A bad file from a good one.
+    // Makes a bad file from a good one.
     std::function<std::string(const std::string& seed, Random& random)> mutate;
-    // Reads the bytes as the program would. Throws Error for what it refuses; any other end is a finding. `folder` is
-    // for files.
+    // Reads the bytes as the program would. Throws Error if it refuses them; any other failure is a finding. `folder`
+    // is for files.
     std::function<void(const std::string& bytes, const std::string& folder)> run;
 };
 
@@ -27,11 +27,11 @@ std::vector<Target> vdb_targets();
 std::vector<Target> cache_targets();
 std::vector<Target> state_targets();
 
-// What should not be, as an exception that is no Error.
+// Throws an exception other than Error to report a finding.
 [[noreturn]] void found(const std::string& what);
-// Where files of cases go: to memory, if the system has a folder for that.
+// Folder for files of cases: in memory, if the system has such a folder.
 std::string scratch_folder();
-// Without flushing to disk, which io/atomic_file.h would do.
+// Writes without flushing to disk, unlike io/atomic_file.h.
 void put_file(const std::string& path, const std::string& bytes);
 
 } // namespace spindrift::fuzz

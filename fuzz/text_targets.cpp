@@ -79,12 +79,12 @@ std::vector<std::string> scenes()
     std::vector<std::string> paths, texts;
     for (const auto& entry : std::filesystem::directory_iterator(std::string(SPINDRIFT_SOURCE_DIR) + "/scenes"))
         if (entry.path().extension() == ".toml") paths.push_back(entry.path().string());
-    std::ranges::sort(paths); // cases depend on their order
+    std::ranges::sort(paths); // cases depend on the order
     for (const std::string& path : paths) texts.push_back(read_file(path));
     return texts;
 }
 
-// All that `spindrift check` does, but for the forecast. Files that scenes name are found from the case's folder.
+// Everything that `spindrift check` does except the forecast. Files named by scenes are searched in the case's folder.
 void read_scene(const std::string& text, const std::string& folder)
 {
     namespace fs = std::filesystem;
@@ -98,7 +98,7 @@ void read_scene(const std::string& text, const std::string& folder)
     const Shot shot(options);
 }
 
-// On a handful of points.
+// Runs the expression on a few points.
 void run_expression(const std::string& text, const std::string&)
 {
     ExpressionOptions options;
@@ -120,7 +120,7 @@ void run_expression(const std::string& text, const std::string&)
     context.collider_normal = [](const Vec3f&) { return Vec3f(0, 1, 0); };
     expression.run(particles, context);
     particles.for_each_array([&](const std::string& name, const auto& array) {
-        if (array.size() != particles.size()) found("the array " + name + " has another length");
+        if (array.size() != particles.size()) found("the array " + name + " has a wrong length");
     });
 }
 

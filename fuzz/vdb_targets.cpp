@@ -1,5 +1,6 @@
 // VDB files as other programs write them: points with all kinds of attributes, volumes with tiles. Without a checksum,
-// which would end every case at once, and half of them without compression, so that changes reach counts and offsets.
+// which would reject every case at once, and half of them without compression, so that changes reach counts and
+// offsets.
 #include "fuzz/targets.h"
 #include "spindrift/base/error.h"
 #include "spindrift/io/atomic_file.h"
@@ -52,7 +53,7 @@ openvdb::GridPtrVec volume_grids()
     density->setName("density"), density->setGridClass(openvdb::GRID_FOG_VOLUME);
     density->setTransform(openvdb::math::Transform::createLinearTransform(0.1));
     density->fill(openvdb::CoordBBox(openvdb::Coord(3), openvdb::Coord(30, 14, 16)), 0.5f);
-    density->tree().setValue(openvdb::Coord(100, 3, 70), 2); // all within one node of the root, which takes 0.3 MB
+    density->tree().setValue(openvdb::Coord(100, 3, 70), 2); // all within one root node, which takes 0.3 MB
     auto velocity = openvdb::Vec3SGrid::create(openvdb::Vec3f(0));
     velocity->setName("vel"), velocity->setGridClass(openvdb::GRID_STAGGERED);
     velocity->setTransform(density->transform().copy());
@@ -63,7 +64,7 @@ openvdb::GridPtrVec volume_grids()
     return {density, velocity, fine};
 }
 
-// As a file with the places of grids in it, or as a stream without.
+// As a file with the offsets of its grids, or as a stream without.
 std::string file_of(const openvdb::GridPtrVec& grids, uint32_t compression, bool stream)
 {
     openvdb::MetaMap metadata;
@@ -84,7 +85,7 @@ std::string file_of(const openvdb::GridPtrVec& grids, uint32_t compression, bool
         bytes = read_file(path);
         std::filesystem::remove(path);
     }
-    bytes.replace(21, 36, "12345678-1234-4234-8234-123456789abc"); // OpenVDB draws a random one
+    bytes.replace(21, 36, "12345678-1234-4234-8234-123456789abc"); // OpenVDB writes a random one
     return bytes;
 }
 
@@ -114,11 +115,11 @@ std::vector<std::string> volume_files()
     return files;
 }
 
-// Every reading starts a child process, which is what takes the time of a case: half of them are read in one way, half
-// in the other.
+// Each read starts a child process, which dominates the time of a case: half of the cases are read in one way, half in
+// the other.
 bool one_in_two(const std::string& bytes) { return hash_bytes(bytes) % 2 == 0; }
 
-// As an expression does that moves the points, too.
+// Reads as an expression that moves points does.
 void delete_a_point(const std::string& path, const std::string& to)
 {
     PointEdit edit(path);
@@ -136,10 +137,10 @@ void read_point_file(const std::string& bytes, const std::string& folder)
     if (one_in_two(bytes)) return void(describe_vdb(path));
     const ParticleFile file = read_points(path);
     file.particles.for_each_array([&](const std::string& name, const auto& array) {
-        if (array.size() != file.particles.size()) found("the array " + name + " has another length");
+        if (array.size() != file.particles.size()) found("the array " + name + " has a wrong length");
     });
     for (const Vec3f& x : file.particles.P)
-        if (!x.allFinite()) found("a point that is nowhere");
+        if (!x.allFinite()) found("a point is not finite");
 }
 
 void read_volume_file(const std::string& bytes, const std::string& folder)
@@ -150,10 +151,10 @@ void read_volume_file(const std::string& bytes, const std::string& folder)
     const FieldSet fields = read_fields(path, {}, {"density", "vel", "temperature"});
     for (const auto& [name, file] : fields.numbers)
         for (const float value : file.field.values())
-            if (!std::isfinite(value)) found("a value that is not finite");
+            if (!std::isfinite(value)) found("a value is not finite");
 }
 
-// The header's id would tell of a checksum if it had an 8 in a certain place.
+// A certain digit of the header's id would announce a checksum if it were an 8.
 std::string mutate_vdb(const std::string& seed, Random& random)
 {
     std::string bytes = mutate_bytes(seed, random);

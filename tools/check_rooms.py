@@ -12,7 +12,7 @@ from pathlib import Path
 source = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).resolve().parent.parent / "src")
 listed = (source / "CMakeLists.txt").read_text()
 
-# A room, and the libraries that share the folder io: "spindrift_room(field base)".
+# Each room and the rooms it uses, from lines like "spindrift_room(field base)". Several libraries share the folder io.
 uses = {}
 for name, words in re.findall(r"^spindrift_(?:room|library)\((\w+)([^)]*)\)", listed, re.M):
     rooms = re.split(r"\s(?:PACKAGES|SOURCES)\s", words)[0].split()

@@ -1,32 +1,15 @@
-// Rigid bodies in the liquid against Archimedes, and against the conservation of momentum.
+// Rigid bodies in the liquid against Archimedes' law and conservation of momentum.
+//
+//     spindrift_validate bodies
 #include "checks.h"
 
-#include "spindrift/liquid/liquid.h"
-
-#include <fmt/format.h>
+#include "liquid/scenes.h"
 
 using namespace spindrift;
 
 namespace {
 
-constexpr float kFps = 24, kDensity = 1000;
-
-std::unique_ptr<Liquid> started(const LiquidParams& params)
-{
-    Liquid::Shapes shapes;
-    for (const auto& s : params.sources) shapes.sources.emplace_back(s, "validation");
-    for (const auto& b : params.bodies) shapes.bodies.push_back({Shape(b, "validation")});
-    auto liquid = std::make_unique<Liquid>(params, std::move(shapes), kFps);
-    liquid->start(0);
-    return liquid;
-}
-
-BodyParams box(const Vec3f& center, const Vec3f& size, float density)
-{
-    BodyParams body;
-    body.min = center - 0.5f * size, body.max = center + 0.5f * size, body.density = density;
-    return body;
-}
+constexpr float kDensity = 1000;
 
 void draughts()
 {
@@ -40,13 +23,11 @@ void draughts()
         for (const float density : {250.0f, 500.0f, 750.0f}) {
             LiquidParams p;
             p.voxel = voxel, p.flip = 0.9f;
-            p.domain.min = Vec3f(0, 0, 0), p.domain.max = Vec3f::Constant(1.2f);
-            SourceParams pool;
-            pool.min = Vec3f(0, 0, 0), pool.max = Vec3f(1.2f, 0.6f, 1.2f);
-            p.sources = {pool};
+            p.domain = closed_domain(Vec3f(0, 0, 0), Vec3f::Constant(1.2f));
+            p.sources = {box_source(Vec3f(0, 0, 0), Vec3f(1.2f, 0.6f, 1.2f))};
             const float draught = size.y() * density / kDensity;
-            p.bodies = {box(Vec3f(0.61f, 0.62f - draught + 0.5f * size.y(), 0.59f), size, density)};
-            const auto liquid = started(p);
+            p.bodies = {box_body(Vec3f(0.61f, 0.62f - draught + 0.5f * size.y(), 0.59f), size, density)};
+            const auto liquid = started_liquid(p);
             constexpr int kFirst = 72, kLast = 144;
             double found = 0;
             for (int frame = 0; frame < kLast; ++frame) {
@@ -61,7 +42,7 @@ void draughts()
         }
 }
 
-// Which way up a body floats: the height of its highest axis.
+// The orientation in which a cube floats: the angle of its steepest axis from the vertical.
 void cube_that_tips()
 {
     fmt::print("\nA cube of 0.4 m after 10 s. Where s = density / 1000 has 6 s (1 - s) > 1, from 0.211 to 0.789, its "
@@ -71,12 +52,11 @@ void cube_that_tips()
     for (const float density : {100.0f, 500.0f, 900.0f}) {
         LiquidParams p;
         p.voxel = 0.05f, p.flip = 0.95f;
-        p.domain.min = Vec3f(0, 0, 0), p.domain.max = Vec3f::Constant(1.2f);
-        SourceParams pool;
-        pool.min = Vec3f(0, 0, 0), pool.max = Vec3f(1.2f, 0.6f, 1.2f);
-        p.sources = {pool};
-        p.bodies = {box(Vec3f(0.61f, 0.6f - 0.4f * density / kDensity + 0.2f, 0.59f), Vec3f::Constant(0.4f), density)};
-        const auto liquid = started(p);
+        p.domain = closed_domain(Vec3f(0, 0, 0), Vec3f::Constant(1.2f));
+        p.sources = {box_source(Vec3f(0, 0, 0), Vec3f(1.2f, 0.6f, 1.2f))};
+        p.bodies = {
+            box_body(Vec3f(0.61f, 0.6f - 0.4f * density / kDensity + 0.2f, 0.59f), Vec3f::Constant(0.4f), density)};
+        const auto liquid = started_liquid(p);
         double cosine = 0;
         for (int frame = 0; frame < 240; ++frame) {
             liquid->advance();
@@ -87,7 +67,7 @@ void cube_that_tips()
     }
 }
 
-// Without gravity and walls nothing else has momentum.
+// Without gravity and walls, box and water together keep their momentum.
 void momentum()
 {
     fmt::print(
@@ -100,9 +80,9 @@ void momentum()
         SourceParams ball;
         ball.shape = ShapeParams::Kind::sphere, ball.center = Vec3f(0, 0, 0), ball.radius = 0.3f;
         p.sources = {ball};
-        p.bodies = {box(Vec3f(-0.5f, 0.05f, 0), Vec3f::Constant(0.2f), 2 * kDensity)};
+        p.bodies = {box_body(Vec3f(-0.5f, 0.05f, 0), Vec3f::Constant(0.2f), 2 * kDensity)};
         p.bodies[0].velocity = Vec3f(2, 0, 0), p.bodies[0].spin = Vec3f(100, 0, 200);
-        const auto liquid = started(p);
+        const auto liquid = started_liquid(p);
         const double start = liquid->bodies().momentum(0)[0];
         for (int frame = 1; frame <= 24; ++frame) {
             liquid->advance();
@@ -119,7 +99,7 @@ void momentum()
 
 } // namespace
 
-void floating_bodies()
+void floating_bodies(Figures&)
 {
     draughts();
     cube_that_tips();

@@ -1,22 +1,38 @@
-// The checks of spindrift_validate that have files of their own. Each prints tables.
+// The checks of spindrift_validate. Each prints tables, and states in `figures` what is asked of it; most only inform.
 #pragma once
 
-void surface_tension();
-void spray_regimes();
-void smoke_advection();
-void turbulence_spectrum();
-void crowd_circle();
-void crowd_streams();
-void crowd_scenes();
-void floating_bodies();
-void sand_piles();
-void sand_columns();
-void sand_silo();
-void sand_mass();
-void sand_cloud();
-void sand_spheres();
-void sand_paddles();
-void sand_fluid();
-void sand_models();
-void plates();
-void sand_motion();
+#include "figures.h"
+
+#include <string>
+
+void still_water(spindrift::Figures& figures);
+void dam_break_to_rest(spindrift::Figures& figures);
+void martin_moyce(spindrift::Figures& figures);
+void spinning_disc(spindrift::Figures& figures);
+void emitter(spindrift::Figures& figures);
+void column(spindrift::Figures& figures);
+void surface_modes(spindrift::Figures& figures);
+void surface_tension(spindrift::Figures& figures);
+void honey_coil(spindrift::Figures& figures);
+void twisted_jelly(spindrift::Figures& figures);
+void spray_regimes(spindrift::Figures& figures);
+void smoke_advection(spindrift::Figures& figures);
+void turbulence_spectrum(spindrift::Figures& figures);
+void crowd_circle(spindrift::Figures& figures);
+void crowd_streams(spindrift::Figures& figures);
+void crowd_scenes(spindrift::Figures& figures);
+void sand_piles(spindrift::Figures& figures);
+void sand_columns(spindrift::Figures& figures);
+void sand_silo(spindrift::Figures& figures);
+void sand_mass(spindrift::Figures& figures);
+void sand_cloud(spindrift::Figures& figures);
+void sand_spheres(spindrift::Figures& figures);
+void sand_paddles(spindrift::Figures& figures);
+void sand_fluid(spindrift::Figures& figures);
+void sand_models(spindrift::Figures& figures);
+void plates(spindrift::Figures& figures);
+void sand_motion(spindrift::Figures& figures);
+void floating_bodies(spindrift::Figures& figures);
+
+// Path of a file in out/validation, which is created if needed.
+std::string output_path(const std::string& name);

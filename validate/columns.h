@@ -1,4 +1,4 @@
-// Columns of sand that are let go, in either model.
+// Run-out of collapsing columns of sand in either model.
 #pragma once
 
 #include "sand/sands.h"
@@ -7,12 +7,13 @@
 
 namespace spindrift {
 
-// Lube et al. find a run-out (r - r0) / r0 of 1.24 a below an aspect of 1.7, and of 1.6 sqrt(a) above, and a height of
-// 0.88 a^(1/6) r0 unless the middle stands. `start(scene, keep)` makes the sand, `particles(sand)` has it.
+// [Lube 2004] measures, for columns of aspect ratio a, a run-out (r - r0) / r0 of 1.24 a below a = 1.7 and of 1.6
+// sqrt(a) above, and a final height of 0.88 a^(1/6) r0 unless the middle stays put. `start(scene, keep)` makes the sand
+// and `particles(sand)` returns its particles.
 template <class Start, class ParticlesOf> void print_columns(const Start& start, const ParticlesOf& particles)
 {
     constexpr float kRadius = 0.12f, kDensity = 1600;
-    constexpr double kThinnest = 0.1; // layer that counts, in cells
+    constexpr double kThinnest = 0.1; // depth of sand at which the run-out ends, in cells
     fmt::print("\n| aspect | voxel [m] | run-out (r - r0) / r0 | Lube et al. | difference | height / r0 | theirs | "
                "slope [deg] |\n|---|---|---|---|---|---|---|---|\n");
     for (const float aspect : {0.5f, 1.0f, 2.0f, 4.0f})

@@ -1,18 +1,19 @@
-// The crowd beside what is known of crowds: the circle of 10000 agents who all want to be on its other side (document
-// 000, figures 4.5 and 4.10, section 4.5.1), how many pass a crossing, and speed and flow against density in a corridor
-// (Weidmann 1993). All run the scenes of these names.
+// Crowds: the circle of 10000 agents who all cross to its opposite side [Narain 2011, figures 4.5 and 4.10, section
+// 4.5.1], the throughput of a crossing, speed and flow against density in a corridor [Weidmann 1993], and the large
+// scenes. All run the scenes of these names in scenes/.
+//
+//     spindrift_validate crowd     and streams, crowd_scenes
 #include "checks.h"
 
-#include "spindrift/base/parallel.h"
 #include "crowd/circle.h"
-#include "spindrift/plan/plane.h"
-#include "spindrift/crowd/population.h"
+#include "crowd/scene_population.h"
+#include "spindrift/base/parallel.h"
 #include "spindrift/io/atomic_file.h"
 #include "spindrift/io/image.h"
 #include "spindrift/io/plot.h"
+#include "spindrift/plan/plane.h"
 
 #include <Eigen/Geometry>
-#include <filesystem>
 #include <fmt/format.h>
 
 using namespace spindrift;
@@ -20,32 +21,11 @@ using Box2d = Eigen::AlignedBox<double, 2>;
 
 namespace {
 
-constexpr float kFps = 20; // one step each
+constexpr float kFps = 20; // one step a frame
 
-struct Loaded {
-    PopulationParams params;
-    std::unique_ptr<Population> population;
-};
-
-Loaded load(const char* name, const std::vector<std::string>& overrides)
+ScenePopulation load(const char* name, const std::vector<std::string>& overrides)
 {
-    Loaded loaded;
-    const SceneFile scene(fmt::format("{}/scenes/{}.toml", SPINDRIFT_SOURCE_DIR, name), overrides);
-    bool trajectories = true; // what the stage would write does not matter here
-    scene.read("crowd", [&](ParamVisitor& v) {
-        loaded.params.visit(v);
-        v("trajectories", trajectories, "");
-    });
-    loaded.population = read_population(loaded.params, scene, "crowd", kFps);
-    loaded.population->start(1);
-    return loaded;
-}
-
-std::string output(const std::string& name)
-{
-    const std::filesystem::path folder = "out/validation";
-    std::filesystem::create_directories(folder);
-    return (folder / name).string();
+    return load_population(SceneFile(fmt::format("{}/scenes/{}.toml", SPINDRIFT_SOURCE_DIR, name), overrides), kFps);
 }
 
 // ------------------------------------------------------------------------------------------------------------ circle
@@ -58,7 +38,7 @@ struct Variant {
     std::vector<std::string> overrides;
 };
 
-// Agents as dots, with a colour for the direction in which they move; black if they arrived.
+// Agents as dots, coloured by heading; black where they have arrived.
 void draw(const Crowd& crowd, const std::vector<Vec2f>& start, Image& image, int left)
 {
     const CrowdGrid& grid = crowd.continuum().grid();
@@ -77,7 +57,7 @@ void draw(const Crowd& crowd, const std::vector<Vec2f>& start, Image& image, int
 
 void run_circle(const Variant& variant, Image& image, int row)
 {
-    const Loaded loaded = load("crowd_circle", variant.overrides);
+    const ScenePopulation loaded = load("crowd_circle", variant.overrides);
     Population& population = *loaded.population;
     const Crowd& crowd = population.crowd();
     std::vector<Vec2f> start(crowd.agents().size());
@@ -117,7 +97,7 @@ void circles()
         {"the scene", {}},
         {"keeping right, no look-ahead", {"crowd.look_ahead=0", "crowd.side=1"}},
         {"a tenth of freedom alone", {"crowd.look_ahead=0", "crowd.side=0"}},
-        {"the document's model", {"crowd.look_ahead=0", "crowd.side=0", "crowd.freedom=0"}},
+        {"the model of Narain 2011", {"crowd.look_ahead=0", "crowd.side=0", "crowd.freedom=0"}},
     };
     fmt::print(
         "\n| circle of {} | arrived | fastest turning of the middle [1/s] | turned [rad] | most agents where it "
@@ -129,7 +109,7 @@ void circles()
     Image image(4 * kPanel, static_cast<int>(std::size(variants)) * kPanel);
     int row = 0;
     for (const Variant& variant : variants) run_circle(variant, image, row++);
-    write_image(output("crowd_circle.png"), image);
+    write_image(output_path("crowd_circle.png"), image);
 }
 
 // ---------------------------------------------------------------------------------------------------------- crossing
@@ -140,7 +120,8 @@ void crossings()
     fmt::print("\n| crossing, people a second | came in a second | left a second | in the world at the end, at most | "
                "mean speed [m/s] |\n|---|---|---|---|---|\n");
     for (const int rate : {40, 80, 120}) {
-        const Loaded loaded = load("crowd_crossing", {fmt::format("crowd.rate={}", static_cast<double>(rate) / 80)});
+        const ScenePopulation loaded =
+            load("crowd_crossing", {fmt::format("crowd.rate={}", static_cast<double>(rate) / 80)});
         Population& population = *loaded.population;
         const Crowd& crowd = population.crowd();
         double came = 0, left = 0, speed = 0, seen = 0;
@@ -169,7 +150,7 @@ double weidmann(double density)
     return kWalkingSpeed * static_cast<double>(weidmann_speed(static_cast<float>(density)));
 }
 
-// The middle of the corridor, once everyone has got going and before both ends of the crowd can be felt there.
+// Measures the middle of the corridor after everyone walks and before the ends of the crowd reach it.
 void corridor()
 {
     constexpr double kSettled = 5, kSeconds = 15; // [s]
@@ -189,8 +170,8 @@ void corridor()
     for (const int count : {40, 80, 160, 240, 320, 400, 500, 600, 800, 1000, 1200, 1400, 1500}) {
         std::array<Vec2d, 2> both;
         for (int law = 0; law < 2; ++law) {
-            const Loaded loaded = load("crowd_corridor", {fmt::format("crowd.group.0.count={}", count),
-                                                          fmt::format("crowd.speed_law={}", laws[law])});
+            const ScenePopulation loaded = load("crowd_corridor", {fmt::format("crowd.group.0.count={}", count),
+                                                                   fmt::format("crowd.speed_law={}", laws[law])});
             const Crowd& crowd = loaded.population->crowd();
             double people = 0, along = 0, frames = 0;
             while (crowd.time() < kSeconds) {
@@ -219,13 +200,13 @@ void corridor()
             speed.points.push_back(both[law]), flow.points.emplace_back(both[law].x(), both[law].prod());
         speeds.series.push_back(speed), flows.series.push_back(flow);
     }
-    write_file(output("crowd_speed.svg"), svg_of(speeds));
-    write_file(output("crowd_flow.svg"), svg_of(flows));
+    write_file(output_path("crowd_speed.svg"), svg_of(speeds));
+    write_file(output_path("crowd_flow.svg"), svg_of(flows));
 }
 
 // ------------------------------------------------------------------------------------------------------------ scenes
 
-// Whether somebody's middle is where nobody may be, from the plan as it was written.
+// Whether a place is outside the floor or in an obstacle or wall of the plan as written.
 bool misplaced(const FloorPlan& plan, const std::vector<Box2d>& boxes, const Vec2d& x)
 {
     const auto on_floor = [&](const PlanPolygon& floor) { return contains(floor.shape, x); };
@@ -241,7 +222,7 @@ bool misplaced(const FloorPlan& plan, const std::vector<Box2d>& boxes, const Vec
     return false;
 }
 
-// The large scenes of the document for two minutes, everyone looked at once a second.
+// The large scenes of [Narain 2011] for two minutes; checks every agent once a second.
 void scenes()
 {
     constexpr double kSeconds = 120;
@@ -249,7 +230,7 @@ void scenes()
         "\n| scene | people | left after 120 s | looked at | in an obstacle or outside | closer than d_min, of those "
         "looked at | mean nearest where it is full [d_min] |\n|---|---|---|---|---|---|---|\n");
     for (const char* name : {"crowd_building", "crowd_trade_show", "crowd_campsite", "crowd_mosque"}) {
-        const Loaded loaded = load(name, {});
+        const ScenePopulation loaded = load(name, {});
         Population& population = *loaded.population;
         const Crowd& crowd = population.crowd();
         std::vector<Box2d> boxes;
@@ -280,9 +261,9 @@ void scenes()
 
 } // namespace
 
-void crowd_circle() { circles(); }
-void crowd_scenes() { scenes(); }
-void crowd_streams()
+void crowd_circle(Figures&) { circles(); }
+void crowd_scenes(Figures&) { scenes(); }
+void crowd_streams(Figures&)
 {
     crossings();
     corridor();

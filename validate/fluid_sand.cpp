@@ -1,5 +1,5 @@
-// Sand as a fluid (document 001, chapter 2) against what is known of sand, at two resolutions; and both models on the
-// column of document 001 (document 000, figure 5.11).
+// Sand as a fluid [Zhu 2005, chapter 2]: angles of repose and run-outs at two resolutions, and both sand models on the
+// column of [Zhu 2005] that [Narain 2011, figure 5.11] repeats.
 //
 //     spindrift_validate sand_fluid     and sand_models
 #include "checks.h"
@@ -16,17 +16,10 @@ namespace {
 
 constexpr float kDensity = 1600;
 
-double rms_speed(const Particles& particles)
-{
-    double sum = 0;
-    for (const Vec3f& v : particles.v) sum += static_cast<double>(v.squaredNorm());
-    return std::sqrt(sum / static_cast<double>(particles.size()));
-}
-
-// Cones flatter and steeper than their friction.
+// Cones flatter and steeper than their angle of friction.
 void slopes()
 {
-    fmt::print("\n| alpha | arcsin(alpha sqrt(3/2)) | voxel [m] | starts at | after 1 s | after 5 s | beside it | rms "
+    fmt::print("\n| alpha | arcsin(alpha sqrt(3/2)) | voxel [m] | starts at | after 1 s | after 5 s | difference | rms "
                "speed [mm/s] |\n"
                "|---|---|---|---|---|---|---|---|\n");
     for (const float alpha : {0.3f, 0.5f})
@@ -49,15 +42,15 @@ void slopes()
 
 } // namespace
 
-void sand_fluid()
+void sand_fluid(Figures&)
 {
     slopes();
     print_columns([](const SandScene& scene, const auto& keep) { return scene.start_fluid(keep); },
                   [](const FluidSand& sand) { return sand.grains(); });
 }
 
-// The column of scenes/sand_column.toml: it leaves its square floor through open sides.
-void sand_models()
+// The column of scenes/sand_column.toml. Its domain has open sides, through which sand leaves the square floor.
+void sand_models(Figures&)
 {
     SandScene scene(0.5f, Vec3f(-0.75f, 0, -0.75f), Vec3f(0.75f, 1, 0.75f));
     DomainParams& domain = scene.params.domain;

@@ -1,10 +1,11 @@
-// Plates thinner than a cell under a ball of water that falls onto them: what passes, what energy there is at most, and
-// how much room the water takes when it has come to rest, beside a plate of two cells.
+// A ball of water falls onto a plate thinner than a cell, or of two cells for comparison: particles that pass it, the
+// largest energy, and the volume of the mesh at rest.
+//
+//     spindrift_validate plates
 #include "checks.h"
-#include "spindrift/liquid/liquid.h"
-#include "spindrift/surface/surface.h"
 
-#include <fmt/format.h>
+#include "liquid/scenes.h"
+#include "spindrift/surface/surface.h"
 
 using namespace spindrift;
 
@@ -12,8 +13,8 @@ namespace {
 
 struct Result {
     size_t behind = 0;
-    double energy = 0; // the highest of any frame, over that of the first
-    double volume = 0; // of the mesh, over that of the particles
+    double energy = 0; // largest of any frame, over that of the first
+    double volume = 0; // of the mesh, over that of the particles, at the end
 };
 
 Result drop_onto_plate(float thickness, float degrees, Transfer transfer, float voxel)
@@ -28,34 +29,34 @@ Result drop_onto_plate(float thickness, float degrees, Transfer transfer, float 
     ColliderParams plate;
     plate.min = middle - half, plate.max = middle + half, plate.rotate = {{0, 0, 0, 1, degrees}};
     p.colliders = {plate};
-    Liquid liquid(p, {{Shape(ball, "")}, {}, {Shape(plate, "")}}, 24);
-    liquid.start(0);
+    const auto liquid = started_liquid(p);
     const double angle = degrees * kPi / 180;
     const Vec3f normal = Vec3d(-std::sin(angle), std::cos(angle), 0).cast<float>();
     const auto energy = [&] {
         double sum = 0;
-        for (size_t i = 0; i < liquid.particles().size(); ++i)
-            sum += 0.5 * static_cast<double>(liquid.particles().v[i].squaredNorm()) +
-                   9.81 * static_cast<double>(liquid.particles().P[i].y());
+        for (size_t i = 0; i < liquid->particles().size(); ++i)
+            sum += 0.5 * static_cast<double>(liquid->particles().v[i].squaredNorm()) +
+                   9.81 * static_cast<double>(liquid->particles().P[i].y());
         return sum;
     };
     Result result;
     const double first = energy();
     for (int frame = 0; frame < 72; ++frame) {
-        liquid.advance();
+        liquid->advance();
         result.energy = std::max(result.energy, energy() / first);
     }
-    for (const Vec3f& x : liquid.particles().P) result.behind += (x - middle).dot(normal) < 0;
-    const Surface surface = make_surface(liquid.particles(), 0.5f * voxel, {});
+    for (const Vec3f& x : liquid->particles().P) result.behind += (x - middle).dot(normal) < 0;
+    const Surface surface = make_surface(liquid->particles(), 0.5f * voxel, {});
     result.volume =
-        volume_of(surface.mesh) / (static_cast<double>(liquid.particles().size()) * liquid.particle_volume());
+        volume_of(surface.mesh) / (static_cast<double>(liquid->particles().size()) * liquid->particle_volume());
     return result;
 }
 
 } // namespace
 
-void plates()
+void plates(Figures& figures)
 {
+    constexpr double kVolumeError = 1; // [%]
     fmt::print("A ball of water falls onto a plate through the whole tank. Cells of 3 cm, 72 frames.\n\n"
                "| plate [mm] | angle | transfer | behind | highest energy / first | volume at the end |\n"
                "|---|---|---|---|---|---|\n");
@@ -65,5 +66,13 @@ void plates()
                 const Result r = drop_onto_plate(thickness, degrees, transfer, 0.03f);
                 fmt::print("| {} | {} | {} | {} | {:.3f} | {:.3f} |\n", 1000 * thickness, degrees,
                            transfer == Transfer::flip ? "flip" : "apic", r.behind, r.energy, r.volume);
+                const auto require = [&](const char* what, double measured, const Target& target) {
+                    figures.require(fmt::format("plate of {} mm at {} degrees, {}: {}", 1000 * thickness, degrees,
+                                                transfer == Transfer::flip ? "flip" : "apic", what),
+                                    measured, target);
+                };
+                require("particles behind it", static_cast<double>(r.behind), at_most(0));
+                require("largest energy over the first", r.energy, at_most(1));
+                require("error of the mesh's volume", 100 * std::abs(r.volume - 1), at_most(kVolumeError, "%"));
             }
 }

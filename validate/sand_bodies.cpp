@@ -1,5 +1,5 @@
-// Rigid bodies among grains: balls of several masses that fall on sand (document 000, figure 5.5), and wheels that it
-// turns (figure 5.10).
+// Rigid bodies among grains: balls of several densities that fall onto sand [Narain 2011, figure 5.5], and paddle
+// wheels turned by falling sand [Narain 2011, figure 5.10].
 //
 //     spindrift_validate sand_spheres     and sand_paddles
 #include "checks.h"
@@ -12,7 +12,7 @@ using namespace spindrift;
 
 namespace {
 
-// As scenes/sand_impacts.toml. Depths are those of a ball's lowest point below the sand as it was.
+// The scene of scenes/sand_impacts.toml. Depths are measured from the initial surface to a ball's lowest point.
 void spheres()
 {
     constexpr float kRadius = 0.1f, kSurface = 0.2125f;
@@ -37,7 +37,7 @@ void spheres()
                    100 * depth(b) / static_cast<double>(2 * kRadius), sand->bodies().motion(b).head<3>().norm());
 }
 
-// As scenes/sand_paddles.toml, on a coarser grid.
+// The scene of scenes/sand_paddles.toml on a coarser grid.
 void paddles()
 {
     SandScene scene(0.5f, Vec3f(-0.5f, 0, -0.5f), Vec3f(0.5f, 2, 0.5f), 0.025f);
@@ -69,5 +69,5 @@ void paddles()
 
 } // namespace
 
-void sand_spheres() { spheres(); }
-void sand_paddles() { paddles(); }
+void sand_spheres(Figures&) { spheres(); }
+void sand_paddles(Figures&) { paddles(); }

@@ -1,5 +1,7 @@
-// Smoke: the three kinds of advection on a slotted disc and on a vortex that should stand still, the mass in a closed
-// box, and a plume on coarser and finer grids.
+// Smoke: the three advection schemes on a slotted disc and on a steady vortex, the mass in a closed box, and a plume at
+// three resolutions.
+//
+//     spindrift_validate smoke
 #include "checks.h"
 
 #include "field/flows.h"
@@ -15,7 +17,7 @@ constexpr std::pair<Advection, const char*> kSchemes[] = {{Advection::semi_lagra
                                                           {Advection::maccormack, "maccormack"},
                                                           {Advection::bfecc, "bfecc"}};
 
-// Share of the disc's area that is wrong after one turn.
+// Error of Zalesak's disc after one turn, as a share of its area.
 double disc_error(Advection scheme, int cells)
 {
     const auto disc = [&](const Vec3f& x) { return zalesak_disc(x, static_cast<float>(cells)); };
@@ -29,8 +31,8 @@ double disc_error(Advection scheme, int cells)
     return relative_error(value, cells, disc);
 }
 
-// Relative error of the velocity (2-norm), and the share of its energy that is left, of a Taylor-Green vortex between
-// slippery walls after one second, in which its fastest air passes the box once.
+// A Taylor-Green vortex between free-slip walls after one second, in which the fastest air crosses the box once:
+// relative error of the velocity (2-norm), and the share of the energy that is left.
 struct VortexError {
     double velocity, energy;
 };
@@ -43,7 +45,7 @@ VortexError vortex_error(Advection scheme, int cells)
     p.sparse = false, p.advection = scheme, p.cfl = 1, p.gravity = Vec3f::Zero();
     p.sources = {ball_source(Vec3f(0.5f, 0.5f, 0), 0.1f, 0)};
     const auto smoke = started_smoke(p);
-    const Topology topology = smoke->topology(); // outlives what is restored
+    const Topology topology = smoke->topology(); // a copy: restore() replaces that of the smoke
     MacField exact;
     const auto pi = static_cast<float>(kPi);
     set_velocity(exact, topology, [&](const Vec3f& x) {
@@ -107,7 +109,7 @@ void mass_table()
     }
 }
 
-// Height [m] of the plume's top: where the smoke above is a fiftieth of all.
+// Height [m] of the plume's top, above which a fiftieth of the smoke is.
 double top_of(const Smoke& smoke, float voxel)
 {
     std::map<int, double> layers;
@@ -153,7 +155,7 @@ void plume_table()
 
 } // namespace
 
-void smoke_advection()
+void smoke_advection(Figures&)
 {
     advection_table();
     mass_table();

@@ -1,13 +1,14 @@
-// The regimes of droplet collisions (document 003, figure 4.6): droplets that collide in a spray, pair by pair, against
-// the energies from which the thresholds come.
+// The regimes of droplet collisions [Jones 2018, figure 4.6]: pairs of droplets that collide in a spray, against the
+// energies from which the thresholds are derived; and droplet sizes in a geyser [Jones 2018, figure 4.12].
+//
+//     spindrift_validate spray
 #include "checks.h"
+#include "drawing.h"
 
-#include "spindrift/io/image.h"
 #include "spindrift/scene/scene_file.h"
-#include "spray/energies.h"
 #include "spindrift/spray/spray.h"
+#include "spray/energies.h"
 
-#include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 
@@ -25,7 +26,7 @@ struct Sample {
     size_t droplets = 0; // afterwards
 };
 
-// One pair for each point of the map, far from all others, that overlaps most in the middle of the step.
+// One pair for each point of the map, isolated from the others, with its deepest overlap in the middle of the step.
 std::vector<Sample> collide_pairs(double ratio)
 {
     SprayParams params;
@@ -62,7 +63,7 @@ std::vector<Sample> collide_pairs(double ratio)
     return samples;
 }
 
-// The least Weber number up to kMostWeber at which something happens, or more than that.
+// The least Weber number at which happens(We) holds; above kMostWeber if it holds at none of them.
 template <class Happens> double threshold(const Happens& happens)
 {
     double low = 0, high = 2 * kMostWeber;
@@ -87,7 +88,7 @@ Vec3f color_of(Outcome outcome)
     }
 }
 
-// One panel: We from left to right, X from the bottom to the top, a tick for every 50 and every 0.2.
+// One panel: We from left to right with a tick every 50, X from bottom to top with a tick every 0.2.
 class Panel {
   public:
     Panel(Image& image, int left) : image_(image), left_(left) {}
@@ -96,14 +97,7 @@ class Panel {
     void dot(double weber, double offset, const Vec3f& color, float radius)
     {
         const auto x = static_cast<float>(weber / kMostWeber * kWidth), y = static_cast<float>((1 - offset) * kHeight);
-        for (int v = static_cast<int>(y - radius); v <= static_cast<int>(y + radius) + 1; ++v)
-            for (int u = static_cast<int>(x - radius); u <= static_cast<int>(x + radius) + 1; ++u)
-                if (u >= 0 && u <= kWidth && v >= 0 && v <= kHeight) {
-                    Vec3f& pixel = image_.at(left_ + u, kMargin + v);
-                    const float cover =
-                        clamp01(radius + 0.5f - Vec2f(static_cast<float>(u) - x, static_cast<float>(v) - y).norm());
-                    pixel += cover * (color - pixel);
-                }
+        DotPanel{image_, left_, kMargin, kWidth, kHeight}.dot(x, y, color, radius);
     }
     void frame()
     {
@@ -121,12 +115,8 @@ class Panel {
     int left_;
 };
 
-} // namespace
-
-namespace {
-
-// Figure 4.12: the geyser of scenes/geyser.toml at a tenth, once and ten times the surface tension of water, and
-// without collisions. How many droplets of which sizes there are after two seconds, in shares of their number.
+// [Jones 2018, figure 4.12]: the geyser of scenes/geyser.toml with a tenth, once and ten times the surface tension of
+// water, and without collisions. Distribution of the number of droplets over radii after two seconds.
 void geyser_sizes()
 {
     constexpr int kFrames = 48;
@@ -141,7 +131,9 @@ void geyser_sizes()
     }());
     for (const float tension : {0.0f, 0.0072f, 0.072f, 0.72f}) {
         SprayParams params;
-        SceneFile("scenes/geyser.toml", {}).read("spray", [&](ParamVisitor& v) { params.visit(v); });
+        SceneFile(SPINDRIFT_SOURCE_DIR "/scenes/geyser.toml", {}).read("spray", [&](ParamVisitor& v) {
+            params.visit(v);
+        });
         params.collisions = tension > 0;
         if (tension > 0) params.surface_tension = tension;
         Spray::Shapes shapes;
@@ -168,11 +160,10 @@ void geyser_sizes()
 
 } // namespace
 
-void spray_regimes()
+void spray_regimes(Figures&)
 {
-    const std::filesystem::path folder = "out/validation";
-    std::filesystem::create_directories(folder);
-    std::ofstream table(folder / "spray_regimes.csv");
+    const std::string csv = output_path("spray_regimes.csv"), picture = output_path("spray_regimes.png");
+    std::ofstream table(csv);
     table << "radius ratio,We,X,outcome,droplets afterwards,outcome by energies\n";
     const std::vector<double> ratios = {1, 0.75, 0.5};
     Image image(static_cast<int>(ratios.size()) * (Panel::kWidth + 2 * Panel::kMargin),
@@ -207,8 +198,7 @@ void spray_regimes()
         fmt::print("| {} | {} | {} | {} | {} | {} | {} |\n", ratios[r], kWebers * kOffsets, counts[1], counts[2],
                    counts[3], unlike, both);
     }
-    write_image((folder / "spray_regimes.png").string(), image);
-    fmt::print("\nThe points are in {0}/spray_regimes.csv, the picture of them in {0}/spray_regimes.png.\n",
-               folder.string());
+    write_image(picture, image);
+    fmt::print("\nThe points are in {}, the picture of them in {}.\n", csv, picture);
     geyser_sizes();
 }

@@ -1,9 +1,10 @@
-// Surface tension against Laplace, Rayleigh, Plateau and the contact angle that was asked for.
+// Surface tension: spurious velocities in a still drop, the frequency of an oscillating one [Rayleigh 1879], and the
+// break-up of a thread (Plateau and Rayleigh).
+//
+//     spindrift_validate tension
 #include "checks.h"
 
-#include "spindrift/liquid/liquid.h"
-
-#include <fmt/format.h>
+#include "liquid/scenes.h"
 
 using namespace spindrift;
 
@@ -19,15 +20,6 @@ LiquidParams water()
     return p;
 }
 
-std::unique_ptr<Liquid> started(const LiquidParams& params, float fps)
-{
-    std::vector<Shape> sources;
-    for (const auto& s : params.sources) sources.emplace_back(s, "validation");
-    auto liquid = std::make_unique<Liquid>(params, Liquid::Shapes{std::move(sources), {}, {}}, fps);
-    liquid->start(0);
-    return liquid;
-}
-
 SourceParams ball(float radius)
 {
     SourceParams s;
@@ -35,20 +27,12 @@ SourceParams ball(float radius)
     return s;
 }
 
-Vec3d center_of(const Particles& p)
-{
-    Vec3d sum = Vec3d::Zero();
-    for (const Vec3f& x : p.P) sum += x.cast<double>();
-    return sum / static_cast<double>(p.size());
-}
-
 void still_drop()
 {
-    fmt::print(
-        "\nA drop of water at rest for 0.4 s, 1 mm cells: velocities that should not be there, over the speed of "
-        "capillary waves sqrt(tension / (density radius)).\n\n"
-        "| radius [cells] | transfer | viscosity [Pa s] | rms velocity | radius of gyration "
-        "|\n|---|---|---|---|---|\n");
+    fmt::print("\nA drop of water at rest for 0.4 s, 1 mm cells: spurious velocities, over the speed of "
+               "capillary waves sqrt(tension / (density radius)).\n\n"
+               "| radius [cells] | transfer | viscosity [Pa s] | rms velocity | radius of gyration "
+               "|\n|---|---|---|---|---|\n");
     for (const float cells : {4.0f, 8.0f})
         for (const auto& [name, transfer, flip, viscosity] : {std::tuple{"flip 0.97", Transfer::flip, 0.97f, 0.0f},
                                                               {"flip 0.97", Transfer::flip, 0.97f, 0.001f},
@@ -56,7 +40,7 @@ void still_drop()
                                                               {"apic", Transfer::apic, 0.0f, 0.0f}}) {
             LiquidParams p = water();
             p.transfer = transfer, p.flip = flip, p.viscosity = viscosity, p.sources = {ball(cells * kVoxel)};
-            const auto liquid = started(p, 100);
+            const auto liquid = started_liquid(p, 0, 100);
             const auto gyration = [&] {
                 const Vec3d center = center_of(liquid->particles());
                 double sum = 0;
@@ -75,16 +59,16 @@ void still_drop()
         }
 }
 
-void swinging_drop()
+void oscillating_drop()
 {
-    fmt::print("\nA drop that was stretched by 15% swings.\n\n"
+    fmt::print("\nA drop stretched by 15% oscillates.\n\n"
                "| radius [cells] | frequency over Rayleigh's | amplitude after a period |\n|---|---|---|\n");
     for (const float cells : {4.0f, 8.0f, 16.0f}) {
         LiquidParams p = water();
         p.sources = {ball(cells * kVoxel)};
         const double exact = std::sqrt(8 * kTension / (kDensity * std::pow(static_cast<double>(cells * kVoxel), 3)));
         const auto fps = static_cast<float>(40 * exact / (2 * kPi)); // 40 samples a period
-        const auto liquid = started(p, fps);
+        const auto liquid = started_liquid(p, 0, fps);
         Liquid::State state = liquid->state();
         constexpr float stretch = 1.15f;
         for (Vec3f& x : state.particles.P)
@@ -110,7 +94,7 @@ void swinging_drop()
     }
 }
 
-// How many particles there are in each run of slices, a cell thick, that hold any.
+// Particles in each run of consecutive non-empty slices, each one cell thick.
 std::vector<double> parts_along_x(const Particles& particles, float length)
 {
     std::vector<int> slices(static_cast<size_t>(length) + 1);
@@ -124,11 +108,11 @@ std::vector<double> parts_along_x(const Particles& particles, float length)
     return parts;
 }
 
-// A thread of liquid between two walls breaks up; the fastest of its waves is 9.02 radii long (Rayleigh 1879).
+// Break-up of a thread of liquid between two walls. Its fastest-growing wave is 9.02 radii long [Rayleigh 1879].
 void thread()
 {
     fmt::print(
-        "\nA thread of water, 1 mm cells, when it has most beads.\n\n"
+        "\nA thread of water, 1 mm cells, in the frame with the most beads.\n\n"
         "| radius [cells] | length [radii] | beads | satellites | after [s] | spacing [radii] | Plateau-Rayleigh |\n"
         "|---|---|---|---|---|---|---|\n");
     for (const auto& [cells, length] : {std::pair{2.0f, 144.0f}, {3.0f, 162.0f}}) {
@@ -138,15 +122,15 @@ void thread()
         SourceParams box;
         box.min = kVoxel * Vec3f(0, -cells, -cells), box.max = kVoxel * Vec3f(length, cells, cells);
         p.sources = {box};
-        const auto liquid = started(p, 100);
+        const auto liquid = started_liquid(p, 0, 100);
         Liquid::State state = liquid->state();
         std::vector<uint8_t> keep;
         for (const Vec3f& x : state.particles.P)
             keep.push_back(x.y() * x.y() + x.z() * x.z() < cells * cells * kVoxel * kVoxel);
         remove_particles(state.particles, keep);
         liquid->restore(std::move(state));
-        // The moment with the most beads: later they meet and join.
-        const double wave = 9.02 * kPi * std::pow(static_cast<double>(cells), 3) * 8; // particles in one
+        // Look for the frame with the most beads: later they meet and merge.
+        const double wave = 9.02 * kPi * std::pow(static_cast<double>(cells), 3) * 8; // particles in one wave
         double beads = 0;
         int satellites = 0, when = 0;
         for (int frame = 1; frame <= 60; ++frame) {
@@ -155,7 +139,7 @@ void thread()
             int small = 0;
             const std::vector<double> parts = parts_along_x(liquid->particles(), length);
             for (size_t i = 0; i < parts.size(); ++i) {
-                const bool at_wall = i == 0 || i + 1 == parts.size(); // where there may be half a bead
+                const bool at_wall = i == 0 || i + 1 == parts.size(); // where half a bead may sit
                 if (parts[i] < 0.15 * wave)
                     ++small;
                 else
@@ -171,9 +155,9 @@ void thread()
 
 } // namespace
 
-void surface_tension()
+void surface_tension(Figures&)
 {
     still_drop();
-    swinging_drop();
+    oscillating_drop();
     thread();
 }

@@ -1,12 +1,13 @@
-// Turbulence (document 000, figure 3.5): the spectrum of five octaves of eddies against Kolmogorov's, and the energy of
-// each against what it should be.
+// Turbulence [Narain 2011, figure 3.5]: the spectrum of five octaves of eddies against Kolmogorov's, and the energy of
+// each octave against the exact one.
+//
+//     spindrift_validate turbulence
 #include "checks.h"
+#include "drawing.h"
 
-#include "spindrift/io/image.h"
-#include "turbulence/spectrum.h"
 #include "spindrift/turbulence/turbulence.h"
+#include "turbulence/spectrum.h"
 
-#include <filesystem>
 #include <fmt/format.h>
 
 using namespace spindrift;
@@ -15,10 +16,10 @@ namespace {
 
 constexpr int kOctaves = 5, kSamples = 256, kSeeds = 12;
 constexpr float kVoxel = 0.25f, kEddy = 1;
-constexpr int kEddySamples = 48; // the cube is five eddies wide, the shortest wave has two samples
-constexpr double kFirst = 0.75 * kSamples / kEddySamples; // k_0 [waves in the cube]
+constexpr int kEddySamples = 48; // in an eddy: the cube is five eddies wide, the shortest wave has two samples
+constexpr double kFirst = 0.75 * kSamples / kEddySamples; // k_0, in waves across the cube
 
-// Turbulence of energy 1 everywhere in a cube of 16 eddies, in still fluid.
+// Turbulence of uniform energy 1 in a cube of 16 eddies of still fluid.
 Turbulence homogeneous(int octaves, int seed)
 {
     const Topology topology = Topology::covering(Vec3i::Zero(), Vec3i::Constant(64));
@@ -31,7 +32,7 @@ Turbulence homogeneous(int octaves, int seed)
     return turbulence;
 }
 
-// Mean squares of the velocity of each octave by itself: what it adds to those before it.
+// Mean square velocity of each octave: the difference between the first n + 1 and the first n octaves.
 std::vector<double> octave_energies()
 {
     std::vector<double> energies(kOctaves);
@@ -66,7 +67,8 @@ std::vector<double> spectrum_of_all()
     return spectrum;
 }
 
-// Logarithmic on both axes: k from 1 to 128 waves in the cube, a tick for every octave, seven decades of energy.
+// Logarithmic on both axes: k from 1 to 128 waves across the cube with a tick for every octave, seven decades of
+// energy.
 class Plot {
   public:
     Plot() : image_(kWidth + 2 * kMargin, kHeight + 2 * kMargin)
@@ -77,14 +79,7 @@ class Plot {
     {
         const auto x = static_cast<float>(std::log2(k) / 7 * kWidth),
                    y = static_cast<float>(-std::log10(energy) / kDecades * kHeight);
-        for (int v = static_cast<int>(y - radius); v <= static_cast<int>(y + radius) + 1; ++v)
-            for (int h = static_cast<int>(x - radius); h <= static_cast<int>(x + radius) + 1; ++h)
-                if (h >= 0 && h <= kWidth && v >= 0 && v <= kHeight) {
-                    Vec3f& pixel = image_.at(kMargin + h, kMargin + v);
-                    const float cover =
-                        clamp01(radius + 0.5f - Vec2f(static_cast<float>(h) - x, static_cast<float>(v) - y).norm());
-                    pixel += cover * (color - pixel);
-                }
+        DotPanel{image_, kMargin, kMargin, kWidth, kHeight}.dot(x, y, color, radius);
     }
     void line(double k0, double e0, double k1, double e1, const Vec3f& color, float radius)
     {
@@ -120,7 +115,7 @@ void draw(const std::vector<double>& spectrum, const std::string& path)
     constexpr double k0 = kFirst;
     Plot plot;
     for (int o = 0; o <= kOctaves; ++o) plot.line(std::ldexp(k0, o), 1, std::ldexp(k0, o), 1e-7, grey, 0.4f);
-    // Kolmogorov's line through the middle of the octaves.
+    // Kolmogorov's slope through the middle octave.
     const double middle = 2 * k0 * std::exp2(0.5 * (kOctaves - 1)), level = spectrum[static_cast<size_t>(middle)] / top;
     const auto kolmogorov = [&](double k) { return level * std::pow(k / middle, -5.0 / 3); };
     plot.line(k0, kolmogorov(k0), 96, kolmogorov(96), orange, 0.8f);
@@ -135,15 +130,15 @@ void draw(const std::vector<double>& spectrum, const std::string& path)
 
 } // namespace
 
-void turbulence_spectrum()
+void turbulence_spectrum(Figures&)
 {
     fmt::print(
-        "\n| octave | waves [eddy sizes] | mean square wanted | found | error of the RMS |\n|---|---|---|---|---|\n");
+        "\n| octave | waves [eddy sizes] | mean square, exact | found | error of the RMS |\n|---|---|---|---|---|\n");
     const std::vector<double> energies = octave_energies();
     for (int o = 0; o < kOctaves; ++o) {
-        const double wanted = std::exp2(-2.0 / 3 * o), found = energies[static_cast<size_t>(o)];
+        const double exact = std::exp2(-2.0 / 3 * o), found = energies[static_cast<size_t>(o)];
         fmt::print("| {} | {:.3g} to {:.3g} | {:.3f} | {:.3f} | {:+.1f}% |\n", o, std::ldexp(4.0 / 3, -o),
-                   std::ldexp(2.0 / 3, -o), wanted, found, 100 * (std::sqrt(found / wanted) - 1));
+                   std::ldexp(2.0 / 3, -o), exact, found, 100 * (std::sqrt(found / exact) - 1));
     }
     const std::vector<double> spectrum = spectrum_of_all();
     constexpr double k0 = kFirst, end = k0 * (1 << kOctaves);
@@ -151,8 +146,7 @@ void turbulence_spectrum()
     for (const double from : {1.05, 1.5, 2.0, 4.0})
         fmt::print("| {} k_0 | {} k_0 | {:.2f} | -1.67 |\n", from, 0.95 * (1 << kOctaves),
                    fitted_slope(spectrum, from * k0, 0.95 * end));
-    const std::filesystem::path folder = "out/validation";
-    std::filesystem::create_directories(folder);
-    draw(spectrum, (folder / "turbulence_spectrum.png").string());
-    fmt::print("\nThe spectrum is in {}/turbulence_spectrum.png.\n", folder.string());
+    const std::string picture = output_path("turbulence_spectrum.png");
+    draw(spectrum, picture);
+    fmt::print("\nThe spectrum is in {}.\n", picture);
 }

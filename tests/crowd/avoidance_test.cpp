@@ -6,7 +6,7 @@
 
 using namespace spindrift;
 
-TEST(Avoidance, AloneAnAgentDoesWhatItLikesUpToItsSpeed)
+TEST(Avoidance, ASingleAgentWalksAsPreferredUpToItsSpeed)
 {
     EXPECT_EQ(nearest_velocity({}, Vec2f(0.3f, 0.4f), 1), Vec2f(0.3f, 0.4f));
     EXPECT_LT((nearest_velocity({}, Vec2f(3, 4), 1) - Vec2f(0.6f, 0.8f)).norm(), 1e-6f);
@@ -14,7 +14,7 @@ TEST(Avoidance, AloneAnAgentDoesWhatItLikesUpToItsSpeed)
 
 TEST(Avoidance, HalfPlanesOfKnownCases)
 {
-    // Straight ahead, at rest, 10 m off: the velocity after which they touch in 4 s is (10 - 1) / 4.
+    // Straight ahead, at rest, 10 m away: the velocity after which they touch in 4 s is (10 - 1) / 4.
     const Avoider self{Vec2f(0, 0), Vec2f(2, 0), Vec2f(2, 0), 0.5f, 3};
     const HalfPlane slow = allowed_velocities({Vec2f(0, 0), Vec2f(1, 0), Vec2f(1, 0), 0.5f, 3},
                                               {Vec2f(10, 0), Vec2f(0, 0), 0.5f, 1}, 4, 0.1f);
@@ -22,26 +22,26 @@ TEST(Avoidance, HalfPlanesOfKnownCases)
     EXPECT_NEAR(slow.point.x(), 9.0f / 4, 1e-5f);
     EXPECT_LT(slow.depth(Vec2f(2.2f, 0)), 0);
     EXPECT_GT(slow.depth(Vec2f(2.3f, 0)), 0);
-    // Sideways of the cone's axis: the nearest way out is its left leg, which touches the disc of both radii.
+    // Beside the cone's axis: the nearest boundary is its left leg, which touches the disc of both radii.
     const AvoidanceNeighbour near{Vec2f(2, 0), Vec2f(0, 0), 0.5f, 1};
     const HalfPlane aside = allowed_velocities({Vec2f(0, 0), Vec2f(2, 0.5f), Vec2f(2, 0), 0.5f, 3}, near, 4, 0.1f);
     const float angle = std::asin(1.0f / 2);
     EXPECT_LT((aside.normal - Vec2f(-std::sin(angle), std::cos(angle))).norm(), 1e-5f);
     EXPECT_NEAR(aside.depth(Vec2f(3 * std::cos(angle), 3 * std::sin(angle))), 0, 1e-5f); // the leg itself
-    // If the other does half, half the change is enough.
+    // If the other agent does half, half the change suffices.
     AvoidanceNeighbour sharing = near;
     sharing.share = 0.5f;
     const Avoider mover{Vec2f(0, 0), Vec2f(2, 0.5f), Vec2f(2, 0), 0.5f, 3};
     const float whole = allowed_velocities(mover, near, 4, 0.1f).depth(mover.v);
     EXPECT_NEAR(allowed_velocities(mover, sharing, 4, 0.1f).depth(mover.v), 0.5f * whole, 1e-6f);
-    // Touching: apart within the step.
+    // Touching: they must separate within the step.
     const HalfPlane touching =
         allowed_velocities(self, {Vec2f(0.8f, 0), Vec2f(2, 0), 0.5f, 1}, 4, 0.5f); // 0.2 m too close
     EXPECT_LT((touching.normal - Vec2f(-1, 0)).norm(), 1e-5f);
     EXPECT_NEAR(touching.point.x(), 2 - 0.2f / 0.5f, 1e-5f);
 }
 
-TEST(Avoidance, LinearProgramsAgreeWithTryingManyVelocities)
+TEST(Avoidance, LinearProgramsAgreeWithExhaustiveSearch)
 {
     Random random(4);
     int impossible = 0, cut = 0;
@@ -70,7 +70,7 @@ TEST(Avoidance, LinearProgramsAgreeWithTryingManyVelocities)
                 least_depth = std::min(least_depth, worst(v));
                 if (worst(v) <= 0) least_distance = std::min(least_distance, (v - preferred).norm());
             }
-        constexpr float kNear = 0.02f; // of the grid of tries
+        constexpr float kNear = 0.02f; // spacing of the search grid
         if (least_distance < kInfinity) {
             EXPECT_LE(worst(found), 1e-4f) << n;
             EXPECT_LE((found - preferred).norm(), least_distance + 1e-4f) << n;
@@ -92,7 +92,7 @@ struct Pair {
     float closest = kInfinity;
 };
 
-// Two agents who want to walk through each other, each doing its share.
+// Two agents whose paths lead through each other, each doing its share.
 Pair walked(Avoider a, Avoider b, const Vec2f& goal_a, const Vec2f& goal_b, int steps)
 {
     constexpr float kDt = 0.05f, kHorizon = 3;
@@ -128,7 +128,7 @@ TEST(Avoidance, TwoAgentsHeadOnPassWithoutTouching)
     EXPECT_LT((after.b.x - Vec2f(-5, 0)).norm(), 0.2f);
 }
 
-TEST(Avoidance, AgentsInOnePlacePart)
+TEST(Avoidance, AgentsInOnePlaceSeparate)
 {
     Avoider a{Vec2f(1, 1), Vec2f(0.1f, 0), Vec2f::Zero(), 0.3f, 1.5f}, b = a;
     b.x.x() += 1e-4f;

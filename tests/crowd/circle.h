@@ -1,4 +1,4 @@
-// Agents on a circle who all want to be on its other side (document 000, figure 4.5), and what is measured of them.
+// Agents on a circle who all cross to its opposite side [Narain 2011, figure 4.5], and measures of their motion.
 #pragma once
 
 #include "spindrift/base/parallel.h"
@@ -9,11 +9,11 @@
 
 namespace spindrift {
 
-// Straight to each agent's own goal.
+// Walks straight to each agent's own goal.
 class StraightPlanner : public CrowdPlanner {
   public:
-    std::vector<Vec2f> goals; // by the agents' `goal`
-    float near = 0.3f;        // an agent this close to its goal [m] stays there, or leaves
+    std::vector<Vec2f> goals; // indexed by the agents' `goal`
+    float near = 0.3f;        // an agent this close to its goal [m] stays there or leaves
     bool leave = false;
 
     Vec2f direction(Agents& agents, size_t i) const override
@@ -37,14 +37,14 @@ inline void add_agent(Agents& agents, const Vec2f& x, float radius, float speed,
     agents.goal.back() = goal, agents.driver.back() = driver;
 }
 
-// The rings of a circle, filled to 40% of the greatest density and so wide that its middle can take everyone. 40 cells
-// across for 10000 agents, of the same size for others.
+// The rings of a circle, filled to 40% of the greatest density, with room for everyone in its centre. 40 cells across
+// for 10000 agents, and cells of the same size for other counts.
 struct Circle {
     CrowdParams params;
     CrowdGrid grid;
     StraightPlanner planner;
     Agents start;
-    float outer = 0, full_radius = 0; // of the circle, and of a disc that is full with all agents [m]
+    float outer = 0, full_radius = 0; // of the circle, and of a full disc of all agents [m]
 
     explicit Circle(int count, CrowdParams p = {}, float speed_variation = 0.1f) : params(p)
     {
@@ -57,7 +57,7 @@ struct Circle {
         grid.cell = 2.1f * outer / static_cast<float>(cells);
         grid.nx = grid.ny = cells;
         grid.origin = Vec2f::Constant(-0.5f * grid.cell * static_cast<float>(cells));
-        // Rings as far apart as agents in them, each turned by a random angle.
+        // Rings as far apart as the agents in them, each rotated by a random angle.
         const float spacing = std::sqrt(1 / (0.4f * params.densest()));
         Random random(1);
         int added = 0;
@@ -100,15 +100,15 @@ inline std::vector<float> nearest_distances(const Agents& agents, float reach)
     return nearest;
 }
 
-// What is looked at while a circle runs.
+// Measures taken while a circle runs.
 struct CircleFigures {
-    std::set<int32_t> ever_too_close;      // closer than d_min at some time
-    double too_close = 0, looked_at = 0;   // agents closer than d_min, and all, over all steps
+    std::set<int32_t> ever_too_close;      // at some time closer than d_min
+    double too_close = 0, looked_at = 0;   // agents closer than d_min, and all, summed over steps
     double dense_sum = 0, dense_count = 0; // nearest distances where the crowd is full
-    float closest = kInfinity;             // beside d_min
-    double most_turning = 0;               // mean angular velocity in the middle, its largest magnitude [1/s]
-    double turned = 0;                     // angle by which the middle has turned at the end [rad]
-    size_t most_dense = 0;                 // agents in dense regions at once
+    float closest = kInfinity;             // relative to d_min
+    double most_turning = 0;               // largest mean angular velocity in the centre [1/s]
+    double turned = 0;                     // total angle by which the centre has turned [rad]
+    size_t most_dense = 0;                 // largest number of agents in full regions at once
 
     double dense_mean() const { return dense_count > 0 ? dense_sum / dense_count : 0; }
     double ever_share(size_t agents) const

@@ -1,7 +1,7 @@
 #include "spindrift/crowd/continuum.h"
 
-#include "spindrift/base/random.h"
 #include "crowd/circle.h"
+#include "spindrift/base/random.h"
 
 #include <gtest/gtest.h>
 #include <numeric>
@@ -50,7 +50,7 @@ double total(const std::vector<float>& field)
                            [](double a, float b) { return a + static_cast<double>(b); });
 }
 
-// Agents everywhere who all walk to the middle.
+// Agents everywhere who all walk to the centre.
 Room gathering(int cells, int count, uint64_t seed, bool mirrored = false)
 {
     Room room(cells, cells);
@@ -69,7 +69,7 @@ Room gathering(int cells, int count, uint64_t seed, bool mirrored = false)
 
 } // namespace
 
-TEST(Continuum, ASparseCrowdIsLeftAlone)
+TEST(Continuum, ASparseCrowdKeepsItsVelocity)
 {
     Room room(10, 8);
     const Vec2f velocity(0.8f, -0.6f);
@@ -104,7 +104,7 @@ TEST(Continuum, FullCellsAndWallsAreExactlyAtTheirCapacity)
     EXPECT_FALSE(room.continuum.near_obstacle(room.center(4, 2)));
 }
 
-TEST(Continuum, AColumnThatPushesAgainstAWallStands)
+TEST(Continuum, AColumnPushingAgainstAWallStops)
 {
     Room room(12, 4);
     for (int j = 0; j < 4; ++j)
@@ -116,16 +116,16 @@ TEST(Continuum, AColumnThatPushesAgainstAWallStands)
         const Vec2f v = room.continuum.sample(room.center(i, 1)).velocity;
         EXPECT_LT(v.norm(), 0.01f) << i;
     }
-    // What is not full yet still closes up.
+    // Cells that are not full yet still fill up.
     EXPECT_GT(room.continuum.sample(room.center(3, 1) + Vec2f(1, 0)).velocity.x(), 0.9f);
-    // The same crowd walking off is not held back.
+    // The same crowd walking away is not held back.
     for (Vec2f& v : room.agents.preferred) v.x() = -1;
     room.splat();
     room.project();
     for (int i = 4; i < 11; ++i) EXPECT_NEAR(room.continuum.sample(room.center(i, 1)).velocity.x(), -1, 1e-3f) << i;
 }
 
-TEST(Continuum, DensityAndPressureAreComplementaryAndMassIsKept)
+TEST(Continuum, DensityAndPressureAreComplementaryAndMassIsConserved)
 {
     for (uint64_t seed = 0; seed < 4; ++seed) {
         Room room = gathering(24, 700, seed);
@@ -134,7 +134,7 @@ TEST(Continuum, DensityAndPressureAreComplementaryAndMassIsKept)
         EXPECT_LE(report.outer.complementarity, kTolerance);
         const auto now = room.continuum.density(), next = room.continuum.next_density(kDt);
         const auto capacity = room.continuum.capacity(), pressure = room.continuum.pressure();
-        EXPECT_GT(*std::max_element(now.begin(), now.end()), 1.05f); // some were too dense, and are no longer
+        EXPECT_GT(*std::max_element(now.begin(), now.end()), 1.05f); // some cells were too dense before
         EXPECT_NEAR(total(now), 700 / 4.0, 1e-2);
         EXPECT_NEAR(total(next), total(now), 1e-2);
         EXPECT_GT(report.pressed, 20u);
@@ -165,7 +165,7 @@ TEST(Continuum, MirroredCrowdsHaveMirroredFlows)
     EXPECT_GT(largest, 0.5f);
 }
 
-TEST(Continuum, OthersTakeTheRoomOfTheirArea)
+TEST(Continuum, OtherAgentsReduceTheCapacityByTheirArea)
 {
     Room room(6, 6);
     const double free = total(room.continuum.capacity());
@@ -176,7 +176,7 @@ TEST(Continuum, OthersTakeTheRoomOfTheirArea)
     EXPECT_EQ(total(room.continuum.density()), 0);
 }
 
-TEST(Continuum, ARoomThatIsTooFullForEveryoneStaysFinite)
+TEST(Continuum, AnOverfullRoomStaysFinite)
 {
     Room room(9, 7);
     for (int j = 0; j < 7; ++j)
@@ -187,7 +187,7 @@ TEST(Continuum, ARoomThatIsTooFullForEveryoneStaysFinite)
     EXPECT_LE(report.outer.iterations, 2000);
     for (size_t i = 0; i < room.agents.size(); ++i) {
         const Vec2f v = room.continuum.sample(room.agents.x[i]).velocity;
-        EXPECT_LT(v.norm(), 0.1f); // evenly too full: there is nowhere to go
+        EXPECT_LT(v.norm(), 0.1f); // uniformly too full: there is nowhere to go
     }
     for (const float p : room.continuum.pressure()) EXPECT_TRUE(std::isfinite(p));
 }
@@ -203,7 +203,7 @@ TEST(Continuum, AWarmStartSavesIterations)
 
 namespace {
 
-// Random weights over three powers of ten, and a random face.
+// Random weights over three orders of magnitude, and a random set of free cells.
 struct RandomPressure {
     PaddedGrid grid;
     PressureMatrix matrix;
@@ -235,7 +235,7 @@ struct RandomPressure {
 
 } // namespace
 
-TEST(PressureMatrix, ThePreconditionerIsSymmetricPositiveAndStaysInTheFace)
+TEST(PressureMatrix, ThePreconditionerIsSymmetricPositiveAndKeepsFixedCells)
 {
     for (const auto& [nx, ny] : {std::pair(32, 32), std::pair(13, 27), std::pair(1, 9), std::pair(1, 1)}) {
         RandomPressure p(nx, ny, 3);
@@ -254,9 +254,9 @@ TEST(PressureMatrix, ThePreconditionerIsSymmetricPositiveAndStaysInTheFace)
     }
 }
 
-TEST(PressureMatrix, IterationsGrowLessThanTheGrid)
+TEST(PressureMatrix, IterationsGrowSlowerThanTheGrid)
 {
-    // A full square in the middle of an empty one, pushed together.
+    // A full square in the centre of an empty one, pushed together.
     for (const int n : {32, 128, 256}) {
         PaddedGrid grid{n, n};
         PressureMatrix matrix;
@@ -272,6 +272,6 @@ TEST(PressureMatrix, IterationsGrowLessThanTheGrid)
         BoundedQpSolver<double> solver;
         const QpResult result = solver.solve(matrix, b, {}, x, {1e-3, 1000});
         EXPECT_TRUE(result.converged) << n;
-        EXPECT_LT(result.iterations, 30 + n / 3) << n; // the border of the pressed region has to be found
+        EXPECT_LT(result.iterations, 30 + n / 3) << n; // the border of the region with pressure has to be found
     }
 }

@@ -1,8 +1,8 @@
 #include "spindrift/crowd/crowd.h"
 
 #include "base/determinism.h"
-#include "spindrift/base/error.h"
 #include "crowd/circle.h"
+#include "spindrift/base/error.h"
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ Vec2f place_of(const Crowd& crowd, int32_t id)
     return crowd.agents().x[static_cast<size_t>(at - ids.begin())];
 }
 
-// Everything at once: all options, sizes and kinds of agents.
+// All options, sizes and kinds of agents at once.
 struct Mixture {
     CrowdParams params;
     CrowdGrid grid{Vec2f(0, 0), 1.2f, 30, 24};
@@ -71,7 +71,7 @@ TEST(Crowd, SameBitsForAnyNumberOfThreads)
     EXPECT_TRUE(same_agents(one, with_threads(5, run)));
 }
 
-TEST(Crowd, GoesOnExactlyFromItsState)
+TEST(Crowd, ResumeFromAStateIsBitIdentical)
 {
     const Mixture mixture;
     Crowd crowd = mixture.make();
@@ -109,7 +109,7 @@ TEST(Crowd, ACircleTurnsAndEveryoneArrivesWithoutTouching)
     EXPECT_GT(std::abs(figures.turned), 1);
 }
 
-TEST(Crowd, EveryoneInOnePlaceIsAsDenseAsCanBeAndNoDenser)
+TEST(Crowd, ACrowdGatheringAtOnePlaceReachesTheGreatestDensity)
 {
     CrowdParams params;
     const CrowdGrid grid{Vec2f(-12, -12), 1.5f, 16, 16};
@@ -176,7 +176,7 @@ TEST(Crowd, EveryoneLeavesThroughADoorAndNobodyThroughTheWall)
 {
     const WallWithDoor walls;
     const DoorPlanner planner;
-    const CrowdGrid grid{Vec2f(-14.5f, -7.5f), 1, 22, 15}; // the wall stands in the column of cells around x = 0
+    const CrowdGrid grid{Vec2f(-14.5f, -7.5f), 1, 22, 15}; // the wall is in the column of cells around x = 0
     std::vector<float> fraction(22 * 15, 1);
     for (int j = 0; j < 15; ++j)
         if (j != 7) fraction[static_cast<size_t>(j * 22 + 14)] = 0.8f;
@@ -218,7 +218,7 @@ TEST(Crowd, WeidmannsLawSlowsDenseCrowdsDown)
     StraightPlanner planner;
     planner.goals = {};
     Agents start;
-    const float spacing = 0.8f; // about 1.6 people on a square metre
+    const float spacing = 0.8f; // about 1.6 people per square metre
     for (int i = 0; i < 36; ++i)
         for (int j = 0; j < 18; ++j) {
             const Vec2f x(1 + spacing * static_cast<float>(i), 0.5f + spacing * static_cast<float>(j));
@@ -236,8 +236,8 @@ TEST(Crowd, WeidmannsLawSlowsDenseCrowdsDown)
     EXPECT_NEAR(sum / count, 1.34 * static_cast<double>(weidmann_speed(1 / (spacing * spacing))), 0.08);
 }
 
-// One who wants to get out of a crowd that stands as dense as can be: moving as one with it, he stays.
-TEST(Crowd, ALittleFreedomLeadsOutOfAStandingCrowd)
+// An agent wants to leave a standing crowd of the greatest density. Moving with the mean, it stays.
+TEST(Crowd, FreedomLetsAnAgentLeaveAStandingCrowd)
 {
     const auto way_after_a_minute = [](float freedom) {
         CrowdParams params;
@@ -265,7 +265,7 @@ TEST(Crowd, ALittleFreedomLeadsOutOfAStandingCrowd)
     EXPECT_GT(way_after_a_minute(0.1f), 1.5f);
 }
 
-TEST(Crowd, StreamsThatMeetPassOnThePreferredSide)
+TEST(Crowd, OpposingStreamsPassOnThePreferredSide)
 {
     for (const float side : {1.0f, -1.0f}) {
         CrowdParams params;
@@ -292,7 +292,7 @@ TEST(Crowd, StreamsThatMeetPassOnThePreferredSide)
     }
 }
 
-TEST(Crowd, WhoSeesAheadWalksAroundAStandingCrowd)
+TEST(Crowd, AgentsLookingAheadWalkAroundAStandingCrowd)
 {
     double detour[2];
     for (const bool sees : {false, true}) {
@@ -320,11 +320,11 @@ TEST(Crowd, WhoSeesAheadWalksAroundAStandingCrowd)
         }
         detour[sees] = static_cast<double>(aside);
     }
-    EXPECT_LT(detour[0], 0.5); // straight up to the others
+    EXPECT_LT(detour[0], 0.5); // straight towards the others
     EXPECT_GT(detour[1], 1.0);
 }
 
-TEST(Crowd, ScriptedAgentsKeepToTheirPathAndTheCrowdGivesWay)
+TEST(Crowd, ScriptedAgentsFollowTheirPathAndTheCrowdGivesWay)
 {
     CrowdParams params;
     const CrowdGrid grid{Vec2f(-9, -9), 1.5f, 12, 12};
@@ -356,7 +356,7 @@ TEST(Crowd, ScriptedAgentsKeepToTheirPathAndTheCrowdGivesWay)
     }
 }
 
-TEST(Crowd, AvoidingAgentsFindTheirWayThroughEachOtherAndSeeTheCrowd)
+TEST(Crowd, AvoidingAgentsAvoidEachOtherAndTheCrowd)
 {
     CrowdParams params;
     const CrowdGrid grid{Vec2f(-15, -15), 2, 15, 15};
@@ -368,7 +368,7 @@ TEST(Crowd, AvoidingAgentsFindTheirWayThroughEachOtherAndSeeTheCrowd)
         add_agent(start, x, 0.25f, 1.3f, n, Driver::avoiding);
         planner.goals.push_back(-x);
     }
-    add_agent(start, Vec2f(4, 0.2f), 0.25f, 1.3f, 12); // one of the crowd, standing in the way
+    add_agent(start, Vec2f(4, 0.2f), 0.25f, 1.3f, 12); // one of the crowd, standing in their path
     planner.goals.push_back(Vec2f(4, 0.2f));
     Crowd crowd(params, grid);
     crowd.set_planner(&planner);
@@ -382,7 +382,7 @@ TEST(Crowd, AvoidingAgentsFindTheirWayThroughEachOtherAndSeeTheCrowd)
     for (size_t i = 0; i < crowd.agents().size(); ++i) EXPECT_LT(planner.distance(crowd.agents(), i), 0.8f) << i;
 }
 
-TEST(Crowd, AgentsComeAndGoWithIdsOfTheirOwn)
+TEST(Crowd, IdsAreUniqueWhenAgentsComeAndGo)
 {
     CrowdParams params;
     const CrowdGrid grid{Vec2f(0, 0), 2, 10, 10};
@@ -411,10 +411,10 @@ TEST(Crowd, AgentsComeAndGoWithIdsOfTheirOwn)
     EXPECT_EQ(left.size(), 88u);
     EXPECT_EQ(std::unique(left.begin(), left.end()), left.end());
     EXPECT_EQ(std::count(left.begin(), left.end(), 4), 0);
-    crowd.step(0.05f); // nobody is there
+    crowd.step(0.05f); // without agents
 }
 
-TEST(Crowd, WhatCannotBeIsRefused)
+TEST(Crowd, RefusesInvalidAgentsAndPaths)
 {
     const CrowdGrid grid{Vec2f(0, 0), 1, 5, 5};
     Crowd crowd({}, grid);
@@ -433,7 +433,7 @@ TEST(Crowd, WhatCannotBeIsRefused)
     EXPECT_THROW(crowd.add_path({}), Error);
     EXPECT_THROW(crowd.add_path({{1, 1}, {Vec2f(0, 0), Vec2f(1, 1)}}), Error);
     EXPECT_EQ(crowd.agents().size(), 0u);
-    EXPECT_EQ(with([](Agents& a) { a.x[0] = Vec2f(-50, 900); }), 0); // brought into the domain
+    EXPECT_EQ(with([](Agents& a) { a.x[0] = Vec2f(-50, 900); }), 0); // clamped to the domain
     EXPECT_THROW(crowd.step(0), Error);
     EXPECT_THROW(crowd.step(kInfinity), Error);
     crowd.step(0.1f);

@@ -1,7 +1,7 @@
 #include "spindrift/crowd/separation.h"
 
-#include "spindrift/base/random.h"
 #include "crowd/circle.h"
+#include "spindrift/base/random.h"
 
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ struct Floor {
 
 } // namespace
 
-TEST(Separation, OneIterationIsThatOfAllPairs)
+TEST(Separation, OneIterationAgreesWithAllPairs)
 {
     for (const bool alike : {true, false}) {
         Floor floor;
@@ -70,7 +70,7 @@ TEST(Separation, OneIterationIsThatOfAllPairs)
     }
 }
 
-TEST(Separation, PairsEndApartAndPriorityDecidesWhoMoves)
+TEST(Separation, PairsAreSeparatedAndPriorityDecidesWhoMoves)
 {
     Floor floor;
     add_agent(floor.agents, Vec2f(0.1f, 0.1f), 0.2f, 1, 0);
@@ -83,7 +83,7 @@ TEST(Separation, PairsEndApartAndPriorityDecidesWhoMoves)
     EXPECT_NEAR(second / first, 3, 1e-3f);
 }
 
-TEST(Separation, AgentsInOnePlacePart)
+TEST(Separation, AgentsInOnePlaceSeparate)
 {
     Floor floor;
     for (int n = 0; n < 6; ++n) add_agent(floor.agents, Vec2f(0.5f, 0.5f), 0.2f, 1, n);
@@ -93,7 +93,7 @@ TEST(Separation, AgentsInOnePlacePart)
 }
 
 namespace {
-// Nobody gets past x = 1.
+// A wall at x = 1.
 class Fence : public CrowdWalls {
   public:
     void keep_out(std::span<const Vec2f> from, std::span<Vec2f> to, std::span<const float> radius) const override
@@ -103,11 +103,11 @@ class Fence : public CrowdWalls {
 };
 } // namespace
 
-TEST(Separation, NobodyIsPushedThroughAWallOrOutOfTheDomain)
+TEST(Separation, NoAgentIsPushedThroughAWallOrOutOfTheDomain)
 {
     Floor floor;
     std::vector<float> fraction(16, 1);
-    fraction[2] = fraction[6] = fraction[10] = fraction[14] = 0.5f; // the fence stands in the third column
+    fraction[2] = fraction[6] = fraction[10] = fraction[14] = 0.5f; // the wall is in the third column
     floor.continuum.set_free_area(fraction);
     Random random(5);
     for (int n = 0; n < 150; ++n)
@@ -123,7 +123,7 @@ TEST(Separation, NobodyIsPushedThroughAWallOrOutOfTheDomain)
     EXPECT_LT(leftmost, -1);
 }
 
-TEST(AgentCells, SortingKeepsEveryoneTogetherAndFindsThem)
+TEST(AgentCells, SortingKeepsTheArraysConsistentAndFindsNeighbours)
 {
     const CrowdGrid grid{Vec2f(-1, 2), 1.5f, 30, 20};
     AgentCells cells(grid, 3);

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <numeric>
+#include <gtest/gtest.h>
 
 namespace spindrift {
 namespace {

@@ -3,6 +3,7 @@
 #include "spindrift/surface/surface.h"
 
 #include <map>
+#include <gtest/gtest.h>
 
 namespace spindrift {
 namespace {

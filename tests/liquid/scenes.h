@@ -3,9 +3,8 @@
 
 #include "base/determinism.h"
 #include "bodies/body_shapes.h"
+#include "spindrift/base/error.h"
 #include "spindrift/liquid/liquid.h"
-
-#include <gtest/gtest.h>
 
 namespace spindrift {
 
@@ -34,22 +33,22 @@ inline DomainParams closed_domain(const Vec3f& min, const Vec3f& max)
 
 constexpr float kFps = 24;
 
-inline std::unique_ptr<Liquid> make_liquid(const LiquidParams& params)
+inline std::unique_ptr<Liquid> make_liquid(const LiquidParams& params, float fps = kFps)
 {
     return std::make_unique<Liquid>(params,
                                     Liquid::Shapes{shapes_of(params.sources), shapes_of(params.sinks),
                                                    shapes_of(params.colliders), body_shapes_of(params.bodies)},
-                                    kFps);
+                                    fps);
 }
 
-inline std::unique_ptr<Liquid> started_liquid(const LiquidParams& params, int frame = 0)
+inline std::unique_ptr<Liquid> started_liquid(const LiquidParams& params, int frame = 0, float fps = kFps)
 {
-    auto liquid = make_liquid(params);
+    auto liquid = make_liquid(params, fps);
     liquid->start(frame);
     return liquid;
 }
 
-// The particles after some frames, the same for any number of threads.
+// The particles after some frames. Throws if the result depends on the number of threads.
 inline Particles same_for_any_threads(const LiquidParams& params, int frames)
 {
     const auto run = [&](int threads) {
@@ -60,7 +59,8 @@ inline Particles same_for_any_threads(const LiquidParams& params, int frames)
         });
     };
     Particles one = run(1);
-    for (const int threads : {2, 7}) EXPECT_TRUE(same_bits(one, run(threads))) << threads << " threads";
+    for (const int threads : {2, 7})
+        if (!same_bits(one, run(threads))) fail("the result differs with {} threads", threads);
     return one;
 }
 
@@ -86,6 +86,12 @@ inline double kinetic_energy(const Particles& particles) // per mass
 inline double mean_height(const Particles& particles)
 {
     return mean_of(particles, [&](size_t i) { return static_cast<double>(particles.P[i].y()); });
+}
+inline Vec3d center_of(const Particles& particles)
+{
+    Vec3d sum = Vec3d::Zero();
+    for (const Vec3f& x : particles.P) sum += x.cast<double>();
+    return sum / static_cast<double>(particles.size());
 }
 
 } // namespace spindrift

@@ -4,6 +4,7 @@
 #include "mesh/test_meshes.h"
 
 #include <fstream>
+#include <gtest/gtest.h>
 
 namespace spindrift {
 

@@ -1,5 +1,7 @@
 #include "liquid/scenes.h"
 
+#include <gtest/gtest.h>
+
 namespace spindrift {
 
 namespace {

@@ -19,13 +19,6 @@ LiquidParams drop_of_water(float radius)
     return p;
 }
 
-Vec3d center_of(const Particles& particles)
-{
-    Vec3d sum = Vec3d::Zero();
-    for (const Vec3f& x : particles.P) sum += x.cast<double>();
-    return sum / static_cast<double>(particles.size());
-}
-
 // Distances from the middle over the radius of a ball of the same volume, in ascending order.
 std::vector<double> relative_distances(const Liquid& liquid)
 {

@@ -1,9 +1,9 @@
 #include "spindrift/plan/free_space.h"
 
-#include "spindrift/plan/area_fraction.h"
-#include "plan/plans.h"
-#include "spindrift/plan/polygon_sampler.h"
 #include "io/temp_folder.h"
+#include "plan/plans.h"
+#include "spindrift/plan/area_fraction.h"
+#include "spindrift/plan/polygon_sampler.h"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ TEST(FreeSpace, OfASquareHallWithASquareObstacle)
     plan.obstacles.push_back(obstacle(box_polygon({4, 4}, {6, 6})));
     const FreeSpace space(plan, 0.5);
     EXPECT_NEAR(space.walkable().area(), 96, 1e-6);
-    // A square of 3 m with its corners cut off just outside the circle around the old ones.
+    // A square of 3 m with corners cut off just outside the circles around those of the obstacle.
     const double cut = 0.5 * (std::sqrt(2.0) - 1.02);
     EXPECT_NEAR(space.region().area(), 81 - (9 - 4 * cut * cut), 1e-3);
     EXPECT_EQ(space.part_count(), 1);
@@ -31,7 +31,7 @@ TEST(FreeSpace, WallsCutItIntoParts)
     FloorPlan plan = empty_hall(10, 10);
     plan.walls.push_back({"wall", "wall", {{5, -1}, {5, 11}}, 0.2});
     EXPECT_EQ(FreeSpace(plan, 0.25).part_count(), 2);
-    // A door of 0.6 m lets agents of 0.5 m through, and none of 0.7 m.
+    // A door of 0.6 m is passable for agents of 0.5 m but not of 0.7 m.
     plan.walls[0].points[1] = {5, 9.4};
     EXPECT_EQ(FreeSpace(plan, 0.25).part_count(), 1);
     EXPECT_EQ(FreeSpace(plan, 0.35).part_count(), 2);
@@ -50,14 +50,14 @@ std::string warnings_of(const FloorPlan& plan)
     return all;
 }
 
-TEST(FreeSpace, RepairsWhatIsWrongAndSaysSo)
+TEST(FreeSpace, RepairsDefectsAndWarns)
 {
     FloorPlan eight = empty_hall(10, 10);
     eight.obstacles.push_back(obstacle({{{2, 2}, {6, 6}, {6, 2}, {2, 6}}, {}}, "plan.svg:7: obstacle 'bow tie'"));
     EXPECT_TRUE(
         contains(warnings_of(eight), "plan.svg:7: obstacle 'bow tie' was repaired: self-intersection at (4, 4)"));
     EXPECT_NEAR(FreeSpace(eight, 0.25).walkable().area(), 100 - 8, 1e-6); // both halves
-    // A star drawn in one stroke: its middle, which it runs around twice, is inside.
+    // A star drawn in one stroke: its centre, enclosed twice, is inside.
     FloorPlan star = empty_hall(10, 10);
     star.obstacles.push_back(obstacle({}));
     for (int i = 0; i < 5; ++i)
@@ -67,7 +67,7 @@ TEST(FreeSpace, RepairsWhatIsWrongAndSaysSo)
     FloorPlan nested = empty_hall(10, 10);
     nested.obstacles.push_back(obstacle(box_polygon({2, 2}, {6, 6}), "outer"));
     nested.obstacles.push_back(obstacle(box_polygon({3, 3}, {4, 4}), "inner"));
-    EXPECT_EQ(warnings_of(nested), "inner lies within outer and does nothing\n");
+    EXPECT_EQ(warnings_of(nested), "inner lies within outer and has no effect\n");
     FloorPlan touching = empty_hall(10, 10);
     touching.obstacles.push_back(obstacle(box_polygon({2, 2}, {4, 4}), "one"));
     touching.obstacles.push_back(obstacle(box_polygon({4, 4}, {6, 6}), "two"));
@@ -77,12 +77,12 @@ TEST(FreeSpace, RepairsWhatIsWrongAndSaysSo)
     flat.obstacles.push_back(obstacle({{{2, 2}, {4, 4}, {6, 6}}, {}}, "flat"));
     flat.obstacles.push_back(obstacle(box_polygon({20, 2}, {21, 3}), "far"));
     flat.walls.push_back({"dot", "dot", {{1, 1}, {1, 1}}, 0.2});
-    EXPECT_TRUE(contains(warnings_of(flat), "flat has no area and was left out"));
-    EXPECT_TRUE(contains(warnings_of(flat), "far lies outside the floor and does nothing"));
-    EXPECT_TRUE(contains(warnings_of(flat), "dot has no length and was left out"));
+    EXPECT_TRUE(contains(warnings_of(flat), "flat has no area and was ignored"));
+    EXPECT_TRUE(contains(warnings_of(flat), "far lies outside the floor and has no effect"));
+    EXPECT_TRUE(contains(warnings_of(flat), "dot has no length and was ignored"));
 }
 
-TEST(FreeSpace, SaysWhatCannotBeRepaired)
+TEST(FreeSpace, RefusesWhatCannotBeRepaired)
 {
     const auto message = [](const FloorPlan& plan, double radius) {
         return error_of(ExitCode::bad_input, [&] { FreeSpace(plan, radius); });
@@ -112,11 +112,11 @@ TEST(FreeSpace, HugeAndTinyPlansWork)
     EXPECT_NEAR(free_area(empty_hall(0.1, 0.1), 0.01), 0.08 * 0.08, 1e-5);
 }
 
-TEST(AreaFraction, AgreesWithThrowingDarts)
+TEST(AreaFraction, AgreesWithMonteCarloSampling)
 {
     for (uint64_t seed = 0; seed < 10; ++seed) {
         const FreeSpace space(random_plan(seed, 12), 0.2);
-        const PlaneGrid grid{{-1.3, 2.1}, 1.7, 14, 9}; // some of it outside the plan, and the plan beyond it
+        const PlaneGrid grid{{-1.3, 2.1}, 1.7, 14, 9}; // the grid and the plan overlap partly
         const std::vector<float> shares = area_fractions(space.walkable().polygons(), grid);
         ASSERT_EQ(shares.size(), 14u * 9u);
         const std::vector<Polygon> polygons = space.walkable().polygons();
@@ -146,7 +146,7 @@ TEST(AreaFraction, AgreesWithThrowingDarts)
     }
 }
 
-TEST(PolygonSampler, FillsPolygonsEvenly)
+TEST(PolygonSampler, SamplesUniformly)
 {
     const FreeSpace space(random_plan(5, 12), 0.2);
     const PlaneGrid grid{{0, 0}, 2, 10, 10};
@@ -167,7 +167,7 @@ TEST(PolygonSampler, FillsPolygonsEvenly)
     EXPECT_TRUE(PolygonSampler({}).empty());
 }
 
-TEST(AreaFraction, AddsUpToTheWholeArea)
+TEST(AreaFraction, SumIsTheWholeArea)
 {
     for (uint64_t seed = 0; seed < 20; ++seed) {
         const FreeSpace space(random_plan(seed, 12), 0.2);

@@ -14,7 +14,7 @@ double distance_to_segment(const Vec2d& p, const Vec2d& a, const Vec2d& b)
     return (p - a - std::clamp((p - a).dot(along) / along.squaredNorm(), 0.0, 1.0) * along).norm();
 }
 
-// The angles at which a polygon's corners are seen add up to a full turn inside and to nothing outside.
+// Winding number: the angles between a polygon's corners add up to a full turn inside and to zero outside.
 bool inside_by_angles(const Vec2d& p, const Ring& ring)
 {
     double turn = 0;
@@ -25,7 +25,7 @@ bool inside_by_angles(const Vec2d& p, const Ring& ring)
     return std::abs(turn) > kPi;
 }
 
-// From the plan as it was drawn, without GEOS.
+// From the plan as drawn, without GEOS.
 double distance_to_solids(const FloorPlan& plan, const Vec2d& p)
 {
     double least = kInfinity;
@@ -50,7 +50,7 @@ Vec2f random_inside(const Navigator& navigator, Random& random, float side = 20)
         if (const Vec2f p(random.uniform(0, side), random.uniform(0, side)); navigator.inside(p)) return p;
 }
 
-TEST(Navigator, AgentsFitWhereTheyMayBe)
+TEST(Navigator, FreeSpaceHasRoomForAgents)
 {
     for (uint64_t seed = 0; seed < 20; ++seed) {
         const FloorPlan plan = random_plan(seed);
@@ -63,14 +63,14 @@ TEST(Navigator, AgentsFitWhereTheyMayBe)
             if (navigator.inside(p)) {
                 EXPECT_GE(distance, radius - 1e-4) << p.transpose();
             }
-            if (distance > 1.42 * radius) { // farther out than the tip of any corner
+            if (distance > 1.42 * radius) { // beyond the tip of any corner
                 EXPECT_TRUE(navigator.inside(p)) << p.transpose();
             }
         }
     }
 }
 
-TEST(Navigator, SeesWhatNoEdgeIsInTheWayOf)
+TEST(Navigator, VisibleIfAndOnlyIfNoEdgeIsBetween)
 {
     size_t seen = 0, hidden = 0;
     for (uint64_t seed = 0; seed < 20; ++seed) {
@@ -115,7 +115,7 @@ TEST(Navigator, FindsTheClosestEdge)
             if (navigator.inside(f)) {
                 EXPECT_NEAR(navigator.clearance(f), least, 1e-5);
             } else {
-                EXPECT_NEAR((free - f).norm(), least, 0.02); // a hair inside; in sharp corners more
+                EXPECT_NEAR((free - f).norm(), least, 0.02); // just inside; more in sharp corners
             }
         }
     }
@@ -135,14 +135,14 @@ std::vector<std::vector<double>> floyd_warshall(const Roadmap& roadmap)
     return d;
 }
 
-TEST(Roadmap, PathsAreThoseOfFloydAndWarshall)
+TEST(Roadmap, PathsAgreeWithFloydWarshall)
 {
     for (uint64_t seed = 0; seed < 12; ++seed) {
         const Navigator navigator(random_plan(seed, 6), 0.2);
         const Roadmap& roadmap = navigator.roadmap();
         const auto all = floyd_warshall(roadmap);
         Random random(seed, 4);
-        // Trees with several seeds, each at some distance of its own.
+        // Trees with several seeds at different distances.
         std::vector<Roadmap::Seed> seeds;
         for (int i = 0; i < 3; ++i)
             seeds.push_back(
@@ -156,7 +156,7 @@ TEST(Roadmap, PathsAreThoseOfFloydAndWarshall)
                 continue;
             }
             EXPECT_NEAR(tree.distance[v], expected, 1e-4);
-            // Following the tree is as long as it says.
+            // The path along the tree has the stated length.
             double walked = 0;
             uint32_t at = v;
             for (; tree.next[at] != Roadmap::kNone; at = tree.next[at])
@@ -186,7 +186,7 @@ TEST(Roadmap, PathsAreThoseOfFloydAndWarshall)
     }
 }
 
-TEST(Navigator, EveryStartReachesTheGoalOrIsSaidNotTo)
+TEST(Navigator, EveryStartReachesTheGoalOrIsReportedUnreachable)
 {
     size_t arrived = 0, cut_off = 0;
     for (uint64_t seed = 0; seed < 30; ++seed) {
@@ -217,7 +217,7 @@ TEST(Navigator, EveryStartReachesTheGoalOrIsSaidNotTo)
     EXPECT_GT(cut_off, 20u);
 }
 
-TEST(Navigator, WhoIsPushedAboutFindsTheWayAgain)
+TEST(Navigator, PushedAgentsFindTheirPathAgain)
 {
     const FloorPlan plan = camp(6);
     const Navigator navigator(plan, 0.25);
@@ -247,7 +247,7 @@ TEST(Navigator, TheSubGoalIsTheFarthestVisibleOnThePath)
         RouteCursor cursor;
         const Vec2f direction = navigator.direction(p, 0, cursor);
         if (cursor.vertex == Roadmap::kNone) continue; // sees the goal itself
-        // The whole path from here, and the last vertex of it that is visible.
+        // The whole path from here, and its last visible vertex.
         uint32_t first = Roadmap::kNone;
         double least = kInfinity;
         for (const uint32_t v : roadmap.of_triangle(triangles.find(p.cast<double>()))) {
@@ -266,13 +266,13 @@ TEST(Navigator, TheSubGoalIsTheFarthestVisibleOnThePath)
         }
     }
     EXPECT_GT(checked, 300u);
-    // One that comes into view only behind several hidden ones is not looked for.
+    // A vertex visible only behind several hidden ones is not searched for.
     EXPECT_GT(static_cast<double>(farthest) / static_cast<double>(checked), 0.95);
 }
 
-TEST(Navigator, NobodyPassesAWallHoweverFast)
+TEST(Navigator, NoAgentPassesAWallAtAnySpeed)
 {
-    // Two rooms with a wall of 1 cm between them, and corners of all kinds.
+    // Two rooms separated by a wall of 1 cm, and corners of all kinds.
     FloorPlan plan = random_plan(3, 10);
     plan.walls.push_back({"wall", "wall", {{-1, 11}, {21, 9.5}}, 0.01});
     const Navigator navigator(plan, 0.05);
@@ -289,19 +289,19 @@ TEST(Navigator, NobodyPassesAWallHoweverFast)
             ASSERT_EQ(navigator.part(q), part);
             ASSERT_LE((q - p).norm(), reach * 1.001f + 0.01f);
             if (navigator.visible(p, to) && navigator.inside(to) && navigator.clearance(to) > 1e-3f) {
-                EXPECT_EQ(q, to); // free ways are left alone
+                EXPECT_EQ(q, to); // free paths are not changed
             }
             p = q;
         }
     }
-    // What is no number moves nobody.
+    // NaN does not move an agent.
     const Vec2f p = random_inside(navigator, random);
     EXPECT_EQ(navigator.keep_out(p, Vec2f(std::nanf(""), 0)), p);
     EXPECT_TRUE(navigator.inside(navigator.keep_out(Vec2f(std::nanf(""), 0), p)));
     EXPECT_TRUE(navigator.inside(navigator.keep_out(Vec2f(1e30f, -1e30f), p)));
 }
 
-TEST(Navigator, IsNeverWronglyFreeAround)
+TEST(Navigator, IsFreeAroundIsConservative)
 {
     for (const uint64_t seed : {1, 2, 3}) {
         const Navigator navigator(random_plan(seed, 12), 0.2);
@@ -316,7 +316,7 @@ TEST(Navigator, IsNeverWronglyFreeAround)
                 EXPECT_GT(clearance, distance) << x.transpose();
             }
         }
-        EXPECT_GT(free, open / 2) << "and mostly says so";
+        EXPECT_GT(free, open / 2) << "and usually true";
     }
 }
 
@@ -331,7 +331,7 @@ TEST(Navigator, SlidesAlongWalls)
     EXPECT_NEAR(corner.y(), 0.25, 0.01);
 }
 
-TEST(Navigator, PointsOfTheirOwnAreReachedToo)
+TEST(Navigator, TargetPointsAreReached)
 {
     const Navigator navigator(camp(8), 0.25);
     Random random(10);
@@ -347,7 +347,7 @@ TEST(Navigator, PointsOfTheirOwnAreReachedToo)
         }
         EXPECT_LT((p - target).norm(), 0.11f);
     }
-    // Into a tent: as near as one gets.
+    // A target in a tent is approached as closely as possible.
     PointRoute route;
     EXPECT_NEAR(navigator.direction({0.5f, 0.5f}, {2.5f, 2.5f}, route).norm(), 1, 1e-5);
 }
@@ -375,7 +375,7 @@ TEST(Navigator, SameAnswersOnAnyNumberOfThreads)
     EXPECT_TRUE(same_bits(answers(1), answers(3)));
 }
 
-TEST(Navigator, NamesGoalsThatAreNotThere)
+TEST(Navigator, SuggestsNamesForMissingGoals)
 {
     const Navigator navigator(camp(2), 0.25);
     EXPECT_EQ(navigator.goal("gate"), 0u);

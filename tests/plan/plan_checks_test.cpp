@@ -1,14 +1,14 @@
 #include "spindrift/plan/plan_checks.h"
 
-#include "plan/plans.h"
 #include "io/temp_folder.h"
+#include "plan/plans.h"
 
 #include <gtest/gtest.h>
 
 namespace spindrift {
 namespace {
 
-// Two rooms with a door between them, people on the left and the exit on the right.
+// Two rooms connected by a door, people on the left and the exit on the right.
 FloorPlan two_rooms(double door)
 {
     FloorPlan plan = empty_hall(10, 6);
@@ -42,7 +42,7 @@ PlanReport report(const FloorPlan& plan, const std::vector<PlannedGroup>& groups
     return check_plan(plan, Navigator(plan, 0.25), groups);
 }
 
-TEST(PlanChecks, AGoodPlanHasNothingToSay)
+TEST(PlanChecks, AGoodPlanHasNoMessages)
 {
     PlannedGroup group = visitors();
     group.entrances = {"door"};
@@ -51,32 +51,31 @@ TEST(PlanChecks, AGoodPlanHasNothingToSay)
     EXPECT_EQ(all(good.warnings), "");
 }
 
-TEST(PlanChecks, UnreachableGoalsAreNamedWithTheWidthOfTheWay)
+TEST(PlanChecks, UnreachableGoalsAreReportedWithTheWidestPassage)
 {
     PlannedGroup group = visitors();
     group.entrances = {"door"};
-    EXPECT_EQ(
-        all(report(two_rooms(0.4), {group}).errors),
-        "scene.toml:9:1: group 'visitors' cannot reach goal 'exit' from (1, 1): the widest way there is 0.40 m wide, "
-        "and an agent 0.5 m\n");
+    EXPECT_EQ(all(report(two_rooms(0.4), {group}).errors),
+              "scene.toml:9:1: group 'visitors' cannot reach goal 'exit' from (1, 1): the widest path is 0.40 m wide, "
+              "and an agent 0.5 m\n");
     EXPECT_TRUE(
-        contains(all(report(two_rooms(-1), {group}).errors), "cannot reach goal 'exit' from (1, 1): no way leads"));
+        contains(all(report(two_rooms(-1), {group}).errors), "cannot reach goal 'exit' from (1, 1): there is no path"));
     group.starts.clear();
     EXPECT_TRUE(contains(all(report(two_rooms(0.4), {group}).errors), "from entrance 'door'"));
     group.starts = {{1, 1}}, group.targets = {{9, 5}};
-    EXPECT_TRUE(contains(all(report(two_rooms(0.4), {group}).errors), "no way leads from (1, 1) to (9, 5)"));
+    EXPECT_TRUE(contains(all(report(two_rooms(0.4), {group}).errors), "there is no path from (1, 1) to (9, 5)"));
 }
 
-TEST(PlanChecks, NamesThatAreNotThereGetAHint)
+TEST(PlanChecks, MissingNamesGetASuggestion)
 {
     PlannedGroup group = visitors();
     group.goals = {"exi"}, group.entrances = {"doors"};
     const std::string errors = all(report(two_rooms(1), {group}).errors);
-    EXPECT_TRUE(contains(errors, "wants to go to 'exi', but there is no such goal; did you mean 'exit'?"));
-    EXPECT_TRUE(contains(errors, "comes in by 'doors', but there is no such entrance; did you mean 'door'?"));
+    EXPECT_TRUE(contains(errors, "has the goal 'exi', which does not exist; did you mean 'exit'?"));
+    EXPECT_TRUE(contains(errors, "has the entrance 'doors', which does not exist; did you mean 'door'?"));
 }
 
-TEST(PlanChecks, StartsInWallsAndOnTopOfEachOther)
+TEST(PlanChecks, ReportsStartsInWallsAndOverlaps)
 {
     PlannedGroup group = visitors();
     group.starts = {{1, 1}, {5, 1}, {20, 1}, {0.1f, 3}, {1.1f, 1}};
@@ -84,26 +83,26 @@ TEST(PlanChecks, StartsInWallsAndOnTopOfEachOther)
     EXPECT_TRUE(contains(all(bad.errors),
                          "2 of 5 people of group 'visitors' start in a wall or an obstacle or outside the "
                          "floor, the first at (5, 1)"));
-    EXPECT_TRUE(contains(all(bad.errors), "1 pairs of people start on top of each other, the first at (1.1, 1)"));
+    EXPECT_TRUE(contains(all(bad.errors), "1 pairs of people overlap at the start, the first at (1.1, 1)"));
     EXPECT_TRUE(contains(all(bad.warnings),
                          "1 of 5 people of group 'visitors' start nearer to a wall than their radius, the "
                          "first at (0.1, 3)"));
 }
 
-TEST(PlanChecks, NobodyThere)
+TEST(PlanChecks, ReportsScenesWithoutPeople)
 {
-    EXPECT_TRUE(contains(all(report(two_rooms(1), {}).errors), "there is nobody in the scene"));
+    EXPECT_TRUE(contains(all(report(two_rooms(1), {}).errors), "the scene has no people"));
     PlannedGroup group = visitors();
     group.starts.clear();
-    EXPECT_TRUE(contains(all(report(two_rooms(1), {group}).errors), "nobody starts in the scene"));
+    EXPECT_TRUE(contains(all(report(two_rooms(1), {group}).errors), "no group has people at the start"));
     group.entrances = {"door"};
     EXPECT_EQ(all(report(two_rooms(1), {group}).errors), "");
     FloorPlan plan = two_rooms(1);
     plan.entrances[0].rate = 0;
-    EXPECT_TRUE(contains(all(report(plan, {group}).errors), "nobody starts in the scene"));
+    EXPECT_TRUE(contains(all(report(plan, {group}).errors), "no group has people at the start"));
 }
 
-TEST(PlanChecks, GoalsWithoutRoom)
+TEST(PlanChecks, ReportsGoalsWithoutRoom)
 {
     FloorPlan plan = two_rooms(1);
     plan.obstacles.push_back(obstacle(box_polygon({8, 1}, {10, 5})));
@@ -115,9 +114,9 @@ TEST(PlanChecks, GoalsWithoutRoom)
     EXPECT_TRUE(contains(all(half.warnings), "goal 'exit': 1 of its 2 pieces have no room"));
 }
 
-TEST(PlanChecks, AStripAlongTheWallIsAGoal)
+TEST(PlanChecks, AStripAlongAWallIsAValidGoal)
 {
-    // As exits are drawn: thinner than an agent, on the outline of the floor.
+    // Exits are often drawn thinner than an agent, on the outline of the floor.
     FloorPlan plan = empty_hall(10, 6);
     add_goal(plan, "exit", box_polygon({9.95, 2}, {10, 4}));
     const Navigator navigator(plan, 0.25);

@@ -1,10 +1,10 @@
 #include "spindrift/plan/plan_files.h"
 
-#include "spindrift/plan/free_space.h"
-#include "spindrift/plan/plane.h"
+#include "io/temp_folder.h"
 #include "plan/plans.h"
 #include "spindrift/io/svg_path.h"
-#include "io/temp_folder.h"
+#include "spindrift/plan/free_space.h"
+#include "spindrift/plan/plane.h"
 
 #include <fstream>
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ FloorPlan from_geojson(const std::string& text, const PlanFileParams& params = {
 
 double area(const Ring& ring) { return std::abs(signed_area(ring)); }
 
-TEST(SvgPlan, EveryKindOfShape)
+TEST(SvgPlan, ReadsEveryKindOfShape)
 {
     const FloorPlan plan = from_svg(R"svg(
         <rect class="floor" width="20" height="10"/>
@@ -54,7 +54,7 @@ TEST(SvgPlan, EveryKindOfShape)
     EXPECT_EQ(plan.obstacles[0].name, "a");
     EXPECT_EQ(plan.obstacles[0].where, "plan.svg:5: obstacle 'a'");
     EXPECT_NEAR(area(plan.obstacles[0].shape.outer), kPi, 0.02);
-    double top = 0, right = 0; // the ellipse was turned upright
+    double top = 0, right = 0; // the ellipse was rotated upright
     for (const Vec2d& p : plan.obstacles[1].shape.outer) top = std::max(top, p.y()), right = std::max(right, p.x());
     EXPECT_NEAR(top, 9, 0.02);
     EXPECT_NEAR(right, 9, 0.02);
@@ -82,7 +82,7 @@ TEST(SvgPlan, UnitsScalesAndNestedTransforms)
     // Millimetres on a sheet of 2 m.
     FloorPlan plan = from_svg(shape, {}, R"(width="2000mm" viewBox="0 0 1000 1000")");
     const Ring& outer = plan.obstacles.at(0).shape.outer;
-    // (1, 2) -> (8, 1) -> (16, 2) -> (116, 202), of which a unit is 2 mm.
+    // (1, 2) -> (8, 1) -> (16, 2) -> (116, 202), in units of 2 mm.
     EXPECT_NEAR((outer[0] - Vec2d(0.232, 2.0 - 0.404)).norm(), 0, 1e-12);
     EXPECT_NEAR(area(outer), 0.002 * 0.002 * 4 * 120, 1e-12);
     PlanFileParams params;
@@ -91,7 +91,7 @@ TEST(SvgPlan, UnitsScalesAndNestedTransforms)
     EXPECT_NEAR(area(plan.obstacles.at(0).shape.outer), 0.25 * 4 * 120, 1e-9);
 }
 
-TEST(SvgPlan, HolesOfCompoundPaths)
+TEST(SvgPlan, CompoundPathsHaveHoles)
 {
     const FloorPlan plan = from_svg(R"(<path class="floor" d="M0 0H20V10H0zM5 2v4h4v-4zm1 1h1v1h-1z M0,0"/>)");
     ASSERT_EQ(plan.boundary.size(), 2u); // an island in the hole
@@ -113,7 +113,7 @@ TEST(SvgPath, CommandsAbsoluteAndRelative)
     EXPECT_EQ(end_of("M0 0a1 1 0 012 0"), Vec2d(2, 0)); // flags need no space after them
 }
 
-TEST(SvgPath, CurvesAreWhereTheyShouldBe)
+TEST(SvgPath, CurvesHaveTheExactShape)
 {
     // The area under a quadratic (x, 2 t (1 - t)), and of the reflected one below.
     const auto half = svg_path("M0 0Q1 1 2 0T4 0", 1e-4);
@@ -124,7 +124,7 @@ TEST(SvgPath, CurvesAreWhereTheyShouldBe)
         if (b.x() <= 2 + 1e-9) above += 0.5 * (a.y() + b.y()) * (b.x() - a.x());
     }
     EXPECT_NEAR(above, 2.0 / 3, 1e-3);
-    // Points of an arc are on its ellipse, whichever of the four arcs it is.
+    // Points of an arc are on its ellipse for each of the four arcs.
     for (const char* flags : {"0 0", "0 1", "1 0", "1 1"}) {
         const auto arc = svg_path(std::string("M0 0A3 2 30 ") + flags + " 2 1", 1e-3);
         const auto other = svg_path("M2 1A3 2 30 " + std::string(flags) + " 0 0", 1e-3);
@@ -135,7 +135,7 @@ TEST(SvgPath, CurvesAreWhereTheyShouldBe)
         const Eigen::Rotation2Dd back(-kPi / 6);
         const auto unit = [&](const Vec2d& p) { return Vec2d((back * p).cwiseQuotient(Vec2d(3, 2))); };
         const Vec2d a = unit(arc[0].points[0]), b = unit(arc[0].points[1]), c = unit(arc[0].points.back());
-        // The centre of the circle through three of them, which must have radius one, and so must all others.
+        // The centre of the circle through three of them. All must be at distance one.
         Eigen::Matrix2d m;
         m << 2 * (b - a).transpose(), 2 * (c - a).transpose();
         const Vec2d center = m.inverse() * Vec2d(b.squaredNorm() - a.squaredNorm(), c.squaredNorm() - a.squaredNorm());
@@ -143,12 +143,12 @@ TEST(SvgPath, CurvesAreWhereTheyShouldBe)
         const bool large = flags[0] == '1';
         EXPECT_EQ(arc[0].points.size() > 33, large);
     }
-    // Radii too small for the distance grow until they fit: half a circle of radius 5.
+    // Radii too small for the distance are enlarged to fit: half a circle of radius 5.
     const auto grown = svg_path("M0 0A1 1 0 0 1 10 0", 1e-3);
     EXPECT_NEAR(area(grown[0].points), 12.5 * kPi, 0.1);
 }
 
-TEST(SvgPlan, SaysWhatIsWrong)
+TEST(SvgPlan, ReportsErrors)
 {
     const auto message = [](const std::string& text) {
         return error_of(ExitCode::bad_input, [&] {
@@ -160,13 +160,13 @@ TEST(SvgPlan, SaysWhatIsWrong)
     EXPECT_TRUE(contains(message(""), "is no SVG"));
     EXPECT_TRUE(contains(message("<html/>"), "outermost element is <html>"));
     const std::string unmarked = message("<svg><rect width='1' height='1'/></svg>");
-    for (const char* part : {"no shape says what it is", "wall, obstacle", "goal (exit", "id=\"goal-north\"",
+    for (const char* part : {"no shape has a role", "wall, obstacle", "goal (exit", "id=\"goal-north\"",
                              "property \"type\"", "up (north) is -z", "lower left corner"})
         EXPECT_TRUE(contains(unmarked, part)) << part << "\n" << unmarked;
     EXPECT_TRUE(contains(message("<svg><rect class='wall' width='1e300' height='1e300'/></svg>"), "beyond 10,000 km"));
     EXPECT_TRUE(
         contains(from_svg("<rect class='wall' width='1' height='1'/><rect width='1' height='1'/>").warnings.at(0),
-                 "plan.svg:2 was left out, because nothing says what it is"));
+                 "plan.svg:2 was ignored, because it has no role"));
     TempFolder folder;
     FloorPlan plan;
     EXPECT_TRUE(contains(error_of(ExitCode::bad_input, [&] { add_plan_file(plan, folder / "no.svg", {}, "s.toml:3"); }),
@@ -191,7 +191,7 @@ const char* const kGeojson = R"({"type": "FeatureCollection", "features": [
   {"type": "Feature", "properties": null, "geometry": null}
 ]})";
 
-TEST(GeojsonPlan, EveryKindOfFeature)
+TEST(GeojsonPlan, ReadsEveryKindOfFeature)
 {
     const FloorPlan plan = from_geojson(kGeojson);
     ASSERT_EQ(plan.boundary.size(), 1u);
@@ -210,7 +210,7 @@ TEST(GeojsonPlan, EveryKindOfFeature)
     EXPECT_NEAR(FreeSpace(plan, 0.25).walkable().area(), 200 - 1 - 1 - 1.2 - kPi / 4, 0.01);
 }
 
-TEST(GeojsonPlan, DegreesBecomeMetres)
+TEST(GeojsonPlan, ConvertsDegreesToMetres)
 {
     // A hundredth of a degree at 60 degrees north: published lengths of a degree there are 55,800 m and 111,412 m.
     const std::string text = R"({"type": "FeatureCollection",
@@ -228,7 +228,7 @@ TEST(GeojsonPlan, DegreesBecomeMetres)
     EXPECT_NEAR((plane.boundary.at(0).shape.outer[1] - plane.boundary.at(0).shape.outer[0]).norm(), 0.01, 1e-9);
 }
 
-TEST(GeojsonPlan, SaysWhatIsWrong)
+TEST(GeojsonPlan, ReportsErrors)
 {
     const auto message = [](const std::string& text) {
         return error_of(ExitCode::bad_input, [&] { from_geojson(text); });
@@ -244,7 +244,7 @@ TEST(GeojsonPlan, SaysWhatIsWrong)
     EXPECT_TRUE(contains(message(std::string(100000, '[')), "is no JSON"));
 }
 
-// Damages a text at random places: anything may come out but a crash, a hang or an error of another kind.
+// Damages a text at random places. The result must be a plan or a bad_input error, not a crash or a hang.
 template <class Read> void fuzz(const std::string& text, uint64_t seed, const Read& read)
 {
     Random random(seed);
@@ -297,7 +297,7 @@ TEST(PlanFiles, DamagedFilesAreErrorsOrPlans)
     });
 }
 
-TEST(PlanParams, OfAScene)
+TEST(PlanParams, ReadsAScene)
 {
     TempFolder folder;
     std::ofstream(folder / "plan.geojson") << kGeojson;
@@ -356,7 +356,7 @@ box = [[16, 0], [20, 4]]
     EXPECT_TRUE(contains(message("[crowd.plan]\nfile = \"no.svg\"\n"), "bad.toml:2"));
 }
 
-TEST(FloorPlan, WithoutAFloorGetsOneAroundEverything)
+TEST(FloorPlan, WithoutABoundaryGetsOneAroundEverything)
 {
     FloorPlan plan;
     plan.obstacles.push_back(obstacle(box_polygon({1, 1}, {2, 2})));

@@ -34,7 +34,7 @@ inline void add_goal(FloorPlan& plan, const std::string& name, const Polygon& pi
     plan.goal(name, "goal '" + name + "'").pieces.push_back(piece);
 }
 
-// A camp of n x n tents of some corners each, 4 m apart, with people all going to one corner of it.
+// A camp of n x n tents with several corners each, 4 m apart; everyone walks to one corner of the camp.
 inline FloorPlan camp(int n, int corners = 8, uint64_t seed = 1)
 {
     const double side = 4.0 * n + 1;
@@ -50,7 +50,7 @@ inline FloorPlan camp(int n, int corners = 8, uint64_t seed = 1)
     return plan;
 }
 
-// Obstacles anywhere, of any size, over each other, and walls: what comes out need not be connected.
+// Random overlapping obstacles and walls. The free space need not be connected.
 inline FloorPlan random_plan(uint64_t seed, int obstacles = 8, double side = 20)
 {
     FloorPlan plan = empty_hall(side, side);

@@ -1,5 +1,5 @@
-#include "spindrift/plan/free_space.h"
 #include "plan/plans.h"
+#include "spindrift/plan/free_space.h"
 #include "spindrift/plan/triangulation.h"
 
 #include <gtest/gtest.h>
@@ -22,15 +22,15 @@ Wide area2(const std::vector<GridPoint>& ring)
     return sum;
 }
 
-// All that a constrained Delaunay triangulation of rings (outer ones counter-clockwise, holes clockwise) must be,
-// exactly.
+// Checks exactly all properties of a constrained Delaunay triangulation of rings (outer ones counter-clockwise, holes
+// clockwise).
 void expect_triangulation_of(const Rings& rings)
 {
     const std::optional<Triangulation> made = triangulate(rings);
     ASSERT_TRUE(made);
     const Triangulation& result = *made;
     const auto at = [&](int p) { return result.points[static_cast<size_t>(p)]; };
-    // Areas add up, and all triangles are the right way round.
+    // Areas add up, and all triangles are counter-clockwise.
     Wide whole = 0, sum = 0;
     for (const auto& ring : rings) whole += area2(ring);
     std::set<std::pair<GridPoint, GridPoint>> walls;
@@ -47,7 +47,7 @@ void expect_triangulation_of(const Rings& rings)
                 EXPECT_TRUE(walls.emplace(at(p), at(q)).second);
                 continue;
             }
-            // Neighbours agree about their edge, and neither has its far corner in the other's circle.
+            // Neighbours agree about their edge, and neither has its far corner in the other's circumcircle.
             const auto& other = result.triangles[static_cast<size_t>(u)];
             int j = 0;
             while (j < 3 && other.neighbour[static_cast<size_t>(j)] != static_cast<int>(t)) ++j;
@@ -58,7 +58,7 @@ void expect_triangulation_of(const Rings& rings)
         }
     }
     EXPECT_TRUE(whole == sum);
-    // The edges of the rings are the walls, and nothing else is: each is a chain of walls along it.
+    // The walls are exactly the edges of the rings: each edge is a chain of walls.
     size_t used = 0;
     for (const auto& ring : rings)
         for (size_t i = 0; i < ring.size(); ++i) {
@@ -81,7 +81,7 @@ void expect_triangulation_of(const Rings& rings)
 
 TEST(Triangulation, ASquareWithTouchingHoles)
 {
-    // Holes that touch each other and the outline at corners; other libraries' triangulators refuse this one.
+    // Holes that touch each other and the outline at corners; other libraries' triangulators refuse this input.
     const Rings rings = {{{0, 0}, {100, 0}, {100, 80}, {100, 100}, {0, 100}},
                          {{10, 10}, {10, 30}, {30, 30}, {30, 10}},
                          {{30, 30}, {30, 50}, {50, 50}, {50, 30}},
@@ -90,7 +90,7 @@ TEST(Triangulation, ASquareWithTouchingHoles)
     expect_triangulation_of(rings);
 }
 
-TEST(Triangulation, PointsOnEdgesOfOthersAndOnOneCircle)
+TEST(Triangulation, PointsOnOtherEdgesAndOnOneCircle)
 {
     const Rings rings = {{{-20, -20}, {0, -20}, {20, -20}, {20, 20}, {0, 20}, {-20, 20}, {-20, 0}},
                          {{-10, 0}, {-6, 8}, {0, 10}, {6, 8}, {8, 6}, {10, 0}, {8, -6}, {0, -10}, {-8, -6}}};
@@ -117,9 +117,9 @@ TEST(Triangulation, LongNeedlesAndTheWholeRange)
     expect_triangulation_of(comb);
 }
 
-TEST(Triangulation, EdgesThatLeadFarAwayCanBeInTheWay)
+TEST(Triangulation, ConstraintsMayCrossEdgesToTheOuterSquare)
 {
-    // Plans in which a constraint crosses edges to the square around everything.
+    // Plans in which a constraint crosses edges to the outer square.
     for (const uint64_t seed : {1369u, 1499u}) {
         Random random(seed, 77);
         const FloorPlan plan = random_plan(seed, 3 + static_cast<int>(random.bits() % 40));
@@ -128,7 +128,7 @@ TEST(Triangulation, EdgesThatLeadFarAwayCanBeInTheWay)
     }
 }
 
-TEST(Triangulation, OfRandomPlans)
+TEST(Triangulation, RandomPlansAreTriangulatedExactly)
 {
     for (uint64_t seed = 0; seed < 60; ++seed) {
         const FreeSpace space(random_plan(seed, 4 + static_cast<int>(seed % 20)),
@@ -147,7 +147,7 @@ TEST(Triangulation, OfRandomPlans)
         }
         SCOPED_TRACE(seed);
         expect_triangulation_of(rings);
-        // What the free space keeps is the same, in metres and but for rounding to its grid.
+        // The free space is the same in metres, up to rounding to its grid.
         double area = 0;
         for (const auto& triangle : space.triangulation().triangles) {
             const Vec2d a = space.point(triangle.corner[0]), b = space.point(triangle.corner[1]),

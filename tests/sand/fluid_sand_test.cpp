@@ -40,13 +40,6 @@ double angle_of(const FluidSand& sand, float voxel = kVoxel)
     return RadialProfile(sand.grains(), 1600, voxel).angle();
 }
 
-double speed_of(const Particles& particles)
-{
-    double sum = 0;
-    for (const Vec3f& v : particles.v) sum += static_cast<double>(v.squaredNorm());
-    return std::sqrt(sum / static_cast<double>(particles.size()));
-}
-
 double mean_height(const Particles& particles)
 {
     double sum = 0;
@@ -73,7 +66,7 @@ TEST(FluidSand, APileFlatterThanItsFrictionStands)
         const auto sand = heap(alpha).start_fluid(cone(0.28f, angle));
         for (int f = 0; f < 48; ++f) sand->advance();
         EXPECT_NEAR(angle_of(*sand), angle, 0.15 * angle) << alpha;
-        EXPECT_LT(speed_of(sand->particles()), 1e-3) << alpha; // without creeping
+        EXPECT_LT(rms_speed(sand->particles()), 1e-3) << alpha; // without creeping
     }
 }
 
@@ -95,7 +88,7 @@ TEST(FluidSand, AColumnEndsAsAHeapAtRestWhereWaterIsFlat)
     const auto sand = scene.start_fluid();
     const auto water = as_liquid(scene);
     for (int f = 0; f < 48; ++f) sand->advance(), water->advance();
-    EXPECT_LT(speed_of(sand->particles()), 0.02);
+    EXPECT_LT(rms_speed(sand->particles()), 0.02);
     EXPECT_GT(angle_of(*sand, 0.025f), 14);
     // Water covers the floor: 12 litres on 0.64 m2, at a mean height of a centimetre.
     EXPECT_LT(mean_height(water->particles()), 0.016);
@@ -106,7 +99,7 @@ TEST(FluidSand, LosesEnergyOnly)
 {
     const auto sand = column(0.4f).start_fluid();
     const auto energy = [&] {
-        const double v = speed_of(sand->particles());
+        const double v = rms_speed(sand->particles());
         return 0.5 * v * v + 9.81 * mean_height(sand->particles());
     };
     double last = energy();
@@ -198,7 +191,7 @@ TEST(FluidSand, IsStableForAnyFriction)
             for (int f = 0; f < 12; ++f) sand->advance();
             EXPECT_TRUE(all_finite_and_inside(sand->particles(), scene.params.domain)) << alpha << " " << wall;
             EXPECT_EQ(sand->particles().size(), particles);
-            EXPECT_LT(speed_of(sand->particles()), 3) << alpha << " " << wall;
+            EXPECT_LT(rms_speed(sand->particles()), 3) << alpha << " " << wall;
         }
 }
 

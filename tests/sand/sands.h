@@ -118,6 +118,13 @@ struct RadialProfile {
 
 inline double angle_of_friction(double alpha) { return std::asin(std::min(1.0, alpha * std::sqrt(1.5))) * 180 / kPi; }
 
+inline double rms_speed(const Particles& particles)
+{
+    double sum = 0;
+    for (const Vec3f& v : particles.v) sum += static_cast<double>(v.squaredNorm());
+    return std::sqrt(sum / static_cast<double>(particles.size()));
+}
+
 // A cone of this slope on the floor.
 inline auto cone(float radius, double degrees)
 {

@@ -22,7 +22,7 @@ using Contact = SprayColliderParams::Contact;
 
 TEST(SprayColliders, NothingPassesAThinWall)
 {
-    // A millimetre of wall in the way of droplets that fly up to two metres in a step.
+    // A wall of 1 mm in the path of droplets that move up to 2 m in a step.
     SprayColliderParams wall = box(Vec3f(0, -9, -9), Vec3f(1e-3f, 9, 9), Contact::bounce);
     for (const Contact contact : {Contact::bounce, Contact::stick, Contact::die}) {
         wall.contact = contact;
@@ -40,7 +40,7 @@ TEST(SprayColliders, NothingPassesAThinWall)
     }
 }
 
-TEST(SprayColliders, AFastWallTakesDropletsAlong)
+TEST(SprayColliders, AFastWallPushesDropletsAlong)
 {
     SprayColliderParams wall = box(Vec3f(-1, -1, -1), Vec3f(-0.99f, 1, 1), Contact::bounce);
     wall.translate = {{0, 0, 0, 0}, {1, 2, 0, 0}}; // 48 m/s for a frame
@@ -50,9 +50,9 @@ TEST(SprayColliders, AFastWallTakesDropletsAlong)
     for (const Vec3f& x : spray->particles().P) EXPECT_GT(x.x(), 1.0f);
 }
 
-// A plate of a millimetre, or two of them 4 mm apart, that falls, rises or turns under droplets that fall on it and
-// meet each other there. Droplets have up to 6 mm.
-TEST(SprayColliders, NothingPassesAThinPlateThatMoves)
+// A plate of 1 mm, or two of them 4 mm apart, that falls, rises or turns below falling droplets, which also collide
+// with each other there. Droplet radii are up to 6 mm.
+TEST(SprayColliders, NothingPassesAMovingThinPlate)
 {
     constexpr float kThickness = 1e-3f, kGap = 4e-3f, kWide = 20;
     for (const float rise : {-0.2f, -0.02f, 0.1f})   // [m/frame]
@@ -86,7 +86,7 @@ TEST(SprayColliders, NothingPassesAThinPlateThatMoves)
             }
 }
 
-TEST(SprayColliders, ADropletBouncesAsAsked)
+TEST(SprayColliders, BounceFollowsRestitutionAndFriction)
 {
     SprayColliderParams floor;
     floor.shape = ShapeParams::Kind::half_space, floor.restitution = 0.5f, floor.friction = 0.25f;
@@ -124,7 +124,7 @@ TEST(SprayColliders, DropletsRestOnAFloor)
     SprayParams params = with(floor);
     params.gravity = Vec3f(0, -9.81f, 0), params.collisions = false;
     Particles p = random_droplets(500, 0.4f, 0.5f, 1e-3f, 10, 3);
-    for (Vec3f& x : p.P) x.y() += 0.35f; // some of them in the floor
+    for (Vec3f& x : p.P) x.y() += 0.35f; // some start in the floor
     const auto spray = started_spray(params, p);
     for (int frame = 0; frame < 72; ++frame) {
         spray->advance();
@@ -133,7 +133,7 @@ TEST(SprayColliders, DropletsRestOnAFloor)
     for (const Vec3f& x : spray->particles().P) EXPECT_LT(x.y(), 0.02f);
 }
 
-TEST(SprayColliders, DropletsThatLeaveTheBoxAreGone)
+TEST(SprayColliders, DropletsOutsideTheDomainAreRemoved)
 {
     SprayParams params;
     params.gravity = Vec3f::Zero(), params.drag = 0, params.domain.min = Vec3f(-1, -1, -1),

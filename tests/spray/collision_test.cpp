@@ -12,7 +12,7 @@ namespace spindrift {
 
 namespace {
 
-// Two droplets that are about to overlap most, with the given numbers.
+// Two droplets just before their deepest overlap, with the given dimensionless numbers.
 std::pair<Droplet, Droplet> pair_of(double weber, double offset, double ratio, const CollisionRules& rules,
                                     Random& random)
 {
@@ -31,7 +31,7 @@ std::pair<Droplet, Droplet> pair_of(double weber, double offset, double ratio, c
 
 double mass(const Droplet& d) { return std::pow(static_cast<double>(d.radius), 3); }
 
-TEST(Thresholds, AgreeWithTheEnergiesOfTheAppendix)
+TEST(Thresholds, AgreeWithTheEnergiesTheyAreDerivedFrom)
 {
     int met[4] = {};
     for (const double ratio : {1.0, 0.75, 0.5, 0.2})
@@ -46,9 +46,9 @@ TEST(Thresholds, AgreeWithTheEnergiesOfTheAppendix)
         EXPECT_GT(met[static_cast<int>(o)], 100);
 }
 
-TEST(Thresholds, ReflexiveSeparationGoesFirst)
+TEST(Thresholds, ReflexiveSeparationTakesPrecedence)
 {
-    // Head-on and very fast, equal droplets pass both thresholds.
+    // Equal droplets that collide head-on and fast exceed both thresholds.
     EXPECT_LT(stretching_threshold(0.2, 1), 1000);
     EXPECT_LT(reflexive_threshold(0.2, 1), 1000);
     EXPECT_EQ(outcome_of({1000, 0.2, 1}), Outcome::reflexive);
@@ -57,8 +57,8 @@ TEST(Thresholds, ReflexiveSeparationGoesFirst)
     EXPECT_NEAR(reflexive_threshold(0, 1), 6 * (7 * std::cbrt(4.0) - 8), 1e-12);
 }
 
-// Figure 4.7: the share of the smaller droplet that interacts stays one once it is met in full.
-TEST(Thresholds, ASmallDropletIsMetInFull)
+// [Jones 2018, figure 4.7]: the interacting share of the smaller droplet stays one when all of it lies in the path.
+TEST(Thresholds, AllOfASmallDropletInteracts)
 {
     double last = 1;
     for (double offset = 0; offset <= 1; offset += 0.01) {
@@ -122,7 +122,7 @@ Tally check_random_pairs(size_t begin, size_t end)
         rules.min_radius = 1e-5f, rules.max_radius = 0.1f;
         rules.perturbation = random.uniform(),
         rules.max_satellites = static_cast<int>(random.bits() % (kMostSatellites + 1));
-        // Evenly over sizes, ratios, offsets and orders of Weber numbers.
+        // Uniform in sizes, ratios, offsets and the logarithm of the Weber number.
         const double ratio = k % 5 == 0 ? 1 : 0.02 + 0.98 * random.uniform();
         const double weber = std::pow(10.0, -1 + 5.0 * random.uniform());
         auto [i, j] = pair_of(weber, random.uniform(), ratio, rules, random);
@@ -154,7 +154,7 @@ Tally check_random_pairs(size_t begin, size_t end)
     return tally;
 }
 
-TEST(Collision, AMillionPairsKeepMassMomentumAndCentre)
+TEST(Collision, AMillionPairsConserveMassMomentumAndCentre)
 {
     constexpr size_t kPairs = 1000000, kChunk = 10000;
     std::vector<Tally> parts(kPairs / kChunk);
@@ -169,7 +169,7 @@ TEST(Collision, AMillionPairsKeepMassMomentumAndCentre)
     }
     EXPECT_LT(all.worst_mass, 1e-5);
     EXPECT_LT(all.worst_momentum, 1e-5);
-    EXPECT_LT(all.worst_center, 1e-6); // [m], at places up to 1 m from the origin
+    EXPECT_LT(all.worst_center, 1e-6); // [m], at positions up to 1 m from the origin
     EXPECT_LT(all.worst_energy, 1 + 1e-3);
     EXPECT_EQ(all.bad, 0);
     EXPECT_GT(all.outcomes[static_cast<size_t>(Outcome::coalescence)], 10000);
@@ -194,7 +194,7 @@ TEST(Collision, SatellitesFlyBetweenTheirParents)
         const CollisionResult result = collide(i, j, rules, 1);
         if (result.count < 4) continue;
         ++seen;
-        // In the order of the list, satellites move more and more like the second droplet.
+        // From the first satellite to the last, velocities approach that of the second droplet.
         const Vec3f apart = result.droplets[1].v - result.droplets[0].v;
         float last = 0;
         for (int k = 2; k < result.count; ++k) {
@@ -224,7 +224,7 @@ TEST(Collision, OddPairsHaveFiniteResults)
                 }
 }
 
-TEST(Collision, SizesOutOfRangeDoNotComeAbout)
+TEST(Collision, ResultsStayInTheRangeOfRadii)
 {
     CollisionRules rules;
     rules.max_radius = 1.1e-3f; // two droplets of 1 mm would be 1.26 mm

@@ -29,7 +29,7 @@ TEST(SprayEmission, CountsFollowTheRateForAnyStep)
         }
 }
 
-TEST(SprayEmission, WhatHasBeenEmittedDoesNotDependOnTheStep)
+TEST(SprayEmission, EmissionDoesNotDependOnTheStep)
 {
     EmitterParams e;
     e.from = EmitterParams::From::disc;
@@ -64,7 +64,7 @@ TEST(SprayEmission, StartsAndEndsOnTime)
     }
 }
 
-// Droplets fill the ways that they fly on evenly: no pulses at the steps.
+// Droplets are spread evenly along the jet, without pulses at the steps.
 TEST(SprayEmission, AJetHasNoGaps)
 {
     EmitterParams e;
@@ -79,8 +79,8 @@ TEST(SprayEmission, AJetHasNoGaps)
     for (size_t i = 1; i < heights.size(); ++i) EXPECT_NEAR(heights[i] - heights[i - 1], 12.0 / 24000, 1e-5);
 }
 
-// Droplets fall from their birth on, not from the next step on.
-TEST(SprayEmission, AJetThatFallsHasNoKinks)
+// Gravity acts on droplets from their emission on, not from the next step on.
+TEST(SprayEmission, AFallingJetHasNoKinks)
 {
     EmitterParams e;
     e.rate = 24000, e.speed = 12, e.direction = Vec3f(1, 0, 0);
@@ -155,7 +155,7 @@ TEST(SprayEmission, DirectionsTurnWithTheEmitter)
     }
 }
 
-TEST(SprayEmission, AMovingEmitterPassesItsMotionOn)
+TEST(SprayEmission, DropletsInheritTheEmittersVelocity)
 {
     EmitterParams e;
     e.rate = 2400, e.speed = 0, e.translate = {{0, 0, 0, 0}, {24, 3, 0, 0}}; // 3 m/s
@@ -165,7 +165,7 @@ TEST(SprayEmission, AMovingEmitterPassesItsMotionOn)
         for (int frame = 0; frame < 6; ++frame) spray->advance();
         for (size_t i = 0; i < spray->particles().size(); ++i) {
             EXPECT_NEAR(spray->particles().v[i].x(), 3, 1e-4);
-            EXPECT_NEAR(spray->particles().P[i].x(), 0.75, 1e-3); // all still where the emitter is
+            EXPECT_NEAR(spray->particles().P[i].x(), 0.75, 1e-3); // all still at the emitter
         }
     }
 }

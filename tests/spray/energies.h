@@ -1,4 +1,4 @@
-// The outcome of a collision by the energies of the appendix of document 003, without the thresholds that follow from
+// The outcome of a collision from the energies in the appendix of [Jones 2018], without the thresholds derived from
 // them.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace spindrift {
 
-// Interaction volumes are summed up from discs.
+// Interaction volumes are integrated numerically over discs.
 struct Energies {
     double delta, x; // r_i = 1, rho = 1, sigma = 1
     double slice_i = 0, slice_j = 0;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr float kStep = 1.0f / 48;
 
-// Every pair of droplets that touch within a step, by trying all, in the order of time.
+// Every pair of droplets that touch within a step, by brute force, in order of time.
 std::vector<Meeting> all_meetings(const Particles& p, const Reach& reach)
 {
     const std::vector<float>& radius = radii_of(p);
@@ -34,7 +34,7 @@ std::vector<Meeting> all_meetings(const Particles& p, const Reach& reach)
 
 using Pairs = std::set<std::pair<uint32_t, uint32_t>>;
 
-// Who meets whom first, of those that are still free.
+// Pairs by time, each droplet at most once.
 Pairs first_come_first_served(const std::vector<Meeting>& meetings)
 {
     Pairs pairs;
@@ -77,7 +77,7 @@ void expect_same_as_trying_all(const Particles& p, const Reach& reach)
     const Pairs expected = first_come_first_served(all);
     const Found found = found_in(p, reach);
     EXPECT_GT(expected.size(), 50u);
-    // Rounding may decide otherwise about some that only just touch, and four rounds leave a few for later.
+    // Rounding may decide differently for grazing pairs, and four iterations leave a few pairs for the next step.
     EXPECT_NEAR(static_cast<double>(found.meetings), static_cast<double>(all.size()),
                 0.002 * static_cast<double>(all.size()) + 2);
     Pairs both;
@@ -87,15 +87,15 @@ void expect_same_as_trying_all(const Particles& p, const Reach& reach)
     EXPECT_LE(static_cast<double>(found.pairs.size() - both.size()), 0.01 * static_cast<double>(expected.size()));
 }
 
-TEST(Pairing, FindsTheSamePairsAsTryingAll)
+TEST(Pairing, FindsTheSamePairsAsBruteForce)
 {
     const Particles p = numbered(random_droplets(4000, 0.1f, 1, 2e-3f, 1, 3));
     expect_same_as_trying_all(p, {0.5f * kStep, 4});
-    expect_same_as_trying_all(p, {0.5f * kStep, 0});    // those that overlap at mid-step, as in the document
-    expect_same_as_trying_all(p, {0.5f * kStep, 1000}); // everything that meets
+    expect_same_as_trying_all(p, {0.5f * kStep, 0});    // only those that overlap at mid-step, as in [Jones 2018]
+    expect_same_as_trying_all(p, {0.5f * kStep, 1000}); // all that meet
 }
 
-TEST(Pairing, SizesAndSpeedsOfAllOrdersFindEachOther)
+TEST(Pairing, FindsPairsOfAllSizesAndSpeeds)
 {
     Particles p = numbered(random_droplets(4000, 0.15f, 1, 0.02f, 1000, 5));
     for (size_t i = 0; i < p.size(); i += 7) p.v[i] *= 100;
@@ -103,10 +103,10 @@ TEST(Pairing, SizesAndSpeedsOfAllOrdersFindEachOther)
     expect_same_as_trying_all(p, {0.5f * kStep, 1000});
 }
 
-TEST(Pairing, AFarDropletDoesNotMakeCellsCoarse)
+TEST(Pairing, ADistantDropletDoesNotCoarsenTheCells)
 {
     Particles p = random_droplets(4000, 0.1f, 1, 2e-3f, 1, 3);
-    p.P[17] = Vec3f(9e5f, -9e5f, 9e5f), p.P[18] = p.P[17], p.v[17].y() = 0.5f; // two, that meet out there
+    p.P[17] = Vec3f(9e5f, -9e5f, 9e5f), p.P[18] = p.P[17], p.v[17].y() = 0.5f; // two droplets that meet far away
     p.v[18].y() = -0.5f;
     const Particles spread = numbered(p);
     const Found found = found_in(spread, {0.5f * kStep, 4});
@@ -125,7 +125,7 @@ TEST(Pairing, DoesNotDependOnTheCells)
     }
 }
 
-TEST(Pairing, NobodyIsInTwoPairsAndNobodyRests)
+TEST(Pairing, ADropletIsInAtMostOnePairAndNoneDuringItsCooldown)
 {
     Particles p = numbered(random_droplets(20000, 0.1f, 2, 2e-3f, 1, 11));
     for (size_t i = 0; i < p.size(); i += 3) p.attribute<float>(kRestAttribute)[i] = 0.01f;

@@ -9,7 +9,7 @@ namespace spindrift {
 
 namespace {
 
-// Dense, without gravity and air, so that collisions are all that happens.
+// Dense, without gravity and drag, so that only collisions happen.
 SprayParams free_droplets()
 {
     SprayParams params;
@@ -26,7 +26,7 @@ EmitterParams jet(float rate)
     return e;
 }
 
-TEST(Spray, ManyCollisionsKeepMassAndMomentum)
+TEST(Spray, ManyCollisionsConserveMassAndMomentum)
 {
     const Particles droplets = random_droplets(20000, 0.1f, 2, 2e-3f, 2, 1);
     const auto spray = started_spray(free_droplets(), droplets);
@@ -67,7 +67,7 @@ TEST(Spray, SameBitsForAnyNumberOfThreads)
     for (const int threads : {2, 3}) EXPECT_TRUE(same_bits(one, run(threads))) << threads << " threads";
 }
 
-TEST(Spray, GoesOnFromAStateToTheBit)
+TEST(Spray, ResumeFromAStateIsBitIdentical)
 {
     SprayParams params;
     params.emitters = {jet(100000)};
@@ -80,8 +80,8 @@ TEST(Spray, GoesOnFromAStateToTheBit)
     EXPECT_TRUE(same_bits(through->particles(), other->particles()));
 }
 
-// The id, the time and the outcome of all that collided: those whose rest was set in this substep.
-TEST(Spray, NobodyCollidesTwiceWithinTheRestTime)
+// Droplets that collided have their cooldown set in this substep.
+TEST(Spray, NoDropletCollidesTwiceWithinTheRestTime)
 {
     SprayParams params = free_droplets();
     params.substeps = 1, params.rest_time = 3.5f / 48;
@@ -108,7 +108,8 @@ TEST(Spray, RadiiStayInTheirRange)
 {
     SprayParams params = free_droplets();
     params.min_radius = 5e-4f, params.max_radius = 2.5e-3f, params.rest_time = 0;
-    const auto spray = started_spray(params, random_droplets(10000, 0.1f, 3, 4e-3f, 100, 4)); // beyond at both ends
+    const auto spray =
+        started_spray(params, random_droplets(10000, 0.1f, 3, 4e-3f, 100, 4)); // below and above the range
     for (int frame = 0; frame < 10; ++frame) {
         spray->advance();
         for (const float r : radii_of(spray->particles())) ASSERT_TRUE(r >= 5e-4f && r <= 2.5e-3f) << r;
@@ -121,17 +122,17 @@ void expect_finite(const Particles& p)
         ASSERT_TRUE(p.P[i].allFinite() && p.v[i].allFinite() && std::isfinite(radii_of(p)[i])) << i;
 }
 
-TEST(Spray, OddDropletsDoNoHarm)
+TEST(Spray, DegenerateDropletsStayFinite)
 {
     for (const SprayParams::Drag law : {SprayParams::Drag::newton, SprayParams::Drag::stokes}) {
         SprayParams params;
         params.drag_law = law, params.gusts.strength = 1;
-        started_spray(params)->advance(); // none
+        started_spray(params)->advance(); // no droplets
         started_spray(params, one_droplet(Vec3f(0, 0, 0), Vec3f(0, 0, 0), 0))->advance();
         Particles p = random_droplets(3000, 0.02f, 1, 1e-3f, 1e4f, 5);
         std::vector<float>& radius = p.attribute<float>(kRadiusAttribute);
-        for (size_t i = 0; i < 500; ++i) p.P[i] = Vec3f(0.01f, 0, 0), p.v[i] = Vec3f(1, 0, 0); // all the same
-        for (size_t i = 500; i < 900; ++i) p.P[i] = Vec3f(0, 0.01f, 0);                        // one place
+        for (size_t i = 0; i < 500; ++i) p.P[i] = Vec3f(0.01f, 0, 0), p.v[i] = Vec3f(1, 0, 0); // identical
+        for (size_t i = 500; i < 900; ++i) p.P[i] = Vec3f(0, 0.01f, 0);                        // at one place
         for (size_t i = 900; i < 1000; ++i) radius[i] = 0;
         p.v[1000] = Vec3f(1e37f, -1e38f, 1), p.v[1001] = Vec3f(1e18f, 0, 0), p.v[1002] = Vec3f(1e5f, 0, 0);
         p.P[1003] = Vec3f(1e38f, 0, 0), p.P[1004] = Vec3f(9e5f, 9e5f, 0);
@@ -144,9 +145,9 @@ TEST(Spray, OddDropletsDoNoHarm)
     }
 }
 
-TEST(Spray, AMillionDropletsInOnePlaceTakeNoLongerThanElsewhere)
+TEST(Spray, AMillionDropletsInOnePlaceTakeLinearTime)
 {
-    // Each looks at a bounded number of others: without that, this test would take hours.
+    // Each droplet tests a bounded number of others; without the bound this test would take hours.
     SprayParams params = free_droplets();
     params.substeps = 1;
     Particles p = random_droplets(1000000, 0, 1, 1e-3f, 1, 6);
@@ -156,7 +157,7 @@ TEST(Spray, AMillionDropletsInOnePlaceTakeNoLongerThanElsewhere)
     expect_finite(spray->particles());
 }
 
-TEST(Spray, SatellitesKnowTheirParents)
+TEST(Spray, SatellitesStoreTheIdOfTheirParent)
 {
     SprayParams params = free_droplets();
     params.substeps = 1;
@@ -179,7 +180,7 @@ TEST(Spray, SatellitesKnowTheirParents)
     EXPECT_GT(satellites, 100u);
 }
 
-TEST(Spray, DropletsThatAreAddedMustBeFinite)
+TEST(Spray, AddRefusesDropletsThatAreNotFinite)
 {
     const auto spray = started_spray(free_droplets());
     EXPECT_THROW(spray->add(one_droplet(Vec3f(0, NAN, 0), Vec3f::Zero(), 1e-3f)), Error);
@@ -191,7 +192,7 @@ TEST(Spray, DropletsThatAreAddedMustBeFinite)
     for (int32_t i = 0; i < 10; ++i) EXPECT_EQ(spray->particles().id[static_cast<size_t>(i)], i);
 }
 
-// Two droplets that come towards each other and merge in flight.
+// Two droplets that fly towards each other and merge.
 TEST(Spray, AMergedDropletIsWhereItsParentsWouldHaveMet)
 {
     SprayParams params = free_droplets();
@@ -199,16 +200,16 @@ TEST(Spray, AMergedDropletIsWhereItsParentsWouldHaveMet)
     Particles p = one_droplet(Vec3f(-5e-3f, 0, 0), Vec3f(0.2f, 1, 0), 1e-3f);
     p.resize(2);
     p.P[1] = Vec3f(5e-3f, 0, 0), p.v[1] = Vec3f(-0.2f, 1, 0), p.attribute<float>(kRadiusAttribute)[1] = 1e-3f;
-    const auto spray = started_spray(params, p, 24); // they touch after 0.02 s, and overlap most after 0.025 s
+    const auto spray = started_spray(params, p, 24); // they touch after 0.02 s; the deepest overlap is after 0.025 s
     spray->advance();
     ASSERT_EQ(spray->particles().size(), 1u);
     EXPECT_NEAR(spray->particles().P[0].x(), 0, 1e-7);
-    EXPECT_NEAR(spray->particles().P[0].y(), 1.0 / 24, 1e-6); // the whole step, as if nothing had happened
+    EXPECT_NEAR(spray->particles().P[0].y(), 1.0 / 24, 1e-6); // the whole step, as without a collision
     EXPECT_NEAR(radii_of(spray->particles())[0], 1e-3 * std::cbrt(2.0), 1e-9);
 }
 
-// Figure 4.12 and table 4.2: a geyser with little surface tension becomes a fine spray of more droplets than went in,
-// one with much of it fewer and larger ones.
+// [Jones 2018, figure 4.12 and table 4.2]: a geyser with low surface tension becomes a fine spray of more droplets than
+// were emitted, one with high surface tension has fewer and larger ones.
 TEST(Spray, SurfaceTensionDecidesBetweenMistAndLargeDroplets)
 {
     SprayParams params;
@@ -253,7 +254,7 @@ TEST(SprayAir, StokesDragIsExact)
     }
 }
 
-TEST(SprayAir, NewtonDragSlowsAsItShould)
+TEST(SprayAir, NewtonDragIsExactWithoutGravity)
 {
     // Without gravity |w| = w0 / (1 + k w0 t), in one step or in many.
     const float radius = 1e-3f, drag = 1e-3f;
@@ -288,7 +289,7 @@ TEST(SprayAir, ADropletReachesItsTerminalVelocity)
     EXPECT_NEAR(spray->particles().v[0].x(), 2, 1e-4);
 }
 
-TEST(SprayAir, AFieldOfAirTakesDropletsAlong)
+TEST(SprayAir, AnAirFieldCarriesDropletsAlong)
 {
     SprayParams params = free_droplets();
     params.drag = 1, params.drag_law = SprayParams::Drag::stokes, params.collisions = false;
@@ -307,7 +308,7 @@ TEST(SprayAir, AFieldOfAirTakesDropletsAlong)
     }
 }
 
-TEST(SprayAir, AirThatIsNotANumberDoesNoHarm)
+TEST(SprayAir, AnAirFieldOfNaNsIsIgnored)
 {
     const auto spray = started_spray(SprayParams(), random_droplets(3000, 0.05f, 1, 1e-3f, 1, 3));
     spray->set_air([](float, std::span<const Vec3f>, std::span<Vec3f> air) {

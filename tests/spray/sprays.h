@@ -1,4 +1,4 @@
-// Small sprays put together by code.
+// Small sprays for tests.
 #pragma once
 
 #include "base/determinism.h"
@@ -41,7 +41,7 @@ inline Vec3f random_in_box(Random& random, const Vec3f& half)
 }
 
 // Droplets in a box with random velocities up to `speed` along each axis, and radii from `radius` / ratio to `radius`,
-// evenly over orders of magnitude.
+// uniform in their logarithm.
 inline Particles random_droplets(size_t count, float half, float speed, float radius, float ratio, uint64_t seed)
 {
     Random random(seed);

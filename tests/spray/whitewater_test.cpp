@@ -1,5 +1,5 @@
-#include "spray/sprays.h"
 #include "spindrift/spray/whitewater.h"
+#include "spray/sprays.h"
 
 namespace spindrift {
 
@@ -7,7 +7,7 @@ namespace {
 
 constexpr float kSpacing = 0.05f;
 
-// Particles on a jittered lattice in a box, all with one velocity.
+// Particles on a jittered lattice in a box, all with the same velocity.
 Particles block(const Vec3f& min, const Vec3f& max, const Vec3f& velocity, int first_id = 0)
 {
     Random random(7, static_cast<uint64_t>(first_id));
@@ -45,7 +45,7 @@ double mean_potential(const LiquidView& liquid, const WhitewaterParams& params, 
 
 } // namespace
 
-TEST(LiquidView, FindsWhatIsAroundAPlace)
+TEST(LiquidView, CountsParticlesAroundAPlace)
 {
     const LiquidView liquid(block(Vec3f(0, 0, 0), Vec3f(1, 1, 1), Vec3f(1, 2, 3)), kSpacing);
     Random random(3);
@@ -73,9 +73,9 @@ TEST(Whitewater, AirIsTrappedWhereLiquidMeetsLiquid)
         const LiquidView liquid(both(block(low, middle, left), block(middle_low, high, right, 100000)), kSpacing);
         return mean_potential(liquid, air_only(), &Potentials::trapped_air);
     };
-    EXPECT_EQ(trapped(fast, fast), 0) << "moves as one";
-    EXPECT_GT(trapped(fast, -fast), 0.02) << "meets head on";
-    EXPECT_LT(trapped(-fast, fast), 0.2 * trapped(fast, -fast)) << "parts";
+    EXPECT_EQ(trapped(fast, fast), 0) << "rigid motion";
+    EXPECT_GT(trapped(fast, -fast), 0.02) << "head-on";
+    EXPECT_LT(trapped(-fast, fast), 0.2 * trapped(fast, -fast)) << "separating";
 }
 
 TEST(Whitewater, CrestsBreakWhereTheyAreConvexAndMoveOutward)
@@ -83,13 +83,13 @@ TEST(Whitewater, CrestsBreakWhereTheyAreConvexAndMoveOutward)
     WhitewaterParams params;
     params.wave_crests = 100;
     const auto crest = [&](const Vec3f& velocity) {
-        // The edge of a block is as sharp as a crest gets.
+        // The edge of a block is the sharpest crest.
         const LiquidView liquid(block(Vec3f(0, 0, 0), Vec3f(0.3f, 0.3f, 1), velocity), kSpacing);
         return mean_potential(liquid, params, &Potentials::wave_crest);
     };
     EXPECT_EQ(crest(Vec3f::Zero()), 0);
     EXPECT_GT(crest(Vec3f(3, 3, 0)), 0.005);
-    // A wide pool that rises has edges only far out.
+    // A wide rising pool has edges only far out.
     const LiquidView pool(block(Vec3f(0, 0, 0), Vec3f(2, 0.3f, 2), Vec3f(0, 4, 0)), kSpacing);
     EXPECT_LT(mean_potential(pool, params, &Potentials::wave_crest), 0.5 * crest(Vec3f(0, 4, 0)));
 }
@@ -118,11 +118,11 @@ TEST(Whitewater, EmitsAtItsRateAndTheSameForAnyNumberOfThreads)
             << threads << " threads";
 }
 
-// A droplet falls into a pool, drifts as foam and bursts; a bubble rises until it is foam.
+// A droplet falls into a pool, drifts as foam and bursts; a bubble rises and becomes foam.
 TEST(Whitewater, DropletsBecomeFoamAndBubblesRise)
 {
     SprayParams params;
-    params.whitewater.handover = true; // reads the liquid
+    params.whitewater.handover = true; // makes the spray read the liquid
     params.whitewater.life_low = 0.25f;
     const LiquidView pool(block(Vec3f(0, 0, 0), Vec3f(1, 0.5f, 1), Vec3f(0.5f, 0, 0)), kSpacing);
     const auto kind = [](const Spray& spray) { return (*spray.particles().find<int32_t>(kKindAttribute))[0]; };
@@ -147,7 +147,7 @@ TEST(Whitewater, DropletsBecomeFoamAndBubblesRise)
     EXPECT_GT(spray->particles().P[0].y(), deep + 0.05f);
 }
 
-TEST(Whitewater, LoneLiquidParticlesAreHandedOverOnceWithTheirVolume)
+TEST(Whitewater, IsolatedLiquidParticlesAreHandedOverOnceWithTheirVolume)
 {
     SprayParams params;
     params.whitewater.handover = true;
@@ -166,7 +166,7 @@ TEST(Whitewater, LoneLiquidParticlesAreHandedOverOnceWithTheirVolume)
     spray->advance(liquid(0.8f), liquid(0.9f));
     EXPECT_EQ(spray->particles().size(), 1u) << "handed over before";
     EXPECT_EQ(spray->taken(), std::vector<int32_t>{500000});
-    // It falls back into the liquid, but its particle has not: it waits there.
+    // The droplet falls back into the liquid, but its particle has not: the droplet waits there.
     for (int f = 0; f < 48; ++f) spray->advance(liquid(0.9f), liquid(0.9f));
     ASSERT_EQ(spray->particles().size(), 1u);
     EXPECT_EQ((*spray->particles().find<int32_t>(kKindAttribute))[0], static_cast<int>(WaterKind::foam));
@@ -176,8 +176,8 @@ TEST(Whitewater, LoneLiquidParticlesAreHandedOverOnceWithTheirVolume)
     EXPECT_TRUE(spray->taken().empty());
 }
 
-// A pool that flows against a plate of a tenth of a millimetre, which stands or moves: neither its foam and bubbles
-// nor the droplets that it throws off come out behind the plate.
+// A pool flows against a plate of 0.1 mm, which is at rest or moves. Its foam, bubbles and new droplets all stay on
+// their side.
 TEST(Whitewater, StaysOnItsSideOfAThinPlate)
 {
     for (const float speed : {0.0f, -0.02f, 0.03f}) { // of the plate [m/frame]
@@ -189,7 +189,7 @@ TEST(Whitewater, StaysOnItsSideOfAThinPlate)
         plate.min = Vec3f(0.49995f, -9, -9), plate.max = Vec3f(0.50005f, 9, 9);
         plate.translate = {{0, 0, 0, 0}, {100, 100 * speed, 0, 0}};
         params.colliders = {plate};
-        const auto pool = [&](int frame) { // flows on through the plate, but for what is next to it
+        const auto pool = [&](int frame) { // flows through the plate, except for the particles next to it
             Particles p = both(block(Vec3f(-1, 0, 0), Vec3f(1, 0.5f, 0.5f), Vec3f(4, 0, 0)),
                                block(Vec3f(-1, 0, 0), Vec3f(1, 0.5f, 0.5f), Vec3f(2, 1, 0), 100000));
             std::vector<uint8_t> keep;
@@ -210,8 +210,8 @@ TEST(Whitewater, StaysOnItsSideOfAThinPlate)
     }
 }
 
-// Books are kept over droplets that merge, break up, leave, and hold water that was never the liquid's.
-TEST(Whitewater, AsMuchIsGivenBackAsHasLanded)
+// The volume balance holds for droplets that merge, break up, leave, and hold water that never was the liquid's.
+TEST(Whitewater, TheLandedVolumeIsGivenBack)
 {
     constexpr double kVolume = 1;
     const auto liquid = [](const std::vector<float>& heights) {
@@ -226,9 +226,9 @@ TEST(Whitewater, AsMuchIsGivenBackAsHasLanded)
     const auto anywhere = [](const Vec3f&) { return true; };
     const auto started = [&] {
         Handover handover;
-        handover.look(all_alone, 0.1f);
+        handover.inspect(all_alone, 0.1f);
         EXPECT_EQ(handover.take(all_alone, Vec3f::Zero(), anywhere).size(), 4u);
-        handover.look(two_back, 0.1f);
+        handover.inspect(two_back, 0.1f);
         return handover;
     };
     Handover h = started();
@@ -240,15 +240,15 @@ TEST(Whitewater, AsMuchIsGivenBackAsHasLanded)
     h = started();
     EXPECT_EQ(h.give_back(3, 4, kVolume), 2) << "only two particles are in the liquid";
     h = started();
-    EXPECT_EQ(h.give_back(3, 4.5, kVolume), 2.5) << "what was mixed in goes too";
+    EXPECT_EQ(h.give_back(3, 4.5, kVolume), 2.5) << "mixed-in water is removed too";
     h = started();
-    EXPECT_EQ(h.give_back(1, 2, kVolume), 1) << "water that left as droplets does not come back";
+    EXPECT_EQ(h.give_back(1, 2, kVolume), 1) << "droplets that left do not come back";
     EXPECT_EQ(h.taken().size(), 3u);
 }
 
-// Of three droplets with the volume of two particles, one particle's goes back. What is left of the second droplet
-// would be smaller than the smallest that may be.
-TEST(Whitewater, GivingBackKeepsTheVolumeOfWhatIsLeft)
+// Three droplets hold the volume of two particles; one particle is given back. The rest of the second droplet would be
+// below the minimum radius.
+TEST(Whitewater, GivingBackConservesTheRemainingVolume)
 {
     SprayParams params;
     params.whitewater.handover = true, params.collisions = false, params.max_radius = 1;

@@ -171,12 +171,12 @@ TEST(CrowdStage, WhatCannotWorkIsSaidBeforeTheRun)
         scene.replace(scene.find(from), from.size(), to);
         return scene;
     };
-    rejected(crowd_scene(5000, 5), "of 5000 people of radius 0.2 m fit into where they should stand");
+    rejected(crowd_scene(5000, 5), "of 5000 people of radius 0.2 m fit into the shapes of the group");
     rejected(with("goal = \"bar\"", "goal = \"baar\""), "did you mean 'bar'");
     rejected(with("[14, 7], [14, 12]]", "[14, 5], [14, 12]]"), "bar");
     rejected(with("entrance = \"door\"", "entrance = \"gate\""), "there is no entrance 'gate'");
     rejected(with("cell = 1\n", "cell = 0.1\n"), "cells");
-    rejected("[crowd]\n", "nobody is there");
+    rejected("[crowd]\n", "the crowd has no people");
 }
 
 // A plan with things to repair is repaired, and `check` says what was.

@@ -3,6 +3,8 @@
 #include "surface/jittered.h"
 #include "spindrift/surface/surface.h"
 
+#include <gtest/gtest.h>
+
 namespace spindrift {
 namespace {
 

@@ -44,12 +44,12 @@ size_t AgentCells::bytes() const
 void AgentCells::sort(Agents& agents)
 {
     const size_t count = agents.size(), rows = static_cast<size_t>(rows_), columns = static_cast<size_t>(columns_);
-    // At most 64 chunks, so that the counts of all chunks stay small beside the agents.
+    // At most 64 chunks, so that the counts of all chunks stay small compared with the agents.
     const size_t chunk = std::max(kChunk, (count + 63) / 64), chunks = (count + chunk - 1) / chunk;
     key_.resize(count), order_.resize(count);
     std::vector<uint32_t> next(chunks * rows, 0);
 
-    // The cell of each agent, and how many each chunk has in each row.
+    // Cell of each agent, and number of agents of each chunk in each row.
     parallel_for(chunks, [&](size_t c) {
         uint32_t* in_row = next.data() + c * rows;
         for (size_t i = c * chunk, end = std::min(count, (c + 1) * chunk); i < end; ++i) {
@@ -59,7 +59,7 @@ void AgentCells::sort(Agents& agents)
         }
     });
 
-    // Where each chunk's part of each row goes, so that agents of a row keep their order.
+    // Destination of each chunk's part of each row; agents of a row keep their order.
     uint32_t total = 0;
     for (size_t r = 0; r < rows; ++r) {
         first_[r * columns] = total;
@@ -72,7 +72,7 @@ void AgentCells::sort(Agents& agents)
             order_[in_row[key_[i] / static_cast<uint32_t>(columns)]++] = static_cast<uint32_t>(i);
     });
 
-    // Within each row, by column.
+    // Sort each row by column.
     parallel_for(
         rows,
         [&](size_t r) {

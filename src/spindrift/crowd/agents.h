@@ -1,4 +1,4 @@
-// The people of a crowd as a structure of arrays, and the cells that they are sorted into.
+// The agents of a crowd as a structure of arrays, and the cells that they are sorted into.
 #pragma once
 
 #include "spindrift/base/math.h"
@@ -8,19 +8,19 @@
 
 namespace spindrift {
 
-// Who decides where an agent goes: the crowd around it and its plan; a path that was given; itself, by avoiding others.
+// What moves an agent: its plan and the crowd's continuum; a given path; or its own collision avoidance.
 enum class Driver : uint8_t { crowd, scripted, avoiding };
 
 struct Agents {
-    std::vector<Vec2f> x;         // place [m]
+    std::vector<Vec2f> x;         // position [m]
     std::vector<Vec2f> v;         // velocity in the last step [m/s]
-    std::vector<Vec2f> preferred; // velocity that it would have if it were alone [m/s]
-    std::vector<float> radius;    // half the least distance to others of its size [m]
-    std::vector<float> speed;     // at which it walks where it is free to [m/s]
-    std::vector<float> priority;  // of two that meet, the one with less gives way more
-    std::vector<int32_t> id;      // unique, never used again
-    std::vector<int32_t> goal;    // for the planner; of a scripted agent the number of its path
-    std::vector<int32_t> leg;     // for the planner, to remember how far it is on its way
+    std::vector<Vec2f> preferred; // velocity without other agents [m/s]
+    std::vector<float> radius;    // half the minimum distance to others of its size [m]
+    std::vector<float> speed;     // free walking speed [m/s]
+    std::vector<float> priority;  // of two that meet, the one with the lower priority gives way more
+    std::vector<int32_t> id;      // unique, never reused
+    std::vector<int32_t> goal;    // for the planner; index of the path of a scripted agent
+    std::vector<int32_t> leg;     // for the planner: progress on the way to the goal
     std::vector<Driver> driver;
 
     size_t size() const { return x.size(); }
@@ -37,7 +37,7 @@ struct Agents {
     }
 };
 
-// The domain, and the square cells of the continuum that it consists of.
+// The domain and the square cells of the continuum.
 struct CrowdGrid {
     Vec2f origin = Vec2f::Zero(); // lower corner [m]
     float cell = 1;               // edge [m]
@@ -48,14 +48,14 @@ struct CrowdGrid {
     Vec2f inside(const Vec2f& x) const { return x.cwiseMax(origin).cwiseMin(origin + size()); }
 };
 
-// Small cells for finding neighbours, a whole number of them along each edge of a cell of the continuum. Agents are
-// sorted by row, then by column: those of consecutive cells of a row, and those of consecutive rows, lie together.
+// Small cells for finding neighbours, a whole number of them along each edge of a continuum cell. Agents are sorted by
+// row, then by column: agents of consecutive cells of a row, and of consecutive rows, are contiguous.
 class AgentCells {
   public:
     AgentCells() = default;
     AgentCells(const CrowdGrid& grid, int per_cell);
 
-    // Stable, parallel, and independent of the number of threads.
+    // Stable, parallel, independent of the number of threads.
     void sort(Agents& agents);
 
     int columns() const { return columns_; }
@@ -64,8 +64,8 @@ class AgentCells {
     float edge() const { return edge_; }
     int column(float x) const { return place(x - origin_.x(), columns_); }
     int row(float y) const { return place(y - origin_.y(), rows_); }
-    // The agents in the cells of columns [from, to] of a row, as they were when they were sorted. Columns are cut off
-    // at the domain's sides; the row must be in it.
+    // The agents in columns [from, to] of a row, as last sorted. Columns are clamped to the domain; the row must be in
+    // it.
     std::pair<size_t, size_t> range(int row, int from, int to) const
     {
         const uint32_t* first = first_.data() + static_cast<size_t>(row) * static_cast<size_t>(columns_);
@@ -74,7 +74,7 @@ class AgentCells {
     size_t row_begin(int row) const { return first_[static_cast<size_t>(row) * static_cast<size_t>(columns_)]; }
     size_t bytes() const;
 
-    // For each agent in its order, the cell that it was sorted into: enough to go on exactly from here.
+    // The cell of each agent as last sorted; enough to resume exactly.
     const std::vector<uint32_t>& sorted_cells() const { return key_; }
     void restore(std::vector<uint32_t> sorted_cells);
 
@@ -87,9 +87,9 @@ class AgentCells {
     Vec2f origin_ = Vec2f::Zero();
     float edge_ = 1, inverse_edge_ = 1;
     int per_cell_ = 1, columns_ = 0, rows_ = 0;
-    std::vector<uint32_t> first_; // agent of each cell, and the total
+    std::vector<uint32_t> first_; // first agent of each cell, and the total
     std::vector<uint32_t> key_;   // cell of each agent
-    // Working memory.
+    // Scratch memory.
     std::vector<uint32_t> order_;
     std::vector<Vec2f> moved_vectors_;
     std::vector<float> moved_floats_;

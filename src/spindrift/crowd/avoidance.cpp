@@ -4,18 +4,18 @@ namespace spindrift {
 
 namespace {
 
-constexpr float kParallel = 1e-5f; // sines below this count as zero
+constexpr float kParallel = 1e-5f; // smaller sines count as zero
 
 float cross(const Vec2f& a, const Vec2f& b) { return a.x() * b.y() - a.y() * b.x(); }
 Vec2f perpendicular(const Vec2f& a) { return {-a.y(), a.x()}; }
 
-// What to look for: the point nearest to `target`, or the farthest in its direction.
+// Objective: the point nearest to `target`, or the farthest in its direction.
 struct Wish {
     Vec2f target;
     bool direction = false;
 };
 
-// Along the boundary of plane `n`, the best point in the disc and in the planes before it. False if there is none.
+// The best point on the boundary of plane `n`, in the disc and in the planes before it. False if there is none.
 bool best_on_boundary(std::span<const HalfPlane> planes, size_t n, const Wish& wish, float max_speed, Vec2f& best)
 {
     const Vec2f along = perpendicular(planes[n].normal), point = planes[n].point;
@@ -37,8 +37,8 @@ bool best_on_boundary(std::span<const HalfPlane> planes, size_t n, const Wish& w
     return true;
 }
 
-// Seidel's way: plane by plane, the best point either satisfies the next plane or moves to its boundary. Returns the
-// plane that left nothing, or how many there are.
+// Incremental linear programming [Seidel 1991]: the best point either satisfies the next plane or moves to its
+// boundary. Returns the first infeasible plane, or the number of planes.
 size_t best_in_planes(std::span<const HalfPlane> planes, const Wish& wish, float max_speed, Vec2f& best)
 {
     best = wish.target;
@@ -58,14 +58,15 @@ HalfPlane allowed_velocities(const Avoider& self, const AvoidanceNeighbour& othe
     const Vec2f apart = other.x - self.x, relative = self.v - other.v;
     const float reach = self.radius + other.radius, distance2 = apart.squaredNorm();
     const bool touching = distance2 <= reach * reach;
-    // Forbidden relative velocities: a cone whose tip is cut off by the disc of those that just touch in this time.
+    // Forbidden relative velocities: a cone, truncated by the disc of velocities with which they just touch in this
+    // time.
     const float time = touching ? dt : horizon;
     const Vec2f from_disc = relative - apart / time;
     const float ahead = from_disc.dot(apart), length = from_disc.norm();
     Vec2f normal;
-    float change; // of the relative velocity along the normal, to the nearest that is allowed
+    float change; // of the relative velocity along the normal, to the nearest allowed one
     if (touching || (ahead < 0 && ahead * ahead > reach * reach * length * length)) {
-        // Two agents in one place with one velocity have no direction: either will do if they take different ones.
+        // Two agents at the same place with the same velocity have no direction: choose one by their order.
         normal = length > 1e-9f ? Vec2f(from_disc / length)
                                 : Vec2f(distance2 > 0 ? Vec2f(-apart.normalized()) : Vec2f(1, 0));
         change = reach / time - length;
@@ -83,8 +84,8 @@ Vec2f nearest_velocity(std::span<const HalfPlane> planes, const Vec2f& preferred
 {
     Vec2f best;
     const size_t failed = best_in_planes(planes, {preferred}, max_speed, best);
-    // Nothing satisfies all planes: the point that is least far outside the worst of them. Where it is equally far
-    // outside two planes is a line, and a plane again for the points that are not farther outside the other one.
+    // Infeasible: minimize the largest distance to the planes. Points equally far outside two planes lie on a line,
+    // which bounds a half-plane of points that are not farther outside the other plane.
     float depth = 0;
     std::vector<HalfPlane> equal;
     for (size_t n = failed; n < planes.size(); ++n) {
@@ -95,7 +96,7 @@ Vec2f nearest_velocity(std::span<const HalfPlane> planes, const Vec2f& preferred
             const float sine = cross(a, b);
             Vec2f point;
             if (std::abs(sine) <= kParallel) {
-                if (a.dot(b) > 0) continue; // the deeper of the two is known
+                if (a.dot(b) > 0) continue; // parallel: the deeper of the two decides
                 point = 0.5f * (planes[n].point + planes[k].point);
             } else {
                 const Vec2f along = perpendicular(a);
@@ -105,7 +106,7 @@ Vec2f nearest_velocity(std::span<const HalfPlane> planes, const Vec2f& preferred
         }
         const Vec2f before = best;
         if (best_in_planes(equal, {planes[n].normal, true}, max_speed, best) < equal.size())
-            best = before; // possible by rounding only
+            best = before; // only by rounding
         depth = planes[n].depth(best);
     }
     return best;

@@ -9,16 +9,16 @@ namespace spindrift {
 
 namespace {
 
-// Strips of this many rows are summed up at a time, first the even and then the odd ones. Agents may have moved by two
-// rows since they were sorted before they get into the way of the next strip.
+// Agents are splatted in strips of this many rows, first the even strips and then the odd ones. The margin is the
+// number of rows that agents may have moved since the last sort before strips of the same parity conflict.
 constexpr int kStripRows = 4, kStripMargin = 2;
-// Beside a face between full cells. Where a closed room is too full for everyone, pressure has an end because of it;
-// its effect on densities elsewhere is a thousandth of a percent.
+// Relative to the weight of a face between full cells. Bounds the pressure in a closed room that is too full for
+// everyone; elsewhere it changes densities by a thousandth of a percent.
 constexpr double kCompliance = 1e-5;
-// Below this share of the walking speed, a flow that pressure has stopped is not sped up again: it has no direction.
+// A flow that pressure has slowed below this share of the walking speed has no direction and is not sped up again.
 constexpr float kStandstill = 0.02f;
 
-// Where a point lies between the two nearest of `count` nodes, which start at `offset` cells from the domain's side.
+// Interpolation between the two nearest of `count` nodes, the first of which is `offset` cells from the domain's side.
 struct Between {
     int index;
     float t;
@@ -74,14 +74,13 @@ void Continuum::set_free_area(std::span<const float> fraction)
 {
     const int nx = grid_.nx, ny = grid_.ny;
     if (fraction.size() != static_cast<size_t>(nx) * static_cast<size_t>(ny))
-        fail("the free area of a crowd's grid has {} values where the grid has {} by {} cells", fraction.size(), nx,
-             ny);
-    // The domain goes on beyond its sides as it ends there: agents close to a side count for the cells at it alone.
+        fail("the free area has {} values, but the crowd's grid has {} by {} cells", fraction.size(), nx, ny);
+    // Extrapolate the free area beyond the domain: agents close to a side only count for the cells at it.
     const auto at = [&](int i, int j) {
         const int k = std::clamp(j, 0, ny - 1) * nx + std::clamp(i, 0, nx - 1);
         return std::clamp(fraction[static_cast<size_t>(k)], 0.0f, 1.0f);
     };
-    constexpr float kShare[3] = {0.125f, 0.75f, 0.125f}; // of the weight of a cell that lies over it and its neighbours
+    constexpr float kShare[3] = {0.125f, 0.75f, 0.125f}; // linear weights, integrated over a cell and its neighbours
     for (int j = 0; j < ny; ++j)
         for (int i = 0; i < nx; ++i) {
             float sum = 0;
@@ -155,7 +154,7 @@ ContinuumReport Continuum::project(float dt, double tolerance, int max_iteration
         u_[c] = sums_x_[c].mass > 0 ? sums_x_[c].momentum / sums_x_[c].mass : 0;
         v_[c] = sums_y_[c].mass > 0 ? sums_y_[c].momentum / sums_y_[c].mass : 0;
     }
-    // Nothing flows through the sides of the domain.
+    // No flow through the sides of the domain.
     for (int j = 0; j < grid_.ny; ++j) u_[padded_.index(0, j)] = u_[padded_.index(grid_.nx, j)] = 0;
     for (int i = 0; i < grid_.nx; ++i) v_[padded_.index(i, 0)] = v_[padded_.index(i, grid_.ny)] = 0;
     set_matrix(dt);
@@ -169,7 +168,7 @@ ContinuumReport Continuum::project(float dt, double tolerance, int max_iteration
     return report;
 }
 
-// (4.18), for densities that are shares of rho_max
+// (4.18) for densities relative to rho_max.
 void Continuum::set_matrix(float dt)
 {
     const auto per_density = static_cast<double>(dt / (grid_.cell * grid_.cell));
@@ -183,7 +182,7 @@ void Continuum::set_matrix(float dt)
     matrix_.prepare(kCompliance * per_density);
 }
 
-// v := v - grad p with the least pressure p >= 0 that keeps densities below the greatest, (4.15) to (4.19).
+// v := v - grad p with the least pressure p >= 0 that keeps densities below the maximum, (4.15) to (4.19).
 QpResult Continuum::psolve(float dt, bool clamped, std::vector<double>& pressure, const QpSettings& settings)
 {
     const auto stride = static_cast<size_t>(padded_.stride());
@@ -195,8 +194,8 @@ QpResult Continuum::psolve(float dt, bool clamped, std::vector<double>& pressure
             const double outflow = flux(sums_x_[c + 1], u_[c + 1]) - flux(sums_x_[c], u_[c]) +
                                    flux(sums_y_[c + stride], v_[c + stride]) - flux(sums_y_[c], v_[c]);
             const double room = static_cast<double>(capacity_[c] - density_[c]);
-            // (4.17). The document clamps b where densities are too large already, but means the room in it: with b >=
-            // 0 everywhere there would never be a pressure.
+            // (4.17). [Narain 2011] clamps b where densities are already too large; only the free room in it is clamped
+            // here. With b >= 0 everywhere the pressure would always be zero.
             right_side_[c] = -((clamped ? std::max(room, 0.0) : room) + per_cell * outflow);
         }
     const QpResult result = solver_.solve(matrix_, right_side_, {}, pressure, settings);
@@ -213,8 +212,8 @@ QpResult Continuum::psolve(float dt, bool clamped, std::vector<double>& pressure
     return result;
 }
 
-// Speeds the flow up again to what agents around would walk at. Each component is scaled with the speed at its face,
-// for which the other component is averaged over the agents at the four faces around.
+// Rescales the flow to the walking speed of the agents around. Each component is scaled by the speed at its face, with
+// the other component averaged over the agents at the four surrounding faces.
 void Continuum::renorm()
 {
     const auto stride = static_cast<size_t>(padded_.stride());
@@ -265,7 +264,7 @@ void Continuum::keep_view()
         }
 }
 
-Continuum::Sample Continuum::look(const Vec2f& x) const
+Continuum::Sample Continuum::smooth_sample(const Vec2f& x) const
 {
     const Weights w(grid_, x);
     Quad sum = {0, 0, 0, 0};
@@ -314,11 +313,11 @@ void Continuum::restore(State state)
 {
     const size_t size = padded_.size();
     if (state.view.size() != 4 * size || state.inner_pressure.size() != size || state.outer_pressure.size() != size)
-        bad_state("a crowd's state was saved with another grid than one of {} by {} cells", grid_.nx, grid_.ny);
+        bad_state("the crowd's state was saved with a grid other than {} by {} cells", grid_.nx, grid_.ny);
     const auto finite = [](double x) { return std::isfinite(x); };
     if (!std::ranges::all_of(state.view, finite) || !std::ranges::all_of(state.inner_pressure, finite) ||
         !std::ranges::all_of(state.outer_pressure, finite))
-        bad_state("a crowd's pressure or density is not finite");
+        bad_state("the crowd's pressure or density is not finite");
     view_ = std::move(state.view);
     inner_pressure_ = std::move(state.inner_pressure), outer_pressure_ = std::move(state.outer_pressure);
 }

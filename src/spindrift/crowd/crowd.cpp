@@ -17,13 +17,13 @@ Vec2f turned(const Vec2f& d, float sine, float cosine)
     return {cosine * d.x() - sine * d.y(), sine * d.x() + cosine * d.y()};
 }
 
-// Everyone somewhere on the grid, of a size that it is made for, and in the cells that they are said to be in.
+// Checks that agents are on the grid, have a valid size, and are in the cells stored for them.
 void check_state(const Crowd::State& state, const CrowdGrid& grid, const CrowdParams& params, size_t paths)
 {
     const Agents& agents = state.agents;
     const float most = 0.5f * grid.cell / params.separation;
     if (!(state.largest_radius >= params.radius && state.largest_radius <= most))
-        bad_state("the largest radius is {} m", state.largest_radius);
+        bad_state("the largest radius of an agent is {} m", state.largest_radius);
     if (!std::isfinite(state.time) || state.time < 0 || state.steps < 0 || state.next_id < 0)
         bad_state("the time is {} s after {} steps", state.time, state.steps);
     for (size_t i = 0; i < agents.size(); ++i) {
@@ -35,7 +35,7 @@ void check_state(const Crowd::State& state, const CrowdGrid& grid, const CrowdPa
                               (agents.driver[i] != Driver::scripted ||
                                (agents.goal[i] >= 0 && static_cast<size_t>(agents.goal[i]) < paths));
         if (!somewhere || !fits || !has_path || agents.id[i] < 0 || agents.id[i] >= state.next_id)
-            bad_state("agent {} is nowhere, or is no agent of this crowd", agents.id[i]);
+            bad_state("agent {} is outside the grid or has invalid values", agents.id[i]);
     }
     if (state.sorted && (state.sorted_cells.size() != agents.size() || !std::ranges::is_sorted(state.sorted_cells)))
         bad_state("{} agents are sorted into {} cells", agents.size(), state.sorted_cells.size());
@@ -62,7 +62,7 @@ Crowd::Crowd(const CrowdParams& params, const CrowdGrid& grid)
     make_cells(params.radius);
 }
 
-// As small as they may be for the largest agents.
+// The smallest cells that suffice for the largest agents.
 void Crowd::make_cells(float largest_radius)
 {
     const CrowdGrid& grid = continuum_.grid();
@@ -79,7 +79,7 @@ void Crowd::make_cells(float largest_radius)
 int32_t Crowd::add_path(ScriptedPath path)
 {
     if (path.time.empty() || path.time.size() != path.point.size())
-        bad_input("a scripted path has {} times and {} points; it needs as many of both, and at least one",
+        bad_input("a scripted path has {} times and {} points; it needs the same number of both, and at least one",
                   path.time.size(), path.point.size());
     for (size_t i = 0; i < path.time.size(); ++i) {
         if (!std::isfinite(path.time[i]) || !is_finite(path.point[i]))
@@ -98,7 +98,7 @@ int32_t Crowd::add(const Agents& newcomers)
     float largest = largest_radius_;
     for (size_t i = 0; i < more; ++i) {
         const auto number = static_cast<size_t>(next_id_) + i;
-        if (!is_finite(newcomers.x[i])) bad_input("agent {} has a place that is not finite", number);
+        if (!is_finite(newcomers.x[i])) bad_input("the position of agent {} is not finite", number);
         if (!(newcomers.radius[i] > 0))
             bad_input("agent {} has radius {} m; it must be above 0", number, newcomers.radius[i]);
         if (!(newcomers.speed[i] >= 0 && std::isfinite(newcomers.speed[i])))
@@ -106,7 +106,7 @@ int32_t Crowd::add(const Agents& newcomers)
         if (!(newcomers.priority[i] > 0 && newcomers.priority[i] < 1e15f))
             bad_input("agent {} has priority {}; it must be above 0 and below 1e15", number, newcomers.priority[i]);
         if (newcomers.driver[i] == Driver::scripted && static_cast<size_t>(newcomers.goal[i]) >= paths_.size())
-            bad_input("agent {} follows path {}, but there are {} paths", number, newcomers.goal[i], paths_.size());
+            bad_input("agent {} follows path {}, but only {} paths exist", number, newcomers.goal[i], paths_.size());
         largest = std::max(largest, newcomers.radius[i]);
     }
     if (largest > largest_radius_) make_cells(largest);
@@ -132,10 +132,10 @@ void Crowd::remove(std::span<const int32_t> ids)
     std::sort(gone.begin(), gone.end());
     std::vector<uint8_t> kept(agents_.size());
     for (size_t i = 0; i < kept.size(); ++i) kept[i] = !std::binary_search(gone.begin(), gone.end(), agents_.id[i]);
-    keep(kept);
+    keep_only(kept);
 }
 
-void Crowd::keep(const std::vector<uint8_t>& kept)
+void Crowd::keep_only(const std::vector<uint8_t>& kept)
 {
     size_t count = 0;
     agents_.for_each_array([&](auto& array) {
@@ -148,10 +148,10 @@ void Crowd::keep(const std::vector<uint8_t>& kept)
     sorted_ = false;
 }
 
-// Section 4.4.4.
+// The algorithm of [Narain 2011, section 4.4.4].
 CrowdReport Crowd::step(float dt)
 {
-    if (!(dt > 0 && std::isfinite(dt))) fail("a crowd cannot make a step of {} s; it must be above 0", dt);
+    if (!(dt > 0 && std::isfinite(dt))) fail("the step of a crowd is {} s; it must be above 0", dt);
     report_ = {};
     auto& times = report_.times;
     if (!sorted_) times.measure("sort", [&] { sort(); });
@@ -169,7 +169,7 @@ CrowdReport Crowd::step(float dt)
                                              {params_.separation, 2, params_.separation_iterations, 20}, dt);
     });
     time_ += static_cast<double>(dt), ++steps_;
-    times.measure("leave", [&] { let_leave(); });
+    times.measure("leave", [&] { remove_leaving(); });
     return std::move(report_);
 }
 
@@ -179,46 +179,45 @@ void Crowd::sort()
     sorted_ = true;
 }
 
-// What each agent would do if it were alone, or knew only what the continuum was in the last step. Who walks makes up
-// his mind in every fourth step, each in his turn: that is five times a second, and planning is dear.
+// Preferred velocity of each agent, given the continuum of the last step. Replan each agent every fourth step,
+// staggered by id: planning is expensive. With 0.05 s a step that is five times a second.
 void Crowd::plan()
 {
-    constexpr int32_t kTurns = 4;
-    const auto keeps_on = [&](size_t i) {
-        return (agents_.id[i] + steps_) % kTurns != 0 && !agents_.preferred[i].isZero(0);
+    constexpr int32_t kPlanInterval = 4;
+    const auto keeps_plan = [&](size_t i) {
+        return (agents_.id[i] + steps_) % kPlanInterval != 0 && !agents_.preferred[i].isZero(0);
     };
     const bool weidmann = params_.speed_law == CrowdParams::SpeedLaw::weidmann;
-    const bool bends = params_.look_ahead > 0 || params_.side != 0;
+    const bool steers = params_.look_ahead > 0 || params_.side != 0;
     parallel_chunks(agents_.size(), kChunk, [&](size_t begin, size_t end) {
         for (size_t i = begin; i < end; ++i) {
-            if (keeps_on(i)) continue;
+            if (keeps_plan(i)) continue;
             Vec2f d = planner_ ? planner_->direction(agents_, i) : Vec2f(Vec2f::Zero());
             if (!is_finite(d)) d.setZero();
             float speed = agents_.speed[i];
             if (weidmann) speed *= weidmann_speed(density_around(i));
-            if (bends && !d.isZero(0) && agents_.driver[i] == Driver::crowd) d = bent_direction(i, d, speed);
+            if (steers && !d.isZero(0) && agents_.driver[i] == Driver::crowd) d = steer(i, d, speed);
             agents_.preferred[i] = speed * d;
         }
     });
 }
 
-// The density [1/m2] that slows an agent down. Who walks alone is not in the way of himself: his own share of the
-// continuum counts only as far as it is full, where people stand evenly and each has a place of his own.
+// The density [1/m2] that slows an agent down. Subtracts the agent's own share of the continuum where the continuum is
+// not full: a single agent in a cell of a metre would otherwise slow itself down.
 float Crowd::density_around(size_t i) const
 {
     const CrowdGrid& grid = continuum_.grid();
     const Vec2f cells = (agents_.x[i] - grid.origin) / grid.cell - Vec2f::Constant(0.5f);
     const Vec2f f = cells.array() - cells.array().floor();
-    const Vec2f shares = f.array().square() + (1 - f.array()).square(); // what (4.1) gives him, where he looks
-    const float fullness = continuum_.look(agents_.x[i]).fullness;
+    const Vec2f shares = f.array().square() + (1 - f.array()).square(); // its own weight by (4.1) at its place
+    const float fullness = continuum_.smooth_sample(agents_.x[i]).fullness;
     const float own = shares.prod() / (grid.cell * grid.cell);
     return std::max(0.0f, continuum_.densest() * fullness - (1 - fullness) * own);
 }
 
-// How an agent that sees ahead walks around a crowd, and to which side it turns for those who come towards it. Of
-// directions on both sides of its own it takes each with a weight that grows with the way that it makes along its own,
-// less what it loses where it is dense and others go elsewhere.
-Vec2f Crowd::bent_direction(size_t i, const Vec2f& direction, float speed) const
+// Steers around dense crowds ahead, and to the preferred side of oncoming agents: the mean of five directions, weighted
+// by their progress along the agent's own direction minus the opposition of the flow there.
+Vec2f Crowd::steer(size_t i, const Vec2f& direction, float speed) const
 {
     constexpr int kTurns = 2;                        // to each side
     constexpr float kSine[] = {0, 0.3827f, 0.7071f}; // of 0, 22.5 and 45 degrees
@@ -229,9 +228,8 @@ Vec2f Crowd::bent_direction(size_t i, const Vec2f& direction, float speed) const
     const float sight = std::max(params_.look_ahead, kLeastSight) * speed;
     if (!(sight > 0)) return direction;
     const auto opposition = [&](const Vec2f& d) {
-        constexpr float kAhead =
-            0.75f; // of what is in sight: one look is as good as several, which cost more than all else
-        const auto there = continuum_.look(agents_.x[i] + kAhead * sight * d);
+        constexpr float kAhead = 0.75f; // of the range of sight; several samples are no better and dominate the cost
+        const auto there = continuum_.smooth_sample(agents_.x[i] + kAhead * sight * d);
         return there.fullness * std::clamp(0.5f * (1 - there.velocity.dot(d) / speed), 0.0f, 1.0f);
     };
     const float oncoming = opposition(direction);
@@ -242,7 +240,7 @@ Vec2f Crowd::bent_direction(size_t i, const Vec2f& direction, float speed) const
         const Vec2f d = turned(direction, sine, cosine);
         float gain = cosine;
         if (params_.look_ahead > 0) gain -= turn == 0 ? oncoming : opposition(d);
-        gain -= params_.side * oncoming * sine; // the left is where the sine is positive
+        gain -= params_.side * oncoming * sine; // a positive sine is to the left
         float weight = std::max(0.5f * (1 + gain), 0.0f);
         for (int k = 0; k < kSquarings; ++k) weight *= weight;
         sum += weight * d;
@@ -250,7 +248,7 @@ Vec2f Crowd::bent_direction(size_t i, const Vec2f& direction, float speed) const
     return sum.norm() > 0 ? Vec2f(sum.normalized()) : direction;
 }
 
-// Scripted agents and those who avoid others, all from where everyone was at the start of the step.
+// Moves scripted and avoiding agents, from the positions of all agents at the start of the step.
 void Crowd::move_others(float dt)
 {
     const auto is_other = [&](size_t i) { return agents_.driver[i] != Driver::crowd; };
@@ -275,7 +273,7 @@ void Crowd::move_others(float dt)
         [&](size_t k) {
             const size_t i = others[k];
             const Vec2f from = agents_.x[i], to = from + dt * velocity[k];
-            agents_.x[i] = agents_.driver[i] == Driver::avoiding ? kept_out(from, to, agents_.radius[i]) : to;
+            agents_.x[i] = agents_.driver[i] == Driver::avoiding ? slide_along_walls(from, to, agents_.radius[i]) : to;
             agents_.v[i] = (agents_.x[i] - from) / dt;
         },
         16);
@@ -304,7 +302,7 @@ Vec2f Crowd::avoid(size_t i, float dt) const
     std::vector<AvoidanceNeighbour> others;
     for (size_t n = 0; n < count; ++n) {
         const size_t j = found[n].index;
-        // Only those who avoid as well do their share; it is smaller for those with priority.
+        // Only avoiding neighbours do their share; it is smaller for those with priority.
         const bool avoids = agents_.driver[j] == Driver::avoiding;
         const float share = avoids ? agents_.priority[j] / (agents_.priority[i] + agents_.priority[j]) : 1;
         others.push_back({agents_.x[j], agents_.v[j], agents_.radius[j], share});
@@ -313,7 +311,7 @@ Vec2f Crowd::avoid(size_t i, float dt) const
     return avoiding_velocity(self, others, rules.horizon, dt);
 }
 
-Vec2f Crowd::kept_out(const Vec2f& from, const Vec2f& to, float radius) const
+Vec2f Crowd::slide_along_walls(const Vec2f& from, const Vec2f& to, float radius) const
 {
     Vec2f x = continuum_.grid().inside(to);
     if (walls_ && continuum_.near_obstacle(x)) walls_->keep_out({&from, 1}, {&x, 1}, {&radius, 1});
@@ -325,20 +323,20 @@ void Crowd::move_crowd(float dt)
     parallel_chunks(agents_.size(), kChunk, [&](size_t begin, size_t end) {
         for (size_t i = begin; i < end; ++i) {
             if (agents_.driver[i] != Driver::crowd) continue;
-            // (4.3); nobody runs because the crowd gives way
+            // (4.3), without exceeding the walking speed
             const Continuum::Sample flow = continuum_.sample(agents_.x[i]);
             const float share = params_.continuum ? (1 - params_.freedom) * flow.fullness : 0;
             Vec2f v = agents_.preferred[i] + share * (flow.velocity - agents_.preferred[i]);
             const float speed = v.norm();
             if (speed > agents_.speed[i]) v *= agents_.speed[i] / speed;
             const Vec2f from = agents_.x[i];
-            agents_.x[i] = kept_out(from, from + dt * v, agents_.radius[i]);
+            agents_.x[i] = slide_along_walls(from, from + dt * v, agents_.radius[i]);
             agents_.v[i] = (agents_.x[i] - from) / dt;
         }
     });
 }
 
-void Crowd::let_leave()
+void Crowd::remove_leaving()
 {
     if (!planner_) return;
     std::vector<uint8_t> kept(agents_.size());
@@ -347,7 +345,7 @@ void Crowd::let_leave()
     });
     for (size_t i = 0; i < kept.size(); ++i)
         if (!kept[i]) report_.left.push_back(agents_.id[i]);
-    if (!report_.left.empty()) keep(kept);
+    if (!report_.left.empty()) keep_only(kept);
 }
 
 size_t Crowd::bytes() const { return agents_.bytes() + cells_.bytes() + separation_.bytes() + continuum_.bytes(); }
@@ -360,7 +358,7 @@ Crowd::State Crowd::state() const
 void Crowd::restore(State state)
 {
     check_state(state, continuum_.grid(), params_, paths_.size());
-    continuum_.restore(std::move(state.continuum)); // may still throw: nothing was taken yet
+    continuum_.restore(std::move(state.continuum)); // may throw; nothing has been changed yet
     make_cells(state.largest_radius);
     time_ = state.time, steps_ = state.steps, next_id_ = state.next_id;
     agents_ = std::move(state.agents);

@@ -1,8 +1,24 @@
-// A dense crowd (document 000, chapter 4): agents walk where their plan says, and a continuum made from them in every
-// step keeps them from walking into places that are full. See step() for the algorithm.
+// A dense crowd [Narain 2011, chapter 4]: agents walk in the direction of their plan, and a continuum built from them
+// in every step keeps them out of full places. step() is the algorithm of section 4.4.4.
 //
-// Beside agents of the crowd there may be others in the same world, who follow a given path or avoid everyone by
-// themselves. They are moved first; the crowd sees them as obstacles that move.
+// Agents with a given path (scripted) or their own collision avoidance (avoiding) can share the world with the crowd.
+// They move first; the crowd sees them as moving obstacles.
+//
+//     Crowd crowd(params, grid);
+//     crowd.set_planner(&planner);
+//     crowd.add(agents);
+//     crowd.step(0.05f);
+//
+// Differences from [Narain 2011] (those of the continuum are in continuum.h, of the pairs in separation.h, of
+// navigation in plan/):
+// - An agent's mass is its area over that of the mean radius, so that crowds of any sizes are full at one density.
+// - No agent exceeds its walking speed in (4.3).
+// - A quarter of the agents replan in each step; the others keep their preferred velocity.
+// - CrowdParams::freedom: in (4.3) all agents move with the mean where the crowd is full, and agents with crossing
+//   paths can jam forever. A tenth of their own velocity dissolves such jams.
+// - Weidmann's law uses the density around an agent without its own share where the crowd is not full.
+// - Agents look ahead and prefer a side, which section 4.5.2 names as missing: steer() averages five directions by
+//   their progress minus the opposition of the last step's continuum.
 #pragma once
 
 #include "spindrift/base/timing.h"
@@ -11,15 +27,14 @@
 
 namespace spindrift {
 
-// Where agents want to go.
+// Directions of agents.
 class CrowdPlanner {
   public:
     virtual ~CrowdPlanner() = default;
-    // The unit vector in which an agent wants to go, or zero if it wants to stay where it is. May change `goal` and
-    // `leg` of this agent, and nothing else. Called by several threads at a time; agents in sequence are mostly near
-    // each other.
+    // Unit vector of the direction that an agent wants to walk in, or zero to stay. May change only `goal` and `leg` of
+    // this agent. Called from several threads at a time, mostly for agents close to each other in sequence.
     virtual Vec2f direction(Agents& agents, size_t i) const = 0;
-    // Whether an agent is where it leaves the world.
+    // Whether an agent is at a place where it leaves the world.
     virtual bool leaves(const Agents& agents, size_t i) const
     {
         (void)agents, (void)i;
@@ -27,18 +42,18 @@ class CrowdPlanner {
     }
 };
 
-// Where a scripted agent is when, from point to point at even speed. It stands still before and after.
+// Position of a scripted agent over time, linear between points and constant before and after.
 struct ScriptedPath {
-    std::vector<double> time; // [s], rising
+    std::vector<double> time; // [s], ascending
     std::vector<Vec2f> point;
     Vec2f at(double seconds) const;
 };
 
-// What happened in a step.
+// Statistics of one step.
 struct CrowdReport {
     ContinuumReport continuum;
     Separation::Report separation;
-    std::vector<int32_t> left; // ids of agents that left the world
+    std::vector<int32_t> left; // ids of the agents that left
     PhaseTimes times;
 };
 
@@ -46,15 +61,17 @@ class Crowd {
   public:
     Crowd(const CrowdParams& params, const CrowdGrid& grid);
 
-    // Both must outlive the steps that follow; without a planner everyone stays, without walls only the domain ends.
+    // Both must outlive the following steps. Without a planner everyone stays; without walls only the domain ends the
+    // floor.
     void set_planner(const CrowdPlanner* planner) { planner_ = planner; }
     void set_walls(const CrowdWalls* walls) { walls_ = walls; }
-    // The share of each cell that no obstacle covers, row by row, when it starts or changes.
+    // The share of each cell that no obstacle covers, row by row.
     void set_free_area(std::span<const float> fraction) { continuum_.set_free_area(fraction); }
-    // Returns the number by which scripted agents name it as their goal. To be called anew, in order, before restore().
+    // Returns the index that scripted agents use as their goal. Must be called again, in the same order, before
+    // restore().
     int32_t add_path(ScriptedPath path);
 
-    // Takes x, radius, speed, priority, goal, leg and driver; gives ids in their order, and returns the first.
+    // Uses x, radius, speed, priority, goal, leg and driver. Assigns ids in order and returns the first.
     int32_t add(const Agents& newcomers);
     void remove(std::span<const int32_t> ids);
 
@@ -66,7 +83,7 @@ class Crowd {
     double time() const { return time_; } // [s]
     size_t bytes() const;
 
-    // Everything that the next step depends on, for resuming.
+    // The state that the next step depends on, for resuming.
     struct State {
         double time = 0;
         int32_t steps = 0;
@@ -85,24 +102,24 @@ class Crowd {
     void sort();
     void plan();
     float density_around(size_t i) const;
-    Vec2f bent_direction(size_t i, const Vec2f& direction, float speed) const;
+    Vec2f steer(size_t i, const Vec2f& direction, float speed) const;
     void move_others(float dt);
     Vec2f avoid(size_t i, float dt) const;
     void move_crowd(float dt);
-    Vec2f kept_out(const Vec2f& from, const Vec2f& to, float radius) const;
-    void let_leave();
-    void keep(const std::vector<uint8_t>& kept);
+    Vec2f slide_along_walls(const Vec2f& from, const Vec2f& to, float radius) const;
+    void remove_leaving();
+    void keep_only(const std::vector<uint8_t>& kept);
 
     CrowdParams params_;
     const CrowdPlanner* planner_ = nullptr;
     const CrowdWalls* walls_ = nullptr;
     std::vector<ScriptedPath> paths_;
     double time_ = 0;
-    int32_t steps_ = 0; // that were made
+    int32_t steps_ = 0; // so far
     int32_t next_id_ = 0;
     float largest_radius_ = 0;
     Agents agents_;
-    bool sorted_ = true; // nobody was added or removed since
+    bool sorted_ = true; // no agent was added or removed since the last sort
     AgentCells cells_;
     Continuum continuum_;
     Separation separation_;

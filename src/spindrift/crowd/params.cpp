@@ -5,38 +5,38 @@ namespace spindrift {
 void AvoidanceParams::visit(ParamVisitor& v)
 {
     v("horizon", horizon, unit::seconds, between(1e-2, 1e3),
-      "For how long the velocity that an agent chooses meets nobody.");
-    v("distance", distance, unit::metres, between(1e-2, 1e3), "How far an agent looks around.");
-    v("neighbours", neighbours, unit::none, between(1, 100), "How many of the nearest agents it takes into account.");
+      "Time for which an agent's velocity must be free of collisions.");
+    v("distance", distance, unit::metres, between(1e-2, 1e3), "Distance within which an agent considers others.");
+    v("neighbours", neighbours, unit::none, between(1, 100), "Number of nearest agents considered.");
 }
 
 void CrowdParams::visit(ParamVisitor& v)
 {
     v("radius", radius, unit::metres, between(1e-3, 1e3),
-      "Half the distance that agents keep at least, in the mean of the crowd.");
+      "Half the minimum distance between agents, in the mean of the crowd.");
     v("packing", packing, unit::none, between(0.05, 1),
-      "The greatest density beside that of the closest packing of discs, which walking people do not reach.");
+      "Greatest density as a share of that of the closest packing of discs, which walking people do not reach.");
     v("continuum", continuum,
-      "The crowd as a continuum keeps people out of places that are full. Without it they walk as if alone.");
-    v("pairs", pairs, "People who are too close to each other move apart.");
+      "Whether the continuum keeps people out of full places. Without it they walk as if alone.");
+    v("pairs", pairs, "Whether people who are too close to each other are separated.");
     v("separation", separation, unit::none, between(1, 2),
-      "Agents that are closer than this many times their least distance move apart.");
+      "Agents closer than this many times their minimum distance are separated.");
     v("separation_iterations", separation_iterations, unit::none, between(2, 1000),
-      "At most this often in a step, while some are closer than their least distance.");
+      "Largest number of separation iterations per step, while some agents are closer than the minimum.");
     v("speed_law", speed_law, choices("constant", "weidmann"),
-      "Speed where it is dense: that of each agent, or less as Weidmann's measurements say.");
+      "Walking speed in dense crowds: that of each agent, or reduced according to Weidmann (1993).");
     v("freedom", freedom, unit::none, between(0, 1),
-      "How much of its own way an agent goes where it is densest. With 0 people move as one there, and those whose "
-      "ways "
-      "cross can stand still for ever; little is enough.");
+      "Share of its own velocity that an agent keeps where the crowd is full. With 0 people move as one there, and "
+      "crossing streams can jam forever; a small value suffices.");
     v("look_ahead", look_ahead, unit::seconds, between(0, 60),
-      "How far ahead agents see where a dense crowd comes towards them, and walk around it; 0: not at all.");
+      "Time that agents look ahead to walk around dense oncoming crowds; 0: they do not.");
     v("side", side, unit::none, between(-1, 1),
-      "To which side agents turn when others come towards them: 1 always to the right, -1 to the left, 0 to neither.");
+      "Side that agents prefer when others come towards them: 1 the right, -1 the left, 0 neither.");
     v("tolerance", tolerance, unit::none, between(1e-9, 0.1),
-      "How far densities may be above the greatest, as a share of it, for the solver of pressure.");
-    v("max_iterations", max_iterations, unit::none, between(1, 100000), "Of that solver.");
-    v.group("avoidance", avoidance, "Agents that avoid others by themselves, with reciprocal collision avoidance.");
+      "Tolerance of the pressure solver: excess density as a share of the greatest.");
+    v("max_iterations", max_iterations, unit::none, between(1, 100000),
+      "Largest number of iterations of the pressure solver.");
+    v.group("avoidance", avoidance, "Reciprocal collision avoidance of agents with driver = \"avoiding\".");
 }
 
 } // namespace spindrift

@@ -1,11 +1,11 @@
-// What an artist can say about how a crowd moves. Where it is and where it goes comes from the floor plan.
+// Scene parameters of the motion of a crowd. Positions and goals come from the floor plan.
 #pragma once
 
 #include "spindrift/scene/params.h"
 
 namespace spindrift {
 
-// Agents that avoid each other by themselves, see crowd/avoidance.h.
+// Agents that avoid collisions by themselves, see crowd/avoidance.h.
 struct AvoidanceParams {
     float horizon = 3, distance = 6;
     int neighbours = 12;
@@ -29,12 +29,12 @@ struct CrowdParams {
     void visit(ParamVisitor& v);
 
     float least_distance() const { return 2 * radius; }
-    // (4.4) [1/m2]
+    // Greatest density [Narain 2011, (4.4)] [1/m2].
     float densest() const { return 2 * packing / (std::sqrt(3.0f) * least_distance() * least_distance()); }
 };
 
-// Weidmann's fundamental diagram (1993): the speed of pedestrians in a crowd of this density [1/m2], beside that of
-// one who is alone.
+// Fundamental diagram of [Weidmann 1993]: speed of pedestrians at this density [1/m2], relative to the free walking
+// speed.
 inline float weidmann_speed(float density)
 {
     constexpr float kStandstill = 5.4f, kShape = 1.913f;

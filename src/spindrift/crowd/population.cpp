@@ -14,7 +14,7 @@ namespace spindrift {
 
 namespace {
 
-// A cell around the floor, so that the crowd sees where it ends.
+// One cell of margin around the floor, so that the continuum sees where it ends.
 CrowdGrid grid_around(const FloorPlan& plan, float cell)
 {
     Vec2d low = Vec2d::Constant(std::numeric_limits<double>::infinity()), high = -low;
@@ -30,7 +30,7 @@ CrowdGrid grid_around(const FloorPlan& plan, float cell)
             static_cast<int>(cells.y())};
 }
 
-// The plan with a floor under everyone, and entrances as busy as they should be.
+// The plan with a boundary around everyone and scaled rates of its entrances.
 FloorPlan completed(FloorPlan plan, const PopulationParams& params)
 {
     for (PlanEntrance& entrance : plan.entrances) entrance.rate *= static_cast<double>(params.rate);
@@ -48,7 +48,7 @@ FloorPlan completed(FloorPlan plan, const PopulationParams& params)
     return plan;
 }
 
-// Of a normal distribution, cut off at three deviations.
+// Normal distribution, truncated at three standard deviations.
 float normal(Random& random)
 {
     const float u = std::max(random.uniform(), 0x1p-24f), angle = random.uniform(0, static_cast<float>(2 * kPi));
@@ -57,10 +57,10 @@ float normal(Random& random)
 
 } // namespace
 
-// Where people want to go
+// Goals
 
-// An agent's `goal` is the number of the visit that it is on, its `leg` where it is on the roadmap. For one with a
-// target of its own, `goal` says whether it was there.
+// An agent's `goal` is the index of its current visit and its `leg` the roadmap vertex that it heads for. For an agent
+// with a target of its own, `goal` is kArrived after it has been there.
 class Population::Planner : public CrowdPlanner {
     static constexpr int32_t kArrived = 1;
 
@@ -104,8 +104,8 @@ class Population::Planner : public CrowdPlanner {
         agents.leg[i] = static_cast<int32_t>(cursor.vertex);
         return direction;
     }
-    // Straight there if it can be seen, which needs no memory; otherwise by a route that is found anew. Who was there
-    // makes way for others, and goes back only from afar: those who would at once were walls for everyone else.
+    // Straight to the target if visible, otherwise along a route that is searched anew. An agent that has arrived gives
+    // way to others and returns only from a distance: agents that return at once act as walls for the others.
     Vec2f towards_target(const Group& group, Agents& agents, size_t i) const
     {
         constexpr float kBackFrom = 4; // radii
@@ -135,7 +135,7 @@ class Population::Walls : public CrowdWalls {
     const Navigator& navigator_;
 };
 
-// The start
+// Start
 
 namespace {
 
@@ -188,10 +188,10 @@ void Population::place_groups(const std::vector<std::string>& group_places)
             for (size_t e = 0; e < plan_.entrances.size(); ++e)
                 if (plan_.entrances[e].name == p.entrance) group.entrance = static_cast<int>(e);
             if (group.entrance < 0)
-                bad_input("{}: there is no entrance '{}'; add [[crowd.entrance]] with this name", group_places[g],
+                bad_input("{}: there is no entrance '{}'; add a [[crowd.entrance]] of this name", group_places[g],
                           p.entrance);
             if (doors_[static_cast<size_t>(group.entrance)].empty())
-                bad_input("{}: nobody fits into the entrance '{}'", group_places[g], p.entrance);
+                bad_input("{}: the entrance '{}' has no room for an agent", group_places[g], p.entrance);
         }
         std::vector<Vec2f> places;
         if (p.driver == Driver::scripted) {
@@ -204,9 +204,9 @@ void Population::place_groups(const std::vector<std::string>& group_places)
             places = starting_places(p.polygons(), p.rings, static_cast<size_t>(p.count), 2 * params_.radius_of(p),
                                      *navigator_, starts_, hash64(static_cast<uint64_t>(params_.seed), g));
         if (places.size() < static_cast<size_t>(p.count))
-            bad_input("{}: only {} of {} people of radius {} m fit into where they should stand; make it larger or "
-                      "count smaller",
-                      group_places[g], places.size(), p.count, params_.radius_of(p));
+            bad_input(
+                "{}: only {} of {} people of radius {} m fit into the shapes of the group; enlarge them or lower count",
+                group_places[g], places.size(), p.count, params_.radius_of(p));
         if (p.heading == GroupParams::Heading::opposite) {
             Vec2d middle = Vec2d::Zero();
             for (const Vec2f& x : places) middle += x.cast<double>();
@@ -252,7 +252,7 @@ double Population::most_people(double seconds) const
     return people;
 }
 
-// `number` is that of the agent's own random numbers.
+// `number` is the key of the agent's random numbers.
 void Population::set_agent(Agents& agents, size_t i, size_t g, const Vec2f& x, uint64_t number) const
 {
     const GroupParams& group = groups_[g].params;
@@ -278,10 +278,10 @@ void Population::start(int frame)
 
 void Population::restore(State state)
 {
-    // Who has which group and goal.
+    // Check the group and goal of every agent.
     const Agents& agents = state.crowd.agents;
     if (state.came.size() != groups_.size() || std::ranges::any_of(state.came, [](int32_t n) { return n < 0; }))
-        bad_state("{} groups have come in, and there are {}", state.came.size(), groups_.size());
+        bad_state("the state has {} groups, the scene {}", state.came.size(), groups_.size());
     for (const int32_t group : state.groups)
         if (group < 0 || static_cast<size_t>(group) >= groups_.size()) bad_state("there is no group {}", group);
     for (size_t i = 0; i < agents.size(); ++i) {
@@ -293,7 +293,7 @@ void Population::restore(State state)
         const bool has_goal = agents.driver[i] == Driver::scripted || !group.targets.empty() || group.goals.empty() ||
                               goal < group.goals.size();
         if (!has_target || !has_goal)
-            bad_state("agent {} goes to place {}, which its group does not", id, agents.goal[i]);
+            bad_state("agent {} is on visit {}, which its group does not have", id, agents.goal[i]);
     }
 
     frame_ = state.frame;
@@ -301,7 +301,7 @@ void Population::restore(State state)
     crowd_.restore(std::move(state.crowd));
 }
 
-// The frames
+// Frames
 
 PopulationReport Population::advance()
 {
@@ -311,7 +311,7 @@ PopulationReport Population::advance()
     const float dt = frame_time / static_cast<float>(report.steps);
     for (int s = 0; s < report.steps; ++s) {
         check_interrupt();
-        report.times.measure("enter", [&] { let_in(dt, report); });
+        report.times.measure("enter", [&] { admit_newcomers(dt, report); });
         const CrowdReport step = crowd_.step(dt);
         report.left += step.left.size();
         report.pressed_cells = step.continuum.pressed;
@@ -332,8 +332,8 @@ double Population::groups_through(size_t entrance) const
     }));
 }
 
-// As many come in as the rate says, if there is room for them in the door; the others wait.
-void Population::let_in(float dt, PopulationReport& report)
+// Lets agents in at the rate of their entrance if there is room; the others wait.
+void Population::admit_newcomers(float dt, PopulationReport& report)
 {
     constexpr int kTries = 30;
     report.waiting = 0;
@@ -346,7 +346,7 @@ void Population::let_in(float dt, PopulationReport& report)
         int64_t missing = due - came_[g];
         if (missing <= 0) continue;
         const float apart = params_.radius_of(groups_[g].params);
-        // Who is where they want to be, found when there is someone to come in.
+        // Test against all agents; only done when someone is due.
         const Agents& agents = crowd_.agents();
         const auto is_free = [&](const Vec2f& x, const Agents& before) {
             const auto apart_from = [&](const Agents& others) {
@@ -363,7 +363,7 @@ void Population::let_in(float dt, PopulationReport& report)
             Random random(hash64(static_cast<uint64_t>(params_.seed), 77 + g), static_cast<uint64_t>(came_[g]));
             bool found = false;
             for (int t = 0; t < kTries && !found; ++t) {
-                // The places depend on the moment too: who waits does not try the same ones for ever.
+                // The places also depend on the time, so that waiting agents do not retry the same ones forever.
                 const double choice = std::fmod(0.618 * crowd_.time() + static_cast<double>(random.uniform()), 1.0);
                 const double u = static_cast<double>(random.uniform()), v = static_cast<double>(random.uniform());
                 const Vec2f x = doors_[e].at(choice, u, v).cast<float>();
@@ -394,7 +394,7 @@ int Population::goal_of(size_t agent) const
 std::unique_ptr<Population> read_population(const PopulationParams& params, const SceneFile& scene,
                                             const std::string& table, float fps)
 {
-    if (params.groups.empty()) bad_input("{}: nobody is there; add a [[{}.group]]", scene.where(table), table);
+    if (params.groups.empty()) bad_input("{}: the crowd has no people; add a [[{}.group]]", scene.where(table), table);
     std::vector<std::string> places;
     for (size_t g = 0; g < params.groups.size(); ++g)
         places.push_back(scene.where(fmt::format("{}.group[{}]", table, g)));

@@ -1,6 +1,6 @@
-// A crowd in its floor plan: everyone who is there, where they want to go, who comes in and who leaves.
+// A crowd in its floor plan: groups of agents, their goals, entrances and exits.
 //
-//     Population population(params, plan, "scene.toml");
+//     Population population(params, plan, 24, group_places);
 //     population.start(first_frame);
 //     population.advance();            // to the next frame
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace spindrift {
 
-// What happened while a frame was computed.
+// Statistics of one frame.
 struct PopulationReport {
     size_t people = 0, came = 0, left = 0, waiting = 0; // waiting: for room in an entrance
     size_t pressed_cells = 0;
@@ -24,8 +24,8 @@ struct PopulationReport {
 
 class Population {
   public:
-    // Throws bad_input for what cannot work, before anything is computed; what was repaired is in warnings().
-    // `group_places` says where each group stands in the scene, for messages.
+    // Throws bad_input for a scene that cannot work, before anything is computed; repairs are listed in warnings().
+    // `group_places` are the places of the groups in the scene, for messages.
     Population(const PopulationParams& params, FloorPlan plan, float fps, const std::vector<std::string>& group_places);
     // Reads the plan itself; the path of a drawing is taken as it is.
     explicit Population(const PopulationParams& params, float fps = 24);
@@ -35,20 +35,20 @@ class Population {
     const FloorPlan& plan() const { return plan_; }
     const Navigator& navigator() const { return *navigator_; }
     const Crowd& crowd() const { return crowd_; }
-    // That there can be after a time [s].
+    // Upper bound after a time [s].
     double most_people(double seconds) const;
 
     void start(int frame);
     PopulationReport advance();
     int frame() const { return frame_; }
     int group_of(int32_t id) const { return groups_of_ids_[static_cast<size_t>(id)]; }
-    // Number of the goal that an agent is on its way to, in FloorPlan::goals; -1 for none.
+    // Index in FloorPlan::goals of an agent's current goal; -1 for none.
     int goal_of(size_t agent) const;
 
-    // Everything that the next frame depends on, for resuming.
+    // The state that the next frame depends on, for resuming.
     struct State {
         int frame = 0;
-        std::vector<int32_t> groups, came; // by id; by group, through its entrance
+        std::vector<int32_t> groups, came; // group of each id; number of agents let in, by group
         Crowd::State crowd;
     };
     State state() const { return {frame_, groups_of_ids_, came_, crowd_.state()}; }
@@ -60,16 +60,16 @@ class Population {
     struct Group {
         GroupParams params;
         std::vector<GoalId> goals;  // of its visits
-        std::vector<Vec2f> targets; // of each who starts, for those who head for places opposite
+        std::vector<Vec2f> targets; // of each agent at the start, for groups heading to the opposite side
         int entrance = -1;
-        size_t first = 0; // of those who start
+        size_t first = 0; // index of its first start
         int32_t path = -1;
     };
     void place_groups(const std::vector<std::string>& group_places);
     void check(const std::vector<std::string>& group_places);
     void set_agent(Agents& agents, size_t i, size_t group, const Vec2f& x, uint64_t number) const;
     double groups_through(size_t entrance) const;
-    void let_in(float dt, PopulationReport& report);
+    void admit_newcomers(float dt, PopulationReport& report);
 
     PopulationParams params_;
     FloorPlan plan_;
@@ -77,9 +77,9 @@ class Population {
     std::vector<std::string> warnings_;
     std::unique_ptr<Navigator> navigator_;
     std::vector<Group> groups_;
-    std::vector<Vec2f> starts_; // of everyone, group by group
+    std::vector<Vec2f> starts_; // of all agents, group by group
     std::vector<int32_t> group_of_start_;
-    std::vector<PolygonSampler> doors_; // where those stand who come in, by entrance
+    std::vector<PolygonSampler> doors_; // where agents appear, by entrance
     std::unique_ptr<Planner> planner_;
     std::unique_ptr<Walls> walls_;
     Crowd crowd_;
@@ -87,7 +87,7 @@ class Population {
     std::vector<int32_t> groups_of_ids_, came_;
 };
 
-// The crowd that a scene's [crowd] describes; throws bad_input if nobody is in it.
+// The population described by the [crowd] table of a scene. Throws bad_input if it has no people.
 std::unique_ptr<Population> read_population(const PopulationParams& params, const SceneFile& scene,
                                             const std::string& table, float fps);
 

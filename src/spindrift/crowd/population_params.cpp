@@ -6,59 +6,59 @@ namespace spindrift {
 void VisitParams::visit(ParamVisitor& v)
 {
     v("goal", goal, "Name of a goal.");
-    v("from", from, unit::seconds, between(0, 1e6),
-      "They do not set out for it before this time, and wait where they are.");
-    v.require(!goal.empty(), "goal", "is missing: name one of [[crowd.goal]]");
+    v("from", from, unit::seconds, between(0, 1e6), "Time before which they wait where they are.");
+    v.require(!goal.empty(), "goal", "is missing: give the name of a [[crowd.goal]]");
 }
 
 void GroupParams::visit(ParamVisitor& v)
 {
-    v("name", name, "For messages.");
-    v("count", count, unit::none, between(0, 20000000), "How many people stand in the shapes when the shot starts.");
+    v("name", name, "Name for messages.");
+    v("count", count, unit::none, between(0, 20000000), "Number of people in the shapes at the start of the shot.");
     PlanShapeParams::visit(v);
-    v.rows("rings", rings, 4, unit::metres, "Rings [x, y, inner radius, outer radius] to stand in.");
+    v.rows("rings", rings, 4, unit::metres, "Rings [x, y, inner radius, outer radius] in which people stand.");
     v("entrance", entrance,
-      "Name of an entrance through which people of this group come in, at its rate, which groups share.");
+      "Name of an entrance through which people of this group come in. Groups with the same entrance share its rate.");
     v("heading", heading, choices("goals", "opposite"),
-      "Where they want to go: to the goals of their visits, or each to the place opposite its own, seen from the "
-      "middle "
-      "of where the group stands.");
-    v.list("visit", visits, "The goals, one after the other.");
-    v("rounds", rounds, unit::none, between(1, 10000), "How often they go to all these goals.");
-    v("leave", leave, "They are gone when they have reached the last goal; otherwise they stay there.");
-    v("start", start, unit::seconds, between(0, 1e6), "They do not walk before this time.");
-    v("speed", speed, unit::metres_per_second, between(0, 1e3),
-      "Mean speed at which they walk where they are free to.");
+      "Destination: the goals of their visits, or for each the place opposite its own, seen from the centre of the "
+      "group.");
+    v.list("visit", visits, "Goals to visit, in order.");
+    v("rounds", rounds, unit::none, between(1, 10000), "How often they visit all goals.");
+    v("leave", leave, "Whether they are removed at the last goal; otherwise they stay there.");
+    v("start", start, unit::seconds, between(0, 1e6), "Time at which they start to walk.");
+    v("speed", speed, unit::metres_per_second, between(0, 1e3), "Mean free walking speed.");
     v("speed_deviation", speed_deviation, unit::metres_per_second, between(0, 1e3),
-      "Standard deviation of that speed.");
-    v("radius", radius, unit::metres, between(1e-3, 1e3), "Half the distance that they keep; left out: crowd.radius.");
-    v("priority", priority, unit::none, between(1e-3, 1e3), "Of two who meet, the one with less gives way more.");
+      "Standard deviation of the walking speed.");
+    v("radius", radius, unit::metres, between(1e-3, 1e3),
+      "Half the minimum distance between them; by default crowd.radius.");
+    v("priority", priority, unit::none, between(1e-3, 1e3),
+      "Of two people who meet, the one with the lower priority gives way more.");
     v("driver", driver, choices("crowd", "scripted", "avoiding"),
-      "Who moves them: the crowd with its continuum, a path, or themselves by reciprocal avoidance.");
-    v.rows("path", path, 3, unit::none, "Of scripted people: [time in s, x, y], from point to point.");
+      "What moves them: the crowd's continuum, a given path, or reciprocal collision avoidance.");
+    v.rows("path", path, 3, unit::none, "Path of scripted people: points [time in s, x, y].");
     const bool scripted = driver == Driver::scripted;
     const bool placed = given() || !rings.empty();
-    v.require(scripted || placed || !entrance.empty(), "count", "nobody is in this group: give a shape or an entrance");
-    v.require(count == 0 || placed, "count", "needs a shape to stand in: a polygon, a box, circles or rings");
-    v.require(!placed || count > 0, "count", "is missing: how many people stand in the shape");
-    v.require(!scripted || !path.empty(), "path", "is missing: scripted people need one");
+    v.require(scripted || placed || !entrance.empty(), "count", "the group has no people: give a shape or an entrance");
+    v.require(count == 0 || placed, "count", "needs a shape: a polygon, a box, circles or rings");
+    v.require(!placed || count > 0, "count", "is missing: give the number of people in the shape");
+    v.require(!scripted || !path.empty(), "path", "is missing: scripted people need a path");
     for (size_t i = 1; i < path.size(); ++i)
-        v.require(path[i][0] > path[i - 1][0], "path", "must have its times in order");
+        v.require(path[i][0] > path[i - 1][0], "path", "must have ascending times");
     for (const auto& ring : rings)
-        v.require(ring[2] >= 0 && ring[3] > ring[2], "rings", "need an outer radius above the inner one");
+        v.require(ring[2] >= 0 && ring[3] > ring[2], "rings", "must have an outer radius above the inner one");
     v.require(heading != Heading::opposite || entrance.empty(), "heading",
-              "people who come in through an entrance have no place opposite");
+              "must not be \"opposite\" for people who come in through an entrance");
 }
 
 void PopulationParams::visit(ParamVisitor& v)
 {
     CrowdParams::visit(v);
-    v("cell", cell, unit::metres, between(1e-2, 1e3), "Edge of a cell of the grid on which the crowd is a continuum.");
-    v("longest_step", longest_step, unit::seconds, between(1e-3, 1), "A frame is cut into steps that are no longer.");
-    v("rate", rate, unit::none, between(0, 1e4), "This many times as many people come in through all entrances.");
-    v("seed", seed, unit::none, limits::seed(), "Another number is another crowd.");
+    v("cell", cell, unit::metres, between(1e-2, 1e3), "Cell size of the continuum's grid.");
+    v("longest_step", longest_step, unit::seconds, between(1e-3, 1),
+      "Largest time step; frames are divided into steps no longer than this.");
+    v("rate", rate, unit::none, between(0, 1e4), "Factor on the rates of all entrances.");
+    v("seed", seed, unit::none, limits::seed(), "Seed of the random numbers.");
     plan.visit(v);
-    v.list("group", groups, "The people.");
+    v.list("group", groups, "Groups of people.");
 }
 
 float PopulationParams::largest_radius() const

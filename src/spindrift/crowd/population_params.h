@@ -1,4 +1,4 @@
-// What an artist can say about the people of a crowd: who they are, where they start or come in, and where they go.
+// Scene parameters of the people of a crowd: groups, starts, entrances and goals.
 #pragma once
 
 #include "spindrift/crowd/agents.h"
@@ -7,14 +7,14 @@
 
 namespace spindrift {
 
-// One goal after the other.
+// A goal to visit.
 struct VisitParams {
     std::string goal;
     float from = 0; // [s]
     void visit(ParamVisitor& v);
 };
 
-// People who have something in common. They stand in the shapes at the start, or come in through an entrance.
+// People with common parameters. They stand in the shapes at the start, or come in through an entrance.
 struct GroupParams : PlanShapeParams {
     enum class Heading { goals, opposite };
     std::string name, entrance;

@@ -62,7 +62,8 @@ void PressureMatrix::multiply(std::span<const double> x, std::span<double> out)
     });
 }
 
-// Two by two cells become one. What ties a free cell to cells that are not free ties its coarse cell to the same value.
+// Merges 2x2 cells. A connection of a free cell to a fixed one becomes a connection of its coarse cell to the same
+// value.
 void PressureMatrix::coarsen(const Level& fine, Level& coarse)
 {
     const auto open = [&](size_t a, size_t b, double w) { return fine.inverse[a] > 0 && fine.inverse[b] > 0 ? w : 0; };
@@ -74,7 +75,7 @@ void PressureMatrix::coarsen(const Level& fine, Level& coarse)
             double wx = 0, wy = 0, diagonal = 0;
             for (int dj = 0; dj < 2; ++dj)
                 for (int di = 0; di < 2; ++di) {
-                    // Beyond the last cell of an odd number lies the margin, where everything is zero.
+                    // Beyond the last cell of an odd number is the margin, where everything is zero.
                     if (2 * ci + di >= fine.grid.nx || 2 * cj + dj >= fine.grid.ny) continue;
                     const size_t f = fine.grid.index(2 * ci + di, 2 * cj + dj);
                     if (fine.inverse[f] == 0) continue;
@@ -106,7 +107,7 @@ void PressureMatrix::precondition(std::span<const double> r, std::span<const uin
     cycle(0, r.data(), z.data());
 }
 
-// z = about A^-1 r: a Jacobi step before and after what the coarser level knows, which makes it symmetric.
+// Approximates z = A^-1 r: one Jacobi step before and one after the coarse correction, which makes it symmetric.
 void PressureMatrix::cycle(size_t number, const double* r, double* z)
 {
     Level& l = levels_[number];

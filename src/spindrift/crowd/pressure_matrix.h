@@ -1,10 +1,10 @@
-// The matrix of the crowd's pressure, (4.18): on a grid of nx by ny cells
+// The matrix of the crowd's pressure [Narain 2011, (4.18)]: on a grid of nx by ny cells
 //
 //     (A p)_c = sum over the four faces of w_f (p_c - p_neighbour) + compliance p_c
 //
-// and its preconditioner, one cycle of multigrid among the free cells. The cells at bounds are where pressure is given.
-// Coarse levels merge 2x2 cells, with the weights of faces between free cells halved, since coarse cells lie twice as
-// far apart: they cost a few passes over the grid when the free cells are others.
+// and its preconditioner, one multigrid cycle among the free cells; at bounds the pressure is given. Coarse levels
+// merge 2x2 cells and halve the weights of faces between free cells, since coarse cells are twice as far apart.
+// Rebuilding them for another set of free cells takes a few passes over the grid.
 //
 // All arrays have a margin of one cell around the grid, where everything is zero, so that no loop has special cases.
 #pragma once
@@ -21,14 +21,14 @@ struct PaddedGrid {
     {
         return static_cast<size_t>(j + 1) * static_cast<size_t>(stride()) + static_cast<size_t>(i + 1);
     }
-    // Calls body(first index of a row) for all rows, in parallel where that pays.
+    // Calls body(first index of a row) for all rows, in parallel if there are enough of them.
     template <class Body> void for_each_row(const Body& body) const;
 };
 
 class PressureMatrix : public QpMatrix<double> {
   public:
     void reset(const PaddedGrid& grid);
-    // Of the lower x and y face of each cell; to be filled before prepare(), with zero at the domain's sides.
+    // Weights of the lower x and y face of each cell. Fill before prepare(), with zero at the domain's sides.
     std::vector<double>& weight_x() { return levels_[0].wx; }
     std::vector<double>& weight_y() { return levels_[0].wy; }
     void prepare(double compliance);

@@ -12,16 +12,17 @@ namespace spindrift {
 namespace {
 
 constexpr size_t kLanes = 8, kChunk = 4096;
-// Cells of a row that are looked at together where most of them do not go on.
+// Cells of a row that are tested for activity together.
 constexpr int kTogether = 30;
-// Of the motion that would resolve one pair. Amid six neighbours the shortest waves would otherwise swing up.
+// Share of the displacement that resolves one pair. Without it the shortest waves grow where an agent has six
+// neighbours.
 constexpr float kRelaxation = 0.7f;
-// Closer than this [m] there is no direction to part in: the order of the agents decides.
+// Below this distance [m] a pair has no direction: the order of the agents decides.
 constexpr float kNoDistance = 1e-5f;
-// Iterations to the larger distance go on until pairs are at this many times the least; those who are too close at last
-// are parted to it.
+// Iterations to the larger distance continue until pairs are this many times the minimum apart. The last iterations
+// separate pairs to this distance.
 constexpr float kMargin = 1.03f;
-// Makes way for nobody.
+// Weight of an agent that does not give way.
 constexpr float kImmovable = 1e30f;
 
 float sum(Row r) { return ((r[0] + r[4]) + (r[2] + r[6])) + ((r[1] + r[5]) + (r[3] + r[7])); }
@@ -71,8 +72,8 @@ Separation::Report Separation::run(Agents& agents, const AgentCells& cells, cons
     });
     for (auto* flags : {&close_, &close_before_})
         flags->assign(static_cast<size_t>(cells.rows() + 2) * static_cast<size_t>(cells.columns() + 2), 0);
-    const auto iterate_to = [&](float distance, float enough, bool everywhere) {
-        const Scene scene{agents, cells, continuum, walls, distance, enough};
+    const auto iterate_to = [&](float distance, float least, bool everywhere) {
+        const Scene scene{agents, cells, continuum, walls, distance, least};
         ++report.iterations;
         close_.swap(close_before_);
         report.too_close = alike ? iterate<true>(scene, everywhere) : iterate<false>(scene, everywhere);
@@ -82,7 +83,7 @@ Separation::Report Separation::run(Agents& agents, const AgentCells& cells, cons
     for (bool done = false; report.iterations < rules.max_iterations && !done; move())
         done = iterate_to(rules.distance, kMargin, report.iterations < rules.min_iterations) &&
                report.iterations >= rules.min_iterations;
-    // Where nobody is too close nobody moves any more: it might bring others together.
+    // Cells without close pairs stay put: moving them could bring others too close.
     for (int n = 0; n < rules.last_iterations && !iterate_to(std::min(kMargin, rules.distance), 1, n == 0); ++n) move();
     parallel_chunks(count, kChunk, [&](size_t begin, size_t end) {
         for (size_t i = begin; i < end; ++i) {
@@ -94,8 +95,8 @@ Separation::Report Separation::run(Agents& agents, const AgentCells& cells, cons
     return report;
 }
 
-// Every agent's next place. kAlike: they have one radius and one priority. Returns how many cells have agents that are
-// too close to others.
+// Computes every agent's next position. kAlike: all have the same radius and priority. Returns the number of cells with
+// agents that are too close.
 template <bool kAlike> size_t Separation::iterate(const Scene& scene, bool everywhere)
 {
     const AgentCells& cells = scene.cells;
@@ -109,18 +110,18 @@ template <bool kAlike> size_t Separation::iterate(const Scene& scene, bool every
             bool moved = false;
             for (int c = 0, count = 0; c < cells.columns(); c += count) {
                 count = std::min(kTogether, cells.columns() - c);
-                if (everywhere || goes_on(cells, row, c, count)) {
+                if (everywhere || is_active(cells, row, c, count)) {
                     count = 1;
-                    if (everywhere || goes_on(cells, row, c, 1)) {
+                    if (everywhere || is_active(cells, row, c, 1)) {
                         close[c] = move_cell<kAlike>(scene, row, c);
                         moved = true, too_close[r] += close[c];
                         continue;
                     }
                 }
                 std::fill_n(close + c, count, uint8_t(0));
-                stay(cells, row, c, count);
+                copy_positions(cells, row, c, count);
             }
-            if (moved) keep_out(scene, row);
+            if (moved) stop_at_walls(scene, row);
         },
         4);
     size_t total = 0;
@@ -128,8 +129,8 @@ template <bool kAlike> size_t Separation::iterate(const Scene& scene, bool every
     return total;
 }
 
-// Somebody in these cells of a row or beside them was too close to another.
-bool Separation::goes_on(const AgentCells& cells, int row, int column, int count) const
+// Whether an agent in these cells of a row, or in adjacent ones, was too close to another.
+bool Separation::is_active(const AgentCells& cells, int row, int column, int count) const
 {
     const size_t width = static_cast<size_t>(cells.columns() + 2);
     const uint8_t* at = &close_before_[static_cast<size_t>(row) * width + static_cast<size_t>(column)];
@@ -139,7 +140,7 @@ bool Separation::goes_on(const AgentCells& cells, int row, int column, int count
     return any_close != 0;
 }
 
-void Separation::stay(const AgentCells& cells, int row, int column, int count)
+void Separation::copy_positions(const AgentCells& cells, int row, int column, int count)
 {
     const auto [begin, end] = cells.range(row, column, column + count - 1);
     for (size_t i = begin; i < end; ++i) next_x_[i] = x_[i], next_y_[i] = y_[i];
@@ -160,7 +161,7 @@ template <bool kAlike> bool Separation::move_cell(const Scene& scene, int row, i
     const RowMask lanes = {0, 1, 2, 3, 4, 5, 6, 7}, none = lanes * 0;
     const Row zero = splat(0), nearest2 = splat(kNoDistance * kNoDistance);
     const Row distance = splat(scene.distance),
-              closer2 = splat(scene.enough * scene.enough / (scene.distance * scene.distance));
+              closer2 = splat(scene.least * scene.least / (scene.distance * scene.distance));
     Row reach = splat(2 * agents.radius[0] * scene.distance), share = splat(0.5f);
     RowMask close = none;
     for (size_t i = begin; i < end; ++i) {
@@ -198,8 +199,8 @@ template <bool kAlike> bool Separation::move_cell(const Scene& scene, int row, i
     return any(close);
 }
 
-// Nobody in the row leaves the domain or passes a wall on the way to their next place.
-void Separation::keep_out(const Scene& scene, int row)
+// Keeps the agents of a row in the domain and on their side of walls.
+void Separation::stop_at_walls(const Scene& scene, int row)
 {
     thread_local std::vector<size_t> which;
     thread_local std::vector<Vec2f> from, to;

@@ -11,7 +11,7 @@ namespace spindrift {
 
 namespace {
 
-// Points in cells as wide as the distance that is asked about.
+// Points in cells as wide as the required distance.
 class Neighbourhood {
   public:
     Neighbourhood(const std::vector<Vec2f>& points, float distance) : distance_(distance)
@@ -40,8 +40,8 @@ class Neighbourhood {
     std::unordered_map<uint64_t, std::vector<Vec2f>> cells_;
 };
 
-// Cuts a box that is far larger than the floor down to the floor: nobody can stand outside, and each place would be
-// looked at.
+// Clips a box that is much larger than the floor to the floor: no one can stand outside, and testing each place is
+// slow.
 void clip_to_floor(const Navigator& navigator, Vec2d& low, Vec2d& high)
 {
     constexpr double kMuch = 16;
@@ -96,7 +96,7 @@ std::vector<Vec2f> starting_places(const std::vector<Polygon>& polygons, const s
         for (const auto& row : found) points.insert(points.end(), row.begin(), row.end());
         return points;
     };
-    // The widest lattice with room for all.
+    // The widest lattice that has room for all.
     const double least = 1.0001 * static_cast<double>(distance);
     const Vec2d size = high - low;
     double spacing = std::max(least, std::sqrt(std::max(size.x(), least) * std::max(size.y(), least) /
@@ -108,7 +108,7 @@ std::vector<Vec2f> starting_places(const std::vector<Polygon>& polygons, const s
                                         0.985));
         points = lattice(spacing);
     }
-    // Of more than are needed, some at random.
+    // Pick a random subset if there are more than needed.
     Random random(seed);
     for (size_t i = 0; i < std::min(count, points.size()); ++i)
         std::swap(points[i], points[i + random.bits() % (points.size() - i)]);

@@ -1,4 +1,4 @@
-// What a crowd asks of the obstacles around it, beyond the area that they leave free.
+// Collision of agents with obstacles, beyond the free area that the continuum uses.
 #pragma once
 
 #include "spindrift/base/math.h"
@@ -10,8 +10,8 @@ namespace spindrift {
 class CrowdWalls {
   public:
     virtual ~CrowdWalls() = default;
-    // For agents who stand free at `from`, the place near `to` that a disc of the radius can reach from there without
-    // passing a wall. Called by several threads at a time, and only for agents within a cell or two of an obstacle.
+    // Moves `to` to the nearest place that a disc of this radius can reach from the free place `from` without crossing
+    // a wall. Called from several threads at a time, and only within a cell or two of an obstacle.
     virtual void keep_out(std::span<const Vec2f> from, std::span<Vec2f> to, std::span<const float> radius) const = 0;
 };
 

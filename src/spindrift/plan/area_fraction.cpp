@@ -4,8 +4,8 @@ namespace spindrift {
 
 namespace {
 
-// Adds up, for every edge, the area between it and the right end of each row (Green's theorem): the part in the edge's
-// own cell, and the full height that it leaves to all cells right of that.
+// Sums, for every edge, the area between it and the right end of each row (Green's theorem): the part in the edge's own
+// cell, and its full height for all cells to the right.
 class Coverage {
   public:
     explicit Coverage(const PlaneGrid& grid)
@@ -42,7 +42,7 @@ class Coverage {
   private:
     size_t index(int x, int y) const { return static_cast<size_t>(y) * static_cast<size_t>(grid_.columns) + x; }
 
-    // An edge from low to high, cut where it passes from one row to the next...
+    // Split an edge from low to high at row boundaries...
     void add_rows(const Vec2d& low, const Vec2d& high, double sign)
     {
         const double slope = (high.x() - low.x()) / (high.y() - low.y());
@@ -55,7 +55,7 @@ class Coverage {
         }
     }
 
-    // ... and from one column to the next.
+    // ... and at column boundaries.
     void add_columns(int row, double x0, double x1, double height, double sign)
     {
         if (x0 > x1) std::swap(x0, x1);

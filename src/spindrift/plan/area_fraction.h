@@ -1,5 +1,5 @@
-// How much of each cell of a regular grid lies within polygons, exactly: the free area of a cell that a crowd's
-// continuum needs (document 000, 4.4.3).
+// Exact share of each cell of a regular grid that lies within polygons, by Green's theorem along their edges: the free
+// area of a cell in the continuum of a crowd [Narain 2011, section 4.4.3].
 #pragma once
 
 #include "spindrift/mesh/polygon.h"
@@ -12,8 +12,8 @@ struct PlaneGrid {
     int columns, rows;
 };
 
-// A share in [0, 1] for each cell, row by row from the bottom. Polygons must not overlap; outer rings are
-// counter-clockwise and holes clockwise.
+// A share in [0, 1] for each cell, row by row from the bottom. Polygons must not overlap. Outer rings are
+// counter-clockwise, holes clockwise.
 std::vector<float> area_fractions(const std::vector<Polygon>& polygons, const PlaneGrid& grid);
 
 } // namespace spindrift

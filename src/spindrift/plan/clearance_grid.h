@@ -1,5 +1,5 @@
-// How far it is at least from any place to the next wall, on a fine grid: most steps of a crowd are short and far
-// enough from walls that nothing else has to be asked about them.
+// A lower bound of the distance to the nearest wall on a fine grid. Most steps of agents are shorter than it and need
+// no further test.
 #pragma once
 
 #include "spindrift/plan/edge_grid.h"
@@ -10,7 +10,8 @@ namespace spindrift {
 class ClearanceGrid {
   public:
     ClearanceGrid(const EdgeGrid& edges, const TriangleGrid& triangles);
-    // From there one can go this far [m] in any direction. Never wrongly yes; no outside the free space.
+    // True if an agent can move by `distance` [m] in any direction. Conservative: may be false near walls, and is false
+    // outside the free space.
     bool is_free_around(const Vec2f& x, float distance) const
     {
         const Vec2f at = (x - low_) * inverse_cell_;
@@ -25,7 +26,7 @@ class ClearanceGrid {
     Vec2f low_ = Vec2f::Zero();
     float inverse_cell_ = 1;
     int columns_ = 0, rows_ = 0;
-    std::vector<float> clearance_; // [m], of all places in a cell
+    std::vector<float> clearance_; // [m], lower bound over a cell
 };
 
 } // namespace spindrift

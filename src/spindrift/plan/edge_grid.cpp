@@ -14,7 +14,7 @@ EdgeGrid::EdgeGrid(std::vector<Edge> edges) : edges_(std::move(edges))
     }
     if (edges_.empty()) low_ = high = Vec2d::Zero();
     const Vec2d size = (high - low_).cwiseMax(1e-3);
-    // About two cells for each edge, but never more than these in a row: a plan can be long and narrow.
+    // About two cells for each edge, with a limit per row, since a plan can be long and narrow.
     constexpr double most = 4096;
     const double wanted = 2.0 * static_cast<double>(edges_.size() + 8);
     cell_ = std::max({std::sqrt(size.x() * size.y() / wanted), size.maxCoeff() / most, 1e-3});
@@ -27,7 +27,7 @@ EdgeGrid::EdgeGrid(std::vector<Edge> edges) : edges_(std::move(edges))
 
 void EdgeGrid::fill_cells()
 {
-    // Row by row, and a hair wider than the edge: rounding must not lose it for a walk that passes a cell's corner.
+    // Row by row and slightly wider than the edge, so that a walk through a cell's corner cannot miss it by rounding.
     const double hair = 1e-6 * cell_;
     const auto for_each_cell = [&](const auto& body) {
         for (size_t i = 0; i < edges_.size(); ++i) {
@@ -56,7 +56,7 @@ void EdgeGrid::fill_cells()
     });
 }
 
-// Chebyshev's distance to the next cell with edges, by one sweep forth and one back.
+// Chebyshev distance to the next cell with edges, by one forward and one backward sweep.
 void EdgeGrid::measure_empty_space()
 {
     empty_.resize(start_.size() - 1);
@@ -74,49 +74,49 @@ void EdgeGrid::measure_empty_space()
         for (int x = columns_; x-- > 0;) lower(x, y, 1, 0), lower(x, y, 1, 1), lower(x, y, 0, 1), lower(x, y, -1, 1);
 }
 
-// Calls visit(edges of a cell, share of the way at which the cell ends) for cells along a segment, until it returns
-// false. Each step leaves a cell, or a block of empty ones.
+// Calls visit(edges of a cell, share of the path at which the cell ends) for the cells along a segment until it returns
+// false. Each step leaves a cell or a block of empty cells.
 template <class Visit> void EdgeGrid::walk(const Vec2d& a, const Vec2d& b, const Visit& visit) const
 {
-    const Vec2d way = b - a;
-    const Vec2d inverse(way.x() != 0 ? 1 / way.x() : 0, way.y() != 0 ? 1 / way.y() : 0);
+    const Vec2d path = b - a;
+    const Vec2d inverse(path.x() != 0 ? 1 / path.x() : 0, path.y() != 0 ? 1 / path.y() : 0);
     int x = column(a.x()), y = row(a.y());
     const int last_x = column(b.x()), last_y = row(b.y());
     for (;;) {
         const size_t cell = index(x, y);
         const int block = std::max<int>(1, empty_[cell]);
-        const int next_x = way.x() > 0 ? x + block : x - block, next_y = way.y() > 0 ? y + block : y - block;
-        // Where the way leaves the block on either axis; not at all beyond the last cell.
-        const bool ends_x = way.x() > 0 ? last_x < next_x : last_x > next_x;
-        const bool ends_y = way.y() > 0 ? last_y < next_y : last_y > next_y;
-        const double line_x = low_.x() + (way.x() > 0 ? next_x : next_x + 1) * cell_;
-        const double line_y = low_.y() + (way.y() > 0 ? next_y : next_y + 1) * cell_;
+        const int next_x = path.x() > 0 ? x + block : x - block, next_y = path.y() > 0 ? y + block : y - block;
+        // Where the path leaves the block on either axis; never beyond the last cell.
+        const bool ends_x = path.x() > 0 ? last_x < next_x : last_x > next_x;
+        const bool ends_y = path.y() > 0 ? last_y < next_y : last_y > next_y;
+        const double line_x = low_.x() + (path.x() > 0 ? next_x : next_x + 1) * cell_;
+        const double line_y = low_.y() + (path.y() > 0 ? next_y : next_y + 1) * cell_;
         const double share_x = ends_x ? 2 : (line_x - a.x()) * inverse.x();
         const double share_y = ends_y ? 2 : (line_y - a.y()) * inverse.y();
         if (!visit(edges_of(cell), std::min(share_x, share_y))) return;
         if (ends_x && ends_y) return;
         if (share_x <= share_y) {
-            const int along = row(a.y() + share_x * way.y());
+            const int along = row(a.y() + share_x * path.y());
             x = next_x;
-            y = way.y() > 0 ? std::clamp(along, y, next_y - 1) : std::clamp(along, next_y + 1, y);
+            y = path.y() > 0 ? std::clamp(along, y, next_y - 1) : std::clamp(along, next_y + 1, y);
         } else {
-            const int along = column(a.x() + share_y * way.x());
+            const int along = column(a.x() + share_y * path.x());
             y = next_y;
-            x = way.x() > 0 ? std::clamp(along, x, next_x - 1) : std::clamp(along, next_x + 1, x);
+            x = path.x() > 0 ? std::clamp(along, x, next_x - 1) : std::clamp(along, next_x + 1, x);
         }
     }
 }
 
 bool EdgeGrid::visible(const Vec2d& a, const Vec2d& b, double tolerance) const
 {
-    const Vec2d way = b - a;
+    const Vec2d path = b - a;
     bool free = true;
     walk(a, b, [&](std::span<const InCell> edges, double) {
         for (const InCell& e : edges) {
-            // The edge's ends on both sides of the way...
-            const double from_side = cross(way, e.from - a), to_side = from_side + cross(way, e.along);
+            // The edge's ends must be on both sides of the path...
+            const double from_side = cross(path, e.from - a), to_side = from_side + cross(path, e.along);
             if ((from_side > 0 && to_side > 0) || (from_side < 0 && to_side < 0)) continue;
-            // ... and the way's ends clearly on both sides of the edge.
+            // ... and the path's ends clearly on both sides of the edge.
             const double side_a = cross(e.along, a - e.from), side_b = cross(e.along, b - e.from);
             if ((side_a > 0) == (side_b > 0)) continue;
             const double on_edge = tolerance * e.along.norm();
@@ -129,18 +129,18 @@ bool EdgeGrid::visible(const Vec2d& a, const Vec2d& b, double tolerance) const
 
 EdgeGrid::Hit EdgeGrid::first_exit(const Vec2d& a, const Vec2d& b) const
 {
-    const Vec2d way = b - a;
+    const Vec2d path = b - a;
     Hit hit;
     walk(a, b, [&](std::span<const InCell> edges, double end) {
         for (const InCell& e : edges) {
             const Vec2d& along = e.along;
             const double side_a = cross(along, a - e.from), side_b = cross(along, b - e.from);
-            // From its inner side to the other; who stands on it is not always on the inner side to the last bit.
+            // The path must leave through the edge. A point on the edge may be slightly on the outer side by rounding.
             if (side_b >= 0 || side_a <= side_b || side_a < -1e-7 * along.norm()) continue;
             const double share = std::max(0.0, side_a / (side_a - side_b));
             if (share >= hit.share && hit.edge >= 0) continue;
-            // A hair longer than the edge, so that nothing slips through between two.
-            const double place = (a + share * way - e.from).dot(along), length2 = along.squaredNorm();
+            // Extend the edge slightly, so that nothing slips through between two edges.
+            const double place = (a + share * path - e.from).dot(along), length2 = along.squaredNorm();
             const double hair = 1e-9 * length2 + 1e-9 * std::sqrt(length2);
             if (place >= -hair && place <= length2 + hair) hit = {e.edge, share};
         }
@@ -164,7 +164,7 @@ EdgeGrid::Closest EdgeGrid::closest(const Vec2d& p, double within) const
                 best = {e.edge, distance, point};
         }
     };
-    // Rings of cells around p's own; what is beyond ring k is at least k cells away from the cell's nearer sides.
+    // Rings of cells around p's own. Cells beyond ring k are at least k cells away from the nearer sides of p's cell.
     const Vec2d corner = low_ + cell_ * Vec2d(cx, cy);
     const double inset = std::min((p - corner).minCoeff(), (corner + Vec2d::Constant(cell_) - p).minCoeff());
     for (int k = empty_[index(cx, cy)]; k < std::max(columns_, rows_); ++k) {

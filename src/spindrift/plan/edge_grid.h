@@ -1,6 +1,6 @@
-// Finds the edges of the free space near a point or along a segment: visibility, the first edge in somebody's way, the
-// closest one. A uniform grid with about as many cells as edges; empty cells know how far it is to the next edge, so
-// that looking across a square costs no more than looking around a corner.
+// Queries on the edges of the free space: visibility, first edge on a path, closest edge. A uniform grid with about as
+// many cells as edges. Empty cells store the distance to the next edge in cells, so that a walk crosses empty space in
+// large steps.
 #pragma once
 
 #include "spindrift/mesh/polygon.h"
@@ -12,7 +12,7 @@ namespace spindrift {
 
 struct Edge {
     Vec2d from, to; // the free space is on the left
-    int triangle;   // the one that it belongs to
+    int triangle;   // that the edge belongs to
     Vec2d along() const { return to - from; }
 };
 
@@ -21,14 +21,15 @@ class EdgeGrid {
     explicit EdgeGrid(std::vector<Edge> edges);
     const std::vector<Edge>& edges() const { return edges_; }
 
-    // Whether the segment stays in the free space, its ends being there. Ends within `tolerance` of an edge are on it.
+    // Whether the segment between two free points stays in the free space. Ends within `tolerance` of an edge count as
+    // on it.
     bool visible(const Vec2d& a, const Vec2d& b, double tolerance) const;
 
     struct Hit {
         int edge = -1;
-        double share = 1; // of the way from a to b
+        double share = 1; // of the path from a to b
     };
-    // Where the way from a to b first leaves the free space.
+    // Where the path from a to b first leaves the free space.
     Hit first_exit(const Vec2d& a, const Vec2d& b) const;
 
     struct Closest {
@@ -37,7 +38,7 @@ class EdgeGrid {
         Vec2d point = Vec2d::Zero();
     };
     Closest closest(const Vec2d& p, double within = std::numeric_limits<double>::infinity()) const;
-    // A quick answer to whether any edge may be nearer to p than the size of a cell; never wrongly no.
+    // Whether an edge may be closer to p than a cell. Conservative: never false if there is one.
     bool edges_near(const Vec2d& p) const;
 
   private:
@@ -48,7 +49,7 @@ class EdgeGrid {
         return x > 0 ? static_cast<int>(std::min(x, static_cast<double>(count - 1))) : 0;
     }
     size_t index(int x, int y) const { return static_cast<size_t>(y) * static_cast<size_t>(columns_) + x; }
-    // In each cell a copy, so that looking through it is looking through memory in order.
+    // A copy of each edge in its cells, so that a cell's edges are contiguous in memory.
     struct InCell {
         Vec2d from, along;
         int edge;
@@ -67,7 +68,7 @@ class EdgeGrid {
     int columns_, rows_;
     std::vector<uint32_t> start_;
     std::vector<InCell> in_cells_;
-    std::vector<uint8_t> empty_; // cells in any direction that are empty for sure, counted from this one
+    std::vector<uint8_t> empty_; // radius in cells, counted from this one, within which all cells are empty
 };
 
 } // namespace spindrift

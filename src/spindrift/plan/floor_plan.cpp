@@ -17,8 +17,9 @@ void FloorPlan::check_coordinates() const
 {
     const auto check = [](const std::string& where, const std::vector<Vec2d>& points) {
         for (const Vec2d& p : points)
-            if (!(std::abs(p.x()) < 1e7 && std::abs(p.y()) < 1e7)) // nor what is no number
-                bad_input("{} has the point ({:g}, {:g}); coordinates must be within 10,000 km", where, p.x(), p.y());
+            if (!(std::abs(p.x()) < 1e7 && std::abs(p.y()) < 1e7)) // also rejects NaN
+                bad_input("{}: the point ({:g}, {:g}) is out of range; coordinates must be within 10,000 km", where,
+                          p.x(), p.y());
     };
     const auto check_polygon = [&](const std::string& where, const Polygon& polygon) {
         check(where, polygon.outer);
@@ -60,7 +61,7 @@ void FloorPlan::add_boundary_if_missing(const std::vector<Vec2d>& also_within, d
         add(entrance.line);
         for (const Polygon& shape : entrance.shapes) add(shape.outer);
     }
-    if (!(low.array() <= high.array()).all()) return; // nothing to go around
+    if (!(low.array() <= high.array()).all()) return; // the plan is empty
     const Vec2d around = Vec2d::Constant(margin);
     boundary.push_back({"floor", "the floor around everything", box_polygon(low - around, high + around)});
 }

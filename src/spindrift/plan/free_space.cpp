@@ -9,28 +9,28 @@ namespace spindrift {
 
 namespace {
 
-// The area of a polygon of the plan; says what was wrong with it.
+// The area of a polygon of the plan. Reports its defects.
 Region repaired(const PlanPolygon& polygon, std::vector<std::string>& warnings)
 {
     std::string problem;
     Region region(polygon.shape, &problem);
     if (region.area() < 1e-9) {
-        warnings.push_back(fmt::format("{} has no area and was left out", polygon.where));
+        warnings.push_back(fmt::format("{} has no area and was ignored", polygon.where));
         return Region();
     }
     if (!problem.empty())
-        warnings.push_back(fmt::format("{} was repaired: {}; everything that its outline encloses is taken as inside",
+        warnings.push_back(fmt::format("{} was repaired: {}; everything enclosed by its outline counts as inside",
                                        polygon.where, problem));
     return region;
 }
 
-// Obstacles in others do nothing; those that meet become one. Neither changes the world, but may not be what was meant.
-// Walls are made to meet.
+// Warns about obstacles inside others, which have no effect, and about overlapping ones, which are joined: neither may
+// be intended. Walls may overlap.
 void warn_of_overlaps(const std::vector<PlanPolygon>& polygons, const std::vector<Region>& regions,
                       const std::vector<std::pair<int, int>>& touching, std::vector<std::string>& warnings)
 {
     size_t joined = 0, nested = 0;
-    constexpr size_t most = 3; // of messages that say the same
+    constexpr size_t most = 3; // messages of one kind
     std::string first;
     for (const auto& [i, j] : touching) {
         if (static_cast<size_t>(j) >= polygons.size()) continue; // a wall
@@ -40,14 +40,14 @@ void warn_of_overlaps(const std::vector<PlanPolygon>& polygons, const std::vecto
         const bool b_in_a = a.covers(b);
         if (b_in_a || b.covers(a)) {
             if (++nested <= most)
-                warnings.push_back(fmt::format("{} lies within {} and does nothing", b_in_a ? name_b : name_a,
+                warnings.push_back(fmt::format("{} lies within {} and has no effect", b_in_a ? name_b : name_a,
                                                b_in_a ? name_a : name_b));
         } else if (++joined == 1) {
             first = fmt::format("{} and {}", name_a, name_b);
         }
     }
     if (nested > most)
-        warnings.push_back(fmt::format("{} more obstacles lie within others and do nothing", nested - most));
+        warnings.push_back(fmt::format("{} more obstacles lie within others and have no effect", nested - most));
     if (joined == 1) warnings.push_back(fmt::format("{} touch or overlap and were joined", first));
     if (joined > 1)
         warnings.push_back(fmt::format("{} and {} more pairs touch or overlap and were joined", first, joined - 1));
@@ -66,11 +66,11 @@ Region walkable_region(const FloorPlan& plan, std::vector<std::string>& warnings
     for (const PlanPolygon& obstacle : plan.obstacles) {
         solids.push_back(repaired(obstacle, warnings));
         if (!solids.back().empty() && !solids.back().touches(floor))
-            warnings.push_back(fmt::format("{} lies outside the floor and does nothing", obstacle.where));
+            warnings.push_back(fmt::format("{} lies outside the floor and has no effect", obstacle.where));
     }
     for (const PlanWall& wall : plan.walls) {
         solids.emplace_back(wall.points, wall.thickness);
-        if (solids.back().empty()) warnings.push_back(fmt::format("{} has no length and was left out", wall.where));
+        if (solids.back().empty()) warnings.push_back(fmt::format("{} has no length and was ignored", wall.where));
     }
     const std::vector<std::pair<int, int>> touching = Region::touching_pairs(solids);
     warn_of_overlaps(plan.obstacles, solids, touching, warnings);
@@ -82,9 +82,10 @@ FreeSpace::FreeSpace(const FloorPlan& plan, double radius) : radius_(radius)
     if (!(radius >= 1e-3) || !(radius < 1e4))
         bad_input("an agent's radius is {} m; it must be 0.001 to 10,000 m", radius);
     walkable_ = walkable_region(plan, warnings_);
-    if (walkable_.empty()) bad_input("obstacles and walls cover the whole floor of the plan");
+    if (walkable_.empty())
+        bad_input("obstacles and walls cover the whole floor of the plan; remove some or enlarge the boundary");
 
-    // A grid fine enough for what people can see, and coarse enough for exact arithmetic about the plan's middle.
+    // A grid fine enough for visible detail, and coarse enough for exact arithmetic around the plan's centre.
     Vec2d low = Vec2d::Constant(std::numeric_limits<double>::infinity()), high = -low;
     for (const Polygon& polygon : walkable_.polygons())
         for (const Vec2d& p : polygon.outer) low = low.cwiseMin(p), high = high.cwiseMax(p);
@@ -95,7 +96,7 @@ FreeSpace::FreeSpace(const FloorPlan& plan, double radius) : radius_(radius)
 
     region_ = walkable_.offset(-radius);
     if (region_.empty()) bad_input("the floor plan has no room for an agent of {:g} m across", 2 * radius);
-    // Rounding to the grid hardly ever makes edges cross. Where it does, GEOS takes its time to sort it out.
+    // Rounding to the grid rarely makes edges cross. If it does, GEOS repairs them, which is slow.
     std::optional<Triangulation> triangulation = triangulate(grid_rings(middle));
     if (!triangulation) {
         region_ = region_.snapped(quantum_);
@@ -150,14 +151,14 @@ void FreeSpace::find_parts()
 
 Region FreeSpace::reach(const std::vector<Region>& pieces) const
 {
-    // A sliver that an agent would step over is none.
+    // Ignore slivers that an agent would step over.
     std::vector<Polygon> large = region_.common(Region::joined(pieces)).polygons();
     std::erase_if(large, [&](const Polygon& p) { return signed_area(p.outer) < 0.5 * radius_ * radius_; });
     Region within(large);
     std::vector<Region> rest = pieces;
     std::erase_if(rest, [&](const Region& piece) { return piece.touches(within); });
     if (rest.empty()) return within;
-    // A strip along a wall touches who stands at the wall, and no more: 5% so that it has an area.
+    // A strip along a wall is reached by agents at the wall; 5% more gives that set an area.
     return Region::joined({within, region_.common(Region::joined(rest).offset(1.05 * radius_))});
 }
 

@@ -1,7 +1,9 @@
-// The world that agents move in (document 000, 4.3.1): the floor of a plan without its obstacles and walls, then shrunk
-// by the radius of an agent, so that the centre of one may be anywhere in it, and cut into triangles.
+// The space that agents move in [Narain 2011, section 4.3.1]: the floor of a plan minus obstacles and walls, shrunk by
+// the radius of an agent so that the agent's centre may be anywhere in it, and triangulated.
 //
-// What is wrong with a plan is repaired where there is no doubt what was meant, and said in `warnings`.
+// Differences from [Narain 2011]: obstacles are joined before the floor is shrunk, and corners are cut outside the
+// circle around them, so that agents never touch an obstacle and few edges are needed. Defects of a plan are repaired
+// where the intent is clear, and reported in warnings().
 #pragma once
 
 #include "spindrift/plan/floor_plan.h"
@@ -12,23 +14,23 @@ namespace spindrift {
 
 class FreeSpace {
   public:
-    // Throws bad_input for a plan without a floor, or one that leaves no room for an agent.
+    // Throws bad_input for a plan without a floor or without room for an agent.
     FreeSpace(const FloorPlan& plan, double radius);
 
     double radius() const { return radius_; }
-    // The floor without obstacles: where an agent's body may be...
+    // The floor without obstacles, where an agent's body may be...
     const Region& walkable() const { return walkable_; }
     // ... and its centre.
     const Region& region() const { return region_; }
     const Triangulation& triangulation() const { return triangulation_; }
     Vec2d point(int corner) const { return points_[static_cast<size_t>(corner)]; }
-    // Triangles that can be reached from each other have the same part.
+    // Triangles that are connected have the same part.
     int part_of(int triangle) const { return parts_[static_cast<size_t>(triangle)]; }
     int part_count() const { return part_count_; }
-    // Coordinates are multiples of this [m].
+    // All coordinates are multiples of this [m].
     double quantum() const { return quantum_; }
-    // Where agents may stand who want to get to any of these pieces of a goal, or come from an entrance: those within
-    // it, or, if it is too narrow or too near to a wall for that, those who touch it.
+    // Where agents may stand to be in any of these pieces of a goal or entrance: within a piece, or, where it is too
+    // narrow or too close to a wall, wherever they touch it.
     Region reach(const std::vector<Region>& pieces) const;
 
     const std::vector<std::string>& warnings() const { return warnings_; }
@@ -46,7 +48,7 @@ class FreeSpace {
     std::vector<std::string> warnings_;
 };
 
-// The floor without obstacles, with warnings about what had to be repaired.
+// The floor without obstacles. Reports repairs in `warnings`.
 Region walkable_region(const FloorPlan& plan, std::vector<std::string>& warnings);
 
 } // namespace spindrift

@@ -10,7 +10,7 @@ namespace spindrift {
 
 namespace {
 
-// GEOS wants a context for each thread; it also keeps the last message of what went wrong.
+// GEOS needs a context for each thread. It also keeps the last error message.
 struct Context {
     GEOSContextHandle_t geos = GEOS_init_r();
     std::string message;
@@ -72,7 +72,7 @@ GEOSGeometry* polygon_geometry(const Polygon& polygon)
                                             static_cast<unsigned>(holes.size())));
 }
 
-// Only what has an area: overlays leave points and lines where things touch.
+// Keeps only parts with an area: overlays leave points and lines where shapes touch.
 GEOSGeometry* areas_only(GEOSGeometry* geometry)
 {
     Owned owner(checked(geometry));
@@ -90,7 +90,8 @@ GEOSGeometry* areas_only(GEOSGeometry* geometry)
     return checked(GEOSUnaryUnion_r(geos(), all.get()));
 }
 
-// Even-odd keeps every loop but opens what is enclosed twice; the union with the other method closes that again.
+// Even-odd repair keeps every loop but opens areas that are enclosed twice; the union with the other method closes
+// them.
 GEOSGeometry* repaired(const GEOSGeometry* geometry)
 {
     const auto with = [&](GEOSMakeValidMethods method) {
@@ -170,7 +171,7 @@ Region::Region(const std::vector<Vec2d>& line, double thickness)
         *this = Region();
         return;
     }
-    if (points.size() > 2 && points.front() == points.back()) points.push_back(points[1]); // closed: no ends
+    if (points.size() > 2 && points.front() == points.back()) points.push_back(points[1]); // closed, without ends
     const Owned path(checked(GEOSGeom_createLineString_r(geos(), sequence(points))));
     *this = Region(areas_only(
         GEOSBufferWithStyle_r(geos(), path.get(), thickness / 2, 2, GEOSBUF_CAP_FLAT, GEOSBUF_JOIN_MITRE, 2.0)));
@@ -223,7 +224,7 @@ Region Region::common(const Region& other) const
 
 Region Region::offset(double distance) const
 {
-    // A limit just above one: wider turns get one more tangent in the middle.
+    // A mitre limit just above one: wider turns get one more tangent in the middle.
     return Region(areas_only(
         GEOSBufferWithStyle_r(geos(), raw(handle_), distance, 2, GEOSBUF_CAP_ROUND, GEOSBUF_JOIN_MITRE, 1.02)));
 }
@@ -251,7 +252,7 @@ std::vector<std::pair<int, int>> Region::touching_pairs(const std::vector<Region
         index[i] = static_cast<int>(i);
         if (!regions[i].empty()) GEOSSTRtree_insert_r(geos(), tree, raw(regions[i].handle_), &index[i]);
     }
-    std::vector<std::pair<int, int>> pairs; // of bounding boxes first
+    std::vector<std::pair<int, int>> pairs; // of overlapping bounding boxes first
     for (size_t i = 0; i < regions.size(); ++i) {
         std::pair<int, std::vector<std::pair<int, int>>*> query(index[i], &pairs);
         if (regions[i].empty()) continue;
@@ -273,7 +274,7 @@ std::vector<std::pair<int, int>> Region::touching_pairs(const std::vector<Region
 
 Region Region::joined(const std::vector<Region>& regions, const std::vector<std::pair<int, int>>& touching)
 {
-    // Those that are connected by touching, each group under its first member.
+    // Groups of regions connected by touching, each listed under its first member.
     std::vector<int> first(regions.size());
     for (size_t i = 0; i < first.size(); ++i) first[i] = static_cast<int>(i);
     const auto root = [&](int i) {
@@ -288,7 +289,7 @@ Region Region::joined(const std::vector<Region>& regions, const std::vector<std:
     std::vector<std::vector<Region>> groups(regions.size());
     for (size_t i = 0; i < regions.size(); ++i)
         groups[static_cast<size_t>(root(static_cast<int>(i)))].push_back(regions[i]);
-    // Only within groups is there anything to work out.
+    // Only groups with several members need a union.
     std::vector<GEOSGeometry*> parts;
     for (const auto& group : groups) {
         if (group.empty()) continue;

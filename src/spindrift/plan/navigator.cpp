@@ -14,7 +14,7 @@ namespace {
 
 using Box2d = Eigen::AlignedBox2d;
 
-// Sub-goals in a row that may be hidden before the search for a visible one farther on ends.
+// Consecutive hidden sub-goals after which the search for a visible one ends.
 constexpr int kPatience = 16;
 
 std::vector<Edge> edges_of(const FreeSpace& space)
@@ -29,11 +29,11 @@ std::vector<Edge> edges_of(const FreeSpace& space)
     return edges;
 }
 
-// GCC 12 leaves out a rounding to float and back where it vectorizes both coordinates in one function, and what is
-// inside before rounding need not be after it: the rounding gets a function of its own.
+// A function of its own: GCC 12 omits the rounding to float when it vectorizes both coordinates in the caller, and a
+// point that is inside before rounding may be outside after it.
 [[gnu::noinline]] Vec2f rounded(const Vec2d& x) { return x.cast<float>(); }
 
-// What a half-plane, left of the line from a to b, leaves of a polygon.
+// Clips a polygon to the half-plane left of the line from a to b.
 Ring clipped(const Ring& ring, const Vec2d& a, const Vec2d& b)
 {
     Ring result;
@@ -48,12 +48,12 @@ Ring clipped(const Ring& ring, const Vec2d& a, const Vec2d& b)
 
 } // namespace
 
-// Where agents may stand who have arrived.
+// Where agents that have arrived may stand.
 struct Navigator::Goal {
     std::string name;
     std::vector<Polygon> zone;
     std::vector<Box2d> boxes;  // of the zone's polygons
-    std::vector<bool> in_part; // parts of the free space that have some of the zone
+    std::vector<bool> in_part; // parts of the free space that contain some of the zone
     std::vector<Roadmap::Seed> seeds;
     std::once_flag once; // for the tree
     Roadmap::Tree tree;
@@ -64,7 +64,7 @@ struct Navigator::Goal {
             if (boxes[i].contains(p) && spindrift::contains(zone[i], p)) return true;
         return false;
     }
-    // Nearest to a point that is not inside.
+    // The nearest point of the zone to a point outside it.
     Vec2d nearest(const Vec2d& p) const
     {
         Vec2d best = p;
@@ -87,7 +87,7 @@ Navigator::Navigator(Navigator&&) noexcept = default;
 
 Navigator::Navigator(const FloorPlan& plan, double radius)
     : space_(std::make_unique<FreeSpace>(plan, radius)), roadmap_(*space_), edges_(edges_of(*space_)),
-      triangles_(*space_), room_(edges_, triangles_)
+      triangles_(*space_), clearance_grid_(edges_, triangles_)
 {
     double extent = 1;
     for (const Edge& e : edges_.edges()) extent = std::max({extent, e.from.cwiseAbs().maxCoeff()});
@@ -136,7 +136,7 @@ const Roadmap::Tree& Navigator::paths_to(GoalId id) const
     return goal.tree;
 }
 
-// From each vertex on a triangle that the zone has a share of, straight to the nearest point of that share.
+// A seed for each vertex on a triangle that overlaps the zone: straight to the nearest point of that overlap.
 void Navigator::find_seeds(Goal& goal) const
 {
     goal.in_part.assign(static_cast<size_t>(space_->part_count()), false);
@@ -160,13 +160,13 @@ void Navigator::find_seeds(Goal& goal) const
     }
 }
 
-// ------------------------------------------------------------------------------------------------- finding the way
+// -------------------------------------------------------------------------------------------------------- path finding
 
 Vec2f Navigator::towards(const Vec2d& position, const Vec2d& target) const
 {
-    const Vec2d way = target - position;
-    const double length = way.norm();
-    return length > 1e-9 ? Vec2f((way / length).cast<float>()) : Vec2f(0, 0);
+    const Vec2d path = target - position;
+    const double length = path.norm();
+    return length > 1e-9 ? Vec2f((path / length).cast<float>()) : Vec2f(0, 0);
 }
 
 std::optional<Vec2d> Navigator::visible_in_zone(const Vec2d& p, const Goal& goal) const
@@ -176,7 +176,7 @@ std::optional<Vec2d> Navigator::visible_in_zone(const Vec2d& p, const Goal& goal
     return target;
 }
 
-// On the triangle that p lies in, so that it is visible.
+// The best vertex on the triangle of p, which is always visible. The nearest vertex might be behind a wall.
 uint32_t Navigator::first_vertex(const Vec2d& p, const Roadmap::Tree& tree) const
 {
     const int triangle = triangles_.find(p);
@@ -203,9 +203,9 @@ Vec2f Navigator::direction(const Vec2f& position, GoalId id, RouteCursor& cursor
         cursor.vertex = Roadmap::kNone;
         if (const auto target = visible_in_zone(p, goal)) return towards(p, *target);
         cursor.vertex = first_vertex(p, tree);
-        if (cursor.vertex == Roadmap::kNone) return Vec2f(0, 0); // no way leads there
+        if (cursor.vertex == Roadmap::kNone) return Vec2f(0, 0); // no path
     }
-    // On to the farthest visible vertex. From one step to another only the next comes into view.
+    // Advance to the farthest visible vertex. Between steps usually only the next one comes into view.
     int hidden = 0;
     const int patience = lost ? kPatience : 1;
     for (uint32_t v = tree.next[cursor.vertex]; v != Roadmap::kNone && hidden < patience; v = tree.next[v]) {
@@ -215,7 +215,7 @@ Vec2f Navigator::direction(const Vec2f& position, GoalId id, RouteCursor& cursor
             ++hidden;
     }
     if (tree.next[cursor.vertex] != Roadmap::kNone) return towards(p, roadmap_.vertex(cursor.vertex));
-    // The last one: into the goal, if it can be seen.
+    // From the last vertex into the goal, if visible.
     if (const auto target = visible_in_zone(p, goal)) return towards(p, *target);
     const Vec2d& entry = tree.seed(cursor.vertex).entry;
     return towards(p, sees(p, entry) ? entry : roadmap_.vertex(cursor.vertex));
@@ -296,10 +296,10 @@ const std::vector<Polygon>& Navigator::zone(GoalId goal) const { return goals_[g
 
 bool Navigator::visible(const Vec2f& a, const Vec2f& b) const { return sees(a.cast<double>(), b.cast<double>()); }
 
-// ------------------------------------------------------------------------------------------------ staying in the world
+// ------------------------------------------------------------------------------------------------ collision with walls
 
-// A hair away from a point on an edge, at right angles.
-Vec2d Navigator::beside(int edge, const Vec2d& on_edge) const
+// A point at right angles to an edge, just inside.
+Vec2d Navigator::just_inside(int edge, const Vec2d& on_edge) const
 {
     const Vec2d along = edges_.edges()[static_cast<size_t>(edge)].along();
     return on_edge + 1.5 * skin_ * Vec2d(-along.y(), along.x()).normalized();
@@ -310,8 +310,8 @@ Vec2f Navigator::nearest_free(const Vec2f& position) const
     if (inside(position)) return position;
     const Vec2d p = position.allFinite() ? Vec2d(position.cast<double>()) : edges_.edges().front().from;
     const EdgeGrid::Closest closest = edges_.closest(p);
-    if (Vec2f result = rounded(beside(closest.edge, closest.point)); inside(result)) return result;
-    // In a sharp corner: towards the middle of the edge's triangle, until there is room for a float.
+    if (Vec2f result = rounded(just_inside(closest.edge, closest.point)); inside(result)) return result;
+    // In a sharp corner: move towards the centre of the edge's triangle until there is room for a float.
     const auto middle_of = [&](int t) {
         const auto& [a, b, c] = space_->triangulation().triangles[static_cast<size_t>(t)].corner;
         return Vec2d((space_->point(a) + space_->point(b) + space_->point(c)) / 3);
@@ -321,7 +321,7 @@ Vec2f Navigator::nearest_free(const Vec2f& position) const
         Vec2f result = rounded(closest.point + away / length * (middle - closest.point));
         if (inside(result)) return result;
     }
-    // A sliver: anywhere.
+    // The triangle is a sliver: take any place.
     for (size_t t = 0; t < space_->triangulation().triangles.size(); ++t)
         if (Vec2f any = rounded(middle_of(static_cast<int>(t))); inside(any)) return any;
     fail("the floor plan has no place with room for an agent");
@@ -333,8 +333,8 @@ Vec2f Navigator::keep_out(const Vec2f& from, const Vec2f& to) const
     if (!inside(from)) return nearest_free(from);
     if (!to.allFinite()) return from;
     Vec2d p = from.cast<double>(), target = to.cast<double>();
-    Vec2f reached = from; // by a way that crosses nothing
-    const auto free_way_to = [&](const Vec2f& q) {
+    Vec2f reached = from; // on a path that crosses no edge
+    const auto free_path_to = [&](const Vec2f& q) {
         return inside(q) && edges_.first_exit(p, q.cast<double>()).edge < 0;
     };
     for (int slide = 0; slide < 4; ++slide) {
@@ -343,16 +343,16 @@ Vec2f Navigator::keep_out(const Vec2f& from, const Vec2f& to) const
             const Vec2f end = rounded(target);
             return !edges_.edges_near(target) || inside(end) ? end : reached;
         }
-        // Up to the wall, or a hair before it in a sharp corner...
+        // Stop at the wall, or just before it in a sharp corner...
         const Edge& edge = edges_.edges()[static_cast<size_t>(hit.edge)];
-        const Vec2d way = target - p, contact = nearest_on_segment(p + hit.share * way, edge.from, edge.to);
-        Vec2f stop = rounded(beside(hit.edge, contact));
-        if (!free_way_to(stop)) {
-            stop = rounded(p + std::max(0.0, hit.share - 1.5 * skin_ / way.norm()) * way);
-            if (!free_way_to(stop)) return reached;
+        const Vec2d path = target - p, contact = nearest_on_segment(p + hit.share * path, edge.from, edge.to);
+        Vec2f stop = rounded(just_inside(hit.edge, contact));
+        if (!free_path_to(stop)) {
+            stop = rounded(p + std::max(0.0, hit.share - 1.5 * skin_ / path.norm()) * path);
+            if (!free_path_to(stop)) return reached;
         }
         reached = stop;
-        // ... and on along it with what is left of the way.
+        // ... and slide along it with the rest of the step.
         const Vec2d along = edge.along().normalized();
         p = stop.cast<double>();
         target = p + along * along.dot(target - contact);

@@ -14,7 +14,7 @@ namespace {
 
 std::string place(const Vec2f& p) { return fmt::format("({:g}, {:g})", p.x(), p.y()); }
 
-// A point within a polygon: of those on a line through it, the middle of the longest stretch inside.
+// A point within a polygon: the midpoint of the longest inner stretch of a line through it.
 Vec2d point_within(const Polygon& polygon)
 {
     double low = polygon.outer.front().y(), high = low;
@@ -43,7 +43,7 @@ Vec2d point_within(const Polygon& polygon)
     return best;
 }
 
-// Pairs of people closer than their radii allow, found on a grid as coarse as they are wide.
+// Overlapping pairs of people, found on a grid with cells of their diameter.
 struct Overlaps {
     size_t count = 0;
     Vec2f first = Vec2f::Zero();
@@ -77,12 +77,12 @@ Overlaps overlaps(const std::vector<PlannedGroup>& groups)
                 const auto found = cells.find(cell(one.at, dx, dy));
                 if (found == cells.end()) continue;
                 for (const uint32_t j : found->second) {
-                    const float touching = 0.98f * (one.radius + people[j].radius); // a little is rounding
+                    const float touching = 0.98f * (one.radius + people[j].radius); // tolerates rounding
                     if ((people[j].at - one.at).squaredNorm() < touching * touching && ++result.count == 1)
                         result.first = one.at;
                 }
             }
-        if (result.count > 1000000) break; // all on one spot: enough is known
+        if (result.count > 1000000) break; // everyone is at one place
         cells[cell(one.at, 0, 0)].push_back(static_cast<uint32_t>(i));
     }
     return result;
@@ -107,9 +107,9 @@ class Checker {
         }
         const Overlaps on_top = overlaps(groups);
         if (on_top.count > 0)
-            report_.errors.push_back(fmt::format("{} pairs of people start on top of each other, the first at {}; give "
-                                                 "them more room",
-                                                 on_top.count, place(on_top.first)));
+            report_.errors.push_back(
+                fmt::format("{} pairs of people overlap at the start, the first at {}; give them more room",
+                            on_top.count, place(on_top.first)));
         return std::move(report_);
     }
 
@@ -126,10 +126,9 @@ class Checker {
                     anybody = anybody || (entrance.name == name && entrance.rate > 0 && entrance.end > entrance.start);
         }
         if (!anybody)
-            report_.errors.push_back(
-                groups.empty()
-                    ? "there is nobody in the scene: it needs a group of people, or an entrance with a rate"
-                    : "nobody starts in the scene, and no group comes in by an entrance whose rate is above 0");
+            report_.errors.push_back(groups.empty()
+                                         ? "the scene has no people; add a group, or an entrance with a rate"
+                                         : "no group has people at the start or an entrance with a rate above 0");
     }
 
     void check_room_in(const PlanGoal& goal)
@@ -168,18 +167,18 @@ class Checker {
         };
         if (outside > 0)
             report_.errors.push_back(
-                fmt::format("{} start in a wall or an obstacle or outside the floor, the first at {}", who(outside),
+                fmt::format("{} start in a wall, in an obstacle or outside the floor, the first at {}", who(outside),
                             place(first_outside)));
         if (tight > 0)
-            report_.warnings.push_back(fmt::format("{} start nearer to a wall than their radius, the first at {}; they "
+            report_.warnings.push_back(fmt::format("{} start closer to a wall than their radius, the first at {}; they "
                                                    "are moved to the nearest free place",
                                                    who(tight), place(first_tight)));
     }
 
-    // One from each part of the free space is enough.
+    // One start from each part of the free space suffices.
     void check_ways(const PlannedGroup& group)
     {
-        std::map<int, std::pair<Vec2f, std::string>> from; // part, and somebody there
+        std::map<int, std::pair<Vec2f, std::string>> from; // part, and a start in it
         std::vector<size_t> starts;
         for (size_t i = 0; i < group.starts.size(); ++i) {
             const Vec2f p = navigator_.nearest_free(group.starts[i]);
@@ -188,7 +187,7 @@ class Checker {
                 starts.push_back(i);
         }
         if (!starts.empty())
-            report_.errors.push_back(fmt::format("{}: no way leads from {} to {}, nor for {} others of group '{}'",
+            report_.errors.push_back(fmt::format("{}: there is no path from {} to {}, nor for {} others of group '{}'",
                                                  group.where, place(group.starts[starts[0]]),
                                                  place(group.targets[starts[0]]), starts.size() - 1, group.name));
         for (const std::string& name : group.entrances) add_entrance(group, name, from);
@@ -200,12 +199,12 @@ class Checker {
                 for (const PlanGoal& g : plan_.goals) names.push_back(g.name);
                 const std::string nearest = nearest_name(name, names);
                 report_.errors.push_back(
-                    fmt::format("{}: group '{}' wants to go to '{}', but there is no such goal{}", group.where,
-                                group.name, name, nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest)));
+                    fmt::format("{}: group '{}' has the goal '{}', which does not exist{}", group.where, group.name,
+                                name, nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest)));
                 continue;
             }
             const auto id = static_cast<GoalId>(goal - plan_.goals.begin());
-            if (navigator_.zone(id).empty()) continue; // said already
+            if (navigator_.zone(id).empty()) continue; // reported already
             for (const auto& [part, start] : from) {
                 if (navigator_.reachable(start.first, id)) continue;
                 report_.errors.push_back(fmt::format("{}: group '{}' cannot reach goal '{}' {}: {}", group.where,
@@ -234,7 +233,7 @@ class Checker {
         std::vector<std::string> names;
         for (const PlanEntrance& e : plan_.entrances) names.push_back(e.name);
         const std::string nearest = nearest_name(name, names);
-        report_.errors.push_back(fmt::format("{}: group '{}' comes in by '{}', but there is no such entrance{}",
+        report_.errors.push_back(fmt::format("{}: group '{}' has the entrance '{}', which does not exist{}",
                                              group.where, group.name, name,
                                              nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest)));
     }
@@ -242,13 +241,13 @@ class Checker {
     std::string why(const Vec2f& from, GoalId goal) const
     {
         const double widest = widest_passage(plan_, from, navigator_.zone(goal), across());
-        if (widest == 0) return "no way leads there";
-        return fmt::format("the widest way there is {:.2f} m wide, and an agent {:g} m", widest, across());
+        if (widest == 0) return "there is no path";
+        return fmt::format("the widest path is {:.2f} m wide, and an agent {:g} m", widest, across());
     }
 
     bool on_floor(const Vec2d& p)
     {
-        // Where few can be wrong and all may be, the floor is asked as a plan for agents that are hardly there.
+        // Test against a plan for agents of negligible radius. Built only if needed.
         if (!floor_) floor_ = std::make_unique<Navigator>(without_goals(plan_), 1e-3);
         return floor_->inside(p.cast<float>());
     }
@@ -282,7 +281,7 @@ double widest_passage(const FloorPlan& plan, const Vec2f& from, const std::vecto
         const Navigator navigator(only_floor, 0.5 * diameter);
         return std::any_of(ends.begin(), ends.end(), [&](const Vec2f& end) { return navigator.reachable(from, end); });
     };
-    double low = 0.02, high = at_most; // a cat needs more than 2 cm
+    double low = 0.02, high = at_most; // [m]
     if (high <= low || !passes(low)) return 0;
     for (int i = 0; i < 7; ++i) {
         const double middle = 0.5 * (low + high);

@@ -15,7 +15,7 @@ namespace spindrift {
 
 namespace {
 
-// Rings within an odd number of others are holes of the smallest around them.
+// Rings inside an odd number of others are holes of the smallest ring around them.
 std::vector<Polygon> polygons_of(std::vector<Ring> rings)
 {
     std::erase_if(rings, [](const Ring& r) { return r.size() < 3; });
@@ -42,7 +42,7 @@ std::vector<Polygon> polygons_of(std::vector<Ring> rings)
     return polygons;
 }
 
-// A line that stands for an area: as wide as a hand, so that nobody steps over it.
+// An area for a line: 10 cm wide, so that no agent steps over it.
 std::vector<Polygon> strip(const Ring& line) { return Region(line, 0.1).polygons(); }
 
 bool usable(const DrawnShape& shape)
@@ -53,7 +53,7 @@ bool usable(const DrawnShape& shape)
            std::all_of(shape.lines.begin(), shape.lines.end(), good_ring) && good_ring(shape.points);
 }
 
-// What the word means, in one way of writing it; empty if nothing.
+// The role of a keyword in one spelling; empty if unknown.
 std::string plan_role(std::string_view word)
 {
     static const std::map<std::string, std::string, std::less<>> roles = {
@@ -70,7 +70,7 @@ std::string plan_role(std::string_view word)
     return found == roles.end() ? "" : found->second;
 }
 
-// The outlines of a shape as closed lines.
+// The outlines of a shape as closed rings.
 std::vector<Ring> outlines(const DrawnShape& shape)
 {
     std::vector<Ring> lines = shape.lines;
@@ -81,7 +81,7 @@ std::vector<Ring> outlines(const DrawnShape& shape)
     return lines;
 }
 
-// Adds shapes in metres to a plan; warns of those that do not fit their role.
+// Adds shapes in metres to a plan. Warns about shapes that do not fit their role.
 void add_drawn_shapes(FloorPlan& plan, const std::vector<DrawnShape>& drawn, const std::string& file)
 {
     size_t unknown = 0, used = 0;
@@ -95,7 +95,7 @@ void add_drawn_shapes(FloorPlan& plan, const std::vector<DrawnShape>& drawn, con
         }
         const std::string name = shape.name.empty() ? fmt::format("{} {}", role, ++unnamed[role]) : shape.name;
         const std::string where = fmt::format("{}: {} '{}'", shape.where, role, name);
-        if (!usable(shape)) bad_input("{} has a coordinate that is no number or beyond 10,000 km", where);
+        if (!usable(shape)) bad_input("{} has a coordinate that is not finite or beyond 10,000 km", where);
         if (role == "wall" && !shape.filled) shape.lines = outlines(shape), shape.rings.clear();
         const std::vector<Polygon> polygons = polygons_of(shape.rings);
         size_t added = 0;
@@ -108,7 +108,7 @@ void add_drawn_shapes(FloorPlan& plan, const std::vector<DrawnShape>& drawn, con
         };
         if (role == "boundary") {
             add_polygons(plan.boundary);
-            for (const Ring& line : shape.lines) // drawn around the floor, and left open
+            for (const Ring& line : shape.lines) // an outline of the floor that was left open
                 if (line.size() >= 3) plan.boundary.push_back({name, where, {line, {}}}), ++added;
         } else if (role == "obstacle" || role == "wall") {
             add_polygons(plan.obstacles);
@@ -133,7 +133,7 @@ void add_drawn_shapes(FloorPlan& plan, const std::vector<DrawnShape>& drawn, con
             entrance.rate = shape.rate.value_or(1), entrance.start = shape.start.value_or(0);
             if (shape.end) entrance.end = *shape.end;
             if (!(entrance.rate >= 0) || !(entrance.start >= 0) || !(entrance.end >= entrance.start))
-                bad_input("{} has a rate or start below 0, or ends before it starts", where);
+                bad_input("{} has a negative rate or start, or an end before its start", where);
             added = entrance.shapes.size() + (entrance.line.size() >= 2 ? 1 : 0);
             if (added > 0) plan.entrances.push_back(entrance);
         } else if (role == "line") {
@@ -142,16 +142,16 @@ void add_drawn_shapes(FloorPlan& plan, const std::vector<DrawnShape>& drawn, con
             add_polygons(plan.areas);
         }
         if (added == 0)
-            plan.warnings.push_back(fmt::format("{} was left out: its shape cannot be used for that", where));
+            plan.warnings.push_back(fmt::format("{} was ignored: a shape of this kind cannot have this role", where));
         used += added > 0 ? 1 : 0;
     }
-    if (used == 0) bad_input("{}: no shape says what it is. {}", file, kDrawingHelp);
+    if (used == 0) bad_input("{}: no shape has a role. {}", file, kDrawingHelp);
     if (unknown > 0)
-        plan.warnings.push_back(
-            fmt::format("{}{} left out, because nothing says what {}, such as class=\"wall\" in SVG or \"type\": "
-                        "\"wall\" in GeoJSON; see crowd.plan in: spindrift describe crowd",
-                        first_unknown, unknown == 1 ? " was" : fmt::format(" and {} more shapes were", unknown - 1),
-                        unknown == 1 ? "it is" : "they are"));
+        plan.warnings.push_back(fmt::format(
+            "{}{} ignored, because {} no role, such as class=\"wall\" in SVG or \"type\": \"wall\" in GeoJSON; "
+            "see crowd.plan in: spindrift describe crowd",
+            first_unknown, unknown == 1 ? " was" : fmt::format(" and {} more shapes were", unknown - 1),
+            unknown == 1 ? "it has" : "they have"));
 }
 
 } // namespace

@@ -33,7 +33,7 @@ void add_top(const Polygon& polygon, float height, Mesh& mesh)
     add(polygon.outer);
     for (const Ring& hole : polygon.holes) add(hole);
     const auto triangulation = triangulate(rings);
-    if (!triangulation) return; // thinner than a millimetre somewhere: it has sides only
+    if (!triangulation) return; // thinner than a millimetre somewhere: sides only
     const auto first = static_cast<int>(mesh.positions.size());
     for (const GridPoint& p : triangulation->points) {
         const Vec2d at = origin + kQuantum * Vec2d(static_cast<double>(p.x), static_cast<double>(p.y));

@@ -1,4 +1,4 @@
-// A floor plan to look at: its obstacles and walls as bodies of a height.
+// A floor plan for rendering: obstacles and walls extruded to a height.
 #pragma once
 
 #include "spindrift/mesh/mesh.h"
@@ -6,7 +6,7 @@
 
 namespace spindrift {
 
-// In a world where y is up: the plan's y is -z.
+// In a world with y up; the plan's y is -z.
 Mesh plan_mesh(const FloorPlan& plan, float height);
 
 } // namespace spindrift

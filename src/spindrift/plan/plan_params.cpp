@@ -20,13 +20,13 @@ std::vector<Vec2d> points_of(const Rows& rows)
 
 void PlanShapeParams::visit(ParamVisitor& v)
 {
-    v.rows("polygon", polygon, 2, unit::metres, "Corners [x, y] in order, three or more.");
+    v.rows("polygon", polygon, 2, unit::metres, "Three or more corners [x, y] in order.");
     v.rows("box", box, 2, unit::metres, "Two opposite corners, [[x, y], [x, y]].");
-    v.rows("boxes", boxes, 4, unit::metres, "Any number of boxes [x, y, x, y] from corner to corner.");
+    v.rows("boxes", boxes, 4, unit::metres, "Any number of boxes [x, y, x, y], each by two opposite corners.");
     v.rows("circles", circles, 3, unit::metres, "Any number of circles [x, y, radius].");
-    v.require(polygon.empty() || polygon.size() >= 3, "polygon", "needs three corners at least");
+    v.require(polygon.empty() || polygon.size() >= 3, "polygon", "needs at least three corners");
     v.require(box.empty() || box.size() == 2, "box", "needs two opposite corners, e.g. [[0, 0], [2, 1]]");
-    for (const auto& circle : circles) v.require(circle[2] > 0, "circles", "have a radius that is not above 0");
+    for (const auto& circle : circles) v.require(circle[2] > 0, "circles", "must have a radius above 0");
 }
 
 std::vector<Polygon> PlanShapeParams::polygons() const
@@ -41,85 +41,86 @@ std::vector<Polygon> PlanShapeParams::polygons() const
 
 void PlanAreaParams::visit(ParamVisitor& v)
 {
-    v("name", name, "For messages, and for counting in it.");
+    v("name", name, "Name for messages and counts.");
     PlanShapeParams::visit(v);
     v.require(given(), "polygon", "is missing: give a polygon, a box or circles");
 }
 
 void PlanWallParams::visit(ParamVisitor& v)
 {
-    v("name", name, "For messages.");
-    v.rows("points", points, 2, unit::metres, "Where its middle runs, [x, y] from corner to corner.");
-    v("thickness", thickness, unit::metres, between(1e-3, 1e3), "Of the wall.");
+    v("name", name, "Name for messages.");
+    v.rows("points", points, 2, unit::metres, "Centre line of the wall, as corners [x, y].");
+    v("thickness", thickness, unit::metres, between(1e-3, 1e3), "Thickness of the wall.");
     v.require(points.size() >= 2, "points", "needs two points at least");
 }
 
 void PlanGoalParams::visit(ParamVisitor& v)
 {
-    v("name", name, "What groups call it. Goals of one name are one: people go to the nearest.");
+    v("name", name, "Name used by groups. Goals with the same name form one goal; people go to the nearest.");
     PlanShapeParams::visit(v);
-    v.rows("points", points, 2, unit::metres, "Points [x, y] instead of an area, or besides.");
+    v.rows("points", points, 2, unit::metres, "Points [x, y], instead of or in addition to an area.");
     v.require(!name.empty(), "name", "a goal needs a name, e.g. name = \"exit\"");
     v.require(given() || !points.empty(), "polygon", "is missing: give a polygon, a box, circles or points");
 }
 
 void PlanEntranceParams::visit(ParamVisitor& v)
 {
-    v("name", name, "What groups call it.");
+    v("name", name, "Name used by groups.");
     PlanShapeParams::visit(v);
-    v.rows("line", line, 2, unit::metres, "A line to come in over, instead of an area.");
-    v("rate", rate, unit::per_second, between(0, 1e5), "People that come in.");
-    v("start", start, unit::seconds, between(0, 1e6), "When the first do.");
-    v("end", end, unit::seconds, between(0, 1e6), "When the last do; left out: never.");
+    v.rows("line", line, 2, unit::metres, "A line across which people come in, instead of an area.");
+    v("rate", rate, unit::per_second, between(0, 1e5), "People who come in per second.");
+    v("start", start, unit::seconds, between(0, 1e6), "Time of the first arrival.");
+    v("end", end, unit::seconds, between(0, 1e6), "Time of the last arrival; by default unlimited.");
     v.require(!name.empty(), "name", "an entrance needs a name, e.g. name = \"door\"");
     v.require(given() || line.size() >= 2, "polygon", "is missing: give a polygon, a box, circles or a line");
-    v.require(!end || *end >= start, "end", "is before start");
+    v.require(!end || *end >= start, "end", "must not be before start");
 }
 
 void PlanLineParams::visit(ParamVisitor& v)
 {
-    v("name", name, "Of its counts.");
-    v.rows("points", points, 2, unit::metres, "From where to where.");
+    v("name", name, "Name of its counts.");
+    v.rows("points", points, 2, unit::metres, "Points [x, y] along the line.");
     v.require(!name.empty(), "name", "a line needs a name, e.g. name = \"door\"");
     v.require(points.size() >= 2, "points", "needs two points at least");
 }
 
 const char* const kDrawingHelp =
-    "A word says what a shape is: wall, obstacle (or pillar, column, building), goal (exit, target), entrance (entry, "
-    "source), boundary (floor, walkable, outline), line or area (zone); shapes without such a word are left out. In "
-    "SVG "
-    "the word is a class of the shape or starts its id or Inkscape label (id=\"goal-north\" is the goal north), or "
-    "that "
-    "of a group or layer around it; data-rate, data-start, data-end and data-thickness say the rest, and a wall that "
-    "is "
-    "a line is as thick as its stroke. In GeoJSON the word is a feature's property \"type\", beside \"name\", "
-    "\"rate\", "
-    "\"start\", \"end\", \"thickness\" and \"radius\". Right in the drawing (east) is +x of the scene and up (north) "
-    "is "
-    "-z, with the people standing along +y. The origin is the lower left corner of an SVG's viewBox, that of GeoJSON "
-    "in "
-    "metres, or the middle of GeoJSON in degrees.";
+    "A keyword gives the role of a shape: wall, obstacle (or pillar, column, building), goal (exit, target), entrance "
+    "(entry, source), boundary (floor, walkable, outline), line or area (zone). Shapes without a keyword are ignored. "
+    "In "
+    "SVG the keyword is a class of the shape, or the beginning of its id or Inkscape label (id=\"goal-north\" is the "
+    "goal "
+    "north), or that of a group or layer around it. data-rate, data-start, data-end and data-thickness set numbers, "
+    "and a "
+    "wall drawn as a line is as thick as its stroke. In GeoJSON the keyword is the property \"type\" of a feature, "
+    "beside "
+    "\"name\", \"rate\", \"start\", \"end\", \"thickness\" and \"radius\". Right in the drawing (east) is +x of the "
+    "scene, "
+    "up (north) is -z, and people stand along +y. The origin is the lower left corner of an SVG's viewBox, the origin "
+    "of "
+    "GeoJSON in metres, or the centre of GeoJSON in degrees.";
 
 void PlanFileParams::visit(ParamVisitor& v)
 {
-    v("file", file, "A drawing, SVG or GeoJSON; the folder is relative to the scene's.");
+    v("file", file, "SVG or GeoJSON drawing; the path is relative to the scene's folder.");
     v("scale", scale, unit::metres, between(1e-6, 1e6),
-      "Length of one unit of the file. Left out: as the file says, or 1 m if it does not.");
+      "Length of one unit of the file. By default as given in the file, or 1 m.");
     v("coordinates", coordinates, choices("automatic", "metres", "degrees"),
-      "Of GeoJSON: in the plane, or longitude and latitude. Automatic: degrees if the file names such a crs.");
+      "Coordinates of a GeoJSON file: metres in the plane, or longitude and latitude. Automatic: degrees if its crs is "
+      "geographic.");
 }
 
 void FloorPlanParams::visit(ParamVisitor& v)
 {
     static const std::string help = std::string("A drawing of the floor. ") + kDrawingHelp;
     v.group("plan", plan, help.c_str());
-    v.list("boundary", boundary, "Where the floor is. Left out: around everything there is.");
-    v.list("obstacle", obstacles, "What people walk around.");
+    v.list("boundary", boundary, "The walkable floor. By default a rectangle around everything.");
+    v.list("obstacle", obstacles, "Obstacles that people walk around.");
     v.list("wall", walls, "Walls along lines.");
-    v.list("goal", goals, "Where people want to go.");
+    v.list("goal", goals, "Where people go.");
     v.list("entrance", entrances, "Where people come in.");
-    v.list("line", lines, "Where people are counted as they cross it.");
-    v.list("area", areas, "Where people are counted.");
+    v.list("line", lines, "Lines on which people who cross are counted.");
+    v.list("area", areas, "Areas in which people are counted.");
 }
 
 namespace {
@@ -130,7 +131,7 @@ FloorPlan floor_plan(const FloorPlanParams& params, const std::string& file,
 {
     FloorPlan plan;
     if (!file.empty()) add_plan_file(plan, file, params.plan, place_of("plan.file"));
-    // Items have the name they were given, or their kind and number.
+    // Items without a name are called by their kind and number.
     std::string name, where;
     const auto next = [&](const char* kind, const std::string& given, size_t index) {
         name = given.empty() ? fmt::format("{} {}", kind, index + 1) : given;

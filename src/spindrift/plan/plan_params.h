@@ -1,4 +1,4 @@
-// What an artist can say about the floor plan of a crowd, and how that becomes a FloorPlan.
+// Scene parameters of a crowd's floor plan, and their conversion to a FloorPlan.
 #pragma once
 
 #include "spindrift/io/drawing.h"
@@ -9,7 +9,7 @@ namespace spindrift {
 
 using Rows = std::vector<std::vector<float>>;
 
-// One or more polygons: corners, boxes, circles.
+// One or more polygons given by corners, boxes or circles.
 struct PlanShapeParams {
     Rows polygon, box, boxes, circles;
     void visit(ParamVisitor& v);
@@ -49,10 +49,10 @@ struct PlanLineParams {
     void visit(ParamVisitor& v);
 };
 
-// How shapes of a drawing say what they are, and how its axes lie, for people.
+// Help text: how a drawing stores roles, and how its axes map to the scene.
 extern const char* const kDrawingHelp;
 
-// How a drawing is read.
+// Options for reading a drawing.
 struct PlanFileParams : DrawingOptions {
     std::string file;
     void visit(ParamVisitor& v);
@@ -68,7 +68,7 @@ struct FloorPlanParams {
     void visit(ParamVisitor& v);
 };
 
-// The plan that a scene's table describes: its file, if it names one, and what the scene adds to it.
+// The plan described by a table of the scene: its file, if there is one, and the shapes added in the scene.
 FloorPlan read_floor_plan(const FloorPlanParams& params, const SceneFile& scene, const std::string& table);
 // The same without a scene: the file's path is taken as it is.
 FloorPlan read_floor_plan(const FloorPlanParams& params);

@@ -1,4 +1,4 @@
-// Small geometry of the plane that several files of this room need.
+// Plane geometry shared by the files of this room.
 #pragma once
 
 #include "spindrift/mesh/polygon.h"

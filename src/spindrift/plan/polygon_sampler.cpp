@@ -26,7 +26,7 @@ PolygonSampler::PolygonSampler(const std::vector<Polygon>& polygons)
         add(polygon.outer);
         for (const Ring& hole : polygon.holes) add(hole);
         const auto triangulation = triangulate(rings);
-        if (!triangulation) continue; // not valid
+        if (!triangulation) continue; // invalid
         const auto corner = [&](int c) {
             const GridPoint& p = triangulation->points[static_cast<size_t>(c)];
             return Vec2d(middle + quantum * Vec2d(static_cast<double>(p.x), static_cast<double>(p.y)));

@@ -1,4 +1,4 @@
-// Points anywhere in polygons, equally likely: where people of an entrance appear, or a group stands.
+// Uniform random points in polygons, for people who appear in an entrance or start in a group.
 #pragma once
 
 #include "spindrift/mesh/polygon.h"
@@ -9,16 +9,16 @@ namespace spindrift {
 
 class PolygonSampler {
   public:
-    // As a zone or a region gives them: valid, and apart from each other.
+    // The polygons must be valid and disjoint, as zones and regions are.
     explicit PolygonSampler(const std::vector<Polygon>& polygons);
     bool empty() const { return triangles_.empty(); }
     double area() const { return empty() ? 0 : up_to_.back(); }
-    // For three numbers in [0, 1). There must be a polygon.
+    // Maps three numbers in [0, 1) to a point. Requires at least one polygon.
     Vec2d at(double choice, double u, double v) const;
 
   private:
     std::vector<std::array<Vec2d, 3>> triangles_;
-    std::vector<double> up_to_; // area of all triangles up to this one
+    std::vector<double> up_to_; // cumulative area of the triangles
 };
 
 } // namespace spindrift

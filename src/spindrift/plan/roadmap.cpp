@@ -6,20 +6,20 @@
 
 namespace spindrift {
 
-// How far each vertex is from a few that lie far apart. By how much the distances of two vertices from the same
-// landmark differ, they are apart at least, and for landmarks behind one of them that is nearly all.
+// Distances of all vertices from a few landmarks far apart. The difference of two vertices' distances from the same
+// landmark is a lower bound of their distance, nearly exact for landmarks behind one of them.
 struct Roadmap::Landmarks {
     static constexpr size_t kCount = 8;
     using Distances = Eigen::Array<float, kCount, 1>;
     std::once_flag once;
     std::vector<Distances> of_vertex;
-    // Where neither leads: far away, but of no difference.
+    // For unreachable vertices: a large finite distance, so that differences are zero.
     static constexpr float kNowhere = 1e30f;
 
     void measure(const Roadmap& roadmap)
     {
         of_vertex.assign(roadmap.size(), Distances::Constant(kNowhere));
-        // Each is the farthest from those before it; the first is as far as possible from some vertex of the largest
+        // Each landmark is the vertex farthest from the previous ones; the first is far from a vertex of the largest
         // part.
         uint32_t next = roadmap.in_largest_part();
         std::vector<float> nearest(roadmap.size(), kInfinity);
@@ -47,7 +47,8 @@ Roadmap::Roadmap(const FreeSpace& space) : landmarks_(std::make_unique<Landmarks
     for (size_t t = 0; t < triangles.size(); ++t)
         for (size_t i = 0; i < 3; ++i) {
             const int u = triangles[t].neighbour[i];
-            if (u == Triangulation::kWall || static_cast<size_t>(u) < t) continue; // a vertex once, by the first
+            if (u == Triangulation::kWall || static_cast<size_t>(u) < t)
+                continue; // each vertex once, from the first triangle
             const auto& back = triangles[static_cast<size_t>(u)].neighbour;
             const auto j = static_cast<size_t>(std::find(back.begin(), back.end(), static_cast<int>(t)) - back.begin());
             const auto v = static_cast<uint32_t>(vertices_.size());
@@ -73,7 +74,7 @@ Roadmap::Roadmap(const FreeSpace& space) : landmarks_(std::make_unique<Landmarks
 
 namespace {
 
-// In the order of a queue: nearest first, and of the equally near the first one.
+// Order of the queue: by distance, then by vertex.
 struct Waiting {
     double distance;
     uint32_t vertex;
@@ -151,8 +152,8 @@ const Roadmap::Landmarks& Roadmap::landmarks() const
 
 std::vector<uint32_t> Roadmap::path(const Vec2d& from, int from_triangle, const Vec2d& to, int to_triangle) const
 {
-    // A* from the goal, so that the path comes out in the order in which it is walked. Marks of earlier searches on the
-    // same thread are told apart by their number: nothing has to be cleared.
+    // A* from the goal, so that the path comes out in walking order. Marks of earlier searches on the same thread have
+    // other numbers, so that nothing has to be cleared.
     struct Mark {
         uint64_t search = 0;
         double distance = 0, left = 0;
@@ -163,7 +164,7 @@ std::vector<uint32_t> Roadmap::path(const Vec2d& from, int from_triangle, const 
     ++search;
     if (marks.size() < size()) marks.resize(size());
 
-    // What is left of the way from a vertex, at least.
+    // Lower bound of the distance from a vertex.
     const std::vector<Landmarks::Distances>& far = landmarks().of_vertex;
     Landmarks::Distances from_distances = Landmarks::Distances::Constant(Landmarks::kNowhere);
     for (const uint32_t v : of_triangle(from_triangle))
@@ -188,7 +189,7 @@ std::vector<uint32_t> Roadmap::path(const Vec2d& from, int from_triangle, const 
     while (!queue.empty()) {
         const Waiting v = queue.top();
         queue.pop();
-        if (v.distance >= best) break; // no vertex that is left can be on a shorter path
+        if (v.distance >= best) break; // the remaining vertices cannot be on a shorter path
         const double distance = marks[v.vertex].distance;
         if (v.distance > distance + marks[v.vertex].left) continue;
         if (std::find(ends.begin(), ends.end(), v.vertex) != ends.end()) {

@@ -6,7 +6,7 @@ namespace spindrift {
 
 namespace {
 
-// Whether all of a box is on the outer side of the edge from a to b.
+// Whether a box lies entirely on the outer side of the edge from a to b.
 bool box_outside(const Vec2d& a, const Vec2d& b, const Vec2d& middle, double half)
 {
     const Vec2d along = b - a;
@@ -59,7 +59,7 @@ TriangleGrid::TriangleGrid(const FreeSpace& space)
 
 int TriangleGrid::find(const Vec2d& p) const
 {
-    if (!((p.array() >= low_.array()).all() && (p.array() <= high_.array()).all())) return -1; // or not a number
+    if (!((p.array() >= low_.array()).all() && (p.array() <= high_.array()).all())) return -1; // also for NaN
     const Vec2d q = (p - low_) * inverse_cell_;
     const int x = std::min(columns_ - 1, static_cast<int>(q.x())), y = std::min(rows_ - 1, static_cast<int>(q.y()));
     const size_t at = static_cast<size_t>(y) * static_cast<size_t>(columns_) + static_cast<size_t>(x);

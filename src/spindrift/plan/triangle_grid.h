@@ -1,4 +1,4 @@
-// Finds the triangle of the free space that a point lies in.
+// Finds the triangle of the free space that contains a point.
 #pragma once
 
 #include "spindrift/plan/free_space.h"

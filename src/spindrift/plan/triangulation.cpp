@@ -24,7 +24,7 @@ int after(int i) { return i == 2 ? 0 : i + 1; }
 int before(int i) { return i == 0 ? 2 : i - 1; }
 int sign(int64_t x) { return (x > 0) - (x < 0); }
 
-// Place along a Hilbert curve: neighbours in this order are near in the plane, so that a walk to the next is short.
+// Position along a Hilbert curve: consecutive points are close in the plane, so that the walk to the next is short.
 uint64_t curve_place(const GridPoint& p)
 {
     auto x = static_cast<uint64_t>(p.x + kGridReach), y = static_cast<uint64_t>(p.y + kGridReach);
@@ -44,7 +44,7 @@ class Mesher {
   public:
     explicit Mesher(std::vector<GridPoint> points) : points_(std::move(points))
     {
-        // A square far around everything. No constraint leads there, so it does not show in the inside of any ring.
+        // A square far around everything. No constraint reaches it, so it does not affect the inside of any ring.
         const int first = static_cast<int>(points_.size());
         constexpr int64_t far = 2 * kGridReach;
         for (const GridPoint corner : {GridPoint{-far, -far}, {far, -far}, {far, far}, {-far, far}})
@@ -60,14 +60,14 @@ class Mesher {
         for (const auto& [place, p] : order) add_point(p);
     }
 
-    // False if the edge crosses an earlier one.
+    // Returns false if the edge crosses an earlier one.
     bool add_constraint(int from, int to)
     {
         while (from != to && from >= 0) from = constrain_up_to_next_point(from, to);
         return from == to;
     }
 
-    // Triangles that are reached from outside over an odd number of walls.
+    // Triangles reached from outside across an odd number of walls.
     Triangulation inside() const
     {
         std::vector<int> parity(triangles_.size(), -1), pending = {triangle_of_.back()};
@@ -102,7 +102,7 @@ class Mesher {
     struct Tri {
         std::array<int, 3> corner, next; // next: across the edge opposite a corner; -1 outside the square
         std::array<bool, 3> wall;
-        bool pending; // its edges have yet to be checked
+        bool pending; // its edges are not checked yet
     };
     const GridPoint& at(int p) const { return points_[static_cast<size_t>(p)]; }
     Tri& tri(int t) { return triangles_[static_cast<size_t>(t)]; }
@@ -127,7 +127,7 @@ class Mesher {
         if (t >= 0) tri(t).next[static_cast<size_t>(neighbour_index(t, from))] = to;
     }
 
-    // The other diagonal of the two triangles at the edge opposite corner i of t.
+    // Flips the edge opposite corner i of t to the other diagonal.
     void flip(int t, int i)
     {
         const int u = tri(t).next[i], j = neighbour_index(u, t);
@@ -140,7 +140,7 @@ class Mesher {
         relink(ca, t, u);
     }
 
-    // Flips until every edge that is no wall is Delaunay.
+    // Flips until every edge that is not a wall is Delaunay.
     void settle()
     {
         while (!pending_.empty()) {
@@ -190,7 +190,7 @@ class Mesher {
         settle();
     }
 
-    // Walks towards the point; ends, because all triangles are Delaunay while points are added.
+    // Walks towards the point. Terminates because all triangles are Delaunay while points are inserted.
     int locate(int p)
     {
         int t = last_;
@@ -206,11 +206,11 @@ class Mesher {
         return t;
     }
 
-    // Makes the segment from `from` to `to` a wall, up to the first point that lies on it, which is returned; -1 if
-    // another wall is in the way.
+    // Makes the segment from `from` to `to` a wall up to the first point on it, and returns that point; -1 if another
+    // wall is in between.
     int constrain_up_to_next_point(int from, int to)
     {
-        // Around `from`: the triangle through whose far edge the segment leaves.
+        // Around `from`: find the triangle through whose opposite edge the segment leaves.
         int t = triangle_of_[static_cast<size_t>(from)];
         for (;;) {
             const int i = corner_index(t, from), right = tri(t).corner[after(i)], left = tri(t).corner[before(i)];
@@ -218,9 +218,9 @@ class Mesher {
             if (to_right == 0 && ahead(from, right, to)) return make_wall(t, before(i)), right;
             if (to_left == 0 && ahead(from, left, to)) return make_wall(t, after(i)), left;
             if (to_right > 0 && to_left < 0) break;
-            t = tri(t).next[after(i)]; // no constraint starts at the far square, so there is always a next one
+            t = tri(t).next[after(i)]; // no constraint starts at the outer square, so there is always a next triangle
         }
-        // The edges that the segment crosses, up to the first point on it.
+        // Collect the edges that the segment crosses, up to the first point on it.
         std::deque<std::pair<int, int>> crossed;
         int right = tri(t).corner[after(corner_index(t, from))], left = tri(t).corner[before(corner_index(t, from))];
         int end = -1;
@@ -233,7 +233,7 @@ class Mesher {
             (where > 0 ? left : right) = point;
             t = u;
         }
-        // Flips them until none is left; one between two triangles that form no convex quadrangle waits for others.
+        // Flip them until none is left. An edge whose two triangles do not form a convex quadrangle waits for others.
         while (!crossed.empty()) {
             const auto [p, q] = crossed.front();
             crossed.pop_front();
@@ -253,7 +253,7 @@ class Mesher {
         return end;
     }
 
-    // Of a point on the line from a to b: whether it lies on b's side of a.
+    // Whether a point on the line from a to b lies on b's side of a.
     bool ahead(int a, int point, int b) const
     {
         return (at(point).x - at(a).x) * (at(b).x - at(a).x) + (at(point).y - at(a).y) * (at(b).y - at(a).y) > 0;
@@ -269,7 +269,8 @@ class Mesher {
             if (tri(t).corner[before(i)] == q) return {t, after(i)};
             t = tri(t).next[back ? before(i) : after(i)];
             if (t < 0)
-                t = triangle_of_[static_cast<size_t>(p)], back = true; // at a corner of the square: the other way
+                t = triangle_of_[static_cast<size_t>(p)],
+                back = true; // at a corner of the square: go around the other way
         }
     }
 
@@ -282,7 +283,7 @@ class Mesher {
 
     std::vector<GridPoint> points_;
     std::vector<Tri> triangles_;
-    std::vector<int> triangle_of_; // one of those around each point
+    std::vector<int> triangle_of_; // one of the triangles around each point
     std::vector<int> pending_;
     int last_ = 0;
 };

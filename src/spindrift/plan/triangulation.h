@@ -1,7 +1,8 @@
-// Constrained Delaunay triangulation of polygons on a grid of integers, where every decision is exact: no input makes
-// it loop or go wrong, however thin or touching the polygons are. Points are inserted along a space-filling curve and
-// edges flipped until they are Delaunay; then each constraint flips what crosses it (S. W. Sloan, A fast algorithm for
-// generating constrained Delaunay triangulations, 1993).
+// Constrained Delaunay triangulation of polygons on an integer grid with exact predicates: terminates and is correct
+// for any input, however thin or touching the polygons are. Points are inserted along a space-filling curve and edges
+// flipped until they are Delaunay; then each constraint flips the edges that cross it [Sloan 1993].
+//
+// GEOS's own triangulation is not used: it rejects plans whose holes touch, takes seconds for large ones, and rounds.
 #pragma once
 
 #include <array>
@@ -17,7 +18,7 @@ struct GridPoint {
     bool operator<(const GridPoint& o) const { return x != o.x ? x < o.x : y < o.y; }
 };
 
-// Coordinates must be at most this, or products would not fit into 128 bits.
+// Largest coordinate for which products fit into 128 bits.
 constexpr int64_t kGridReach = int64_t(1) << 28;
 
 // Twice the signed area of a triangle; positive if counter-clockwise.
@@ -25,7 +26,7 @@ inline int64_t signed_area2(const GridPoint& a, const GridPoint& b, const GridPo
 {
     return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
 }
-// Whether d lies within the circle through the counter-clockwise a, b, c.
+// Whether d lies inside the circle through the counter-clockwise a, b, c.
 bool in_circle(const GridPoint& a, const GridPoint& b, const GridPoint& c, const GridPoint& d);
 
 struct Triangulation {
@@ -38,8 +39,8 @@ struct Triangulation {
     std::vector<Triangle> triangles;
 };
 
-// The inside of closed rings, even-odd. Edges may touch at points, and one that two rings share is none. Nothing if two
-// edges cross.
+// Triangulates the inside of closed rings by the even-odd rule. Edges may touch at points; an edge shared by two rings
+// cancels out. Returns nothing if two edges cross.
 std::optional<Triangulation> triangulate(const std::vector<std::vector<GridPoint>>& rings);
 
 } // namespace spindrift

@@ -11,10 +11,10 @@ namespace {
 
 constexpr size_t kChunk = 16384;
 constexpr int kMostCells = 1 << 19; // along each axis
-constexpr int kMostLevels = 20;     // the last has one cell
+constexpr int kMostLevels = 20;     // the last level has one cell
 constexpr size_t kSamples = 1023;
-// How many droplets a droplet should have in its cell, itself included, in the mean: with fewer, looking for cells
-// costs more than testing droplets; with more, the tests do.
+// Bounds of the mean number of droplets in a droplet's cell, itself included. Below, looking up cells dominates the
+// cost; above, testing pairs does.
 constexpr double kFewMates = 2.5, kManyMates = 16;
 
 template <class T> T median(std::vector<T> values)
@@ -26,8 +26,8 @@ template <class T> T median(std::vector<T> values)
 
 size_t chunk_size(size_t count) { return std::max(kChunk, (count + 63) / 64); }
 
-// Sorts numbers of `bits` bits, and the droplets they belong to, digit by digit from the lowest. Each chunk of the
-// list knows where its part of every digit goes: equal numbers keep their order for any number of threads.
+// Radix sort of keys of `bits` bits with the droplets that they belong to. Each chunk knows the destination of its part
+// of every digit, so that the order of equal keys does not depend on the number of threads.
 void radix_sort(size_t count, int bits, Buffer<uint64_t>& key, Buffer<uint64_t>& other_key, Buffer<uint32_t>& order,
                 Buffer<uint32_t>& other_order)
 {
@@ -74,7 +74,7 @@ size_t DropletCells::find(uint64_t key, size_t begin, size_t end, size_t guess) 
     };
     guess = std::clamp(guess, begin, end);
     if (guess == end || cell_key_[guess] >= key) return search(begin, guess);
-    for (int near = 0; near < 4; ++near) // mostly it is one of the next
+    for (int near = 0; near < 4; ++near) // usually it is one of the next
         if (++guess == end || cell_key_[guess] >= key) return guess;
     for (size_t step = 1;; step *= 2) {
         if (guess + step >= end) return search(guess, end);
@@ -190,7 +190,7 @@ void DropletCells::number(const Particles& droplets, const Reach& reach)
     });
 }
 
-// The cells that have droplets, in order. Returns how many droplets a droplet has in its cell, in the mean.
+// Lists the occupied cells in order. Returns the mean number of droplets in a droplet's cell.
 double DropletCells::list_cells()
 {
     const uint64_t* key = key_.data();

@@ -4,8 +4,8 @@ namespace spindrift {
 
 namespace {
 
-constexpr int kMostContacts = 4;   // of a droplet in one step; it waits for the next after that
-constexpr int kMostAdvances = 256; // along a way; a droplet that creeps along a wall waits too
+constexpr int kMostContacts = 4;   // in one step; the droplet then waits for the next step
+constexpr int kMostAdvances = 256; // of sphere tracing along a path; a droplet that creeps along a wall waits too
 
 } // namespace
 
@@ -25,7 +25,7 @@ void SprayColliders::set_frame(float frame)
     }
 }
 
-bool SprayColliders::contain(const Vec3f& x) const
+bool SprayColliders::contains(const Vec3f& x) const
 {
     return std::ranges::any_of(shapes_, [&](const Shape& shape) { return shape.distance(x, frame_) < 0; });
 }
@@ -42,38 +42,38 @@ Vec3f SprayColliders::normal(size_t collider, const Vec3f& x, float radius) cons
     return length > 0 && std::isfinite(length) ? Vec3f(n / length) : Vec3f(0, 1, 0);
 }
 
-// Where a droplet is, as seen from a solid that stands where it is now.
-Vec3f SprayColliders::seen_from(const Shape& shape, const Vec3f& x, float since, float left) const
+// Position of a droplet in the frame of reference of a solid, fixed at the solid's current position.
+Vec3f SprayColliders::in_frame_of(const Shape& shape, const Vec3f& x, float since, float left) const
 {
     if (left == 0 || !shape.moves()) return x;
     return shape.carried(x, left == 1 ? since : frame_ - left * (frame_ - since), frame_);
 }
 
-std::optional<SprayColliders::Contact> SprayColliders::first_contact(const Way& way, float radius) const
+std::optional<SprayColliders::Contact> SprayColliders::first_contact(const Path& path, float radius) const
 {
     std::optional<Contact> first;
     for (size_t c = 0; c < shapes_.size(); ++c) {
         const Shape& shape = shapes_[c];
-        const bool touched = way.touched && way.touched->first == c;
-        const Vec3f start = touched ? way.touched->second : seen_from(shape, way.from, way.since, way.left);
-        const Vec3f to = seen_from(shape, way.to, way.since, way.left_at_end);
-        Box3f way_box;
-        way_box.add(start), way_box.add(to);
-        way_box = way_box.grown(radius);
-        if ((way_box.min.array() > bounds_[c].max.array()).any() ||
-            (way_box.max.array() < bounds_[c].min.array()).any())
+        const bool touched = path.touched && path.touched->first == c;
+        const Vec3f start = touched ? path.touched->second : in_frame_of(shape, path.from, path.since, path.left);
+        const Vec3f to = in_frame_of(shape, path.to, path.since, path.left_at_end);
+        Box3f path_box;
+        path_box.add(start), path_box.add(to);
+        path_box = path_box.grown(radius);
+        if ((path_box.min.array() > bounds_[c].max.array()).any() ||
+            (path_box.max.array() < bounds_[c].min.array()).any())
             continue;
         const float length = (to - start).norm();
         float distance = shape.distance(start, frame_);
-        if (distance <= 0) { // it began in the solid
+        if (distance <= 0) { // starts inside the solid
             first = Contact{c, 0, start};
             break;
         }
-        // One that is already nearer than its radius may go on, unless it comes nearer still.
+        // A droplet closer than its radius may go on unless it comes closer still.
         const float near = std::min(radius, 0.5f * distance);
         if (distance >= length + near) continue;
         const auto at = [&](float gone) -> Vec3f { return start + gone / length * (to - start); };
-        // A step that is no longer than the distance cannot lead through the wall.
+        // Sphere tracing: a step no longer than the distance cannot cross the wall.
         float free = 0, gone = 0;
         int advances = 0;
         for (; distance >= near && gone < length && advances < kMostAdvances; ++advances) {
@@ -90,12 +90,12 @@ std::optional<SprayColliders::Contact> SprayColliders::first_contact(const Way& 
     return first;
 }
 
-bool SprayColliders::in_the_way(const Vec3f& x, const Vec3f& v, float radius, float seconds, float step) const
+bool SprayColliders::blocks(const Vec3f& x, const Vec3f& v, float radius, float seconds, float step) const
 {
     return first_contact({x, x + seconds * v, frame_before_, 1, 1 - seconds / step}, radius).has_value();
 }
 
-bool SprayColliders::parted(const Vec3f& a, const Vec3f& b) const
+bool SprayColliders::separate(const Vec3f& a, const Vec3f& b) const
 {
     return first_contact({a, b, frame_, 0}, 1e-3f * (b - a).norm()).has_value();
 }
@@ -118,25 +118,25 @@ template <class Meet> void SprayColliders::follow(Vec3f& x, const Vec3f& v, floa
                                                   float step, const Meet& meet) const
 {
     float left = seconds;
-    Way way{x, x, since};
+    Path path{x, x, since};
     for (int contacts = 0; contacts < kMostContacts; ++contacts) {
-        way.left = left / step, way.to = way.from + left * v;
-        const auto contact = first_contact(way, radius);
+        path.left = left / step, path.to = path.from + left * v;
+        const auto contact = first_contact(path, radius);
         if (!contact) {
-            x = way.to;
+            x = path.to;
             return;
         }
         const size_t c = contact->collider;
         const Shape& shape = shapes_[c];
-        // One that waits for the next step goes with the solid that it has met last.
+        // A droplet that waits for the next step moves with the solid that it hit last.
         x = contact->x;
         const Vec3f n = normal(c, x, radius), solid = shape.velocity(x, frame_, fps_);
-        // Out of the solid, or away from it by what rounding may have taken, but not into another.
+        // Push it out of the solid, or off the surface by the rounding error, but not into another solid.
         if (const float room = shape.distance(x, frame_); room < radius)
             x += (room <= 0 ? radius - room : std::min(radius - room, 0.5f * distance_to_others(c, x))) * n;
         left *= 1 - contact->share;
         if (!meet(c, n, solid)) return;
-        way.from = x - left * solid, way.touched = {c, x};
+        path.from = x - left * solid, path.touched = {c, x};
     }
 }
 

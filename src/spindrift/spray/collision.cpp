@@ -10,7 +10,7 @@ namespace {
 
 double cubed(double x) { return x * x * x; }
 
-// The two droplets in double precision, and the shares of them that are drawn into the ligament.
+// The two droplets in double precision, and the volumes drawn from them into the ligament.
 struct Pair {
     Vec3d x_i, x_j, v_i, v_j;
     double volume_i, volume_j;
@@ -25,7 +25,7 @@ struct Pair {
     double drawn() const { return drawn_i + drawn_j; }
     double speed() const { return (v_j - v_i).norm(); }
 
-    // (4.18), with the sign that makes z = 1 leave the droplets alone and z = 0 give them one velocity.
+    // (4.18), with the sign for which z = 1 leaves the velocities as they are and z = 0 makes them equal.
     void slow_down(double z)
     {
         const Vec3d common = (volume_i * v_i + volume_j * v_j) / volume(), apart = z * (v_i - v_j);
@@ -39,7 +39,7 @@ Droplet droplet(const Vec3d& x, const Vec3d& v, double volume)
     return {x.cast<float>(), v.cast<float>(), static_cast<float>(ball_radius(volume))};
 }
 
-// (4.21)-(4.24): what is drawn into the ligament when droplets graze, in proportion to what lies in each other's way.
+// (4.21)-(4.24): volumes drawn into the ligament when droplets graze, in proportion to their interaction volumes.
 void draw_ligament(Pair& pair, const Encounter& e, const CollisionRules& rules)
 {
     const double d3 = cubed(e.ratio), tau = (1 - e.offset) * (1 + e.ratio), r_i = ball_radius(pair.volume_i);
@@ -49,14 +49,14 @@ void draw_ligament(Pair& pair, const Encounter& e, const CollisionRules& rules)
     const double stretch = motion * ((1 + d3) - (1 - e.offset * e.offset) * (phi_j + d3 * phi_i));
     const double surface =
         2 * rules.surface_tension * std::sqrt(kPi * pair.volume_i * r_i * tau * (phi_i + d3 * phi_j));
-    const double dissipated = 0.3 * motion * (1 + d3); // of the kinetic energy about the common centre
+    const double dissipated = 0.3 * motion * (1 + d3); // of the kinetic energy in the centre-of-mass frame
     const double share = (stretch - surface - dissipated) / (stretch + surface + dissipated);
     if (!(share > 0)) return;
     pair.drawn_i = share * phi_i * pair.volume_i;
     pair.drawn_j = share * phi_j * pair.volume_j;
 }
 
-// How many droplets a ligament becomes (4.26).
+// Number of droplets that a ligament breaks into (4.26).
 int pieces_of(double ligament, double speed, const CollisionRules& rules, int most)
 {
     if (!(ligament > 0)) return 0;
@@ -70,14 +70,13 @@ bool allowed(double volume, const CollisionRules& rules)
     return radius >= rules.min_radius && radius <= rules.max_radius;
 }
 
-// The pieces of the ligament, from i to j (4.27), each with the same share of the volume.
+// The pieces of the ligament, from i to j (4.27), of equal volume.
 //
-// As printed, the piece next to j is the one that moves least like j; the sign is turned round here. With
-// w = V_lig,j / V_lig the equation then reads u_n = u_i + 2 w n / (n_sat + 1) u_ij. Places follow the same rule, which
-// keeps the centre of mass.
+// As printed, (4.27) makes the piece next to j move least like j; the sign is inverted here. With w = V_lig,j / V_lig
+// it reads u_n = u_i + 2 w n / (n_sat + 1) u_ij. Positions follow the same rule, which conserves the centre of mass.
 //
-// Each piece is then turned by a random angle a and slowed by (1 - a)^2. This is done to the velocity about that of
-// the whole ligament, and what it does to the momentum is taken back.
+// Each piece is then rotated by a random angle a and slowed down by (1 - a)^2, both relative to the velocity of the
+// whole ligament. The resulting change of momentum is subtracted.
 void break_up(const Pair& pair, int pieces, double eta, uint64_t random, Droplet* out)
 {
     const double each = pair.drawn() / pieces, w = pair.drawn_j / pair.drawn();
@@ -126,13 +125,13 @@ void part(Pair pair, const Encounter& e, const CollisionRules& rules, uint64_t r
         pair.drawn_i = pair.volume_i, pair.drawn_j = pair.volume_j;
     } else {
         draw_ligament(pair, e, rules);
-        // Where the two threshold models disagree z would be negative: they leave with one velocity then.
+        // Where the two threshold models disagree, z would be negative; use 0, which makes the velocities equal.
         const double merging = coalescence_offset(e.weber, e.ratio);
         pair.slow_down(merging < 1 ? std::max(0.0, (e.offset - merging) / (1 - merging)) : 0); // (4.19)
     }
     result.droplets[0].v = pair.v_i.cast<float>(), result.droplets[1].v = pair.v_j.cast<float>();
 
-    // All of a reflexive pair becomes pieces, of which the first and the last take the droplets' places.
+    // A reflexive pair breaks into pieces entirely; the first and the last replace the droplets.
     const int satellites = std::clamp(rules.max_satellites, 0, kMostSatellites), ends = reflexive ? 2 : 0;
     const int pieces = pieces_of(pair.drawn(), speed, rules, satellites + ends);
     const double rest_i = pair.volume_i - pair.drawn_i, rest_j = pair.volume_j - pair.drawn_j;
@@ -142,7 +141,7 @@ void part(Pair pair, const Encounter& e, const CollisionRules& rules, uint64_t r
     const auto first = result.droplets.begin();
     break_up(pair, pieces, rules.perturbation, random, &*first + 2 - ends);
     if (reflexive) {
-        std::rotate(first + 1, first + pieces - 1, first + pieces); // the last piece to the smaller droplet's place
+        std::rotate(first + 1, first + pieces - 1, first + pieces); // the last piece replaces the smaller droplet
         return;
     }
     result.droplets[0] = droplet(pair.x_i, pair.v_i, rest_i);
@@ -165,13 +164,13 @@ Encounter encounter_of(const Droplet& i, const Droplet& j, const CollisionRules&
 
 double breakup_radius(double volume, double speed, const CollisionRules& rules)
 {
-    const double r_0 = std::cbrt(volume / kPi); // a cylinder as long as its radius
+    const double r_0 = std::cbrt(volume / kPi); // initially a cylinder as long as its radius
     const double weber = 2 * r_0 * rules.density * speed * speed / rules.surface_tension;
     const double stretch = 3 / (4 * std::sqrt(2.0)) * 11.5 * 0.45 * std::sqrt(weber);
-    // stretch s^(7/2) + s^2 = 1 rises from -1 at s = 0; Newton's steps that leave the bracket are replaced by halving.
+    // Solve stretch s^(7/2) + s^2 = 1 by Newton's method, with bisection where a step leaves the bracket.
     double low = 0, high = 1, s = 1 / (1 + std::pow(stretch, 2.0 / 7));
     for (int step = 0; step < 60 && high - low > 1e-12 * high; ++step) {
-        const double power = stretch * s * s * std::sqrt(s); // of s^(5/2)
+        const double power = stretch * s * s * std::sqrt(s); // stretch s^(5/2)
         const double value = s * power + s * s - 1;
         (value > 0 ? high : low) = s;
         const double next = s - value / (3.5 * power + 2 * s);

@@ -12,7 +12,7 @@ Vec3f corner(const std::vector<std::vector<float>>& points, size_t i)
     return {points[i][0], points[i][1], points[i][2]};
 }
 
-// A direction within a cone about `axis` of this half angle, uniform in solid angle.
+// A random direction in the cone around `axis` with this half angle, uniform in solid angle.
 Vec3f in_cone(const Vec3f& axis, float half_angle, Random& random)
 {
     const float height = 1 - random.uniform() * (1 - std::cos(half_angle));
@@ -66,8 +66,7 @@ void Emitter::prepare(float frame)
     }
 }
 
-// A place that the emitter has as its parameters say, before keyframes move it; of a surface, where it is at the end of
-// the step.
+// A random place on the emitter before its keyframes move it; on a surface, at the end of the step.
 Emitter::Place Emitter::pick_place(Random& random) const
 {
     switch (params_.from) {
@@ -105,7 +104,7 @@ Emitter::Birth Emitter::birth(int64_t number, double start, double fps) const
     const auto moment = static_cast<float>(frame), frames_per_second = static_cast<float>(fps);
     Random random(seed_, static_cast<uint64_t>(number));
 
-    // The emitter's motion takes place and direction along.
+    // Move place and direction with the emitter.
     auto [x, normal] = pick_place(random);
     Vec3f own_velocity;
     if (params_.from == EmitterParams::From::surface) {

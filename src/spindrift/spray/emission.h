@@ -1,6 +1,5 @@
-// Where droplets come from: points, discs, curves and surfaces. Each droplet of an emitter has a number, and everything
-// about it follows from that: when it appears, where, how fast. What has been emitted by some moment does not depend on
-// the steps that led there.
+// Emission of droplets from points, discs, curves and surfaces. The number of a droplet determines its time, place and
+// velocity of emission, so that the droplets emitted up to a time do not depend on the steps taken.
 #pragma once
 
 #include "spindrift/base/random.h"
@@ -14,20 +13,20 @@ class Emitter {
     // `carrier` is the shape of params.carrier().
     Emitter(const EmitterParams& params, Shape carrier, uint64_t seed);
 
-    // How many droplets have appeared by a moment, in frames, of a shot that starts at `start`.
+    // Number of droplets emitted up to `frame` in a shot that starts at frame `start`.
     int64_t count(double frame, double start, double fps) const;
-    // One droplet when it appears.
+    // A droplet at the moment of its emission.
     struct Birth {
         double frame;
         Droplet droplet;
     };
-    // Prepares for droplets that appear up to a moment.
+    // Prepares for droplets emitted up to `frame`.
     void prepare(float frame);
     Birth birth(int64_t number, double start, double fps) const;
 
   private:
     struct Place {
-        Vec3f x, normal; // the normal of a surface, of any length
+        Vec3f x, normal; // normal of a surface, not normalized
     };
     double first_frame(double start) const;
     Place pick_place(Random& random) const;
@@ -36,8 +35,8 @@ class Emitter {
     Shape carrier_;
     uint64_t seed_;
     float frame_ = 0;
-    Mesh mesh_;                 // surface: of this moment
-    std::vector<float> extent_; // areas of triangles or lengths of pieces, summed up to each
+    Mesh mesh_;                 // of a surface emitter at frame_
+    std::vector<float> extent_; // cumulative areas of triangles or lengths of segments
     bool measured_ = false;
 };
 

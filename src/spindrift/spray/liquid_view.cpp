@@ -11,7 +11,7 @@ LiquidView::LiquidView(Particles particles, float spacing, float late_by)
 
 LiquidView::Around LiquidView::around(const Vec3f& x) const
 {
-    constexpr auto kFull = static_cast<float>(4.0 / 3 * kPi * 8); // particles in a ball of two spacings
+    constexpr auto kFull = static_cast<float>(4.0 / 3 * kPi * 8); // particles in a ball with a radius of two spacings
     Around result;
     float count = 0, weights = 0;
     for_each_near(x, [&](size_t i, float distance) {

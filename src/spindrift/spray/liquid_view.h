@@ -1,5 +1,5 @@
-// A frame of a liquid as spray sees it: what is around a place. A particle counts within `reach`, two mean distances of
-// the liquid's particles, in which full liquid has 33 of them.
+// A frame of a liquid for the spray: share of liquid and mean velocity around a place. Counts particles within `reach`,
+// twice their spacing, where full liquid has 33 of them.
 #pragma once
 
 #include "spindrift/points/sort.h"
@@ -8,20 +8,20 @@ namespace spindrift {
 
 class LiquidView {
   public:
-    // Particles with a mean distance of `spacing` [m]. Their velocities are those of `late_by` [s] before.
+    // `spacing` is the mean distance of particles [m]. Their velocities lag behind their positions by `late_by` [s].
     LiquidView(Particles particles, float spacing, float late_by = 0);
 
-    const Particles& particles() const { return particles_; } // in the order of their cells
+    const Particles& particles() const { return particles_; } // sorted by cell
     float spacing() const { return spacing_; }
     float reach() const { return reach_; }
     float velocities_late_by() const { return late_by_; }
 
-    // Calls f(i, distance) for each particle within the reach of x.
+    // Calls f(i, distance) for each particle within reach of x.
     template <class F> void for_each_near(const Vec3f& x, const F& f) const
     {
         const Vec3i cell = cell_of(x, 1 / reach_);
         const int tile = topology_.find(tile_of_cell(cell));
-        if (tile == topology_.tile_count()) return; // tiles reach a cell beyond the particles
+        if (tile == topology_.tile_count()) return; // tiles extend one cell beyond the particles
         const Vec3i here = cell_in_tile(offset_of_cell(cell));
         for (int dx = -1; dx <= 1; ++dx)
             for (int dy = -1; dy <= 1; ++dy)
@@ -34,11 +34,11 @@ class LiquidView {
                             f(i, std::sqrt(d2));
                 }
     }
-    // A particle's weight at a distance: one at its own place, none at the reach.
+    // Weight of a particle at a distance: one at zero, zero at the reach.
     float weight(float distance) const { return 1 - distance / reach_; }
 
     struct Around {
-        float share = 0; // of the particles that full liquid would have there
+        float share = 0; // number of particles over that of full liquid
         Vec3f velocity = Vec3f::Zero();
     };
     Around around(const Vec3f& x) const;

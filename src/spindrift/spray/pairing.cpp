@@ -12,15 +12,15 @@ namespace {
 
 constexpr int kIterations = 4; // of Algorithm 3
 constexpr size_t kCellsInPart = 2048;
-// Where droplets are heaped up in one place, each looks at so many others in a run of cells, and remembers so many
-// meetings: time and memory stay in proportion to the droplets.
+// Limits on the droplets tested in a run of cells and on the meetings kept per droplet, so that time and memory stay
+// linear where many droplets are in one place.
 constexpr size_t kMostInRun = 256, kMostMeetings = 8;
-constexpr size_t kBlock = 64; // droplets of a cell that are tested together
+constexpr size_t kBlock = 64; // droplets of a cell that share a list of candidates
 
-// Times as numbers that are in the same order, above Pairing::kPaired and below kNone.
+// Maps times to integers in the same order, above Pairing::kPaired and below kNone.
 uint64_t rank_of(float time, uint32_t other)
 {
-    const auto bits = std::bit_cast<uint32_t>(time + 0.0f); // no negative zero
+    const auto bits = std::bit_cast<uint32_t>(time + 0.0f); // removes negative zero
     const uint32_t ordered = bits & 0x80000000u ? ~bits : bits | 0x80000000u;
     return static_cast<uint64_t>(ordered) << 32 | other;
 }
@@ -39,12 +39,12 @@ void write(uint64_t& place, uint64_t value)
     std::atomic_ref<uint64_t>(place).store(value, std::memory_order_relaxed);
 }
 
-// The droplets that those of a cell may meet, component by component: the cell's own first.
+// The droplets that those of a cell may meet, as one array per component. The cell's own come first.
 class Candidates {
   public:
     void clear() { count_ = 0; }
     size_t count() const { return count_; }
-    // Those of a run that take part: whose reach is not negative.
+    // Adds the droplets of a run that are not in their cooldown (reach not negative).
     void add(const Particles& droplets, const float* radius, const float* reach, float half_step, size_t begin,
              size_t end)
     {
@@ -57,7 +57,7 @@ class Candidates {
             index_[count_++] = static_cast<uint32_t>(i);
         }
     }
-    // Fills the last row up with nobody.
+    // Pads the last row with droplets at infinity.
     void finish()
     {
         for (size_t k = count_; k < count_ + kTileSize; ++k) {
@@ -65,7 +65,7 @@ class Candidates {
             radius_[k] = reach_[k] = 0;
         }
     }
-    // Calls meet(time, droplet, other) for each that candidate k meets within the step, among those that follow it.
+    // Calls meet(time, droplet, other) for each later candidate that candidate k meets within the step.
     template <class Meet> void test(size_t k, float half_step, const Meet& meet) const
     {
         const Row x = splat(x_[0][k]), y = splat(x_[1][k]), z = splat(x_[2][k]), vx = splat(v_[0][k]),
@@ -78,8 +78,8 @@ class Candidates {
             const RowMask close = d2 <= near * near;
             if (!any(close)) continue;
             const Row ux = row(v_[0]) - vx, uy = row(v_[1]) - vy, uz = row(v_[2]) - vz, touch = row(radius_) + radius;
-            // (4.31) about the middle of the step, at which the droplets are d apart: a s^2 + 2 b s + c = 0. They
-            // approach each other (4.34) and touch before its end, s = half.
+            // (4.31) about the middle of the step, where the droplets are d apart: a s^2 + 2 b s + c = 0. They approach
+            // each other (4.34) and touch before the end of the step, s = half.
             const Row a = ux * ux + uy * uy + uz * uz, b = dx * ux + dy * uy + dz * uz, c = d2 - touch * touch;
             const Row discriminant = b * b - a * c, late = -b - a * half;
             const RowMask meets =
@@ -111,14 +111,14 @@ class Candidates {
     size_t count_ = 0, capacity_ = 0;
 };
 
-// Finds the runs of droplets around one cell after the other. Cells follow each other in order, and so do their
-// neighbours: each search starts where the last one of its kind ended.
+// Finds the runs of droplets around successive cells. Cells are visited in order, and so are their neighbours: each
+// search starts where the last one for the same offset ended.
 class Surroundings {
   public:
     explicit Surroundings(const DropletCells& cells) : cells_(cells), coarser_(cells.levels().size()) {}
 
-    // Calls visit(run) for droplets in the half of the surrounding cells of the same level that come later, so that
-    // each pair of cells meets once, and in all cells around it of coarser levels.
+    // Calls visit(run) for the droplets in the later half of the neighbouring cells of the same level, so that each
+    // pair of cells is visited once, and in all neighbouring cells of coarser levels.
     template <class Visit> void visit(size_t cell, const Visit& visit)
     {
         const uint64_t key = cells_.key(cell);
@@ -142,7 +142,7 @@ class Surroundings {
 
   private:
     struct Coarser {
-        Vec3i low = Vec3i::Constant(-2), high = Vec3i::Constant(-2); // where the runs were looked for
+        Vec3i low = Vec3i::Constant(-2), high = Vec3i::Constant(-2); // range in which the runs were found
         std::vector<DropletCells::Run> runs;
         size_t guess = 0;
     };
@@ -153,7 +153,7 @@ class Surroundings {
         if (last == first_cell) return {0, 0};
         return {cells_.cell(first_cell).begin, cells_.cell(last - 1).end};
     }
-    // Droplets reach half a cell of their own level: in cells of the finer one, that is (1 + scale) / 2 together.
+    // Reaches are at most half a cell of the droplet's level: in cells of the finer level, (1 + scale) / 2 in sum.
     void look_up(size_t l, const Vec3i& at)
     {
         const int shift = static_cast<int>(l - level_), scale = 1 << shift;
@@ -232,7 +232,7 @@ void Pairing::search(const Particles& droplets, DropletCells& cells, const Reach
 {
     const float* radius = droplets.find<float>(kRadiusAttribute)->data();
     const float* rest = droplets.find<float>(kRestAttribute)->data();
-    std::vector<float>& reaches = cells.spare_floats(); // negative for those that rest
+    std::vector<float>& reaches = cells.spare_floats(); // negative during the cooldown
     parallel_chunks(droplets.size(), 65536, [&](size_t begin, size_t end) {
         for (size_t i = begin; i < end; ++i) reaches[i] = rest[i] > 0 ? -1 : reach(droplets.v[i], radius[i]);
     });
@@ -274,7 +274,7 @@ void Pairing::search(const Particles& droplets, DropletCells& cells, const Reach
     });
 }
 
-// Algorithm 3: whoever is each other's first meeting is a pair; the others try again without them.
+// Algorithm 3: two droplets that are each other's first meeting become a pair. Repeat without them.
 void Pairing::pair_up()
 {
     found_ = 0;
@@ -301,7 +301,7 @@ void Pairing::pair_up()
                 return read(first_meeting_[m.first]) == kPaired || read(first_meeting_[m.second]) == kPaired;
             });
         });
-        parallel_for(meetings_.size(), [&](size_t part) { // forget those that were paired with others
+        parallel_for(meetings_.size(), [&](size_t part) { // forget meetings with droplets that were paired
             for (const Meeting& m : meetings_[part])
                 write(first_meeting_[m.first], kNone), write(first_meeting_[m.second], kNone);
         });

@@ -1,4 +1,4 @@
-// What an artist can say about a spray.
+// Scene parameters of a spray.
 #pragma once
 
 #include "spindrift/scene/shapes.h"
@@ -7,24 +7,24 @@
 
 namespace spindrift {
 
-// Where droplets come from.
+// A source of droplets.
 struct EmitterParams : ShapeParams {
     enum class From { point, disc, curve, surface };
     From from = From::point;
     std::vector<std::vector<float>> points; // curve
     Vec3f direction = Vec3f(0, 1, 0);
-    float spread = 0; // half the angle of a cone around the direction
+    float spread = 0; // half angle of the cone around the direction
     float rate = 1000, speed = 1, speed_variation = 0;
-    float inherit = 1; // share of the emitter's own motion that droplets start with
+    float inherit = 1; // share of the emitter's velocity added to the droplets'
     float droplet_radius = 1e-3f, droplet_variation = 0;
     int first_frame = std::numeric_limits<int>::min(), last_frame = std::numeric_limits<int>::max();
 
     void visit(ParamVisitor& v);
-    // The shape that carries the emitter. Of a point, a disc and a curve it has the centre and the keyframes only.
+    // The shape that moves the emitter. For a point, a disc and a curve it only provides the centre and the keyframes.
     ShapeParams carrier() const;
 };
 
-// Solids in the way of the droplets.
+// Solids that droplets collide with.
 struct SprayColliderParams : ShapeParams {
     enum class Contact { bounce, stick, die };
     Contact contact = Contact::bounce;
@@ -32,13 +32,13 @@ struct SprayColliderParams : ShapeParams {
     void visit(ParamVisitor& v);
 };
 
-// Eddies in the air: curl noise that is added to the wind.
+// Eddies in the air: curl noise added to the wind.
 struct GustParams {
     float strength = 0, size = 0.5f, change = 1;
     void visit(ParamVisitor& v);
 };
 
-// The box outside which droplets disappear. Left out, they may go anywhere.
+// Droplets outside this box are removed. Without it there is no limit.
 struct SprayDomainParams {
     std::optional<Vec3f> min, max;
     void visit(ParamVisitor& v);

@@ -16,18 +16,18 @@ namespace {
 
 constexpr size_t kChunk = 4096;
 constexpr size_t kPairsInPart = 256;
-constexpr float kFarthest = 1e6f; // [m] from the origin: droplets beyond are lost
+constexpr float kFarthest = 1e6f; // [m] from the origin; droplets beyond are removed
 
-constexpr float kLargest = 1e6f; // radius in a state [m]
+constexpr float kLargest = 1e6f; // radius or cell size in a restored state [m]
 
 } // namespace
 
-// The arrays of all droplets, by name.
+// Pointers to the arrays of all droplets.
 struct Spray::Arrays {
     Vec3f *x, *v;
     int32_t *id, *parent, *outcome;
     float *radius, *age, *rest;
-    float* life; // beside a liquid; otherwise nullptr
+    float* life; // nullptr without a liquid
 
     bool from_liquid(size_t i) const { return life && life[i] == kEndsInLiquid; }
     Droplet droplet(size_t i) const { return {x[i], v[i], radius[i]}; }
@@ -116,15 +116,14 @@ SprayReport Spray::advance()
     return report_;
 }
 
-// Algorithm 2. A pair that collides is brought to the moment of the deepest overlap, becomes what it becomes, and flies
-// on for the rest of the step.
+// Algorithm 2. A colliding pair moves to its deepest overlap, collides, and moves on for the rest of the step.
 void Spray::substep(int number, float dt)
 {
     const auto phase = [&](const char* name, const auto& body) { report_.times.measure(name, body); };
     const auto end = static_cast<float>(moment(number + 1));
     colliders_.set_frame(end);
     if (droplets_.size() > 0) {
-        phase("forces", [&] { add_forces(end, dt), let(hooks_.after_forces, end, dt); });
+        phase("forces", [&] { add_forces(end, dt), run_hook(hooks_.after_forces, end, dt); });
         if (params_.collisions) {
             const Reach reach{0.5f * dt, params_.search};
             phase("sort", [&] { cells_.sort(droplets_, reach, edge_); });
@@ -138,13 +137,13 @@ void Spray::substep(int number, float dt)
         } else {
             phase("motion", [&] { move(dt); });
         }
-        remove();
-        if (hooks_.after_advection) phase("expressions", [&] { let(hooks_.after_advection, end, dt); });
+        remove_dead();
+        if (hooks_.after_advection) phase("expressions", [&] { run_hook(hooks_.after_advection, end, dt); });
     }
     phase("emission", [&] { emit(moment(number), moment(number + 1)); });
 }
 
-void Spray::let(const ParticleHook& hook, float frame, float dt)
+void Spray::run_hook(const ParticleHook& hook, float frame, float dt)
 {
     if (!hook) return;
     const size_t before = droplets_.size();
@@ -154,7 +153,7 @@ void Spray::let(const ParticleHook& hook, float frame, float dt)
         radius = std::clamp(radius, params_.min_radius, params_.max_radius);
 }
 
-// The velocity of the air at some places.
+// Velocity of the air at these places.
 std::vector<Vec3f> Spray::air_at(std::span<const Vec3f> places, float frame) const
 {
     std::vector<Vec3f> air(places.size(), params_.wind);
@@ -167,10 +166,10 @@ std::vector<Vec3f> Spray::air_at(std::span<const Vec3f> places, float frame) con
     return air;
 }
 
-void Spray::push(const Arrays& a, size_t i, const Vec3f& air, float dt) const
+void Spray::accelerate(const Arrays& a, size_t i, const Vec3f& air, float dt) const
 {
     const Vec3f v = after_drag(a.v[i], params_.gravity, air, a.radius[i], params_.drag, params_.drag_law, dt);
-    if (v.allFinite()) a.v[i] = v; // whatever a field of air may hold
+    if (v.allFinite()) a.v[i] = v; // a field of air may hold any value
 }
 
 void Spray::add_forces(float frame, float dt)
@@ -180,9 +179,9 @@ void Spray::add_forces(float frame, float dt)
         const std::vector<Vec3f> air = air_at({a.x + begin, end - begin}, frame);
         for (size_t i = begin; i < end; ++i) {
             a.age[i] += dt;
-            // What is left of less than a thousandth of a step is rounding.
+            // A rest below a thousandth of a step is rounding error.
             a.rest[i] = a.rest[i] - dt > 1e-3f * dt ? a.rest[i] - dt : 0;
-            if (a.flies(i)) push(a, i, air[i - begin], dt);
+            if (a.flies(i)) accelerate(a, i, air[i - begin], dt);
         }
     });
 }
@@ -192,10 +191,10 @@ bool Spray::outside(const Vec3f& x) const
     return !(x.array().abs() < kFarthest).all() || !params_.domain.contains(x); // NaN is outside
 }
 
-// Moves a droplet for the last `seconds` of a step. False if that is its end.
+// Moves a droplet for the last `seconds` of a step. Returns false if it is to be removed.
 bool Spray::fly(const Arrays& a, size_t i, float seconds, float dt) const
 {
-    if (colliders_.none()) {
+    if (colliders_.empty()) {
         a.x[i] += seconds * a.v[i];
         return !outside(a.x[i]);
     }
@@ -204,12 +203,12 @@ bool Spray::fly(const Arrays& a, size_t i, float seconds, float dt) const
     if (fate == Fate::bounced) a.outcome[i] = static_cast<int32_t>(Outcome::bounced);
     if (fate == Fate::stuck) {
         a.outcome[i] = static_cast<int32_t>(Outcome::stuck);
-        a.rest[i] = std::numeric_limits<float>::max(); // for good
+        a.rest[i] = std::numeric_limits<float>::max(); // never collides again
     }
     return fate != Fate::dead && !outside(a.x[i]);
 }
 
-// All that are in no pair.
+// Moves all droplets that are in no pair.
 void Spray::move(float dt)
 {
     const Arrays a = arrays();
@@ -233,7 +232,7 @@ void Spray::collide(const std::vector<Meeting>& pairs, const Reach& reach, uint6
         Droplet droplet;
         int32_t parent;
         Outcome outcome;
-        float seconds; // that it flies on
+        float seconds; // left in the step
         bool from_liquid;
     };
     struct Part {
@@ -252,18 +251,18 @@ void Spray::collide(const std::vector<Meeting>& pairs, const Reach& reach, uint6
         for (size_t p = begin; p < end; ++p) {
             size_t i = pairs[p].first, j = pairs[p].second;
             if (a.radius[i] < a.radius[j] || (a.radius[i] == a.radius[j] && a.id[i] > a.id[j])) std::swap(i, j);
-            // They overlap most where they are nearest to each other.
+            // The deepest overlap is where they are closest.
             const Vec3d x = (a.x[j] - a.x[i]).cast<double>(), u = a.v[j].cast<double>() - a.v[i].cast<double>();
             const float time =
                 static_cast<float>(std::clamp(-x.dot(u) / u.squaredNorm(), 0.0, static_cast<double>(dt)));
-            if (!colliders_.none() && (colliders_.in_the_way(a.x[i], a.v[i], a.radius[i], time, dt) ||
-                                       colliders_.in_the_way(a.x[j], a.v[j], a.radius[j], time, dt))) {
+            if (!colliders_.empty() && (colliders_.blocks(a.x[i], a.v[i], a.radius[i], time, dt) ||
+                                        colliders_.blocks(a.x[j], a.v[j], a.radius[j], time, dt))) {
                 fly_on(i, dt), fly_on(j, dt); // a solid comes first
                 continue;
             }
             const Vec3f to_i = a.x[i] + time * a.v[i], to_j = a.x[j] + time * a.v[j];
-            if (!colliders_.none() && colliders_.parted(to_i, to_j)) {
-                fly_on(i, dt), fly_on(j, dt); // on two sides of a thin wall
+            if (!colliders_.empty() && colliders_.separate(to_i, to_j)) {
+                fly_on(i, dt), fly_on(j, dt); // they are on two sides of a thin wall
                 continue;
             }
             a.x[i] = to_i, a.x[j] = to_j;
@@ -273,10 +272,10 @@ void Spray::collide(const std::vector<Meeting>& pairs, const Reach& reach, uint6
             ++part.outcomes[static_cast<size_t>(result.outcome)];
             for (const size_t k : {i, j}) {
                 if (result.outcome != Outcome::none) a.outcome[k] = static_cast<int32_t>(result.outcome);
-                a.rest[k] = params_.rest_time + dt; // what is left of this step does not count
+                a.rest[k] = params_.rest_time + dt; // the rest of this step does not count
             }
             a.set(i, result.droplets[0]);
-            // Where water of the liquid is mixed with other, all of it will end in the liquid.
+            // When liquid mixes with other water, all of it is given back to the liquid.
             const bool from_liquid = result.count != 2 && (a.from_liquid(i) || a.from_liquid(j));
             if (from_liquid) a.life[i] = a.life[j] = kEndsInLiquid;
             fly_on(i, dt - time);
@@ -300,7 +299,7 @@ void Spray::collide(const std::vector<Meeting>& pairs, const Reach& reach, uint6
         for (size_t o = 0; o < part.outcomes.size(); ++o) report_.collisions[o] += part.outcomes[o];
     }
     report_.satellites += satellites.size();
-    const size_t first = grow(satellites.size());
+    const size_t first = append(satellites.size());
     const Arrays grown = arrays();
     std::vector<uint8_t> lives(satellites.size());
     parallel_for(
@@ -318,15 +317,15 @@ void Spray::collide(const std::vector<Meeting>& pairs, const Reach& reach, uint6
         if (!lives[s]) dead_.push_back(static_cast<uint32_t>(first + s));
 }
 
-// Adds droplets with ids; returns the first.
-size_t Spray::grow(size_t count)
+// Appends droplets with new ids and returns the index of the first.
+size_t Spray::append(size_t count)
 {
     const size_t first = droplets_.size();
     if (count > static_cast<size_t>(std::numeric_limits<int32_t>::max() - next_id_))
-        fail("frame {}: the spray has had more than {} droplets, as many as there are ids. Lower the rates of its "
-             "emitters, or spray.max_satellites",
+        fail("frame {}: the spray has emitted more than {} droplets and runs out of ids. Lower the rates of its "
+             "emitters or spray.max_satellites",
              frame_ + 1, std::numeric_limits<int32_t>::max());
-    droplets_.for_each_array([&](const std::string&, auto& array) { // ahead of need, but not by as much as is there
+    droplets_.for_each_array([&](const std::string&, auto& array) { // grow by an eighth instead of doubling
         if (array.capacity() < first + count) array.reserve(first + count + (first + count) / 8);
     });
     droplets_.resize(first + count);
@@ -335,8 +334,8 @@ size_t Spray::grow(size_t count)
     return first;
 }
 
-// Droplets from the end of the list take the places of those that are gone.
-void Spray::remove()
+// Removes the droplets of dead_. Droplets from the end of the list fill the gaps.
+void Spray::remove_dead()
 {
     std::sort(dead_.begin(), dead_.end());
     const size_t left = droplets_.size() - dead_.size();
@@ -361,7 +360,7 @@ void Spray::emit(double from, double to)
         if (begin == end) continue;
         emitter.prepare(static_cast<float>(to));
         const auto count = static_cast<size_t>(end - begin);
-        const size_t first = grow(count);
+        const size_t first = append(count);
         const Arrays a = arrays();
         std::vector<uint8_t> lives(count);
         const auto dt = static_cast<float>((to - from) / fps_);
@@ -373,17 +372,17 @@ void Spray::emit(double from, double to)
                 const double age = std::clamp((to - birth.frame) / fps_, 0.0, static_cast<double>(dt));
                 a.age[first + k] = static_cast<float>(age);
             }
-            // They feel forces from their birth on, not from the next step on: otherwise a jet has a kink at each step.
+            // Apply forces from the time of emission on; otherwise a jet has a kink at each step.
             const std::vector<Vec3f> air =
                 air_at({a.x + first + chunk_begin, chunk_end - chunk_begin}, static_cast<float>(to));
             for (size_t k = chunk_begin; k < chunk_end; ++k) {
-                push(a, first + k, air[k - chunk_begin], a.age[first + k]);
+                accelerate(a, first + k, air[k - chunk_begin], a.age[first + k]);
                 lives[k] = fly(a, first + k, a.age[first + k], dt);
             }
         });
         for (size_t k = 0; k < count; ++k)
             if (!lives[k]) dead_.push_back(static_cast<uint32_t>(first + k));
-        remove();
+        remove_dead();
         report_.emitted += count;
     }
 }
@@ -391,15 +390,15 @@ void Spray::emit(double from, double to)
 void Spray::add(Particles droplets)
 {
     const std::vector<float>* radius = droplets.find<float>(kRadiusAttribute);
-    if (!radius) fail("droplets that are added to a spray need the attribute \"{}\"", kRadiusAttribute);
+    if (!radius) fail("droplets added to a spray need the attribute \"{}\"", kRadiusAttribute);
     for (size_t i = 0; i < droplets.size(); ++i)
         if (!droplets.P[i].allFinite() || !droplets.v[i].allFinite() || !std::isfinite((*radius)[i]))
-            fail("droplet {} of {} that are added to a spray is not finite: at ({}, {}, {}) m, radius {} m", i,
+            fail("droplet {} of {} added to a spray is not finite: position ({}, {}, {}) m, radius {} m", i,
                  droplets.size(), droplets.P[i].x(), droplets.P[i].y(), droplets.P[i].z(), (*radius)[i]);
     std::vector<uint8_t> keep;
-    for (const Vec3f& x : droplets.P) keep.push_back(!outside(x) && !colliders_.contain(x));
+    for (const Vec3f& x : droplets.P) keep.push_back(!outside(x) && !colliders_.contains(x));
     remove_particles(droplets, keep);
-    const size_t first = grow(droplets.size());
+    const size_t first = append(droplets.size());
     for (const auto& [name, array] : droplets.attributes)
         std::visit(
             [&, &name = name](const auto& from) {
@@ -422,7 +421,7 @@ SprayReport Spray::advance(const LiquidView& before, const LiquidView& now)
     SprayReport report = advance();
     report.times.measure("settle", [&] { settle(before, now); });
     const WhitewaterParams& water = params_.whitewater;
-    const int32_t first_id = next_id_; // droplets are also given back: their number says nothing about new ones
+    const int32_t first_id = next_id_; // the number of droplets does not tell, since some are given back
     report.times.measure("whitewater", [&] {
         if (water.emits())
             add(emit_whitewater(before, water, 1 / fps_,
@@ -430,14 +429,14 @@ SprayReport Spray::advance(const LiquidView& before, const LiquidView& now)
                                 [this](const Vec3f& from, const Vec3f& to, float radius) {
                                     return colliders_.stopped(from, to, radius, static_cast<float>(frame_ - 1));
                                 }));
-        if (water.handover) exchange(now);
+        if (water.handover) exchange_with_liquid(now);
     });
     report.emitted += static_cast<size_t>(next_id_ - first_id);
     report.droplets = droplets_.size();
     return report;
 }
 
-// Moves what is afloat, and finds out what every droplet is in the liquid of this frame.
+// Moves floating droplets and classifies all droplets in the liquid of this frame.
 void Spray::settle(const LiquidView& before, const LiquidView& now)
 {
     const WhitewaterParams& water = params_.whitewater;
@@ -458,7 +457,8 @@ void Spray::settle(const LiquidView& before, const LiquidView& now)
                 keep[i] = (life[i] > 0 || a.from_liquid(i)) && !outside(a.x[i]);
             }
             kind = kind_of(now.around(a.x[i]), water);
-            if (kind == WaterKind::bubble && a.from_liquid(i)) kind = WaterKind::foam; // it is water, and does not rise
+            if (kind == WaterKind::bubble && a.from_liquid(i))
+                kind = WaterKind::foam; // water of the liquid does not rise
             kinds[i] = static_cast<int32_t>(kind);
             if (kind == WaterKind::spray) {
                 if (!was_afloat) return;
@@ -473,14 +473,14 @@ void Spray::settle(const LiquidView& before, const LiquidView& now)
         256);
     for (size_t i = 0; i < keep.size(); ++i)
         if (!keep[i]) dead_.push_back(static_cast<uint32_t>(i));
-    remove();
+    remove_dead();
 }
 
-// Droplets that have landed become liquid again, and liquid that flies on its own becomes droplets.
-void Spray::exchange(const LiquidView& liquid)
+// Gives landed droplets back to the liquid and takes isolated liquid particles as droplets.
+void Spray::exchange_with_liquid(const LiquidView& liquid)
 {
     const Arrays a = arrays();
-    double landed = 0, all = 0; // volume [m3] of what came from the liquid
+    double landed = 0, all = 0; // volume [m3] of droplets that came from the liquid
     std::vector<uint32_t> afloat;
     for (size_t i = 0; i < droplets_.size(); ++i) {
         if (!a.from_liquid(i)) continue;
@@ -488,17 +488,17 @@ void Spray::exchange(const LiquidView& liquid)
         if (!a.is(Outcome::afloat, i)) continue;
         afloat.push_back(static_cast<uint32_t>(i)), landed += ball_volume(a.radius[i]);
     }
-    handover_.look(liquid, params_.whitewater.isolated_share);
-    shrink(afloat, handover_.give_back(landed, all, std::pow(static_cast<double>(liquid.spacing()), 3)));
+    handover_.inspect(liquid, params_.whitewater.isolated_share);
+    remove_volume(afloat, handover_.give_back(landed, all, std::pow(static_cast<double>(liquid.spacing()), 3)));
     add(handover_.take(liquid, params_.gravity,
-                       [this](const Vec3f& x) { return !outside(x) && !colliders_.contain(x); }));
+                       [this](const Vec3f& x) { return !outside(x) && !colliders_.contains(x); }));
 }
 
-// Removes this volume [m3] from these droplets, one after the other. What is left of the last one goes to another
-// droplet where it would be smaller than the smallest that may be.
-void Spray::shrink(const std::vector<uint32_t>& droplets, double volume)
+// Removes this volume [m3] from these droplets, one by one. If the rest of the last one is below the minimum radius,
+// another droplet absorbs it.
+void Spray::remove_volume(const std::vector<uint32_t>& droplets, double volume)
 {
-    constexpr double kRounding = 1e-4; // of a droplet: radii are rounded
+    constexpr double kRounding = 1e-4; // of a droplet, for rounded radii
     const Arrays a = arrays();
     for (auto i = droplets.begin(); i != droplets.end(); ++i) {
         const double has = ball_volume(a.radius[*i]), left = has - volume;
@@ -518,7 +518,7 @@ void Spray::shrink(const std::vector<uint32_t>& droplets, double volume)
         }
         break;
     }
-    remove();
+    remove_dead();
 }
 
 } // namespace spindrift

@@ -1,15 +1,30 @@
-// A spray of droplets that fly, merge and break up (document 003 chapter 4). Each particle is a droplet; it carries
+// A spray of droplets that fly, merge and break up [Jones 2018, chapter 4]. Each particle is a droplet with the
+// attributes
 //
 //     radius     [m], between min_radius and max_radius
-//     parent     the id of the droplet it broke off from, or -1
-//     age        [s] since it appeared
-//     outcome    what last happened to it, see Outcome
+//     parent     id of the droplet that it broke off from, or -1
+//     age        [s] since its emission
+//     outcome    its last event, see Outcome
 //     cooldown   [s] until it may collide again
 //     kind       in a spray beside a liquid: 0 in the air, 1 foam, 2 bubble, see whitewater.h
-//     foam_left  [s] that foam still has; below zero for droplets that came from the liquid, see handover.h
+//     foam_left  [s] until foam bursts; negative for droplets that came from the liquid, see handover.h
 //
-// See substep() for the algorithm. Each substep costs time and memory in proportion to the droplets, however they are
-// spread in space and in size. What two droplets do to each other is in spray/collision.h.
+//     Spray spray(params, shapes, 24);
+//     spray.start(1);
+//     for (int f = 0; f < 48; ++f) spray.advance();
+//     const Particles& droplets = spray.particles();
+//
+// substep() is Algorithm 2 of [Jones 2018]. Its time and memory are linear in the number of droplets, whatever their
+// distribution in space and size.
+//
+// Differences from [Jones 2018]; details are in the headers named:
+// - The search for collisions is centred on the midpoint of displacements and finds fast droplets (pairing.h). The grid
+//   has levels for droplet sizes, and its cell size adapts to the droplets (cells.h): giants, strays and dense nozzles
+//   do not slow it down.
+// - Break-up is Galilean invariant (collision.h).
+// - Isolated liquid particles become droplets and are given back (handover.h); foam and bubbles follow the liquid
+//   (whitewater.h).
+// - Collisions with solids come before those of droplets (colliders.h).
 #pragma once
 
 #include "spindrift/base/timing.h"
@@ -24,18 +39,18 @@
 
 namespace spindrift {
 
-// What happened while a frame was computed.
+// Statistics of one frame.
 struct SprayReport {
     size_t droplets = 0, emitted = 0, satellites = 0;
-    size_t removed = 0;                 // merged into another, died at a collider or left the domain
-    std::array<size_t, 4> collisions{}; // by Outcome: none (skipped for its size), coalescence, stretching, reflexive
+    size_t removed = 0;                 // merged, removed by a collider or outside the domain
+    std::array<size_t, 4> collisions{}; // by Outcome: none (radius out of range), coalescence, stretching, reflexive
     int substeps = 0;
     PhaseTimes times;
 };
 
 class Spray {
   public:
-    // The shapes of params.emitters (each of its carrier()) and of params.colliders, each in its order.
+    // Shapes of params.emitters (each from its carrier()) and of params.colliders, in the same order.
     struct Shapes {
         std::vector<Shape> emitters, colliders;
     };
@@ -44,22 +59,21 @@ class Spray {
     // With shapes that a scene has loaded and placed.
     Spray(const SprayParams& params, Shapes shapes, float fps);
 
-    // Adds the velocity of the air at each place [m/s] to `air`, at a moment in frames. Called by several threads at a
-    // time, with places that are near each other.
+    // Adds the velocity of the air at each place [m/s] to `air`, at a time in frames. Called from several threads at a
+    // time, with places close to each other.
     using AirField = std::function<void(float frame, std::span<const Vec3f> x, std::span<Vec3f> air)>;
     void set_air(AirField field) { air_field_ = std::move(field); }
     void set_hooks(ParticleHooks hooks) { hooks_ = std::move(hooks); }
 
-    // No droplets yet, at the frame where the shot starts.
+    // Starts without droplets at the first frame of the shot.
     void start(int frame);
-    // From the last frame to the next.
+    // Advances by one frame.
     SprayReport advance();
-    // The same beside a liquid, given at both frames: droplets that fall into it become foam and bubbles, and it throws
-    // off new ones, as params.whitewater says.
+    // The same beside a liquid, given at the beginning and the end of the frame: droplets that fall into it become foam
+    // and bubbles, and it emits new ones, as params.whitewater says.
     SprayReport advance(const LiquidView& before, const LiquidView& now);
-    // Droplets from elsewhere: P, v and the attribute radius, which is brought into its range; other attributes are
-    // taken if they are there. They get ids in their order; those outside the box or in a solid are left out. Throws if
-    // something is not finite.
+    // Adds droplets with P, v and the attribute radius, which is clamped to its range; other attributes are copied. Ids
+    // are assigned in order. Droplets outside the domain or in a solid are skipped. Throws if a value is not finite.
     void add(Particles droplets);
 
     int frame() const { return frame_; }
@@ -68,10 +82,10 @@ class Spray {
     const std::vector<int32_t>& taken() const { return handover_.taken(); }
     size_t bytes() const { return droplets_.bytes() + cells_.bytes() + pairing_.bytes(); }
 
-    // Everything that the next frame depends on, for resuming.
+    // The state that the next frame depends on, for resuming.
     struct State {
         int start_frame = 0, frame = 0, next_id = 0;
-        float edge = 0; // of the cells in which droplets look for others [m]
+        float edge = 0; // of the cells of the collision search [m]
         Particles particles;
         std::vector<int32_t> taken = {};
     };
@@ -88,15 +102,15 @@ class Spray {
     void move(float dt);
     void emit(double from, double to);
     std::vector<Vec3f> air_at(std::span<const Vec3f> places, float frame) const;
-    void push(const Arrays& a, size_t i, const Vec3f& air, float dt) const;
+    void accelerate(const Arrays& a, size_t i, const Vec3f& air, float dt) const;
     void settle(const LiquidView& before, const LiquidView& now);
-    void exchange(const LiquidView& liquid);
-    void shrink(const std::vector<uint32_t>& droplets, double volume);
-    void let(const ParticleHook& hook, float frame, float dt);
+    void exchange_with_liquid(const LiquidView& liquid);
+    void remove_volume(const std::vector<uint32_t>& droplets, double volume);
+    void run_hook(const ParticleHook& hook, float frame, float dt);
     bool fly(const Arrays& a, size_t i, float seconds, float dt) const;
     bool outside(const Vec3f& x) const;
-    void remove();
-    size_t grow(size_t count);
+    void remove_dead();
+    size_t append(size_t count);
 
     SprayParams params_;
     std::vector<Emitter> emitters_;
@@ -110,7 +124,7 @@ class Spray {
     DropletCells cells_;
     Pairing pairing_;
     Handover handover_;
-    std::vector<uint32_t> dead_; // to be removed at the end of the substep
+    std::vector<uint32_t> dead_; // indices of droplets to remove
     SprayReport report_;
 };
 

@@ -8,14 +8,14 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 
 double cubed(double x) { return x * x * x; }
 
-// The share of a ball of radius one that a plane cuts off as a cap of this height, 0 to 2.
+// Volume of a spherical cap of this height, 0 to 2, as a share of the unit ball.
 double cap_share(double height) { return 0.25 * height * height * (3 - height); }
 
 } // namespace
 
-// The planes that touch one droplet and run along the relative velocity cut a slice out of the other. As long as it
-// ends within both it is a cap on each, of height tau: (4.10) and (4.11), whose two cases are one polynomial. A smaller
-// droplet that is met in full is all in the way, and cuts a slice with two sides out of the larger one.
+// The planes tangent to one droplet and parallel to the relative velocity cut a slice out of the other. While the slice
+// ends within both droplets it is a cap of height tau on each: (4.10) and (4.11), whose two cases are one polynomial.
+// If all of the smaller droplet lies in the path, the slice of the larger one has two plane faces.
 InterplayShares interplay_shares(double offset, double ratio)
 {
     const double tau = (1 - offset) * (1 + ratio);
@@ -34,8 +34,8 @@ double stretching_threshold(double offset, double ratio)
 
 double reflexive_threshold(double offset, double ratio)
 {
-    // Twice the share of each droplet that runs into the other, less one: what is left for stretching works against
-    // it. Beyond the edge of the smaller droplet nothing of it does.
+    // Twice the share of each droplet that opposes the other, minus one: the remainder stretches and counteracts
+    // reflexion. Beyond the edge of the smaller droplet the share is zero.
     const double xi = 0.5 * offset * (1 + ratio), d3 = cubed(ratio);
     const auto opposing = [xi](double radius) {
         if (xi >= radius) return 0.0;

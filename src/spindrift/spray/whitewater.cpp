@@ -10,10 +10,10 @@ namespace spindrift {
 
 namespace {
 
-// The middle of what is around a particle lies this share of the reach away from a flat surface; deep inside it lies at
-// the particle.
+// Offset of the weighted mean of neighbours from a particle at a flat surface, as a share of the reach. Zero deep
+// inside.
 constexpr float kOffsetAtSurface = 0.3f;
-// A crest moves into its own normal within this angle's cosine.
+// A crest moves along its own normal within an angle of this cosine.
 constexpr float kOutward = 0.6f;
 
 Vec3f any_normal_to(const Vec3f& unit)
@@ -22,7 +22,7 @@ Vec3f any_normal_to(const Vec3f& unit)
     return unit.cross(other).normalized();
 }
 
-// Unit normals out of the liquid; zero where there is no surface.
+// Unit normals of the surface, pointing outwards; zero inside the liquid.
 std::vector<Vec3f> find_normals(const LiquidView& liquid)
 {
     const Particles& p = liquid.particles();
@@ -49,33 +49,35 @@ std::vector<Vec3f> find_normals(const LiquidView& liquid)
 void WhitewaterParams::visit(ParamVisitor& v)
 {
     v("trapped_air", trapped_air, unit::per_second, between(0, 1e6),
-      "Droplets a second that a liquid particle throws off where liquid falls into liquid, at most. 0: none.");
+      "Largest emission rate per liquid particle where liquid falls into liquid and traps air. 0: none.");
     v("wave_crests", wave_crests, unit::per_second, between(0, 1e6),
-      "Droplets a second that a liquid particle throws off where a crest breaks, at most. 0: none.");
+      "Largest emission rate per liquid particle where a wave crest breaks. 0: none.");
     v("approach_low", approach.low, unit::metres_per_second, limits::speed(),
-      "Liquid that meets other liquid faster than this traps air.");
-    v("approach_high", approach.high, unit::metres_per_second, between(1e-6, 1e5), "Where it traps most.");
+      "Relative speed of approaching liquid above which it traps air.");
+    v("approach_high", approach.high, unit::metres_per_second, between(1e-6, 1e5), "Relative speed of full emission.");
     v("crest_low", crest.low, unit::none, between(0, 2),
-      "A crest breaks where the cosine between neighbouring normals is less than one by this.");
-    v("crest_high", crest.high, unit::none, between(0, 2), "Where it breaks most.");
-    v("speed_low", speed.low, unit::metres_per_second, limits::speed(), "Liquid slower than this throws off nothing.");
-    v("speed_high", speed.high, unit::metres_per_second, between(1e-6, 1e5), "Liquid this fast throws off most.");
+      "A crest breaks where 1 - cosine between neighbouring normals exceeds this.");
+    v("crest_high", crest.high, unit::none, between(0, 2), "Value of 1 - cosine of full emission.");
+    v("speed_low", speed.low, unit::metres_per_second, limits::speed(), "Slower liquid emits nothing.");
+    v("speed_high", speed.high, unit::metres_per_second, between(1e-6, 1e5), "Speed of full emission.");
     v("droplet_radius", droplet_radius, unit::metres, limits::size(), "Mean radius of the droplets.");
-    v("droplet_variation", droplet_variation, unit::none, between(0, 1), "Radii vary by this share up and down.");
+    v("droplet_variation", droplet_variation, unit::none, between(0, 1),
+      "Random variation of the radius, up and down, as a share of it.");
     v("scatter", scatter, unit::none, between(0, 10),
-      "Share of the liquid's speed that droplets get sideways, at most.");
-    v("life_low", life_low, unit::seconds, between(0, 1e6), "How long foam lives that hardly came about.");
-    v("life_high", life_high, unit::seconds, between(0, 1e6), "How long foam lives that came about where most does.");
-    v("buoyancy", buoyancy, unit::none, between(0, 100), "How strongly bubbles rise, as a multiple of gravity.");
-    v("drag", drag, unit::none, between(0, 1), "Share of the liquid's velocity that a bubble takes on in a frame.");
+      "Largest sideways speed of droplets, as a share of the liquid's speed.");
+    v("life_low", life_low, unit::seconds, between(0, 1e6), "Lifetime of foam from the weakest emission.");
+    v("life_high", life_high, unit::seconds, between(0, 1e6), "Lifetime of foam from the strongest emission.");
+    v("buoyancy", buoyancy, unit::none, between(0, 100), "Upward acceleration of bubbles, as a multiple of gravity.");
+    v("drag", drag, unit::none, between(0, 1),
+      "Share of the velocity difference to the liquid that a bubble loses per frame.");
     v("foam_share", foam_share, unit::none, between(0, 1),
-      "A droplet is foam where it has more than this share of full liquid around it.");
-    v("bubble_share", bubble_share, unit::none, between(0, 1), "And a bubble where it has more than this.");
+      "A droplet is foam above this share of full liquid around it.");
+    v("bubble_share", bubble_share, unit::none, between(0, 1), "A droplet is a bubble above this share.");
     v("handover", handover,
-      "Liquid particles that fly on their own become droplets of their volume, and liquid again after they have fallen "
-      "back. [surface] and [render] leave them out meanwhile; spray.####.taken.vdb has them for other programs.");
+      "Isolated liquid particles become droplets of the same volume, and liquid again after they have fallen back. "
+      "[surface] and [render] skip them meanwhile; spray.####.taken.vdb lists them for other programs.");
     v("isolated_share", isolated_share, unit::none, between(0, 1),
-      "Those with less than this share of full liquid around them.");
+      "Particles with less than this share of full liquid around them are isolated.");
     v.require(approach.low < approach.high, "approach_high", "must be above approach_low");
     v.require(crest.low < crest.high, "crest_high", "must be above crest_low");
     v.require(speed.low < speed.high, "speed_high", "must be above speed_low");
@@ -144,9 +146,9 @@ Particles emit_whitewater(const LiquidView& liquid, const WhitewaterParams& para
             const Potentials& q = potentials[i];
             const float strength = q.energy * std::max(q.trapped_air, q.wave_crest);
             Random r = random(i);
-            r.uniform(); // has rounded the number
+            r.uniform(); // used above to round the count
             for (size_t k = first[i]; k < first[i + 1]; ++k) {
-                // In the cylinder that the particle goes through in this frame.
+                // A random place in the cylinder that the particle sweeps in this frame.
                 const float from_axis = std::sqrt(r.uniform()), angle = 2 * static_cast<float>(kPi) * r.uniform(),
                             way = r.uniform();
                 const Vec3f aside = from_axis * (std::cos(angle) * e1 + std::sin(angle) * e2);
@@ -172,7 +174,7 @@ void drift(const Vec3f& x, Vec3f& v, WaterKind kind, const LiquidView& liquid, c
            const Vec3f& gravity, float seconds)
 {
     const LiquidView::Around around = liquid.around(x);
-    if (!(around.share > 0)) // what the liquid has left behind falls
+    if (!(around.share > 0)) // the liquid has receded: fall
         v += seconds * gravity;
     else if (kind == WaterKind::foam)
         v = around.velocity;

@@ -50,7 +50,7 @@ Eigen::Vector4f facing(float heading)
 Continuum::Sample sample_of_cell(const Continuum& continuum, int x, int y)
 {
     const CrowdGrid& grid = continuum.grid();
-    return continuum.look(grid.origin + grid.cell * Vec2f(static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f));
+    return continuum.smooth_sample(grid.origin + grid.cell * Vec2f(static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f));
 }
 
 // Density [1/m2] and velocity [m/s] as red, green and blue; the plan's y is up.
@@ -207,7 +207,7 @@ void CrowdStage::write(const std::string& path)
         heading[i] = std::atan2(way.y(), way.x());
         orient[i] = facing(heading[i]);
         radius[i] = agents.radius[i];
-        fullness[i] = continuum.densest() * continuum.look(agents.x[i]).fullness;
+        fullness[i] = continuum.densest() * continuum.smooth_sample(agents.x[i]).fullness;
     }
     const FileMetadata metadata = {{"frame", std::to_string(population_->frame())},
                                    {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}};
