@@ -325,7 +325,7 @@ TEST(FramesWithAStep, AreThoseThatFrameStagesMake)
     }
     EXPECT_TRUE(contains(said, "render: 3 frames in ")) << said;
     EXPECT_TRUE(contains(place.succeed({"run", "small.toml", "-o", "out", "--frames", "1-5x4"}).out,
-                         "render: 2 of 2 frames are there already\n"));
+                         "render: 2 of 2 frames are already done\n"));
     place.succeed({"run", "small.toml", "-o", "out"});
     EXPECT_EQ(differences(undisturbed(), results_in(place / "out")), std::vector<std::string>());
 

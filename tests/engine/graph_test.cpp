@@ -156,7 +156,7 @@ TEST_F(Graph, SaysWhatIsWrongAndWhere)
     EXPECT_EQ(error("[liqid]\n"), "scene.toml:1:1: unknown table [liqid]; did you mean 'liquid'?; a table with a name "
                                   "of its own needs a kind, such as kind = \"surface\"");
     EXPECT_EQ(error("[milk]\nkind = \"liqud\"\n"),
-              "scene.toml:2:8: milk.kind is \"liqud\", which is no kind of stage; did you mean 'liquid'?");
+              "scene.toml:2:8: milk.kind is \"liqud\", which is not a kind of stage; did you mean 'liquid'?");
     EXPECT_EQ(error("[liquid]\nkind = \"smoke\"\n"),
               "scene.toml:2:8: [liquid] cannot be of the kind \"smoke\", because its name is that of another kind; "
               "rename it");
@@ -182,11 +182,11 @@ TEST_F(Graph, SaysWhatIsWrongAndWhere)
 TEST_F(Graph, RefusesCircles)
 {
     EXPECT_EQ(error("[a]\nkind = \"number\"\nfrom = \"a\"\n", number_kinds()),
-              "scene.toml:3:8: stages read each other in a circle: a reads a");
+              "scene.toml:3:8: stages read each other in a cycle: a reads a");
     EXPECT_EQ(error("[a]\nkind = \"number\"\nfrom = \"c\"\n[b]\nkind = \"twice\"\nfrom = \"a\"\n[c]\nkind = "
                     "\"number\"\nfrom = [\"b\"]\n",
                     number_kinds()),
-              "scene.toml:6:8: stages read each other in a circle: a reads c reads b reads a");
+              "scene.toml:6:8: stages read each other in a cycle: a reads c reads b reads a");
 }
 
 TEST_F(Graph, RunsStagesOfKindsThatItHasNeverHeardOf)

@@ -1,5 +1,5 @@
-#include "spindrift/io/frame_path.h"
 #include "cli/edited_scene.h"
+#include "spindrift/io/frame_path.h"
 
 #include <random>
 #include <regex>
@@ -104,7 +104,7 @@ TEST(Resume, AnInterruptedRunSaysHowToGoOnAndDoes)
         EXPECT_FALSE(place.has("out/liquid/liquid.0040.vdb"));
         EXPECT_EQ(leftovers_in(place / "out"), std::vector<std::string>());
     }
-    EXPECT_TRUE(contains(place.succeed(arguments).out, " of 40 frames are there already"));
+    EXPECT_TRUE(contains(place.succeed(arguments).out, " of 40 frames are already done"));
     const Files resumed = results_in(place / "out");
     place.remove("out");
     place.succeed(arguments);
@@ -170,7 +170,7 @@ TEST_F(UpToDate, ARerunDoesNothing)
     EXPECT_EQ(rewritten(), std::vector<std::string>());
     EXPECT_EQ(differences(before, times_in(place / "out")), std::vector<std::string>());
     for (const char* stage : {"liquid", "surface", "render"})
-        EXPECT_TRUE(contains(said, std::string(stage) + ": 6 of 6 frames are there already\n")) << said;
+        EXPECT_TRUE(contains(said, std::string(stage) + ": 6 of 6 frames are already done\n")) << said;
 }
 
 TEST_F(UpToDate, ALiquidParameterChangesEverything)
@@ -179,7 +179,7 @@ TEST_F(UpToDate, ALiquidParameterChangesEverything)
     expected.insert(expected.end(), film.begin(), film.end());
     for (const std::string& name : all_of({surface})) expected.push_back(name);
     EXPECT_EQ(rewritten(small_scene_with("liquid", "flip = 0.5")), expected);
-    EXPECT_TRUE(contains(said, "liquid: flip was 0.97 and is 0.5 now; 6 frames made before go to ")) << said;
+    EXPECT_TRUE(contains(said, "liquid: flip was 0.97 and is 0.5 now; 6 frames made before move to ")) << said;
 }
 
 TEST_F(UpToDate, TheSmallestChangeOfANumberCounts)
@@ -193,8 +193,8 @@ TEST_F(UpToDate, ARenderParameterChangesThePicturesAlone)
     std::vector<std::string> expected = all_of({render});
     expected.insert(expected.end(), film.begin(), film.end());
     EXPECT_EQ(rewritten(small_scene_with("render", "exposure = 1")), expected);
-    EXPECT_TRUE(contains(said, "liquid: 6 of 6 frames are there already\n")) << said;
-    EXPECT_TRUE(contains(said, "render: exposure was 0 and is 1 now; 6 frames made before go to ")) << said;
+    EXPECT_TRUE(contains(said, "liquid: 6 of 6 frames are already done\n")) << said;
+    EXPECT_TRUE(contains(said, "render: exposure was 0 and is 1 now; 6 frames made before move to ")) << said;
 }
 
 TEST_F(UpToDate, ADeletedFrameAndWhatDependsOnItAreMadeAgain)

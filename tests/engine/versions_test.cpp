@@ -1,7 +1,7 @@
 // Frames that were computed stay when settings change: a run with --set goes aside, a changed scene moves what was
 // there aside, and going back to a setting finds its frames.
-#include "spindrift/io/frame_path.h"
 #include "cli/edited_scene.h"
+#include "spindrift/io/frame_path.h"
 
 #include <algorithm>
 #include <regex>
@@ -52,7 +52,7 @@ class Versions : public ::testing::Test {
     static void expect_nothing_made(const std::string& said, int frames = 6)
     {
         for (const std::string stage : {"liquid", "surface", "render"})
-            EXPECT_TRUE(contains(said, fmt::format("{0}: {1} of {1} frames are there already\n", stage, frames)))
+            EXPECT_TRUE(contains(said, fmt::format("{0}: {1} of {1} frames are already done\n", stage, frames)))
                 << said;
     }
 
@@ -74,11 +74,11 @@ TEST_F(Versions, ATestPictureLeavesTheFinishedSequenceWhereItIs)
     EXPECT_TRUE(contains(said, "render: width was 96 and is 48 now; this run has --set, so its frames go to "
                                "out/render/versions/"))
         << said;
-    EXPECT_TRUE(contains(said, "; out/render (6 frames) stays as it is\n")) << said;
+    EXPECT_TRUE(contains(said, "; out/render (6 frames) is not changed\n")) << said;
     EXPECT_TRUE(contains(said, "1 version with other settings takes ")) << said;
 
     // The same test again has nothing to do, and neither has the scene itself.
-    EXPECT_TRUE(contains(place.succeed(test).out, "render: 1 of 1 frames are there already\n"));
+    EXPECT_TRUE(contains(place.succeed(test).out, "render: 1 of 1 frames are already done\n"));
     const RunResult again = place.succeed(run);
     expect_nothing_made(again.out);
     EXPECT_FALSE(contains(again.out, "version")) << again.out;
@@ -112,9 +112,10 @@ TEST_F(Versions, WhatATestHasComputedIsTakenUpWhenTheSceneSaysTheSame)
     edit("liquid", "flip = 0.5");
     const std::string said = place.succeed(run).out;
     expect_nothing_made(said);
-    EXPECT_TRUE(contains(said, "liquid: flip was 0.97 and is 0.5 now; 6 frames made before go to out/liquid/versions/"))
+    EXPECT_TRUE(
+        contains(said, "liquid: flip was 0.97 and is 0.5 now; 6 frames made before move to out/liquid/versions/"))
         << said;
-    EXPECT_TRUE(contains(said, "; 6 frames of these settings come back from out/liquid/versions/")) << said;
+    EXPECT_TRUE(contains(said, "; 6 frames with these settings are restored from out/liquid/versions/")) << said;
 }
 
 TEST_F(Versions, ARunWithSetIntoAnEmptyFolderGoesWhereFramesAreLookedFor)
@@ -154,7 +155,7 @@ TEST_F(Versions, AStageAloneReadsTheVersionThatItsSettingsNeed)
     restore();
     // The surface of the old setting is kept aside; its picture was made from it.
     const std::string said = place.succeed({"render", "small.toml", "-o", "out"}).out;
-    EXPECT_TRUE(contains(said, "render: 6 of 6 frames are there already\n")) << said;
+    EXPECT_TRUE(contains(said, "render: 6 of 6 frames are already done\n")) << said;
     EXPECT_FALSE(contains(said, "another version")) << said;
 }
 
@@ -182,9 +183,9 @@ TEST_F(Versions, CheckSaysWhatARunWouldDoAndDoesNothing)
     EXPECT_TRUE(contains(said, "liquid has changed; this run has --set, so its frames go to out/surface/")) << said;
     edit("liquid", "flip = 0.5");
     said = place.succeed({"check", "small.toml", "-o", "out"}).out;
-    EXPECT_TRUE(contains(said, "flip was 0.97 and is 0.5 now; 6 frames made before go to out/liquid/versions/"))
+    EXPECT_TRUE(contains(said, "flip was 0.97 and is 0.5 now; 6 frames made before move to out/liquid/versions/"))
         << said;
-    EXPECT_TRUE(contains(said, "surface has changed; 6 frames made before go to out/render/versions/")) << said;
+    EXPECT_TRUE(contains(said, "surface has changed; 6 frames made before move to out/render/versions/")) << said;
     EXPECT_EQ(differences(all, times_in(place / "out")), Names());
 }
 
@@ -194,7 +195,7 @@ TEST_F(Versions, AFilmOutlivesItsPicturesAndOtherSettings)
     for (int frame = 1; frame <= 6; ++frame) place.remove(fmt::format("out/render/render.{:04}.png", frame));
     edit("render", "exposure = 1");
     const std::string said = place.succeed(run).out;
-    EXPECT_TRUE(contains(said, "what is left of frames made before goes to out/render/versions/")) << said;
+    EXPECT_TRUE(contains(said, "the remains of frames made before move to out/render/versions/")) << said;
     EXPECT_EQ(kept(times_in(place / "out")), (Names{"render/small.contact.png", "render/small.mp4"}));
     EXPECT_NE(place.read("out/small.mp4"), film);
     restore(); // the pictures are gone, the film is not
@@ -206,11 +207,10 @@ TEST_F(Versions, AFilmOutlivesItsPicturesAndOtherSettings)
 // not without a word.
 TEST_F(Versions, FramesThatAreMadeAgainAreNamed)
 {
-    EXPECT_TRUE(contains(place.succeed({"check", "small.toml", "-o", "out"}).out, "6 of 6 frames are there already\n"));
+    EXPECT_TRUE(contains(place.succeed({"check", "small.toml", "-o", "out"}).out, "6 of 6 frames are already done\n"));
     for (const char* file : {"out/liquid/liquid.0002.vdb", "out/liquid/liquid.0005.vdb"})
         place.write(file, place.read(file)); // a new file of the same size
-    const std::string note =
-        "2 frames from 2 to 5 are made again and written over, because the input has changed since";
+    const std::string note = "2 frames from 2 to 5 are computed again and overwritten, because the input has changed";
     const Files all = times_in(place / "out");
     const std::string checked = place.succeed({"check", "small.toml", "-o", "out"}).out;
     EXPECT_TRUE(contains(checked, note)) << checked;
@@ -307,7 +307,7 @@ TEST_F(Versions, AFullDiskLeavesTheCurrentVersionInPlace)
 TEST_F(Versions, AreListedAndDeleted)
 {
     const std::vector<std::string> list = {"versions", "small.toml", "-o", "out"};
-    EXPECT_EQ(place.succeed(list).out, "out keeps no frames of other settings\n");
+    EXPECT_EQ(place.succeed(list).out, "out has no frames with other settings\n");
     place.succeed({"run", "small.toml", "-o", "out", "--frames", "2", "--set", "liquid.flip=0.5"});
     const std::string text = place.succeed(list).out;
     std::smatch id;
@@ -333,7 +333,7 @@ TEST_F(Versions, AreListedAndDeleted)
         write_file(entry.path().string() + "/notes.txt", "mine");
     const std::string said = place.succeed({"versions", "small.toml", "-o", "out", "--delete", "all"}).out;
     EXPECT_EQ(kept(times_in(place / "out")), (Names{"render/notes.txt", "render/notes.txt"}));
-    EXPECT_TRUE(contains(said, " keeps files that are not ours\n")) << said;
+    EXPECT_TRUE(contains(said, " still holds files of other programs\n")) << said;
     EXPECT_FALSE(place.has("out/surface/versions"));
     EXPECT_EQ(changed(), Names());
     expect_nothing_made(place.succeed(run).out);
