@@ -133,7 +133,7 @@ TEST_F(AxCommand, RefusesWhatCannotBeDone)
     refused(with("while (1) {}"), "frame 3: the loops of the expression took more than 100000 rounds", 1);
     refused(with("int i = 0; while (i < 50) i++;", {"--loop-limit", "40"}), "more than 40 rounds", 1);
     refused({"@a = 1;", "--in", "nothing.####.vdb", "--out", "out.####.vdb"}, "no file matches");
-    refused({"@a = 1;", "--in", "points.####.vdb", "--out", "out.vdb"}, "no place for a number");
+    refused({"@a = 1;", "--in", "points.####.vdb", "--out", "out.vdb"}, "no frame number pattern");
     refused({"@a = 1;", "--in", "points.0003.vdb", "--out", "points.0003.vdb", "--force"}, "is the input");
     refused({"@a = 1;", "--in", "points.0003.vdb", "--out", "points.0004.vdb"}, "exists already");
     refused({"@a = 1;", "--in", "bad.ax", "--out", "x.vdb"}, "end in .vdb");

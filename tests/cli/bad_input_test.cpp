@@ -81,7 +81,7 @@ TEST_F(BadInput, AShotThatCannotBeComputedIsRejectedBeforeItStarts)
     rejected_scene("max = [0.4, 0.5, 0.6]", "max = [0.4, 0.5, 0.6]\ntranslate = [[1, 7, 0, 0]]",
                    {"scene.toml:11:1: the source lies outside the domain"});
     place.write("endless.toml", "[liquid]\n[[liquid.source]]\nshape = \"half_space\"\n");
-    rejected({"run", "endless.toml"}, {"endless.toml:2:1: this source has no end; give the liquid a domain"});
+    rejected({"run", "endless.toml"}, {"endless.toml:2:1: this source is infinite; give the liquid a domain"});
 }
 
 TEST_F(BadInput, MoreThanTheMachineHasIsRejected)
@@ -166,7 +166,7 @@ TEST_F(BadInput, OnTheCommandLineIsOneMessage)
     rejected({"describe", "--json", "--markdown"}, {"--markdown"});
     rejected({"info", "missing.vdb"}, {"there is no file missing.vdb"});
     rejected({"info", "missing.####.vdb"}, {"no file matches missing.####.vdb"});
-    rejected({"info", "small.toml"}, {"small.toml: no idea what a '.toml' file is; known are .vdb, .ply"});
+    rejected({"info", "small.toml"}, {"small.toml: unknown file type '.toml'; known types are .vdb, .ply"});
     rejected({"new", "a/b"}, {"'a/b' is not a name for a scene; use letters, digits, - and _"});
     rejected({"new", "small"}, {"small.toml exists already; choose another name"});
 }

@@ -156,8 +156,8 @@ TEST(Check, AndRunWarnOfASequenceOfMeshesThatDoesNotCoverTheShot)
     EXPECT_FALSE(contains(place.succeed({"check", "ship.toml"}).out, "the files of"));
 }
 
-// Plates that are colliders are held at any thickness; rods and rigid bodies are not.
-TEST(Check, SaysWhatIsTooThinToBeHeld)
+// Thin plates that are colliders are resolved at any thickness; rods and rigid bodies are not.
+TEST(Check, WarnsAboutSolidsThinnerThanTheGrid)
 {
     const Workplace place;
     const auto warnings = [&](const std::string& solids) {
@@ -165,7 +165,7 @@ TEST(Check, SaysWhatIsTooThinToBeHeld)
         return place.succeed({"check", "thin.toml"}).out;
     };
     const std::string plate = "shape = \"box\"\nmin = [0.6, 0.2, 0.1]\nmax = [0.8, 0.201, 0.3]\n";
-    EXPECT_FALSE(contains(warnings("[[liquid.collider]]\n" + plate), "may be passed"));
+    EXPECT_FALSE(contains(warnings("[[liquid.collider]]\n" + plate), "may pass through"));
     const std::string body = warnings("[[liquid.body]]\ndensity = 500\n" + plate);
     EXPECT_TRUE(contains(body, "thin.toml:23:1: liquid.body[0] is thinner than liquid.voxel (0.05 m)")) << body;
     const std::string rod =

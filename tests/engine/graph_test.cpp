@@ -170,7 +170,7 @@ TEST_F(Graph, SaysWhatIsWrongAndWhere)
     EXPECT_EQ(error("[smoke]\n[[smoke.source]]\n[surface]\nof = \"smoke\"\n"),
               "scene.toml:4:6: surface.of is \"smoke\", a stage of the kind \"smoke\"; it must be of the kind "
               "\"liquid\", \"spray\"");
-    EXPECT_EQ(error("[surface]\n"), "scene.toml:1:1: there are no particles to make a surface of; add [liquid], or "
+    EXPECT_EQ(error("[surface]\n"), "scene.toml:1:1: there are no particles to mesh; add [liquid], or "
                                     "name the files of another program as surface.input");
     EXPECT_EQ(error("[liquid]\n[[liquid.source]]\n[surface]\nof = [\"liquid\"]\n"),
               "scene.toml:4:6: surface.of must be a text in quotes, not a list of 1");

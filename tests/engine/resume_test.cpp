@@ -100,7 +100,7 @@ TEST(Resume, AnInterruptedRunSaysHowToGoOnAndDoes)
         const RunResult outcome = child.wait();
         EXPECT_EQ(outcome.code, 130);
         EXPECT_EQ(outcome.err,
-                  "spindrift: interrupted; run the same command again to go on from the last complete frame\n");
+                  "spindrift: interrupted; run the same command again to resume from the last complete frame\n");
         EXPECT_FALSE(place.has("out/liquid/liquid.0040.vdb"));
         EXPECT_EQ(leftovers_in(place / "out"), std::vector<std::string>());
     }

@@ -1,9 +1,9 @@
 // Parents, released bodies, containers and the camera's keyframes, as a scene asks for them.
-#include "spindrift/io/image.h"
-#include "spindrift/stages/body_files.h"
 #include "cli/program.h"
-#include "spindrift/stages/scene_shapes.h"
+#include "spindrift/io/image.h"
 #include "spindrift/render/optics.h"
+#include "spindrift/stages/body_files.h"
+#include "spindrift/stages/scene_shapes.h"
 
 #include <gtest/gtest.h>
 
@@ -81,10 +81,11 @@ TEST_F(MovingShapes, AParentThatCannotBeIsRefusedWithItsPlace)
 {
     const std::string ball = "[liquid]\n" + kBall, null = "[[shot.null]]\nname = \"cart\"\n";
     EXPECT_EQ(complaint(ball + "parent = \"car\"\n" + null),
-              ":6:10: liquid.collider[0].parent is \"car\", but nothing is called so; did you mean \"cart\"?");
-    EXPECT_EQ(complaint(ball + "parent = \"cart\"\n"),
-              ":6:10: liquid.collider[0].parent is \"cart\", but nothing is called so; give a shape or a [[shot.null]] "
-              "that name");
+              ":6:10: liquid.collider[0].parent is \"car\", but nothing has that name; did you mean \"cart\"?");
+    EXPECT_EQ(
+        complaint(ball + "parent = \"cart\"\n"),
+        ":6:10: liquid.collider[0].parent is \"cart\", but nothing has that name; give a shape or a [[shot.null]] "
+        "that name");
     EXPECT_EQ(
         complaint(ball + "name = \"me\"\nparent = \"me\"\n"),
         ":7:10: liquid.collider[0].parent is \"me\", which moves with this shape itself; one of them must have no "
@@ -94,8 +95,8 @@ TEST_F(MovingShapes, AParentThatCannotBeIsRefusedWithItsPlace)
               "parent");
     EXPECT_EQ(
         complaint(ball + "parent = \"cart\"\n" + null + null),
-        ":6:10: liquid.collider[0].parent is \"cart\", and both shot.null[0] and shot.null[1] are called so; give "
-        "them names of their own");
+        ":6:10: liquid.collider[0].parent is \"cart\", but both shot.null[0] and shot.null[1] have that name; give "
+        "them different names");
     EXPECT_NE(complaint(ball + "parent = \"cart\"\n" + null + "scale = [[1, 1, 2, 1]]\n").find("scaled unevenly"),
               std::string::npos);
     EXPECT_NE(complaint(ball + "parent = \"crate\"\n[[liquid.body]]\nname = \"crate\"\n").find("a rigid body"),

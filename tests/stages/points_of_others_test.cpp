@@ -1,8 +1,8 @@
 // Surfaces of particles that another program wrote: PLY point clouds and VDB points that a scene names.
+#include "cli/program.h"
 #include "spindrift/base/random.h"
 #include "spindrift/io/mesh_file.h"
 #include "spindrift/io/vdb.h"
-#include "cli/program.h"
 
 #include <fmt/format.h>
 
@@ -145,7 +145,9 @@ TEST_F(PointsOfOthers, FewOrNoPointsAreASurfaceToo)
     EXPECT_TRUE(mesh(3).positions.empty());
     place.remove("out");
     place.write("p.0004.ply", ply({Vec3f(1, 2, 3)}));
-    rejected({"p.####.ply: 1 points in less than nine different places", "set surface.spacing"}, false);
+    rejected({"p.####.ply: cannot estimate the spacing of 1 points at fewer than nine distinct positions",
+              "set surface.spacing"},
+             false);
     place.succeed({"run", "scenes/other.toml", "--set", "surface.spacing=0.1"});
     EXPECT_NEAR(volume_of(mesh(4)), 0.001, 0.0004); // a drop of about one particle's volume
 }
