@@ -1,4 +1,4 @@
-// What `check` says a shot needs, against what it takes.
+// Compares the forecasts of `check` with the memory and disk space that runs actually use.
 #include "spindrift/engine/forecast.h"
 
 #include "cli/program.h"
@@ -33,7 +33,7 @@ struct Need {
     double memory = 0, disk = 0;
 };
 
-// Stage by stage.
+// The forecast of each stage.
 std::map<std::string, Need> forecast_of(const Workplace& place)
 {
     const std::string text = place.succeed({"check", "scene.toml"}).out;
@@ -46,7 +46,7 @@ std::map<std::string, Need> forecast_of(const Workplace& place)
     return needs;
 }
 
-// A line of a process's status, such as VmRSS [bytes]; 0 if it has ended.
+// A value from a process's status, such as VmRSS [bytes]; 0 if the process has ended.
 double status_of(pid_t process, const std::string& name)
 {
     std::ifstream file(fmt::format("/proc/{}/status", process));
@@ -55,8 +55,8 @@ double status_of(pid_t process, const std::string& name)
     return 0;
 }
 
-// Memory of the programs that a process has started, such as the encoder of a film [bytes]. A copy of the process
-// itself, which reads files of other programs, shares its memory.
+// Memory of the programs that a process has started, such as a video encoder [bytes]. Excludes forked copies of the
+// process itself, which read files of other programs: these share its memory.
 double memory_of_helpers(pid_t process)
 {
     double bytes = 0;
@@ -68,7 +68,7 @@ double memory_of_helpers(pid_t process)
     return bytes;
 }
 
-// Peak of the memory of a run, with the programs that it starts [bytes].
+// Peak memory of a run including the programs that it starts [bytes].
 double peak_memory(const Workplace& place, const std::vector<std::string>& arguments)
 {
     std::vector<std::string> command = program_command(arguments);
@@ -101,8 +101,8 @@ double bytes_in(const std::string& folder)
     return bytes;
 }
 
-// Runs these stages (by their commands, with the name of the folder) one by one and compares, memory without that of
-// the program itself.
+// Runs these stages (command and folder name) one by one and compares memory, without that of the program itself, and
+// disk space with the forecast.
 void expect_right(const std::string& scene, const std::vector<std::pair<std::string, std::string>>& stages)
 {
     const Workplace place;
@@ -122,7 +122,7 @@ void expect_right(const std::string& scene, const std::vector<std::pair<std::str
     }
 }
 
-TEST(Forecast, OfALiquidWithSprayAndPictures)
+TEST(Forecast, MatchesALiquidWithSprayAndPictures)
 {
     expect_right(R"([shot]
 frames = "1-4"
@@ -149,7 +149,7 @@ samples = 4
                  {{"liquid", "liquid"}, {"spray", "spray"}, {"surface", "surface"}, {"render", "render"}});
 }
 
-TEST(Forecast, OfRipples)
+TEST(Forecast, MatchesRipples)
 {
     expect_right(R"([shot]
 frames = "1-3"
@@ -177,17 +177,17 @@ temperature = 80
 velocity = [0, 1, 0]
 )";
 
-TEST(Forecast, OfSmoke) { expect_right(kSmoke, {{"smoke", "smoke"}}); }
+TEST(Forecast, MatchesSmoke) { expect_right(kSmoke, {{"smoke", "smoke"}}); }
 
-// Once forecast at 3.6 MB of memory and 9 MB of files, and took 1.8 GB and 616 MB.
-TEST(Forecast, OfTurbulentSmoke)
+// An earlier version forecast 3.6 MB of memory and 9 MB of files for a run that took 1.8 GB and 616 MB.
+TEST(Forecast, MatchesTurbulentSmoke)
 {
     std::string scene = kSmoke;
     scene.replace(scene.find("0.03"), 4, "0.06");
     expect_right(scene + "[smoke.turbulence]\non = true\n", {{"smoke", "smoke"}});
 }
 
-TEST(Forecast, OfSandAndItsGrains)
+TEST(Forecast, MatchesSandAndItsGrains)
 {
     expect_right(R"([shot]
 frames = "1-3"
@@ -206,7 +206,7 @@ each = 8
                  {{"sand", "sand"}, {"grains", "grains"}});
 }
 
-TEST(Forecast, OfThickLiquidAndItsVolumes)
+TEST(Forecast, MatchesAViscousLiquidAndItsVolumes)
 {
     expect_right(R"([shot]
 frames = "1-6"
@@ -233,8 +233,8 @@ format = "exr"
                  {{"liquid", "liquid"}, {"surface", "surface"}, {"render", "render"}});
 }
 
-// Twice as many frames come in as are there at half time.
-TEST(Forecast, OfSandThatFlowsIn)
+// Half of the sand enters in the second half of the shot.
+TEST(Forecast, MatchesSandThatFlowsIn)
 {
     expect_right(R"([shot]
 frames = "1-16"
@@ -256,7 +256,7 @@ samples = 4
                  {{"sand", "sand"}, {"grains", "grains"}, {"render", "render"}});
 }
 
-TEST(Forecast, OfSmokeWithValuesOfItsOwn)
+TEST(Forecast, MatchesSmokeWithCustomScalars)
 {
     expect_right(R"([shot]
 frames = "1-8"
@@ -288,7 +288,7 @@ samples = 4
                  {{"smoke", "smoke"}, {"render", "render"}});
 }
 
-TEST(Forecast, OfSprayAndItsMesh)
+TEST(Forecast, MatchesSprayAndItsMesh)
 {
     expect_right(R"([shot]
 frames = "1-12"
@@ -307,7 +307,7 @@ droplet_variation = 0.9
                  {{"spray", "spray"}, {"surface", "surface"}});
 }
 
-TEST(Forecast, OfAFewPeopleAndTheirPictures)
+TEST(Forecast, MatchesAFewPeopleAndTheirPictures)
 {
     expect_right(R"([shot]
 frames = "1-24"
@@ -331,7 +331,7 @@ samples = 4
                  {{"crowd", "crowd"}, {"render", "render"}});
 }
 
-TEST(Forecast, OfACrowd)
+TEST(Forecast, MatchesACrowd)
 {
     expect_right(R"([shot]
 frames = "1-4"

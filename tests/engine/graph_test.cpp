@@ -1,4 +1,4 @@
-// The graph of a shot's stages: names, kinds, inputs that are named or follow from the scene, and what is refused.
+// The graph of a shot's stages: names, kinds, inputs named or resolved, and errors.
 #include "spindrift/engine/graph.h"
 
 #include "io/temp_folder.h"
@@ -13,7 +13,7 @@ namespace spindrift {
 
 namespace {
 
-// A stage of a few lines: writes a number for each frame, plus those of the stages that it reads.
+// A minimal stage: for each frame it writes a number plus those of the stages that it reads.
 struct NumberFacts : StageFacts {
     int number = 0;
 };
@@ -79,7 +79,7 @@ class Graph : public ::testing::Test {
         const SceneFile scene(write(scene_text));
         return ShotGraph(scene, kinds).text();
     }
-    // The message without the folder.
+    // The error message without the folder.
     std::string error(const std::string& scene_text, const StageKinds& kinds = all_stages()) const
     {
         try {
@@ -108,7 +108,7 @@ shape = "sphere"
 
 } // namespace
 
-TEST_F(Graph, OfAPlainSceneNeedsNoNames)
+TEST_F(Graph, ResolvesInputsOfAPlainSceneWithoutNames)
 {
     EXPECT_EQ(text_of("[liquid]\n[[liquid.source]]\n[spray.whitewater]\ntrapped_air = 1\n[render]\n"),
               "liquid\n"
@@ -151,7 +151,7 @@ show = "milk_skin"
               "milk_alone (render) <- show: milk_skin, solids: milk (no frames)\n");
 }
 
-TEST_F(Graph, SaysWhatIsWrongAndWhere)
+TEST_F(Graph, ReportsErrorsWithTheirPosition)
 {
     EXPECT_EQ(error("[liqid]\n"), "scene.toml:1:1: unknown table [liqid]; did you mean 'liquid'?; a table with a name "
                                   "of its own needs a kind, such as kind = \"surface\"");
@@ -179,7 +179,7 @@ TEST_F(Graph, SaysWhatIsWrongAndWhere)
               "files of another program's smoke as render.input");
 }
 
-TEST_F(Graph, RefusesCircles)
+TEST_F(Graph, RefusesCycles)
 {
     EXPECT_EQ(error("[a]\nkind = \"number\"\nfrom = \"a\"\n", number_kinds()),
               "scene.toml:3:8: stages read each other in a cycle: a reads a");
@@ -189,7 +189,7 @@ TEST_F(Graph, RefusesCircles)
               "scene.toml:6:8: stages read each other in a cycle: a reads c reads b reads a");
 }
 
-TEST_F(Graph, RunsStagesOfKindsThatItHasNeverHeardOf)
+TEST_F(Graph, RunsStagesOfUnknownKinds)
 {
     const std::string scene = write("[shot]\nframes = \"1-2\"\n[one]\nkind = \"number\"\n[number]\nnumber = 5\nfrom = "
                                     "\"one\"\n[sum]\nkind = \"twice\"\nnumber = 0\nfrom = [\"number\", \"one\"]\n");
@@ -199,7 +199,7 @@ TEST_F(Graph, RunsStagesOfKindsThatItHasNeverHeardOf)
     Shot(options, number_kinds()).run(progress);
     EXPECT_EQ(read_file(folder_ / "out/sum/sum.0002.txt"), "7");
     EXPECT_EQ(read_file(folder_ / "out/number/number.0001.txt"), "6");
-    // Only what differs is made again, under the name of its table.
+    // Only the changed stage is computed again, under the name of its table.
     options.overrides = {"number.number=7"}, options.only = "number";
     Shot(options, number_kinds()).run(progress);
     EXPECT_EQ(read_file(folder_ / "out/number/number.0001.txt"), "6");

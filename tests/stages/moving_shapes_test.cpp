@@ -1,4 +1,4 @@
-// Parents, released bodies, containers and the camera's keyframes, as a scene asks for them.
+// Parents, released bodies, containers and camera keyframes in scenes.
 #include "cli/program.h"
 #include "spindrift/io/image.h"
 #include "spindrift/render/optics.h"
@@ -20,7 +20,7 @@ class MovingShapes : public testing::Test {
         place.write("scene.toml", text);
         return SceneFile(place / "scene.toml");
     }
-    // What is said about the first collider of [liquid].
+    // The error message about the first collider of [liquid].
     std::string complaint(const std::string& text) const
     {
         const SceneFile file = scene(text);
@@ -59,7 +59,7 @@ translate = [[1, 0, 0, 0], [11, 10, 0, 0]]
     const Shape shape = load(file);
     EXPECT_NEAR(shape.distance({10, 1, 0}, 11), -0.5f, 1e-5f);
     EXPECT_TRUE(shape.moves());
-    // What it depends on: another motion of the cart is another shape.
+    // The dependencies include the parent's motion: another motion of the cart is another shape.
     const std::string before = mesh_files_of(params_of(file), file);
     const SceneFile other(place / "scene.toml", {"smoke.collider[0].translate=[[1, 0, 0, 0], [11, 9, 0, 0]]"});
     EXPECT_NE(mesh_files_of(params_of(other), other), before);
@@ -77,7 +77,7 @@ rotate = [[1, 0, 0, 1, 0], [2, 0, 0, 1, 90]]
     EXPECT_NEAR(load(file).distance({2, 1, 0}, 2), -0.5f, 1e-5f);
 }
 
-TEST_F(MovingShapes, AParentThatCannotBeIsRefusedWithItsPlace)
+TEST_F(MovingShapes, InvalidParentsAreReportedWithTheirPosition)
 {
     const std::string ball = "[liquid]\n" + kBall, null = "[[shot.null]]\nname = \"cart\"\n";
     EXPECT_EQ(complaint(ball + "parent = \"car\"\n" + null),
@@ -103,7 +103,7 @@ TEST_F(MovingShapes, AParentThatCannotBeIsRefusedWithItsPlace)
               std::string::npos);
 }
 
-// The program as a whole says it, too, before anything is computed; a null that nobody can name is refused.
+// The program reports it before anything is computed; a null without a name is refused.
 TEST_F(MovingShapes, TheProgramChecksParents)
 {
     std::string text = small_scene();
@@ -185,7 +185,7 @@ TEST_F(MovingShapes, KeyframesOfABodyNeedARelease)
 
 // ------------------------------------------------------------------------------------------------------------ pictures
 
-TEST_F(MovingShapes, AColliderTurnedInsideOutIsDrawn)
+TEST_F(MovingShapes, AnInvertedColliderIsDrawn)
 {
     std::string text = small_scene();
     text.replace(text.find("[surface]"), 9,
@@ -202,7 +202,7 @@ TEST_F(MovingShapes, AColliderTurnedInsideOutIsDrawn)
     EXPECT_GT(walls, 300) << "of 5184 pixels; 0 if walls are not drawn";
 }
 
-// Smoke without a domain that is hotter and lasts longer than its source is large: it rises far above it.
+// Hot smoke without a domain that lasts long enough to rise far above its source.
 TEST_F(MovingShapes, TheAutomaticCameraKeepsSmokeInThePicture)
 {
     place.write("plume.toml", R"([shot]
