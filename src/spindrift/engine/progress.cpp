@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kTick = std::chrono::seconds(1);
 constexpr auto kSilence = std::chrono::seconds(30); // longest silence on a pipe
-constexpr double kWorthSaying = 1;                  // [s]
+constexpr double kShortestShown = 1;                // [s]
 constexpr const char* kClearLine = "\r\x1b[K";
 
 int terminal_width()
@@ -101,7 +101,7 @@ std::string json_string(const std::string& text)
 Progress::Progress(Style style) : style_(style)
 {
     if (style_ == Style::terminal || style_ == Style::plain)
-        ticker_ = std::jthread([this](const std::stop_token& stop) { tell_now_and_then(stop); });
+        ticker_ = std::jthread([this](const std::stop_token& stop) { refresh_line(stop); });
 }
 
 Progress::~Progress()
@@ -110,7 +110,7 @@ Progress::~Progress()
 }
 
 // Frames can take minutes: update the line in between.
-void Progress::tell_now_and_then(const std::stop_token& stop)
+void Progress::refresh_line(const std::stop_token& stop)
 {
     std::unique_lock lock(mutex_);
     while (!stop.stop_requested()) {
@@ -132,7 +132,7 @@ std::string Progress::unfinished_line() const
     const double spent = seconds_since(frame_start_);
     if (to_do_ < 0) return fmt::format("{}  {} so far", stage_, duration_text(spent));
     std::string line = fmt::format("{} {}/{}  this frame {} so far", stage_, next_, last_, duration_text(spent));
-    if (const double left = seconds_left(spent); left >= kWorthSaying)
+    if (const double left = seconds_left(spent); left >= kShortestShown)
         line += fmt::format(", {} left", duration_text(left));
     return line + numbers_;
 }
@@ -199,7 +199,7 @@ void Progress::frame_done(int frame, const FrameReport& report)
     if (report.unconverged > 0) numbers_ += fmt::format("  unconverged {}", report.unconverged);
     for (const auto& [name, seconds] : report.times.phases())
         phases += fmt::format("{}{} {:.2f}", phases.empty() ? "" : ", ", name, seconds);
-    const std::string to_go = left >= kWorthSaying ? fmt::format(", {} left", duration_text(left)) : "";
+    const std::string to_go = left >= kShortestShown ? fmt::format(", {} left", duration_text(left)) : "";
     const double seconds = report.times.total();
     // A narrow terminal truncates the line: put the most important part first.
     if (style_ == Style::terminal)

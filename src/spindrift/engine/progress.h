@@ -53,7 +53,7 @@ class Progress {
 
   private:
     using Clock = std::chrono::steady_clock;
-    void tell_now_and_then(const std::stop_token& stop);
+    void refresh_line(const std::stop_token& stop);
     std::string unfinished_line() const;
     void print(const std::string& line);
     void finish();

@@ -183,7 +183,7 @@ void Shot::expect_room() const
         if (!link.runs) continue;
         const Estimate estimate = estimate_of(*link.stage, foreseen);
         expect_memory(estimate.memory, link.stage->name().c_str(), estimate.remedy.c_str());
-        disk += estimate.disk * missing_share(link);
+        disk += estimate.disk * missing_fraction(link);
         if (space > 0 && disk > space)
             fail("{} needs about {} on disk, and {} has {} free; free some, choose another folder with -o, or {}",
                  link.stage->name(), size_text(estimate.disk), paths_.folder, size_text(space), estimate.remedy);
@@ -191,7 +191,7 @@ void Shot::expect_room() const
 }
 
 // The fraction of a stage's frames that are not complete.
-double Shot::missing_share(const Link& link) const
+double Shot::missing_fraction(const Link& link) const
 {
     const StageCache cache = cache_of(link);
     const FrameRange range = frames_of(*link.stage);
@@ -202,7 +202,7 @@ double Shot::missing_share(const Link& link) const
 }
 
 // How many frames are already complete, for people; empty if none.
-std::string Shot::there_note(const Link& link) const
+std::string Shot::done_note(const Link& link) const
 {
     const StageCache cache = cache_of(link);
     if (cache.outdated()) return {};
@@ -223,7 +223,7 @@ std::string Shot::needs() const
         text += fmt::format("{:<8} memory {:>8}   disk {:>8}   {}\n", link.stage->name(), size_text(e.memory),
                             size_text(e.disk), e.note);
         for (const std::string& warning : warnings_of(*link.stage)) text += fmt::format("{:<8} {}\n", "", warning);
-        for (const std::string& note : {there_note(link), version_note(link), replaced_note(link)})
+        for (const std::string& note : {done_note(link), version_note(link), replaced_note(link)})
             if (!note.empty()) text += fmt::format("{:<8} {}\n", "", note);
     }
     if (const std::string note = kept_note(); !note.empty()) text += note + "\n";

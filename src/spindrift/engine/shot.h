@@ -66,7 +66,7 @@ class Shot {
     Forecast forecast() const;
     Estimate estimate_of(const Stage& stage, const Forecast& forecast) const;
     double free_space() const;
-    double missing_share(const Link& link) const;
+    double missing_fraction(const Link& link) const;
     void expect_room() const;
     void expect_input_files() const;
 
@@ -76,7 +76,7 @@ class Shot {
     std::vector<std::string> input_paths(const Link& link, int frame) const;
     std::vector<int> missing_frames(const Link& link, const StageCache& cache) const;
     std::string replaced_note(const Link& link) const;
-    std::string there_note(const Link& link) const;
+    std::string done_note(const Link& link) const;
     FrameRange frames_of(const Stage& stage) const;
     const Link& find(const std::string& stage) const;
     StageCache cache_of(const Link& link) const;

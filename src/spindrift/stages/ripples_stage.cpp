@@ -20,7 +20,7 @@ namespace {
 
 // How far the liquid may move in a step of the ripples [cells], and the largest number of steps in a frame: anything
 // faster is spray.
-constexpr float kWay = 1.4f;
+constexpr float kCellsPerStep = 1.4f;
 constexpr int kMostSteps = 12;
 // Bytes per cell of the finer grid in the band, including scratch memory, and the thickness of the band [cells of the
 // liquid].
@@ -127,7 +127,7 @@ void RipplesStage::find_flow(int frame)
 }
 
 // Reads the ripples that the liquid stage has written for the frame.
-void RipplesStage::take_ripples()
+void RipplesStage::read_ripples()
 {
     const std::string path =
         std::filesystem::path(input_path_(liquid_->stage, frame_)).replace_extension(kRipplesEnding).string();
@@ -151,7 +151,7 @@ FrameReport RipplesStage::start(int frame)
     ripples_ = std::make_unique<Ripples>(ripple_params());
     times.measure("start", [&] {
         if (in_liquid())
-            take_ripples();
+            read_ripples();
         else
             ripples_->step(flow_->flow(), liquid_->params.gravity.norm(), 0);
     });
@@ -162,7 +162,7 @@ FrameReport RipplesStage::advance()
 {
     PhaseTimes times;
     if (in_liquid())
-        times.measure("read", [&] { find_flow(frame_ + 1), take_ripples(); });
+        times.measure("read", [&] { find_flow(frame_ + 1), read_ripples(); });
     else
         follow_liquid(times);
     return report(times);
@@ -175,7 +175,7 @@ void RipplesStage::follow_liquid(PhaseTimes& times)
     ripples_->begin_frame();
     const float seconds = 1 / fps_;
     const float way = fastest(flow_->flow()) * seconds / liquid_->params.voxel;
-    steps_ = std::clamp(static_cast<int>(std::ceil(std::min(way / kWay, 1e6f))), 1, kMostSteps);
+    steps_ = std::clamp(static_cast<int>(std::ceil(std::min(way / kCellsPerStep, 1e6f))), 1, kMostSteps);
     for (int step = 1; step <= steps_; ++step) {
         const float share = static_cast<float>(step) / static_cast<float>(steps_);
         times.measure("flow", [&] {
@@ -256,7 +256,7 @@ FrameReport RipplesStage::restore(StateFile file)
         ripples_ = std::make_unique<Ripples>(ripple_params());
         find_flow(static_cast<int>(file.numbers["frame"]));
         if (in_liquid())
-            take_ripples();
+            read_ripples();
         else
             ripples_->restore(load_ripples(file));
     });

@@ -39,7 +39,7 @@ class RipplesStage : public TimeStage {
     bool in_liquid() const { return liquid_->params.turbulence.on; }
     const RippleParams& ripple_params() const { return in_liquid() ? liquid_->params.turbulence : params_; }
     void find_flow(int frame);
-    void take_ripples();
+    void read_ripples();
     void follow_liquid(PhaseTimes& times);
     Mesh make_mesh(const Ripples::Surface& surface);
     // Calls cut(walls, particles, reach of a particle [m]) if there are thin colliders.

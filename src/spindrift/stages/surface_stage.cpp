@@ -241,7 +241,7 @@ float SurfaceStage::spacing_of(const ParticleFile& file)
     // Eight particles fill a cell of the grid that the liquid wrote them with.
     if (input_.empty()) return 0.5f * file.voxel;
     // The spacing must be the same in all frames, or the whole surface would swell and shrink.
-    if (!found_spacing_) look_at_input();
+    if (!found_spacing_) estimate_spacing();
     return *found_spacing_;
 }
 
@@ -261,7 +261,7 @@ float SurfaceStage::common_radius(const ParticleFile& file)
 }
 
 // Estimates the spacing from the first frame that has enough points, or the one that has most.
-void SurfaceStage::look_at_input()
+void SurfaceStage::estimate_spacing()
 {
     constexpr size_t kEnough = 1000;
     // Particles farther apart than this do not touch: in units of the spacing at which their radius fills space.

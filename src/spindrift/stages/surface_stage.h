@@ -58,7 +58,7 @@ class SurfaceStage : public FrameStage {
     void prepare_input(const SceneFile& scene);
     std::vector<std::string> inputs_on_disk() const;
     float spacing_of(const ParticleFile& file);
-    void look_at_input();
+    void estimate_spacing();
     const Solids* walls_at(int frame, float reach);
     static const std::vector<float>* own_radii(const Particles& particles);
     static float common_radius(const ParticleFile& file);
