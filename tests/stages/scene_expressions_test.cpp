@@ -159,7 +159,7 @@ TEST_F(SceneExpressions, EveryPointFileGivesTheSameInASceneAsOnFrames)
         const std::string text = read_file(entry.path().string());
         const Values values = values_in(text);
         with_parameters += !values.empty();
-        if (contains(text, " // tested below
+        if (contains(text, "// On volumes")) continue; // tested below
         std::vector<std::string> ax = {"ax",     "ax/" + name, "--in",      frame,
                                        "--out",  "made.vdb",   "--volumes", "plain/surface/surface.0004.vdb",
                                        "--force"};
