@@ -153,8 +153,9 @@ show = "milk_skin"
 
 TEST_F(Graph, ReportsErrorsWithTheirPosition)
 {
-    EXPECT_EQ(error("[liqid]\n"), "scene.toml:1:1: unknown table [liqid]; did you mean 'liquid'?; a table with a name "
-                                  "of its own needs a kind, such as kind = \"surface\"");
+    EXPECT_EQ(error("[liqid]\n"),
+              "scene.toml:1:1: unknown table [liqid]; did you mean 'liquid'?; a table with another name "
+              "needs a kind, such as kind = \"surface\"");
     EXPECT_EQ(error("[milk]\nkind = \"liqud\"\n"),
               "scene.toml:2:8: milk.kind is \"liqud\", which is not a kind of stage; did you mean 'liquid'?");
     EXPECT_EQ(error("[liquid]\nkind = \"smoke\"\n"),

@@ -223,7 +223,7 @@ TEST_F(UpToDate, InputsMayBeDeletedToSaveSpace)
 {
     place.remove("out/liquid");
     EXPECT_TRUE(
-        contains(place.succeed({"surface", "small.toml", "-o", "out"}).out, "surface: 6 of 6 frames are there"));
+        contains(place.succeed({"surface", "small.toml", "-o", "out"}).out, "surface: 6 of 6 frames are already done"));
     // Frames that can no longer be computed are kept.
     const RunResult outcome = place.run({"surface", "small.toml", "-o", "out", "--set", "surface.smoothing=1"});
     EXPECT_EQ(outcome.code, 1);

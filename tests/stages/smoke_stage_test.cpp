@@ -173,7 +173,7 @@ TEST(SmokeStage, InvalidScenesGetOneMessage)
         EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), shows_code ? 3 : 1) << outcome.err;
     };
     const std::string source = "[[smoke.source]]\nshape = \"sphere\"\n";
-    rejected("[smoke]\n", "nothing makes smoke");
+    rejected("[smoke]\n", "the smoke has no source");
     rejected("[smoke]\nvoxel = 0\n" + source, "voxel");
     rejected("[smoke]\nsparse = false\n" + source, "min and max");
     rejected("[smoke]\npadding = 1\ncfl = 4\n" + source, "padding");

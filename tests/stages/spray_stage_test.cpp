@@ -409,7 +409,7 @@ TEST(SprayStage, InvalidScenesAreReportedBeforeTheRun)
         for (const std::string& text : said) EXPECT_NE(result.err.find(text), std::string::npos) << result.err;
         EXPECT_FALSE(file_exists(place / "out/spray/spray.0001.vdb"));
     };
-    refused("[spray]\n", {"spray.toml:1", "nothing makes spray", "[[spray.emitter]]"});
+    refused("[spray]\n", {"spray.toml:1", "the spray has no source", "[[spray.emitter]]"});
     refused("[spray.whitewater]\ntrapped_air = 10\n", {"needs a liquid"});
     refused(small_scene() + "[spray.whitewater]\nhandover = true\n", {"spray.toml:", "0.0155 m", "spray.max_radius"});
     const std::string emitter = "[spray]\n[[spray.emitter]]\nrate = 10\n";
