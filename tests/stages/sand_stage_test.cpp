@@ -146,7 +146,7 @@ TEST(SandStage, InvalidScenesAreReportedBeforeTheRun)
         scene.replace(scene.find(from), from.size(), to);
         return scene;
     };
-    rejected("[sand]\n", "there is no sand");
+    rejected("[sand]\n", "the sand has no source");
     rejected(with("material = 1", "material = 2"), "there are only 2");
     rejected(with("voxel = 0.03", "voxel = 0.00001"), "raise sand.voxel");
     rejected(with("density = 800", "density = -1"), "density");

@@ -78,7 +78,7 @@ void SandStage::prepare(const StageContext& context)
     const auto& [scene, shot, inputs] = context;
     const SandParams& params = params_;
     if (params.sources.empty())
-        bad_input("{}: there is no sand; add a [[{}]] with a shape", scene.where(name()), param("source"));
+        bad_input("{}: the sand has no source; add a [[{}]] with a shape", scene.where(name()), param("source"));
     const auto first_frame = static_cast<float>(shot.range().first);
     const auto facts = std::make_shared<SandFacts>();
     facts->stage = name(), facts->params = params;
