@@ -135,7 +135,7 @@ class ForgedStates : public HostileFiles {
   protected:
     // Runs to the second frame, forges the state with a valid checksum, and resumes. The run must detect the forgery,
     // start again, and give the result of an undisturbed run.
-    void expect_found_out(const std::string& text, const std::vector<Forgery>& forgeries)
+    void expect_detected(const std::string& text, const std::vector<Forgery>& forgeries)
     {
         place.write("scene.toml", text);
         place.succeed({"run", "scene.toml", "-o", "good"});
@@ -227,7 +227,7 @@ visit = [{ goal = "exit" }]
 
 TEST_F(ForgedStates, OfSandAreDetected)
 {
-    expect_found_out(
+    expect_detected(
         kSand,
         {
             {"no mass", "sand", [](StateFile& s) { s.particles.attributes.erase("mass"); }},
@@ -243,18 +243,18 @@ TEST_F(ForgedStates, OfSandAreDetected)
 
 TEST_F(ForgedStates, OfSprayAreDetected)
 {
-    expect_found_out(kSpray, {
-                                 {"no radius", "spray", [](StateFile& s) { s.particles.attributes.erase("radius"); }},
-                                 {"no size", "spray",
-                                  [](StateFile& s) { s.particles.attribute<float>("radius")[0] = std::nanf(""); }},
-                                 {"far away", "spray", [](StateFile& s) { s.particles.P[0].x() = 1e30f; }},
-                                 {"fewer velocities", "spray", [](StateFile& s) { s.particles.v.resize(3); }},
-                             });
+    expect_detected(kSpray, {
+                                {"no radius", "spray", [](StateFile& s) { s.particles.attributes.erase("radius"); }},
+                                {"no size", "spray",
+                                 [](StateFile& s) { s.particles.attribute<float>("radius")[0] = std::nanf(""); }},
+                                {"far away", "spray", [](StateFile& s) { s.particles.P[0].x() = 1e30f; }},
+                                {"fewer velocities", "spray", [](StateFile& s) { s.particles.v.resize(3); }},
+                            });
 }
 
 TEST_F(ForgedStates, OfCrowdsAreDetected)
 {
-    expect_found_out(
+    expect_detected(
         kCrowd,
         {
             {"no such person", "crowd", [](StateFile& s) { s.particles.id[0] = 1 << 30; }},
@@ -270,15 +270,14 @@ TEST_F(ForgedStates, OfCrowdsAreDetected)
 
 TEST_F(ForgedStates, OfTurbulentSmokeAreDetected)
 {
-    expect_found_out(kSmoke,
-                     {
-                         {"fewer eddies", "smoke", [](StateFile& s) { s.particles.P.resize(3); }},
-                         {"eddies nowhere", "smoke", [](StateFile& s) { s.particles.P[0].x() = std::nanf(""); }},
-                         {"eddies far away", "smoke", [](StateFile& s) { s.particles.P[0].x() = 1e30f; }},
-                         {"no energy", "smoke",
-                          [](StateFile& s) { s.particles.attributes.begin()->second = std::vector<float>(1); }},
-                         {"too little density", "smoke", [](StateFile& s) { s.fields["density"].resize(7); }},
-                     });
+    expect_detected(kSmoke, {
+                                {"fewer eddies", "smoke", [](StateFile& s) { s.particles.P.resize(3); }},
+                                {"eddies nowhere", "smoke", [](StateFile& s) { s.particles.P[0].x() = std::nanf(""); }},
+                                {"eddies far away", "smoke", [](StateFile& s) { s.particles.P[0].x() = 1e30f; }},
+                                {"no energy", "smoke",
+                                 [](StateFile& s) { s.particles.attributes.begin()->second = std::vector<float>(1); }},
+                                {"too little density", "smoke", [](StateFile& s) { s.fields["density"].resize(7); }},
+                            });
 }
 
 TEST_F(ForgedStates, OfALiquidAreDetected)
@@ -286,12 +285,12 @@ TEST_F(ForgedStates, OfALiquidAreDetected)
     std::string text = small_scene();
     text = text.substr(0, text.find("[surface]"));
     text.replace(text.find("1-6"), 3, "1-3");
-    expect_found_out(text, {
-                               {"nowhere", "liquid", [](StateFile& s) { s.particles.P[7].y() = INFINITY; }},
-                               {"far away", "liquid", [](StateFile& s) { s.particles.P[7].y() = 1e20f; }},
-                               {"an odd speed", "liquid", [](StateFile& s) { s.numbers["speed_bits"] = 0x7fc00000; }},
-                               {"a frame before the first", "liquid", [](StateFile& s) { s.numbers["frame"] = -5; }},
-                           });
+    expect_detected(text, {
+                              {"nowhere", "liquid", [](StateFile& s) { s.particles.P[7].y() = INFINITY; }},
+                              {"far away", "liquid", [](StateFile& s) { s.particles.P[7].y() = 1e20f; }},
+                              {"an odd speed", "liquid", [](StateFile& s) { s.numbers["speed_bits"] = 0x7fc00000; }},
+                              {"a frame before the first", "liquid", [](StateFile& s) { s.numbers["frame"] = -5; }},
+                          });
 }
 
 // A line with a valid checksum that no run would write: it must not lead to any other file.

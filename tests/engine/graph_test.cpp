@@ -190,7 +190,7 @@ TEST_F(Graph, RefusesCycles)
               "scene.toml:6:8: stages read each other in a cycle: a reads c reads b reads a");
 }
 
-TEST_F(Graph, RunsStagesOfUnknownKinds)
+TEST_F(Graph, RunsStagesOfCustomKinds)
 {
     const std::string scene = write("[shot]\nframes = \"1-2\"\n[one]\nkind = \"number\"\n[number]\nnumber = 5\nfrom = "
                                     "\"one\"\n[sum]\nkind = \"twice\"\nnumber = 0\nfrom = [\"number\", \"one\"]\n");

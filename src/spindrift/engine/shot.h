@@ -1,5 +1,11 @@
 // A shot: the scene, the graph of its stages, and the folder of its caches. The path from `main` to a solver's step is
 // main -> Shot::run -> run_time_stage -> TimeStage::advance.
+//
+//     ShotOptions options;
+//     options.scene = "splash.toml";
+//     Shot shot(options, all_stages());
+//     Progress progress(Progress::suitable());
+//     shot.run(progress);
 #pragma once
 
 #include "spindrift/engine/cache.h"

@@ -49,7 +49,7 @@ void SmokeStage::visit(ParamVisitor& v)
     params_.visit(v);
     v("half", half_, "Write 16-bit floats, which halves the disk space.");
     v("write_velocity", write_velocity_,
-      "Also write vel, for motion blur and for particles that the smoke carries: on voxel faces, or, with turbulence, "
+      "Also write vel, for motion blur and as wind for particles: on voxel faces, or, with turbulence, "
       "at the voxel centres of density with eddies included.");
     v.list("expression", expression_params_,
            "Expressions on the volumes density, temperature, the scalars and vel (at cell centres).");
