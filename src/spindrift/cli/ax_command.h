@@ -1,4 +1,4 @@
-// spindrift ax`: applies an expression to any cache, one frame at a time; frames do not see each other.
+// `spindrift ax`: applies an expression to any cache, one frame at a time; frames do not see each other.
 #pragma once
 
 #include <cstdint>

@@ -29,7 +29,7 @@ class Progress {
     explicit Progress(Style style);
     virtual ~Progress();
     Progress(const Progress&) = delete;
-    // terminal` if standard output is a terminal, else `plain`.
+    // `terminal` if standard output is a terminal, else `plain`.
     static Style suitable();
 
     // `to_do` is the number of frames that will be reported.

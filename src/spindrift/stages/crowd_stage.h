@@ -1,5 +1,5 @@
-// Runs Population (crowd/population.h), which drives a Crowd, as a stage. Writes people as points to crowd.####.vdb and,
-// when the shot is complete, trajectories as text and counts as tables and plots (crowd_results.h).
+// Runs Population (crowd/population.h), which drives a Crowd, as a stage. Writes people as points to crowd.####.vdb
+// and, when the shot is complete, trajectories as text and counts as tables and plots (crowd_results.h).
 #pragma once
 
 #include "spindrift/crowd/population.h"

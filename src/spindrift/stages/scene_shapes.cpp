@@ -29,7 +29,7 @@ bool holds_parents(const std::string& path)
     return false;
 }
 
-// where` is the shape that names the parent.
+// `where` is the shape that names the parent.
 Parent find_parent(const SceneFile& scene, const std::string& name, const std::string& where)
 {
     const std::string place = scene.where(where + ".parent");

@@ -7,7 +7,7 @@
 
 namespace spindrift {
 
-// where` is the shape's position in the scene, e.g. "liquid.source[0]". Throws bad_input for a mesh that cannot be
+// `where` is the shape's position in the scene, e.g. "liquid.source[0]". Throws bad_input for a mesh that cannot be
 // used, and for a parent that is unknown or moves with the shape itself.
 Shape load_shape(const SceneFile& scene, ShapeParams shape, const std::string& where, bool may_be_open = false);
 

@@ -15,7 +15,7 @@ namespace spindrift {
 
 // A mesh that renders show as a liquid.
 struct SurfaceFacts : DrawableFacts {
-    // liquid` tells where the surface is; it may be null.
+    // `liquid` tells where the surface is; it may be null.
     static std::shared_ptr<SurfaceFacts> around(const std::string& stage, const LiquidFacts* liquid);
     void draw(const DrawnFrame& frame, Picture& picture) const override;
     double memory(const Foreseen& foreseen) const override;
