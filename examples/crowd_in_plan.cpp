@@ -1,4 +1,5 @@
-// People leave a room through a door: a floor plan, a group, and where they are in each frame.
+// Embeds a crowd: people leave a room through a door. Shows how to set up a floor plan and a group, and how to read
+// positions.
 //
 //     example_crowd_in_plan out        writes out/crowd.0001.vdb to out/crowd.0048.vdb
 #include "spindrift/crowd/population.h"
@@ -13,8 +14,8 @@ int main(int argc, char** argv)
 {
     const std::string folder = argc > 1 ? argv[1] : ".";
 
-    // 1. The plan, in metres: a floor, a wall with a gap, and a goal behind it. A drawing (SVG or GeoJSON) would do
-    // too.
+    // 1. The plan, in metres: a floor, a wall with a gap, and a goal behind it. It could also be read from an SVG or
+    // GeoJSON drawing.
     PopulationParams params;
     params.cell = 1;
     PlanAreaParams floor;
@@ -25,7 +26,7 @@ int main(int argc, char** argv)
     exit.name = "exit", exit.box = {{14, 4}, {16, 6}};
     params.plan.boundary = {floor}, params.plan.walls = {below, above}, params.plan.goals = {exit};
 
-    // 2. Sixty people on the left, who want to get there.
+    // 2. Sixty people on the left, who walk to the goal.
     GroupParams visitors;
     visitors.name = "visitors", visitors.count = 60, visitors.box = {{1, 1}, {8, 9}};
     VisitParams visit;
@@ -33,7 +34,7 @@ int main(int argc, char** argv)
     visitors.visits = {visit};
     params.groups = {visitors};
 
-    // 3. Frame by frame. The plan lies on the floor: its y is -z.
+    // 3. Advance frame by frame. The plan lies on the floor: plan y is world -z.
     Population crowd(params, 24);
     crowd.start(1);
     for (int frame = 1; frame <= 48; ++frame) {

@@ -1,8 +1,8 @@
-// A dam breaks: a liquid from its parameters, stepped frame by frame, written as VDB points.
+// Embeds a liquid: a dam break, set up from parameters, advanced frame by frame and written as VDB points.
 //
 //     example_dam_break out        writes out/liquid.0001.vdb to out/liquid.0010.vdb; prints what each frame took
 //
-// Links Spindrift::liquid and Spindrift::io: no picture, ray-tracing or geometry library.
+// Links only Spindrift::liquid and Spindrift::io, without image, ray-tracing or geometry libraries.
 #include "spindrift/io/atomic_file.h"
 #include "spindrift/io/frame_path.h"
 #include "spindrift/io/vdb.h"
@@ -16,21 +16,21 @@ int main(int argc, char** argv)
 {
     const std::string folder = argc > 1 ? argv[1] : ".";
 
-    // 1. What a scene would say in [liquid]. Everything is in SI units, and y is up.
+    // 1. The parameters that a scene has in [liquid]. SI units, y is up.
     LiquidParams params;
     params.voxel = 0.05f;
     params.transfer = Transfer::apic;
     params.domain.min = Vec3f(0, 0, 0);
     params.domain.max = Vec3f(2, 1, 1);
     SourceParams water;
-    water.max = Vec3f(0.6f, 0.8f, 1); // a box from the origin, filled when the shot starts
+    water.max = Vec3f(0.6f, 0.8f, 1); // a box from the origin, filled at the first frame
     params.sources = {water};
 
-    // 2. The solver, and the liquid as it is at frame 1.
+    // 2. Make the solver and the state at frame 1.
     Liquid liquid(params, /*fps=*/24);
     liquid.start(1);
 
-    // 3. Frame by frame. Caches hold the motion over the last frame as velocity.
+    // 3. Advance frame by frame. Caches store the motion over the last frame as velocity.
     for (int frame = 1; frame <= 10; ++frame) {
         if (frame > 1) {
             const LiquidReport report = liquid.advance();

@@ -1,4 +1,4 @@
-// A force of one's own: a hook in the liquid's step that makes a block of water swirl about its axis.
+// Adds a custom force to a liquid: a hook in its step makes a block of water swirl about its axis.
 //
 //     example_own_force        prints the angular momentum about the axis, frame by frame
 #include "spindrift/liquid/liquid.h"
@@ -19,7 +19,7 @@ void swirl(Particles& particles, float /*frame*/, float dt)
     }
 }
 
-// About the axis, of a unit of mass for each particle [m2/s].
+// Angular momentum about the axis, with unit mass per particle [m2/s].
 double angular_momentum(const Particles& particles)
 {
     double sum = 0;

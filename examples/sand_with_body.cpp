@@ -1,4 +1,4 @@
-// A ball falls into a bed of sand: grains, and a rigid body that they push and are pushed by.
+// Embeds sand with a rigid body: a ball falls into a bed of sand.
 //
 //     example_sand_with_body out        writes out/sand.0001.vdb to out/sand.0010.vdb; prints where the ball is
 #include "spindrift/io/frame_path.h"
@@ -25,7 +25,7 @@ int main(int argc, char** argv)
     ball.center = Vec3f(0.3f, 0.45f, 0.3f), ball.radius = 0.1f, ball.density = 7800;
     params.bodies = {ball};
 
-    // 2. Step, look, and keep the state half way.
+    // 2. Advance, print the position, and keep the state at half time.
     Grains sand(params, 24);
     sand.start(1);
     Grains::State half;
@@ -38,7 +38,7 @@ int main(int argc, char** argv)
         std::printf("frame %d: the ball is at %.3f %.3f %.3f\n", frame, at.x(), at.y(), at.z());
     }
 
-    // 3. From a state the same frames come again, to the bit.
+    // 3. Restore the state: the same frames follow, to the bit.
     const Vec3d end = sand.bodies().center(0);
     sand.restore(half);
     while (sand.frame() < 10) sand.advance();

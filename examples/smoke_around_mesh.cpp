@@ -1,4 +1,4 @@
-// Smoke rises around a mesh that moves: a collider from a file, with keyframes.
+// Embeds smoke with a moving collider: smoke rises around a mesh from a file with keyframes.
 //
 //     example_smoke_around_mesh out        writes out/ball.obj and out/smoke.0001.vdb to out/smoke.0012.vdb
 #include "spindrift/io/frame_path.h"
@@ -14,12 +14,12 @@ int main(int argc, char** argv)
 {
     const std::string folder = argc > 1 ? argv[1] : ".";
 
-    // 1. A closed mesh in a file: here a ball, made from a shape.
+    // 1. Write a closed mesh to a file: here a ball, made from a shape.
     ShapeParams ball;
     ball.shape = ShapeParams::Kind::sphere, ball.radius = 0.15f;
     write_mesh(folder + "/ball.obj", Shape(ball, "ball").mesh(1));
 
-    // 2. Hot smoke from a source, and the mesh above it that moves to the side: rows of frame, x, y, z.
+    // 2. Hot smoke from a source, and above it the mesh, which moves sideways: rows of frame, x, y, z.
     SmokeParams params;
     params.voxel = 0.05f;
     SmokeSourceParams source;
@@ -31,7 +31,7 @@ int main(int argc, char** argv)
     mesh.translate = {{1, -0.1f, 0.6f, 0}, {12, 0.2f, 0.6f, 0}};
     params.colliders = {mesh};
 
-    // 3. The grid follows the smoke; fields are written by copying their tiles.
+    // 3. Advance frame by frame. The grid follows the smoke; fields are written by copying their tiles.
     Smoke smoke(params, 24);
     smoke.start(1);
     for (int frame = 1; frame <= 12; ++frame) {

@@ -8,7 +8,7 @@ namespace spindrift {
 
 namespace {
 
-// Frames 3 to 10 of some points that carry their age.
+// Frames 3 to 10 of points with the attribute age.
 class AxCommand : public ::testing::Test {
   protected:
     AxCommand()
@@ -38,7 +38,7 @@ class AxCommand : public ::testing::Test {
         arguments.insert(arguments.begin(), "ax");
         return place.run(arguments);
     }
-    // Refused, with these words and without writing anything.
+    // Expects an error with this text, and no files written.
     void refused(const std::vector<std::string>& arguments, const std::string& words, int code = 2) const
     {
         const RunResult outcome = ax(arguments);
@@ -93,13 +93,13 @@ TEST_F(AxCommand, WorksOnVolumesAndKeepsThemBesidePoints)
     EXPECT_GT(changed, before.field.values().size() / 4);
     EXPECT_EQ(read_field(place / "larger.vdb", "height").topology->tile_count(), before.topology->tile_count());
 
-    // Points that see the volume of another cache.
+    // Points that sample a volume of another cache.
     place.succeed({"ax", "@distance = volume(\"surface\", @P);", "--in", "points.0001.vdb", "--out", "seen.vdb",
                    "--volumes", surface});
     const ParticleFile seen = read_particles(place / "seen.vdb");
     for (const float d : *seen.particles.find<float>("distance")) EXPECT_LT(d, 0);
 
-    // A volume in the same file stays as it is.
+    // A volume in the same file is not changed.
     write_particles_beside_volumes(place / "both.vdb", seen, place / surface);
     place.succeed(
         {"ax", "@distance += 1; @inside = volume(\"surface\", @P);", "--in", "both.vdb", "--out", "both2.vdb"});
@@ -110,7 +110,7 @@ TEST_F(AxCommand, WorksOnVolumesAndKeepsThemBesidePoints)
     for (const float d : *both.particles.find<float>("inside")) EXPECT_LT(d, 0);
 }
 
-TEST_F(AxCommand, RefusesWhatCannotBeDone)
+TEST_F(AxCommand, RefusesInvalidOptions)
 {
     const std::vector<std::string> files = {"--in", "points.####.vdb", "--out", "out.####.vdb"};
     const auto with = [&](const std::string& text, const std::vector<std::string>& more = {}) {
@@ -133,7 +133,7 @@ TEST_F(AxCommand, RefusesWhatCannotBeDone)
     refused(with("while (1) {}"), "frame 3: the loops of the expression took more than 100000 iterations", 1);
     refused(with("int i = 0; while (i < 50) i++;", {"--loop-limit", "40"}), "more than 40 iterations", 1);
     refused({"@a = 1;", "--in", "nothing.####.vdb", "--out", "out.####.vdb"}, "no file matches");
-    refused({"@a = 1;", "--in", "points.####.vdb", "--out", "out.vdb"}, "no place for a number");
+    refused({"@a = 1;", "--in", "points.####.vdb", "--out", "out.vdb"}, "no frame number pattern");
     refused({"@a = 1;", "--in", "points.0003.vdb", "--out", "points.0003.vdb", "--force"}, "is the input");
     refused({"@a = 1;", "--in", "points.0003.vdb", "--out", "points.0004.vdb"}, "exists already");
     refused({"@a = 1;", "--in", "bad.ax", "--out", "x.vdb"}, "end in .vdb");

@@ -1,4 +1,4 @@
-// What a user can get wrong: one message that says where and what to do, exit code 2, and nothing written.
+// User errors: one message with position and remedy, exit code 2, and nothing written.
 #include "cli/program.h"
 
 namespace spindrift {
@@ -23,7 +23,7 @@ f 1 5 8 4
 
 class BadInput : public ::testing::Test {
   protected:
-    // Runs the command, which must be rejected with one line that has all these parts.
+    // Runs the command, which must fail with one line that contains all these parts.
     void rejected(const std::vector<std::string>& arguments, const std::vector<std::string>& parts) const
     {
         const RunResult outcome = place.run(arguments);
@@ -51,7 +51,7 @@ class BadInput : public ::testing::Test {
     Workplace place;
 };
 
-TEST_F(BadInput, InTheSceneIsShownWithItsPlace)
+TEST_F(BadInput, SceneErrorsAreReportedWithTheirPosition)
 {
     rejected_scene("voxel =", "voxl =", {"scene.toml:5:1: unknown parameter liquid.voxl", "did you mean 'voxel'?"});
     rejected_scene("0.05", "\"fine\"", {"scene.toml:5:9: liquid.voxel must be a number [m], not the text \"fine\""});
@@ -70,7 +70,7 @@ TEST_F(BadInput, InTheSceneIsShownWithItsPlace)
                    {"scene.toml:15:8: liquid.source[0].file must be a text in quotes, not the integer 3"});
 }
 
-TEST_F(BadInput, AShotThatCannotBeComputedIsRejectedBeforeItStarts)
+TEST_F(BadInput, AnImpossibleShotIsRejectedBeforeItStarts)
 {
     place.write("dry.toml", "[liquid]\nvoxel = 0.05\n");
     rejected({"run", "dry.toml"}, {"dry.toml:1:1: the liquid has no source; add a [[liquid.source]] with a shape"});
@@ -81,10 +81,10 @@ TEST_F(BadInput, AShotThatCannotBeComputedIsRejectedBeforeItStarts)
     rejected_scene("max = [0.4, 0.5, 0.6]", "max = [0.4, 0.5, 0.6]\ntranslate = [[1, 7, 0, 0]]",
                    {"scene.toml:11:1: the source lies outside the domain"});
     place.write("endless.toml", "[liquid]\n[[liquid.source]]\nshape = \"half_space\"\n");
-    rejected({"run", "endless.toml"}, {"endless.toml:2:1: this source has no end; give the liquid a domain"});
+    rejected({"run", "endless.toml"}, {"endless.toml:2:1: this source is infinite; give the liquid a domain"});
 }
 
-TEST_F(BadInput, MoreThanTheMachineHasIsRejected)
+TEST_F(BadInput, AShotThatNeedsTooMuchMemoryIsRejected)
 {
     rejected(
         {"run", "small.toml", "--set", "liquid.voxel=0.000002"},
@@ -111,7 +111,7 @@ TEST_F(BadInput, MeshesAreCheckedWhenTheSceneIsRead)
     rejected({"run", "scene.toml"}, {where, "rock.obj"});
     place.write("rock.obj", cube);
     EXPECT_EQ(place.run({"check", "scene.toml"}).code, 0);
-    // An open mesh is a wall without thickness, but nothing can be filled with water.
+    // An open mesh can be a wall without thickness, but it cannot be filled with water.
     place.write("rock.obj", cube.substr(0, cube.rfind("f ")));
     EXPECT_EQ(place.run({"check", "scene.toml"}).code, 0);
     place.write("scene.toml", small_scene() + "[[liquid.source]]\nshape = \"mesh\"\nfile = \"rock.obj\"\n");
@@ -142,7 +142,7 @@ TEST_F(BadInput, OverridesAreCheckedLikeTheScene)
              {"'liquid.source' has no item 3; there are 1, counted from 0"});
 }
 
-TEST_F(BadInput, OnTheCommandLineIsOneMessage)
+TEST_F(BadInput, CommandLineErrorsAreOneMessage)
 {
     rejected({},
              {"give a command: run, sim, spray, surface, ripples, smoke, crowd, sand, grains, render, check, describe, "
@@ -166,7 +166,7 @@ TEST_F(BadInput, OnTheCommandLineIsOneMessage)
     rejected({"describe", "--json", "--markdown"}, {"--markdown"});
     rejected({"info", "missing.vdb"}, {"there is no file missing.vdb"});
     rejected({"info", "missing.####.vdb"}, {"no file matches missing.####.vdb"});
-    rejected({"info", "small.toml"}, {"small.toml: no idea what a '.toml' file is; known are .vdb, .ply"});
+    rejected({"info", "small.toml"}, {"small.toml: unknown file type '.toml'; known types are .vdb, .ply"});
     rejected({"new", "a/b"}, {"'a/b' is not a name for a scene; use letters, digits, - and _"});
     rejected({"new", "small"}, {"small.toml exists already; choose another name"});
 }

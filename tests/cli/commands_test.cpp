@@ -33,7 +33,7 @@ const Workplace& finished_shot()
 
 // ---------------------------------------------------------------------------------------------------------------- info
 
-TEST(Info, ShowsWhatIsInOurFiles)
+TEST(Info, ShowsTheContentsOfOurFiles)
 {
     const Workplace& place = finished_shot();
     const std::string points = place.succeed({"info", "out/liquid/liquid.0002.vdb"}).out;
@@ -48,7 +48,7 @@ TEST(Info, ShowsWhatIsInOurFiles)
     EXPECT_TRUE(contains(picture, "picture: 96 x 54 pixels")) << picture;
 }
 
-TEST(Info, UnderstandsEveryWayToWriteASequence)
+TEST(Info, UnderstandsEveryFramePattern)
 {
     const Workplace& place = finished_shot();
     const std::string expected = place.succeed({"info", "out/liquid/liquid.####.vdb"}).out;
@@ -57,13 +57,13 @@ TEST(Info, UnderstandsEveryWayToWriteASequence)
     EXPECT_EQ(place.succeed({"info", "out/liquid/liquid.$F4.vdb"}).out, expected);
 }
 
-TEST(Info, NamesAFileThatIsNotWhatItsEndingSays)
+TEST(Info, ReportsFilesThatDoNotMatchTheirEnding)
 {
     const Workplace place;
     for (const std::string& garbage :
          {std::string(), std::string("garbage"), std::string(5000, '\0'), std::string(300, '\xff')})
         for (const char* name : {"a.vdb", "a.ply", "a.obj", "a.png", "a.exr", "a.jpg"}) {
-            if (garbage.empty() && std::string(name) == "a.obj") continue; // an empty text is an OBJ without a mesh
+            if (garbage.empty() && std::string(name) == "a.obj") continue; // an empty OBJ is valid
             place.write(name, garbage);
             const RunResult outcome = place.run({"info", name});
             EXPECT_TRUE(outcome.code == 1 || outcome.code == 2) << name << ": " << outcome.code;
@@ -89,11 +89,11 @@ TEST(New, WritesASceneThatRuns)
     EXPECT_FALSE(place.has("out/splash/render/render.0003.png"));
 }
 
-TEST(New, HasATemplateForEachEffectThatRuns)
+TEST(New, EveryTemplateRuns)
 {
     const Workplace place;
     const std::string list = place.succeed({"new", "--list"}).out;
-    // What makes each of them small: coarse cells, few droplets and people.
+    // Overrides that make each template small: coarse cells, few droplets and people.
     const std::map<std::string, std::vector<std::string>> smaller = {
         {"splash", {"liquid.voxel=0.1"}},  {"spray", {"liquid.voxel=0.08"}}, {"fountain", {"spray.gusts.size=0.3"}},
         {"ripples", {"liquid.voxel=0.1"}}, {"bodies", {"liquid.voxel=0.1"}}, {"honey", {"liquid.voxel=0.008"}},
@@ -115,7 +115,7 @@ TEST(New, HasATemplateForEachEffectThatRuns)
         place.succeed(run);
         EXPECT_TRUE(place.has("out/" + scene + "/render/render.0002.png")) << effect;
     }
-    // The name is enough where it is that of an effect.
+    // A scene named like an effect uses its template.
     place.succeed({"new", "smoke"});
     EXPECT_TRUE(contains(place.read("smoke.toml"), "[smoke]\n"));
     const RunResult wrong = place.run({"new", "a", "--template", "snad"});
@@ -124,7 +124,7 @@ TEST(New, HasATemplateForEachEffectThatRuns)
     EXPECT_EQ(place.run({"new"}).code, 2);
 }
 
-TEST(Check, SaysWhatAShotNeedsAndWritesNothing)
+TEST(Check, ReportsMemoryAndDiskSpaceAndWritesNothing)
 {
     const Workplace place;
     place.write("small.toml", small_scene());
@@ -135,7 +135,7 @@ TEST(Check, SaysWhatAShotNeedsAndWritesNothing)
     EXPECT_FALSE(place.has("out"));
 }
 
-TEST(Check, AndRunWarnOfASequenceOfMeshesThatDoesNotCoverTheShot)
+TEST(Check, AndRunWarnAboutMeshSequencesThatDoNotCoverTheShot)
 {
     const Workplace place;
     const char* tetrahedron =
@@ -156,8 +156,8 @@ TEST(Check, AndRunWarnOfASequenceOfMeshesThatDoesNotCoverTheShot)
     EXPECT_FALSE(contains(place.succeed({"check", "ship.toml"}).out, "the files of"));
 }
 
-// Plates that are colliders are held at any thickness; rods and rigid bodies are not.
-TEST(Check, SaysWhatIsTooThinToBeHeld)
+// Thin plates that are colliders are resolved at any thickness; rods and rigid bodies are not.
+TEST(Check, WarnsAboutSolidsThinnerThanTheGrid)
 {
     const Workplace place;
     const auto warnings = [&](const std::string& solids) {
@@ -165,7 +165,7 @@ TEST(Check, SaysWhatIsTooThinToBeHeld)
         return place.succeed({"check", "thin.toml"}).out;
     };
     const std::string plate = "shape = \"box\"\nmin = [0.6, 0.2, 0.1]\nmax = [0.8, 0.201, 0.3]\n";
-    EXPECT_FALSE(contains(warnings("[[liquid.collider]]\n" + plate), "may be passed"));
+    EXPECT_FALSE(contains(warnings("[[liquid.collider]]\n" + plate), "may pass through"));
     const std::string body = warnings("[[liquid.body]]\ndensity = 500\n" + plate);
     EXPECT_TRUE(contains(body, "thin.toml:23:1: liquid.body[0] is thinner than liquid.voxel (0.05 m)")) << body;
     const std::string rod =
@@ -174,7 +174,7 @@ TEST(Check, SaysWhatIsTooThinToBeHeld)
     EXPECT_TRUE(contains(rod, "liquid.collider[0] is a rod or ball of 0.01 m, thinner than liquid.voxel")) << rod;
 }
 
-TEST(Describe, SaysHowADrawingIsMarkedAndLies)
+TEST(Describe, ExplainsTheLabelsAndOrientationOfDrawings)
 {
     const std::string text = Workplace().succeed({"describe", "crowd"}).out;
     for (const char* part : {"id=\"goal-north\"", "up (north) is -z", "property \"type\""})
@@ -195,7 +195,7 @@ TEST(Describe, ListsEveryParameterOfEveryStage)
         EXPECT_TRUE(one.starts_with("{\"name\": \"" + name + "\"")) << one;
         const std::string markdown = place.succeed({"describe", name, "--markdown"}).out;
         EXPECT_TRUE(markdown.starts_with("### `[" + name + "]`\n")) << markdown;
-        // The record of what frames were made from has one line a parameter, lists apart.
+        // The record of what frames were made from has one line per parameter, except for lists.
         for (const std::string& line : lines_of(canonical_text([&](ParamVisitor& v) { visit_stage(*stage, v); }))) {
             const std::string path = line.substr(0, line.find(" = "));
             const std::string parameter = path.substr(path.rfind('.') + 1);
@@ -206,7 +206,7 @@ TEST(Describe, ListsEveryParameterOfEveryStage)
     }
 }
 
-TEST(Describe, TheJsonCheckerKnowsWhatIsWrong)
+TEST(Describe, TheJsonCheckerDetectsErrors)
 {
     for (const char* good : {"{}", " [1, -2.5e+3, \"a\\u00e9\\n\", true, null, {\"a\": []}] ", "0", "\"\""})
         EXPECT_TRUE(JsonChecker::accepts(good)) << good;
@@ -215,7 +215,7 @@ TEST(Describe, TheJsonCheckerKnowsWhatIsWrong)
         EXPECT_FALSE(JsonChecker::accepts(bad)) << bad;
 }
 
-TEST(Help, IsThereForEveryCommand)
+TEST(Help, ExistsForEveryCommand)
 {
     const Workplace place;
     const std::string text = place.succeed({"--help"}).out;
@@ -270,14 +270,14 @@ TEST(ProgressLines, AreNotPrintedWhenQuiet)
     place.write("small.toml", small_scene());
     EXPECT_EQ(place.succeed({"run", "small.toml", "--quiet"}).out, "");
     EXPECT_TRUE(place.has("out/small/small.mp4"));
-    // Warnings are.
+    // Warnings are still printed.
     const RunResult warned = place.run({"surface", "small.toml", "-q", "--set", "liquid.flip=0.5"});
     EXPECT_EQ(warned.code, 0);
     EXPECT_EQ(warned.out, "");
     EXPECT_TRUE(contains(warned.err, "spindrift: surface: reads frames of another version of the scene")) << warned.err;
 }
 
-TEST(ProgressLines, TimeLeftFollowsFramesThatGetSlower)
+TEST(ProgressLines, TimeLeftAccountsForFramesThatGetSlower)
 {
     TimeLeft steady, slower, faster, noisy;
     EXPECT_EQ(steady.of(5), 0);
@@ -290,18 +290,18 @@ TEST(ProgressLines, TimeLeftFollowsFramesThatGetSlower)
         if (i >= 10) rest += seconds;
     }
     EXPECT_DOUBLE_EQ(steady.of(30), 60);
-    EXPECT_NEAR(slower.of(30), rest, 0.01 * rest); // the mean of all frames would say 43.5 s of 103.5
+    EXPECT_NEAR(slower.of(30), rest, 0.01 * rest); // the mean of all frames would predict 43.5 s of 103.5
     EXPECT_GT(faster.of(30), 30 * 4.0);
     EXPECT_LT(faster.of(30), 30 * 5.0);
     EXPECT_NEAR(noisy.of(30), 30, 9);
     EXPECT_EQ(slower.of(0), 0);
 }
 
-TEST(ProgressLines, SayHowMuchTimeIsLeftInAPipeToo)
+TEST(ProgressLines, ShowTheTimeLeftInAPipe)
 {
     const Workplace place;
     place.write("small.toml", small_scene());
-    // Pictures of half a second each at least.
+    // Pictures that take at least half a second each.
     const std::string text = place
                                  .succeed({"run", "small.toml", "--set", "render.width=480", "--set",
                                            "render.height=270", "--set", "render.samples=32"})
@@ -312,20 +312,20 @@ TEST(ProgressLines, SayHowMuchTimeIsLeftInAPipeToo)
 
 // ------------------------------------------------------------------------------------------------- frames with a step
 
-TEST(FramesWithAStep, AreThoseThatFrameStagesMake)
+TEST(FramesWithAStep, AreTheOnlyOnesThatFrameStagesCompute)
 {
     const Workplace place;
     place.write("small.toml", small_scene());
     const std::string said = place.succeed({"run", "small.toml", "-o", "out", "--frames", "1-6x2"}).out;
     for (int frame = 1; frame <= 6; ++frame) {
-        // The simulation goes through all frames up to the last that is wanted, and writes them.
+        // The simulation computes and writes all frames up to the last wanted one.
         EXPECT_EQ(place.has(frame_path("out/liquid/liquid.####.vdb", frame)), frame <= 5) << frame;
         EXPECT_EQ(place.has(frame_path("out/surface/surface.####.ply", frame)), frame % 2 == 1) << frame;
         EXPECT_EQ(place.has(frame_path("out/render/render.####.png", frame)), frame % 2 == 1) << frame;
     }
     EXPECT_TRUE(contains(said, "render: 3 frames in ")) << said;
     EXPECT_TRUE(contains(place.succeed({"run", "small.toml", "-o", "out", "--frames", "1-5x4"}).out,
-                         "render: 2 of 2 frames are there already\n"));
+                         "render: 2 of 2 frames are already done\n"));
     place.succeed({"run", "small.toml", "-o", "out"});
     EXPECT_EQ(differences(undisturbed(), results_in(place / "out")), std::vector<std::string>());
 
@@ -337,7 +337,7 @@ TEST(FramesWithAStep, AreThoseThatFrameStagesMake)
 
 // ------------------------------------------------------------------------------------------------------ single stages
 
-TEST(Stages, WorkAloneWithDefaultsWhenTheSceneHasNoTableForThem)
+TEST(Stages, RunAloneWithDefaultsWithoutATable)
 {
     const Workplace place;
     const std::string scene = small_scene();
@@ -353,7 +353,7 @@ TEST(Stages, WorkAloneWithDefaultsWhenTheSceneHasNoTableForThem)
     EXPECT_TRUE(place.has("out/bare/bare.mp4"));
 }
 
-TEST(Stages, AStageThatAnotherReadsIsRunForIt)
+TEST(Stages, InputStagesWithoutATableAreRun)
 {
     const Workplace place;
     std::string scene = small_scene();
@@ -361,13 +361,13 @@ TEST(Stages, AStageThatAnotherReadsIsRunForIt)
     place.write("small.toml", scene);
     place.succeed({"run", "small.toml", "-o", "out"});
     EXPECT_EQ(differences(undisturbed(), results_in(place / "out")), std::vector<std::string>());
-    // Particles need no surface.
+    // Rendering particles needs no surface.
     place.succeed({"run", "small.toml", "-o", "particles", "--set", "render.show=liquid"});
     EXPECT_FALSE(place.has("particles/surface"));
     EXPECT_TRUE(place.has("particles/render/render.0006.png"));
 }
 
-TEST(Stages, AMissingInputIsNamedWithTheCommandThatMakesIt)
+TEST(Stages, AMissingInputIsReportedWithTheCommandThatComputesIt)
 {
     const Workplace place;
     place.write("small.toml", small_scene());

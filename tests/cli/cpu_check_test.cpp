@@ -4,7 +4,7 @@ namespace spindrift {
 
 namespace {
 
-TEST(CpuCheck, AnOlderProcessorIsToldWhatIsMissing)
+TEST(CpuCheck, ReportsMissingFeaturesOfOldProcessors)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "sanitizers need a real processor";

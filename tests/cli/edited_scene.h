@@ -1,11 +1,11 @@
-// The small scene of program.h with a change, as an artist would make it.
+// The small scene of program.h with an edit.
 #pragma once
 
 #include "cli/program.h"
 
 namespace spindrift {
 
-// With a line added to one of its tables.
+// Adds a line to one of its tables.
 inline std::string small_scene_with(const std::string& table, const std::string& line)
 {
     std::string scene = small_scene();

@@ -1,4 +1,4 @@
-// Files and names that somebody broke, by accident or on purpose: one message, no crash, nothing that runs on forever.
+// Files and names that are broken by accident or on purpose: one message, no crash, no hang.
 #include "cli/program.h"
 #include "spindrift/io/state_file.h"
 #include "spindrift/io/vdb.h"
@@ -13,7 +13,7 @@ namespace {
 
 class HostileFiles : public ::testing::Test {
   protected:
-    // One line of these parts, soon.
+    // Expects one line with these parts within a short time.
     std::string refused(const std::vector<std::string>& arguments, const std::vector<std::string>& parts,
                         rlim_t file_limit = RLIM_INFINITY) const
     {
@@ -34,7 +34,7 @@ class HostileFiles : public ::testing::Test {
     Workplace place;
 };
 
-TEST_F(HostileFiles, PipesAndDevicesAreNoInput)
+TEST_F(HostileFiles, PipesAndDevicesAreRefused)
 {
     ASSERT_EQ(::mkfifo((place / "pipe.ply").c_str(), 0600), 0);
     ASSERT_EQ(::mkfifo((place / "pipe.toml").c_str(), 0600), 0);
@@ -51,8 +51,8 @@ TEST_F(HostileFiles, PipesAndDevicesAreNoInput)
     refused({"check", "scene.toml"}, {"scene.toml:2:", "zero.svg: it is a pipe or a device"});
 }
 
-// A file with a hole takes no disk, and would take all memory.
-TEST_F(HostileFiles, AnEndlessFileIsRefusedBeforeItIsRead)
+// A sparse file takes no disk space, but reading it would exhaust the memory.
+TEST_F(HostileFiles, AHugeSparseFileIsRefusedBeforeItIsRead)
 {
     for (const std::string name : {"long.vdb", "long.ply"}) {
         place.write(name, "not what its name says, and then nothing for a long time");
@@ -80,18 +80,18 @@ TEST_F(HostileFiles, ControlCharactersNeverReachTheTerminal)
         words.insert(words.end(), more.begin(), more.end());
         EXPECT_EQ(place.succeed(words).out.find('\x1b'), std::string::npos);
     }
-    // Names in other languages stay as they are.
+    // Names in other languages are printed unchanged.
     refused({"info", "größe.vdb"}, {"größe.vdb"});
 }
 
-TEST_F(HostileFiles, ANameWithANulIsNotCutShort)
+TEST_F(HostileFiles, ANameWithANulIsNotTruncated)
 {
     write_file(place / "p.ply", "ply\n");
     scene("input = \"p.ply\\u0000x.ply\"\n");
     refused({"check", "scene.toml"}, {"scene.toml:4:9: holds a NUL character"});
 }
 
-TEST_F(HostileFiles, ALimitOnTheSizeOfFilesIsAMessage)
+TEST_F(HostileFiles, ExceedingTheFileSizeLimitIsReported)
 {
     refused({"new", "splash"}, {"cannot write splash.toml: the file is larger than the system allows"}, 100);
     place.write("small.toml", small_scene());
@@ -103,7 +103,7 @@ TEST_F(HostileFiles, ALimitOnTheSizeOfFilesIsAMessage)
             {"cannot write q.vdb: the file is larger than the system allows"}, 100);
 }
 
-TEST_F(HostileFiles, PointsInOnePlaceAreASphere)
+TEST_F(HostileFiles, PointsAtOnePositionAreMeshedAsASphere)
 {
     Particles points;
     points.resize(50);
@@ -117,7 +117,7 @@ TEST_F(HostileFiles, PointsInOnePlaceAreASphere)
 
 // ------------------------------------------------------------------------------------------------ states and records
 
-// What a stage's state says it was made from.
+// The fingerprint stored in a stage's state.
 std::string fingerprint_in(const std::string& bytes)
 {
     const size_t title = bytes.find('\n') + 1;
@@ -133,9 +133,9 @@ struct Forgery {
 
 class ForgedStates : public HostileFiles {
   protected:
-    // Runs to the second frame, forges the state with a checksum that fits, and goes on: the result must be that of a
-    // run that nobody disturbed, because the state was found out and computing began again.
-    void expect_found_out(const std::string& text, const std::vector<Forgery>& forgeries)
+    // Runs to the second frame, forges the state with a valid checksum, and resumes. The run must detect the forgery,
+    // start again, and give the result of an undisturbed run.
+    void expect_detected(const std::string& text, const std::vector<Forgery>& forgeries)
     {
         place.write("scene.toml", text);
         place.succeed({"run", "scene.toml", "-o", "good"});
@@ -147,7 +147,7 @@ class ForgedStates : public HostileFiles {
         };
         go_back();
         const std::string resumed = place.succeed({"run", "scene.toml", "-o", "out"}).out;
-        EXPECT_FALSE(contains(resumed, "cannot be gone on from")) << resumed; // as it was
+        EXPECT_FALSE(contains(resumed, "cannot resume from")) << resumed; // the unchanged state is accepted
         for (const Forgery& forgery : forgeries) {
             SCOPED_TRACE(forgery.what);
             go_back();
@@ -156,12 +156,14 @@ class ForgedStates : public HostileFiles {
             StateFile state;
             ASSERT_TRUE(read_state(path, fingerprint, state));
             forgery.change(state);
-            write_file(path, state_bytes(fingerprint, state)); // write_state() would refuse some of it
+            write_file(path, state_bytes(fingerprint, state)); // write_state() would refuse some of these
             Child child(program_command({"run", "scene.toml", "-o", "out"}), place.path());
             EXPECT_TRUE(child.ends_within(120));
             const RunResult outcome = child.wait();
             EXPECT_EQ(outcome.code, 0) << outcome.err;
-            EXPECT_TRUE(contains(outcome.out, "spindrift.state cannot be gone on from")) << outcome.out;
+            EXPECT_TRUE(
+                contains(outcome.out, fmt::format("cannot resume from out/{}/spindrift.state: ", forgery.stage)))
+                << outcome.out;
             EXPECT_EQ(differences(good, results_in(place / "out")), std::vector<std::string>());
         }
     }
@@ -223,9 +225,9 @@ box = [[1, 1], [5, 7]]
 visit = [{ goal = "exit" }]
 )";
 
-TEST_F(ForgedStates, OfGrainsAreFoundOut)
+TEST_F(ForgedStates, OfSandAreDetected)
 {
-    expect_found_out(
+    expect_detected(
         kSand,
         {
             {"no mass", "sand", [](StateFile& s) { s.particles.attributes.erase("mass"); }},
@@ -239,20 +241,20 @@ TEST_F(ForgedStates, OfGrainsAreFoundOut)
         });
 }
 
-TEST_F(ForgedStates, OfSprayAreFoundOut)
+TEST_F(ForgedStates, OfSprayAreDetected)
 {
-    expect_found_out(kSpray, {
-                                 {"no radius", "spray", [](StateFile& s) { s.particles.attributes.erase("radius"); }},
-                                 {"no size", "spray",
-                                  [](StateFile& s) { s.particles.attribute<float>("radius")[0] = std::nanf(""); }},
-                                 {"far away", "spray", [](StateFile& s) { s.particles.P[0].x() = 1e30f; }},
-                                 {"fewer velocities", "spray", [](StateFile& s) { s.particles.v.resize(3); }},
-                             });
+    expect_detected(kSpray, {
+                                {"no radius", "spray", [](StateFile& s) { s.particles.attributes.erase("radius"); }},
+                                {"no size", "spray",
+                                 [](StateFile& s) { s.particles.attribute<float>("radius")[0] = std::nanf(""); }},
+                                {"far away", "spray", [](StateFile& s) { s.particles.P[0].x() = 1e30f; }},
+                                {"fewer velocities", "spray", [](StateFile& s) { s.particles.v.resize(3); }},
+                            });
 }
 
-TEST_F(ForgedStates, OfCrowdsAreFoundOut)
+TEST_F(ForgedStates, OfCrowdsAreDetected)
 {
-    expect_found_out(
+    expect_detected(
         kCrowd,
         {
             {"no such person", "crowd", [](StateFile& s) { s.particles.id[0] = 1 << 30; }},
@@ -266,34 +268,33 @@ TEST_F(ForgedStates, OfCrowdsAreFoundOut)
         });
 }
 
-TEST_F(ForgedStates, OfTurbulentSmokeAreFoundOut)
+TEST_F(ForgedStates, OfTurbulentSmokeAreDetected)
 {
-    expect_found_out(kSmoke,
-                     {
-                         {"fewer eddies", "smoke", [](StateFile& s) { s.particles.P.resize(3); }},
-                         {"eddies nowhere", "smoke", [](StateFile& s) { s.particles.P[0].x() = std::nanf(""); }},
-                         {"eddies far away", "smoke", [](StateFile& s) { s.particles.P[0].x() = 1e30f; }},
-                         {"no energy", "smoke",
-                          [](StateFile& s) { s.particles.attributes.begin()->second = std::vector<float>(1); }},
-                         {"too little density", "smoke", [](StateFile& s) { s.fields["density"].resize(7); }},
-                     });
+    expect_detected(kSmoke, {
+                                {"fewer eddies", "smoke", [](StateFile& s) { s.particles.P.resize(3); }},
+                                {"eddies nowhere", "smoke", [](StateFile& s) { s.particles.P[0].x() = std::nanf(""); }},
+                                {"eddies far away", "smoke", [](StateFile& s) { s.particles.P[0].x() = 1e30f; }},
+                                {"no energy", "smoke",
+                                 [](StateFile& s) { s.particles.attributes.begin()->second = std::vector<float>(1); }},
+                                {"too little density", "smoke", [](StateFile& s) { s.fields["density"].resize(7); }},
+                            });
 }
 
-TEST_F(ForgedStates, OfALiquidAreFoundOut)
+TEST_F(ForgedStates, OfALiquidAreDetected)
 {
     std::string text = small_scene();
     text = text.substr(0, text.find("[surface]"));
     text.replace(text.find("1-6"), 3, "1-3");
-    expect_found_out(text, {
-                               {"nowhere", "liquid", [](StateFile& s) { s.particles.P[7].y() = INFINITY; }},
-                               {"far away", "liquid", [](StateFile& s) { s.particles.P[7].y() = 1e20f; }},
-                               {"an odd speed", "liquid", [](StateFile& s) { s.numbers["speed_bits"] = 0x7fc00000; }},
-                               {"a frame before the first", "liquid", [](StateFile& s) { s.numbers["frame"] = -5; }},
-                           });
+    expect_detected(text, {
+                              {"nowhere", "liquid", [](StateFile& s) { s.particles.P[7].y() = INFINITY; }},
+                              {"far away", "liquid", [](StateFile& s) { s.particles.P[7].y() = 1e20f; }},
+                              {"an odd speed", "liquid", [](StateFile& s) { s.numbers["speed_bits"] = 0x7fc00000; }},
+                              {"a frame before the first", "liquid", [](StateFile& s) { s.numbers["frame"] = -5; }},
+                          });
 }
 
-// A line with a checksum that fits, but of no run: it must not lead to any other file.
-TEST_F(HostileFiles, AForgedRecordLeadsToNoOtherFile)
+// A line with a valid checksum that no run would write: it must not lead to any other file.
+TEST_F(HostileFiles, AForgedRecordCannotReachOtherFiles)
 {
     place.write("small.toml", small_scene());
     place.succeed({"liquid", "small.toml", "-o", "out", "--frames", "1-2"});
@@ -305,15 +306,14 @@ TEST_F(HostileFiles, AForgedRecordLeadsToNoOtherFile)
         const std::string seal = fmt::format("{:08x}", static_cast<uint32_t>(hash_bytes(line, 3)));
         place.write("out/liquid/spindrift.record", record + line + " " + seal + "\n");
         for (const std::string set : {"liquid.flip=0.9", "liquid.flip=0.95"})
-            refused({"liquid", "small.toml", "-o", "out", "--set", set},
-                    {"spindrift.record has a line ", "no run has written"});
+            refused({"liquid", "small.toml", "-o", "out", "--set", set}, {"spindrift.record has an invalid line "});
         EXPECT_EQ(place.read("out/liquid/notes.txt"), "mine");
     }
     place.write("out/liquid/spindrift.record", record);
     place.succeed({"liquid", "small.toml", "-o", "out", "--frames", "1-3"});
 }
 
-TEST_F(HostileFiles, BodiesThatAreNowhereAreNotDrawn)
+TEST_F(HostileFiles, BodiesWithInvalidPositionsAreNotDrawn)
 {
     std::string text = small_scene();
     text.replace(text.find("1-6"), 3, "1-1");
@@ -333,7 +333,7 @@ TEST_F(HostileFiles, BodiesThatAreNowhereAreNotDrawn)
     }
 }
 
-TEST_F(HostileFiles, MeshesBeyondAllBoundsAreRefused)
+TEST_F(HostileFiles, MeshesWithHugeCoordinatesAreRefused)
 {
     place.write("far.obj", "v 0 0 0\nv 1e20 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n");
     for (const char* table : {"source", "collider", "body"}) {
@@ -343,7 +343,7 @@ TEST_F(HostileFiles, MeshesBeyondAllBoundsAreRefused)
     }
 }
 
-TEST_F(HostileFiles, ADamagedRecordIsNamedWithTheLineAndWhatToDo)
+TEST_F(HostileFiles, ADamagedRecordIsReportedWithLineAndRemedy)
 {
     place.write("small.toml", small_scene());
     place.succeed({"liquid", "small.toml", "-o", "out", "--frames", "1-3"});

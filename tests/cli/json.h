@@ -1,4 +1,4 @@
-// Whether a text is JSON (RFC 8259): just enough to check what the program prints.
+// Checks whether a text is JSON (RFC 8259); just enough for the program's output.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@ namespace spindrift {
 
 class JsonChecker {
   public:
-    // One value, with nothing but blanks around it.
+    // One value surrounded by nothing but white space.
     static bool accepts(std::string_view text)
     {
         JsonChecker checker(text);

@@ -1,4 +1,4 @@
-// Runs the real program as a child process, and looks at what it leaves on disk.
+// Runs the program as a child process and inspects the files that it writes.
 #pragma once
 
 #include "io/temp_folder.h"
@@ -22,10 +22,10 @@ struct RunResult {
     std::string out, err;
 };
 
-// A process whose output is kept. Whatever happens, it does not outlive this object.
+// A child process whose output is captured. Never outlives this object.
 class Child {
   public:
-    // The first of `command` is looked up on the PATH; `file_limit` (bytes) stands in for a full disk.
+    // The first word of `command` is looked up on the PATH; `file_limit` (bytes) simulates a full disk.
     Child(const std::vector<std::string>& command, const std::string& folder, rlim_t file_limit = RLIM_INFINITY)
         : out_(std::tmpfile()), err_(std::tmpfile())
     {
@@ -65,7 +65,7 @@ class Child {
         while (!ended_) ended_ = ::waitpid(process_, &status_, 0) == process_ || errno != EINTR;
         return {WIFEXITED(status_) ? WEXITSTATUS(status_) : -WTERMSIG(status_), text_of(out_), text_of(err_)};
     }
-    // False if it is still running after that time; it is then ended, with all its own children.
+    // False if the process is still running after that time; it is then killed with all its children.
     bool ends_within(double seconds)
     {
         using Clock = std::chrono::steady_clock;
@@ -105,7 +105,7 @@ inline std::vector<std::string> program_command(std::vector<std::string> argumen
     return arguments;
 }
 
-// A folder with scenes in it, in which the program runs.
+// A folder with scenes in which the program runs.
 class Workplace : public TempFolder {
   public:
     RunResult run(const std::vector<std::string>& arguments, rlim_t file_limit = RLIM_INFINITY) const
@@ -126,7 +126,7 @@ class Workplace : public TempFolder {
     bool has(const std::string& name) const { return std::filesystem::exists(*this / name); }
 };
 
-using Files = std::map<std::string, std::string>; // by the name relative to a folder
+using Files = std::map<std::string, std::string>; // by path relative to a folder
 
 namespace detail {
 template <class Value> Files collect(const std::string& folder, const Value& value)
@@ -139,7 +139,7 @@ template <class Value> Files collect(const std::string& folder, const Value& val
 }
 } // namespace detail
 
-// The contents of all frames, pictures and films: everything that must not depend on how the run went.
+// The contents of all frames, pictures and films: everything that must not depend on interruptions.
 inline Files results_in(const std::string& folder)
 {
     Files files = detail::collect(folder, [](const std::string& path) { return read_file(path); });
@@ -150,7 +150,7 @@ inline Files results_in(const std::string& folder)
     return files;
 }
 
-// When each file was last changed.
+// The modification time of each file.
 inline Files times_in(const std::string& folder)
 {
     return detail::collect(folder, [](const std::string& path) {
@@ -168,7 +168,7 @@ inline std::vector<std::string> leftovers_in(const std::string& folder)
     return names;
 }
 
-// Names that are missing on one side or whose contents differ: a message that can be read, unlike the bytes.
+// Names that are missing on one side or whose contents differ: more readable than the bytes.
 inline std::vector<std::string> differences(const Files& a, const Files& b)
 {
     std::vector<std::string> names;
@@ -179,8 +179,8 @@ inline std::vector<std::string> differences(const Files& a, const Files& b)
     return names;
 }
 
-// Runs a command again and again, killed after ever longer times until it gets to its end, and expects the files that
-// it leaves in `folder` to be those of a run that nobody disturbed.
+// Runs a command repeatedly, killing it after increasing times until it finishes, and expects the files in `folder` to
+// equal those of an undisturbed run.
 inline void expect_same_after_kills(const Workplace& place, const std::vector<std::string>& command,
                                     const std::string& folder, const Files& expected)
 {
@@ -227,7 +227,7 @@ floor = false
 )";
 }
 
-// What a run of small_scene() gives that nothing disturbs. Computed once.
+// The files of an undisturbed run of small_scene(). Computed once.
 inline const Files& undisturbed()
 {
     static const Files files = [] {

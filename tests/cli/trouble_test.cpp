@@ -1,5 +1,5 @@
-// What can go wrong on disk while a shot is computed: each case names the file, leaves what is there alone, and the run
-// goes on once the cause is gone.
+// Disk problems while a shot is computed: each error names the file and leaves existing files alone, and the run
+// resumes once the cause is removed.
 #include "cli/edited_scene.h"
 
 #include <fstream>
@@ -21,7 +21,7 @@ class Trouble : public ::testing::Test {
         EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
         return outcome.err;
     }
-    // The run after the cause is gone.
+    // Runs again after the cause is removed.
     void expect_to_finish()
     {
         place.succeed(run);
@@ -33,7 +33,7 @@ class Trouble : public ::testing::Test {
     const std::vector<std::string> run = {"run", "small.toml", "-o", "out"};
 };
 
-TEST_F(Trouble, ATruncatedFrameIsNamedAndKept)
+TEST_F(Trouble, ATruncatedFrameIsReportedAndKept)
 {
     place.succeed(run);
     for (const std::string file :
@@ -50,7 +50,7 @@ TEST_F(Trouble, ATruncatedFrameIsNamedAndKept)
     }
 }
 
-TEST_F(Trouble, ADamagedFrameOfTheRightSizeIsNamedWhenItIsRead)
+TEST_F(Trouble, ADamagedFrameOfTheRightSizeIsReportedWhenRead)
 {
     place.succeed({"liquid", "small.toml", "-o", "out"});
     std::string bytes = place.read("out/liquid/liquid.0004.vdb");
@@ -63,7 +63,7 @@ TEST_F(Trouble, ADamagedFrameOfTheRightSizeIsNamedWhenItIsRead)
     expect_to_finish();
 }
 
-TEST_F(Trouble, AForeignFileInTheWayIsKeptAndFoundBeforeAnythingIsComputed)
+TEST_F(Trouble, AForeignFileInTheWayIsReportedBeforeTheRunAndKept)
 {
     for (const std::string file :
          {"out/liquid/liquid.0005.vdb", "out/surface/surface.0006.ply", "out/render/render.0001.png"}) {
@@ -102,7 +102,7 @@ TEST_F(Trouble, AForeignRecordIsKept)
     expect_to_finish();
 }
 
-TEST_F(Trouble, ARecordCutByAKillIsMended)
+TEST_F(Trouble, ATruncatedRecordIsRepaired)
 {
     place.succeed({"liquid", "small.toml", "-o", "out", "--frames", "1-4"});
     const std::string record = place.read("out/liquid/spindrift.record");
@@ -122,7 +122,7 @@ TEST_F(Trouble, ADamagedStateOnlyCostsTime)
     expect_to_finish();
 }
 
-TEST_F(Trouble, AFileWhereAFolderShouldBeIsNamed)
+TEST_F(Trouble, AFileInPlaceOfAFolderIsReported)
 {
     place.write("out", "a file");
     EXPECT_TRUE(contains(failure(run), "cannot make the folder out: "));
@@ -150,7 +150,7 @@ TEST_F(Trouble, AFullDiskLeavesEarlierFramesIntact)
     expect_to_finish();
 }
 
-TEST_F(Trouble, ADiskThatFillsUpInTheMiddleOfAStageNamesTheFrame)
+TEST_F(Trouble, ADiskThatFillsUpDuringAStageReportsTheFrame)
 {
     // The surface grows as the dam breaks.
     const size_t first = undisturbed().at("surface/surface.0001.ply").size();
@@ -182,9 +182,9 @@ TEST_F(Trouble, ASecondRunInTheSameFolderRefusesAndTheFirstIsUndisturbed)
     EXPECT_EQ(differences(undisturbed(), results_in(place / "out")), std::vector<std::string>());
 }
 
-TEST_F(Trouble, WithoutFfmpegThereIsNoFilmAndTheRunSaysSo)
+TEST_F(Trouble, AMissingFfmpegIsReported)
 {
-    // The program itself needs no PATH.
+    // The program itself does not need PATH.
     const std::vector<std::string> command = {
         "/usr/bin/env", "PATH=/nowhere", program_path(), "run", "small.toml", "-o", "out"};
     const RunResult outcome = Child(command, place.path()).wait();
@@ -195,7 +195,7 @@ TEST_F(Trouble, WithoutFfmpegThereIsNoFilmAndTheRunSaysSo)
     expect_to_finish();
 }
 
-TEST_F(Trouble, FramesOfAnOlderSceneAreNotTakenForNewOnes)
+TEST_F(Trouble, FramesOfAnOlderSceneAreNotReused)
 {
     place.succeed(run);
     const RunResult outcome = place.succeed({"surface", "small.toml", "-o", "out", "--set", "liquid.flip=0.5"});

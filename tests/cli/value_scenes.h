@@ -1,4 +1,4 @@
-// The smallest scenes that have every table of a stage, and all numbers that a scene can set.
+// Minimal scenes with every table of a stage, and a list of all numbers that a scene can set.
 #pragma once
 
 #include "spindrift/engine/graph.h"
@@ -138,16 +138,16 @@ visit = [{ goal = "exit" }]
     return scenes;
 }
 
-// A number that a scene can set: where, and what it may be. Vectors and rows are given by their components.
+// A number that a scene can set: its path and range. Vectors and rows are set by their components.
 struct DeclaredNumber {
     std::string path; // e.g. liquid.source[0].radius
     Range range;
-    int components = 1; // 3 of a vector
+    int components = 1; // 3 for a vector
     int columns = 0;    // of rows
     bool integer = false;
 };
 
-// All numbers of a stage, for the first item of each list.
+// Collects all numbers of a stage, for the first item of each list.
 class NumberCollector : public ParamVisitor {
   public:
     NumberCollector(std::string path, std::vector<DeclaredNumber>& numbers) : path_(std::move(path)), numbers_(numbers)
@@ -186,7 +186,7 @@ class NumberCollector : public ParamVisitor {
     std::vector<DeclaredNumber>& numbers_;
 };
 
-// Of [shot] and all stages, by the name of the table.
+// All numbers of [shot] and all stages, by table name.
 inline std::map<std::string, std::vector<DeclaredNumber>> declared_numbers()
 {
     std::map<std::string, std::vector<DeclaredNumber>> all;

@@ -1,5 +1,5 @@
-// Values that a scene allows: each ends in frames of finite numbers, or in one message. Nothing hangs, takes all the
-// memory or is ended by a signal.
+// Extreme values that a scene allows: each run ends with frames of finite numbers or with one message, without a hang,
+// excessive memory or a signal.
 #include "cli/program.h"
 #include "cli/value_scenes.h"
 #include "spindrift/io/point_file.h"
@@ -25,7 +25,7 @@ RunResult run_with_limits(const Workplace& place, const std::vector<std::string>
     return child.wait();
 }
 
-// Empty if the run ended as it should, otherwise what was wrong.
+// Empty if the run ended as it should, otherwise a description of the failure.
 std::string complaint(const RunResult& outcome)
 {
     if (outcome.code == 0) return outcome.err.empty() ? "" : "said: " + outcome.err;
@@ -34,7 +34,7 @@ std::string complaint(const RunResult& outcome)
     return fmt::format("ended with {}: {}", outcome.code, outcome.err.substr(0, 300));
 }
 
-// Numbers in its range to try, as a scene writes them.
+// Values in the number's range to try, as text for a scene.
 std::vector<std::string> extremes_of(const DeclaredNumber& number)
 {
     const Range& r = number.range;
@@ -57,7 +57,7 @@ std::vector<std::string> extremes_of(const DeclaredNumber& number)
     return texts;
 }
 
-// More of these is more work, without limit: what they are multiplied with decides. They are tried up to here.
+// Work grows without limit with these numbers, depending on other parameters. Try them only up to this value.
 double most_tried(const std::string& path)
 {
     if (path == "render.samples") return 256;
@@ -77,7 +77,7 @@ void sweep(const std::string& stage)
     const Workplace place;
     place.write("tiny.toml", value_scenes().at(stage));
     ASSERT_EQ(complaint(run_with_limits(place, {"run", "tiny.toml", "-o", "out"})), "");
-    const std::vector<DeclaredNumber> numbers = declared_numbers().at(stage); // lives as long as the loop
+    const std::vector<DeclaredNumber> numbers = declared_numbers().at(stage); // must outlive the loop
     for (DeclaredNumber number : numbers) {
         number.range.high = std::min(number.range.high, most_tried(number.path));
         for (const std::string& value : extremes_of(number)) {
@@ -105,7 +105,7 @@ TEST(ValuesSweep, Grains) { sweep("grains"); }
 TEST(ValuesSweep, Crowd) { sweep("crowd"); }
 TEST(ValuesSweep, Render) { sweep("render"); }
 
-TEST(Values, EveryNumberHasTwoEnds)
+TEST(Values, EveryNumberHasFiniteBounds)
 {
     size_t count = 0;
     for (const auto& [table, numbers] : declared_numbers())
@@ -117,7 +117,7 @@ TEST(Values, EveryNumberHasTwoEnds)
     EXPECT_GT(count, 300u);
 }
 
-// What was once seen to end in NaN, a signal, a hang or gigabytes.
+// Values that once caused NaN, a signal, a hang or gigabytes of memory.
 TEST(Values, ThatOnceBrokeTheProgramEndCleanly)
 {
     const std::vector<std::pair<std::string, std::string>> cases = {
@@ -167,7 +167,7 @@ TEST(Values, ThatOnceBrokeTheProgramEndCleanly)
     }
 }
 
-// Scenes that are unusual but mean something: they must work.
+// Unusual but valid scenes: they must work.
 class UnusualScenes : public ::testing::Test {
   protected:
     void expect_works(const std::string& scene) const
@@ -185,7 +185,7 @@ class UnusualScenes : public ::testing::Test {
                            "[[{0}.source]]\nmin = [0, 0, 0]\nmax = [{3}, {3}, {2}]\n",
                            stage, voxel, e, 0.5 * e);
     }
-    // Small spheres, in different places of a box of 1 m.
+    // Small spheres at different positions in a box of 1 m.
     static std::string spheres(const std::string& table, int count)
     {
         std::string text;

@@ -9,7 +9,7 @@ TEST(Determinism, CachesDoNotDependOnTheNumberOfThreads)
     const Workplace place;
     place.write("small.toml", small_scene() + "[render.water]\nior = 1.33\n");
     const auto results = [&](const std::string& threads) {
-        // One picture with the floor's light, which is the larger part of the renderer.
+        // One picture has the floor, whose lighting is the larger part of the renderer.
         place.succeed({"run", "small.toml", "-o", "j" + threads, "-j", threads});
         place.succeed({"render", "small.toml", "-o", "j" + threads, "-j", threads, "--set", "render.floor=true",
                        "--frames", "5"});
@@ -25,7 +25,7 @@ TEST(Determinism, CachesDoNotDependOnTheNumberOfThreads)
 
 TEST(Determinism, ApicWithFlowAndMovingColliderDoesNotDependOnTheNumberOfThreads)
 {
-    // Around the origin, where coordinates change their sign.
+    // Around the origin, where coordinates change sign.
     const Workplace place;
     place.write("flow.toml", R"([shot]
 frames = "1-6"
@@ -56,12 +56,12 @@ translate = [[1, 0, 0, 0], [6, 0, 0.2, 0]]
     EXPECT_EQ(differences(one, results_in(place / "j7")), std::vector<std::string>());
 }
 
-TEST(Determinism, FramesInPiecesAreFramesInOneGo)
+TEST(Determinism, PartialRunsGiveTheSameFramesAsOneRun)
 {
     const Workplace place;
     place.write("small.toml", small_scene());
     place.succeed({"run", "small.toml", "-o", "out", "--frames", "2-3"});
-    EXPECT_TRUE(place.has("out/liquid/liquid.0001.vdb")); // a simulation passes through every frame
+    EXPECT_TRUE(place.has("out/liquid/liquid.0001.vdb")); // a simulation computes every frame
     EXPECT_FALSE(place.has("out/surface/surface.0001.ply"));
     EXPECT_FALSE(place.has("out/small.contact.png"));
     place.succeed({"liquid", "small.toml", "-o", "out"});

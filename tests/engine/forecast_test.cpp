@@ -1,4 +1,4 @@
-// What `check` says a shot needs, against what it takes.
+// Compares the forecasts of `check` with the memory and disk space that runs actually use.
 #include "spindrift/engine/forecast.h"
 
 #include "cli/program.h"
@@ -33,7 +33,7 @@ struct Need {
     double memory = 0, disk = 0;
 };
 
-// Stage by stage.
+// The forecast of each stage.
 std::map<std::string, Need> forecast_of(const Workplace& place)
 {
     const std::string text = place.succeed({"check", "scene.toml"}).out;
@@ -46,7 +46,7 @@ std::map<std::string, Need> forecast_of(const Workplace& place)
     return needs;
 }
 
-// A line of a process's status, such as VmRSS [bytes]; 0 if it has ended.
+// A value from a process's status, such as VmRSS [bytes]; 0 if the process has ended.
 double status_of(pid_t process, const std::string& name)
 {
     std::ifstream file(fmt::format("/proc/{}/status", process));
@@ -55,8 +55,8 @@ double status_of(pid_t process, const std::string& name)
     return 0;
 }
 
-// Memory of the programs that a process has started, such as the encoder of a film [bytes]. A copy of the process
-// itself, which reads files of other programs, shares its memory.
+// Memory of the programs that a process has started, such as a video encoder [bytes]. Excludes forked copies of the
+// process itself, which read files of other programs: these share its memory.
 double memory_of_helpers(pid_t process)
 {
     double bytes = 0;
@@ -68,7 +68,7 @@ double memory_of_helpers(pid_t process)
     return bytes;
 }
 
-// Peak of the memory of a run, with the programs that it starts [bytes].
+// Peak memory of a run including the programs that it starts [bytes].
 double peak_memory(const Workplace& place, const std::vector<std::string>& arguments)
 {
     std::vector<std::string> command = program_command(arguments);
@@ -101,9 +101,9 @@ double bytes_in(const std::string& folder)
     return bytes;
 }
 
-// Runs these stages (by their commands, with the name of the folder) one by one and compares, memory without that of
-// the program itself.
-void expect_right(const std::string& scene, const std::vector<std::pair<std::string, std::string>>& stages)
+// Runs these stages (command and folder name) one by one and compares memory, without that of the program itself, and
+// disk space with the forecast.
+void expect_forecast_matches(const std::string& scene, const std::vector<std::pair<std::string, std::string>>& stages)
 {
     const Workplace place;
     place.write("scene.toml", scene);
@@ -122,9 +122,9 @@ void expect_right(const std::string& scene, const std::vector<std::pair<std::str
     }
 }
 
-TEST(Forecast, OfALiquidWithSprayAndPictures)
+TEST(Forecast, MatchesALiquidWithSprayAndPictures)
 {
-    expect_right(R"([shot]
+    expect_forecast_matches(R"([shot]
 frames = "1-4"
 [liquid]
 voxel = 0.03
@@ -146,12 +146,12 @@ width = 480
 height = 270
 samples = 4
 )",
-                 {{"liquid", "liquid"}, {"spray", "spray"}, {"surface", "surface"}, {"render", "render"}});
+                            {{"liquid", "liquid"}, {"spray", "spray"}, {"surface", "surface"}, {"render", "render"}});
 }
 
-TEST(Forecast, OfRipples)
+TEST(Forecast, MatchesRipples)
 {
-    expect_right(R"([shot]
+    expect_forecast_matches(R"([shot]
 frames = "1-3"
 [liquid]
 voxel = 0.05
@@ -163,7 +163,7 @@ max = [1, 0.5, 1]
 [ripples]
 refine = 4
 )",
-                 {{"liquid", "liquid"}, {"ripples", "ripples"}});
+                            {{"liquid", "liquid"}, {"ripples", "ripples"}});
 }
 
 const char* const kSmoke = R"([shot]
@@ -177,19 +177,19 @@ temperature = 80
 velocity = [0, 1, 0]
 )";
 
-TEST(Forecast, OfSmoke) { expect_right(kSmoke, {{"smoke", "smoke"}}); }
+TEST(Forecast, MatchesSmoke) { expect_forecast_matches(kSmoke, {{"smoke", "smoke"}}); }
 
-// Once forecast at 3.6 MB of memory and 9 MB of files, and took 1.8 GB and 616 MB.
-TEST(Forecast, OfTurbulentSmoke)
+// An earlier version forecast 3.6 MB of memory and 9 MB of files for a run that took 1.8 GB and 616 MB.
+TEST(Forecast, MatchesTurbulentSmoke)
 {
     std::string scene = kSmoke;
     scene.replace(scene.find("0.03"), 4, "0.06");
-    expect_right(scene + "[smoke.turbulence]\non = true\n", {{"smoke", "smoke"}});
+    expect_forecast_matches(scene + "[smoke.turbulence]\non = true\n", {{"smoke", "smoke"}});
 }
 
-TEST(Forecast, OfSandAndItsGrains)
+TEST(Forecast, MatchesSandAndItsGrains)
 {
-    expect_right(R"([shot]
+    expect_forecast_matches(R"([shot]
 frames = "1-3"
 [sand]
 voxel = 0.02
@@ -203,12 +203,12 @@ radius = 0.3
 [grains]
 each = 8
 )",
-                 {{"sand", "sand"}, {"grains", "grains"}});
+                            {{"sand", "sand"}, {"grains", "grains"}});
 }
 
-TEST(Forecast, OfThickLiquidAndItsVolumes)
+TEST(Forecast, MatchesAViscousLiquidAndItsVolumes)
 {
-    expect_right(R"([shot]
+    expect_forecast_matches(R"([shot]
 frames = "1-6"
 [liquid]
 voxel = 0.02
@@ -230,13 +230,13 @@ height = 270
 samples = 4
 format = "exr"
 )",
-                 {{"liquid", "liquid"}, {"surface", "surface"}, {"render", "render"}});
+                            {{"liquid", "liquid"}, {"surface", "surface"}, {"render", "render"}});
 }
 
-// Twice as many frames come in as are there at half time.
-TEST(Forecast, OfSandThatFlowsIn)
+// Half of the sand enters in the second half of the shot.
+TEST(Forecast, MatchesSandThatFlowsIn)
 {
-    expect_right(R"([shot]
+    expect_forecast_matches(R"([shot]
 frames = "1-16"
 [sand]
 voxel = 0.03
@@ -253,12 +253,12 @@ width = 320
 height = 180
 samples = 4
 )",
-                 {{"sand", "sand"}, {"grains", "grains"}, {"render", "render"}});
+                            {{"sand", "sand"}, {"grains", "grains"}, {"render", "render"}});
 }
 
-TEST(Forecast, OfSmokeWithValuesOfItsOwn)
+TEST(Forecast, MatchesSmokeWithCustomScalars)
 {
-    expect_right(R"([shot]
+    expect_forecast_matches(R"([shot]
 frames = "1-8"
 [smoke]
 voxel = 0.04
@@ -285,12 +285,12 @@ width = 160
 height = 120
 samples = 4
 )",
-                 {{"smoke", "smoke"}, {"render", "render"}});
+                            {{"smoke", "smoke"}, {"render", "render"}});
 }
 
-TEST(Forecast, OfSprayAndItsMesh)
+TEST(Forecast, MatchesSprayAndItsMesh)
 {
-    expect_right(R"([shot]
+    expect_forecast_matches(R"([shot]
 frames = "1-12"
 [spray]
 [[spray.emitter]]
@@ -304,12 +304,12 @@ droplet_radius = 0.003
 droplet_variation = 0.9
 [surface]
 )",
-                 {{"spray", "spray"}, {"surface", "surface"}});
+                            {{"spray", "spray"}, {"surface", "surface"}});
 }
 
-TEST(Forecast, OfAFewPeopleAndTheirPictures)
+TEST(Forecast, MatchesAFewPeopleAndTheirPictures)
 {
-    expect_right(R"([shot]
+    expect_forecast_matches(R"([shot]
 frames = "1-24"
 [crowd]
 cell = 0.5
@@ -328,12 +328,12 @@ width = 320
 height = 180
 samples = 4
 )",
-                 {{"crowd", "crowd"}, {"render", "render"}});
+                            {{"crowd", "crowd"}, {"render", "render"}});
 }
 
-TEST(Forecast, OfACrowd)
+TEST(Forecast, MatchesACrowd)
 {
-    expect_right(R"([shot]
+    expect_forecast_matches(R"([shot]
 frames = "1-4"
 [crowd]
 cell = 1
@@ -347,7 +347,7 @@ count = 40000
 box = [[5, 5], [300, 295]]
 visit = [{ goal = "exit" }]
 )",
-                 {{"crowd", "crowd"}});
+                            {{"crowd", "crowd"}});
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-// The graph of a shot's stages: names, kinds, inputs that are named or follow from the scene, and what is refused.
+// The graph of a shot's stages: names, kinds, inputs named or resolved, and errors.
 #include "spindrift/engine/graph.h"
 
 #include "io/temp_folder.h"
@@ -13,7 +13,7 @@ namespace spindrift {
 
 namespace {
 
-// A stage of a few lines: writes a number for each frame, plus those of the stages that it reads.
+// A minimal stage: for each frame it writes a number plus those of the stages that it reads.
 struct NumberFacts : StageFacts {
     int number = 0;
 };
@@ -79,7 +79,7 @@ class Graph : public ::testing::Test {
         const SceneFile scene(write(scene_text));
         return ShotGraph(scene, kinds).text();
     }
-    // The message without the folder.
+    // The error message without the folder.
     std::string error(const std::string& scene_text, const StageKinds& kinds = all_stages()) const
     {
         try {
@@ -108,7 +108,7 @@ shape = "sphere"
 
 } // namespace
 
-TEST_F(Graph, OfAPlainSceneNeedsNoNames)
+TEST_F(Graph, ResolvesInputsOfAPlainSceneWithoutNames)
 {
     EXPECT_EQ(text_of("[liquid]\n[[liquid.source]]\n[spray.whitewater]\ntrapped_air = 1\n[render]\n"),
               "liquid\n"
@@ -151,12 +151,13 @@ show = "milk_skin"
               "milk_alone (render) <- show: milk_skin, solids: milk (no frames)\n");
 }
 
-TEST_F(Graph, SaysWhatIsWrongAndWhere)
+TEST_F(Graph, ReportsErrorsWithTheirPosition)
 {
-    EXPECT_EQ(error("[liqid]\n"), "scene.toml:1:2: unknown table [liqid]; did you mean 'liquid'?; a table with a name "
-                                  "of its own needs a kind, such as kind = \"surface\"");
+    EXPECT_EQ(error("[liqid]\n"),
+              "scene.toml:1:2: unknown table [liqid]; did you mean 'liquid'?; a table with another name "
+              "needs a kind, such as kind = \"surface\"");
     EXPECT_EQ(error("[milk]\nkind = \"liqud\"\n"),
-              "scene.toml:2:8: milk.kind is \"liqud\", which is no kind of stage; did you mean 'liquid'?");
+              "scene.toml:2:8: milk.kind is \"liqud\", which is not a kind of stage; did you mean 'liquid'?");
     EXPECT_EQ(error("[liquid]\nkind = \"smoke\"\n"),
               "scene.toml:2:8: [liquid] cannot be of the kind \"smoke\", because its name is that of another kind; "
               "rename it");
@@ -170,7 +171,7 @@ TEST_F(Graph, SaysWhatIsWrongAndWhere)
     EXPECT_EQ(error("[smoke]\n[[smoke.source]]\n[surface]\nof = \"smoke\"\n"),
               "scene.toml:4:6: surface.of is \"smoke\", a stage of the kind \"smoke\"; it must be of the kind "
               "\"liquid\", \"spray\"");
-    EXPECT_EQ(error("[surface]\n"), "scene.toml:1:1: there are no particles to make a surface of; add [liquid], or "
+    EXPECT_EQ(error("[surface]\n"), "scene.toml:1:1: there are no particles to mesh; add [liquid], or "
                                     "name the files of another program as surface.input");
     EXPECT_EQ(error("[liquid]\n[[liquid.source]]\n[surface]\nof = [\"liquid\"]\n"),
               "scene.toml:4:6: surface.of must be a text in quotes, not a list of 1");
@@ -179,17 +180,17 @@ TEST_F(Graph, SaysWhatIsWrongAndWhere)
               "files of another program's smoke as render.input");
 }
 
-TEST_F(Graph, RefusesCircles)
+TEST_F(Graph, RefusesCycles)
 {
     EXPECT_EQ(error("[a]\nkind = \"number\"\nfrom = \"a\"\n", number_kinds()),
-              "scene.toml:3:8: stages read each other in a circle: a reads a");
+              "scene.toml:3:8: stages read each other in a cycle: a reads a");
     EXPECT_EQ(error("[a]\nkind = \"number\"\nfrom = \"c\"\n[b]\nkind = \"twice\"\nfrom = \"a\"\n[c]\nkind = "
                     "\"number\"\nfrom = [\"b\"]\n",
                     number_kinds()),
-              "scene.toml:6:8: stages read each other in a circle: a reads c reads b reads a");
+              "scene.toml:6:8: stages read each other in a cycle: a reads c reads b reads a");
 }
 
-TEST_F(Graph, RunsStagesOfKindsThatItHasNeverHeardOf)
+TEST_F(Graph, RunsStagesOfCustomKinds)
 {
     const std::string scene = write("[shot]\nframes = \"1-2\"\n[one]\nkind = \"number\"\n[number]\nnumber = 5\nfrom = "
                                     "\"one\"\n[sum]\nkind = \"twice\"\nnumber = 0\nfrom = [\"number\", \"one\"]\n");
@@ -199,7 +200,7 @@ TEST_F(Graph, RunsStagesOfKindsThatItHasNeverHeardOf)
     Shot(options, number_kinds()).run(progress);
     EXPECT_EQ(read_file(folder_ / "out/sum/sum.0002.txt"), "7");
     EXPECT_EQ(read_file(folder_ / "out/number/number.0001.txt"), "6");
-    // Only what differs is made again, under the name of its table.
+    // Only the changed stage is computed again, under the name of its table.
     options.overrides = {"number.number=7"}, options.only = "number";
     Shot(options, number_kinds()).run(progress);
     EXPECT_EQ(read_file(folder_ / "out/number/number.0001.txt"), "6");

@@ -1,5 +1,5 @@
-/* Loaded into the program by LD_PRELOAD: ends it with SIGKILL just before the n-th change of a file's name, where n is
-   KILL_AT_RENAME. Every commit to disk is such a change, so that counting n up tries every moment that matters. */
+/* Loaded into the program with LD_PRELOAD: kills it with SIGKILL just before the n-th rename or removal of a file, n being
+   KILL_AT_RENAME. Every commit to disk is a rename, so increasing n covers every critical moment. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>

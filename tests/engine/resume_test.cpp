@@ -1,5 +1,5 @@
-#include "spindrift/io/frame_path.h"
 #include "cli/edited_scene.h"
+#include "spindrift/io/frame_path.h"
 
 #include <random>
 #include <regex>
@@ -9,11 +9,11 @@ namespace spindrift {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int kEnoughRuns = 200; // that no test needs, so that none goes on for ever
+constexpr int kEnoughRuns = 200; // more than any test needs; prevents an endless loop
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// Starts the run again and again until it ends by itself; `disturb` may kill it. Returns how many were killed.
+// Restarts the run until it finishes without being killed; `disturb` may kill it. Returns the number of kills.
 template <class Disturb>
 int run_until_done(const Workplace& place, const std::vector<std::string>& arguments, const Disturb& disturb)
 {
@@ -35,7 +35,7 @@ TEST(Resume, AfterKillsAtAnyMomentFilesAreByteIdentical)
 {
     const Workplace place;
     place.write("small.toml", small_scene());
-    // The first run may have to wait for the program to be read from the disk, or for others on the machine.
+    // The first run may be slower: it loads the program from disk, and the machine may be busy.
     double whole_run = 1e9;
     for (int i = 0; i < 2; ++i) {
         place.remove("out");
@@ -51,7 +51,7 @@ TEST(Resume, AfterKillsAtAnyMomentFilesAreByteIdentical)
     for (int trial = 0; trial < 5; ++trial) {
         place.remove("out");
         kills += run_until_done(place, kRun, [&](Child& child, int killed) {
-            // Ever later, so that even a slow machine comes to the end.
+            // Kill later each time, so that even a slow machine finishes.
             const double patience = whole_run * (moment(random) + 0.02 * killed);
             std::this_thread::sleep_for(std::chrono::duration<double>(patience));
             if (child.is_running()) child.send(SIGKILL);
@@ -66,7 +66,7 @@ TEST(Resume, AfterKillsDuringWritingFilesAreByteIdentical)
 {
     const Workplace place;
     place.write("small.toml", small_scene());
-    // Kills as soon as another temporary file is seen: in the middle of writing something.
+    // Kill as soon as a new temporary file appears: in the middle of a write.
     std::map<std::string, int> seen; // by folder
     const int kills = run_until_done(place, kRun, [&](Child& child, int) {
         while (child.is_running()) {
@@ -78,7 +78,7 @@ TEST(Resume, AfterKillsDuringWritingFilesAreByteIdentical)
                     child.send(SIGKILL);
                     return;
                 }
-            } catch (const std::exception&) { // the folder is not there yet, or a file went away
+            } catch (const std::exception&) { // the folder does not exist yet, or a file was removed
             }
         }
     });
@@ -87,7 +87,7 @@ TEST(Resume, AfterKillsDuringWritingFilesAreByteIdentical)
     EXPECT_EQ(leftovers_in(place / "out"), std::vector<std::string>());
 }
 
-TEST(Resume, AnInterruptedRunSaysHowToGoOnAndDoes)
+TEST(Resume, AnInterruptedRunSaysHowToResumeAndResumes)
 {
     const Workplace place;
     place.write("long.toml", small_scene());
@@ -100,11 +100,11 @@ TEST(Resume, AnInterruptedRunSaysHowToGoOnAndDoes)
         const RunResult outcome = child.wait();
         EXPECT_EQ(outcome.code, 130);
         EXPECT_EQ(outcome.err,
-                  "spindrift: interrupted; run the same command again to go on from the last complete frame\n");
+                  "spindrift: interrupted; run the same command again to resume from the last complete frame\n");
         EXPECT_FALSE(place.has("out/liquid/liquid.0040.vdb"));
         EXPECT_EQ(leftovers_in(place / "out"), std::vector<std::string>());
     }
-    EXPECT_TRUE(contains(place.succeed(arguments).out, " of 40 frames are there already"));
+    EXPECT_TRUE(contains(place.succeed(arguments).out, " of 40 frames are already done"));
     const Files resumed = results_in(place / "out");
     place.remove("out");
     place.succeed(arguments);
@@ -112,11 +112,11 @@ TEST(Resume, AnInterruptedRunSaysHowToGoOnAndDoes)
     EXPECT_EQ(differences(resumed, results_in(place / "out")), std::vector<std::string>());
 }
 
-TEST(Resume, AnInterruptDoesNotWaitForTheEndOfALongFrame)
+TEST(Resume, AnInterruptDoesNotWaitForALongFrame)
 {
     const Workplace place;
     place.write("long.toml", small_scene());
-    // A picture of many minutes.
+    // A picture that would take many minutes.
     Child child(program_command({"run", "long.toml", "-o", "out", "--frames", "1", "--set", "render.width=1920",
                                  "--set", "render.height=1080", "--set", "render.samples=4096"}),
                 place.path());
@@ -127,9 +127,9 @@ TEST(Resume, AnInterruptDoesNotWaitForTheEndOfALongFrame)
     EXPECT_FALSE(place.has("out/render/render.0001.png"));
 }
 
-// ------------------------------------------------------------------------------------------------ what is made again
+// ------------------------------------------------------------------------------------------- what is computed again
 
-// A finished shot, and what changes when it is run again.
+// A finished shot, and the frames that change when it is run again.
 class UpToDate : public ::testing::Test {
   protected:
     void SetUp() override
@@ -138,7 +138,7 @@ class UpToDate : public ::testing::Test {
         place.succeed(kRun);
         before = times_in(place / "out");
     }
-    // Current frames that were written by a run of this scene.
+    // Current frames that a run of this scene rewrites.
     std::vector<std::string> rewritten(const std::string& scene = small_scene())
     {
         place.write("small.toml", scene);
@@ -170,7 +170,7 @@ TEST_F(UpToDate, ARerunDoesNothing)
     EXPECT_EQ(rewritten(), std::vector<std::string>());
     EXPECT_EQ(differences(before, times_in(place / "out")), std::vector<std::string>());
     for (const char* stage : {"liquid", "surface", "render"})
-        EXPECT_TRUE(contains(said, std::string(stage) + ": 6 of 6 frames are there already\n")) << said;
+        EXPECT_TRUE(contains(said, std::string(stage) + ": 6 of 6 frames are already done\n")) << said;
 }
 
 TEST_F(UpToDate, ALiquidParameterChangesEverything)
@@ -179,7 +179,7 @@ TEST_F(UpToDate, ALiquidParameterChangesEverything)
     expected.insert(expected.end(), film.begin(), film.end());
     for (const std::string& name : all_of({surface})) expected.push_back(name);
     EXPECT_EQ(rewritten(small_scene_with("liquid", "flip = 0.5")), expected);
-    EXPECT_TRUE(contains(said, "liquid: flip was 0.97 and is 0.5 now; 6 frames made before go to ")) << said;
+    EXPECT_TRUE(contains(said, "liquid: flip was 0.97 and is 0.5 now; 6 frames made before move to ")) << said;
 }
 
 TEST_F(UpToDate, TheSmallestChangeOfANumberCounts)
@@ -188,16 +188,16 @@ TEST_F(UpToDate, TheSmallestChangeOfANumberCounts)
     EXPECT_EQ(rewritten(small_scene_with("shot", "fps = 24.000002")).size(), 20u); // the next float
 }
 
-TEST_F(UpToDate, ARenderParameterChangesThePicturesAlone)
+TEST_F(UpToDate, ARenderParameterChangesOnlyPictures)
 {
     std::vector<std::string> expected = all_of({render});
     expected.insert(expected.end(), film.begin(), film.end());
     EXPECT_EQ(rewritten(small_scene_with("render", "exposure = 1")), expected);
-    EXPECT_TRUE(contains(said, "liquid: 6 of 6 frames are there already\n")) << said;
-    EXPECT_TRUE(contains(said, "render: exposure was 0 and is 1 now; 6 frames made before go to ")) << said;
+    EXPECT_TRUE(contains(said, "liquid: 6 of 6 frames are already done\n")) << said;
+    EXPECT_TRUE(contains(said, "render: exposure was 0 and is 1 now; 6 frames made before move to ")) << said;
 }
 
-TEST_F(UpToDate, ADeletedFrameAndWhatDependsOnItAreMadeAgain)
+TEST_F(UpToDate, ADeletedFrameAndItsDependentsAreComputedAgain)
 {
     place.remove("out/liquid/liquid.0003.vdb");
     const std::vector<std::string> expected = {"liquid/liquid.0003.vdb", "render/render.0003.png", film[0], film[1],
@@ -207,7 +207,7 @@ TEST_F(UpToDate, ADeletedFrameAndWhatDependsOnItAreMadeAgain)
     EXPECT_EQ(differences(undisturbed(), results_in(place / "out")), std::vector<std::string>());
 }
 
-TEST_F(UpToDate, AnInputOfAnotherProgramIsTakenUp)
+TEST_F(UpToDate, AReplacedInputFileIsUsed)
 {
     place.write("out/surface/other.ply", place.read("out/surface/surface.0002.ply"));
     std::filesystem::rename(place / "out/surface/other.ply", place / "out/surface/surface.0002.ply");
@@ -223,14 +223,14 @@ TEST_F(UpToDate, InputsMayBeDeletedToSaveSpace)
 {
     place.remove("out/liquid");
     EXPECT_TRUE(
-        contains(place.succeed({"surface", "small.toml", "-o", "out"}).out, "surface: 6 of 6 frames are there"));
-    // What can no longer be made is not thrown away.
+        contains(place.succeed({"surface", "small.toml", "-o", "out"}).out, "surface: 6 of 6 frames are already done"));
+    // Frames that can no longer be computed are kept.
     const RunResult outcome = place.run({"surface", "small.toml", "-o", "out", "--set", "surface.smoothing=1"});
     EXPECT_EQ(outcome.code, 1);
     EXPECT_EQ(outcome.err,
               "spindrift: out/liquid/liquid.0001.vdb is missing; make it with: spindrift liquid small.toml\n");
     EXPECT_TRUE(place.has("out/surface/surface.0006.ply"));
-    // A surface that is lost cannot be made without the liquid.
+    // A deleted surface cannot be computed again without the liquid.
     place.remove("out/surface/surface.0004.ply");
     EXPECT_EQ(place.run({"surface", "small.toml", "-o", "out"}).code, 1);
 }
@@ -247,7 +247,7 @@ TEST_F(UpToDate, SwitchingFormatsLeavesNothingBehind)
     }
     EXPECT_TRUE(contains(said, "contact sheet: out/small.contact.png\n")) << said;
 
-    // Each of a frame's files is missed when it is gone.
+    // Each of a frame's files is noticed when it is missing.
     place.remove("out/surface/surface.0002.vdb");
     before = times_in(place / "out");
     EXPECT_EQ(rewritten(exr), (std::vector<std::string>{"render/render.0002.exr", film[0], "surface/surface.0002.ply",
@@ -258,7 +258,7 @@ TEST_F(UpToDate, SwitchingFormatsLeavesNothingBehind)
     EXPECT_EQ(differences(undisturbed(), results_in(place / "out")), std::vector<std::string>());
 }
 
-TEST_F(UpToDate, TheFilmIsMadeAgainWhenItIsGone)
+TEST_F(UpToDate, ADeletedFilmIsMadeAgain)
 {
     place.remove("out/small.mp4");
     EXPECT_EQ(rewritten(), std::vector<std::string>{"small.mp4"});

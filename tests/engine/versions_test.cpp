@@ -1,7 +1,7 @@
-// Frames that were computed stay when settings change: a run with --set goes aside, a changed scene moves what was
-// there aside, and going back to a setting finds its frames.
-#include "spindrift/io/frame_path.h"
+// Computed frames are kept when settings change: a run with --set writes to its own version, a changed scene moves the
+// old frames to a version, and returning to earlier settings restores their frames.
 #include "cli/edited_scene.h"
+#include "spindrift/io/frame_path.h"
 
 #include <algorithm>
 #include <regex>
@@ -14,7 +14,7 @@ using Names = std::vector<std::string>;
 
 bool is_kept(const std::string& name) { return contains(name, "/versions/"); }
 
-// Everything but versions that are kept, records and the lock.
+// All files except kept versions, records and the lock.
 Files current(Files files)
 {
     std::erase_if(files, [](const auto& file) {
@@ -23,14 +23,14 @@ Files current(Files files)
     return files;
 }
 
-// Names of kept files without the id: "liquid/liquid.0001.vdb".
+// Names of kept files without the version id: "liquid/liquid.0001.vdb".
 Names kept(const Files& files)
 {
     Names names;
     for (const auto& [name, contents] : files)
         if (is_kept(name) && !contains(name, "spindrift."))
             names.push_back(std::regex_replace(name, std::regex("versions/[0-9a-f]{12}/"), ""));
-    std::ranges::sort(names); // by their own names, not by those of the versions
+    std::ranges::sort(names); // by file name, not by version id
     return names;
 }
 
@@ -42,7 +42,7 @@ class Versions : public ::testing::Test {
         place.succeed(run);
         before = current(times_in(place / "out"));
     }
-    // The scene with a line added to one of its tables.
+    // Adds a line to one of the scene's tables.
     void edit(const std::string& table, const std::string& line) const
     {
         place.write("small.toml", small_scene_with(table, line));
@@ -52,7 +52,7 @@ class Versions : public ::testing::Test {
     static void expect_nothing_made(const std::string& said, int frames = 6)
     {
         for (const std::string stage : {"liquid", "surface", "render"})
-            EXPECT_TRUE(contains(said, fmt::format("{0}: {1} of {1} frames are there already\n", stage, frames)))
+            EXPECT_TRUE(contains(said, fmt::format("{0}: {1} of {1} frames are already done\n", stage, frames)))
                 << said;
     }
 
@@ -61,10 +61,9 @@ class Versions : public ::testing::Test {
     Files before;
 };
 
-// ------------------------------------------------------------------------------------------------------ runs with
-// --set
+// -------------------------------------------------------------------------------------------------- runs with --set
 
-TEST_F(Versions, ATestPictureLeavesTheFinishedSequenceWhereItIs)
+TEST_F(Versions, ARenderWithSetKeepsTheFinishedSequence)
 {
     const std::vector<std::string> test = {"render",   "small.toml", "-o",    "out",
                                            "--frames", "1",          "--set", "render.width=48"};
@@ -74,18 +73,18 @@ TEST_F(Versions, ATestPictureLeavesTheFinishedSequenceWhereItIs)
     EXPECT_TRUE(contains(said, "render: width was 96 and is 48 now; this run has --set, so its frames go to "
                                "out/render/versions/"))
         << said;
-    EXPECT_TRUE(contains(said, "; out/render (6 frames) stays as it is\n")) << said;
+    EXPECT_TRUE(contains(said, "; out/render (6 frames) is not changed\n")) << said;
     EXPECT_TRUE(contains(said, "1 version with other settings takes ")) << said;
 
-    // The same test again has nothing to do, and neither has the scene itself.
-    EXPECT_TRUE(contains(place.succeed(test).out, "render: 1 of 1 frames are there already\n"));
+    // Repeating the same test run computes nothing, and neither does the scene itself.
+    EXPECT_TRUE(contains(place.succeed(test).out, "render: 1 of 1 frames are already done\n"));
     const RunResult again = place.succeed(run);
     expect_nothing_made(again.out);
     EXPECT_FALSE(contains(again.out, "version")) << again.out;
     EXPECT_EQ(changed(), Names());
 }
 
-TEST_F(Versions, ATestOfTheSimulationLeavesEveryStageAlone)
+TEST_F(Versions, ASimulationWithSetKeepsAllStages)
 {
     const std::vector<std::string> test = {"run",      "small.toml", "-o",    "out",
                                            "--frames", "2",          "--set", "liquid.flip=0.5"};
@@ -94,30 +93,31 @@ TEST_F(Versions, ATestOfTheSimulationLeavesEveryStageAlone)
     EXPECT_EQ(kept(times_in(place / "out")), (Names{"liquid/liquid.0001.vdb", "liquid/liquid.0002.vdb",
                                                     "render/render.0002.png", "surface/surface.0002.ply"}));
 
-    // A version is a cache like any other: it goes on from its state, and gives what a folder of its own would.
+    // A version is a complete cache: it resumes from its state and gives the same files as a separate folder.
     place.succeed({"run", "small.toml", "-o", "out", "--set", "liquid.flip=0.5"});
     place.succeed({"run", "small.toml", "-o", "apart", "--set", "liquid.flip=0.5"});
     EXPECT_EQ(changed(), Names());
     Files aside, apart = results_in(place / "apart");
     for (const auto& [name, contents] : results_in(place / "out"))
         if (is_kept(name)) aside[std::regex_replace(name, std::regex("versions/[0-9a-f]{12}/"), "")] = contents;
-    for (const char* film : {"small.mp4", "small.contact.png"}) // lie beside the pictures of a version
+    for (const char* film : {"small.mp4", "small.contact.png"}) // these are beside the pictures of a version
         apart[std::string("render/") + film] = apart.at(film), apart.erase(film);
     EXPECT_EQ(differences(apart, aside), Names());
 }
 
-TEST_F(Versions, WhatATestHasComputedIsTakenUpWhenTheSceneSaysTheSame)
+TEST_F(Versions, FramesOfARunWithSetAreReusedWhenTheSceneAdoptsItsSettings)
 {
     place.succeed({"run", "small.toml", "-o", "out", "--set", "liquid.flip=0.5"});
     edit("liquid", "flip = 0.5");
     const std::string said = place.succeed(run).out;
     expect_nothing_made(said);
-    EXPECT_TRUE(contains(said, "liquid: flip was 0.97 and is 0.5 now; 6 frames made before go to out/liquid/versions/"))
+    EXPECT_TRUE(
+        contains(said, "liquid: flip was 0.97 and is 0.5 now; 6 frames made before move to out/liquid/versions/"))
         << said;
-    EXPECT_TRUE(contains(said, "; 6 frames of these settings come back from out/liquid/versions/")) << said;
+    EXPECT_TRUE(contains(said, "; 6 frames with these settings are restored from out/liquid/versions/")) << said;
 }
 
-TEST_F(Versions, ARunWithSetIntoAnEmptyFolderGoesWhereFramesAreLookedFor)
+TEST_F(Versions, ARunWithSetIntoAnEmptyFolderBecomesTheCurrentVersion)
 {
     place.succeed({"run", "small.toml", "-o", "fresh", "--frames", "1", "--set", "liquid.flip=0.5"});
     EXPECT_TRUE(place.has("fresh/render/render.0001.png"));
@@ -128,13 +128,13 @@ TEST_F(Versions, ARunWithSetIntoAnEmptyFolderGoesWhereFramesAreLookedFor)
 
 // ---------------------------------------------------------------------------------------------------- a changed scene
 
-TEST_F(Versions, GoingBackToASettingFindsItsFrames)
+TEST_F(Versions, ReturningToEarlierSettingsRestoresTheirFrames)
 {
     const Files original = current(results_in(place / "out"));
     edit("liquid", "flip = 0.5");
     place.succeed(run);
     const Files other = current(results_in(place / "out"));
-    EXPECT_GT(differences(original, other).size(), 10u); // not the first frames
+    EXPECT_GT(differences(original, other).size(), 10u); // the first frames are equal
     EXPECT_EQ(kept(times_in(place / "out")).size(), before.size());
 
     restore();
@@ -147,22 +147,22 @@ TEST_F(Versions, GoingBackToASettingFindsItsFrames)
     EXPECT_EQ(differences(other, current(results_in(place / "out"))), Names());
 }
 
-TEST_F(Versions, AStageAloneReadsTheVersionThatItsSettingsNeed)
+TEST_F(Versions, ASingleStageReadsTheVersionThatMatchesItsSettings)
 {
     edit("surface", "smoothing = 1");
     place.succeed(run);
     restore();
-    // The surface of the old setting is kept aside; its picture was made from it.
+    // The surface with the old settings is kept in a version; the render was made from it.
     const std::string said = place.succeed({"render", "small.toml", "-o", "out"}).out;
-    EXPECT_TRUE(contains(said, "render: 6 of 6 frames are there already\n")) << said;
+    EXPECT_TRUE(contains(said, "render: 6 of 6 frames are already done\n")) << said;
     EXPECT_FALSE(contains(said, "another version")) << said;
 }
 
-TEST_F(Versions, AnotherVersionOfTheProgramRemovesNothing)
+TEST_F(Versions, AnotherProgramVersionDeletesNothing)
 {
     for (const std::string stage : {"liquid", "surface", "render"}) {
         const std::string record = "out/" + stage + "/spindrift.record";
-        const std::string line = "from version = 0.0.9"; // with the checksum that it ends in
+        const std::string line = "from version = 0.0.9"; // followed by its checksum
         place.write(record,
                     std::regex_replace(place.read(record), std::regex("from version = [^\n]*"),
                                        fmt::format("{} {:08x}", line, static_cast<uint32_t>(hash_bytes(line, 3)))));
@@ -173,7 +173,7 @@ TEST_F(Versions, AnotherVersionOfTheProgramRemovesNothing)
     EXPECT_EQ(differences(undisturbed(), current(results_in(place / "out"))), Names());
 }
 
-TEST_F(Versions, CheckSaysWhatARunWouldDoAndDoesNothing)
+TEST_F(Versions, CheckReportsWhatARunWouldMoveAndChangesNothing)
 {
     const Files all = times_in(place / "out");
     EXPECT_FALSE(contains(place.succeed({"check", "small.toml", "-o", "out"}).out, "version"));
@@ -182,35 +182,34 @@ TEST_F(Versions, CheckSaysWhatARunWouldDoAndDoesNothing)
     EXPECT_TRUE(contains(said, "liquid has changed; this run has --set, so its frames go to out/surface/")) << said;
     edit("liquid", "flip = 0.5");
     said = place.succeed({"check", "small.toml", "-o", "out"}).out;
-    EXPECT_TRUE(contains(said, "flip was 0.97 and is 0.5 now; 6 frames made before go to out/liquid/versions/"))
+    EXPECT_TRUE(contains(said, "flip was 0.97 and is 0.5 now; 6 frames made before move to out/liquid/versions/"))
         << said;
-    EXPECT_TRUE(contains(said, "surface has changed; 6 frames made before go to out/render/versions/")) << said;
+    EXPECT_TRUE(contains(said, "surface has changed; 6 frames made before move to out/render/versions/")) << said;
     EXPECT_EQ(differences(all, times_in(place / "out")), Names());
 }
 
-TEST_F(Versions, AFilmOutlivesItsPicturesAndOtherSettings)
+TEST_F(Versions, AFilmIsKeptAfterItsPicturesAreDeleted)
 {
     const std::string film = place.read("out/small.mp4");
     for (int frame = 1; frame <= 6; ++frame) place.remove(fmt::format("out/render/render.{:04}.png", frame));
     edit("render", "exposure = 1");
     const std::string said = place.succeed(run).out;
-    EXPECT_TRUE(contains(said, "what is left of frames made before goes to out/render/versions/")) << said;
+    EXPECT_TRUE(contains(said, "the remains of frames made before move to out/render/versions/")) << said;
     EXPECT_EQ(kept(times_in(place / "out")), (Names{"render/small.contact.png", "render/small.mp4"}));
     EXPECT_NE(place.read("out/small.mp4"), film);
-    restore(); // the pictures are gone, the film is not
+    restore(); // the pictures were deleted, the film was not
     place.succeed({"render", "small.toml", "-o", "out", "--frames", "1"});
     EXPECT_EQ(place.read("out/small.mp4"), film);
 }
 
-// Files of another program, or of an earlier stage, that were replaced: the frames made from them are written over, but
-// not without a word.
-TEST_F(Versions, FramesThatAreMadeAgainAreNamed)
+// If input files of another program or of an earlier stage were replaced, the frames made from them are overwritten and
+// reported.
+TEST_F(Versions, OverwrittenFramesAreReported)
 {
-    EXPECT_TRUE(contains(place.succeed({"check", "small.toml", "-o", "out"}).out, "6 of 6 frames are there already\n"));
+    EXPECT_TRUE(contains(place.succeed({"check", "small.toml", "-o", "out"}).out, "6 of 6 frames are already done\n"));
     for (const char* file : {"out/liquid/liquid.0002.vdb", "out/liquid/liquid.0005.vdb"})
         place.write(file, place.read(file)); // a new file of the same size
-    const std::string note =
-        "2 frames from 2 to 5 are made again and written over, because the input has changed since";
+    const std::string note = "2 frames from 2 to 5 are computed again and overwritten, because the input has changed";
     const Files all = times_in(place / "out");
     const std::string checked = place.succeed({"check", "small.toml", "-o", "out"}).out;
     EXPECT_TRUE(contains(checked, note)) << checked;
@@ -223,7 +222,7 @@ TEST_F(Versions, FramesThatAreMadeAgainAreNamed)
 
 // ------------------------------------------------------------------------------------------- what can go wrong on disk
 
-TEST_F(Versions, AKillAtAnyMomentOfAMoveLosesNothing)
+TEST_F(Versions, AKillDuringAMoveLosesNothing)
 {
     place.remove("out");
     const auto scene = [&](bool other) {
@@ -249,7 +248,7 @@ TEST_F(Versions, AKillAtAnyMomentOfAMoveLosesNothing)
         const RunResult outcome = Child(command, place.path()).wait();
         killed = outcome.code == -SIGKILL;
         EXPECT_TRUE(killed || outcome.code == 0) << outcome.err;
-        // Half of the time go on, half of the time go back.
+        // Alternate between continuing and returning to the old settings.
         for (const bool other : {kills % 2 == 0, kills % 2 != 0, false}) {
             scene(other);
             const std::string said = place.succeed(run).out;
@@ -261,7 +260,7 @@ TEST_F(Versions, AKillAtAnyMomentOfAMoveLosesNothing)
     EXPECT_GT(kills, 20);
 }
 
-TEST_F(Versions, FilesOfOthersStayAndAreNeverOverwritten)
+TEST_F(Versions, ForeignFilesAreNeverMovedOrOverwritten)
 {
     place.write("out/render/notes.txt", "mine");
     edit("render", "exposure = 1");
@@ -277,7 +276,7 @@ TEST_F(Versions, FilesOfOthersStayAndAreNeverOverwritten)
     restore();
     place.succeed(run);
 
-    // Somebody's file where the current frames would be kept.
+    // A file of another program where the current frames would be moved to.
     const std::string blocked = "out/render/versions/" + versions[0] + "/render.0003.png";
     place.write(blocked, "somebody's work");
     edit("render", "exposure = 1");
@@ -294,7 +293,7 @@ TEST_F(Versions, AFullDiskLeavesTheCurrentVersionInPlace)
 {
     edit("render", "exposure = 1");
     const size_t record = place.read("out/render/spindrift.record").size();
-    const RunResult outcome = place.run(run, record - 1); // not even the record can be copied
+    const RunResult outcome = place.run(run, record - 1); // even the record does not fit
     EXPECT_EQ(outcome.code, 1);
     EXPECT_TRUE(contains(outcome.err, "cannot write out/render/versions/")) << outcome.err;
     EXPECT_EQ(changed(), Names());
@@ -307,7 +306,7 @@ TEST_F(Versions, AFullDiskLeavesTheCurrentVersionInPlace)
 TEST_F(Versions, AreListedAndDeleted)
 {
     const std::vector<std::string> list = {"versions", "small.toml", "-o", "out"};
-    EXPECT_EQ(place.succeed(list).out, "out keeps no frames of other settings\n");
+    EXPECT_EQ(place.succeed(list).out, "out has no frames with other settings\n");
     place.succeed({"run", "small.toml", "-o", "out", "--frames", "2", "--set", "liquid.flip=0.5"});
     const std::string text = place.succeed(list).out;
     std::smatch id;
@@ -316,7 +315,7 @@ TEST_F(Versions, AreListedAndDeleted)
     EXPECT_TRUE(contains(text, "frame 2   surface has changed\n")) << text;
     EXPECT_TRUE(contains(text, "3 versions with other settings take ")) << text;
 
-    // Two settings that differ are both told.
+    // Two settings that differ are both listed.
     place.succeed({"render", "small.toml", "-o", "out", "--frames", "1", "--set", "render.width=48", "--set",
                    "render.samples=1"});
     const std::string more = place.succeed(list).out;
@@ -333,7 +332,7 @@ TEST_F(Versions, AreListedAndDeleted)
         write_file(entry.path().string() + "/notes.txt", "mine");
     const std::string said = place.succeed({"versions", "small.toml", "-o", "out", "--delete", "all"}).out;
     EXPECT_EQ(kept(times_in(place / "out")), (Names{"render/notes.txt", "render/notes.txt"}));
-    EXPECT_TRUE(contains(said, " keeps files that are not ours\n")) << said;
+    EXPECT_TRUE(contains(said, " still holds files of other programs\n")) << said;
     EXPECT_FALSE(place.has("out/surface/versions"));
     EXPECT_EQ(changed(), Names());
     expect_nothing_made(place.succeed(run).out);

@@ -1,11 +1,11 @@
-// Velocities and sizes that other programs read from the files, against what the files' own frames show.
+// Checks the velocities and sizes that other programs read from files against the motion between frames.
+#include "cli/program.h"
 #include "spindrift/base/random.h"
 #include "spindrift/field/block.h"
 #include "spindrift/io/image.h"
 #include "spindrift/io/mesh_file.h"
 #include "spindrift/io/vdb.h"
 #include "spindrift/mesh/mesh.h"
-#include "cli/program.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ std::string frame_of(const std::string& stage, int frame, const std::string& end
     return fmt::format("out/{0}/{0}.{1:04}.{2}", stage, frame, ending);
 }
 
-// Trilinear interpolation of values at cell centres; in cells.
+// Trilinear interpolation of values at cell centres; position in cells.
 template <class T> T interpolated(const Field<T>& field, const Vec3f& cells)
 {
     const Vec3f p = cells - Vec3f::Constant(0.5f);
@@ -35,8 +35,8 @@ template <class T> T interpolated(const Field<T>& field, const Vec3f& cells)
     return sum;
 }
 
-// In water that rests but for its eddies, all motion is that of the ripples. Goes back by the velocity of each vertex,
-// and returns how far from the surface of the frame before that ends, as a share of how far it is to the vertex.
+// In water at rest except for its eddies, only the ripples move. Traces each vertex back by its velocity and returns
+// its distance to the previous frame's surface, as a fraction of that of the untraced vertex.
 double missed_motion_of_ripples(const std::string& tables)
 {
     const Workplace place;
@@ -100,8 +100,8 @@ droplet_variation = 0.8
     EXPECT_FALSE(droplets.attributes.contains("rest")) << "which is a position elsewhere";
 }
 
-// Density at the next frame is that at this one, carried along with vel: in a frame as short as a step.
-TEST(Attributes, SmokesVelocityIsWhatMovesIt)
+// Advecting this frame's density with vel must give the next frame's, for a frame as short as one step.
+TEST(Attributes, SmokeVelocityAdvectsItsDensity)
 {
     const Workplace place;
     place.write("smoke.toml", R"([shot]
@@ -153,7 +153,8 @@ last_frame = 1
     EXPECT_LT(std::sqrt(error / change), 0.3);
 }
 
-// Sand that is thrown apart stretches its particles and splits them, and grains go on to others. All move as they say.
+// Sand that is thrown apart stretches and splits its particles, and grains change particles. Every grain must move by
+// its velocity.
 TEST(Attributes, GrainsHaveTheVelocityOfTheirOwnMotion)
 {
     const Workplace place;
@@ -207,15 +208,15 @@ TEST(Attributes, RipplesHaveTheVelocityOfTheirMotion)
     EXPECT_LT(missed_motion_of_ripples("[ripples]\nsdf = true\nstart_energy = 0.02\n"), 0.3);
 }
 
-// The surface that is found anew around particles in each frame also moves by more or less than they do.
-TEST(Attributes, RipplesThatTheLiquidMakesHaveTheirVelocity)
+// The surface is reconstructed in each frame, so it also moves by more or less than the particles do.
+TEST(Attributes, RipplesSimulatedByTheLiquidHaveTheVelocityOfTheirMotion)
 {
     EXPECT_LT(missed_motion_of_ripples("[liquid.turbulence]\non = true\nrefine = 4\nstart_energy = 0.02\n"
                                        "[ripples]\nsdf = true\n"),
               0.75);
 }
 
-TEST(Attributes, AColourIsShownAsItIs)
+TEST(Attributes, ColoursAreRenderedUnchanged)
 {
     const Workplace place;
     place.write("paint.toml", R"([shot]
@@ -263,7 +264,7 @@ TEST(Attributes, InfoGivesBoundsInMetres)
     EXPECT_TRUE(contains(text, "voxels        [-3, 0, 0] to [5, 1, 16]")) << text;
 }
 
-// With the lines of docs/attributes.md, where Debian's Blender is installed.
+// Uses the script of docs/attributes.md, where Debian's Blender is installed.
 TEST(Attributes, BlenderReadsColoursAndVelocitiesOfMeshes)
 {
     if (std::system("command -v blender > /dev/null 2>&1") != 0) GTEST_SKIP() << "Blender is not installed";
@@ -299,7 +300,7 @@ print("CORNERS", len(mesh.loops))
     EXPECT_TRUE(contains(result.out, "CORNERS 12")) << result.out;
 }
 
-// Of spray that a scene names as particles of a surface.
+// A surface of a spray that the scene names as its particles.
 TEST(Attributes, SprayCanBeMeshed)
 {
     const Workplace place;
@@ -321,8 +322,8 @@ TEST(Attributes, SprayCanBeMeshed)
     EXPECT_NEAR(small, 0.0007f, 0.0003f);
 }
 
-// Once all of them became one body, 30 thousand times as large.
-TEST(Attributes, DropsOfOneRadiusThatDoNotTouchAreNoLiquid)
+// An earlier version merged all of them into one body 30 thousand times as large.
+TEST(Attributes, SeparateDropsOfEqualRadiusAreNotMerged)
 {
     const Workplace place;
     Random random(1);

@@ -1,4 +1,4 @@
-// Bodies in a shot: their files, resuming, and what is refused.
+// Bodies in a shot: files, resuming and errors.
 #include "cli/program.h"
 #include "spindrift/io/image.h"
 #include "spindrift/io/mesh_file.h"
@@ -39,7 +39,7 @@ max = [0.65, 0.25, 0.2]
 
 const std::vector<std::string> kRun = {"run", "bodies.toml", "-o", "out"};
 
-// What the program says about a body that it does not take.
+// The error message for an invalid body.
 std::string complaint(const std::string& body)
 {
     const Workplace place;
@@ -58,7 +58,7 @@ bool says(const std::string& text, const std::string& part)
 
 } // namespace
 
-TEST(BodiesStage, WritesWhereBodiesAreAndTheirMeshOnce)
+TEST(BodiesStage, WritesMotionPerFrameAndMeshesOnce)
 {
     const Workplace place;
     place.write("bodies.toml", two_bodies());
@@ -70,7 +70,7 @@ TEST(BodiesStage, WritesWhereBodiesAreAndTheirMeshOnce)
     EXPECT_NEAR(last[0].orientation.norm(), 1, 1e-12);
     EXPECT_NEAR(first[1].spin.y(), kPi / 2, 1e-6);
 
-    // The mesh at P with orient is the body where the scene has it.
+    // The mesh transformed by P and orient must be the body as the scene places it.
     Mesh mesh = read_mesh(place / "out/liquid/bodies/0_my__best__crate_1.ply");
     EXPECT_NEAR(volume_of(mesh), 0.008, 1e-6);
     const Mat3f turn = first[0].orientation.toRotationMatrix().cast<float>();
@@ -121,7 +121,7 @@ TEST(BodiesStage, NeedsNoLiquid)
     EXPECT_TRUE(place.has("out/render/render.0006.png"));
 }
 
-TEST(BodiesStage, RefusesWhatCannotBeABody)
+TEST(BodiesStage, RefusesInvalidBodies)
 {
     const std::string room = "min = [0.5, 0.1, 0.1]\nmax = [0.6, 0.2, 0.2]\n";
     EXPECT_TRUE(

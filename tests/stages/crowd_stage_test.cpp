@@ -1,5 +1,5 @@
-#include "spindrift/io/vdb.h"
 #include "cli/program.h"
+#include "spindrift/io/vdb.h"
 
 #include <gtest/gtest.h>
 #include <sstream>
@@ -8,8 +8,8 @@ namespace spindrift {
 
 namespace {
 
-// A room with a pillar and a wall with a door of 2 m in it; a group that starts on the left, one that comes in there,
-// one that follows a path and one that avoids by itself.
+// A room with a pillar and a wall with a door of 2 m; a group that starts on the left, one that enters there, one that
+// follows a path and one that uses individual avoidance.
 std::string crowd_scene(int count, int frames)
 {
     return fmt::format(R"([shot]
@@ -83,7 +83,7 @@ visit = [{{ goal = "exit" }}]
 
 const std::vector<std::string> kRun = {"crowd", "crowd.toml", "-o", "out"};
 
-// The lines of a CSV file below its first.
+// The lines of a CSV file without the header.
 std::vector<std::string> rows_of(const std::string& csv)
 {
     std::vector<std::string> rows;
@@ -94,7 +94,7 @@ std::vector<std::string> rows_of(const std::string& csv)
 
 } // namespace
 
-TEST(CrowdStage, EveryoneGetsToTheExitAndNobodyThroughAWall)
+TEST(CrowdStage, EveryoneReachesTheExitWithoutCrossingWalls)
 {
     const Workplace place;
     place.write("crowd.toml", crowd_scene(60, 500));
@@ -108,7 +108,7 @@ TEST(CrowdStage, EveryoneGetsToTheExitAndNobodyThroughAWall)
             const Vec2f x(people.P[i].x(), -people.P[i].z());
             EXPECT_EQ(people.P[i].y(), 0);
             careful += frame == 1 && group[i] == 3;
-            if (group[i] == 2) continue; // follows its path wherever it leads
+            if (group[i] == 2) continue; // follows its path through anything
             EXPECT_TRUE(x.x() > 0.199f && x.x() < 23.801f && x.y() > 0.199f && x.y() < 11.801f) << x.transpose();
             EXPECT_GT((x - Vec2f(11, 6)).norm(), 0.799f);
             for (const auto& [low, high] : {std::pair(0.0f, 5.0f), {7.0f, 12.0f}}) { // walls are 0.2 m thick
@@ -118,7 +118,7 @@ TEST(CrowdStage, EveryoneGetsToTheExitAndNobodyThroughAWall)
         }
     }
     EXPECT_EQ(careful, 5u);
-    // The table: who started on the left has gone over the line in the door.
+    // Everyone who started on the left has crossed the line in the door.
     const std::string table = place.read("out/crowd/counts.csv");
     EXPECT_EQ(table.substr(0, table.find('\n')),
               "frame,seconds,people,left,in left,density in left [1/m2],over door,back over door");
@@ -137,7 +137,7 @@ TEST(CrowdStage, EveryoneGetsToTheExitAndNobodyThroughAWall)
         EXPECT_TRUE(place.has(fmt::format("out/crowd/{}.svg", plot))) << plot;
     const std::string summary = place.read("out/crowd/summary.csv");
     EXPECT_NE(summary.find(fmt::format("\nover door,{:.0f},\n", over)), std::string::npos) << summary;
-    // Some come in all the time: a time that there is not is an empty number, and how many have left is said.
+    // People keep entering: the evacuation time is an empty cell, and the number of people who have left is given.
     EXPECT_NE(summary.find("\neveryone has left after,,s\n"), std::string::npos) << summary;
     EXPECT_NE(summary.find("\nleft by the end of the shot,"), std::string::npos) << summary;
     for (const std::string& line : rows_of(summary)) {
@@ -157,7 +157,7 @@ TEST(CrowdStage, GivesTheSameFilesForAnyNumberOfThreadsAndAfterKills)
     expect_same_after_kills(place, kRun, "out", expected);
 }
 
-TEST(CrowdStage, WhatCannotWorkIsSaidBeforeTheRun)
+TEST(CrowdStage, InvalidScenesAreReportedBeforeTheRun)
 {
     const Workplace place;
     const auto rejected = [&](const std::string& scene, const std::string& message) {
@@ -179,8 +179,8 @@ TEST(CrowdStage, WhatCannotWorkIsSaidBeforeTheRun)
     rejected("[crowd]\n", "the crowd has no people");
 }
 
-// A plan with things to repair is repaired, and `check` says what was.
-TEST(CrowdStage, RepairsAreToldByCheck)
+// A plan with repairable errors is repaired, and `check` reports the repairs.
+TEST(CrowdStage, CheckReportsRepairsOfThePlan)
 {
     const Workplace place;
     const auto told = [&](const std::string& extra, const std::string& message) {
@@ -193,7 +193,7 @@ TEST(CrowdStage, RepairsAreToldByCheck)
     told("[[crowd.obstacle]]\nname = \"far\"\nbox = [[50, 5], [52, 7]]\n", "far");
 }
 
-// Those who walk around and come through busy doors are as many as the scene says.
+// The number of people who walk in circles and who enter through busy doors matches the scene.
 TEST(CrowdStage, RoundsAndRatesAreCounted)
 {
     const Workplace place;
@@ -228,7 +228,7 @@ rounds = 2
 )");
     place.succeed(kRun);
     const std::string summary = place.read("out/crowd/summary.csv");
-    EXPECT_NE(summary.find("people,30,"), std::string::npos) << summary; // 3 x 0.5 a second for 20 s
+    EXPECT_NE(summary.find("people,30,"), std::string::npos) << summary; // 3 x 0.5 per second for 20 s
     EXPECT_EQ(summary.find(",,"), std::string::npos) << summary;
     EXPECT_NE(summary.find("\nback over middle,60,"), std::string::npos) << "twice each: " << summary;
     EXPECT_NE(summary.find("\nover middle,60,"), std::string::npos) << summary;

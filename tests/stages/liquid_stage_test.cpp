@@ -1,11 +1,11 @@
-#include "spindrift/io/vdb.h"
 #include "cli/program.h"
+#include "spindrift/io/vdb.h"
 
 #include <gtest/gtest.h>
 
 namespace spindrift {
 
-TEST(LiquidStage, VelocityInFilesIsTheMotionOfTheFrame)
+TEST(LiquidStage, FileVelocityIsTheMotionOverTheFrame)
 {
     const Workplace place;
     place.write("small.toml", small_scene());

@@ -1,9 +1,9 @@
-// Parents, released bodies, containers and the camera's keyframes, as a scene asks for them.
-#include "spindrift/io/image.h"
-#include "spindrift/stages/body_files.h"
+// Parents, released bodies, containers and camera keyframes in scenes.
 #include "cli/program.h"
-#include "spindrift/stages/scene_shapes.h"
+#include "spindrift/io/image.h"
 #include "spindrift/render/optics.h"
+#include "spindrift/stages/body_files.h"
+#include "spindrift/stages/scene_shapes.h"
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ class MovingShapes : public testing::Test {
         place.write("scene.toml", text);
         return SceneFile(place / "scene.toml");
     }
-    // What is said about the first collider of [liquid].
+    // The error message about the first collider of [liquid].
     std::string complaint(const std::string& text) const
     {
         const SceneFile file = scene(text);
@@ -59,7 +59,7 @@ translate = [[1, 0, 0, 0], [11, 10, 0, 0]]
     const Shape shape = load(file);
     EXPECT_NEAR(shape.distance({10, 1, 0}, 11), -0.5f, 1e-5f);
     EXPECT_TRUE(shape.moves());
-    // What it depends on: another motion of the cart is another shape.
+    // The dependencies include the parent's motion: another motion of the cart is another shape.
     const std::string before = mesh_files_of(params_of(file), file);
     const SceneFile other(place / "scene.toml", {"smoke.collider[0].translate=[[1, 0, 0, 0], [11, 9, 0, 0]]"});
     EXPECT_NE(mesh_files_of(params_of(other), other), before);
@@ -77,14 +77,15 @@ rotate = [[1, 0, 0, 1, 0], [2, 0, 0, 1, 90]]
     EXPECT_NEAR(load(file).distance({2, 1, 0}, 2), -0.5f, 1e-5f);
 }
 
-TEST_F(MovingShapes, AParentThatCannotBeIsRefusedWithItsPlace)
+TEST_F(MovingShapes, InvalidParentsAreReportedWithTheirPosition)
 {
     const std::string ball = "[liquid]\n" + kBall, null = "[[shot.null]]\nname = \"cart\"\n";
     EXPECT_EQ(complaint(ball + "parent = \"car\"\n" + null),
-              ":6:10: liquid.collider[0].parent is \"car\", but nothing is called so; did you mean \"cart\"?");
-    EXPECT_EQ(complaint(ball + "parent = \"cart\"\n"),
-              ":6:10: liquid.collider[0].parent is \"cart\", but nothing is called so; give a shape or a [[shot.null]] "
-              "that name");
+              ":6:10: liquid.collider[0].parent is \"car\", but nothing has that name; did you mean \"cart\"?");
+    EXPECT_EQ(
+        complaint(ball + "parent = \"cart\"\n"),
+        ":6:10: liquid.collider[0].parent is \"cart\", but nothing has that name; give a shape or a [[shot.null]] "
+        "that name");
     EXPECT_EQ(
         complaint(ball + "name = \"me\"\nparent = \"me\"\n"),
         ":7:10: liquid.collider[0].parent is \"me\", which moves with this shape itself; one of them must have no "
@@ -94,15 +95,15 @@ TEST_F(MovingShapes, AParentThatCannotBeIsRefusedWithItsPlace)
               "parent");
     EXPECT_EQ(
         complaint(ball + "parent = \"cart\"\n" + null + null),
-        ":6:10: liquid.collider[0].parent is \"cart\", and both shot.null[0] and shot.null[1] are called so; give "
-        "them names of their own");
+        ":6:10: liquid.collider[0].parent is \"cart\", but both shot.null[0] and shot.null[1] have that name; give "
+        "them different names");
     EXPECT_NE(complaint(ball + "parent = \"cart\"\n" + null + "scale = [[1, 1, 2, 1]]\n").find("scaled unevenly"),
               std::string::npos);
     EXPECT_NE(complaint(ball + "parent = \"crate\"\n[[liquid.body]]\nname = \"crate\"\n").find("a rigid body"),
               std::string::npos);
 }
 
-// The program as a whole says it, too, before anything is computed; a null that nobody can name is refused.
+// The program reports it before anything is computed; a null without a name is refused.
 TEST_F(MovingShapes, TheProgramChecksParents)
 {
     std::string text = small_scene();
@@ -184,7 +185,7 @@ TEST_F(MovingShapes, KeyframesOfABodyNeedARelease)
 
 // ------------------------------------------------------------------------------------------------------------ pictures
 
-TEST_F(MovingShapes, AColliderTurnedInsideOutIsDrawn)
+TEST_F(MovingShapes, AnInvertedColliderIsDrawn)
 {
     std::string text = small_scene();
     text.replace(text.find("[surface]"), 9,
@@ -201,7 +202,7 @@ TEST_F(MovingShapes, AColliderTurnedInsideOutIsDrawn)
     EXPECT_GT(walls, 300) << "of 5184 pixels; 0 if walls are not drawn";
 }
 
-// Smoke without a domain that is hotter and lasts longer than its source is large: it rises far above it.
+// Hot smoke without a domain that lasts long enough to rise far above its source.
 TEST_F(MovingShapes, TheAutomaticCameraKeepsSmokeInThePicture)
 {
     place.write("plume.toml", R"([shot]

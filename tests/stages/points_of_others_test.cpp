@@ -1,8 +1,8 @@
-// Surfaces of particles that another program wrote: PLY point clouds and VDB points that a scene names.
+// Surfaces of particles written by another program: PLY point clouds and VDB points.
+#include "cli/program.h"
 #include "spindrift/base/random.h"
 #include "spindrift/io/mesh_file.h"
 #include "spindrift/io/vdb.h"
-#include "cli/program.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr float kSpacing = 0.02f, kRadius = 0.2f;
 
-// A jittered ball that moves by a little in every frame.
+// A jittered ball that moves a little in each frame.
 std::vector<Vec3f> ball(int frame)
 {
     std::vector<Vec3f> points;
@@ -45,7 +45,7 @@ class PointsOfOthers : public ::testing::Test {
         place.write("scenes/other.toml", "[shot]\nframes = \"" + frames + "\"\n[surface]\n" + surface);
     }
     Mesh mesh(int frame) const { return read_mesh(place / fmt::format("out/other/surface/surface.{:04}.ply", frame)); }
-    // The run must be refused with one line that has all these parts.
+    // The run must fail with one line that contains all these parts.
     void rejected(const std::vector<std::string>& parts, bool before_anything_is_written = true) const
     {
         const RunResult outcome = place.run({"run", "scenes/other.toml"});
@@ -60,7 +60,7 @@ class PointsOfOthers : public ::testing::Test {
 
 } // namespace
 
-TEST_F(PointsOfOthers, GetASurfaceWithoutBeingToldTheirSpacing)
+TEST_F(PointsOfOthers, AreMeshedWithoutAGivenSpacing)
 {
     const double volume = 4 * kPi / 3 * std::pow(static_cast<double>(kRadius), 3);
     const auto check = [&](int frame) {
@@ -78,7 +78,7 @@ TEST_F(PointsOfOthers, GetASurfaceWithoutBeingToldTheirSpacing)
         particles.resize(particles.P.size());
         std::ranges::fill(particles.v, Vec3f(1, 2, 3));
         std::ranges::fill(particles.attribute<float>("heat"), 0.5f);
-        // The voxel of a file says nothing about the spacing: Houdini's hold any number of points.
+        // The voxel of a file says nothing about the spacing: Houdini's voxels hold any number of points.
         write_particles(place / fmt::format("cache/points.{}.vdb", frame), particles, 0.173f, 0.01f);
     }
     write_scene("input = \"../cache/points.####.ply\"\nattributes = \"heat\"\n");
@@ -90,7 +90,7 @@ TEST_F(PointsOfOthers, GetASurfaceWithoutBeingToldTheirSpacing)
     place.succeed({"run", "scenes/other.toml"});
     check(3), check(4);
 
-    // A frame whose points change is made again, and only that one.
+    // Only the frame whose points change is computed again.
     const auto time = [&](int frame) {
         return times_in(place / "out/other/surface")[fmt::format("surface.{:04}.ply", frame)];
     };
@@ -103,14 +103,14 @@ TEST_F(PointsOfOthers, GetASurfaceWithoutBeingToldTheirSpacing)
     EXPECT_EQ(time(3), third);
     EXPECT_NE(time(4), fourth);
     EXPECT_EQ(mesh(4).positions, mesh(3).positions);
-    // Complete frames need their points no more.
+    // Complete frames no longer need their points.
     place.remove("cache/points.4.vdb");
     place.succeed({"run", "scenes/other.toml"});
 }
 
 TEST_F(PointsOfOthers, AllFramesShareTheSpacingOfTheFirst)
 {
-    // The second frame has every second point only: its surface must not become coarser.
+    // The second frame has only every second point: its surface must not become coarser.
     std::vector<Vec3f> sparse;
     for (const Vec3f& p : ball(4))
         if (sparse.empty() || (p - sparse.back()).norm() > 1.2f * kSpacing) sparse.push_back(p);
@@ -136,7 +136,7 @@ TEST_F(PointsOfOthers, OneFileMayServeAllFrames)
     EXPECT_EQ(mesh(3).positions, mesh(4).positions);
 }
 
-TEST_F(PointsOfOthers, FewOrNoPointsAreASurfaceToo)
+TEST_F(PointsOfOthers, FewOrNoPointsCanBeMeshed)
 {
     place.write("p.0003.ply", ply({}));
     place.write("p.0004.ply", ply({}));
@@ -145,12 +145,14 @@ TEST_F(PointsOfOthers, FewOrNoPointsAreASurfaceToo)
     EXPECT_TRUE(mesh(3).positions.empty());
     place.remove("out");
     place.write("p.0004.ply", ply({Vec3f(1, 2, 3)}));
-    rejected({"p.####.ply: 1 points in less than nine different places", "set surface.spacing"}, false);
+    rejected({"p.####.ply: cannot estimate the spacing of 1 points at fewer than nine distinct positions",
+              "set surface.spacing"},
+             false);
     place.succeed({"run", "scenes/other.toml", "--set", "surface.spacing=0.1"});
     EXPECT_NEAR(volume_of(mesh(4)), 0.001, 0.0004); // a drop of about one particle's volume
 }
 
-TEST_F(PointsOfOthers, WhatCannotBeReadIsNamedWithARemedy)
+TEST_F(PointsOfOthers, UnreadableFilesAreReportedWithARemedy)
 {
     write_scene("input = \"points.####.ply\"\n");
     rejected({"scenes/other.toml:4:", "no file matches scenes/points.####.ply"});

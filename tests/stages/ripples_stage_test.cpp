@@ -1,7 +1,7 @@
+#include "cli/program.h"
 #include "spindrift/io/mesh_file.h"
 #include "spindrift/io/vdb.h"
 #include "spindrift/mesh/mesh.h"
-#include "cli/program.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@ namespace spindrift {
 
 namespace {
 
-// A dam break around a ball that moves, on a coarse grid.
+// A dam break around a moving ball, on a coarse grid.
 std::string rippled_scene()
 {
     std::string text = small_scene();
@@ -28,7 +28,7 @@ const std::vector<std::string> kRun = {"run", "ripples.toml", "-o", "out"};
 
 } // namespace
 
-TEST(RipplesStage, WritesTheLiquidsVolumeAsAClosedMesh)
+TEST(RipplesStage, WritesAClosedMeshOfTheLiquidsVolume)
 {
     const Workplace place;
     place.write("ripples.toml", rippled_scene());
@@ -39,7 +39,8 @@ TEST(RipplesStage, WritesTheLiquidsVolumeAsAClosedMesh)
         EXPECT_TRUE(is_closed(mesh));
         ASSERT_EQ(mesh.normals.size(), mesh.positions.size());
         ASSERT_EQ(mesh.velocities.size(), mesh.positions.size());
-        // In a dam break on such a grid a few percent are splashes too thin for it; solids are filled a little.
+        // On such a coarse grid, a few percent of a dam break are splashes too thin to resolve; solids are filled
+        // slightly.
         EXPECT_NEAR(volume_of(mesh), 0.4 * 0.5 * 0.6, 0.1 * 0.12) << "frame " << frame;
         const Box3f box = bounds_of(mesh);
         EXPECT_TRUE((box.min.array() >= 0).all() && box.max.x() <= 1 && box.max.z() <= 0.6f);
@@ -65,7 +66,7 @@ TEST(RipplesStage, GivesTheSameFilesForAnyNumberOfThreadsAndAfterKills)
     expect_same_after_kills(place, kRun, "out", expected);
 }
 
-TEST(RipplesStage, ShowsTheRipplesThatTheLiquidMakesItself)
+TEST(RipplesStage, ShowsRipplesSimulatedByTheLiquid)
 {
     const Workplace place;
     place.write("ripples.toml", rippled_scene() + "[liquid.turbulence]\non = true\nrefine = 2\n");
@@ -83,7 +84,7 @@ TEST(RipplesStage, ShowsTheRipplesThatTheLiquidMakesItself)
     expect_same_after_kills(place, kRun, "out", expected);
 }
 
-TEST(RipplesStage, ThatTheLiquidMakesAreTheSameWhereARunEndedWithinAFrame)
+TEST(RipplesStage, ResumesRipplesOfTheLiquidAfterALostFile)
 {
     const Workplace place;
     place.write("ripples.toml", rippled_scene() + "[liquid.turbulence]\non = true\nrefine = 2\n");
@@ -96,7 +97,7 @@ TEST(RipplesStage, ThatTheLiquidMakesAreTheSameWhereARunEndedWithinAFrame)
     EXPECT_EQ(differences(expected, results_in(place / "out")), std::vector<std::string>());
 }
 
-TEST(RipplesStage, IsRunAgainWithoutTheLiquid)
+TEST(RipplesStage, RunsAgainWithoutSimulatingTheLiquid)
 {
     const Workplace place;
     place.write("ripples.toml", rippled_scene());
@@ -107,7 +108,8 @@ TEST(RipplesStage, IsRunAgainWithoutTheLiquid)
     EXPECT_EQ(differences(liquid, times_in(place / "out/liquid")), std::vector<std::string>());
 }
 
-// A pool that a tilted plate of 4 mm holds, at a voxel of 5 cm; `turbulence` makes the ripples in the liquid itself.
+// A pool held by a tilted plate of 4 mm, with a voxel of 5 cm; with `turbulence` the liquid simulates the ripples
+// itself.
 TEST(RipplesStage, EndAtThinPlates)
 {
     for (const bool in_liquid : {false, true})
@@ -154,7 +156,7 @@ rotate = [[1, 0, 0, 1, {}]]
         }
 }
 
-TEST(RipplesStage, NeedsALiquidAndARefinementThatTilesAllow)
+TEST(RipplesStage, RefusesAMissingLiquidAndInvalidRefinements)
 {
     const Workplace place;
     place.write("alone.toml", "[ripples]\n");

@@ -1,5 +1,5 @@
-#include "spindrift/io/vdb.h"
 #include "cli/program.h"
+#include "spindrift/io/vdb.h"
 
 #include <gtest/gtest.h>
 
@@ -68,7 +68,7 @@ rotation = [0, 20, 0]
                        frames);
 }
 
-// What a fluid cannot do left out.
+// The same scene without features that the fluid model does not support.
 std::string fluid_scene(int frames)
 {
     std::string scene = sand_scene(frames);
@@ -132,7 +132,7 @@ TEST(SandStage, IsDrawn)
     EXPECT_TRUE(place.has("out/render/render.0002.png"));
 }
 
-TEST(SandStage, WhatCannotWorkIsSaidBeforeTheRun)
+TEST(SandStage, InvalidScenesAreReportedBeforeTheRun)
 {
     const Workplace place;
     const auto rejected = [&](const std::string& scene, const std::string& message) {
@@ -146,7 +146,7 @@ TEST(SandStage, WhatCannotWorkIsSaidBeforeTheRun)
         scene.replace(scene.find(from), from.size(), to);
         return scene;
     };
-    rejected("[sand]\n", "there is no sand");
+    rejected("[sand]\n", "the sand has no source");
     rejected(with("material = 1", "material = 2"), "there are only 2");
     rejected(with("voxel = 0.03", "voxel = 0.00001"), "raise sand.voxel");
     rejected(with("density = 800", "density = -1"), "density");
@@ -155,7 +155,7 @@ TEST(SandStage, WhatCannotWorkIsSaidBeforeTheRun)
     rejected(with("center = [0, 0.6, 0]", "center = [0, 5, 0]"), "outside the domain");
 }
 
-TEST(SandStage, AsAFluidThatIsTooFastCallsItselfSand)
+TEST(SandStage, ErrorsOfTheFluidModelNameSand)
 {
     const Workplace place;
     std::string scene = fluid_scene(5);

@@ -1,6 +1,6 @@
-// Expressions in scenes: parameters, and every file of scenes/ax as `spindrift ax` runs it on the same frame.
-#include "spindrift/io/vdb.h"
+// Expressions in scenes: parameters, and every file of scenes/ax compared with `spindrift ax` on the same frame.
 #include "cli/program.h"
+#include "spindrift/io/vdb.h"
 
 #include <filesystem>
 #include <regex>
@@ -11,7 +11,7 @@ namespace {
 
 using Values = std::vector<std::pair<std::string, std::string>>; // name, and value as in --set
 
-// The parameters that the example at the top of an .ax file gives.
+// The parameters of the example at the top of an .ax file.
 Values values_in(const std::string& text)
 {
     Values values;
@@ -78,7 +78,7 @@ class SceneExpressions : public ::testing::Test {
         std::filesystem::copy(std::string(SPINDRIFT_SOURCE_DIR) + "/scenes/ax", place / "ax");
         place.write("plain.toml", kDroplets);
     }
-    // A scene with one more expression.
+    // Writes the scene with one more expression.
     void write_scene(const std::string& stage, const std::string& lines) const
     {
         place.write("with.toml", std::string(kDroplets) + "\n[[" + stage + ".expression]]\n" + lines);
@@ -106,7 +106,7 @@ void expect_near(const std::vector<Vec3f>& a, const std::vector<Vec3f>& b, const
     for (size_t i = 0; i < a.size(); ++i) ASSERT_LT((a[i] - b[i]).norm(), 1e-3f * (1 + a[i].norm())) << what;
 }
 
-// Points by their ids: both files have the same ones, with the same attributes. Positions in files are rounded.
+// Compares points by id: both files must have the same ones, with the same attributes. Positions in files are rounded.
 void expect_same_points(const std::string& one, const std::string& other, const std::string& what)
 {
     std::vector<Particles> sets;
@@ -148,7 +148,7 @@ void expect_same_points(const std::string& one, const std::string& other, const 
 
 } // namespace
 
-TEST_F(SceneExpressions, EveryFileGivesInASceneWhatItGivesOnItsFrames)
+TEST_F(SceneExpressions, EveryPointFileGivesTheSameInASceneAsOnFrames)
 {
     place.succeed({"run", "plain.toml", "-o", "plain"});
     const std::string frame = "plain/spray/spray.0004.vdb", level_set = "plain/surface/surface.####.vdb";
@@ -159,7 +159,7 @@ TEST_F(SceneExpressions, EveryFileGivesInASceneWhatItGivesOnItsFrames)
         const std::string text = read_file(entry.path().string());
         const Values values = values_in(text);
         with_parameters += !values.empty();
-        if (contains(text, "// On volumes")) continue; // below
+        if (contains(text, "// On volumes")) continue; // tested below
         std::vector<std::string> ax = {"ax",     "ax/" + name, "--in",      frame,
                                        "--out",  "made.vdb",   "--volumes", "plain/surface/surface.0004.vdb",
                                        "--force"};
@@ -171,10 +171,10 @@ TEST_F(SceneExpressions, EveryFileGivesInASceneWhatItGivesOnItsFrames)
         place.succeed({"spray", "with.toml", "-o", "with"});
         expect_same_points(place / "with/spray/spray.0004.vdb", place / "made.vdb", name);
 
-        // In the steps of the simulation too, where particles have what the file needs. A liquid has no ages.
+        // Also run it in simulation steps, where particles have the attributes that it needs. A liquid has no ages.
         for (const std::string stage : {"spray", "liquid"}) {
             if (stage == "liquid" && contains(text, "@age")) continue;
-            const bool own_level_set = stage == "liquid"; // after advection
+            const bool own_level_set = stage == "liquid"; // available after advection
             write_scene(stage, "at = \"after_advection\"\nfile = \"ax/" + name + "\"\n" + as_toml(values) +
                                    (own_level_set ? "" : "volumes = \"" + level_set + "\"\n"));
             place.remove("with");
@@ -186,7 +186,7 @@ TEST_F(SceneExpressions, EveryFileGivesInASceneWhatItGivesOnItsFrames)
     EXPECT_EQ(with_parameters, 13u);
 }
 
-TEST_F(SceneExpressions, AFileForVolumesGivesInASceneWhatItGivesOnItsFrames)
+TEST_F(SceneExpressions, EveryVolumeFileGivesTheSameInASceneAsOnFrames)
 {
     const Values values = values_in(place.read("ax/fog_by_height.ax"));
     place.write("plain.toml", kSmoke);
@@ -213,7 +213,7 @@ TEST_F(SceneExpressions, AFileForVolumesGivesInASceneWhatItGivesOnItsFrames)
     EXPECT_GT(sum(in_scene), 0);
 }
 
-// A parameter is part of what frames are made from, and --set reaches it.
+// A parameter is part of what frames are made from, and --set can change it.
 TEST_F(SceneExpressions, ParametersAreSettings)
 {
     write_scene("spray", "code = \"if (vec3f@P.y > $top) deletepoint();\"\nparameters = { top = 0.3 }\n");
@@ -230,7 +230,7 @@ TEST_F(SceneExpressions, ParametersAreSettings)
     for (const Vec3f& x : read_particles(place / "with/spray/spray.0004.vdb").particles.P) EXPECT_LE(x.y(), 0.301f);
 }
 
-TEST_F(SceneExpressions, WrongParametersAreRefusedWithTheirPlace)
+TEST_F(SceneExpressions, InvalidParametersAreReportedWithTheirPosition)
 {
     const std::string code = "code = \"vec3f@v += v$wind * $dt;\"\n";
     refused(code, "there is no parameter $wind (set with --set, in a scene with parameters)");

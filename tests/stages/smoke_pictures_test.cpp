@@ -1,7 +1,7 @@
-// Pictures of smoke from files, as a scene asks for them.
+// Renders of smoke from files.
+#include "cli/program.h"
 #include "spindrift/io/image.h"
 #include "spindrift/io/vdb.h"
-#include "cli/program.h"
 
 namespace spindrift {
 
@@ -9,7 +9,7 @@ namespace {
 
 constexpr float kVoxel = 0.05f;
 
-// A puff of 1 m about a place, with a level set beside it.
+// A puff of 1 m around a point, and a level set in the same file.
 void write_puff(const std::string& path, const Vec3f& center, const char* name = "density", bool is_level_set = false)
 {
     const Topology topology = Topology::covering({-24, 0, -24}, {24, 40, 24});
@@ -47,7 +47,7 @@ class SmokePictures : public testing::Test {
 
 } // namespace
 
-TEST_F(SmokePictures, FilesOfAnotherProgramAreDrawnAlone)
+TEST_F(SmokePictures, FilesOfAnotherProgramAreDrawnWithoutASmokeStage)
 {
     write_puff(place / "cache/smoke.0001.vdb", {0, 1, 0});
     write_puff(place / "cache/smoke.0002.vdb", {0, 1, 0});
@@ -55,13 +55,13 @@ TEST_F(SmokePictures, FilesOfAnotherProgramAreDrawnAlone)
     place.succeed({"run", "scenes/puff.toml"});
     const Image first = picture(1);
     EXPECT_TRUE(first.pixels == picture(2).pixels);
-    // The camera frames the puff: it is in the middle, and not in the corner.
+    // The camera frames the puff: it is in the middle of the picture and not in the corner.
     place.succeed({"run", "scenes/puff.toml", "-o", "out/empty", "--set", "render.smoke.density=0"});
     const Image empty = read_image(place / "out/empty/render/render.0001.exr");
     EXPECT_GT((first.at(24, 24) - empty.at(24, 24)).norm(), 0.05f);
     EXPECT_LT((first.at(1, 1) - empty.at(1, 1)).norm(), 0.01f);
 
-    // A file that changes is drawn again, one that is gone was drawn already.
+    // A changed file is drawn again; a deleted one keeps its picture.
     place.succeed({"run", "scenes/puff.toml"});
     write_puff(place / "cache/smoke.0002.vdb", {0, 1.2f, 0});
     place.remove("cache/smoke.0001.vdb");
@@ -86,7 +86,7 @@ TEST_F(SmokePictures, SmokeIsAddedToALiquid)
     EXPECT_LT((with.at(1, 1) - without.at(1, 1)).norm(), 0.01f);
 }
 
-TEST_F(SmokePictures, WhatCannotBeDrawnIsNamedWithARemedy)
+TEST_F(SmokePictures, FilesThatCannotBeDrawnAreReportedWithARemedy)
 {
     write_scene("show = \"smoke\"\n");
     rejected("scenes/puff.toml:4:8: render.show is \"smoke\", but the scene has no such stage; there is nothing to draw; "

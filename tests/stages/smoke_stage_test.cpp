@@ -1,5 +1,5 @@
-#include "spindrift/io/vdb.h"
 #include "cli/program.h"
+#include "spindrift/io/vdb.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@ namespace spindrift {
 
 namespace {
 
-// A plume past a ball with everything that a cache can hold, and an expression at each moment.
+// A plume past a ball with every field that a cache can hold, and an expression at each point of the step.
 std::string smoke_scene()
 {
     return R"([shot]
@@ -95,7 +95,7 @@ TEST(SmokeStage, WritesVolumesUnderTheNamesThatOtherProgramsRead)
     EXPECT_LT(std::filesystem::file_size(half), std::filesystem::file_size(path));
 }
 
-TEST(SmokeStage, VelocityIsStaggeredWhereNoExpressionChangesWhatIsWritten)
+TEST(SmokeStage, VelocityIsStaggeredUnlessAnExpressionRunsBeforeWriting)
 {
     const Workplace place;
     std::string scene = smoke_scene();
@@ -110,7 +110,7 @@ TEST(SmokeStage, GivesTheSameFilesForAnyNumberOfThreadsAndAfterKills)
     for (const bool turbulent : {false, true}) {
         const Workplace place;
         place.write("smoke.toml", smoke_scene() + (turbulent ? kTurbulence : ""));
-        if (turbulent) // the flow is on another grid than what it carries
+        if (turbulent) // the flow is on another grid than the density
             place.write("smoke.toml", [&] {
                 std::string scene = smoke_scene() + kTurbulence;
                 const size_t at = scene.find("vec3f@vel.z += 0.5f * $dt * float@density;");
@@ -136,11 +136,11 @@ TEST(SmokeStage, TurbulenceWritesDensityOnAFinerGrid)
     place.succeed(kRun);
     const std::string path = place / "out/smoke/smoke.0005.vdb";
     EXPECT_FLOAT_EQ(read_field(path, "density").voxel, 0.02f);
-    // Its velocity is that of density, eddies included.
+    // vel is on the grid of density and includes the eddies.
     EXPECT_FALSE(contains(describe_vdb(path), "0.04 m")) << describe_vdb(path);
 }
 
-TEST(SmokeStage, ParticlesOfAnotherStageSmoke)
+TEST(SmokeStage, ParticlesOfAnotherStageCanBeASource)
 {
     const Workplace place;
     place.write("liquid.toml", small_scene());
@@ -160,7 +160,7 @@ temperature = 50
     EXPECT_GT(sum_of(read_field(place / "out/smoke/smoke.0004.vdb", "density")), 900);
 }
 
-TEST(SmokeStage, BadScenesGetOneMessage)
+TEST(SmokeStage, InvalidScenesGetOneMessage)
 {
     const auto rejected = [](const std::string& scene, const std::string& expected) {
         const Workplace place;
@@ -169,11 +169,11 @@ TEST(SmokeStage, BadScenesGetOneMessage)
         EXPECT_EQ(outcome.code, 2) << scene;
         EXPECT_TRUE(contains(outcome.err, expected)) << outcome.err;
         EXPECT_TRUE(contains(outcome.err, "smoke.toml")) << outcome.err;
-        const bool shows_code = contains(scene, "expression"); // on two lines more
+        const bool shows_code = contains(scene, "expression"); // the message then quotes two lines of code
         EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), shows_code ? 3 : 1) << outcome.err;
     };
     const std::string source = "[[smoke.source]]\nshape = \"sphere\"\n";
-    rejected("[smoke]\n", "nothing makes smoke");
+    rejected("[smoke]\n", "the smoke has no source");
     rejected("[smoke]\nvoxel = 0\n" + source, "voxel");
     rejected("[smoke]\nsparse = false\n" + source, "min and max");
     rejected("[smoke]\npadding = 1\ncfl = 4\n" + source, "padding");

@@ -1,7 +1,7 @@
+#include "cli/program.h"
 #include "spindrift/io/image.h"
 #include "spindrift/io/mesh_file.h"
 #include "spindrift/io/vdb.h"
-#include "cli/program.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@ namespace spindrift {
 
 namespace {
 
-// A dam break that throws off droplets, an emitter, and an expression at each moment.
+// A dam break that emits droplets, an emitter, and an expression at each point of the step.
 std::string spray_scene()
 {
     return small_scene() + R"(
@@ -56,7 +56,7 @@ const std::vector<std::string> kRun = {"run", "spray.toml", "-o", "out"};
 
 } // namespace
 
-TEST(SprayStage, RunsBesideALiquidWithExpressionsAtEveryMoment)
+TEST(SprayStage, RunsWithALiquidAndExpressionsAtEveryStep)
 {
     const Workplace place;
     place.write("spray.toml", spray_scene());
@@ -67,7 +67,7 @@ TEST(SprayStage, RunsBesideALiquidWithExpressionsAtEveryMoment)
     ASSERT_TRUE(height);
     for (size_t i = 0; i < droplets.size(); ++i) {
         EXPECT_NEAR((*height)[i], droplets.P[i].y(), 1e-3f);
-        // Whitewater comes after the last step, and may lie higher than the expression allows.
+        // Whitewater is emitted after the last step, so it may lie higher than the expression allows.
         EXPECT_LT(droplets.P[i].y(), 0.9f);
     }
     const auto* kind = droplets.find<int32_t>("kind");
@@ -100,7 +100,7 @@ TEST(SprayStage, GivesTheSameFilesForAnyNumberOfThreadsAndAfterKills)
 
 namespace {
 
-// Water against a wall, with droplets that merge and break up; `more` is what else the scene has.
+// Water against a wall, with droplets that merge and break up; the arguments are added to the tables.
 std::string handover_scene(const std::string& spray = "", const std::string& domain = "", const std::string& more = "")
 {
     return R"([shot]
@@ -121,11 +121,11 @@ max = [1, 1.2, 0.4]
            "\n[spray.whitewater]\nhandover = true\nisolated_share = 0.2\n" + more;
 }
 
-// Volumes of a shot in shares of what the liquid began with.
+// Volumes of a shot as fractions of the liquid's initial volume.
 struct WaterBooks {
-    // Of what is seen of the liquid and of the droplets that came from it, against all of the liquid's particles.
+    // Visible liquid plus the droplets that came from it, relative to all of the liquid's particles.
     double least = kInfinity, most = -kInfinity;
-    double drained = 0; // of particles that left the liquid's frames while they were droplets
+    double drained = 0; // particles that left the liquid's frames while they were droplets
     size_t most_taken = 0, all = 0;
     int frame_of_most = 1;
 
@@ -163,7 +163,7 @@ void expect_exact_volume(const std::string& scene)
 {
     const Workplace place;
     place.write("spray.toml", scene);
-    // In two parts, the second of which goes on from what the first has left.
+    // In two parts; the second resumes from the first.
     for (const char* frames : {"1-14", "1-30"})
         for (const char* stage : {"liquid", "spray"})
             place.succeed({stage, "spray.toml", "-o", "out", "--frames", frames});
@@ -175,7 +175,7 @@ void expect_exact_volume(const std::string& scene)
 
 } // namespace
 
-TEST(SprayStage, VolumeOfLiquidAndDropletsIsThatOfTheLiquid)
+TEST(SprayStage, HandoverConservesVolume)
 {
     const Workplace place;
     place.write("spray.toml", handover_scene());
@@ -186,13 +186,13 @@ TEST(SprayStage, VolumeOfLiquidAndDropletsIsThatOfTheLiquid)
     EXPECT_GT(books.least, -1e-6);
     EXPECT_LT(books.most, 1e-6);
 
-    // The surface does not show them a second time.
+    // The surface must not show them a second time.
     const std::string frame = std::to_string(books.frame_of_most);
     const auto read = [&](const std::string& file) {
         return read_particles(place / ("out/" + fmt::format(fmt::runtime(file), books.frame_of_most))).particles;
     };
     const Particles taken = read("spray/spray.{:04}.taken.vdb"), liquid = read("liquid/liquid.{:04}.vdb");
-    std::vector<Vec3f> lone; // those that are far from what is seen of the liquid
+    std::vector<Vec3f> lone; // particles far from the visible liquid
     for (const Vec3f& x : taken.P) {
         const auto beside = [&](size_t i) {
             return (liquid.P[i] - x).norm() < 0.06f && std::ranges::count(taken.id, liquid.id[i]) == 0;
@@ -217,20 +217,20 @@ TEST(SprayStage, VolumeOfLiquidAndDropletsIsThatOfTheLiquid)
               static_cast<long>(lone.size()));
 }
 
-TEST(SprayStage, VolumeIsExactWithDropletsAsLargeAsTheSmallestThatMayBe)
+TEST(SprayStage, HandoverConservesVolumeAtTheSmallestRadius)
 {
     expect_exact_volume(handover_scene("min_radius = 0.0085\n"));
 }
 
-// Foam that was never water of the liquid beside it, and no droplet that mixes the two.
-TEST(SprayStage, VolumeIsExactAmidFoam)
+// Foam that never was liquid beside droplets that were; no droplet mixes the two.
+TEST(SprayStage, HandoverConservesVolumeWithFoam)
 {
     expect_exact_volume(handover_scene("collisions = false\n", "",
                                        "trapped_air = 500\nwave_crests = 500\nspeed_low = 0.3\nspeed_high = 2\n"
                                        "approach_low = 0.2\napproach_high = 2\nlife_low = 0.1\n"));
 }
 
-// Particles that leave the liquid while they fly as droplets: these fly on, and are gone after they have landed.
+// Particles that leave the liquid while they fly as droplets: the droplets fly on and disappear after landing.
 TEST(SprayStage, DropletsOutliveTheirParticles)
 {
     for (const bool sink : {true, false}) {
@@ -247,7 +247,7 @@ TEST(SprayStage, DropletsOutliveTheirParticles)
     }
 }
 
-TEST(SprayStage, IsRunAgainWithoutTheLiquid)
+TEST(SprayStage, RunsAgainWithoutSimulatingTheLiquid)
 {
     const Workplace place;
     place.write("spray.toml", spray_scene());
@@ -258,7 +258,7 @@ TEST(SprayStage, IsRunAgainWithoutTheLiquid)
     EXPECT_EQ(differences(liquid, times_in(place / "out/liquid")), std::vector<std::string>());
 }
 
-TEST(SprayStage, IsMadeAgainWhenAWallOfTheLiquidMoves)
+TEST(SprayStage, IsComputedAgainWhenAWallOfTheLiquidMoves)
 {
     const Workplace place;
     std::string scene = small_scene() + "[spray]\n[[spray.emitter]]\ncenter = [0.5, 0.6, 0.3]\ndirection = [1, 0, 0]\n"
@@ -280,7 +280,7 @@ TEST(SprayStage, IsMadeAgainWhenAWallOfTheLiquidMoves)
     EXPECT_GT(farthest(), 1.1f);
 }
 
-TEST(SprayStage, IsDrawnWhereItIsAllThereIs)
+TEST(SprayStage, IsDrawnInASceneOfItsOwn)
 {
     const Workplace place;
     place.write("alone.toml", R"([shot]
@@ -296,7 +296,7 @@ samples = 1
     EXPECT_TRUE(place.has("out/render/render.0002.png"));
 }
 
-// A ball in the middle of the picture, and an emitter out of it.
+// A ball in the middle of the picture, and an emitter outside it.
 TEST(SprayStage, ItsCollidersAreDrawn)
 {
     const Workplace place;
@@ -337,8 +337,8 @@ camera = { position = [0, 1, 4], target = [0, 1, 0] }
     }
 }
 
-// A wind of 5 m/s to the right, in a volume that another expression has made.
-TEST(SprayStage, FeelsTheWindOfAFile)
+// A wind of 5 m/s to the right, in a volume that an expression has made.
+TEST(SprayStage, IsMovedByTheWindOfAFile)
 {
     const Workplace place;
     place.write("wind.toml", small_scene() +
@@ -368,7 +368,7 @@ droplet_radius = 0.001
     EXPECT_GT(fastest, 1);
 }
 
-TEST(SurfaceStage, HasExpressionsOnParticlesAndVolumes)
+TEST(SurfaceStage, RunsExpressionsOnParticlesAndVolumes)
 {
     const Workplace place;
     place.write("small.toml", small_scene() + R"(
@@ -399,7 +399,7 @@ code = "float@surface += 0.01f;"
     EXPECT_NE(refused.err.find("surface.sdf = true"), std::string::npos) << refused.err;
 }
 
-TEST(SprayStage, SaysWhatIsWrongBeforeAnythingIsComputed)
+TEST(SprayStage, InvalidScenesAreReportedBeforeTheRun)
 {
     const auto refused = [](const std::string& scene, const std::vector<std::string>& said) {
         const Workplace place;
@@ -409,7 +409,7 @@ TEST(SprayStage, SaysWhatIsWrongBeforeAnythingIsComputed)
         for (const std::string& text : said) EXPECT_NE(result.err.find(text), std::string::npos) << result.err;
         EXPECT_FALSE(file_exists(place / "out/spray/spray.0001.vdb"));
     };
-    refused("[spray]\n", {"spray.toml:1", "nothing makes spray", "[[spray.emitter]]"});
+    refused("[spray]\n", {"spray.toml:1", "the spray has no source", "[[spray.emitter]]"});
     refused("[spray.whitewater]\ntrapped_air = 10\n", {"needs a liquid"});
     refused(small_scene() + "[spray.whitewater]\nhandover = true\n", {"spray.toml:", "0.0155 m", "spray.max_radius"});
     const std::string emitter = "[spray]\n[[spray.emitter]]\nrate = 10\n";

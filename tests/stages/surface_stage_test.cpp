@@ -1,12 +1,12 @@
-#include "spindrift/io/mesh_file.h"
 #include "cli/program.h"
+#include "spindrift/io/mesh_file.h"
 
 #include <gtest/gtest.h>
 
 namespace spindrift {
 
-// A plate of 5 mm, which the grid does not see, pushes a pool of water.
-TEST(SurfaceStage, NothingStandsOutBehindAThinColliderThatMoves)
+// A plate of 5 mm, thinner than a cell, pushes a pool of water.
+TEST(SurfaceStage, DoesNotProtrudeBehindAThinMovingCollider)
 {
     const Workplace place;
     place.write("piston.toml", R"([shot]

@@ -1,7 +1,7 @@
-// Attributes and metadata that other programs read, looked at with OpenVDB itself. `spindrift ax` carries what it does
-// not touch, whatever its type: compared attribute by attribute, as it is stored.
-#include "spindrift/base/random.h"
+// Attributes and metadata that other programs read, inspected with OpenVDB itself. `spindrift ax` must preserve
+// everything that it does not write, of any type: compared attribute by attribute, as stored.
 #include "cli/program.h"
+#include "spindrift/base/random.h"
 
 #include <gtest/gtest.h>
 #include <openvdb/openvdb.h>
@@ -18,7 +18,7 @@ namespace {
 namespace points = openvdb::points;
 using points::PointDataGrid;
 
-// Sets an attribute of all points, in the order of the leaves.
+// Sets an attribute of all points, in leaf order.
 template <class T, class Codec, class Value>
 void add_attribute(PointDataGrid& grid, const std::string& name, const Value& value)
 {
@@ -30,7 +30,7 @@ void add_attribute(PointDataGrid& grid, const std::string& name, const Value& va
     }
 }
 
-// A point of every type, codec and kind of attribute that OpenVDB knows of.
+// Points with every type, codec and kind of attribute that OpenVDB has.
 PointDataGrid::Ptr points_of_all_types(int count, uint64_t seed)
 {
     Random random(seed);
@@ -93,7 +93,7 @@ PointDataGrid::Ptr points_of_all_types(int count, uint64_t seed)
             wet.set(k, i % 2 == 0), dead.set(k, i % 5 == 0);
         }
     }
-    points::compactAttributes(g.tree()); // lone points in a leaf, for instance, are one value then
+    points::compactAttributes(g.tree()); // makes, for example, attributes of lone points in a leaf uniform
     grid->insertMeta("shot", openvdb::StringMetadata("sc010"));
     grid->insertMeta("take", openvdb::Int32Metadata(7));
     return grid;
@@ -136,7 +136,7 @@ struct Contents {
     }
 };
 
-// What describes the file itself is written anew.
+// Removes metadata that describe the file itself, which are written anew.
 void drop_statistics(openvdb::MetaMap& map)
 {
     std::vector<std::string> names;
@@ -151,8 +151,8 @@ void expect_same_metadata(openvdb::MetaMap a, openvdb::MetaMap b, const std::str
     EXPECT_TRUE(a == b) << whose << "\n" << a.str() << "\n  became\n" << b.str();
 }
 
-// Attributes of `before` that differ in `after`, leaf by leaf, as they are stored; or whether or not arrays of one
-// value are stored as one.
+// Attributes of `before` that differ in `after`, leaf by leaf as stored, including whether uniform arrays are stored as
+// such.
 std::set<std::string> changed_attributes(const PointDataGrid& before, const PointDataGrid& after, bool expand = false)
 {
     std::set<std::string> changed;
@@ -197,7 +197,8 @@ void expect_same_volumes(const Contents& before, const Contents& after)
     expect_same_metadata(before.metadata, after.metadata, "the file");
 }
 
-// What is stored for each point, by its 64-bit id, with or without its position; ends with whether it is in "dead".
+// The stored data of each point, by its 64-bit id, with or without its position; the last entry is membership in
+// "dead".
 std::map<int64_t, std::vector<std::string>> stored_by_id(const PointDataGrid& grid, bool with_position = false)
 {
     std::map<int64_t, std::vector<std::string>> all;
@@ -271,7 +272,7 @@ TEST_F(AxCarries, TypesThatHoldMoreThanAnExpressionCan)
         }
     }
     EXPECT_GT(set, 100u);
-    // Numbers of 16 bits become floats: they could not hold what is written.
+    // 16-bit floats become floats: they could not hold the new values.
     const Contents warmer = made("float@heat = float@heat + 1000.125f;");
     for (auto leaf = warmer.points("more").tree().cbeginLeaf(); leaf; ++leaf) {
         const points::AttributeHandle<float> heat(leaf->constAttributeArray("heat"));
@@ -283,10 +284,10 @@ TEST_F(AxCarries, TypesThatHoldMoreThanAnExpressionCan)
     EXPECT_EQ(changed_attributes(before.points("more"), warmer.points("more")), (std::set<std::string>{"heat"}));
 }
 
-TEST_F(AxCarries, PointsThatAreLeftWhenOthersAreDeleted)
+TEST_F(AxCarries, RemainingPointsWhenOthersAreDeleted)
 {
     const Contents before(place / "in.vdb"), after = made("if (ingroup(\"dead\")) deletepoint();");
-    Contents like(place / "in.vdb"); // what OpenVDB leaves; it encodes lone points again, though
+    Contents like(place / "in.vdb"); // what OpenVDB itself would leave, except that it encodes lone points again
     for (const char* name : {"splash", "more"}) {
         auto& grid = static_cast<PointDataGrid&>(*like.grids.at(name));
         points::deleteFromGroup(grid.tree(), "dead", /*invert=*/false, /*drop=*/false);
@@ -296,19 +297,19 @@ TEST_F(AxCarries, PointsThatAreLeftWhenOthersAreDeleted)
         EXPECT_TRUE(expected == stored_by_id(after.points(name), true)) << name;
     }
     expect_same_volumes(like, after);
-    // Nor does doing it again change what is left.
+    // Running it again changes nothing.
     place.succeed({"ax", "if (int@kind == 7) deletepoint();", "--in", "out.vdb", "--out", "again.vdb"});
     const Contents again(place / "again.vdb");
     const auto was = stored_by_id(after.points("more"), true);
     for (const auto& [id, stored] : stored_by_id(again.points("more"), true)) EXPECT_EQ(stored, was.at(id));
 }
 
-TEST_F(AxCarries, WhatPointsThatMoveCarryWithThem)
+TEST_F(AxCarries, AttributesOfPointsThatMove)
 {
     const Contents before(place / "in.vdb"), after = made("if (ingroup(\"wet\")) vec3f@P += {0.34f, -1.7f, 0.05f};");
     for (const char* name : {"splash", "more"})
         EXPECT_TRUE(stored_by_id(before.points(name)) == stored_by_id(after.points(name))) << name;
-    // Those that stay do so to the bit, and those that move arrive.
+    // Points that stay keep their position to the bit; points that move arrive.
     std::map<int64_t, openvdb::Vec3d> from;
     const auto for_each = [](const PointDataGrid& grid, const auto& body) {
         for (auto leaf = grid.tree().cbeginLeaf(); leaf; ++leaf) {
@@ -346,7 +347,7 @@ TEST_F(AxCarries, GroupsOfTheFileAreGroupsOfTheExpression)
     EXPECT_GT(both, 10u);
 }
 
-TEST_F(AxCarries, WhatAnExpressionCannotHoldIsSaid)
+TEST_F(AxCarries, AndReportsValuesThatAnExpressionCannotHold)
 {
     const auto refused = [&](const std::string& code, const std::string& words) {
         const RunResult outcome = place.run({"ax", code, "--in", "in.vdb", "--out", "out.vdb"});
@@ -358,7 +359,7 @@ TEST_F(AxCarries, WhatAnExpressionCannotHoldIsSaid)
     refused("float@orient = 1;", "the attribute \"orient\" holds quats values");
 }
 
-TEST(Attributes, CrowdsFaceWhereTheyGo)
+TEST(Attributes, CrowdsFaceTheirWalkingDirection)
 {
     const Workplace place;
     place.write("walk.toml", R"([shot]
@@ -411,7 +412,7 @@ visit = [{ goal = "north" }]
     EXPECT_GT(walking, 30u);
 }
 
-TEST(Attributes, VolumesSayWhatTheyAre)
+TEST(Attributes, VolumesHaveClassTypeAndMetadata)
 {
     const Workplace place;
     place.write("smoke.toml", R"([shot]

@@ -1,4 +1,4 @@
-// Points of other programs with values that are not finite, which this program would not write: made with OpenVDB.
+// Points of other programs with values that are not finite, written with OpenVDB because this program would refuse to.
 #include "cli/program.h"
 
 #include <cmath>
@@ -14,7 +14,7 @@ namespace points = openvdb::points;
 
 class PointsThatAreNotFinite : public ::testing::Test {
   protected:
-    // 64 points with a number that is 1 but for two of them. It is narrow enough to leave some in each of many leaves.
+    // 64 points with an attribute that is 1 except for two of them.
     void write(const std::string& attribute, float odd) const
     {
         openvdb::initialize();
@@ -47,7 +47,7 @@ class PointsThatAreNotFinite : public ::testing::Test {
     Workplace place;
 };
 
-TEST_F(PointsThatAreNotFinite, AreNamedWhereTheSurfaceUsesThem)
+TEST_F(PointsThatAreNotFinite, AreReportedByTheSurface)
 {
     write("heat", std::nanf(""));
     scene("attributes = \"heat\"\n");
@@ -61,7 +61,7 @@ TEST_F(PointsThatAreNotFinite, AreNamedWhereTheSurfaceUsesThem)
     refused("p.vdb: the radius \"pscale\" of 2 of 64 points is not finite");
 }
 
-TEST_F(PointsThatAreNotFinite, AreNamedWhereAnExpressionLeavesThem)
+TEST_F(PointsThatAreNotFinite, AreReportedByExpressions)
 {
     write("heat", std::nanf(""));
     const RunResult outcome = place.run({"ax", "vec3f@v = 0;", "--in", "p.vdb", "-o", "q.vdb"});

@@ -25,7 +25,7 @@ namespace spindrift {
 
 namespace {
 
-// ------------------------------------------------------------------------------------------ what the user has given --
+// ---------------------------------------------------------------------------------------------------- the options
 
 double parse_number(const std::string& option, std::string_view text)
 {
@@ -57,7 +57,7 @@ void add_parameter(const std::string& option, ExpressionParameters& parameters)
         bad_input("--set {}: a parameter has one number or three", option);
 }
 
-// The text, and what to call it in errors.
+// The text of the expression, and its name in error messages.
 std::pair<std::string, std::string> read_expression(const std::string& text_or_path)
 {
     if (!text_or_path.ends_with(".ax")) return {text_or_path, "expression"};
@@ -68,16 +68,16 @@ std::pair<std::string, std::string> read_expression(const std::string& text_or_p
     }
 }
 
-// A file without a number in its name is frame 1.
+// A file without a frame number in its name counts as frame 1.
 std::vector<int> frames_of(const AxOptions& options)
 {
     if (!has_frame_pattern(options.in)) {
-        if (!options.frames.empty()) bad_input("--frames: {} has no place for a number, such as ####", options.in);
+        if (!options.frames.empty()) bad_input("--frames: {} has no frame number pattern such as ####", options.in);
         if (!file_exists(options.in)) bad_input("there is no file {}", options.in);
         return {1};
     }
     if (!has_frame_pattern(options.out))
-        bad_input("--out {}: has no place for a number, such as ####, and --in does", options.out);
+        bad_input("--out {} has no frame number pattern such as ####, but --in has one", options.out);
     std::vector<int> frames = frames_on_disk(options.in);
     if (frames.empty()) bad_input("no file matches {}", options.in);
     if (options.frames.empty()) return frames;
@@ -100,7 +100,7 @@ void check_outputs(const AxOptions& options, const std::vector<int>& frames)
         std::error_code ignored;
         if (std::filesystem::equivalent(frame_path(options.in, frame), out, ignored))
             bad_input("{} is the input; write to another file", out);
-        if (!options.force && file_exists(out)) bad_input("{} exists already; to write over it, add --force", out);
+        if (!options.force && file_exists(out)) bad_input("{} exists already; add --force to overwrite it", out);
     }
 }
 
@@ -108,7 +108,7 @@ void check_outputs(const AxOptions& options, const std::vector<int>& frames)
 
 void warn(const std::string& text) { std::fputs(("spindrift: warning: " + printable(text) + "\n").c_str(), stderr); }
 
-// One compiled expression for all frames.
+// One expression, compiled once for all frames.
 class FrameWork {
   public:
     FrameWork(const AxOptions& options, bool on_points) : options_(options)
@@ -156,8 +156,8 @@ class FrameWork {
         for (const auto& [name, array] : file->particles.attributes)
             if (const size_t bad = count_non_finite(array))
                 warn(fmt::format(
-                    "{}: the attribute \"{}\" of {} of {} points is not finite, and is written as it is; set "
-                    "it where they are made, or in the expression with isfinite()",
+                    "{}: the attribute \"{}\" of {} of {} points is not finite and is written unchanged; set "
+                    "it where they are created, or in the expression with isfinite()",
                     in, name, bad, file->particles.size()));
         file->write(out, written, keep);
     }
@@ -167,7 +167,7 @@ class FrameWork {
         try {
             return std::make_unique<PointEdit>(path);
         } catch (const Error& e) {
-            bad_input("{}", e.what()); // the file is named by the user: a bad one is the user's to mend
+            bad_input("{}", e.what()); // report as bad input: the user named the file
         }
     }
 
@@ -176,7 +176,7 @@ class FrameWork {
     std::optional<VolumeExpression> volumes_;
 };
 
-// As many frames at once as there are threads, each on one of them; a few frames one by one on all threads.
+// Runs as many frames concurrently as there are threads, one thread each. Fewer frames run one by one on all threads.
 void for_each_frame(const std::vector<int>& frames, const std::function<void(int)>& body)
 {
     const auto threads = static_cast<size_t>(thread_count());
@@ -186,7 +186,7 @@ void for_each_frame(const std::vector<int>& frames, const std::function<void(int
     }
     std::atomic<size_t> next = 0;
     std::mutex mutex;
-    std::exception_ptr thrown; // of the first frame that failed: earlier ones have been begun, and are finished
+    std::exception_ptr thrown; // of the first frame that failed; frames already started are finished
     size_t first_failed = frames.size();
     const auto work = [&] {
         tbb::task_arena alone(1);
@@ -194,14 +194,14 @@ void for_each_frame(const std::vector<int>& frames, const std::function<void(int
                 check_interrupt();
                 alone.execute([&] { body(frames[i]); });
             } catch (...) {
-                next = frames.size(); // the others finish their frame
+                next = frames.size(); // stops the other workers after their current frame
                 const std::scoped_lock lock(mutex);
                 if (i < first_failed) first_failed = i, thrown = std::current_exception();
             }
     };
     std::vector<std::jthread> workers;
     for (size_t t = 0; t < threads; ++t) workers.emplace_back(work);
-    workers.clear(); // waits for them
+    workers.clear(); // joins the threads
     if (thrown) std::rethrow_exception(thrown);
 }
 

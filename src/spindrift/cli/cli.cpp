@@ -51,7 +51,7 @@ void run(Options& options)
     } catch (const Error& error) {
         if (error.code != ExitCode::interrupted) throw;
         throw Error(ExitCode::interrupted,
-                    "interrupted; run the same command again to go on from the last complete frame");
+                    "interrupted; run the same command again to resume from the last complete frame");
     }
 }
 
@@ -66,7 +66,7 @@ void graph(const Options& options)
         write_file(options.file, shot.graph().svg());
 }
 
-// What `check` starts; see engine/forecast.h.
+// Started by `check` in a child process; see engine/forecast.h.
 void rehearse(Options& options)
 {
     end_with_parent();
@@ -74,18 +74,18 @@ void rehearse(Options& options)
     rehearse_stage(options.shot, all_stages(), options.seconds);
 }
 
-// Works without a scene that can be read: the frames may be all that is left of it.
+// Does not read the scene: it may no longer exist or be valid.
 void versions(const Options& options)
 {
     ShotPaths paths;
     paths.shot = std::filesystem::path(options.shot.scene).stem().string();
     paths.folder = options.shot.folder.empty() ? "out/" + paths.shot : options.shot.folder;
     if (!std::filesystem::is_directory(paths.folder))
-        bad_input("there is no folder {}; say where the shot's files are with -o", paths.folder);
+        bad_input("there is no folder {}; name the shot's folder with -o", paths.folder);
     options.deleted.empty() ? list_versions(paths) : delete_versions(paths, options.deleted, all_stages());
 }
 
-// One table of a scene, as `describe` shows it.
+// One table of a scene for `describe`.
 struct Description {
     std::string name, help;
     VisitFunction visit;
@@ -94,13 +94,14 @@ struct Description {
 void describe(const Options& options)
 {
     if (options.stage == "ax") {
-        if (options.json) bad_input("describe ax: the functions of expressions are there as text and as Markdown");
+        if (options.json)
+            bad_input("describe ax: the functions of expressions are available as text or Markdown, not as JSON");
         fmt::print("{}", options.markdown ? describe_expressions_markdown() : describe_expressions());
         return;
     }
     ShotParams shot;
     std::vector<Description> tables = {
-        {"shot", "What all stages of a shot share.", [&](ParamVisitor& v) { shot.visit(v); }}};
+        {"shot", "Parameters that all stages share.", [&](ParamVisitor& v) { shot.visit(v); }}};
     for (const StageKind& kind : all_stages()) {
         const std::shared_ptr<Stage> stage = kind.make({kind.name, kind.name});
         tables.push_back({kind.name, kind.help, [stage](ParamVisitor& v) { visit_stage(*stage, v); }});
@@ -154,8 +155,8 @@ void add_shot_options(CLI::App* command, Options& options)
     command->add_option("-o,--out", options.shot.folder, "Folder for the caches; default out/<scene name>");
     command
         ->add_option("--set", options.shot.overrides,
-                     "Override a value for this run: --set liquid.voxel=0.01. Frames that are there stay, and those of "
-                     "this run go to a version of their own")
+                     "Override a value for this run: --set liquid.voxel=0.01. Existing frames are kept; those of "
+                     "this run go to a version folder of their own")
         ->take_all()
         ->allow_extra_args(false);
     command->add_option("-j,--threads", options.threads, "Number of threads; default all cores")
@@ -167,10 +168,11 @@ void add_run_command(CLI::App& app, Options& options, std::function<void()>& act
 {
     CLI::App* command = app.add_subcommand(name, help);
     add_shot_options(command, options);
-    command->add_option("--frames", options.frames,
-                        "Only these frames: 10-40, 7, or 1-30x2 for every second; simulations go through all before");
+    command->add_option(
+        "--frames", options.frames,
+        "Only these frames: 10-40, 7, or 1-30x2 for every second one; simulations also compute all earlier frames");
     if (stage.empty()) command->add_option("--stage", options.shot.only, "Only this stage, or all stages of this kind");
-    CLI::Option* json = command->add_flag("--json", options.json, "Progress as one JSON object a line");
+    CLI::Option* json = command->add_flag("--json", options.json, "Print progress as one JSON object per line");
     command->add_flag("-q,--quiet", options.quiet, "Only warnings and errors")->excludes(json);
     command->callback([&options, &action, stage] {
         if (!stage.empty()) options.shot.only = stage;
@@ -180,79 +182,83 @@ void add_run_command(CLI::App& app, Options& options, std::function<void()>& act
 
 void add_ax_command(CLI::App& app, Options& options, std::function<void()>& action)
 {
-    CLI::App* command = app.add_subcommand("ax", "An expression in OpenVDB AX on the points or volumes of any cache");
+    CLI::App* command =
+        app.add_subcommand("ax", "Apply an OpenVDB AX expression to the points or volumes of any cache");
     AxOptions& ax = options.ax;
     command->add_option("expression", ax.expression, "Its text, or a file that ends in .ax")->required();
     command->add_option("--in", ax.in, "The cache: splash.####.vdb, or one file")->required();
-    command->add_option("-o,--out", ax.out, "Where the result goes")->required();
-    command->add_option("--frames", ax.frames, "Only these frames: 10-40, 7, or 1-30x2 for every second");
-    command->add_option("--set", ax.parameters, "A parameter: --set speed=2, or --set wind=1,0,0; $speed and v$wind")
+    command->add_option("-o,--out", ax.out, "The file or pattern to write")->required();
+    command->add_option("--frames", ax.frames, "Only these frames: 10-40, 7, or 1-30x2 for every second one");
+    command
+        ->add_option("--set", ax.parameters, "Set a parameter: --set speed=2 for $speed, --set wind=1,0,0 for v$wind")
         ->take_all()
         ->allow_extra_args(false);
-    command->add_option("--volumes", ax.volumes, "A cache whose volumes volume() and volumev() can sample too");
-    command->add_option("--on", ax.target, "points or volumes; default points if there are any")
+    command->add_option("--volumes", ax.volumes, "Another cache whose volumes volume() and volumev() can sample");
+    command->add_option("--on", ax.target, "points or volumes; default points if the cache has any")
         ->check(CLI::IsMember({"points", "volumes"}));
     command->add_option("--fps", ax.fps, "Frames per second, for $time and $dt; default 24")
         ->check(CLI::Range(1e-3, 1e6));
-    command->add_option("--loop-limit", ax.loop_limit, "Rounds that the loops of one point or voxel may take")
+    command->add_option("--loop-limit", ax.loop_limit, "Maximum number of loop iterations per point or voxel")
         ->check(CLI::Range(int64_t(1), int64_t(1) << 40));
-    command->add_flag("--force", ax.force, "Write over files that exist");
+    command->add_flag("--force", ax.force, "Overwrite existing files");
     command->add_option("-j,--threads", options.threads, "Number of threads; default all cores")
         ->check(CLI::Range(1, 1024));
     command->callback([&] { action = [&] { run_ax_command(options.ax); }; });
 }
 
-constexpr const char* kHidden = ""; // the group of commands that only this program calls
+constexpr const char* kHidden = ""; // group of commands for internal use
 
 void add_commands(CLI::App& app, Options& options, std::function<void()>& action)
 {
-    add_run_command(app, options, action, "run", "All stages of a scene that are out of date", "");
+    add_run_command(app, options, action, "run", "Run all stages of a scene that are out of date", "");
     for (const StageKind& kind : all_stages())
-        add_run_command(app, options, action, kind.name, fmt::format("Only [{}]: {}", kind.name, kind.help), kind.name);
+        add_run_command(app, options, action, kind.name, fmt::format("Run only [{}]: {}", kind.name, kind.help),
+                        kind.name);
 
-    CLI::App* command = app.add_subcommand("check", "Validate a scene and say what the shot needs");
+    CLI::App* command = app.add_subcommand("check", "Validate a scene and forecast its memory and disk space");
     add_shot_options(command, options);
     command->callback([&] { action = [&] { check(options); }; });
 
-    command = app.add_subcommand("graph", "The stages of a scene and what each reads, as text or as an SVG picture");
+    command = app.add_subcommand("graph", "Print the stages of a scene and their inputs as text, or draw them as SVG");
     add_shot_options(command, options);
     command->add_option("--svg", options.file, "Write a picture to this file instead");
     command->callback([&] { action = [&] { graph(options); }; });
 
-    command = app.add_subcommand("rehearse", "One stage for a forecast of check")->group(kHidden);
+    command = app.add_subcommand("rehearse", "Run one stage for a forecast of check")->group(kHidden);
     add_shot_options(command, options);
     command->add_option("--stage", options.stage)->required();
     command->add_option("--frames", options.frames)->required();
     command->add_option("--seconds", options.seconds)->required();
     command->callback([&] { action = [&] { rehearse(options); }; });
 
-    command = app.add_subcommand("describe", "Every parameter with unit, default, range and help");
-    command->add_option("stage", options.stage, "One stage, or ax for what expressions can use; default all stages");
+    command = app.add_subcommand("describe", "List every parameter with unit, default, range and help");
+    command->add_option("stage", options.stage,
+                        "One stage, or ax for the functions and variables of expressions; default all stages");
     CLI::Option* markdown = command->add_flag("--markdown", options.markdown, "As Markdown tables");
     command->add_flag("--json", options.json, "As JSON")->excludes(markdown);
     command->callback([&] { action = [&] { describe(options); }; });
 
-    command = app.add_subcommand("versions", "Frames that a shot keeps from other settings: list or delete them");
+    command = app.add_subcommand("versions", "List or delete frames that a shot keeps from other settings");
     command->add_option("scene", options.shot.scene, "The scene file")->required();
     command->add_option("-o,--out", options.shot.folder, "Folder of the caches; default out/<scene name>");
-    command->add_option("--delete", options.deleted, "Versions to delete for good, by their ids, or all");
+    command->add_option("--delete", options.deleted, "Ids of versions to delete permanently, or all");
     command->callback([&] { action = [&] { versions(options); }; });
 
     add_ax_command(app, options, action);
 
-    command = app.add_subcommand("info", "What is in a cache file: VDB, PLY, OBJ, PNG, EXR");
+    command = app.add_subcommand("info", "Print the contents of a cache file: VDB, PLY, OBJ, PNG, EXR");
     command->add_option("file", options.file, "The file, or a pattern like splash.####.vdb")->required();
     command->callback([&] { action = [&] { fmt::print("{}", printable(describe_file(options.file))); }; });
 
-    command = app.add_subcommand("new", "A new scene from a template, in the current folder");
+    command = app.add_subcommand("new", "Write a new scene from a template to the current folder");
     CLI::Option* name = command->add_option("name", options.name, "Name of the scene");
     command->add_option("-t,--template", options.effect,
-                        "What the scene shows, see --list; default the one that is called like the scene, or splash");
-    command->add_flag("--list", options.list, "What templates there are")->excludes(name);
+                        "The template, see --list; default: the template with the scene's name, or splash");
+    command->add_flag("--list", options.list, "List the templates")->excludes(name);
     command->callback([&] { action = [&] { new_scene(options); }; });
 }
 
-// "; did you mean 'run'?", or where to look.
+// "; did you mean 'run'?", or a pointer to --help.
 std::string suggestion(const std::string& word, const std::vector<std::string>& names, const std::string& help)
 {
     const std::string near = nearest_name(word, names);
@@ -270,7 +276,7 @@ void expect_command(const CLI::App& app, int argc, char** argv)
         bad_input("there is no command '{}'{}", word, suggestion(word, names, "spindrift"));
 }
 
-// One line that says what is wrong with the command line, in place of the parser's two.
+// Reports a command line error in one line instead of the parser's two.
 [[noreturn]] void explain(const CLI::App& app, const CLI::ParseError& error)
 {
     const auto commands = app.get_subcommands();
@@ -316,9 +322,9 @@ int run_command_line(int argc, char** argv)
 {
     return_freed_memory();
     limit_memory();
-    // A file that grows beyond a limit of the system is then an error of write(), not the end of the process.
+    // With SIGXFSZ ignored, exceeding a file size limit fails in write() instead of ending the process.
     std::signal(SIGXFSZ, SIG_IGN);
-    // Nothing here may throw: there is nobody left to catch it.
+    // This function must not throw: nothing would catch it.
     const auto report = [](ExitCode code, const std::string& message) {
         std::fflush(stdout);
         std::fputs(("spindrift: " + printable(message) + "\n").c_str(), stderr);

@@ -3,7 +3,7 @@
 
 namespace spindrift {
 
-// Parses and carries out a command; returns the exit code. The one place where errors are caught and printed.
+// Parses and runs a command; returns the exit code. The only place where errors are caught and printed.
 int run_command_line(int argc, char** argv);
 
 } // namespace spindrift

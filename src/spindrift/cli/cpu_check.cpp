@@ -1,5 +1,5 @@
-// Compiled for any x86-64, unlike the rest of the program: before anything else runs, says what is missing instead of
-// letting the first AVX2 instruction end the process with a signal.
+// Checks the processor before anything else runs and reports missing features, instead of letting the first AVX2
+// instruction end the process with a signal. This file is compiled for any x86-64, unlike the rest of the program.
 #if defined(__x86_64__) && defined(SPINDRIFT_NEEDS_AVX2)
 #include <unistd.h>
 

@@ -60,7 +60,7 @@ std::string describe_file(const std::string& path_or_pattern)
     if (ending == ".vdb") return text + describe_vdb(path);
     if (ending == ".ply" || ending == ".obj") return text + describe_mesh(path);
     if (ending == ".png" || ending == ".exr" || ending == ".jpg") return text + describe_picture(path);
-    bad_input("{}: no idea what a '{}' file is; known are .vdb, .ply, .obj, .png, .exr and .jpg", path, ending);
+    bad_input("{}: unknown file type '{}'; known types are .vdb, .ply, .obj, .png, .exr and .jpg", path, ending);
 }
 
 } // namespace spindrift

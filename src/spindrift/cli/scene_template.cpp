@@ -15,7 +15,7 @@ frames = "1-36"
 fps = 24
 
 [liquid]
-voxel = 0.025             # metres; smaller shows more and takes longer
+voxel = 0.025             # metres; smaller resolves more detail and takes longer
 transfer = "flip"
 
 [liquid.domain]
@@ -48,7 +48,7 @@ voxel = 0.025
 [liquid.domain]
 min = [0, 0, 0]
 max = [1.6, 1, 0.6]
-y_max = "open"            # what leaves there is gone
+y_max = "open"            # liquid that leaves here is deleted
 
 [[liquid.source]]
 min = [0, 0, 0]
@@ -59,7 +59,7 @@ min = [0.95, 0, 0.22]
 max = [1.1, 0.4, 0.38]
 
 [spray.whitewater]
-trapped_air = 30          # droplets a second that each particle of the liquid throws off at most
+trapped_air = 30          # maximum number of droplets per second and liquid particle
 wave_crests = 30
 droplet_radius = 0.0015
 
@@ -73,7 +73,7 @@ frames = "1-48"
 fps = 24
 
 [spray.gusts]
-strength = 2.5            # of the air
+strength = 2.5            # metres per second
 size = 0.3
 
 [[spray.emitter]]
@@ -84,7 +84,7 @@ direction = [0.2, 1, 0]
 spread = 3                # degrees
 speed = 7
 speed_variation = 0.08
-rate = 100000             # droplets a second
+rate = 100000             # droplets per second
 droplet_radius = 0.002
 
 [[spray.collider]]
@@ -173,7 +173,7 @@ fps = 24
 voxel = 0.003
 transfer = "apic"
 density = 1400
-viscosity = 50            # pascal seconds: honey has 10 or so, and hundreds when it is cold
+viscosity = 50            # Pa s: about 10 for honey, hundreds when it is cold
 
 [liquid.domain]
 min = [-0.06, 0, -0.06]
@@ -184,7 +184,7 @@ y_max = "open"
 shape = "sphere"
 center = [0, 0.075, 0]
 radius = 0.012
-mode = "flow"             # kept filled, instead of filled once
+mode = "flow"             # stays filled, instead of being filled once
 velocity = [0, -0.2, 0]
 
 [surface]
@@ -203,7 +203,7 @@ fps = 24
 voxel = 0.025
 transfer = "apic"
 viscosity = 5
-elasticity = 4000         # pascal; with relaxation it flows in the end
+elasticity = 4000         # Pa; with `relaxation` it would eventually flow
 
 [liquid.domain]
 min = [-0.5, 0, -0.5]
@@ -226,14 +226,14 @@ frames = "1-60"
 fps = 24
 
 [smoke]
-voxel = 0.03              # without a domain smoke may go anywhere; only the air near it is computed
-cooling = 0.15            # a second
+voxel = 0.03              # without a domain, the grid follows the smoke
+cooling = 0.15            # per second
 
 [[smoke.source]]
 shape = "sphere"
 center = [0, 0.15, 0]
 radius = 0.15
-temperature = 100         # above that of the air
+temperature = 100         # kelvin above the air
 noise.amount = 0.7
 noise.size = 0.08
 noise.change = 3
@@ -254,7 +254,7 @@ fps = 24
 
 [smoke]
 voxel = 0.03
-cooling = 1.5             # a second: flames end where smoke is too cold to glow
+cooling = 1.5             # per second: flames end where the smoke is too cold to glow
 dissipation = 0.4
 confinement = 3
 
@@ -263,7 +263,7 @@ shape = "sphere"
 center = [0, 0.1, 0]
 radius = 0.15
 density = 0.4
-temperature = 1200        # above that of the air
+temperature = 1200        # kelvin above the air
 noise.amount = 1
 noise.size = 0.06
 noise.change = 6
@@ -305,7 +305,7 @@ frames = "1-240"
 fps = 12
 
 [crowd]
-cell = 1                  # metres, of the grid that keeps people apart where it is dense
+cell = 1                  # metres; grid of the continuum that separates people in dense areas
 
 [[crowd.boundary]]
 box = [[0, 0], [20, 10]]  # x and y of the plan [m]; y is to the back
@@ -320,7 +320,7 @@ points = [[12, 6], [12, 10]]
 name = "exit"
 box = [[18, 4], [20, 6]]
 
-[[crowd.line]]            # people who cross it are counted
+[[crowd.line]]            # counts the people who cross it
 name = "door"
 points = [[12, 6], [12, 4]]
 

@@ -12,8 +12,8 @@ struct SceneTemplate {
 };
 const std::vector<SceneTemplate>& scene_templates();
 
-// A scene called `name` from the template `effect`. Empty: the one that is called like the scene, or splash. Throws
-// bad_input for an effect that there is no template for.
+// A scene called `name` from the template `effect`. If `effect` is empty, uses the template called like the scene, or
+// splash. Throws bad_input for an unknown effect.
 std::string new_scene_text(const std::string& name, const std::string& effect);
 
 } // namespace spindrift

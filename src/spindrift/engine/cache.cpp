@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kTitle = "spindrift record 3";
 constexpr const char* kNoInput = "-";
-constexpr const char* kUnconverged = "unconverged"; // stands where an ending would
+constexpr const char* kUnconverged = "unconverged"; // takes the place of an ending
 constexpr size_t kLongestEnding = 32;
 
 int64_t size_of(const std::string& path)
@@ -36,10 +36,10 @@ std::vector<std::string> lines_of(const std::string& text)
     return lines;
 }
 
-// A line of the record ends with a checksum.
+// Every line of the record ends with a checksum.
 uint32_t seal_of(std::string_view line) { return static_cast<uint32_t>(hash_bytes(line, 3)); }
 std::string sealed(const std::string& line) { return fmt::format("{} {:08x}\n", line, seal_of(line)); }
-// Takes it off again; false if it is not that of the line.
+// Removes the checksum; false if it does not match the line.
 bool unseal(std::string& line)
 {
     const size_t end = line.rfind(' ');
@@ -49,7 +49,7 @@ bool unseal(std::string& line)
     return whole;
 }
 
-// A line "name = value", or "name: signature", of what frames were made from.
+// One line of a `made_from` text: "name = value" or "name: signature".
 struct Ingredient {
     std::string name, value, line;
 };
@@ -117,7 +117,7 @@ StageCache::StageCache(const std::string& folder, const std::string& name, const
 void StageCache::read_record()
 {
     const std::string text = read_file(record_path());
-    const std::string whole = text.substr(0, text.rfind('\n') + 1); // a kill may have cut the last line
+    const std::string whole = text.substr(0, text.rfind('\n') + 1); // a kill may have truncated the last line
     const std::vector<std::string> lines = lines_of(whole);
     if (lines.empty() || lines[0] != kTitle)
         fail("{} was not written by this version of the program; move it and the frames beside it away, or choose "
@@ -127,13 +127,11 @@ void StageCache::read_record()
         std::string line = lines[i];
         if (!unseal(line))
             fail("{} is damaged in line {} (\"{}\"). If the line starts with begin or done, delete it and the files of "
-                 "the "
-                 "frame that it names, and they are made again; otherwise move the record and the frames beside it "
-                 "away, "
-                 "or choose another folder with -o",
+                 "the frame that it names to have them computed again; otherwise move the record and the frames beside "
+                 "it away, or choose another folder with -o",
                  record_path(), i + 1, line.substr(0, 60));
         if (!read_line(line))
-            fail("{} has a line {} that no run has written (\"{}\"); move it and the frames beside it away, or choose "
+            fail("{} has an invalid line {} (\"{}\"); move it and the frames beside it away, or choose "
                  "another folder with -o",
                  record_path(), i + 1, line.substr(0, 60));
     }
@@ -142,8 +140,8 @@ void StageCache::read_record()
     appendable_ = whole.size() == text.size();
 }
 
-// Takes a line of the record; false if append() cannot have written it. Names of files are made from what it says, so
-// that it must not lead to any other file.
+// Parses a line of the record; false if append() cannot have written it. File names are built from the line, so it must
+// not be able to name a file outside the folder.
 bool StageCache::read_line(const std::string& line)
 {
     if (line.starts_with("from ")) {
@@ -192,8 +190,8 @@ void StageCache::append(const std::string& line)
         write_file(record_path(), text);
         appendable_ = true;
     }
-    // One write to the end of the file, on the disk before the frame is: after a kill or a power cut, every frame that
-    // is there is known.
+    // Append with one write and flush it before the frame is written: after a kill or a power cut, every frame on disk
+    // is recorded.
     const int file = ::open(record_path().c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
     const bool written = file >= 0 && ::write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size()) &&
                          ::fdatasync(file) == 0;
@@ -260,7 +258,8 @@ void StageCache::clear()
 {
     for (const std::string& name : files()) std::filesystem::remove(folder_ + "/" + name);
     std::filesystem::remove(state_path());
-    std::filesystem::remove(record_path()); // last: a kill before leaves the rest known
+    // Last: after a kill before this line, the remaining files are still recorded.
+    std::filesystem::remove(record_path());
     entries_.clear();
     exists_ = outdated_ = appendable_ = false;
 }

@@ -1,8 +1,8 @@
-// The frames of one stage on disk, and the record of what they were made from.
+// The frames of one stage on disk, and the record of what they were computed from.
 //
-// The record is a text file beside the frames: everything that went into them, and two lines a frame, one before its
-// files are written and one, with their sizes, after. With it a later run knows which frames are done, which are left
-// over from a kill, and which files are not ours and must not be overwritten.
+// The record is a text file in the same folder. It lists every ingredient of the frames, and two lines per frame: one
+// before its files are written and one, with their sizes, after. From it a later run knows which frames are complete,
+// which were interrupted by a kill, and which files it did not write and must not overwrite.
 #pragma once
 
 #include "spindrift/io/frame_path.h"
@@ -14,7 +14,8 @@
 
 namespace spindrift {
 
-// Holds a folder for this process until it ends, however it ends; throws Error(failed) if another process has it.
+// Locks a folder for this process until the process ends in any way. Throws Error(failed) if another process holds the
+// lock.
 class FolderLock {
   public:
     explicit FolderLock(const std::string& folder);
@@ -25,50 +26,51 @@ class FolderLock {
     int descriptor_ = -1;
 };
 
-// The first thing that differs between two texts of what frames were made from, for people: "flip was 0.97 and is 0.5
-// now". An input whose frames differ is "liquid has changed".
+// The first difference between two `made_from` texts, for people: "flip was 0.97 and is 0.5 now". An input whose frames
+// differ reads "liquid has changed".
 std::string what_differs(const std::string& before, const std::string& now);
-// All that differ, each in such words.
+// All differences, in the same wording.
 std::vector<std::string> all_differences(const std::string& before, const std::string& now);
 
 class StageCache {
   public:
-    // Reads the record, if there is one. Frames are <folder>/<name>.####.<ending>, one file for each ending.
-    // `made_from` is everything the frames depend on: lines "parameter = value", or "thing: signature" for what has no
-    // value to show.
+    // Reads the record if it exists. Frames are <folder>/<name>.####.<ending>, one file per ending. `made_from` lists
+    // everything that the frames depend on, as lines "parameter = value", or "thing: signature" where there is no value
+    // to show.
     StageCache(const std::string& folder, const std::string& name, const std::vector<std::string>& endings,
                const std::string& made_from);
 
-    // True if there is a record.
+    // True if a record exists.
     bool exists() const { return exists_; }
-    // True if the frames on disk were made from something else, and the first thing that differs, for people.
+    // outdated() is true if the frames on disk have a different `made_from`; what_changed() is the first difference,
+    // for people.
     bool outdated() const { return outdated_; }
     std::string what_changed() const { return what_differs(recorded_made_from_, made_from_); }
-    // What the frames on disk were made from.
+    // The `made_from` of the frames on disk.
     const std::string& recorded() const { return recorded_made_from_; }
-    // Throws Error(failed) if a file of these frames, or any file of outdated frames, which a new version will move, is
-    // not ours or was changed since it was written.
+    // Throws Error(failed) if a file of these frames is not ours or changed since it was written. If the frames are
+    // outdated, checks all recorded files, because a new version will move them.
     void expect_only_ours(const FrameRange& range) const;
-    // Throws Error(failed) if any file that the record knows was changed since it was written.
+    // Throws Error(failed) if any recorded file changed since it was written.
     void expect_unchanged() const;
-    // Removes the record and the little that belongs to it if no frame is complete, or none is left.
+    // Removes the record, the state and all recorded files. For caches that have no complete frame left.
     void clear();
-    // Names of all files that the record knows, without the folder, whether they are there or not.
+    // Names of all recorded files, without the folder, whether they exist or not.
     std::vector<std::string> files() const;
-    // Frames whose recorded files are all there, ascending.
+    // Frames whose recorded files all exist with the recorded size, ascending.
     std::vector<int> frames() const;
 
-    // A frame whose files are all there as they were written...
+    // True if all files of the frame exist with the size they were written with.
     bool complete(int frame) const;
-    // ... from this input (a signature of the input file; empty for none).
+    // As complete(), and computed from this input (a signature of the input file; empty for none).
     bool has(int frame, const std::string& input = {}) const;
-    // The files of a frame; the first is the one that other stages read.
+    // The files of a frame; other stages read the first.
     std::vector<std::string> paths(int frame) const;
     std::string path(int frame) const { return file(frame, endings_.front()); }
-    // To be called before and after the frame's files are written. begin() throws as expect_only_ours() does.
+    // Call before and after writing the files of a frame. begin() throws as expect_only_ours() does.
     void begin(int frame);
     void finish(int frame, const std::string& input = {}, int unconverged = 0);
-    // Complete frames in which solves ended above their tolerance, and how many of them did.
+    // Complete frames with solves that ended above their tolerance, and the number of those solves.
     std::map<int, int> unconverged() const;
 
     const std::string& fingerprint() const { return fingerprint_; }
@@ -98,12 +100,12 @@ class StageCache {
     std::string made_from_, fingerprint_, recorded_made_from_;
     std::map<int, Entry> entries_;
     bool exists_ = false, outdated_ = false;
-    bool appendable_ = false; // the record on disk is there and whole
+    bool appendable_ = false; // the record exists on disk and its last line is complete
 };
 
-// A hash of everything that frames were made from.
+// A hash of a `made_from` text.
 std::string fingerprint_of(const std::string& made_from);
-// Size and time of change of a file, to notice when it was replaced; empty if there is none.
+// Size and modification time of a file, to notice when it was replaced; empty if it does not exist.
 std::string file_signature(const std::string& path);
 
 } // namespace spindrift

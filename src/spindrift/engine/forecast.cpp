@@ -16,8 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of a rehearsal: cells times frames that it has about, and how long a stage of it may take, all threads together [s].
-// A grid of a few tiles says little about a large one, so that small shots are hardly made coarser.
+// Target number of cells times frames of a rehearsal, and CPU time that a stage may take, all threads together [s]. A
+// grid of a few tiles predicts little about a large one, so small shots are hardly coarsened.
 constexpr double kCellFrames = 1e7, kSeconds = 15, kSecondsCoarse = 5;
 constexpr double kLeastCoarser = 1.25, kMostCoarser = 256;
 
@@ -50,7 +50,7 @@ double bytes_in(const std::string& folder)
     return bytes;
 }
 
-// What a stage has shown by a frame: the largest of its numbers, all its files [bytes] and the time [s].
+// Totals of a stage up to a frame: the maximum of each number, all its files [bytes] and the time [s].
 struct Reached {
     int frame = 0;
     std::map<std::string, double> most;
@@ -59,13 +59,13 @@ struct Reached {
 
 struct Rehearsed {
     std::vector<Reached> frames;
-    // Memory of the process: at the peak of the run, when it is done, and the peak with the end of the process, where
-    // libraries tidy up [bytes].
+    // Memory of the process [bytes]: the peak of the run, what is still held after it, and the peak including process
+    // exit, where libraries clean up.
     double memory = 0, kept = 0, whole = 0;
 };
-using Run = std::map<std::string, Rehearsed>; // by the name of the stage
+using Run = std::map<std::string, Rehearsed>; // by stage name
 
-// What rehearse_stage() writes: a line for each frame, then one for the memory.
+// The output of rehearse_stage(): a line per frame, then one for the memory.
 //     frame 12 disk 34567 seconds 0.12 particles 1000 tiles 20
 //     memory 4000000 kept 3000000
 Rehearsed read_rehearsal(const std::string& text)
@@ -96,7 +96,7 @@ Rehearsed read_rehearsal(const std::string& text)
     return rehearsed;
 }
 
-// Writes those lines, and throws when the time is over.
+// Writes those lines; throws OutOfTime when the time limit is reached.
 class Recorder : public Progress {
   public:
     struct OutOfTime {};
@@ -108,7 +108,7 @@ class Recorder : public Progress {
         fmt::print("frame {} disk {:.0f} seconds {}", frame, bytes_in(folder_), report.times.total());
         for (const auto& [name, value] : report.numbers) fmt::print(" {} {}", name, value);
         fmt::print("\n");
-        // Of the process, whatever else the machine does.
+        // CPU time of this process, independent of the load of the machine.
         if (static_cast<double>(std::clock()) > time_ * CLOCKS_PER_SEC) throw OutOfTime();
     }
     void stage_ends() override {}
@@ -117,10 +117,10 @@ class Recorder : public Progress {
 
   private:
     std::string folder_;
-    double time_; // that the stage may take, all threads together [s]
+    double time_; // CPU time limit of the stage, all threads together [s]
 };
 
-// The first, one in the middle and the last.
+// The first, a middle and the last frame.
 FrameRange some_frames(const FrameRange& all)
 {
     const int half = (all.last - all.first) / 2;
@@ -128,7 +128,7 @@ FrameRange some_frames(const FrameRange& all)
     return {all.last - 2 * half, all.last, half};
 }
 
-// One run, coarser for each stage than its coarseness(k) by a factor, each stage in a process of its own.
+// Runs all stages once, each coarsened by `factor` times its coarseness(k), each in a process of its own.
 Run run_coarsely(const ShotOptions& options, const std::vector<const Stage*>& stages, const FrameRange& frames,
                  double k, double factor)
 {
@@ -151,8 +151,8 @@ Run run_coarsely(const ShotOptions& options, const std::vector<const Stage*>& st
         const ProgramResult rehearsal = run_this_program(command);
         Rehearsed found = read_rehearsal(rehearsal.output);
         found.whole = rehearsal.memory;
-        if (found.frames.empty()) break; // coarsely it cannot be done, nor what reads it
-        if (all) {                       // complete, with what is written at the end
+        if (found.frames.empty()) break; // cannot run this coarse, so neither can its readers
+        if (all) {                       // complete, including files written at the end
             reached.last = found.frames.back().frame;
             found.frames.back().disk = bytes_in(folder.path() + "/" + stage->name());
         } else if (found.frames.back().frame < wanted.last) {
@@ -163,7 +163,7 @@ Run run_coarsely(const ShotOptions& options, const std::vector<const Stage*>& st
     return run;
 }
 
-// All files of a stage that did only some frames: what lies between two of them has grown evenly.
+// Disk space of all frames of a stage that ran only some of them, interpolated linearly in between.
 double disk_between(const std::vector<Reached>& some, const FrameRange& frames)
 {
     double sum = 0, before = 0;
@@ -173,8 +173,8 @@ double disk_between(const std::vector<Reached>& some, const FrameRange& frames)
     return frames.count() * (each.size() > 1 ? sum / static_cast<double>(each.size() - 1) : each[0]);
 }
 
-// What a stage would have shown after all frames. Where the run was cut short, the coarser one tells how it goes on;
-// if that was cut short as well, its last frame stands for those that follow.
+// The totals that a stage would have reached after all frames. Where the run was cut short, extrapolates with the
+// growth of the coarser run; if that was cut short too, its last frame stands for those that follow.
 Reached completed(const Rehearsed& run, const Rehearsed& coarser, const FrameRange& frames, bool all_frames)
 {
     Reached end = run.frames.back();
@@ -259,7 +259,7 @@ Forecast rehearse(const ShotOptions& options, const std::vector<const Stage*>& s
         for (const auto& [name, value] : at.most) {
             const auto other = before.most.find(name);
             const double less = other == before.most.end() ? 0 : other->second;
-            if (value == less) // has nothing to do with the resolution
+            if (value == less) // does not depend on the resolution
                 foreseen.most[name] = value;
             else
                 foreseen.most[name] =
@@ -267,18 +267,19 @@ Forecast rehearse(const ShotOptions& options, const std::vector<const Stage*>& s
         }
         foreseen.disk = with_margins ? extrapolated_volume(at.disk, before.disk, k1)
                                      : extrapolated(at.disk, before.disk, k1, growth);
-        // What a crowd writes at the end is missing if it was cut short: then only counts tell.
+        // If a crowd was cut short, the files that it writes at the end are missing: use the estimate instead.
         if (k1 == 1 && all_frames && f->second.frames.back().frame < frames.last)
             foreseen.disk = stage->estimate().disk;
-        // Steps become shorter with the cells.
+        // Time steps shrink with the cell size: one more power of the resolution.
         foreseen.seconds = extrapolated(at.seconds, before.seconds, k1, {growth.least, growth.most + 1});
     }
     for (const Stage* stage : stages) {
         const auto foreseen = forecast.find(stage->name());
         if (foreseen == forecast.end()) continue;
         const Rehearsed &f = fine.at(stage->name()), &c = coarse.at(stage->name());
-        // Memory is measured. From the finer run on it grows with the numbers as the stage says, times what the
-        // difference between both runs has shown; a difference within the noise shows nothing.
+        // Start from the measured memory of the finer run and add the growth that the stage predicts from its numbers,
+        // scaled by how well that prediction matched the measured difference between the two runs. Differences within
+        // the noise are ignored.
         constexpr double kNoise = 1e7; // [bytes]
         const double said = stage->memory(shown), needed = stage->memory(forecast);
         const double ratio = (f.memory - c.memory + kNoise) / (said - stage->memory(shown_coarsely) + kNoise);

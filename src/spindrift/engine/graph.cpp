@@ -11,7 +11,7 @@ namespace spindrift {
 
 namespace {
 
-// Becomes a folder, a prefix of --set and a name of channels.
+// The name becomes a folder, a prefix of --set and part of channel names.
 bool usable_name(const std::string& name)
 {
     return !name.empty() && name.size() <= 64 &&
@@ -35,7 +35,7 @@ std::vector<std::string> names_of(const std::vector<const ShotGraph::Node*>& nod
 void visit_stage(Stage& stage, ParamVisitor& v)
 {
     std::string kind = stage.kind();
-    v("kind", kind, "What the table is, if its name does not say so: [skin] with kind = \"surface\".");
+    v("kind", kind, "The kind of stage, if it differs from the table's name: [skin] with kind = \"surface\".");
     stage.visit(v);
 }
 
@@ -55,7 +55,7 @@ ShotGraph::ShotGraph(const SceneFile& scene, const StageKinds& kinds, const std:
         if (const StageKind* known = kind_named(kind); known && known->needs_no_table && of_kind(kind).empty())
             add_stage(*known, kind, false);
     for (const StageKind& kind : kinds_)
-        for (size_t i = 0; i < nodes_.size(); ++i) // finding inputs may add stages
+        for (size_t i = 0; i < nodes_.size(); ++i) // find_inputs() may append stages
             if (nodes_[i].stage->kind() == kind.name && nodes_[i].inputs.empty()) find_inputs(nodes_[i].stage->name());
     sort();
 }
@@ -89,11 +89,10 @@ void ShotGraph::add_stages()
         const std::string given = scene_.text(table, "kind");
         const StageKind* kind = kind_named(given.empty() ? table : given);
         if (!kind && given.empty())
-            bad_input(
-                "{}: unknown table [{}]{}; a table with a name of its own needs a kind, such as kind = \"surface\"",
-                scene_.where_named(table), shortened(table), did_you_mean(table, known, "valid tables"));
+            bad_input("{}: unknown table [{}]{}; a table with another name needs a kind, such as kind = \"surface\"",
+                      scene_.where_named(table), shortened(table), did_you_mean(table, known, "valid tables"));
         if (!kind)
-            bad_input("{}: {}.kind is \"{}\", which is no kind of stage{}", scene_.where(table + ".kind"), table,
+            bad_input("{}: {}.kind is \"{}\", which is not a kind of stage{}", scene_.where(table + ".kind"), table,
                       shortened(given), did_you_mean(given, {known.begin() + 1, known.end()}, "there are"));
         if (kind_named(table) && table != kind->name)
             bad_input("{}: [{}] cannot be of the kind \"{}\", because its name is that of another kind; rename it",
@@ -111,7 +110,7 @@ void ShotGraph::add_stage(const StageKind& kind, const std::string& name, bool i
     scene_.read(name, [&](ParamVisitor& v) { visit_stage(*node.stage, v); });
 }
 
-// The stages that a port reads if the scene does not say.
+// The stages that a port reads if the scene does not name any.
 std::vector<std::string> ShotGraph::unnamed(const Node& node, const Port& port)
 {
     std::vector<std::string> all;
@@ -126,7 +125,7 @@ std::vector<std::string> ShotGraph::unnamed(const Node& node, const Port& port)
         return all;
     }
     if (!all.empty() || port.unnamed == Port::Unnamed::all) return all;
-    // A kind that needs no table is there if what it reads is.
+    // A kind that needs no table is added if all its inputs exist.
     for (const std::string& name : port.kinds) {
         const StageKind* kind = kind_named(name);
         if (!kind || !kind->needs_no_table) continue;
@@ -139,7 +138,8 @@ std::vector<std::string> ShotGraph::unnamed(const Node& node, const Port& port)
     return all;
 }
 
-// The name of a stage that a port may read, which is made if it needs no table. Throws bad_input for any other.
+// Checks that a port may read the stage `name`, which exists or is of a kind that needs no table. Throws bad_input
+// otherwise.
 std::string ShotGraph::required(const Node& node, const Port& port, const std::string& name) const
 {
     const std::string where = scene_.where(node.stage->param(port.name)), param = node.stage->param(port.name);
@@ -161,7 +161,7 @@ std::string ShotGraph::required(const Node& node, const Port& port, const std::s
 
 void ShotGraph::find_inputs(const std::string& name)
 {
-    const auto node = [&]() -> Node& { return const_cast<Node&>(*find(name)); }; // adding stages moves them
+    const auto node = [&]() -> Node& { return const_cast<Node&>(*find(name)); }; // adding stages moves the nodes
     for (const Port& port : node().stage->ports(*this)) {
         std::vector<std::string> stages = port.stages.empty() ? unnamed(node(), port) : port.stages;
         std::erase(stages, port.stages.empty() ? name : "");
@@ -194,7 +194,7 @@ void ShotGraph::sort()
         };
         const auto next = std::ranges::find_if(
             nodes_, [&](const Node& node) { return std::ranges::none_of(node.inputs, is_waiting); });
-        if (next == nodes_.end()) { // each that is left waits for another: follow them until one comes again
+        if (next == nodes_.end()) { // every remaining stage waits for another: follow the inputs until a stage repeats
             std::vector<std::string> way = {nodes_.front().stage->name()};
             const Input* last = nullptr;
             while (std::ranges::count(way, way.back()) < 2) {
@@ -202,8 +202,8 @@ void ShotGraph::sort()
                 way.push_back(last->stage);
             }
             way.erase(way.begin(), std::ranges::find(way, way.back()));
-            bad_input("{}: stages read each other in a circle: {}",
-                      scene_.where(way[way.size() - 2] + "." + last->port), fmt::join(way, " reads "));
+            bad_input("{}: stages read each other in a cycle: {}", scene_.where(way[way.size() - 2] + "." + last->port),
+                      fmt::join(way, " reads "));
         }
         sorted.push_back(std::move(*next));
         nodes_.erase(next);
@@ -242,7 +242,7 @@ std::string ShotGraph::text() const
     return lines;
 }
 
-// Columns from left to right, each stage one column behind the last of those that it reads.
+// Draws columns from left to right; each stage is one column to the right of its rightmost input.
 std::string ShotGraph::svg() const
 {
     constexpr int kWidth = 150, kHeight = 44, kGap = 70, kRow = 64, kMargin = 20;

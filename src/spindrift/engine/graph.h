@@ -1,8 +1,8 @@
-// The stages of a shot and what each reads: made from the tables of a scene.
+// The graph of a shot: its stages and what each one reads, built from the tables of a scene.
 //
-// A table is a stage. Its kind is what its parameter `kind` says, or else its name. Inputs are named by parameters;
-// what a scene leaves out follows from what it has (Port::Unnamed). Unknown names and kinds, inputs of a wrong kind and
-// cycles are errors with their place in the scene.
+// Each table is a stage. Its kind is its parameter `kind`, or else its name. Parameters name the inputs; missing ones
+// are resolved from the stages that the scene has (Port::Unnamed). Unknown names and kinds, inputs of the wrong kind
+// and cycles are errors that report their position in the scene.
 #pragma once
 
 #include "spindrift/engine/stage.h"
@@ -17,27 +17,27 @@ class ShotGraph {
     };
     struct Node {
         std::unique_ptr<Stage> stage;
-        bool in_scene = true; // has a table; others are there because a stage reads them
+        bool in_scene = true; // false: the stage has no table and exists because another one reads it
         std::vector<Input> inputs;
-        // The stages whose frames it reads, each once.
+        // The stages whose frames this one reads, without duplicates.
         std::vector<std::string> read() const;
     };
 
-    // Reads the parameters of all stages and finds their inputs. Throws bad_input. `also` names kinds that are wanted
-    // even if no table asks for them.
+    // Reads the parameters of all stages and resolves their inputs. Throws bad_input. `also` names kinds to add even if
+    // no table asks for them.
     ShotGraph(const SceneFile& scene, const StageKinds& kinds, const std::vector<std::string>& also = {});
 
-    // Prepares all stages, each after those that it reads, which tell it what they are. Throws bad_input.
+    // Prepares all stages, each after those that it reads, and passes their facts on. Throws bad_input.
     void prepare(const ShotParams& shot);
 
-    // Each after those that it reads; otherwise in the order of the kinds, and of names.
+    // Sorted so that each stage follows those it reads; ties in the order of the kinds, then of the names.
     const std::vector<Node>& nodes() const { return nodes_; }
     const Node* find(const std::string& name) const;
     std::vector<const Node*> of_kind(const std::string& kind) const;
     const StageKinds& kinds() const { return kinds_; }
     const SceneFile& scene() const { return scene_; }
 
-    // A line for each stage: "skin (surface) <- milk (liquid)"; and a picture of it.
+    // text(): a line for each stage, "skin (surface) <- milk (liquid)". svg(): a drawing of the graph.
     std::string text() const;
     std::string svg() const;
 
@@ -55,7 +55,7 @@ class ShotGraph {
     std::vector<Node> nodes_;
 };
 
-// What `describe` shows and the scene may set: the stage's own parameters, and its kind.
+// Visits the parameters that `describe` shows and the scene may set: `kind` and the stage's own.
 void visit_stage(Stage& stage, ParamVisitor& v);
 
 } // namespace spindrift

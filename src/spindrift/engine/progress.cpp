@@ -16,8 +16,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kTick = std::chrono::seconds(1);
-constexpr auto kSilence = std::chrono::seconds(30); // that a pipe may have
-constexpr double kWorthSaying = 1;                  // [s]
+constexpr auto kSilence = std::chrono::seconds(30); // longest silence on a pipe
+constexpr double kShortestShown = 1;                // [s]
 constexpr const char* kClearLine = "\r\x1b[K";
 
 int terminal_width()
@@ -26,7 +26,7 @@ int terminal_width()
     return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col - 1 : 79;
 }
 
-// A full disk behind a log is no reason to end a computation: what cannot be written is lost.
+// Write errors, such as a full disk behind a log, must not end a computation: ignore them.
 void put(std::FILE* file, const std::string& text)
 {
     std::fputs(text.c_str(), file);
@@ -54,7 +54,7 @@ double TimeLeft::of(int frames) const
         for (size_t i = 0; i < count; ++i) rest += std::pow(recent[i] - mean - slope * from_middle(i), 2);
         slope = std::max(0.0, slope - 2 * std::sqrt(rest / (n - 2) / xx)); // two standard errors
     }
-    const double first = n - middle, last = first + frames - 1; // of the frames to come, from the middle
+    const double first = n - middle, last = first + frames - 1; // of the remaining frames, relative to the middle
     return frames * (mean + slope * 0.5 * (first + last));
 }
 
@@ -77,7 +77,7 @@ std::string size_text(double bytes)
     return fmt::format("{:.{}f} {}", bytes, unit == 0 || bytes >= 100 ? 0 : 1, units[unit]);
 }
 
-// Bytes that are not UTF-8, and control characters beyond those of ASCII, stand as printable() writes them.
+// Bytes that are not UTF-8, and control characters outside ASCII, are escaped as printable() does.
 std::string json_string(const std::string& text)
 {
     std::string out = "\"";
@@ -101,16 +101,16 @@ std::string json_string(const std::string& text)
 Progress::Progress(Style style) : style_(style)
 {
     if (style_ == Style::terminal || style_ == Style::plain)
-        ticker_ = std::jthread([this](const std::stop_token& stop) { tell_now_and_then(stop); });
+        ticker_ = std::jthread([this](const std::stop_token& stop) { refresh_line(stop); });
 }
 
 Progress::~Progress()
 {
-    finish(); // an error's message starts on a line of its own
+    finish(); // so that an error message starts on a new line
 }
 
-// Frames of a simulation can take minutes: the line is brought up to date in between.
-void Progress::tell_now_and_then(const std::stop_token& stop)
+// Frames can take minutes: update the line in between.
+void Progress::refresh_line(const std::stop_token& stop)
 {
     std::unique_lock lock(mutex_);
     while (!stop.stop_requested()) {
@@ -132,12 +132,13 @@ std::string Progress::unfinished_line() const
     const double spent = seconds_since(frame_start_);
     if (to_do_ < 0) return fmt::format("{}  {} so far", stage_, duration_text(spent));
     std::string line = fmt::format("{} {}/{}  this frame {} so far", stage_, next_, last_, duration_text(spent));
-    if (const double left = seconds_left(spent); left >= kWorthSaying)
+    if (const double left = seconds_left(spent); left >= kShortestShown)
         line += fmt::format(", {} left", duration_text(left));
     return line + numbers_;
 }
 
-// Replaces the line on a terminal, as far as it fits: a line that wraps could not be replaced. Adds one elsewhere.
+// Replaces the line on a terminal, truncated to its width because a wrapped line cannot be replaced. Appends a line
+// elsewhere.
 void Progress::print(const std::string& line)
 {
     last_line_ = Clock::now();
@@ -165,7 +166,7 @@ void Progress::stage_starts(const std::string& stage, const FrameRange& range, i
             return;
         }
     }
-    if (there > 0) say(fmt::format("{}: {} of {} frames are there already", stage, there, range.count()));
+    if (there > 0) say(fmt::format("{}: {} of {} frames are already done", stage, there, range.count()));
 }
 
 void Progress::frame_done(int frame, const FrameReport& report)
@@ -198,16 +199,16 @@ void Progress::frame_done(int frame, const FrameReport& report)
     if (report.unconverged > 0) numbers_ += fmt::format("  unconverged {}", report.unconverged);
     for (const auto& [name, seconds] : report.times.phases())
         phases += fmt::format("{}{} {:.2f}", phases.empty() ? "" : ", ", name, seconds);
-    const std::string to_go = left >= kWorthSaying ? fmt::format(", {} left", duration_text(left)) : "";
+    const std::string to_go = left >= kShortestShown ? fmt::format(", {} left", duration_text(left)) : "";
     const double seconds = report.times.total();
-    // A narrow terminal shows what matters most.
+    // A narrow terminal truncates the line: put the most important part first.
     if (style_ == Style::terminal)
         print(fmt::format("{} {}/{}  {:.2f} s{}{}", stage_, frame, last_, seconds, to_go, numbers_));
     else
         print(fmt::format("{} {}/{}{}  {:.2f} s ({}){}", stage_, frame, last_, numbers_, seconds, phases, to_go));
 }
 
-// Leaves no line behind that is out of date.
+// Clears the progress line of a terminal.
 void Progress::finish()
 {
     const std::lock_guard lock(mutex_);

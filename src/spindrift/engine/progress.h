@@ -1,4 +1,5 @@
-// Tells how a run is going: a line with the time left on a terminal, plain lines when piped, JSON lines for machines.
+// Reports the progress of a run: one line with the time left on a terminal, plain lines when piped, JSON lines for
+// programs.
 #pragma once
 
 #include "spindrift/engine/stage.h"
@@ -9,13 +10,13 @@
 
 namespace spindrift {
 
-// How long frames still to come will take, from those that are done. Simulations get slower as liquid spreads and smoke
-// grows, so that the mean of all frames says too little: this is a line through the later half of them, which rises by
-// what the frames are sure to tell, and never falls.
+// Predicts the time of the remaining frames from those that are done. Simulations slow down as liquid spreads and smoke
+// grows, so the mean of all frames underestimates. This extrapolates a line fitted to the later half of the frames,
+// with a slope reduced by two standard errors and never negative.
 class TimeLeft {
   public:
     void add(double seconds) { frames_.push_back(seconds); }
-    // [s]; zero if nothing is known.
+    // [s]; zero if no frame is done.
     double of(int frames) const;
 
   private:
@@ -28,14 +29,14 @@ class Progress {
     explicit Progress(Style style);
     virtual ~Progress();
     Progress(const Progress&) = delete;
-    // Terminal if standard output is one.
+    // `terminal` if standard output is a terminal, else `plain`.
     static Style suitable();
 
     // `to_do` is the number of frames that will be reported.
     virtual void stage_starts(const std::string& stage, const FrameRange& range, int to_do);
     virtual void frame_done(int frame, const FrameReport& report);
     virtual void stage_ends();
-    // While `work` runs, says after a second what takes the time.
+    // Runs `work`; if it takes longer than a second, reports what is being done.
     template <class Work> void busy_with(const std::string& what, const Work& work)
     {
         const struct Ends {
@@ -45,28 +46,28 @@ class Progress {
         stage_starts(what, {1, 1}, -1);
         work();
     }
-    // A line of text for people, a message object for machines.
+    // Prints a line of text, or a message object in JSON.
     virtual void say(const std::string& text);
-    // The same for what may not be as it was meant; said on standard error even if progress is quiet.
+    // The same for warnings; these go to standard error even if progress is quiet.
     virtual void warn(const std::string& text);
 
   private:
     using Clock = std::chrono::steady_clock;
-    void tell_now_and_then(const std::stop_token& stop);
+    void refresh_line(const std::stop_token& stop);
     std::string unfinished_line() const;
     void print(const std::string& line);
     void finish();
     double seconds_left(double spent_on_frame) const;
 
     const Style style_;
-    std::mutex mutex_; // of all below, which the ticker reads
+    std::mutex mutex_; // guards all below, which the ticker reads
     std::condition_variable_any woken_;
     std::string stage_, numbers_;
     bool running_ = false;
     int next_ = 0, last_ = 0, step_ = 1, done_ = 0, to_do_ = 0;
     TimeLeft time_left_;
     Clock::time_point start_, frame_start_, last_line_;
-    std::jthread ticker_; // last: it ends before what it reads
+    std::jthread ticker_; // last: stops before the members that it reads are destroyed
 };
 
 // "12 s", "3 min 05 s", "2 h 10 min".

@@ -7,7 +7,7 @@ namespace spindrift {
 
 namespace {
 
-// The text between quotes, without the backslashes that protect quotes and backslashes; empty for other values.
+// The text between quotes with its escapes removed; empty for other values.
 std::string unquoted(const std::string& value)
 {
     if (value.size() < 2 || value.front() != '"') return {};
@@ -31,10 +31,10 @@ std::vector<std::string> short_sequences(const SceneFile& scene, const std::stri
         if (equals == std::string::npos) continue;
         const std::string name = line.substr(0, equals), file = unquoted(line.substr(equals + 3));
         if (name == "input" || file.empty() || !has_frame_pattern(file))
-            continue; // every frame of an input must be there
+            continue; // all frames of an input must exist; checked elsewhere
         const std::string pattern = scene.resolve(file);
         const std::vector<int> frames = frames_on_disk(pattern);
-        if (frames.empty()) continue; // an error elsewhere, or no file name
+        if (frames.empty()) continue; // an error reported elsewhere, or not a file name
         const std::string where = scene.where(table + "." + name);
         if (frames.back() < shot.last)
             warnings.push_back(

@@ -1,5 +1,5 @@
-// Files that a scene names for its frames, such as the meshes of a collider, and that are not there for all of them.
-// The first and the last file stand in for those that are missing at the ends, which may not be what was meant.
+// Warns about file sequences, such as the meshes of a collider, that do not cover the whole shot. The first and last
+// file are used for the frames missing at the ends, which may not be intended.
 #pragma once
 
 #include "spindrift/io/frame_path.h"
@@ -7,7 +7,7 @@
 
 namespace spindrift {
 
-// A warning for each parameter of a table that names a sequence of files which starts after the shot or ends before it.
+// A warning for each parameter of a table that names a file sequence which starts after the shot or ends before it.
 std::vector<std::string> short_sequences(const SceneFile& scene, const std::string& table, const VisitFunction& visit,
                                          const FrameRange& shot);
 

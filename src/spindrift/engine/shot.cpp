@@ -18,13 +18,12 @@ namespace spindrift {
 void ShotParams::visit(ParamVisitor& v)
 {
     v("frames", frames, "First and last frame, e.g. \"1-48\".");
-    v("fps", fps, "frames/s", between(1e-2, 1e6), "Frames a second.");
-    v.list("null", nulls, "Motions without a shape, for shapes to have as their parent.");
+    v("fps", fps, "frames/s", between(1e-2, 1e6), "Frames per second.");
+    v.list("null", nulls, "Motions without a shape that shapes can use as a parent.");
     try {
         const FrameRange range = parse_frame_range(frames);
         v.require(range.count() <= 1000000, "frames", "a shot may have a million frames at most");
-        v.require(range.step == 1, "frames",
-                  "a shot has all of its frames; for some of them run it with --frames 1-48x2");
+        v.require(range.step == 1, "frames", "a shot has no frame step; to run every other frame use --frames 1-48x2");
         v.require(range.first > -100000000 && range.last < 100000000, "frames", "must have at most eight digits");
     } catch (const Error& error) {
         v.require(false, "frames", error.what());
@@ -84,11 +83,11 @@ void Shot::choose_stages()
               did_you_mean(only, names, "there are"));
 }
 
-// Numbers are written so that equal text means equal bits.
+// Floats are printed exactly: equal text means equal bits.
 std::string Shot::ingredients(const Link& link) const
 {
     Stage& stage = *link.stage;
-    constexpr int kAttributes = 3; // the version of what files carry and what it is called
+    constexpr int kAttributes = 3; // version of the attribute names and contents of files
     std::string lines = fmt::format("version = {}\nnames of attributes = {}\nfps = {}\nfirst frame = {}\n",
                                     SPINDRIFT_VERSION, kAttributes, params_.fps, shot_range_.first);
     lines += canonical_text([&](ParamVisitor& v) { visit_stage(stage, v); });
@@ -119,7 +118,7 @@ void Shot::expect_enough_memory() const
     }
 }
 
-// Files of another program must be there now; those of frames that are complete may be gone.
+// Input files of other programs must exist before the run starts, except for frames that are already complete.
 void Shot::expect_input_files() const
 {
     for (const Link& link : links_) {
@@ -157,7 +156,7 @@ Estimate Shot::estimate_of(const Stage& stage, const Forecast& forecast) const
     return estimate;
 }
 
-// The free space where the shot's folder is or will be; 0 if it cannot be found out.
+// Free space where the shot's folder is or will be; 0 if unknown.
 double Shot::free_space() const
 {
     std::error_code error;
@@ -167,7 +166,8 @@ double Shot::free_space() const
     return error ? 0 : static_cast<double>(space.available);
 }
 
-// Refuses what cannot fit, before any work is done. Rehearsals are worth their time only if it might not.
+// Fails before any work is done if memory or disk space is too small. Rehearses only if the rough estimate comes close
+// to the limits.
 void Shot::expect_room() const
 {
     constexpr double kMemoryShare = 0.05, kDiskShare = 0.1;
@@ -183,15 +183,15 @@ void Shot::expect_room() const
         if (!link.runs) continue;
         const Estimate estimate = estimate_of(*link.stage, foreseen);
         expect_memory(estimate.memory, link.stage->name().c_str(), estimate.remedy.c_str());
-        disk += estimate.disk * missing_share(link);
+        disk += estimate.disk * missing_fraction(link);
         if (space > 0 && disk > space)
             fail("{} needs about {} on disk, and {} has {} free; free some, choose another folder with -o, or {}",
                  link.stage->name(), size_text(estimate.disk), paths_.folder, size_text(space), estimate.remedy);
     }
 }
 
-// Of the frames of a stage, those that are not there yet.
-double Shot::missing_share(const Link& link) const
+// The fraction of a stage's frames that are not complete.
+double Shot::missing_fraction(const Link& link) const
 {
     const StageCache cache = cache_of(link);
     const FrameRange range = frames_of(*link.stage);
@@ -201,14 +201,14 @@ double Shot::missing_share(const Link& link) const
     return 1.0 * missing / shot_range_.count();
 }
 
-// How many frames need not be made, for people. Empty: none is there.
-std::string Shot::there_note(const Link& link) const
+// How many frames are already complete, for people; empty if none.
+std::string Shot::done_note(const Link& link) const
 {
     const StageCache cache = cache_of(link);
     if (cache.outdated()) return {};
     int there = 0;
     for (int frame = shot_range_.first; frame <= shot_range_.last; ++frame) there += cache.complete(frame);
-    return there == 0 ? "" : fmt::format("{} of {} frames are there already", there, shot_range_.count());
+    return there == 0 ? "" : fmt::format("{} of {} frames are already done", there, shot_range_.count());
 }
 
 std::string Shot::needs() const
@@ -223,7 +223,7 @@ std::string Shot::needs() const
         text += fmt::format("{:<8} memory {:>8}   disk {:>8}   {}\n", link.stage->name(), size_text(e.memory),
                             size_text(e.disk), e.note);
         for (const std::string& warning : warnings_of(*link.stage)) text += fmt::format("{:<8} {}\n", "", warning);
-        for (const std::string& note : {there_note(link), version_note(link), replaced_note(link)})
+        for (const std::string& note : {done_note(link), version_note(link), replaced_note(link)})
             if (!note.empty()) text += fmt::format("{:<8} {}\n", "", note);
     }
     if (const std::string note = kept_note(); !note.empty()) text += note + "\n";
@@ -245,8 +245,8 @@ StageCache Shot::cache_of(const Link& link) const
 
 namespace {
 
-// The frame of the saved state, which the stage has then reached. None if there is no state, or one that is damaged or
-// does not fit; nor if it is outside `range`: a state later than the first missing frame cannot make it.
+// Restores the saved state and returns its frame. Returns nothing if there is no state, if it is damaged or does not
+// fit, or if it is outside `range`: a state later than the first missing frame cannot produce that frame.
 std::optional<int> resume(TimeStage& stage, const StageCache& cache, const FrameRange& range, FrameReport& report,
                           Progress& progress)
 {
@@ -255,11 +255,11 @@ std::optional<int> resume(TimeStage& stage, const StageCache& cache, const Frame
         if (!read_state(cache.state_path(), cache.fingerprint(), state)) return std::nullopt;
         const int64_t frame = state.numbers["frame"];
         if (frame > range.last) return std::nullopt;
-        if (frame < range.first) bad_state("it is of frame {}, before the first", frame);
+        if (frame < range.first) bad_state("its frame {} is before the first", frame);
         report = stage.restore(std::move(state));
         return static_cast<int>(frame);
     } catch (const StateError& error) {
-        progress.say(fmt::format("{}: {} cannot be gone on from: {}", stage.name(), cache.state_path(), error.what()));
+        progress.say(fmt::format("{}: cannot resume from {}: {}", stage.name(), cache.state_path(), error.what()));
         return std::nullopt;
     }
 }
@@ -278,9 +278,9 @@ void Shot::run(Progress& progress)
         remove_leftovers(paths_.stage_folder(link.stage->name()));
         finish_move(*link.stage, paths_);
     }
-    choose_versions(); // again, now that no other run can change anything
+    choose_versions(); // again: the folder is locked now, so no other run can change it
 
-    // A file in the way should be known now, not hours later when its frame's turn has come.
+    // Report files in the way now, not hours later when their frame is written.
     for (const Link& link : links_) {
         if (!link.runs) continue;
         remove_leftovers(link.folder);
@@ -302,7 +302,7 @@ void Shot::run(Progress& progress)
     if (const std::string note = kept_note(); any_versions && !note.empty()) progress.say(note);
 }
 
-// Which frames rest on solves that ended above their tolerance, for people. Empty: none.
+// Names the frames with solves that ended above their tolerance, for people; empty if none.
 std::string Shot::unconverged_note(const Link& link) const
 {
     const std::map<int, int> frames = cache_of(link).unconverged();
@@ -340,7 +340,7 @@ void Shot::run_stage(Link& link, Progress& progress)
     if (static_cast<int>(files.size()) == shot_range_.count()) stage.shot_complete(files, paths_now(), progress);
 }
 
-// A time stage has to go through all frames before those that are wanted.
+// A time stage has to simulate all frames before the wanted ones.
 FrameRange Shot::frames_of(const Stage& stage) const
 {
     return dynamic_cast<const TimeStage*>(&stage) ? FrameRange{shot_range_.first, wanted_.last} : wanted_;
@@ -348,7 +348,7 @@ FrameRange Shot::frames_of(const Stage& stage) const
 
 namespace {
 
-// How to run a stage alone.
+// The command that runs one stage alone.
 std::string command_for(const Stage& stage)
 {
     return stage.name() == stage.kind() ? stage.kind() : "run --stage " + stage.name();
@@ -356,7 +356,7 @@ std::string command_for(const Stage& stage)
 
 } // namespace
 
-// A frame of another stage. Throws if it is missing.
+// The path of another stage's frame. Throws if it is missing.
 std::string Shot::input_path(const std::string& input, int frame) const
 {
     std::string path = cache_of(find(input)).path(frame);
@@ -379,28 +379,28 @@ void Shot::warn_of_outdated_inputs(const Link& link, Progress& progress) const
 
 namespace {
 
-// Calls write(), which writes a frame or the state it is resumed from. If a number in it is not finite, nothing was
-// written, and the message says what to do.
+// Calls write(), which writes a frame or its resume state. If it throws NotFinite, nothing was written; fails with a
+// remedy.
 template <class Write> void write_finite(const Stage& stage, int frame, const Write& write)
 {
     try {
         write();
     } catch (const NotFinite& error) {
-        fail("{}: frame {} was not written: {}. A value of [{}] is too extreme for it (look for large forces, speeds, "
-             "rates and temperatures), or an expression or the input makes it so; the frames before are complete",
+        fail("{}: frame {} was not written: {}. A value of [{}] is too extreme (look for large forces, speeds, "
+             "rates and temperatures), or an expression or the input causes it; all earlier frames are complete",
              stage.name(), frame, error.values, stage.name());
     }
 }
 
 } // namespace
 
-// From the last complete frame to the end of the wanted range. The state is written before the frame: whatever a kill
-// leaves behind, the state can still make the frame it belongs to.
+// Runs from the last complete frame to the end of the wanted range. The state is written before its frame: wherever a
+// kill happens, the state can still produce that frame.
 void Shot::run_time_stage(TimeStage& stage, StageCache& cache, Progress& progress)
 {
     stage.read_from([this](const std::string& input, int frame) { return input_path(input, frame); });
     const FrameRange range = frames_of(stage);
-    int missing = range.first; // the first that is
+    int missing = range.first; // the first missing frame
     while (missing <= range.last && cache.has(missing)) ++missing;
     if (missing > range.last) {
         progress.stage_starts(stage.name(), range, 0);
@@ -437,7 +437,7 @@ void Shot::run_time_stage(TimeStage& stage, StageCache& cache, Progress& progres
     progress.stage_ends();
 }
 
-// What a frame stage reads for a frame, whether it is there or not.
+// The files that a frame stage reads for a frame, whether they exist or not.
 std::vector<std::string> Shot::input_paths(const Link& link, int frame) const
 {
     std::vector<std::string> paths;
@@ -457,7 +457,7 @@ std::string signature_of(const std::vector<std::string>& paths)
 
 } // namespace
 
-// A frame whose input is gone is good as it is: inputs may be deleted to save space.
+// A complete frame whose input was deleted counts as up to date: inputs may be deleted to save space.
 std::vector<int> Shot::missing_frames(const Link& link, const StageCache& cache) const
 {
     std::vector<int> missing;
@@ -472,7 +472,7 @@ std::vector<int> Shot::missing_frames(const Link& link, const StageCache& cache)
     return missing;
 }
 
-// What a run writes over because its input is not what it was, for people. Empty: nothing.
+// Names the frames that a run overwrites because their input changed, for people; empty if none.
 std::string Shot::replaced_note(const Link& link) const
 {
     const StageCache cache = cache_of(link);
@@ -487,7 +487,7 @@ std::string Shot::replaced_note(const Link& link) const
     const std::string which =
         frames.size() == 1 ? fmt::format("frame {} is", frames.front())
                            : fmt::format("{} frames from {} to {} are", frames.size(), frames.front(), frames.back());
-    return which + " made again and written over, because the input has changed since";
+    return which + " computed again and overwritten, because the input has changed";
 }
 
 void Shot::run_frame_stage(const Link& link, StageCache& cache, const std::vector<int>& missing, Progress& progress)

@@ -1,5 +1,11 @@
-// A shot: the scene, the graph of its stages, and the folder of its caches. The way from `main` to a solver's step is
+// A shot: the scene, the graph of its stages, and the folder of its caches. The path from `main` to a solver's step is
 // main -> Shot::run -> run_time_stage -> TimeStage::advance.
+//
+//     ShotOptions options;
+//     options.scene = "splash.toml";
+//     Shot shot(options, all_stages());
+//     Progress progress(Progress::suitable());
+//     shot.run(progress);
 #pragma once
 
 #include "spindrift/engine/cache.h"
@@ -15,19 +21,19 @@ struct ShotOptions {
     std::string folder;                 // empty: out/<scene name>
     std::optional<FrameRange> frames;   // empty: all
     std::vector<std::string> overrides; // table.name=value
-    std::string only;                   // a stage, or all of a kind; empty: all that the scene asks for
-    bool rehearsal = false;             // a forecast's own run: does not ask for one in turn
+    std::string only;                   // a stage name or a kind; empty: all stages of the scene
+    bool rehearsal = false;             // true in a run of a forecast, which must not start another forecast
 };
 
 class Shot {
   public:
-    // Reads and checks everything; nothing is written. Throws bad_input.
+    // Reads and checks the scene; writes nothing. Throws bad_input.
     Shot(const ShotOptions& options, const StageKinds& kinds);
     ~Shot();
 
-    // Brings the frames of all stages, or of the one chosen, up to date. Throws Error.
+    // Brings the frames of all selected stages up to date. Throws Error.
     void run(Progress& progress);
-    // What the shot will need, as lines for people.
+    // The forecast of memory and disk space, as lines for people.
     std::string needs() const;
     const ShotGraph& graph() const { return graph_; }
 
@@ -35,10 +41,11 @@ class Shot {
     struct Link {
         Stage* stage;
         const ShotGraph::Node* node;
-        bool runs = false;     // asked for
+        bool runs = false;     // selected
         std::string made_from; // everything its frames depend on
-        // Where the frames of this version are or will be. `takes_over`: they are to become the current version, and
-        // what is there now is to be kept aside.
+        // Where the frames of this version are or will be. `aside`: the run writes to a version of its own and leaves
+        // the current one alone. `takes_over`: this version becomes the current one, which is moved to its own version
+        // folder first.
         std::string folder;
         bool aside = false, takes_over = false;
     };
@@ -48,7 +55,7 @@ class Shot {
     std::vector<std::string> warnings_of(Stage& stage) const;
     std::string input_path(const std::string& input, int frame) const;
     void warn_of_outdated_inputs(const Link& link, Progress& progress) const;
-    // Of versions (shot_versions.cpp).
+    // Versions (shot_versions.cpp).
     void choose_versions();
     std::string kept_folder(const Link& link) const;
     StageCache current_cache(const Link& link) const;
@@ -65,7 +72,7 @@ class Shot {
     Forecast forecast() const;
     Estimate estimate_of(const Stage& stage, const Forecast& forecast) const;
     double free_space() const;
-    double missing_share(const Link& link) const;
+    double missing_fraction(const Link& link) const;
     void expect_room() const;
     void expect_input_files() const;
 
@@ -75,7 +82,7 @@ class Shot {
     std::vector<std::string> input_paths(const Link& link, int frame) const;
     std::vector<int> missing_frames(const Link& link, const StageCache& cache) const;
     std::string replaced_note(const Link& link) const;
-    std::string there_note(const Link& link) const;
+    std::string done_note(const Link& link) const;
     FrameRange frames_of(const Stage& stage) const;
     const Link& find(const std::string& stage) const;
     StageCache cache_of(const Link& link) const;

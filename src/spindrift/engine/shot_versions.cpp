@@ -1,7 +1,7 @@
-// Where each stage's frames go when settings change. See versions.h for what is kept where.
+// Decides which version folder each stage writes to when settings change. See versions.h for the layout.
 //
-// The scene as it is written owns the current version. A run with --set never displaces it: stages whose frames would
-// differ write to a version of their own, unless there is nothing yet that they could displace.
+// The scene as written owns the current version. A run with --set never displaces it: stages whose frames would differ
+// write to a version folder of their own, unless the current folder has no results yet.
 #include "spindrift/engine/shot.h"
 #include "spindrift/engine/versions.h"
 #include "spindrift/io/atomic_file.h"
@@ -21,7 +21,7 @@ StageCache Shot::current_cache(const Link& link) const
     return {paths_.stage_folder(name), name, link.stage->endings(), link.made_from};
 }
 
-// Whether something of the current version was computed: frames, what was made of them, or a state to go on from.
+// Whether the current version has any results: frames, products of them (such as a film), or a state to resume from.
 bool Shot::has_results(const Link& link) const
 {
     const StageCache current = current_cache(link);
@@ -32,7 +32,7 @@ bool Shot::has_results(const Link& link) const
 void Shot::choose_versions()
 {
     bool any_aside = false;
-    std::vector<Link*> others; // that run and are not the current version
+    std::vector<Link*> others; // selected stages that are not the current version
     for (Link& link : links_) {
         const StageCache current = current_cache(link);
         const std::string kept = kept_folder(link);
@@ -45,7 +45,7 @@ void Shot::choose_versions()
         others.push_back(&link);
         any_aside |= is_kept || has_results(link);
     }
-    // If one stage of a test goes aside, so do all that differ: a current folder must not mix versions.
+    // If one stage of a --set run goes aside, so do all that differ: a current folder must not mix versions.
     if (options_.overrides.empty() || !any_aside) return;
     for (Link* link : others) {
         link->folder = kept_folder(*link);
@@ -53,7 +53,7 @@ void Shot::choose_versions()
     }
 }
 
-// What versions take, and how to see them. Empty: there are none.
+// The disk space that versions take and how to list them; empty if there are none.
 std::string Shot::kept_note() const
 {
     const std::vector<Version> kept = kept_versions(paths_);
@@ -96,7 +96,7 @@ std::string frames_text(size_t frames) { return frames == 1 ? "1 frame" : fmt::f
 
 } // namespace
 
-// What a run does about versions of this stage, for people, before or while it does. Empty: nothing.
+// What a run does about versions of this stage, for people; empty if nothing.
 std::string Shot::version_note(const Link& link) const
 {
     if (!link.aside && !link.takes_over) return {};
@@ -106,20 +106,21 @@ std::string Shot::version_note(const Link& link) const
     const size_t here = current.frames().size(), kept = link.folder == folder ? 0 : own.frames().size();
     if (link.aside)
         return fmt::format("{}this run has --set, so its frames go to {}{}{}", changed, link.folder,
-                           kept > 0 ? fmt::format(", where {} are already", frames_text(kept)) : "",
-                           here > 0 ? fmt::format("; {} ({}) stays as it is", folder, frames_text(here)) : "");
+                           kept > 0 ? fmt::format(", which already holds {}", frames_text(kept)) : "",
+                           here > 0 ? fmt::format("; {} ({}) is not changed", folder, frames_text(here)) : "");
     std::string note;
     if (has_results(link))
-        note = fmt::format("{}{} to {}", changed,
-                           here > 0 ? frames_text(here) + " made before go" : "what is left of frames made before goes",
-                           version_folder(folder, current.recorded()));
+        note =
+            fmt::format("{}{} to {}", changed,
+                        here > 0 ? frames_text(here) + " made before move" : "the remains of frames made before move",
+                        version_folder(folder, current.recorded()));
     if (kept > 0)
-        note += fmt::format("{}{} of these settings come back from {}", note.empty() ? changed : "; ",
+        note += fmt::format("{}{} with these settings are restored from {}", note.empty() ? changed : "; ",
                             frames_text(kept), link.folder);
     return note;
 }
 
-// Puts a version that takes over where other programs look for it, and what was there aside.
+// Moves a version that takes over to the current folder, after moving the frames there to their own version folder.
 void Shot::make_current(Link& link, Progress& progress)
 {
     const Stage& stage = *link.stage;

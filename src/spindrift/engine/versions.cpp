@@ -32,7 +32,7 @@ bool is_there(const std::string& path)
 
 std::string record_of(const std::string& folder) { return folder + "/" + StageCache::kRecord; }
 
-// The record of a folder, whatever its frames were made from.
+// The record of a folder, ignoring what its frames were made from.
 StageCache cache_in(const std::string& folder, const std::string& stage) { return {folder, stage, {}, ""}; }
 
 ShotPaths with_version(ShotPaths paths, const std::string& stage, const std::string& folder)
@@ -45,7 +45,7 @@ struct Move {
     std::string from, to;
 };
 
-// Has new names in a folder survive a power cut, where the file system can do that.
+// Makes renames in a folder survive a power cut, if the file system supports it.
 void flush_folder(const std::string& folder)
 {
     const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -54,7 +54,7 @@ void flush_folder(const std::string& folder)
     ::close(descriptor);
 }
 
-// Frames, and what is made when a shot is complete. The state is not among them: it may be overwritten.
+// Frames and products. The state is excluded: it may be overwritten.
 std::vector<Move> moves_of(const Stage& stage, const ShotPaths& from, const ShotPaths& to)
 {
     const std::string name = stage.name(), old_folder = from.stage_folder(name), new_folder = to.stage_folder(name);
@@ -67,7 +67,7 @@ std::vector<Move> moves_of(const Stage& stage, const ShotPaths& from, const Shot
     return moves;
 }
 
-// Both may be there after a kill between copying to another disk and removing.
+// After a kill between copying to another disk and removing the source, both files exist.
 bool is_copied(const Move& move)
 {
     return file_exists(move.from) && file_exists(move.to) && read_file(move.from) == read_file(move.to);
@@ -80,11 +80,11 @@ void rename_file(const Move& move)
         return;
     }
     int result = ::renameat2(AT_FDCWD, move.from.c_str(), AT_FDCWD, move.to.c_str(), RENAME_NOREPLACE);
-    // Some file systems cannot refuse to replace; moves were checked before.
+    // Some file systems do not support RENAME_NOREPLACE; expect_movable() has checked the target before.
     if (result != 0 && (errno == EINVAL || errno == ENOSYS) && !is_there(move.to))
         result = ::rename(move.from.c_str(), move.to.c_str());
     if (result == 0) return;
-    // The film lies in the shot's folder, which may be on another disk than that of the stage.
+    // The film is in the shot's folder, which may be on another disk than the stage's folder.
     if (errno == EXDEV && file_exists(move.from)) {
         write_file(move.to, read_file(move.from));
         fs::remove(move.from);
@@ -93,7 +93,7 @@ void rename_file(const Move& move)
     fail("cannot move {} to {}: {}", move.from, move.to, std::strerror(errno));
 }
 
-// Removes a folder of a version, and the one around it, if nothing is left in them.
+// Removes a version's folder and its parent if they are empty.
 void remove_if_empty(const std::string& folder)
 {
     std::error_code not_empty;
@@ -101,7 +101,7 @@ void remove_if_empty(const std::string& folder)
     fs::remove(fs::path(folder).parent_path(), not_empty);
 }
 
-// A file, or a folder of meshes.
+// Removes a file, or a folder of meshes.
 void remove_product(const std::string& path)
 {
     std::error_code not_empty;
@@ -114,7 +114,7 @@ void remove_product(const std::string& path)
     fs::remove(path, not_empty);
 }
 
-// What tells a version from the current one, on one line.
+// The differences between a version and the current one, on one line.
 std::string shown_differences(const std::string& made_from, const std::string& current)
 {
     constexpr size_t kMost = 4;
@@ -124,7 +124,7 @@ std::string shown_differences(const std::string& made_from, const std::string& c
     return fmt::format("{}{}", fmt::join(all, "; "), more > 0 ? fmt::format("; and {} more", more) : "");
 }
 
-// Names of folders and values of scenes may hold anything.
+// Folder names and scene values may contain any characters.
 void print(const std::string& text) { fmt::print("{}\n", printable(text)); }
 
 double bytes_in(const std::string& folder)
@@ -154,7 +154,7 @@ void expect_movable(const Stage& stage, const ShotPaths& from, const ShotPaths& 
     const std::string name = stage.name(), new_record = record_of(to.stage_folder(name));
     const StageCache moved = cache_in(from.stage_folder(name), name);
     moved.expect_unchanged();
-    // The same record is that of a move that was interrupted.
+    // An identical record remains from an interrupted move.
     if (is_there(new_record) && cache_in(to.stage_folder(name), name).recorded() != moved.recorded())
         fail("{} is in the way: it is the record of other frames. Move its folder away", new_record);
     for (const Move& move : moves_of(stage, from, to))
@@ -174,7 +174,7 @@ void move_version(const Stage& stage, const ShotPaths& from, const ShotPaths& to
     const std::string old_state = old_folder + "/" + StageCache::kState;
     if (is_there(old_state)) fs::rename(old_state, new_folder + "/" + StageCache::kState);
     flush_folder(new_folder), flush_folder(old_folder);
-    fs::remove(record_of(old_folder)); // last: until here a kill leaves every file known
+    fs::remove(record_of(old_folder)); // last: after a kill before this line, every file is still recorded
     if (from.versions.contains(name)) remove_if_empty(old_folder);
 }
 
@@ -233,7 +233,7 @@ void list_versions(const ShotPaths& current)
 {
     const std::vector<Version> versions = kept_versions(current);
     if (versions.empty()) {
-        print(fmt::format("{} keeps no frames of other settings", current.folder));
+        print(fmt::format("{} has no frames with other settings", current.folder));
         return;
     }
     for (const Version& version : versions) {
@@ -253,7 +253,7 @@ void list_versions(const ShotPaths& current)
 
 namespace {
 
-// The stage that a version is of; null if its kind is unknown to this program.
+// The stage of a version; null if this program does not know its kind.
 std::unique_ptr<Stage> stage_of(const Version& version, const StageKinds& kinds)
 {
     for (const StageKind& kind : kinds)
@@ -275,7 +275,7 @@ void delete_versions(const ShotPaths& current, const std::vector<std::string>& i
     for (const std::string& id : ids)
         if (id != "all" && std::ranges::count(known, id) == 0)
             bad_input("--delete {}: there is no such version; {}", id,
-                      known.empty() ? fmt::format("{} keeps none", current.folder)
+                      known.empty() ? fmt::format("{} has none", current.folder)
                                     : fmt::format("there are: {}, or all", fmt::join(known, ", ")));
     for (const Version& version : versions) {
         if (!all && std::ranges::count(ids, version.id) == 0) continue;
@@ -288,11 +288,12 @@ void delete_versions(const ShotPaths& current, const std::vector<std::string>& i
                 remove_product(product);
         remove_leftovers(version.folder);
         fs::remove(version.folder + "/" + StageCache::kState);
-        fs::remove(record_of(version.folder)); // last: a kill before leaves the rest known
+        // Last: after a kill before this line, the remaining files are still recorded.
+        fs::remove(record_of(version.folder));
         remove_if_empty(version.folder);
-        print(fmt::format("deleted {} {}: {}{}", version.stage, version.id, size_text(version.bytes),
-                          is_there(version.folder) ? fmt::format("; {} keeps files that are not ours", version.folder)
-                                                   : ""));
+        print(fmt::format(
+            "deleted {} {}: {}{}", version.stage, version.id, size_text(version.bytes),
+            is_there(version.folder) ? fmt::format("; {} still holds files of other programs", version.folder) : ""));
     }
 }
 

@@ -1,6 +1,6 @@
 #include "spindrift/stages/all_stages.h"
 
-// A line for each kind; stages/<kind>_stage.cpp defines it. A kind mostly reads those above it.
+// One line per kind, defined in stages/<kind>_stage.cpp. Most kinds read kinds above them.
 #define SPINDRIFT_STAGES(STAGE)                                                                                        \
     STAGE(liquid)                                                                                                      \
     STAGE(spray)                                                                                                       \

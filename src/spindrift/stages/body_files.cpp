@@ -16,7 +16,7 @@ namespace spindrift {
 
 namespace {
 
-// A body's name in a file's.
+// The file name of a body's mesh.
 std::string mesh_name(const Bodies& bodies, size_t b)
 {
     std::string name = bodies.name(b);
@@ -50,7 +50,7 @@ std::vector<Bodies::Shapes> load_body_shapes(const SceneFile& scene, const std::
             shapes.back().push_back(std::move(part));
         for (const Shape& shape : shapes.back())
             if (shape.moves())
-                bad_input("{}: a body is made of one mesh, not of one a frame", scene.where(place + ".file"));
+                bad_input("{}: a body needs a single mesh, not one per frame", scene.where(place + ".file"));
     }
     return shapes;
 }
@@ -84,12 +84,12 @@ std::vector<RigidMotion> read_bodies(const std::string& path, size_t count)
             motion.push_back(m);
         }
     } catch (const nlohmann::json::exception& error) {
-        fail("{}: is not a file of bodies ({}); delete it, and it is made again", path, error.what());
+        fail("{} is not a file of bodies ({}); delete it to have it computed again", path, error.what());
     }
     if (!std::ranges::all_of(motion, is_plausible))
-        fail("{}: has a body that is nowhere, or turned in no way; delete it, and it is made again", path);
+        fail("{} has a body with an invalid position or orientation; delete it to have it computed again", path);
     if (motion.size() != count)
-        fail("{}: has {} bodies, and the scene has {}; delete it, and it is made again", path, motion.size(), count);
+        fail("{} has {} bodies, and the scene has {}; delete it to have it computed again", path, motion.size(), count);
     return motion;
 }
 

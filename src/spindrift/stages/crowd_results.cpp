@@ -14,7 +14,7 @@ namespace spindrift {
 
 namespace {
 
-// Whether a step from a to b crosses a line, and to which side: 1 from its right to its left, -1 back, 0 not at all.
+// Whether the step from a to b crosses a line: 1 from its right to its left, -1 from left to right, 0 not at all.
 int crossing(const Vec2d& a, const Vec2d& b, const std::vector<Vec2d>& line)
 {
     int sum = 0;
@@ -29,15 +29,15 @@ int crossing(const Vec2d& a, const Vec2d& b, const std::vector<Vec2d>& line)
     return sum;
 }
 
-// Of one frame.
+// Counts of one frame.
 struct Count {
     double people = 0, left = 0;
-    std::vector<double> inside;  // each area
-    std::vector<double> crossed; // each line so far, from its right to its left and back, in turns
+    std::vector<double> inside;  // per area
+    std::vector<double> crossed; // per line so far: right to left and left to right, alternating
 };
 
-// Reads the frames one after the other: those of a large crowd do not fit into memory. `each` is called for everyone
-// in a frame in the order of their ids.
+// Reads one frame at a time: those of a large crowd do not fit into memory together. Calls `each` for every person of a
+// frame in the order of their ids.
 template <class Each>
 std::vector<Count> count_people(const std::vector<std::string>& files, const FloorPlan& plan, const Each& each)
 {
@@ -89,7 +89,7 @@ double area_of(const Polygon& polygon)
     return area;
 }
 
-// Everything that was counted, over time.
+// All counts over time.
 struct Table {
     const FloorPlan& plan;
     const std::vector<Count>& counts;
@@ -102,7 +102,7 @@ struct Table {
     }
     size_t ways() const { return 2 * plan.lines.size(); }
     std::string way_name(size_t way) const { return (way % 2 ? "back over " : "over ") + plan.lines[way / 2].name; }
-    // People a second over a line one way, in the mean of a few seconds around the frame.
+    // Flow over a line in one direction [people/s], averaged over a few seconds around the frame.
     double flow(size_t frame, size_t way) const
     {
         constexpr double kHalfWindow = 2.5; // [s]
@@ -111,7 +111,7 @@ struct Table {
         if (to == from) return 0;
         return (counts[to].crossed[way] - counts[from].crossed[way]) / (seconds(to) - seconds(from));
     }
-    // When a share of all had left; NaN if they have not.
+    // When a share of all people had left [s]; NaN if they have not.
     double left_at(double share) const
     {
         const double all = counts.back().people + counts.back().left;
@@ -127,7 +127,7 @@ struct Table {
     }
     template <class Value> PlotSeries curve(const std::string& name, const Value& value) const
     {
-        constexpr size_t kPoints = 600; // more would not be seen
+        constexpr size_t kPoints = 600; // more would not be visible
         PlotSeries series{name, {}, false};
         const size_t step = std::max<size_t>(1, counts.size() / kPoints);
         for (size_t frame = 0; frame < counts.size(); frame += step)
@@ -136,7 +136,7 @@ struct Table {
     }
 };
 
-// A name that may stand between commas.
+// Escapes a name for CSV.
 std::string cell_of(std::string name)
 {
     std::replace(name.begin(), name.end(), ',', ';');
@@ -168,8 +168,8 @@ std::string summary_csv(const Table& table)
     const auto row = [&](const std::string& what, double value, const char* unit) {
         csv += fmt::format("{},{:.6g},{}\n", cell_of(what), value, unit);
     };
-    // A time that the shot is too short for has no value: its cell is empty, as spreadsheets and readers of CSV expect
-    // of a number that is missing. How many have left by the end is a row of its own.
+    // A time that lies beyond the end of the shot is an empty cell, as spreadsheets and CSV readers expect for a
+    // missing number. The number of people who have left by the end has a row of its own.
     const auto time_row = [&](const std::string& what, double share) {
         const double seconds = table.left_at(share);
         csv += fmt::format("{},{},s\n", what, std::isfinite(seconds) ? fmt::format("{:.6g}", seconds) : "");

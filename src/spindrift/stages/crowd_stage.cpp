@@ -16,13 +16,14 @@ namespace spindrift {
 
 namespace {
 
-// The plan lies on the floor: its x is x, and its y is -z, so that seen from above it is as it was drawn.
+// The plan lies on the floor: plan x is world x and plan y is world -z, so that the view from above matches the
+// drawing.
 Vec3f on_floor(const Vec2f& x, float height = 0) { return {x.x(), height, -x.y()}; }
 
-// Measured with 40 thousand people on 120 thousand cells, and 600 people on 3200; kPlan is for the ways through it.
+// Measured with 40 thousand people on 120 thousand cells, and 600 people on 3200; kPlan is for the navigation data.
 constexpr double kBytesPerPerson = 400, kBytesPerCell = 300, kPlan = 1e7, kMapBytesPerCell = 2.6;
 constexpr double kFileBytesPerPerson = 57, kTextBytesPerPerson = 24, kStateBytesPerPerson = 64, kStateBytesPerCell = 17;
-constexpr float kHeight = 1.7f; // of people and what stands around [m]
+constexpr float kHeight = 1.7f; // of people and walls [m]
 
 FrameReport report_of(const PopulationReport& population)
 {
@@ -39,8 +40,8 @@ FrameReport report_of(const PopulationReport& population)
     return report;
 }
 
-// The rotation about y, as a quaternion x, y, z, w, that turns +z to a heading: an angle in the plan, whose y is -z of
-// the world. Instances face along +z.
+// The quaternion (x, y, z, w) of the rotation about y that turns +z to a heading, which is an angle in the plan (plan y
+// is world -z). Instances face along +z.
 Eigen::Vector4f facing(float heading)
 {
     const float half = 0.5f * (heading + 0.5f * static_cast<float>(kPi));
@@ -53,7 +54,7 @@ Continuum::Sample sample_of_cell(const Continuum& continuum, int x, int y)
     return continuum.smooth_sample(grid.origin + grid.cell * Vec2f(static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f));
 }
 
-// Density [1/m2] and velocity [m/s] as red, green and blue; the plan's y is up.
+// Density [1/m2] and velocity [m/s] as red, green and blue; plan y points up.
 Image values_map(const Continuum& continuum)
 {
     const CrowdGrid& grid = continuum.grid();
@@ -66,11 +67,11 @@ Image values_map(const Continuum& continuum)
     return image;
 }
 
-// For looking at: white where nobody is, dark red where it is full, and a line in each cell along its flow, as long as
-// the cell is wide at walking speed.
+// A map for viewing: white where empty, dark red where full, and a line along the flow in each cell, as long as a cell
+// is wide at walking speed.
 Image drawn_map(const Continuum& continuum)
 {
-    constexpr int kPixels = 12; // a cell
+    constexpr int kPixels = 12; // per cell
     constexpr float kWalking = 1.34f;
     const CrowdGrid& grid = continuum.grid();
     Image image(kPixels * grid.nx, kPixels * grid.ny);
@@ -111,10 +112,10 @@ std::string CrowdStage::map_ending() const { return maps_ == Maps::exr ? "map.ex
 void CrowdStage::visit(ParamVisitor& v)
 {
     params_.visit(v);
-    v("trajectories", trajectories_, "Write where everyone walked as text, too, when the shot is complete.");
+    v("trajectories", trajectories_, "Also write everyone's trajectory as text when the shot is complete.");
     v("maps", maps_, choices("none", "exr", "png"),
-      "Write a map of the continuum for each frame, too: density [1/m2] and velocity [m/s] in the channels of an EXR, "
-      "or a PNG to look at, with colours for density and a line along the flow in each cell.");
+      "Also write a map of the continuum for each frame: density [1/m2] and velocity [m/s] in the channels of an EXR, "
+      "or a PNG for viewing, with colours for density and a line along the flow in each cell.");
 }
 
 void CrowdStage::prepare(const StageContext& context)
@@ -124,9 +125,8 @@ void CrowdStage::prepare(const StageContext& context)
     constexpr double kMostSteps = 10000;
     const double steps = 1 / (static_cast<double>(fps_) * static_cast<double>(params_.longest_step));
     if (steps > kMostSteps)
-        bad_input("{}: a frame of {:.3g} s would be cut into {:.3g} steps of {} s; raise shot.fps or {}",
-                  scene.where("shot.fps"), 1 / static_cast<double>(fps_), steps, params_.longest_step,
-                  param("longest_step"));
+        bad_input("{}: a frame of {:.3g} s needs {:.3g} steps of {} s; raise shot.fps or {}", scene.where("shot.fps"),
+                  1 / static_cast<double>(fps_), steps, params_.longest_step, param("longest_step"));
     population_ = read_population(params_, scene, name(), fps_);
     if (!params_.plan.plan.file.empty())
         dependencies_ = "plan: " + file_signature(scene.resolve(params_.plan.plan.file)) + "\n";
@@ -148,7 +148,7 @@ void CrowdStage::prepare(const StageContext& context)
                  "lower the count of " + param("group")};
 }
 
-// People as capsules, by default in the colour of their group.
+// Draws people as capsules, by default in the colour of their group.
 void CrowdFacts::draw(const DrawnFrame& frame, DrawnScene& picture) const
 {
     constexpr float kStoutest = 0.25f; // [m]

@@ -1,5 +1,5 @@
-// A crowd as a stage: people as points in crowd.####.vdb; when the shot is complete, where everyone walked as text, and
-// what was counted as tables and plots.
+// Runs Population (crowd/population.h), which drives a Crowd, as a stage. Writes people as points to crowd.####.vdb
+// and, when the shot is complete, trajectories as text and counts as tables and plots (crowd_results.h).
 #pragma once
 
 #include "spindrift/crowd/population.h"
@@ -8,7 +8,7 @@
 namespace spindrift {
 
 struct CrowdFacts : DrawableFacts {
-    Mesh obstacles; // to look at
+    Mesh obstacles; // for pictures
     void draw(const DrawnFrame& frame, DrawnScene& picture) const override;
 };
 
@@ -21,7 +21,7 @@ class CrowdStage : public TimeStage {
     std::shared_ptr<const StageFacts> facts() const override { return facts_; }
     bool drawable() const override { return true; }
     Estimate estimate() const override { return estimate_; }
-    // As it is: a plan cannot be made coarser.
+    // Rehearses at full resolution: a plan cannot be made coarser.
     Rehearsal rehearsal() const override { return Rehearsal::all_frames; }
     double coarseness(double) const override { return 1; }
     std::string dependencies() const override { return dependencies_; }

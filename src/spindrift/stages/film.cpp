@@ -18,7 +18,7 @@ bool is_outdated(const std::string& path, const std::vector<std::string>& pictur
                        [&](const std::string& picture) { return fs::last_write_time(picture) > made; });
 }
 
-// Of [render] <shot>, and of another stage <shot>.<stage>.
+// <shot> for [render], <shot>.<stage> for other stages.
 std::string path_without_ending(const ShotPaths& paths, const std::string& stage)
 {
     return paths.folder_beside(stage) + "/" + paths.shot + (stage == "render" ? "" : "." + stage);

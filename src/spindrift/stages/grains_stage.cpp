@@ -11,7 +11,7 @@ namespace spindrift {
 
 namespace {
 
-// Of a grain, in memory twice while it is put into another order, and on disk; how many are near a surface.
+// Bytes of a grain in memory (doubled while reordering) and on disk; fraction of the grains that are near a surface.
 constexpr double kBytesPerParticle = 300; // of the sand, at two frames
 constexpr double kBytesPerGrain = 100, kFileBytesPerGrain = 20, kSeen = 0.5;
 
@@ -19,14 +19,14 @@ constexpr double kBytesPerGrain = 100, kFileBytesPerGrain = 20, kSeen = 0.5;
 
 void GrainsStage::visit(ParamVisitor& v)
 {
-    v("of", of_, "The sand whose grains these are. Left out: the only one of the scene.");
+    v("of", of_, "The sand to make grains for. Default: the only one of the scene.");
     params_.visit(v);
 }
 
 std::vector<Port> GrainsStage::ports(const ShotGraph&) const
 {
     Port of{"of", {"sand"}, named(of_)};
-    of.missing = "there is no sand to see the grains of; add [sand]";
+    of.missing = "grains need sand; add [sand] to the scene";
     return {of};
 }
 
@@ -45,10 +45,10 @@ void GrainsStage::prepare(const StageContext& context)
     facts_ = facts;
 }
 
-// Each a little different in colour and lit by its normal.
+// Varies the colour of each grain slightly and shades it by its normal.
 void GrainsFacts::draw(const DrawnFrame& frame, DrawnScene& picture) const
 {
-    constexpr float kVariety = 0.25f; // beside the material's colour
+    constexpr float kVariety = 0.25f; // variation around the material's colour
     const ParticleFile file = read_particles(frame.input(stage, frame.frame));
     const Particles& grains = file.particles;
     const auto* material = grains.find<int32_t>(kMaterial);
@@ -132,7 +132,7 @@ StateFile GrainsStage::save() const
 
 StageKind grains_stage()
 {
-    return stage_kind<GrainsStage>("grains", "Grains of the sand to look at: points that go with it.",
+    return stage_kind<GrainsStage>("grains", "Grains of the sand for rendering: points that move with it.",
                                    /*needs_no_table=*/true);
 }
 

@@ -1,4 +1,5 @@
-// Grains to look at as a stage: points in grains.####.vdb, made from the frames of the sand.
+// The stage [grains]: runs GrainPoints (sand/grain_points.h), which seeds and moves points for rendering from the
+// frames of a [sand] stage. Writes points to grains.####.vdb. (The solver class Grains is run by SandStage.)
 #pragma once
 
 #include "spindrift/sand/grain_points.h"
@@ -37,7 +38,7 @@ class GrainsStage : public TimeStage {
   private:
     FrameReport made(int frame, const std::function<GrainReport(Particles sand)>& make);
 
-    std::string of_; // the sand, as the scene names it
+    std::string of_; // name in the scene
     std::shared_ptr<const SandFacts> sand_;
     std::shared_ptr<const GrainsFacts> facts_;
     GrainParams params_;

@@ -16,9 +16,9 @@ namespace spindrift {
 
 namespace {
 
-// Measured on splashes: particles with their double while sorting, and the grid around them.
+// Measured on splashes: particles, doubled while sorting, and the grid around them.
 constexpr double kBytesPerParticle = 90, kBytesPerCell = 110, kCellsPerFullCell = 2.5;
-// Position 6, velocity 12, id 4 bytes, less what compression finds.
+// Position 6, velocity 12, id 4 bytes, less compression.
 constexpr double kFileBytesPerParticle = 20;
 constexpr double kMaxParticles = 2e9;
 
@@ -97,7 +97,7 @@ void LiquidStage::prepare(const StageContext& context)
     facts_ = facts;
 }
 
-// As particles, coloured by their speed unless the picture says otherwise.
+// Draws particles, coloured by speed unless the render says otherwise.
 void LiquidFacts::draw(const DrawnFrame& frame, DrawnScene& picture) const
 {
     const std::string path = frame.input(stage, frame.frame);
@@ -113,7 +113,7 @@ double LiquidFacts::memory(const Foreseen& foreseen) const
     return DrawnScene::kBytesPerSphere * foreseen.number("particles");
 }
 
-// What expressions can sample after advection.
+// The fields that expressions can sample after advection.
 ExpressionContext LiquidStage::fields() const
 {
     const float voxel = params_.voxel;
@@ -132,7 +132,7 @@ ExpressionContext LiquidStage::fields() const
     return context;
 }
 
-// Volume of liquid when there is most of it [m3]. Throws bad_input for a source that cannot be filled.
+// The largest volume of liquid at any time [m3]. Throws bad_input for a source that cannot be filled.
 double LiquidStage::expected_volume(const SceneFile& scene, const ShotParams& shot, const LiquidFacts& facts) const
 {
     const LiquidParams& params = params_;
@@ -148,7 +148,7 @@ double LiquidStage::expected_volume(const SceneFile& scene, const ShotParams& sh
             if (box.empty()) bad_input("{}: the source lies outside the domain", where());
         }
         if (!box.size().allFinite())
-            bad_input("{}: this source has no end; give the liquid a domain ({}.min and max)", where(),
+            bad_input("{}: this source is infinite; give the liquid a domain ({}.min and max)", where(),
                       param("domain"));
         const double filled = volume_inside(facts.sources[i], box, first);
         volume += filled;
@@ -244,7 +244,7 @@ void LiquidStage::shot_complete(const std::vector<std::string>&, const ShotPaths
 
 StageKind liquid_stage()
 {
-    return stage_kind<LiquidStage>("liquid", "A PIC/FLIP/APIC liquid: particles that carry water.");
+    return stage_kind<LiquidStage>("liquid", "A liquid of particles and a grid (PIC, FLIP or APIC).");
 }
 
 } // namespace spindrift

@@ -1,4 +1,5 @@
-// The liquid as a stage: particles in liquid.####.vdb; bodies, if it has any, in liquid.####.bodies.json.
+// Runs Liquid (liquid/liquid.h) as a stage. Writes particles to liquid.####.vdb and the motion of bodies, if there are
+// any, to liquid.####.bodies.json.
 #pragma once
 
 #include "spindrift/liquid/liquid.h"
@@ -17,8 +18,8 @@ struct LiquidFacts : DrawableFacts {
 
 // With turbulence, a frame of the liquid has a second file for its ripples.
 constexpr const char* kRipplesEnding = "ripples.vdb";
-constexpr const char* kRipplesGrid = "difference"; // of the rippled surface's distance to that of the liquid [m]
-constexpr const char* kRipplesBefore = "before";   // the same a frame ago
+constexpr const char* kRipplesGrid = "difference"; // distance of the rippled surface minus that of the liquid [m]
+constexpr const char* kRipplesBefore = "before";   // the same one frame earlier
 
 class LiquidStage : public TimeStage {
   public:
@@ -55,7 +56,7 @@ class LiquidStage : public TimeStage {
 
     LiquidParams params_;
     std::shared_ptr<const LiquidFacts> facts_;
-    std::string mesh_files_; // that the scene names, with a hash of their contents
+    std::string mesh_files_; // named by the scene, with a hash of their contents
     StageExpressions expressions_;
     std::unique_ptr<Liquid> liquid_;
     float fps_ = 24;

@@ -18,15 +18,16 @@ namespace spindrift {
 
 namespace {
 
-// How far the liquid may move in a step of the ripples [cells], and how many steps a frame may have: what is faster is
-// spray.
-constexpr float kWay = 1.4f;
+// How far the liquid may move in a step of the ripples [cells], and the largest number of steps in a frame: anything
+// faster is spray.
+constexpr float kCellsPerStep = 1.4f;
 constexpr int kMostSteps = 12;
-// Of a cell of the finer grid in the band, with what a step needs, and how thick the band is [cells of the liquid].
+// Bytes per cell of the finer grid in the band, including scratch memory, and the thickness of the band [cells of the
+// liquid].
 constexpr double kBytesPerCell = 64, kBand = 4;
-constexpr double kBytesPerEddy = 200, kBytesPerParticle = 150; // of the liquid that is read, with its flow
+constexpr double kBytesPerEddy = 200, kBytesPerParticle = 150; // of the liquid that is read, with its velocity grid
 
-// The distance [m] in a level set's band, with nothing beyond the walls.
+// Makes the level set a distance [m] in its band and clips it at the walls.
 void finish_distance(Field<float>& phi, float voxel, const std::optional<Box3f>& container)
 {
     make_distance(phi);
@@ -49,7 +50,7 @@ void finish_distance(Field<float>& phi, float voxel, const std::optional<Box3f>&
 
 void RipplesStage::visit(ParamVisitor& v)
 {
-    v("of", of_, "The liquid whose surface is rippled. Left out: the only one of the scene.");
+    v("of", of_, "The liquid whose surface is rippled. Default: the only one of the scene.");
     params_.visit(v);
     v("sdf", sdf_, "Also write the distance to the rippled surface as a VDB grid \"surface\".");
 }
@@ -104,7 +105,7 @@ Particles RipplesStage::read(int frame) const
     return particles;
 }
 
-// Makes the mesh of the frame that was reached.
+// Meshes the current frame.
 FrameReport RipplesStage::report(PhaseTimes times)
 {
     times.measure("mesh", [&] { mesh_ = make_mesh(ripples_->surface()); });
@@ -125,8 +126,8 @@ void RipplesStage::find_flow(int frame)
     flow_->set(particles_, static_cast<float>(frame));
 }
 
-// Those that the liquid has made at the frame.
-void RipplesStage::take_ripples()
+// Reads the ripples that the liquid stage has written for the frame.
+void RipplesStage::read_ripples()
 {
     const std::string path =
         std::filesystem::path(input_path_(liquid_->stage, frame_)).replace_extension(kRipplesEnding).string();
@@ -138,7 +139,7 @@ void RipplesStage::take_ripples()
     if (std::abs(file.voxel - fine_voxel) > 1e-3f * file.voxel)
         fail("{}: ripples have a voxel of {} m, where [{}.turbulence] says {} m", path, file.voxel, liquid_->stage,
              fine_voxel);
-    // Afresh, so that nothing of the frame before is left: a run that is resumed with this frame has none.
+    // Make new Ripples, without data of the previous frame: a run resumed at this frame has none either.
     ripples_ = std::make_unique<Ripples>(ripple_params());
     ripples_->set(flow_->flow(), file.field, read.numbers[kRipplesBefore].field);
 }
@@ -150,7 +151,7 @@ FrameReport RipplesStage::start(int frame)
     ripples_ = std::make_unique<Ripples>(ripple_params());
     times.measure("start", [&] {
         if (in_liquid())
-            take_ripples();
+            read_ripples();
         else
             ripples_->step(flow_->flow(), liquid_->params.gravity.norm(), 0);
     });
@@ -161,7 +162,7 @@ FrameReport RipplesStage::advance()
 {
     PhaseTimes times;
     if (in_liquid())
-        times.measure("read", [&] { find_flow(frame_ + 1), take_ripples(); });
+        times.measure("read", [&] { find_flow(frame_ + 1), read_ripples(); });
     else
         follow_liquid(times);
     return report(times);
@@ -174,7 +175,7 @@ void RipplesStage::follow_liquid(PhaseTimes& times)
     ripples_->begin_frame();
     const float seconds = 1 / fps_;
     const float way = max_speed(flow_->flow()) * seconds / liquid_->params.voxel;
-    steps_ = std::clamp(static_cast<int>(std::ceil(std::min(way / kWay, 1e6f))), 1, kMostSteps);
+    steps_ = std::clamp(static_cast<int>(std::ceil(std::min(way / kCellsPerStep, 1e6f))), 1, kMostSteps);
     for (int step = 1; step <= steps_; ++step) {
         const float share = static_cast<float>(step) / static_cast<float>(steps_);
         times.measure("flow", [&] {
@@ -191,7 +192,7 @@ void RipplesStage::follow_liquid(PhaseTimes& times)
 
 template <class Cut> void RipplesStage::cut_at_thin_walls(const Cut& cut)
 {
-    constexpr float kReach = 2.5f; // cells of the liquid: farther than ripples are from particles
+    constexpr float kReach = 2.5f; // [cells of the liquid]; farther than ripples are from particles
     const float voxel = liquid_->params.voxel;
     const Solids* thin = walls_.at(frame_, voxel, liquid_->colliders, fps_);
     if (!thin) return;
@@ -200,10 +201,11 @@ template <class Cut> void RipplesStage::cut_at_thin_walls(const Cut& cut)
         kReach * voxel);
 }
 
-// With the velocity of the liquid and its ripples.
+// Meshes the surface, with the velocity of the liquid and its ripples.
 Mesh RipplesStage::make_mesh(const Ripples::Surface& surface)
 {
-    // Parts that are removed, in cells of the liquid: voids up to one, and drops smaller than a share of a particle's.
+    // Removed components, in cells of the liquid: voids up to one, and drops smaller than a fraction of a particle's
+    // volume.
     constexpr double kBubble = 1, kSliver = 0.02;
     Contour contoured = contour(surface.phi, ripples_->voxel(), container_);
     cut_at_thin_walls([&](const ThinWalls& walls, const ThinWalls::Sorted& liquid, float reach) {
@@ -254,7 +256,7 @@ FrameReport RipplesStage::restore(StateFile file)
         ripples_ = std::make_unique<Ripples>(ripple_params());
         find_flow(static_cast<int>(file.numbers["frame"]));
         if (in_liquid())
-            take_ripples();
+            read_ripples();
         else
             ripples_->restore(load_ripples(file));
     });

@@ -1,4 +1,5 @@
-// Ripples finer than a liquid's grid as a stage: the rippled surface in ripples.####.ply, from the frames of a liquid.
+// Runs Ripples (ripples/ripples.h) as a stage: adds ripples finer than a liquid's grid to the surface of its frames.
+// Writes the rippled surface to ripples.####.ply.
 #pragma once
 
 #include "spindrift/liquid/particle_flow.h"
@@ -34,18 +35,18 @@ class RipplesStage : public TimeStage {
 
   private:
     Particles read(int frame) const;
-    // Whether the liquid has made them, or they follow from its frames.
+    // Whether the liquid stage has simulated the ripples; otherwise this stage simulates them from the liquid's frames.
     bool in_liquid() const { return liquid_->params.turbulence.on; }
     const RippleParams& ripple_params() const { return in_liquid() ? liquid_->params.turbulence : params_; }
     void find_flow(int frame);
-    void take_ripples();
+    void read_ripples();
     void follow_liquid(PhaseTimes& times);
     Mesh make_mesh(const Ripples::Surface& surface);
-    // Calls cut(walls, particles, how far they reach [m]) if there are thin colliders.
+    // Calls cut(walls, particles, reach of a particle [m]) if there are thin colliders.
     template <class Cut> void cut_at_thin_walls(const Cut& cut);
     FrameReport report(PhaseTimes times);
 
-    std::string of_; // the liquid, as the scene names it
+    std::string of_; // name in the scene
     std::shared_ptr<const LiquidFacts> liquid_;
     std::shared_ptr<const SurfaceFacts> facts_;
     RippleParams params_;
@@ -54,11 +55,11 @@ class RipplesStage : public TimeStage {
     float fps_ = 24;
     std::string dependencies_;
     Estimate estimate_;
-    std::optional<Box3f> container_; // whose closed sides hold the liquid
+    std::optional<Box3f> container_; // its closed sides hold the liquid
     std::unique_ptr<ParticleFlow> flow_;
     std::unique_ptr<Ripples> ripples_;
     ThinColliders walls_;
-    // Of the frame that was reached.
+    // Of the current frame.
     Particles particles_;
     Mesh mesh_;
     int frame_ = 0, steps_ = 0;

@@ -14,7 +14,7 @@ constexpr const char* kEddies = "ripples.eddies.";
 int64_t bits(float x) { return std::bit_cast<int32_t>(x); }
 float real(int64_t x) { return std::bit_cast<float>(static_cast<int32_t>(x)); }
 
-// Eddies' particles as fields: a file has only one particle set, and that is the stage's own.
+// Stores the eddies' particles as fields: a state file has only one particle set, which is the stage's own.
 void save_eddies(const Particles& particles, StateFile& file)
 {
     particles.for_each_array([&](const std::string& name, const auto& array) {

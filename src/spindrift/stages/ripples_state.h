@@ -1,4 +1,4 @@
-// The state of ripples within that of a stage, beside particles that the stage may have of its own.
+// Stores the state of Ripples in a stage's state file, in addition to the stage's own particles.
 #pragma once
 
 #include "spindrift/io/state_file.h"

@@ -14,9 +14,9 @@ namespace spindrift {
 
 namespace {
 
-// Particles with their double while sorting, and the grid with six programs' matrices around them.
+// Particles, doubled while sorting, and the grid around them with the matrices of six quadratic programs.
 constexpr double kBytesPerParticle = 160, kBytesPerCell = 700, kCellsPerFullCell = 2;
-// Position 6, velocity 12, id, mass and material 12, shape 24 bytes, less what compression finds.
+// Position 6, velocity 12, id, mass and material 12, shape 24 bytes, less compression.
 constexpr double kFileBytesPerParticle = 45;
 constexpr double kMaxParticles = 1e9;
 
@@ -53,7 +53,7 @@ FrameReport report_of(const LiquidReport& liquid, const FluidSand& sand)
     return report;
 }
 
-// Particles and the stress of the last step, in either model.
+// The state of either model: particles and the stress of the last step.
 template <class Moving, class Stress> StateFile file_of(Moving& moving, Stress& stress)
 {
     StateFile file = {{{"frame", moving.frame},
@@ -78,7 +78,7 @@ void SandStage::prepare(const StageContext& context)
     const auto& [scene, shot, inputs] = context;
     const SandParams& params = params_;
     if (params.sources.empty())
-        bad_input("{}: there is no sand; add a [[{}]] with a shape", scene.where(name()), param("source"));
+        bad_input("{}: the sand has no source; add a [[{}]] with a shape", scene.where(name()), param("source"));
     const auto first_frame = static_cast<float>(shot.range().first);
     const auto facts = std::make_shared<SandFacts>();
     facts->stage = name(), facts->params = params;
@@ -117,7 +117,7 @@ void SandStage::prepare(const StageContext& context)
     for (const RigidSolid& body : grains_->bodies().solids()) facts->body_meshes.push_back(body.mesh());
 }
 
-// As its particles; grains look better, and draw it unless a picture asks for this.
+// Draws the particles. By default a render shows grains instead, which look better.
 void SandFacts::draw(const DrawnFrame& frame, DrawnScene& picture) const
 {
     const std::string path = frame.input(stage, frame.frame);
@@ -127,7 +127,7 @@ void SandFacts::draw(const DrawnFrame& frame, DrawnScene& picture) const
     add_particles(file, path, color_by.empty() ? "speed" : color_by, Vec3f::Ones(), 1, picture);
 }
 
-// Volume of sand when there is most of it [m3]. Throws bad_input for a source that cannot be filled.
+// The largest volume of sand at any time [m3]. Throws bad_input for a source that cannot be filled.
 double SandStage::expected_volume(const SceneFile& scene, const ShotParams& shot, const SandFacts& facts) const
 {
     const SandParams& params = params_;
@@ -143,7 +143,7 @@ double SandStage::expected_volume(const SceneFile& scene, const ShotParams& shot
             if (box.empty()) bad_input("{}: the source lies outside the domain", where());
         }
         if (!box.size().allFinite())
-            bad_input("{}: this source has no end; give the sand a domain ({}.min and max)", where(), param("domain"));
+            bad_input("{}: this source is infinite; give the sand a domain ({}.min and max)", where(), param("domain"));
         const double filled = volume_inside(facts.sources[i], box, first);
         volume += filled;
         if (source.mode == SandSourceParams::Mode::flow) {
@@ -245,8 +245,7 @@ void SandStage::shot_complete(const std::vector<std::string>&, const ShotPaths& 
 
 StageKind sand_stage()
 {
-    return stage_kind<SandStage>("sand",
-                                 "Sand: grains that disperse, pile up and carry weight, or a fluid with friction.");
+    return stage_kind<SandStage>("sand", "Sand that disperses, piles up and carries weight, or a fluid with friction.");
 }
 
 } // namespace spindrift

@@ -1,4 +1,6 @@
-// Sand as a stage: particles in sand.####.vdb; bodies, if there are any, in sand.####.bodies.json.
+// The stage [sand]: runs the solver Grains (sand/grains.h, model "grains") or FluidSand (sand/fluid_sand.h, model
+// "fluid"). Writes particles to sand.####.vdb and the motion of bodies, if there are any, to sand.####.bodies.json.
+// (The stage [grains], which makes points for rendering, is in grains_stage.h.)
 #pragma once
 
 #include "spindrift/sand/fluid_sand.h"
@@ -11,7 +13,7 @@ struct SandFacts : DrawableFacts {
     SandParams params;
     std::vector<Shape> sources; // in the order of params
     std::vector<Bodies::Shapes> bodies;
-    double particles = 0; // about how many there will be
+    double particles = 0; // expected number
     void draw(const DrawnFrame& frame, DrawnScene& picture) const override;
 };
 
@@ -48,8 +50,8 @@ class SandStage : public TimeStage {
 
     SandParams params_;
     std::shared_ptr<const SandFacts> facts_;
-    std::string mesh_files_;         // that the scene names, with a hash of their contents
-    std::unique_ptr<Grains> grains_; // one of the two, as the model is
+    std::string mesh_files_;         // named by the scene, with a hash of their contents
+    std::unique_ptr<Grains> grains_; // one of the two is set, depending on the model
     std::unique_ptr<FluidSand> fluid_;
     Estimate estimate_;
     std::vector<std::string> warnings_;

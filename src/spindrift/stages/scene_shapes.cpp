@@ -16,10 +16,10 @@ namespace {
 struct Parent {
     std::string path; // e.g. "liquid.collider[0]"
     bool is_null = false;
-    ShapeParams params; // of a null, the motion only
+    ShapeParams params; // of a null, only the motion is set
 };
 
-// Whether the tables of a list can be parents.
+// Whether a list holds tables that can be parents.
 bool holds_parents(const std::string& path)
 {
     const std::string list = path.substr(0, path.find('['));
@@ -29,26 +29,27 @@ bool holds_parents(const std::string& path)
     return false;
 }
 
-// `where` is the shape that names it.
+// `where` is the shape that names the parent.
 Parent find_parent(const SceneFile& scene, const std::string& name, const std::string& where)
 {
     const std::string place = scene.where(where + ".parent");
     std::vector<std::string> found, names;
     for (const auto& [path, known] : scene.named_tables()) {
         if (path.find(".body[") != std::string::npos && known == name)
-            bad_input("{}: {}.parent is \"{}\", a rigid body, which has no motion before it is computed; name a shape "
-                      "with keyframes",
-                      place, where, name);
+            bad_input(
+                "{}: {}.parent is \"{}\", a rigid body, whose motion is not known before it is simulated; name a shape "
+                "with keyframes",
+                place, where, name);
         if (!holds_parents(path)) continue;
         names.push_back(known);
         if (known == name) found.push_back(path);
     }
     if (found.size() > 1)
-        bad_input("{}: {}.parent is \"{}\", and both {} and {} are called so; give them names of their own", place,
-                  where, name, found[0], found[1]);
+        bad_input("{}: {}.parent is \"{}\", but both {} and {} have that name; give them different names", place, where,
+                  name, found[0], found[1]);
     if (found.empty()) {
         const std::string nearest = nearest_name(name, names);
-        bad_input("{}: {}.parent is \"{}\", but nothing is called so{}", place, where, name,
+        bad_input("{}: {}.parent is \"{}\", but nothing has that name{}", place, where, name,
                   !nearest.empty() ? fmt::format("; did you mean \"{}\"?", nearest)
                   : names.empty()  ? "; give a shape or a [[shot.null]] that name"
                                    : fmt::format("; there are \"{}\"", fmt::join(names, "\", \"")));
@@ -66,13 +67,13 @@ Parent find_parent(const SceneFile& scene, const std::string& name, const std::s
         scene.read_part(parent.path, [&](ParamVisitor& v) { parent.params.visit(v); });
     }
     if (!parent.params.scales_evenly())
-        bad_input("{}: {}.parent is \"{}\", which is scaled unevenly; that would shear what moves with it, so that a "
+        bad_input("{}: {}.parent is \"{}\", which is scaled unevenly; that would shear its children, so a "
                   "parent must have the same scale along x, y and z",
                   place, where, name);
     return parent;
 }
 
-// The parents of a shape, the nearest first.
+// The parents of a shape, nearest first.
 std::vector<Parent> parents_of(const SceneFile& scene, const ShapeParams& shape, const std::string& where)
 {
     std::vector<Parent> parents;
@@ -138,7 +139,7 @@ Box3f extent_of(const DomainParams& domain, std::initializer_list<const std::vec
         for (const Shape& shape : *list)
             if (const Box3f box = shape.bounds(frame); box.size().allFinite())
                 extent.add(box);
-            else if (const Box3f walls = bounds_of(shape.mesh(frame)); !walls.empty()) // of a container
+            else if (const Box3f walls = bounds_of(shape.mesh(frame)); !walls.empty()) // the bounds of a container
                 extent.add(walls);
     return extent;
 }

@@ -1,4 +1,4 @@
-// Loading the shapes that a scene names, with its meshes.
+// Loads the shapes that a scene names, including their meshes and parents.
 #pragma once
 
 #include "spindrift/scene/scene_file.h"
@@ -7,11 +7,11 @@
 
 namespace spindrift {
 
-// `where` is the shape's place in the scene, e.g. "liquid.source[0]". Throws bad_input for a mesh that cannot be used,
-// and for a parent that is unknown or moves with the shape itself.
+// `where` is the shape's position in the scene, e.g. "liquid.source[0]". Throws bad_input for a mesh that cannot be
+// used, and for a parent that is unknown or moves with the shape itself.
 Shape load_shape(const SceneFile& scene, ShapeParams shape, const std::string& where, bool may_be_open = false);
 
-// The shapes of the list `name` of the scene, e.g. "liquid.source".
+// Loads the shapes of the list `name` of the scene, e.g. "liquid.source".
 template <class Params> std::vector<Shape> load_shapes(const SceneFile& scene, const std::vector<Params>& items,
                                                        const std::string& name, bool may_be_open = false)
 {
@@ -20,14 +20,14 @@ template <class Params> std::vector<Shape> load_shapes(const SceneFile& scene, c
         shapes.push_back(load_shape(scene, items[i], name + "[" + std::to_string(i) + "]", may_be_open));
     return shapes;
 }
-// Those of colliders: their meshes may be open.
+// As load_shapes() for colliders, whose meshes may be open.
 template <class Params>
 std::vector<Shape> load_colliders(const SceneFile& scene, const std::vector<Params>& items, const std::string& name)
 {
     return load_shapes(scene, items, name, true);
 }
 
-// What a shape depends on besides its own parameters: "mesh ship.ply: <hash>" for each mesh file that it names, and the
+// What a shape depends on besides its own parameters: "mesh ship.ply: <hash>" for each of its mesh files, and the
 // parameters of its parents.
 std::string mesh_files_of(const ShapeParams& shape, const SceneFile& scene);
 
@@ -38,7 +38,7 @@ template <class Params> std::string mesh_files_of(const std::vector<Params>& ite
     return lines;
 }
 
-// Everything that the places and motions of shapes depend on, as lines of text.
+// Everything that the positions and motions of shapes depend on, as lines of text.
 template <class Params>
 std::string text_of_shapes(const std::string& name, const std::vector<Params>& items, const SceneFile& scene)
 {
@@ -46,10 +46,10 @@ std::string text_of_shapes(const std::string& name, const std::vector<Params>& i
     return mesh_files_of(shapes, scene) + canonical_text([&](ParamVisitor& v) { v.list(name.c_str(), shapes, ""); });
 }
 
-// What a camera should see: the domain, or what shapes cover at a frame, as far as they have an end.
+// The region that a camera should see: the domain, or the bounds of finite shapes at a frame.
 Box3f extent_of(const DomainParams& domain, std::initializer_list<const std::vector<Shape>*> shapes, float frame);
 
-// Of a box [m3], and of the part of it that a shape covers, to a percent or so.
+// Volume of a box [m3], and of the part of it that a shape covers, to about one percent.
 double volume_of(const Vec3f& size);
 double volume_inside(const Shape& shape, const Box3f& box, float frame);
 

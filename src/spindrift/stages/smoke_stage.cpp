@@ -12,11 +12,11 @@ namespace spindrift {
 
 namespace {
 
-// Of velocity, density and temperature with what a step needs; and on disk, less what compression finds.
+// Bytes per cell in memory (velocity, density, temperature and scratch fields) and on disk, less compression.
 constexpr double kBytesPerCell = 270, kFileBytesPerCell = 14;
 constexpr double kBytesPerFineCell = 70, kBytesPerEddy = 200; // with turbulence
 constexpr double kMostCells = 4e9;
-// Before it is rehearsed, smoke is taken to rise and spread so many times the extent of its sources.
+// For the estimate before a rehearsal: smoke spreads to this many times the extent of its sources.
 constexpr float kSpread = 4;
 
 double count_cells(const Vec3f& size, float voxel)
@@ -47,13 +47,12 @@ FrameReport report_of(const SmokeReport& smoke)
 void SmokeStage::visit(ParamVisitor& v)
 {
     params_.visit(v);
-    v("half", half_, "Write numbers of 16 bits: half the disk space.");
+    v("half", half_, "Write 16-bit floats, which halves the disk space.");
     v("write_velocity", write_velocity_,
-      "Write vel too, for motion blur and for what flies through the smoke: on the faces of voxels, or with "
-      "turbulence, "
-      "eddies included, at the centres of those of density.");
+      "Also write vel, for motion blur and as wind for particles: on voxel faces, or, with turbulence, "
+      "at the voxel centres of density with eddies included.");
     v.list("expression", expression_params_,
-           "Expressions on the volumes: density, temperature, the scalars and vel, which is at cell centres.");
+           "Expressions on the volumes density, temperature, the scalars and vel (at cell centres).");
 }
 
 void SmokeStage::prepare(const StageContext& context)
@@ -64,7 +63,7 @@ void SmokeStage::prepare(const StageContext& context)
     facts->stage = name(), facts->bounded = params.domain.bounded();
     range_ = shot.range(), fps_ = shot.fps;
     if (params.sources.empty())
-        bad_input("{}: nothing makes smoke; add a [[{}]] with a shape", scene.where(name()), param("source"));
+        bad_input("{}: the smoke has no source; add a [[{}]] with a shape", scene.where(name()), param("source"));
     Smoke::Shapes shapes;
     dependencies_.clear();
     const auto first = static_cast<float>(range_.first);
@@ -73,7 +72,7 @@ void SmokeStage::prepare(const StageContext& context)
         const auto where = [&] { return scene.where(fmt::format("{}[{}]", param("source"), i)); };
         if (!params.sources[i].particles.empty()) {
             shapes.particles[i] = particle_source(scene, i);
-            shapes.sources.emplace_back(ShapeParams{}, where()); // keeps its place
+            shapes.sources.emplace_back(ShapeParams{}, where()); // placeholder, keeps the index
             continue;
         }
         shapes.sources.push_back(load_shape(scene, params.sources[i], fmt::format("{}[{}]", param("source"), i)));
@@ -85,7 +84,8 @@ void SmokeStage::prepare(const StageContext& context)
             if (box.empty() && !shapes.sources.back().moves())
                 bad_input("{}: the source lies outside the domain", where());
         } else if (!box.size().allFinite())
-            bad_input("{}: this source has no end; give the smoke a domain ({}.min and max)", where(), param("domain"));
+            bad_input("{}: this source is infinite; give the smoke a domain ({}.min and max)", where(),
+                      param("domain"));
         extent.add(box);
     }
     shapes.colliders = load_colliders(scene, params.colliders, param("collider"));
@@ -263,7 +263,7 @@ void SmokeStage::write(const std::string& path)
         fields.push_back({scalars[i].name, field});
     }
     Field<Vec3f> color;
-    if (params.has_colors()) { // the simulation has it times density
+    if (params.has_colors()) { // the simulation stores colour times density
         color.reset_uninitialized(topology, Vec3f::Zero());
         const SmokeScalar* channels = &scalars[scalars.size() - 3];
         for_each_tile(topology, [&](int tile) {
@@ -277,7 +277,7 @@ void SmokeStage::write(const std::string& path)
         vectors.push_back({"Cd", &color, nullptr, false, 0, /*is_color=*/true});
         all.fields["Cd"] = &color;
     }
-    // The velocity that density moves with, eddies included, on the same grid.
+    // The velocity that advects the density, including eddies, on the same grid.
     Field<Vec3f> velocity;
     if (write_velocity_ || edit)
         velocity = params.turbulence.on ? smoke_->velocity_with_eddies()

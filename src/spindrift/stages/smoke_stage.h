@@ -1,4 +1,4 @@
-// Smoke as a stage: density, temperature, vel and what else it carries, in smoke.####.vdb.
+// Runs Smoke (smoke/smoke.h) as a stage. Writes density, temperature, vel and other fields to smoke.####.vdb.
 #pragma once
 
 #include "spindrift/expression/volume_expression.h"

@@ -16,12 +16,12 @@ namespace spindrift {
 
 namespace {
 
-// Of a droplet with what collisions need, and on disk, less what compression finds.
+// Bytes of a droplet in memory, including collision data, and on disk, less compression.
 constexpr double kBytesPerDroplet = 200, kFileBytesPerDroplet = 40;
-// Of a particle of the liquid that is read, at two frames, with what finds its neighbours.
+// Bytes of a liquid particle that is read, at two frames, including neighbour search.
 constexpr double kBytesPerLiquidParticle = 100;
 
-// The closed sides of a liquid's domain.
+// The closed sides of a liquid's domain as colliders.
 std::vector<SprayColliderParams> walls_of(const DomainParams& domain)
 {
     std::vector<SprayColliderParams> walls;
@@ -38,8 +38,8 @@ std::vector<SprayColliderParams> walls_of(const DomainParams& domain)
     return walls;
 }
 
-// An edge for the cells of a point grid in which there is about one droplet where they are, so that leaves are neither
-// empty nor crowded.
+// A voxel size for the point grid with about one droplet per occupied voxel, so that leaves are neither empty nor
+// crowded.
 float voxel_for(const Particles& droplets)
 {
     constexpr float kLeast = 1e-3f;
@@ -56,20 +56,20 @@ void SprayStage::visit(ParamVisitor& v)
 {
     params_.visit(v);
     v("liquid", liquid_names_,
-      "The liquids that whitewater comes from, and whose colliders stop droplets: one or several stages. Left out: the "
+      "The liquids that emit whitewater and whose colliders stop droplets: one or more stages. Default: the "
       "only one of the scene.");
-    v("liquid_colliders", liquid_colliders_, "Droplets also bounce off the colliders and closed sides of the liquid.");
+    v("liquid_colliders", liquid_colliders_,
+      "Also collide droplets with the colliders and closed sides of the liquid.");
     v("input", input_,
-      "Liquid of another program that whitewater comes from, VDB points or PLY, e.g. \"water.####.vdb\"; the folder is "
-      "relative to the scene's. Left out: that of `liquid`.");
+      "Liquid of another program that emits whitewater, VDB points or PLY, e.g. \"water.####.vdb\"; the folder is "
+      "relative to the scene's. Default: that of `liquid`.");
     v("wind_file", wind_file_,
-      "VDB files with a field of wind [m/s], e.g. \"wind.####.vdb\", that is added to spray.wind; the folder is "
-      "relative to "
-      "the scene's. Frames that are missing take the one before.");
-    v("wind_grid", wind_grid_, "Name of the grid of vectors in them.");
+      "VDB files with a wind field [m/s] that is added to spray.wind, e.g. \"wind.####.vdb\"; the folder is "
+      "relative to the scene's. A missing frame uses the one before.");
+    v("wind_grid", wind_grid_, "Name of the vector grid in these files.");
     expressions_.visit(v);
     v("spacing", spacing_, unit::metres, limits::size(),
-      "Mean distance of the liquid's particles. Left out: half a voxel of the liquid, or found from the input.");
+      "Mean spacing of the liquid's particles. Default: half a voxel of the liquid, or estimated from the input.");
 }
 
 std::vector<Port> SprayStage::ports(const ShotGraph&) const
@@ -90,16 +90,16 @@ void SprayStage::prepare(const StageContext& context)
     const FrameRange range = shot.range();
     first_frame_ = range.first;
     if (params_.emitters.empty() && !reads_liquid())
-        bad_input("{}: nothing makes spray; add a [[{}]], or set {}.trapped_air, .wave_crests or .handover",
+        bad_input("{}: the spray has no source; add a [[{}]], or set {}.trapped_air, .wave_crests or .handover",
                   scene.where(name()), param("emitter"), param("whitewater"));
     input_files_ = liquid_files(scene);
     for (const StageView& view : inputs.all("liquid")) liquids_.push_back(view.as<LiquidFacts>());
     for (const auto& liquid : liquids_)
         if (reads_liquid() && liquid->params.voxel != liquids_.front()->params.voxel && input_.empty())
-            bad_input(
-                "{}: {}.voxel is {} m and {}.voxel {} m; liquids of one spray must have the same, or a spray each",
-                scene.where(param("liquid")), liquids_.front()->stage, liquids_.front()->params.voxel, liquid->stage,
-                liquid->params.voxel);
+            bad_input("{}: {}.voxel is {} m and {}.voxel {} m; liquids of one spray must have the same voxel size; "
+                      "otherwise give each its own spray",
+                      scene.where(param("liquid")), liquids_.front()->stage, liquids_.front()->params.voxel,
+                      liquid->stage, liquid->params.voxel);
 
     const auto facts = std::make_shared<SprayFacts>();
     facts->stage = name();
@@ -145,7 +145,7 @@ void SprayStage::prepare(const StageContext& context)
     facts_ = facts;
 }
 
-// Those of the liquids, and the closed sides of their domains, whether or not their frames are read.
+// Adds the colliders of the liquids and the closed sides of their domains, whether or not the liquids' frames are read.
 void SprayStage::add_liquid_colliders(const StageContext& context, SprayParams& params, Spray::Shapes& shapes)
 {
     for (const auto& liquid : liquids_) {
@@ -167,8 +167,8 @@ void SprayStage::add_liquid_colliders(const StageContext& context, SprayParams& 
     }
 }
 
-// Each droplet larger by the picture's scale. In a picture of spray alone droplets may be of water, or in the colours
-// of an attribute.
+// Draws each droplet enlarged by the render's scale. If spray is drawn alone, droplets may look like water or be
+// coloured by an attribute.
 void SprayFacts::draw(const DrawnFrame& frame, DrawnScene& picture) const
 {
     const std::string path = frame.input(stage, frame.frame);
@@ -185,10 +185,10 @@ double SprayFacts::memory(const Foreseen& foreseen) const
     return DrawnScene::kBytesPerSphere * foreseen.number("droplets");
 }
 
-// Emitters make fewer droplets as a coarser liquid throws off fewer; a few thousand of them still tell.
+// Reduces emitter rates as a coarser liquid emits fewer droplets; a few thousand are enough for a forecast.
 double SprayStage::coarseness(double k) const
 {
-    constexpr double kEnough = 50000; // fewer lie alone in their leaves of a file
+    constexpr double kEnough = 50000; // with fewer, most leaves of a file hold a single droplet
     if (!input_.empty()) return 1;    // a liquid that cannot be made coarser
     return reads_liquid() ? k : std::clamp(std::cbrt(droplets_ / kEnough), 1.0, 100.0);
 }
@@ -225,12 +225,13 @@ void SprayStage::prepare_wind(const SceneFile& scene)
         volumes.add(frame, context);
         const auto found = context.vector_volumes.find(grid);
         if (found == context.vector_volumes.end())
-            fail("{} has no grid of vectors named {} (see wind_grid)", volumes.file_at(frame), grid);
+            fail("{} has no vector grid named {} (see wind_grid)", volumes.file_at(frame), grid);
         for (size_t i = 0; i < x.size(); ++i) air[i] += found->second(x[i]);
     });
 }
 
-// Droplets of other radii would not have the volume of the particles that they are made from.
+// Checks that a droplet with the volume of a liquid particle lies within the allowed radii: handover must conserve
+// volume.
 void SprayStage::expect_radius_in_range(float spacing, const std::string& where) const
 {
     const float radius = radius_of_share(spacing);
@@ -256,12 +257,14 @@ std::unique_ptr<LiquidView> SprayStage::view(int frame) const
     if (spacing_) return std::make_unique<LiquidView>(std::move(file.particles), *spacing_);
     const auto found = find_spacing(file.particles.P);
     if (!found && file.particles.size() > 0)
-        bad_input("{}: {} points do not tell their spacing; set {} [m]", path, file.particles.size(), param("spacing"));
+        bad_input("{}: cannot estimate the spacing of {} points; set {} [m]", path, file.particles.size(),
+                  param("spacing"));
     if (found && params_.whitewater.handover) expect_radius_in_range(*found, path);
     return std::make_unique<LiquidView>(std::move(file.particles), found.value_or(1.0f));
 }
 
-// All liquids together. Particles of several have ids of their own: id times their number, plus which of them.
+// All liquids together. With several, ids are made unique: id times the number of liquids, plus the index of the
+// liquid.
 std::unique_ptr<LiquidView> SprayStage::view_of_stages(int frame) const
 {
     const auto count = static_cast<int32_t>(liquids_.size());
@@ -284,7 +287,7 @@ std::unique_ptr<LiquidView> SprayStage::view_of_stages(int frame) const
         }
     }
     if (spacing_) return std::make_unique<LiquidView>(std::move(all.particles), *spacing_);
-    // Velocities of our own frames are means over the frame before.
+    // The velocities in our own frames are averages over the preceding frame.
     const float late_by = frame > first_frame_ ? 0.5f / fps_ : 0;
     return std::make_unique<LiquidView>(std::move(all.particles), 0.5f * all.voxel, late_by);
 }
@@ -349,14 +352,14 @@ void SprayStage::write(const std::string& path)
 {
     Particles droplets = spray_->particles();
     expressions_.run(ExpressionParams::At::before_writing, droplets, static_cast<float>(spray_->frame()), 1 / fps_);
-    // Other programs draw points with the radius pscale. An expression may have set one of its own.
+    // Other programs draw points with the radius pscale. Keep a pscale that an expression has set.
     if (!droplets.attributes.contains("pscale"))
         droplets.attribute<float>("pscale") = required<float>(droplets, kRadiusAttribute);
     write_particles(path, droplets, voxel_for(droplets), /*pscale=*/0, metadata());
     if (params_.whitewater.handover) write_taken(std::filesystem::path(path).replace_extension(kTakenEnding).string());
 }
 
-// The liquid particles that are droplets in this frame.
+// Writes the liquid particles that are droplets in this frame.
 void SprayStage::write_taken(const std::string& path) const
 {
     const Particles& liquid = now_->particles();
@@ -384,6 +387,9 @@ StateFile SprayStage::save() const
     return file;
 }
 
-StageKind spray_stage() { return stage_kind<SprayStage>("spray", "Droplets that fly, merge and break up, and foam."); }
+StageKind spray_stage()
+{
+    return stage_kind<SprayStage>("spray", "Droplets that fly, merge and break up; whitewater and foam.");
+}
 
 } // namespace spindrift

@@ -1,4 +1,5 @@
-// Spray as a stage: droplets in spray.####.vdb, from emitters and from the frames of liquids.
+// Runs Spray (spray/spray.h) as a stage. Writes droplets from emitters and from the frames of liquids to
+// spray.####.vdb.
 #pragma once
 
 #include "spindrift/io/vdb.h"
@@ -8,7 +9,7 @@
 namespace spindrift {
 
 struct SprayFacts : DrawableFacts {
-    // The liquids whose lone particles become droplets: stages, or a pattern of files. Empty without handover.
+    // The liquids whose isolated particles become droplets: stage names, or a file pattern. Empty without handover.
     std::vector<std::string> taken_from;
     void draw(const DrawnFrame& frame, DrawnScene& picture) const override;
     double memory(const Foreseen& foreseen) const override;
@@ -24,9 +25,9 @@ class SprayStage : public TimeStage {
     void prepare(const StageContext& context) override;
     std::shared_ptr<const StageFacts> facts() const override { return facts_; }
     bool drawable() const override { return true; }
-    // Whether particles of the liquid become droplets.
+    // Whether liquid particles become droplets.
     bool takes_over() const { return params_.whitewater.handover; }
-    // The files of another program's liquid that is read; empty if it is one of the shot.
+    // The frame pattern of another program's liquid; empty if the spray reads a liquid of the shot.
     std::string liquid_files(const SceneFile& scene) const
     {
         return reads_liquid() && !input_.empty() ? scene.resolve(input_) : std::string();
@@ -58,22 +59,22 @@ class SprayStage : public TimeStage {
     void prepare_wind(const SceneFile& scene);
 
     SprayParams params_;
-    std::vector<std::string> liquid_names_; // as the scene names them
+    std::vector<std::string> liquid_names_; // names in the scene
     std::vector<std::shared_ptr<const LiquidFacts>> liquids_;
     std::shared_ptr<const SprayFacts> facts_;
     bool liquid_colliders_ = true;
-    std::string input_, input_files_; // as written, and from where the program runs
+    std::string input_, input_files_; // as written, and resolved
     std::optional<float> spacing_;
     std::string wind_file_, wind_files_, wind_grid_ = "vel";
     std::string dependencies_;
     InputPath input_path_;
     StageExpressions expressions_;
     std::unique_ptr<Spray> spray_;
-    std::unique_ptr<LiquidView> now_; // the liquid at the spray's frame, if it is read
+    std::unique_ptr<LiquidView> now_; // the liquid at the current frame, if one is read
     float fps_ = 24;
     int first_frame_ = 0;
     Estimate estimate_;
-    double droplets_ = 0; // that emitters make in the shot
+    double droplets_ = 0; // expected number from emitters in the whole shot
 };
 
 } // namespace spindrift

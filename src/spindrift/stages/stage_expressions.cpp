@@ -8,8 +8,8 @@ namespace spindrift {
 
 namespace {
 
-constexpr const char* kRadii = "pscale"; // under which name files have them
-constexpr float kFarthest = 1e6f;        // [m] from the origin that a particle may be moved to
+constexpr const char* kRadii = "pscale"; // name in files
+constexpr float kFarthest = 1e6f;        // largest distance of a particle from the origin [m]
 
 float nearest(const std::vector<Shape>& shapes, const Vec3f& x, float frame)
 {
@@ -18,7 +18,7 @@ float nearest(const std::vector<Shape>& shapes, const Vec3f& x, float frame)
     return distance;
 }
 
-// Out of the nearest collider.
+// The outward normal of the nearest collider.
 Vec3f normal(const std::vector<Shape>& shapes, const Vec3f& x, float frame)
 {
     const float step = 1e-3f * std::max(1.0f, x.cwiseAbs().maxCoeff());
@@ -56,9 +56,8 @@ void SampledVolumes::add(int frame, ExpressionContext& context) const
 void ExpressionParams::visit(ParamVisitor& v)
 {
     v("at", at, choices("after_forces", "after_advection", "before_writing"),
-      "When it runs: in each step before pressure and collisions act, in each step after the motion, or on what is "
-      "written "
-      "for a frame, of which the simulation learns nothing.");
+      "When it runs: in each step before pressure and collisions, in each step after advection, or on the data "
+      "written for a frame, which does not affect the simulation.");
     ExpressionSource::visit(v);
 }
 
@@ -67,16 +66,15 @@ void ExpressionSource::visit(ParamVisitor& v)
     v("code", code, "The expression, in OpenVDB AX; see: spindrift describe ax");
     v("file", file, "An .ax file with the expression, instead of code; the folder is relative to the scene's.");
     v.group("parameters", parameters,
-            "What the expression calls $name and v$name, e.g. { radius = 0.05, wind = [4, 0, 1] } for $radius and "
+            "Values of $name and v$name in the expression, e.g. { radius = 0.05, wind = [4, 0, 1] } for $radius and "
             "v$wind.");
     v("volumes", volumes,
       "VDB files whose grids volume() and volumev() sample by name, e.g. \"wind.####.vdb\"; the folder is relative to "
       "the "
       "scene's.");
     v("loop_limit", loop_limit, unit::none, between(1, 2e9),
-      "Rounds that all loops of one particle may take together.");
-    v.require(code.empty() != file.empty(), file.empty() ? "code" : "file",
-              "an expression needs code or file, one of the two");
+      "Maximum number of loop iterations per particle, all loops together.");
+    v.require(code.empty() != file.empty(), file.empty() ? "code" : "file", "an expression needs either code or file");
 }
 
 ExpressionSource::Loaded ExpressionSource::load(const SceneFile& scene, const std::string& name) const
@@ -134,7 +132,7 @@ ExpressionContext StageExpressions::context(const Loaded& loaded, float frame, f
     return context;
 }
 
-// What it does with pscale, if there is none yet.
+// How an expression uses pscale, if the particles do not have it yet.
 StageExpressions::Radius StageExpressions::radius_needed(const Loaded& loaded, const Particles& particles) const
 {
     if (!radii_ || particles.attributes.contains(kRadii)) return Radius::as_it_is;
@@ -150,7 +148,7 @@ void StageExpressions::check(const Particles& particles, const ExpressionContext
     const auto first = static_cast<float>(range_.first);
     for (const Loaded& l : loaded_) {
         const bool has_fields = l.at == At::after_advection;
-        Particles with_radii; // of names, types and values, only the first two matter here
+        Particles with_radii; // only names and types of attributes matter here
         const bool lacks = radius_needed(l, particles) != Radius::as_it_is;
         if (lacks) {
             with_radii.attributes = particles.attributes;

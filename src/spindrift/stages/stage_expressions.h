@@ -5,7 +5,7 @@
 //     code = "if (length(vec3f@v) > $fastest) deletepoint();"
 //     parameters = { fastest = 8 }
 //
-// They are compiled when the scene is read, and run at their moment, in their order.
+// They are compiled when the scene is read, and run at their point of the step in the order of the scene.
 #pragma once
 
 #include "spindrift/engine/files_of_frames.h"
@@ -21,12 +21,12 @@
 
 namespace spindrift {
 
-// VDB files whose grids are sampled by name. A file is read once, however many ask for it.
+// VDB files whose grids are sampled by name. Each file is read once.
 class SampledVolumes {
   public:
     SampledVolumes(const std::string& pattern, const std::string& where) : files_(pattern, where) {}
 
-    // Adds the volumes of a frame.
+    // Adds the volumes of a frame to the context.
     void add(int frame, ExpressionContext& context) const;
     std::string file_at(int frame) const { return files_.at(frame); }
     std::string signature(const std::string& name) const { return files_.signature(name); }
@@ -41,7 +41,7 @@ class SampledVolumes {
     std::shared_ptr<Read> last_ = std::make_shared<Read>();
 };
 
-// The text of an expression and what it may use.
+// The text of an expression and its parameters.
 struct ExpressionSource {
     std::string code, file;
     NamedValues parameters; // $name
@@ -49,25 +49,25 @@ struct ExpressionSource {
     int loop_limit = static_cast<int>(kDefaultLoopLimit);
     void visit(ParamVisitor& v);
 
-    // `name` is its place in the scene. Throws bad_input.
+    // Loads text and volumes; `name` is the position in the scene. Throws bad_input.
     struct Loaded {
         std::string label, text;
         ExpressionOptions options;
         SampledVolumes volumes;
-        std::string dependencies; // what it depends on besides its parameters
+        std::string dependencies; // besides the parameters
     };
     Loaded load(const SceneFile& scene, const std::string& name) const;
 };
 
 struct ExpressionParams : ExpressionSource {
-    // In each step before the liquid or the droplets have felt pressure and collisions, in each step after they have
-    // moved, or on what is written for a frame.
+    // When an expression runs: in each step before pressure and collisions, in each step after advection, or on the
+    // data written for a frame.
     enum class At { after_forces, after_advection, before_writing };
     At at = At::before_writing;
     void visit(ParamVisitor& v);
 };
 
-// Has an expression see colliders, if there are any, which must outlive it, at a moment in frames.
+// Makes colliders visible to expressions, at a time in frames. The colliders must outlive the context.
 void set_colliders(const std::vector<Shape>& colliders, float frame, ExpressionContext& context);
 
 class StageExpressions {
@@ -75,22 +75,23 @@ class StageExpressions {
     using At = ExpressionParams::At;
 
     void visit(ParamVisitor& v);
-    // Compiles them. Throws bad_input naming the place in the scene or file.
+    // Compiles the expressions. Throws bad_input that names the position in the scene or file.
     void prepare(const SceneFile& scene, const std::string& stage, const FrameRange& range, float fps,
                  const std::vector<Shape>& colliders);
-    // The radii [m] of particles that get their pscale when they are written: expressions find them under that name.
+    // Computes the radii [m] of particles whose pscale is set only when they are written: expressions see them as
+    // pscale.
     using Radii = std::function<std::vector<float>(const Particles&)>;
     void set_radii(Radii radii) { radii_ = std::move(radii); }
-    // What they depend on besides their parameters.
+    // What the expressions depend on besides their parameters.
     std::string dependencies() const { return dependencies_; }
 
     bool any(At at) const;
-    // Throws bad_input if one of them reads something that is not there. `fields` are the stage's own volumes, which
-    // are there after advection.
+    // Throws bad_input if an expression reads an attribute or volume that does not exist. `fields` are the stage's own
+    // volumes, which are available after advection.
     void check(const Particles& particles, const ExpressionContext& fields = {}) const;
-    // At a moment in frames, in a step of dt [s].
+    // Runs the expressions of one kind at a time in frames, in a step of dt [s].
     void run(At at, Particles& particles, float frame, float dt, const ExpressionContext& fields = {});
-    // Those that run in steps, for a solver. `fields` are asked for at each of them.
+    // The expressions that run in steps, as hooks for a solver. `fields` is called each time.
     ParticleHooks hooks(std::function<ExpressionContext()> fields = {});
 
   private:

@@ -24,20 +24,18 @@ constexpr double kBytesPerTriangle = 200, kBytesPerParticle = 100;
 void SurfaceStage::visit(ParamVisitor& v)
 {
     v("of", of_,
-      "Whose particles: those of a liquid, or the droplets of a spray, each with its own radius. Left out: the only "
-      "liquid of the scene, or, without any, its only spray.");
+      "The stage whose particles are meshed: a liquid, or a spray, whose droplets have individual radii. Default: the "
+      "only liquid of the scene, or, without any, its only spray.");
     v("input", input_,
       "Particles of another program, VDB points or PLY, e.g. \"points.####.vdb\"; the folder is relative to the "
-      "scene's. "
-      "Left out: those of `of`.");
-    v("grid", names_.grid, "Name of the point grid to read from the input. Left out: all there are.");
+      "scene's. Default: those of `of`.");
+    v("grid", names_.grid, "Name of the point grid to read from the input. Default: all.");
     v("velocity", names_.velocity,
-      "Name of the attribute of the input that is its velocity. Left out: v, vel or velocity; vx, vy, vz in PLY.");
+      "Name of the velocity attribute of the input. Default: v, vel or velocity; vx, vy, vz in PLY.");
     v("spacing", spacing_, unit::metres, limits::size(),
-      "Mean distance of the particles. Left out: half a voxel of the liquid, or found from the first frame of the "
-      "input, by the particles' radii if these differ. Particles of one radius (pscale) that lie so far apart that "
-      "they "
-      "do not touch are drops of that radius.");
+      "Mean spacing of the particles. Default: half a voxel of the liquid, or estimated from the first frame of the "
+      "input, using the particles' radii if these differ. Particles of equal radius (pscale) that are too far apart to "
+      "touch are meshed as drops of that radius.");
     params_.visit(v);
     v.list("expression", expressions_,
            "Expressions on the particles that are read, or on the volumes that are written.");
@@ -46,7 +44,7 @@ void SurfaceStage::visit(ParamVisitor& v)
 void SurfaceStage::ExpressionParams::visit(ParamVisitor& v)
 {
     v("on", on, choices("particles", "volumes"),
-      "Particles, before the surface is made, or the volumes \"surface\" and \"vel\" before they are written.");
+      "\"particles\": before meshing; \"volumes\": on \"surface\" and \"vel\" before they are written.");
     ExpressionSource::visit(v);
 }
 
@@ -54,13 +52,13 @@ std::vector<Port> SurfaceStage::ports(const ShotGraph& graph) const
 {
     const auto liquids = graph.of_kind("liquid");
     Port of{"of", {"liquid", "spray"}, named(of_)};
-    // Only to know where the liquid is that drops fly around, or that another program's particles stand for.
+    // Only used to locate the liquid near which drops fly, or that another program's particles replace.
     Port around{"liquid", {"liquid"}, {}};
     around.frames = false, around.optional = true;
     if (liquids.size() > 1) around.unnamed = Port::Unnamed::none;
     if (!input_.empty()) return {around, handover_port(graph, graph.scene().resolve(input_))};
-    of.missing = "there are no particles to make a surface of; add [liquid], or name the files of another program as " +
-                 param("input");
+    of.missing =
+        "there are no particles to mesh; add [liquid], or name the files of another program as " + param("input");
     const std::string from = of_.empty() && liquids.size() == 1 ? liquids.front()->stage->name() : of_;
     const ShotGraph::Node* source = graph.find(from);
     if (source && source->stage->kind() == "spray") return {of, around};
@@ -90,7 +88,7 @@ double SurfaceFacts::memory(const Foreseen& foreseen) const
 std::optional<Box3f> walls_around(const LiquidFacts& liquid)
 {
     std::optional<Box3f> walls = liquid.container;
-    for (int axis = 0; walls && axis < 3; ++axis) { // an open side is no wall: the surface may close before it
+    for (int axis = 0; walls && axis < 3; ++axis) { // an open side is not a wall: the surface may close before it
         if (!liquid.params.domain.closed(axis, 0)) walls->min[axis] = -kInfinity;
         if (!liquid.params.domain.closed(axis, 1)) walls->max[axis] = kInfinity;
     }
@@ -110,7 +108,7 @@ void SurfaceStage::prepare_expressions(const SceneFile& scene, const ShotParams&
             continue;
         }
         if (!params_.sdf)
-            bad_input("{}: no volumes are written for this expression to run on; set {} = true", scene.where(name),
+            bad_input("{}: this expression runs on volumes, but none are written; set {} = true", scene.where(name),
                       param("sdf"));
         on_volumes_.push_back({VolumeExpression(loaded.label, loaded.text, loaded.options), loaded.volumes});
     }
@@ -147,12 +145,12 @@ void SurfaceStage::prepare(const StageContext& context)
     if (!input_.empty()) return prepare_input(scene);
     if (of_spray_) return;
     if (spacing_) {
-        // Much smaller than it is, each particle is a drop on a grid of its own; much larger, all of them are one.
+        // If it is much too small, each particle becomes a drop on a grid of its own; much too large, all become one.
         constexpr float kMost = 16;
         const float real = 0.5f * liquid_->params.voxel;
         if (*spacing_ * kMost < real || *spacing_ > kMost * real)
             bad_input("{}: {} is {} m, but the particles of the liquid are {} m apart; leave it out, or "
-                      "set it to something near that",
+                      "set it to about that",
                       scene.where(param("spacing")), param("spacing"), *spacing_, real);
     }
     if (liquid_->extent.empty()) return;
@@ -166,7 +164,7 @@ void SurfaceStage::prepare(const StageContext& context)
     // A splash has about four times the surface of the box that holds it.
     const double area = 8.0 * (size.x() * size.y() + size.y() * size.z() + size.z() * size.x());
     const double triangles = 2 * area / (voxel * voxel);
-    // Half a vertex a triangle, each of 36 bytes.
+    // Half a vertex per triangle, 36 bytes each.
     const double frame_bytes = triangles * 0.4 * (0.5 * 36 + 13) + (params_.sdf ? 10 * triangles : 0);
     estimate_ = {triangles * 200 + 1e8, frame_bytes * shot.range().count(),
                  fmt::format("up to {:.2g} triangles", triangles), "raise " + param("voxel")};
@@ -185,7 +183,7 @@ Growth SurfaceStage::growth() const { return {2, 2.6}; }
 double SurfaceStage::memory(const Forecast& forecast) const
 {
     const Foreseen& surface = forecast.at(name());
-    // Those of a liquid grow in number otherwise than triangles do.
+    // The number of liquid particles grows differently from the number of triangles.
     const auto read = forecast.find(source_);
     const double particles = input_.empty() && read != forecast.end()
                                  ? read->second.number(of_spray_ ? "droplets" : "particles")
@@ -206,12 +204,12 @@ void SurfaceStage::prepare_input(const SceneFile& scene)
         const auto size = std::filesystem::file_size(path, gone);
         if (!gone) largest = std::max(largest, static_cast<double>(size));
     }
-    // VDB files are packed, to about a third.
+    // VDB files are compressed to about a third.
     estimate_ = {20 * largest + 1e8, 3 * largest * range_.count(), fmt::format("input up to {}", size_text(largest)),
                  "raise " + param("voxel")};
 }
 
-// Those of the shot's frames, in their order.
+// The input files of the shot's frames, in order.
 std::vector<std::string> SurfaceStage::inputs_on_disk() const
 {
     std::vector<std::string> paths;
@@ -224,7 +222,7 @@ std::vector<std::string> SurfaceStage::inputs_on_disk() const
     return paths;
 }
 
-// The spacing that all frames share is found from the first of them.
+// The spacing, which all frames share, is estimated from the first of them.
 std::string SurfaceStage::dependencies() const
 {
     if (input_.empty() || spacing_) return expression_files_;
@@ -236,18 +234,18 @@ std::string SurfaceStage::dependencies() const
 float SurfaceStage::spacing_of(const ParticleFile& file)
 {
     if (spacing_) return *spacing_;
-    if (input_.empty() && of_spray_) { // says how fine the grid is; droplets have their own radii
+    if (input_.empty() && of_spray_) { // sets the resolution of the grid; droplets have their own radii
         const std::vector<float>* radii = own_radii(file.particles);
         return params_.radius_scale * spacing_of_radii(radii ? *radii : std::vector<float>());
     }
     // Eight particles fill a cell of the grid that the liquid wrote them with.
     if (input_.empty()) return 0.5f * file.voxel;
-    // From frame to frame it must not change, or the whole surface would swell and shrink.
-    if (!found_spacing_) look_at_input();
+    // The spacing must be the same in all frames, or the whole surface would swell and shrink.
+    if (!found_spacing_) estimate_spacing();
     return *found_spacing_;
 }
 
-// The radii of particles that have their own: pscale if it varies, as a liquid's does not, or radius, as spray has it.
+// The individual radii of particles, if they have any: pscale if it varies (a liquid's does not), or a spray's radius.
 const std::vector<float>* SurfaceStage::own_radii(const Particles& particles)
 {
     const auto* pscale = particles.find<float>("pscale");
@@ -255,20 +253,21 @@ const std::vector<float>* SurfaceStage::own_radii(const Particles& particles)
     return particles.find<float>("radius");
 }
 
-// The one radius that all particles have; 0 if there is none.
+// The radius shared by all particles; 0 if there is none.
 float SurfaceStage::common_radius(const ParticleFile& file)
 {
-    const auto* pscale = file.particles.find<float>("pscale"); // the same for all, or own_radii() has it
+    const auto* pscale = file.particles.find<float>("pscale"); // equal for all, or own_radii() would use it
     return pscale && !pscale->empty() ? pscale->front() : file.pscale;
 }
 
-// Finds the spacing from the first frame that has enough points, or the one that has most.
-void SurfaceStage::look_at_input()
+// Estimates the spacing from the first frame that has enough points, or the one that has most.
+void SurfaceStage::estimate_spacing()
 {
     constexpr size_t kEnough = 1000;
-    constexpr float kApart = 2.5f; // times the spacing at which particles of a radius fill space: these do not touch
+    // Particles farther apart than this do not touch: in units of the spacing at which their radius fills space.
+    constexpr float kApart = 2.5f;
     std::vector<Vec3f> most;
-    float told = 0; // by the radius
+    float told = 0; // according to the radius
     std::vector<float> radii;
     for (const std::string& path : inputs_on_disk()) {
         ParticleFile file = read_points(path, names_);
@@ -281,7 +280,7 @@ void SurfaceStage::look_at_input()
     }
     const size_t count = most.size();
     if (count == 0) {
-        found_spacing_ = 1; // of nothing
+        found_spacing_ = 1; // no particles
     } else if (!radii.empty()) {
         found_spacing_ = params_.radius_scale * spacing_of_radii(std::move(radii));
     } else {
@@ -290,11 +289,11 @@ void SurfaceStage::look_at_input()
         if (are_drops_) found_spacing_ = params_.radius_scale * told;
     }
     if (!found_spacing_)
-        bad_input("{}: {} points in less than nine different places do not tell their spacing; set {} [m]",
+        bad_input("{}: cannot estimate the spacing of {} points at fewer than nine distinct positions; set {} [m]",
                   input_files_, count, param("spacing"));
 }
 
-// Colliders hold the particles of this program: those of another may be anywhere.
+// Colliders bound only particles of this program: those of another may be anywhere.
 const Solids* SurfaceStage::walls_at(int frame, float reach)
 {
     if (!input_.empty() || !liquid_) return nullptr;
@@ -313,7 +312,8 @@ FrameReport SurfaceStage::make(int frame, const InputPath& input_path, const std
         taken_.leave_out_taken(input_.empty() ? source_ : input_files_, frame, input_path, file.particles);
     });
     for (Shape& shape : colliders_) shape.prepare(static_cast<float>(frame));
-    if (!on_particles_.empty() && file.pscale > 0) // of all particles; expressions find it like any other attribute
+    // One radius for all particles: make it an attribute for expressions.
+    if (!on_particles_.empty() && file.pscale > 0)
         file.particles.attribute<float>("pscale").assign(file.particles.size(), file.pscale);
     for (const auto& on : on_particles_)
         report.times.measure("expressions", [&] {

@@ -1,5 +1,5 @@
-// The surface of particles, the liquid's, the spray's or another program's: a mesh in surface.####.ply, and its signed
-// distance and velocity in surface.####.vdb if asked for.
+// Runs make_surface() (surface/surface.h) as a stage: meshes the particles of a liquid, a spray or another program.
+// Writes the mesh to surface.####.ply and, if requested, signed distance and velocity to surface.####.vdb.
 #pragma once
 
 #include "spindrift/expression/volume_expression.h"
@@ -13,9 +13,9 @@
 
 namespace spindrift {
 
-// A mesh that pictures show as a liquid.
+// A mesh that renders show as a liquid.
 struct SurfaceFacts : DrawableFacts {
-    // `liquid` says where it is; it may be null.
+    // `liquid` tells where the surface is; it may be null.
     static std::shared_ptr<SurfaceFacts> around(const std::string& stage, const LiquidFacts* liquid);
     void draw(const DrawnFrame& frame, DrawnScene& picture) const override;
     double memory(const Foreseen& foreseen) const override;
@@ -36,7 +36,7 @@ class SurfaceStage : public FrameStage {
     bool drawable() const override { return true; }
     std::string stands_for() const override { return "of"; }
     Estimate estimate() const override { return estimate_; }
-    // Files of another program cannot be made coarser: a few frames of them are meshed as they are.
+    // Files of another program cannot be made coarser: rehearses a few of their frames at full resolution.
     Rehearsal rehearsal() const override { return input_.empty() ? Rehearsal::all_frames : Rehearsal::some_frames; }
     double coarseness(double k) const override { return input_.empty() ? k : 1; }
     std::vector<std::string> coarser(double k) const override;
@@ -47,7 +47,7 @@ class SurfaceStage : public FrameStage {
     FrameReport make(int frame, const InputPath& input, const std::vector<std::string>& outputs) override;
 
   private:
-    // Expressions on the particles that are read, and on the volumes that are written.
+    // Expressions on the particles that are read, or on the volumes that are written.
     struct ExpressionParams : ExpressionSource {
         enum class On { particles, volumes };
         On on = On::particles;
@@ -58,23 +58,23 @@ class SurfaceStage : public FrameStage {
     void prepare_input(const SceneFile& scene);
     std::vector<std::string> inputs_on_disk() const;
     float spacing_of(const ParticleFile& file);
-    void look_at_input();
+    void estimate_spacing();
     const Solids* walls_at(int frame, float reach);
     static const std::vector<float>* own_radii(const Particles& particles);
     static float common_radius(const ParticleFile& file);
 
-    std::string of_, source_; // whose particles: as the scene names it, and as it was found
+    std::string of_, source_; // source of the particles: name in the scene, and as resolved
     bool of_spray_ = false;
     std::shared_ptr<const LiquidFacts> liquid_; // null if there is none
-    TakenParticles taken_;                      // particles that are droplets are no part of the surface
+    TakenParticles taken_;                      // particles that are droplets, which the surface leaves out
     std::shared_ptr<const SurfaceFacts> facts_;
-    std::string input_, input_files_; // as written, and from where the program runs
+    std::string input_, input_files_; // as written, and resolved
     PointNames names_;
-    std::optional<float> spacing_, found_spacing_; // named in the scene, or told by the input
-    bool are_drops_ = false;                       // of one radius, too far apart to be a liquid
+    std::optional<float> spacing_, found_spacing_; // set in the scene, or estimated from the input
+    bool are_drops_ = false;                       // all of one radius and too far apart for a liquid
     FrameRange range_;
     SurfaceParams params_;
-    std::optional<Box3f> container_; // whose closed sides hold the liquid
+    std::optional<Box3f> container_; // its closed sides hold the liquid
     ThinColliders walls_;
     Estimate estimate_;
 
@@ -85,7 +85,7 @@ class SurfaceStage : public FrameStage {
     };
     std::vector<Compiled<Expression>> on_particles_;
     std::vector<Compiled<VolumeExpression>> on_volumes_;
-    std::vector<Shape> colliders_; // that expressions see
+    std::vector<Shape> colliders_; // visible to expressions
     std::string expression_files_;
     float fps_ = 24;
 };

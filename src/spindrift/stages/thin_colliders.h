@@ -1,5 +1,5 @@
-// The colliders that a mesh of a liquid has to end at, because they are thinner than what the liquid's particles reach
-// beyond themselves (surface/thin_walls.h).
+// Colliders that are thinner than the reach of a liquid's particles. The mesh of the liquid must end at them
+// (surface/thin_walls.h).
 #pragma once
 
 #include "spindrift/world/solids.h"
@@ -8,8 +8,8 @@ namespace spindrift {
 
 class ThinColliders {
   public:
-    // Those that are thinner than twice the reach [m], at a frame; nullptr if there are none. Valid until the next
-    // call. `colliders` must be the same in every call.
+    // Colliders thinner than twice the reach [m] at a frame; nullptr if there are none. Valid until the next call.
+    // `colliders` must be the same in every call.
     const Solids* at(int frame, float reach, const std::vector<Shape>& colliders, float fps);
 
   private:

@@ -1,5 +1,5 @@
-// What solids are too thin for a grid to hold a liquid, smoke or sand: said before anything is computed. Walls of
-// colliders are held at any thickness (see world/sheets.h); rods and rigid bodies are not.
+// Warns, before anything is computed, about solids too thin for the grid of a liquid, smoke or sand. Colliders that are
+// thin sheets are resolved at any thickness (world/sheets.h); rods and rigid bodies are not.
 #pragma once
 
 #include "spindrift/bodies/bodies.h"
@@ -7,7 +7,7 @@
 
 namespace spindrift {
 
-// A warning for each of these solids, which the scene has in the lists "<stage>.collider" and "<stage>.body".
+// A warning for each of these solids, which are in the scene's lists "<stage>.collider" and "<stage>.body".
 std::vector<std::string> thin_solids(const SceneFile& scene, const std::string& stage, float voxel,
                                      const std::vector<Shape>& colliders, const std::vector<Bodies::Shapes>& bodies,
                                      float frame);
