@@ -1,4 +1,4 @@
-// Friction among grains, component by component (document 000, section 5.5.1), and on solids.
+// Friction among grains, component by component [Narain 2011, section 5.5.1], and on solids.
 #include "spindrift/sand/stress.h"
 
 namespace spindrift {
@@ -9,7 +9,7 @@ using Cells = Block<float, 1>;
 
 Row row_at(const Cells& block, int x, int y, int z) { return load_row_unaligned(&block.at(x, y, z)); }
 
-// The steps to the four cells around an edge of a shear.
+// Offsets of the four cells around an edge.
 struct Around {
     Vec3i step[4];
     Around(int axis_a, int axis_b)
@@ -21,7 +21,8 @@ struct Around {
 
 Row magnitude(Row r) { return max(r, -r); }
 
-// Another shear at the edges of one: the mean of its four edges around, so that noise of single cells cancels.
+// The shear `other` interpolated to edges of `shear`: the mean of its four nearest edges, which cancels noise of single
+// cells.
 Row at_edges_of(int shear, int other, const Cells& values, int x, int y)
 {
     const auto has = [](int k, int axis) { return kShearAxes[k][0] == axis || kShearAxes[k][1] == axis; };
@@ -44,14 +45,14 @@ Row at_edges(const Around& around, const Cells& cells, int x, int y)
     return 0.25f * sum;
 }
 
-// The bound of a shear in sand from two more hyperplanes that touch the cone (5.4). With the angle of friction phi, and
-// d for half the difference of the two axial stresses in its plane, a shear s may be as large as
+// Enlarges the bound of a shear inside sand by two hyperplanes that touch the cone (5.4). With the friction angle phi,
+// and d half the difference of the two axial stresses in its plane, a shear s is bounded by
 //
 //     s <= sin(phi) p            and            s <= tan(phi) (p - d),
 //
-// the first for sand that is sheared along the grid, where d = 0, the second for a slope of the angle phi. At d = a p
-// the second is the bound a p, which every shear may reach. With a p everywhere, sand that is sheared along the grid
-// would slide with three quarters of its friction. A pressure of 0 marks walls: their bound is left alone.
+// the first for sand sheared along the grid, where d = 0, the second for a slope of angle phi. At d = a p the second
+// equals the bound a p, which every shear may reach. With a p everywhere, sand sheared along the grid would slide with
+// three quarters of its friction. A pressure of 0 marks walls, whose bound is unchanged.
 Row widen_shear(Row bound, Row pressure, Row difference)
 {
     const Row rest = pressure - bound; // a = tan / (1 + tan), so that tan = bound / rest
@@ -62,10 +63,10 @@ Row widen_shear(Row bound, Row pressure, Row difference)
 
 } // namespace
 
-// Hyperplanes stand for the cone (5.4): |s_ij| <= a p. With a = sin / (sin + cos) of the angle of friction a slope
-// along the grid is as steep as that angle, and no steeper: the corner of the bounds, where a shear and a difference of
-// axial stresses are at their largest, then touches what the slope asks for. With a = alpha, as in (5.15), it would be
-// 45 degrees instead of 38 for alpha = 0.5. A shear beside less axial stress may be larger (widen_shear).
+// Hyperplanes approximate the cone (5.4): |s_ij| <= a p. With a = sin / (sin + cos) of the friction angle, a slope
+// along the grid is exactly as steep as that angle: the corner of the bounds, where a shear and a difference of axial
+// stresses are largest, then touches the stress that the slope requires. With a = alpha, as in (5.15), it would be 45
+// degrees instead of 38 for alpha = 0.5. A shear with less axial stress may be larger (widen_shear).
 float friction_bound(float alpha)
 {
     const float sine = std::sqrt(1.5f) * alpha;
@@ -80,7 +81,7 @@ float rough_wall(float bound)
     return tangent / std::sqrt(1 + tangent * tangent);
 }
 
-// Bounds of stresses at cells, and of shears at their edges.
+// Bounds of stresses at cells, and of shears at edges.
 void Stress::find_limits(float dt)
 {
     for_dense([&](int d) {
@@ -106,7 +107,7 @@ void Stress::find_limits(float dt)
                     emptiest = min(emptiest, open);
                     cells += open > splat(0) ? splat(1) : splat(0);
                 }
-                const Row share = inverse_or_zero(cells); // in solids there is nothing to be pressed
+                const Row share = inverse_or_zero(cells); // solids carry no pressure: average over open cells
                 Row bound = share * most, pressure = share * pressed;
                 if (near_solid)
                     for (int z = 0; z < kTileSize; ++z)
@@ -118,9 +119,9 @@ void Stress::find_limits(float dt)
     });
 }
 
-// The greatest shear on a solid at an edge: Coulomb's friction, or that of sand on itself if it is less. Sand presses
-// on the solid with its pressure q, and with what the closed faces beside the edge take from it: the weight of the last
-// half cell, and all of it where the sand lies too thin, or strikes too loose, for pressure.
+// The largest shear on a solid at an edge: Coulomb friction, or sand's own if that is less. The normal force is the
+// pressure q plus what the closed faces beside the edge take from the sand: the weight of the last half cell, and all
+// of the weight where sand is too thin, or strikes too loosely, for pressure.
 float Stress::wall_limit(int shear, int tile, const Vec3i& at, float dt, float q, const Block<float, 1>& room) const
 {
     const Topology& all = grid_->topology;
@@ -159,16 +160,16 @@ float Stress::wall_limit(int shear, int tile, const Vec3i& at, float dt, float q
     if (faces == 0) return coefficient * q;
     const float all_sliding = std::hypot(sliding, sliding_across);
     const float stuck = stick_at(edge * grid_->voxel, dt) * (all_sliding / faces + dt * settings_.gravity.norm());
-    // Friction is against what slides. With both shears of a surface at their largest, sand that slides across the grid
-    // would be held by 1.4 times as much as along it.
+    // Friction opposes the sliding direction. With both shears of a surface at their bounds, sand sliding diagonally to
+    // the grid would be held 1.4 times as strongly as along it.
     const float still = slow_speed() * faces;
     const float most = all_sliding + still; // 0 without gravity and motion
     const float share = most > 0 ? (sliding + still) / most : 1;
     return share * coefficient * (q + struck / faces) + stuck;
 }
 
-// The share of its sliding that sand on the nearest solid loses in a step by `stick`; where it clings, whatever it
-// takes to hold it.
+// The share of its sliding velocity that sand on the nearest solid loses in a step by `stick`; unbounded in effect for
+// `stick = 1`.
 float Stress::stick_at(const Vec3f& x, float dt) const
 {
     constexpr float kClings = 1e3f;
@@ -189,12 +190,12 @@ float Stress::friction_at(const Vec3f& x) const
 // (5.20), one component after the other.
 void Stress::rub(float dt, MacField& flux, StressReport& report)
 {
-    // Friction goes on where it was in the step before, so that few iterations do: piles are as steep with 4 as
-    // with 20. What a body weighs is carried across many cells, and with so few it would sink for ever.
+    // Friction is warm-started from the last step, so few iterations suffice: piles are as steep with 4 as with 20. The
+    // weight of a body is carried across many cells; with so few iterations it would sink for ever.
     const bool carries = bodies_ && bodies_->lies_on_sand(slow_speed());
     const int iterations = carries ? 12 : 4;
     const double accuracy = carries ? 2 : 5;
-    // What is worth a solver's time: a share of what sand falls by in a step, or of what crosses a cell in it.
+    // Tolerance: a share of the speed that sand gains by falling in a step, or of a cell per step.
     const double tolerance = accuracy * static_cast<double>(settings_.tolerance) *
                              static_cast<double>(settings_.gravity.norm() * dt + 0.01f * grid_->voxel / dt);
     find_limits(dt);
@@ -213,7 +214,7 @@ void Stress::rub(float dt, MacField& flux, StressReport& report)
             }
         });
     };
-    // b_, from the strain of the flux.
+    // Set b_ from the strain of the flux.
     const auto set_strain = [&](int part, int d, int o, Row strain) {
         const bool moving = solids_->colliders_move();
         store_row(b_.tile(d) + o, moving ? strain + load_row(frame_strain_[part].tile(d) + o) : strain);
@@ -223,7 +224,7 @@ void Stress::rub(float dt, MacField& flux, StressReport& report)
         store_row(out, load_row(out) + load_row(mobility_.u[axis].tile(tile) + o) * by);
     };
 
-    // s_yy, with half of it taken from each of the others.
+    // s_yy, with half of it subtracted from each of the others.
     for_dense([&](int d) {
         const int tile = tile_of_[static_cast<size_t>(d)];
         const TileView u(flux.u[0], tile), v(flux.u[1], tile), w(flux.u[2], tile);
@@ -296,8 +297,8 @@ void Stress::rub(float dt, MacField& flux, StressReport& report)
                 Row bound = widen_shear(load_row(edge_limit_[k].tile(d) + o), load_row(edge_q_[k].tile(d) + o),
                                         0.5f * magnitude(difference));
                 if (settings_.isotropic) {
-                    // Planes at 45 degrees between two shears: sand that slides across the grid has both of them, and
-                    // twice the friction otherwise. Each keeps its part of the corner, whichever comes first.
+                    // Planes at 45 degrees between two shears: sand sliding diagonally to the grid has both of them,
+                    // and would have twice the friction. Each keeps its part of the corner, whichever is solved first.
                     constexpr float kRoot2 = 1.41421356f;
                     Row most = splat(0);
                     for (int n = 0; n < 2; ++n) most = max(most, magnitude(at_edges_of(k, other[n], others[n], x, y)));
