@@ -18,7 +18,7 @@ void keep_attributes(Particles& particles, const std::string& names)
             kept[name] = particles.id;
         } else if (found != particles.attributes.end()) {
             if (const size_t bad = count_non_finite(found->second))
-                bad_input("attribute \"{}\" is not finite for {} of {} particles; set it at the source or with a "
+                bad_input("the attribute \"{}\" of {} of {} particles is not finite; set it at the source or with a "
                           "[[surface.expression]], or remove it from surface.attributes",
                           name, bad, particles.size());
             kept[name] = std::move(found->second);
