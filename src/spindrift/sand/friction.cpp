@@ -187,8 +187,101 @@ float Stress::friction_at(const Vec3f& x) const
     return solids_->collider_distance(x) < solids_->wall_distance(x) ? solids_->hold(x).friction : walls;
 }
 
+// One of the five trace-free components of friction: a stress x of size one adds `stresses` to the six components of s,
+// and pushes faces by the differences `pushes` of x.
+struct Stress::FrictionComponent {
+    enum class Difference { here_below, below_here, above_here }; // the first less the second, along an axis
+    struct Share {
+        Component stress;
+        float factor;
+    };
+    struct Push {
+        int flux_axis, axis;
+        Difference difference;
+        float factor;
+    };
+    BodyStress::Part part;
+    std::vector<Share> stresses;
+    std::vector<Push> pushes;
+    void (*find_strain)(const TileView (&flux)[3], float* strain); // of the flux, for the cells of a tile
+    void (Stress::*set_bounds)(int dense_tile, int shear);
+    int shear = -1; // index in kShearAxes
+};
+
+namespace {
+
+Row below(const TileView& view, int axis, int x, int y)
+{
+    return axis == 0 ? view.below_x(x, y) : axis == 1 ? view.below_y(x, y) : view.below_z(x, y);
+}
+
+Row above(const TileView& view, int axis, int x, int y)
+{
+    return axis == 0 ? view.above_x(x, y) : axis == 1 ? view.above_y(x, y) : view.above_z(x, y);
+}
+
+void find_axial_strain(const TileView (&f)[3], float* strain)
+{
+    const TileView &u = f[0], &v = f[1], &w = f[2];
+    for_each_row([&](int x, int y, int o) {
+        store_row(strain + o,
+                  v.above_y(x, y) - v.at(x, y) - 0.5f * (u.above_x(x, y) - u.at(x, y) + w.above_z(x, y) - w.at(x, y)));
+    });
+}
+
+void find_lateral_strain(const TileView (&f)[3], float* strain)
+{
+    const TileView &u = f[0], &w = f[2];
+    for_each_row([&](int x, int y, int o) {
+        store_row(strain + o, u.above_x(x, y) - u.at(x, y) - w.above_z(x, y) + w.at(x, y));
+    });
+}
+
+template <int K> void find_shear_strain(const TileView (&f)[3], float* strain)
+{
+    constexpr int a = kShearAxes[K][0], b = kShearAxes[K][1];
+    for_each_row([&](int x, int y, int o) {
+        store_row(strain + o, f[a].at(x, y) - below(f[a], b, x, y) + f[b].at(x, y) - below(f[b], a, x, y));
+    });
+}
+
+} // namespace
+
+// In the order in which they are solved: s_yy with half of it subtracted from each of the others, s_xx against s_zz,
+// and the three shears.
+const std::vector<Stress::FrictionComponent>& Stress::friction_components()
+{
+    using C = FrictionComponent;
+    using enum C::Difference;
+    const auto shear = [](BodyStress::Part part, int k, auto strain) {
+        const int a = kShearAxes[k][0], b = kShearAxes[k][1];
+        return C{part,
+                 {{static_cast<Component>(xy + k), 1}},
+                 {{a, b, above_here, 1}, {b, a, above_here, 1}},
+                 strain,
+                 &Stress::set_shear_bounds,
+                 k};
+    };
+    static const std::vector<C> components = {
+        {BodyStress::axial,
+         {{yy, 1}, {xx, -0.5f}, {zz, -0.5f}},
+         {{0, 0, here_below, -0.5f}, {1, 1, here_below, 1}, {2, 2, here_below, -0.5f}},
+         find_axial_strain,
+         &Stress::set_axial_bounds},
+        {BodyStress::lateral,
+         {{xx, 1}, {zz, -1}},
+         {{0, 0, here_below, 1}, {2, 2, below_here, 1}},
+         find_lateral_strain,
+         &Stress::set_lateral_bounds},
+        shear(BodyStress::shear_xy, 0, find_shear_strain<0>),
+        shear(BodyStress::shear_yz, 1, find_shear_strain<1>),
+        shear(BodyStress::shear_xz, 2, find_shear_strain<2>),
+    };
+    return components;
+}
+
 // (5.20), one component after the other.
-void Stress::rub(float dt, MacField& flux, StressReport& report)
+void Stress::solve_friction(float dt, MacField& flux, StressReport& report)
 {
     // Friction is warm-started from the last step, so few iterations suffice: piles are as steep with 4 as with 20. The
     // weight of a body is carried across many cells; with so few iterations it would sink for ever.
@@ -199,125 +292,114 @@ void Stress::rub(float dt, MacField& flux, StressReport& report)
     const double tolerance = accuracy * static_cast<double>(settings_.tolerance) *
                              static_cast<double>(settings_.gravity.norm() * dt + 0.01f * grid_->voxel / dt);
     find_limits(dt);
-    double left = 0;
-    const auto bounds = [&](int d, int o, Row bound, Row now) {
-        store_row(lower_.tile(d) + o, -bound - now), store_row(upper_.tile(d) + o, bound - now);
-    };
-    const auto solve = [&](TileMatrix& matrix, BodyStress::Part part) {
-        left = std::max(left, improve_with_bodies(matrix, part, tolerance, iterations, report.friction_iterations));
-    };
-    const auto add_to = [&](Field<float>& s, float factor) {
+    report.friction = 0;
+    for (const FrictionComponent& component : friction_components()) {
         for_dense([&](int d) {
+            set_strain(component, flux, d);
+            (this->*component.set_bounds)(d, component.shear);
+        });
+        const double left = improve_with_bodies(matrix_of(component.part), component.part, tolerance, iterations,
+                                                report.friction_iterations);
+        report.friction = std::max(report.friction, left);
+        apply_change(component, flux);
+    }
+}
+
+TileMatrix& Stress::matrix_of(BodyStress::Part part)
+{
+    if (part == BodyStress::pressure) return pressure_;
+    if (part == BodyStress::axial) return axial_;
+    return part == BodyStress::lateral ? lateral_ : shear_[part - BodyStress::shear_xy];
+}
+
+// Sets b_ to the strain of the flux, in the moving frame if there is one.
+void Stress::set_strain(const FrictionComponent& component, const MacField& flux, int d)
+{
+    const int tile = tile_of_[static_cast<size_t>(d)];
+    const TileView f[3] = {{flux.u[0], tile}, {flux.u[1], tile}, {flux.u[2], tile}};
+    float* b = b_.tile(d);
+    component.find_strain(f, b);
+    if (!solids_->colliders_move()) return;
+    const float* moved = frame_strain_[component.part - BodyStress::axial].tile(d);
+    for (int o = 0; o < kTileCells; o += kTileSize) store_row(b + o, load_row(b + o) + load_row(moved + o));
+}
+
+// Bounds of the change of a stress that is `now`.
+void Stress::set_bounds_of_change(int d, int o, Row bound, Row now)
+{
+    store_row(lower_.tile(d) + o, -bound - now), store_row(upper_.tile(d) + o, bound - now);
+}
+
+void Stress::set_axial_bounds(int d, int)
+{
+    for (int o = 0; o < kTileCells; o += kTileSize) {
+        const auto at = [&](const Field<float>& field) { return load_row(field.tile(d) + o); };
+        const Row most = at(limit_), lateral = 0.5f * magnitude(at(s_[xx]) - at(s_[zz]));
+        set_bounds_of_change(d, o, min(most, max(splat(0), 2 * (most - lateral))), at(s_[yy]));
+    }
+}
+
+void Stress::set_lateral_bounds(int d, int)
+{
+    for (int o = 0; o < kTileCells; o += kTileSize) {
+        const auto at = [&](const Field<float>& field) { return load_row(field.tile(d) + o); };
+        set_bounds_of_change(d, o, max(splat(0), at(limit_) - 0.5f * magnitude(at(s_[yy]))),
+                             0.5f * (at(s_[xx]) - at(s_[zz])));
+    }
+}
+
+void Stress::set_shear_bounds(int d, int k)
+{
+    const int a = kShearAxes[k][0], b = kShearAxes[k][1];
+    const Around around(a, b);
+    thread_local Cells kept[2];
+    auto& others = kept;
+    const int other[2] = {(k + 1) % 3, (k + 2) % 3};
+    for (int n = 0; settings_.isotropic && n < 2; ++n) others[n].gather(s_[xy + other[n]], d);
+    thread_local Cells kept_axial[2];
+    auto& axial = kept_axial;
+    axial[0].gather(s_[a], d), axial[1].gather(s_[b], d);
+    for_each_row([&](int x, int y, int o) {
+        const Row difference = at_edges(around, axial[0], x, y) - at_edges(around, axial[1], x, y);
+        Row bound = widen_shear(load_row(edge_limit_[k].tile(d) + o), load_row(edge_q_[k].tile(d) + o),
+                                0.5f * magnitude(difference));
+        if (settings_.isotropic) {
+            // Planes at 45 degrees between two shears: sand sliding diagonally to the grid has both of them, and would
+            // have twice the friction. Each keeps its part of the corner, whichever is solved first.
+            constexpr float kRoot2 = 1.41421356f;
+            Row most = splat(0);
+            for (int n = 0; n < 2; ++n) most = max(most, magnitude(at_edges_of(k, other[n], others[n], x, y)));
+            bound = min(bound, max(kRoot2 * bound - most, bound / kRoot2));
+        }
+        set_bounds_of_change(d, o, bound, load_row(s_[xy + k].tile(d) + o));
+    });
+}
+
+// Adds change_ of a component to the stresses, and its push to the flux.
+void Stress::apply_change(const FrictionComponent& component, MacField& flux)
+{
+    for_dense([&](int d) {
+        for (const auto& [stress, factor] : component.stresses)
             for (int o = 0; o < kTileCells; o += kTileSize) {
-                float* out = s.tile(d) + o;
+                float* out = s_[stress].tile(d) + o;
                 store_row(out, load_row(out) + factor * load_row(change_.tile(d) + o));
             }
-        });
-    };
-    // Set b_ from the strain of the flux.
-    const auto set_strain = [&](int part, int d, int o, Row strain) {
-        const bool moving = solids_->colliders_move();
-        store_row(b_.tile(d) + o, moving ? strain + load_row(frame_strain_[part].tile(d) + o) : strain);
-    };
-    const auto push = [&](int tile, int axis, int o, Row by) {
-        float* out = flux.u[axis].tile(tile) + o;
-        store_row(out, load_row(out) + load_row(mobility_.u[axis].tile(tile) + o) * by);
-    };
-
-    // s_yy, with half of it subtracted from each of the others.
-    for_dense([&](int d) {
-        const int tile = tile_of_[static_cast<size_t>(d)];
-        const TileView u(flux.u[0], tile), v(flux.u[1], tile), w(flux.u[2], tile);
-        for_each_row([&](int x, int y, int o) {
-            const auto at = [&](const Field<float>& field) { return load_row(field.tile(d) + o); };
-            const Row now = at(s_[yy]);
-            set_strain(0, d, o,
-                       v.above_y(x, y) - v.at(x, y) -
-                           0.5f * (u.above_x(x, y) - u.at(x, y) + w.above_z(x, y) - w.at(x, y)));
-            const Row most = at(limit_), lateral = 0.5f * magnitude(at(s_[xx]) - at(s_[zz]));
-            bounds(d, o, min(most, max(splat(0), 2 * (most - lateral))), now);
-        });
     });
-    solve(axial_, BodyStress::axial);
-    add_to(s_[yy], 1), add_to(s_[xx], -0.5f), add_to(s_[zz], -0.5f);
+    using enum FrictionComponent::Difference;
     for_stressed_faces([&](int tile) {
         const TileView c = view(change_, tile);
-        for_each_row([&](int x, int y, int o) {
-            const Row here = c.at(x, y);
-            push(tile, 0, o, -0.5f * (here - c.below_x(x, y)));
-            push(tile, 1, o, here - c.below_y(x, y));
-            push(tile, 2, o, -0.5f * (here - c.below_z(x, y)));
-        });
-    });
-
-    // s_xx against s_zz.
-    for_dense([&](int d) {
-        const int tile = tile_of_[static_cast<size_t>(d)];
-        const TileView u(flux.u[0], tile), w(flux.u[2], tile);
-        for_each_row([&](int x, int y, int o) {
-            const auto at = [&](const Field<float>& field) { return load_row(field.tile(d) + o); };
-            const Row now = 0.5f * (at(s_[xx]) - at(s_[zz]));
-            set_strain(1, d, o, u.above_x(x, y) - u.at(x, y) - w.above_z(x, y) + w.at(x, y));
-            bounds(d, o, max(splat(0), at(limit_) - 0.5f * magnitude(at(s_[yy]))), now);
-        });
-    });
-    solve(lateral_, BodyStress::lateral);
-    add_to(s_[xx], 1), add_to(s_[zz], -1);
-    for_stressed_faces([&](int tile) {
-        const TileView c = view(change_, tile);
-        for_each_row([&](int x, int y, int o) {
-            push(tile, 0, o, c.at(x, y) - c.below_x(x, y));
-            push(tile, 2, o, c.below_z(x, y) - c.at(x, y));
-        });
-    });
-
-    // s_xy, s_yz, s_xz.
-    for (int k = 0; k < 3; ++k) {
-        const int a = kShearAxes[k][0], b = kShearAxes[k][1];
-        const Around around(a, b);
-        const auto below = [](const TileView& view, int axis, int x, int y) {
-            return axis == 0 ? view.below_x(x, y) : axis == 1 ? view.below_y(x, y) : view.below_z(x, y);
-        };
-        const auto above = [](const TileView& view, int axis, int x, int y) {
-            return axis == 0 ? view.above_x(x, y) : axis == 1 ? view.above_y(x, y) : view.above_z(x, y);
-        };
-        for_dense([&](int d) {
-            const int tile = tile_of_[static_cast<size_t>(d)];
-            const TileView u(flux.u[a], tile), v(flux.u[b], tile);
-            thread_local Cells kept[2];
-            auto& others = kept;
-            const int other[2] = {(k + 1) % 3, (k + 2) % 3};
-            for (int n = 0; settings_.isotropic && n < 2; ++n) others[n].gather(s_[xy + other[n]], d);
-            thread_local Cells kept_axial[2];
-            auto& axial = kept_axial;
-            axial[0].gather(s_[a], d), axial[1].gather(s_[b], d);
+        for (const auto& [flux_axis, axis, difference, factor] : component.pushes) {
+            float* f = flux.u[flux_axis].tile(tile);
+            const float* mobility = mobility_.u[flux_axis].tile(tile);
             for_each_row([&](int x, int y, int o) {
-                set_strain(2 + k, d, o, u.at(x, y) - below(u, b, x, y) + v.at(x, y) - below(v, a, x, y));
-                const Row difference = at_edges(around, axial[0], x, y) - at_edges(around, axial[1], x, y);
-                Row bound = widen_shear(load_row(edge_limit_[k].tile(d) + o), load_row(edge_q_[k].tile(d) + o),
-                                        0.5f * magnitude(difference));
-                if (settings_.isotropic) {
-                    // Planes at 45 degrees between two shears: sand sliding diagonally to the grid has both of them,
-                    // and would have twice the friction. Each keeps its part of the corner, whichever is solved first.
-                    constexpr float kRoot2 = 1.41421356f;
-                    Row most = splat(0);
-                    for (int n = 0; n < 2; ++n) most = max(most, magnitude(at_edges_of(k, other[n], others[n], x, y)));
-                    bound = min(bound, max(kRoot2 * bound - most, bound / kRoot2));
-                }
-                bounds(d, o, bound, load_row(s_[xy + k].tile(d) + o));
+                const Row here = c.at(x, y);
+                const Row by = difference == here_below   ? here - below(c, axis, x, y)
+                               : difference == below_here ? below(c, axis, x, y) - here
+                                                          : above(c, axis, x, y) - here;
+                store_row(f + o, load_row(f + o) + load_row(mobility + o) * (factor * by));
             });
-        });
-        solve(shear_[k], static_cast<BodyStress::Part>(BodyStress::shear_xy + k));
-        add_to(s_[xy + k], 1);
-        for_stressed_faces([&](int tile) {
-            const TileView c = view(change_, tile);
-            for_each_row([&](int x, int y, int o) {
-                push(tile, a, o, above(c, b, x, y) - c.at(x, y));
-                push(tile, b, o, above(c, a, x, y) - c.at(x, y));
-            });
-        });
-    }
-    report.friction = left;
+        }
+    });
 }
 
 } // namespace spindrift

@@ -88,8 +88,8 @@ StressReport Stress::solve(float dt, MacField& flux, PhaseTimes& times)
     apply_all(flux);
     if (bodies_) bodies_->push(q_, s_);
     for (int round = 0; round < settings_.rounds; ++round) {
-        times.measure("friction", [&] { rub(dt, flux, report); });
-        times.measure("pressure", [&] { press(dt, flux, report); });
+        times.measure("friction", [&] { solve_friction(dt, flux, report); });
+        times.measure("pressure", [&] { solve_pressure(dt, flux, report); });
     }
     return report;
 }
@@ -128,7 +128,7 @@ void Stress::apply_all(MacField& flux) const
 }
 
 // (5.13): pressure, given the current friction.
-void Stress::press(float dt, MacField& flux, StressReport& report)
+void Stress::solve_pressure(float dt, MacField& flux, StressReport& report)
 {
     const float c = dt / grid_->voxel, inverse_c = 1 / c;
     for_dense([&](int d) {

@@ -122,7 +122,8 @@ class Stress {
     void restore(const State& state);
 
   private:
-    enum Part { xx, yy, zz, xy, yz, xz, kParts };
+    enum Component { xx, yy, zz, xy, yz, xz, kComponents };
+    struct FrictionComponent;
     void find_dense();
     void find_capacity(const SolidCells& room, Field<float>& capacity) const;
     void find_heaps();
@@ -135,8 +136,16 @@ class Stress {
     void set_pressure_matrix();
     void set_friction_matrices();
     void apply_all(MacField& flux) const;
-    void press(float dt, MacField& flux, StressReport& report);
-    void rub(float dt, MacField& flux, StressReport& report);
+    void solve_pressure(float dt, MacField& flux, StressReport& report);
+    static const std::vector<FrictionComponent>& friction_components();
+    void solve_friction(float dt, MacField& flux, StressReport& report);
+    TileMatrix& matrix_of(BodyStress::Part part);
+    void set_strain(const FrictionComponent& component, const MacField& flux, int dense_tile);
+    void set_bounds_of_change(int dense_tile, int offset, Row bound, Row now);
+    void set_axial_bounds(int dense_tile, int shear);
+    void set_lateral_bounds(int dense_tile, int shear);
+    void set_shear_bounds(int dense_tile, int shear);
+    void apply_change(const FrictionComponent& component, MacField& flux);
     void find_limits(float dt);
     float wall_limit(int shear, int tile, const Vec3i& at, float dt, float q, const Block<float, 1>& room) const;
     float friction_at(const Vec3f& x) const;
@@ -157,7 +166,7 @@ class Stress {
 
     std::unique_ptr<Topology> dense_, dense_before_;
     std::vector<int> dense_of_, tile_of_; // maps from tiles of the sand's grid to dense tiles, and back
-    Field<float> q_, s_[kParts], carried_;
+    Field<float> q_, s_[kComponents], carried_;
     MacField mobility_; // w; on the sand's grid
     Field<float> filled_, capacity_, heap_;
     Field<float> limit_, edge_limit_[3]; // bounds of axial stresses at cells, and of xy, yz, xz at edges
