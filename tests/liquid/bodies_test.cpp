@@ -14,8 +14,8 @@ namespace {
 constexpr float kDensity = 1000;
 const Vec3f kGravity(0, -9.81f, 0);
 
-// A closed tank of cells of 5 cm, full to the lid, in which everything is let go at once: liquid and bodies have fallen
-// freely for `dt`, and pressure has put that right.
+// A closed tank with cells of 5 cm, full to the lid, released from rest: liquid and bodies have fallen freely for `dt`,
+// and one pressure solve has corrected their velocities.
 struct Released {
     static constexpr float kVoxel = 0.05f, kStep = 0.01f;
     DomainParams domain;
@@ -51,7 +51,7 @@ struct Released {
         result = projection.make_divergence_free(velocity, known, 1e-6);
     }
 
-    // Calls f(face's centre [m], axis, open part, s below, s above, whether it is a wall).
+    // Calls f(face centre [m], axis, open part, s below, s above, whether it is a wall).
     template <class F> void for_each_face(const F& f) const
     {
         for (int t = 0; t < topology.tile_count(); ++t)
@@ -66,14 +66,14 @@ struct Released {
     double acceleration() const { return bodies.motion(0)[1] / static_cast<double>(kStep); }
 };
 
-TEST(LiquidBodies, PressureConservesMomentumWithThatOfTheWalls)
+TEST(LiquidBodies, PressureConservesMomentumIncludingTheWalls)
 {
     BodyParams turned = box_body(Vec3f(0.07f, -0.03f, 0.11f), Vec3f(0.31f, 0.22f, 0.42f), 300);
     turned.rotation = Vec3f(20, 30, 40);
     const Released tank(14, {turned, ball_body(Vec3f(-0.3f, 0.2f, -0.25f), 0.17f, 3000)});
     ASSERT_TRUE(tank.result.converged);
 
-    // What pressure did to liquid and bodies, about the middle of the tank.
+    // Momentum that pressure gave liquid and bodies, about the middle of the tank.
     const double cell_mass = kDensity * std::pow(static_cast<double>(Released::kVoxel), 3);
     Vec6d liquid = Vec6d::Zero(), walls = Vec6d::Zero();
     double most = 0;
@@ -99,9 +99,9 @@ TEST(LiquidBodies, PressureConservesMomentumWithThatOfTheWalls)
     EXPECT_LT(left.tail<3>().norm(), 1e-4 * walls.head<3>().norm()) << left.transpose();
 }
 
-TEST(LiquidBodies, ABallIsAcceleratedAsIfItCarriedHalfItsVolumeOfLiquid)
+TEST(LiquidBodies, BallHasTheAddedMassOfHalfItsVolume)
 {
-    // In liquid without end: (m - m_l) g = (m + m_l / 2) a. Walls at five radii change little of that.
+    // In unbounded liquid: (m - m_l) g = (m + m_l / 2) a. Walls at five radii change this little.
     const float radius = 0.3f;
     for (const float density : {1.0f, 100.0f, 500.0f, 2000.0f, 1e6f}) {
         const Released tank(30, {ball_body(Vec3f(0.013f, 0.02f, -0.009f), radius, density)});
@@ -114,7 +114,7 @@ TEST(LiquidBodies, ABallIsAcceleratedAsIfItCarriedHalfItsVolumeOfLiquid)
     }
 }
 
-TEST(LiquidBodies, AHingedBodyTakesWhatItsAxleLeavesIt)
+TEST(LiquidBodies, HingedBodyOnlyTurnsAboutItsAxle)
 {
     // A light plank on an axle at its end, in liquid at rest under gravity: buoyancy turns it up, the axle stays.
     BodyParams plank = box_body(Vec3f(0.2f, 0, 0), Vec3f(0.4f, 0.12f, 0.2f), 200);
@@ -126,9 +126,9 @@ TEST(LiquidBodies, AHingedBodyTakesWhatItsAxleLeavesIt)
     EXPECT_NEAR(v[1], 0.2 * v[5], 1e-6);
 }
 
-TEST(LiquidBodies, SharesOfFacesAndWhatIsOpenAddUpToAll)
+TEST(LiquidBodies, BodySharesAndOpenSharesOfFacesSumToOne)
 {
-    // Next to a wall, two bodies touch.
+    // Two bodies touch next to a wall.
     const Released tank(
         8, {box_body(Vec3f(-0.25f, 0, 0), Vec3f(0.3f, 0.33f, 0.31f), 500), ball_body(Vec3f(0.05f, 0, 0), 0.15f, 500)});
     const RigidShares& shares = tank.cells.shares();
@@ -161,7 +161,7 @@ LiquidParams tank(std::vector<BodyParams> bodies, float voxel = 0.06f)
 TEST(LiquidBodies, FloatAtTheirDraught)
 {
     for (const float density : {250.0f, 500.0f, 750.0f}) {
-        const Vec3f size(0.5f, 0.3f, 0.5f); // flat enough to lie still; a cube of half the water's density would not
+        const Vec3f size(0.5f, 0.3f, 0.5f); // flat enough to be stable; a cube of half the water's density would not be
         const float draught = size.y() * density / kDensity;
         LiquidParams p =
             tank({box_body(Vec3f(0.61f, 0.62f - draught + 0.5f * size.y(), 0.59f), size, density)}, 0.045f);
@@ -188,7 +188,7 @@ TEST(LiquidBodies, FloatAtTheirDraught)
     }
 }
 
-TEST(LiquidBodies, NoLiquidGetsIntoThem)
+TEST(LiquidBodies, NoLiquidEntersBodies)
 {
     BodyParams box = box_body(Vec3f(0.5f, 0.95f, 0.6f), Vec3f(0.3f, 0.3f, 0.3f), 700);
     box.rotation = Vec3f(30, 0, 20), box.velocity = Vec3f(0.5f, -3, 0), box.spin = Vec3f(0, 300, 400);
@@ -222,7 +222,7 @@ TEST(LiquidBodies, ExtremeDensitiesAreStable)
     EXPECT_LT(kinetic_energy(liquid->particles()), 1.0);
 }
 
-TEST(LiquidBodies, FallWhereThereIsNoLiquidYet)
+TEST(LiquidBodies, FallFreelyWhereThereIsNoLiquid)
 {
     LiquidParams p = tank({ball_body(Vec3f(0.6f, 1, 0.6f), 0.1f, 500)});
     p.sources = {box_source(Vec3f(0, 0, 0), Vec3f(0.1f, 0.1f, 0.1f))};
@@ -230,10 +230,10 @@ TEST(LiquidBodies, FallWhereThereIsNoLiquidYet)
     const auto liquid = started_liquid(p);
     for (int frame = 0; frame < 6; ++frame) liquid->advance();
     EXPECT_EQ(liquid->particles().size(), 0u);
-    EXPECT_NEAR(liquid->bodies().center(0).y(), 1 - 0.5 * 9.81 * 0.0625, 0.06); // steps of a frame
+    EXPECT_NEAR(liquid->bodies().center(0).y(), 1 - 0.5 * 9.81 * 0.0625, 0.06); // within the steps of a frame
 }
 
-TEST(LiquidBodies, OneThatIsLostDoesNotSlowTheLiquidDown)
+TEST(LiquidBodies, LostBodyDoesNotShortenTheStep)
 {
     LiquidParams p = tank({ball_body(Vec3f(0.6f, 3, 0.6f), 0.1f, 500)});
     p.domain.y_max = DomainParams::Side::open;
@@ -253,11 +253,11 @@ TEST(LiquidBodies, FloatInHoneyToo)
         liquid->advance();
         if (frame >= 48) height += liquid->bodies().center(0).y() / 24;
     }
-    EXPECT_NEAR(height, 0.61, 0.02); // the level, half submerged
+    EXPECT_NEAR(height, 0.61, 0.02); // the level of half submersion
     EXPECT_LT(liquid->bodies().speed(), 0.3);
 }
 
-TEST(LiquidBodies, SameBitsForAnyThreadCount)
+TEST(LiquidBodies, BitIdenticalForAnyNumberOfThreads)
 {
     LiquidParams p = tank({box_body(Vec3f(0.5f, 0.7f, 0.6f), Vec3f(0.3f, 0.2f, 0.3f), 400),
                            box_body(Vec3f(0.6f, 0.95f, 0.65f), Vec3f(0.3f, 0.2f, 0.3f), 400),
@@ -267,7 +267,7 @@ TEST(LiquidBodies, SameBitsForAnyThreadCount)
     same_for_any_threads(p, 8);
 }
 
-TEST(LiquidBodies, GoOnAsBeforeFromASavedState)
+TEST(LiquidBodies, ResumeFromStateIsBitIdentical)
 {
     LiquidParams p = tank({box_body(Vec3f(0.5f, 0.7f, 0.6f), Vec3f(0.3f, 0.2f, 0.3f), 400),
                            box_body(Vec3f(0.6f, 0.95f, 0.65f), Vec3f(0.3f, 0.2f, 0.3f), 400)});

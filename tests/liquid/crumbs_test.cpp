@@ -9,7 +9,7 @@
 namespace spindrift {
 namespace {
 
-// How many particles are in pieces of a cell's content or less. Pieces are farther apart than a cell.
+// The number of particles in pieces no larger than a cell's content. Pieces are more than a cell apart.
 size_t crumbs_of(const Particles& particles, float voxel)
 {
     std::map<std::array<int, 3>, std::vector<uint32_t>> cells;
@@ -38,7 +38,7 @@ size_t crumbs_of(const Particles& particles, float voxel)
     return crumbs;
 }
 
-// The most crumbs of any frame.
+// The largest number of crumbs in any frame.
 size_t most_crumbs(const LiquidParams& params, int frames)
 {
     const auto liquid = started_liquid(params);
@@ -74,7 +74,7 @@ TEST_P(Crumbs, JellyHardlySheds)
     EXPECT_LT(most_crumbs(p, 30), 60u);
 }
 
-TEST_P(Crumbs, GoopThatStretchesHoldsTogether)
+TEST_P(Crumbs, StretchedGoopHoldsTogether)
 {
     LiquidParams p = falling_cube(GetParam());
     p.elasticity = 500, p.yield_strain = 0.3f, p.relaxation = 5;
@@ -82,7 +82,7 @@ TEST_P(Crumbs, GoopThatStretchesHoldsTogether)
 }
 
 // A jet of 10 Pa s falls on its own heap.
-TEST_P(Crumbs, HoneyThrowsNoSingleParticles)
+TEST_P(Crumbs, HoneyShedsNoSingleParticles)
 {
     LiquidParams p;
     p.voxel = 0.02f, p.transfer = GetParam(), p.viscosity = 10;
@@ -94,7 +94,7 @@ TEST_P(Crumbs, HoneyThrowsNoSingleParticles)
     EXPECT_LT(most_crumbs(p, 30), 6u);
 }
 
-TEST_P(Crumbs, ABlockOfTarSplashesAsOne)
+TEST_P(Crumbs, BlockOfTarStaysInOnePiece)
 {
     LiquidParams p = falling_cube(GetParam());
     p.viscosity = 100;

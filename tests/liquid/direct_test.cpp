@@ -1,10 +1,10 @@
-// What artists steer a liquid with: sinks, moving sources, attributes, forces, and colliders that let nothing through.
+// Artistic controls of a liquid: sinks, moving sources, attributes, forces, and impermeable colliders.
+#include "io/temp_folder.h"
+#include "liquid/scenes.h"
 #include "spindrift/base/error.h"
 #include "spindrift/base/random.h"
 #include "spindrift/io/frame_path.h"
 #include "spindrift/io/mesh_file.h"
-#include "io/temp_folder.h"
-#include "liquid/scenes.h"
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ Vec3d mean_velocity(const Particles& particles)
     return sum / static_cast<double>(particles.size());
 }
 
-TEST(DirectedLiquid, SinkTakesWhatComesIntoIt)
+TEST(DirectedLiquid, SinkRemovesLiquidThatEntersIt)
 {
     LiquidParams p;
     p.voxel = 1.0f / 16, p.domain = closed_domain(Vec3f(0, 0, 0), Vec3f(1, 1, 1)), p.sources = {pool_source(0.5f)};
@@ -43,12 +43,12 @@ TEST(DirectedLiquid, SinkTakesWhatComesIntoIt)
     EXPECT_GT(in_sink(), 0);
     for (int frame = 1; frame < 12; ++frame) liquid->advance();
     EXPECT_LT(liquid->particles().size(), at_first * 8 / 10);
-    // What has flowed in since the last drain is not far in.
+    // Liquid that has flowed in since the last drain is not far inside.
     EXPECT_EQ(std::ranges::count_if(liquid->particles().P, [](const Vec3f& x) { return x.x() < 0.1f && x.y() < 0.1f; }),
               0);
 }
 
-TEST(DirectedLiquid, SourceGivesItsMotionToItsLiquid)
+TEST(DirectedLiquid, LiquidInheritsTheMotionOfItsSource)
 {
     for (const float inherit : {0.0f, 0.5f, 1.0f}) {
         LiquidParams p;
@@ -66,7 +66,7 @@ TEST(DirectedLiquid, SourceGivesItsMotionToItsLiquid)
     }
 }
 
-TEST(DirectedLiquid, ParticlesCarryWhatTheirSourceSays)
+TEST(DirectedLiquid, ParticlesCarryTheAttributesOfTheirSource)
 {
     LiquidParams p = dam_break(16);
     p.sources.push_back(box_source(Vec3f(0.7f, 0, 0), Vec3f(0.9f, 0.5f, 1)));
@@ -86,7 +86,7 @@ TEST(DirectedLiquid, ParticlesCarryWhatTheirSourceSays)
     }
 }
 
-TEST(DirectedLiquid, WindTakesLoneParticlesAlong)
+TEST(DirectedLiquid, WindCarriesLoneParticles)
 {
     LiquidParams p;
     p.voxel = 0.1f, p.gravity = Vec3f::Zero();
@@ -120,7 +120,7 @@ TEST(DirectedLiquid, AttractionMovesABlobTowardsTheLine)
     EXPECT_NEAR(mean_velocity(liquid->particles()).y(), 0, 0.01);
 }
 
-TEST(DirectedLiquid, NoiseStirsWithItsStrength)
+TEST(DirectedLiquid, NoiseForceHasItsStrength)
 {
     ForceParams noise;
     noise.kind = ForceParams::Kind::noise, noise.strength = 3, noise.size = 0.2f, noise.change = 0;
@@ -135,8 +135,8 @@ TEST(DirectedLiquid, NoiseStirsWithItsStrength)
     EXPECT_NEAR(std::sqrt(sum2 / 4000), 3, 0.15);
 }
 
-// A layer that slides on a floor: friction takes its coefficient times the weight, whatever the layer does.
-TEST(DirectedLiquid, FrictionIsCoulombs)
+// A layer that slides on a floor: friction decelerates it by the coefficient times its weight.
+TEST(DirectedLiquid, FrictionFollowsCoulombsLaw)
 {
     for (const float friction : {0.0f, 0.02f, 0.05f}) {
         LiquidParams p;
@@ -155,7 +155,7 @@ TEST(DirectedLiquid, FrictionIsCoulombs)
     }
 }
 
-TEST(DirectedLiquid, StickyWallHoldsWhatASlipperyOneLetsRunDown)
+TEST(DirectedLiquid, StickyWallHoldsAFilmThatRunsDownASlipperyOne)
 {
     const auto height_after = [](float stick) {
         LiquidParams p;
@@ -168,12 +168,12 @@ TEST(DirectedLiquid, StickyWallHoldsWhatASlipperyOneLetsRunDown)
         for (int frame = 0; frame < 8; ++frame) liquid->advance();
         return mean_height(liquid->particles());
     };
-    const double falls = 0.25 - 0.5 * 9.81 / 9; // freely, for a third of a second
+    const double falls = 0.25 - 0.5 * 9.81 / 9; // in free fall for a third of a second
     EXPECT_NEAR(height_after(0), falls, 0.05);
     EXPECT_GT(height_after(1), 0.25 - 0.1 * 9.81 / 9);
 }
 
-// A jet that moves five cells a substep meets a wall one cell thin.
+// A jet that moves five cells per substep meets a wall one cell thick.
 TEST(DirectedLiquid, NothingPassesAThinWall)
 {
     for (const Transfer transfer : {Transfer::flip, Transfer::apic}) {
@@ -181,7 +181,7 @@ TEST(DirectedLiquid, NothingPassesAThinWall)
         p.voxel = 1.0f / 32, p.transfer = transfer, p.cfl = 5;
         p.domain = closed_domain(Vec3f(-1, 0, 0), Vec3f(1, 1, 1));
         p.sources = {ball_source(Vec3f(-0.5f, 0.5f, 0.5f), 0.25f)};
-        p.sources[0].velocity = Vec3f(20, 0, 0); // 27 cells a frame
+        p.sources[0].velocity = Vec3f(20, 0, 0); // 27 cells per frame
         ColliderParams wall;
         wall.min = Vec3f(0.21f, -1, -1), wall.max = Vec3f(0.21f + p.voxel, 2, 2);
         p.colliders = {wall};
@@ -191,7 +191,7 @@ TEST(DirectedLiquid, NothingPassesAThinWall)
     }
 }
 
-// A board one cell thin is driven through a tank at five cells a substep, and back again.
+// A board one cell thick is driven through a tank at five cells per substep, and back again.
 TEST(DirectedLiquid, NothingPassesAFastBoard)
 {
     for (const bool slanted : {false, true}) {
@@ -201,7 +201,7 @@ TEST(DirectedLiquid, NothingPassesAFastBoard)
         p.sources = {pool_source(0.4f)};
         ColliderParams board;
         board.min = Vec3f(-0.5f * p.voxel, -2, -2), board.max = Vec3f(0.5f * p.voxel, 3, 3);
-        // 1.2 m in three frames: 9.6 m/s, 29 cells... five a substep.
+        // 1.2 m in three frames: 9.6 m/s, five cells per substep.
         board.translate = {{0, -0.6f, 0, 0}, {3, 0.6f, 0, 0}, {6, -0.6f, 0, 0}, {9, 0.9f, 0, 0}};
         if (slanted) board.rotate = {{0, 0, 0, 1, 0}, {9, 0, 0, 1, 20}};
         p.colliders = {board};
@@ -230,7 +230,7 @@ TEST(DirectedLiquid, NothingPassesAFastBoard)
 
 Mesh ball_mesh(const Vec3f& center, const Vec3f& radii)
 {
-    // A cube's sides, each of n x n squares, blown up to a ball.
+    // The sides of a cube, n x n squares each, projected onto a sphere.
     constexpr int n = 24;
     Mesh mesh;
     std::map<std::array<int, 3>, int> number;
@@ -255,11 +255,11 @@ Mesh ball_mesh(const Vec3f& center, const Vec3f& radii)
     return mesh;
 }
 
-TEST(MeshSequences, MoveBetweenFramesByTheirVertices)
+TEST(MeshSequences, InterpolateVerticesBetweenFrames)
 {
     const TempFolder folder;
     const std::string pattern = folder / "ball.####.ply";
-    // Grows by 0.1 a frame and moves by (0.3, 0, 0).
+    // Grows by 0.1 and moves by (0.3, 0, 0) per frame.
     for (int frame = 1; frame <= 3; ++frame) {
         const auto f = static_cast<float>(frame);
         write_mesh(frame_path(pattern, frame), ball_mesh(Vec3f(0.3f * f, 0, 0), Vec3f::Constant(1 + 0.1f * f)));
@@ -278,7 +278,7 @@ TEST(MeshSequences, MoveBetweenFramesByTheirVertices)
             EXPECT_LT((shape.velocity(center + (radius + 0.1f) * direction, frame, 24) - exact).norm(), 0.1f);
         }
     }
-    // Before and after, it holds.
+    // It is constant before the first and after the last frame.
     for (const float frame : {-4.0f, 9.0f}) {
         shape.prepare(frame);
         EXPECT_EQ(shape.velocity(Vec3f(2, 0, 0), frame, 24), Vec3f::Zero());
@@ -286,7 +286,7 @@ TEST(MeshSequences, MoveBetweenFramesByTheirVertices)
     EXPECT_EQ(mesh_files(pattern).size(), 3u);
 }
 
-TEST(MeshSequences, MayChangeTheirTriangles)
+TEST(MeshSequences, MayChangeTopology)
 {
     const TempFolder folder;
     const std::string pattern = folder / "shape.%04d.obj";
@@ -298,11 +298,11 @@ TEST(MeshSequences, MayChangeTheirTriangles)
     params.shape = ShapeParams::Kind::mesh, params.file = pattern;
     Shape shape(params, "scene");
     shape.prepare(0.5f);
-    EXPECT_NEAR(shape.distance(Vec3f(3, 0, 0), 0.5f), 1.5f, 5e-3f); // in the middle between the two
+    EXPECT_NEAR(shape.distance(Vec3f(3, 0, 0), 0.5f), 1.5f, 5e-3f); // halfway between the two
     EXPECT_LT((shape.velocity(Vec3f(1.6f, 0, 0), 0.5f, 24) - Vec3f(24, 0, 0)).norm(), 0.5f);
 }
 
-TEST(MeshSequences, SayWhatIsWrongBeforeTheRun)
+TEST(MeshSequences, ErrorsAreReportedBeforeTheRun)
 {
     const TempFolder folder;
     ShapeParams params;
@@ -325,7 +325,7 @@ TEST(MeshSequences, SayWhatIsWrongBeforeTheRun)
     EXPECT_NE(message().find("0002.ply is not closed"), std::string::npos) << message();
 }
 
-TEST(MeshSequences, PushLiquidAndAreTheSameForAnyNumberOfThreads)
+TEST(MeshSequences, PushLiquidBitIdenticallyForAnyNumberOfThreads)
 {
     const TempFolder folder;
     const std::string pattern = folder / "ball.####.ply";

@@ -9,7 +9,7 @@
 namespace spindrift {
 namespace {
 
-// The liquid after its particles have been changed.
+// Changes the particles of a liquid through its state.
 template <class Change> void change_state(Liquid& liquid, const Change& change)
 {
     Liquid::State state = liquid.state();
@@ -17,9 +17,9 @@ template <class Change> void change_state(Liquid& liquid, const Change& change)
     liquid.restore(std::move(state));
 }
 
-// A cylinder of jelly that stands on the floor and is twisted: its sections turn against each other without warping,
-// and nothing acts on its free side, so that the lowest frequency is exactly sqrt(G / density) / (4 height).
-TEST(Elasticity, ATwistedCylinderSwingsAtTheExactFrequency)
+// A twisted cylinder of jelly on the floor: its sections rotate relative to each other without warping, and its side is
+// traction-free, so that the lowest frequency is exactly sqrt(G / density) / (4 height).
+TEST(Elasticity, TwistedCylinderOscillatesAtTheExactFrequency)
 {
     constexpr float height = 0.2f, radius = 0.15f, modulus = 1000, fps = 100;
     constexpr int cells = 12;
@@ -61,9 +61,8 @@ TEST(Elasticity, ATwistedCylinderSwingsAtTheExactFrequency)
     EXPECT_NEAR(found, exact / (1 + 0.5 / cells), 0.02 * exact);
 }
 
-// Liquid that fills a closed box with the same stress everywhere stays where it is, and the stress goes as the law
-// says.
-TEST(Elasticity, StressRelaxesAsTheLawSays)
+// Liquid that fills a closed box with uniform stress stays at rest, and the stress relaxes by the constitutive law.
+TEST(Elasticity, StressRelaxesByTheConstitutiveLaw)
 {
     for (const float yield : {0.0f, 0.04f}) {
         LiquidParams p;
@@ -96,7 +95,7 @@ double sunk_in_a_second(float yield)
     p.domain = closed_domain(Vec3f(0, 0, 0), Vec3f(1, 1, 1));
     p.sources = {box_source(Vec3f(0.35f, 0, 0.35f), Vec3f(0.65f, 0.3f, 0.65f))};
     const auto liquid = started_liquid(p);
-    for (int frame = 0; frame < 6; ++frame) liquid->advance(); // it gives a little at first
+    for (int frame = 0; frame < 6; ++frame) liquid->advance(); // it yields a little at first
     const double before = mean_height(liquid->particles());
     for (int frame = 0; frame < 24; ++frame) liquid->advance();
     return 1 - mean_height(liquid->particles()) / before;
@@ -125,7 +124,7 @@ TEST(Elasticity, AnyElasticityIsStable)
                 liquid->advance();
                 const Particles& all = liquid->particles();
                 const auto &d = *all.find<Vec3f>(kStrainDiagonal), &s = *all.find<Vec3f>(kStrainShear);
-                const double elastic = mean_of(all, [&](size_t i) { // G |e|^2 a volume
+                const double elastic = mean_of(all, [&](size_t i) { // energy per volume: G |e|^2
                     return static_cast<double>(elasticity / p.density * (d[i].squaredNorm() + 2 * s[i].squaredNorm()));
                 });
                 const double energy = kinetic_energy(all) + 9.81 * mean_height(all) + elastic;
@@ -136,8 +135,8 @@ TEST(Elasticity, AnyElasticityIsStable)
         }
 }
 
-// A stressed ball that turns in free space: the stress turns with it, and must not brake it.
-TEST(Elasticity, ATurningBallKeepsItsAngularMomentum)
+// A stressed ball rotating in free space: the stress rotates with it, and must not slow it down.
+TEST(Elasticity, RotatingBallConservesAngularMomentum)
 {
     LiquidParams p;
     p.voxel = 1.0f / 16, p.flip = 1, p.elasticity = 1e4f, p.cfl = 0.1f, p.gravity = Vec3f::Zero();
@@ -162,7 +161,7 @@ TEST(Elasticity, ATurningBallKeepsItsAngularMomentum)
     EXPECT_NEAR(momentum() / before, 1, 0.01);
 }
 
-TEST(Elasticity, SameBitsForAnyNumberOfThreadsAndAfterResuming)
+TEST(Elasticity, BitIdenticalForAnyNumberOfThreadsAndAfterResuming)
 {
     LiquidParams p = dam_break(20);
     p.elasticity = 2000, p.yield_strain = 0.1f, p.relaxation = 5;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr float kVoxel = 0.04f;
 
-// Jittered particles, one in each eighth of a cell of the box [min, max) of cells, as far as `inside` holds.
+// Jittered particles, one in each eighth of a cell of the box [min, max) of cells, where `inside` holds.
 template <class Inside> Particles fill(const Vec3i& min, const Vec3i& max, uint64_t seed, const Inside& inside)
 {
     Random random(seed);
@@ -42,8 +42,8 @@ struct Error {
     double largest = 0, mean = 0, rms = 0;
 };
 
-// Where the pressure solve sees the surface: in each column of cells [min, max), between the highest liquid cell and
-// the one above it. Returns how far off that is from a height, in cells, where the columns are not in a solid.
+// The surface position in the pressure solve: in each column of cells [min, max), between the highest liquid cell and
+// the one above it. Returns its error relative to a height, in cells, over columns outside solids.
 Error surface_error(const Surface& surface, const Solids& solids, const Vec3i& min, const Vec3i& max, float height)
 {
     Error error;
@@ -68,25 +68,25 @@ Error surface_error(const Surface& surface, const Solids& solids, const Vec3i& m
 
 constexpr float kHeights[] = {0.0f, 0.15f, 0.3f, 0.45f, 0.6f, 0.75f, 0.9f};
 
-TEST(FreeSurface, AFlatPoolHasItsSurfaceWhereItIs)
+TEST(FreeSurface, FlatPoolHasTheExactSurfaceHeight)
 {
     const Solids none({}, {}, kFps);
     for (const float height : kHeights) {
         const auto below = [&](const Vec3f& x) { return x.y() < height; };
         const Surface surface(fill(Vec3i(-18, -6, -18), Vec3i(18, 6, 18), 7, below), none);
-        // Away from where the pool ends.
+        // Away from the edges of the pool.
         const Error error = surface_error(surface, none, Vec3i(-16, -4, -16), Vec3i(16, 4, 16), height);
         std::printf("flat pool, height %.2f: surface off by %+.3f in the mean, %.3f rms, %.3f at most [cells]\n",
                     static_cast<double>(height), error.mean, error.rms, error.largest);
         EXPECT_LT(std::abs(error.mean), 0.05);
         EXPECT_LT(error.rms, 0.1);
-        EXPECT_LT(error.largest, 0.4); // the jitter of single particles
+        EXPECT_LT(error.largest, 0.4); // jitter of single particles
     }
 }
 
 TEST(FreeSurface, WallsDoNotLookLikeASurface)
 {
-    // The walls lie within cells, and the floor is deep below.
+    // The walls cut cells, and the floor is far below.
     const DomainParams domain = closed_domain(kVoxel * Vec3f(-16.3f, -8, -16.8f), kVoxel * Vec3f(16.6f, 20, 16.4f));
     const Solids solids(domain, {}, kFps);
     for (const float height : kHeights) {
@@ -107,7 +107,7 @@ TEST(FreeSurface, WallsDoNotLookLikeASurface)
     }
 }
 
-TEST(FreeSurface, ACellThatLiquidShutsInIsLiquidAndACaveIsNot)
+TEST(FreeSurface, EnclosedEmptyCellIsLiquidButACaveIsNot)
 {
     const Solids none(DomainParams{}, {}, kFps);
     const auto in_box = [](const Vec3f& x, const Vec3f& low, const Vec3f& high) {
@@ -123,7 +123,7 @@ TEST(FreeSurface, ACellThatLiquidShutsInIsLiquidAndACaveIsNot)
     EXPECT_GT(surface.phi.at(Vec3i(13, 5, 5)), 0);
 }
 
-TEST(FreeSurface, ALoneParticleIsNoBodyOfLiquidAndAFullBlockIs)
+TEST(FreeSurface, LoneParticleIsNoLiquidButAFullBlockIs)
 {
     Particles lone;
     lone.resize(1);

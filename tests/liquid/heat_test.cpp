@@ -21,8 +21,8 @@ TEST(Heat, ViscosityIsGeometricBetweenTwoTemperatures)
     EXPECT_FLOAT_EQ(viscosity_at(heat, 500), 0.1f);
 }
 
-// Two halves of a closed box, one hot: the temperature between them is the error function while it has not reached the
-// ends, and no heat is lost. Also where heat goes through many cells in a step.
+// Two halves of a closed box, one hot: the temperature profile is the error function until it reaches the ends, and
+// heat is conserved, also where heat crosses many cells in a step.
 TEST(Heat, ConductionFollowsTheErrorFunction)
 {
     for (const float diffusivity : {0.002f, 0.05f}) {
@@ -53,7 +53,7 @@ TEST(Heat, ConductionFollowsTheErrorFunction)
 }
 
 // A sheet of liquid so thin that all of it is next to the air.
-TEST(Heat, LiquidInTheAirCoolsByNewtonsLaw)
+TEST(Heat, LiquidInAirCoolsByNewtonsLaw)
 {
     LiquidParams p;
     p.voxel = 1.0f / 24, p.gravity = Vec3f::Zero();
@@ -67,7 +67,7 @@ TEST(Heat, LiquidInTheAirCoolsByNewtonsLaw)
     EXPECT_NEAR(mean, 10 + 80 * std::exp(-2.0), 0.1);
 }
 
-TEST(Heat, AHotBlockRunsAndAColdOneStands)
+TEST(Heat, HotBlockFlowsAndColdBlockStands)
 {
     const auto height_after = [](float temperature) {
         LiquidParams p;
@@ -85,7 +85,7 @@ TEST(Heat, AHotBlockRunsAndAColdOneStands)
     EXPECT_LT(hot, 0.1);
 }
 
-TEST(Heat, SameBitsForAnyNumberOfThreads)
+TEST(Heat, BitIdenticalForAnyNumberOfThreads)
 {
     LiquidParams p = dam_break(20);
     p.sources[0].temperature = 60.0f;

@@ -11,8 +11,8 @@ namespace {
 
 constexpr float kGravity = 9.81f;
 
-// How much a liquid that should stand still moves: the largest kinetic energy of any frame over 2 s, in parts of what
-// it would gain by falling its own depth.
+// Motion of a liquid that should be at rest: the largest kinetic energy of any frame over 2 s, relative to what it
+// would gain by falling its own depth.
 double largest_motion(Liquid& liquid, float depth)
 {
     double worst = 0;
@@ -61,13 +61,13 @@ TEST(Liquid, StillWaterStaysStillInATiltedBox)
     }
 }
 
-TEST(Liquid, ABlockInFreeFallFollowsGravityExactly)
+TEST(Liquid, BlockInFreeFallFollowsGravityExactly)
 {
     for (const Transfer transfer : {Transfer::pic, Transfer::flip, Transfer::apic}) {
         LiquidParams p;
         p.voxel = 1.0f / 16, p.transfer = transfer;
         p.gravity = Vec3f(1, -9.81f, -2);
-        p.keep_volume = false; // which would even out the jitter of the particles
+        p.keep_volume = false; // it would even out the jitter of the particles
         SourceParams block = box_source(Vec3f(-0.25f, 0, -0.25f), Vec3f(0.25f, 0.5f, 0.25f));
         block.velocity = Vec3f(1, 2, -0.5f);
         p.sources = {block};
@@ -79,7 +79,7 @@ TEST(Liquid, ABlockInFreeFallFollowsGravityExactly)
         ASSERT_EQ(end.size(), start.size());
         const float t = 12 / kFps;
         const Vec3f v = block.velocity + t * p.gravity;
-        // A step moves particles with the velocity at its end; how far that is off depends on the number of steps.
+        // A step moves particles with the velocity at its end; the error depends on the number of steps.
         Vec3f low = Vec3f::Constant(kInfinity), high = -low;
         for (size_t i = 0; i < end.size(); ++i) {
             ASSERT_LT((end.v[i] - v).norm(), 1e-4f * v.norm());
@@ -104,14 +104,14 @@ void expect_inside(const Particles& particles, const DomainParams& domain, const
     EXPECT_EQ(in_solids, 0u);
 }
 
-TEST(Liquid, ADropOverAPoolFallsOnItsOwnAndJoinsIt)
+TEST(Liquid, DropFallsBallisticallyAndJoinsAPool)
 {
     LiquidParams p;
     p.voxel = 1.0f / 16;
     p.domain = closed_domain(Vec3f(0, 0, 0), Vec3f(1, 2, 1));
     p.sources = {pool_source(0.5f)};
     const auto liquid = started_liquid(p);
-    // One hovers just over the surface, one comes from above faster than the pool could be crossed in a step.
+    // One hovers just above the surface, one falls so fast that it would cross the pool in a step.
     Liquid::State state = liquid->state();
     const size_t first = state.particles.size();
     state.particles.resize(first + 2);
@@ -131,8 +131,8 @@ TEST(Liquid, ADropOverAPoolFallsOnItsOwnAndJoinsIt)
     EXPECT_LT(height(hovering), 0.53f);
 }
 
-// The pressure in a column of width a and height h that is free at its top and at x = a, and stands against a wall at
-// x = 0, solves Laplace's equation; a sum of cosines along x fulfils every condition.
+// The pressure in a column of width a and height h that is free at its top and at x = a, and stands against a wall at x
+// = 0, solves Laplace's equation; a cosine series along x satisfies all conditions.
 Vec3d acceleration_of_a_column(double a, double h, double x, double y)
 {
     constexpr double g = 9.81;
@@ -146,7 +146,7 @@ Vec3d acceleration_of_a_column(double a, double h, double x, double y)
     return sum;
 }
 
-TEST(Liquid, AColumnBeginsToFallAsPotentialTheoryHasIt)
+TEST(Liquid, CollapsingColumnStartsWithTheAccelerationOfPotentialFlow)
 {
     LiquidParams p;
     p.voxel = 1.0f / 24, p.tolerance = 1e-6f;
@@ -166,7 +166,7 @@ TEST(Liquid, AColumnBeginsToFallAsPotentialTheoryHasIt)
             const Vec3d exact = acceleration_of_a_column(1, 2, particles.P[i].x(), particles.P[i].y());
             const Vec3d found = particles.v[i].cast<double>() * fps;
             error += (found - exact).squaredNorm(), size += exact.squaredNorm();
-            // The foot of the free side, where acceleration is largest; its very corner has none that is finite.
+            // The foot of the free side, where acceleration is largest; it is singular in the corner itself.
             if (particles.P[i].x() > 0.9f && particles.P[i].y() > 0.1f && particles.P[i].y() < 0.3f)
                 toe += found.x(), toe_exact += exact.x();
         }
@@ -175,13 +175,13 @@ TEST(Liquid, AColumnBeginsToFallAsPotentialTheoryHasIt)
     }
 }
 
-TEST(Liquid, SloshingLosesLittleVolumeEvenWithoutKeepingIt)
+TEST(Liquid, SloshingLosesLittleVolumeWithoutCorrection)
 {
     LiquidParams p = dam_break(24);
     p.keep_volume = false;
     const auto liquid = started_liquid(p);
     for (int frame = 0; frame < 96; ++frame) liquid->advance();
-    // Particles in the cells that have liquid above them.
+    // Particles in cells with liquid above them.
     std::map<std::array<int, 3>, int> count;
     for (const Vec3f& x : liquid->particles().P) {
         const Vec3i c = cell_of(x, 1 / p.voxel);
@@ -193,7 +193,7 @@ TEST(Liquid, SloshingLosesLittleVolumeEvenWithoutKeepingIt)
     EXPECT_LT(sum / cells, 1.4 * 8); // twice as many without close_surface()
 }
 
-TEST(Liquid, ADamBreakKeepsItsParticlesAndKeepsThemInside)
+TEST(Liquid, DamBreakKeepsAllParticlesInside)
 {
     LiquidParams p = dam_break(24);
     const auto liquid = started_liquid(p);
@@ -210,7 +210,7 @@ TEST(Liquid, ADamBreakKeepsItsParticlesAndKeepsThemInside)
         for (const Vec3f& x : liquid->particles().P) farthest = std::max(farthest, x.x());
     }
     EXPECT_GT(farthest, 0.99f) << "the wave did not reach the far wall";
-    // Energy is lost, never won: at the start the water stands 0.6 m high.
+    // Energy only decreases: at the start the water stands 0.6 m high.
     const double energy =
         kinetic_energy(liquid->particles()) + static_cast<double>(kGravity) * mean_height(liquid->particles());
     EXPECT_LT(energy, static_cast<double>(kGravity) * 0.3);
@@ -237,7 +237,7 @@ TEST(Liquid, NoParticleEndsInASolid)
     }
 }
 
-TEST(Liquid, LiquidThatCrossesAnOpenSideIsGone)
+TEST(Liquid, LiquidLeavesThroughAnOpenSide)
 {
     LiquidParams p = dam_break(16);
     p.domain.x_max = DomainParams::Side::open;
@@ -250,7 +250,7 @@ TEST(Liquid, LiquidThatCrossesAnOpenSideIsGone)
     EXPECT_LT(liquid->particles().size(), count / 2);
 }
 
-TEST(Liquid, WhatAnEmitterPouredInIsThere)
+TEST(Liquid, EmittedVolumeIsConserved)
 {
     LiquidParams p;
     p.voxel = 1.0f / 20;
@@ -273,7 +273,7 @@ TEST(Liquid, WhatAnEmitterPouredInIsThere)
     EXPECT_NEAR(in_place / volume, 1, 0.01);
 }
 
-TEST(Liquid, ASourcePoursOutItsVelocityTimesItsArea)
+TEST(Liquid, SourceEmitsItsVelocityTimesItsArea)
 {
     for (const float cfl : {0.3f, 1.0f, 5.0f}) {
         LiquidParams p;
@@ -290,7 +290,7 @@ TEST(Liquid, ASourcePoursOutItsVelocityTimesItsArea)
     }
 }
 
-TEST(Liquid, ADropOfKnownVolumeRaisesAPoolByItsVolume)
+TEST(Liquid, DropRaisesAPoolByItsVolume)
 {
     LiquidParams p;
     p.voxel = 1.0f / 24;
@@ -305,7 +305,7 @@ TEST(Liquid, ADropOfKnownVolumeRaisesAPoolByItsVolume)
     EXPECT_NEAR(2 * mean_height(liquid->particles()) * 0.25 / volume, 1, 0.01);
 }
 
-TEST(Liquid, SourcesThatOverlapFillSpaceOnce)
+TEST(Liquid, OverlappingSourcesFillSpaceOnce)
 {
     LiquidParams p = dam_break(16);
     const size_t once = started_liquid(p)->particles().size();
@@ -313,8 +313,8 @@ TEST(Liquid, SourcesThatOverlapFillSpaceOnce)
     EXPECT_EQ(started_liquid(p)->particles().size(), once);
 }
 
-// How fast the particles within a distance of the z axis through (0.5, 0.5) turn about it [rad/s]: their angular
-// momentum over their moment of inertia.
+// Angular velocity about the z axis through (0.5, 0.5) of the particles within a distance of it [rad/s]: angular
+// momentum over moment of inertia.
 double turning_speed(const Particles& particles, double within)
 {
     double momentum = 0, inertia = 0;
@@ -331,7 +331,7 @@ struct Kept {
     double inside, all; // shares of the angular momentum
 };
 
-// What a disc of water without gravity, one voxel deep, in a round container keeps of its spin over one turn.
+// The share of its spin that a disc of water without gravity, one voxel deep, in a round container keeps over one turn.
 Kept kept_by_a_spinning_disc(Transfer transfer, float cfl)
 {
     constexpr int cells = 64;
@@ -363,10 +363,10 @@ Kept kept_by_a_spinning_disc(Transfer transfer, float cfl)
     return {turning_speed(liquid->particles(), 0.3) / before, turning_speed(liquid->particles(), 1) / before};
 }
 
-TEST(Liquid, ASpinningDiscKeepsItsAngularMomentumWithApicAndFlipAndNotWithPic)
+TEST(Liquid, ApicAndFlipConserveTheSpinOfADiscAndPicDoesNot)
 {
-    // Moving first and projecting then costs a factor of cos(angle) in every step, whatever the transfer: short steps
-    // show what the transfer itself loses. The wall slows what is near it, so it is the inner part that tells.
+    // Advecting before projecting costs a factor of cos(angle) in every step, for any transfer: short steps isolate the
+    // loss of the transfer itself. The wall slows the liquid near it, so only the inner part is compared.
     std::map<Transfer, Kept> kept;
     for (const float cfl : {5.0f, 0.5f}) {
         for (const Transfer transfer : {Transfer::pic, Transfer::flip, Transfer::apic})
@@ -386,7 +386,7 @@ TEST(Liquid, ASpinningDiscKeepsItsAngularMomentumWithApicAndFlipAndNotWithPic)
     }
 }
 
-// A ball that is pushed through a pool by keyframes.
+// A ball that keyframes push through a pool.
 LiquidParams stirred_pool(int cells)
 {
     LiquidParams p;
@@ -400,7 +400,7 @@ LiquidParams stirred_pool(int cells)
     return p;
 }
 
-TEST(Liquid, AMovingColliderLetsNoParticleIn)
+TEST(Liquid, NoParticleEntersAMovingCollider)
 {
     const LiquidParams p = stirred_pool(24);
     const auto liquid = started_liquid(p);
@@ -414,7 +414,7 @@ TEST(Liquid, AMovingColliderLetsNoParticleIn)
     }
 }
 
-TEST(Liquid, FastCollidersAndSourcesTakeAsManySubstepsAsFastLiquid)
+TEST(Liquid, FastCollidersAndSourcesShortenTheStepLikeFastLiquid)
 {
     LiquidParams p;
     p.voxel = 1.0f / 16;
@@ -432,9 +432,9 @@ TEST(Liquid, FastCollidersAndSourcesTakeAsManySubstepsAsFastLiquid)
     EXPECT_GE(started_liquid(p)->advance().substeps, 4);
 }
 
-TEST(Liquid, TheFlowAroundAMovingBallIsThatOfAnIdealFluid)
+TEST(Liquid, FlowAroundAMovingBallIsPotentialFlow)
 {
-    // A ball that moves along x at 1 m/s takes the water in front of it along and sends the water beside it back; far
+    // A ball that moves along x at 1 m/s carries the water in front of it along and sends the water beside it back; far
     // from walls, u_x = (R / r)^3 (3 cos^2 - 1) / 2.
     const float radius = 0.1f;
     LiquidParams p;
@@ -471,7 +471,7 @@ TEST(Liquid, TheFlowAroundAMovingBallIsThatOfAnIdealFluid)
     EXPECT_NEAR(beside.measured / beside.ideal, 1, 0.2);
 }
 
-TEST(Liquid, AnyNumberOfThreadsGivesTheSameBits)
+TEST(Liquid, BitIdenticalForAnyNumberOfThreads)
 {
     for (const Transfer transfer : {Transfer::flip, Transfer::apic}) {
         const auto run = [&](int threads) {
@@ -493,7 +493,7 @@ TEST(Liquid, AnyNumberOfThreadsGivesTheSameBits)
     }
 }
 
-TEST(Liquid, ALiquidRestoredFromItsStateGoesOnIdenticallyToTheBit)
+TEST(Liquid, ResumeFromStateIsBitIdentical)
 {
     for (const Transfer transfer : {Transfer::pic, Transfer::flip, Transfer::apic}) {
         LiquidParams p = stirred_pool(16);

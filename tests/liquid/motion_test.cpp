@@ -1,4 +1,4 @@
-// The velocity that is written for a particle is its motion.
+// The velocity in the cache is the particle's displacement per time.
 #include "liquid/scenes.h"
 #include "spindrift/surface/surface.h"
 
@@ -30,7 +30,7 @@ Places places_of(const Particles& particles)
 }
 
 struct Misfit {
-    size_t particles = 0, off = 0, false_ones = 0; // all; by more than 10%; by more than 2 m/s
+    size_t particles = 0, off = 0, false_ones = 0; // all; off by more than 10%; off by more than 2 m/s
     float worst = 0;
 
     void add(const Particles& now, const Places& before)
@@ -52,7 +52,7 @@ struct Misfit {
     }
 };
 
-TEST(Motion, IsTheVelocityThatIsWritten)
+TEST(Motion, WrittenVelocityIsTheDisplacementPerTime)
 {
     for (const Transfer transfer : {Transfer::flip, Transfer::apic, Transfer::pic}) {
         const auto liquid = started_liquid(dam_and_post(transfer));
@@ -71,14 +71,14 @@ TEST(Motion, IsTheVelocityThatIsWritten)
         written.print("written"), carried.print("carried by the solver");
         EXPECT_LT(written.share(written.off), 0.001);
         EXPECT_EQ(written.false_ones, 0u);
-        // Particles that walls have stopped do not collect velocity.
+        // Particles stopped by walls do not accumulate velocity.
         EXPECT_LT(carried.share(carried.false_ones), 0.005);
         EXPECT_LT(carried.worst, 8);
     }
 }
 
 // Where streams meet, particles of both are side by side. Vertices have the mean of those around them.
-TEST(Motion, OfNeighbouringVerticesIsMuchTheSame)
+TEST(Motion, NeighbouringVerticesHaveSimilarVelocities)
 {
     const LiquidParams p = dam_and_post(Transfer::flip);
     const auto liquid = started_liquid(p);
@@ -104,7 +104,7 @@ TEST(Motion, OfNeighbouringVerticesIsMuchTheSame)
     EXPECT_LT(worst, 6);
 }
 
-TEST(Motion, OfNewParticlesIsTheirVelocity)
+TEST(Motion, NewParticlesHaveTheirInitialVelocity)
 {
     LiquidParams p;
     p.voxel = 0.05f, p.gravity = Vec3f::Zero(), p.keep_volume = false;
@@ -119,7 +119,7 @@ TEST(Motion, OfNewParticlesIsTheirVelocity)
     });
 }
 
-TEST(Motion, HasNoJumpsThatHooksMake)
+TEST(Motion, ExcludesJumpsMadeByHooks)
 {
     LiquidParams p;
     p.voxel = 0.05f, p.gravity = Vec3f::Zero(), p.keep_volume = false;

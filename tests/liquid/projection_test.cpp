@@ -2,8 +2,8 @@
 
 #include "base/determinism.h"
 #include "field/dense.h"
-#include "spindrift/liquid/free_surface.h"
 #include "liquid/scenes.h"
+#include "spindrift/liquid/free_surface.h"
 
 #include <gtest/gtest.h>
 
@@ -55,7 +55,7 @@ struct Tank {
             }
         return sum;
     }
-    // The 2-norm over liquid cells that are not wholly in a solid.
+    // The 2-norm over liquid cells that are not entirely in a solid.
     double divergence() const
     {
         double sum = 0;
@@ -84,7 +84,7 @@ void set_random(MacField& velocity)
         for (float& value : u.values()) value = random.uniform(-1, 1);
 }
 
-TEST(Projection, ARandomVelocityBecomesDivergenceFreeBetweenSolidsAndAFreeSurface)
+TEST(Projection, RandomVelocityBecomesDivergenceFree)
 {
     Tank tank({ball()});
     set_random(tank.velocity);
@@ -98,7 +98,7 @@ TEST(Projection, ARandomVelocityBecomesDivergenceFreeBetweenSolidsAndAFreeSurfac
     }
 }
 
-TEST(Projection, NoVolumeIsLostInTheCellsThatTheSurfaceMovesInto)
+TEST(Projection, FirstAirLayerConservesVolume)
 {
     Tank tank({ball()});
     for_each_value(tank.velocity.u[0],
@@ -108,7 +108,7 @@ TEST(Projection, NoVolumeIsLostInTheCellsThatTheSurfaceMovesInto)
     tank.projection.make_divergence_free(tank.velocity, tank.known, 1e-6);
     const double inside = tank.divergence();
     extrapolate(tank.velocity, tank.known, 1);
-    // The cells above the surface that have a way out: how much they gain, all together.
+    // The total gain of the cells above the surface that have an outlet.
     const auto gained = [&] {
         double sum = 0;
         int cells = 0;
@@ -143,7 +143,7 @@ TEST(Projection, ProjectingAgainChangesNothing)
             ASSERT_NEAR(tank.velocity.u[a].values()[i], once.u[a].values()[i], 2e-4f);
 }
 
-TEST(Projection, GravityIsHeldByTheFloorUnderAFlatSurface)
+TEST(Projection, FloorBalancesGravityUnderAFlatSurface)
 {
     Tank tank({});
     for_each_value(tank.phi, [&](const Vec3i& c, float& d) {
@@ -162,7 +162,7 @@ TEST(Projection, GravityIsHeldByTheFloorUnderAFlatSurface)
         });
 }
 
-TEST(Projection, AMovingSolidPushesTheLiquidAsMuchAsItTakesUpRoom)
+TEST(Projection, MovingSolidDisplacesItsVolume)
 {
     ColliderParams moving = ball();
     moving.translate = {{0, 0, 0, 0}, {24, 0, 1, 0}}; // up, at 1 m/s
@@ -176,7 +176,7 @@ TEST(Projection, AMovingSolidPushesTheLiquidAsMuchAsItTakesUpRoom)
     EXPECT_LT(tank.velocity.u[1].at(Vec3i(6, -4, 0)), 0) << "beside it";
 }
 
-TEST(Projection, FacesThatAreOpenAndWetAreKnownAndClosedOnesAreNot)
+TEST(Projection, OpenWetFacesAreKnownAndClosedFacesAreNot)
 {
     Tank tank({ball()});
     for (auto& k : tank.known.u)
@@ -206,7 +206,7 @@ TEST(Projection, SpreadingMovesCrowdedParticlesApart)
     value_at(crowding, crowded) = 0.25f;
     const float dt = 0.02f;
     tank.projection.spread(crowding, kVoxel, dt, tank.velocity);
-    // What flows out of the crowded cell within the step is a quarter of it, as far as the solve is exact.
+    // The outflow of the crowded cell within the step is a quarter of its excess, within the accuracy of the solve.
     EXPECT_NEAR(tank.outflow(crowded) * static_cast<double>(dt / kVoxel), 0.25, 0.04);
 }
 

@@ -1,4 +1,4 @@
-// Small liquid shots put together by code.
+// Small liquid scenes for tests.
 #pragma once
 
 #include "base/determinism.h"
@@ -48,7 +48,7 @@ inline std::unique_ptr<Liquid> started_liquid(const LiquidParams& params, int fr
     return liquid;
 }
 
-// The particles after some frames. Throws if the result depends on the number of threads.
+// The particles after some frames; checks that they are the same for any number of threads.
 inline Particles same_for_any_threads(const LiquidParams& params, int frames)
 {
     const auto run = [&](int threads) {
@@ -74,7 +74,7 @@ inline LiquidParams dam_break(int cells)
     return p;
 }
 
-// Means over particles, in double.
+// Means over particles, in double precision.
 template <class Value> double mean_of(const Particles& particles, const Value& value)
 {
     return parallel_sum(particles.size(), value) / static_cast<double>(particles.size());

@@ -1,4 +1,4 @@
-// Colliders that are thinner than a cell.
+// Colliders thinner than a cell.
 #include "io/temp_folder.h"
 #include "liquid/scenes.h"
 #include "mesh/test_meshes.h"
@@ -10,7 +10,7 @@ namespace spindrift {
 
 namespace {
 
-// A plate through the whole tank, turned about z, and a ball of water above it.
+// A plate through the whole tank, rotated about z, and a ball of water above it.
 struct PlateScene {
     LiquidParams params;
     Vec3f middle = Vec3f(0.5f, 0.35f, 0.5f), normal;
@@ -54,7 +54,7 @@ struct PlateCase {
 
 class Sheets : public testing::TestWithParam<PlateCase> {};
 
-TEST_P(Sheets, HoldWaterWithoutGivingItEnergy)
+TEST_P(Sheets, HoldWaterWithoutAddingEnergy)
 {
     const PlateCase c = GetParam();
     const PlateScene scene(c.thickness, c.voxel, c.degrees, c.transfer, c.offset);
@@ -77,9 +77,9 @@ INSTANTIATE_TEST_SUITE_P(Plates, Sheets,
                                          PlateCase{1e-5f, 0.04f, -50, 0, Transfer::flip},
                                          PlateCase{0.06f, 0.04f, 20, 0, Transfer::flip}));
 
-// Water is squeezed into the wedge between a wall and a steep plate of several cells, which goes on behind the wall.
-// What met it there was pushed back in through it.
-TEST(Sheets, ThatAreThickHoldWaterInWedgesAtWallsToo)
+// Water is squeezed into the wedge between a wall and a steep plate several cells thick, which extends behind the wall.
+// Regression: particles that met it there were pushed back in through it.
+TEST(Sheets, ThickPlatesHoldWaterInWedgesAtWalls)
 {
     for (const Transfer transfer : {Transfer::flip, Transfer::apic})
         for (const float thickness : {0.06f, 0.09f}) {
@@ -92,12 +92,12 @@ TEST(Sheets, ThatAreThickHoldWaterInWedgesAtWallsToo)
         }
 }
 
-// Plates and a thick block whose upper side lies a little above the centres of cells. The half of these cells that is
-// open took in all the water, because they were liquid only where the cells above them were.
-TEST(Sheets, AndBlocksKeepTheVolumeOfWaterWhereverCellsAreCut)
+// Plates and a thick block whose top lies a little above the centres of cells. Regression: the open half of these cells
+// absorbed all the water, because they were liquid only where the cells above them were.
+TEST(Sheets, ConserveVolumeWhereverCellsAreCut)
 {
     for (const float thickness : {0.3f, 0.02f, 0.005f})
-        for (const float top : {0.3005f, 0.306f, 0.314f, 0.3195f}) { // cells have centres at 0.3 and 0.34
+        for (const float top : {0.3005f, 0.306f, 0.314f, 0.3195f}) { // cell centres are at 0.3 and 0.34
             LiquidParams p;
             p.voxel = 0.04f;
             p.domain = closed_domain({0, 0, 0}, {0.6f, 1, 0.6f});
@@ -116,8 +116,8 @@ TEST(Sheets, AndBlocksKeepTheVolumeOfWaterWhereverCellsAreCut)
         }
 }
 
-// Water at two heights on both sides of a thin wall that stands anywhere between the cells.
-TEST(Sheets, PartThePressureOfTheirTwoSides)
+// Water at two heights on both sides of a thin wall at any position relative to the cells.
+TEST(Sheets, SeparateThePressureOfTheirTwoSides)
 {
     for (const float x : {0.5f, 0.512f, 0.527f}) {
         LiquidParams p;
@@ -148,8 +148,8 @@ TEST(Sheets, PartThePressureOfTheirTwoSides)
     }
 }
 
-// Honey at two heights on both sides of a thin wall. Viscosity that reached through the wall let low honey climb it, at
-// 6 cm/s.
+// Honey at two heights on both sides of a thin wall. Regression: viscosity reached through the wall and let low honey
+// climb it, at 6 cm/s.
 TEST(Sheets, DoNotLetHoneyClimb)
 {
     LiquidParams p;
@@ -168,7 +168,7 @@ TEST(Sheets, DoNotLetHoneyClimb)
     EXPECT_LT(top, 0.15f + 0.75f * p.voxel);
 }
 
-// Honey that slides along a plate comes to rest on a thin one as it does on a thick one.
+// Honey sliding along a plate comes to rest on a thin one as on a thick one.
 TEST(Sheets, HoldHoneyAsThickPlatesDo)
 {
     const auto speed_on = [](float thickness) {
@@ -191,7 +191,7 @@ TEST(Sheets, HoldHoneyAsThickPlatesDo)
 }
 
 // A plate that is lowered into a pool, and one that lifts water.
-TEST(Sheets, MoveWaterAsTheyMove)
+TEST(Sheets, PushAndLiftWater)
 {
     LiquidParams p;
     p.voxel = 0.05f;

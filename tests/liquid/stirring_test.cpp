@@ -23,7 +23,7 @@ LiquidParams still_pool()
 
 } // namespace
 
-TEST(StirredLiquid, IsTheSameForAnyNumberOfThreadsAndAfterRestoring)
+TEST(StirredLiquid, BitIdenticalForAnyNumberOfThreadsAndAfterResuming)
 {
     const LiquidParams params = stirred(dam_break(12));
     const Particles expected = same_for_any_threads(params, 4);
@@ -35,7 +35,7 @@ TEST(StirredLiquid, IsTheSameForAnyNumberOfThreadsAndAfterRestoring)
     EXPECT_TRUE(same_bits(expected, second->particles()));
 }
 
-TEST(StirredLiquid, LeavesAStillPoolAlone)
+TEST(StirredLiquid, StillPoolStaysStill)
 {
     const auto liquid = started_liquid(stirred(still_pool()));
     for (int frame = 0; frame < 12; ++frame) liquid->advance();
@@ -44,7 +44,7 @@ TEST(StirredLiquid, LeavesAStillPoolAlone)
     EXPECT_LT(max_abs(liquid->ripples()->difference()), 0.05f * still_pool().voxel);
 }
 
-TEST(StirredLiquid, RipplesWhereADamBreaksAndGainsNoEnergy)
+TEST(StirredLiquid, DamBreakRipplesWithoutGainingEnergy)
 {
     const auto liquid = started_liquid(stirred(dam_break(16))), plain = started_liquid(dam_break(16));
     const size_t count = liquid->particles().size();
@@ -59,8 +59,8 @@ TEST(StirredLiquid, RipplesWhereADamBreaksAndGainsNoEnergy)
     EXPECT_TRUE(other_flow);
     EXPECT_EQ(liquid->particles().size(), count);
     EXPECT_GT(highest, 0.2f / 16);
-    // Stirring feeds neither waves nor volume: what motion and height have of energy [m2/s2] is hardly more
-    // than without it, and the liquid is not pressed below the depth of still water.
+    // Stirring feeds neither waves nor volume: kinetic plus potential energy [m2/s2] is hardly more than without it,
+    // and the liquid is not compressed below the depth of still water.
     const double still = 0.5 * 0.4 * 0.6;
     const auto energy = [&](const Particles& all) { return kinetic_energy(all) + 9.81 * (mean_height(all) - still); };
     EXPECT_LT(energy(liquid->particles()), 1.2 * energy(plain->particles()));

@@ -1,6 +1,6 @@
+#include "liquid/scenes.h"
 #include "spindrift/liquid/curvature.h"
 #include "spindrift/liquid/free_surface.h"
-#include "liquid/scenes.h"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ LiquidParams drop_of_water(float radius)
     return p;
 }
 
-// Distances from the middle over the radius of a ball of the same volume, in ascending order.
+// Distances from the centre relative to the radius of a ball of the same volume, ascending.
 std::vector<double> relative_distances(const Liquid& liquid)
 {
     const Particles& all = liquid.particles();
@@ -32,8 +32,8 @@ std::vector<double> relative_distances(const Liquid& liquid)
     return out;
 }
 
-// The pressure that Laplace's law gives a still drop, from the particles to the solve.
-TEST(SurfaceTension, StillDropHasLaplacesPressure)
+// The pressure of a still drop by Laplace's law, from the particles to the solve.
+TEST(SurfaceTension, StillDropHasTheLaplacePressure)
 {
     for (const float cells : {5.0f, 8.0f, 12.0f}) {
         const auto liquid = started_liquid(drop_of_water(cells * kVoxel));
@@ -52,7 +52,7 @@ TEST(SurfaceTension, StillDropHasLaplacesPressure)
         projection.prepare(topology, phi, nothing, solids, kVoxel);
         MacField velocity, known;
         velocity.reset(topology, 0), known.reset(topology, 0);
-        projection.make_divergence_free(velocity, known, 1e-5, &curvature.values()); // s is the curvature, per cell
+        projection.make_divergence_free(velocity, known, 1e-5, &curvature.values()); // s is the curvature [1 / cell]
         const double pressure = projection.s().at(Vec3i::Zero()) * kTension / kVoxel;
         const double exact = 2 * kTension / (cells * kVoxel);
         std::printf("drop of %2.0f cells: %.2f Pa, by Laplace %.2f Pa (%+.1f%%)\n", cells, pressure, exact,
@@ -61,8 +61,8 @@ TEST(SurfaceTension, StillDropHasLaplacesPressure)
     }
 }
 
-// A drop that is stretched swings between long and flat; Rayleigh: omega^2 = 8 tension / (density R^3).
-TEST(SurfaceTension, DropSwingsAtRayleighsFrequency)
+// A stretched drop oscillates between prolate and oblate; Rayleigh: omega^2 = 8 tension / (density R^3).
+TEST(SurfaceTension, DropOscillatesAtRayleighsFrequency)
 {
     const float radius = 8 * kVoxel, stretch = 1.15f;
     const auto liquid = started_liquid(drop_of_water(radius));
@@ -71,7 +71,7 @@ TEST(SurfaceTension, DropSwingsAtRayleighsFrequency)
         x = x.cwiseProduct(Vec3f(1 / std::sqrt(stretch), stretch, 1 / std::sqrt(stretch)));
     liquid->restore(state);
     const double exact = std::sqrt(8 * kTension / (kDensity * std::pow(radius, 3)));
-    // Zeros of the difference between the moments along and across.
+    // Zeros of the difference between the moments along and across the axis.
     std::vector<double> zeros;
     double last = 0;
     for (int frame = 1; zeros.size() < 3 && frame < 12; ++frame) {
@@ -96,7 +96,7 @@ TEST(SurfaceTension, CubeBecomesABall)
     p.sources = {box_source(kVoxel * Vec3f(-6.2f, -6.1f, -5.9f), kVoxel * Vec3f(5.8f, 5.9f, 6.1f))};
     const auto liquid = started_liquid(p);
     const auto reach = [&] { return relative_distances(*liquid)[liquid->particles().size() * 99 / 100]; };
-    const double first = reach(); // of a ball 0.9967, of a cube 1.30
+    const double first = reach(); // 0.9967 for a ball, 1.30 for a cube
     EXPECT_GT(first, 1.2);
     for (int frame = 0; frame < 12; ++frame) liquid->advance();
     std::printf("99%% of the particles are within %.3f radii, at first %.3f\n", reach(), first);
@@ -123,7 +123,7 @@ TEST(SurfaceTension, DropMeetsTheFloorAtTheContactAngle)
         p.domain = closed_domain(kVoxel * Vec3f(-40, 0, -40), kVoxel * Vec3f(40, 40, 40));
         const auto liquid = started_liquid(p);
         for (int frame = 0; frame < 10; ++frame) liquid->advance();
-        // Of a cap with volume V: the mean height over the radius of a half-ball of the same volume.
+        // For a cap of volume V: the mean height over the radius of a half-ball of the same volume.
         double height = 0;
         for (const Vec3f& x : liquid->particles().P) height += static_cast<double>(x.y());
         height /= static_cast<double>(liquid->particles().size());
@@ -143,7 +143,7 @@ TEST(SurfaceTension, DropMeetsTheFloorAtTheContactAngle)
     }
 }
 
-TEST(SurfaceTension, SameBitsForAnyNumberOfThreads)
+TEST(SurfaceTension, BitIdenticalForAnyNumberOfThreads)
 {
     LiquidParams p = drop_of_water(6 * kVoxel);
     p.domain = closed_domain(kVoxel * Vec3f(-20, -4, -20), kVoxel * Vec3f(20, 20, 20));

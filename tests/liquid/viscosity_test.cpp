@@ -22,8 +22,8 @@ template <class Velocity> void set_velocity(MacField& u, const Velocity& velocit
         for_each_value(u.u[a], [&](const Vec3i& cell, float& v) { v = velocity(face_at(cell, a))[a]; });
 }
 
-// A blob that floats free, and turns and flies as a whole: viscosity must not see it.
-TEST(Viscosity, LeavesRigidMotionAlone)
+// Rigid motion of a free blob: viscosity must not change it.
+TEST(Viscosity, DoesNotChangeRigidMotion)
 {
     const Topology topology = Topology::covering({-24, -24, -24}, {24, 24, 24});
     Field<float> phi(topology, kSurfaceBand);
@@ -92,7 +92,7 @@ TEST(Viscosity, PlanePoiseuilleFlowHasTheExactProfile)
 }
 
 // The same with particles, after it has fallen for a while.
-TEST(Viscosity, PlanePoiseuilleFlowOfALiquid)
+TEST(Viscosity, PlanePoiseuilleFlowOfParticlesHasTheExactProfile)
 {
     LiquidParams p;
     p.voxel = 0.01f, p.transfer = Transfer::apic, p.viscosity = 100;
@@ -122,7 +122,7 @@ Eigen::Vector3d angular_momentum(const Particles& particles)
     return sum;
 }
 
-// What is left of a ball's angular momentum after one turn, without gravity.
+// The share of its angular momentum that a ball keeps over one turn, without gravity.
 double kept_after_one_turn(Transfer transfer, float viscosity, float cfl)
 {
     LiquidParams p;
@@ -133,7 +133,7 @@ double kept_after_one_turn(Transfer transfer, float viscosity, float cfl)
     p.sources = {ball};
     const auto liquid = started_liquid(p);
     Liquid::State state = liquid->state();
-    const Vec3f spin(0, 0, 2 * static_cast<float>(kPi)); // a turn a second
+    const Vec3f spin(0, 0, 2 * static_cast<float>(kPi)); // one turn per second
     for (size_t i = 0; i < state.particles.size(); ++i) state.particles.v[i] = spin.cross(state.particles.P[i]);
     if (transfer == Transfer::apic) {
         const Vec3f rows[3] = {Vec3f(0, -spin.z(), 0), Vec3f(spin.z(), 0, 0), Vec3f::Zero()};
@@ -147,9 +147,9 @@ double kept_after_one_turn(Transfer transfer, float viscosity, float cfl)
     return angular_momentum(liquid->particles()).z() / before;
 }
 
-TEST(Viscosity, ATurningBallKeepsItsAngularMomentum)
+TEST(Viscosity, RotatingBallConservesAngularMomentum)
 {
-    // Longer steps lose more, with any transfer: a step turns the ball, and the projection after it the velocity.
+    // Longer steps lose more, with any transfer: a step rotates the ball, and the projection after it the velocity.
     const double kept = kept_after_one_turn(Transfer::flip, 1e4f, 0.1f);
     std::printf("a turning ball at 1e4 Pa s keeps %.2f%% of its angular momentum in a turn\n", 100 * kept);
     EXPECT_NEAR(kept, 1, 0.01);
@@ -174,8 +174,7 @@ TEST(Viscosity, AnyViscosityIsStable)
         }
 }
 
-// The pressure that carries honey is found before viscosity acts: otherwise its fall would look like shear at the
-// walls.
+// The pressure that carries honey is found before viscosity acts: otherwise gravity would look like shear at the walls.
 TEST(Viscosity, StillHoneyStaysStill)
 {
     LiquidParams p;
@@ -192,7 +191,7 @@ TEST(Viscosity, StillHoneyStaysStill)
     EXPECT_LT(most, 1e-6);
 }
 
-TEST(Viscosity, SourcesMayDiffer)
+TEST(Viscosity, SourcesMayHaveDifferentViscosities)
 {
     LiquidParams p;
     p.voxel = 1.0f / 24, p.transfer = Transfer::apic;
@@ -215,7 +214,7 @@ TEST(Viscosity, SourcesMayDiffer)
     EXPECT_LT(mean_height_of(1), 0.13);
 }
 
-TEST(Viscosity, SameBitsForAnyNumberOfThreads)
+TEST(Viscosity, BitIdenticalForAnyNumberOfThreads)
 {
     LiquidParams p = dam_break(20);
     p.viscosity = 1000;

@@ -25,8 +25,8 @@ Vec3d momentum_of(const Particles& particles)
     return sum;
 }
 
-// Balls of 0.3, 3 and 10 times the mass of as much sand, let go a little above it.
-TEST(SandBodies, HeavierBallsSinkDeeperAndAllAreCarried)
+// Balls of 0.3, 3 and 10 times the density of sand, dropped from just above it.
+TEST(SandBodies, HeavierBallsSinkDeeperAndAllAreSupported)
 {
     SandScene scene(0.5f, Vec3f(-0.54f, 0, -0.2f), Vec3f(0.54f, 0.6f, 0.2f), 0.025f);
     scene.fill_box(Vec3f(-0.54f, 0, -0.2f), Vec3f(0.54f, 0.2f, 0.2f));
@@ -44,7 +44,7 @@ TEST(SandBodies, HeavierBallsSinkDeeperAndAllAreCarried)
         EXPECT_LT(bodies.motion(b).head<3>().norm(), 0.06);
         before = y;
     }
-    EXPECT_GT(bodies.center(0).y(), 0.26); // the lightest lies on top
+    EXPECT_GT(bodies.center(0).y(), 0.26); // the lightest stays on top
     EXPECT_LT(deepest_in_a_body(*sand), 1e-4f);
 }
 
@@ -61,8 +61,8 @@ TEST(SandBodies, LightBallsRollWithoutSlipping)
     EXPECT_NEAR(motion[5], -motion[0] / 0.1, 0.2 * motion[0] / 0.1) << motion.transpose();
 }
 
-// Nothing pulls, and a cloud too thin for stresses meets a ball in its way: what one loses the other has.
-TEST(SandBodies, StrikesKeepMomentum)
+// Without gravity, a cloud too thin for stresses hits a ball: total momentum is conserved.
+TEST(SandBodies, ImpactsConserveMomentum)
 {
     for (const float density : {1.0f, 500.0f, 50000.0f}) {
         SandScene scene(0.5f, Vec3f::Constant(-2), Vec3f::Constant(2), 0.05f);
@@ -80,7 +80,7 @@ TEST(SandBodies, StrikesKeepMomentum)
     }
 }
 
-TEST(SandBodies, AWheelTurnsUnderFallingSand)
+TEST(SandBodies, FallingSandTurnsAWheel)
 {
     SandScene scene(0.5f, Vec3f(-0.4f, 0, -0.1f), Vec3f(0.4f, 1, 0.1f), 0.025f);
     scene.fill_box(Vec3f(0.1f, 0.65f, -0.08f), Vec3f(0.2f, 0.95f, 0.08f));
@@ -94,16 +94,16 @@ TEST(SandBodies, AWheelTurnsUnderFallingSand)
         sand->advance();
         turned += sand->bodies().motion(0)[5] / static_cast<double>(kFps);
     }
-    EXPECT_LT(turned, -0.5); // the side that is struck goes down
+    EXPECT_LT(turned, -0.5); // the side that is hit moves down
     EXPECT_LT((sand->bodies().center(0) - Vec3d(0, 0.4, 0)).norm(), 2e-3);
 }
 
-TEST(SandBodies, AThousandTimesLighterOrHeavierThanSandIsStable)
+TEST(SandBodies, DensityRatiosOfAThousandAreStable)
 {
     for (const float density : {1.6f, 1.6e6f}) {
         SandScene scene(0.5f, Vec3f(-0.25f, 0, -0.25f), Vec3f(0.25f, 0.5f, 0.25f), 0.025f);
         scene.fill_box(Vec3f(-0.25f, 0, -0.25f), Vec3f(0.25f, 0.2f, 0.25f));
-        scene.add_ball(Vec3f(0, 0.18f, 0), 0.1f, density); // half of it in the sand from the start
+        scene.add_ball(Vec3f(0, 0.18f, 0), 0.1f, density); // half of it inside the sand from the start
         const auto sand = scene.start();
         EXPECT_LT(deepest_in_a_body(*sand), 1e-4f);
         double fastest = 0, mass = sand->mass();
@@ -120,7 +120,7 @@ TEST(SandBodies, AThousandTimesLighterOrHeavierThanSandIsStable)
     }
 }
 
-TEST(SandBodies, OfNextToNoMassAreStableFreeAndOnAHinge)
+TEST(SandBodies, NearlyMasslessBodiesAreStableFreeAndOnAHinge)
 {
     for (const float density : {1e-3f, 1e-12f, 1e-30f}) {
         SandScene scene(0.5f, Vec3f(-0.25f, 0, -0.25f), Vec3f(0.25f, 0.5f, 0.25f), 0.025f);
@@ -138,7 +138,7 @@ TEST(SandBodies, OfNextToNoMassAreStableFreeAndOnAHinge)
     }
 }
 
-TEST(SandBodies, SameBitsForAnyNumberOfThreadsAndAfterResuming)
+TEST(SandBodies, BitIdenticalForAnyNumberOfThreadsAndAfterResuming)
 {
     SandScene scene(0.5f, Vec3f(-0.25f, 0, -0.25f), Vec3f(0.25f, 0.5f, 0.25f), 0.025f);
     scene.fill_box(Vec3f(-0.25f, 0, -0.25f), Vec3f(0.25f, 0.15f, 0.25f));
@@ -169,7 +169,7 @@ TEST(SandBodies, SameBitsForAnyNumberOfThreadsAndAfterResuming)
     }
 }
 
-TEST(SandBodies, ABodyThatStartsInAWallIsRefused)
+TEST(SandBodies, BodyThatStartsInsideAWallIsAnError)
 {
     SandScene scene(0.5f, Vec3f(-0.25f, 0, -0.25f), Vec3f(0.25f, 0.5f, 0.25f), 0.025f);
     scene.fill_box(Vec3f(-0.25f, 0, -0.25f), Vec3f(0.25f, 0.15f, 0.25f));

@@ -1,4 +1,4 @@
-// Rigid bodies in the stresses of one step, against sums over faces and against a dense quadratic program.
+// Rigid bodies in the stresses of one step, checked against sums over faces and a dense quadratic program.
 #include "sand/sands.h"
 
 #include "spindrift/base/random.h"
@@ -18,7 +18,7 @@ BodyParams turned_box(const Vec3f& center, const Vec3f& size, float density)
     return body;
 }
 
-// A closed box full of sand, bodies among it; velocities at random. What a step's stresses do to it.
+// A closed box full of sand with bodies inside and random velocities, and the stresses of one step.
 struct FullBox {
     int half;
     DomainParams domain;
@@ -91,7 +91,7 @@ struct FullBox {
         if (t == grid.topology.tile_count()) return 0;
         return room.tile(t) ? static_cast<double>(room.tile(t)->volume[offset_of_cell(cell)]) : 1;
     }
-    // What particles that fill all that is free add up to in a cell.
+    // The volume fraction of a cell when particles fill all free volume.
     double capacity(const Vec3i& cell) const
     {
         double sum = 0;
@@ -143,8 +143,8 @@ struct FullBox {
     }
 };
 
-// Angular parts are about the middle of the box.
-TEST(BodyStress, StressesGiveSandAndBodiesWhatTheWallsGive)
+// Angular momentum is about the middle of the box.
+TEST(BodyStress, MomentumOfSandAndBodiesChangesByThePushOfTheWalls)
 {
     Stress::Settings settings;
     settings.same_friction = kInfinity;
@@ -159,7 +159,7 @@ TEST(BodyStress, StressesGiveSandAndBodiesWhatTheWallsGive)
         const Vec6d at = lever(box.face(cell, a), a);
         const double change = static_cast<double>(box.flux.u[a].tile(t)[o]) - box.before.u[a].tile(t)[o];
         sand += box.cell_mass * change * at;
-        // A face on a wall, or beyond it, gives its push to the wall.
+        // A face on or beyond a wall transfers its push to the wall.
         const bool wall = !box.inside(cell) || !box.inside(cell - Vec3i(Vec3i::Unit(a)));
         if (wall) walls += box.cell_mass * box.push(cell, a) * at;
         friction = std::max(friction, std::abs(box.stress_at(4, cell)));
@@ -177,9 +177,9 @@ TEST(BodyStress, StressesGiveSandAndBodiesWhatTheWallsGive)
     EXPECT_LT(left.tail<3>().norm(), 1e-4 * walls.head<3>().norm()) << left.transpose();
 }
 
-// The pressure's program written out as a dense matrix of numbers, from nothing but open parts, shares and levers, and
-// solved one variable after the other.
-TEST(BodyStress, PressureIsThatOfADenseProgramWithBodies)
+// The pressure's program as a dense matrix, built only from open shares, body shares and levers, and solved by
+// projected Gauss-Seidel.
+TEST(BodyStress, PressureMatchesADenseQuadraticProgramWithBodies)
 {
     Stress::Settings settings;
     settings.tolerance = 1e-6f, settings.rounds = 1, settings.same_friction = 0;
@@ -209,7 +209,7 @@ TEST(BodyStress, PressureIsThatOfADenseProgramWithBodies)
     for (int i = 0; i < count; ++i) {
         const Vec3i c = Vec3i(i / (n * n), i / n % n, i % n) - Vec3i::Constant(box.half);
         const double filled = static_cast<double>(box.grid.filled.at(c));
-        b[i] -= per_step * std::max(0.0, 0.95 * box.capacity(c) - filled); // full but for a twentieth is full
+        b[i] -= per_step * std::max(0.0, 0.95 * box.capacity(c) - filled); // sand at 95% of its capacity counts as full
         if (A(i, i) == 0) J.row(i).setZero();
     }
     b -= J * box.motion_before[0];

@@ -24,7 +24,7 @@ SandScene column(float alpha)
     return scene;
 }
 
-// The same without friction, by nobody but the liquid.
+// The same scene run by the liquid alone, without friction.
 std::unique_ptr<Liquid> as_liquid(const SandScene& scene)
 {
     Liquid::Shapes shapes;
@@ -59,7 +59,7 @@ bool all_finite_and_inside(const Particles& particles, const DomainParams& domai
 
 } // namespace
 
-TEST(FluidSand, APileFlatterThanItsFrictionStands)
+TEST(FluidSand, PileBelowTheFrictionAngleStands)
 {
     for (const float alpha : {0.3f, 0.5f}) {
         const double angle = 0.9 * angle_of_friction(static_cast<double>(alpha));
@@ -70,11 +70,11 @@ TEST(FluidSand, APileFlatterThanItsFrictionStands)
     }
 }
 
-TEST(FluidSand, APileSteeperThanItsFrictionSlides)
+TEST(FluidSand, PileAboveTheFrictionAngleSlides)
 {
     const double friction = angle_of_friction(0.5);
     for (const float voxel :
-         {0.02f, 0.03f}) { // with the yield test of (2.5) alone it would stand, the finer the better
+         {0.02f, 0.03f}) { // with the yield test of (2.5) alone it would stand, and more so on finer grids
         const auto sand = heap(0.5f, voxel).start_fluid(cone(0.22f, 1.5 * friction));
         for (int f = 0; f < 36; ++f) sand->advance();
         EXPECT_LT(angle_of(*sand, voxel), 1.05 * friction) << voxel;
@@ -82,7 +82,7 @@ TEST(FluidSand, APileSteeperThanItsFrictionSlides)
     }
 }
 
-TEST(FluidSand, AColumnEndsAsAHeapAtRestWhereWaterIsFlat)
+TEST(FluidSand, ColumnEndsAsAHeapAtRestWhereWaterIsFlat)
 {
     const SandScene scene = column(0.5f);
     const auto sand = scene.start_fluid();
@@ -95,7 +95,7 @@ TEST(FluidSand, AColumnEndsAsAHeapAtRestWhereWaterIsFlat)
     EXPECT_GT(mean_height(sand->particles()), 0.024);
 }
 
-TEST(FluidSand, LosesEnergyOnly)
+TEST(FluidSand, EnergyNeverIncreases)
 {
     const auto sand = column(0.4f).start_fluid();
     const auto energy = [&] {
@@ -105,12 +105,12 @@ TEST(FluidSand, LosesEnergyOnly)
     double last = energy();
     for (int f = 0; f < 36; ++f) {
         sand->advance();
-        EXPECT_LT(energy(), last + 1e-3) << f; // a tenth of a millimetre of height
+        EXPECT_LT(energy(), last + 1e-3) << f; // equals a tenth of a millimetre of height
         last = energy();
     }
 }
 
-TEST(FluidSand, WithoutFrictionIsTheLiquid)
+TEST(FluidSand, WithoutFrictionItEqualsTheLiquid)
 {
     const SandScene scene = column(0);
     const auto sand = scene.start_fluid();
@@ -119,7 +119,7 @@ TEST(FluidSand, WithoutFrictionIsTheLiquid)
     EXPECT_TRUE(same_bits(sand->particles(), liquid->particles()));
 }
 
-TEST(FluidSand, ABlockWithCohesionStands)
+TEST(FluidSand, BlockWithCohesionStands)
 {
     const auto height_after = [](float cohesion) {
         SandScene scene = column(0.3f);
@@ -133,9 +133,9 @@ TEST(FluidSand, ABlockWithCohesionStands)
     EXPECT_LT(height_after(0), 0.045);
 }
 
-TEST(FluidSand, OnASlopeRestsOrSlidesByTheWallsFriction)
+TEST(FluidSand, WallFrictionDecidesWhetherSandSlidesOnASlope)
 {
-    // The floor leans by the direction of gravity: 20 degrees.
+    // Gravity is tilted by 20 degrees instead of the floor.
     const auto slid = [](float wall_friction) {
         SandScene scene(0.5f, Vec3f(-0.2f, 0, -0.1f), Vec3f(1, 0.3f, 0.1f));
         scene.fill_box(Vec3f(-0.1f, 0, -0.1f), Vec3f(0.1f, 0.06f, 0.1f));
@@ -147,12 +147,12 @@ TEST(FluidSand, OnASlopeRestsOrSlidesByTheWallsFriction)
         for (const Vec3f& p : sand->particles().P) x += static_cast<double>(p.x());
         return x / static_cast<double>(sand->particles().size());
     };
-    EXPECT_LT(slid(0.7f), 0.03); // its steep side still falls over
+    EXPECT_LT(slid(0.7f), 0.03); // its steep side still collapses
     // Half a second at g (sin - 0.1 cos).
     EXPECT_NEAR(slid(0.1f), 0.5 * 0.25 * 9.81 * (std::sin(0.35) - 0.1 * std::cos(0.35)), 0.05);
 }
 
-TEST(FluidSand, SameBitsForAnyNumberOfThreads)
+TEST(FluidSand, BitIdenticalForAnyNumberOfThreads)
 {
     const auto run = [](int threads) {
         return with_threads(threads, [] {
@@ -169,7 +169,7 @@ TEST(FluidSand, SameBitsForAnyNumberOfThreads)
     for (const int threads : {2, 3}) EXPECT_TRUE(same_bits(one, run(threads))) << threads << " threads";
 }
 
-TEST(FluidSand, GoesOnFromItsState)
+TEST(FluidSand, ResumeFromStateIsBitIdentical)
 {
     const SandScene scene = column(0.4f);
     const auto sand = scene.start_fluid(), again = scene.start_fluid();
@@ -180,7 +180,7 @@ TEST(FluidSand, GoesOnFromItsState)
     EXPECT_EQ(again->frame(), 9);
 }
 
-TEST(FluidSand, IsStableForAnyFriction)
+TEST(FluidSand, StableForAnyFriction)
 {
     for (const float alpha : {0.0f, 0.8f, 100.0f})
         for (const float wall : {0.0f, 1e6f}) {
@@ -195,7 +195,7 @@ TEST(FluidSand, IsStableForAnyFriction)
         }
 }
 
-TEST(FluidSand, OfOneParticleOrNone)
+TEST(FluidSand, RunsWithOneParticleOrNone)
 {
     const SandScene scene = column(0.5f);
     bool first = true;

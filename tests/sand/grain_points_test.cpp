@@ -12,7 +12,7 @@ namespace {
 
 constexpr float kVoxel = 0.1f, kRadius = 0.25f * kVoxel;
 
-// Round particles, eight in each of 6 x 6 x 6 cells, that fill a share of their room.
+// Round particles, eight in each of 6 x 6 x 6 cells, that fill a share of their volume.
 Particles lattice(float share)
 {
     SandScene scene(0.5f, Vec3f::Constant(-1), Vec3f::Constant(1), kVoxel);
@@ -33,7 +33,7 @@ Mat3f shape_at(Particles& sand, size_t i)
     return shape_of(sand.attribute<Vec3f>(kShapeDiagonal)[i], sand.attribute<Vec3f>(kShapeShear)[i]);
 }
 
-// The flow x -> map x + shift in a second.
+// The flow x -> map x + shift in one second.
 struct AffineFlow {
     Mat3f map = Mat3f::Identity();
     Vec3f shift = Vec3f::Zero();
@@ -64,7 +64,7 @@ GrainPoints points_of(const Particles& sand)
     return points;
 }
 
-// How far points are from where the flow takes them, in cells, sorted; and how many of those before are still there.
+// Distances of points from where the flow takes them [cells], sorted; and how many of the previous points still exist.
 struct Errors {
     std::vector<float> error;
     size_t before = 0;
@@ -86,7 +86,7 @@ struct Errors {
 
 } // namespace
 
-TEST(GrainPoints, AreWhereTheFlowTakesThem)
+TEST(GrainPoints, FollowTheFlow)
 {
     const Particles sand = lattice(0.5f);
     AffineFlow fall{Mat3f::Identity(), Vec3f(0.31f, -1.7f, 0.05f)}, shear = fall, turn = fall, spread = fall;
@@ -100,11 +100,11 @@ TEST(GrainPoints, AreWhereTheFlowTakesThem)
         EXPECT_GT(before.size(), 15000u);
         EXPECT_EQ(report.made, 0u);
         EXPECT_EQ(report.given_up, 0u);
-        EXPECT_LT(Errors(before, points.points(), flow).at(1 - 1e-4), 0.02f); // of a cell
+        EXPECT_LT(Errors(before, points.points(), flow).at(1 - 1e-4), 0.02f); // [cells]
     }
 }
 
-TEST(GrainPoints, GoOnToTheHalvesOfTheirParticle)
+TEST(GrainPoints, MoveToTheHalvesOfASplitParticle)
 {
     const Particles sand = lattice(0.5f);
     AffineFlow flow;
@@ -125,15 +125,15 @@ TEST(GrainPoints, GoOnToTheHalvesOfTheirParticle)
                 0.02 * static_cast<double>(before.size()));
     EXPECT_GT(report.handed_on, before.size() / 3);
     EXPECT_LT(errors.at(0.8), 0.005f);
-    EXPECT_LT(errors.at(1 - 1e-4), 0.2f); // those that are drawn in
+    EXPECT_LT(errors.at(1 - 1e-4), 0.2f); // points that are pulled in
 }
 
-TEST(GrainPoints, GoOnToTheParticleThatTheirsMergesInto)
+TEST(GrainPoints, MoveToTheMergedParticle)
 {
     const Particles sand = lattice(0.25f);
     const AffineFlow flow{Mat3f::Identity(), Vec3f(0.2f, -1, 0)};
     const Particles moved = flow.move(sand);
-    // Neighbours along x become one (5.43).
+    // Merge neighbours along x (5.43).
     Particles next = moved;
     std::vector<uint8_t> keep(next.size(), 1);
     std::map<std::array<int, 3>, size_t> first;
@@ -159,7 +159,7 @@ TEST(GrainPoints, GoOnToTheParticleThatTheirsMergesInto)
     EXPECT_LT(errors.at(1 - 1e-4), 0.2f);
 }
 
-TEST(GrainPoints, AreOnlyMadeWhereTheyCanBeSeen)
+TEST(GrainPoints, ExistOnlyWhereVisible)
 {
     const Particles sand = lattice(1);
     GrainPoints points = points_of(sand);
@@ -167,7 +167,7 @@ TEST(GrainPoints, AreOnlyMadeWhereTheyCanBeSeen)
     const double shown = static_cast<double>(points.points().size());
     EXPECT_LT(shown, 0.98 * 24 * 1728);
 
-    // Broken apart: the inside gets its points where they would have been.
+    // Broken apart: inner particles get their points where they would have been.
     AffineFlow flow;
     flow.map *= 1.3f;
     const GrainReport report = points.advance(flow.move(sand), 1);
@@ -186,7 +186,8 @@ TEST(GrainPoints, NormalsPointOutOfTheSand)
     int sides = 0;
     for (size_t i = 0; i < normal.size(); ++i) {
         Vec3f x = points.points().P[i];
-        if (x.cwiseAbs().maxCoeff() < 0.26f || x.cwiseAbs().minCoeff() > 0.2f) continue; // not at a side
+        // near an edge or corner of the block
+        if (x.cwiseAbs().maxCoeff() < 0.26f || x.cwiseAbs().minCoeff() > 0.2f) continue;
         int axis;
         x.cwiseAbs().maxCoeff(&axis);
         x[axis] = 0;
@@ -197,8 +198,8 @@ TEST(GrainPoints, NormalsPointOutOfTheSand)
     EXPECT_GT(sides, 1000);
 }
 
-// Other programs see the bumps that pictures here show: grains side by side differ.
-TEST(GrainPoints, NormalsAreThoseOfBumpySand)
+// Other programs see the same bumps that our renderer shows: adjacent grains differ.
+TEST(GrainPoints, NormalsVaryFromGrainToGrain)
 {
     GrainPoints points = points_of(lattice(1));
     const auto bumps = [&] {
@@ -216,16 +217,16 @@ TEST(GrainPoints, NormalsAreThoseOfBumpySand)
     mean /= static_cast<double>(before.size()), square /= static_cast<double>(before.size());
     const Vec3d spread = (square - mean.cwiseAbs2()).cwiseSqrt();
     EXPECT_GT(mean.y(), 0.8);
-    EXPECT_NEAR(spread.x(), 0.5 / std::sqrt(3.0), 0.05); // even between -0.5 and 0.5
+    EXPECT_NEAR(spread.x(), 0.5 / std::sqrt(3.0), 0.05); // uniform between -0.5 and 0.5
     EXPECT_NEAR(spread.z(), 0.5 / std::sqrt(3.0), 0.05);
     points.advance(lattice(1), 1);
     for (const auto& [id, n] : bumps())
         if (before.contains(id)) {
             EXPECT_LT((n - before.at(id)).norm(), 0.05f);
-        } // they go with their grains
+        } // they stay with their grains
 }
 
-TEST(GrainPoints, VelocitiesAreThoseOfTheirOwnMotion)
+TEST(GrainPoints, VelocitiesMatchTheirDisplacements)
 {
     const Particles sand = lattice(0.5f);
     AffineFlow shear, turn;
@@ -244,7 +245,7 @@ TEST(GrainPoints, VelocitiesAreThoseOfTheirOwnMotion)
     }
 }
 
-TEST(GrainPoints, KeepTheirNumberInACloudThatIsThrownApart)
+TEST(GrainPoints, KeepTheirNumberInAnExpandingCloud)
 {
     SandScene scene(0.5f, Vec3f::Constant(-3), Vec3f::Constant(3));
     scene.params.gravity = Vec3f(0, -9.81f, 0);
@@ -263,7 +264,7 @@ TEST(GrainPoints, KeepTheirNumberInACloudThatIsThrownApart)
         splits += sand->advance().splits;
         const Particles before = points.points();
         lost += static_cast<double>(points.advance(sand->particles(), 1 / kFps).given_up);
-        // All velocities grow with the distance from the middle, which falls; and so it stays: a map by (1 + 4 t).
+        // All velocities are proportional to the distance from the falling centre at all times: a map by (1 + 4 t).
         const float t = static_cast<float>(f) / kFps, s = t + 1 / kFps;
         const auto fallen = [](float at) { return Vec3f(0, -0.5f * 9.81f * at * at, 0); };
         AffineFlow exact;
@@ -282,7 +283,7 @@ TEST(GrainPoints, KeepTheirNumberInACloudThatIsThrownApart)
     EXPECT_NEAR(static_cast<double>(points.points().size()), 24 * 512 * 8, 0.05 * 24 * 512 * 8);
 }
 
-TEST(GrainPoints, HaveTheSameBitsForAnyNumberOfThreadsAndAfterResuming)
+TEST(GrainPoints, BitIdenticalForAnyNumberOfThreadsAndAfterResuming)
 {
     std::vector<Particles> frames;
     SandScene scene(0.4f, Vec3f(-0.4f, 0, -0.4f), Vec3f(0.4f, 0.6f, 0.4f));
@@ -313,7 +314,7 @@ TEST(GrainPoints, HaveTheSameBitsForAnyNumberOfThreadsAndAfterResuming)
     }
 }
 
-TEST(GrainPoints, OfNoSandAreNone)
+TEST(GrainPoints, NoSandGivesNoPoints)
 {
     GrainPoints points = points_of({});
     EXPECT_EQ(points.points().size(), 0u);

@@ -32,7 +32,7 @@ bool all_finite(const Particles& particles)
 
 } // namespace
 
-TEST(Grains, APileFlatterThanItsFrictionStands)
+TEST(Grains, PileBelowTheFrictionAngleStands)
 {
     for (const float alpha : {0.3f, 0.5f}) {
         const double angle = 0.9 * angle_of_friction(static_cast<double>(alpha));
@@ -40,14 +40,14 @@ TEST(Grains, APileFlatterThanItsFrictionStands)
     }
 }
 
-TEST(Grains, APileSteeperThanItsFrictionSlides)
+TEST(Grains, PileAboveTheFrictionAngleSlides)
 {
     const double friction = angle_of_friction(0.3);
     EXPECT_LT(angle_after(0.3f, 1.6 * friction, 48), 1.35 * friction);
 }
 
-// Slabs that slide on a floor as rough as they are lose what Coulomb's friction takes, however thin they are.
-TEST(Grains, ThinLayersSlideWithTheFrictionOfThickOnes)
+// Slabs that slide on a floor as rough as they are decelerate by Coulomb friction, however thin they are.
+TEST(Grains, ThinLayersHaveTheFrictionOfThickOnes)
 {
     constexpr float kVoxel = 0.015f;
     for (const float cells : {1.0f, 2.0f, 2.5f, 4.0f, 8.0f}) {
@@ -57,7 +57,7 @@ TEST(Grains, ThinLayersSlideWithTheFrictionOfThickOnes)
         for (int f = 0; f < 2; ++f) sand->advance();
         double sum = 0, count = 0;
         for (size_t i = 0; i < sand->particles().size(); ++i)
-            if (std::abs(sand->particles().P[i].z()) < 0.15f) // away from the walls beside it
+            if (std::abs(sand->particles().P[i].z()) < 0.15f) // away from the side walls
                 sum += static_cast<double>(sand->particles().v[i].x()), count += 1;
         const double friction = (1 - sum / count) / (2 / 24.0) / 9.81;
         EXPECT_GT(friction, 0.3) << cells; // the sine is 0.49
@@ -65,7 +65,7 @@ TEST(Grains, ThinLayersSlideWithTheFrictionOfThickOnes)
     }
 }
 
-TEST(Grains, AColumnWithoutFrictionKeepsMostOfItsEnergyAsItFalls)
+TEST(Grains, FrictionlessColumnKeepsMostOfItsEnergy)
 {
     constexpr float kRadius = 0.12f;
     SandScene scene(0, Vec3f(-0.6f, 0, -0.6f), Vec3f(0.6f, 0.6f, 0.6f), 0.015f);
@@ -85,10 +85,10 @@ TEST(Grains, AColumnWithoutFrictionKeepsMostOfItsEnergyAsItFalls)
     EXPECT_LT(energy(), 1.01 * before);
 }
 
-TEST(Grains, MorePlanesOfFrictionMakeAColumnFallMoreEvenlyToAllSides)
+TEST(Grains, IsotropicFrictionMakesAColumnSpreadMoreEvenly)
 {
-    // How much farther sand gets along the grid than across it: the mean of cos 4 angle, weighted by its distance
-    // squared.
+    // How much farther sand spreads along the grid than diagonally: the mean of cos 4 angle, weighted by squared
+    // distance.
     const auto unevenness = [](bool isotropic) {
         SandScene scene(0.42f, Vec3f(-0.6f, 0, -0.6f), Vec3f(0.6f, 0.4f, 0.6f), 0.015f);
         scene.params.isotropic = isotropic;
@@ -107,7 +107,7 @@ TEST(Grains, MorePlanesOfFrictionMakeAColumnFallMoreEvenlyToAllSides)
     EXPECT_LT(unevenness(true), 0.85 * unevenness(false));
 }
 
-TEST(Grains, ASlabSlidesAsFarAcrossTheGridAsAlongIt)
+TEST(Grains, SlabSlidesAsFarDiagonallyAsAlongTheGrid)
 {
     const auto way = [](const Vec3f& direction) {
         SandScene scene(0.3f, Vec3f(-0.6f, 0, -0.6f), Vec3f(0.6f, 0.4f, 0.6f));
@@ -122,13 +122,13 @@ TEST(Grains, ASlabSlidesAsFarAcrossTheGridAsAlongIt)
     };
     const double along = way(Vec3f(1, 0, 0)), across = way(Vec3f(1, 0, 1).normalized());
     EXPECT_GT(along, 0.05);
-    EXPECT_NEAR(across / along, 1, 0.1); // 0.81 if each shear had a bound of its own
+    EXPECT_NEAR(across / along, 1, 0.1); // 0.81 if each shear had a separate bound
     std::printf("slid by %.3f m along the grid, %.3f m across it\n", along, across);
 }
 
-TEST(Grains, PressureOnTheFloorIsTheWeightAbove)
+TEST(Grains, PressureOnTheFloorEqualsTheWeightAbove)
 {
-    // Without friction: otherwise the sides carry some of it, and vertical stress is more than the mean.
+    // Without friction: otherwise the sides carry part of the weight, and vertical stress exceeds the mean.
     SandScene scene(0, Vec3f(-0.16f, 0, -0.16f), Vec3f(0.16f, 0.5f, 0.16f));
     scene.fill_box(Vec3f(-0.16f, 0, -0.16f), Vec3f(0.16f, 0.3f, 0.16f));
     const auto sand = scene.start();
@@ -136,14 +136,14 @@ TEST(Grains, PressureOnTheFloorIsTheWeightAbove)
     double sum = 0, count = 0;
     for (int f = 0; f < 48; ++f) {
         sand->advance();
-        if (f < 24) continue; // nothing but time calms its waves: they are averaged out
+        if (f < 24) continue; // waves decay only slowly: average over them
         for (int x = -6; x < 6; ++x)
             for (int z = -6; z < 6; ++z)
                 sum += static_cast<double>(stress.q().at({x, 0, z}) / stress.step()), count += 1;
     }
     // q = p dt / (density h); the cell's centre lies half a cell above the floor.
     const double depth = sum / count * 0.02 / 9.81;
-    EXPECT_NEAR(depth, 0.29, 0.02); // within what one cell weighs
+    EXPECT_NEAR(depth, 0.29, 0.02); // within the weight of one cell
 }
 
 TEST(Grains, ParticlesInFlightFollowTheirParabolas)
@@ -153,7 +153,7 @@ TEST(Grains, ParticlesInFlightFollowTheirParabolas)
         SandScene scene(0.5f, Vec3f(-1, -5, -1), Vec3f(1, 5, 1));
         scene.fill_box(Vec3f(-0.5f, 0, -0.5f), Vec3f(0.5f, 0.02f, 0.5f), 0, throw_up);
         scene.params.shapes = shapes;
-        // Every tenth cell: clumps that are nobody's neighbours.
+        // Every tenth cell: isolated clumps.
         const auto sand = scene.start([](const Vec3f& x) {
             const Vec3i c = cell_of(x, 1 / 0.02f);
             return (c.x() + 100) % 10 == 0 && (c.z() + 100) % 10 == 0;
@@ -171,9 +171,9 @@ TEST(Grains, ParticlesInFlightFollowTheirParabolas)
     }
 }
 
-TEST(Grains, ALooseBallOfSandFliesOnItsParabola)
+TEST(Grains, LooseBallOfSandFollowsItsParabola)
 {
-    // Half as dense as sand at rest: it moves with the grid, and nothing presses on it.
+    // Half as dense as sand at rest: it moves with the grid, without pressure.
     const Vec3f throw_up(0.5f, 2, -0.2f), gravity(0, -9.81f, 0);
     SandScene scene(0.5f, Vec3f(-1, -5, -1), Vec3f(1, 5, 1));
     scene.fill_box(Vec3f::Constant(-0.1f), Vec3f::Constant(0.1f), 0, throw_up);
@@ -193,7 +193,7 @@ TEST(Grains, ALooseBallOfSandFliesOnItsParabola)
     }
 }
 
-TEST(Grains, ADenseBallOfSandFallsLikeAStone)
+TEST(Grains, DenseBallOfSandFallsFreely)
 {
     SandScene scene(0.5f, Vec3f(-1, -5, -1), Vec3f(1, 5, 1));
     scene.fill_box(Vec3f::Constant(-0.1f), Vec3f::Constant(0.1f));
@@ -208,10 +208,10 @@ TEST(Grains, ADenseBallOfSandFallsLikeAStone)
     const double start = height();
     for (int f = 0; f < 6; ++f) sand->advance();
     const double t = 6.0 / static_cast<double>(kFps);
-    EXPECT_NEAR(height() - start, -0.5 * 9.81 * t * t, 0.003); // of 0.31 m
+    EXPECT_NEAR(height() - start, -0.5 * 9.81 * t * t, 0.003); // after falling 0.31 m
 }
 
-TEST(Grains, ADenseBallThatIsThrownFliesOnAsItIs)
+TEST(Grains, ThrownDenseBallKeepsItsVelocity)
 {
     for (const Vec3f& gravity : {Vec3f(0, 0, 0), Vec3f(0, -9.81f, 0)})
         for (const Vec3f& thrown : {Vec3f(2, 0, 0), Vec3f(0, 2, 0), Vec3f(0, -2, 0), Vec3f(0, 0, -2)}) {
@@ -225,14 +225,14 @@ TEST(Grains, ADenseBallThatIsThrownFliesOnAsItIs)
             for (size_t i = 0; i < mass.size(); ++i)
                 momentum += static_cast<double>(mass[i]) * sand->particles().v[i].cast<double>();
             const Vec3d exact = (thrown + gravity / kFps).cast<double>();
-            // Aside and falling, its front counts as a heap for a while.
+            // Thrown sideways and falling, its front counts as a heap for a while.
             const double lost = gravity.isZero() || thrown.x() + thrown.z() == 0 ? 0.01 : 0.05;
             EXPECT_LT((momentum / sand->mass() - exact).norm(), lost)
                 << "thrown along " << thrown.transpose() << ", gravity " << gravity.y();
         }
 }
 
-TEST(Grains, WithoutGravitySandStaysWhereItIs)
+TEST(Grains, WithoutGravitySandStaysAtRest)
 {
     SandScene scene(0.5f, Vec3f(-0.4f, 0, -0.4f), Vec3f(0.4f, 0.6f, 0.4f));
     scene.params.gravity = Vec3f::Zero();
@@ -246,7 +246,7 @@ TEST(Grains, WithoutGravitySandStaysWhereItIs)
         EXPECT_LT((sand->particles().P[i] - from[sand->particles().id[i]]).norm(), 5e-3f); // a quarter of a cell
 }
 
-TEST(Grains, SourcesFillOnlyWhatLiesInTheDomain)
+TEST(Grains, SourcesFillOnlyTheDomain)
 {
     SandScene scene(0.5f, Vec3f(-0.2f, 0, -0.2f), Vec3f(0.2f, 0.4f, 0.2f));
     scene.fill_box(Vec3f(1, 1, 1), Vec3f(1.2f, 1.2f, 1.2f));
@@ -268,7 +268,7 @@ TEST(Grains, SourcesFillOnlyWhatLiesInTheDomain)
     EXPECT_TRUE(all_finite(half->particles()));
 }
 
-TEST(Grains, AFlowBringsWhatItsVelocitySays)
+TEST(Grains, AFlowDeliversTheVolumeOfItsVelocity)
 {
     SandScene scene(0.5f, Vec3f(-0.3f, -3, -0.3f), Vec3f(0.3f, 0.3f, 0.3f));
     const Vec3f size(0.08f, 0.1f, 0.2f);
@@ -282,7 +282,7 @@ TEST(Grains, AFlowBringsWhatItsVelocitySays)
     EXPECT_NEAR(sand->mass() / static_cast<double>(scene.params.materials[0].density) / volume, 1, 0.02);
 }
 
-TEST(Grains, AnExplosionKeepsMassThroughSplitsAndMerges)
+TEST(Grains, MassIsConservedThroughSplitsAndMergesOfAnExplosion)
 {
     SandScene scene(0.5f, Vec3f(-0.6f, 0, -0.6f), Vec3f(0.6f, 2, 0.6f));
     scene.fill_box(Vec3f(-0.2f, 0, -0.2f), Vec3f(0.2f, 0.1f, 0.2f));
@@ -302,7 +302,7 @@ TEST(Grains, AnExplosionKeepsMassThroughSplitsAndMerges)
     for (const Vec3f& x : sand->particles().P) EXPECT_GT(x.y(), -1e-4f);
 }
 
-TEST(Grains, ExtremesStayFinite)
+TEST(Grains, ExtremeParametersStayFinite)
 {
     for (const float alpha : {0.0f, 100.0f}) {
         const auto sand = heap(alpha).start(cone(0.2f, 40));
@@ -333,7 +333,7 @@ TEST(Grains, ExtremesStayFinite)
     }
 }
 
-// Of cells, found one particle after the other.
+// Volume fractions of cells, computed particle by particle.
 std::map<std::array<int, 3>, double> volume_fractions(const Particles& sand, float voxel, float density)
 {
     std::map<std::array<int, 3>, double> filled;
@@ -363,7 +363,7 @@ double greatest(const std::map<std::array<int, 3>, double>& filled)
     return most;
 }
 
-TEST(Grains, AreNowhereDenserThanSandCanBe)
+TEST(Grains, VolumeFractionNeverExceedsItsLimit)
 {
     SandScene scene(0.5f, Vec3f(-0.2f, 0, -0.2f), Vec3f(0.2f, 0.6f, 0.2f));
     scene.fill_box(Vec3f(-0.14f, 0, -0.14f), Vec3f(0.14f, 0.08f, 0.14f));
@@ -394,13 +394,13 @@ TEST(Grains, AFlowStopsWhenTheBoxIsFull)
         EXPECT_LE(sand->advance().fullest, 1.02f);
         if (f == 20) before = sand->mass();
     }
-    EXPECT_GT(sand->mass(), 0.7 * full); // it has come up to the source
+    EXPECT_GT(sand->mass(), 0.7 * full); // it has reached the source
     EXPECT_LT(sand->mass(), 0.85 * full);
     EXPECT_LT(sand->mass(), 1.01 * before);
     EXPECT_TRUE(all_finite(sand->particles()));
 }
 
-TEST(Grains, AFlowIsFullAndNoMoreThanThat)
+TEST(Grains, AFlowIsFullButNotOverfull)
 {
     for (const Vec3f& velocity : {Vec3f(0, -2, 0), Vec3f(1.5f, -1, 0.3f)}) {
         SandScene scene(0.5f, Vec3f(-0.6f, -0.6f, -0.3f), Vec3f(0.6f, 0.3f, 0.3f));
@@ -423,7 +423,7 @@ TEST(Grains, AFlowIsFullAndNoMoreThanThat)
     }
 }
 
-TEST(Grains, HasTheSameBitsForAnyNumberOfThreads)
+TEST(Grains, BitIdenticalForAnyNumberOfThreads)
 {
     const auto run = [](int threads) {
         return with_threads(threads, [] {

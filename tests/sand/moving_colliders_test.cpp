@@ -6,9 +6,9 @@ namespace spindrift {
 
 namespace {
 
-// Coulomb's friction of 0.6 (that of the sand) needs 0.07 s to bring it to the speed of the belt, in which it falls
+// Coulomb friction of 0.6 (that of the sand) takes 0.07 s to accelerate it to the speed of the belt, while it falls
 // behind by 1.4 cm; the block slumps meanwhile.
-TEST(MovingColliders, SandIsCarriedByABelt)
+TEST(MovingColliders, BeltCarriesSand)
 {
     for_both_models(belt(0.4f, 1, 0), [](auto& sand, const char* model) {
         const MeanMotion start(grains_of(sand));
@@ -20,7 +20,7 @@ TEST(MovingColliders, SandIsCarriedByABelt)
     });
 }
 
-TEST(MovingColliders, SandSlidesOnASmoothBeltAndClingsToAStickyOne)
+TEST(MovingColliders, SandSlidesOnASmoothBeltAndSticksToAStickyOne)
 {
     for_both_models(belt(0.4f, 0, 0), [](auto& sand, const char* model) {
         for (int f = 0; f < 8; ++f) sand.advance();
@@ -43,8 +43,8 @@ TEST(MovingColliders, SandInATurningDrumStandsAtItsAngleOfRepose)
     });
 }
 
-// Cohesion or pressure that is not there count for more, the less friction there is, and the fewer cells flow.
-TEST(MovingColliders, SandAsAFluidStandsAtItsAngleOfReposeInAnyDrum)
+// Spurious cohesion or pressure matters more the less friction there is, and the fewer cells flow.
+TEST(MovingColliders, FluidSandStandsAtItsAngleOfReposeInAnyDrum)
 {
     for (const auto& [alpha, radius, voxel, froude] :
          {std::tuple(0.3f, 0.2f, 0.02f, 0.009f), std::tuple(0.4f, 0.2f, 0.02f, 0.009f),
@@ -58,7 +58,7 @@ TEST(MovingColliders, SandAsAFluidStandsAtItsAngleOfReposeInAnyDrum)
     }
 }
 
-// A constant that made bounds of friction 15% larger made slopes a fifth too steep where there is little friction.
+// Bounds of friction enlarged by 15% made slopes a fifth too steep at low friction.
 TEST(MovingColliders, GrainsStandAtTheirAngleOfReposeInAnyDrum)
 {
     for (const auto& [alpha, radius, froude] : {std::tuple(0.3f, 0.2f, 0.009f), std::tuple(0.4f, 0.2f, 0.009f),
@@ -70,7 +70,7 @@ TEST(MovingColliders, GrainsStandAtTheirAngleOfReposeInAnyDrum)
     }
 }
 
-TEST(MovingColliders, SandGoesWithAShakenBoxAndComesToRest)
+TEST(MovingColliders, SandMovesWithAShakenBoxAndComesToRest)
 {
     const SandScene scene = shaken_box();
     const Shape box(scene.params.colliders[0], "the box");
@@ -97,7 +97,7 @@ TEST(MovingColliders, SandGoesWithAShakenBoxAndComesToRest)
     });
 }
 
-TEST(MovingColliders, ABladePushesAHeapInFrontOfItself)
+TEST(MovingColliders, BladePushesAHeapInFrontOfItself)
 {
     const Blade blade;
     for_both_models(blade.scene, [](auto& sand, const char* model) {
@@ -107,14 +107,14 @@ TEST(MovingColliders, ABladePushesAHeapInFrontOfItself)
         const Particles grains = grains_of(sand);
         EXPECT_NEAR(MeanMotion(grains).mass, mass, 1e-6 * mass) << model;
         EXPECT_EQ(Blade::behind(grains, kFrames), 0) << model;
-        // What the blade has swept is 0.024 m2 in section: a heap of 0.03 m above the layer over 0.4 m.
+        // The blade has swept a section of 0.024 m2: a heap of 0.03 m above the layer over 0.4 m.
         EXPECT_GT(Blade::height(grains, kFrames, 0.1f), 1.8 * static_cast<double>(Blade::kDepth)) << model;
         EXPECT_GT(Blade::height(grains, kFrames, 0.1f), 1.3 * Blade::height(grains, kFrames, 0.4f)) << model;
     });
 }
 
-// The bounds of friction on a wall were no numbers where nothing moves and nothing falls.
-TEST(MovingColliders, SandOnAFloorWithoutGravityStaysWhereItIs)
+// Regression: the bounds of friction on a wall were NaN without motion and gravity.
+TEST(MovingColliders, SandOnAFloorWithoutGravityStaysAtRest)
 {
     SandScene scene(0.5f, Vec3f(-0.1f, 0, -0.1f), Vec3f(0.1f, 0.2f, 0.1f));
     scene.params.gravity = Vec3f::Zero();

@@ -1,4 +1,4 @@
-// Sand on colliders that move: a belt, a drum, a shaken box and a blade, and what can be measured of it.
+// Sand on moving colliders (a belt, a drum, a shaken box and a blade), and measurements of it.
 #pragma once
 
 #include "sand/sands.h"
@@ -49,7 +49,7 @@ inline SandScene belt(float speed, float friction, float stick)
     return scene;
 }
 
-// A drum that is half full and turns about z, clockwise; its ends are smooth, as if it were long.
+// A half-full drum that turns clockwise about z; its ends are smooth, as if it were long.
 struct Drum {
     float radius, voxel, turning; // [m], [m], [rad/s]
     SandScene scene;
@@ -69,8 +69,8 @@ struct Drum {
         scene.params.colliders.push_back(wall);
         scene.fill_box(Vec3f(-radius, -radius, -2 * voxel), Vec3f(radius, 0, 2 * voxel));
     }
-    // Slope of the line through the surface in the middle three fifths of the drum [deg]. The surface is as high as
-    // the volume in columns one cell wide makes it.
+    // Slope of the line fitted to the surface in the middle three fifths of the drum [deg]. The surface height follows
+    // from the volume in columns one cell wide.
     double angle(const Particles& particles) const
     {
         const auto& mass = *particles.find<float>(kMass);
@@ -89,7 +89,7 @@ struct Drum {
         }
         return std::atan(-(n * sxy - sx * sy) / (n * sxx - sx * sx)) * 180 / kPi;
     }
-    // The mean over the last `frames` of so many.
+    // The mean over the last `frames` of `all` frames.
     template <class Sand> double mean_angle(Sand& sand, int all, int frames) const
     {
         double sum = 0;
@@ -101,7 +101,7 @@ struct Drum {
     }
 };
 
-// A box that goes to and fro along x for a second, and then stands.
+// A box that oscillates along x for a second, and then stands still.
 inline SandScene shaken_box()
 {
     SandScene scene(0.5f, Vec3f(-1, -1, -1), Vec3f(1, 1, 1));
@@ -129,8 +129,8 @@ struct Blade {
         scene.fill_box(Vec3f(kFrom, 0, -0.5f * kWidth), Vec3f(0.8f, kDepth, 0.5f * kWidth));
     }
     static float front(int frames) { return kFrom + kSpeed * static_cast<float>(frames) / kFps; }
-    // The share of the mass that is behind the middle of the blade, and the height of the sand in front of it, from
-    // the volume up to so far from it [m].
+    // The share of the mass behind the middle of the blade, and the height of the sand in front of it, from the volume
+    // within a distance of it [m].
     static double behind(const Particles& particles, int frames)
     {
         return share_below(particles, front(frames) - 0.5f * kThick);

@@ -11,7 +11,7 @@ using namespace spindrift;
 
 namespace {
 
-// Sand in a box of cells, in blobs, with a velocity without order.
+// Blobs of sand in a box of cells, with a random velocity.
 struct Heap {
     static constexpr float kVoxel = 0.1f, kStep = 0.02f;
     Topology topology = Topology::covering({-9, -3, -7}, {14, 17, 11});
@@ -59,7 +59,7 @@ Vec3d place_of(const Face& face)
     return x;
 }
 
-// The faces of each cluster, by walking from cell to cell.
+// The faces of each cluster, by flood fill.
 std::vector<std::set<Face>> slow_clusters(const Field<uint8_t>& rigid)
 {
     std::set<std::array<int, 3>> left;
@@ -92,7 +92,7 @@ double component(const MacField& velocity, const Face& face)
     return static_cast<double>(velocity.u[face.second].at(cell_of_face(face)));
 }
 
-// A face at the edge of the grid may have no tile; nobody asks for its velocity.
+// A face at the edge of the grid may have no tile; its velocity is never read.
 bool on_grid(const Heap& heap, const Face& face)
 {
     return heap.topology.find(tile_of_cell(cell_of_face(face))) != heap.topology.tile_count();
@@ -100,7 +100,7 @@ bool on_grid(const Heap& heap, const Face& face)
 
 } // namespace
 
-TEST(RigidClusters, KeepLinearAndAngularMomentum)
+TEST(RigidClusters, ConserveLinearAndAngularMomentum)
 {
     for (const uint32_t seed : {1u, 2u, 3u}) {
         Heap heap(seed);
@@ -130,7 +130,7 @@ TEST(RigidClusters, KeepLinearAndAngularMomentum)
     }
 }
 
-TEST(RigidClusters, MoveAsRigidBodiesAndNothingElseChanges)
+TEST(RigidClusters, MoveRigidlyAndLeaveOtherFacesUnchanged)
 {
     Heap heap(4);
     MacField before;
@@ -140,7 +140,7 @@ TEST(RigidClusters, MoveAsRigidBodiesAndNothingElseChanges)
     clusters.make_rigid(heap.flow(), {});
     std::set<Face> in_clusters;
     for (const std::set<Face>& cluster : slow_clusters(heap.rigid)) {
-        // Any pair of faces of one axis: v_a(x) - v_a(y) is linear in x - y, without stretch.
+        // For any pair of faces of one axis, v_a(x) - v_a(y) is linear in x - y, without stretch.
         for (const Face& face : cluster) {
             in_clusters.insert(face);
             Face next = face;
@@ -160,7 +160,7 @@ TEST(RigidClusters, MoveAsRigidBodiesAndNothingElseChanges)
             }
 }
 
-TEST(RigidClusters, OfATurningBlockTurnOnAsTheyDid)
+TEST(RigidClusters, RotatingBlockKeepsItsRotation)
 {
     Heap heap(5);
     const Vec3d turning(0.3, -0.2, 0.5), drift(1, 2, -1);
@@ -223,7 +223,7 @@ TEST(FluidFriction, StaysWithinTheYieldSurface)
             trace += k < 3 ? value : 0;
         }
         const bool wet = heap.phi.values()[i] < 0;
-        // A cell that leans on others is pressed by as much as those are, up to the weight of a cell.
+        // A cell that rests on others is pressed by as much as those are, up to the weight of a cell.
         double pressing = std::max(0.0, s.values()[i]), beside = 0;
         for (int a = 0; a < 3; ++a)
             for (const int side : {-1, 1}) {

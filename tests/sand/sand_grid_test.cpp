@@ -7,7 +7,7 @@
 namespace spindrift {
 namespace {
 
-TEST(SandGrid, VelocitiesAreMeansOfThoseOfParticles)
+TEST(SandGrid, VelocitiesAreMeansOfParticleVelocities)
 {
     constexpr float kVoxel = 0.02f;
     SandScene scene(0.5f, Vec3f::Constant(-2), Vec3f::Constant(2), kVoxel);
@@ -29,8 +29,8 @@ TEST(SandGrid, VelocitiesAreMeansOfThoseOfParticles)
     EXPECT_GT(found, 1000u);
 }
 
-// What is found without sorting is what sorting finds, also of those that were added.
-TEST(SandGrid, IsAsFullAsWhenSortedAgain)
+// Refilling without sorting equals splatting after sorting, including added particles.
+TEST(SandGrid, RefillEqualsSplattingAfterSorting)
 {
     constexpr float kVoxel = 0.02f;
     SandScene scene(0.5f, Vec3f::Constant(-2), Vec3f::Constant(2), kVoxel);

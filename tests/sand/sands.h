@@ -1,4 +1,4 @@
-// Sand to test: shapes filled in a box, and what can be measured of it.
+// Sand scenes for tests: shapes filled in a box, and measurements of the sand.
 #pragma once
 
 #include "bodies/body_shapes.h"
@@ -46,7 +46,7 @@ struct SandScene {
         }
         params.bodies.push_back(wheel);
     }
-    // Only the places where keep(x) holds.
+    // Fills only positions where keep(x) holds.
     template <class Keep> std::unique_ptr<Grains> start(const Keep& keep, float fps = kFps) const
     {
         auto sand = std::make_unique<Grains>(
@@ -81,7 +81,7 @@ struct SandScene {
     }
 };
 
-// Of sand around the axis x = z = 0: its height in rings one cell wide, by the volume in them.
+// The height profile around the axis x = z = 0: in rings one cell wide, from the volume in them.
 struct RadialProfile {
     std::vector<double> height;
     float ring;
@@ -97,13 +97,13 @@ struct RadialProfile {
             height[k] /= kPi * (2 * static_cast<double>(k) + 1) * static_cast<double>(ring * ring);
     }
     double top() const { return std::max({height[0], height[1], height[2]}); }
-    double radius(double least = 0.5) const // where it is so many rings high
+    double radius(double least = 0.5) const // of the outermost ring that is at least this many cells high
     {
         size_t k = height.size();
         while (k > 0 && height[k - 1] < least * static_cast<double>(ring)) --k;
         return static_cast<double>(k) * static_cast<double>(ring);
     }
-    // Slope of the line through what is between a fifth and four fifths of the height [deg].
+    // Slope of the line fitted between a fifth and four fifths of the height [deg].
     double angle() const
     {
         double n = 0, x = 0, y = 0, xx = 0, xy = 0;

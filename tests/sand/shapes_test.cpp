@@ -24,7 +24,7 @@ Particles one_particle(const Mat3f& shape, float mass)
 
 Mat3f long_shape()
 {
-    // Semi-axes of 1.5, 1 and 0.9 radii, turned.
+    // Semi-axes of 1.5, 1 and 0.9 radii, rotated.
     const Mat3f turn = (Eigen::AngleAxisf(0.4f, Vec3f(1, 2, 3).normalized())).toRotationMatrix();
     const Vec3f axes = Vec3f(1.5f, 1, 0.9f) * kRadius;
     return turn * axes.cwiseProduct(axes).asDiagonal() * turn.transpose();
@@ -32,7 +32,7 @@ Mat3f long_shape()
 
 } // namespace
 
-TEST(ParticleShapes, StretchIsThatOfTheFlow)
+TEST(ParticleShapes, StretchFollowsTheFlow)
 {
     // A ball in a flow u = J x for a step: its surface becomes (I + J) x.
     Random random(3);
@@ -53,7 +53,7 @@ TEST(ParticleShapes, StretchIsThatOfTheFlow)
     EXPECT_LT((shape_of(d, s) - map * before * map.transpose()).norm(), 1e-6f * before.norm());
 }
 
-TEST(ParticleShapes, TheHalvesOfAParticleMakeItAgain)
+TEST(ParticleShapes, MergingSplitHalvesRestoresTheParticle)
 {
     const ParticleShapes shapes(kRadius, {kWhole});
     const Mat3f shape = long_shape();
@@ -69,11 +69,11 @@ TEST(ParticleShapes, TheHalvesOfAParticleMakeItAgain)
     const auto& mass = p.attribute<float>(kMass);
     EXPECT_EQ(mass[0] + mass[1], kWhole);
     EXPECT_LT((0.5f * (p.P[0] + p.P[1]) - center).norm(), 1e-7f);
-    for (size_t i = 0; i < 2; ++i) // as the flow is where they are
+    for (size_t i = 0; i < 2; ++i) // the velocity of the flow at their positions
         EXPECT_LT((p.v[i] - velocity - gradient * (p.P[i] - center)).norm(), 1e-5f);
     EXPECT_LT((0.5f * (p.v[0] + p.v[1]) - velocity).norm(), 1e-6f);
 
-    // (5.43) gives the parent back.
+    // (5.43) restores the parent.
     Mat3f sum = Mat3f::Zero();
     for (size_t i = 0; i < 2; ++i) {
         const Vec3f way = p.P[i] - center;
@@ -83,7 +83,7 @@ TEST(ParticleShapes, TheHalvesOfAParticleMakeItAgain)
     EXPECT_LT((sum - shape).norm(), 1e-5f * shape.norm());
 }
 
-TEST(ParticleShapes, MergingKeepsMassMomentumAndCentre)
+TEST(ParticleShapes, MergingConservesMassMomentumAndCentre)
 {
     const ParticleShapes shapes(kRadius, {kWhole});
     const float r2 = kRadius * kRadius;

@@ -1,4 +1,4 @@
-// Sand at colliders that are thinner than a cell.
+// Sand at colliders thinner than a cell.
 #include "sand/sands.h"
 
 #include "io/temp_folder.h"
@@ -44,8 +44,8 @@ TEST(SandSheets, HoldGrains)
     }
 }
 
-// Down a plate of 1 mm into the wedge between it and a wall, where sand once gathered speed without end.
-TEST(SandSheets, GiveSandNoSpeedInAWedge)
+// Regression: in the wedge between a plate of 1 mm and a wall, sand accelerated without bound.
+TEST(SandSheets, SandInAWedgeDoesNotAccelerate)
 {
     const auto sand = sand_above_a_plate(35, 0.001f).start();
     const float fall = 0.8f - (0.4f - 0.4f * std::tan(35 * static_cast<float>(kPi) / 180)); // to the lowest corner
@@ -89,9 +89,9 @@ TEST(SandSheets, HoldSandWhileTheyMove)
     }
 }
 
-// An open mesh that tips about an axis along no edge of the grid. Sand in the parts that it cuts off cells once counted
-// for cells below the tray, which could not push it back.
-TEST(SandSheets, DoNotPressSandTogetherInATrayThatTips)
+// An open mesh that tips about an axis along no edge of the grid. Regression: sand in the parts that it cuts off cells
+// was splatted to cells below the tray, which could not push it back.
+TEST(SandSheets, DoNotCompressSandInATippingTray)
 {
     const TempFolder folder;
     const std::string file = folder / "tray.obj";
@@ -117,7 +117,7 @@ TEST(SandSheets, DoNotPressSandTogetherInATrayThatTips)
 }
 
 // In a gutter of two plates of 2 mm, 60 degrees apart.
-TEST(SandSheets, DoNotPressSandTogetherWhereTheyMeet)
+TEST(SandSheets, DoNotCompressSandWhereTheyMeet)
 {
     SandScene scene(0.5f, {-0.4f, 0, -0.3f}, {0.4f, 1.2f, 0.3f}, 0.04f);
     scene.fill_box({-0.1f, 0.6f, -0.15f}, {0.1f, 0.8f, 0.15f});
@@ -135,8 +135,8 @@ TEST(SandSheets, DoNotPressSandTogetherWhereTheyMeet)
     }
 }
 
-// Sand that fills one side of a plate adds up to what cells of that side have room for, and gives nothing to the other.
-TEST(SandSheets, PartWhatIsSharedOutToCells)
+// Sand that fills one side of a plate sums to the capacity of the cells on that side, and adds nothing to the other.
+TEST(SandSheets, SplattingStaysOnOneSide)
 {
     constexpr float kVoxel = 0.04f;
     SandScene scene = sand_above_a_plate(25, 0.001f);
@@ -171,7 +171,7 @@ TEST(SandSheets, PartWhatIsSharedOutToCells)
     EXPECT_NEAR(again, sum, 1e-5 * sum);
 }
 
-TEST(SandSheets, HoldSandAsAFluid)
+TEST(SandSheets, HoldFluidSand)
 {
     const auto sand = sand_above_a_plate(20).start_fluid();
     for (int frame = 0; frame < 20; ++frame) {

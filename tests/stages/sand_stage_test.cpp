@@ -150,8 +150,8 @@ TEST(SandStage, InvalidScenesAreReportedBeforeTheRun)
     rejected(with("material = 1", "material = 2"), "there are only 2");
     rejected(with("voxel = 0.03", "voxel = 0.00001"), "raise sand.voxel");
     rejected(with("density = 800", "density = -1"), "density");
-    rejected(with("voxel", "model = \"fluid\"\nvoxel"), "sand as a fluid has one material");
-    rejected(fluid_scene(5) + "[[sand.impulse]]\n", "sand as a fluid knows no impulses");
+    rejected(with("voxel", "model = \"fluid\"\nvoxel"), "the model \"fluid\" has one material");
+    rejected(fluid_scene(5) + "[[sand.impulse]]\n", "the model \"fluid\" has no impulses");
     rejected(with("center = [0, 0.6, 0]", "center = [0, 5, 0]"), "outside the domain");
 }
 

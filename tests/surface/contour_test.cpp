@@ -9,7 +9,7 @@ using namespace spindrift;
 
 namespace {
 
-// Values in a box of cells with outside all around.
+// Values in a box of cells, surrounded by outside.
 template <class Value> Field<float> field_of(const Topology& topology, int size, const Value& value)
 {
     Field<float> phi(topology, 1.0f);
@@ -41,8 +41,8 @@ bool in_one_sheet(const CubeSheets& sheets, const std::array<int, 4>& edges)
 
 } // namespace
 
-// What the proof of closedness in cube_sheets.h rests on.
-TEST(Contour, NoFaceIsCrossedTwiceByOneSheetOnBothSides)
+// The property that the argument for closedness in cube_sheets.h relies on.
+TEST(Contour, NoSheetCrossesAFaceTwiceOnBothSides)
 {
     for (int configuration = 0; configuration < 256; ++configuration) {
         const CubeCase& cube = cube_cases()[static_cast<size_t>(configuration)];
@@ -74,7 +74,7 @@ TEST(Contour, NoiseOfAnyDensityIsClosed)
     }
 }
 
-TEST(Contour, ABoxThatCutsThroughLiquidIsExact)
+TEST(Contour, ContainerWallsAreExact)
 {
     constexpr int kSize = 24;
     const Topology topology = Topology::covering(Vec3i::Zero(), Vec3i::Constant(kSize));
@@ -87,7 +87,7 @@ TEST(Contour, ABoxThatCutsThroughLiquidIsExact)
     EXPECT_EQ(bounds_of(mesh).max, box.max);
 }
 
-TEST(Contour, ASphereHasItsVolumeAndNormals)
+TEST(Contour, SphereHasItsVolumeAndNormals)
 {
     constexpr int kSize = 32;
     const Topology topology = Topology::covering(Vec3i::Zero(), Vec3i::Constant(kSize));

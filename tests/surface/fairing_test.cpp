@@ -1,7 +1,7 @@
 #include "spindrift/surface/fairing.h"
 
-#include "spindrift/base/random.h"
 #include "mesh/test_meshes.h"
+#include "spindrift/base/random.h"
 
 #include <gtest/gtest.h>
 #include <set>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr float kNoise = 0.02f;
 
-// A ball whose vertices were moved at random.
+// A ball with randomly displaced vertices.
 Contour bumpy_ball()
 {
     Contour contour;
@@ -25,7 +25,7 @@ Contour bumpy_ball()
     return contour;
 }
 
-// Half a step to the mean of the neighbours, again and again, as it is written.
+// Reference: repeated half steps to the mean of the neighbours.
 std::vector<Vec3d> stepped(const Mesh& mesh, std::vector<Vec3d> values, int steps)
 {
     std::vector<std::set<int>> neighbours(values.size());
@@ -45,7 +45,7 @@ std::vector<Vec3d> stepped(const Mesh& mesh, std::vector<Vec3d> values, int step
 
 } // namespace
 
-TEST(Fairing, IsManySmallStepsAtOnce)
+TEST(Fairing, ChebyshevSumEqualsRepeatedSteps)
 {
     for (const int steps : {2, 8, 32}) {
         Contour contour = bumpy_ball();
@@ -64,7 +64,7 @@ TEST(Fairing, IsManySmallStepsAtOnce)
     }
 }
 
-TEST(Fairing, LeavesWhatHasNoStrength)
+TEST(Fairing, VerticesWithoutStrengthStay)
 {
     Contour contour = bumpy_ball();
     const Mesh before = contour.mesh;

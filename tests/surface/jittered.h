@@ -1,4 +1,4 @@
-// Particles as FLIP leaves them: one at a random place in every cube of edge 1, so that their spacing is 1.
+// Particles as FLIP leaves them: one at a random position in every unit cube, so that their spacing is 1.
 #pragma once
 
 #include "spindrift/base/random.h"
@@ -24,7 +24,7 @@ std::vector<Vec3f> jittered(const Vec3i& low, const Vec3i& high, uint64_t seed, 
     return positions;
 }
 
-// Everything else as usual.
+// All other parameters have defaults.
 inline SurfaceParams with_mode(SurfaceMode mode)
 {
     SurfaceParams params;

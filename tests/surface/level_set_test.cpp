@@ -1,4 +1,4 @@
-// Filters of the distance against spheres, whose radius says all, and the surfaces made with them.
+// Filters of the distance, checked on spheres by their radius, and the surfaces made with them.
 #include "base/determinism.h"
 #include "spindrift/base/error.h"
 #include "spindrift/base/random.h"
@@ -13,7 +13,7 @@ namespace {
 constexpr SurfaceMode kModes[] = {SurfaceMode::spheres, SurfaceMode::averaged, SurfaceMode::ellipsoids,
                                   SurfaceMode::corrected};
 
-// The distance to balls, cut off at two cells and in the interior at one, as the surface's own is.
+// The distance to balls, clamped at two cells outside and at one inside, like the surface's own.
 struct Balls {
     std::unique_ptr<Topology> topology;
     Field<float> phi;
@@ -87,7 +87,7 @@ double ball_volume(double radius) { return 4 * kPi / 3 * radius * radius * radiu
 
 } // namespace
 
-TEST(LevelSet, ABandBecomesADistance)
+TEST(LevelSet, MakeDistanceExtendsTheBand)
 {
     Balls one({{Vec3f(0.5f, 0.5f, 0.5f), 10}});
     make_distance(one.phi);
@@ -95,7 +95,7 @@ TEST(LevelSet, ABandBecomesADistance)
     for (int t = 0; t < one.topology->tile_count(); ++t)
         for (int i = 0; i < kTileCells; ++i) {
             const float exact = (one.at(t, i) - Vec3f(0.5f, 0.5f, 0.5f)).norm() - 10;
-            // The surface stays where it is to the bit; beyond, the sweep is of first order.
+            // The surface stays to the bit; beyond, the sweep is first-order accurate.
             if (std::abs(exact) < 0.5f)
                 EXPECT_NEAR(one.phi.tile(t)[i], exact, 1e-6f);
             else
@@ -103,7 +103,7 @@ TEST(LevelSet, ABandBecomesADistance)
         }
 }
 
-TEST(LevelSet, DilateAndErodeMoveTheSurfaceByMetres)
+TEST(LevelSet, DilateAndErodeMoveTheSurfaceByTheirLength)
 {
     for (const float voxel : {1.0f, 0.25f})
         for (const float by : {0.3f, 1.0f, 2.6f}) {
@@ -119,9 +119,9 @@ TEST(LevelSet, DilateAndErodeMoveTheSurfaceByMetres)
         }
 }
 
-TEST(LevelSet, DilatingAndErodingClosesAGapAndLeavesTheRest)
+TEST(LevelSet, DilatingAndErodingClosesOnlyGaps)
 {
-    // Two balls 2 cells apart grow together, and the outer sides return to where they were.
+    // Two balls 2 cells apart merge, and the outer sides return to where they were.
     Balls two({{Vec3f(-11, 0.5f, 0.5f), 10}, {Vec3f(11, 0.5f, 0.5f), 10}});
     EXPECT_GT(two.phi.at(Vec3i(0, 0, 0)), 0);
     SurfaceFilter filter;
@@ -131,7 +131,7 @@ TEST(LevelSet, DilatingAndErodingClosesAGapAndLeavesTheRest)
     EXPECT_NEAR(two.radius_around(11), 10, 0.15f);
 }
 
-TEST(LevelSet, SmoothingStaysWhereCurvatureIsSmall)
+TEST(LevelSet, SmoothingIsLimitedByCurvature)
 {
     // Smoothing shrinks small balls much and large ones little; the limit, a radius of 8, protects the small one.
     const std::vector<std::pair<Vec3f, float>> balls = {{Vec3f(-14, 0.5f, 0.5f), 14}, {Vec3f(14, 0.5f, 0.5f), 4}};
@@ -145,13 +145,13 @@ TEST(LevelSet, SmoothingStaysWhereCurvatureIsSmall)
     EXPECT_NEAR(masked.radius_around(14), 4, 0.1f);
     EXPECT_NEAR(masked.radius_around(-14), all.radius_around(-14), 0.05f);
     EXPECT_LT(masked.radius_around(-14), 13.85f);
-    filter.max_curvature = 0.1f / 0.01f; // of voxels of 1 cm
+    filter.max_curvature = 0.1f / 0.01f; // for voxels of 1 cm
     filter_level_set(metres.phi, metres.velocity, 0.01f, filter);
     EXPECT_NEAR(metres.radius_around(14), masked.radius_around(14), 0.02f);
     EXPECT_NEAR(metres.radius_around(-14), masked.radius_around(-14), 0.02f);
 }
 
-TEST(LevelSet, SmoothingStaysWhereSpeedIsLow)
+TEST(LevelSet, SmoothingIsLimitedBySpeed)
 {
     const std::vector<std::pair<Vec3f, float>> balls = {{Vec3f(-16, 0.5f, 0.5f), 5}, {Vec3f(16, 0.5f, 0.5f), 5}};
     Balls two(balls);
@@ -164,7 +164,7 @@ TEST(LevelSet, SmoothingStaysWhereSpeedIsLow)
     EXPECT_LT(two.radius_around(-16), 4.5f);
 }
 
-TEST(LevelSet, FiltersOfASurfaceKeepItsMeshClosedAndDoWhatTheySay)
+TEST(LevelSet, FilteredSurfacesAreClosedAndHaveTheExpectedSize)
 {
     const Vec3f center(0.3f, 0.2f, 0.1f);
     for (const SurfaceMode mode : kModes) {
@@ -191,7 +191,7 @@ TEST(LevelSet, FiltersOfASurfaceKeepItsMeshClosedAndDoWhatTheySay)
     EXPECT_THROW(make_surface(at(ball(center, 4)), 1, params), Error);
 }
 
-TEST(LevelSet, TheVelocityOfASurfaceIsThatOfItsParticles)
+TEST(LevelSet, SurfaceVelocityIsThatOfItsParticles)
 {
     for (const SurfaceMode mode : kModes) {
         Particles particles = at(ball(Vec3f::Zero(), 9));
@@ -210,14 +210,14 @@ TEST(LevelSet, TheVelocityOfASurfaceIsThatOfItsParticles)
                           0.7f); // of a particle within 7
             }
         EXPECT_GT(band, 4 * kPi * 81 * 5);
-        // The distance, too, is one: it grows by one metre a metre.
+        // phi is a distance: it grows by one metre per metre.
         EXPECT_NEAR(surface.phi.at(Vec3i(11, 0, 0)) - surface.phi.at(Vec3i(10, 0, 0)), 1, 0.2f);
         EXPECT_EQ(surface.phi.at(Vec3i(0, 0, 0)), -surface.phi.background());
         EXPECT_EQ(make_surface(particles, 1, {}).velocity.bytes(), 0u);
     }
 }
 
-TEST(LevelSet, AnyNumberOfThreadsGivesTheSameBits)
+TEST(LevelSet, BitIdenticalForAnyNumberOfThreads)
 {
     SurfaceParams params;
     params.sdf = true, params.adaptivity = 0.3f;
@@ -237,7 +237,7 @@ TEST(LevelSet, AnyNumberOfThreadsGivesTheSameBits)
     }
 }
 
-TEST(LevelSet, AnAdaptiveMeshIsClosedAndKeepsItsTopology)
+TEST(LevelSet, AdaptiveMeshIsClosedAndKeepsItsTopology)
 {
     // A pool in a container, a drop above it, and a ring.
     std::vector<Vec3f> points;
@@ -262,7 +262,7 @@ TEST(LevelSet, AnAdaptiveMeshIsClosedAndKeepsItsTopology)
         EXPECT_NEAR(volume_of(coarse) / volume_of(fine), 1, 0.01);
         const double share = static_cast<double>(coarse.triangles.size()) / static_cast<double>(fine.triangles.size());
         EXPECT_LT(share, adaptivity < 0.2f ? 0.7 : 0.35);
-        // The walls stay exactly where they are.
+        // Walls are unchanged.
         EXPECT_EQ(bounds_of(coarse).min, Vec3f(0, 0, 0));
         EXPECT_EQ(bounds_of(coarse).max.x(), 40);
     }

@@ -1,11 +1,11 @@
-// The four ways to a surface, side by side, and the ellipsoids against slow references.
+// The four methods of reconstruction side by side, and ellipsoids against slow references.
 #include "base/determinism.h"
 #include "spindrift/base/error.h"
 #include "spindrift/base/random.h"
 #include "spindrift/points/spacing.h"
 #include "spindrift/surface/blob_distance.h"
-#include "surface/jittered.h"
 #include "spindrift/surface/surface.h"
+#include "surface/jittered.h"
 
 #include <Eigen/Eigenvalues>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ Particles at(const std::vector<Vec3f>& positions)
     return particles;
 }
 
-// One jittered particle in every cube of edge 1 where `inside` holds: spacing 1.
+// One jittered particle in every unit cube where `inside` holds: spacing 1.
 template <class Inside> std::vector<Vec3f> filled(const Vec3i& low, const Vec3i& high, const Inside& inside)
 {
     return jittered(low, high, 11, inside);
@@ -72,7 +72,7 @@ double ball_bump(const Mesh& mesh, const Vec3f& center)
     return std::sqrt(sum2 / count - sum / count * sum / count);
 }
 
-// A sorted set with everything that blobs are made from.
+// A sorted particle set with all inputs of blobs.
 struct Sorted {
     Particles particles;
     Topology topology;
@@ -106,7 +106,7 @@ Mat3f matrix_of(const Blob& s)
     return g;
 }
 
-// (5.3) to (5.9) as they are written, over all particles, in double.
+// Reference: [Jones 2018, (5.3) to (5.9)] over all particles, in double precision.
 void expect_as_written(const Sorted& set, const Blob& blob)
 {
     using Mat3d = Eigen::Matrix3d;
@@ -144,7 +144,7 @@ void expect_as_written(const Sorted& set, const Blob& blob)
 
 } // namespace
 
-TEST(SurfaceModes, EllipsoidsAreTheOnesOfTheDocument)
+TEST(SurfaceModes, EllipsoidsMatchTheReference)
 {
     for (const float spread : {8.0f, 14.0f, 30.0f}) {
         const Sorted set(scattered(1500, spread, 3));
@@ -154,7 +154,7 @@ TEST(SurfaceModes, EllipsoidsAreTheOnesOfTheDocument)
     }
 }
 
-TEST(SurfaceModes, OneScaleForAllEllipsoidsKeepsTheirMeanVolumeOnly)
+TEST(SurfaceModes, GlobalScaleKeepsTheMeanVolumeOfEllipsoids)
 {
     Sorted set(ball(Vec3f::Zero(), 3)); // so small that no particle is deep
     const Blobs local = set.ellipsoids();
@@ -172,7 +172,7 @@ TEST(SurfaceModes, OneScaleForAllEllipsoidsKeepsTheirMeanVolumeOnly)
     EXPECT_NEAR(volume / static_cast<double>(global.list.size()), 1, 1e-3);
 }
 
-TEST(SurfaceModes, DistanceIsTheLeastOfAllBlobs)
+TEST(SurfaceModes, DistanceIsTheMinimumOverAllBlobs)
 {
     for (const float voxel : {0.4f, 1.0f}) {
         const Sorted set(scattered(400, 12, 5));
@@ -186,7 +186,7 @@ TEST(SurfaceModes, DistanceIsTheLeastOfAllBlobs)
                     voxel * ((grid.topology->first_cell(t) + cell_in_tile(c)).cast<float>() + Vec3f::Constant(0.5f));
                 float least = band * voxel;
                 for (const Blob& s : blobs.list) least = std::min(least, s.distance(x));
-                // Away from a long ellipsoid, what is a distance to first order may be short beyond its box.
+                // Away from a long ellipsoid, the first-order distance may be too short beyond its box.
                 if (least > 0.6f * voxel) continue;
                 ASSERT_NEAR(grid.phi.tile(t)[c], std::max(least / voxel, -band), 2e-3) << x.transpose();
                 ++near;
@@ -195,7 +195,7 @@ TEST(SurfaceModes, DistanceIsTheLeastOfAllBlobs)
     }
 }
 
-TEST(SurfaceModes, DistanceToOneEllipsoidIsRightToFirstOrder)
+TEST(SurfaceModes, DistanceToAnEllipsoidIsFirstOrderAccurate)
 {
     Blob blob{};
     blob.centre = Vec3f(1, 2, 3);
@@ -203,7 +203,7 @@ TEST(SurfaceModes, DistanceToOneEllipsoidIsRightToFirstOrder)
     blob.xx = 1 / axes.x(), blob.yy = 1 / axes.y(), blob.zz = 1 / axes.z();
     Random random(4);
     for (int k = 0; k < 200; ++k) {
-        // A point of the surface, and one a little farther along its normal.
+        // A point of the surface, and one slightly farther along its normal.
         const Vec3f u = Vec3f(random.uniform(-1, 1), random.uniform(-1, 1), random.uniform(-1, 1)).normalized();
         const Vec3f on = axes.cwiseProduct(u), normal = u.cwiseQuotient(axes).normalized();
         const float step = random.uniform(-0.05f, 0.05f);
@@ -224,7 +224,7 @@ TEST(SurfaceModes, EllipsoidsAreThreeTimesAsSmoothAsSpheres)
     EXPECT_LT(3 * bump(SurfaceMode::ellipsoids), bump(SurfaceMode::spheres));
 }
 
-TEST(SurfaceModes, ABallKeepsItsVolumeInAllModes)
+TEST(SurfaceModes, BallKeepsItsVolumeInAllModes)
 {
     for (const SurfaceMode mode : kModes)
         for (const float voxel : {0.5f, 1.0f}) {
@@ -236,7 +236,7 @@ TEST(SurfaceModes, ABallKeepsItsVolumeInAllModes)
         }
 }
 
-TEST(SurfaceModes, ASheetOneParticleThickHasNoHoles)
+TEST(SurfaceModes, SheetOneParticleThickHasNoHoles)
 {
     for (uint64_t seed = 0; seed < 4; ++seed) {
         Random random(seed);
@@ -256,7 +256,7 @@ TEST(SurfaceModes, UnevenParticlesGiveClosedMeshes)
 {
     std::vector<Vec3f> doubled = ball(Vec3f::Zero(), 8);
     for (size_t i = 0, n = doubled.size(); i < n; i += 2) doubled.push_back(doubled[i]);
-    // From one particle in a cube of edge 1 at one end to ten at the other.
+    // From one particle per unit cube at one end to ten at the other.
     std::vector<Vec3f> graded;
     Random random(6);
     for (const Vec3f& p : scattered(40000, 16, 8))
@@ -272,13 +272,13 @@ TEST(SurfaceModes, UnevenParticlesGiveClosedMeshes)
         }
     const double r3 = 4 * kPi / 3 * 512;
     EXPECT_NEAR(volume_of(make_surface(at(doubled), 1, {}).mesh) / r3, 1, 0.05);
-    // All in one place is one drop.
+    // Coincident particles are one drop.
     EXPECT_LT(volume_of(make_surface(at({1000, Vec3f(3, 2, 1)}), 1, {}).mesh), 2);
 }
 
-TEST(SurfaceModes, ABlockOfTenfoldDensityIsOneBodyAtTheSpacingThatIsFound)
+TEST(SurfaceModes, BlockOfVaryingDensityIsOneBodyAtTheEstimatedSpacing)
 {
-    // At random, from one particle in a cube of edge 1 at one end to ten at the other.
+    // At random, from one particle per unit cube at one end to ten at the other.
     std::vector<Vec3f> points;
     Random random(6), place(8);
     for (int i = 0; i < 160000; ++i) {
@@ -288,11 +288,11 @@ TEST(SurfaceModes, ABlockOfTenfoldDensityIsOneBodyAtTheSpacingThatIsFound)
     const Mesh mesh = make_surface(at(points), *find_spacing(points), {}).mesh;
     EXPECT_TRUE(is_closed(mesh));
     EXPECT_NEAR(volume_of(mesh) / (64 * 16 * 16), 1, 0.03);
-    // A particle or two more or less; four fifths of the spacing would give dozens of holes.
+    // Within a particle or two; four fifths of the spacing would give dozens of holes.
     EXPECT_NEAR(euler_characteristic(mesh), 2, 8);
 }
 
-TEST(SurfaceModes, VerticesCarryVelocityAndAttributesOfTheParticlesAround)
+TEST(SurfaceModes, VerticesCarryVelocityAndAttributesOfNearbyParticles)
 {
     for (const SurfaceMode mode : kModes) {
         Particles particles = at(ball(Vec3f::Zero(), 7));
@@ -349,7 +349,7 @@ TEST(SurfaceModes, ColoursBlendWhereTheyMeet)
             for (size_t i = 0; i < colors.size(); ++i) {
                 EXPECT_NEAR(colors[i].x() + colors[i].z(), 1, 1e-5);
                 if (mesh.positions[i].x() < -4) {
-                    EXPECT_LE((colors[i] - Vec3f(1, 0, 0)).norm(), mixed ? 1e-3f : 0.0f); // less than a byte shows
+                    EXPECT_LE((colors[i] - Vec3f(1, 0, 0)).norm(), mixed ? 1e-3f : 0.0f); // invisible in 8 bits
                 }
             }
             for (const Vec3f& c : std::get<std::vector<Vec3f>>(mesh.attributes.at("same")))
@@ -357,7 +357,7 @@ TEST(SurfaceModes, ColoursBlendWhereTheyMeet)
         }
 }
 
-// A large and a small ball, each of its own radius wherever it lies among the samples.
+// A large and a small ball, each of its own radius at any position relative to the samples.
 TEST(SurfaceModes, ParticlesOfMixedSizesKeepTheirRadii)
 {
     for (const SurfaceMode mode : kModes)
@@ -385,8 +385,8 @@ TEST(SurfaceModes, ParticlesOfMixedSizesKeepTheirRadii)
         }
 }
 
-// A ball that consists of particles of one half and of twice the size has the volume of them all, as one body.
-TEST(SurfaceModes, ParticlesOfMixedSizesMakeOneBody)
+// A ball of particles of half and of twice the size has their total volume, as one body.
+TEST(SurfaceModes, ParticlesOfMixedSizesFormOneBody)
 {
     for (const SurfaceMode mode : {SurfaceMode::averaged, SurfaceMode::ellipsoids}) {
         std::vector<Vec3f> points;
@@ -405,7 +405,7 @@ TEST(SurfaceModes, ParticlesOfMixedSizesMakeOneBody)
     }
 }
 
-TEST(SurfaceModes, ABlobThatMovesDoesNotFlicker)
+TEST(SurfaceModes, MovingBlobDoesNotFlicker)
 {
     const std::vector<Vec3f> blob = ball(Vec3f::Zero(), 6);
     double least = 1e30, most = 0;
@@ -418,7 +418,7 @@ TEST(SurfaceModes, ABlobThatMovesDoesNotFlicker)
     EXPECT_LT(most / least - 1, 0.005);
 }
 
-TEST(SurfaceModes, AnyNumberOfThreadsGivesTheSameBits)
+TEST(SurfaceModes, BitIdenticalForAnyNumberOfThreads)
 {
     std::vector<Vec3f> points = filled({0, 0, 0}, {30, 30, 30}, [](const Vec3f& p) {
         return p.y() < 10 + 4 * std::sin(0.4f * p.x()) || (p - Vec3f(15, 22, 15)).norm() < 4;

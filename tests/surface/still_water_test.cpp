@@ -1,7 +1,7 @@
-// What still water looks like.
+// The surface of still water.
 #include "liquid/scenes.h"
-#include "surface/jittered.h"
 #include "spindrift/surface/surface.h"
+#include "surface/jittered.h"
 
 #include <gtest/gtest.h>
 
@@ -51,8 +51,8 @@ TEST(StillWater, IsFlat)
     EXPECT_LT(later.peak, 0.3);
 }
 
-// Another depth, another voxel, walls that cut cells, and a surface that is finer than the particles.
-TEST(StillWater, IsFlatInOtherPoolsToo)
+// Another depth, another voxel, walls that cut cells, and a surface grid finer than the particles.
+TEST(StillWater, IsFlatAtOtherDepthsVoxelsAndWalls)
 {
     LiquidParams p;
     p.voxel = 0.03f;
@@ -67,7 +67,7 @@ TEST(StillWater, IsFlatInOtherPoolsToo)
         const Lumps lumps = lumps_of(liquid->particles(), p.voxel, box, params);
         std::printf("%.1f spacings: height %.2f mm, rms %.3f mm, peak %.3f mm\n", static_cast<double>(voxel),
                     lumps.mean, lumps.rms, lumps.peak);
-        EXPECT_LT(lumps.peak, 0.05 * 500 * static_cast<double>(p.voxel)); // of a spacing
+        EXPECT_LT(lumps.peak, 0.05 * 500 * static_cast<double>(p.voxel)); // relative to the spacing
     }
 }
 
@@ -79,7 +79,7 @@ Particles particles_at(std::vector<Vec3f> positions)
     return particles;
 }
 
-// A pool of jittered particles, 96 spacings long, whose surface `height` stretches to heights around 12.
+// A pool of jittered particles, 96 spacings long, stretched so that its surface has the heights `height`, around 12.
 template <class Height> Mesh stretched_pool(uint64_t seed, const Height& height)
 {
     const Box3f tank{Vec3f(0, 0, 0), Vec3f(96, 40, 48)};
@@ -106,8 +106,8 @@ double kept_of_ripple(float wavelength, float amplitude)
     return kept;
 }
 
-// 61% of a wave of 8 spacings pass the fairing of the mesh, calm or not.
-TEST(StillWater, RipplesOfAQuarterSpacingStay)
+// The fairing of the mesh alone keeps 61% of a wave of 8 spacings.
+TEST(StillWater, RipplesOfAQuarterSpacingAreKept)
 {
     const double kept_16 = kept_of_ripple(16, 0.25f), kept_8 = kept_of_ripple(8, 0.25f);
     std::printf("of ripples 0.25 spacings high, %.3f are kept at 16 spacings, %.3f at 8\n", kept_16, kept_8);
@@ -118,7 +118,7 @@ TEST(StillWater, RipplesOfAQuarterSpacingStay)
 
 TEST(StillWater, BallsKeepTheirVolume)
 {
-    // What they had before calm water was made flat; 1 would be right.
+    // Values without flattening of calm water; 1 would be exact.
     const std::map<float, double> expected = {{2, 0.8997}, {4, 1.0269}, {8, 0.9937}, {16, 0.9983}};
     for (const auto& [radius, before] : expected) {
         const int balls = radius < 5 ? 24 : radius < 10 ? 8 : 2;
@@ -135,9 +135,9 @@ TEST(StillWater, BallsKeepTheirVolume)
     }
 }
 
-TEST(StillWater, IsFlatAroundWhatStandsInIt)
+TEST(StillWater, IsFlatAroundAPost)
 {
-    // A post with a square of 12 spacings, in the middle of the pool.
+    // A square post of 12 spacings, in the middle of the pool.
     const Box3f tank{Vec3f(0, 0, 0), Vec3f(96, 40, 96)};
     const auto in_post = [](const Vec3f& x) { return std::abs(x.x() - 48) < 6 && std::abs(x.z() - 48) < 6; };
     const Mesh mesh =
@@ -155,16 +155,16 @@ TEST(StillWater, IsFlatAroundWhatStandsInIt)
     }
     const double rms = std::sqrt(square / count - sum * sum / (count * count));
     std::printf("around a post: rms %.4f spacings\n", rms);
-    EXPECT_LT(rms, 0.035); // 0.066 before calm water was made flat
+    EXPECT_LT(rms, 0.035); // 0.066 without flattening of calm water
 }
 
-TEST(StillWater, WavesPassIntoCalmWaterWithoutAStep)
+TEST(StillWater, WavesBlendIntoCalmWaterWithoutAStep)
 {
-    // Half of the pool is calm; in the other the waves rise slowly to half a spacing.
+    // Half of the pool is calm; in the other half the waves rise slowly to half a spacing.
     const Mesh mesh = stretched_pool(3, [](const Vec3f& x) {
         return 12 + 0.5f * clamp01((x.x() - 40) / 40) * std::sin(2 * static_cast<float>(kPi) * x.x() / 12);
     });
-    float steepest = 0; // off the slope of the waves
+    float steepest = 0; // relative to the slope of the waves
     for (const Vec3i& t : mesh.triangles)
         for (int k = 0; k < 3; ++k) {
             const Vec3f a = mesh.positions[static_cast<size_t>(t[k])];
@@ -178,7 +178,7 @@ TEST(StillWater, WavesPassIntoCalmWaterWithoutAStep)
     EXPECT_LT(steepest, 0.2f);
 }
 
-TEST(StillWater, AnyNumberOfThreadsGivesTheSameBits)
+TEST(StillWater, BitIdenticalForAnyNumberOfThreads)
 {
     const auto run = [](int threads) {
         return with_threads(threads, [] { return stretched_pool(1, [](const Vec3f&) { return 12.0f; }); });

@@ -1,5 +1,5 @@
-#include "surface/jittered.h"
 #include "spindrift/surface/surface.h"
+#include "surface/jittered.h"
 
 #include "spindrift/base/error.h"
 #include "spindrift/base/random.h"
@@ -10,7 +10,7 @@ using namespace spindrift;
 
 namespace {
 
-// One jittered particle in every cube of edge 1 of the box, where `inside` holds: spacing 1.
+// One jittered particle in every unit cube of the box, where `inside` holds: spacing 1.
 template <class Inside> Particles filled(const Vec3i& low, const Vec3i& high, const Inside& inside)
 {
     const std::vector<Vec3f> positions = jittered(low, high, 7, inside);
@@ -35,7 +35,7 @@ bool near_a_wall(const Vec3f& x, const Box3f& tank) { return !tank.grown(-1).con
 
 double ball_volume(double radius) { return 4 * kPi / 3 * radius * radius * radius; }
 
-// How many separate parts a mesh has.
+// The number of connected parts of a mesh.
 size_t part_count(const Mesh& mesh)
 {
     std::vector<int> parent(mesh.positions.size());
@@ -65,7 +65,7 @@ void expect_sound(const Surface& surface)
 
 } // namespace
 
-TEST(Surface, ABallOfJitteredParticlesKeepsItsVolume)
+TEST(Surface, BallOfJitteredParticlesKeepsItsVolume)
 {
     for (const float voxel : {0.5f, 1.0f})
         for (const float radius : {8.0f, 14.0f, 25.0f}) {
@@ -77,7 +77,7 @@ TEST(Surface, ABallOfJitteredParticlesKeepsItsVolume)
         }
 }
 
-TEST(Surface, ABallIsRoundAndItsNormalsPointOutwards)
+TEST(Surface, BallIsRoundWithOutwardNormals)
 {
     const Vec3f center(0.3f, 0.2f, 0.1f);
     const Mesh mesh = make_surface(ball(center, 20), 1, {}).mesh;
@@ -88,18 +88,18 @@ TEST(Surface, ABallIsRoundAndItsNormalsPointOutwards)
         angle2 += 2 * (1 - mesh.normals[i].dot(out.normalized()));
     }
     const auto count = static_cast<double>(mesh.positions.size());
-    EXPECT_LT(std::sqrt(error2 / count), 0.12); // spacings
+    EXPECT_LT(std::sqrt(error2 / count), 0.12); // [spacings]
     EXPECT_LT(std::sqrt(angle2 / count) * 180 / kPi, 4);
 }
 
-TEST(Surface, ABlockKeepsItsVolumeWithoutWalls)
+TEST(Surface, BlockKeepsItsVolumeWithoutWalls)
 {
     const Surface surface = make_surface(block({30, 20, 30}), 1, {});
     expect_sound(surface);
     EXPECT_NEAR(volume_of(surface.mesh) / (30 * 20 * 30), 1, 0.02);
 }
 
-TEST(Surface, APoolStandsAtItsHeightAndIsFlat)
+TEST(Surface, PoolIsFlatAtItsTrueHeight)
 {
     const Box3f tank{Vec3f(0, 0, 0), Vec3f(40, 40, 40)};
     const Surface surface = make_surface(block({40, 20, 40}), 1, {}, tank);
@@ -113,15 +113,15 @@ TEST(Surface, APoolStandsAtItsHeightAndIsFlat)
     }
     ASSERT_GT(count, 1000);
     const double mean = sum / count;
-    EXPECT_NEAR(mean, 20, 0.1); // spacings
+    EXPECT_NEAR(mean, 20, 0.1); // [spacings]
     EXPECT_LT(std::sqrt(sum2 / count - mean * mean), 0.12);
     EXPECT_LT(std::sqrt(tilt2 / count) * 180 / kPi, 3);
     EXPECT_NEAR(volume_of(surface.mesh) / (40 * 20 * 40), 1, 0.005);
 }
 
-TEST(Surface, WaterInATankIsFlatAgainstTheWallsAndReachesThem)
+TEST(Surface, WaterInATankReachesTheWallsAndIsFlatThere)
 {
-    // Walls that do not fall on the grid.
+    // Walls that are not aligned with the grid.
     const Box3f tank{Vec3f(-0.37f, 0.21f, 0.13f), Vec3f(30.41f, 40, 25.77f)};
     const auto water = filled({-1, 0, 0}, {31, 15, 26}, [&](const Vec3f& p) { return tank.contains(p); });
     const Surface surface = make_surface(water, 1, {}, tank);
@@ -139,7 +139,7 @@ TEST(Surface, WaterInATankIsFlatAgainstTheWallsAndReachesThem)
     EXPECT_NEAR(volume_of(surface.mesh) / (size.x() * (15 - tank.min.y()) * size.z()), 1, 0.01);
 }
 
-TEST(Surface, AnOpenSideOfATankHasNoWall)
+TEST(Surface, OpenSideOfATankHasNoWall)
 {
     Box3f tank{Vec3f(0, 0, 0), Vec3f(20, 20, 20)};
     tank.max.x() = kInfinity;
@@ -151,7 +151,7 @@ TEST(Surface, AnOpenSideOfATankHasNoWall)
     EXPECT_NE(bounds.max.x(), 20);
 }
 
-TEST(Surface, ALoneParticleBecomesOneSmallDrop)
+TEST(Surface, LoneParticleBecomesOneSmallDrop)
 {
     Random random(3);
     double mean = 0;
@@ -197,7 +197,7 @@ TEST(Surface, ScatteredClumpedAndRepeatedParticlesGiveClosedMeshes)
     }
 }
 
-TEST(Surface, BothNumbersOfThreadsGiveTheSameBits)
+TEST(Surface, BitIdenticalForAnyNumberOfThreads)
 {
     const Particles particles = filled({0, 0, 0}, {30, 30, 30}, [](const Vec3f& p) {
         return p.y() < 10 + 4 * std::sin(0.4f * p.x()) || (p - Vec3f(15, 22, 15)).norm() < 4;
@@ -215,7 +215,7 @@ TEST(Surface, BothNumbersOfThreadsGiveTheSameBits)
     EXPECT_TRUE(std::ranges::equal(one.phi.values(), two.phi.values()));
 }
 
-TEST(Surface, SmallVoidsAreClosedAndLargeOnesStay)
+TEST(Surface, SmallVoidsAreClosedAndLargeOnesKept)
 {
     const auto with_void = [](float radius) {
         const auto solid = [radius](const Vec3f& p) { return (p - Vec3f(13, 12, 11)).norm() > radius; };
@@ -227,7 +227,7 @@ TEST(Surface, SmallVoidsAreClosedAndLargeOnesStay)
     EXPECT_NEAR(volume_of(hollow) / (25 * 25 * 25 - ball_volume(5)), 1, 0.02);
 }
 
-TEST(Surface, TwoSlabsWithAGapBetweenThemStayApart)
+TEST(Surface, TwoSlabsWithAGapStaySeparate)
 {
     const auto slabs = [](const Vec3f& p) { return p.y() < 10 || p.y() > 14; };
     const Mesh mesh = make_surface(filled({0, 0, 0}, {24, 24, 24}, slabs), 1, {}).mesh;
@@ -236,7 +236,7 @@ TEST(Surface, TwoSlabsWithAGapBetweenThemStayApart)
     EXPECT_NEAR(volume_of(mesh) / (24 * 20 * 24), 1, 0.03);
 }
 
-TEST(Surface, AThinSheetSurvivesSmoothing)
+TEST(Surface, ThinSheetSurvivesSmoothing)
 {
     const auto sheet = [](const Vec3f& p) { return p.y() > 8 && p.y() < 9; };
     SurfaceParams params;
@@ -267,7 +267,7 @@ TEST(Surface, DistanceIsNegativeInsideAndAgreesWithTheMesh)
     EXPECT_LT(std::sqrt(error2 / count), 0.3);
 }
 
-TEST(Surface, AVoxelTooFineForTheParticlesIsRefused)
+TEST(Surface, VoxelTooFineForTheParticlesIsAnError)
 {
     SurfaceParams params;
     params.mode = SurfaceMode::averaged;

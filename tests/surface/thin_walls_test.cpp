@@ -1,11 +1,11 @@
-// Liquid beside walls that are thinner than its particles' reach. Lengths are in particle spacings.
+// Liquid beside walls thinner than the range of its particles. Lengths are in particle spacings.
 #include "base/determinism.h"
-#include "spindrift/io/mesh_file.h"
 #include "io/temp_folder.h"
 #include "mesh/test_meshes.h"
-#include "surface/jittered.h"
+#include "spindrift/io/mesh_file.h"
 #include "spindrift/surface/surface.h"
 #include "spindrift/world/solids.h"
+#include "surface/jittered.h"
 
 #include <Eigen/Geometry>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace spindrift {
 
 namespace {
 
-constexpr float kThickness = 0.24f; // 3 mm in a liquid of voxels of 2.5 cm
+constexpr float kThickness = 0.24f; // 3 mm for a liquid voxel of 2.5 cm
 const Box3f kTank{Vec3f(0, 0, 0), Vec3f(32, 24, 16)};
 constexpr SurfaceMode kModes[] = {SurfaceMode::ellipsoids, SurfaceMode::spheres, SurfaceMode::averaged,
                                   SurfaceMode::corrected};
@@ -77,7 +77,7 @@ void expect_sound(const Mesh& mesh)
 
 } // namespace
 
-TEST(ThinWalls, APoolBesideAWallEndsAtIt)
+TEST(ThinWalls, PoolEndsAtAWall)
 {
     for (const float tilt : {0.0f, 20.0f, -35.0f, 65.0f})
         for (const SurfaceMode mode : kModes) {
@@ -96,7 +96,7 @@ TEST(ThinWalls, APoolBesideAWallEndsAtIt)
         }
 }
 
-TEST(ThinWalls, HighLiquidBeforeAWallIsNotSeenOverLowLiquidBehindIt)
+TEST(ThinWalls, HighLiquidDoesNotShowBehindAWall)
 {
     for (const float tilt : {0.0f, 20.0f, -35.0f})
         for (const SurfaceMode mode : kModes) {
@@ -111,7 +111,7 @@ TEST(ThinWalls, HighLiquidBeforeAWallIsNotSeenOverLowLiquidBehindIt)
         }
 }
 
-TEST(ThinWalls, AnOpenBowlHoldsAllOfTheSurface)
+TEST(ThinWalls, SurfaceStaysInsideAnOpenBowl)
 {
     const Vec3f center(16, 14, 8);
     constexpr float kRadius = 7.5f;
@@ -132,7 +132,7 @@ TEST(ThinWalls, AnOpenBowlHoldsAllOfTheSurface)
     }
 }
 
-TEST(ThinWalls, AWallThatMovesCutsWhereItIsAtTheFrame)
+TEST(ThinWalls, MovingWallCutsAtItsPositionInTheFrame)
 {
     Plate plate;
     ShapeParams params = plate.shape().params();
@@ -143,7 +143,7 @@ TEST(ThinWalls, AWallThatMovesCutsWhereItIsAtTheFrame)
     for (const Vec3f& x : mesh.positions) EXPECT_LT(plate.beyond(x), 0.1f);
 }
 
-TEST(ThinWalls, TheDistanceEndsAtThem)
+TEST(ThinWalls, DistanceEndsAtWalls)
 {
     for (const SurfaceMode mode : kModes) {
         const Plate plate{.tilt = 20};
@@ -167,7 +167,7 @@ TEST(ThinWalls, TheDistanceEndsAtThem)
     }
 }
 
-TEST(ThinWalls, ColoursDoNotPass)
+TEST(ThinWalls, ColoursDoNotPassThroughWalls)
 {
     const Plate plate;
     Particles both = beside(plate, 12, 12);
@@ -182,7 +182,7 @@ TEST(ThinWalls, ColoursDoNotPass)
         EXPECT_EQ(carried[i], plate.beyond(mesh.positions[i]) > 0 ? 1.0f : 0.0f);
 }
 
-TEST(ThinWalls, LeaveTheRestOfTheSurfaceAsItIs)
+TEST(ThinWalls, SurfaceAwayFromWallsIsUnchanged)
 {
     const Plate plate;
     const Particles pool = filled([](const Vec3f& p) { return p.x() < 10 && p.y() < 8; });
@@ -192,7 +192,7 @@ TEST(ThinWalls, LeaveTheRestOfTheSurfaceAsItIs)
     EXPECT_TRUE(same_bits(with.mesh.normals, without.mesh.normals));
 }
 
-TEST(ThinWalls, AnyNumberOfThreadsGivesTheSameBits)
+TEST(ThinWalls, BitIdenticalForAnyNumberOfThreads)
 {
     const Plate plate{.tilt = 20};
     const auto solids = solids_of(plate.shape());

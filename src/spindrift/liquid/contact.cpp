@@ -1,19 +1,19 @@
-// What solids do to the velocity and to particles.
+// Effects of solids on the velocity and on particles.
 #include "spindrift/liquid/liquid.h"
 
 namespace spindrift {
 
 namespace {
 
-// A cell whose centre is this many cells away from solids is free of them: half its diagonal, and some more.
+// A cell whose centre is at least this many cells away from solids is free of them: half its diagonal, plus a margin.
 constexpr float kFarFromSolids = 0.9f;
-// Between a particle and a solid, in cells.
+// Distance kept between a particle and a solid [cells].
 constexpr float kGap = 0.02f;
-// Walls that are thinner than this, in cells, may be passed by fast particles.
+// Fast particles may pass walls thinner than this [cells].
 constexpr float kThinnest = 0.2f;
 
-// The nearest point that has room, among points around x on rings up to four cells away. For places where distances do
-// not lead out: a crevice, or inside a box that stands on the floor, where each sends a particle into the other.
+// The nearest free point among samples around x on rings up to four cells away. For positions where distances do not
+// lead out: a crevice, or inside a box that stands on the floor, where each solid pushes a particle into the other.
 Vec3f nearest_free_place(const Solids& solids, const Vec3f& x, float gap, float voxel)
 {
     for (int ring = 1; ring <= 16; ++ring) {
@@ -57,8 +57,8 @@ bool Liquid::in_solid(const Vec3f& x) const
     return solids_.distance(x) < 0;
 }
 
-// True if a place is in the liquid, deeper than a cell next to the surface, at a time since the step began: the liquid
-// is taken to come from where its velocity at the place points back to.
+// Whether a position is in the liquid, deeper than a cell next to the surface, at a time since the start of the step:
+// the liquid there is traced back along its velocity.
 bool Liquid::in_liquid(const Vec3f& x, float time) const
 {
     const Vec3i cell = cell_of(x, 1 / params_.voxel);
@@ -69,15 +69,15 @@ bool Liquid::in_liquid(const Vec3f& x, float time) const
     return phi_.at(cell_of(x - time * u, 1 / params_.voxel)) < -0.6f;
 }
 
-// Friction and stickiness: liquid in cells next to a collider loses some of its sliding. Friction is Coulomb's, with
-// the pressure that the projection has found: over a step it takes friction * s off the velocity, s being the impulse
-// of pressure on a cell's side over the cell's mass.
+// Friction and stickiness: liquid in cells next to a collider loses part of its sliding velocity. Coulomb friction with
+// the projection's pressure: over a step the velocity decreases by friction * s, where s is the impulse of pressure on
+// a cell's side divided by the cell's mass.
 void Liquid::hold_back(float dt)
 {
     find_held(
         dt, [&](int tile, int c) { return phi_.tile(tile)[c] < 0; },
         [&](int tile, int c, const Vec3f& n) {
-            // The pressure on the wall is that of the cell's centre, and of what gravity adds on the way there.
+            // The pressure on the wall is that at the cell's centre plus gravity times the distance.
             const float way = solid_cells_.tile(tile)->distance[c];
             const float deeper = std::max(0.0f, -dt * way * params_.gravity.dot(n));
             return static_cast<float>(projection_.s().tile(tile)[c]) + deeper;
@@ -85,8 +85,8 @@ void Liquid::hold_back(float dt)
     take_held([](Row, Row, Row held) { return held; });
 }
 
-// A layer on a solid that is too thin for the surface to show has no pressure, and would go on with what it came from
-// for ever. Its own weight presses on it. Faces next to the liquid are left as they are.
+// A layer on a solid that is too thin for the surface to resolve has no pressure, and would keep its velocity for ever.
+// Its own weight is the normal force. Faces next to the liquid are unchanged.
 void Liquid::hold_thin_layers(float dt)
 {
     find_held(
@@ -101,10 +101,11 @@ void Liquid::hold_thin_layers(float dt)
     });
 }
 
-// What cells next to solids lose, if is_held(tile, cell): with pressed(tile, cell, normal), which may be below 0.
+// The velocity that cells next to solids lose, for cells with is_held(tile, cell), given the normal force pressed(tile,
+// cell, normal), which may be negative.
 template <class IsHeld, class Pressed> void Liquid::find_held(float dt, const IsHeld& is_held, const Pressed& pressed)
 {
-    constexpr float kNextTo = 1; // cells from the wall
+    constexpr float kNextTo = 1; // from the wall [cells]
     held_.reset(topology_, 0);
     const std::vector<int>& near = solid_cells_.near();
     parallel_for(near.size(), [&](size_t k) {
@@ -129,7 +130,7 @@ template <class IsHeld, class Pressed> void Liquid::find_held(float dt, const Is
     });
 }
 
-// A face takes half from each side: share(phi above, phi below, that) of it.
+// Subtracts what find_held() found. A face gets half from each adjacent cell: share(phi above, phi below, that half).
 template <class Share> void Liquid::take_held(const Share& share)
 {
     const auto near = [&](int tile) { return tile != topology_.tile_count() && solid_cells_.tile(tile); };
@@ -149,24 +150,24 @@ template <class Share> void Liquid::take_held(const Share& share)
     });
 }
 
-// The share of its sliding that liquid loses in a step.
+// The share of its sliding velocity that liquid loses in a step.
 float Liquid::lost_to(const Solids::Grip& hold, float speed, float pressed, float dt) const
 {
     const float left = speed > 0 ? std::max(0.0f, 1 - hold.friction * pressed / speed) : 1;
     return 1 - left * std::pow(1 - hold.stick, dt * fps_);
 }
 
-// Particles that met a collider on their way stay where they met it, those that ended in a solid are put back in front
-// of it, and those that left through an open side are removed.
+// Stop particles where they meet a collider, put those that ended in a solid back in front of it, and remove those that
+// left through an open side.
 void Liquid::collide(const std::vector<Vec3f>& from, float dt)
 {
     const float inverse_voxel = 1 / params_.voxel, gap = kGap * params_.voxel, thinnest = kThinnest * params_.voxel;
     const float solids_way = std::max(solids_.speed(), solids_.body_speed()) * dt * inverse_voxel;
     for_each_tile(topology_, [&](int tile) {
         const Vec3i here = topology_.tile(tile);
-        // How far solids are from a particle at least, in cells; it has moved by less than a tile.
+        // A lower bound of the distance to solids of a particle [cells]; it has moved by less than a tile.
         const auto room = [&](const Vec3f& x) {
-            constexpr float kFarTile = 3.4f; // a tile that knows of no solid has none nearer than this
+            constexpr float kFarTile = 3.4f; // a tile without solid distances has no solid nearer than this
             const Vec3i cell = cell_of(x, inverse_voxel), step = tile_of_cell(cell) - here;
             if (step.cwiseAbs().maxCoeff() > 1) return 0.0f;
             const int there = topology_.neighbour(tile, step.x(), step.y(), step.z());
@@ -180,7 +181,8 @@ void Liquid::collide(const std::vector<Vec3f>& from, float dt)
             if (solids_.has_colliders()) {
                 const float way = (x - from[i]).norm() * inverse_voxel + 1.8f * solids_way;
                 if (room_now <= 0.5f * way || room(from[i]) <= 0.5f * way) {
-                    // Colliders may go on behind walls: what met one there would be pushed back in on its other side.
+                    // Colliders may extend beyond walls: a particle that met one there would be pushed back in on its
+                    // other side.
                     const Vec3f end = solids_.within_walls(x);
                     if (const auto contact = solids_.first_contact(from[i], end, gap, thinnest)) {
                         const Vec3f beyond = end - *contact;
@@ -201,8 +203,8 @@ void Liquid::collide(const std::vector<Vec3f>& from, float dt)
     remove_particles(particles_, keep);
 }
 
-// A particle that another solid has pushed through a sheet or into it, or that a sheet keeps in another solid, goes
-// back to where it came from. On a sheet it would have no side.
+// Return a particle to where it came from if another solid has pushed it through or into a sheet, or if a sheet keeps
+// it inside another solid. On a sheet its side would be undefined.
 void Liquid::keep_on_side(const Vec3f& from, Vec3f& x) const
 {
     const float least = 0.1f * kGap * params_.voxel;
@@ -212,9 +214,9 @@ void Liquid::keep_on_side(const Vec3f& from, Vec3f& x) const
         x = back;
 }
 
-// Takes from a particle's velocity what it has into the nearest solid. The grid shows too little of a sheet to do it.
-// How far the particle would have gone `beyond` the solid is folded back in front of it, within a cell: those that
-// strike in one step would otherwise all lie on the surface, with nothing between them that could move them apart.
+// Remove the particle's velocity into the nearest solid; the grid resolves too little of a sheet to do it. Reflect the
+// distance that the particle would have gone `beyond` the solid back to its front, within a cell: otherwise all
+// particles that hit in one step would lie on the surface, with nothing between them that could separate them.
 void Liquid::stop_at_solid(const Vec3f& beyond, Vec3f& x, Vec3f& v) const
 {
     const Vec3f n = solids_.normal(x, 0.1f * params_.voxel);
@@ -224,11 +226,11 @@ void Liquid::stop_at_solid(const Vec3f& beyond, Vec3f& x, Vec3f& v) const
     if (!solids_.parted(x, back) && solids_.distance(back) > 0) x = back;
 }
 
-// Moves a particle that is in a solid, or touches one, in front of it, and stops it from moving on into it.
+// Move a particle that is in a solid, or touches one, to its surface, and remove the velocity into it.
 void Liquid::push_out(Vec3f& x, Vec3f& v, float dt) const
 {
     const float voxel = params_.voxel, gap = kGap * voxel;
-    // In a corner, getting out of one wall may take a particle nearer to the next.
+    // In a corner, leaving one wall may bring a particle closer to the next.
     for (int attempt = 0; attempt < 4; ++attempt) {
         const float d = solids_.distance(x);
         if (d >= 0.5f * gap) break;
@@ -242,7 +244,7 @@ void Liquid::push_out(Vec3f& x, Vec3f& v, float dt) const
         v -= lost_to(solids_.grip(x), sliding.norm(), std::max(-into, 0.0f), dt) * sliding;
     }
     if (solids_.distance(x) < 0) x = nearest_free_place(solids_, x, gap, voxel);
-    // One that cannot get out goes with the solid, and gathers no speed.
+    // A particle that cannot get out moves with the solid, so that it does not accelerate.
     if (solids_.has_sheets() && solids_.distance(x) < 0) v = solids_.velocity(x);
 }
 

@@ -7,14 +7,14 @@ namespace spindrift {
 
 namespace {
 
-constexpr float kRest = 8; // particles in a cell
+constexpr float kRest = 8; // particles per cell at rest
 constexpr float kRate = 0.5f, kMost = 0.5f;
-// What is no fault: the jitter of particles, where only an excess would be undone and chance would become a trend; and
-// the inexact volumes of cells that solids cut.
+// Tolerated excess: at the surface the jitter of particles, where only excess would be corrected and noise would become
+// a drift; at solids the inexact volumes of cut cells.
 constexpr float kToleratedAtSurface = 0.15f, kToleratedAtSolids = 0.3f;
 
-// The trilinear weights that the six faces of a cell collect from each of the 27 cells around it, in shares of the
-// whole: along its own axis a pair of faces has the profile (1, 2, 1) / 4, across it (1, 6, 1) / 8.
+// The trilinear weights that the six faces of a cell gather from each of the 27 cells around it, normalised: along its
+// own axis a pair of faces has the profile (1, 2, 1) / 4, across it (1, 6, 1) / 8.
 std::array<float, 27> collected_from()
 {
     constexpr float along[3] = {0.25f, 0.5f, 0.25f}, across[3] = {0.125f, 0.75f, 0.125f};
@@ -29,8 +29,8 @@ std::array<float, 27> collected_from()
     return share;
 }
 
-// How much of what the faces of a row of cells collect lies outside solids, and whether a solid cuts one of the cells
-// around (1) or not (0).
+// The share of what the faces of a row of cells gather that lies outside solids, and whether a solid cuts one of the
+// cells around (1) or not (0).
 struct OpenShare {
     Row share = splat(1), cut = splat(0);
 
@@ -48,8 +48,8 @@ struct OpenShare {
     }
 };
 
-// The same excess for a cell next to a sheet, from the cells that can be seen from its centre: particles and room are
-// both counted by the cells they belong to, however a sheet cuts these, with the weights (1, 2, 1) / 4 along each axis.
+// The same excess for a cell next to a sheet, from the cells visible from its centre: particles and volume are both
+// counted by the cell that they belong to, however a sheet cuts it, with the weights (1, 2, 1) / 4 along each axis.
 float excess_seen(const Block<float, 1>& volumes, const Block<float, 1>& belonging, int c, CellMask27 seen)
 {
     const Vec3i cell = cell_in_tile(c);

@@ -1,4 +1,5 @@
-// Where particles have drifted closer together or farther apart than they should be.
+// Measures where particles have drifted closer together or farther apart than they should be. Projection::spread()
+// turns the result into a displacement by one more (coarse) solve.
 #pragma once
 
 #include "spindrift/field/mac.h"
@@ -7,8 +8,8 @@
 namespace spindrift {
 
 // The relative excess of particles in each liquid cell, from the weights that to_grid() left on its faces, as far as it
-// should be undone in one substep. Near the surface too few particles are no fault; inside, gaps are closed as well.
-// Next to sheets faces do not see all particles; there it is `belonging`, see free_surface.h, that counts.
+// should be corrected in one substep. Near the surface a lack of particles is tolerated; inside, gaps are closed as
+// well. Next to sheets faces do not see all particles; there `belonging` (see free_surface.h) is used.
 void measure_crowding(const MacField& weight, const Field<float>& phi, const SolidCells& solids,
                       const Field<float>& belonging, Field<float>& crowding);
 

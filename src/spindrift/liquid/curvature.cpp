@@ -6,12 +6,12 @@ namespace spindrift {
 
 namespace {
 
-// The distance comes from particles and is rough on the scale of their spacing. Each pass widens what curvature is
-// measured over; more passes take away what holds short waves down, and noise grows where particles keep it (FLIP).
+// The distance comes from particles and is rough at the scale of their spacing. Each pass widens the stencil of
+// curvature; more passes remove what damps short waves, and noise grows where particles keep it (FLIP).
 constexpr int kPasses = 2;
-// How far they move a surface inwards, times its curvature [cells]: each is a quarter of the Laplacian.
+// How far they move a surface inwards, divided by its curvature [cells]: each is a quarter of the Laplacian.
 constexpr float kInwards = 0.25f * kPasses;
-// A surface more curved than this is beyond the grid [1 / cell].
+// Larger curvatures are not resolved by the grid [1 / cell].
 constexpr float kMost = 1.5f;
 
 // (1, 2, 1) / 4 along each axis.
@@ -57,33 +57,33 @@ Row curvature_next_to(const Block<float, 1>& f, int x, int y)
     const Row zero = splat(0), one = splat(1), valid = length2 > splat(1e-8f) ? one : zero;
     const Row inverse2 = inverse_or_zero(valid * length2), inverse = sqrt_row(inverse2);
     const Row both = min(max(sum * inverse2 * inverse, splat(-kMost)), splat(kMost));
-    // From the surface through the cell's centre to the liquid's, which is parallel to it. Without this a small bump,
-    // which the smooth distance does not show, would meet the lower curvature farther out, and grow.
+    // Extrapolate from the isosurface through the cell's centre to the liquid's surface, which is parallel to it.
+    // Otherwise a small bump that the smooth distance does not show would meet the lower curvature farther out, and
+    // grow.
     const Row half = 0.5f * both, apart = sqrt_row(max(half * half - gauss * inverse2 * inverse2, zero));
     const Row distance = c * inverse - kInwards * both;
     const auto at_surface = [&](Row k) { return k / max(one - distance * k, splat(0.5f)); };
     return min(max(at_surface(half + apart) + at_surface(half - apart), splat(-kMost)), splat(kMost));
 }
 
-// How far the middle of what the kernel of free_surface.h sees lies from its own middle, if a wall cuts it off at a
-// distance [cells]: of a ball in which a disc at height h has the mass (1 - h^2)^4.
+// The offset of the centre of mass of the kernel of free_surface.h, if a wall cuts it off at a distance [cells]: of a
+// ball in which a disc at height h has the mass (1 - h^2)^4.
 float seen_farther_out(float wall)
 {
     const float d = std::min(wall / kSurfaceBand, 1.0f), e = 1 - d * d;
-    const auto mass_below = [](float h) { // from the middle
+    const auto mass_below = [](float h) { // relative to the centre
         const float q = h * h;
         return h * (1 + q * (-4.0f / 3 + q * (6.0f / 5 + q * (-4.0f / 7 + q / 9))));
     };
     return kSurfaceBand * 0.1f * e * e * e * e * e / (mass_below(1) + mass_below(d));
 }
 
-// The liquid's surface meets walls at the contact angle: along a wall's normal the distance changes by the angle's
-// cosine. Cells in front of a wall see only liquid that is farther out, and have the distance there. In solids the
-// distance is that of the mirrored place, and goes on by the cosine: exact to second order, for flat and for curved
-// surfaces.
+// The surface meets walls at the contact angle: along a wall's normal the distance changes by the angle's cosine. Cells
+// in front of a wall see only liquid farther out, and have the distance there. In solids the distance is that of the
+// mirrored position, continued by the cosine: second-order accurate, for flat and for curved surfaces.
 void continue_into_solids(const SolidCells& solids, float cosine, const Field<float>& phi, Field<float>& out)
 {
-    constexpr float kDepth = 4, kFarAway = 10; // cells: as deep as smoothing reaches, and where no wall is known
+    constexpr float kDepth = 4, kFarAway = 10; // [cells]: as deep as smoothing reaches; and where no wall is known
     const Topology& topology = phi.topology();
     const auto wall_distance = [&](const Vec3i& cell) {
         const SolidTile* solid = solids.tile(topology.find(tile_of_cell(cell)));
@@ -133,7 +133,7 @@ void continue_into_solids(const SolidCells& solids, float cosine, const Field<fl
             Vec3f normal;
             for (int a = 0; a < 3; ++a) normal[a] = wall_at(Vec3i::Unit(a)) - wall_at(-Vec3i::Unit(a));
             normal.stableNormalize();
-            // Beyond the band the distance is not known: the next place on the way to the wall that has one counts.
+            // Beyond the band the distance is unknown: use the next position towards the wall that has one.
             for (float height = -wall; height > 0; height -= 1) {
                 const Seen seen = in_front_of_walls(cell.cast<float>() + (height - wall) * normal);
                 if (!(seen.weights > 0)) continue;

@@ -10,12 +10,12 @@ namespace spindrift {
 
 namespace {
 
-// What a particle's strain takes on of the mean around it in a step. Differences between neighbouring particles make no
-// force that would undo them, and grow into bumps of the surface.
+// The share of the mean strain around it that a particle adopts in a step. Differences between neighbouring particles
+// cause no restoring force, and grow into bumps of the surface.
 constexpr float kTakenFromMean = 0.05f;
 
-// Shares of a particle on three samples around it: at the centres of the cells below, at and above its own, or at their
-// lower faces. f is the place within the cell, 0 to 1.
+// Weights of a particle on three samples around it: at the centres of the cells below, at and above its own, or at
+// their lower faces. f is the position within the cell, 0 to 1.
 struct Shares {
     float w[3];
     Shares(float f, bool faces)
@@ -35,7 +35,7 @@ struct StrainSums {
     }
 };
 
-// Adds value and weight of a particle at place f of a cell to the samples around it.
+// Splats value and weight of a particle at position f of a cell.
 template <size_t N> void splat(const Vec3f& f, const Vec3i& cell, const bool (&faces)[3], SplatBlock* const (&to)[N],
                                const float (&value)[N])
 {
@@ -50,12 +50,12 @@ template <size_t N> void splat(const Vec3f& f, const Vec3i& cell, const bool (&f
         }
 }
 
-// Shares of cells or edges around a tile, and some values there times them.
+// Liquid shares of cells or edges around a tile, and values multiplied by them.
 struct WeightedValues {
     Block<float, 1> share;
     std::vector<Block<float, 1>> values;
 
-    // The mean values around a place f of a cell; 0 where there is next to no liquid.
+    // The mean values around position f of a cell; 0 where there is nearly no liquid.
     std::array<float, 3> mean(const Vec3f& f, const Vec3i& cell, const bool (&faces)[3]) const
     {
         constexpr float kNoLiquid = 0.01f;
@@ -85,7 +85,7 @@ Mat3f strain_of(const Vec3f& diagonal, const Vec3f& shear)
 
 Mat3f deviator(const Mat3f& m) { return m - m.trace() / 3 * Mat3f::Identity(); }
 
-// The rotation in a time dt at a spin W (Cayley's form, a rotation for any step).
+// The rotation in a time dt with spin W (Cayley transform: orthogonal for any step).
 Mat3f turned(const Mat3f& spin, float dt)
 {
     const Mat3f half = 0.5f * dt * spin;
@@ -154,8 +154,8 @@ void strain_to_grid(const Particles& particles, const ParticleIndex& index, cons
 
 namespace {
 
-// What a step adds to the strain of particles, at cells and edges and times their shares: the rate of strain, and what
-// particles take on of the mean around them.
+// The change of particle strain in a step, at cells and edges, multiplied by their shares: the strain rate, and the
+// relaxation towards the mean around.
 void weighted_changes(const MacField& velocity, const StrainField& mean, const LiquidShares& shares, float step,
                       StrainField& out)
 {

@@ -1,4 +1,4 @@
-// How liquid comes into the shot: 8 jittered particles a cell (document 001, "Initializing Particles").
+// Liquid sources: 8 jittered particles per cell [Zhu 2005, "Initializing Particles"].
 #include "spindrift/liquid/liquid.h"
 
 #include "spindrift/world/filling.h"
@@ -33,11 +33,11 @@ void Liquid::fill(const Shape& shape, const SourceParams& source, float frame, b
     const auto velocity_at = [&](const Vec3f& x) -> Vec3f {
         return source.velocity + source.inherit * shape.velocity(x, frame, fps_);
     };
-    // A flowing source sets the velocity of what is in it.
+    // A flowing source sets the velocity of the liquid inside it.
     Filling filling(shape, frame, params_.domain, params_.voxel);
     const std::vector<size_t> inside = filling.mark_taken(particles_, !initial);
     for (const size_t i : inside) particles_.v[i] = velocity_at(particles_.P[i]);
-    // New places change their jitter from time to time, or a flow would show a pattern.
+    // Vary the jitter over time, or a flow would show a pattern.
     const auto seed = static_cast<uint64_t>(params_.seed);
     const std::vector<Vec3f> free =
         initial ? filling.free_sites(solids_, seed)
@@ -49,7 +49,7 @@ void Liquid::fill(const Shape& shape, const SourceParams& source, float frame, b
         particles_.P[at + i] = free[i], particles_.v[at + i] = velocity_at(free[i]);
         particles_.id[at + i] = next_id_++;
     }
-    // What sources say about their liquid, it carries along.
+    // Particles carry the attributes that their source sets.
     const auto give = [&]<class T>(const char* name, const T& value) {
         std::fill_n(particles_.attribute<T>(name).begin() + static_cast<std::ptrdiff_t>(at), free.size(), value);
     };

@@ -7,11 +7,11 @@ namespace spindrift {
 namespace {
 
 constexpr float kFullCell = 8;      // particles
-constexpr float kNearlyFull = 0.7f; // of the particles that a full cell has
+constexpr float kNearlyFull = 0.7f; // of the particles of a full cell
 constexpr float kInverseRadius2 = 1 / (kSurfaceBand * kSurfaceBand);
 
-// (4.5) of document 001, at squared distances in cells; scaled so that it integrates to 1 over space measured in cells.
-// T: float, Quad or Row.
+// [Zhu 2005, (4.5)] at squared distances in cells, scaled so that it integrates to 1 over space measured in cells. T:
+// float, Quad or Row.
 template <class T> inline T kernel(T squared_distance)
 {
     constexpr float norm = static_cast<float>(315 / (64 * kPi)) / (kSurfaceBand * kSurfaceBand * kSurfaceBand);
@@ -19,8 +19,8 @@ template <class T> inline T kernel(T squared_distance)
     return norm * (inside * inside * inside);
 }
 
-// The share of the kernel that lies in a half-space whose surface is a distance d (in radii, positive outside) away
-// from the kernel's centre, tabulated the other way round.
+// Inverse table of the share of the kernel that lies in a half-space whose surface is a distance d (in radii, positive
+// outside) away from the kernel's centre.
 class ShareToDistance {
   public:
     ShareToDistance()
@@ -52,7 +52,7 @@ class ShareToDistance {
     std::array<float, kEntries + 1> table_{};
 };
 
-// The kernel's integral over a cell, by how many axes the cell is off the kernel's centre: 0 to 3.
+// The kernel's integral over a cell, by the number of axes along which the cell is off the kernel's centre: 0 to 3.
 std::array<float, 4> kernel_by_cell()
 {
     constexpr int n = 32;
@@ -66,7 +66,7 @@ std::array<float, 4> kernel_by_cell()
     return sum;
 }
 
-// How much of the kernel around each cell of a row lies outside solids.
+// The share of the kernel around each cell of a row that lies outside solids.
 Row open_share(const Block<float, 1>& volumes, int x, int y)
 {
     static const std::array<float, 4> cell_mass = kernel_by_cell();
@@ -79,11 +79,12 @@ Row open_share(const Block<float, 1>& volumes, int x, int y)
     return sum;
 }
 
-// How many particles are around each cell of a tile, and which cells must be measured: those that have particles
-// around, but not everywhere.
+// Particle counts around each cell of a tile, and which cells must be measured: those that have particles around, but
+// not everywhere.
 class Surroundings {
   public:
-    // For each cell: the fewest particles that one of the 27 cells around it has, those in solids left out; the most.
+    // For each cell: the smallest and largest number of particles among the 27 cells around it, ignoring those in
+    // solids.
     uint16_t fewest[kTileCells], most[kTileCells];
 
     void gather(const ParticleIndex& index, const Topology& topology, const SolidCells& solids, int tile)
@@ -112,7 +113,7 @@ class Surroundings {
     bool far(int cell) const { return most[cell] == 0; }
 
   private:
-    // Combines the values of the 27 cells around each cell of the tile, one axis after the other.
+    // Combines the values of the 27 cells around each cell of the tile, axis by axis.
     template <class Combine> static void over_neighbours(const uint16_t* from, uint16_t* to, const Combine& combine)
     {
         alignas(64) uint16_t along_z[10 * 10 * 8], along_yz[10 * 8 * 8];
@@ -159,11 +160,12 @@ CellMask touching(const std::vector<CellMask>& measured, const Topology& topolog
     return mask;
 }
 
-// Adds the kernels of the particles of one cell to the 27 cells around it. A cell counts for no more than its fill.
+// Splats the kernels of the particles of one cell to the 27 cells around it. The contribution of a cell is limited to
+// its fill.
 void splat_cell(const Vec3f* P, size_t count, const Vec3f& corner, float inverse_voxel, const Vec3i& cell,
                 SplatBlock& block)
 {
-    // Towards the neighbours along z, three and one that is far away; the kernels of two neighbours along y in a row.
+    // Along z the three neighbours and one far away; a row holds the kernels of two neighbours along y.
     Row near[3] = {};
     Quad last[3] = {};
     const Quad center_z = {-0.5f, 0.5f, 1.5f, 100};
@@ -206,7 +208,7 @@ void splat_seen(const Vec3f* P, size_t count, const Sight& sight, int tile, int 
     }
 }
 
-// The same as open_share() for one cell next to a sheet: of the cells that can be seen from its centre.
+// open_share() for one cell next to a sheet: over the cells visible from its centre.
 float seen_share(const Block<float, 1>& volumes, int c, CellMask27 seen)
 {
     static const std::array<float, 4> cell_mass = kernel_by_cell();
@@ -220,9 +222,9 @@ float seen_share(const Block<float, 1>& volumes, int c, CellMask27 seen)
     return sum;
 }
 
-// A cell whose centre is in a solid holds too few particles to tell: it takes the mean of its neighbours farther out,
-// weighted by how open the faces to them are. But where its open part is full, it is liquid, whatever they are: as air
-// it would take in all that falls on it, without end. `count(cell)` is how many particles it has.
+// A cell whose centre is in a solid has too few particles to measure: it takes the mean of its neighbours farther out,
+// weighted by the open share of the faces to them. But if its open part is full, it is liquid in any case: as air it
+// would absorb everything that falls on it, without end. `count(cell)` is its number of particles.
 template <class Count> void fill_solid_centers(const Topology& topology, const SolidCells& solids,
                                                const Field<float>& phi, int tile, const Count& count, float* out)
 {
@@ -241,14 +243,14 @@ template <class Count> void fill_solid_centers(const Topology& topology, const S
                 sum += open * phi.tile(t)[o], weights += open;
             }
         if (weights > 0) out[c] = sum / weights;
-        // The surface lies as far above the solid as the particles fill the open part.
+        // The height of the surface above the solid follows from the fill of the open part.
         const float fill = std::min(1.0f, count(c) / std::max(kFullCell * solid.volume[c], kFewest));
         if (fill > kNearlyFull) out[c] = std::min(out[c], solid.volume[c] * (1 - fill) - 0.5f);
     }
 }
 
-// A cell that liquid shuts in on nearly all sides is no bubble, but a place where particles happen to be few: it is
-// liquid. As air it would draw the liquid around it in at the speed of a burst.
+// A cell enclosed by liquid on nearly all sides is not a bubble, but a place with few particles by chance: it is
+// liquid. As air it would draw in the liquid around it at the speed of a burst.
 void close_holes(const Topology& topology, const SolidCells& solids, Field<float>& phi)
 {
     constexpr float kMostOpen = 0.3f; // to one of six neighbours
@@ -282,7 +284,7 @@ void close_holes(const Topology& topology, const SolidCells& solids, Field<float
     });
 }
 
-// How many particles belong to each cell of the tiles near sheets.
+// Counts the particles that belong to each cell of the tiles near sheets.
 void count_belonging(const Particles& particles, const ParticleIndex& index, const Topology& topology,
                      const Sight& sight, Field<float>& belonging)
 {
@@ -312,7 +314,7 @@ void count_belonging(const Particles& particles, const ParticleIndex& index, con
 void distance_to_surface(const Particles& particles, const ParticleIndex& index, const Topology& topology, float voxel,
                          const SolidCells& solids, Field<float>& phi, Field<float>* counts)
 {
-    // Most cells are clearly in or out.
+    // Most cells are clearly inside or outside.
     phi.reset_uninitialized(topology, kSurfaceBand);
     std::vector<CellMask> measured(static_cast<size_t>(topology.tile_count()) + 1, CellMask{});
     for_each_tile(topology, [&](int tile) {
@@ -327,7 +329,7 @@ void distance_to_surface(const Particles& particles, const ParticleIndex& index,
         }
     });
 
-    // The others take up what the particles around them fill.
+    // The others sum the kernels of the particles around them.
     const float inverse_voxel = 1 / voxel;
     const Sight* sight = solids.sight();
     const auto looks_around = [&](int tile, int c) { // next to a sheet
@@ -370,15 +372,15 @@ void distance_to_surface(const Particles& particles, const ParticleIndex& index,
             const Row room = bits && solids_near ? open_share(volumes, x, y) : splat(1);
             for (int z = 0; z < kTileSize; ++z) {
                 if (!(bits >> z & 1)) {
-                    out[z] = std::copysign(kSurfaceBand, out[z]); // whatever was added to it
+                    out[z] = std::copysign(kSurfaceBand, out[z]); // discards what was splatted
                     continue;
                 }
                 const bool beside_sheet = looks_around(tile, o + z);
                 const float space =
                     beside_sheet ? seen_share(volumes, o + z, sight->cells_from_center(tile, o + z)) : room[z];
-                // Deep in a solid there is nothing to say; its faces are closed anyway.
+                // Deep in a solid the value is irrelevant; its faces are closed.
                 out[z] = kSurfaceBand * to_distance(space > 0.02f ? out[z] / space : 0);
-                // A cell that is nearly full has its centre in the liquid, whatever stands around it.
+                // A nearly full cell has its centre in the liquid, whatever is around it.
                 const auto count = static_cast<float>(index.cell_end(tile, o + z) - index.cell_begin(tile, o + z));
                 const float full = beside_sheet ? kFullCell * solids.tile(tile)->volume[o + z] : kFullCell;
                 const float fill =

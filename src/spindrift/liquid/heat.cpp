@@ -11,8 +11,7 @@ float viscosity_at(const HeatParams& heat, float temperature)
 }
 
 // Conduction among cells that hold liquid, over dt diffusivity / voxel^2 = `number`, in stages of the
-// Runge-Kutta-Legendre method (Meyer, Balsara and Aslam 2012): s of them reach as far as s^2 explicit steps would, and
-// none overshoots.
+// Runge-Kutta-Legendre method [Meyer 2012]: s stages reach as far as s^2 explicit steps, without overshoot.
 void Heat::conduct(float number)
 {
     const int stages = std::max(1, static_cast<int>(std::ceil(0.5 * (std::sqrt(1 + 48.0 * number) - 1))));
@@ -46,7 +45,7 @@ void Heat::conduct(float number)
 void Heat::exchange(const HeatParams& heat, const ParticleIndex& index, const Field<float>& phi,
                     const SolidCells& solids, float voxel, float dt, Particles& particles)
 {
-    constexpr float kNear = 1; // cells from the surface or a solid within which a particle feels it
+    constexpr float kNear = 1; // a particle exchanges heat within this distance of the surface or a solid [cells]
     const Topology& topology = phi.topology();
     auto& temperature = particles.attribute<float>(kTemperatureAttribute);
     auto& viscosity = particles.attribute<float>(kViscosityAttribute);

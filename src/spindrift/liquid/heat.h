@@ -1,6 +1,6 @@
-// Temperature of a liquid and what it does to viscosity, for melting and freezing. A particle next to the air or to a
-// solid approaches their temperature at a given rate (Newton's law of cooling), neighbouring cells exchange heat by
-// conduction, and viscosity is interpolated between two temperatures so that its logarithm is linear.
+// Temperature of a liquid and its effect on viscosity, for melting and freezing. A particle next to air or a solid
+// approaches its temperature at a given rate (Newton's law of cooling), neighbouring cells exchange heat by conduction,
+// and the logarithm of viscosity is interpolated linearly between two temperatures.
 #pragma once
 
 #include "spindrift/liquid/params.h"
@@ -9,7 +9,7 @@
 
 namespace spindrift {
 
-// The attribute with a particle's temperature [deg C].
+// Attribute with a particle's temperature [deg C].
 constexpr const char* kTemperatureAttribute = "temperature";
 
 // [Pa s]
@@ -17,8 +17,8 @@ float viscosity_at(const HeatParams& heat, float temperature);
 
 class Heat {
   public:
-    // A step of heat exchange, and the viscosity of each particle after it. `phi` is the distance to the surface in
-    // cells. Particles must be sorted by `index`.
+    // Performs a step of heat exchange, and updates the viscosity of each particle. `phi` is the distance to the
+    // surface in cells. Particles must be sorted by `index`.
     void exchange(const HeatParams& heat, const ParticleIndex& index, const Field<float>& phi, const SolidCells& solids,
                   float voxel, float dt, Particles& particles);
     size_t bytes() const { return mean_.bytes() + any_.bytes() + now_.bytes() + earlier_.bytes(); }

@@ -1,12 +1,12 @@
-// Friction within a material that otherwise flows like a liquid: what a solver of such a material adds to the liquid's
-// step.
+// Internal friction of a material that otherwise flows like a liquid: the extension of the liquid's step for such a
+// material.
 #pragma once
 
 #include "spindrift/liquid/projection.h"
 
 namespace spindrift {
 
-// The flow of a step. The velocity of closed faces is anybody's: the liquid does not look at it again.
+// The flow of a step. Closed-face velocities are unspecified on return: the liquid does not read them again.
 struct InnerFlow {
     const Field<float>& phi;
     const Solids& solids;
@@ -20,9 +20,9 @@ struct InnerFlow {
 class InnerFriction {
   public:
     virtual ~InnerFriction() = default;
-    // Before pressure is found: what is known of friction already, so that pressure takes it into account.
+    // Before the pressure solve: applies the friction known so far, so that pressure takes it into account.
     virtual void start(const InnerFlow& flow) = 0;
-    // With the pressure that there is. Friction at solids is part of it.
+    // After the pressure solve, including friction at solids.
     virtual void apply(const InnerFlow& flow) = 0;
 };
 

@@ -13,7 +13,7 @@ namespace spindrift {
 
 namespace {
 
-constexpr int kReach = 2;              // cells around particles that the grid covers
+constexpr int kReach = 2;              // margin around particles that the grid covers [cells]
 constexpr int kParticlesAlongEdge = 2; // of a cell: 8 particles
 
 } // namespace
@@ -89,7 +89,7 @@ void Liquid::restore(State state)
     check_state(state.particles, params_.voxel);
     check_state_number(state.next_id, 0, std::numeric_limits<int>::max(), "next_id");
     check_state_number(state.speed, 0.0f, std::numeric_limits<float>::max(), "speed");
-    // The next step is as long as the speed on the grid allows, which is about that of the fastest particle.
+    // The next step depends on the speed on the grid, which is about that of the fastest particle.
     for (const Vec3f& v : state.particles.v)
         if (v.cwiseAbs().maxCoeff() > 1000 * (state.speed + 1))
             bad_state("a particle has a speed of {:g} m/s", v.norm());
@@ -112,7 +112,8 @@ LiquidReport Liquid::advance()
     const auto step = [&](float dt) {
         const size_t before = particles_.size();
         emit(time_, false);
-        // New particles move in all of this step, as if they had come with their velocity since the frame began.
+        // New particles move in all of this step, as if they had travelled with their velocity since the start of the
+        // frame.
         if (particles_.find<Vec3f>(kMotion)) { // not in the first step
             std::vector<Vec3f>& from = particles_.attribute<Vec3f>(kMotion);
             const float seconds = std::max(0.0f, (time_ - static_cast<float>(frame_)) / fps_ - dt);
@@ -137,12 +138,12 @@ LiquidReport Liquid::advance()
     report_.particles = particles_.size();
     report_.tiles = static_cast<size_t>(topology_.tile_count());
     report_.liquid_cells = projection_.liquid_cells();
-    // Saving the state takes as much memory as the particles once more. What the next step makes anew is not held then.
+    // Saving the state needs the memory of the particles once more: free what the next step rebuilds.
     index_ = {}, before_ = {};
     return report_;
 }
 
-// Remembers where particles are before they move in the first step of a frame; advance() makes their motion of it.
+// Store positions before the first step of a frame; advance() computes the motion from them.
 void Liquid::remember_places()
 {
     if (particles_.find<Vec3f>(kMotion)) return;
@@ -152,8 +153,7 @@ void Liquid::remember_places()
     particles_.attributes[kMotion] = std::move(places_);
 }
 
-// Calls a hook. A particle that it puts elsewhere at once (at the other end of a river) has not moved there: its motion
-// is without the jump.
+// Calls a hook. If it moves a particle (to the other end of a river, for example), that jump is not part of its motion.
 void Liquid::let(const ParticleHook& hook, float dt)
 {
     if (!hook) return;
@@ -172,7 +172,7 @@ void Liquid::let(const ParticleHook& hook, float dt)
             P.size(), [&](size_t i) { carry(i, i); }, 4096);
         return;
     }
-    for (size_t i = 0, k = 0; i < particles_.size(); ++i) { // some were deleted, the others keep their order
+    for (size_t i = 0, k = 0; i < particles_.size(); ++i) { // some were deleted; the others keep their order
         while (k < id.size() && id[k] != particles_.id[i]) ++k;
         if (k == id.size()) return; // the hook has changed ids
         carry(k, i);
@@ -193,7 +193,7 @@ void Liquid::substep(float dt)
     phase("sort", [&] { // the grid follows the liquid
         topology_ = tiles_around(particles_, voxel, kReach);
         sort_by_tile(particles_, topology_, voxel, index_);
-        remember_places(); // in the first step now, so that they need not be sorted
+        remember_places(); // before the first step, in sorted order
     });
     phase("solids", [&] { solid_cells_.update(topology_, solids_, voxel); });
     const Sight* sight = solid_cells_.sight();
@@ -207,8 +207,8 @@ void Liquid::substep(float dt)
     if (params_.has_heat())
         phase("heat", [&] { heat_.exchange(params_.heat, index_, phi_, solid_cells_, voxel, dt, particles_); });
     phase("forces", [&] {
-        // Velocities in solids follow from those outside, here as after the projection: FLIP must see no change between
-        // the two that is only a different way to fill them.
+        // Extrapolate velocities into solids here in the same way as after the projection: FLIP must see no change that
+        // is only due to a different extrapolation.
         forget_closed_faces(weight_);
         extrapolate(velocity_, weight_, 1, sight);
         if (params_.transfer == Transfer::flip) before_.copy_from(velocity_);
@@ -230,18 +230,18 @@ void Liquid::substep(float dt)
         phase("friction", [&] { hold_back(dt); });
     if (params_.viscous()) {
         phase("viscosity", [&] { add_viscosity(dt); });
-        phase("pressure again", [&] { // what sticking to solids did to the divergence
+        phase("pressure again", [&] { // sticking to solids has changed the divergence
             count(projection_.make_divergence_free(velocity_, weight_, params_.tolerance));
             viscosity_.mark_known(weight_);
         });
-        if (params_.elasticity > 0) // while the velocity at solids is still theirs: the liquid sticks to them
+        if (params_.elasticity > 0) // while the velocity at solids is still theirs, since the liquid sticks to them
             phase("elasticity", [&] {
                 update_strain(velocity_, strain_, viscosity_.shares(), index_, voxel, dt,
                               {params_.yield_strain, params_.relaxation}, particles_);
             });
     }
     phase("extrapolate", [&] {
-        // Next to the surface the liquid goes on, volume for volume; farther off, drops keep their own motion.
+        // Next to the surface the liquid's flow continues, conserving volume; farther off, drops keep their own motion.
         extrapolate(velocity_, weight_, 1, sight);
         projection_.close_surface(velocity_);
         speed_ = largest_known(velocity_, weight_);
@@ -249,7 +249,7 @@ void Liquid::substep(float dt)
         extrapolate(velocity_, weight_, static_cast<int>(std::ceil(std::min(speed_ * dt / voxel, params_.cfl))) + 2,
                     sight);
         if (inner_friction_) hold_thin_layers(dt);
-        // Where viscosity reaches over a cell in a step the liquid sticks to solids, otherwise it slides.
+        // The liquid sticks to solids where viscosity reaches over a cell in a step, otherwise it slides.
         slide_on_solids(velocity_, solids_, solid_cells_, voxel,
                         params_.viscous() ? std::min(1.0f, viscosity_.stiffness()) : 0);
     });
@@ -264,7 +264,7 @@ void Liquid::substep(float dt)
         if (!params_.keep_volume) return;
         projection_.spread(crowding_, voxel, dt, velocity_);
         if (!sight) return;
-        // What lies between a sheet and the closed faces in front of it is spread too.
+        // Particles between a sheet and the closed faces in front of it must be spread too.
         forget_closed_faces(weight_);
         extrapolate(velocity_, weight_, 1, sight);
         slide_on_solids(velocity_, solids_, solid_cells_, voxel);
@@ -275,8 +275,7 @@ void Liquid::substep(float dt)
         if (solids_.has_colliders()) from = particles_.P;
         advect(particles_, index_, ripples_ ? stirred_velocity() : velocity_, voxel, dt, params_.advection_order,
                sight); // (2.21)
-        // Surface tension holds on to what leaves the liquid, with the force that a thread of a cell's width would
-        // have.
+        // Surface tension holds back particles that leave the liquid, with the force of a thread of a cell's width.
         const float cohesion = params_.surface_tension / (params_.density * voxel * voxel);
         strays_.fly(particles_, forces_, cohesion, voxel, dt,
                     [&](const Vec3f& x, float time) { return in_solid(x) || in_liquid(x, time); });
@@ -284,8 +283,8 @@ void Liquid::substep(float dt)
     });
 }
 
-// How strongly the liquid holds on to a particle at its surface, 0 to 1: wholly if it is elastic, or if viscosity
-// reaches over a cell in a step.
+// How strongly the liquid holds a particle at its surface, 0 to 1: fully if it is elastic, or if viscosity reaches over
+// a cell in a step.
 float Liquid::hold_on(size_t particle, float dt) const
 {
     if (params_.elasticity > 0) return 1;
@@ -295,7 +294,8 @@ float Liquid::hold_on(size_t particle, float dt) const
     return std::min(1.0f, std::sqrt(viscosity / params_.density * dt) / params_.voxel);
 }
 
-// U + u' with the eddies that the grid can carry (document 000, 3.5.2). It has no divergence, or particles would crowd.
+// U + u' with the eddies that the grid resolves [Narain 2011, section 3.5.2]. It is divergence-free, or particles would
+// crowd.
 const MacField& Liquid::stirred_velocity()
 {
     ripples_->turbulence().velocity().sample_faces(topology_, params_.voxel, stirred_);
@@ -309,15 +309,15 @@ const MacField& Liquid::stirred_velocity()
     return stirred_;
 }
 
-// Ripples follow the surface to where particles have gone.
+// Advance ripples with the surface of the moved particles.
 void Liquid::ripple(float dt)
 {
     flow_->set(particles_, time_);
     ripples_->step(flow_->flow(), params_.gravity.norm(), dt);
 }
 
-// Between two projections: without the first, the fall that pressure is about to stop would look like shear at the
-// walls, and still honey would creep.
+// Between two projections: without the first, the acceleration that pressure is about to stop would look like shear at
+// the walls, and still honey would creep.
 void Liquid::add_viscosity(float dt)
 {
     const float voxel = params_.voxel;
@@ -340,19 +340,19 @@ void Liquid::count(const PoissonResult& solve)
     report_.iterations += solve.iterations, report_.unconverged += !solve.converged;
 }
 
-// The longest step in which no liquid moves farther than cfl cells, gravity's pull included, and in which the shortest
-// waves that the grid can carry (two cells long) are still followed.
+// The longest step in which no liquid moves farther than cfl cells, gravity included, and which resolves the shortest
+// waves that the grid can carry (two cells long).
 float Liquid::largest_step() const
 {
     float speed = std::max(speed_, solids_.speed());
     for (const SourceParams& source : params_.sources)
         if (source.mode == SourceParams::Mode::flow) speed = std::max(speed, source.velocity.cwiseAbs().maxCoeff());
     for (const Shape& source : sources_) speed = std::max(speed, source.speed(time_, fps_));
-    // Particles cross a velocity that stands still while they move. A drop in flight would find its own ripples half a
-    // step behind, and they would grow: surface tension therefore allows only short moves.
+    // Particles move through a velocity field that is constant during the step. A drop in flight would meet its own
+    // ripples half a step behind, and they would grow: surface tension therefore permits only short moves.
     constexpr float kMoveWithTension = 0.5f;
     const float cells = params_.surface_tension > 0 ? std::min(params_.cfl, kMoveWithTension) : params_.cfl;
-    // speed t + pull t^2 = distance; the root in the form that does not cancel.
+    // Solve speed t + pull t^2 = distance; this form of the root does not cancel.
     const float distance = cells * params_.voxel, pull = forces_.max_acceleration();
     const float move = 2 * distance / (speed + std::sqrt(speed * speed + 4 * pull * distance) + 1e-20f);
     // Such a wave has a frequency of sqrt(pi g / voxel). At twice its inverse it would grow; water in a tank would
@@ -364,7 +364,7 @@ float Liquid::largest_step() const
     return std::min({move, wave, ripple, largest_step_of_bodies(pull)});
 }
 
-// What a body meets on its way in a step, pressure only knows of in the next: it moves by a cell at most where there is
+// Pressure reacts to what a body meets on its way only in the next step: limit its motion to a cell where there is
 // liquid.
 float Liquid::largest_step_of_bodies(float pull) const
 {
@@ -375,7 +375,7 @@ float Liquid::largest_step_of_bodies(float pull) const
     return 2 * params_.voxel / (speed + std::sqrt(speed * speed + 4 * pull * params_.voxel) + 1e-20f);
 }
 
-// The jump of pressure across the surface, as Projection has it.
+// The pressure jump across the surface, in Projection's units.
 const Field<float>& Liquid::surface_pressure(float dt)
 {
     curvature_.measure(phi_, solid_cells_, params_.contact_angle * static_cast<float>(kPi / 180));

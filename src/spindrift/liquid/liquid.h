@@ -1,5 +1,48 @@
-// A PIC/FLIP/APIC liquid (document 001 chapter 3, document 003 chapter 2). Particles carry the liquid; a grid that is
-// built anew around them in every substep makes their velocity divergence-free. See substep() for the algorithm.
+// A PIC/FLIP/APIC liquid [Zhu 2005, chapter 3], [Jones 2018, chapter 2]. Particles carry the liquid; a grid that is
+// rebuilt around them in every substep makes their velocity divergence-free. substep() follows the algorithm of [Jones
+// 2018], each phase named and timed.
+//
+//     Liquid liquid(params);
+//     liquid.start(1);
+//     for (int frame = 2; frame <= 100; ++frame) {
+//         liquid.advance();
+//         liquid.show_motion([](const Particles& particles) { write(particles); });
+//     }
+//
+// Results are bit-identical for any number of threads.
+//
+// Differences from [Jones 2018]:
+//
+// - The first layer of air around the liquid is made divergence-free too (`Projection::close_surface`). The surface
+//   moves into it within a step, and velocities that are only extrapolated converge there wherever the surface rises:
+//   at a CFL number of 5, a sloshing tank lost half its volume in seconds, and the volume correction fed the waves.
+// - Strays (liquid/strays.h), particles farther from the surface than the grid can tell, fly ballistically until they
+//   meet liquid or a solid.
+// - The step follows the velocity of the grid, not of the fastest particle, and the shortest wave that the grid can
+//   carry.
+// - Sheets (world/sheets.h, field/sight.h). A collider thinner than two cells has no cells of its own: both sides share
+//   the same cells. A cell then belongs to the side of its centre, faces between cells of different sides are closed,
+//   and every stencil (particles, extrapolation) asks a `Sight` what is on its own side. Particles never pass: their
+//   path is cut where it meets the sheet, of any thickness, and an open mesh suffices.
+// - Contact (liquid/contact.cpp). A particle's path is traced relative to each collider, which is placed where it is at
+//   the end of the step, so that nothing passes through a fast collider. Friction is Coulomb's, with the pressure of
+//   the projection.
+// - Two velocities. A FLIP particle moves with the grid's velocity and carries its own, which differs by noise that
+//   never becomes motion. Hooks (expressions after forces and after advection) see and change the carried one. Frames
+//   have `v = (P - P a frame ago) * fps`, the motion that motion blur, speed colours, whitewater and meshes need
+//   (`Liquid::show_motion`).
+// - Walls (liquid/wall_velocity.h). Towards a wall within a cell, a particle carries the grid's velocity. Otherwise
+//   increments of inflowing liquid would accumulate on particles that the wall has stopped.
+// - Surface tension (liquid/curvature.h) is the pressure at the free surface in the projection.
+// - Crowding (liquid/crowding.h). Where particles drifted together or apart, a displacement from one more (coarse)
+//   solve spreads them.
+// - Viscosity (liquid/viscosity.h) is one implicit solve between two projections. Without the first, the acceleration
+//   that pressure is about to stop would look like shear at the walls; the second removes the divergence that sticking
+//   to solids adds.
+// - Elasticity (liquid/elasticity.h) is a strain on each particle. The strain that the step itself adds enters the
+//   viscous solve as a viscosity, and only the rest is a force: stable for any step.
+// - Heat (liquid/heat.h) gives each particle a temperature, which determines its viscosity.
+// - Rigid bodies are coupled two-way (liquid/body_coupling.h).
 #pragma once
 
 #include "spindrift/base/timing.h"
@@ -17,7 +60,7 @@
 
 namespace spindrift {
 
-// What happened while a frame was computed.
+// Statistics of one frame.
 struct LiquidReport {
     size_t particles = 0, tiles = 0, liquid_cells = 0;
     int substeps = 0, iterations = 0, viscous_iterations = 0;
@@ -26,47 +69,46 @@ struct LiquidReport {
 };
 
 // Attribute of a liquid's particles. Between frames: their mean velocity over the last frame [m/s]. While a frame is
-// computed: where they were when it began [m].
+// computed: their position at its start [m].
 constexpr const char* kMotion = "motion";
 
 class Liquid {
   public:
-    // The shapes of params.sources, params.sinks, params.colliders and params.bodies, each in its order.
+    // The shapes of params.sources, params.sinks, params.colliders and params.bodies, in the same order.
     struct Shapes {
         std::vector<Shape> sources, sinks, colliders;
         std::vector<Bodies::Shapes> bodies = {};
     };
     // Loads the shapes itself; see shapes_of() in scene/shapes.h.
     explicit Liquid(const LiquidParams& params, float fps = 24);
-    // With shapes that a scene has loaded and placed.
+    // Uses shapes that a scene has loaded and placed.
     Liquid(const LiquidParams& params, Shapes shapes, float fps);
 
     void set_hooks(ParticleHooks hooks) { hooks_ = std::move(hooks); }
-    // Makes another material of the liquid, which then has friction at the domain's closed sides too. `name` is that of
-    // its table in the scene. The friction must outlive this.
+    // Turns the liquid into another material, which then has friction at the domain's closed sides too. `name` is its
+    // table in the scene. The friction must outlive the liquid.
     void set_inner_friction(InnerFriction* friction, float wall_friction, const char* name)
     {
         inner_friction_ = friction, name_ = name;
         solids_.set_wall_friction(wall_friction);
     }
-    // Of the last step, for hooks after advection: the distance to the surface [cells], negative inside, which ends a
-    // few cells off it, and the velocity [m/s].
+    // Of the last step, for hooks after advection: the distance to the surface [cells], negative inside, clamped a few
+    // cells from it, and the velocity [m/s].
     const Field<float>& surface_distance() const { return phi_; }
     const MacField& velocity() const { return velocity_; }
 
-    // The liquid as it is when the shot starts.
+    // Creates the liquid of the first frame.
     void start(int frame);
-    // From the last frame to the next.
+    // Advances by one frame.
     LiquidReport advance();
 
     int frame() const { return frame_; }
-    // With the velocity that the solver carries on, which has FLIP's noise in it and is not what particles move with.
+    // Their v is the velocity that the solver carries, which includes FLIP noise and is not their motion.
     const Particles& particles() const { return particles_; }
-    // Calls f(particles) with their motion over the last frame as velocity, (P - P a frame ago) * fps. This is what
-    // caches hold.
+    // Calls f(particles) with their motion over the last frame as v, (P - P a frame ago) * fps. Caches hold these.
     template <class F> void show_motion(const F& f)
     {
-        struct Shown { // even if f throws, the solver's own velocity comes back
+        struct Shown { // restores the solver's own velocity even if f throws
             Particles& particles;
             decltype(particles.attributes)::node_type motion = particles.attributes.extract(kMotion);
             void swap() { particles.v.swap(std::get<std::vector<Vec3f>>(motion.mapped())); }
@@ -77,13 +119,13 @@ class Liquid {
         f(std::as_const(particles_));
     }
     const Bodies& bodies() const { return bodies_; }
-    // Throws bad_input for a body that has no room where it starts; `where` says where each is in the scene.
+    // Throws bad_input for a body that starts inside a solid; `where` is the scene location of each body.
     void expect_room_for_bodies(int frame, const std::vector<std::string>& where)
     {
         bodies_.start(static_cast<float>(frame), where);
     }
     const Ripples* ripples() const { return ripples_.get(); } // with turbulence, at the last frame
-    // Radius of the ball that has a particle's share of the volume [m].
+    // Radius of a ball of a particle's volume [m].
     float particle_radius() const;
     // Volume of one particle [m3]: an eighth of a cell.
     double particle_volume() const;
@@ -93,7 +135,7 @@ class Liquid {
     // Everything that the next frame depends on, for resuming.
     struct State {
         int frame = 0, next_id = 0;
-        float speed = 0; // the largest velocity on the grid, where there is liquid, or of particles at the start [m/s]
+        float speed = 0; // largest velocity on the grid where there is liquid, or of particles at the start [m/s]
         Particles particles;
         Ripples::State ripples; // with turbulence
         std::vector<RigidMotion> bodies = {};
@@ -138,7 +180,7 @@ class Liquid {
     std::vector<Shape> sources_, sinks_;
     float fps_;
     int frame_ = 0, next_id_ = 0;
-    float time_ = 0;  // within the shot, in frames
+    float time_ = 0;  // within the shot [frames]
     float speed_ = 0; // see State
     Particles particles_;
     std::vector<Vec3f> places_; // memory of kMotion, until the first step of a frame needs it
@@ -146,7 +188,7 @@ class Liquid {
     Bodies bodies_;
     Forces forces_;
 
-    // The grid, rebuilt in every substep; memory is kept.
+    // The grid, rebuilt in every substep; memory is reused.
     Topology topology_;
     ParticleIndex index_;
     SolidCells solid_cells_;
@@ -158,11 +200,11 @@ class Liquid {
     StrainField strain_;
     Heat heat_;
     Strays strays_;
-    MacField held_;       // what friction takes, at cell centres
+    MacField held_;       // velocity that friction removes, at cell centres
     Curvature curvature_; // only with surface tension
     // With turbulence.
     std::unique_ptr<Ripples> ripples_;
-    std::unique_ptr<ParticleFlow> flow_; // that ripples see: of the particles after they moved
+    std::unique_ptr<ParticleFlow> flow_; // the flow of the moved particles, for ripples
     MacField stirred_;
     LiquidReport report_;
 };

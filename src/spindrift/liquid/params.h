@@ -1,4 +1,4 @@
-// What an artist can say about a liquid.
+// Scene parameters of liquids. Help texts and ranges are in params.cpp.
 #pragma once
 
 #include "spindrift/bodies/params.h"
@@ -9,12 +9,12 @@
 
 namespace spindrift {
 
-// Where liquid comes from: a shape filled once when the shot starts, or kept filled while it flows.
+// A liquid source: a shape that is filled once at the start of the shot, or kept filled while it flows.
 struct SourceParams : ShapeParams {
     enum class Mode { initial, flow };
     Mode mode = Mode::initial;
     Vec3f velocity = Vec3f::Zero();
-    float inherit = 1; // share of the shape's own motion that its liquid starts with
+    float inherit = 1; // share of the shape's own velocity that is added to the liquid's initial velocity
     std::optional<float> viscosity, temperature;
     std::optional<Vec3f> color;
     int material = 0;
@@ -22,23 +22,23 @@ struct SourceParams : ShapeParams {
     void visit(ParamVisitor& v);
 };
 
-// Where liquid goes: what comes into the shape is gone.
+// A sink: liquid that enters the shape is removed.
 struct SinkParams : ShapeParams {
     int first_frame = std::numeric_limits<int>::min(), last_frame = std::numeric_limits<int>::max();
     void visit(ParamVisitor& v);
 };
 
-// What a liquid's temperature does, where sources have one. See heat.h.
+// Temperature, used where sources have one. See heat.h.
 struct HeatParams {
     float air = 20, air_rate = 0, solid = 20, solid_rate = 0, diffusivity = 0;
     float cold = 20, cold_viscosity = 1000, hot = 100, hot_viscosity = 1;
     void visit(ParamVisitor& v);
 };
 
-// Eddies smaller than the grid can carry, and the ripples they make. See ripples/ripples.h.
+// Eddies smaller than the grid can resolve, and the ripples they cause. See ripples/ripples.h.
 struct LiquidTurbulenceParams : RippleParams {
     bool on = false;
-    LiquidTurbulenceParams() { longest = 2; } // longer ones are in the liquid's own motion already
+    LiquidTurbulenceParams() { longest = 2; } // longer ones are part of the liquid's own motion
     void visit(ParamVisitor& v);
 };
 
@@ -66,13 +66,13 @@ struct LiquidParams {
     std::vector<ForceParams> forces;
 
     void visit(ParamVisitor& v);
-    // True if some of the liquid has a viscosity or elasticity, and if its viscosity differs from source to source.
+    // Whether some of the liquid has a viscosity or elasticity, and whether viscosity varies between sources.
     bool viscous() const;
     bool viscosity_varies() const;
-    // True if some source names a colour, or a material; particles then carry it.
+    // Whether some source sets a colour, or a material; particles then carry it.
     bool has_colors() const;
     bool has_materials() const;
-    // True if some source has a temperature.
+    // Whether some source sets a temperature.
     bool has_heat() const;
 };
 

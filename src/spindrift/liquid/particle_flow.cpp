@@ -8,9 +8,9 @@ namespace spindrift {
 
 namespace {
 
-constexpr int kReach = 3;      // cells around particles that the grid covers
-constexpr int kLayers = 3;     // of cells that take on what is next to them
-constexpr float kFarAway = 10; // cells, from solids
+constexpr int kReach = 3;      // margin around particles that the grid covers [cells]
+constexpr int kLayers = 3;     // of extrapolation [cells]
+constexpr float kFarAway = 10; // from solids [cells]
 
 std::vector<uint32_t> by_id(const Particles& particles)
 {
@@ -111,7 +111,7 @@ void ParticleFlow::find_velocity()
     });
 }
 
-// A binomial filter along each axis.
+// Applies a binomial filter along each axis.
 void ParticleFlow::smooth_velocity()
 {
     smoothed_.reset(topology_, 0);

@@ -1,8 +1,8 @@
 // The flow of a liquid from its particles alone, for stages that read a liquid's files: the velocity on a grid around
 // them, and the distances to the surface and to solids.
 //
-// Where it is weak: there is no pressure solve. What particles of one cell do against each other, which it would have
-// taken out, is only smoothed.
+// Limits: there is no pressure solve. Relative motion of the particles of a cell, which it would have removed, is only
+// smoothed.
 #pragma once
 
 #include "spindrift/liquid/free_surface.h"
@@ -10,8 +10,8 @@
 
 namespace spindrift {
 
-// The particles at a share (0 to 1) of the way between two frames that lie `seconds` apart, in the order of their ids.
-// Those that are in one frame only go straight on from there.
+// Interpolates particles between two frames that are `seconds` apart, at a share (0 to 1) of the time between them, in
+// the order of their ids. Particles that exist in one frame only are extrapolated by their velocity.
 Particles particles_between(const Particles& before, const Particles& after, float share, float seconds);
 
 class ParticleFlow {
@@ -21,11 +21,11 @@ class ParticleFlow {
     {
     }
 
-    // Particles at a moment in frames.
+    // `frame` is the time of the particles [frames].
     void set(Particles particles, float frame);
 
-    // Faces in solids hold the velocity of the solid; the distance to the surface goes on in solids as it meets them,
-    // for a few cells.
+    // Faces in solids hold the velocity of the solid; the distance to the surface is extrapolated a few cells into
+    // solids.
     Flow flow() const { return {velocity_, voxel_, solids_.none() ? nullptr : &solid_distance_, &surface_distance_}; }
 
     // In the order of the index, which is that of the flow's cells.
@@ -48,7 +48,7 @@ class ParticleFlow {
     Field<float> solid_distance_, surface_distance_; // [m]
 };
 
-// Gives cells in solids (distance not above 0) the mean value of their neighbours farther out, `layers` cells deep.
+// Sets cells in solids (distance not above 0) to the mean of their neighbours farther out, `layers` cells deep.
 void extend_into_solids(const Field<float>& solid_distance, int layers, Field<float>& value);
 
 } // namespace spindrift

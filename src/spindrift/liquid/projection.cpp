@@ -6,17 +6,17 @@ namespace spindrift {
 
 namespace {
 
-// The surface may not come nearer to a cell's centre than this share of a cell: the system would become stiff.
+// Lower bound of the distance from a cell's centre to the surface [cells]: smaller ones would make the system stiff.
 constexpr float kSmallestShare = 0.05f;
 
 constexpr int kMostIterations = 100;
 
-// What a face adds to the diagonal of a liquid cell: 1 towards liquid; towards air, 1 / (share of the way to the
-// neighbour at which the surface lies).
+// The contribution of a face to the diagonal of a liquid cell: 1 towards liquid; towards air, the inverse of the
+// distance to the surface.
 inline Row towards(Row phi, Row neighbour)
 {
     const Row zero = splat(0), one = splat(1);
-    const Row share = phi / (neighbour > zero ? phi - neighbour : splat(-1)); // where the neighbour is liquid: not used
+    const Row share = phi / (neighbour > zero ? phi - neighbour : splat(-1)); // unused where the neighbour is liquid
     return neighbour < zero ? one : one / max(share, splat(kSmallestShare));
 }
 
@@ -130,7 +130,7 @@ struct LowerNeighbour {
     }
 };
 
-// Between two cells on different sides of the surface: the value there.
+// The value at the surface between two cells on different sides of it.
 inline float at_crossing(float phi0, float phi1, float value0, float value1)
 {
     return mix(value0, value1, phi0 / (phi0 - phi1));
@@ -170,7 +170,7 @@ void Projection::add_gradient(MacField& velocity, float factor, const Field<floa
     });
 }
 
-// What a given s at the surface adds to the right-hand side of the cells next to it.
+// The contribution of a given s at the surface to the right-hand side.
 void Projection::add_surface_pressure(const Field<float>& surface_s)
 {
     const Topology& topology = phi_->topology();
@@ -195,7 +195,7 @@ void Projection::add_surface_pressure(const Field<float>& surface_s)
 
 void Projection::close_surface(MacField& velocity)
 {
-    constexpr float kLeastOutlet = 0.5f; // of a face; less could not carry the flow at a plausible speed
+    constexpr float kLeastOutlet = 0.5f; // open share of a face; less could not carry the flow at a plausible speed
     const Topology& topology = phi_->topology();
     const Row zero = splat(0), one = splat(1), two = splat(2);
     layer_.reset_uninitialized(topology, 2);
@@ -254,7 +254,7 @@ void Projection::close_surface(MacField& velocity)
 
 PoissonResult Projection::spread(const Field<float>& crowding, float voxel, float dt, MacField& velocity)
 {
-    // A displacement d (in cells) with divergence equal to the excess thins it out: d = -grad s, -laplace s = excess.
+    // A displacement d [cells] whose divergence equals the excess removes it: d = -grad s, -laplace s = excess.
     const PoissonResult result = solver_.solve(crowding, s_, 0.1, 4);
     add_gradient(velocity, -voxel / dt, nullptr);
     return result;

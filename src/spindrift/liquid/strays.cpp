@@ -4,14 +4,14 @@ namespace spindrift {
 
 namespace {
 
-// From this distance on (in cells) a particle does not belong to the surface. It is more than a particle's place in the
-// outermost layer varies.
+// Particles farther than this [cells] do not belong to the surface. It exceeds the variation of positions in the
+// outermost layer.
 constexpr float kDistance = 0.3f;
-// From this distance on it does not belong to a liquid that holds together: as far as the surface knows distances.
+// Particles farther than this do not belong to a liquid that holds together: the range in which distances are known.
 constexpr float kHeldDistance = 0.95f * kSurfaceBand;
 constexpr float kHalfDiagonal = 0.87f; // of a cell
 
-// The distance at a place in cells, relative to the tile, and its slope.
+// The distance at a position in cells relative to the tile, and its gradient.
 struct Sample {
     float value;
     Vec3f gradient;
@@ -32,7 +32,7 @@ struct Sample {
     }
 };
 
-// The same for a particle in a cell next to a sheet: of the centres that it sees. Nothing if there are none.
+// The same for a particle in a cell next to a sheet, from the cell centres that it sees; none if it sees none.
 std::optional<float> seen_distance(const Block<float, 1>& phi, const Sight& sight, int tile, int cell, const Vec3f& P,
                                    const Vec3f& x)
 {

@@ -1,5 +1,5 @@
-// Particles in the air: farther from the surface than the grid can tell, they fly on their own. The grid's velocity
-// around a body of liquid continues the liquid's; a drop that followed it would hover over a pool, or ride along with a
+// Particles in the air, farther from the surface than the grid can tell, fly ballistically. The grid's velocity around
+// a body of liquid extrapolates the liquid's; a drop that followed it would hover over a pool, or ride along with a
 // wave below it.
 #pragma once
 
@@ -13,16 +13,16 @@ namespace spindrift {
 
 class Strays {
   public:
-    // Remembers the strays among the particles, as they are. A liquid that holds together keeps what is near, for at
-    // the edges of a block the surface is rounder than the block, and the particles there would crumble off;
-    // hold(particle) says how strongly, from 0 to 1.
+    // Finds the strays among the particles. A liquid that holds together keeps those nearby: the reconstructed surface
+    // is rounder than the edges of a block, and the particles there would crumble off. hold(particle) says how
+    // strongly, from 0 to 1.
     using Hold = std::function<float(size_t)>;
     void find(const Particles& particles, const ParticleIndex& index, const Field<float>& phi, float voxel,
               const Hold& hold, const Sight* sight);
-    // Gives particles that are kept the velocity of the grid, so that none leaves with FLIP's noise.
+    // Gives particles that are kept the velocity of the grid, so that none leaves by FLIP noise.
     void keep(Particles& particles, const MacField& velocity, float voxel) const;
-    // Puts them where forces, and cohesion towards liquid within reach [m/s2], take them from there in a step, or to
-    // the place on their way, looked at cell by cell, where stopped(x, time since the step began) holds.
+    // Moves strays by forces, and by cohesion towards liquid within reach [m/s2], over a step, or up to the first
+    // position on their path, sampled cell by cell, where stopped(x, time since the start of the step) holds.
     template <class Stopped> void fly(Particles& particles, const Forces& forces, float cohesion, float voxel, float dt,
                                       const Stopped& stopped) const
     {
@@ -45,10 +45,10 @@ class Strays {
     struct Stray {
         uint32_t particle;
         Vec3f P, v;
-        Vec3f outwards; // from the liquid, if there is any near
+        Vec3f outwards; // away from the liquid, if there is any near
     };
-    std::vector<std::vector<Stray>> in_tile_; // in the order of the particles
-    std::vector<std::vector<uint32_t>> kept_; // in each tile
+    std::vector<std::vector<Stray>> in_tile_; // in particle order
+    std::vector<std::vector<uint32_t>> kept_; // by tile
 };
 
 } // namespace spindrift

@@ -8,26 +8,25 @@ namespace spindrift {
 
 namespace {
 
-// A face near the surface that belongs to no liquid cell moves as its neighbours make it; this much mass keeps the
-// system definite. A turning blob gains 2% of its angular momentum in a turn without it, and loses 2% with three times
-// as much.
+// A face near the surface that belongs to no liquid cell follows its neighbours; this mass keeps the system definite. A
+// rotating blob gains 2% of its angular momentum in a turn without it, and loses 2% with three times as much.
 constexpr float kLeastMass = 2e-3f;
-// A wall may not come nearer to a face than this share of a cell: the system would become stiff.
+// Lower bound of the distance from a wall to a face [cells]: smaller ones would make the system stiff.
 constexpr float kNearestWall = 0.25f;
 
-// Faces that may not be dropped with the edge that holds them.
+// Marks faces that must not be dropped together with the edge that holds them.
 constexpr float kNotLoose = -1;
 
-// Where viscosity reaches over a good part of a cell in a step, so does the hold of a solid that covers a face's
-// centre.
+// From this stiffness on, where viscosity reaches over a good part of a cell in a step, a solid that covers a face's
+// centre holds the face.
 constexpr float kSticks = 0.5f;
 
 constexpr int kStride[3] = {Block<float, 1>::kStrideX, Block<float, 1>::kStrideY, 1};
 
 inline Row load_at(const Block<float, 1>& block, int i) { return load_row_unaligned(block.data + i); }
 
-// What a tile's weights are made from, with a margin: distance to the surface and to solids at cell centres, and the
-// open share of cells and faces.
+// Inputs of a tile's weights, with a margin: distance to the surface and to solids at cell centres, and the open share
+// of cells and faces.
 class Surroundings {
   public:
     void gather(const Topology& topology, const Field<float>& phi, const SolidCells& cells, int tile)
@@ -44,13 +43,13 @@ class Surroundings {
             open_[a].gather(topology, tile, [&](int t) { return solid(t) ? solid(t)->open[a] : all_open.data(); });
     }
     bool has_solids() const { return has_solids_; }
-    // Nothing but liquid, or no liquid, in the whole tile and around it.
+    // Only liquid, or no liquid, in the whole tile and around it.
     bool only_liquid() const { return !has_solids_ && highest_ <= -0.5f; }
     bool no_liquid() const { return lowest_ >= 0; }
 
-    // The share of cell-sized boxes that liquid fills, given the cells (places in the block) whose centres their own
-    // are amid. Cells in solids have no distance to the surface of their own; liquid is taken to go on there. No share
-    // where none of the cells is liquid.
+    // The share of cell-sized boxes that liquid fills, given the cells (indices in the block) whose centres surround
+    // theirs. Cells in solids have no distance to the surface; liquid is assumed to continue there. 0 where none of the
+    // cells is liquid.
     template <size_t N> Row filled(const std::array<int, N>& at) const
     {
         const Row zero = splat(0), one = splat(1);
@@ -75,8 +74,8 @@ class Surroundings {
         for (const int i : at) sum += load_at(volume_, i);
         return sum * (1.0f / N);
     }
-    // Whether a solid may touch a face or an edge of the row of cells at i: no distance is off by more than its change
-    // over a cell.
+    // Whether a solid may touch a face or an edge of the row of cells at i: the error of a distance is at most its
+    // change over a cell.
     bool near_solid(int i) const { return has_solids_ && largest(-load_at(distance_, i)) > -2; }
     // Faces that are closed, or whose centre is in a solid and `sticks` to it.
     RowMask closed(int i, int axis, bool sticks) const
@@ -84,8 +83,8 @@ class Surroundings {
         const RowMask shut = ~(load_at(open_[axis], i) > splat(0));
         return sticks ? shut | (face_distance(i, axis) < splat(0)) : shut;
     }
-    // What a wall near the edges along an axis through the corners of cells i makes of dissipation there. The pairs of
-    // faces whose difference counts are u_b across d, and u_d across b.
+    // The factor of a wall near the edges along an axis through the corners of cells i on dissipation there. The pairs
+    // of faces whose difference counts are u_b across d, and u_d across b.
     Row at_wall(int i, int axis, bool sticks) const
     {
         const int b = (axis + 1) % 3, d = (axis + 2) % 3;
@@ -97,7 +96,7 @@ class Surroundings {
     {
         return 0.5f * (load_at(distance_, i) + load_at(distance_, i - kStride[axis]));
     }
-    // How much larger dissipation is where a wall runs between two faces than if it were at the closed one.
+    // The factor by which dissipation is larger where a wall runs between two faces than if it were at the closed one.
     Row between_faces(int i, int j, int axis, bool sticks) const
     {
         const RowMask closed_i = closed(i, axis, sticks), closed_j = closed(j, axis, sticks);
@@ -214,7 +213,7 @@ void Viscosity::prepare(const Topology& topology, const Field<float>& phi, const
         stick_to_sheets(*sight);
     }
     drop_loose_edges(elastic);
-    // Faces without mass that take part are those that something holds.
+    // Massless faces take part only if some edge or cell holds them.
     find_what_holds_faces();
     for_each_tile(topology, [&](int tile) {
         if (plain_[static_cast<size_t>(tile)]) return;
@@ -229,7 +228,7 @@ void Viscosity::prepare(const Topology& topology, const Field<float>& phi, const
     solver_.set_matrix(matrix_, stiffness_);
 }
 
-// The sum of the weights that act on each face without mass; kNotLoose for faces that have mass or are given.
+// The sum of the weights that act on each massless face; kNotLoose for faces that have mass or a prescribed velocity.
 void Viscosity::find_what_holds_faces()
 {
     for_each_tile(matrix_.topology(), [&](int tile) {
@@ -252,7 +251,7 @@ void Viscosity::find_what_holds_faces()
     });
 }
 
-// Nothing is dragged along through a sheet: edges between faces on different sides of one are left out.
+// Remove edges between faces on different sides of a sheet: there is no drag through it.
 void Viscosity::drop_parted_edges(const Sight& sight, bool elastic)
 {
     for_each_tile(matrix_.topology(), [&](int tile) {
@@ -270,7 +269,7 @@ void Viscosity::drop_parted_edges(const Sight& sight, bool elastic)
     });
 }
 
-// Instead, each side is dragged along by the sheet, as far away as this is.
+// Instead, each side is dragged by the sheet, at its actual distance.
 void Viscosity::stick_to_sheets(const Sight& sight)
 {
     sticking_.resize(static_cast<size_t>(matrix_.topology().tile_count()));
@@ -282,7 +281,7 @@ void Viscosity::stick_to_sheets(const Sight& sight)
             if (!links || !distances) continue;
             float* mass = matrix_.mass[a].tile(tile);
             for (int c = 0; c < kTileCells; ++c) {
-                const int across = ~links[c] & 0x3f & ~(3 << (2 * a)); // the sheet runs along the face's velocity
+                const int across = ~links[c] & 0x3f & ~(3 << (2 * a)); // the sheet is parallel to the face's velocity
                 if (across == 0 || !(mass[c] > 0) || matrix_.inverse[a].tile(tile)[c] < 0) continue;
                 const float stiffness = 0.5f * matrix_.cell.tile(tile)[c];
                 const float weight = static_cast<float>(std::popcount(static_cast<unsigned>(across))) * stiffness /
@@ -294,9 +293,9 @@ void Viscosity::stick_to_sheets(const Sight& sight)
     });
 }
 
-// A face without mass that only one edge holds goes wherever there is no stress at that edge: the edge holds nothing
-// else back, and is left out of the system. There are thousands of such faces around a liquid, each a motion of its own
-// with next to no energy, and the solver would have to find all of them.
+// A massless face held by a single edge moves so that the edge has no stress: the edge constrains nothing else, and is
+// removed from the system. There are thousands of such faces around a liquid, each a nearly energy-free mode that the
+// solver would have to find.
 void Viscosity::drop_loose_edges(bool elastic)
 {
     find_what_holds_faces();
@@ -331,7 +330,7 @@ void Viscosity::drop_loose_edges(bool elastic)
     });
 }
 
-// The four faces whose velocities make the strain at an edge, the first and third with a plus sign.
+// The four faces whose velocities determine the strain at an edge, the first and third with a plus sign.
 std::array<Viscosity::Face, 4> Viscosity::faces_around(int tile, const LooseEdge& edge) const
 {
     const int a = edge.axis == 0 ? 1 : 0, b = edge.axis == 2 ? 1 : 2;
@@ -343,7 +342,7 @@ std::array<Viscosity::Face, 4> Viscosity::faces_around(int tile, const LooseEdge
              {b, topology.next_cell(tile, edge.offset, a, -1)}}};
 }
 
-// Moves the loose faces as little as takes the strain off their edge.
+// Moves the loose faces by the least amount that removes the strain of their edge.
 void Viscosity::move_loose_faces(MacField& velocity) const
 {
     for_each_tile(matrix_.topology(), [&](int tile) {
@@ -384,9 +383,8 @@ size_t Viscosity::bytes() const
     return matrix_.bytes() + solver_.bytes() + shares_.bytes() + load_.bytes() + held_.bytes();
 }
 
-// The change of momentum by the stress 2 G e of an elastic strain: what leaves each face's volume on one side, less
-// what comes in on the other. With the same shares as viscosity, so that a stress does to a body as a whole what it
-// does to the faces' volumes: nothing.
+// The change of momentum by the stress 2 G e of an elastic strain: the flux out of each face's volume on one side less
+// the flux in on the other. It uses the same shares as viscosity, so that internal stress changes no total momentum.
 void Viscosity::load_from(const StrainField& strain)
 {
     const Topology& topology = matrix_.topology();
@@ -404,7 +402,7 @@ void Viscosity::load_from(const StrainField& strain)
             const TileView normal(strain.diagonal[a], tile);
             for_each_row([&](int x, int y, int o) {
                 Row sum = cell_share.at(x, y) * normal.at(x, y) - low(cell_share, x, y) * low(normal, x, y);
-                for (int n = 1; n <= 2; ++n) { // the edges along the one axis lie apart along the other
+                for (int n = 1; n <= 2; ++n) { // the edges along the one axis are offset along the other
                     const int along = (a + n) % 3, across = 3 - a - along;
                     const TileView share(shares_.edge[along], tile), shear(strain.shear[along], tile);
                     sum += high(share, across, x, y) * high(shear, across, x, y) - share.at(x, y) * shear.at(x, y);
@@ -415,7 +413,7 @@ void Viscosity::load_from(const StrainField& strain)
     });
 }
 
-// What a sheet adds to the mass of a face has the sheet's velocity, not the face's.
+// The part of a face's mass that represents a sheet has the sheet's velocity, not the face's.
 void Viscosity::load_from_sheets(const MacField& velocity)
 {
     for_each_tile(matrix_.topology(), [&](int tile) {

@@ -1,11 +1,10 @@
-// What viscosity does to the velocity in a step, implicitly: the velocity changes as little as it can while dissipation
-// is as small as it can be (Batty and Bridson 2008). Each cell, edge and face counts with the share of its volume that
-// liquid fills, which is all that a free surface needs: nothing pulls on it, so that a falling thread can bend, and a
-// blob can turn. At solids the liquid sticks.
+// Implicit viscosity: minimises the change of velocity plus dissipation [Batty 2008]. Each cell, edge and face is
+// weighted by the share of its volume that liquid fills. This suffices for a free surface: it has no traction, so that
+// a falling thread can bend, and a blob can rotate. At solids the liquid sticks.
 //
-// Where the wall runs between an open and a closed face, dissipation is that of the distance to the wall instead of
-// that to the closed face. Sheets (world/sheets.h) close no face that lies along them: they drag the faces beside them
-// along, and nothing is dragged along through them.
+// Where a wall runs between an open and a closed face, dissipation uses the distance to the wall instead of that to the
+// closed face. Sheets (world/sheets.h) close no face parallel to them: they drag the faces beside them, and there is no
+// drag through them.
 #pragma once
 
 #include "spindrift/liquid/elasticity.h"
@@ -15,10 +14,10 @@
 
 namespace spindrift {
 
-// The attribute with a particle's own viscosity [Pa s].
+// Attribute with a particle's own viscosity [Pa s].
 constexpr const char* kViscosityAttribute = "viscosity";
 
-// A liquid's viscosity over its density [m2/s]: the same everywhere, or at cell centres (0 where it is not known).
+// Viscosity over density [m2/s]: uniform, or at cell centres (0 where unknown).
 struct KinematicViscosity {
     float everywhere = 0;
     const Field<float>* at_cells = nullptr;
@@ -31,17 +30,18 @@ void viscosity_at_cells(const Particles& particles, const ParticleIndex& index, 
 
 class Viscosity {
   public:
-    // Sets up the system for a free surface (distance in cells, see free_surface.h), solids and a step of `dt`.
+    // Assembles the system for a free surface (distance in cells, see free_surface.h), solids and a step of `dt`.
     void prepare(const Topology& topology, const Field<float>& phi, const Solids& solids, const SolidCells& cells,
                  const KinematicViscosity& viscosity, float voxel, float dt);
-    // The velocity at the end of the step. Closed faces receive the solid's velocity. An elastic liquid has a strain.
+    // Computes the velocity at the end of the step. Closed faces receive the solid's velocity. `strain` is that of an
+    // elastic liquid.
     ViscousResult apply(MacField& velocity, double tolerance, const StrainField* strain = nullptr);
 
-    // Faces around the liquid that viscosity moves become known: they go on as the liquid does, in a straight line
-    // where others could only repeat it.
+    // Marks faces around the liquid that viscosity moves as known: they extrapolate the liquid linearly, where other
+    // extrapolation could only repeat it.
     void mark_known(MacField& known) const;
 
-    // The largest dt viscosity / (density voxel^2): how many cells, squared, momentum spreads over in the step.
+    // The largest dt viscosity / (density voxel^2): over how many cells, squared, momentum spreads in the step.
     float stiffness() const { return stiffness_; }
     ViscousSolver& solver() { return solver_; }
     const LiquidShares& shares() const { return shares_; }
@@ -60,7 +60,7 @@ class Viscosity {
         int axis;
         Topology::Cell cell;
     };
-    // An edge that was left out, and which of the faces around it go where it wants them.
+    // An edge that was removed, and which of the faces around it follow it.
     struct LooseEdge {
         int axis, offset;
         std::array<bool, 4> loose;
@@ -73,14 +73,14 @@ class Viscosity {
     ViscousMatrix matrix_;
     LiquidShares shares_; // only for elastic liquids
     MacField load_, held_;
-    std::vector<uint8_t> plain_;                // tiles with the same weights everywhere
-    std::vector<std::vector<LooseEdge>> loose_; // of each tile
-    // A face beside a sheet, and how much of its mass stands for the sheet's hold on it.
+    std::vector<uint8_t> plain_;                // tiles with uniform weights
+    std::vector<std::vector<LooseEdge>> loose_; // by tile
+    // A face beside a sheet, and the part of its mass that represents the sheet's drag.
     struct Sticking {
         int axis, cell;
         float weight;
     };
-    std::vector<std::vector<Sticking>> sticking_; // of each tile; none without sheets
+    std::vector<std::vector<Sticking>> sticking_; // by tile; empty without sheets
     ViscousSolver solver_;
 };
 

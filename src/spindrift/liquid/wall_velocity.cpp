@@ -4,7 +4,8 @@ namespace spindrift {
 
 namespace {
 
-// A cell whose centre is this many cells away from solids has no particle within one of them: half its diagonal more.
+// A cell whose centre is at least this many cells away from solids has no particle within one cell of them: 1 plus half
+// its diagonal.
 constexpr float kNear = 1.87f;
 
 // Calls body(begin, end) for runs of particles of a tile whose cells are near solids.
@@ -28,11 +29,11 @@ void meet_walls(const MacField& velocity, const ParticleIndex& index, const Soli
     parallel_for(near.size(), [&](size_t k) {
         const int tile = near[k];
         if (index.tile_empty(tile)) return;
-        if (solids.sight() && solids.sight()->blocked(tile)) return; // to_particles() sees to it
+        if (solids.sight() && solids.sight()->blocked(tile)) return; // to_particles() handles these
         thread_local MacBlock<1> kept_velocity;
         thread_local Block<float, 1> kept_distance;
         auto& grid = kept_velocity;
-        auto& distances = kept_distance; // in cells
+        auto& distances = kept_distance; // [cells]
         grid.gather(velocity, tile, Margin::nearest);
         solids.gather_distances(topology, tile, distances);
         const Vec3f first = topology.first_cell(tile).cast<float>();

@@ -1,5 +1,5 @@
-// Particles that strike rigid bodies. Where sand is dense, stresses keep it out of them; a particle that flies has to
-// meet them on its own, and what it loses the body gets.
+// Impacts of particles on rigid bodies. Stresses keep dense sand out of bodies; a particle in flight collides on its
+// own, and the body receives the momentum that it loses.
 #include "spindrift/sand/grains.h"
 
 #include "spindrift/points/attribute_checks.h"
@@ -10,11 +10,11 @@ namespace spindrift {
 
 namespace {
 
-// A particle that is stopped by a body: W (L V - v) is added to its velocity, L V being that of the body there.
+// A particle stopped by a body: its velocity changes by W (L V - v), where L V is the body's velocity at the particle.
 struct Strike {
     size_t particle, body;
-    Vec3d arm; // from the body's centre
-    Mat3d W;   // all of what leads into the body, and what Coulomb's friction takes of the rest
+    Vec3d arm; // from the body's centre of mass
+    Mat3d W;   // removes the velocity into the body entirely, and the tangential velocity by Coulomb friction
 
     Eigen::Matrix<double, 3, 6> L() const
     {
@@ -35,8 +35,8 @@ Vec3f normal_of(const RigidSolid& body, const Vec3f& x, float step)
     return length > 0 && std::isfinite(length) ? Vec3f(n / length) : Vec3f(0, 1, 0);
 }
 
-// What all that strike a body at once push it by, if none bounces: each ends with the velocity that the body has after
-// all of them, however light it is. I = sum m L^T W (v - L (V + M^-1 I)).
+// The impulse on a body of all simultaneous inelastic impacts: each particle ends with the velocity that the body has
+// after all of them, however light the body is. I = sum m L^T W (v - L (V + M^-1 I)).
 Vec6d impulse_of(std::span<const Strike> strikes, const Vec6d& V, const Mat6d& inverse_mass, const Particles& particles)
 {
     const std::vector<float>& mass = required<float>(particles, kMass);
@@ -53,7 +53,7 @@ Vec6d impulse_of(std::span<const Strike> strikes, const Vec6d& V, const Mat6d& i
 
 } // namespace
 
-// Moves particles that ended in a body in front of it, and has them and the body share their momentum.
+// Move particles that ended in a body to its surface, and exchange momentum with the body.
 void Grains::meet_bodies()
 {
     const float voxel = params_.voxel, gap = kGapToSolids * voxel;
@@ -64,7 +64,8 @@ void Grains::meet_bodies()
     for_each_tile(topology, [&](int tile) {
         if (grid_.index.tile_empty(tile)) return;
         const Vec3f low = topology.first_cell(tile).cast<float>() * voxel;
-        const Box3f box = Box3f{low, low + Vec3f::Constant(kTileSize * voxel)}.grown(voxel); // they have moved
+        // the particles have moved since they were sorted
+        const Box3f box = Box3f{low, low + Vec3f::Constant(kTileSize * voxel)}.grown(voxel);
         for (size_t b = 0; b < solids.size(); ++b) {
             const RigidSolid& body = solids[b];
             const Box3f own = body.bounds();

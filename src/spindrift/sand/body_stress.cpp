@@ -9,20 +9,20 @@ namespace {
 
 using Cell = ColumnMatrix::Columns::Cell;
 
-// Where sand can move less than this, summed over the faces of a stress, it carries no body: a few grains under the
+// Where the mobilities of the faces of a stress sum to less than this, sand carries no body: a few grains under the
 // edge of a stone would be shot out from below it.
 constexpr float kLeastMobility = kSmallestOpening;
 
 alignas(64) constexpr float kNothing[kTileCells] = {};
 
-// What one of a part pushes a face by: `at` steps above or below the cell of the stress.
+// What a unit of a stress component adds to a face, `at` steps from the cell of the stress.
 struct Push {
     int axis;
     Vec3i at;
     double by;
 };
 
-// D of each part, as stress.cpp and friction.cpp have it.
+// The stencil D of each component, as in stress.cpp and friction.cpp.
 const std::vector<Push>& pushes_of(int part)
 {
     static const auto all = [] {
@@ -34,7 +34,7 @@ const std::vector<Push>& pushes_of(int part)
         for (int a = 0; a < 3; ++a) along(BodyStress::pressure, a, -1);
         along(BodyStress::axial, 0, -0.5), along(BodyStress::axial, 1, 1), along(BodyStress::axial, 2, -0.5);
         along(BodyStress::lateral, 0, 1), along(BodyStress::lateral, 2, -1);
-        const auto across = [&](int p, int a, int b) { // of one at edges
+        const auto across = [&](int p, int a, int b) { // of a stress at edges
             for (const auto& [axis, other] : {std::pair(a, b), std::pair(b, a)}) {
                 pushes[static_cast<size_t>(p)].push_back({axis, Vec3i::Zero(), -1});
                 pushes[static_cast<size_t>(p)].push_back({axis, -Vec3i::Unit(other), 1});
@@ -74,7 +74,7 @@ void BodyStress::prepare(const SandGrid& grid, const RigidShares& shares, const 
     for (size_t p = 0; p < kParts; ++p) matrices_[p].reset(*matrices[p], columns_[p]);
 }
 
-// The rows of J of the cells of a tile.
+// The rows of J for the cells of a tile.
 void BodyStress::find_rows(size_t body, const SandGrid& grid, const RigidShares& shares, int tile, int dense_tile,
                            const std::array<TileMatrix*, kParts>& matrices,
                            std::array<std::vector<Cell>, kParts>& found) const

@@ -1,4 +1,4 @@
-// How sand comes into the shot, and what blows it away.
+// Sand sources and impulses.
 #include "spindrift/sand/grains.h"
 
 #include "spindrift/world/filling.h"
@@ -7,7 +7,7 @@ namespace spindrift {
 
 namespace {
 
-// As much as hides the lattice: more would have to be pushed apart at once.
+// Enough to hide the lattice; more would have to be pushed apart at once.
 constexpr float kJitter = 0.5f;
 
 Vec3f near_the_middle(Random& random)
@@ -34,7 +34,7 @@ void Grains::emit(float dt, bool initial)
     }
 }
 
-// Calls body(tile, first cell of it) for the tiles within this reach of a flow [m].
+// Calls body(tile, first cell of the tile) for tiles within `reach` of a flow [m].
 template <class Body> void Grains::for_tiles_at_flow(size_t source, float reach, const Body& body) const
 {
     const float voxel = params_.voxel;
@@ -46,7 +46,7 @@ template <class Body> void Grains::for_tiles_at_flow(size_t source, float reach,
     });
 }
 
-// Calls body(source, axis, tile, face, x) for the faces at flows, or this many cells away from them.
+// Calls body(source, axis, tile, face, x) for faces inside flows, or at most this many cells away from them.
 template <class Body> void Grains::for_faces_at_flows(float cells, const Body& body) const
 {
     const float voxel = params_.voxel, reach = cells * voxel;
@@ -62,7 +62,7 @@ template <class Body> void Grains::for_faces_at_flows(float cells, const Body& b
     }
 }
 
-// Whether the way of a flow is full of sand: there is pressure in it that could halve its velocity.
+// Whether a flow is jammed: its pressure could halve its velocity.
 bool Grains::is_blocked(size_t source) const
 {
     const float voxel = params_.voxel;
@@ -78,18 +78,18 @@ bool Grains::is_blocked(size_t source) const
     return found;
 }
 
-// What is in a flow moves as it says, unless it cannot: only then its places stay where the next ones are put.
+// Impose each flow's velocity unless it is blocked. A blocked flow does not advect its seed lattice.
 void Grains::move_with_flows(float dt)
 {
-    constexpr float kReach = 1.75f;                         // of what particles at its corners take their velocity from
-    const Vec3f half_of_fall = 0.5f * dt * params_.gravity; // by which move() takes what falls to be behind
+    constexpr float kReach = 1.75f; // covers all faces that particles at the flow's corners sample [cells]
+    const Vec3f half_of_fall = 0.5f * dt * params_.gravity; // move() subtracts this from what falls
     for_faces_at_flows(kReach, [&](size_t source, int a, int tile, int c, const Vec3f& x) {
         velocity_.u[a].tile(tile)[c] = flow_velocity(source, x)[a] + half_of_fall[a];
         push_.u[a].tile(tile)[c] = 0;
     });
 }
 
-// What is too dense elsewhere does not push back into them.
+// Density correction elsewhere must not push sand back into flows.
 void Grains::keep_in_flows(MacField& displacement) const
 {
     for_faces_at_flows(0.5f,
@@ -102,24 +102,24 @@ Vec3f Grains::flow_velocity(size_t source, const Vec3f& x) const
     return params.velocity + params.inherit * sources_[source].velocity(x, time_, fps_);
 }
 
-// Free places of the shape get a particle. A flow sets the velocity of what is in it, and makes up for the mass that
-// has left, from where it comes from.
+// Put a particle at each free place of the shape. A flow also sets the velocity of the sand inside it, and replaces the
+// mass that has left, starting at its upstream end.
 void Grains::fill(size_t number, float dt, bool initial)
 {
     const SandSourceParams& source = params_.sources[number];
     const Shape& shape = sources_[number];
-    // A flow's places come with it, so that it is evenly full.
+    // Advect a flow's lattice with it, so that it stays evenly full.
     std::optional<Filling::Carried> carried;
     if (!initial) {
         carried.emplace();
         carried->offset = (time_ / fps_ - dt) * source.velocity;
-        const Vec3f center = shape.bounds(time_).center(); // half-spaces and the outside of shapes have none
+        const Vec3f center = shape.bounds(time_).center(); // half-spaces and complements of shapes have none
         if (center.allFinite()) carried->offset += source.inherit * center;
         source.velocity.cwiseAbs().maxCoeff(&carried->axis);
     }
     Filling filling(shape, time_, params_.domain, params_.voxel, carried);
     const auto& masses = particles_.attribute<float>(kMass);
-    double present = 0; // particles of full mass
+    double present = 0; // number of particles, by full mass
     for (const size_t i : filling.mark_taken(particles_, !initial)) {
         particles_.v[i] = flow_velocity(number, particles_.P[i]);
         present += static_cast<double>(masses[i] / particle_mass(source.material));

@@ -6,14 +6,15 @@ namespace spindrift {
 
 namespace {
 
-// Steps to the stress in each step of time, and their length: from 0.5 on they would not converge.
+// Gradient steps to the stress per time step, and their length: from 0.5 on they would not converge.
 constexpr int kSweeps = 3;
 constexpr float kSweep = 0.4f;
-// How much of what still slides a rigid cell must have room for within the yield surface. (2.5) is about one cell
-// alone: to stop what is d cells deep takes the square of d as much, and with less columns stand that should fall.
+// A cell is rigid if the yield surface leaves room for this multiple of the stress that would stop the remaining shear.
+// (2.5) considers one cell alone: stopping a layer d cells deep takes d^2 times as much, and with a smaller reserve
+// columns stand that should fall.
 constexpr float kLeastReserve = 4, kReserveByDepth2 = 2;
 
-constexpr int kShear[3][3] = {{0, 3, 5}, {3, 1, 4}, {5, 4, 2}}; // where component (a, b) is among the six
+constexpr int kShear[3][3] = {{0, 3, 5}, {3, 1, 4}, {5, 4, 2}}; // index of component (a, b) among the six
 
 Row row_at(const Block<float, 1>& block, int x, int y, const Vec3i& d)
 {
@@ -32,7 +33,7 @@ Row norm_of(const Row (&s)[6])
     return sqrt_row(s[0] * s[0] + s[1] * s[1] + s[2] * s[2] + 2 * (s[3] * s[3] + s[4] * s[4] + s[5] * s[5]));
 }
 
-// Where there is sand around a tile. `full`: everywhere.
+// Which cells around a tile contain sand. `full`: all of them.
 template <bool full> struct Wet {
     const Block<float, 1>& block;
     Row at(int x, int y, const Vec3i& d, Row value) const { return full ? value : row_at(block, x, y, d) * value; }
@@ -52,7 +53,7 @@ template <bool full> struct Pressure {
     Wet<full> wet;
 
     Row at(int x, int y, const Vec3i& d) const { return pressure_row(&block.at(x + d.x(), y + d.y(), d.z())); }
-    // Its change over two cells, or over one where there is sand on one side only.
+    // The difference over two cells, or over one where only one side has sand.
     Row change(int a, int x, int y) const
     {
         const Vec3i step = Vec3i::Unit(a);
@@ -74,13 +75,13 @@ template <bool full> struct Strain {
     const Block<float, 1> (&u)[3];
     Wet<full> wet;
 
-    // Component a in the middle of cells, d cells off.
+    // Component a at cell centres, d cells off.
     Row middle(int a, int x, int y, const Vec3i& d) const
     {
         return 0.5f * (row_at(u[a], x, y, d) + row_at(u[a], x, y, d + Vec3i::Unit(a)));
     }
-    // Its change over a cell along another axis. Beyond the sand it goes on as it is: nothing pulls there, and friction
-    // at solids is their own.
+    // Its difference over a cell along another axis. Beyond the sand it is extended as a constant: there is no traction
+    // at the free surface, and friction at solids is handled separately.
     Row change(int a, int b, int x, int y) const
     {
         const Vec3i step = Vec3i::Unit(b);
@@ -89,7 +90,7 @@ template <bool full> struct Strain {
         const Row here = middle(a, x, y, Vec3i::Zero());
         return 0.5f * (wet.at(x, y, step, above - here) + wet.at(x, y, -step, here - below));
     }
-    // (2.5) the strain rate times the edge of a cell, without what changes volume: the stress that would stop it.
+    // (2.5): the deviatoric strain rate times the voxel size, which is the stress that would stop it.
     void find(int x, int y, Row (&d)[6]) const
     {
         for (int a = 0; a < 3; ++a) d[a] = row_at(u[a], x, y, Vec3i::Unit(a)) - row_at(u[a], x, y, Vec3i::Zero());
@@ -102,13 +103,13 @@ template <bool full> struct Strain {
     }
 };
 
-// What shear does to the velocity: its divergence, in the form that takes from the energy what the strain rate above
-// loses.
+// The divergence of shear stress, as the adjoint of the strain rate above: the energy that it removes is the work of
+// the stress.
 template <bool full> struct Push {
     const Block<float, 1> (&shear)[3]; // xy, yz, xz
     Wet<full> wet;
 
-    // What cell c gains of component a through its sides along b.
+    // What cell c contributes to component a through its sides along b.
     Row gain(int a, int b, int x, int y, const Vec3i& c) const
     {
         const Block<float, 1>& s = shear[kShear[a][b] - 3];
@@ -186,9 +187,9 @@ void FluidFriction::find_wet_cells(const InnerFlow& flow)
     });
 }
 
-// Next to cells without sand, half of the change of velocity is missing in Strain::change(), and what turns as a rigid
-// body seems to be sheared: friction would hold sand in a turning drum back. What is missing of the turning of the
-// nearest collider is known, and is taken out again.
+// Next to cells without sand, Strain::change() misses half of the velocity difference, and rigid rotation appears as
+// shear: friction would hold back sand in a turning drum. The missing part due to the rotation of the nearest collider
+// is known, and is subtracted.
 void FluidFriction::find_turning(const InnerFlow& flow)
 {
     const Topology& topology = flow.phi.topology();
@@ -196,7 +197,7 @@ void FluidFriction::find_turning(const InnerFlow& flow)
     if (!flow.solids.colliders_move()) return;
     for (auto& shear : turning_) shear.reset_uninitialized(topology, 0);
     const float voxel = flow.voxel, half = 0.5f * kTileSize * voxel;
-    // Change of velocity across a cell along xy, yz, xz.
+    // Velocity differences across a cell: xy, yz, xz.
     const auto turning_at = [&](const Solids::Neighbour& solid, const Vec3f& x) -> Vec3f {
         if (!solid.shape) return Vec3f::Zero();
         Mat3f gradient;
@@ -239,12 +240,12 @@ void FluidFriction::find_turning(const InnerFlow& flow)
     });
 }
 
-// The last step's stress and traction, where there is sand still.
+// Carry over stress and traction of the last step, where there still is sand.
 void FluidFriction::take_up(const InnerFlow& flow)
 {
     const Topology& topology = flow.phi.topology();
     const float scale = step_ > 0 ? flow.dt / step_ : 0;
-    const auto before = [&](int tile) { // or -1
+    const auto before = [&](int tile) { // the same tile in the last step, or -1
         const int t = tiles_.tile_count() > 0 ? tiles_.find(topology.tile(tile)) : 0;
         return t < tiles_.tile_count() ? t : -1;
     };
@@ -269,8 +270,8 @@ void FluidFriction::take_up(const InnerFlow& flow)
 }
 
 // (2.9): |stress| <= sqrt(2) (friction * pressing + cohesion), which in pure shear is Coulomb's law. The tangent of the
-// angle of friction takes the place of the sine in (2.3): pressure here is that of a liquid, which on a slope is the
-// normal stress and not the mean of a stress with friction. (2.4) is on neither.
+// friction angle replaces the sine in (2.3): pressure here is that of a liquid, which on a slope is the normal stress,
+// not the mean of a stress with friction. (2.4) lies on neither yield surface.
 void FluidFriction::find_bounds(const InnerFlow& flow)
 {
     const Topology& topology = flow.phi.topology();
@@ -299,7 +300,7 @@ void FluidFriction::find_bounds(const InnerFlow& flow)
         around.wet.gather(wet_, tile);
         with(Pressure<false>{around.pressure, {around.wet}});
     });
-    // A layer of one cell has no sand below that could show what presses on the solid under it.
+    // In a layer one cell deep, no sand below shows what presses on the solid.
     for (const WallFriction::Contact& c : walls_.contacts()) {
         if (!(flow.projection.s().tile(c.tile)[c.cell] > 0)) continue;
         const float weight = std::max(0.0f, -flow.dt * flow.gravity.dot(c.normal));
@@ -308,18 +309,19 @@ void FluidFriction::find_bounds(const InnerFlow& flow)
     }
 }
 
-// What presses planes along the surface on each other, for friction. Two things make it differ from pressure:
+// The normal stress for friction, between planes parallel to the surface. It differs from the pressure in two ways.
 //
-// Pressure is the mean of the normal stresses. Sand that is squeezed along its slope, as between the walls of a drum,
-// has more of it than what lies above weighs: with a normal part q of the stress of friction across the slope, the
-// planes along it are pressed by p - q only. With all of p a slope of friction tan(a) would stand at a tangent of
-// tan(a) / sqrt(1 - tan(a)^2): 51 degrees for 38. With max(p - q, cos(a) p) it is tan(a) at most for any q, and what is
-// squeezed most, q = sin(a) p, is on the surface of Mohr and Coulomb. The slope is where pressure is the same.
+// Pressure is the mean of the normal stresses. Sand squeezed along its slope, as between the walls of a drum, has more
+// pressure than the weight above it: if the frictional stress has a normal part q across the slope, planes along the
+// slope are pressed together by p - q only. With all of p, a slope of friction tan(a) would stand at a tangent of
+// tan(a) / sqrt(1 - tan(a)^2): 51 degrees for 38. With max(p - q, cos(a) p) it is at most tan(a) for any q, and the
+// most squeezed state, q = sin(a) p, lies on the Mohr-Coulomb surface. The slope is taken along isosurfaces of
+// pressure.
 //
-// A cell at the surface weighs a whole cell in the equations of motion, but its pressure depends on where the surface
-// cuts it. Just below the surface there is hardly any: friction could not hold such cells, and piles would creep. Half
-// the sum of its bound and that of the cell below has to hold a cell, which takes the weight of a cell at least. A cell
-// that rests on others has that, or as much as presses those; in flight nothing does.
+// A surface cell weighs a whole cell in the equations of motion, but its pressure depends on where the surface cuts it.
+// Just below the surface it is nearly zero: friction could not hold such cells, and piles would creep. Half the sum of
+// its bound and that of the cell below must hold a cell, which takes at least the weight of a cell. A cell that rests
+// on others gets that weight, or as much as presses on those; in flight there is none.
 template <class PressureAround>
 Row FluidFriction::pressing(const InnerFlow& flow, const PressureAround& pressure, int tile, int x, int y, int o) const
 {
@@ -371,7 +373,7 @@ void FluidFriction::change_stress(const InnerFlow& flow, bool last)
     for_each_strain(flow, [&](int tile, int o, const Row(&d)[6]) {
         Row before[6], s[6];
         for (int i = 0; i < 6; ++i) before[i] = load_row(stress_[i].tile(tile) + o);
-        const Row bound = load_row(bound_.tile(tile) + o); // which is 0 without sand
+        const Row bound = load_row(bound_.tile(tile) + o); // 0 without sand
         if (last) {
             const Row depth = by_weight * pressure_row(flow.projection.s().tile(tile) + o);
             const Row reserve = max(kReserveByDepth2 * depth * depth, splat(kLeastReserve));
@@ -388,7 +390,7 @@ void FluidFriction::change_stress(const InnerFlow& flow, bool last)
     });
 }
 
-// Changes the velocity by what a stress does.
+// Applies a stress to the velocity.
 void FluidFriction::slide(const InnerFlow& flow, const Stress& stress) const
 {
     const Topology& topology = flow.phi.topology();

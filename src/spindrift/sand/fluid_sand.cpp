@@ -11,7 +11,7 @@ SandMaterialParams material_of(const SandParams& params)
     return params.materials.empty() ? SandMaterialParams() : params.materials[0];
 }
 
-// The tangent of the angle of friction: Coulomb's coefficient, of a wall that is as rough as the sand too.
+// The tangent of the friction angle: Coulomb's coefficient of the sand, and of a wall as rough as it.
 float tangent_of(const SandParams& sand)
 {
     constexpr float kSteepest = 0.99f;
@@ -33,7 +33,7 @@ LiquidParams FluidSand::liquid_of(const SandParams& sand)
     LiquidParams liquid;
     liquid.voxel = sand.voxel, liquid.gravity = sand.gravity, liquid.seed = sand.seed;
     liquid.density = material_of(sand).density;
-    // Grains lose their motion against each other much faster than water does.
+    // Relative motion of grains is lost much faster than that of water.
     liquid.flip = 0.9f;
     liquid.cfl = 2;
     liquid.domain = sand.domain, liquid.colliders = sand.colliders;

@@ -1,4 +1,11 @@
-// Sand as a fluid (document 001, chapter 2): the model `fluid`. It is the liquid, with friction among its grains.
+// Sand as a fluid, the model `fluid`: a liquid with internal friction [Zhu 2005, chapter 2]. Method, limits and
+// differences from the source are in sand/fluid_friction.h. It is faster and coarser than `grains`, and has one
+// material, no impulses and no bodies.
+//
+//     FluidSand sand(params);
+//     sand.start(1);
+//     sand.advance();
+//     write(sand.grains());
 #pragma once
 
 #include "spindrift/liquid/liquid.h"
@@ -9,15 +16,15 @@ namespace spindrift {
 
 class FluidSand {
   public:
-    // The shapes of params.sources and params.colliders, each in its order.
-    // Loads the shapes itself; see shapes_of() in scene/shapes.h.
+    // `Shapes` are those of params.sources and params.colliders, in the same order. Loads the shapes itself; see
+    // shapes_of() in scene/shapes.h.
     explicit FluidSand(const SandParams& params, float fps = 24)
         : FluidSand(params, shapes_of(params.sources, "source"), shapes_of(params.colliders, "collider", true), fps)
     {
     }
-    // With shapes that a scene has loaded and placed.
+    // Uses shapes that a scene has loaded and placed.
     FluidSand(const SandParams& params, std::vector<Shape> sources, std::vector<Shape> colliders, float fps);
-    FluidSand(const FluidSand&) = delete; // the liquid knows the address of its friction
+    FluidSand(const FluidSand&) = delete; // the liquid stores the address of its friction
 
     void start(int frame)
     {
@@ -32,9 +39,9 @@ class FluidSand {
     float particle_radius() const { return liquid_.particle_radius(); }
     double mass() const;
     size_t bytes() const { return liquid_.bytes() + friction_.bytes(); }
-    // The liquid that this sand would be without friction.
+    // The parameters of the underlying liquid, which has no friction.
     static LiquidParams liquid_of(const SandParams& sand);
-    // With what grains have too, for files.
+    // The liquid's particles with the attributes of sand particles, for files.
     Particles grains() const;
 
     // Everything that the next frame depends on, for resuming.

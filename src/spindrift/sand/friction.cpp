@@ -1,4 +1,4 @@
-// Friction among grains, component by component (document 000, section 5.5.1), and on solids.
+// Friction among grains, component by component [Narain 2011, section 5.5.1], and on solids.
 #include "spindrift/sand/stress.h"
 
 namespace spindrift {
@@ -9,7 +9,7 @@ using Cells = Block<float, 1>;
 
 Row row_at(const Cells& block, int x, int y, int z) { return load_row_unaligned(&block.at(x, y, z)); }
 
-// The steps to the four cells around an edge of a shear.
+// Offsets of the four cells around an edge.
 struct Around {
     Vec3i step[4];
     Around(int axis_a, int axis_b)
@@ -21,7 +21,8 @@ struct Around {
 
 Row magnitude(Row r) { return max(r, -r); }
 
-// Another shear at the edges of one: the mean of its four edges around, so that noise of single cells cancels.
+// The shear `other` interpolated to edges of `shear`: the mean of its four nearest edges, which cancels noise of single
+// cells.
 Row at_edges_of(int shear, int other, const Cells& values, int x, int y)
 {
     const auto has = [](int k, int axis) { return kShearAxes[k][0] == axis || kShearAxes[k][1] == axis; };
@@ -44,14 +45,14 @@ Row at_edges(const Around& around, const Cells& cells, int x, int y)
     return 0.25f * sum;
 }
 
-// The bound of a shear in sand from two more hyperplanes that touch the cone (5.4). With the angle of friction phi, and
-// d for half the difference of the two axial stresses in its plane, a shear s may be as large as
+// Enlarges the bound of a shear inside sand by two hyperplanes that touch the cone (5.4). With the friction angle phi,
+// and d half the difference of the two axial stresses in its plane, a shear s is bounded by
 //
 //     s <= sin(phi) p            and            s <= tan(phi) (p - d),
 //
-// the first for sand that is sheared along the grid, where d = 0, the second for a slope of the angle phi. At d = a p
-// the second is the bound a p, which every shear may reach. With a p everywhere, sand that is sheared along the grid
-// would slide with three quarters of its friction. A pressure of 0 marks walls: their bound is left alone.
+// the first for sand sheared along the grid, where d = 0, the second for a slope of angle phi. At d = a p the second
+// equals the bound a p, which every shear may reach. With a p everywhere, sand sheared along the grid would slide with
+// three quarters of its friction. A pressure of 0 marks walls, whose bound is unchanged.
 Row widen_shear(Row bound, Row pressure, Row difference)
 {
     const Row rest = pressure - bound; // a = tan / (1 + tan), so that tan = bound / rest
@@ -62,10 +63,10 @@ Row widen_shear(Row bound, Row pressure, Row difference)
 
 } // namespace
 
-// Hyperplanes stand for the cone (5.4): |s_ij| <= a p. With a = sin / (sin + cos) of the angle of friction a slope
-// along the grid is as steep as that angle, and no steeper: the corner of the bounds, where a shear and a difference of
-// axial stresses are at their largest, then touches what the slope asks for. With a = alpha, as in (5.15), it would be
-// 45 degrees instead of 38 for alpha = 0.5. A shear beside less axial stress may be larger (widen_shear).
+// Hyperplanes approximate the cone (5.4): |s_ij| <= a p. With a = sin / (sin + cos) of the friction angle, a slope
+// along the grid is exactly as steep as that angle: the corner of the bounds, where a shear and a difference of axial
+// stresses are largest, then touches the stress that the slope requires. With a = alpha, as in (5.15), it would be 45
+// degrees instead of 38 for alpha = 0.5. A shear with less axial stress may be larger (widen_shear).
 float friction_bound(float alpha)
 {
     const float sine = std::sqrt(1.5f) * alpha;
@@ -80,7 +81,7 @@ float rough_wall(float bound)
     return tangent / std::sqrt(1 + tangent * tangent);
 }
 
-// Bounds of stresses at cells, and of shears at their edges.
+// Bounds of stresses at cells, and of shears at edges.
 void Stress::find_limits(float dt)
 {
     for_dense([&](int d) {
@@ -106,7 +107,7 @@ void Stress::find_limits(float dt)
                     emptiest = min(emptiest, open);
                     cells += open > splat(0) ? splat(1) : splat(0);
                 }
-                const Row share = inverse_or_zero(cells); // in solids there is nothing to be pressed
+                const Row share = inverse_or_zero(cells); // solids carry no pressure: average over open cells
                 Row bound = share * most, pressure = share * pressed;
                 if (near_solid)
                     for (int z = 0; z < kTileSize; ++z)
@@ -118,9 +119,9 @@ void Stress::find_limits(float dt)
     });
 }
 
-// The greatest shear on a solid at an edge: Coulomb's friction, or that of sand on itself if it is less. Sand presses
-// on the solid with its pressure q, and with what the closed faces beside the edge take from it: the weight of the last
-// half cell, and all of it where the sand lies too thin, or strikes too loose, for pressure.
+// The largest shear on a solid at an edge: Coulomb friction, or sand's own if that is less. The normal force is the
+// pressure q plus what the closed faces beside the edge take from the sand: the weight of the last half cell, and all
+// of the weight where sand is too thin, or strikes too loosely, for pressure.
 float Stress::wall_limit(int shear, int tile, const Vec3i& at, float dt, float q, const Block<float, 1>& room) const
 {
     const Topology& all = grid_->topology;
@@ -159,16 +160,16 @@ float Stress::wall_limit(int shear, int tile, const Vec3i& at, float dt, float q
     if (faces == 0) return coefficient * q;
     const float all_sliding = std::hypot(sliding, sliding_across);
     const float stuck = stick_at(edge * grid_->voxel, dt) * (all_sliding / faces + dt * settings_.gravity.norm());
-    // Friction is against what slides. With both shears of a surface at their largest, sand that slides across the grid
-    // would be held by 1.4 times as much as along it.
+    // Friction opposes the sliding direction. With both shears of a surface at their bounds, sand sliding diagonally to
+    // the grid would be held 1.4 times as strongly as along it.
     const float still = slow_speed() * faces;
     const float most = all_sliding + still; // 0 without gravity and motion
     const float share = most > 0 ? (sliding + still) / most : 1;
     return share * coefficient * (q + struck / faces) + stuck;
 }
 
-// The share of its sliding that sand on the nearest solid loses in a step by `stick`; where it clings, whatever it
-// takes to hold it.
+// The share of its sliding velocity that sand on the nearest solid loses in a step by `stick`; unbounded in effect for
+// `stick = 1`.
 float Stress::stick_at(const Vec3f& x, float dt) const
 {
     constexpr float kClings = 1e3f;
@@ -186,137 +187,219 @@ float Stress::friction_at(const Vec3f& x) const
     return solids_->collider_distance(x) < solids_->wall_distance(x) ? solids_->grip(x).friction : walls;
 }
 
-// (5.20), one component after the other.
-void Stress::rub(float dt, MacField& flux, StressReport& report)
+// One of the five trace-free components of friction: a stress x of size one adds `stresses` to the six components of s,
+// and pushes faces by the differences `pushes` of x.
+struct Stress::FrictionComponent {
+    enum class Difference { here_below, below_here, above_here }; // the first less the second, along an axis
+    struct Share {
+        Component stress;
+        float factor;
+    };
+    struct Push {
+        int flux_axis, axis;
+        Difference difference;
+        float factor;
+    };
+    BodyStress::Part part;
+    std::vector<Share> stresses;
+    std::vector<Push> pushes;
+    void (*find_strain)(const TileView (&flux)[3], float* strain); // of the flux, for the cells of a tile
+    void (Stress::*set_bounds)(int dense_tile, int shear);
+    int shear = -1; // index in kShearAxes
+};
+
+namespace {
+
+Row below(const TileView& view, int axis, int x, int y)
 {
-    // Friction goes on where it was in the step before, so that few iterations do: piles are as steep with 4 as
-    // with 20. What a body weighs is carried across many cells, and with so few it would sink for ever.
+    return axis == 0 ? view.below_x(x, y) : axis == 1 ? view.below_y(x, y) : view.below_z(x, y);
+}
+
+Row above(const TileView& view, int axis, int x, int y)
+{
+    return axis == 0 ? view.above_x(x, y) : axis == 1 ? view.above_y(x, y) : view.above_z(x, y);
+}
+
+void find_axial_strain(const TileView (&f)[3], float* strain)
+{
+    const TileView &u = f[0], &v = f[1], &w = f[2];
+    for_each_row([&](int x, int y, int o) {
+        store_row(strain + o,
+                  v.above_y(x, y) - v.at(x, y) - 0.5f * (u.above_x(x, y) - u.at(x, y) + w.above_z(x, y) - w.at(x, y)));
+    });
+}
+
+void find_lateral_strain(const TileView (&f)[3], float* strain)
+{
+    const TileView &u = f[0], &w = f[2];
+    for_each_row([&](int x, int y, int o) {
+        store_row(strain + o, u.above_x(x, y) - u.at(x, y) - w.above_z(x, y) + w.at(x, y));
+    });
+}
+
+template <int K> void find_shear_strain(const TileView (&f)[3], float* strain)
+{
+    constexpr int a = kShearAxes[K][0], b = kShearAxes[K][1];
+    for_each_row([&](int x, int y, int o) {
+        store_row(strain + o, f[a].at(x, y) - below(f[a], b, x, y) + f[b].at(x, y) - below(f[b], a, x, y));
+    });
+}
+
+} // namespace
+
+// In the order in which they are solved: s_yy with half of it subtracted from each of the others, s_xx against s_zz,
+// and the three shears.
+const std::vector<Stress::FrictionComponent>& Stress::friction_components()
+{
+    using C = FrictionComponent;
+    using enum C::Difference;
+    const auto shear = [](BodyStress::Part part, int k, auto strain) {
+        const int a = kShearAxes[k][0], b = kShearAxes[k][1];
+        return C{part,
+                 {{static_cast<Component>(xy + k), 1}},
+                 {{a, b, above_here, 1}, {b, a, above_here, 1}},
+                 strain,
+                 &Stress::set_shear_bounds,
+                 k};
+    };
+    static const std::vector<C> components = {
+        {BodyStress::axial,
+         {{yy, 1}, {xx, -0.5f}, {zz, -0.5f}},
+         {{0, 0, here_below, -0.5f}, {1, 1, here_below, 1}, {2, 2, here_below, -0.5f}},
+         find_axial_strain,
+         &Stress::set_axial_bounds},
+        {BodyStress::lateral,
+         {{xx, 1}, {zz, -1}},
+         {{0, 0, here_below, 1}, {2, 2, below_here, 1}},
+         find_lateral_strain,
+         &Stress::set_lateral_bounds},
+        shear(BodyStress::shear_xy, 0, find_shear_strain<0>),
+        shear(BodyStress::shear_yz, 1, find_shear_strain<1>),
+        shear(BodyStress::shear_xz, 2, find_shear_strain<2>),
+    };
+    return components;
+}
+
+// (5.20), one component after the other.
+void Stress::solve_friction(float dt, MacField& flux, StressReport& report)
+{
+    // Friction is warm-started from the last step, so few iterations suffice: piles are as steep with 4 as with 20. The
+    // weight of a body is carried across many cells; with so few iterations it would sink for ever.
     const bool carries = bodies_ && bodies_->lies_on_sand(slow_speed());
     const int iterations = carries ? 12 : 4;
     const double accuracy = carries ? 2 : 5;
-    // What is worth a solver's time: a share of what sand falls by in a step, or of what crosses a cell in it.
+    // Tolerance: a share of the speed that sand gains by falling in a step, or of a cell per step.
     const double tolerance = accuracy * static_cast<double>(settings_.tolerance) *
                              static_cast<double>(settings_.gravity.norm() * dt + 0.01f * grid_->voxel / dt);
     find_limits(dt);
-    double left = 0;
-    const auto bounds = [&](int d, int o, Row bound, Row now) {
-        store_row(lower_.tile(d) + o, -bound - now), store_row(upper_.tile(d) + o, bound - now);
-    };
-    const auto solve = [&](TileMatrix& matrix, BodyStress::Part part) {
-        left = std::max(left, improve_with_bodies(matrix, part, tolerance, iterations, report.friction_iterations));
-    };
-    const auto add_to = [&](Field<float>& s, float factor) {
+    report.friction = 0;
+    for (const FrictionComponent& component : friction_components()) {
         for_dense([&](int d) {
+            set_strain(component, flux, d);
+            (this->*component.set_bounds)(d, component.shear);
+        });
+        const double left = improve_with_bodies(matrix_of(component.part), component.part, tolerance, iterations,
+                                                report.friction_iterations);
+        report.friction = std::max(report.friction, left);
+        apply_change(component, flux);
+    }
+}
+
+TileMatrix& Stress::matrix_of(BodyStress::Part part)
+{
+    if (part == BodyStress::pressure) return pressure_;
+    if (part == BodyStress::axial) return axial_;
+    return part == BodyStress::lateral ? lateral_ : shear_[part - BodyStress::shear_xy];
+}
+
+// Sets b_ to the strain of the flux, in the moving frame if there is one.
+void Stress::set_strain(const FrictionComponent& component, const MacField& flux, int d)
+{
+    const int tile = tile_of_[static_cast<size_t>(d)];
+    const TileView f[3] = {{flux.u[0], tile}, {flux.u[1], tile}, {flux.u[2], tile}};
+    float* b = b_.tile(d);
+    component.find_strain(f, b);
+    if (!solids_->colliders_move()) return;
+    const float* moved = frame_strain_[component.part - BodyStress::axial].tile(d);
+    for (int o = 0; o < kTileCells; o += kTileSize) store_row(b + o, load_row(b + o) + load_row(moved + o));
+}
+
+// Bounds of the change of a stress that is `now`.
+void Stress::set_bounds_of_change(int d, int o, Row bound, Row now)
+{
+    store_row(lower_.tile(d) + o, -bound - now), store_row(upper_.tile(d) + o, bound - now);
+}
+
+void Stress::set_axial_bounds(int d, int)
+{
+    for (int o = 0; o < kTileCells; o += kTileSize) {
+        const auto at = [&](const Field<float>& field) { return load_row(field.tile(d) + o); };
+        const Row most = at(limit_), lateral = 0.5f * magnitude(at(s_[xx]) - at(s_[zz]));
+        set_bounds_of_change(d, o, min(most, max(splat(0), 2 * (most - lateral))), at(s_[yy]));
+    }
+}
+
+void Stress::set_lateral_bounds(int d, int)
+{
+    for (int o = 0; o < kTileCells; o += kTileSize) {
+        const auto at = [&](const Field<float>& field) { return load_row(field.tile(d) + o); };
+        set_bounds_of_change(d, o, max(splat(0), at(limit_) - 0.5f * magnitude(at(s_[yy]))),
+                             0.5f * (at(s_[xx]) - at(s_[zz])));
+    }
+}
+
+void Stress::set_shear_bounds(int d, int k)
+{
+    const int a = kShearAxes[k][0], b = kShearAxes[k][1];
+    const Around around(a, b);
+    thread_local Cells kept[2];
+    auto& others = kept;
+    const int other[2] = {(k + 1) % 3, (k + 2) % 3};
+    for (int n = 0; settings_.isotropic && n < 2; ++n) others[n].gather(s_[xy + other[n]], d);
+    thread_local Cells kept_axial[2];
+    auto& axial = kept_axial;
+    axial[0].gather(s_[a], d), axial[1].gather(s_[b], d);
+    for_each_row([&](int x, int y, int o) {
+        const Row difference = at_edges(around, axial[0], x, y) - at_edges(around, axial[1], x, y);
+        Row bound = widen_shear(load_row(edge_limit_[k].tile(d) + o), load_row(edge_q_[k].tile(d) + o),
+                                0.5f * magnitude(difference));
+        if (settings_.isotropic) {
+            // Planes at 45 degrees between two shears: sand sliding diagonally to the grid has both of them, and would
+            // have twice the friction. Each keeps its part of the corner, whichever is solved first.
+            constexpr float kRoot2 = 1.41421356f;
+            Row most = splat(0);
+            for (int n = 0; n < 2; ++n) most = max(most, magnitude(at_edges_of(k, other[n], others[n], x, y)));
+            bound = min(bound, max(kRoot2 * bound - most, bound / kRoot2));
+        }
+        set_bounds_of_change(d, o, bound, load_row(s_[xy + k].tile(d) + o));
+    });
+}
+
+// Adds change_ of a component to the stresses, and its push to the flux.
+void Stress::apply_change(const FrictionComponent& component, MacField& flux)
+{
+    for_dense([&](int d) {
+        for (const auto& [stress, factor] : component.stresses)
             for (int o = 0; o < kTileCells; o += kTileSize) {
-                float* out = s.tile(d) + o;
+                float* out = s_[stress].tile(d) + o;
                 store_row(out, load_row(out) + factor * load_row(change_.tile(d) + o));
             }
-        });
-    };
-    // b_, from the strain of the flux.
-    const auto set_strain = [&](int part, int d, int o, Row strain) {
-        const bool moving = solids_->colliders_move();
-        store_row(b_.tile(d) + o, moving ? strain + load_row(frame_strain_[part].tile(d) + o) : strain);
-    };
-    const auto push = [&](int tile, int axis, int o, Row by) {
-        float* out = flux.u[axis].tile(tile) + o;
-        store_row(out, load_row(out) + load_row(mobility_.u[axis].tile(tile) + o) * by);
-    };
-
-    // s_yy, with half of it taken from each of the others.
-    for_dense([&](int d) {
-        const int tile = tile_of_[static_cast<size_t>(d)];
-        const TileView u(flux.u[0], tile), v(flux.u[1], tile), w(flux.u[2], tile);
-        for_each_row([&](int x, int y, int o) {
-            const auto at = [&](const Field<float>& field) { return load_row(field.tile(d) + o); };
-            const Row now = at(s_[yy]);
-            set_strain(0, d, o,
-                       v.above_y(x, y) - v.at(x, y) -
-                           0.5f * (u.above_x(x, y) - u.at(x, y) + w.above_z(x, y) - w.at(x, y)));
-            const Row most = at(limit_), lateral = 0.5f * magnitude(at(s_[xx]) - at(s_[zz]));
-            bounds(d, o, min(most, max(splat(0), 2 * (most - lateral))), now);
-        });
     });
-    solve(axial_, BodyStress::axial);
-    add_to(s_[yy], 1), add_to(s_[xx], -0.5f), add_to(s_[zz], -0.5f);
+    using enum FrictionComponent::Difference;
     for_stressed_faces([&](int tile) {
         const TileView c = view(change_, tile);
-        for_each_row([&](int x, int y, int o) {
-            const Row here = c.at(x, y);
-            push(tile, 0, o, -0.5f * (here - c.below_x(x, y)));
-            push(tile, 1, o, here - c.below_y(x, y));
-            push(tile, 2, o, -0.5f * (here - c.below_z(x, y)));
-        });
-    });
-
-    // s_xx against s_zz.
-    for_dense([&](int d) {
-        const int tile = tile_of_[static_cast<size_t>(d)];
-        const TileView u(flux.u[0], tile), w(flux.u[2], tile);
-        for_each_row([&](int x, int y, int o) {
-            const auto at = [&](const Field<float>& field) { return load_row(field.tile(d) + o); };
-            const Row now = 0.5f * (at(s_[xx]) - at(s_[zz]));
-            set_strain(1, d, o, u.above_x(x, y) - u.at(x, y) - w.above_z(x, y) + w.at(x, y));
-            bounds(d, o, max(splat(0), at(limit_) - 0.5f * magnitude(at(s_[yy]))), now);
-        });
-    });
-    solve(lateral_, BodyStress::lateral);
-    add_to(s_[xx], 1), add_to(s_[zz], -1);
-    for_stressed_faces([&](int tile) {
-        const TileView c = view(change_, tile);
-        for_each_row([&](int x, int y, int o) {
-            push(tile, 0, o, c.at(x, y) - c.below_x(x, y));
-            push(tile, 2, o, c.below_z(x, y) - c.at(x, y));
-        });
-    });
-
-    // s_xy, s_yz, s_xz.
-    for (int k = 0; k < 3; ++k) {
-        const int a = kShearAxes[k][0], b = kShearAxes[k][1];
-        const Around around(a, b);
-        const auto below = [](const TileView& view, int axis, int x, int y) {
-            return axis == 0 ? view.below_x(x, y) : axis == 1 ? view.below_y(x, y) : view.below_z(x, y);
-        };
-        const auto above = [](const TileView& view, int axis, int x, int y) {
-            return axis == 0 ? view.above_x(x, y) : axis == 1 ? view.above_y(x, y) : view.above_z(x, y);
-        };
-        for_dense([&](int d) {
-            const int tile = tile_of_[static_cast<size_t>(d)];
-            const TileView u(flux.u[a], tile), v(flux.u[b], tile);
-            thread_local Cells kept[2];
-            auto& others = kept;
-            const int other[2] = {(k + 1) % 3, (k + 2) % 3};
-            for (int n = 0; settings_.isotropic && n < 2; ++n) others[n].gather(s_[xy + other[n]], d);
-            thread_local Cells kept_axial[2];
-            auto& axial = kept_axial;
-            axial[0].gather(s_[a], d), axial[1].gather(s_[b], d);
+        for (const auto& [flux_axis, axis, difference, factor] : component.pushes) {
+            float* f = flux.u[flux_axis].tile(tile);
+            const float* mobility = mobility_.u[flux_axis].tile(tile);
             for_each_row([&](int x, int y, int o) {
-                set_strain(2 + k, d, o, u.at(x, y) - below(u, b, x, y) + v.at(x, y) - below(v, a, x, y));
-                const Row difference = at_edges(around, axial[0], x, y) - at_edges(around, axial[1], x, y);
-                Row bound = widen_shear(load_row(edge_limit_[k].tile(d) + o), load_row(edge_q_[k].tile(d) + o),
-                                        0.5f * magnitude(difference));
-                if (settings_.isotropic) {
-                    // Planes at 45 degrees between two shears: sand that slides across the grid has both of them, and
-                    // twice the friction otherwise. Each keeps its part of the corner, whichever comes first.
-                    constexpr float kRoot2 = 1.41421356f;
-                    Row most = splat(0);
-                    for (int n = 0; n < 2; ++n) most = max(most, magnitude(at_edges_of(k, other[n], others[n], x, y)));
-                    bound = min(bound, max(kRoot2 * bound - most, bound / kRoot2));
-                }
-                bounds(d, o, bound, load_row(s_[xy + k].tile(d) + o));
+                const Row here = c.at(x, y);
+                const Row by = difference == here_below   ? here - below(c, axis, x, y)
+                               : difference == below_here ? below(c, axis, x, y) - here
+                                                          : above(c, axis, x, y) - here;
+                store_row(f + o, load_row(f + o) + load_row(mobility + o) * (factor * by));
             });
-        });
-        solve(shear_[k], static_cast<BodyStress::Part>(BodyStress::shear_xy + k));
-        add_to(s_[xy + k], 1);
-        for_stressed_faces([&](int tile) {
-            const TileView c = view(change_, tile);
-            for_each_row([&](int x, int y, int o) {
-                push(tile, a, o, above(c, b, x, y) - c.at(x, y));
-                push(tile, b, o, above(c, a, x, y) - c.at(x, y));
-            });
-        });
-    }
-    report.friction = left;
+        }
+    });
 }
 
 } // namespace spindrift

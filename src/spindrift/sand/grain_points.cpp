@@ -14,26 +14,27 @@ namespace spindrift {
 
 namespace {
 
-// Ellipsoids of new particles touch; so much larger they fill the room between them.
+// Ellipsoids of new particles touch; enlarged by this, they fill the space between them.
 constexpr float kFilling = 1.8f;
-// A point this far out, in semi-axes, has lost its particle; others are drawn in by a share of the way in each frame.
+// A point this far from the centre, in semi-axes, is dropped; other outside points are pulled in by a share of the
+// distance in each frame.
 constexpr float kLost = 4, kDrawnIn = 0.25f;
-// A particle whose cell and all cells around are fuller than this cannot be seen.
+// A particle is invisible if its cell and all cells around are fuller than this.
 constexpr float kHidden = 0.85f;
-constexpr float kPacking = 0.6f;   // share of grains in sand at rest
-constexpr float kBumpiness = 0.5f; // of a grain, beside the normal of the sand's surface
+constexpr float kPacking = 0.6f;   // volume of solid grains in sand at rest
+constexpr float kBumpiness = 0.5f; // random part of a grain's normal, relative to the normal of the sand's surface
 constexpr int32_t kNowhere = -1;
 constexpr uint64_t kBumps = 1; // a stream of random numbers
 
 Vec3f in_ball(Random& random)
 {
-    for (;;) { // one try in two is outside
+    for (;;) { // rejection sampling; about one try in two is outside
         const float x = random.uniform(-1, 1), y = random.uniform(-1, 1), z = random.uniform(-1, 1);
         if (const Vec3f u(x, y, z); u.squaredNorm() <= 1) return u;
     }
 }
 
-// What makes a grain look bumpy, the same in every frame.
+// The random part of a grain's normal, the same in every frame.
 Vec3f bump_of(int32_t id)
 {
     Random random(kBumps, static_cast<uint64_t>(id));
@@ -41,7 +42,7 @@ Vec3f bump_of(int32_t id)
     return kBumpiness * Vec3f(x, y, z);
 }
 
-// The rotation of m = rotation * stretch (Higham 1986); none where m turns space inside out.
+// The rotation of the polar decomposition m = rotation * stretch [Higham 1986]; identity where m inverts space.
 Mat3f rotation_of(Mat3f m)
 {
     constexpr int kSteps = 8; // converges quadratically
@@ -50,21 +51,21 @@ Mat3f rotation_of(Mat3f m)
     return m;
 }
 
-// d in semi-axes of the ellipsoid whose A is L L^T.
+// d in units of the semi-axes of the ellipsoid with A = L L^T.
 Vec3f in_axes(const Mat3f& L, const Vec3f& d)
 {
     const float x = d.x() / L(0, 0), y = (d.y() - L(1, 0) * x) / L(1, 1);
     return {x, y, (d.z() - L(2, 0) * x - L(2, 1) * y) / L(2, 2)};
 }
 
-// Which particle has an id.
+// Finds particles by id.
 class Registry {
   public:
     explicit Registry(const std::vector<int32_t>& ids)
     {
         const int32_t highest = ids.empty() ? -1 : *std::max_element(ids.begin(), ids.end());
         const auto size = static_cast<size_t>(std::max(highest, -1) + int64_t(1));
-        if (size > 64 * ids.size() + kSmall) { // a table would be mostly holes
+        if (size > 64 * ids.size() + kSmall) { // a table would be mostly empty
             for (size_t i = 0; i < ids.size(); ++i) sorted_.emplace_back(ids[i], static_cast<int32_t>(i));
             std::sort(sorted_.begin(), sorted_.end());
             return;
@@ -85,10 +86,10 @@ class Registry {
   private:
     static constexpr size_t kSmall = 1 << 20;
     std::vector<int32_t> places_;
-    std::vector<std::pair<int32_t, int32_t>> sorted_; // id and place, instead of a table
+    std::vector<std::pair<int32_t, int32_t>> sorted_; // id and index, instead of a table
 };
 
-// Frames are files: any program may have written them.
+// Frames are files that any program may have written.
 void check_sand(const Particles& sand, const SandParams& params, float whole)
 {
     const float reach = params.voxel * kTileSize * (kTileReach - 16);
@@ -98,9 +99,7 @@ void check_sand(const Particles& sand, const SandParams& params, float whole)
     for (size_t i = 0; i < sand.size(); ++i) {
         const bool somewhere = sand.P[i].cwiseAbs().maxCoeff() < reach && sand.v[i].allFinite();
         if (!somewhere || (mass && !((*mass)[i] >= 0 && (*mass)[i] <= 1000 * most)))
-            fail("particle {} of the sand has a position, a velocity or a mass that cannot be; delete the frame, and "
-                 "it is "
-                 "made again",
+            fail("sand particle {} has an invalid position, velocity or mass; delete the frame to simulate it again",
                  sand.id[i]);
     }
 }
@@ -119,7 +118,7 @@ struct GrainPoints::Frame {
     std::vector<Mat3f> roots; // L of each shape A = L L^T
     std::vector<uint8_t> hidden;
 
-    // Calls body(particle) for those of the cells from `low` to as many beyond it as `size`, along each axis.
+    // Calls body(particle) for particles in the cells from `low` to `low + size` along each axis.
     template <class Body> void for_each_in(const Vec3i& low, int size, const Body& body) const
     {
         for (int s = 0; s < size * size * size; ++s) {
@@ -130,7 +129,7 @@ struct GrainPoints::Frame {
                 body(i);
         }
     }
-    // The particle around a place that it lies in the deepest, kNowhere for none.
+    // The particle that contains a position most deeply, kNowhere for none.
     int32_t home_of(const Vec3f& x, int32_t kind) const
     {
         const auto& material = required<int32_t>(particles, kMaterial);
@@ -145,7 +144,7 @@ struct GrainPoints::Frame {
     }
 };
 
-// Where each particle of a frame is in the next, and by how much the sand there was moved on the way.
+// The index of each particle in the next frame, and the displacement of the sand there.
 struct GrainPoints::Flow {
     std::vector<int32_t> successor; // kNowhere if it split or merged
     std::vector<Vec3f> shift;
@@ -175,8 +174,8 @@ std::unique_ptr<GrainPoints::Frame> GrainPoints::prepared(Particles sand) const
     grid.sort(particles, sand_.voxel, sand_.gravity);
     grid.splat(particles, sand_.materials);
     frame->roots.resize(particles.size()), frame->hidden.resize(particles.size());
-    const float least = 1e-4f * sand_.voxel * sand_.voxel;       // keeps a flat ellipsoid from having no inside
-    const Mat3f round = 0.25f * sand_.voxel * Mat3f::Identity(); // in place of what is no ellipsoid
+    const float least = 1e-4f * sand_.voxel * sand_.voxel;       // keeps flat ellipsoids invertible
+    const Mat3f round = 0.25f * sand_.voxel * Mat3f::Identity(); // replaces matrices that are no ellipsoid
     for_each_tile(grid.topology, [&](int tile) {
         if (grid.index.tile_empty(tile)) return;
         thread_local Block<float, 1> kept;
@@ -199,7 +198,7 @@ std::unique_ptr<GrainPoints::Frame> GrainPoints::prepared(Particles sand) const
     return frame;
 }
 
-// A part of a grain is one with that probability.
+// Stochastic rounding: a fraction of a grain exists with that probability.
 size_t GrainPoints::wanted(const Frame& frame, size_t particle) const
 {
     const float mass = required<float>(frame.particles, kMass)[particle];
@@ -210,7 +209,7 @@ size_t GrainPoints::wanted(const Frame& frame, size_t particle) const
                                Random(static_cast<uint64_t>(sand_.seed) + 1, id).uniform());
 }
 
-// Points in the order of their particles in a frame. Those that are to be filled and have no points get them.
+// Sorts points by the particles of a frame. Particles that are to be filled and have no points get new ones.
 template <class Fills> void GrainPoints::regroup(const Frame& frame, const Fills& fills, GrainReport& report)
 {
     const size_t count = frame.particles.size();
@@ -230,7 +229,7 @@ template <class Fills> void GrainPoints::regroup(const Frame& frame, const Fills
     }
     for (size_t i = 0; i < count; ++i)
         for (size_t k = place[i]; k < first_[i + 1]; ++k) {
-            if (next_id_ == std::numeric_limits<int>::max()) fail("there were more than two thousand million grains");
+            if (next_id_ == std::numeric_limits<int>::max()) fail("more than 2147483647 grains were created");
             grouped.id[k] = next_id_++, ++report.made;
         }
     auto& parent = grouped.attribute<int32_t>(kParent);
@@ -273,7 +272,7 @@ void GrainPoints::restore(State state, Particles sand)
     check_state_number(state.next_id, 0, std::numeric_limits<int>::max(), "next_id");
     next_id_ = state.next_id, points_ = std::move(state.points);
     frame_ = prepared(std::move(sand));
-    // Points are in the order of their particles, which prepared() puts into the same order again.
+    // Points are sorted by particle, and prepared() restores the same order of particles.
     const Registry registry(frame_->particles.id);
     const auto& parent = points_.attribute<int32_t>(kParent);
     first_.assign(frame_->particles.size() + 1, 0);
@@ -292,7 +291,7 @@ GrainReport GrainPoints::advance(Particles sand, float seconds)
     const Flow flow = flow_to(*next, seconds);
     expose(flow, *next, report);
     carry(flow, *next, seconds, report);
-    // What comes from a source, or has lost all of its points. Small ones may have none by chance.
+    // Sand from a source, or that has lost all of its points. Small particles may have none by chance.
     const auto empty = [&](size_t i) { return !next->hidden[i] && 4 * wanted(*next, i) >= static_cast<size_t>(each_); };
     regroup(*next, empty, report);
     frame_ = std::move(next);
@@ -300,8 +299,8 @@ GrainReport GrainPoints::advance(Particles sand, float seconds)
     return report;
 }
 
-// What a particle did is known if it is whole. One that split or merged has jumped: its motion follows from its
-// velocity, which is exact in flight.
+// The displacement of a particle present in both frames is known. One that split or merged has jumped: its displacement
+// follows from its velocity, which is exact in flight.
 GrainPoints::Flow GrainPoints::flow_to(const Frame& next, float seconds) const
 {
     const Particles& now = frame_->particles;
@@ -326,11 +325,11 @@ GrainPoints::Flow GrainPoints::flow_to(const Frame& next, float seconds) const
     return flow;
 }
 
-// How shifts differ around a particle: the linear function that is the nearest to those of its neighbours.
+// The gradient of displacement at a particle: a linear least-squares fit to its neighbours.
 Mat3f GrainPoints::gradient_at(size_t particle, const std::vector<Vec3f>& shift) const
 {
-    constexpr float kDoubt = 0.01f; // beside what a full cell of neighbours tells
-    constexpr float kMost = 2;      // streams that cross each other have no gradient
+    constexpr float kDoubt = 0.01f; // regularisation, relative to a full cell of neighbours
+    constexpr float kMost = 2;      // crossing streams have no meaningful gradient
     const SandGrid& grid = frame_->grid;
     const std::vector<Vec3f>& P = frame_->particles.P;
     const Vec3f& x = P[particle];
@@ -348,7 +347,7 @@ Mat3f GrainPoints::gradient_at(size_t particle, const std::vector<Vec3f>& shift)
     return size > kMost ? gradient * (kMost / size) : gradient;
 }
 
-// Gives points to particles that could not be seen until now, but may be in the next frame.
+// Gives points to particles that were hidden until now, but may be visible in the next frame.
 void GrainPoints::expose(const Flow& flow, const Frame& next, GrainReport& report)
 {
     home_.resize(points_.size());
@@ -365,10 +364,10 @@ void GrainPoints::expose(const Flow& flow, const Frame& next, GrainReport& repor
     regroup(*frame_, may_be_seen, report);
 }
 
-// Moves points and finds the particles they belong to then. With A and A' before and after, A' = F A F^T leaves only a
-// rotation of the map F open, and the flow decides that: points stay where they are in the ellipsoid. A point's
-// velocity is its motion since the last frame, as that of liquid is. With half of what sand has gained in the frame
-// added, it would be that of the moment in flight, but wrong where sand strikes sand and where a point is handed on.
+// Moves points, and finds their new particles. With A and A' before and after, A' = F A F^T determines the map F up to
+// a rotation, which is taken from the flow: points keep their place in the ellipsoid. A point's velocity is its
+// displacement since the last frame, as for a liquid. Adding half of the velocity that sand gained in the frame would
+// give the instantaneous velocity in flight, but be wrong where sand strikes sand and where a point changes particles.
 void GrainPoints::carry(const Flow& flow, const Frame& next, float seconds, GrainReport& report)
 {
     const Frame& now = *frame_;
@@ -413,7 +412,7 @@ void GrainPoints::carry(const Flow& flow, const Frame& next, float seconds, Grai
     report.given_up = std::accumulate(lost.begin(), lost.end(), size_t{0});
 }
 
-// Normals by the gradient of density.
+// Normals from the gradient of density.
 void GrainPoints::light(const Frame& frame)
 {
     auto& normal = points_.attribute<Vec3f>(kNormal);

@@ -1,11 +1,19 @@
-// Grains to look at (document 000, section 5.6): points in the ellipsoids of sand particles. They are made from the
-// frames of a simulation, one after the other, and go with the flow: a point moves as its particle does, and is
-// stretched and turned with its ellipsoid. Where particles split or merge, each point goes on to the particle whose
-// ellipsoid is the nearest; one that is left outside is drawn in from frame to frame, and given up where there is no
-// sand any more. Particles that dense sand surrounds on all sides cannot be seen and have no points.
+// Grains for rendering [Narain 2011, section 5.6]: points in the ellipsoids of sand particles, made from the frames of
+// a simulation in order, and advected with the flow: a point moves with its particle, stretched and rotated with its
+// ellipsoid. Where particles split or merge, each point moves on to the particle whose ellipsoid is nearest; a point
+// left outside is pulled in from frame to frame, and dropped where there is no sand any more. Particles that dense sand
+// surrounds on all sides are invisible and have no points.
 //
-// Weak where sand is thrown apart so fast that a particle splits many times in one frame: points are then far from
-// where the gradient at its start carries them, and some are drawn anew.
+// Limits: where sand is thrown apart so fast that a particle splits many times in one frame, points end far from where
+// the gradient at its start carries them, and some are resampled.
+//
+// Differences from [Narain 2011]:
+//
+// - Grains are a stage of their own that reads the frames of the sand: another number of grains, or another seed, needs
+//   no new simulation.
+// - A point is moved by the single map that takes its particle's ellipsoid from frame to frame, A' = F A F^T, rotated
+//   as the displacements of the particles around it are; so it is never outside. A point changes particles only where
+//   its particle splits or merges.
 #pragma once
 
 #include "spindrift/sand/sand_grid.h"
@@ -15,19 +23,19 @@
 namespace spindrift {
 
 struct GrainParams {
-    int each = 24; // grains of a particle of full mass
+    int each = 24; // grains per particle of full mass
     void visit(ParamVisitor& v);
 };
 
-// Names of what points carry besides P, v, id and kMaterial.
+// Attributes of points besides P, v, id and kMaterial.
 constexpr const char* kParent = "parent"; // id of the particle
-// Outwards by the gradient of density, shorter in thin clouds, and a little off to any side: sand is bumpy.
+// Unit vector outwards along the gradient of density, shorter in thin clouds, with a random deviation: sand is bumpy.
 constexpr const char* kNormal = "N";
 
 struct GrainReport {
     size_t points = 0, made = 0;
     size_t handed_on = 0; // to another particle
-    size_t given_up = 0;  // where they could be seen
+    size_t given_up = 0;  // dropped while visible
 };
 
 class GrainPoints {
@@ -36,14 +44,15 @@ class GrainPoints {
     GrainPoints(GrainPoints&&) noexcept;
     ~GrainPoints();
 
-    // Particles are those of a frame, with what Grains gives them; `seconds` is the time since the last one.
+    // `sand` holds the particles of a frame with the attributes that Grains writes; `seconds` is the time since the
+    // last one.
     GrainReport start(Particles sand);
     GrainReport advance(Particles sand, float seconds);
 
     const Particles& points() const { return points_; }
     float radius() const { return radius_; } // of a grain [m]
 
-    // For resuming; with the sand of the same frame.
+    // For resuming; together with the sand of the same frame.
     struct State {
         int next_id = 0;
         Particles points;
@@ -67,9 +76,9 @@ class GrainPoints {
     int each_;
     float whole_, radius_; // volume of a new particle, radius of a grain
     int next_id_ = 0;
-    Particles points_;          // in the order of their particles in frame_
-    std::vector<size_t> first_; // point of each particle, and the number of all
-    std::vector<int32_t> home_; // the next frame's particle of each point, -1 for none
+    Particles points_;          // sorted by their particles in frame_
+    std::vector<size_t> first_; // first point of each particle, and the total
+    std::vector<int32_t> home_; // index of each point's particle in the next frame, -1 for none
     std::unique_ptr<Frame> frame_;
 };
 

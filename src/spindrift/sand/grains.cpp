@@ -24,7 +24,7 @@ SandParams with_materials(SandParams params)
     return params;
 }
 
-// Asking which solid is the nearest takes time, above all among meshes.
+// Finding the nearest solid is expensive, above all among meshes: skip it if all have the same friction.
 std::optional<float> same_friction(const SandParams& params)
 {
     bool walls = false;
@@ -131,7 +131,7 @@ Grains::State Grains::state() const { return {frame_, next_id_, speed_, particle
 void Grains::restore(State state)
 {
     check_state(state.particles, params_.voxel);
-    // A hundred times what the densest sand has in a cell.
+    // A hundred times the mass of the densest sand in a cell.
     check_state_range(state.particles, kMass, 0.0f, 1e8f * params_.voxel * params_.voxel * params_.voxel);
     check_state_range(state.particles, kMaterial, 0, static_cast<int32_t>(params_.materials.size()) - 1);
     for (const char* name : {kShapeDiagonal, kShapeShear}) check_state_attribute<Vec3f>(state.particles, name);
@@ -164,7 +164,7 @@ SandReport Grains::advance()
     return report_;
 }
 
-// The longest step in which nothing moves farther than half a cell, gravity's pull included.
+// The longest step in which nothing moves farther than half a cell, gravity included.
 float Grains::largest_step() const
 {
     float speed = std::max(speed_, solids_.speed());
@@ -176,24 +176,24 @@ float Grains::largest_step() const
         for (const Vec3f& x : particles_.P) sand.add(x);
         speed = std::max(speed, bodies_.speed_near(sand, 2 * params_.voxel, 1 / fps_));
     }
-    // speed t + pull t^2 = distance; the root in the form that does not cancel.
+    // Solve speed t + pull t^2 = distance; this form of the root does not cancel.
     const float distance = kLongestMove * params_.voxel, pull = params_.gravity.cwiseAbs().maxCoeff();
     return 2 * distance / std::max(speed + std::sqrt(speed * speed + 4 * pull * distance), 1e-20f);
 }
 
-// Figure 5.7 of the document, and what particles need before and after.
+// [Narain 2011, figure 5.7], and the particle work before and after it. Numbers are lines of the figure.
 void Grains::substep(float dt)
 {
     bodies_.accelerate(params_.gravity, dt);
     if (particles_.size() == 0) return bodies_.move(time_, dt);
     const auto phase = [&](const char* name, const auto& body) { report_.times.measure(name, body); };
 
-    put_on_grid(dt, SandGrid::Splat::all); // 1
+    put_on_grid(dt, SandGrid::Splat::all); // line 1
     phase("flux", [&] { start_flux(dt); });
-    report_.stress.add(stress_.solve(dt, flux_, report_.times)); // 3, and 5 for bodies
-    phase("flux", [&] { new_velocity(dt); });                    // 4
+    report_.stress.add(stress_.solve(dt, flux_, report_.times)); // line 3, and 5 for bodies
+    phase("flux", [&] { new_velocity(dt); });                    // line 4
     if (!bodies_.empty()) phase("bodies", [&] { bodies_.move(time_, dt); });
-    phase("to particles", [&] { // 6 a, b, c
+    phase("to particles", [&] { // lines 6 a, b, c
         stress_.fill_beside_room(grid_.filled);
         if (solids_.has_sheets()) from_ = particles_.P;
         move(dt);
@@ -202,32 +202,31 @@ void Grains::substep(float dt)
         if (!bodies_.empty()) meet_bodies();
         collide(dt);
     });
-    constexpr int kStepsToMerge = 2; // seeking partners takes time, and none is in a hurry
+    constexpr int kStepsToMerge = 2; // finding partners is expensive, and merging every other step suffices
     if (params_.shapes && step_++ % kStepsToMerge == 0)
         phase("merge", [&] { report_.merges += shapes_.merge(particles_, grid_.index, grid_.topology, &solids_); });
     if (params_.shapes)
-        phase("split", [&] { // 6 d
+        phase("split", [&] { // line 6 d
             const size_t first = particles_.size();
             std::vector<size_t> parents = shapes_.split(particles_, marks_, flow_at_splits_, next_id_);
             report_.splits += parents.size();
             if (solids_.has_sheets()) keep_halves_together(parents, first);
-            // What they strike with is found in the next step: a body gets its share of it there.
+            // Velocities stay: the next step finds the impacts, and gives bodies their share.
             for (const size_t i : parents) put_in_front_of_solids(i);
             for (size_t i = first; i < particles_.size(); ++i) put_in_front_of_solids(i);
             grid_.add(std::move(parents), first);
         });
-    phase("density", [&] { spread_out(); }); // 2, for the next step
+    phase("density", [&] { spread_out(); }); // line 2, for the next step
     remove_empty(particles_);
 }
 
-// Sand in cells and faces, no denser than it can be. The step before has seen to that, as a rule; what it left, and
-// what was added since, is spread out here. Particles are still where the step begins, and so must be the solids. What
-// particles do in the step depends on which cells sheets part where it ends: if they move, sand is put on the grid once
-// more.
+// Splat particles to cells and faces, and move them apart where they are too dense. The previous step has usually done
+// the latter; this handles what it left and what was added since. Particles are at the start of the step, so the solids
+// must be as well. Which cells sheets separate must be known at the end of the step: if sheets move, splat once more.
 void Grains::put_on_grid(float dt, SandGrid::Splat what)
 {
     constexpr int kMostPasses = 24, kToTry = 9;
-    constexpr float kStuck = 0.0005f; // between solids there may be no way out
+    constexpr float kStuck = 0.0005f; // stop when an attempt gains less: between solids there may be no way out
     const auto phase = [&](const char* name, const auto& body) { report_.times.measure(name, body); };
     const auto as_step_begins = [&](const auto& body) {
         if (solids_.colliders_move()) solids_.set_frame(time_ - dt * fps_);
@@ -259,7 +258,7 @@ void Grains::put_on_grid(float dt, SandGrid::Splat what)
     report_.fullest = std::max(report_.fullest, fullest);
 }
 
-// The room that solids leave, now and, if they move, at the start of the step.
+// Find the free volume between solids, now and, if they move, at the start of the step.
 void Grains::find_room(float dt)
 {
     if (solids_.colliders_move()) {
@@ -270,12 +269,12 @@ void Grains::find_room(float dt)
     room_.update(grid_.topology, solids_, params_.voxel);
 }
 
-// Particles do not move exactly as fluxes say. Where they came too close they are moved apart, while they still lie in
-// the order of the grid.
+// Particles do not move exactly as the fluxes prescribe. Move them apart where they came too close, while they are
+// still sorted by cell.
 void Grains::spread_out()
 {
     if (!bodies_.empty()) room_.update(grid_.topology, solids_, params_.voxel);
-    const int passes = bodies_.empty() ? 1 : 2; // beside bodies one often leaves too much
+    const int passes = bodies_.empty() ? 1 : 2; // beside bodies one pass often leaves too much
     for (int pass = 0; pass < passes; ++pass) {
         grid_.refill(particles_, params_.materials, room_.sight());
         stress_.find_excess(room_);
@@ -287,12 +286,13 @@ void Grains::spread_out()
 void Grains::move_apart(int attempt, const SolidCells& room)
 {
     report_.stress.add(stress_.spread(displacement_));
-    fill_closed_faces(displacement_, 0.25f, room);  // or what lies flat on a floor, or in a corner, could not leave it
-    if (attempt == 0) keep_in_flows(displacement_); // if that is not enough, flows have to give way
+    // otherwise sand that lies flat on a floor, or in a corner, could not leave it
+    fill_closed_faces(displacement_, 0.25f, room);
+    if (attempt == 0) keep_in_flows(displacement_); // if the first attempt does not suffice, flows give way too
     displace(room);
 }
 
-// The flux without stresses, in the order of (5.30). Nothing flows through closed faces.
+// The flux without stresses, evaluated as in (5.30). Nothing flows through closed faces.
 void Grains::start_flux(float dt)
 {
     for (auto& u : flux_.u) u.reset_uninitialized(grid_.topology, 0);
@@ -309,7 +309,7 @@ void Grains::start_flux(float dt)
     });
 }
 
-// (5.5) at open faces; closed ones follow from those beside them.
+// (5.5) at open faces; closed faces are extrapolated from open ones.
 void Grains::new_velocity(float dt)
 {
     for (auto& u : velocity_.u) u.reset_uninitialized(grid_.topology, 0);

@@ -1,5 +1,44 @@
-// Sand as a continuum that particles carry (document 000, chapter 5): the model `grains`. See substep() for the
-// algorithm, figure 5.7 of the document.
+// Granular material as a continuum carried by particles, the model `grains`: the unilaterally incompressible frictional
+// material of [Narain 2011, chapter 5]. substep() follows figure 5.7 there. Pressure and friction are quadratic
+// programs with bounds (sand/stress.h); particles carry mass, velocity and an ellipsoidal shape (sand/shapes.h); rigid
+// bodies are coupled two-way (sand/body_stress.h).
+//
+//     Grains sand(params);
+//     sand.start(1);
+//     for (int frame = 2; frame <= 100; ++frame) {
+//         sand.advance();
+//         write(sand.particles());
+//     }
+//
+// Results are bit-identical for any number of threads.
+//
+// Differences from [Narain 2011]:
+//
+// - Excess density (5.14), `Grains::spread_out`, `Stress::spread`. Particles do not move exactly as the fluxes
+//   prescribe, and a step of half a cell fills single cells to 1.1 to 1.4. Correcting this within the next step, as in
+//   the thesis, leaves it so. Here particles are moved apart at the end of a step, after merges and splits, while they
+//   are still sorted by cell; this costs a tenth of a step. `Grains::put_on_grid` corrects what remains above 1.02
+//   before the next step. Moving particles by face displacements and splatting them again both blur, and less than half
+//   of the excess of a single cell would go; the correction is amplified by what the blur removes.
+// - Flows (sand/emission.cpp, world/filling.h) advect their seed lattice, on evenly spaced lines, so that a flow is
+//   full everywhere, nowhere overfull, and delivers the volume that its velocity prescribes. Sand inside a flow has the
+//   prescribed velocity until there is pressure that could halve its speed; from then on it is ordinary sand, and
+//   stops.
+// - Flight (`Grains::move`). Where cells are less than 0.3 full, particles keep their own velocity, and FLIP adds what
+//   stresses change. Dense sand moves with the grid and keeps the velocity gradient within a cell (APIC): FLIP gives
+//   grains that have landed the velocity change that the floor applies to those that are landing, and blows up; limited
+//   so that it does not, it lost a quarter of the energy of a frictionless column. Dense sand in free fall moves by the
+//   mean of its old and new velocity; with the new one alone, a ball of sand was up to a cell ahead of its parabola.
+// - Shapes follow (I + J) A (I + J)^T, which stays an ellipsoid for any step, and become round again in dense sand,
+//   where grains mix.
+// - Splits give each half the velocity of the flow at its position (`FlowAtSplit`). With the parent's velocity, as in
+//   the thesis, halves in flight would never separate, because they keep their velocities, and a cloud would consist of
+//   clumps. Particles that are too short along another axis are split as well, for the same reason.
+//
+// Order of a step with rigid bodies: gravity on bodies; stresses on bodies and sand; Bullet with contacts, hinges and
+// motors; then particles, which are stopped in front of the bodies at their new positions.
+//
+// Differences that concern the stresses are listed in sand/stress.h, those that concern bodies in sand/body_stress.h.
 #pragma once
 
 #include "spindrift/base/timing.h"
@@ -8,38 +47,39 @@
 
 namespace spindrift {
 
-// Between a particle and a solid, in cells.
+// Distance kept between a particle and a solid [cells].
 constexpr float kGapToSolids = 0.02f;
-constexpr float kLongestMove = 0.5f; // of a particle in a step, in cells
+constexpr float kLongestMove = 0.5f; // of a particle in a step [cells]
 
-// What happened while a frame was computed.
+// Statistics of one frame.
 struct SandReport {
     size_t particles = 0, tiles = 0;
     int substeps = 0;
     size_t splits = 0, merges = 0;
     StressReport stress;
-    float fullest = 0; // greatest volume fraction of sand and solids together, in any step and as the frame ends
-    double mass = 0;   // [kg]
+    // largest volume fraction of sand and solids together, over all steps and at the end of the frame
+    float fullest = 0;
+    double mass = 0; // [kg]
     PhaseTimes times;
 };
 
 class Grains {
   public:
-    // The shapes of params.sources, params.colliders and params.bodies, each in its order.
+    // The shapes of params.sources, params.colliders and params.bodies, in the same order.
     struct Shapes {
         std::vector<Shape> sources, colliders;
         std::vector<Bodies::Shapes> bodies;
     };
     // Loads the shapes itself; see shapes_of() in scene/shapes.h.
     explicit Grains(const SandParams& params, float fps = 24);
-    // With shapes that a scene has loaded and placed.
+    // Uses shapes that a scene has loaded and placed.
     Grains(const SandParams& params, Shapes shapes, float fps);
 
-    // Throws bad_input for a body that starts in something solid; `where` says where each of them is in the scene.
+    // Throws bad_input for a body that starts inside a solid; `where` is the scene location of each body.
     void expect_room_for_bodies(int frame, const std::vector<std::string>& where);
-    // The sand as it is when the shot starts.
+    // Creates the sand of the first frame.
     void start(int frame);
-    // From the last frame to the next.
+    // Advances by one frame.
     SandReport advance();
 
     int frame() const { return frame_; }
@@ -84,8 +124,8 @@ class Grains {
     void new_velocity(float dt);
     void fill_closed_faces(MacField& velocity, float through_surfaces, const SolidCells& room) const;
     void move(float dt);
-    // What the grid gives eight particles: velocity and what stresses changed in it [m/s], the change of velocity from
-    // cell to cell, and how full it is around them.
+    // Grid samples at eight particles: velocity and its change by stresses [m/s], the velocity difference from cell to
+    // cell, and the volume fraction.
     struct Around {
         Row u[3], du[3];
         Row3 J[3];
@@ -106,24 +146,24 @@ class Grains {
     std::vector<Shape> sources_;
     float fps_;
     int frame_ = 0, next_id_ = 0;
-    int step_ = 0;    // since the frame began
-    float time_ = 0;  // within the shot, in frames
-    float speed_ = 0; // the fastest component of any particle's motion [m/s]
+    int step_ = 0;    // since the start of the frame
+    float time_ = 0;  // within the shot [frames]
+    float speed_ = 0; // largest velocity component of any particle [m/s]
     Particles particles_;
     Solids solids_;
     Bodies bodies_;
     ParticleShapes shapes_;
-    std::vector<float> wall_friction_; // of walls that are as rough as each material
-    std::vector<uint8_t> marks_;       // of particles whose shape needs a look
+    std::vector<float> wall_friction_; // of a wall as rough as each material
+    std::vector<uint8_t> marks_;       // of particles whose shape must be checked for a split or merge
     std::vector<FlowAtSplit> flow_at_splits_;
-    std::vector<Vec3f> from_; // where particles were before they moved; only with sheets
+    std::vector<Vec3f> from_; // particle positions before the move; only with sheets
 
-    // The grid, rebuilt in every substep; memory is kept.
+    // The grid, rebuilt in every substep; memory is reused.
     SandGrid grid_;
     SolidCells room_, room_before_;
     Stress stress_;
     MacField flux_, velocity_, displacement_;
-    MacField push_; // what stresses changed in the velocity
+    MacField push_; // change of velocity by stresses
     SandReport report_;
 };
 

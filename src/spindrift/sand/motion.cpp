@@ -1,4 +1,4 @@
-// What the grid's velocity does to particles, and what solids do to them.
+// Moves particles with the grid velocity, and collides them with solids.
 #include "spindrift/sand/grains.h"
 
 #include "spindrift/field/seen_samples.h"
@@ -8,15 +8,15 @@ namespace spindrift {
 
 namespace {
 
-// Sand emptier than the first flies, each particle on its own; fuller than the second it moves as one.
+// Volume fractions: below the first, each particle flies on its own; above the second, sand moves with the grid.
 constexpr float kFlying = 0.3f, kFlowing = 0.6f;
-// A cell whose centre is this many cells away from solids is free of them: half its diagonal, and some more.
+// A cell whose centre is at least this many cells away from solids is free of them: half its diagonal, plus a margin.
 constexpr float kFarFromSolids = 0.9f;
 
 } // namespace
 
-// Closed faces take the mean of the open ones beside them that sand is at; of what goes through the surface of a solid,
-// this part. Those behind a sheet do not count.
+// Set each closed face to the mean of adjacent open faces that touch sand; the component through a solid's surface is
+// scaled by `through_surfaces`. Ignore faces behind a sheet.
 void Grains::fill_closed_faces(MacField& velocity, float through_surfaces, const SolidCells& room) const
 {
     const std::vector<int>& near = room.near();
@@ -35,18 +35,18 @@ void Grains::fill_closed_faces(MacField& velocity, float through_surfaces, const
                     const float part = a == face.axis ? through_surfaces : 1;
                     sum += part * velocity.u[face.axis].tile(t)[o], count += 1;
                 }
-            // Only open faces are read here, and only closed ones written.
+            // No race: open faces are only read, closed ones only written.
             if (count > 0) velocity.u[face.axis].tile(tile)[face.cell] = sum / count;
         }
     });
 }
 
-// Steps 6 a to c of figure 5.7. In flight a particle keeps its own velocity and parabola, exactly, since grains of a
-// cloud do not meet (5.3.2); FLIP adds what stresses change. Where sand is dense it moves with the grid: grains lose
-// their motion against each other at once, and FLIP would give those that have landed the change that the floor makes
-// to those that are landing. What the flow changes within a cell stays with the particle (APIC); without that, a column
-// without friction would lose a quarter of its energy while it falls over. In between, no particle leaves the range
-// between its own velocity and the grid's.
+// Lines 6 a to c of [Narain 2011, figure 5.7]. In flight a particle keeps its own velocity and follows its parabola
+// exactly, since grains of a cloud do not meet (5.3.2); FLIP adds the changes by stresses. Dense sand moves with the
+// grid: relative motion of grains is lost at once, and FLIP would give grains that have landed the change that the
+// floor applies to those that are landing. The velocity gradient within a cell stays with the particle (APIC); without
+// it, a frictionless column would lose a quarter of its energy while it collapses. In between, the velocity is clamped
+// to the range between the particle's own and the grid's.
 void Grains::move(float dt)
 {
     const float voxel = params_.voxel, inverse_voxel = 1 / voxel, step = dt * inverse_voxel;
@@ -95,7 +95,8 @@ void Grains::move(float dt)
                 const Row free = old[a] + fall[a], low = min(free, u[a]), high = max(free, u[a]);
                 const Row flip = min(max(free + du[a], low), high);
                 velocity[a] = mix(flip, u[a], dense);
-                // What falls freely is half a step's fall behind its new velocity, and what is held is not.
+                // The mean velocity over a step of free fall is half a step's gravity below the new one. Supported sand
+                // gets no such correction.
                 const Row held = 4 * max(du[a], -du[a]), all = splat(std::abs(fall[a]));
                 const Row fallen = held < all ? fall[a] * (1 - held / all) : splat(0);
                 const Row moving = mix(flip - 0.5f * fall[a], u[a] - 0.5f * fallen, dense);
@@ -119,7 +120,7 @@ void Grains::move(float dt)
             if (all_sound) return;
             for (int a = 0; a < 3; ++a) {
                 const auto place = places.of(a);
-                // Means of what particles had, and the fall: not more than any of them.
+                // Velocities before the step plus gravity, averaged: bounded by those of the particles around.
                 MacBlock<1>::Corners before(now, a, place);
                 const MacBlock<1>::Corners pushed(push, a, place);
                 for (int c = 0; c < 8; ++c) before.at[c] -= pushed.at[c];
@@ -137,9 +138,8 @@ void Grains::move(float dt)
     speed_ = *std::max_element(fastest.begin(), fastest.end());
 }
 
-// Gives particles next to sheets, eight of them at most, what the grid has on their own side, and none of the change J
-// across the sheet: what they bring back to the grid with it would grow from step to step. One that sees nothing keeps
-// its own velocity.
+// For up to eight particles next to sheets, sample the grid on their own side only, and drop the part of J across the
+// sheet: splatting it back would amplify it from step to step. A particle that sees no sample keeps its own velocity.
 void Grains::look_around_sheets(size_t begin, size_t count, const Vec3f& fall, Around& around) const
 {
     const Sight& sight = *room_.sight();
@@ -165,7 +165,8 @@ void Grains::look_around_sheets(size_t begin, size_t count, const Vec3f& fall, A
     }
 }
 
-// Moves particles by the displacement alone. They may have left their tile by half a cell, and halves by some more.
+// Move particles by the displacement alone. They may have left their tile by half a cell, and split halves by a little
+// more.
 void Grains::displace(const SolidCells& room)
 {
     const Topology& topology = grid_.topology;
@@ -205,7 +206,7 @@ void Grains::displace(const SolidCells& room)
                 Vec3f from[kTileSize];
                 std::copy_n(&particles_.P[begin], count, from);
                 store_row3(&particles_.P[begin], load_row3(&particles_.P[begin], count) + moved, count);
-                // Solids that move may be where the step begins, and the room that is known where it ends.
+                // Moving solids may be at the start of the step, while their distance is known at its end.
                 const float near = kFarFromSolids + (solids_.colliders_move() ? kLongestMove : 0);
                 for (size_t i = begin; i < begin + count && !solids_.none(); ++i) {
                     if (near_solids(i, tile, near)) put_in_front_of_solids(i);
@@ -217,8 +218,8 @@ void Grains::displace(const SolidCells& room)
     });
 }
 
-// Whether a particle of the tile is in a cell whose centre is no more than this many cells away from solids, or where
-// that is not known.
+// Whether a particle of the tile is in a cell whose centre is at most this many cells away from solids, or whose
+// distance is unknown.
 bool Grains::near_solids(size_t particle, int tile, float cells) const
 {
     const Topology& topology = grid_.topology;
@@ -231,8 +232,8 @@ bool Grains::near_solids(size_t particle, int tile, float cells) const
     return solid && solid->distance[offset_of_cell(cell)] <= cells;
 }
 
-// Particles that ended in a solid are put back in front of it, and those that left through an open side are removed.
-// They move by half a cell at most, and solids too, so that none can pass what is not thinner than that.
+// Put particles that ended in a solid back in front of it, and remove those that left through an open side. Particles
+// and solids move by at most half a cell, so a particle cannot pass a solid thicker than that.
 void Grains::collide(float dt)
 {
     const float solids_way = std::max(solids_.speed(), solids_.body_speed()) * dt / params_.voxel;
@@ -254,7 +255,7 @@ void Grains::collide(float dt)
         4096);
 }
 
-// A particle that would pass a sheet stays in front of it.
+// Stop a particle in front of a sheet that it would pass.
 void Grains::stop_at_sheets(size_t particle)
 {
     const float voxel = params_.voxel;
@@ -267,7 +268,7 @@ void Grains::stop_at_sheets(size_t particle)
     v -= std::min(0.0f, (v - solids_.velocity(*contact)).dot(n)) * n;
 }
 
-// A particle that would be behind a sheet, or so near to it that it would have no side, stays where it was.
+// Keep a particle at `from` if it would end behind a sheet, or so close to one that its side is undefined.
 void Grains::keep_on_side(const Vec3f& from, Vec3f& x) const
 {
     if (!solids_.has_sheets()) return;
@@ -276,7 +277,7 @@ void Grains::keep_on_side(const Vec3f& from, Vec3f& x) const
         x = from;
 }
 
-// Halves of a particle lie on both sides of where it was; none may lie behind a sheet.
+// The halves of a particle lie on both sides of its former position. Keep both on its side of a sheet.
 void Grains::keep_halves_together(const std::vector<size_t>& parents, size_t first)
 {
     for (size_t k = 0; k < parents.size(); ++k) {
@@ -286,15 +287,14 @@ void Grains::keep_halves_together(const std::vector<size_t>& parents, size_t fir
     }
 }
 
-// Moves a particle that is in a solid, or touches one, in front of it, and stops it from moving on into it. Coulomb's
-// friction takes of its sliding what it strikes with; where sand is dense that is little beside the stress on the
-// solid.
+// Move a particle that is in a solid, or touches one, to its surface, and remove the velocity into it. Coulomb friction
+// reduces its sliding by the impact's share; in dense sand this is small compared with the stress on the solid.
 void Grains::push_out(size_t particle, float dt)
 {
     Vec3f &x = particles_.P[particle], &v = particles_.v[particle];
     const float voxel = params_.voxel, gap = kGapToSolids * voxel;
     const Vec3f before = x;
-    // In a corner, getting out of one wall may take a particle nearer to the next.
+    // In a corner, leaving one wall may bring a particle closer to the next.
     for (int attempt = 0; attempt < 4; ++attempt) {
         const float d = solids_.distance(x);
         if (d >= 0.5f * gap) break;
@@ -316,10 +316,10 @@ void Grains::push_out(size_t particle, float dt)
         if (hold.stick > 0) lost = 1 - (1 - lost) * std::pow(1 - hold.stick, dt * fps_);
         v -= lost * sliding;
     }
-    keep_on_side(before, x); // out of one solid must not be through a sheet
+    keep_on_side(before, x); // do not leave one solid through a sheet
 }
 
-// The same for one that was moved by other than its velocity, which it keeps.
+// The same for a particle that was not moved by its velocity; the velocity stays.
 void Grains::put_in_front_of_solids(size_t particle)
 {
     const Vec3f v = particles_.v[particle];

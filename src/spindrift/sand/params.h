@@ -1,4 +1,4 @@
-// What an artist can say about sand.
+// Scene parameters of sand. Help texts and ranges are in params.cpp.
 #pragma once
 
 #include "spindrift/bodies/params.h"
@@ -6,30 +6,30 @@
 
 namespace spindrift {
 
-// One kind of grains. Particles carry its number as the attribute `material`.
+// One material. Particles store its index as the attribute `material`.
 struct SandMaterialParams {
-    float density = 1600; // of grains at rest with the air between them [kg/m3]
+    float density = 1600; // bulk density at rest, including the air between grains [kg/m3]
     float friction = 0.5f;
     Vec3f color = Vec3f(0.60f, 0.42f, 0.22f);
     void visit(ParamVisitor& v);
 };
 
-// Where sand comes from: a shape filled once when the shot starts, or kept filled while it flows.
+// A sand source: a shape that is filled once at the start of the shot, or kept filled while it flows.
 struct SandSourceParams : ShapeParams {
     enum class Mode { initial, flow };
     Mode mode = Mode::initial;
     Vec3f velocity = Vec3f::Zero();
-    float inherit = 1; // share of the shape's own motion that its sand starts with
+    float inherit = 1; // share of the shape's own velocity that is added to the sand's initial velocity
     int material = 0;
     int first_frame = std::numeric_limits<int>::min(), last_frame = std::numeric_limits<int>::max();
     void visit(ParamVisitor& v);
 };
 
-// A blow that throws sand away from a point at one moment: an explosion.
+// An explosion: throws sand radially away from a point at one moment.
 struct SandImpulseParams {
     Vec3f center = Vec3f::Zero();
     float radius = 0.1f; // [m]
-    float speed = 10;    // at the centre, falling to nothing at the radius [m/s]
+    float speed = 10;    // at the centre, falling linearly to zero at the radius [m/s]
     int frame = 1;
     void visit(ParamVisitor& v);
 };

@@ -7,10 +7,10 @@ namespace spindrift {
 
 namespace {
 
-// How much more a solid weighs than the sand that it holds.
+// Weight of a solid in the least-squares fit, relative to the sand that it holds.
 constexpr double kHeavier = 1e4;
 
-// The first of the cells that are connected with one; `first` leads there.
+// Root of the union-find tree of cell i.
 int32_t first_of(const int32_t* first, int32_t i)
 {
     while (first[i] != i) i = first[i];
@@ -29,8 +29,8 @@ void RigidClusters::find(const Field<uint8_t>& rigid, const InnerFlow& flow)
 {
     const Topology& topology = rigid.topology();
     origin_ = topology.first_cell(0);
-    // Cells are first connected within tiles, then tiles with their neighbours, in order. A cluster is known by its
-    // first cell, whatever the order.
+    // Connect cells first within tiles, then tiles with their neighbours, in order. The root of a cluster is its first
+    // cell, independent of the order.
     std::vector<int32_t>& first = first_;
     first.resize(topology.cell_count());
     const auto connect_along = [&](int tile, int a, bool across) {
@@ -45,7 +45,7 @@ void RigidClusters::find(const Field<uint8_t>& rigid, const InnerFlow& flow)
             connect(first.data(), tile * kTileCells + c, (across ? below : tile) * kTileCells + other);
         };
         for (int i = 0; i < kTileCells; i += across ? 8 : 1) {
-            // Across, only the lowest cells along the axis, which are every eighth if it ran fastest.
+            // Across tiles, only the lowest cells along the axis: every eighth if that axis ran fastest.
             const int c = !across || a == 2 ? i : a == 1 ? (i & ~63) + (i & 63) / 8 : i / 8;
             if (across)
                 connect_cell(c, c + 7 * stride);
@@ -73,7 +73,7 @@ void RigidClusters::find(const Field<uint8_t>& rigid, const InnerFlow& flow)
             in_tile[static_cast<size_t>(tile)] += cluster_.tile(tile)[c] == cell;
         }
     });
-    // From first cells to numbers.
+    // Number the roots.
     int32_t count = 0;
     for (int& n : in_tile) n = std::exchange(count, count + n);
     std::vector<int32_t>& number = first;
@@ -106,7 +106,7 @@ void RigidClusters::make_rigid(const InnerFlow& flow, std::span<const WallFricti
     });
 }
 
-// Calls body(cluster, axis, cell, place) for every lower face of a tile's cells that is a cluster's.
+// Calls body(cluster, axis, cell, position) for every lower face of a tile's cells that belongs to a cluster.
 template <class Body> void RigidClusters::for_each_face(int tile, const InnerFlow& flow, const Body& body) const
 {
     const Topology& topology = cluster_.topology();
@@ -174,13 +174,13 @@ RigidClusters::Motion RigidClusters::motion_of(const ClusterSums& sums)
     if (sums.solid_speed > 0 && sums.stuck.weight > 0) {
         held.add(sums.stuck, kHeavier * faces.weight / sums.stuck.weight);
         resting = solve(held);
-        // Between solids that move in different ways, such as a drum and its ends, nothing can be at rest.
+        // Between solids that move differently, such as a drum and its ends, a cluster cannot be at rest.
         Vector6 motion;
         motion << resting.velocity, resting.turning;
         constexpr double kMostMisfit = 0.01;
         if (sums.stuck.misfit(motion) > kMostMisfit) return sliding;
     }
-    // (2.8) what friction has to take from it.
+    // (2.8): the momentum that friction has to remove.
     Vec3d momentum = Vec3d::Zero();
     for (int a = 0; a < 3; ++a) {
         const FaceSums& face = sums.faces[static_cast<size_t>(a)];
@@ -211,7 +211,7 @@ RigidClusters::NormalEquations RigidClusters::equations_of(const std::array<Face
     return all;
 }
 
-// The smallest motion where there are several: a single cell can turn as it likes about the middle of its faces.
+// The minimum-norm solution: a single cell may rotate arbitrarily about the middle of its faces.
 RigidClusters::Motion RigidClusters::solve(const NormalEquations& equations)
 {
     const Vector6 x = equations.matrix.completeOrthogonalDecomposition().solve(equations.right);

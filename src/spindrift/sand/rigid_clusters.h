@@ -1,9 +1,9 @@
-// Connected cells of sand that move as rigid bodies (document 001, 2.6 and 2.7).
+// Connected cells of sand that move as rigid bodies [Zhu 2005, (2.6) and (2.7)].
 //
-// A face belongs to the cluster of the cells beside it. The motion of a cluster is the rigid one that is nearest to the
-// velocity of its faces, which keeps their linear and angular momentum: (2.6), and (2.7) with the inertia tensor, on a
-// staggered grid. Where pressure presses a cluster on a solid it keeps to the solid, and if friction there can stop it,
-// it rests on it.
+// A face belongs to the cluster of its adjacent cells. The motion of a cluster is the rigid one closest to the velocity
+// of its faces, which conserves their linear and angular momentum: (2.6), and (2.7) with the inertia tensor, on a
+// staggered grid. Where pressure presses a cluster on a solid, the normal velocity is the solid's, and if friction can
+// stop the cluster there, it rests on the solid.
 #pragma once
 
 #include "spindrift/sand/wall_friction.h"
@@ -14,10 +14,10 @@ class RigidClusters {
   public:
     // Connects the cells whose entry is not 0, through open faces.
     void find(const Field<uint8_t>& rigid, const InnerFlow& flow);
-    // Gives every cluster its rigid motion. The contacts are in the order of their tiles.
+    // Imposes the rigid motion of every cluster. The contacts are ordered by tile.
     void make_rigid(const InnerFlow& flow, std::span<const WallFriction::Contact> contacts);
 
-    // The number of a cell's cluster, -1 outside of all.
+    // The index of a cell's cluster, -1 for none.
     const Field<int32_t>& cluster() const { return cluster_; }
     size_t count() const { return motions_.size(); }
     size_t bytes() const { return cluster_.bytes() + first_.capacity() * sizeof(int32_t); }
@@ -25,17 +25,18 @@ class RigidClusters {
   private:
     using Vector6 = Eigen::Matrix<double, 6, 1>;
     using Matrix6 = Eigen::Matrix<double, 6, 6>;
-    // A motion is nearest to velocities along some directions, at some places, when matrix * motion = right side.
+    // Normal equations matrix * motion = right side of the rigid motion closest to velocities along given directions,
+    // at given positions.
     struct NormalEquations {
         Matrix6 matrix = Matrix6::Zero();
         Vector6 right = Vector6::Zero();
         double weight = 0, square = 0; // of the velocities
         void add(const Vec3d& direction, const Vec3d& place, double velocity, double factor = 1);
         void add(const NormalEquations& other, double factor = 1);
-        // The square of what a motion leaves of the velocities, beside that of the velocities.
+        // The squared residual of a motion, relative to the squared velocities.
         double misfit(const Vector6& motion) const;
     };
-    // The same for faces of one axis, which are many: sums of r, r r^T, the velocity u and u r.
+    // The same for many faces of one axis: sums of r, r r^T, the velocity u and u r.
     struct FaceSums {
         double count = 0, u = 0;
         Vec3d r = Vec3d::Zero(), ur = Vec3d::Zero();
@@ -46,10 +47,10 @@ class RigidClusters {
     struct ClusterSums {
         int cluster = -1;
         std::array<FaceSums, 3> faces;
-        // What solids want of it: along their normals, and if it sticks to them, each by the friction there.
+        // Constraints by solids: along their normals, and if the cluster sticks, each weighted by the friction there.
         NormalEquations pressed, stuck;
-        double friction = 0;    // the largest impulse of friction there
-        double solid_speed = 0; // the largest of the solids
+        double friction = 0;    // largest impulse of friction there
+        double solid_speed = 0; // largest among the solids
         void add(const ClusterSums& other);
     };
     struct Motion {
@@ -64,10 +65,10 @@ class RigidClusters {
     static Motion motion_of(const ClusterSums& sums);
 
     Field<int32_t> cluster_;
-    std::vector<uint8_t> has_rigid_; // of each tile, and 0 for missing tiles
+    std::vector<uint8_t> has_rigid_; // by tile, and 0 for missing tiles
     std::vector<Motion> motions_;
-    std::vector<int32_t> first_;   // working memory: of each cell, a cell of its cluster that is nearer to the first
-    Vec3i origin_ = Vec3i::Zero(); // that places are relative to, in cells
+    std::vector<int32_t> first_;   // scratch: the union-find parent of each cell
+    Vec3i origin_ = Vec3i::Zero(); // of positions [cells]
 };
 
 } // namespace spindrift

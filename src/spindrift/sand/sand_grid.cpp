@@ -9,10 +9,10 @@ namespace spindrift {
 
 namespace {
 
-constexpr int kReach = 1; // cells around particles that the grid covers
+constexpr int kReach = 1; // margin around particles that the grid covers [cells]
 
-// Trilinear weights of a particle on the cells below, at and above its own, where samples lie at cell centres (`tent`)
-// and where they lie at the lower and upper face of the cell (`face`). f is the place within the cell, 0 to 1.
+// Trilinear weights of a particle on the cells below, at and above its own, for samples at cell centres (`tent`), and
+// for samples at the lower and upper face of the cell (`face`). f is the position within the cell, 0 to 1.
 struct AxisWeights {
     float tent[3], face[2];
     explicit AxisWeights(float f)
@@ -26,13 +26,13 @@ struct Sums {
     void clear() { value.clear(), weight.clear(); }
 };
 
-// What a particle brings to samples: a value, and how it changes from cell to cell around the particle.
+// A particle's value for splatting, with its difference from cell to cell around the particle.
 struct Affine {
     float value;
     Vec3f slope;
 };
 
-// Adds weight * value and weight of the particles [begin, end), all of one cell of the tile.
+// Adds weight * value and weight of the particles [begin, end), all in one cell of the tile.
 template <int Axis, class Value, class Weight> void splat_cell(const Vec3f* P, const Value& value, const Weight& weight,
                                                                size_t begin, size_t end, const Vec3f& corner,
                                                                float inverse_voxel, const Vec3i& cell, Sums& block)
@@ -40,7 +40,7 @@ template <int Axis, class Value, class Weight> void splat_cell(const Vec3f* P, c
     constexpr int nx = Axis == 0 ? 2 : 3, ny = Axis == 1 ? 2 : 3;
     constexpr int x0 = Axis == 0 ? 0 : -1, y0 = Axis == 1 ? 0 : -1, z0 = Axis == 2 ? 0 : -1;
     constexpr bool affine = std::is_same_v<decltype(value(size_t{})), Affine>;
-    // Of the first sample along each axis.
+    // Position of the first sample along each axis.
     constexpr float first_x = Axis == 0 ? 0 : -0.5f, first_y = Axis == 1 ? 0 : -0.5f, first_z = Axis == 2 ? 0 : -0.5f;
     Row total[nx * ny] = {}; // lower half: weighted values of four samples along z; upper half: their weights
     for (size_t i = begin; i < end; ++i) {
@@ -80,7 +80,7 @@ template <int Axis, class Value, class Weight> void splat_cell(const Vec3f* P, c
         }
 }
 
-// The same for particles next to a sheet, for what each of them sees.
+// The same for particles next to a sheet, restricted to the samples that each of them sees.
 template <int Axis, class Value, class Weight>
 void splat_seen(const Vec3f* P, const Value& value, const Weight& weight, size_t begin, size_t end,
                 const SeenSamples* seen, const Vec3f& corner, float inverse_voxel, const Vec3i& cell, Sums& block)
@@ -131,10 +131,10 @@ class SeenInTile {
     std::vector<SeenSamples> seen_;
 };
 
-// What a kilogram fills of a cell.
+// Volume fraction of a kilogram in a cell.
 float share_of_cell(float density, float voxel) { return 1 / (density * voxel * voxel * voxel); }
 
-// Divides sums by their weights, where there are any.
+// Divides sums by their weights where they are positive.
 void divide(Field<float>& sum, const Field<float>& weight)
 {
     for_each_tile(sum.topology(), [&](int tile) {
@@ -167,13 +167,13 @@ void SandGrid::splat(const Particles& particles, const std::vector<SandMaterialP
 
     const float* mass = particles.find<float>(kMass)->data();
     const int32_t* material = particles.find<int32_t>(kMaterial)->data();
-    const Vec3f* slopes[3]; // particles from a cache have none
+    const Vec3f* slopes[3]; // null for particles from a cache
     for (int a = 0; a < 3; ++a) {
         const auto* row = particles.find<Vec3f>(kAffine[a]);
         slopes[a] = row ? row->data() : nullptr;
     }
     const float inverse_voxel = 1 / voxel;
-    std::vector<float> per_mass, bounds; // volume fraction that a kilogram makes in a cell; of friction
+    std::vector<float> per_mass, bounds; // volume fraction of a kilogram in a cell, by material; bounds of friction
     for (const SandMaterialParams& m : materials)
         per_mass.push_back(share_of_cell(m.density, voxel)), bounds.push_back(friction_bound(m.friction));
     const auto volume = [&](size_t i) { return mass[i] * per_mass[static_cast<size_t>(material[i])]; };
@@ -207,8 +207,8 @@ void SandGrid::splat(const Particles& particles, const std::vector<SandMaterialP
                 return {particles.v[i][Axis], slopes[Axis] ? Vec3f(voxel * slopes[Axis][i]) : Vec3f::Zero()};
             };
             const auto nothing = [](size_t) { return 0.0f; };
-            Field<float>& nowhere = friction; // gets nothing: the values are zero
-            // With several materials, the mass waits in `lightness` until the volume is divided by it.
+            Field<float>& nowhere = friction; // dummy: the values are zero
+            // With several materials, `lightness` holds the mass until the volume is divided by it.
             Field<float>& masses = several ? lightness.u[Axis] : at_faces.u[Axis];
             if (what == Splat::all)
                 add.template operator()<Axis>(u, weight, velocity.u[Axis], masses);
@@ -254,7 +254,7 @@ void SandGrid::refill(const Particles& particles, const std::vector<SandMaterial
         thread_local SplatBlock kept;
         auto& block = kept;
         block.clear();
-        // The sample at or below a particle, counted from that of the tile's first cell, is at least -1.
+        // The sample at or below a particle, relative to that of the tile's first cell, is at least -1.
         const Vec3f first = topology.first_cell(tile).cast<float>().array() + 0.5f;
         // Returns false for a particle that is not next to a sheet.
         const auto add_seen = [&](size_t i) {
@@ -295,7 +295,7 @@ void SandGrid::refill(const Particles& particles, const std::vector<SandMaterial
     });
 }
 
-// In four columns, each two halves high.
+// In four columns, each with two halves in height.
 template <class Counts> float SandGrid::heaped_in_cell(const Particles& particles, size_t begin, size_t end,
                                                        const Vec3f& corner, const Counts& counts) const
 {

@@ -1,8 +1,8 @@
-// Sand on the grid: how full cells and faces are, and how fast it moves there (document 000, section 5.4).
+// Sand on the grid: volume fractions of cells and faces, and velocity at faces [Narain 2011, section 5.4].
 //
-// A particle is a point mass that is shared by trilinear weights. Volume fractions are of grains with the air between
-// them: 1 is sand at rest, whatever its material (5.5.2). The order of all additions follows the sorting of particles,
-// so the bits do not depend on threads.
+// A particle is a point mass, splatted with trilinear weights. Volume fractions include the air between grains: 1 is
+// sand at rest, for any material (5.5.2). All sums run in the order of sorted particles, so results are bit-identical
+// for any number of threads.
 #pragma once
 
 #include "spindrift/field/mac.h"
@@ -14,16 +14,16 @@ namespace spindrift {
 class Sight;
 class Solids;
 
-// Names of what particles carry besides P, v and id.
+// Attributes of particles besides P, v and id.
 constexpr const char* kMass = "mass";                    // [kg]
-constexpr const char* kMaterial = "material";            // number of its SandMaterialParams
+constexpr const char* kMaterial = "material";            // index of its SandMaterialParams
 constexpr const char* kShapeDiagonal = "shape_diagonal"; // xx, yy, zz of the ellipsoid A (5.42) [m2]
 constexpr const char* kShapeShear = "shape_shear";       // xy, yz, xz
 
-// How large a component of friction may be beside the pressure, for the coefficient alpha of (5.4).
+// The largest component of friction relative to the pressure, for the coefficient alpha of (5.4).
 float friction_bound(float alpha);
-// Coulomb's coefficient of a wall that is as rough as sand with this bound: about the sine of its angle, which is what
-// sand bears that is sheared along a plane.
+// Coulomb's coefficient of a wall as rough as sand with this bound: about the sine of its friction angle, which is what
+// sand bears when sheared along a plane.
 float rough_wall(float bound);
 
 struct SandGrid {
@@ -33,22 +33,22 @@ struct SandGrid {
     Field<float> friction; // largest stress over pressure, see friction_bound()
     Field<float> heaped;   // share of the cell that is not above all of its particles
     int up = 1;            // the axis along gravity
-    float up_sign = 1;     // and where on it up is
-    MacField velocity;     // [m/s], weighted by mass
+    float up_sign = 1;     // the direction of up on that axis
+    MacField velocity;     // [m/s], mass-weighted
     MacField at_faces;     // volume fraction around each face
     MacField lightness;    // volume over mass around each face, 1 for the first material; only if `several`
-    bool several = false;  // materials that differ
+    bool several = false;  // there are materials that differ
     float voxel = 0;
 
-    // A grid of cells of this size around the particles, which are sorted into it.
+    // Builds a grid with this cell size around the particles, and sorts them into it.
     void sort(Particles& particles, float cell, const Vec3f& gravity);
-    // Next to sheets, particles count for what is on their own side.
+    // Next to sheets, particles are splatted to their own side only.
     struct Sides {
         const Sight* sight = nullptr; // none: there are no sheets
-        // If sheets have moved to where `sight` has them, from where they were beside the particles.
+        // Set if sheets have moved since the particles were placed, to where `sight` has them.
         const Solids* moved = nullptr;
     };
-    // Adds them up: all of the above, or volumes alone (filled, friction, at_faces, lightness).
+    // Splats particles: all of the above, or volumes alone (filled, friction, at_faces, lightness).
     enum class Splat { all, volumes };
     void splat(const Particles& particles, const std::vector<SandMaterialParams>& materials, Splat what,
                const Sides& sides);
@@ -56,10 +56,10 @@ struct SandGrid {
     {
         splat(particles, materials, what, {});
     }
-    // How full cells are now that particles have moved, by no more than half a cell since they were sorted.
+    // Recomputes `filled` after particles have moved by at most half a cell since they were sorted.
     void refill(const Particles& particles, const std::vector<SandMaterialParams>& materials,
                 const Sight* sight = nullptr);
-    // Those from `first` on have been added since, one beside each of these.
+    // Particles from `first` on were added since, one beside each of these.
     void add(std::vector<size_t> beside, size_t first) { added_beside_ = std::move(beside), added_first_ = first; }
     // Calls body(begin, end) for the particles that were sorted into a tile, and for those added beside them.
     template <class Body> void for_particles(int tile, const Body& body) const

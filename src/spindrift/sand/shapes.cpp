@@ -7,7 +7,7 @@ namespace spindrift {
 namespace {
 
 constexpr float kSmallestShare = 1.0f / 8;         // of a new particle's mass
-constexpr float kLongest = 2.5f, kShortest = 0.4f; // of the radius, whatever the flow does
+constexpr float kLongest = 2.5f, kShortest = 0.4f; // relative to the radius, whatever the flow does
 
 // Whether all eigenvalues of the symmetric matrix are positive, by its leading minors.
 RowMask positive(const ShapeRows& a)
@@ -83,7 +83,7 @@ ParticleShapes::Axes ParticleShapes::axes_of(const Mat3f& shape) const
     return {solver.eigenvalues(), solver.eigenvectors()};
 }
 
-// Neither longer nor shorter than a particle can be drawn.
+// Clamps the axes to the range that can be drawn.
 Mat3f ParticleShapes::limited(const Axes& axes) const
 {
     const float r2 = radius_ * radius_;
@@ -107,7 +107,7 @@ size_t ParticleShapes::merge(Particles& particles, const ParticleIndex& index, c
         static_cast<size_t>(topology.tile_count()),
         [&](size_t t) {
             const int tile = static_cast<int>(t);
-            // Those that are not whole, cell by cell: few, as a rule.
+            // Particles below full mass, by cell: usually few.
             thread_local std::vector<uint32_t> kept;
             auto& parts = kept;
             std::array<uint32_t, kTileCells + 1> first;
@@ -125,7 +125,7 @@ size_t ParticleShapes::merge(Particles& particles, const ParticleIndex& index, c
                     const float most = masses_[static_cast<size_t>(material[i])];
                     if (mass[i] == 0 || mass[i] > 0.75f * most) continue;
                     if (load(&diagonal[i], &shear[i], 1).all_above(shortest())[0]) continue;
-                    // The nearest one with which the two make a valid particle.
+                    // The nearest one with which the two form a valid particle.
                     size_t best = i;
                     float nearest = 4 * longest();
                     ShapeRows best_shape{};
@@ -184,7 +184,7 @@ std::vector<size_t> ParticleShapes::split(Particles& particles, const std::vecto
         diagonal[i] = a.diagonal(), shear[i] = {a(0, 1), a(1, 2), a(0, 2)};
     };
     struct Half {
-        Vec3f way = Vec3f::Zero(); // from the middle to one of the two; zero for one that stays whole
+        Vec3f way = Vec3f::Zero(); // from the centre to one half; zero for a particle that is not split
         Mat3f shape;
     };
     std::vector<Half> halves(marked.size());
@@ -195,7 +195,7 @@ std::vector<size_t> ParticleShapes::split(Particles& particles, const std::vecto
             if (mass[i] == 0) return;
             Axes axes = axes_of(shape_of(diagonal[i], shear[i]));
             const float whole = masses_[static_cast<size_t>(material[i])];
-            // Those that are too short along another axis as well are split too: in flight they would stay clumps.
+            // Also split particles that are too short along another axis: in flight they would stay clumps.
             const bool splits = axes.squared[2] > longest() && 0.5f * mass[i] >= kSmallestShare * whole;
             if (splits) {
                 halves[k].way = std::sqrt(0.75f * axes.squared[2]) * axes.direction.col(2);
@@ -205,7 +205,7 @@ std::vector<size_t> ParticleShapes::split(Particles& particles, const std::vecto
             keep(i, halves[k].shape);
         },
         64);
-    std::vector<size_t> parents, number; // of its half
+    std::vector<size_t> parents, number; // of the added halves
     for (size_t k = 0; k < marked.size(); ++k)
         if (!halves[k].way.isZero()) parents.push_back(marked[k]), number.push_back(k);
     const size_t first = particles.size();

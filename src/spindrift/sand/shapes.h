@@ -1,6 +1,6 @@
-// The shapes of sand particles (document 000, section 5.4.1): ellipsoids x . A^-1 x <= 1 that the flow stretches. A
-// particle that becomes too long is split in two, one that becomes too short is merged with a neighbour. Both keep
-// mass, momentum and centre of mass.
+// The shapes of sand particles [Narain 2011, section 5.4.1]: ellipsoids x . A^-1 x <= 1 that the flow stretches. A
+// particle that becomes too long is split in two, one that becomes too short is merged with a neighbour. Both conserve
+// mass, momentum and centre of mass. Differences from the source are listed in sand/grains.h.
 #pragma once
 
 #include "spindrift/field/row.h"
@@ -11,22 +11,21 @@
 
 namespace spindrift {
 
-// A of eight particles, and what a step does to it.
+// A of eight particles, updated together.
 struct ShapeRows {
     Row xx, yy, zz, xy, yz, xz;
 
-    // (5.42) over a step in which places near the particle move by J: (I + J) A (I + J)^T, which stays an ellipsoid for
-    // any step.
+    // (5.42) over a step with displacement gradient J: (I + J) A (I + J)^T, which stays an ellipsoid for any step.
     void stretch(const Row3 J[3]);
-    // Towards balls with these squared radii.
+    // Relaxes towards balls with these squared radii.
     void relax(Row share, Row squared_radius);
-    // Whether all squared semi-axes are.
+    // Whether all squared semi-axes are above this.
     RowMask all_above(float squared) const;
     RowMask all_below(float squared) const;
 };
 
-// The flow around a particle that may split: its gradient [1/s], and how far each component of velocity on both sides
-// of the particle's own is among what is around it [m/s]. No half may become faster than that.
+// The flow around a particle that may split: its gradient [1/s], and by how much each velocity component may change
+// towards either side to stay within the range of the flow around [m/s]. Halves are clamped to it.
 struct FlowAtSplit {
     Mat3f gradient;
     Vec3f margin;
@@ -34,26 +33,28 @@ struct FlowAtSplit {
 
 class ParticleShapes {
   public:
-    // `radius` is that of a new particle, r; semi-axes are valid from r / sqrt(2) to sqrt(2) r. Particles are not split
-    // into less than a few per cent of `masses`, of a new particle of each material, nor merged into more than it.
+    // `radius` is that of a new particle, r; semi-axes are valid from r / sqrt(2) to sqrt(2) r. `masses` is that of a
+    // new particle of each material. Particles are not split into less than an eighth of it, nor merged into more than
+    // it.
     ParticleShapes(float radius, std::vector<float> masses) : radius_(radius), masses_(std::move(masses)) {}
 
     float shortest() const { return 0.5f * radius_ * radius_; } // squared semi-axes
     float longest() const { return 2 * radius_ * radius_; }
-    // Neither too long, nor shorter than a particle may ever be.
+    // Neither too long, nor shorter than the hard limit.
     RowMask sound(const ShapeRows& rows) const;
     // The squared radius of a round particle with this share of a new one's mass.
     Row round(const float* mass, const int32_t* material, size_t count) const;
     static ShapeRows load(const Vec3f* diagonal, const Vec3f* shear, size_t count);
     static void store(const ShapeRows& rows, Vec3f* diagonal, Vec3f* shear, size_t count);
 
-    // (5.43). Partners are looked for in the cells around a particle, within its tile. A particle that is gone has no
-    // mass until remove_empty(). No two merge that a sheet of `solids` parts. Returns how many.
+    // (5.43). Partners are searched in the cells around a particle, within its tile. A merged particle keeps its slot
+    // with no mass until remove_empty(). Particles that a sheet of `solids` separates are not merged. Returns the
+    // number of merges.
     size_t merge(Particles& particles, const ParticleIndex& index, const Topology& topology,
                  const Solids* solids = nullptr) const;
-    // Splits those of the marked that are too long. The halves lie at sqrt(3) / 2 of the longest semi-axis, each with
-    // the velocity of the flow there; one of them is added at the end. Returns those that were split, in the order of
-    // what was added. Those that cannot be split are kept from becoming any longer.
+    // Splits marked particles that are too long. The halves lie at sqrt(3) / 2 of the longest semi-axis, each with the
+    // velocity of the flow there; one of them is appended. Returns the particles that were split, in the order of
+    // appended halves. Particles that cannot be split are kept from becoming longer.
     std::vector<size_t> split(Particles& particles, const std::vector<uint8_t>& marks,
                               const std::vector<FlowAtSplit>& flow, int& next_id) const;
 
@@ -70,7 +71,7 @@ class ParticleShapes {
 };
 
 Mat3f shape_of(const Vec3f& diagonal, const Vec3f& shear);
-// Particles without mass are gone; others take their places.
+// Removes particles without mass; others take their slots.
 void remove_empty(Particles& particles);
 
 } // namespace spindrift

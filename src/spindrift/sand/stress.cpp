@@ -6,8 +6,8 @@ namespace spindrift {
 
 namespace {
 
-// Sand that is full but for this share of the room is not pressed together any more. Otherwise the noise of particles
-// would let a pile settle, and creep, for ever.
+// Sand is not compressed further once less than this share of its capacity is free. Otherwise particle noise would let
+// a pile settle and creep for ever.
 constexpr float kLoose = 0.05f;
 
 } // namespace
@@ -42,8 +42,8 @@ void Stress::prepare(const SandGrid& grid, const Solids& solids, const SolidCell
     find_excess(room_before);
 }
 
-// The change that minimises 1/2 x A x - b x between lower_ and upper_, from nothing. Returns what is left of the
-// projected gradient.
+// Finds the change_ that minimises 1/2 x A x - b x between lower_ and upper_, starting at 0. Returns the norm of the
+// remaining projected gradient.
 double Stress::improve(QpMatrix<float>& matrix, double tolerance, int iterations, int& count)
 {
     for_dense([&](int tile) { std::fill_n(change_.tile(tile), kTileCells, 0.0f); });
@@ -53,7 +53,7 @@ double Stress::improve(QpMatrix<float>& matrix, double tolerance, int iterations
     return result.complementarity;
 }
 
-// The same where bodies are moved by the change too, and move themselves.
+// The same, coupled with bodies: they are moved by the change, and their motion is part of the right-hand side.
 double Stress::improve_with_bodies(TileMatrix& matrix, BodyStress::Part part, double tolerance, int iterations,
                                    int& count)
 {
@@ -74,7 +74,7 @@ StressReport Stress::solve(float dt, MacField& flux, PhaseTimes& times)
     if (room_ != room_before_) find_capacity(*room_, capacity_);
     find_frame();
     find_heaps();
-    if (step_ > 0 && step_ != dt) { // stresses times the step
+    if (step_ > 0 && step_ != dt) { // q and s are stresses times the step: rescale them
         const float scale = dt / step_;
         for_dense([&](int tile) {
             const auto rescale = [&](Field<float>& field) {
@@ -88,8 +88,8 @@ StressReport Stress::solve(float dt, MacField& flux, PhaseTimes& times)
     apply_all(flux);
     if (bodies_) bodies_->push(q_, s_);
     for (int round = 0; round < settings_.rounds; ++round) {
-        times.measure("friction", [&] { rub(dt, flux, report); });
-        times.measure("pressure", [&] { press(dt, flux, report); });
+        times.measure("friction", [&] { solve_friction(dt, flux, report); });
+        times.measure("pressure", [&] { solve_pressure(dt, flux, report); });
     }
     return report;
 }
@@ -105,7 +105,7 @@ void Stress::fill_beside_room(Field<float>& filled) const
     });
 }
 
-// The flux with the stresses of the last step, (5.5).
+// Adds the stresses of the last step to the flux, (5.5).
 void Stress::apply_all(MacField& flux) const
 {
     for_stressed_faces([&](int tile) {
@@ -127,8 +127,8 @@ void Stress::apply_all(MacField& flux) const
     });
 }
 
-// (5.13): pressure for the friction there is.
-void Stress::press(float dt, MacField& flux, StressReport& report)
+// (5.13): pressure, given the current friction.
+void Stress::solve_pressure(float dt, MacField& flux, StressReport& report)
 {
     const float c = dt / grid_->voxel, inverse_c = 1 / c;
     for_dense([&](int d) {

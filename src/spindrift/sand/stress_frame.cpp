@@ -1,18 +1,18 @@
-// The frame in which friction measures how sand moves, where colliders move.
+// The frame of reference in which friction measures strain, where colliders move.
 //
-// The strain of f = phi v is that of v only where phi is the same on both sides: sand that moves along with a belt, all
-// of it at one speed, has a strain of v grad phi beside the belt, where faces are closed and phi is 0, and at its
-// surface. Measured against a velocity V, what friction is to oppose is
+// The strain of f = phi v is that of v only where phi is uniform: sand that moves along with a belt at a uniform speed
+// has a strain of v grad phi beside the belt, where faces are closed and phi is 0, and at its surface. Relative to a
+// velocity V, friction opposes
 //
 //     D^T (phi (v - V)) + phi_max D^T V    =    D^T f + (phi_max D^T V - D^T (phi V)),
 //
-// with the fullest face of a stress in phi_max. For any V that is the strain of v where phi is even. Where it is not,
-// it is right if V is near v, and the second term is the same for all of a step:
+// where phi_max is the volume fraction of the fullest face of a stress. For any V this is the strain of v where phi is
+// uniform. Elsewhere it is accurate if V is close to v. The second term is constant within a step.
 //
 // - On a wall, shears act between sand and the nearest collider, and V is the collider's velocity.
-// - Elsewhere V is the sand's own velocity, a mean over the faces around, and the collider's at closed faces. With the
-//   collider's everywhere, friction would drag the surface of sand along with a belt that has no friction, or hold it
-//   back in a drum.
+// - Elsewhere V is the sand's own velocity, averaged over the faces around, and the collider's at closed faces. With
+//   the collider's everywhere, friction would drag the surface of sand along with a frictionless belt, or hold it back
+//   in a drum.
 #include "spindrift/sand/stress.h"
 
 namespace spindrift {
@@ -29,8 +29,8 @@ void Stress::find_frame()
     for_dense([&](int d) { set_frame_strain(d); });
 }
 
-// Of the one collider that is the nearest everywhere in the tile, if it moves as a rigid body; far from solids the
-// nearest to the middle will do. Otherwise of the nearest to each face.
+// Use the velocity of one collider if it is the nearest everywhere in the tile and moves rigidly; far from solids, that
+// of the collider nearest to the tile's centre is good enough. Otherwise find the nearest collider for each face.
 void Stress::set_frame_velocity(int tile)
 {
     const float voxel = grid_->voxel, half = 0.5f * kTileSize * voxel;
@@ -61,15 +61,15 @@ void Stress::set_frame_velocity(int tile)
         for (int o = 0; o < kTileCells; o += kTileSize)
             store_row(moving + o, min(load_row(open + o), load_row(share + o)));
         if (!bodies_) continue;
-        // Bodies are part of what moves.
+        // A face moves with its bodies too.
         for (size_t b = 0; b < solids_->bodies().size(); ++b)
             if (const RigidShares::Tile* body = room_->shares().find(b, tile))
                 for (int c = 0; c < kTileCells; ++c) moving[c] += body->face[a][c];
     }
 }
 
-// The mean of what the faces around, and this one, have beyond the velocity of the collider, each by its sand: sand
-// that turns with a drum, or slides over a belt as one, has its own velocity then, at the empty faces beside it too.
+// The mass-weighted mean, over this face and those around, of the velocity relative to the collider. Sand that turns
+// with a drum, or slides over a belt as a block, then has its own velocity, also at the empty faces beside it.
 void Stress::set_own_frame(int tile)
 {
     struct Blocks {
@@ -115,7 +115,7 @@ void Stress::set_frame_strain(int dense_tile)
     const auto at = [](const Block<float, 1>& block, int x, int y, const Vec3i& step) {
         return load_row_unaligned(&block.at(x + step.x(), y + step.y(), step.z()));
     };
-    // Adds up a strain: `by` for the velocity of a face.
+    // Accumulates a strain: `by` times the velocity of a face.
     struct Sum {
         const Block<float, 1> (&velocity)[3];
         Row of_velocity = splat(0), of_flux = splat(0), fullest = splat(0);

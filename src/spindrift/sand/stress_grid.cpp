@@ -1,20 +1,21 @@
-// Where stresses of sand are: dense tiles, the room in their cells, the mobility of their faces, and the matrices. And
-// how sand that is too dense is spread out.
+// Where stresses act: dense tiles, the capacity of their cells, the mobility of their faces, and the matrices. Also
+// spreads out sand that is too dense.
 #include "spindrift/sand/stress.h"
 
 namespace spindrift {
 
 namespace {
 
-// A tile where no cell is fuller than this has no stress: a step of half a cell cannot fill it.
+// A tile whose cells are all emptier than this has no stress: a step of half a cell cannot fill them.
 constexpr float kSparse = 0.25f;
-// If no sand is too dense by more than this, none is moved.
+// If no cell exceeds its capacity by more than this, no sand is moved apart.
 constexpr float kTooFull = 0.005f;
 
-// Of the particles of a cell, along an axis, for the cell below, the cell itself and the cell above.
+// The mean trilinear weights, along an axis, of the particles of a cell on the cell below, the cell itself and the cell
+// above.
 constexpr float kShare[3] = {0.125f, 0.75f, 0.125f};
 
-// What particles that fill these shares of cells would add up to in a row of cells.
+// The volume fractions that result from splatting particles that fill these shares of cells, for a row of cells.
 Row shared_out(const Block<float, 1>& shares, int x, int y)
 {
     Row sum = splat(0);
@@ -28,7 +29,7 @@ Row shared_out(const Block<float, 1>& shares, int x, int y)
     return sum;
 }
 
-// The same for one cell next to a sheet, among the cells on its own side.
+// The same for one cell next to a sheet, over the cells on its own side.
 float shared_out_in_sight(const Block<float, 1>& shares, int cell, CellMask27 seen)
 {
     const Vec3i at = cell_in_tile(cell);
@@ -68,7 +69,7 @@ void Stress::find_dense()
     dense_of_.assign(count + 1, none);
     for (size_t d = 0; d < tile_of_.size(); ++d) dense_of_[static_cast<size_t>(tile_of_[d])] = static_cast<int>(d);
 
-    // Stresses stay where they were.
+    // Carry stresses over to the new topology.
     const auto carry = [&](Field<float>& field) {
         carried_.reset_uninitialized(*dense_, 0);
         for_dense([&](int tile) {
@@ -92,9 +93,9 @@ void Stress::find_dense()
         field->reset_uninitialized(*dense_, 0);
 }
 
-// What a cell holds when all the room around it is full: what solids leave free, under the weights with which particles
-// are shared out. Particles near a wall count in part for cells beyond it, and that is no lack of sand. Next to sheets
-// they count for cells on their own side alone, and what a sheet cuts off belongs to these.
+// The volume fraction of a cell when all the volume around it is full: what solids leave free, under the weights with
+// which particles are splatted. Particles near a wall are partly splatted to cells beyond it, which is no lack of sand.
+// Next to sheets they are splatted only to cells on their own side, which also get the volume that a sheet cuts off.
 void Stress::find_capacity(const SolidCells& room, Field<float>& capacity) const
 {
     capacity.reset_uninitialized(*dense_, 1);
@@ -112,7 +113,7 @@ void Stress::find_capacity(const SolidCells& room, Field<float>& capacity) const
             for_each_row([&](int x, int y, int o) { store_row(out + o, shared_out(volumes, x, y)); });
             return;
         }
-        // What cells have more than the free part of their cube, they share with nobody.
+        // Volume beyond the free part of its own cube is not splatted to other cells.
         thread_local Block<float, 1> kept_free;
         auto& free = kept_free;
         room.gather_both_sides(grid_->topology, tile_of_sand, volumes, free);
@@ -127,13 +128,13 @@ void Stress::find_capacity(const SolidCells& room, Field<float>& capacity) const
     });
 }
 
-// A cell at the surface of a pile is not full, because the surface goes through it, and yet the sand in it lies on what
-// is below. There is no room above its highest particles: without that the surface would have no pressure and no
-// friction, fall a little in every step and creep downhill. Cells that only the particles of others count for are free:
-// what could not rise there would be jammed under a lid. So are those whose sand rises: that is no heap.
+// A cell at the surface of a pile is not full, because the surface cuts it, and yet its sand rests on what is below.
+// Its capacity ends at its highest particles: otherwise the surface would have no pressure and no friction, fall a
+// little in every step and creep downhill. Cells without particles of their own keep their capacity: sand that could
+// not rise into them would be jammed under a lid. So do cells whose sand rises.
 void Stress::find_heaps()
 {
-    constexpr float kSupport = 0.8f; // how full the cell below has to be
+    constexpr float kSupport = 0.8f; // least volume fraction of the cell below
     heap_.reset_uninitialized(*dense_, 1);
     const int up = grid_->up, side = grid_->up_sign > 0 ? -1 : 1;
     const float slow = slow_speed();
@@ -157,7 +158,7 @@ void Stress::find_heaps()
         });
         const Sight* sight = room_->sight();
         if (!sight || !sight->blocked(tile)) return;
-        // The same next to sheets, which support what lies on them.
+        // The same next to sheets, which support what rests on them.
         for (int c = 0; c < kTileCells; ++c) {
             const CellMask27 seen = sight->cells_from_center(tile, c);
             if (seen == kAllCells) continue;
@@ -186,7 +187,7 @@ void Stress::find_excess(const SolidCells& room)
             for (int o = 0; o < kTileCells; o += kTileSize) {
                 const Row f = load_row(filled + o), c = load_row(capacity_.tile(tile) + o);
                 const Row d = load_row(pressure_.diagonal().tile(tile) + o), zero = splat(0);
-                // Only what could be moved counts.
+                // Ignore excess that cannot move.
                 store_row(b_.tile(tile) + o, d > zero ? f - c : zero);
                 most = max(most, d > zero ? 1 + f - c : zero);
             }
@@ -212,7 +213,7 @@ StressReport Stress::spread(MacField& displacement)
             const Row here = y.at(i, j);
             const Row slope[3] = {here - y.below_x(i, j), here - y.below_y(i, j), here - y.below_z(i, j)};
             for (int a = 0; a < 3; ++a) {
-                constexpr float kFarthest = 0.25f; // cells
+                constexpr float kFarthest = 0.25f; // [cells]
                 const Row through =
                     min(load_row(room_->open(tile, a) + o), load_row(grid_->at_faces.u[a].tile(tile) + o));
                 const Row moved = -load_row(mobility_.u[a].tile(tile) + o) * slope[a] * inverse_or_zero(through);
@@ -223,12 +224,11 @@ StressReport Stress::spread(MacField& displacement)
     return report;
 }
 
-// Moving particles by what faces say, and sharing them out to cells again, both blur: of too much sand in a single cell
-// less than half would go. What the blur takes is added in front: twice as much as it is, since it acts twice, and some
-// more, since particles are few.
+// Moving particles by face displacements and splatting them again both blur: less than half of the excess of a single
+// cell would go. Add what the blur removes: twice, since it acts twice, and a little more, since particles are few.
 void Stress::sharpen_excess()
 {
-    Field<float>& sharp = lower_; // is set afterwards
+    Field<float>& sharp = lower_; // scratch: spread() sets lower_ afterwards
     for_dense([&](int d) {
         thread_local Block<float, 1> kept;
         auto& excess = kept;
@@ -242,9 +242,9 @@ void Stress::sharpen_excess()
     std::swap(b_, sharp);
 }
 
-// w of each face: the volume of a mass. At a face of sand's surface, where full cells end, half of what it would hold
-// is there, and is accelerated twice as much: the pressure falls to nothing within half a cell. Emptier faces than that
-// get less, or a few particles would be shot away. No more sand passes a face than it is open.
+// The mobility w of each face: volume over mass. A face at the surface, where full cells end, holds half of its
+// capacity and is accelerated twice as much: pressure falls to zero within half a cell. Emptier faces get less, or a
+// few particles would be shot away. The open share of a face limits w.
 void Stress::find_mobility()
 {
     const Topology& all = grid_->topology;

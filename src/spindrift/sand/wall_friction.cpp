@@ -4,7 +4,7 @@ namespace spindrift {
 
 namespace {
 
-constexpr float kNextTo = 1; // cells from a solid
+constexpr float kNextTo = 1; // distance of a contact's cell from a solid [cells]
 
 } // namespace
 
@@ -27,7 +27,7 @@ void WallFriction::find(const InnerFlow& flow, const Field<float>& wet)
     for (const auto& part : found) contacts_.insert(contacts_.end(), part.begin(), part.end());
 }
 
-// The velocity along its solid, relative to it.
+// The velocity tangential to the solid, relative to it.
 Vec3f WallFriction::sliding(const Contact& c, const InnerFlow& flow)
 {
     Vec3f velocity;
@@ -39,12 +39,12 @@ Vec3f WallFriction::sliding(const Contact& c, const InnerFlow& flow)
     return along(c, velocity - c.solid_velocity);
 }
 
-// Coulomb's friction, and what `stick` takes of the sliding; where sand clings, whatever it takes to hold it.
+// Coulomb friction, plus the share of sliding that `stick` removes; unbounded where sand clings.
 void WallFriction::set_limits(const InnerFlow& flow, float fps)
 {
     constexpr float kClings = 1e3f;
     for_each_contact([&](Contact& c) {
-        // The pressure on the wall is that of the cell's centre, and of what gravity adds on the way there.
+        // The pressure on the wall is that at the cell's centre plus gravity times the distance.
         const float way = flow.solid_cells.tile(c.tile)->distance[c.cell];
         const float deeper = std::max(0.0f, -flow.dt * way * flow.gravity.dot(c.normal));
         const auto pressed = static_cast<float>(flow.projection.s().tile(c.tile)[c.cell]) + deeper;
@@ -68,8 +68,8 @@ void WallFriction::hold(const InnerFlow& flow, Field<float> (&traction)[3])
     push(flow);
 }
 
-// A face takes half from each side: first from the cells above, then from those below, so that no two contacts meet at
-// a face at the same time.
+// A face gets half from each adjacent cell: first from the cells above, then from those below, so that no two contacts
+// write to a face at the same time.
 void WallFriction::push(const InnerFlow& flow)
 {
     const auto add_to = [&](int tile, int cell, const Contact& c, int a) {

@@ -1,5 +1,5 @@
-// Coulomb's friction of sand as a fluid at walls and colliders (document 001, 2.8), with the pressure that presses it
-// on them: each cell next to a solid has a traction along it, in the unit of FluidFriction's stress.
+// Coulomb friction of sand as a fluid at walls and colliders [Zhu 2005, (2.8)], proportional to the pressure on them:
+// each cell next to a solid has a tangential traction, in the unit of FluidFriction's stress.
 #pragma once
 
 #include "spindrift/liquid/inner_friction.h"
@@ -13,21 +13,21 @@ class WallFriction {
         int tile, cell;
         Vec3f normal, solid_velocity;
         Solids::Grip hold;
-        float limit = 0;              // of the traction, once pressure is known
-        Vec3f change = Vec3f::Zero(); // of the traction, that the velocity does not know of yet
+        float limit = 0;              // of the traction; set once pressure is known
+        Vec3f change = Vec3f::Zero(); // of the traction, not yet applied to the velocity
     };
     void find(const InnerFlow& flow, const Field<float>& wet);
-    // Takes a traction up, from wherever before(contact) has it.
+    // Initialises the traction of each contact with before(contact).
     template <class Before> void start(const InnerFlow& flow, Field<float> (&traction)[3], const Before& before)
     {
         for_each_contact([&](Contact& c) { c.change = along(c, before(c)), add(c, traction); });
         push(flow);
     }
     void set_limits(const InnerFlow& flow, float fps);
-    // Changes the traction by what would stop the sliding of each contact alone, as far as its limit allows.
+    // Changes the traction by what would stop the sliding of each contact alone, within its limit.
     void hold(const InnerFlow& flow, Field<float> (&traction)[3]);
 
-    const std::vector<Contact>& contacts() const { return contacts_; } // tile by tile
+    const std::vector<Contact>& contacts() const { return contacts_; } // ordered by tile
     size_t bytes() const { return contacts_.capacity() * sizeof(Contact); }
 
   private:

@@ -59,7 +59,7 @@ class TileStamp {
         const float xx = blob.xx * voxel_, xy = blob.xy * voxel_, xz = blob.xz * voxel_;
         const float yy = blob.yy * voxel_, yz = blob.yz * voxel_, zz = blob.zz * voxel_;
         const Row dz = Row{0, 1, 2, 3, 4, 5, 6, 7} - centre.z();
-        // At the centre itself, which has no direction, a mean radius.
+        // At the centre itself, where the direction is undefined, use a mean radius.
         constexpr float kCentre = 1e-12f;
         const float mean = (xx + yy + zz) / 3;
         const Row least_v2 = splat(kCentre * mean * mean);
@@ -92,8 +92,9 @@ class TileStamp {
     uint32_t* nearest_;
 };
 
-// Kernels of weighted spheres, in their radii, and how far from all of them liquid ends, in weighted radii: gaps
-// between particles that fill space unevenly are narrower than that. Beyond, the distance grows by a steeper slope.
+// Kernel radius of weighted spheres, in their radii; and the distance from all of them at which liquid ends, in
+// weighted radii: gaps between particles that fill space unevenly are narrower. Beyond it the distance grows with a
+// steeper slope.
 constexpr float kKernel = 4, kFarthest = 0.94f, kSteepness = 3;
 
 // Sums over weighted spheres, for the cells of one tile.
@@ -135,7 +136,7 @@ class WeightedSpheres {
             }
     }
 
-    // Takes the nearer of phi, which belongs to `drops`, and what the sums say.
+    // Combines phi of `drops` with the weighted spheres: the smaller distance wins.
     void finish(float band, float* phi, const uint32_t* drops, uint32_t* nearest) const
     {
         for (int c = 0; c < kTileCells; ++c) {
@@ -162,7 +163,7 @@ class WeightedSpheres {
     } sums_;
 };
 
-// Which places the interior calls liquid although no blob need be there.
+// Positions that the interior marks as liquid without blobs.
 class DeepCells {
   public:
     DeepCells(const Topology& search, const Interior& interior, float spacing)
@@ -239,7 +240,7 @@ BlobGrid measure_distance(const Blobs& blobs, const Topology& search, const Inte
     float kernel = 0;
     if (of == BlobUnion::drops)
         for (const Blob& blob : blobs.list) kernel = std::max(kernel, kKernel / blob.xx - blob.half.x());
-    // How far a blob reaches from the tile that its particle is in.
+    // How far a blob reaches from the tile that contains its particle.
     float reach = margin;
     for (int t = 0; t < search.tile_count(); ++t) {
         const Box3f& box = blobs.tile_box[static_cast<size_t>(t)];

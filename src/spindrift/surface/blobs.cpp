@@ -40,7 +40,7 @@ Scatter scatter_around(const Neighbourhood& around, const Vec3f& x, float radius
     Scatter s;
     for (int k = 0; k < kTileSize; ++k) s.count += count[k];
     s.weight = sum_of(mass);
-    const float inverse = 1 / s.weight; // the particle itself counts one
+    const float inverse = 1 / s.weight; // the particle itself has weight one
     s.offset = inverse * Vec3f(sum_of(mx), sum_of(my), sum_of(mz));
     velocity = inverse * Vec3f(sum_of(ux), sum_of(uy), sum_of(uz));
     Mat3f& c = s.covariance;
@@ -50,7 +50,7 @@ Scatter scatter_around(const Neighbourhood& around, const Vec3f& x, float radius
     return s;
 }
 
-// The same of those that no wall hides; `seen` is asked about the place of each, in cells.
+// The same over particles that no wall hides; `seen` gets the position of each, in cells.
 template <class Seen>
 Scatter scatter_seen(const Neighbourhood& around, const Vec3f& x, float radius, const Seen& seen, Vec3f& velocity)
 {
@@ -70,7 +70,7 @@ Scatter scatter_seen(const Neighbourhood& around, const Vec3f& x, float radius, 
             velocity += w * vector([&](int a) { return around.velocity(a); }, i);
         }
     });
-    s.offset /= s.weight, velocity /= s.weight; // the particle itself counts one
+    s.offset /= s.weight, velocity /= s.weight; // the particle itself has weight one
     s.covariance = squares / s.weight - s.offset * s.offset.transpose();
     return s;
 }
@@ -84,10 +84,10 @@ void set_axes(Blob& blob, const Mat3f& directions, const Vec3f& lengths)
     blob.half = (directions * lengths.asDiagonal()).rowwise().norm();
 }
 
-// Gives the ellipsoids a scale other than their own.
+// Replaces the ellipsoids' own scales by a blend with their mean, or by a fixed one.
 void rescale(Blobs& blobs, const std::vector<float>& own_scales, size_t deep, const BlobScale& scale)
 {
-    // Deep particles were not looked at: a full neighbourhood has eigenvalues 3/20 R^2.
+    // Deep particles were skipped: a full neighbourhood has eigenvalues 3/20 R^2.
     const double full = std::pow(0.15 * scale.search * scale.search, 3);
     const auto value = [&](size_t i) { return own_scales[i] > 0 ? std::pow(own_scales[i], -3.0) : 0.0; };
     const auto ellipsoids = own_scales.size() - static_cast<size_t>(std::ranges::count(own_scales, 0.0f));
@@ -106,7 +106,7 @@ void rescale(Blobs& blobs, const std::vector<float>& own_scales, size_t deep, co
             Blob& s = blobs.list[i];
             float factor =
                 scale.fixed_scale.value_or(mix(own_scales[i], blobs.mean_scale, scale.global)) / own_scales[i];
-            // Whatever is asked for, a blob stays within a few neighbourhoods, and memory within bounds.
+            // Limits blobs to a few neighbourhoods whatever is asked for, to bound memory.
             factor = std::clamp(factor, 0.1f * scale.size / s.half.maxCoeff(), 3 * scale.search / s.half.maxCoeff());
             for (float* g : {&s.xx, &s.xy, &s.xz, &s.yy, &s.yz, &s.zz}) *g /= factor;
             s.half *= factor;
@@ -166,9 +166,9 @@ float fit(const Scatter& scatter, const BlobScale& scale, Blob& blob)
 {
     if (scatter.count <= scale.droplet) return 0;
     Eigen::SelfAdjointEigenSolver<Mat3f> solver;
-    solver.computeDirect(scatter.covariance); // (5.6), in ascending order
+    solver.computeDirect(scatter.covariance); // (5.6), ascending
     Vec3f values = solver.eigenvalues();
-    if (!(values[2] > 1e-4f * scale.spacing * scale.spacing)) return 0; // all in one place
+    if (!(values[2] > 1e-4f * scale.spacing * scale.spacing)) return 0; // all particles coincide
     values = values.cwiseMax(scale.flattest * values[2]);
     const float k = 1 / std::cbrt(values.prod()); // (5.7) with the clamped eigenvalues
     blob.centre += scale.centring * scatter.offset;
@@ -196,7 +196,7 @@ Scatter scatter_around(const Neighbourhood& around, const Vec3f& x, float radius
         }
     });
     s.count = static_cast<int>(count + 1e-3f);
-    s.offset /= s.weight; // the particle itself counts one
+    s.offset /= s.weight; // the particle itself has weight one
     s.covariance = squares / s.weight - s.offset * s.offset.transpose();
     return s;
 }

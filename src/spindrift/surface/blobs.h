@@ -1,8 +1,9 @@
-// What each particle near the surface is drawn as: a sphere, or an ellipsoid that is stretched along its neighbours, so
-// that flat places become smooth and sheets hold together (Yu and Turk 2013; document 003 chapter 5).
+// The shape of each particle near the surface: a sphere, or an ellipsoid stretched along its neighbours, so that flat
+// regions become smooth and sheets hold together [Yu 2013], [Jones 2018, chapter 5]. Equation numbers are those of
+// [Jones 2018].
 //
-// Where it is weak: an ellipsoid's size follows from the mean spacing, so particles that lie much farther apart than
-// that come out as separate blobs.
+// Limits: an ellipsoid's size follows from the mean spacing, so particles much farther apart than that become separate
+// blobs.
 #pragma once
 
 #include "spindrift/points/sort.h"
@@ -19,11 +20,11 @@ struct Blob {
     Vec3f centre;     // [m]
     float xx, xy, xz; // G [1/m]
     float yy, yz, zz;
-    Vec3f half;        // half the size of the box around it [m]
-    uint32_t particle; // whose attributes it has
+    Vec3f half;        // half the size of its bounding box [m]
+    uint32_t particle; // the particle that it takes its attributes from
     float firmness;    // 0 for a drop, 1 where enough particles are around to smooth the surface
 
-    // The distance to first order, |G d| (|G d| - 1) / |G^2 d|: exact for spheres and, for all, on the surface.
+    // First-order distance |G d| (|G d| - 1) / |G^2 d|: exact for spheres and, for all blobs, on the surface.
     float distance(const Vec3f& x) const;
 };
 
@@ -31,29 +32,29 @@ struct Blob {
 struct BlobScale {
     float spacing;                    // mean distance of particles
     float search;                     // R of (5.5)
-    float size;                       // r_p: radius before a blob is stretched
+    float size;                       // r_p: radius before stretching
     float drop;                       // radius of a drop: k_n r_p
-    float flattest;                   // k_r: least ratio of the shortest axis to the longest
-    float thinnest;                   // least half-axis, for the samples not to miss it
-    int droplet;                      // n_droplet: up to so many particles within R are drops
+    float flattest;                   // k_r: lower bound of the ratio of the shortest axis to the longest
+    float thinnest;                   // lower bound of half-axes, so that samples do not miss a blob
+    int droplet;                      // n_droplet: groups of up to this many particles within R are drops
     float centring;                   // how far centres move towards the mean of their neighbours, 0 to 1
     float global;                     // 0: every ellipsoid keeps its volume; 1: they do on average
     std::optional<float> fixed_scale; // k_s for all [1/m^2], instead
 };
 
-// Cells all of whose bins up to so many away are liquid are deep: they are inside, and their particles have no blobs.
+// A cell is deep if all bins up to this many away are liquid: it is inside, and its particles have no blobs.
 constexpr int kDeepBins = 1;
 
-// The blobs of all particles that are not deep inside, in the order of the particles, tile by tile.
+// The blobs of all particles that are not deep inside, in particle order, by tile.
 struct Blobs {
     std::vector<Blob> list;
-    std::vector<uint32_t> tile_first;                      // of each tile of the particles' topology, and their number
-    std::vector<Box3f> tile_box;                           // around the blobs of each tile
-    std::vector<Vec3f> velocity;                           // of each: the mean around it, its own if it is a drop
+    std::vector<uint32_t> tile_first; // first blob of each tile of the particles' topology, and the total
+    std::vector<Box3f> tile_box;      // around the blobs of each tile
+    std::vector<Vec3f> velocity;      // of each blob: the mean around it, or its own if it is a drop
     float least_scale = 0, mean_scale = 0, most_scale = 0; // of k_s among ellipsoids [1/m^2]
 };
 
-// What blobs are made of, also for particles of mixed sizes (mixed_sizes.h).
+// Building blocks of blobs, also for particles of mixed sizes (mixed_sizes.h).
 //
 // The weighted neighbourhood of a particle.
 struct Scatter {
@@ -63,14 +64,14 @@ struct Scatter {
     Mat3f covariance = Mat3f::Zero(); // (5.4)
 };
 class Neighbourhood;
-// Of the particles within `radius` of x, both in cells. Each counts as much as its volume is of that of a particle of
-// radius `own`, but no more than one.
+// Over the particles within `radius` of x, both in cells. Each is weighted by its volume relative to that of a particle
+// of radius `own`, but at most by one.
 Scatter scatter_around(const Neighbourhood& around, const Vec3f& x, float radius, const std::vector<float>& radii,
                        float own);
-// The particles that get a blob, as blobs that know nothing else yet.
+// The particles that get a blob; only Blob::particle is set.
 Blobs shallow_particles(const ParticleIndex& index, const Topology& topology, const Interior& interior);
 void set_sphere(Blob& blob, const Vec3f& centre, float radius);
-// The ellipsoid of a particle, with its own volume kept; returns its k_s, or 0 if it is a drop.
+// Fits the ellipsoid of a particle, keeping its own volume; returns its k_s, or 0 if it is a drop.
 float fit(const Scatter& scatter, const BlobScale& scale, Blob& blob);
 // Sets Blobs::tile_box.
 void find_boxes(Blobs& blobs);

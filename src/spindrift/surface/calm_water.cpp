@@ -9,23 +9,24 @@ namespace {
 // Lengths are in spacings.
 constexpr float kBlock = 16; // edge of a block
 
-// Passes from 1 up to `full` to 0 from `none` on.
+// Falls from 1 up to `full` to 0 from `none` on.
 struct Fade {
     float full, none;
     float operator()(float x) const { return clamp01((none - x) / (none - full)); }
 };
-// Rms distances from a plane. Particles at rest lead to 0.06, and to 0.04 after heights have been corrected; a ripple
-// of a quarter of a spacing has 0.18.
+// Rms distances from a plane. Particles at rest give 0.06, and 0.04 after heights have been corrected; a ripple of a
+// quarter of a spacing has 0.18.
 constexpr Fade kCalm{0.12f, 0.2f}, kCalmCorrected{0.075f, 0.1f};
-// How far a vertex may move: single particles stand out by 0.3.
+// How far a vertex may move: single particles protrude by 0.3.
 constexpr Fade kMoved{0.35f, 0.5f};
-// How much the volume below a block may deviate from the usual. It does in sheets, which are drawn too thick.
+// How much the volume below a block may deviate from normal. It does in sheets, which are drawn too thick.
 constexpr Fade kUnusual{0.1f, 0.2f};
-// Sines of the angle between a vertex's normal and its block's; those beyond the first do not count in fits.
+// Sines of the angle between a vertex's normal and its block's; vertices beyond the first are excluded from fits.
 constexpr Fade kTilted{0.44f, 0.6f};
-// Share of the vertices of a block that must count, or it has more than one side.
+// Share of the vertices of a block that must be included, or it has more than one side.
 constexpr float kOneSided = 0.67f;
-// Surface so near a wall does not count in fits: cells that walls cut hold inexact volumes, and it dips or rises there.
+// Surface this close to a wall is excluded from fits: cells cut by walls have inexact volumes, and it dips or rises
+// there.
 constexpr float kWall = 4;
 // Area that a plane must be fitted to.
 constexpr float kLeastArea = 8, kEnoughArea = 16;
@@ -38,7 +39,7 @@ float corner_weight(const Vec3f& share, int corner)
            (corner & 1 ? share.z() : 1 - share.z());
 }
 
-// Weighted sums over places, relative to some origin.
+// Weighted sums over positions, relative to some origin.
 struct Moments {
     double weight = 0;
     Vec3d sum = Vec3d::Zero();
@@ -52,7 +53,7 @@ struct Moments {
     void add(const Moments& other) { weight += other.weight, sum += other.sum, squares += other.squares; }
 };
 
-// The plane with the least squares of distances.
+// The least-squares plane.
 struct Plane {
     Vec3f centre = Vec3f::Zero(), normal = Vec3f::Zero();
     float roughness = kInfinity; // rms distance
@@ -123,14 +124,14 @@ class CalmWater {
         return tilt(block, vertex) < kTilted.full && off_walls(vertex);
     }
 
-    // Puts the vertices that may move into blocks.
+    // Sorts the vertices that may move into blocks.
     void group(const std::vector<float>& strength)
     {
         std::vector<uint32_t> movable;
         for (size_t i = 0; i < mesh_.positions.size(); ++i)
             if ((contour_.kinds[i] & VertexKind::free) && strength[i] > 0) movable.push_back(static_cast<uint32_t>(i));
         const auto block_of = [&](uint32_t i) { return cell_of(mesh_.positions[i], to_spacings_ / kBlock); };
-        // Most vertices lie in the same block as the one before.
+        // Most vertices lie in the same block as the previous one.
         Vec3i last = Vec3i::Constant(std::numeric_limits<int>::max());
         std::vector<uint64_t> codes;
         for (const uint32_t i : movable)
@@ -157,7 +158,7 @@ class CalmWater {
         const auto all =
             static_cast<float>(std::ranges::count_if(block.vertices, [&](uint32_t i) { return off_walls(i); }));
         if (all == 0)
-            block.calm = 1; // for its neighbours to say
+            block.calm = 1; // its neighbours decide
         else if (static_cast<float>(moments.weight) > kOneSided * all)
             block.calm = kCalm(Plane(moments).roughness);
     }
@@ -166,7 +167,8 @@ class CalmWater {
     std::vector<uint8_t> calm_tiles() const
     {
         const Topology& topology = surface_.topology;
-        std::vector<uint8_t> tiles(static_cast<size_t>(topology.tile_count()) + 1, 0); // and one for those missing
+        // plus one entry for missing tiles
+        std::vector<uint8_t> tiles(static_cast<size_t>(topology.tile_count()) + 1, 0);
         for (const CalmBlock& block : blocks_)
             for (const uint32_t i : block.vertices) {
                 if (!(block.calm > 0)) break;
@@ -178,8 +180,8 @@ class CalmWater {
         return tiles;
     }
 
-    // Finds by how much each vertex stands higher than the volume below it would have it, compared with all calm water:
-    // in the mean the surface stays where it is.
+    // Finds how much each vertex is too high for the volume below it, relative to the mean over all calm water: on
+    // average the surface stays where it is.
     void correct_heights(const VolumeExcess& excess)
     {
         too_high_.assign(mesh_.positions.size(), 0);
@@ -221,7 +223,7 @@ class CalmWater {
         }
     }
 
-    // The plane at a corner for a surface with this normal. The far side of a slab does not count.
+    // The plane at a corner for a surface with this normal. The far side of a slab is excluded.
     CornerPlane plane_at(const Vec3i& corner, const Vec3f& normal) const
     {
         Moments moments;
@@ -235,7 +237,7 @@ class CalmWater {
             calm = std::min(calm, block.calm);
         }
         const Plane plane(moments);
-        // Next to a block that is not calm it is known that nothing moves.
+        // Next to a block that is not calm, nothing moves.
         const float known = 1 - Fade{kLeastArea, kEnoughArea}(static_cast<float>(moments.weight));
         return {plane.centre + kBlock * corner.cast<float>(), plane.normal,
                 std::min(calm, kCalmCorrected(plane.roughness)), std::max(known, 1 - calm)};
@@ -267,10 +269,10 @@ class CalmWater {
     Mesh& mesh_;
     const FilledSurface& surface_;
     const float to_spacings_, vertex_area_;
-    std::optional<Box3f> off_walls_; // where surface counts
-    Topology places_;                // of blocks: a tile is one of them
+    std::optional<Box3f> off_walls_; // region whose surface is included
+    Topology places_;                // each tile is a block
     std::vector<CalmBlock> blocks_;
-    std::vector<float> too_high_; // of each vertex
+    std::vector<float> too_high_; // by vertex
 };
 
 } // namespace

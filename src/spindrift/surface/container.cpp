@@ -4,7 +4,7 @@ namespace spindrift {
 
 void add_mirror_images(Particles& particles, const Box3f& container, float reach)
 {
-    // Images of one wall are mirrored along with the rest by the next, which fills edges, corners and narrow tanks.
+    // Images of one wall are mirrored again by the next, which fills edges, corners and narrow tanks.
     for (int axis = 0; axis < 3; ++axis)
         for (const float wall : {container.min[axis], container.max[axis]}) {
             if (!std::isfinite(wall)) continue;
@@ -24,7 +24,7 @@ void add_mirror_images(Particles& particles, const Box3f& container, float reach
 
 namespace {
 
-// Samples nearer to one wall than `width`, or as far behind it, take on the value at that distance if it is lower.
+// Samples closer to one wall than `width`, or as far behind it, take the value at that distance if it is lower.
 void fill_against_wall(Field<float>& phi, int axis, bool upper, float wall, float width, float depth)
 {
     const Topology& topology = phi.topology();
@@ -55,7 +55,7 @@ void fill_against_wall(Field<float>& phi, int axis, bool upper, float wall, floa
 
 void fill_against_walls(Field<float>& phi, const Box3f& container, float voxel, float width, float depth)
 {
-    // One wall after the other, so that what is read has not just been written, and edges are filled from their sides.
+    // Wall by wall, so that no sample is read right after it was written, and edges are filled from their sides.
     for (int axis = 0; axis < 3; ++axis)
         for (const bool upper : {false, true}) {
             const float wall = (upper ? container.max : container.min)[axis];

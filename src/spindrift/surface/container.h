@@ -1,4 +1,4 @@
-// The box that holds a liquid, as the surface sees it.
+// The box that holds a liquid, for surface reconstruction.
 #pragma once
 
 #include "spindrift/field/tiles.h"
@@ -6,13 +6,13 @@
 
 namespace spindrift {
 
-// Adds the mirror images of the particles within `reach` of a wall, in edges and corners too, so that for every sample
-// near a wall the liquid goes on behind it. A side at infinity has no wall.
+// Adds the mirror images of the particles within `reach` of a wall, also in edges and corners, so that for every sample
+// near a wall the liquid continues behind it. A side at infinity has no wall.
 void add_mirror_images(Particles& particles, const Box3f& container, float reach);
 
-// Liquid touches walls: gaps narrower than `width` (at most 4) between a wall and liquid that lies at least `depth`
-// below its surface are filled. Particles are sparse at walls, where their mirror images would double every gap and
-// leave dents. All lengths in cells, phi too.
+// Fills gaps narrower than `width` (at most 4) between a wall and liquid that lies at least `depth` below its surface.
+// Particles are sparse at walls, where their mirror images would double every gap and leave dents. All lengths in
+// cells, including phi.
 void fill_against_walls(Field<float>& phi, const Box3f& container, float voxel, float width, float depth);
 
 // Positive outside; exact inside and along the faces.

@@ -6,7 +6,7 @@ namespace spindrift {
 
 namespace {
 
-// The vertices of one tile's cubes, and where each cube's begin.
+// The vertices of one tile's cubes, and the first vertex of each cube.
 struct TileVertices {
     std::vector<Vec3f> positions, normals;
     std::vector<uint8_t> kinds;
@@ -60,7 +60,7 @@ void Contouring::find_signs()
     });
 }
 
-// Cubes reach into the next tiles. Most tiles lie wholly inside or outside, together with their neighbours.
+// Cubes extend into the next tiles. Most tiles lie entirely inside or outside, together with their neighbours.
 bool Contouring::may_be_cut(int tile) const
 {
     uint8_t signs = 0;
@@ -98,7 +98,7 @@ void Contouring::make_vertices(int tile)
 Vec3f Contouring::position(int tile, const TileSamples::Vertex& vertex) const
 {
     Vec3f x = voxel_ * (topology_.first_cell(tile).cast<float>() + vertex.place + Vec3f::Constant(0.5f));
-    for (int a = 0; a < 3; ++a) // to the bit, without the rounding of the way through cells
+    for (int a = 0; a < 3; ++a) // exactly on the wall, without rounding through cell coordinates
         if (vertex.wall[a] != 0) x[a] = vertex.wall[a] > 0 ? container_->max[a] : container_->min[a];
     return x;
 }
@@ -121,7 +121,7 @@ void Contouring::collect_vertices()
     });
 }
 
-// Every cut edge of the grid is the middle of a quad between the four cubes around it.
+// Every cut edge of the grid becomes a quad between the four cubes around it.
 void Contouring::make_triangles(int tile)
 {
     if (!vertices_[static_cast<size_t>(tile)]) return;
@@ -151,8 +151,8 @@ int Contouring::vertex_number(int tile, const TileSamples& samples, const Vec3i&
 void Contouring::add_quad(int tile, const TileSamples& samples, const Vec3i& at, int axis,
                           std::vector<Vec3i>& triangles) const
 {
-    // Counter-clockwise seen from the edge's upper end: where the edge lies in each cube along the axes that follow its
-    // own.
+    // Counter-clockwise as seen from the edge's upper end: the position of the edge in each cube along the axes that
+    // follow its own.
     constexpr int kPlaces[4][2] = {{1, 1}, {0, 1}, {0, 0}, {1, 0}};
     const int u = (axis + 1) % 3, v = (axis + 2) % 3;
     int q[4];
@@ -163,7 +163,7 @@ void Contouring::add_quad(int tile, const TileSamples& samples, const Vec3i& at,
         q[k] = vertex_number(tile, samples, cube, 4 * axis + (u < v ? 2 * in_u + in_v : 2 * in_v + in_u));
     }
     if (!samples.inside(at)) std::swap(q[1], q[3]);
-    // Along the shorter diagonal.
+    // Split along the shorter diagonal.
     const auto length2 = [&](int i, int j) {
         return (out_.mesh.positions[static_cast<size_t>(i)] - out_.mesh.positions[static_cast<size_t>(j)])
             .squaredNorm();

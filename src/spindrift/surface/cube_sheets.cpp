@@ -25,7 +25,7 @@ int cut_edges(int configuration, int face, std::array<int, 4>& edges)
     return count;
 }
 
-// Edges are in one sheet if a line across a face joins them.
+// Union-find: edges are in one sheet if a line across a face joins them.
 class Joined {
   public:
     Joined()
@@ -51,7 +51,7 @@ CubeSheets sheets_of(int configuration, int flipped_face)
         const int count = cut_edges(configuration, face, edges);
         if (count == 2) joined.join(edges[0], edges[1]);
         if (count != 4) continue;
-        // Two lines, each around one of the corners that are cut off: inside ones, unless flipped.
+        // Two lines, each around one of the corners that are cut off: inside corners, unless flipped.
         for (int i = 0; i < 4; ++i)
             for (int j = 0; j < i; ++j) {
                 const CubeEdge a(edges[static_cast<size_t>(i)]), b(edges[static_cast<size_t>(j)]);

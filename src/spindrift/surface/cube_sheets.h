@@ -7,8 +7,9 @@
 
 namespace spindrift {
 
-// Corner c of a cube lies at (c >> 2, c >> 1 & 1, c & 1). Edge 4 a + 2 u + v runs along axis a; u and v are the places
-// of the other two axes, in ascending order. Face 2 a + side. A configuration has bit c set if corner c is inside.
+// Corner c of a cube lies at (c >> 2, c >> 1 & 1, c & 1). Edge 4 a + 2 u + v runs along axis a; u and v are the
+// positions on the other two axes, in ascending order. Face 2 a + side. A configuration has bit c set if corner c is
+// inside.
 inline int cube_corner(int x, int y, int z) { return x << 2 | y << 1 | z; }
 inline Vec3i cube_corner_place(int corner) { return {corner >> 2, corner >> 1 & 1, corner & 1}; }
 
@@ -23,17 +24,17 @@ struct CubeEdge {
     }
 };
 
-// The sheets of one configuration: for each cut edge the number of its sheet, at most four.
+// The sheets of one configuration: the sheet index of each cut edge, at most four sheets.
 struct CubeSheets {
     int count = 0;
     std::array<int8_t, 12> of_edge{}; // -1 for edges that are not cut
 };
 
-// A face whose inside corners are opposite each other can be crossed in two ways. Normally they are cut off from each
-// other. In some configurations a single sheet then crosses the face twice; if that happens on both sides of a face,
-// four quads meet in one edge of the mesh. Such faces (`twice`, or -1; a configuration has at most one) are crossed the
-// other way, `flipped`, by both cubes, which parts the sheets. That this leaves no other such edge was checked for all
-// configurations, see the tests.
+// A face whose inside corners are diagonal can be crossed in two ways. Normally the inside corners are separated. In
+// some configurations a single sheet then crosses the face twice; if that happens on both sides of a face, four quads
+// share one edge of the mesh. Such faces (`twice`, or -1; a configuration has at most one) are crossed the other way,
+// `flipped`, by both cubes, which separates the sheets. The tests check for all configurations that no other such edge
+// remains.
 struct CubeCase {
     CubeSheets normal, flipped;
     int twice = -1;

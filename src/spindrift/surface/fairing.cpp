@@ -17,13 +17,13 @@ class Neighbours {
     {
         const auto& kinds = contour.kinds;
         first_.assign(kinds.size() + 1, 0);
-        // In a closed mesh every edge is run along once in each direction, so that this meets each neighbour once.
+        // In a closed mesh every edge occurs once in each direction, so this counts each neighbour once.
         for_each_link(contour, [&](size_t i, uint32_t) { std::atomic_ref(first_[i + 1]).fetch_add(1); });
         for (size_t i = 0; i < kinds.size(); ++i) first_[i + 1] += first_[i];
         to_.resize(first_.back());
         std::vector<uint32_t> next(first_.begin(), first_.end() - 1);
         for_each_link(contour, [&](size_t i, uint32_t corner) { to_[std::atomic_ref(next[i]).fetch_add(1)] = corner; });
-        // Threads came in any order: sorted, the sums over neighbours have the same bits for all of them.
+        // Threads run in any order: sorting makes the sums over neighbours bit-identical.
         parallel_for(
             kinds.size(),
             [&](size_t i) {
@@ -51,7 +51,7 @@ class Neighbours {
             },
             kChunk);
     }
-    // A free vertex follows all its neighbours, one on the waterline only its like on the same walls.
+    // A free vertex follows all its neighbours; one on the waterline only waterline vertices on the same walls.
     static bool follows(uint8_t kind, uint8_t other)
     {
         return (kind & VertexKind::free) && (other & VertexKind::free) && (kind & ~other) == 0;
@@ -60,12 +60,12 @@ class Neighbours {
     std::vector<uint32_t> first_, to_;
 };
 
-// S = ((1 + U) / 2)^n, U being the mean over the neighbours, as a sum of Chebyshev polynomials: with U = cos a it is
-// cos(a/2)^2n, the sum over j of cos(j a) binomial(2n, n + j) / 4^n. The terms fall off like a bell of width
-// sqrt(n / 2): far fewer than n are needed.
+// S = ((1 + U) / 2)^n, where U is the mean over the neighbours, as a sum of Chebyshev polynomials: with U = cos a it is
+// cos(a/2)^2n, the sum over j of cos(j a) binomial(2n, n + j) / 4^n. The terms decay like a Gaussian of width sqrt(n /
+// 2): far fewer than n are needed.
 std::vector<float> chebyshev_weights(int n)
 {
-    constexpr double kLeast = 1e-3; // of the first
+    constexpr double kLeast = 1e-3; // relative to the first
     std::vector<double> weights = {1};
     for (int j = 1; j <= n; ++j) {
         const double last = j == 1 ? 2 * weights[0] : weights.back();
@@ -76,11 +76,11 @@ std::vector<float> chebyshev_weights(int n)
     double sum = 0;
     for (const double w : weights) sum += w;
     std::vector<float> result(weights.size());
-    for (size_t j = 0; j < result.size(); ++j) result[j] = static_cast<float>(weights[j] / sum); // constants stay
+    for (size_t j = 0; j < result.size(); ++j) result[j] = static_cast<float>(weights[j] / sum); // preserves constants
     return result;
 }
 
-// S applied to a vector at every vertex.
+// Applies S to a vector at every vertex.
 void smooth_along(const Neighbours& neighbours, const std::vector<float>& weights, std::vector<Vec3f>& values)
 {
     const size_t count = values.size();

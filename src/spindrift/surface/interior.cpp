@@ -6,7 +6,7 @@ Interior::Interior(const ParticleIndex& index, const Topology& topology, float s
                    const std::vector<float>* volumes)
     : topology_(&topology)
 {
-    // The power of two nearest to two spacings from above, give or take rounding.
+    // The smallest power of two not below two spacings, except for rounding.
     while (bin_ < 4 && static_cast<float>(bin_) < 1.9f * spacing) bin_ *= 2;
     const float expected = std::pow(static_cast<float>(bin_) / spacing, 3.0f);
     const auto enough = static_cast<uint32_t>(std::max(1.0f, std::ceil(expected / 4)));
@@ -44,7 +44,7 @@ InteriorMask Interior::mask(int tile, int bins_away) const
     const auto& own = liquid_[static_cast<size_t>(tile)];
     if (std::all_of(own.begin(), own.end(), [](uint64_t w) { return w == 0; })) return mask;
 
-    // Liquid bins of the tile and those around, then the smallest of three or five along each axis in turn.
+    // Liquid bins of the tile and those around, then the minimum of three or five along each axis.
     constexpr int kMost = kTileSize + 4;
     const int bins = kTileSize / bin_, size = bins + 2 * bins_away;
     bool all[kMost][kMost][kMost];

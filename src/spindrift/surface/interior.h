@@ -1,15 +1,15 @@
-// Which cells lie so deep in the liquid that nobody need look at their particles.
+// Finds cells so deep in the liquid that their particles can be skipped.
 //
-// Particles are counted in bins as large as the simulation's cells. A bin is taken for liquid when it holds a quarter
-// of what it should, because FLIP leaves particles uneven; a cell is deep when all bins up to some distance away, one
-// or two bins, are liquid. Gaps smaller than a bin are thereby closed.
+// Particles are counted in bins as large as the simulation's cells. A bin counts as liquid when it holds a quarter of
+// its nominal number, because FLIP leaves particles uneven; a cell is deep when all bins up to one or two bins away are
+// liquid. This closes gaps smaller than a bin.
 #pragma once
 
 #include "spindrift/points/sort.h"
 
 namespace spindrift {
 
-// The deep cells of one tile, one bit a cell: row (x, y) is byte y of word x.
+// The deep cells of one tile, one bit per cell: row (x, y) is byte y of word x.
 class InteriorMask {
   public:
     bool at(int offset) const { return words_[static_cast<size_t>(offset >> 6)] >> (offset & 63) & 1; }
@@ -31,7 +31,7 @@ class InteriorMask {
 class Interior {
   public:
     // `spacing` is the mean distance of particles in cells. Particles of mixed sizes count by their volumes, in cubes
-    // of the spacing, but none for more than a bin.
+    // of the spacing, but each for at most one bin.
     Interior(const ParticleIndex& index, const Topology& topology, float spacing,
              const std::vector<float>* volumes = nullptr);
     InteriorMask mask(int tile, int bins_away = 2) const;
@@ -40,7 +40,7 @@ class Interior {
     bool liquid(int tile, int x, int y, int z) const; // by bin, up to one tile beyond the tile
     const Topology* topology_;
     int bin_ = 1;                                         // edge in cells: 1, 2, 4 or 8
-    std::vector<std::array<uint64_t, kTileSize>> liquid_; // as in the mask, but a bit for each bin
+    std::vector<std::array<uint64_t, kTileSize>> liquid_; // as in the mask, with one bit per bin
 };
 
 } // namespace spindrift

@@ -9,10 +9,9 @@ void SurfaceFilter::visit(ParamVisitor& v)
     v("dilate", dilate, unit::metres, between(0, 1e6), "Move the surface outwards, before smoothing.");
     v("smooth", smooth, unit::none, between(0, 100), "Passes of a mean over 3 x 3 x 3 cells.");
     v("max_curvature", max_curvature, "1/m", between(1e-6, 1e9),
-      "Smooth fully only where the mean curvature, one over the radius, is less than this, and not at all from twice "
-      "that. Left out: everywhere.");
+      "Smoothing fades out between this mean curvature (inverse radius) and twice it. Default: no limit.");
     v("max_speed", max_speed, unit::metres_per_second, between(1e-6, 1e5),
-      "Smooth fully only where the liquid is slower than this, and not at all from twice that. Left out: everywhere.");
+      "Smoothing fades out between this speed of the liquid and twice it. Default: no limit.");
     v("erode", erode, unit::metres, between(0, 1e6), "Move the surface inwards, after smoothing.");
 }
 
@@ -28,7 +27,7 @@ template <class Body> void for_each_neighbour(const Samples& samples, int offset
     for (int axis = 0; axis < 3; ++axis) body(axis, samples.data[at - strides[axis]], samples.data[at + strides[axis]]);
 }
 
-// The distance of which the gradient has length one, from the nearer neighbour along each axis (Rouy and Tourin 1992).
+// The distance with unit gradient from the nearer neighbour along each axis [Rouy 1992].
 float distance_beside(Vec3f nearest)
 {
     std::sort(nearest.begin(), nearest.end());
@@ -42,7 +41,7 @@ float distance_beside(Vec3f nearest)
     return d;
 }
 
-// One step of make_distance() for a tile: cells that are not known take the distance that their neighbours suggest.
+// One step of make_distance() for a tile: unknown cells take the distance that follows from their neighbours.
 void spread_distance(const Samples& samples, const uint8_t* known, float* out)
 {
     for (int i = 0; i < kTileCells; ++i) {
@@ -61,7 +60,7 @@ void spread_distance(const Samples& samples, const uint8_t* known, float* out)
 
 void make_distance(Field<float>& phi)
 {
-    constexpr int kSteps = 6; // a cell of the band is at most three cells and twice sideways from what is known
+    constexpr int kSteps = 6; // a cell of the band is at most three cells, and two sideways, from known cells
     const Topology& topology = phi.topology();
     Field<float> next;
     Field<uint8_t> known;
@@ -80,7 +79,7 @@ void make_distance(Field<float>& phi)
         }
     });
     std::swap(phi, next);
-    // Tiles far from the surface have nothing to learn.
+    // Skip tiles far from the surface.
     std::vector<uint8_t> near(static_cast<size_t>(topology.tile_count()) + 1, 0);
     for_each_tile(topology, [&](int tile) {
         near[static_cast<size_t>(tile)] =

@@ -15,7 +15,7 @@ constexpr float kThinnest = 0.87f, kLeastDrop = 1.0f;
 
 float spacing_of_radii(std::vector<float> radii)
 {
-    constexpr float kMost = 16; // times the radius that belongs to the spacing, the largest may have
+    constexpr float kMost = 16; // largest radius, relative to the radius of the spacing
     if (radii.empty()) return 1;
     const auto middle = radii.begin() + static_cast<std::ptrdiff_t>((radii.size() - 1) / 2);
     std::nth_element(radii.begin(), middle, radii.end());
@@ -29,7 +29,7 @@ Blobs make_mixed_blobs(MixedShape shape, const Particles& particles, const std::
 {
     Blobs blobs = shallow_particles(index, topology, interior);
     const float cell = scale.spacing;
-    // Large particles look no farther than the cells that are gathered.
+    // Limit the reach of large particles to the cells that are gathered.
     const float largest = radii.empty() ? 0 : *std::max_element(radii.begin(), radii.end());
     const int reach = std::min(
         kMostReach, static_cast<int>(std::ceil(std::min(scale.search * spacing_of_radius(largest) / cell, 1e3f))));
@@ -40,7 +40,7 @@ Blobs make_mixed_blobs(MixedShape shape, const Particles& particles, const std::
         thread_local Neighbourhood around;
         if (shape != MixedShape::spheres) {
             around.gather(particles, index, topology, cell, tile, reach);
-            around.gather_velocities(particles); // and whose they are
+            around.gather_velocities(particles); // and particle indices
             around.find_cells(index, topology, tile);
         }
         const Vec3f corner = topology.first_cell(tile).cast<float>();

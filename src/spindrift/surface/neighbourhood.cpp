@@ -11,7 +11,7 @@ void Neighbourhood::find_ranges(const ParticleIndex& index, const Topology& topo
     for (int x = -reach_; x < kTileSize + reach_; ++x)
         for (int y = -reach_; y < kTileSize + reach_; ++y) {
             column_first_.push_back(count);
-            // Cells along z are consecutive within a tile: three ranges make a column.
+            // Cells along z are consecutive within a tile: a column consists of three ranges.
             for (int dz = -1; dz <= 1; ++dz) {
                 const int t = topology.neighbour(tile, step(x), step(y), dz);
                 if (t == topology.tile_count() || index.tile_empty(t)) continue;

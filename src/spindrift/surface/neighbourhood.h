@@ -1,4 +1,4 @@
-// The particles that a tile's samples can see, copied together so that the kernels run over plain arrays.
+// The particles around a tile, copied into contiguous arrays for the kernels.
 #pragma once
 
 #include "spindrift/points/sort.h"
@@ -7,30 +7,30 @@ namespace spindrift {
 
 class Neighbourhood {
   public:
-    // Takes the particles within `reach` cells (at most 8) of the tile; they must be sorted by `index`.
+    // Copies the particles within `reach` cells (at most 8) of the tile; they must be sorted by `index`.
     void gather(const Particles& particles, const ParticleIndex& index, const Topology& topology, float voxel, int tile,
                 int reach);
-    // Takes their velocities as well, after gather().
+    // Copies their velocities as well, after gather().
     void gather_velocities(const Particles& particles);
 
-    // Finds where each cell's particles are, for cells(), after gather().
+    // Finds each cell's particles, for cells(), after gather().
     void find_cells(const ParticleIndex& index, const Topology& topology, int tile);
 
-    // In cells from the tile's lower corner. Ordered by column (x, then y), so that neighbouring columns of one x
-    // follow each other. Behind the last particle a whole row may be read.
+    // In cells from the tile's lower corner. Ordered by column (x, then y), so that neighbouring columns of one x are
+    // consecutive. A whole row may be read beyond the last particle.
     const float* position(int axis) const { return position_[axis].data(); }
     const float* velocity(int axis) const { return velocity_[axis].data(); }
-    uint32_t particle(size_t i) const { return particle_[i]; } // which it is, after gather_velocities()
+    uint32_t particle(size_t i) const { return particle_[i]; } // its index, after gather_velocities()
     size_t size() const { return column_first_.back(); }
 
     struct Span {
         size_t begin, end;
     };
-    // The particles of columns (x, y_low) to (x, y_high), cut to what was gathered.
+    // The particles of columns (x, y_low) to (x, y_high), clipped to what was gathered.
     Span columns(int x, int y_low, int y_high) const;
-    // Calls body(span) for spans that together hold all particles within `radius` of the line x, y.
+    // Calls body(span) for spans that together contain all particles within `radius` of the line x, y.
     template <class Body> void for_each_span(float x, float y, float radius, const Body& body) const;
-    // The same for a point, which must lie so that the ball around it is within what was gathered; after find_cells().
+    // The same for a point. The ball around it must lie within what was gathered; call find_cells() first.
     template <class Body> void for_each_span(const Vec3f& x, float radius, const Body& body) const;
 
   private:
@@ -58,7 +58,7 @@ inline Neighbourhood::Span Neighbourhood::columns(int x, int y_low, int y_high) 
 template <class Body> void Neighbourhood::for_each_span(float x, float y, float radius, const Body& body) const
 {
     for (int cx = floor_int(x - radius), last = floor_int(x + radius); cx <= last; ++cx) {
-        // How far the column's nearest side is, and how far its particles may then be along y.
+        // The distance of the column's nearest side, and the remaining range of its particles along y.
         const float left = static_cast<float>(cx) - x, dx = std::max({0.0f, left, -left - 1});
         const float dy = std::sqrt(std::max(0.0f, radius * radius - dx * dx));
         const Span span = columns(cx, floor_int(y - dy), floor_int(y + dy));
@@ -69,7 +69,7 @@ template <class Body> void Neighbourhood::for_each_span(float x, float y, float 
 template <class Body> void Neighbourhood::for_each_span(const Vec3f& x, float radius, const Body& body) const
 {
     const int size = kTileSize + 2 * reach_;
-    // How far a layer of cells is from the point, squared.
+    // The squared distance of a layer of cells from the point.
     const auto apart2 = [](int cell, float at) {
         const float left = static_cast<float>(cell) - at, d = std::max({0.0f, left, -left - 1});
         return d * d;

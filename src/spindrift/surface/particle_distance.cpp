@@ -14,8 +14,8 @@ namespace {
 // The integral of the kernel (1 - r^2)^3 over the unit ball.
 constexpr float kKernelVolume = static_cast<float>(4 * kPi * 16 / 315);
 
-// What a half-space filled with particles looks like to a sample at a distance d from its surface (in radii, positive
-// outside): how far away the weighted centre lies, tabulated as d over the offset, and the fullness over d.
+// A half-space filled with particles as seen by a sample at distance d from its surface (in radii, positive outside):
+// the offset of the weighted centre, tabulated as d over the offset, and the fullness over d.
 class HalfSpace {
   public:
     HalfSpace()
@@ -61,21 +61,20 @@ const HalfSpace& half_space()
     return tables;
 }
 
-// Thickness below which a particle counts as alone, and above which it does not.
+// Thickness below which a particle is alone, and above which it is not.
 constexpr float kLone = 0.35f, kCrowd = 0.5f;
-// A sample farther than this from every particle, in spacings, is outside; and how steeply it becomes so. Between two
-// parts of the liquid, where fewer particles are near than inside, the lower bound holds; where there are as many as
-// inside, a gap is only unevenness, and the upper.
+// A sample farther than this from every particle, in spacings, is outside; and the slope of that transition. The lower
+// bound holds between two parts of the liquid, where fewer particles are near than inside; the upper where there are as
+// many as inside, and a gap is only unevenness.
 constexpr float kFarthestThin = 1.2f, kFarthestThick = 1.7f, kSteepness = 3;
-// Uneven particles put the centre off to the side as well, which makes it look farther away: the mean error, in
-// spacings.
+// Uneven particles also shift the centre sideways, which makes it look farther away: the mean error, in spacings.
 constexpr float kUnevenness = 0.06f;
 
 // Up to how far from its surface liquid touches a thin wall, in spacings.
 constexpr float kTouch = 0.7f;
 constexpr float kHalfDiagonal = 0.87f * kTileSize; // of a tile
 
-// rbar in radii of influence where xbar is corrected: puts the surface of a flat bed where it belongs.
+// rbar in radii of influence where xbar is corrected: places the surface of a flat bed correctly.
 constexpr float kCorrectedRadius = 0.26f;
 
 // Sums over the particles around the eight samples of a row.
@@ -85,7 +84,7 @@ struct RowSums {
     // For the gradient of the centre: sums of t^2 d and t^2 d d^T, with t = 1 - (|d| / R)^2 and w = t^3.
     Row first[3] = {}, second[6] = {};
 
-    // hide(i, r2) puts particle i out of reach of the samples that do not see it.
+    // hide(i, r2) moves particle i out of range of the samples that do not see it.
     template <bool kGradient, class Hide>
     void add(const Neighbourhood& around, float x, float y, float radius, const Hide& hide)
     {
@@ -116,11 +115,11 @@ struct RowSums {
     }
 };
 
-// f of Solenthaler and Pajarola 2008 at sample k, `offset` being xbar - x.
+// f of [Solenthaler 2008] at sample k; `offset` is xbar - x.
 float correction(const RowSums& sums, int k, const Vec3f& offset, float radius)
 {
     // The gradient of xbar is the sum of (x_i - xbar) (grad w_i)^T over the mass, with grad w_i = 6 t^2 d_i / R^2. It
-    // is nearly symmetric, for its second part is the product of two nearly parallel vectors.
+    // is nearly symmetric, since its second part is the product of two nearly parallel vectors.
     const auto s = [&](int i) { return sums.second[i][k]; };
     Mat3f gradient;
     gradient << s(0), s(1), s(2), s(1), s(3), s(4), s(2), s(4), s(5);
@@ -141,12 +140,12 @@ inline float smoothstep(float from, float to, float x)
     return t * t * (3 - 2 * t);
 }
 
-// What the weighted centre says about a place.
+// What the weighted centre implies about a position.
 struct Reading {
     float offset;    // of the centre [cells]
-    float flat;      // distance from a flat surface for which it would lie there [cells]
+    float flat;      // distance from a flat surface that would give this offset [cells]
     float thickness; // see measure_distance()
-    float lone;      // 1 where there is but a drop, 0 where there is more
+    float lone;      // 1 in a drop, 0 in a larger body
 
     Reading(float centre_offset, float mass, const SurfaceScale& scale) : offset(centre_offset)
     {
@@ -175,7 +174,7 @@ float distance_of(const RowSums& sums, int k, const SurfaceScale& scale, float& 
     }
     const float phi =
         mix(reading.flat - kUnevenness * scale.spacing, reading.offset - scale.sampled_drop, reading.lone);
-    // Between two parts of the liquid the centre may come to lie next to the sample: only near a particle is liquid.
+    // Between two parts of the liquid the centre may lie next to the sample: require a particle nearby.
     const float farthest = scale.spacing * mix(kFarthestThin, kFarthestThick, smoothstep(0.5f, 0.9f, thickness));
     const float beyond = std::sqrt(sums.nearest2[k]) - std::max(farthest, scale.sampled_drop);
     return std::max(phi, kSteepness * beyond);
@@ -210,8 +209,8 @@ void measure_tile(const Neighbourhood& around, const SurfaceScale& scale, const 
     });
 }
 
-// Measures the samples of a tile that have a wall within the radius again, with what they see alone. What is hidden
-// from them is as far away as the wall at least.
+// Measures the samples of a tile that have a wall within the radius again, from visible particles only. What is hidden
+// from them is at least as far away as the wall.
 void measure_at_walls(const Neighbourhood& around, const SurfaceScale& scale, const ThinWalls& walls,
                       const Vec3i& first_cell, float* phi, float* thickness)
 {
@@ -255,7 +254,7 @@ inline float sum_of(Row r) { return ((r[0] + r[4]) + (r[1] + r[5])) + ((r[2] + r
 struct PointSums {
     float mass = 0;
     Vec3f centre = Vec3f::Zero(), velocity = Vec3f::Zero(); // means
-    size_t nearest = 0;                                     // in the neighbourhood, if the mass is above zero
+    size_t nearest = 0;                                     // index in the neighbourhood, if the mass is positive
 
     PointSums(const Neighbourhood& around, const Vec3f& x, float radius)
     {

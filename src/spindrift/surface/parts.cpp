@@ -7,7 +7,7 @@ namespace spindrift {
 
 namespace {
 
-// Disjoint sets of vertices, joined by triangles.
+// Union-find of vertices, joined by triangles.
 class Parts {
   public:
     explicit Parts(const Mesh& mesh) : parent_(mesh.positions.size())
@@ -15,7 +15,7 @@ class Parts {
         std::iota(parent_.begin(), parent_.end(), 0);
         for (const Vec3i& t : mesh.triangles) join(t[0], t[1]), join(t[1], t[2]);
     }
-    // The same number for all vertices of a part.
+    // The same index for all vertices of a part.
     size_t of(int vertex) { return static_cast<size_t>(root(vertex)); }
 
   private:
@@ -33,12 +33,12 @@ class Parts {
     std::vector<int> parent_;
 };
 
-// Six times the volume that each part encloses, at the part's number; negative for air.
+// Six times the volume that each part encloses, at the part's index; negative for air.
 std::vector<double> six_volumes(const Mesh& mesh, Parts& parts)
 {
     std::vector<double> volumes(mesh.positions.size(), 0);
     for (const Vec3i& t : mesh.triangles) {
-        // From a corner of the part, or a small part far from the origin would drown in rounding.
+        // Relative to a corner of the part: a small part far from the origin would be lost in rounding.
         const size_t part = parts.of(t[0]);
         const Vec3d origin = mesh.positions[part].cast<double>();
         const auto at = [&](int k) { return Vec3d(mesh.positions[static_cast<size_t>(t[k])].cast<double>() - origin); };

@@ -6,7 +6,7 @@ namespace spindrift {
 
 namespace {
 
-// Thickness up to which liquid counts as thin, and from which it is smoothed like any other.
+// Thickness up to which liquid counts as thin, and from which it is smoothed normally.
 constexpr float kThin = 0.55f, kThick = 0.85f;
 
 // The filter of one tile; its two applications reach two strides around.
@@ -32,7 +32,7 @@ template <int Stride> class TileFilter {
     static constexpr int kMargin = 2 * Stride;
     using Samples = Block<float, kMargin>;
 
-    // S of what stands in `in`, for the tile and `Grown` cells around it, one axis after the other.
+    // S of `in`, for the tile and `Grown` cells around it, axis by axis.
     template <int Grown> void binomial(const Samples& in, Samples& out)
     {
         constexpr int kLow = -Grown, kHigh = kTileSize + Grown;
@@ -64,7 +64,7 @@ void smooth_tile(const Field<float>& phi, int tile, const float* thickness, floa
     filter.apply(phi, tile, thickness, sharpening, out);
 }
 
-// Whether anything but the two limits occurs in a tile.
+// Whether a tile has values other than the two limits.
 bool near_surface(const float* phi, float band)
 {
     return std::any_of(phi, phi + kTileCells, [band](float p) { return std::abs(p) < band; });

@@ -21,40 +21,38 @@ namespace spindrift {
 void SurfaceParams::visit(ParamVisitor& v)
 {
     v("mode", mode, choices("spheres", "averaged", "ellipsoids", "corrected"),
-      "What the surface is made of: a sphere around each particle, weighted centres, ellipsoids along the neighbours, "
-      "or "
-      "weighted centres with the correction of Solenthaler and Pajarola.");
+      "Method: spheres around particles, averaged (weighted centres), ellipsoids stretched along neighbours, or "
+      "corrected (weighted centres after Solenthaler and Pajarola).");
     v("voxel", voxel, unit::metres, limits::size(),
-      "Edge of a cell of the surface's grid. Left out: the particle spacing.");
+      "Edge length of a cell of the surface's grid. Default: the particle spacing.");
     v("radius", radius, unit::none, between(1.5, 4),
-      "How far particles have a say, in particle spacings: more is smoother, less is more detailed. Left out: 3 for "
-      "ellipsoids, 2.5 for weighted centres.");
+      "Radius of influence of particles, in particle spacings: larger is smoother, smaller is more detailed. Default: "
+      "3 for ellipsoids, 2.5 for weighted centres.");
     v("size", size, unit::none, between(0.3, 4),
-      "Radius of a sphere, and of an ellipsoid before it is stretched, in spacings. Left out: what keeps the volume.");
+      "Radius of a sphere, and of an ellipsoid before stretching, in spacings. Default: keeps the volume.");
     v("drop", drop, unit::none, between(0.3, 2), "Radius of a lone particle in spacings; 0.62 keeps its volume.");
     v("radius_scale", radius_scale, unit::none, between(0.01, 100),
-      "Particles of mixed sizes, with an attribute radius [m], or pscale if it varies, have their own radii, times "
-      "this; drop and "
-      "the spacing then do not matter.");
+      "Factor on the radii of particles of mixed sizes, which have an attribute radius [m], or a varying pscale; drop "
+      "and the spacing are then unused.");
     v("droplet", droplet, unit::none, between(0, 100),
-      "Ellipsoids: up to so many particles within the radius, itself included, become drops.");
+      "Ellipsoids: a particle with at most this many particles within the radius, itself included, is a drop.");
     v("flattest", flattest, unit::none, between(0.05, 1),
-      "Ellipsoids: least ratio of the shortest axis to the longest.");
+      "Ellipsoids: lower bound of the ratio of the shortest axis to the longest.");
     v("centring", centring, unit::none, between(0, 1),
       "Ellipsoids: how far a centre moves towards the mean of the particles around it.");
     v("global", global, unit::none, between(0, 1),
-      "Ellipsoids: 0 keeps the volume of each, 1 that of all on average; between them, a blend.");
+      "Ellipsoids: 0 keeps the volume of each, 1 the mean volume; values between blend.");
     v("scale", scale, unit::none, between(1e-12, 1e15),
-      "Ellipsoids: one factor k_s [1/m2] from variance to stretch for all. Left out: found from the volume.");
+      "Ellipsoids: one factor k_s [1/m2] from variance to stretch for all. Default: follows from the volume.");
     v("smoothing", smoothing, unit::none, between(0, 20),
-      "Passes of the filter that removes bumps. With 0, calm water keeps its lumps too.");
+      "Passes of the filter that removes bumps. 0 also disables the flattening of calm water.");
     v.group("filter", filter,
-            "Filters of the distance before the mesh is made, in the order dilate, smooth, erode; none by default.");
+            "Filters of the distance before meshing, in the order dilate, smooth, erode. Default: none.");
     v("adaptivity", adaptivity, unit::none, between(0, 1),
-      "Fewer, larger triangles in flat places: how far the mesh may deviate, in voxels.");
+      "Simplify the mesh where it is flat: largest deviation, in voxels.");
     v("attributes", attributes,
-      "Names of particle attributes that the mesh's vertices carry, with spaces between: the mean of the particles "
-      "around, or for integers the value of the nearest.");
+      "Particle attributes that the mesh's vertices carry, separated by spaces: the mean of nearby particles, or for "
+      "integers the value of the nearest.");
     v("sdf", sdf,
       "Also write the distance to the surface and the velocity there as VDB grids \"surface\" and \"vel\".");
     v("obj", obj, "Also write the mesh as OBJ, without velocities and attributes.");
@@ -62,16 +60,16 @@ void SurfaceParams::visit(ParamVisitor& v)
 
 namespace {
 
-// Gaps at walls that are filled, and how far below the surface, in spacings.
+// Gaps at walls that are filled, and their least depth below the surface, in spacings.
 constexpr float kWallGap = 1.5f, kWallDepth = 0.6f;
-// Parts of the mesh that are removed: voids up to a cell of the simulation, in particles' volumes, and slivers up to a
-// share of a drop, which arise where the centre of several drops lies near none of them.
+// Parts of the mesh that are removed: voids up to a cell of the simulation, in particle volumes, and slivers up to a
+// share of a drop, which arise where the centre of several drops is near none of them.
 constexpr double kBubble = 8, kSliver = 0.2;
 
-// The facets of a drop in the mesh lie below the ball that they stand for, so it is made larger by this [cells].
+// The facets of a drop in the mesh lie inside its ball, so the ball is enlarged by this [cells].
 constexpr float kFacets = 0.11f;
-constexpr size_t kVertices = 4096; // at least, for a thread
-// Drops are sampled at least this large [cells], not to fall between samples.
+constexpr size_t kVertices = 4096; // minimum per thread
+// Drops are sampled at least this large [cells], so that they do not fall between samples.
 constexpr float kLeastDrop = 1.0f;
 
 // How far around the surface samples are needed, in cells: for the mesh alone, or for a whole level set.
@@ -91,7 +89,7 @@ float band_of(const SurfaceParams& params, float voxel)
 
 SurfaceScale scale_of(float spacing, const SurfaceParams& params)
 {
-    // Samples must not lie so far apart that particles, or drops, fall between them.
+    // Samples must be close enough that particles, or drops, do not fall between them.
     constexpr float kLeastRadius = 1.6f, kBand = 0.5f;
     const float radius = params.radius.value_or(2.5f);
     SurfaceScale scale{};
@@ -111,11 +109,11 @@ SurfaceScale scale_of(float spacing, const SurfaceParams& params)
 Smoothing smoothing_of(const SurfaceScale& scale)
 {
     // Averaging over the radius of influence moves a curved surface inwards by this times R^2 times its mean curvature;
-    // found from balls of many sizes.
+    // measured on balls of many sizes.
     constexpr float kInward = 0.14f;
     Smoothing smoothing;
     smoothing.passes = 2; // the rest is done along the mesh
-    // Taps a particle spacing apart smooth alike at every voxel; finer waves the kernel has already removed.
+    // Taps a particle spacing apart smooth equally at every voxel size; the kernel has already removed finer waves.
     smoothing.stride = std::clamp(static_cast<int>(std::lround(scale.spacing)), 1, 4);
     // I - S is a quarter of the squared stride times the Laplacian, which is twice the mean curvature.
     const float strides = scale.radius / static_cast<float>(smoothing.stride);
@@ -123,15 +121,15 @@ Smoothing smoothing_of(const SurfaceScale& scale)
     return smoothing;
 }
 
-Fairing fairing_of(float spacing, const SurfaceParams& params) // in cells
+Fairing fairing_of(float spacing, const SurfaceParams& params) // [cells]
 {
-    // Steps add up like diffusion: the width they smooth over grows with their square root.
+    // Steps add up like diffusion: their smoothing width grows with the square root of their number.
     constexpr float kStepsPerSpacing2 = 8;
     const float steps = kStepsPerSpacing2 * spacing * spacing;
     return {params.smoothing, std::clamp(static_cast<int>(std::lround(steps)), 2, 64)};
 }
 
-// How far each vertex follows the fairing: not in drops and threads, which it would dissolve.
+// How far each vertex follows the fairing: zero in drops and threads, which it would dissolve.
 std::vector<float> strengths(const std::vector<Vec3f>& positions, const Field<float>& thickness,
                              const SurfaceScale& scale)
 {
@@ -148,7 +146,7 @@ std::vector<float> strengths(const std::vector<Vec3f>& positions, const Field<fl
     return strength;
 }
 
-// Smoothing may have pushed a vertex through a wall by a trifle.
+// Smoothing may have pushed a vertex slightly through a wall.
 void keep_within(std::vector<Vec3f>& positions, const Box3f& container)
 {
     parallel_for(
@@ -156,7 +154,7 @@ void keep_within(std::vector<Vec3f>& positions, const Box3f& container)
         [&](size_t i) { positions[i] = positions[i].cwiseMax(container.min).cwiseMin(container.max); }, kVertices);
 }
 
-// From cells to metres, nothing beyond the walls, and velocities in the band only.
+// Converts cells to metres, cuts off what is beyond the walls, and keeps velocities in the band only.
 void finish_fields(Field<float>& phi, Field<Vec3f>& velocity, float voxel, const std::optional<Box3f>& container,
                    bool has_velocity)
 {
@@ -179,7 +177,7 @@ void finish_fields(Field<float>& phi, Field<Vec3f>& velocity, float voxel, const
 
 BlobScale blob_scale_of(float spacing, float voxel, const SurfaceParams& params)
 {
-    // Found from flat beds of jittered particles: the mean height is right.
+    // Fitted to flat beds of jittered particles: the mean height is exact.
     constexpr float kSphere = 0.72f, kEllipsoid = 1.66f;
     // Half-axes in cells: thinner sheets would have holes between samples.
     constexpr float kThinnest = 0.87f;
@@ -198,7 +196,7 @@ BlobScale blob_scale_of(float spacing, float voxel, const SurfaceParams& params)
     return scale;
 }
 
-// The blob next to each vertex, of those next to the samples around it.
+// The blob nearest to each vertex, among those nearest to the samples around it.
 std::vector<uint32_t> nearest_blobs(const std::vector<Vec3f>& positions, const Blobs& blobs, const BlobGrid& grid,
                                     float voxel)
 {
@@ -220,8 +218,8 @@ std::vector<uint32_t> nearest_blobs(const std::vector<Vec3f>& positions, const B
     return out;
 }
 
-// Puts the vertices of drops, which were sampled larger than they are, around their particles. radius_of(particle) is
-// in metres.
+// Moves the vertices of drops, which were sampled larger than they are, onto spheres around their particles.
+// radius_of(particle) is in metres.
 template <class Radius>
 void settle_drops(const Blobs& blobs, const std::vector<uint32_t>& nearest, const Radius& radius_of, Contour& contour)
 {
@@ -241,7 +239,7 @@ void settle_drops(const Blobs& blobs, const std::vector<uint32_t>& nearest, cons
         kVertices);
 }
 
-// The velocity of each cell's particle. A cell that has none gets that of its neighbours, out to the edge of the band.
+// The velocity of each cell's particle, extrapolated from neighbours to cells without one, out to the edge of the band.
 Field<Vec3f> velocity_field(Field<uint32_t> particle, const Particles& particles)
 {
     const Topology& topology = particle.topology();
@@ -275,7 +273,7 @@ Field<Vec3f> velocity_field(Field<uint32_t> particle, const Particles& particles
     return velocity;
 }
 
-// Filters phi if that is asked for. `particle` finds the particle next to each cell, which costs time.
+// Filters phi if requested. `particle` finds the particle next to each cell, which is expensive.
 template <class Particle> void filter_distance(const SurfaceParams& params, const Particles& particles,
                                                const Particle& particle, Field<float>& phi, Surface& surface)
 {
@@ -287,19 +285,19 @@ template <class Particle> void filter_distance(const SurfaceParams& params, cons
     });
 }
 
-// The radius [m] of a drop after dilating and eroding; where one is left, it does not become a point.
+// The radius [m] of a drop after dilating and eroding; where one is left, it does not shrink to a point.
 float filtered_drop(float radius, const SurfaceParams& params, float voxel)
 {
     const float growth = params.filter.dilate - params.filter.erode;
     return growth == 0 ? radius : std::max(radius + growth, 0.3f * voxel);
 }
 
-// Each makes phi [cells] and the mesh, with velocities.
+// Each function computes phi [cells] and the mesh, with velocities.
 void surface_from_centres(Particles& particles, float spacing, const SurfaceParams& params,
                           const std::optional<Box3f>& container, const ThinWalls* walls, Surface& surface)
 {
     SurfaceScale scale = scale_of(spacing, params);
-    // Around what the weights reach there is room for a band, but not for more than a tile in all.
+    // Beyond the range of the weights there is a margin for a band, but at most a tile in all.
     const float dilation = params.filter.dilate / scale.voxel;
     const int reach = scale.reach() + 1 + static_cast<int>(std::ceil(dilation));
     if (reach > kTileSize)
@@ -343,7 +341,7 @@ void surface_from_centres(Particles& particles, float spacing, const SurfacePara
     surface.mesh = std::move(mesh.mesh);
 }
 
-// Radii of particles of mixed sizes, while these are put into another order.
+// Radii of particles of mixed sizes, carried along while particles are reordered.
 class Sizes {
   public:
     explicit Sizes(const Particles& particles)
@@ -369,19 +367,19 @@ class Sizes {
         particles.attributes.erase(found);
         return radii;
     }
-    // How far the largest has a say [m].
+    // The range of the largest particle [m].
     float most_reach(float spacings) const { return spacings * spacing_of_radius(largest_); }
 
   private:
-    static constexpr const char* kName = "\1radius"; // no attribute of anyone's
+    static constexpr const char* kName = "\1radius"; // cannot clash with user attributes
     float largest_ = 0;
 };
 
-// kFacets for drops of any radius [m]: facets lie below a ball by the square of their size over its radius, and a ball
+// kFacets for drops of any radius [m]: facets lie inside a ball by the square of their size over its radius, and a ball
 // smaller than a voxel has facets of its own size.
 float facets_of(float radius, float voxel)
 {
-    const float usual = 0.62f * voxel; // the radius that kFacets is for
+    const float usual = 0.62f * voxel; // the radius for which kFacets was measured
     return kFacets * voxel * std::min(radius / usual, usual / radius);
 }
 
@@ -405,7 +403,7 @@ MixedShape mixed_shape(SurfaceMode mode)
 void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams& params,
                         const std::optional<Box3f>& container, const ThinWalls* walls, Surface& surface)
 {
-    const float band = band_of(params, surface.voxel); // cells
+    const float band = band_of(params, surface.voxel); // [cells]
     const BlobScale scale = blob_scale_of(spacing, surface.voxel, params);
     PhaseTimes& times = surface.times;
     ParticleIndex index;
@@ -414,10 +412,10 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
     times.measure("sort", [&] {
         const float reach = std::max(scale.search + spacing, sizes.most_reach(scale.search / spacing));
         if (container) add_mirror_images(particles, *container, reach);
-        search = tiles_around(particles, spacing, 2); // as far as VolumeExcess looks
+        search = tiles_around(particles, spacing, 2); // the range of VolumeExcess
         sort_by_tile(particles, search, spacing, index);
     });
-    const std::vector<float> radii = sizes.take(particles); // of each, or none
+    const std::vector<float> radii = sizes.take(particles); // by particle, or empty
     const std::vector<float> volumes = volumes_in(radii, spacing);
     const Interior interior(index, search, 1, radii.empty() ? nullptr : &volumes);
     Blobs blobs;
@@ -499,7 +497,7 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
             if (walls) walls->drop_hidden(x, particles, weights);
         };
         carry_attributes(particles, nearest, find, mesh.mesh);
-        // Over about as wide a seam as between particles of one size.
+        // Over a seam about as wide as between particles of one size.
         if (!radii.empty()) blend_along(mesh.mesh, fairing_of(spacing_in_cells, params).steps / 4);
     });
     surface.topology = std::move(grid.topology), surface.phi = std::move(grid.phi);
@@ -519,10 +517,10 @@ Surface make_surface(Particles particles, float spacing, const SurfaceParams& pa
     keep_attributes(particles, params.attributes);
     const double least = mixed ? params.radius_scale * *std::min_element(radii.begin(), radii.end()) : 0;
     if (mixed) {
-        constexpr float kMostVoxels = 200; // in a radius: a ball of more takes gigabytes
+        constexpr float kMostVoxels = 200; // per radius: a larger ball takes gigabytes
         const float largest = params.radius_scale * *std::max_element(radii.begin(), radii.end());
         if (largest > kMostVoxels * surface.voxel)
-            bad_input("a particle has a radius of {} m, more than {} voxels of {} m; raise surface.voxel", largest,
+            bad_input("a particle has radius {} m, more than {} voxels of {} m; raise surface.voxel", largest,
                       kMostVoxels, surface.voxel);
         Sizes::give(particles, std::move(radii), params.radius_scale);
     }

@@ -1,26 +1,34 @@
-// From particles to the water that is rendered: a smooth, closed triangle mesh around them. Four ways to the distance:
+// Surface reconstruction: a smooth, closed triangle mesh around particles. Four methods for the distance:
 //
-//   spheres     a sphere around every particle, document 003 (5.1): fast and bumpy
-//   ellipsoids  spheres stretched along their neighbours, document 003 chapter 5 (blobs.h)
-//   averaged    the weighted centre of the particles around each sample, document 001 chapter 4 (Zhu and Bridson 2005),
-//               changed so that a pool stands at its true height (particle_distance.h)
-//   corrected   the weighted centre, with the radius shrunk where the centre jumps about, which removes stray surface
-//               in concave places (Solenthaler and Pajarola 2008)
+//     spheres     a sphere around every particle [Jones 2018, (5.1)]: fast and bumpy
+//     ellipsoids  spheres stretched along their neighbours [Jones 2018, chapter 5] (blobs.h)
+//     averaged    the weighted centre of the particles around each sample [Zhu 2005, chapter 4],
+//                 changed so that a pool has its true height (particle_distance.h)
+//     corrected   the weighted centre, with the radius reduced where the centre jumps, which removes
+//                 stray surface in concave regions [Solenthaler 2008]
 //
-// What they share:
-//   - Bumps are removed by filters that keep curvature, and therefore volume: along the mesh (fairing.h) and, for the
-//     weighted centres, on the grid (smoothing.h), which leave thin parts and drops alone.
-//   - Calm water is made flat (calm_water.h), except by weighted centres.
-//   - Walls are mirrors: particles near them are reflected, so that the surface continues behind the wall, and it is
-//     cut exactly there (container.h, contour.h).
-//   - Behind a thin collider nothing is left of the liquid before it (thin_walls.h).
-//   - Voids smaller than a cell of the simulation are closed (interior.h, parts.h).
-//   - Particles of mixed sizes, such as spray, keep their radii (mixed_sizes.h).
-//   - On request the distance is filtered before the mesh is made (level_set.h), and the mesh made coarser where it is
-//     flat (mesh/simplify.h).
+// Usage:
 //
-// Where it is weak: sheets come out one and a half to two spacings thick; the surface meets walls at a right angle;
-// phi has been through neither the fairing nor the flattening of the mesh.
+//     SurfaceParams params;
+//     params.mode = SurfaceMode::ellipsoids;
+//     const Surface surface = make_surface(particles, 0.5f * liquid_voxel, params);
+//     write(surface.mesh);
+//
+// Common to all:
+//
+// - Bumps are removed by filters that keep curvature, and therefore volume: along the mesh (fairing.h) and, for
+//   weighted centres, on the grid (smoothing.h). They do not change thin parts and drops.
+// - Calm water is made flat (calm_water.h), except with weighted centres.
+// - Walls are mirrors: particles near them are reflected, so that the surface continues behind the wall, and it is
+//   clipped exactly there (container.h, contour.h).
+// - The surface ends at thin colliders (thin_walls.h).
+// - Voids smaller than a cell of the simulation are closed (interior.h, parts.h).
+// - Particles of mixed sizes, such as spray, keep their radii (mixed_sizes.h).
+// - On request the distance is filtered before the mesh is made (level_set.h), and the mesh is simplified where it is
+//   flat (mesh/simplify.h).
+//
+// Limits: sheets become one and a half to two spacings thick; the surface meets walls at a right angle; phi includes
+// neither the fairing nor the flattening of the mesh.
 #pragma once
 
 #include "spindrift/base/timing.h"
@@ -40,20 +48,20 @@ enum class SurfaceMode { spheres, averaged, ellipsoids, corrected };
 
 struct SurfaceParams {
     SurfaceMode mode = SurfaceMode::ellipsoids;
-    std::optional<float> voxel;  // [m]; left out: the particle spacing
-    std::optional<float> radius; // of influence, in spacings; left out: 3 for ellipsoids, 2.5 for weighted centres
-    std::optional<float> size;   // of a sphere, before it is stretched, in spacings; left out: what keeps the volume
-    float drop = 0.62f;          // radius of a lone particle, in spacings: this value keeps its volume
-    float radius_scale = 1;      // times the radii of particles that have their own
-    int droplet = 8;             // up to so many particles together are drops
-    float flattest = 0.3f;       // least ratio of an ellipsoid's axes
-    float centring = 0.78f;      // how far ellipsoids move to the middle of their neighbours
+    std::optional<float> voxel;  // [m]; default: the particle spacing
+    std::optional<float> radius; // of influence, in spacings; default: 3 for ellipsoids, 2.5 for weighted centres
+    std::optional<float> size;   // of a sphere, before stretching, in spacings; default: keeps the volume
+    float drop = 0.62f;          // radius of a lone particle, in spacings: the default keeps its volume
+    float radius_scale = 1;      // factor on the radii of particles that have their own
+    int droplet = 8;             // groups of up to this many particles are drops
+    float flattest = 0.3f;       // lower bound of the ratio of an ellipsoid's axes
+    float centring = 0.78f;      // how far ellipsoids move towards the mean of their neighbours
     float global = 0;            // 0 to 1: from keeping each ellipsoid's volume to keeping their mean
     std::optional<float> scale;  // k_s [1/m^2] for all ellipsoids, instead
     int smoothing = 2;           // passes
     SurfaceFilter filter;        // of phi, before the mesh is made
-    float adaptivity = 0;        // how far the mesh may deviate where it is made coarser [voxels]
-    std::string attributes;      // of the particles that vertices carry: names with spaces between
+    float adaptivity = 0;        // how far the simplified mesh may deviate [voxels]
+    std::string attributes;      // particle attributes that vertices carry: names separated by spaces
     bool sdf = false;            // whether the stage also writes phi and the velocity
     bool obj = false;            // and the mesh as OBJ
 
@@ -62,8 +70,8 @@ struct SurfaceParams {
 
 struct Surface {
     std::unique_ptr<Topology> topology;
-    // Signed distance [m] at cell centres, limited to a band around the surface; with params.sdf it is one throughout
-    // the band, else near the surface only.
+    // Signed distance [m] at cell centres, clamped to a band around the surface; with params.sdf it is a distance
+    // throughout the band, otherwise near the surface only.
     Field<float> phi;
     Field<Vec3f> velocity; // [m/s] of the nearest particle or ellipsoid, in the band; with params.sdf only
     float voxel = 0;       // [m]
@@ -72,10 +80,10 @@ struct Surface {
     PhaseTimes times;
 };
 
-// `spacing` is the mean distance of particles [m]: half the liquid's voxel at eight particles a cell. `container` is
+// `spacing` is the mean distance of particles [m]: half the liquid's voxel at eight particles per cell. `container` is
 // the box whose walls hold the liquid; a side at infinity is open. Particles of mixed sizes have `radii` [m]; the
-// spacing then only says how fine the grids are (mixed_sizes.h). No part of the mesh is on the other side of a sheet of
-// `solids` than the particle that it belongs to.
+// spacing then only determines the resolution of the grids (mixed_sizes.h). No part of the mesh is on the other side of
+// a sheet of `solids` than the particle that it belongs to.
 Surface make_surface(Particles particles, float spacing, const SurfaceParams& params,
                      const std::optional<Box3f>& container = {}, std::vector<float> radii = {},
                      const Solids* solids = nullptr);

@@ -6,7 +6,7 @@ namespace spindrift {
 
 namespace {
 
-constexpr float kHair = 0.02f; // in voxels
+constexpr float kHair = 0.02f; // [voxels]
 constexpr size_t kVertices = 256;
 constexpr uint32_t kNoParticle = ~0u;
 
@@ -17,7 +17,7 @@ Vec3f along_container(Vec3f v, uint8_t kind)
     return v;
 }
 
-// At a wall the liquid's own surface is shaded as if it went on, as in a mirror; on the wall, normals are the wall's.
+// At a wall the liquid's own surface is shaded as if mirrored; on the wall, normals are the wall's.
 void update_normals(const std::vector<Vec3f>& outwards, Contour& contour)
 {
     Mesh& mesh = contour.mesh;
@@ -41,7 +41,7 @@ void update_normals(const std::vector<Vec3f>& outwards, Contour& contour)
 
 } // namespace
 
-// A place, or the one that it is the mirror image of: walls have no images.
+// A position, or the one that it is the mirror image of: walls have no images.
 Vec3f ThinWalls::origin_of(const Vec3f& image) const
 {
     Vec3f x = image;
@@ -53,17 +53,17 @@ Vec3f ThinWalls::origin_of(const Vec3f& image) const
     return x;
 }
 
-// Where a vertex that is hidden from its particle goes, and the direction out of the liquid there.
+// The new position of a vertex that is hidden from its particle, and the direction out of the liquid there.
 std::optional<Vec3f> ThinWalls::cut(const Vec3f& x, uint8_t kind, const Vec3f& particle, float voxel,
                                     Vec3f& outwards) const
 {
     if (!solids_.parted(particle, x)) return {};
     const float distance = (x - particle).norm();
     outwards = solids_.normal(x, 0.1f * voxel);
-    if (outwards.dot(x - particle) < 0) outwards = -outwards; // from within the wall, the near side may be nearest
+    if (outwards.dot(x - particle) < 0) outwards = -outwards; // from inside the wall, the near side may be nearest
     const float depth = outwards.dot(x - particle);
     outwards = along_container(outwards, kind).normalized();
-    // Straight back through the wall keeps the liquid's height at it; not if that way misses the wall.
+    // Moving straight back through the wall keeps the liquid's height there; fall back if that path misses the wall.
     Vec3f start = particle;
     for (const float back : {depth, distance, 2 * distance}) {
         const Vec3f end = x - back * outwards;
@@ -85,7 +85,7 @@ std::optional<Vec3f> ThinWalls::cut(const Vec3f& x, uint8_t kind, const Vec3f& p
 void ThinWalls::cut(const Particles& particles, const std::vector<uint32_t>& nearest, float voxel,
                     Contour& contour) const
 {
-    std::vector<Vec3f> outwards(nearest.size(), Vec3f::Zero()); // of the vertices that are moved
+    std::vector<Vec3f> outwards(nearest.size(), Vec3f::Zero()); // of the moved vertices
     parallel_for(
         nearest.size(),
         [&](size_t i) {

@@ -38,7 +38,7 @@ const CubeSheets& TileSamples::sheets(const Vec3i& cube, int own) const
     return other.twice == (own_case.twice ^ 1) ? own_case.flipped : own_case.normal;
 }
 
-// What the cut edges of one sheet say about where its vertex belongs; places in [0, 1]^3.
+// Accumulates the cut edges of one sheet to place its vertex; positions in [0, 1]^3.
 struct TileSamples::Cuts {
     Vec3f free_sum = Vec3f::Zero(), wall_sum = Vec3f::Zero();
     int free = 0, at_wall = 0;
@@ -52,7 +52,7 @@ void TileSamples::add_cut(const Vec3i& cube, int configuration, int edge, Cuts& 
     Vec3i next = at;
     ++next[e.axis];
     const float low = phi_.at(at.x(), at.y(), at.z()), high = phi_.at(next.x(), next.y(), next.z());
-    // From the inside, whichever comes first: the liquid's surface or the wall.
+    // From the inside, the first of the liquid's surface and the wall.
     const bool outwards_up = configuration >> e.low & 1;
     const int side = outwards_up ? 1 : -1;
     const bool crosses = (low < 0) != (high < 0);
@@ -107,7 +107,7 @@ TileSamples::Vertex TileSamples::vertex(const Vec3i& cube, int configuration, co
     for (int edge = 0; edge < 12; ++edge)
         if (sheets.of_edge[static_cast<size_t>(edge)] == sheet) add_cut(cube, configuration, edge, cuts);
 
-    // Along the waterline the liquid's surface says how high, the wall how far out.
+    // On the waterline the liquid's surface determines the height, the wall the position across it.
     Vec3f place = cuts.free > 0 ? cuts.free_sum / static_cast<float>(cuts.free)
                                 : cuts.wall_sum / static_cast<float>(cuts.at_wall);
     for (int a = 0; a < 3; ++a)
@@ -123,7 +123,7 @@ TileSamples::Vertex TileSamples::vertex(const Vec3i& cube, int configuration, co
         if (sheets.count == 1 && slope2 > 0.04f) place -= gradient * (value / slope2);
         const Vec3f low = walls_.min - cube.cast<float>(), high = walls_.max - cube.cast<float>();
         place = place.cwiseMax(low.cwiseMax(0.0f)).cwiseMin(high.cwiseMin(1.0f));
-        // The liquid's surface continues behind a wall as in a mirror.
+        // The liquid's surface is mirrored at a wall.
         normal = along_walls(smooth_gradient(cube, place), cuts.wall);
     }
     if (!(normal.squaredNorm() > 1e-12f)) normal = Vec3f(0, 1, 0);

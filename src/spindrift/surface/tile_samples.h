@@ -1,4 +1,4 @@
-// The samples of one tile as the contouring sees them, and where the vertices of its cubes belong.
+// The samples of one tile for contouring, and the positions of its vertices.
 #pragma once
 
 #include "spindrift/field/block.h"
@@ -8,23 +8,23 @@
 
 namespace spindrift {
 
-// Positions are in samples: sample (x, y, z) of the tile lies at (x, y, z), and cube (x, y, z) reaches from there to
+// Positions are in samples: sample (x, y, z) of the tile lies at (x, y, z), and cube (x, y, z) extends from there to
 // the next sample along each axis.
 class TileSamples {
   public:
     void gather(const Field<float>& phi, int tile, float voxel, const std::optional<Box3f>& container);
 
     bool inside(const Vec3i& at) const { return inside_[Samples::index(at.x(), at.y(), at.z())]; }
-    // Which corners of a cube are inside; cubes up to two before the tile and one behind it.
+    // Which corners of a cube are inside; for cubes up to two before the tile and one behind it.
     int configuration(const Vec3i& cube) const;
-    // The sheets in a cube, up to one before the tile.
+    // The sheets in a cube, for cubes up to one before the tile.
     const CubeSheets& sheets(const Vec3i& cube, int configuration) const;
 
     struct Vertex {
         Vec3f place;  // in samples
-        Vec3f normal; // of unit length, outwards
+        Vec3f normal; // unit length, outwards
         Vec3i wall;   // -1 or 1 along the axes where it lies on a wall
-        bool free;    // whether the liquid's own surface passes
+        bool free;    // whether it is on the liquid's own surface
     };
     Vertex vertex(const Vec3i& cube, int configuration, const CubeSheets& sheets, int sheet) const;
 
@@ -38,7 +38,7 @@ class TileSamples {
     Vec3f smooth_gradient(const Vec3i& cube, const Vec3f& place) const;
 
     Samples phi_;
-    Box3f walls_; // in samples; at infinity where there are none
+    Box3f walls_; // in samples; infinite where there are none
     alignas(64) uint8_t inside_[Samples::kSize * Samples::kSize * Samples::kSize];
 };
 

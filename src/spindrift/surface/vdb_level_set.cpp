@@ -16,8 +16,7 @@ using Filter = openvdb::tools::LevelSetFilter<Grid>;
 
 openvdb::Coord coord_of(const Vec3i& cell) { return {cell.x(), cell.y(), cell.z()}; }
 
-// A leaf for every tile, with the cells of it that is_active(value) chooses as active voxels, in a grid whose voxels
-// measure one.
+// Creates a leaf for every tile, whose active voxels are the cells with is_active(value), in a grid of voxel size one.
 template <class Active> Grid::Ptr to_grid(const Field<float>& field, const Active& is_active)
 {
     const Topology& topology = field.topology();
@@ -47,17 +46,17 @@ void copy_back(const Grid& grid, Field<float>& phi)
     std::fill_n(phi.tile(topology.tile_count()), kTileCells, kLevelSetBand);
 }
 
-// From 1 up to the limit to 0 at twice that.
+// Falls from 1 at the limit to 0 at twice that.
 float fade(float value, float limit)
 {
     const float t = clamp01(2 - value / limit);
     return t * t * (3 - 2 * t);
 }
 
-// How strongly to smooth at each cell near the surface.
+// The strength of smoothing at each cell near the surface.
 Grid::Ptr smoothing_mask(const Grid& level_set, const Field<Vec3f>& velocity, float voxel, const SurfaceFilter& filter)
 {
-    // The bumps that are to be removed are curved themselves: what counts is what they sit on.
+    // The bumps to be removed are curved themselves: measure the curvature of what they sit on.
     constexpr int kPasses = 4;
     Grid::Ptr curvature;
     if (filter.max_curvature) {
@@ -100,7 +99,7 @@ void filter_level_set(Field<float>& phi, const Field<Vec3f>& velocity, float vox
         const Grid::Ptr mask = filter.max_curvature || filter.max_speed
                                    ? smoothing_mask(*level_set, velocity, voxel, filter)
                                    : Grid::Ptr();
-        // What is smooth needs no more than first order, which is three times as fast.
+        // First order suffices for smoothing, and is three times as fast.
         const auto exact = filtering.getState();
         filtering.setSpatialScheme(openvdb::math::FIRST_BIAS);
         for (int pass = 0; pass < filter.smooth; ++pass) filtering.mean(1, mask.get());

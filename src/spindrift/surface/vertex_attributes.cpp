@@ -18,15 +18,14 @@ void keep_attributes(Particles& particles, const std::string& names)
             kept[name] = particles.id;
         } else if (found != particles.attributes.end()) {
             if (const size_t bad = count_non_finite(found->second))
-                bad_input(
-                    "the attribute \"{}\" of {} of {} particles is not finite; set it where they are made or with a "
-                    "[[surface.expression]], or leave it out of surface.attributes",
-                    name, bad, particles.size());
+                bad_input("the attribute \"{}\" of {} of {} particles is not finite; set it at the source or with a "
+                          "[[surface.expression]], or remove it from surface.attributes",
+                          name, bad, particles.size());
             kept[name] = std::move(found->second);
         } else {
             std::string known = "id";
             for (const auto& [other, array] : particles.attributes) known += ", " + other;
-            bad_input("surface.attributes names \"{}\", but the particles have only {}", name, known);
+            bad_input("surface.attributes names \"{}\", but the particles have only: {}", name, known);
         }
     }
     particles.attributes = std::move(kept);
@@ -42,7 +41,7 @@ void weights_around(const Vec3f& x, float reach, const Particles& particles, con
     int tile = 0;
     for (int cx = low.x(); cx <= high.x(); ++cx)
         for (int cy = low.y(); cy <= high.y(); ++cy)
-            // Cells along z lie together within a tile.
+            // Cells along z are consecutive within a tile.
             for (int cz = low.z(), end; cz <= high.z(); cz = end) {
                 const Vec3i at = tile_of_cell({cx, cy, cz});
                 end = std::min(high.z() + 1, (at.z() + 1) * kTileSize);
@@ -96,7 +95,7 @@ void AttributeBlend::set(size_t vertex, const VertexWeights& weights, uint32_t n
                 const auto& from = std::get<std::vector<T>>(*column.from);
                 if constexpr (!std::is_same_v<T, int32_t>)
                     if (sum > 1e-6f) {
-                        // As offsets from one of them: a value that all share stays exactly as it is.
+                        // Sum offsets from one of them: a value that all share is kept exactly.
                         const T base = from[weights.front().particle];
                         T offset = base - base;
                         for (const VertexWeight& w : weights) offset += w.weight * (from[w.particle] - base);
@@ -128,7 +127,7 @@ void blend_along(Mesh& mesh, int passes)
                 count,
                 [&](size_t i) {
                     if (first[i] == first[i + 1]) return;
-                    T sum = before[i] - before[i]; // of differences, so that what all share stays exactly as it is
+                    T sum = before[i] - before[i]; // sum of differences, so that a value that all share is kept exactly
                     for (uint32_t c = first[i]; c < first[i + 1]; ++c)
                         for (uint32_t k = 1; k < 3; ++k) {
                             const uint32_t corner = corners[c];

@@ -1,5 +1,5 @@
-// What vertices take over from the particles around them, besides velocity: numbers and vectors as a mean, so that
-// colours blend where streams meet; integers, of which there is no mean, from the nearest particle.
+// Transfers attributes other than velocity from particles to vertices: floats and vectors as a weighted mean, so that
+// colours blend where streams meet; integers from the nearest particle.
 #pragma once
 
 #include "spindrift/mesh/mesh.h"
@@ -8,35 +8,35 @@
 
 namespace spindrift {
 
-// Keeps the attributes with these names, with spaces between, and drops the others. Throws Error(bad_input) if one is
-// missing; "id" is always there.
+// Keeps the attributes with these names, separated by spaces, and drops the others. Throws Error(bad_input) if one is
+// missing; "id" always exists.
 void keep_attributes(Particles& particles, const std::string& names);
 
-// The particles that have a say at a vertex, and how much.
+// A particle that contributes to a vertex, and its weight.
 struct VertexWeight {
     uint32_t particle;
     float weight;
 };
 using VertexWeights = std::vector<VertexWeight>;
 
-// Those within `reach` [m], with weights (1 - (r / reach)^2)^3. Particles are sorted into cells of size `cell` [m].
+// Particles within `reach` [m], with weights (1 - (r / reach)^2)^3. Particles are sorted into cells of size `cell` [m].
 void weights_around(const Vec3f& x, float reach, const Particles& particles, const ParticleIndex& index,
                     const Topology& topology, float cell, VertexWeights& weights);
-// Those of the blobs nearest to the eight samples around, with the weights of trilinear interpolation. For particles of
-// mixed sizes, whose centres may be far from their surfaces.
+// The particles of the blobs nearest to the eight samples around, with trilinear weights. For particles of mixed sizes,
+// whose centres may be far from their surfaces.
 void weights_of_blobs(const Vec3f& x, const Blobs& blobs, const BlobGrid& grid, float voxel, VertexWeights& weights);
 
-// Gives every vertex the attributes. find(position, weights) sets the weights; where there are none, vertices take all
-// from the nearest particle, and zeros if that is out of range.
+// Gives every vertex the attributes. find(position, weights) sets the weights; where there are none, vertices copy the
+// nearest particle, or get zeros if its index is out of range.
 template <class Find>
 void carry_attributes(const Particles& particles, const std::vector<uint32_t>& nearest, const Find& find, Mesh& mesh);
 
-// Blends numbers and vectors along the mesh: each pass moves a vertex half way to the mean of its neighbours.
+// Blends floats and vectors along the mesh: each pass moves a vertex half way to the mean of its neighbours.
 void blend_along(Mesh& mesh, int passes);
 
 // ------------------------------------------------------------------------------------------------- implementation --
 
-// Sets value v of each attribute's array to the weighted mean; sums of weights are above zero.
+// Sets value v of each attribute's array to the weighted mean; sums of weights are positive.
 class AttributeBlend {
   public:
     AttributeBlend(const Particles& particles, size_t vertices, Mesh& mesh);

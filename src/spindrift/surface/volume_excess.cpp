@@ -40,7 +40,7 @@ class TileFilter {
     float along_x_[Samples::kSize][Samples::kSize];
 };
 
-// The eight samples around a place in cells, and the share of each; samples lie at cell centres.
+// The eight samples around a position in cells, and their weights; samples lie at cell centres.
 struct Corners {
     Vec3i low;
     Vec3f share;
@@ -78,12 +78,12 @@ void enclosed_shares(const FilledSurface& surface, int tile, float* out)
     const Vec3f first = surface.topology.first_cell(tile).cast<float>() + Vec3f::Constant(0.5f);
     for (int c = 0; c < kTileCells; ++c) {
         const float distance = same ? same[c] : sample(phi, (first + cell_in_tile(c).cast<float>()) * cells);
-        const bool beyond = std::abs(distance) >= band; // where only the side is known
+        const bool beyond = std::abs(distance) >= band; // only the sign is known
         out[c] = clamp01(0.5f - (beyond ? std::copysign(1.0f, distance) : distance / cells));
     }
 }
 
-// Takes the volumes of the particles in a tile, each the volume of a cell, from the cells around them.
+// Subtracts the volumes of the particles in a tile, each the volume of a cell, from the cells around them.
 void take_particles(const FilledSurface& surface, int tile, Field<float>& shares)
 {
     thread_local SplatBlock block;
@@ -117,7 +117,7 @@ VolumeExcess::VolumeExcess(const FilledSurface& surface, const std::vector<uint8
     for_each_tile_by_colour(surface.index, topology, [&](int tile) {
         if (near[static_cast<size_t>(tile)]) take_particles(surface, tile, excess);
     });
-    smooth_.reset_uninitialized(topology, 0); // only wanted tiles are looked at
+    smooth_.reset_uninitialized(topology, 0); // only wanted tiles are read
     for_each_tile(topology, [&](int tile) {
         if (!wanted[static_cast<size_t>(tile)]) return;
         thread_local TileFilter filter;
@@ -127,7 +127,7 @@ VolumeExcess::VolumeExcess(const FilledSurface& surface, const std::vector<uint8
 
 float VolumeExcess::height(const Vec3f& x) const
 {
-    // Of a layer of excess, the sample in it keeps the middle tap; between two samples it is the mean of the first two.
+    // Of a layer of excess, a sample in it keeps the middle tap; between two samples it is the mean of the first two.
     constexpr float kMiddle = 0.5f * kTaps[0] + 0.25f * (kTaps[0] + kTaps[1]);
     return sample(smooth_, x * inverse_spacing_) / kMiddle;
 }
