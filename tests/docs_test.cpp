@@ -6,9 +6,9 @@
 // Two things are left out:
 //   - a block after the line <!-- not run by tests -->, for what needs minutes, a network or a display;
 //   - commands that start with `make`: they build this very program, and continuous integration runs them.
+#include "cli/program.h"
 #include "spindrift/io/atomic_file.h"
 #include "spindrift/io/frame_path.h"
-#include "cli/program.h"
 
 #include <regex>
 #include <sstream>

@@ -1,10 +1,10 @@
 // Nothing that is not finite gets into a file.
 #include "spindrift/io/finite.h"
 
+#include "io/temp_folder.h"
 #include "spindrift/io/image.h"
 #include "spindrift/io/mesh_file.h"
 #include "spindrift/io/state_file.h"
-#include "io/temp_folder.h"
 #include "spindrift/io/vdb.h"
 
 namespace spindrift {

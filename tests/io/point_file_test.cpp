@@ -1,7 +1,7 @@
 #include "spindrift/io/point_file.h"
 
-#include "spindrift/io/atomic_file.h"
 #include "io/temp_folder.h"
+#include "spindrift/io/atomic_file.h"
 
 #include <algorithm>
 #include <cstring>

@@ -2,9 +2,9 @@
 #include "liquid/scenes.h"
 #include "spindrift/points/sort.h"
 
+#include <gtest/gtest.h>
 #include <map>
 #include <numeric>
-#include <gtest/gtest.h>
 
 namespace spindrift {
 namespace {

@@ -2,8 +2,8 @@
 #include "liquid/scenes.h"
 #include "spindrift/surface/surface.h"
 
-#include <map>
 #include <gtest/gtest.h>
+#include <map>
 
 namespace spindrift {
 namespace {

@@ -282,9 +282,10 @@ TEST_F(SceneFileTest, AnEmptySceneIsAnError)
 TEST_F(SceneFileTest, KeysOutsideAnyTableAreRejected)
 {
     EXPECT_TRUE(error("\nvoxel = 1\n[liquid]\n").starts_with("shot.toml:2:1: 'voxel' stands outside any table"));
-    EXPECT_EQ(error("[[liquid]]\nvoxel = 1\n"),
-              "shot.toml:1:3: write [liquid], not [[liquid]]; to have another, give its table a name of its own, such as "
-              "[second_liquid], and kind = \"liquid\"");
+    EXPECT_EQ(
+        error("[[liquid]]\nvoxel = 1\n"),
+        "shot.toml:1:3: write [liquid], not [[liquid]]; to have another, give its table a name of its own, such as "
+        "[second_liquid], and kind = \"liquid\"");
 }
 
 TEST_F(SceneFileTest, MissingFilesAndFoldersAreNamed)

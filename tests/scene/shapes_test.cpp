@@ -1,9 +1,9 @@
 #include "spindrift/scene/shapes.h"
 
+#include "mesh/test_meshes.h"
 #include "spindrift/base/error.h"
 #include "spindrift/base/random.h"
 #include "spindrift/io/mesh_file.h"
-#include "mesh/test_meshes.h"
 #include "spindrift/scene/scene_file.h"
 
 #include <Eigen/Geometry>

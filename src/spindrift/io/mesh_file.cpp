@@ -5,8 +5,8 @@
 #include "spindrift/io/atomic_file.h"
 #include "spindrift/io/file_start.h"
 #include "spindrift/io/finite.h"
-#include "spindrift/io/srgb.h"
 #include "spindrift/io/mesh_readers.h"
+#include "spindrift/io/srgb.h"
 
 #include <array>
 #include <cctype>

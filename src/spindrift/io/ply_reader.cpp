@@ -2,8 +2,8 @@
 // numbers of either byte order. Files are not trusted: every count is checked against the bytes that are left before
 // memory is taken for it.
 #include "spindrift/base/error.h"
-#include "spindrift/io/srgb.h"
 #include "spindrift/io/mesh_readers.h"
+#include "spindrift/io/srgb.h"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // Ranges of parameters by the kind of quantity: what solvers in single precision can do something sensible with. Every
-// number that a scene can set has two finite ends (Values.EveryNumberHasFiniteBounds): what lies beyond them is a slip of
-// the pen, and would end in overflow.
+// number that a scene can set has two finite ends (Values.EveryNumberHasFiniteBounds): what lies beyond them is a slip
+// of the pen, and would end in overflow.
 #pragma once
 
 #include "spindrift/scene/params.h"

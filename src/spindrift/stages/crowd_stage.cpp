@@ -51,7 +51,8 @@ Eigen::Vector4f facing(float heading)
 Continuum::Sample sample_of_cell(const Continuum& continuum, int x, int y)
 {
     const CrowdGrid& grid = continuum.grid();
-    return continuum.smooth_sample(grid.origin + grid.cell * Vec2f(static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f));
+    return continuum.smooth_sample(grid.origin +
+                                   grid.cell * Vec2f(static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f));
 }
 
 // Density [1/m2] and velocity [m/s] as red, green and blue; plan y points up.
