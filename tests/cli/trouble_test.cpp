@@ -131,7 +131,7 @@ TEST_F(Trouble, AFileInPlaceOfAFolderIsReported)
     place.write("out/liquid", "a file");
     const std::string message = failure(run);
     EXPECT_TRUE(contains(message, "cannot write out/liquid/")) << message;
-    EXPECT_TRUE(contains(message, "a part of the path is a file, not a folder")) << message;
+    EXPECT_TRUE(contains(message, "part of the path is a file, not a folder")) << message;
     EXPECT_EQ(place.read("out/liquid"), "a file");
     place.remove("out/liquid");
     expect_to_finish();

@@ -177,7 +177,7 @@ TEST_F(Graph, ReportsErrorsWithTheirPosition)
               "scene.toml:4:6: surface.of must be a text in quotes, not a list of 1");
     EXPECT_EQ(error("[render]\n"),
               "scene.toml:1:1: there is nothing to draw; add a table such as [liquid], or name the "
-              "files of another program's smoke as render.input");
+              "files of another program as render.input");
 }
 
 TEST_F(Graph, RefusesCycles)

@@ -33,7 +33,7 @@ TEST(AtomicFile, OverwritesAndLeavesNoTemporaryFileBehind)
     EXPECT_EQ(folder.files(), std::vector<std::string>{"file"});
 }
 
-TEST(AtomicFile, TheTemporaryFileIsInTheSameFolderAndEndsInTmp)
+TEST(AtomicFile, TemporaryFileIsInTheSameFolderAndEndsInTmp)
 {
     const TempFolder folder;
     std::set<std::string> names;
@@ -49,22 +49,22 @@ TEST(AtomicFile, TheTemporaryFileIsInTheSameFolderAndEndsInTmp)
     EXPECT_EQ(read_file(folder / "file"), "2");
 }
 
-TEST(AtomicFile, AFailedWriteLeavesTheEarlierFileAsItWas)
+TEST(AtomicFile, FailedWriteKeepsTheExistingFile)
 {
     const TempFolder folder;
     write_file(folder / "file", "precious");
     const auto half_written = [&](const std::string& temporary) {
         std::ofstream(temporary) << "half of i";
-        throw std::runtime_error("the cat pulled the plug");
+        throw std::runtime_error("the writer failed");
     };
     const std::string message = error_of(ExitCode::failed, [&] { write_atomically(folder / "file", half_written); });
     EXPECT_TRUE(contains(message, folder / "file"));
-    EXPECT_TRUE(contains(message, "the cat pulled the plug"));
+    EXPECT_TRUE(contains(message, "the writer failed"));
     EXPECT_EQ(read_file(folder / "file"), "precious");
     EXPECT_EQ(folder.files(), std::vector<std::string>{"file"});
 }
 
-TEST(AtomicFile, AWriterThatWritesNothingIsAnError)
+TEST(AtomicFile, WriterThatWritesNothingIsAnError)
 {
     const TempFolder folder;
     const std::string message = error_of(ExitCode::failed, [&] { write_atomically(folder / "f", [](const auto&) {}); });
@@ -72,8 +72,8 @@ TEST(AtomicFile, AWriterThatWritesNothingIsAnError)
     EXPECT_TRUE(folder.files().empty());
 }
 
-// A limit on the size of files stands in for a full disk: write() takes some bytes and then refuses.
-TEST(AtomicFile, ADiskThatTakesNoMoreIsAnErrorAndTheEarlierFileStays)
+// A file-size limit stands in for a full disk: write() takes some bytes and then fails.
+TEST(AtomicFile, FullDiskIsAnErrorAndKeepsTheExistingFile)
 {
     const TempFolder folder;
     write_file(folder / "file", "precious");
@@ -101,7 +101,7 @@ TEST(AtomicFile, ADiskThatTakesNoMoreIsAnErrorAndTheEarlierFileStays)
     EXPECT_EQ(folder.files(), std::vector<std::string>{"file"});
 }
 
-TEST(AtomicFile, AFileWhereAFolderShouldBeIsExplained)
+TEST(AtomicFile, FileInPlaceOfAFolderIsExplained)
 {
     const TempFolder folder;
     write_file(folder / "plain", "");
@@ -110,7 +110,7 @@ TEST(AtomicFile, AFileWhereAFolderShouldBeIsExplained)
     EXPECT_TRUE(contains(message, "not a folder"));
 }
 
-TEST(AtomicFile, AFolderInTheWayIsExplained)
+TEST(AtomicFile, FolderInPlaceOfTheFileIsExplained)
 {
     const TempFolder folder;
     std::filesystem::create_directory(folder / "name");
@@ -119,9 +119,9 @@ TEST(AtomicFile, AFolderInTheWayIsExplained)
     EXPECT_EQ(folder.files(), std::vector<std::string>{"name"});
 }
 
-TEST(AtomicFile, AFolderWithoutPermissionIsExplained)
+TEST(AtomicFile, FolderWithoutPermissionIsExplained)
 {
-    if (::geteuid() == 0) GTEST_SKIP() << "nothing is forbidden to root";
+    if (::geteuid() == 0) GTEST_SKIP() << "permissions do not apply to root";
     const TempFolder folder;
     std::filesystem::create_directory(folder / "locked");
     std::filesystem::permissions(folder / "locked", std::filesystem::perms::owner_read);
@@ -130,7 +130,7 @@ TEST(AtomicFile, AFolderWithoutPermissionIsExplained)
     EXPECT_TRUE(contains(message, "permission"));
 }
 
-TEST(AtomicFile, OfManyWritersOneWinsWhole)
+TEST(AtomicFile, ConcurrentWritersLeaveOneCompleteFile)
 {
     const TempFolder folder;
     std::vector<std::thread> writers;
@@ -144,7 +144,7 @@ TEST(AtomicFile, OfManyWritersOneWinsWhole)
     EXPECT_EQ(folder.files(), std::vector<std::string>{"file"});
 }
 
-TEST(AtomicFile, ReadingNamesWhatCannotBeRead)
+TEST(AtomicFile, ReadErrorsNameTheFile)
 {
     const TempFolder folder;
     EXPECT_TRUE(contains(error_of(ExitCode::failed, [&] { read_file(folder / "missing"); }), folder / "missing"));
@@ -153,7 +153,7 @@ TEST(AtomicFile, ReadingNamesWhatCannotBeRead)
     EXPECT_EQ(read_file(folder / "empty"), "");
 }
 
-TEST(Hash, EveryBitLengthAndSeedMatters)
+TEST(Hash, DependsOnEveryBitLengthAndSeed)
 {
     std::string bytes(100, 'q');
     std::set<uint64_t> hashes = {hash_bytes(bytes), hash_bytes(bytes, 1), hash_bytes(bytes + '\0'),
@@ -165,13 +165,13 @@ TEST(Hash, EveryBitLengthAndSeedMatters)
             hashes.insert(hash_bytes(changed));
         }
     EXPECT_EQ(hashes.size(), 804u);
-    // Swapped blocks, the classic blind spot of hashes that add up blocks.
+    // Swapped blocks collide in hashes that add up blocks.
     EXPECT_NE(hash_bytes(std::string(32, 'a') + std::string(32, 'b')),
               hash_bytes(std::string(32, 'b') + std::string(32, 'a')));
 }
 
-// Records on disk hold these numbers: they must never change.
-TEST(Hash, IsTheSameForEver)
+// Records on disk hold these hashes, so they must never change.
+TEST(Hash, ValuesNeverChange)
 {
     EXPECT_EQ(hash_bytes(""), 11298598012713765599u);
     EXPECT_EQ(hash_bytes("spindrift"), 11037650510953940253u);

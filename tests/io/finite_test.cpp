@@ -1,4 +1,4 @@
-// Nothing that is not finite gets into a file.
+// Non-finite numbers are never written to files.
 #include "spindrift/io/finite.h"
 
 #include "io/temp_folder.h"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-// What is wrong with the numbers that write() refuses to write; it must leave the folder empty.
+// Runs write(), which must throw NotFinite and leave the folder empty; returns the reason.
 template <class Write> std::string refusal(const TempFolder& folder, const Write& write)
 {
     try {
@@ -25,7 +25,7 @@ template <class Write> std::string refusal(const TempFolder& folder, const Write
     return "written";
 }
 
-TEST(Finite, CountsWhatIsNot)
+TEST(Finite, CountsNonFiniteNumbers)
 {
     std::vector<float> values(200000, 1.0f);
     expect_finite("file", "v", std::span<const float>(values));
@@ -39,7 +39,7 @@ TEST(Finite, CountsWhatIsNot)
     }
 }
 
-TEST(Finite, NoWriterWritesWhatIsNot)
+TEST(Finite, NoWriterAcceptsNonFiniteNumbers)
 {
     const TempFolder folder;
     Particles particles;
@@ -72,7 +72,7 @@ TEST(Finite, NoWriterWritesWhatIsNot)
                       [&] {
                           write_fields(folder / "f.vdb", {{"density", &density}}, 0.1f, {}, {}, true);
                       }),
-              "1 of 512 numbers of \"density\" are larger than 65504, the most that the file can hold");
+              "1 of 512 numbers of \"density\" are larger than 65504, the maximum of the file format");
 
     Mesh mesh;
     mesh.positions = {{0, 0, 0}, {1, 0, 0}, {0, 1, kInfinity}};
@@ -84,7 +84,7 @@ TEST(Finite, NoWriterWritesWhatIsNot)
               "1 of 6 numbers of \"color\" are not finite");
 }
 
-// OpenVDB itself refuses to make a grid with cells below 14 micrometres.
+// OpenVDB itself refuses to create grids with cells below 14 micrometres.
 TEST(Finite, GridsOfMicrometresAreWrittenAndRead)
 {
     const TempFolder folder;

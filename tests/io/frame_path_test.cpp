@@ -5,7 +5,7 @@
 
 using namespace spindrift;
 
-TEST(FramePath, FillsInEveryWayToWriteAPattern)
+TEST(FramePath, SupportsEveryPatternSyntax)
 {
     EXPECT_EQ(frame_path("a/splash.####.vdb", 7), "a/splash.0007.vdb");
     EXPECT_EQ(frame_path("splash.%04d.vdb", 7), "splash.0007.vdb");
@@ -16,7 +16,7 @@ TEST(FramePath, FillsInEveryWayToWriteAPattern)
     EXPECT_EQ(frame_path("####", 12345), "12345");
 }
 
-TEST(FramePath, NegativeFramesKeepTheirPaddingBehindTheSign)
+TEST(FramePath, NegativeFramesKeepTheirPaddingAfterTheSign)
 {
     EXPECT_EQ(frame_path("s.####.vdb", -5), "s.-0005.vdb");
     EXPECT_EQ(frame_path("s.$F.vdb", -5), "s.-5.vdb");
@@ -76,7 +76,7 @@ TEST(FrameRange, MayHaveAStep)
     expect("1-2147483646x2147483647", 1, 1, 2147483647, 1);
 }
 
-TEST(FrameRange, RejectsWhatIsNoRange)
+TEST(FrameRange, RejectsInvalidRanges)
 {
     for (const char* text : {"1-9x", "1-9x0", "1-9x-2", "1-9x2x", "7x2", "", "a", "1-", "-", "1-x", "1-2-3", "1:2",
                              "5-1", "1 - 2", " 1", "1.5", "99999999999", "-2147483648-2147483647"})

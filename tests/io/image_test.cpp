@@ -39,7 +39,7 @@ float largest_difference(const Image& a, const Image& b)
     return largest;
 }
 
-// What a command prints.
+// Output of a command.
 std::string output_of(const std::string& command)
 {
     std::string text;
@@ -53,7 +53,7 @@ bool has_ffmpeg() { return !output_of("ffmpeg -version 2>/dev/null").empty(); }
 
 } // namespace
 
-TEST(Srgb, EveryCodeComesBackAndTheCurveIsTheStandardOne)
+TEST(Srgb, EveryCodeRoundTripsOnTheStandardCurve)
 {
     for (int code = 0; code < 256; ++code) {
         const float linear = linear_from_srgb(static_cast<float>(code) / 255);
@@ -64,7 +64,7 @@ TEST(Srgb, EveryCodeComesBackAndTheCurveIsTheStandardOne)
     EXPECT_NEAR(linear_from_srgb(0.5f), 0.214041f, 1e-5f);
 }
 
-TEST(Srgb, WhatIsOutOfRangeIsClippedAndNaNIsBlack)
+TEST(Srgb, OutOfRangeIsClampedAndNaNIsBlack)
 {
     Image image(2, 1);
     image.at(0, 0) = Vec3f(-1, 2, kInfinity);
@@ -72,7 +72,7 @@ TEST(Srgb, WhatIsOutOfRangeIsClippedAndNaNIsBlack)
     EXPECT_EQ(srgb_bytes(image), (std::vector<uint8_t>{0, 255, 255, 0, 0, 255}));
 }
 
-TEST(ImageFile, PngComesBackToHalfAStepOfItsCurve)
+TEST(ImageFile, PngRoundTripsWithinHalfAStep)
 {
     const TempFolder folder;
     const Image image = gradient(37, 21);
@@ -80,7 +80,7 @@ TEST(ImageFile, PngComesBackToHalfAStepOfItsCurve)
     const Image back = read_image(folder / "a.png");
     EXPECT_EQ(srgb_bytes(back), srgb_bytes(image));
     EXPECT_LT(largest_difference(back, image), 0.005f);
-    EXPECT_GT(largest_difference(back, image), 0.0f); // 8 bits must show
+    EXPECT_GT(largest_difference(back, image), 0.0f); // quantisation to 8 bits is visible
 }
 
 TEST(ImageFile, ExrKeepsLinearLightBeyondWhite)
@@ -105,12 +105,12 @@ TEST(ImageFile, JpgIsClose)
     EXPECT_LT(largest_difference(read_image(folder / "a.jpg"), image), 0.05f);
 }
 
-TEST(ImageFile, TheSamePixelsGiveTheSameBytesAtAnotherTimeUnderAnotherName)
+TEST(ImageFile, SamePixelsGiveSameBytesRegardlessOfTimeAndName)
 {
     const TempFolder folder;
     const Image image = gradient(50, 40);
     for (const char* ending : {".png", ".exr", ".jpg"}) write_image(folder / std::string("first") + ending, image);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1100)); // dates in files count seconds
+    std::this_thread::sleep_for(std::chrono::milliseconds(1100)); // files store dates in seconds
     for (const char* ending : {".png", ".exr", ".jpg"}) {
         write_image(folder / std::string("second") + ending, image);
         EXPECT_TRUE(read_file(folder / std::string("first") + ending) ==
@@ -129,7 +129,7 @@ TEST(ImageFile, BadNamesAndEmptyPicturesAreRejected)
     EXPECT_TRUE(folder.files().empty());
 }
 
-TEST(ImageFile, CutOrForeignFilesAreErrors)
+TEST(ImageFile, TruncatedOrForeignFilesAreErrors)
 {
     const TempFolder folder;
     for (const std::string ending : {".png", ".exr"}) {
@@ -141,7 +141,7 @@ TEST(ImageFile, CutOrForeignFilesAreErrors)
                 contains(error_of(ExitCode::failed, [&] { read_image(folder / "cut" + ending); }), "cut" + ending))
                 << length;
         }
-        write_file(folder / "noise" + ending, "this is no picture at all, only words that go on for a while");
+        write_file(folder / "noise" + ending, "this is not a picture but text, long enough to hold a header");
         EXPECT_TRUE(
             contains(error_of(ExitCode::failed, [&] { read_image(folder / "noise" + ending); }), "noise" + ending));
     }
@@ -168,7 +168,7 @@ TEST(Resize, UnevenScalesKeepTheMean)
     EXPECT_LT(largest_difference(resized(image, 37, 23), image), 1e-6f);
 }
 
-TEST(ContactSheet, ShowsPicturesSpreadOverTheSequenceInReadingOrder)
+TEST(ContactSheet, ShowsEvenlySpreadPicturesInReadingOrder)
 {
     const TempFolder folder;
     std::vector<std::string> pictures;
@@ -182,7 +182,7 @@ TEST(ContactSheet, ShowsPicturesSpreadOverTheSequenceInReadingOrder)
     const auto tile = [&](int column, int row) { return sheet.at(6 + column * 26 + 10, 6 + row * 16 + 5).x(); };
     EXPECT_EQ((std::vector<float>{tile(0, 0), tile(1, 0), tile(2, 0), tile(0, 1), tile(1, 1)}),
               (std::vector<float>{0, 2, 4, 6, 8}));
-    EXPECT_LT(tile(2, 1), 0.05f); // nothing there: the dark paper
+    EXPECT_LT(tile(2, 1), 0.05f); // empty: dark background
     EXPECT_LT(sheet.at(28, 10).x(), 0.05f);
 
     EXPECT_EQ(contact_sheet(pictures, 100, 100, 4).width, 9 * 10 + 6);
@@ -196,7 +196,7 @@ TEST(Movie, HasEveryPictureInTheGivenOrderAtAnEvenSize)
     if (!has_ffmpeg()) GTEST_SKIP() << "ffmpeg is not installed";
     const TempFolder folder;
     std::vector<std::string> pictures;
-    for (const int frame : {3, 4, 9, 20, 1}) { // gaps, and not sorted
+    for (const int frame : {3, 4, 9, 20, 1}) { // gaps, and unsorted
         pictures.push_back(folder / fmt::format("p.{:04}.png", frame));
         write_image(pictures.back(), plain(65, 33, Vec3f::Constant(linear_from_srgb(static_cast<float>(frame) / 25))));
     }
@@ -214,12 +214,12 @@ TEST(Movie, HasEveryPictureInTheGivenOrderAtAnEvenSize)
         EXPECT_NEAR(static_cast<uint8_t>(raw[at]), frame * 255 / 25, 3) << frame;
         at += 66 * 34;
     }
-    // The index comes before the pictures, so that a browser can start at once.
+    // The index precedes the pictures, so that browsers start playback at once.
     const std::string bytes = read_file(folder / "out/a movie.mp4");
     EXPECT_LT(bytes.find("moov"), bytes.find("mdat"));
 }
 
-TEST(Movie, TheSamePicturesGiveTheSameBytes)
+TEST(Movie, SamePicturesGiveSameBytes)
 {
     if (!has_ffmpeg()) GTEST_SKIP() << "ffmpeg is not installed";
     const TempFolder folder;
@@ -230,7 +230,7 @@ TEST(Movie, TheSamePicturesGiveTheSameBytes)
     EXPECT_TRUE(read_file(folder / "a.mp4") == read_file(folder / "b.mp4"));
 }
 
-TEST(Movie, ADamagedOrOddPictureIsNamedAndNothingIsWritten)
+TEST(Movie, DamagedOrMismatchedPictureIsNamedAndNothingIsWritten)
 {
     const TempFolder folder;
     write_image(folder / "good.png", gradient(64, 48));
@@ -245,7 +245,7 @@ TEST(Movie, ADamagedOrOddPictureIsNamedAndNothingIsWritten)
     EXPECT_EQ(folder.files().size(), 3u);
 }
 
-TEST(Movie, AMissingFfmpegIsExplained)
+TEST(Movie, MissingFfmpegIsExplained)
 {
     const TempFolder folder;
     write_image(folder / "p.png", gradient(8, 8));
@@ -257,19 +257,19 @@ TEST(Movie, AMissingFfmpegIsExplained)
     EXPECT_TRUE(contains(message, "ffmpeg was not found"));
 }
 
-// A stand-in that gives up at once: its last line must reach the user, and its death must not take us along.
-TEST(Movie, TheLastLineOfAFailingFfmpegIsInTheError)
+// A substitute for ffmpeg that fails at once: its last line must reach the user, and SIGPIPE must not end this process.
+TEST(Movie, ErrorHoldsTheLastLineOfAFailingFfmpeg)
 {
     const TempFolder folder;
     write_image(folder / "p.png", gradient(1024, 1024));
-    write_file(folder / "ffmpeg", "#!/bin/sh\necho first >&2\necho the encoder is on holiday >&2\nexit 1\n");
+    write_file(folder / "ffmpeg", "#!/bin/sh\necho first >&2\necho the encoder is unavailable >&2\nexit 1\n");
     std::filesystem::permissions(folder / "ffmpeg", std::filesystem::perms::owner_all);
     const std::string path = std::getenv("PATH");
     ::setenv("PATH", folder.path().c_str(), 1);
     const std::vector<std::string> pictures(5, folder / "p.png");
     const std::string message = error_of(ExitCode::failed, [&] { write_movie(folder / "m.mp4", pictures, 24); });
     ::setenv("PATH", path.c_str(), 1);
-    EXPECT_TRUE(contains(message, "the encoder is on holiday")) << message;
+    EXPECT_TRUE(contains(message, "the encoder is unavailable")) << message;
     EXPECT_TRUE(contains(message, folder / "m.mp4")) << message;
     EXPECT_FALSE(file_exists(folder / "m.mp4"));
     EXPECT_EQ(folder.files().size(), 2u);

@@ -43,7 +43,7 @@ std::string error_for(const std::string& text, const std::string& name = "mesh.p
     return message;
 }
 
-// Binary numbers with the highest byte first.
+// Big-endian binary number.
 template <class T> std::string big_endian(T value)
 {
     std::string raw(sizeof(T), '\0');
@@ -57,7 +57,7 @@ const std::string kTriangle = "ply\nformat ascii 1.0\nelement vertex 3\nproperty
 
 } // namespace
 
-TEST(MeshFile, AttributesOfVerticesComeBackFromPly)
+TEST(MeshFile, VertexAttributesRoundTripThroughPly)
 {
     const TempFolder folder;
     Mesh mesh = sample(true, true);
@@ -72,7 +72,7 @@ TEST(MeshFile, AttributesOfVerticesComeBackFromPly)
     EXPECT_THROW(write_mesh(folder / "mesh.ply", mesh), Error);
 }
 
-// Blender and MeshLab know colours as bytes only.
+// Blender and MeshLab read colours as bytes only.
 TEST(MeshFile, ColoursAreAlsoWrittenAsBytesInPly)
 {
     const TempFolder folder;
@@ -95,7 +95,7 @@ TEST(MeshFile, ColoursAreAlsoWrittenAsBytesInPly)
     EXPECT_EQ(byte(2, 1), 128);
     EXPECT_EQ(read_mesh(folder / "mesh.ply").attributes, mesh.attributes);
 
-    // Of another program, there are the bytes alone.
+    // Other programs write the bytes alone.
     const Mesh other = read_text("ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\n"
                                  "property float z\nproperty uchar red\nproperty uchar green\nproperty uchar blue\n"
                                  "element face 1\nproperty list uchar int vertex_indices\nend_header\n"
@@ -107,7 +107,7 @@ TEST(MeshFile, ColoursAreAlsoWrittenAsBytesInPly)
     EXPECT_NEAR(read[2].x(), 0.215, 0.003);
 }
 
-TEST(MeshFile, PlyAndObjComeBackExactly)
+TEST(MeshFile, PlyAndObjRoundTripExactly)
 {
     const TempFolder folder;
     for (const bool normals : {false, true})
@@ -123,7 +123,7 @@ TEST(MeshFile, PlyAndObjComeBackExactly)
     }
 }
 
-TEST(MeshFile, AnEmptyMeshIsAMesh)
+TEST(MeshFile, EmptyMeshRoundTrips)
 {
     const TempFolder folder;
     for (const char* name : {"m.ply", "m.obj"}) {
@@ -132,7 +132,7 @@ TEST(MeshFile, AnEmptyMeshIsAMesh)
     }
 }
 
-TEST(MeshFile, AMeshWithArraysThatDoNotMatchIsNotWritten)
+TEST(MeshFile, MeshWithMismatchedArraysIsNotWritten)
 {
     const TempFolder folder;
     Mesh mesh = sample(true, false);
@@ -141,13 +141,13 @@ TEST(MeshFile, AMeshWithArraysThatDoNotMatchIsNotWritten)
     EXPECT_TRUE(folder.files().empty());
 }
 
-TEST(MeshFile, AnUnknownEndingIsRejected)
+TEST(MeshFile, UnknownExtensionIsRejected)
 {
     EXPECT_TRUE(contains(error_of(ExitCode::bad_input, [] { read_mesh("mesh.stl"); }), "mesh.stl"));
     EXPECT_TRUE(contains(error_of(ExitCode::bad_input, [] { write_mesh("mesh", Mesh()); }), ".ply"));
 }
 
-TEST(MeshFile, AMissingFileIsBadInput)
+TEST(MeshFile, MissingFileIsBadInput)
 {
     EXPECT_TRUE(contains(error_of(ExitCode::bad_input, [] { read_mesh("/nowhere/m.ply"); }), "/nowhere/m.ply"));
 }
@@ -193,7 +193,7 @@ TEST(Ply, EveryTruncationOfABinaryFileIsAnError)
     EXPECT_TRUE(contains(error_for(whole.substr(0, whole.size() - 1)), "byte"));
 }
 
-TEST(Ply, EveryMissingLineOfATextFileIsAnErrorThatNamesTheLine)
+TEST(Ply, MissingTextLineIsAnErrorThatNamesTheLine)
 {
     const std::string whole = kTriangle + "0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n";
     EXPECT_EQ(read_text(whole).triangles.size(), 1u);
@@ -201,7 +201,7 @@ TEST(Ply, EveryMissingLineOfATextFileIsAnErrorThatNamesTheLine)
         EXPECT_TRUE(contains(error_for(whole.substr(0, end + 1)), "line")) << end;
 }
 
-TEST(Ply, CountsLargerThanTheFileAreErrorsBeforeMemoryIsTaken)
+TEST(Ply, CountsLargerThanTheFileAreRejectedBeforeAllocation)
 {
     const std::string rest =
         "property float x\nproperty float y\nproperty float z\n"
@@ -233,7 +233,7 @@ TEST(Ply, WrongFacesAreErrors)
     EXPECT_TRUE(contains(error_for(vertices + "3 0 1 two\n"), "not a number"));
 }
 
-TEST(Ply, ANegativeBinaryListLengthIsAnError)
+TEST(Ply, NegativeBinaryListLengthIsAnError)
 {
     std::string text = "ply\nformat binary_little_endian 1.0\nelement vertex 1\nproperty uchar x\nproperty uchar y\n"
                        "property uchar z\nelement face 1\nproperty list char uchar vertex_indices\nend_header\n";
@@ -241,7 +241,7 @@ TEST(Ply, ANegativeBinaryListLengthIsAnError)
     EXPECT_EQ(read_text(text + std::string("\0\0\0\x03\0\0\0", 7)).triangles.size(), 1u);
 }
 
-TEST(Ply, NumbersThatAreNotFiniteAreErrors)
+TEST(Ply, NonFiniteNumbersAreErrors)
 {
     for (const char* bad : {"nan", "inf", "-inf", "1e300"})
         error_for(kTriangle + "0 0 0\n1 " + bad + " 0\n0 1 0\n3 0 1 2\n");
@@ -277,7 +277,7 @@ TEST(Obj, EveryKindOfCornerAndPolygonIsRead)
     EXPECT_TRUE(mesh.normals.empty());
 }
 
-TEST(Obj, WhatIsWrongIsNamedWithItsLine)
+TEST(Obj, ErrorsNameTheLine)
 {
     const std::string vertices = "v 0 0 0\nv 1 0 0\nv 1 1 0\n";
     EXPECT_EQ(read_text(vertices + "f 1 2 3\n", "m.obj").triangles.size(), 1u);
@@ -287,7 +287,7 @@ TEST(Obj, WhatIsWrongIsNamedWithItsLine)
         EXPECT_TRUE(contains(error_for(vertices + "# one\n" + line + "\nf 1 2 3\n", "m.obj"), "line 5")) << line;
     }
     EXPECT_TRUE(contains(error_for(vertices, "m.obj"), "no faces"));
-    error_for("o name \\\nv 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 3\n", "m.obj"); // the first "v" belongs to the name
+    error_for("o name \\\nv 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 3\n", "m.obj"); // the first "v" continues the name
 }
 
 TEST(MeshFile, RandomBytesAreErrorsNotCrashes)
@@ -299,7 +299,7 @@ TEST(MeshFile, RandomBytesAreErrorsNotCrashes)
             c = static_cast<char>((state = state * 6364136223846793005ull + 1442695040888963407ull) >> 56);
         error_for(noise);
         error_for("x" + noise, "m.obj");
-        // A sound header before the noise.
+        // Noise after a valid header.
         const std::string header =
             "ply\nformat binary_little_endian 1.0\nelement vertex 3000\nproperty float x\nproperty float y\n"
             "property float z\nelement face 9000\nproperty list int int vertex_indices\nend_header\n";

@@ -15,7 +15,7 @@ pugi::xml_document parsed(const Plot& plot)
     return document;
 }
 
-// The text of all labels.
+// Text of all labels.
 std::vector<std::string> labels(const pugi::xml_document& document)
 {
     std::vector<std::string> found;
@@ -25,7 +25,7 @@ std::vector<std::string> labels(const pugi::xml_document& document)
 
 } // namespace
 
-TEST(Plot, PointsAreWhereTheTicksSayTheyAre)
+TEST(Plot, PointsMatchTheTicks)
 {
     const auto document = parsed({"a < b & c", "x", "y", {{"dots", {{0, 0}, {300, 12}, {150, 6}}, true}}});
     std::vector<std::pair<double, double>> dots;
@@ -35,8 +35,8 @@ TEST(Plot, PointsAreWhereTheTicksSayTheyAre)
     ASSERT_EQ(dots.size(), 3u);
     EXPECT_NEAR(dots[2].first, 0.5 * (dots[0].first + dots[1].first), 0.1);
     EXPECT_NEAR(dots[2].second, 0.5 * (dots[0].second + dots[1].second), 0.1);
-    EXPECT_LT(dots[1].second, dots[0].second) << "up is up";
-    // Labels of the axes stand where a point of their value would.
+    EXPECT_LT(dots[1].second, dots[0].second) << "y must point up";
+    // Axis labels stand where a point of their value would.
     bool found = false;
     for (const auto& text : document.child("svg").children("text"))
         if (std::string(text.text().get()) == "300") {
@@ -48,7 +48,7 @@ TEST(Plot, PointsAreWhereTheTicksSayTheyAre)
     EXPECT_NE(std::find(all.begin(), all.end(), "a < b & c"), all.end());
 }
 
-TEST(Plot, AnythingCanBeDrawn)
+TEST(Plot, DegenerateDataCanBeDrawn)
 {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     for (const std::vector<Eigen::Vector2d>& points :

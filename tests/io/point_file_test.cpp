@@ -40,7 +40,7 @@ template <class T> std::string bytes_of(T value, bool reversed)
 
 } // namespace
 
-TEST(PointFile, APlyCloudHasPositionsVelocitiesAndAttributes)
+TEST(PointFile, PlyCloudHasPositionsVelocitiesAndAttributes)
 {
     const auto file = read_text(header("ascii", 2,
                                        "property double x\nproperty double y\nproperty double z\n"
@@ -72,7 +72,7 @@ TEST(PointFile, BothByteOrdersAreRead)
     }
 }
 
-TEST(PointFile, FacesOfAPlyDoNotMatter)
+TEST(PointFile, FacesOfAPlyAreIgnored)
 {
     const std::string vertices = "element vertex 1\n" + kPlace,
                       faces = "element face 1\nproperty list uchar int vertex_indices\n";
@@ -99,7 +99,7 @@ TEST(PointFile, VelocityMayHaveAnyName)
     EXPECT_TRUE(contains(message, "p.ply has no vector \"w\" for the velocity (vectors: u)")) << message;
 }
 
-TEST(PointFile, WhatIsWrongIsNamedWithItsPlace)
+TEST(PointFile, ErrorsNameFileAndLine)
 {
     EXPECT_TRUE(contains(error_for(header("ascii", 2, kPlace) + "0 0 0\n0 nan 0\n"), "p.ply, line 9: vertex 1"));
     EXPECT_TRUE(contains(error_for(header("ascii", 2, kPlace) + "0.25 0.5 0.75\n0.25 0.5\n"),

@@ -1,4 +1,4 @@
-// A folder for one test that goes away with it, and the message of an expected Error.
+// A temporary folder that lives as long as the test, and a helper that returns the message of an expected Error.
 #pragma once
 
 #include "spindrift/base/error.h"
@@ -41,7 +41,7 @@ class TempFolder {
     std::string path_;
 };
 
-// The message of the Error with this code that `body` must throw.
+// Message of the Error with this code that `body` must throw.
 template <class Body> std::string error_of(ExitCode code, const Body& body)
 {
     try {

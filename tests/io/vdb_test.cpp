@@ -15,8 +15,8 @@
 using namespace spindrift;
 namespace points = openvdb::points;
 
-// The leak sanitizer asks for these. OpenVDB loses the node it is reading when a file ends too early, and OpenImageIO a
-// string per error message; both happen inside the libraries, on damaged files only.
+// Suppressions for the leak sanitizer. On damaged files, OpenVDB leaks the node that it is reading and OpenImageIO a
+// string per error message; both happen inside the libraries.
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions()
 {
@@ -27,7 +27,7 @@ namespace {
 
 constexpr float kVoxel = 0.1f;
 
-// Particles at random in a box, in random order, with one attribute of each type.
+// Random particles in a box, in random order, with one attribute of each type.
 Particles random_particles(size_t count, const Vec3f& center, float size, uint64_t seed = 1)
 {
     Particles particles;
@@ -48,7 +48,7 @@ Particles random_particles(size_t count, const Vec3f& center, float size, uint64
     return particles;
 }
 
-// place[id] is where the particle with that id stands.
+// place[id] is the index of the particle with that id.
 std::vector<size_t> places_by_id(const Particles& particles)
 {
     std::vector<size_t> place(particles.size(), particles.size());
@@ -56,7 +56,7 @@ std::vector<size_t> places_by_id(const Particles& particles)
     return place;
 }
 
-// Writes and reads back; the particles in the order of their ids.
+// Writes and reads back; returns the particles ordered by id.
 Particles round_trip(const Particles& particles, float voxel)
 {
     const TempFolder folder;
@@ -81,18 +81,18 @@ float largest_error(const Particles& a, const Particles& b)
     return largest;
 }
 
-// A file as another program writes it: with a random id (version 4) instead of a checksum.
+// A file as written by another program: with a random id (version 4) instead of a checksum.
 void write_foreign(const std::string& path, const openvdb::GridCPtrVec& grids) { openvdb::io::File(path).write(grids); }
 
 std::string as_foreign(std::string bytes) { return bytes.replace(21, 36, "01234567-89ab-4def-8123-456789abcdef"); }
 
-// Without the flush to disk of write_file(), for tests that write thousands of files.
+// Without flushing to disk like write_file(), for tests that write thousands of files.
 void write_quickly(const std::string& path, const std::string& bytes)
 {
     std::ofstream(path, std::ios::binary) << bytes;
 }
 
-// Every function that reads must fail in good order.
+// Every reading function must fail cleanly.
 void expect_unreadable(const std::string& path)
 {
     EXPECT_TRUE(contains(error_of(ExitCode::failed, [&] { check_vdb(path); }), path));
@@ -114,7 +114,7 @@ Field<float> ball(const Topology& topology, float radius)
 
 } // namespace
 
-TEST(VdbPoints, EveryArrayComesBack)
+TEST(VdbPoints, EveryArrayRoundTrips)
 {
     const Particles particles = random_particles(20000, Vec3f::Zero(), 2);
     const Particles back = round_trip(particles, kVoxel);
@@ -122,10 +122,10 @@ TEST(VdbPoints, EveryArrayComesBack)
     EXPECT_TRUE(back.v == particles.v);
     EXPECT_TRUE(back.attributes == particles.attributes);
     EXPECT_LT(largest_error(back, particles), 1e-5f * kVoxel);
-    EXPECT_GT(largest_error(back, particles), 0.0f); // 16 bits must show
+    EXPECT_GT(largest_error(back, particles), 0.0f); // quantisation to 16 bits is visible
 }
 
-TEST(VdbPoints, PositionsSurviveWithin1e4OfAVoxelFarFromTheOrigin)
+TEST(VdbPoints, PositionsRoundTripWithin1e4OfAVoxelFarFromTheOrigin)
 {
     for (const Vec3f& center : {Vec3f(1000, -2000, 3000), Vec3f(-8000, 8000, 0), Vec3f(0.03f, 0.01f, -0.07f)}) {
         const Particles particles = random_particles(5000, center, 3);
@@ -135,7 +135,7 @@ TEST(VdbPoints, PositionsSurviveWithin1e4OfAVoxelFarFromTheOrigin)
     }
 }
 
-TEST(VdbPoints, PointsOnCellFacesSurvive)
+TEST(VdbPoints, PointsOnCellFacesRoundTrip)
 {
     Particles particles = random_particles(1000, Vec3f::Zero(), 1);
     Random random(3);
@@ -147,7 +147,7 @@ TEST(VdbPoints, PointsOnCellFacesSurvive)
     EXPECT_LT(largest_error(round_trip(particles, kVoxel), particles), 1e-4f * kVoxel);
 }
 
-TEST(VdbPoints, RadiusVoxelAndMetadataComeBack)
+TEST(VdbPoints, RadiusVoxelAndMetadataRoundTrip)
 {
     const TempFolder folder;
     write_particles(folder / "p.vdb", random_particles(100, Vec3f::Zero(), 1), kVoxel, 0.0625f,
@@ -160,7 +160,7 @@ TEST(VdbPoints, RadiusVoxelAndMetadataComeBack)
     EXPECT_EQ(file.metadata.at("text"), "naïve \"quotes\"\n");
 }
 
-TEST(VdbPoints, ARadiusThatVariesIsAnAttribute)
+TEST(VdbPoints, VaryingRadiusIsAnAttribute)
 {
     const TempFolder folder;
     Particles particles = random_particles(100, Vec3f::Zero(), 1);
@@ -194,7 +194,7 @@ TEST(VdbPoints, ParticlesOfOneCellKeepTheirOrder)
         EXPECT_LT(back.id[i - 1], back.id[i]);
         ++shared;
     }
-    EXPECT_EQ(shared, 5000 - 18 * 18); // each cell's particles stand together
+    EXPECT_EQ(shared, 5000 - 18 * 18); // the particles of each cell are consecutive
 }
 
 TEST(VdbPoints, FilesAreByteIdenticalForAnyThreadCount)
@@ -217,7 +217,7 @@ TEST(VdbPoints, FilesAreByteIdenticalForAnyThreadCount)
     EXPECT_NE(read_file(folder / "p.vdb").substr(21, 36), files[0].substr(21, 36));
 }
 
-// As another program sees the file: through OpenVDB's own reader.
+// Read by OpenVDB itself, as other programs do.
 TEST(VdbPoints, OpenVdbItselfReadsTheFile)
 {
     const TempFolder folder;
@@ -249,7 +249,7 @@ TEST(VdbPoints, OpenVdbItselfReadsTheFile)
     }
 }
 
-TEST(VdbPoints, FewOrNoParticlesAreAFileToo)
+TEST(VdbPoints, FewOrNoParticlesRoundTrip)
 {
     const TempFolder folder;
     write_particles(folder / "none.vdb", Particles(), kVoxel, 0.05f, {{"frame", "3"}});
@@ -261,7 +261,7 @@ TEST(VdbPoints, FewOrNoParticlesAreAFileToo)
     EXPECT_LT(largest_error(round_trip(one, kVoxel), one), 1e-4f * kVoxel);
 }
 
-TEST(VdbPoints, WhatCannotBeWrittenIsAnErrorAndTheEarlierFileStays)
+TEST(VdbPoints, UnwritableParticlesAreAnErrorAndKeepTheExistingFile)
 {
     const TempFolder folder;
     const std::string path = folder / "p.vdb";
@@ -292,7 +292,7 @@ TEST(VdbPoints, WhatCannotBeWrittenIsAnErrorAndTheEarlierFileStays)
 
 namespace {
 
-// Points made by OpenVDB's generic conversion, with positions of the given codec.
+// Points made by OpenVDB's generic conversion, with positions in the given codec.
 template <class Codec> points::PointDataGrid::Ptr foreign_points(const std::vector<openvdb::Vec3f>& positions,
                                                                  const openvdb::math::Transform& transform)
 {
@@ -326,7 +326,7 @@ template <class T, class Codec, class Value> void add_attribute(points::PointDat
 
 } // namespace
 
-TEST(VdbPoints, PointsOfOtherProgramsAreReadWhateverTheirTypes)
+TEST(VdbPoints, ForeignPointsOfAnyTypeAreRead)
 {
     const TempFolder folder;
     const auto positions = some_positions(3000);
@@ -376,7 +376,7 @@ TEST(VdbPoints, PointsOfOtherProgramsAreReadWhateverTheirTypes)
     }
 }
 
-TEST(VdbPoints, SeveralGridsOfPointsAreOneSet)
+TEST(VdbPoints, SeveralPointGridsFormOneSet)
 {
     const TempFolder folder;
     const auto transform = openvdb::math::Transform::createLinearTransform(0.25);
@@ -420,7 +420,7 @@ TEST(VdbPoints, PositionsMayBeDoubles)
     openvdb::initialize();
     const auto grid = points::createPointDataGrid<points::NullCodec, points::PointDataGrid>(
         positions, *openvdb::math::Transform::createLinearTransform(0.1));
-    // OpenVDB's conversion makes floats of them; another writer may not.
+    // OpenVDB's conversion writes floats; other writers may not.
     const auto descriptor =
         points::AttributeSet::Descriptor::create(points::TypedAttributeArray<openvdb::Vec3d>::attributeType());
     for (auto leaf = grid->tree().beginLeaf(); leaf; ++leaf) {
@@ -439,7 +439,7 @@ TEST(VdbPoints, PositionsMayBeDoubles)
         }
 }
 
-TEST(VdbPoints, PositionsOfAnyCodecAreReadAndMissingIdsAreMadeUp)
+TEST(VdbPoints, PositionsOfAnyCodecAreReadAndMissingIdsGenerated)
 {
     const TempFolder folder;
     const auto positions = some_positions(500);
@@ -458,7 +458,7 @@ TEST(VdbPoints, PositionsOfAnyCodecAreReadAndMissingIdsAreMadeUp)
             EXPECT_EQ(read.v[i], Vec3f(1, 2, 3));
         }
         EXPECT_TRUE(read.attributes.empty());
-        // The sets must agree: each given point has a read one near it.
+        // The sets must match: each given point has a read one nearby.
         for (const openvdb::Vec3f& p : positions) {
             float nearest = kInfinity;
             for (const Vec3f& q : read.P) nearest = std::min(nearest, (q - Vec3f(p.x(), p.y(), p.z())).norm());
@@ -471,7 +471,7 @@ TEST(VdbPoints, PositionsOfAnyCodecAreReadAndMissingIdsAreMadeUp)
     check(foreign_points<points::FixedPointCodec<true>>(positions, *transform), 2e-3f);
 }
 
-TEST(VdbPoints, AFileWithoutPointsSaysWhatItHas)
+TEST(VdbPoints, ErrorForAFileWithoutPointsListsItsGrids)
 {
     const TempFolder folder;
     const Topology topology = Topology::covering(Vec3i::Zero(), Vec3i(8, 8, 8));
@@ -481,7 +481,7 @@ TEST(VdbPoints, AFileWithoutPointsSaysWhatItHas)
     EXPECT_TRUE(contains(message, "surface, density")) << message;
 }
 
-TEST(VdbFields, ValuesAndTilesComeBackWithNegativeCells)
+TEST(VdbFields, ValuesAndTilesRoundTripWithNegativeCells)
 {
     const TempFolder folder;
     const Topology topology = Topology::covering(Vec3i(-40, -17, -3), Vec3i(25, 9, 30));
@@ -496,13 +496,13 @@ TEST(VdbFields, ValuesAndTilesComeBackWithNegativeCells)
     EXPECT_TRUE(std::equal(field.values().begin(), field.values().end(), file.field.values().begin()));
 }
 
-TEST(VdbFields, OpenVdbSeesEachValueAtItsPlace)
+TEST(VdbFields, OpenVdbReadsEachValueAtItsCell)
 {
     const TempFolder folder;
     const Topology topology = Topology::covering(Vec3i(-8, -8, -8), Vec3i(8, 16, 8));
     Field<float> field = ball(topology, 5);
     const int empty = topology.find(Vec3i(0, 1, 0));
-    std::fill_n(field.tile(empty), kTileCells, field.background()); // no leaf is needed for this one
+    std::fill_n(field.tile(empty), kTileCells, field.background()); // needs no leaf
     field.tile(0)[offset_in_tile(1, 2, 3)] = field.background();
     write_fields(folder / "f.vdb", {{"surface", &field, true, false}, {"corner", &field, false, true}}, kVoxel);
 
@@ -560,7 +560,7 @@ TEST(VdbFields, VelocitiesLieInTheBandOfTheLevelSet)
         EXPECT_LT(std::abs(x.length() - 10 * static_cast<double>(kVoxel)), static_cast<double>(kBand) + 1e-5);
     }
     EXPECT_GT(active, 6000u); // 4 pi 10^2 cells times the width of the band
-    // Inside is no part of the band, but inside.
+    // The interior is outside the band but has negative distance.
     EXPECT_FALSE(surface->tree().isValueOn(openvdb::Coord(0, 0, 0)));
     EXPECT_EQ(surface->tree().getValue(openvdb::Coord(0, 0, 0)), -kBand);
 }
@@ -579,14 +579,14 @@ TEST(VdbFields, FilesAreByteIdenticalForAnyThreadCount)
     EXPECT_TRUE(files[0] == files[1] && files[1] == files[2]);
 }
 
-TEST(VdbFields, ActiveTilesOfOtherProgramsBecomeCells)
+TEST(VdbFields, ForeignActiveTilesBecomeCells)
 {
     const TempFolder folder;
     openvdb::initialize();
     const auto grid = openvdb::FloatGrid::create(-1);
     grid->setName("density");
     grid->sparseFill(openvdb::CoordBBox(openvdb::Coord(-256), openvdb::Coord(-129)), 3,
-                     true); // a tile of a higher level
+                     true); // an active tile on a higher level
     grid->tree().setValue(openvdb::Coord(5, -6, 7), 8);
     ASSERT_GT(grid->tree().activeTileCount(), 0u);
     grid->setTransform(openvdb::math::Transform::createLinearTransform(0.5));
@@ -601,7 +601,7 @@ TEST(VdbFields, ActiveTilesOfOtherProgramsBecomeCells)
     EXPECT_TRUE(file.corners);
 }
 
-TEST(VdbFields, SeveralGridsOfOtherProgramsAreReadAtOnce)
+TEST(VdbFields, SeveralForeignGridsAreReadAtOnce)
 {
     const TempFolder folder;
     openvdb::initialize();
@@ -629,7 +629,7 @@ TEST(VdbFields, SeveralGridsOfOtherProgramsAreReadAtOnce)
                          "no grid \"flames\" (grids: density, Cd, fuel)"));
 }
 
-TEST(VdbFields, GridsThatDoNotFitAFieldAreErrors)
+TEST(VdbFields, UnsupportedGridsAreErrors)
 {
     const TempFolder folder;
     openvdb::initialize();
@@ -678,7 +678,7 @@ TEST(VdbDescribe, NamesGridsTypesBoundsAndAttributes)
         EXPECT_TRUE(contains(fields, part)) << part << " in\n" << fields;
 }
 
-TEST(VdbDamage, WhatIsNoVdbFileIsNamed)
+TEST(VdbDamage, ErrorNamesAFileThatIsNotVdb)
 {
     const TempFolder folder;
     expect_unreadable(folder / "missing.vdb");
@@ -697,8 +697,8 @@ TEST(VdbDamage, WhatIsNoVdbFileIsNamed)
     }
 }
 
-// Cut at many lengths, as a file of ours (with a checksum) and as one of another program (without).
-TEST(VdbDamage, EveryTruncationIsFound)
+// Truncated at many lengths, as one of our files (with a checksum) and as a foreign one (without).
+TEST(VdbDamage, EveryTruncationIsDetected)
 {
     const TempFolder folder;
     const Topology topology = Topology::covering(Vec3i(-8, -8, -8), Vec3i(8, 8, 8));
@@ -708,7 +708,7 @@ TEST(VdbDamage, EveryTruncationIsFound)
     for (const char* name : {"f.vdb", "p.vdb"}) {
         const std::string ours = read_file(folder / name), foreign = as_foreign(ours);
         write_quickly(folder / "whole.vdb", foreign);
-        check_vdb(folder / "whole.vdb"); // the change of id alone does no harm
+        check_vdb(folder / "whole.vdb"); // a changed id alone is harmless
         for (size_t length = 0; length < ours.size(); length += length < 300 ? 1 : 389) {
             for (const std::string& bytes : {ours, foreign}) {
                 write_quickly(folder / "cut.vdb", bytes.substr(0, length));
@@ -721,13 +721,13 @@ TEST(VdbDamage, EveryTruncationIsFound)
     }
 }
 
-TEST(VdbDamage, ASingleChangedBitIsFound)
+TEST(VdbDamage, SingleChangedBitIsDetected)
 {
     const TempFolder folder;
     write_particles(folder / "p.vdb", random_particles(3000, Vec3f::Zero(), 1), kVoxel, 0.05f);
     const std::string whole = read_file(folder / "p.vdb");
     for (size_t at = 0; at < whole.size(); at += at < 400 ? 1 : 211) {
-        if (at == 21 + 14) continue; // the version of the id: says whether there is a checksum at all
+        if (at == 21 + 14) continue; // the version of the id, which tells whether it is a checksum
         std::string changed = whole;
         changed[at] = static_cast<char>(changed[at] ^ 0x10);
         write_quickly(folder / "bit.vdb", changed);
@@ -736,7 +736,7 @@ TEST(VdbDamage, ASingleChangedBitIsFound)
 }
 
 // Without compression, so that the changed bytes are counts, offsets and values.
-TEST(VdbDamage, WrongNumbersInPointsOfOthersAreRefusedOrRead)
+TEST(VdbDamage, CorruptForeignPointsAreRejectedOrRead)
 {
     const TempFolder folder;
     openvdb::initialize();
@@ -752,7 +752,7 @@ TEST(VdbDamage, WrongNumbersInPointsOfOthersAreRefusedOrRead)
     const std::string whole = read_file(folder / "whole.vdb");
     ASSERT_EQ(read_particles(folder / "whole.vdb").particles.size(), 100u);
     constexpr uint32_t odd[] = {0, 1, 0x7f, 0xffff, 0x7fffffff, 0xffffffff, 0x80000000, 1000};
-    // Most of the file is empty masks: only places that hold something are changed.
+    // Most of the file is empty masks: change only nonzero bytes.
     std::vector<size_t> places;
     for (size_t at = 60; at + 4 <= whole.size(); ++at)
         if (whole[at] != 0) places.push_back(at);
@@ -774,19 +774,19 @@ TEST(VdbDamage, WrongNumbersInPointsOfOthersAreRefusedOrRead)
     EXPECT_GT(refused, 20);
 }
 
-TEST(VdbDamage, ALengthOfGigabytesIsRefused)
+TEST(VdbDamage, LengthOfGigabytesIsRejected)
 {
     const TempFolder folder;
     write_particles(folder / "p.vdb", random_particles(100, Vec3f::Zero(), 1), kVoxel, 0.05f);
     std::string bytes = as_foreign(read_file(folder / "p.vdb"));
-    const size_t name = bytes.find("particles"); // after its length
+    const size_t name = bytes.find("particles"); // preceded by its length
     const uint32_t length = 0xfffffff0;
     std::memcpy(bytes.data() + name - sizeof length, &length, sizeof length);
     write_quickly(folder / "long.vdb", bytes);
     EXPECT_TRUE(contains(error_of(ExitCode::failed, [&] { check_vdb(folder / "long.vdb"); }), "long.vdb is damaged"));
 }
 
-TEST(VdbFields, AHugeRegionOfOneValueIsRefusedBeforeItIsFilled)
+TEST(VdbFields, HugeConstantRegionIsRejectedBeforeAllocation)
 {
     const TempFolder folder;
     openvdb::initialize();
@@ -795,10 +795,10 @@ TEST(VdbFields, AHugeRegionOfOneValueIsRefusedBeforeItIsFilled)
     grid->sparseFill(openvdb::CoordBBox(openvdb::Coord(0), openvdb::Coord(1023)), 3, true);
     write_foreign(folder / "f.vdb", {grid});
     const std::string message = error_of(ExitCode::failed, [&] { read_field(folder / "f.vdb", "density"); });
-    EXPECT_TRUE(contains(message, "1073741824 active cells in regions of one value")) << message;
+    EXPECT_TRUE(contains(message, "1073741824 active cells in constant regions")) << message;
 }
 
-TEST(VdbFields, ValuesThatAreNotFiniteAreRefused)
+TEST(VdbFields, NonFiniteValuesAreRejected)
 {
     const TempFolder folder;
     openvdb::initialize();

@@ -156,8 +156,8 @@ TEST(SvgPlan, ReportsErrors)
             add_svg_plan(plan, text, "plan.svg", {});
         });
     };
-    EXPECT_TRUE(contains(message("<svg>\n<rect>\n</svg>"), "plan.svg:3: is no SVG"));
-    EXPECT_TRUE(contains(message(""), "is no SVG"));
+    EXPECT_TRUE(contains(message("<svg>\n<rect>\n</svg>"), "plan.svg:3: not an SVG file"));
+    EXPECT_TRUE(contains(message(""), "not an SVG file"));
     EXPECT_TRUE(contains(message("<html/>"), "outermost element is <html>"));
     const std::string unmarked = message("<svg><rect width='1' height='1'/></svg>");
     for (const char* part : {"no shape has a role", "wall, obstacle", "goal (exit", "id=\"goal-north\"",
@@ -233,15 +233,15 @@ TEST(GeojsonPlan, ReportsErrors)
     const auto message = [](const std::string& text) {
         return error_of(ExitCode::bad_input, [&] { from_geojson(text); });
     };
-    EXPECT_TRUE(contains(message("{\n\"type\": }"), "plan.geojson:2: is no JSON"));
-    EXPECT_TRUE(contains(message("[1, 2]"), "must hold an object"));
-    EXPECT_TRUE(contains(message(R"({"type": "FeatureCollection"})"), "no list of features"));
+    EXPECT_TRUE(contains(message("{\n\"type\": }"), "plan.geojson:2: not valid JSON"));
+    EXPECT_TRUE(contains(message("[1, 2]"), "must be an object"));
+    EXPECT_TRUE(contains(message(R"({"type": "FeatureCollection"})"), "no array \"features\""));
     EXPECT_TRUE(contains(message(R"({"type": "Feature", "properties": {"type": "wall"},
         "geometry": {"type": "LineString", "coordinates": [[1, 2], ["x", 3]]}})"),
                          "feature 1 has a position that is not [x, y]"));
     EXPECT_TRUE(contains(message(R"({"type": "Feature", "geometry": {"type": "Blob", "coordinates": []}})"), "'Blob'"));
     EXPECT_TRUE(contains(message(R"({"type": "Point", "coordinates": [1e999, 0]})"), "plan.geojson"));
-    EXPECT_TRUE(contains(message(std::string(100000, '[')), "is no JSON"));
+    EXPECT_TRUE(contains(message(std::string(100000, '[')), "not valid JSON"));
 }
 
 // Damages a text at random places. The result must be a plan or a bad_input error, not a crash or a hang.

@@ -14,7 +14,7 @@ namespace {
 using Vector = AlignedVector<float>;
 
 // Random weights on some tiles. The diagonal is the sum of the weights around a cell, as for a Laplacian with zero
-// outside, plus the fraction `more` of it.
+// outside, plus `more`.
 struct Problem {
     Topology topology;
     TileMatrix::Axes axes;

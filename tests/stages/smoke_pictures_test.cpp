@@ -91,9 +91,9 @@ TEST_F(SmokePictures, FilesThatCannotBeDrawnAreReportedWithARemedy)
     write_scene("show = \"smoke\"\n");
     rejected(
         "scenes/puff.toml:4:8: render.show is \"smoke\", but the scene has no such stage; there is nothing to draw; "
-        "add a table such as [liquid], or name the files of another program's smoke as render.input");
+        "add a table such as [liquid], or name the files of another program as render.input");
     write_scene("input = \"puff.abc\"\n");
-    rejected("scenes/puff.toml:4:9: render.input is \"puff.abc\"; files of smoke must end in .vdb");
+    rejected("scenes/puff.toml:4:9: render.input is \"puff.abc\"; meshes must end in .ply or .obj, and files of smoke in .vdb");
     write_scene("input = \"puff.####.vdb\"\n");
     rejected("scenes/puff.toml:4:9: no file matches scenes/puff.####.vdb");
     write_puff(place / "scenes/puff.0001.vdb", {0, 1, 0});

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Closes a descriptor on every way out.
+// Closes a file descriptor in its destructor.
 struct Descriptor {
     int fd;
     explicit Descriptor(int descriptor) : fd(descriptor) {}
@@ -39,7 +39,7 @@ std::string reason(int error)
     case ENOSPC:
         return "no space left on the disk";
     case EDQUOT:
-        return "the disk quota is used up";
+        return "the disk quota is exceeded";
     case EFBIG:
         return "the file is larger than the system allows";
     case EROFS:
@@ -48,9 +48,9 @@ std::string reason(int error)
     case EPERM:
         return "no permission to write there";
     case ENOTDIR:
-        return "a part of the path is a file, not a folder";
+        return "part of the path is a file, not a folder";
     case EISDIR:
-        return "a folder of that name is in the way";
+        return "a folder of that name exists";
     case ENOENT:
         return "no such file or folder";
     default:
@@ -66,8 +66,8 @@ fs::path folder_of(const std::string& path)
     return folder.empty() ? fs::path(".") : folder;
 }
 
-// A new name in a folder survives a power cut only after the folder itself is flushed. Some network file systems refuse
-// to flush a folder; there is nothing better to do then.
+// A new directory entry survives a power failure only once the folder itself is flushed. Some network file systems
+// refuse to flush folders; this is ignored.
 void flush_folder(const fs::path& folder)
 {
     const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -80,14 +80,14 @@ void make_folders(const fs::path& folder, const std::string& path)
     if (fs::is_directory(folder, error)) return;
     const fs::path parent = folder.has_parent_path() ? folder.parent_path() : fs::path(".");
     if (parent != folder) make_folders(parent, path);
-    // Another process may have made it in the meantime.
+    // Another process may have created it in the meantime.
     if (::mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) cannot_write(path, errno);
     if (!fs::is_directory(folder, error)) cannot_write(path, ENOTDIR);
     flush_folder(parent);
 }
 
-// Unique among the threads of this process (counter), the processes of this machine (pid) and, as good as surely, the
-// machines that share a disk (a random number drawn once).
+// Unique among threads (counter), processes of this machine (pid) and, with high probability, machines that share a
+// disk (a random number drawn once).
 std::string temporary_name(const std::string& path)
 {
     static std::atomic<unsigned> counter{0};
@@ -95,13 +95,13 @@ std::string temporary_name(const std::string& path)
     return fmt::format("{}.{}-{:08x}-{}.tmp", path, ::getpid(), machine, counter++);
 }
 
-// Whether temporary_name() could have made this name.
+// True if temporary_name() could have made this name.
 bool is_temporary(std::string_view name)
 {
     constexpr std::string_view ending = ".tmp", digits = "0123456789", hex = "0123456789abcdef";
     if (!name.ends_with(ending)) return false;
     name.remove_suffix(ending.size());
-    // Takes "<separator><characters>" off the end.
+    // Removes "<separator><characters>" from the end.
     const auto take = [&](char separator, std::string_view characters) {
         const size_t last = name.find_last_not_of(characters);
         const bool found = last != name.npos && name[last] == separator && last + 1 < name.size();
@@ -114,7 +114,7 @@ bool is_temporary(std::string_view name)
 void flush_file(const std::string& temporary, const std::string& path)
 {
     const Descriptor file(::open(temporary.c_str(), O_RDONLY | O_CLOEXEC));
-    // A disk that fills up late reports it here at the latest.
+    // Reports a disk that fills up late at the latest here.
     if (file.fd < 0 || ::fsync(file.fd) != 0) cannot_write(path, errno);
 }
 
@@ -128,7 +128,7 @@ void write_bytes(const std::string& temporary, const std::string& path, std::str
         if (written < 0) cannot_write(path, errno);
         bytes.remove_prefix(static_cast<size_t>(written));
     }
-    // Network disks may report a full disk only on close.
+    // Network file systems may report a full disk only on close.
     if (::close(std::exchange(file.fd, -1)) != 0) cannot_write(path, errno);
 }
 
@@ -173,13 +173,13 @@ void write_file(const std::string& path, std::string_view bytes)
 std::string read_file(const std::string& path)
 {
     const auto give_up = [&](int error) { fail("cannot read {}: {}", path, std::strerror(error)); };
-    // Without O_NONBLOCK a pipe would wait here for somebody to write to it.
+    // Without O_NONBLOCK, opening a pipe would block until another process writes to it.
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     struct stat status = {};
     if (file.fd < 0 || ::fstat(file.fd, &status) != 0) give_up(errno);
     if (S_ISDIR(status.st_mode)) give_up(EISDIR);
     if (!S_ISREG(status.st_mode))
-        fail("cannot read {}: it is a pipe or a device; save what it gives to a file, and name that", path);
+        fail("cannot read {}: it is a pipe or a device; save its output to a file and use that", path);
     const size_t most =
         static_cast<size_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(::sysconf(_SC_PAGE_SIZE)) / 2;
     const auto expect_room = [&](size_t size) {
@@ -188,7 +188,7 @@ std::string read_file(const std::string& path)
     };
     expect_room(static_cast<size_t>(status.st_size));
 
-    // The size is a hint only: a file may grow while it is read.
+    // The size is only a hint: a file may grow while it is read.
     std::string bytes(static_cast<size_t>(status.st_size) + 1, '\0');
     size_t size = 0;
     for (;;) {
@@ -212,10 +212,10 @@ bool file_exists(const std::string& path)
 
 uint64_t hash_bytes(std::string_view bytes, uint64_t seed)
 {
-    // Four independent lanes, so that the processor works on four multiplications at a time. Each step is a bijection
-    // of its lane, so a change of any single word always changes the result; and it carries a change of the highest
-    // bits down by a rotation between two multiplications (as in Collet's xxHash), so that no small change of the next
-    // word takes it back. Words are little-endian.
+    // Four independent lanes allow four multiplications in flight. Each step is a bijection of its lane, so changing
+    // any single word always changes the result. A rotation between two multiplications carries changes of the highest
+    // bits down (as in Collet's xxHash), so that no small change of the next word can cancel them. Words are
+    // little-endian.
     constexpr uint64_t kWord = 0x9e3779b97f4a7c15ull, kLane = 0xbf58476d1ce4e5b9ull;
     uint64_t a = hash64(seed, 0), b = hash64(seed, 1), c = hash64(seed, 2), d = hash64(seed, 3);
     const auto take = [&](const char* block) {
@@ -233,7 +233,7 @@ uint64_t hash_bytes(std::string_view bytes, uint64_t seed)
         std::memcpy(rest.data(), bytes.data() + whole, bytes.size() - whole);
         take(rest.data());
     }
-    // The length tells a text from the same text followed by zeros.
+    // The length distinguishes a text from the same text followed by zeros.
     uint64_t result = hash64(seed, bytes.size());
     for (const uint64_t lane : {a, b, c, d}) result = hash64(result, lane);
     return result;

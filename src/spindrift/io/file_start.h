@@ -1,4 +1,4 @@
-// The first bytes of a file, to refuse a large one of another kind before all of it is in memory.
+// Checks the first bytes of a file, to reject a large file of another format before reading all of it.
 #pragma once
 
 #include <string>
@@ -6,7 +6,8 @@
 
 namespace spindrift {
 
-// False if it is a plain file that can be read and begins otherwise; a shorter one may be the beginning of `start`.
+// False if `path` is a readable plain file that begins with other bytes. A file shorter than `start` passes if it
+// matches as far as it goes.
 bool may_start_with(const std::string& path, std::string_view start);
 
 } // namespace spindrift

@@ -9,7 +9,7 @@ namespace spindrift {
 
 namespace {
 
-// NaN compares false. The loop has no branch, so that it becomes vector instructions.
+// Comparisons with NaN are false. Branch-free, so that the compiler vectorises it.
 template <class T> size_t count_beyond(std::span<const T> values, T largest)
 {
     size_t count = 0;
@@ -30,7 +30,7 @@ template <class T> void expect(const std::string& path, const std::string& name,
     if (bad == 0) return;
     if (count_beyond(values, std::numeric_limits<T>::max()) > 0)
         throw NotFinite(path, fmt::format("{} of {} numbers of \"{}\" are not finite", bad, values.size(), name));
-    throw NotFinite(path, fmt::format("{} of {} numbers of \"{}\" are larger than {}, the most that the file can hold",
+    throw NotFinite(path, fmt::format("{} of {} numbers of \"{}\" are larger than {}, the maximum of the file format",
                                       bad, values.size(), name, largest));
 }
 

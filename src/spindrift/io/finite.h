@@ -1,5 +1,5 @@
-// Numbers in files must be finite. Every writer of caches asks this before it writes anything; Shot adds the stage and
-// the frame to the message.
+// Checks that numbers are finite before they are written. Every writer of caches calls it first; Shot adds the stage
+// and the frame to the message.
 #pragma once
 
 #include "spindrift/base/error.h"
@@ -10,7 +10,7 @@
 
 namespace spindrift {
 
-constexpr float kLargestHalf = 65504; // what a number of 16 bits can hold
+constexpr float kLargestHalf = 65504; // the largest 16-bit float
 
 class NotFinite : public Error {
   public:
@@ -18,10 +18,10 @@ class NotFinite : public Error {
         : Error(ExitCode::failed, fmt::format("cannot write {}: {}", path, what)), values(what)
     {
     }
-    std::string values; // "12 of 4000 values of \"v\" are not finite numbers"
+    std::string values; // "12 of 4000 numbers of \"v\" are not finite"
 };
 
-// Throws NotFinite if a value is NaN or infinite, or further from zero than `largest`.
+// Throws NotFinite if a value is NaN or infinite, or exceeds `largest` in magnitude.
 void expect_finite(const std::string& path, const std::string& name, std::span<const float> values,
                    float largest = std::numeric_limits<float>::max());
 void expect_finite(const std::string& path, const std::string& name, std::span<const double> values);
@@ -32,7 +32,7 @@ inline void expect_finite(const std::string& path, const std::string& name, std:
     const auto* numbers = reinterpret_cast<const float*>(values.data());
     expect_finite(path, name, std::span<const float>(numbers, 3 * values.size()), largest);
 }
-// Integers always are.
+// Integers are always finite.
 template <class Integer>
 requires std::is_integral_v<Integer>
 void expect_finite(const std::string&, const std::string&, std::span<const Integer>) {}

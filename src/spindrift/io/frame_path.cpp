@@ -14,7 +14,7 @@ namespace spindrift {
 
 namespace {
 
-// Where the number stands in a pattern: text[begin, end), and how many digits it is padded to.
+// Position of the frame number in a pattern: text[begin, end), and its number of digits.
 struct Slot {
     size_t begin = 0, end = 0;
     int digits = 1;
@@ -22,7 +22,7 @@ struct Slot {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// The number slot that starts at `at`, if one does.
+// The number slot that starts at `at`, if any.
 std::optional<Slot> slot_at(std::string_view text, size_t at)
 {
     const auto digit = [&](size_t i) { return i < text.size() && is_digit(text[i]); };
@@ -42,7 +42,7 @@ std::optional<Slot> slot_at(std::string_view text, size_t at)
     return std::nullopt;
 }
 
-// The last slot of the file name: a folder or a take may well be called "shot#2".
+// The last slot in the file name, since a folder or a take may be called "shot#2".
 std::optional<Slot> find_slot(std::string_view pattern)
 {
     std::optional<Slot> last;
@@ -56,7 +56,7 @@ std::optional<Slot> find_slot(std::string_view pattern)
     return last;
 }
 
-// A whole number at the start of `text`, which is cut off it.
+// Parses an integer at the start of `text` and removes it.
 std::optional<int> take_int(std::string_view& text)
 {
     int value = 0;
@@ -97,7 +97,7 @@ std::vector<int> frames_on_disk(const std::string& pattern)
         if (!name.starts_with(prefix)) continue;
         std::string_view rest = std::string_view(name).substr(prefix.size());
         const auto frame = take_int(rest);
-        // Writing the number back tells splash.7.vdb from the splash.0007.vdb that was asked for.
+        // Formatting the number again distinguishes splash.7.vdb from the requested splash.0007.vdb.
         if (frame && frame_path(name_pattern, *frame) == name) frames.push_back(*frame);
     }
     std::sort(frames.begin(), frames.end());

@@ -1,4 +1,4 @@
-// File sequences as people write them: splash.####.vdb, splash.%04d.vdb, splash.$F4.vdb, splash.$F.vdb.
+// Frame patterns of file sequences: splash.####.vdb, splash.%04d.vdb, splash.$F4.vdb, splash.$F.vdb.
 #pragma once
 
 #include <string>
@@ -7,17 +7,17 @@
 namespace spindrift {
 
 bool has_frame_pattern(const std::string& pattern);
-// The name of one frame; negative frames get a minus sign in front of the padded digits.
+// File name of one frame; a negative frame gets a minus sign before the padded digits.
 std::string frame_path(const std::string& pattern, int frame);
-// Frames that exist on disk, ascending.
+// Existing frames, ascending.
 std::vector<int> frames_on_disk(const std::string& pattern);
 
-// Every `step`-th frame from the first; the last is one of them.
+// Every `step`-th frame from `first` to `last`; `last` is one of them.
 struct FrameRange {
     int first = 1, last = 1, step = 1;
     int count() const { return (last - first) / step + 1; }
 };
-// "10-40", "7", "-5--1", "1-30x2" (1, 3, ... 29). Throws bad_input for anything else and for an end before its start.
+// "10-40", "7", "-5--1", "1-30x2" (1, 3, ... 29). Throws bad_input for anything else and for an end before the start.
 FrameRange parse_frame_range(const std::string& text);
 
 } // namespace spindrift

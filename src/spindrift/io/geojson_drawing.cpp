@@ -18,11 +18,11 @@ class GeojsonReader {
 
     Drawing read(const Json& root)
     {
-        if (!root.is_object()) bad_input("{}: is no GeoJSON: it must hold an object", name_);
+        if (!root.is_object()) bad_input("{}: not a GeoJSON file: the root must be an object", name_);
         const std::string type = text(root, "type");
         if (type == "FeatureCollection") {
             const auto features = root.find("features");
-            if (features == root.end() || !features->is_array()) bad_input("{}: has no list of features", name_);
+            if (features == root.end() || !features->is_array()) bad_input("{}: has no array \"features\"", name_);
             for (const Json& feature : *features) add_feature(feature);
         } else {
             add_feature(root);
@@ -54,13 +54,13 @@ class GeojsonReader {
     void add_feature(const Json& feature)
     {
         where_ = fmt::format("{}: feature {}", name_, ++count_);
-        if (!feature.is_object()) bad_input("{} is no object", where_);
+        if (!feature.is_object()) bad_input("{} is not an object", where_);
         DrawnShape shape;
         shape.where = where_;
         const Json* geometry = &feature;
         if (text(feature, "type") == "Feature") {
             const auto found = feature.find("geometry");
-            if (found == feature.end() || found->is_null()) return; // a feature without a place is allowed
+            if (found == feature.end() || found->is_null()) return; // features without geometry are allowed
             geometry = &*found;
             if (const auto properties = feature.find("properties");
                 properties != feature.end() && properties->is_object()) {
@@ -102,7 +102,7 @@ class GeojsonReader {
         else if (type == "MultiPoint")
             for (const Json& p : coordinates) shape.points.push_back(point(p));
         else
-            bad_input("{} has a geometry of type '{}', which GeoJSON does not know", where_, type.substr(0, 40));
+            bad_input("{} has a geometry of type '{}', which is not a GeoJSON type", where_, type.substr(0, 40));
     }
 
     const Json& list(const Json& object, const char* key) const
@@ -113,7 +113,7 @@ class GeojsonReader {
     }
     const Json& array(const Json& value) const
     {
-        if (!value.is_array()) bad_input("{} has coordinates that are no list", where_);
+        if (!value.is_array()) bad_input("{} has coordinates that are not a list", where_);
         return value;
     }
     Vec2d point(const Json& value) const
@@ -151,13 +151,14 @@ class GeojsonReader {
         return name.find("CRS84") != std::string::npos || name.ends_with(":4326");
     }
 
-    // Metres east and north of the middle, with the radii of curvature of the ellipsoid WGS 84 there.
+    // Projects to metres east and north of the centre, with the WGS 84 radii of curvature there.
     void project()
     {
         Vec2d low(kInfinity, kInfinity), high = -low;
         for_each_point([&](Vec2d& p) {
             if (!(std::abs(p.x()) <= 360 && std::abs(p.y()) <= 90))
-                bad_input("{}: ({:g}, {:g}) is no longitude and latitude; coordinates = \"metres\" reads it as a plane",
+                bad_input("{}: ({:g}, {:g}) is not a longitude and latitude; set coordinates = \"metres\" for plane "
+                          "coordinates",
                           name_, p.x(), p.y());
             low = low.cwiseMin(p), high = high.cwiseMax(p);
         });
@@ -167,7 +168,7 @@ class GeojsonReader {
         const double east = equator / std::sqrt(flat) * std::cos(middle.y() * radian) * radian;
         const double north = equator * (1 - e2) / (flat * std::sqrt(flat)) * radian;
         for_each_point([&](Vec2d& p) { p = (p - middle).cwiseProduct(Vec2d(east, north)); });
-        note_ = fmt::format("{}: longitude and latitude became metres east and north of ({:.6f}, {:.6f})", name_,
+        note_ = fmt::format("{}: converted longitude and latitude to metres east and north of ({:.6f}, {:.6f})", name_,
                             middle.x(), middle.y());
     }
 
@@ -187,9 +188,9 @@ Drawing read_geojson_drawing(const std::string& text, const std::string& name, c
         root = Json::parse(text);
     } catch (const Json::parse_error& e) {
         const auto end = text.begin() + static_cast<std::ptrdiff_t>(std::min(e.byte, text.size()));
-        bad_input("{}:{}: is no JSON", name, 1 + std::count(text.begin(), end, '\n'));
+        bad_input("{}:{}: not valid JSON", name, 1 + std::count(text.begin(), end, '\n'));
     } catch (const Json::exception&) {
-        bad_input("{}: has a number that is too large", name);
+        bad_input("{}: contains a number that is too large", name);
     }
     return GeojsonReader(name, options).read(root);
 }

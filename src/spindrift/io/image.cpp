@@ -35,13 +35,13 @@ const char* writer_of(Format format)
     return kNames[static_cast<size_t>(format)];
 }
 
-// The finished file in memory, so that it can go to disk in one atomic step. `data` is in the format of `type`.
+// Encodes the complete file in memory, so that it can be written atomically. `data` is in the format of `type`.
 std::vector<unsigned char> encode(const std::string& path, OIIO::ImageSpec spec, Format format, OIIO::TypeDesc type,
                                   const void* data)
 {
     spec.attribute("oiio:ColorSpace", format == Format::exr ? "Linear" : "sRGB");
     if (format == Format::exr) spec.attribute("compression", "zip");
-    if (format == Format::exr) spec.attribute("DateTime", ""); // or the time of writing goes into the file
+    if (format == Format::exr) spec.attribute("DateTime", ""); // otherwise OpenImageIO stores the current time
     if (format == Format::jpg) spec.attribute("Compression", "jpeg:95"), spec.attribute("jpeg:subsampling", "4:4:4");
 
     const auto writer = OIIO::ImageOutput::create(writer_of(format));
@@ -53,22 +53,22 @@ std::vector<unsigned char> encode(const std::string& path, OIIO::ImageSpec spec,
     return memory.buffer();
 }
 
-// OpenImageIO says "Linear" or "sRGB" where the file or its format does. Everything else that is not EXR was made for a
-// screen.
+// OpenImageIO reports "Linear" or "sRGB" if the file or its format specifies it. All other formats but EXR are
+// display-referred.
 bool is_linear(const OIIO::ImageSpec& spec, const std::string& format)
 {
     const std::string space = spec.get_string_attribute("oiio:ColorSpace", "");
     return format == "openexr" || space == "Linear" || space == "linear";
 }
 
-// Where pixel `i` of `count` begins and ends on an axis of `length` old pixels.
+// Extent of pixel `i` of `count` on an axis of `length` source pixels.
 struct Span {
     double begin, end;
     Span(int i, int count, int length)
         : begin(static_cast<double>(i) * length / count), end(static_cast<double>(i + 1) * length / count)
     {
     }
-    // Calls add(old pixel, share of this span); the shares add up to 1.
+    // Calls add(source pixel, share of this span); the shares add up to 1.
     template <class Add> void for_each(const Add& add) const
     {
         for (int i = static_cast<int>(begin); i < end; ++i) {
@@ -78,7 +78,7 @@ struct Span {
     }
 };
 
-// Places of `count` of `total` pictures, first and last included.
+// Evenly spread indices of `count` of `total` pictures, first and last included.
 std::vector<size_t> spread(size_t total, int count)
 {
     std::vector<size_t> chosen;
@@ -97,7 +97,7 @@ std::vector<uint8_t> srgb_bytes(const Image& image)
         for (size_t i = begin; i < end; ++i)
             for (int c = 0; c < 3; ++c) {
                 const float x = image.pixels[i][c];
-                const float clipped = x > 0 ? std::min(x, 1.0f) : 0.0f; // NaN is not above 0
+                const float clipped = x > 0 ? std::min(x, 1.0f) : 0.0f; // NaN becomes 0
                 bytes[3 * i + static_cast<size_t>(c)] =
                     static_cast<uint8_t>(std::lround(255 * srgb_from_linear(clipped)));
             }
@@ -206,7 +206,7 @@ Image resized(const Image& image, int width, int height)
 {
     if (width <= 0 || height <= 0 || image.width <= 0 || image.height <= 0)
         fail("cannot scale a picture of {} x {} pixels to {} x {}", image.width, image.height, width, height);
-    // Along x, then along y: the area of a pixel is a product of spans.
+    // Separable: along x, then along y.
     Image narrow(width, image.height), result(width, height);
     parallel_for(static_cast<size_t>(image.height), [&](size_t row) {
         const int y = static_cast<int>(row);
@@ -227,7 +227,7 @@ Image resized(const Image& image, int width, int height)
 Image contact_sheet(const std::vector<std::string>& pictures, int count, int columns, int tile_width)
 {
     constexpr int kGap = 6;
-    const Vec3f paper = Vec3f::Constant(0.012f); // dark, so that the pictures stand out
+    const Vec3f paper = Vec3f::Constant(0.012f); // dark background
     if (pictures.empty()) fail("a contact sheet needs at least one picture");
     if (count <= 0 || columns <= 0 || tile_width <= 0 || tile_width > kLargestEdge)
         bad_input("a contact sheet of {} pictures in {} columns of {} pixels is not possible", count, columns,

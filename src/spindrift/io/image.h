@@ -1,4 +1,5 @@
-// Pictures: linear RGB floats in memory; PNG (sRGB), EXR (linear half) on disk; contact sheets and MP4 of sequences.
+// Images: linear RGB floats in memory; PNG (sRGB), EXR (linear half) and JPEG on disk; contact sheets and MP4 films of
+// sequences.
 #pragma once
 
 #include "spindrift/base/math.h"
@@ -50,22 +51,22 @@ void write_image(const std::string& path, const ChannelImage& image);
 // Channels in the order of the file, which for EXR is that of the reader: colours first.
 ChannelImage read_channels(const std::string& path);
 
-// By the ending: .png (sRGB, 8 bit), .exr (linear, half), .jpg. Atomic and byte-identical for identical pixels.
+// Format by extension: .png (sRGB, 8 bit), .exr (linear, half), .jpg. Atomic; identical pixels give identical bytes.
 void write_image(const std::string& path, const Image& image);
 Image read_image(const std::string& path);
 
-// Red, green, blue, row by row from the top, rounded to 8 bits; outside [0, 1] is clipped and NaN is black.
+// Red, green, blue, row by row from the top, rounded to 8 bits; clamped to [0, 1], NaN is black.
 std::vector<uint8_t> srgb_bytes(const Image& image);
 
-// The mean colour of the area that each new pixel covers, in linear light.
+// Box filter: the mean colour of the area that each new pixel covers, in linear light.
 Image resized(const Image& image, int width, int height);
 
-// `count` pictures spread evenly over the sequence, in a grid `columns` wide, scaled to `tile_width`.
+// `count` pictures spread evenly over the sequence, in a grid of `columns`, scaled to `tile_width`.
 Image contact_sheet(const std::vector<std::string>& pictures, int count, int columns, int tile_width);
-// H.264 from pictures of one size, in the given order, through ffmpeg (libx264, yuv420p, an odd edge repeated to an
-// even size); throws Error(failed) with ffmpeg's last line. Atomic.
+// H.264 film from pictures of one size, in the given order, with ffmpeg (libx264, yuv420p; odd sizes are padded by
+// repeating the edge). Throws Error(failed) with ffmpeg's last line. Atomic.
 void write_movie(const std::string& path, const std::vector<std::string>& pictures, int fps);
-// What ffmpeg holds at the peak while it does that, about [bytes].
+// Approximate peak memory of ffmpeg in write_movie() [bytes].
 double memory_of_encoder(int width, int height, int pictures);
 
 } // namespace spindrift

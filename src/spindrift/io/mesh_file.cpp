@@ -29,7 +29,7 @@ Format format_of(const std::string& path)
     bad_input("{}: a mesh file must end in .ply or .obj", path);
 }
 
-// A mesh whose arrays do not match would be written as a file that nobody can read.
+// Arrays of different lengths would produce an unreadable file.
 void check_arrays(const std::string& path, const Mesh& mesh)
 {
     const auto check = [&](const std::vector<Vec3f>& array, const char* what) {
@@ -51,7 +51,7 @@ void check_arrays(const std::string& path, const Mesh& mesh)
     }
 }
 
-// What each vertex has in a PLY file: numbers that lie together in memory.
+// One group of vertex properties in a PLY file, contiguous in memory.
 struct Column {
     std::string properties; // their header lines
     const char* data;
@@ -128,7 +128,7 @@ std::string ply_header(const Mesh& mesh, const std::vector<Column>& columns)
     return header;
 }
 
-// The whole file in one buffer; every row has a fixed size, so the rows are filled in parallel.
+// The whole file in one buffer; rows have a fixed size, so they are filled in parallel.
 std::string ply_bytes(const Mesh& mesh)
 {
     constexpr size_t kFaceRow = 1 + 3 * sizeof(int32_t);
@@ -158,7 +158,7 @@ std::string ply_bytes(const Mesh& mesh)
     return bytes;
 }
 
-// "v 1 2.5 -3": the shortest digits that read back to the same float.
+// "v 1 2.5 -3", with the shortest digits that parse back to the same float.
 void append_vector(std::string& text, const char* keyword, const Vec3f& value)
 {
     std::array<char, 80> line;
@@ -203,7 +203,7 @@ Mesh read_mesh(const std::string& path)
             fail("{} is not a PLY file: it does not start with \"ply\"", path);
         bytes = read_file(path);
     } catch (const Error& e) {
-        bad_input("{}", e.what()); // a mesh is named by the user: a missing one is the user's to mend
+        bad_input("{}", e.what()); // the user names the mesh, so failures are input errors
     }
     return format == Format::ply ? read_ply(path, bytes) : read_obj(path, bytes);
 }

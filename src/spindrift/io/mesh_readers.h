@@ -1,5 +1,4 @@
-// The two formats behind read_mesh(), one of which also holds points; internal to this folder. `path` is for messages,
-// `bytes` the whole file.
+// Parsers behind read_mesh(); internal to this folder. `path` is used in messages, `bytes` is the whole file.
 #pragma once
 
 #include "spindrift/mesh/mesh.h"
@@ -10,7 +9,7 @@
 namespace spindrift {
 
 Mesh read_ply(const std::string& path, std::string_view bytes);
-Mesh read_ply_vertices(const std::string& path, std::string_view bytes); // whatever faces there are or not
+Mesh read_ply_vertices(const std::string& path, std::string_view bytes); // ignores faces
 Mesh read_obj(const std::string& path, std::string_view bytes);
 
 } // namespace spindrift

@@ -1,5 +1,5 @@
-// write_movie(): pictures are decoded here and go to ffmpeg as raw video through its standard input. So any picture
-// that read_image() knows can be used, numbers may have gaps, and a damaged picture is named.
+// write_movie(): decodes pictures and pipes them to ffmpeg as raw video. Any format that read_image() supports can be
+// used, frame numbers may have gaps, and damaged pictures are named.
 #include "spindrift/base/error.h"
 #include "spindrift/io/atomic_file.h"
 #include "spindrift/io/image.h"
@@ -23,14 +23,14 @@ namespace spindrift {
 
 namespace {
 
-// A child process whose standard input we feed and whose standard error we keep. It never outlives this object.
+// Child process with its standard input connected to us and its standard error captured. Never outlives this object.
 class Child {
   public:
     explicit Child(const std::vector<std::string>& command) : errors_(std::tmpfile(), &std::fclose)
     {
         if (!errors_) fail("cannot run {}: no temporary file: {}", command[0], std::strerror(errno));
-        // A socket, because send() can be told not to raise SIGPIPE in the whole process when the child has died.
-        // Close-on-exec: a copy of our end in the child would keep its input open for ever.
+        // A socket instead of a pipe, because send() can suppress SIGPIPE when the child has died. Close-on-exec: a
+        // copy of our end in the child would keep its input open forever.
         int ends[2];
         if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
             fail("cannot run {}: {}", command[0], std::strerror(errno));
@@ -51,7 +51,7 @@ class Child {
         if (error == 0) return;
         process_ = -1;
         close_input();
-        if (error == ENOENT) fail("{} was not found; install it, or put it on the PATH, to write movies", command[0]);
+        if (error == ENOENT) fail("{} was not found; install it or add it to the PATH to write movies", command[0]);
         fail("cannot run {}: {}", command[0], std::strerror(error));
     }
     Child(const Child&) = delete;
@@ -62,7 +62,7 @@ class Child {
         if (process_ > 0) ::kill(process_, SIGKILL), wait();
     }
 
-    // False if the child takes no more.
+    // False if the child no longer reads.
     bool send(const std::vector<uint8_t>& bytes)
     {
         for (size_t sent = 0; sent < bytes.size();) {
@@ -74,7 +74,7 @@ class Child {
         return true;
     }
 
-    // Ends the input and waits; true if the child says that all went well.
+    // Closes the input and waits; true if the child succeeded.
     bool finish()
     {
         close_input();
@@ -114,7 +114,7 @@ class Child {
     pid_t process_ = -1;
 };
 
-// yuv420p halves the colour in both directions, so both sizes must be even: an odd edge is repeated.
+// yuv420p halves the chroma resolution, so both sizes must be even: repeats an odd edge.
 Image evened(const Image& image)
 {
     Image even((image.width + 1) / 2 * 2, (image.height + 1) / 2 * 2);
@@ -130,11 +130,11 @@ std::vector<std::string> ffmpeg_command(const Image& first, int fps, const std::
     const auto add = [&command](std::initializer_list<std::string> words) { command.insert(command.end(), words); };
     add({"-f", "rawvideo", "-pix_fmt", "rgb24", "-video_size", fmt::format("{}x{}", first.width, first.height)});
     add({"-framerate", std::to_string(fps), "-i", "pipe:0", "-an"});
-    // Players assume BT.709 for H.264; without saying so ffmpeg converts with the matrix of old television.
+    // Players assume BT.709 for H.264; ffmpeg's default conversion is BT.601.
     add({"-vf", "scale=out_color_matrix=bt709:out_range=tv:flags=accurate_rnd+full_chroma_int,format=yuv420p"});
     add({"-c:v", "libx264", "-preset", "medium", "-crf", "18"});
     add({"-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "iec61966-2-1", "-color_range", "tv"});
-    // Nothing of the time or the program's version in the file; the index in front, so that browsers start at once.
+    // Reproducible: no time or program version in the file. Index first, so that browsers start playback at once.
     add({"-fflags", "+bitexact", "-flags:v", "+bitexact", "-movflags", "+faststart", "-f", "mp4", "file:" + output});
     return command;
 }
@@ -144,7 +144,7 @@ std::vector<std::string> ffmpeg_command(const Image& first, int fps, const std::
 void write_movie(const std::string& path, const std::vector<std::string>& pictures, int fps)
 {
     if (pictures.empty()) fail("cannot write {}: there are no pictures", path);
-    if (fps <= 0) bad_input("{}: {} frames a second is not possible", path, fps);
+    if (fps <= 0) bad_input("{}: {} frames per second is not possible", path, fps);
     const Image first = read_image(pictures.front());
     write_atomically(path, [&](const std::string& temporary) {
         Child ffmpeg(ffmpeg_command(evened(first), fps, temporary));
@@ -162,8 +162,8 @@ void write_movie(const std::string& path, const std::vector<std::string>& pictur
 
 double memory_of_encoder(int width, int height, int pictures)
 {
-    // x264 looks 40 pictures ahead and has one in each thread, of which it starts three for two cores. A picture is
-    // there in several sizes and as what is left to code.
+    // x264 looks 40 pictures ahead and holds one per thread, with three threads per two cores. It stores each picture
+    // in several sizes, plus the residual to be coded.
     constexpr double kProgram = 5.4e7, kBytesPerPixel = 5.5;
     const double threads = 1.5 * std::max(1u, std::thread::hardware_concurrency());
     return kProgram + kBytesPerPixel * width * height * std::min<double>(pictures, 42 + threads);

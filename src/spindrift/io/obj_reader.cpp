@@ -1,5 +1,5 @@
 // OBJ: text lines "v x y z", "vn x y z" and "f a b c" with corners a, a/t, a//n or a/t/n, counted from one, or from the
-// end when negative. Texture coordinates, groups and materials are passed over.
+// end if negative. Texture coordinates, groups and materials are skipped.
 #include "spindrift/base/error.h"
 #include "spindrift/io/mesh_readers.h"
 
@@ -11,7 +11,7 @@ namespace spindrift {
 
 namespace {
 
-// Lines that have nothing to do with the shape of a polygon mesh. Anything else is a sign that the file is not OBJ.
+// Keywords without influence on a polygon mesh. Any other keyword means that the file is not OBJ.
 constexpr std::array<std::string_view, 36> kIgnored = {
     "vt",     "vp",       "l",        "p",    "o",     "g",     "s",          "mg",        "usemtl",
     "mtllib", "usemap",   "maplib",   "lod",  "bevel", "deg",   "bmat",       "step",      "cstype",
@@ -24,7 +24,7 @@ class ObjReader {
 
     Mesh read()
     {
-        // Faces may name vertices that come later, so count them first.
+        // Faces may refer to later vertices, so count them first.
         vertex_total_ = count_vertices();
         mesh_.positions.reserve(vertex_total_);
         while (at_ < text_.size()) {
@@ -40,9 +40,10 @@ class ObjReader {
                 wrong("this is not a line of an OBJ file");
             skip_line();
         }
-        // A "v" on a line that a backslash joins to another one was counted but is none.
-        if (mesh_.positions.size() != vertex_total_) bad_input("{}: its vertices cannot be told apart", path_);
-        // Normals count per corner in OBJ. They become vertex normals only where every corner says the same.
+        // A "v" on a line continued by a backslash was counted although it is not a vertex.
+        if (mesh_.positions.size() != vertex_total_)
+            bad_input("{}: its vertices cannot be counted: a \"v\" follows a line continuation", path_);
+        // OBJ stores normals per corner. They become vertex normals only if all corners of a vertex agree.
         if (!normals_match_ || mesh_.normals.size() != mesh_.positions.size()) mesh_.normals.clear();
         return std::move(mesh_);
     }
@@ -63,7 +64,7 @@ class ObjReader {
         return count;
     }
 
-    // The next word of this line, empty at its end. A backslash joins a line to the next one; # starts a comment.
+    // The next word of this line, empty at its end. A backslash continues a line; # starts a comment.
     std::string_view next_word()
     {
         for (;;) {
@@ -103,7 +104,7 @@ class ObjReader {
         return value;
     }
 
-    // A number of a corner, cut off its text: from one up, or from -1 down for "counted from the last".
+    // Parses and removes the number of a corner: from 1 up, or from -1 down, counted from the last.
     long next_number(std::string_view& corner) const
     {
         long number = 0;
@@ -132,7 +133,7 @@ class ObjReader {
         return static_cast<int>(index);
     }
 
-    // A polygon, cut into a fan of triangles around its first corner.
+    // Triangulates a polygon as a fan around its first corner.
     void add_face()
     {
         Vec3i triangle = Vec3i::Zero();
@@ -160,7 +161,7 @@ Mesh read_obj(const std::string& path, std::string_view bytes)
     Mesh mesh = ObjReader(path, bytes).read();
     if (!mesh.positions.empty() && mesh.triangles.empty()) bad_input("{} has vertices but no faces", path);
     if (mesh.positions.size() > static_cast<size_t>(std::numeric_limits<int>::max()))
-        bad_input("{} has more vertices than can be numbered", path);
+        bad_input("{} has too many vertices to index", path);
     return mesh;
 }
 

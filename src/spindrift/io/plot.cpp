@@ -7,7 +7,7 @@ namespace spindrift {
 namespace {
 
 constexpr double kWidth = 760, kHeight = 420;
-constexpr double kLeft = 70, kRight = 180, kTop = 40, kBottom = 55; // around the axes
+constexpr double kLeft = 70, kRight = 180, kTop = 40, kBottom = 55; // margins around the axes
 constexpr const char* kColors[] = {"#1b4f9c", "#d9680d", "#1c7c3a", "#99246f",
                                    "#6b5a0c", "#4a4a4a", "#0f8a93", "#b3261e"};
 
@@ -27,12 +27,12 @@ std::string escaped(const std::string& text)
     return result;
 }
 
-// One axis: its values and where they are in the drawing.
+// Maps the values of one axis to drawing coordinates.
 struct Axis {
     double low = 0, high = 1, step = 1;
     double start = 0, end = 1; // in the drawing
 
-    // Zero is on the axis, and its ends are on ticks.
+    // The axis includes zero and ends on ticks.
     Axis(double least, double most, double from, double to) : start(from), end(to)
     {
         low = std::min(0.0, least), high = std::max(0.0, most);

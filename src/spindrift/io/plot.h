@@ -1,4 +1,4 @@
-// Curves and points over two axes, as a drawing (SVG) that any browser shows.
+// Plots of curves and points as SVG.
 #pragma once
 
 #include "spindrift/base/math.h"
@@ -10,13 +10,13 @@ namespace spindrift {
 
 struct PlotSeries {
     std::string name;
-    std::vector<Eigen::Vector2d> points; // those that are not finite are left out, and part a curve
-    bool dots = false;                   // instead of a curve
+    std::vector<Eigen::Vector2d> points; // non-finite points are skipped and interrupt the curve
+    bool dots = false;                   // draw dots instead of a curve
 };
 
 struct Plot {
     std::string title, x_label, y_label;
-    std::vector<PlotSeries> series; // each with a colour of its own
+    std::vector<PlotSeries> series; // each in its own colour
 };
 
 std::string svg_of(const Plot& plot);

@@ -1,6 +1,6 @@
 // PLY: a text header that lists elements and their properties, then the rows of each element as text or as binary
-// numbers of either byte order. Files are not trusted: every count is checked against the bytes that are left before
-// memory is taken for it.
+// numbers of either byte order. Files are untrusted: every count is checked against the remaining bytes before memory
+// is allocated for it.
 #include "spindrift/base/error.h"
 #include "spindrift/io/mesh_readers.h"
 #include "spindrift/io/srgb.h"
@@ -22,7 +22,7 @@ enum class Encoding { ascii, little, big };
 struct Property {
     std::string name;
     Type type = Type::float32;
-    std::optional<Type> length; // the type of the length if the property is a list
+    std::optional<Type> length; // type of the length, if the property is a list
 };
 
 struct Element {
@@ -78,7 +78,7 @@ std::vector<std::string_view> words_of(std::string_view line)
     return words;
 }
 
-// Reads the header line by line.
+// Parses the header line by line.
 class HeaderReader {
   public:
     HeaderReader(const std::string& path, std::string_view bytes) : path_(path), bytes_(bytes) {}
@@ -98,7 +98,7 @@ class HeaderReader {
             else if (words[0] == "property")
                 add_property(words);
             else
-                wrong("an unknown header line");
+                wrong("unknown header line");
         }
         if (!has_format) wrong("the header has no format line");
         header_.end = at_;
@@ -128,7 +128,7 @@ class HeaderReader {
         else if (words[1] == "binary_big_endian")
             header_.encoding = Encoding::big;
         else
-            wrong("an unknown format");
+            wrong("unknown format");
     }
 
     void add_element(const std::vector<std::string_view>& words)
@@ -140,7 +140,7 @@ class HeaderReader {
         const auto [rest, error] = std::from_chars(words[2].data(), end, element.count);
         if (error != std::errc() || rest != end) wrong("the count of an element is not a whole number");
         for (const Element& other : header_.elements)
-            if (other.name == element.name) wrong("an element of this name was there before");
+            if (other.name == element.name) wrong("an element of this name already exists");
         header_.elements.push_back(std::move(element));
     }
 
@@ -151,7 +151,7 @@ class HeaderReader {
         if (!is_list && words.size() != 3) wrong("a property needs a type and a name");
         Property property;
         const auto type = type_named(words[is_list ? 3 : 1]);
-        if (!type) wrong("an unknown type");
+        if (!type) wrong("unknown type");
         property.type = *type;
         property.name = words.back();
         if (is_list) {
@@ -168,7 +168,7 @@ class HeaderReader {
     Header header_;
 };
 
-// The numbers after the header, one after the other, whatever their encoding. Every type fits a double exactly.
+// Reads the numbers after the header in any encoding. Every type fits a double exactly.
 class Numbers {
   public:
     Numbers(const std::string& path, std::string_view bytes, const Header& header)
@@ -182,14 +182,13 @@ class Numbers {
         bad_input("{}, byte {}: {}", path_, at_, what);
     }
 
-    // How many rows of an element could still follow at most; guards memory against counts that are lies.
+    // Upper bound of the remaining rows of an element; guards memory against false counts.
     size_t most_rows(const Element& element) const
     {
         size_t row = 0;
         for (const Property& p : element.properties)
             row += encoding_ == Encoding::ascii ? 2 : size_of(p.length.value_or(p.type));
-        const size_t left =
-            bytes_.size() - at_ + (encoding_ == Encoding::ascii); // the last number needs no space after it
+        const size_t left = bytes_.size() - at_ + (encoding_ == Encoding::ascii); // the last number needs no separator
         return row == 0 ? element.count : left / row;
     }
     size_t most_values(Type type) const
@@ -212,7 +211,8 @@ class Numbers {
     size_t next_length(const Property& list)
     {
         const double length = next(*list.length);
-        if (length < 0 || length != std::floor(length)) wrong("the length of a list is not a whole number from 0 up");
+        if (length < 0 || length != std::floor(length))
+            wrong("the length of a list is not a whole number of at least 0");
         if (length > static_cast<double>(most_values(list.type))) wrong("a list is longer than the rest of the file");
         return static_cast<size_t>(length);
     }
@@ -276,7 +276,7 @@ class Numbers {
     Encoding encoding_;
 };
 
-// Which of x y z nx ny nz vx vy vz a property is, or -1.
+// Index of a property among x y z nx ny nz vx vy vz, or -1.
 int vertex_slot(const Property& property)
 {
     constexpr std::array<const char*, 9> kNames = {"x", "y", "z", "nx", "ny", "nz", "vx", "vy", "vz"};
@@ -287,7 +287,7 @@ int vertex_slot(const Property& property)
     return -1;
 }
 
-// The numbers of a vertex that have no place of their own in a mesh.
+// Vertex properties that become attributes.
 class ExtraColumns {
   public:
     explicit ExtraColumns(const Element& element)
@@ -297,7 +297,7 @@ class ExtraColumns {
     }
     void set(const std::string& name, size_t vertex, double value) { values_[name][vertex] = value; }
 
-    // As attributes: three that end in _x, _y, _z make a vector.
+    // Moves columns to attributes: three names that end in _x, _y, _z make a vector.
     void move_to(std::map<std::string, AttributeArray>& attributes)
     {
         take_bytes_of_color(attributes);
@@ -318,7 +318,7 @@ class ExtraColumns {
     }
 
   private:
-    // Bytes red, green and blue in sRGB are the colour, unless there is one in full precision as well.
+    // Byte properties red, green and blue in sRGB become "color", unless the file also has it in full precision.
     void take_bytes_of_color(std::map<std::string, AttributeArray>& attributes)
     {
         const std::string names[] = {"red", "green", "blue"};
@@ -387,7 +387,7 @@ bool is_corner_list(const Property& property)
     return property.length && (property.name == "vertex_indices" || property.name == "vertex_index");
 }
 
-// One polygon, cut into a fan of triangles around its first corner.
+// Triangulates one polygon as a fan around its first corner.
 void read_polygon(Numbers& numbers, const Property& list, size_t vertex_count, size_t face, Mesh& mesh)
 {
     const size_t corners = numbers.next_length(list);
@@ -425,7 +425,7 @@ const Element* find(const Header& header, const char* name)
 
 void skip_element(Numbers& numbers, const Element& element)
 {
-    if (element.properties.empty()) return; // its rows take no bytes, however many it claims
+    if (element.properties.empty()) return; // its rows take no bytes, whatever its count is
     for (size_t i = 0; i < element.count; ++i)
         for (const Property& property : element.properties) numbers.skip(property);
 }
@@ -435,7 +435,7 @@ const Element& vertices_of(const Header& header, const std::string& path)
     const Element* vertices = find(header, "vertex");
     if (!vertices) bad_input("{} has no vertices", path);
     if (vertices->count > static_cast<size_t>(std::numeric_limits<int>::max()))
-        bad_input("{} has more vertices than can be numbered: {}", path, vertices->count);
+        bad_input("{} has too many vertices to index: {}", path, vertices->count);
     return *vertices;
 }
 
@@ -482,7 +482,7 @@ Mesh read_ply_vertices(const std::string& path, std::string_view bytes)
         expect_rows(numbers, element);
         if (&element == &vertices) {
             read_vertices(numbers, element, mesh);
-            break; // what follows is not wanted
+            break; // the rest is not needed
         }
         skip_element(numbers, element);
     }

@@ -11,7 +11,7 @@ namespace spindrift {
 namespace {
 
 constexpr size_t kChunk = 1 << 15;
-constexpr int kDigitBits = 11; // 2048 counters of 4 bytes stay in the first-level cache
+constexpr int kDigitBits = 11; // 2048 counters of 4 bytes fit the first-level cache
 constexpr size_t kDigits = size_t(1) << kDigitBits;
 
 Vec3i tile_at(const Vec3f& position, double cells_per_metre)
@@ -32,10 +32,10 @@ TileBox tiles_around(const std::vector<Vec3f>& positions, double cells_per_metre
     parallel_chunks(positions.size(), kChunk, [&](size_t begin, size_t end) {
         TileBox box;
         for (size_t i = begin; i < end; ++i) {
-            // A comparison with NaN is false, so this catches it as well.
+            // Also catches NaN, because comparisons with it are false.
             const bool inside = (positions[i].cast<double>().array().abs() * cells_per_metre < reach).all();
             if (!inside)
-                fail("particle {} is at ({}, {}, {}): not finite, or too far away for a voxel of {} m", i,
+                fail("particle {} is at ({}, {}, {}): not finite, or too far from the origin for a voxel of {} m", i,
                      positions[i].x(), positions[i].y(), positions[i].z(), 1 / cells_per_metre);
             box.add(tile_at(positions[i], cells_per_metre));
         }
@@ -46,7 +46,7 @@ TileBox tiles_around(const std::vector<Vec3f>& positions, double cells_per_metre
     return all;
 }
 
-// Tile coordinates within a box as one number of few bits: x highest, z lowest.
+// Packs tile coordinates within a box into one number of few bits: x highest, z lowest.
 struct TileKey {
     Vec3i origin;
     int y_bits, z_bits, bits;
@@ -70,8 +70,8 @@ struct TileKey {
     }
 };
 
-// Sorts (key, index) pairs by key, equal keys in their old order: a radix sort from the lowest digit up. A stable sort
-// has one result only, so the number of threads cannot show in it.
+// Stable radix sort of (key, index) pairs, lowest digit first. The result of a stable sort is unique, so it does not
+// depend on the number of threads.
 struct RadixSort {
     Buffer<uint64_t> keys, other_keys;
     Buffer<uint32_t> order, other_order;
@@ -86,7 +86,7 @@ struct RadixSort {
             uint32_t* histogram = &slots[begin / chunk * kDigits];
             for (size_t i = begin; i < end; ++i) ++histogram[digit(keys.data()[i])];
         });
-        // From counts to places: digit by digit, and within a digit chunk by chunk.
+        // Prefix sums: by digit, and within a digit by chunk.
         uint32_t place = 0;
         for (size_t d = 0; d < kDigits; ++d)
             for (size_t c = 0; c < chunks; ++c) place += std::exchange(slots[c * kDigits + d], place);
@@ -108,7 +108,7 @@ struct RadixSort {
 TileBuckets bucket_by_tile(const std::vector<Vec3f>& positions, float voxel)
 {
     const size_t count = positions.size();
-    if (count >= std::numeric_limits<uint32_t>::max()) fail("{} particles are more than one file can hold", count);
+    if (count >= std::numeric_limits<uint32_t>::max()) fail("{} particles exceed the limit of one file", count);
     TileBuckets buckets;
     buckets.begin.push_back(0);
     if (count == 0) return buckets;

@@ -1,6 +1,6 @@
-// Points of a VDB file, to change some of what they carry. Whatever is not changed is written as it was read, bit for
-// bit: attributes that a Particles cannot hold (strings, groups, matrices, quaternions), 64-bit values, codecs, names
-// of grids, metadata, and other grids of the file.
+// Edits attributes of the points of a VDB file. Everything that is not changed is written as it was read, bit for bit:
+// attributes that Particles cannot hold (strings, groups, matrices, quaternions), 64-bit values, codecs, names of
+// grids, metadata, and other grids of the file.
 //
 //     PointEdit edit("in.vdb");
 //     edit.particles.v[0] = Vec3f::Zero();
@@ -16,21 +16,21 @@ namespace spindrift {
 
 class PointEdit {
   public:
-    // Throws as read_particles() does.
+    // Throws like read_particles().
     explicit PointEdit(const std::string& path);
     ~PointEdit();
 
-    // The points of all grids as read_particles() gives them, but with pscale among the attributes, and each group as
-    // an attribute group_<name> of zeros and ones. Only values may be changed, or attributes added.
+    // The points of all grids as from read_particles(), but with pscale as an attribute, and each group as an attribute
+    // group_<name> of zeros and ones. Values may be changed and attributes added, nothing else.
     Particles particles;
 
-    // Throws Error(bad_input) if what is named cannot be used through `particles`: `read` must not hold integers of
-    // more than 32 bits, `written` no strings, matrices or quaternions.
+    // Throws Error(bad_input) if a named attribute cannot be used through `particles`: `read` must not hold integers
+    // that exceed 32 bits, `written` no strings, matrices or quaternions.
     void expect_usable(const std::set<std::string>& read, const std::set<std::string>& written) const;
 
-    // Writes the file with what `particles` has of the attributes `changed`, without the points whose entry in `keep`
-    // is zero; an empty `keep` keeps all. An attribute keeps its type if that holds all values that `particles` can
-    // have; otherwise, as with numbers of 16 bits, it becomes float, int32 or vec3s.
+    // Writes the file with the attributes `changed` taken from `particles`, without the points whose entry in `keep` is
+    // zero; an empty `keep` keeps all. An attribute keeps its type if that can hold all values of the type in
+    // `particles`; otherwise (such as 16-bit floats) it becomes float, int32 or vec3s.
     void write(const std::string& path, const std::set<std::string>& changed, const std::vector<uint8_t>& keep = {});
 
   private:

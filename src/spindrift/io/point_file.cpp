@@ -16,13 +16,13 @@ namespace spindrift {
 
 namespace {
 
-// Numbers of any type as ids.
+// Converts numbers of any type to ids.
 std::optional<std::vector<int32_t>> as_ids(const AttributeArray& array)
 {
     if (const auto* ids = std::get_if<std::vector<int32_t>>(&array)) return *ids;
     if (const auto* numbers = std::get_if<std::vector<float>>(&array)) {
         std::vector<int32_t> ids(numbers->size());
-        // An int has no place for what is not finite, or beyond.
+        // Values that are not finite or out of range become 0.
         const auto id = [](float x) { return std::abs(x) < 2147483520.0f ? static_cast<int32_t>(x) : 0; };
         std::transform(numbers->begin(), numbers->end(), ids.begin(), id);
         return ids;
@@ -30,7 +30,7 @@ std::optional<std::vector<int32_t>> as_ids(const AttributeArray& array)
     return std::nullopt;
 }
 
-// The velocity from the attributes, where it is not in its usual place.
+// Takes the velocity from the attributes if it is not under its usual name.
 void take_velocity(const std::string& path, const std::string& name, bool has_usual, Particles& particles)
 {
     const auto take = [&](const std::string& from) {
@@ -73,13 +73,14 @@ void expect_finite(const std::string& path, const Particles& particles)
     for (size_t i = 0; i < particles.size(); ++i) {
         const bool place = particles.P[i].allFinite();
         if (place && particles.v[i].allFinite()) continue;
-        bad_input("{}: the {} of point {} of {} is not finite; remove such points where they are made", path,
-                  place ? "velocity" : "position", i, particles.size());
+        bad_input("{}: the {} of point {} of {} is not finite; remove such points in the program that wrote the file",
+                  path, place ? "velocity" : "position", i, particles.size());
     }
     if (const auto radius = particles.attributes.find("pscale"); radius != particles.attributes.end())
         if (const size_t bad = count_non_finite(radius->second))
-            bad_input("{}: the radius \"pscale\" of {} of {} points is not finite; set it where they are made", path,
-                      bad, particles.size());
+            bad_input(
+                "{}: the radius \"pscale\" of {} of {} points is not finite; fix it in the program that wrote the file",
+                path, bad, particles.size());
 }
 
 ParticleFile read_points(const std::string& path, const PointNames& names)
@@ -90,11 +91,12 @@ ParticleFile read_points(const std::string& path, const PointNames& names)
     try {
         file = ending == ".ply" ? read_ply_points(path, names) : read_particles(path, names);
     } catch (const Error& e) {
-        bad_input("{}", e.what()); // the file is named by the user: a bad one is the user's to mend
+        bad_input("{}", e.what()); // the user names the file, so failures are input errors
     }
     expect_finite(path, file.particles);
     if (!std::isfinite(file.pscale))
-        bad_input("{}: the radius \"pscale\" of its points is not finite; set it where they are made", path);
+        bad_input("{}: the radius \"pscale\" of its points is not finite; fix it in the program that wrote the file",
+                  path);
     return file;
 }
 

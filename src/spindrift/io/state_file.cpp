@@ -33,7 +33,7 @@ class Writer {
     std::string bytes_;
 };
 
-// Reads what Writer wrote; `ok` turns false, and stays so, when something does not fit.
+// Reads what Writer wrote; `ok` becomes false permanently when something does not fit.
 class Reader {
   public:
     explicit Reader(std::string_view bytes) : bytes_(bytes) {}
@@ -116,7 +116,7 @@ bool read_state(const std::string& path, const std::string& fingerprint, StateFi
 {
     if (!file_exists(path)) return false;
     const std::string bytes = read_file(path);
-    // Of another version of the program, or no state at all.
+    // From another version of the program, or not a state at all.
     if (bytes.size() < kMagic.size() + sizeof(uint64_t) || bytes.compare(0, kMagic.size(), kMagic) != 0)
         bad_state("it was not written by this version of the program, or is cut short");
     const std::string_view body(bytes.data(), bytes.size() - sizeof(uint64_t));
@@ -149,7 +149,7 @@ bool read_state(const std::string& path, const std::string& fingerprint, StateFi
         }
     };
     arrays(state.tiles), arrays(state.fields);
-    if (!in.ok || !in.at_end()) bad_state("it does not have the parts of a state");
+    if (!in.ok || !in.at_end()) bad_state("its sections are not those of a state");
     return true;
 }
 

@@ -1,6 +1,5 @@
-// The exact state of a time stage between two frames, in our own binary format: named numbers, a particle set and
-// fields, bit for bit, with a check sum. Only this program reads it, and only to resume; everything for other programs
-// is VDB.
+// Exact state of a time stage between two frames, in a binary format of our own: named numbers, a particle set and
+// fields, bit for bit, with a checksum. Read only by this program, and only to resume; data for other programs is VDB.
 #pragma once
 
 #include "spindrift/points/particles.h"
@@ -13,16 +12,16 @@ namespace spindrift {
 struct StateFile {
     std::map<std::string, int64_t> numbers;
     Particles particles;
-    std::map<std::string, std::vector<uint64_t>> tiles = {}; // of topologies
-    std::map<std::string, std::vector<float>> fields = {};   // cell by cell of their tiles
+    std::map<std::string, std::vector<uint64_t>> tiles = {}; // Morton codes of topologies
+    std::map<std::string, std::vector<float>> fields = {};   // values of all cells, tile by tile
 };
 
-// Atomic. Throws NotFinite (io/finite.h) and writes nothing if a value is not finite. `fingerprint` says what the state
-// was computed from.
+// Atomic. Throws NotFinite (io/finite.h) and writes nothing if a value is not finite. `fingerprint` identifies the
+// inputs that the state was computed from.
 void write_state(const std::string& path, const std::string& fingerprint, const StateFile& state);
-// The bytes of such a file, whatever the values are.
+// The bytes of such a file, without checking values.
 std::string state_bytes(const std::string& fingerprint, const StateFile& state);
-// False if it is missing or was computed from something else. Throws StateError if it is damaged.
+// False if the file is missing or has another fingerprint. Throws StateError if it is damaged.
 bool read_state(const std::string& path, const std::string& fingerprint, StateFile& state);
 
 } // namespace spindrift

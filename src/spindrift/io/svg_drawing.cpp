@@ -13,11 +13,11 @@ namespace {
 
 using Node = pugi::xml_node;
 
-// What a shape has from the groups around it.
+// Properties that a shape inherits from its groups.
 struct Inherited {
     SvgTransform transform = SvgTransform::Identity(); // to metres
     std::string role;
-    double stroke = 0; // [user units]; 0: not said
+    double stroke = 0; // [user units]; 0: unspecified
     bool filled = true;
 };
 
@@ -43,7 +43,7 @@ class SvgReader {
     {
         return SvgScanner(node.attribute(attribute).value()).number().value_or(0);
     }
-    // A property, as an attribute or within `style`.
+    // A property, given as an attribute or in `style`.
     static std::string property(Node node, std::string_view name)
     {
         std::string_view style = node.attribute("style").value();
@@ -62,7 +62,7 @@ class SvgReader {
         return node.attribute(std::string(name).c_str()).value();
     }
 
-    // The part of a label or id in front of a number or a separator: "goal-north", "wall12".
+    // Role at the start of a label or id, before a number or a separator: "goal-north", "wall12".
     std::string role_in(std::string_view label, std::string_view* rest = nullptr) const
     {
         const size_t end = std::min(label.find_first_of("-_:. 0123456789"), label.size());
@@ -100,7 +100,7 @@ class SvgReader {
         return fmt::format("{}:{}", name_, 1 + (ends - line_ends_.begin()));
     }
 
-    // Metres for a user unit: as the scene says, or from a width in units of length, or one. y is turned up.
+    // Metres per user unit: from the scene, or from a width with a unit of length, or 1. Flips y to point up.
     SvgTransform to_metres(Node root, const DrawingOptions& options) const
     {
         SvgScanner view(root.attribute("viewBox").value());
@@ -122,7 +122,7 @@ class SvgReader {
         for (const Node node : parent.children()) {
             if (node.type() != pugi::node_element) continue;
             std::string_view kind = node.name();
-            kind.remove_prefix(kind.rfind(':') + 1); // without a namespace; npos + 1 is 0
+            kind.remove_prefix(kind.rfind(':') + 1); // strip the namespace; npos + 1 is 0
             if (property(node, "display") == "none" || property(node, "visibility") == "hidden") continue;
             Inherited own = from;
             own.transform = from.transform * svg_transform(node.attribute("transform").value());
@@ -163,7 +163,7 @@ class SvgReader {
             const double scale = std::sqrt(std::abs(own.transform.linear().determinant()));
             paths = svg_path(node.attribute("d").value(), scale > 0 ? 0.01 / scale : 1);
         } else {
-            return; // text, pictures, definitions
+            return; // text, images, definitions
         }
 
         DrawnShape shape;
@@ -196,12 +196,12 @@ Drawing read_svg_drawing(const std::string& text, const std::string& name, const
     const pugi::xml_parse_result result = document.load_buffer(text.data(), text.size());
     if (!result) {
         const auto offset = std::clamp<std::ptrdiff_t>(result.offset, 0, static_cast<std::ptrdiff_t>(text.size()));
-        bad_input("{}:{}: is no SVG: {}", name, 1 + std::count(text.begin(), text.begin() + offset, '\n'),
+        bad_input("{}:{}: not an SVG file: {}", name, 1 + std::count(text.begin(), text.begin() + offset, '\n'),
                   result.description());
     }
     const Node root = document.document_element();
     if (std::string_view kind = root.name(); kind != "svg" && !kind.ends_with(":svg"))
-        bad_input("{}: is no SVG: its outermost element is <{}>", name, kind.substr(0, 40));
+        bad_input("{}: not an SVG file: its outermost element is <{}>", name, kind.substr(0, 40));
     return {SvgReader(text, name, role_of_word).read(root, options), {}};
 }
 

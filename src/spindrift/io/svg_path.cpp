@@ -23,7 +23,7 @@ std::optional<double> SvgScanner::number()
 {
     skip(',');
     size_t from = at_;
-    if (from < text_.size() && text_[from] == '+') ++from; // which from_chars does not know
+    if (from < text_.size() && text_[from] == '+') ++from; // from_chars does not accept it
     double value = 0;
     const auto [end, error] = std::from_chars(text_.data() + from, text_.data() + text_.size(), value);
     if (error != std::errc() || !std::isfinite(value)) return std::nullopt;
@@ -72,7 +72,7 @@ class PathReader {
             if (const auto letter = scanner_.letter())
                 command = *letter;
             else if (command == 'z' || command == 'Z' || command == 0)
-                break; // numbers that belong to nothing
+                break; // numbers without a command
             if (paths_.empty() && command != 'M' && command != 'm') break;
             if (!draw(command)) break;
             if (command == 'M') command = 'L';
@@ -83,7 +83,7 @@ class PathReader {
     }
 
   private:
-    // One command with its numbers; false if they are not there.
+    // Draws one command with its numbers; false if they are missing.
     bool draw(char command)
     {
         const bool relative = command >= 'a';
@@ -98,7 +98,7 @@ class PathReader {
         if (upper == 'Z') {
             paths_.back().closed = true;
             at_ = paths_.back().points.front();
-            paths_.push_back({{at_}, false}); // what may follow starts here
+            paths_.push_back({{at_}, false}); // a following subpath starts here
             previous_ = 'Z';
             return true;
         }
@@ -152,7 +152,7 @@ class PathReader {
 
     void curve_to(const Vec2d& a, const Vec2d& b, const Vec2d& to)
     {
-        // How far a cubic can be from n chords of it is its second derivative over 8 n^2.
+        // The distance between a cubic and n chords is at most its second derivative over 8 n^2.
         const Vec2d from = at_;
         const double bend = 6 * std::max((from - 2 * a + b).norm(), (a - 2 * b + to).norm());
         const double wanted = std::ceil(std::sqrt(bend / (8 * tolerance_)));
@@ -163,7 +163,7 @@ class PathReader {
         }
     }
 
-    // From ends to centre as in appendix F.6 of SVG 1.1.
+    // Endpoint to centre parameterisation of SVG 1.1, appendix F.6.
     void arc_to(Vec2d radii, double turn, bool large, bool sweep, const Vec2d& to)
     {
         const Vec2d from = at_;

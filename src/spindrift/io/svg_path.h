@@ -1,4 +1,4 @@
-// Path data, transforms and lengths of SVG. Text that does not follow the grammar ends what is read, as in a browser.
+// Path data, transforms and lengths of SVG. Parsing stops at the first syntax error, as in browsers.
 #pragma once
 
 #include "spindrift/mesh/polygon.h"
@@ -11,7 +11,7 @@ namespace spindrift {
 
 using SvgTransform = Eigen::Affine2d;
 
-// Numbers separated by commas, spaces or nothing but their signs.
+// Numbers separated by commas, spaces, or only their signs.
 class SvgScanner {
   public:
     explicit SvgScanner(std::string_view text) : text_(text) {}
@@ -32,13 +32,13 @@ struct SvgSubpath {
     Ring points;
     bool closed = false;
 };
-// Curves become lines that are off by at most `tolerance` user units.
+// Curves become polylines within `tolerance` user units.
 std::vector<SvgSubpath> svg_path(std::string_view data, double tolerance);
-// An ellipse as a polygon around it.
+// Polygon approximation of an ellipse, circumscribed.
 Ring svg_ellipse(const Vec2d& center, const Vec2d& radii);
-// Of the attribute `transform`.
+// Parses the attribute `transform`.
 SvgTransform svg_transform(std::string_view text);
-// In metres for "12mm" and the like; nothing for one without a unit, or in px or %.
+// Metres for a length with a unit such as "12mm"; nothing without a unit, or for px or %.
 std::optional<double> svg_length_metres(std::string_view text);
 
 } // namespace spindrift

@@ -16,13 +16,13 @@ namespace spindrift::vdb {
 
 namespace {
 
-// The header of a VDB file: magic number, format and library versions, a flag, and the id as 36 characters.
+// Header of a VDB file: magic number, format and library versions, a flag, and the id as 36 characters.
 constexpr size_t kIdBegin = 21;
 constexpr size_t kIdSize = 36;
 constexpr std::string_view kMagic(" BDV\0\0\0\0", 8);
 
-// An id made from all bytes but the id itself, as a UUID of version 8 ("custom"). OpenVDB draws ids of version 4
-// (random), so a version 8 tells that the id is also a checksum.
+// An id computed from all bytes but the id itself, as a UUID of version 8 ("custom"). OpenVDB generates version 4
+// (random), so version 8 marks an id that is also a checksum.
 std::string content_id(std::string_view bytes)
 {
     const auto hash = [&](uint64_t seed) {
@@ -34,12 +34,12 @@ std::string content_id(std::string_view bytes)
                        (b >> 48 & 0x3fff) | 0x8000, b & 0xffffffffffff);
 }
 
-// OpenVDB takes a scale below 14 micrometres for zero and refuses to make it, though not to read it. Grids with such
-// cells are made with cells that are magnified by a power of two, far larger than any other, and the numbers of their
-// transform are put right in the file's bytes.
+// OpenVDB treats a scale below 14 micrometres as zero and refuses to create it, though it can read it. Grids with such
+// cells are created with cells magnified by a power of two, far larger than any other, and their transform is patched
+// in the bytes of the file.
 constexpr double kTiny = 2e-5, kMagnified = 0x1p40, kLargest = 1e5;
 
-// The numbers of a transform as they stand in a file.
+// The numbers of a transform as stored in a file.
 std::string bytes_of_transform(double edge, bool corners)
 {
     const double inverse = 1 / edge;
@@ -63,9 +63,9 @@ void shrink_magnified(const openvdb::GridCPtrVec& grids, std::string& bytes)
     }
 }
 
-// The part of OpenVDB's file format code that works on streams is for derived classes only. Going through it, rather
-// than through openvdb::io::File, gives a stream that throws when it ends too early, and files with grid offsets (so
-// that other programs can load single grids) without a detour over the disk.
+// OpenVDB makes its stream-based file code available to derived classes only. Using it instead of openvdb::io::File
+// gives a stream that throws at a premature end, and files with grid offsets (so that other programs can load single
+// grids) without a detour over the disk.
 class MemoryArchive : public openvdb::io::Archive {
   public:
     std::string to_bytes(const openvdb::GridCPtrVec& grids, const openvdb::MetaMap& metadata)
@@ -77,8 +77,8 @@ class MemoryArchive : public openvdb::io::Archive {
         return bytes;
     }
 
-    // The grids as they are, quickly; uses no threads. Inactive values that are all the same, most of an inner node of
-    // a sparse grid, are left out: an eighth of a megabyte for each grid otherwise.
+    // The grids without compression of values, fast; uses no threads. Inactive values that are all equal, which most of
+    // an inner node of a sparse grid is, are left out: an eighth of a megabyte for each grid otherwise.
     std::string to_plain_bytes(const openvdb::GridCPtrVec& grids, const openvdb::MetaMap& metadata)
     {
         setCompression(openvdb::io::COMPRESS_ACTIVE_MASK);
@@ -124,7 +124,7 @@ class MemoryArchive : public openvdb::io::Archive {
             const openvdb::GridBase::Ptr grid = descriptor.read(in);
             contents.names.push_back(descriptor.gridName());
             const bool chose = wanted(descriptor.gridName(), descriptor.gridType());
-            // Without offsets in the file the only way past a grid is to read it.
+            // Without offsets in the file, a grid can only be skipped by reading it.
             if (chose || !inputHasGridOffsets()) {
                 readGrid(grid, descriptor, in);
                 by_name[descriptor.uniqueName()] = grid;
@@ -138,7 +138,7 @@ class MemoryArchive : public openvdb::io::Archive {
         }
     }
 
-    openvdb::io::StreamMetadata::Ptr stream_metadata_; // the stream keeps a pointer to this very pointer
+    openvdb::io::StreamMetadata::Ptr stream_metadata_; // the stream keeps a pointer to this pointer
 };
 
 // Returns whether the file has a checksum.
@@ -167,8 +167,8 @@ std::shared_mutex& child_mutex()
     return mutex;
 }
 
-// More than any honest file needs: a leaf of vectors that are all the same takes 80 bytes in a file, 6 kB here, and as
-// much again several times on its way to the other process. Little for a small file, which may well be a hostile one.
+// More than any well-formed file needs: a leaf of equal vectors takes 80 bytes in a file, 6 kB in memory, and several
+// times that during the transfer to the parent. Small files, which may be malicious, get little.
 ChildLimits limits_for(size_t file_bytes)
 {
     const size_t machine =
@@ -177,7 +177,8 @@ ChildLimits limits_for(size_t file_bytes)
             30 + static_cast<unsigned>(std::min<size_t>(file_bytes >> 22, 100000))};
 }
 
-// Which grids a file has, as bytes between processes: their number, then name and type of each, with sizes.
+// Names and types of a file's grids, serialised between processes: their number, then name and type of each, with
+// sizes.
 using GridNames = std::vector<std::pair<std::string, std::string>>;
 
 std::string packed(const GridNames& names)
@@ -190,7 +191,7 @@ std::string packed(const GridNames& names)
     return out;
 }
 
-// Takes what packed() made off the front of `bytes`; false if it does not fit.
+// Removes what packed() wrote from the front of `bytes`; false if it is malformed.
 bool unpack(std::string& bytes, GridNames& names)
 {
     std::string_view rest = bytes;
@@ -217,7 +218,7 @@ bool unpack(std::string& bytes, GridNames& names)
     return ok;
 }
 
-// In the child: the names, and the wanted grids as a new file.
+// In the child: returns the names, and the wanted grids as a new file.
 std::string read_and_pack(const std::string& path, const std::string& bytes, const Wanted& wanted)
 {
     return reading(path, [&] {
@@ -239,15 +240,15 @@ Contents read_foreign(const std::string& path, std::string bytes, const Wanted& 
     ChildResult read = run_in_child(
         limits_for(bytes.size()), [&] { return read_and_pack(path, bytes, wanted); }, [&] { alone.unlock(); });
     bytes = {};
-    check_interrupt(); // which ends the child, too
+    check_interrupt(); // an interrupt ends the child, too
     constexpr const char* remedy = "write it again with the program that made it";
     if (read.end == ChildEnd::out_of_memory)
-        fail("{} is damaged or too large: it asks for more memory than there is; {}", path, remedy);
+        fail("{} is damaged or too large: it needs more memory than is available; {}", path, remedy);
     if (read.end == ChildEnd::out_of_time)
-        fail("{} is damaged or too large: reading it does not end; {}", path, remedy);
+        fail("{} is damaged or too large: reading it takes too long; {}", path, remedy);
     GridNames names;
     if (read.end == ChildEnd::crashed || !unpack(read.bytes, names))
-        fail("{} is damaged: it breaks the reader of VDB files; {}", path, remedy);
+        fail("{} is damaged: the VDB reader crashes on it; {}", path, remedy);
     Contents contents = reading(path, [&] {
         const auto lock = no_child_processes();
         return MemoryArchive().from_bytes(std::move(read.bytes), [](const auto&, const auto&) { return true; });

@@ -1,4 +1,4 @@
-// Fields as VDB grids and back, leaf by leaf, and what is in a VDB file.
+// Conversion of fields to VDB grids and back, leaf by leaf, and descriptions of VDB files.
 #include "spindrift/io/finite.h"
 #include "spindrift/io/vdb_archive.h"
 
@@ -14,12 +14,12 @@ using Leaf = Tree::LeafNodeType;
 
 static_assert(Leaf::DIM == kTileSize && Leaf::SIZE == kTileCells, "a tile is a leaf");
 
-// More cells than this in one grid is a damaged file or a filled box that nobody meant to make dense.
+// A grid with more cells than this is damaged, or a filled box that was not meant to become dense.
 constexpr uint64_t kMostCells = uint64_t(1) << 31;
-// Of these, cells in regions of one value: half a gigabyte of numbers from a few bytes.
+// Limit for cells in active tiles: half a gigabyte of numbers from a few bytes.
 constexpr uint64_t kMostTileCells = uint64_t(1) << 27;
 
-// Which cells of a tile are active: those that differ from the background, or those in the band of a level set.
+// Active cells of a tile: those that differ from the background, or those in the band of a level set.
 Leaf::NodeMaskType active_cells(const Field<float>& field, bool is_level_set, int tile)
 {
     const float background = field.background();
@@ -36,7 +36,7 @@ Leaf::NodeMaskType active_cells(const Field<float>& field, bool is_level_set, in
     return active;
 }
 
-// A grid with the values of a field, leaf by leaf. Leaves of nothing but background are left out.
+// A grid with the values of a field, leaf by leaf. Omits leaves that hold only background.
 template <class Grid, class T, class Active> typename Grid::Ptr
 make_grid(const std::string& name, const Field<T>& field, float voxel, bool corners, const Active& active_cells_of)
 {
@@ -92,12 +92,12 @@ openvdb::Vec3SGrid::Ptr make_grid(const NamedVectors& named, float voxel)
     };
     auto grid = make_grid<openvdb::Vec3SGrid>(named.name, *named.field, voxel, false, active);
     if (named.staggered) grid->setGridClass(openvdb::GRID_STAGGERED);
-    // A velocity turns with the grid and does not move with it.
+    // A velocity rotates with the grid but does not translate.
     grid->setVectorType(named.is_color ? openvdb::VEC_INVARIANT : openvdb::VEC_CONTRAVARIANT_RELATIVE);
     return grid;
 }
 
-// Values sit on a grid of cubes along the axes, or a Field cannot hold them.
+// A Field can only hold values on an axis-aligned grid of cubes.
 template <class T> void read_transform(const openvdb::GridBase& grid, const std::string& path, FieldFileOf<T>& file)
 {
     const openvdb::math::Transform& transform = grid.transform();
@@ -139,7 +139,7 @@ template <class Tree> auto active_regions(const Tree& tree)
     return regions;
 }
 
-// Copies leaf by leaf, and gives regions of one value tiles of their own.
+// Copies leaf by leaf. Active tiles (regions that OpenVDB stores as one value) become tiles of the topology.
 template <class Grid, class T> void read_values(Grid& grid, const std::string& path, FieldFileOf<T>& file)
 {
     using GridLeaf = typename Grid::TreeType::LeafNodeType;
@@ -148,9 +148,8 @@ template <class Grid, class T> void read_values(Grid& grid, const std::string& p
     if (tile_cells + uint64_t(tree.leafCount()) * kTileCells > kMostCells)
         fail("grid \"{}\" of {} is too large: {} active cells", grid.getName(), path, tree.activeVoxelCount());
     if (tile_cells > kMostTileCells)
-        fail("grid \"{}\" of {} is too large: {} active cells in regions of one value, and at most {} are possible; "
-             "write "
-             "it with larger voxels, or with those of no interest inactive",
+        fail("grid \"{}\" of {} is too large: {} active cells in constant regions, at most {} are supported; "
+             "write it with larger voxels, or with unneeded ones inactive",
              grid.getName(), path, tile_cells, kMostTileCells);
 
     std::vector<const GridLeaf*> leaves;
@@ -189,8 +188,8 @@ template <class Grid, class T> void read_values(Grid& grid, const std::string& p
         });
     });
     if (bad > 0 || !is_finite(converted(grid.background())))
-        fail("grid \"{}\" of {} has {} values that are not finite; set them where it is made", grid.getName(), path,
-             bad.load());
+        fail("grid \"{}\" of {} has {} values that are not finite; fix them in the program that wrote the file",
+             grid.getName(), path, bad.load());
 }
 
 template <class Grid, class T>
@@ -233,7 +232,7 @@ std::string describe_grid(const openvdb::GridBase& grid, const std::string& path
     const openvdb::CoordBBox cells = grid.evalActiveVoxelBoundingBox();
     if (!cells.empty()) {
         line("voxels", fmt::format("{} to {}", cells.min().asVec3i().str(), cells.max().asVec3i().str()));
-        // Voxels reach half a step beyond their centres. A rotated grid maps its corners to any side of the box.
+        // Voxels extend half a step beyond their centres. Corners of a rotated grid may map to any side of the box.
         const openvdb::BBoxd steps(cells.min().asVec3d() - 0.5, cells.max().asVec3d() + 0.5);
         const openvdb::BBoxd box = vdb::bounds_of_points(grid, path).value_or(grid.transform().indexToWorld(steps));
         line("bounds", fmt::format("({:.6g}, {:.6g}, {:.6g}) to ({:.6g}, {:.6g}, {:.6g}) m", box.min()[0], box.min()[1],

@@ -19,7 +19,7 @@ using vdb::AttributeArray; // not that of Particles
 
 constexpr const char* kGroupPrefix = "group_";
 
-// The leaves of a grid for writing, and where the points of each begin among all of the file.
+// Writable leaves of a grid, and the index of each leaf's first point in the file.
 struct EditLeaves {
     std::vector<Leaf*> leaves;
     std::vector<size_t> begin;
@@ -34,7 +34,7 @@ struct EditLeaves {
     bool empty() const { return leaves.empty(); }
 };
 
-// OpenVDB adds, drops and copies attributes of all leaves by their positions in the first.
+// OpenVDB adds, drops and copies attributes of all leaves by their positions in the first leaf.
 void expect_one_descriptor(const EditLeaves& leaves, const std::string& path)
 {
     const AttributeSet& first = leaves.leaves.front()->attributeSet();
@@ -59,7 +59,7 @@ template <class T> auto as_vdb(const T& value)
 
 // ---------------------------------------------------------------------------------------------------------- values --
 
-// Whether an array holds every T without loss, so that it can stay as it is when T are written to it.
+// True if the array's type holds every T without loss, so that it can stay when T are written to it.
 template <class T> bool holds(const AttributeArray& array)
 {
     if (array.codecType() != openvdb::points::NullCodec::name() || !array.hasConstantStride() || array.stride() != 1)
@@ -70,7 +70,7 @@ template <class T> bool holds(const AttributeArray& array)
     if constexpr (std::is_same_v<T, Vec3f>) return type == "vec3s" || type == "vec3d";
 }
 
-// Sets the values of one leaf that differ from those that are there.
+// Writes only the values of one leaf that differ from the present ones.
 template <class T> void set_values(AttributeArray& array, const T* values)
 {
     std::vector<T> before(array.size());
@@ -98,7 +98,7 @@ template <class T> openvdb::NamePair type_for()
         return TypedAttributeArray<T>::attributeType();
 }
 
-// Writes an attribute of a grid, adding it where it is missing, and in place of one that does not hold all values.
+// Writes an attribute of a grid; adds it if missing, and replaces one whose type cannot hold all values.
 template <class T>
 void write_attribute(PointDataGrid& grid, const EditLeaves& leaves, const std::string& name, const std::vector<T>& all)
 {
@@ -130,22 +130,22 @@ bool has_group(const EditLeaves& leaves, const std::string& group)
 
 // ------------------------------------------------------------------------------------------------------- regrouping --
 
-// Where a point of a leaf goes to: a voxel of a leaf.
+// Destination of a point: a voxel of a leaf.
 struct Move {
     Coord leaf;
     uint16_t voxel = 0;
-    Index index = 0; // in the leaf that it comes from
+    Index index = 0; // in the source leaf
     bool moved = false;
-    openvdb::Vec3f within; // the voxel, if it moved
+    openvdb::Vec3f within; // position in the voxel, if it moved
 };
 
-// Points that go from one leaf to another.
+// Points that move from one leaf to another.
 struct Run {
-    size_t from;       // leaf
-    size_t begin, end; // among its moves
+    size_t from;       // source leaf
+    size_t begin, end; // range of its moves
 };
 
-// Which values to copy from where to where, in the form that AttributeArray::copyValues() wants.
+// Values to copy, in the form that AttributeArray::copyValues() expects.
 struct CopyList {
     const Index *source, *target, *end;
     explicit operator bool() const { return source != end; }
@@ -154,8 +154,8 @@ struct CopyList {
     Index targetIndex() const { return *target; }
 };
 
-// Moves points to the leaves and voxels that their positions are in, and leaves out those that are not kept. Attributes
-// are copied as they are stored.
+// Moves points to the leaves and voxels of their positions, and drops those that are not kept. Attributes are copied as
+// stored.
 class Regrouping {
   public:
     // `positions` is null if no point has moved.
@@ -212,7 +212,7 @@ class Regrouping {
         std::stable_sort(moves.begin(), moves.end(), [](const Move& a, const Move& b) { return a.leaf < b.leaf; });
     }
 
-    // As read_particles() has found them, bit for bit.
+    // Positions exactly as read_particles() computes them, bit for bit.
     std::vector<Vec3f> positions_of(const Leaf& leaf) const
     {
         std::vector<Vec3f> positions(leaf.pointCount());
@@ -231,7 +231,8 @@ class Regrouping {
         const openvdb::Vec3d at = grid_.transform().worldToIndex(openvdb::Vec3d(x.x(), x.y(), x.z()));
         constexpr double kReach = 1 << 30;
         for (int a = 0; a < 3; ++a)
-            if (!(std::abs(at[a]) < kReach)) fail("a point at {}, {}, {} is too far off", x.x(), x.y(), x.z());
+            if (!(std::abs(at[a]) < kReach))
+                fail("a point at {}, {}, {} is too far from the origin", x.x(), x.y(), x.z());
         const Coord voxel = Coord::round(at);
         move.moved = true, move.within = openvdb::Vec3f(at - voxel.asVec3d());
         move.leaf = voxel & ~(Leaf::DIM - 1);
@@ -241,7 +242,7 @@ class Regrouping {
     std::unique_ptr<Leaf> make_leaf(const Coord& origin, const std::vector<Run>& runs,
                                     const AttributeArray::ScopedRegistryLock& lock) const
     {
-        // Points are in the order of their voxels, and otherwise in that of the leaves that they come from.
+        // Points are ordered by voxel, then by source leaf.
         std::array<Index, Leaf::SIZE> next = {};
         for (const Run& run : runs)
             for (size_t m = run.begin; m < run.end; ++m) ++next[moves_[run.from][m].voxel];
@@ -275,7 +276,7 @@ class Regrouping {
         return leaf;
     }
 
-    // Compacting encodes the value again, and these codecs round down each time.
+    // Compacting re-encodes the value, and these codecs round down each time.
     static bool loses_when_encoded(const AttributeArray& array)
     {
         const std::string codec = array.codecType();
@@ -296,16 +297,16 @@ class Regrouping {
     const EditLeaves& leaves_;
     const std::vector<Vec3f>* positions_;
     const std::vector<uint8_t>& keep_;
-    std::vector<std::vector<Move>> moves_; // of each leaf, ordered by the leaf that they go to
+    std::vector<std::vector<Move>> moves_; // of each leaf, ordered by destination leaf
 };
 
 } // namespace
 
 struct PointEdit::File {
     Contents contents;
-    openvdb::GridPtrVec points; // those of contents.grids that hold points
+    openvdb::GridPtrVec points; // the point grids among contents.grids
     std::vector<std::map<std::string, const vdb::AttributeArray*>> attributes;
-    std::vector<std::string> velocity; // name of each grid's
+    std::vector<std::string> velocity; // per grid: name of the velocity
 };
 
 PointEdit::PointEdit(const std::string& path) : path_(path), file_(std::make_unique<File>())
@@ -326,14 +327,14 @@ PointEdit::PointEdit(const std::string& path) : path_(path), file_(std::make_uni
             file.velocity.push_back(velocity_among(file.attributes.back(), "", path));
             if (file.attributes.back().contains("pscale") && !particles.attributes.contains("pscale"))
                 particles.attribute<float>("pscale").assign(particles.size(), read.pscale);
-            if (const std::string& name = file.velocity.back(); !name.empty() && name != "v") // known by its name, too
+            if (const std::string& name = file.velocity.back(); !name.empty() && name != "v") // also by its own name
                 std::copy_n(particles.v.begin() + static_cast<std::ptrdiff_t>(begin), leaves.point_count(),
                             particles.attribute<Vec3f>(name).begin() + static_cast<std::ptrdiff_t>(begin));
             for (size_t l = 0; l < leaves.leaves.size(); ++l) {
                 const Leaf& leaf = *leaves.leaves[l];
                 for (const auto& [group, index] : leaf.attributeSet().descriptor().groupMap()) {
                     const std::string name = kGroupPrefix + group;
-                    if (file.attributes.back().contains(name)) continue; // an attribute that is called so
+                    if (file.attributes.back().contains(name)) continue; // an attribute has this name
                     int32_t* member = particles.attribute<int32_t>(name).data() + begin + leaves.begin[l];
                     const auto handle = leaf.groupHandle(group);
                     for (Index i = 0, count = static_cast<Index>(leaf.pointCount()); i < count; ++i)
@@ -362,7 +363,7 @@ void PointEdit::expect_usable(const std::set<std::string>& read, const std::set<
                 const AttributeHandle<int64_t> handle(leaf->constAttributeArray(name));
                 for (Index i = 0; i < handle.size(); ++i)
                     if (handle.get(i) != static_cast<int32_t>(handle.get(i)))
-                        bad_input("{}: the attribute \"{}\" has the value {}, which is more than the 32 bits of an "
+                        bad_input("{}: the attribute \"{}\" has the value {}, which does not fit the 32 bits of an "
                                   "expression's integers",
                                   path_, name, handle.get(i));
             }
@@ -379,7 +380,7 @@ void PointEdit::write(const std::string& path, const std::set<std::string>& chan
             auto& grid = static_cast<PointDataGrid&>(*file_->points[g]);
             const size_t first = begin;
             const EditLeaves leaves(grid, begin);
-            if (begin == first) continue; // no points; the leaves that there may be have no attributes
+            if (begin == first) continue; // no points: leaves, if any, have no attributes
             if (deletes || !changed.empty()) expect_one_descriptor(leaves, path_);
             particles.for_each_array([&]<class T>(const std::string& name, const std::vector<T>& array) {
                 if (name == "P" || !changed.contains(name)) return;

@@ -1,5 +1,5 @@
-// What the translation units about points share, for them alone, as vdb_archive.h: the values of OpenVDB's attribute
-// arrays, whatever their type and codec.
+// Shared by the sources about VDB points, and for them alone, like vdb_archive.h: access to the values of OpenVDB's
+// attribute arrays of any type and codec.
 #pragma once
 
 #include "spindrift/base/parallel.h"
@@ -22,7 +22,7 @@ using Descriptor = AttributeSet::Descriptor;
 using Leaf = PointDataTree::LeafNodeType;
 using PositionArray = TypedAttributeArray<openvdb::Vec3f, openvdb::points::FixedPointCodec<false>>;
 
-// The array's memory for writing. OpenVDB hands out a const pointer only; the array itself is not const.
+// Writable memory of the array. OpenVDB returns a const pointer only; the array itself is not const.
 template <class Array> auto* storage_of(AttributeArray& array)
 {
     auto& typed = static_cast<Array&>(array);
@@ -30,7 +30,7 @@ template <class Array> auto* storage_of(AttributeArray& array)
     return const_cast<typename Array::StorageType*>(typed.constData());
 }
 
-// The nearest 16-bit step. OpenVDB's own encoder rounds down, which doubles the error and shifts every point.
+// Rounds to the nearest 16-bit step. OpenVDB's own encoder rounds down, which doubles the error and shifts every point.
 inline openvdb::math::Vec3<uint16_t> encode(const Vec3f& within)
 {
     const auto step = [](float w) {
@@ -39,8 +39,8 @@ inline openvdb::math::Vec3<uint16_t> encode(const Vec3f& within)
     return {step(within.x()), step(within.y()), step(within.z())};
 }
 
-// Calls body(zero) with a zero of the array's value type, if it is a number or a vector of three that we can use. What
-// codec stores it does not matter here.
+// Calls body(zero) with a zero of the array's value type if it is a supported number or vector of three; the codec does
+// not matter.
 template <class Body> bool with_value_type(const AttributeArray& array, const Body& body)
 {
     if (!array.hasConstantStride() || array.stride() != 1) return false;
@@ -80,7 +80,7 @@ template <class To, class From> void convert(const From& from, To& to)
         to = static_cast<To>(from);
 }
 
-// Values of an array as T; false if they are not of that kind (a vector for a number).
+// Copies the values of an array as T; false if they are of another kind (a vector for a number).
 template <class T> bool copy_values(const AttributeArray& array, T* out)
 {
     bool fits = false;
@@ -105,7 +105,7 @@ inline void check_leaf(const Leaf& leaf, const std::string& path)
         fail("{} is damaged: the points of the leaf at {} {}", path, leaf.origin().asVec3i().str(), what);
     };
     const AttributeSet& attributes = leaf.attributeSet();
-    // OpenVDB ends the process at a position that is not there.
+    // OpenVDB terminates the process when it accesses a missing attribute position.
     if (attributes.size() != attributes.descriptor().size()) damaged("have attributes without values");
     for (const auto& [name, position] : attributes.descriptor().map())
         if (position >= attributes.size()) damaged("have attributes without values");
@@ -114,12 +114,12 @@ inline void check_leaf(const Leaf& leaf, const std::string& path)
         return;
     }
     if (attributes.find("P") == AttributeSet::INVALID_POS) damaged("have no positions");
-    leaf.validateOffsets(); // looks at the first array only
+    leaf.validateOffsets(); // checks the first array only
     for (size_t a = 0; a < attributes.size(); ++a)
         if (attributes.getConst(a)->size() != leaf.getLastValue()) damaged("have arrays of different lengths");
 }
 
-// The leaves of a point grid, and which range of the particles each one fills.
+// Leaves of a point grid, and the range of particles that each one fills.
 struct Leaves {
     std::vector<const Leaf*> leaves;
     std::vector<size_t> begin = {0};
@@ -134,7 +134,7 @@ struct Leaves {
     }
     size_t point_count() const { return begin.back(); }
 
-    // Reads a named attribute; particles of leaves that have none of the kind keep what is there.
+    // Reads a named attribute; particles of leaves without a matching one keep their values.
     template <class T> void read(const std::string& name, std::vector<T>& out) const
     {
         parallel_for(leaves.size(), [&](size_t l) {
@@ -143,14 +143,14 @@ struct Leaves {
         });
     }
 
-    // The value type of each attribute, as the first leaf that has it says.
+    // An example array of each attribute, from the first leaf that has it.
     std::map<std::string, const AttributeArray*> attributes() const
     {
         std::map<std::string, const AttributeArray*> found;
         const Descriptor* last = nullptr;
         for (const Leaf* leaf : leaves) {
             const Descriptor* descriptor = &leaf->attributeSet().descriptor();
-            if (std::exchange(last, descriptor) == descriptor) continue; // mostly shared by all leaves
+            if (std::exchange(last, descriptor) == descriptor) continue; // usually shared by all leaves
             for (const auto& [name, position] : descriptor->map())
                 found.emplace(name, leaf->attributeSet().getConst(position));
         }
@@ -158,11 +158,11 @@ struct Leaves {
     }
 };
 
-// Which attribute is the velocity: the one that was asked for, or one of the usual names; empty for none.
+// Name of the velocity attribute: `asked`, or one of the usual names; empty if none.
 std::string velocity_among(const std::map<std::string, const AttributeArray*>& attributes, const std::string& asked,
                            const std::string& path);
 
-// All points of some grids as one set, as read_particles() describes.
+// All points of some grids as one set, as described at read_particles().
 ParticleFile particles_of(const openvdb::GridPtrVec& grids, const PointNames& names, const std::string& path);
 
 } // namespace spindrift::vdb

@@ -1,5 +1,5 @@
 // Particle sets as VDB points. OpenVDB's own conversion goes through a generic index grid and one virtual call per
-// value; here the particles are bucketed by leaf first and every leaf's arrays are filled directly, in parallel.
+// value; here particles are bucketed by leaf first, and the arrays of every leaf are filled directly, in parallel.
 #include "spindrift/base/parallel.h"
 #include "spindrift/io/finite.h"
 #include "spindrift/io/point_buckets.h"
@@ -14,7 +14,7 @@ namespace spindrift {
 
 namespace {
 
-using namespace vdb;       // points, as OpenVDB has them
+using namespace vdb;       // OpenVDB's point types
 using vdb::AttributeArray; // not that of Particles
 using Members = std::span<const uint32_t>;
 
@@ -22,7 +22,7 @@ static_assert(sizeof(Vec3f) == sizeof(openvdb::Vec3f), "vectors are copied as th
 
 // ---------------------------------------------------------------------------------------------------------- writing --
 
-// One attribute to write: fill(array, members) puts the values of these particles into the array of a leaf.
+// One attribute to write: fill(array, members) stores the values of these particles in the array of a leaf.
 struct Column {
     std::string name;
     openvdb::NamePair type;
@@ -58,7 +58,7 @@ Column quaternion_column(const std::string& name, const std::vector<Eigen::Vecto
     return column<openvdb::Quats>(name, source);
 }
 
-// Every attribute but P, which needs the voxel as well.
+// Every attribute except P, which also needs the voxel.
 std::vector<Column> columns_of(const Particles& particles, float pscale, const std::vector<Eigen::Vector4f>& orient)
 {
     std::vector<Column> columns = {column_of("v", particles.v), column_of("id", particles.id)};
@@ -73,7 +73,7 @@ void check_arrays(const std::string& path, const Particles& particles)
 {
     for (const auto& [name, array] : particles.attributes) {
         if (name == "P" || name == "v" || name == "id" || !Descriptor::validName(name))
-            fail("cannot write {}: \"{}\" cannot be the name of an attribute", path, name);
+            fail("cannot write {}: \"{}\" is not a valid attribute name", path, name);
     }
     particles.for_each_array([&](const std::string& name, const auto& array) {
         if (array.size() != particles.size())
@@ -83,11 +83,11 @@ void check_arrays(const std::string& path, const Particles& particles)
     });
 }
 
-// Points in a leaf are sorted by voxel. A counting sort: `members` come in tile order and leave in voxel order, stably.
+// Points in a leaf are sorted by voxel. Counting sort: `members` arrive in tile order and leave in voxel order, stably.
 struct VoxelOrder {
     std::vector<uint32_t> members;
     std::vector<openvdb::math::Vec3<uint16_t>> positions;
-    std::vector<Leaf::ValueType> ends; // of each voxel's points, as the leaf stores them
+    std::vector<Leaf::ValueType> ends; // end of each voxel's points, as the leaf stores them
 
     VoxelOrder(const Particles& particles, Members unsorted, double cells_per_metre)
         : members(unsorted.size()), positions(unsorted.size()), ends(kTileCells)
@@ -120,7 +120,7 @@ std::unique_ptr<Leaf> make_leaf(const Vec3i& tile, const VoxelOrder& order, cons
     const openvdb::Coord origin(tile.x() * kTileSize, tile.y() * kTileSize, tile.z() * kTileSize);
     auto leaf = std::make_unique<Leaf>(origin);
     const auto count = static_cast<openvdb::Index>(order.members.size());
-    // initializeAttributes() allows P only; the leaf takes ownership of a whole set here.
+    // initializeAttributes() supports P only; here the leaf takes ownership of a whole set.
     leaf->replaceAttributeSet(new AttributeSet(descriptor, count, &lock), /*allowMismatchingDescriptors=*/true);
     leaf->setOffsets(order.ends);
     std::copy(order.positions.begin(), order.positions.end(), storage_of<PositionArray>(leaf->attributeArray(0)));
@@ -137,8 +137,8 @@ PointDataGrid::Ptr make_grid(const Particles& particles, float voxel, float psca
     for (const Column& c : columns) descriptor = descriptor->duplicateAppend(c.name, c.type);
 
     std::vector<std::unique_ptr<Leaf>> leaves(buckets.tiles.size());
-    // The lock on OpenVDB's type registry is held for all threads of the loop. Isolated, this thread cannot pick up
-    // another writer's work while it waits, which would wait for the lock in turn.
+    // The lock on OpenVDB's type registry is held for all threads of the loop. Without isolation, this thread could
+    // steal another writer's task while it waits, which would then wait for the same lock.
     tbb::this_task_arena::isolate([&] {
         const AttributeArray::ScopedRegistryLock lock;
         parallel_for(leaves.size(), [&](size_t t) {
@@ -177,7 +177,7 @@ void read_positions(const Leaves& leaves, const openvdb::math::Transform& transf
     });
 }
 
-// pscale as one number if all particles agree, else it stays an attribute.
+// pscale as one number if it is uniform, otherwise as an attribute.
 void read_pscale(const Leaves& leaves, ParticleFile& file)
 {
     std::vector<float> radii(leaves.point_count(), 0.0f);
@@ -224,7 +224,7 @@ ParticleFile read_grid(const PointDataGrid& grid, const std::string& velocity_na
     return file;
 }
 
-// Adds the points of another grid of the file.
+// Appends the points of another grid of the file.
 void append(ParticleFile more, const std::string& path, ParticleFile& file)
 {
     if (more.pscale != file.pscale)
@@ -270,7 +270,7 @@ std::string range_of(const Leaves& leaves, const std::string& name, bool is_vect
     const size_t count = leaves.point_count();
     if (count == 0) return "none";
     if (is_vector) return range(std::vector<Vec3f>(count, Vec3f::Zero()));
-    return range(std::vector<double>(count, 0.0)); // holds every integer attribute that is not absurd
+    return range(std::vector<double>(count, 0.0)); // exact for integers up to 2^53
 }
 
 } // namespace

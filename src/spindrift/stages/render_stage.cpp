@@ -3,6 +3,7 @@
 #include "spindrift/base/error.h"
 #include "spindrift/engine/graph.h"
 #include "spindrift/io/atomic_file.h"
+#include "spindrift/io/mesh_file.h"
 #include "spindrift/stages/body_files.h"
 #include "spindrift/stages/film.h"
 
@@ -22,8 +23,8 @@ void RenderStage::visit(ParamVisitor& v)
       "Colliders and bodies of the stages that are drawn: as the mode of a layer says, or not at all.");
     params_.visit(v);
     v("input", input_,
-      "Smoke of another program, VDB files with a grid \"density\" and perhaps \"temperature\" and \"Cd\", e.g. "
-      "\"smoke.####.vdb\", drawn too; the folder is relative to the scene's.");
+      "Files of another program that are drawn too: meshes of a liquid (PLY or OBJ), e.g. \"water.####.ply\", or smoke (VDB "
+      "with a grid \"density\" and perhaps \"temperature\" and \"Cd\"). The folder is relative to the scene's.");
 }
 
 namespace {
@@ -72,7 +73,7 @@ std::vector<Port> RenderStage::ports(const ShotGraph& graph) const
     Port show{"show", {}, shown_stages(graph), Port::Unnamed::none};
     show.many = true, show.optional = !input_.empty();
     show.missing = fmt::format("there is nothing to draw; add a table such as [liquid], or name the files of another "
-                               "program's smoke as {}",
+                               "program as {}",
                                param("input"));
     for (const StageKind& kind : graph.kinds())
         if (kind.make({kind.name, kind.name})->drawable()) show.kinds.push_back(kind.name);
@@ -114,9 +115,11 @@ void RenderStage::prepare(const StageContext& context)
     const auto& [scene, shot, inputs] = context;
     shot_ = shot;
     if (!input_.empty()) {
-        if (std::filesystem::path(input_).extension() != ".vdb")
-            bad_input("{}: {} is \"{}\"; files of smoke must end in .vdb", scene.where(param("input")), param("input"),
-                      input_);
+        const std::string ending = std::filesystem::path(input_).extension().string();
+        input_is_mesh_ = ending == ".ply" || ending == ".obj";
+        if (!input_is_mesh_ && ending != ".vdb")
+            bad_input("{}: {} is \"{}\"; meshes must end in .ply or .obj, and files of smoke in .vdb",
+                      scene.where(param("input")), param("input"), input_);
         input_files_ = scene.resolve(input_);
     }
     for (const StageView& stage : inputs.all("show"))
@@ -180,7 +183,7 @@ double RenderStage::memory_of_helpers() const
            DrawnScene::kBytesPerPixel * pixels;
 }
 
-// Of another program's smoke a few frames are looked at.
+// From a few frames of the other program's files.
 Box3f RenderStage::extent_of_input()
 {
     constexpr int kLooks = 5;
@@ -191,7 +194,9 @@ Box3f RenderStage::extent_of_input()
         for (int i = 0; i < kLooks; ++i)
             paths.insert(frame_path(input_files_, range.first + (range.count() - 1) * i / (kLooks - 1)));
         for (const std::string& path : paths)
-            if (file_exists(path)) input_extent_->add(bounds_of(SmokeFrame(path).smoke, params_));
+            if (file_exists(path))
+                input_extent_->add(input_is_mesh_ ? bounds_of(read_mesh(path))
+                                                  : bounds_of(SmokeFrame(path).smoke, params_));
     }
     return *input_extent_;
 }
@@ -215,7 +220,11 @@ void RenderStage::draw(int frame, const InputPath& input, DrawnScene& picture) c
     }
     if (!input_files_.empty()) {
         picture.begin_layer("input", {}, layers_.empty());
-        picture.add_smoke(frame_path(input_files_, frame));
+        const std::string path = frame_path(input_files_, frame);
+        if (input_is_mesh_)
+            picture.add_surface(read_mesh(path));
+        else
+            picture.add_smoke(path);
     }
     if (solids_ == Solids::hidden) return;
     LayerParams solids;
@@ -234,7 +243,7 @@ RenderScene RenderStage::scene_of(DrawnScene& picture)
         if (facts->container) scene.container = facts->container;
     if (scene.extent.empty()) scene.extent = picture.bounds(); // all is another program's
     // Smoke that no domain holds may come farther than anybody knew: the automatic camera steps back from it.
-    const bool held = input_.empty() && std::ranges::all_of(layers_, [](const Layer& l) { return l.facts->bounded; });
+    const bool held = (input_.empty() || input_is_mesh_) && std::ranges::all_of(layers_, [](const Layer& l) { return l.facts->bounded; });
     if (const Box3f smoke = picture.smoke_bounds(); !held && !smoke.empty()) {
         scene.view = scene.extent;
         scene.view.add(smoke);

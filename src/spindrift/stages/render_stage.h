@@ -46,7 +46,8 @@ class RenderStage : public FrameStage {
     std::vector<LayerParams> layer_params_;
     enum class Solids { shown, matte, holdout, hidden };
     Solids solids_ = Solids::shown;
-    std::string input_, input_files_; // smoke of another program: as written, and from where the program runs
+    std::string input_, input_files_; // files of another program: as written, and from where the program runs
+    bool input_is_mesh_ = false;      // or else smoke
     std::vector<Layer> layers_;
     std::vector<std::shared_ptr<const DrawableFacts>> around_; // stages whose solids are drawn
     TakenParticles taken_;
