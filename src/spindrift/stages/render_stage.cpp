@@ -17,7 +17,7 @@ namespace spindrift {
 
 namespace {
 
-constexpr double kBytesPerPixel = 64, kBytesPerTriangle = 300, kBytesPerSphere = 150, kBytesPerSmokeCell = 30;
+constexpr double kBytesPerPixel = 160, kBytesPerTriangle = 300, kBytesPerSphere = 150, kBytesPerSmokeCell = 30;
 
 // One colour a particle: that of a colour attribute, or else the attribute's smallest value at one end of the map and
 // its largest at the other.
@@ -135,7 +135,7 @@ Estimate RenderStage::estimate() const
 {
     const double pixels = static_cast<double>(params_.width) * params_.height;
     const double bytes_per_pixel = is_png() ? 1.2 : 5;
-    return {pixels * 64 + 1e8, pixels * bytes_per_pixel * shot_.range().count(),
+    return {pixels * kBytesPerPixel + 1e8, pixels * bytes_per_pixel * shot_.range().count(),
             fmt::format("{} x {} pixels", params_.width, params_.height), "lower render.width and render.height"};
 }
 
