@@ -114,7 +114,7 @@ TEST_F(Graph, ResolvesInputsOfAPlainSceneWithoutNames)
               "liquid\n"
               "spray <- liquid: liquid\n"
               "surface <- of: liquid\n"
-              "render <- show: spray, show: surface, solids: liquid (no frames), solids: spray (no frames)\n");
+              "render <- show: surface, show: spray, solids: liquid (no frames), solids: spray (no frames)\n");
     EXPECT_EQ(text_of("[sand]\n[[sand.source]]\n[render]\n"),
               "sand\ngrains <- of: sand\nrender <- show: grains, solids: sand (no frames)\n");
 }
@@ -163,11 +163,11 @@ TEST_F(Graph, ReportsErrorsWithTheirPosition)
               "rename it");
     EXPECT_EQ(error("[liquid]\nkind = 3\n"), "scene.toml:2:8: liquid.kind must be a text in quotes, not the integer 3");
     EXPECT_EQ(error("[\"../x\"]\nkind = \"liquid\"\n"),
-              "scene.toml:1:2: '../x' is not a name for a stage; use letters, digits, - and _");
+              "scene.toml:1:1: '../x' is not a name for a stage; use letters, digits, - and _");
     EXPECT_EQ(error(std::string(kTwoLiquids) + "[surface]\n"),
-              "scene.toml:12:1: [surface] may read \"coffee\", \"milk\"; say which, as in of = \"coffee\"");
+              "scene.toml:11:1: [surface] may read \"coffee\", \"milk\"; say which, as in of = \"coffee\"");
     EXPECT_EQ(error(std::string(kTwoLiquids) + "[surface]\nof = \"mlik\"\n"),
-              "scene.toml:13:6: surface.of is \"mlik\", but the scene has no such stage; did you mean 'milk'?");
+              "scene.toml:12:6: surface.of is \"mlik\", but the scene has no such stage; did you mean 'milk'?");
     EXPECT_EQ(error("[smoke]\n[[smoke.source]]\n[surface]\nof = \"smoke\"\n"),
               "scene.toml:4:6: surface.of is \"smoke\", a stage of the kind \"smoke\"; it must be of the kind "
               "\"liquid\", \"spray\"");
