@@ -71,7 +71,7 @@ Motion::Motion(const MotionParams& params, const Vec3f& middle, std::shared_ptr<
     keyed_ = !translate_.empty() || !rotate_.empty() || !scale_.empty() || parent_;
     moves_ = keys_change(translate_) || keys_change(rotate_) || keys_change(scale_) || (parent_ && parent_->moves());
     scales_ = !scale_.empty() || (parent_ && parent_->scales());
-    // A smooth curve through logarithms never comes down to a size of zero.
+    // Interpolating logarithms keeps smooth curves of the scale above zero.
     if (interpolation_ == Interpolation::smooth)
         for (std::vector<float>& key : scale_)
             std::transform(key.begin() + 1, key.end(), key.begin() + 1, [](float s) { return std::log(s); });
@@ -102,7 +102,7 @@ Motion::Pose Motion::at(float frame) const
     Pose pose = own(frame);
     if (!parent_) return pose;
     const Pose outer = parent_->at(frame);
-    const double size = outer.scale.x(), growth = outer.growth.x(); // a parent scales evenly
+    const double size = outer.scale.x(), growth = outer.growth.x(); // a parent scales uniformly
     const Vec3d pivot = pivot_.cast<double>(), parents = parent_->pivot_.cast<double>();
     const Vec3d arm = size * (outer.rotation * (pivot + pose.shift - parents)); // from the parent's pivot to this one's
     pose.shift = parents + outer.shift + arm - pivot;

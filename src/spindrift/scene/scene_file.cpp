@@ -37,7 +37,7 @@ struct SceneFile::Impl {
     void reject_long_keys(const std::string& text, int override_index) const;
     SceneValue value_of(const toml::node& node, int override_index, size_t depth) const;
     void expect_tables() const;
-    const SceneValue& nearest(const std::string& dotted_path) const; // the value, or the nearest parent that exists
+    const SceneValue& nearest(const std::string& dotted_path) const; // or its nearest existing parent
     void apply_override(int index);
     SceneValue parse_override(int index, std::string_view text) const;
 };
@@ -71,12 +71,12 @@ std::string SceneFile::Impl::read_text() const
     return text;
 }
 
-// The parser limits how deep values nest, but follows a.b.c.d... to any depth, and would run out of stack.
+// The parser limits the nesting of values but not the length of dotted keys a.b.c.d..., and would overflow the stack.
 void SceneFile::Impl::reject_long_keys(const std::string& text, int override_index) const
 {
     ScenePlace place = {1, 1, override_index};
     size_t dots = 0;
-    bool blank = true, comment = false; // what the line holds so far
+    bool blank = true, comment = false; // contents of the line so far
     for (const char c : text) {
         if (c == '\n') {
             ++place.line, place.column = 0;
@@ -110,7 +110,7 @@ SceneValue SceneFile::Impl::value_of(const toml::node& node, int override_index,
     } else if (const auto* text = node.as_string()) {
         value.kind = SceneValue::Kind::text;
         value.text = text->get();
-        // As a file's name it would end there for the system, and not for messages.
+        // The system would end a file name there, but messages would not.
         if (value.text.find('\0') != std::string::npos) bad_input("{}: holds a NUL character", text_of(value.place));
     } else if (const auto* integer = node.as_integer()) {
         value.kind = SceneValue::Kind::integer;
@@ -192,7 +192,7 @@ SceneValue SceneFile::Impl::parse_override(int index, std::string_view text) con
         if (parsed.size() != 1) bad_input("{}: give one value", where);
         return value_of(*parsed.get("value"), index, 0);
     } catch (const toml::parse_error& error) {
-        // Shells eat quotes, so a bare word is text; what opens like another kind of value was meant as one.
+        // Shells strip quotes, so a bare word is text; text that opens like another kind of value was meant as one.
         const bool structured = !text.empty() && std::string_view("[{\"'").find(text.front()) != std::string_view::npos;
         if (structured) bad_input("{}: {}", where, one_line(error.description()));
         SceneValue word;

@@ -55,7 +55,7 @@ Shape::Shape(const ShapeParams& params, const std::string& where, std::shared_pt
         break;
     case ShapeParams::Kind::mesh:
         mesh_ = std::make_shared<MeshSequence>(params.file, where, may_be_open && !params.invert);
-        now_ = mesh_->at(-kInfinity); // the first frame there is
+        now_ = mesh_->at(-kInfinity); // the first existing frame
         middle_ = now_->bounds().center();
         break;
     }
@@ -131,7 +131,7 @@ float distance_to_line(const Vec3f& x, const Vec3f& start, const Vec3f& end)
     return (x - start - t * along).norm();
 }
 
-// From how far a point is outside of a box along each axis.
+// `q` is the signed distance outside the box along each axis.
 float distance_outside(const Vec3f& q) { return q.cwiseMax(0.0f).norm() + std::min(q.maxCoeff(), 0.0f); }
 
 } // namespace
@@ -155,7 +155,7 @@ float Shape::distance_at_rest(const Vec3f& x, float frame) const
     return moment(frame).distance(x);
 }
 
-// A map that scales shortens no distance by more than its smallest factor.
+// A scaling map shortens distances by at most its smallest factor.
 float Shape::scaled_distance(const Vec3f& x, const Pose& at) const
 {
     const Vec3f rest = at_rest(x, at);
@@ -182,7 +182,7 @@ bool Shape::is_wall_below(float thickness) const
 {
     if (params_.invert) return false;
     Vec3f scale = Vec3f::Ones();
-    if (motion_.scales()) { // the least along each axis: at its keys, or held before and after those of its parents
+    if (motion_.scales()) { // minimum along each axis: at its keys, or held before and after those of its parents
         constexpr float kLongAway = 1e6f;
         scale = pose(-kLongAway).scale.cwiseMin(pose(kLongAway).scale);
         for (const auto& key : params_.scale) scale = scale.cwiseMin(pose(key[0]).scale);
@@ -216,7 +216,7 @@ bool Shape::meets(const Vec3f& from, const Vec3f& to, float frame) const
         return met.norm() <= params_.radius;
     }
     (params_.max - params_.min).cwiseProduct(at.scale).minCoeff(&thin);
-    const auto share_in = [&](const Vec3f& low, const Vec3f& high) { // of the line, from .first to .second
+    const auto share_in = [&](const Vec3f& low, const Vec3f& high) { // interval of the segment within a box
         std::pair<float, float> share(0, 1);
         for (int a = 0; a < 3; ++a) {
             if (way[a] == 0) {
@@ -230,7 +230,7 @@ bool Shape::meets(const Vec3f& from, const Vec3f& to, float frame) const
         return share;
     };
     Vec3f low = params_.min, high = params_.max;
-    // Through an edge of the box it may pass without meeting the middle.
+    // A segment may cut an edge of the box without meeting the mid-plane.
     const auto in_box = share_in(low, high);
     if (in_box.first > 0 && in_box.first < in_box.second && in_box.second < 1) return true;
     low[thin] = high[thin] = middle_[thin];
@@ -282,14 +282,14 @@ Box3f Shape::bounds(float frame) const
         return {Vec3f::Constant(-kInfinity), Vec3f::Constant(kInfinity)};
     const Pose at = pose(frame);
     const Mat3f stretch = motion_.scales() ? Mat3f(at.rotation * at.scale.asDiagonal()) : at.rotation;
-    if (mesh_) { // the box around its turned bounds
+    if (mesh_) { // bounding box of its rotated bounds
         const Box3f& rest = moment(frame).bounds();
         const Vec3f middle = placed(rest.center(), at), half = stretch.cwiseAbs() * (0.5f * rest.size());
         return {middle - half, middle + half};
     }
     const Vec3f center = placed(middle_, at);
     if (params_.shape == ShapeParams::Kind::box) {
-        const Vec3f half = stretch.cwiseAbs() * (0.5f * (params_.max - params_.min)); // the box around a turned box
+        const Vec3f half = stretch.cwiseAbs() * (0.5f * (params_.max - params_.min)); // bounding box of a rotated box
         return {center - half, center + half};
     }
     Vec3f half = Vec3f::Zero();
@@ -317,7 +317,7 @@ Mesh box_mesh(const Vec3f& low, const Vec3f& high)
     return mesh;
 }
 
-// Two half-spheres around the ends of a line, joined; a sphere if there is none.
+// Two half-spheres around the ends of a segment, joined; a sphere if its length is zero.
 Mesh capsule_mesh(const Vec3f& start, const Vec3f& end, float radius)
 {
     constexpr int half = 24, sectors = 96;
