@@ -380,7 +380,9 @@ TEST(Stages, AMissingInputIsReportedWithTheCommandThatComputesIt)
 TEST(Stages, MeshesOfAnotherProgramAreRendered)
 {
     const Workplace place;
-    place.write("other.toml", "[shot]\nframes = \"1-1\"\n[render]\ninput = \"water.####.ply\"\nwidth = 48\nheight = 27\nsamples = 1\n");
+    place.write(
+        "other.toml",
+        "[shot]\nframes = \"1-1\"\n[render]\ninput = \"water.####.ply\"\nwidth = 48\nheight = 27\nsamples = 1\n");
     place.write("water.0001.ply", finished_shot().read("out/surface/surface.0003.ply"));
     place.succeed({"run", "other.toml"});
     EXPECT_TRUE(place.has("out/other/render/render.0001.png"));

@@ -93,7 +93,8 @@ TEST_F(SmokePictures, FilesThatCannotBeDrawnAreReportedWithARemedy)
         "scenes/puff.toml:4:8: render.show is \"smoke\", but the scene has no such stage; there is nothing to draw; "
         "add a table such as [liquid], or name the files of another program as render.input");
     write_scene("input = \"puff.abc\"\n");
-    rejected("scenes/puff.toml:4:9: render.input is \"puff.abc\"; meshes must end in .ply or .obj, and files of smoke in .vdb");
+    rejected("scenes/puff.toml:4:9: render.input is \"puff.abc\"; meshes must end in .ply or .obj, and files of smoke "
+             "in .vdb");
     write_scene("input = \"puff.####.vdb\"\n");
     rejected("scenes/puff.toml:4:9: no file matches scenes/puff.####.vdb");
     write_puff(place / "scenes/puff.0001.vdb", {0, 1, 0});

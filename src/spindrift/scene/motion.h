@@ -17,7 +17,7 @@ namespace spindrift {
 struct MotionParams {
     std::string name, parent;
     Keys translate, rotate, scale; // [frame, x, y, z], [frame, ax, ay, az, degrees], [frame, sx, sy, sz]
-    std::optional<Vec3f> pivot; // default: the middle of the object
+    std::optional<Vec3f> pivot;    // default: the middle of the object
     Interpolation interpolation = Interpolation::linear;
 
     // Translation and rotation; the other parameters.
@@ -49,8 +49,8 @@ class Motion {
         Vec3d scale = Vec3d::Ones();
         Vec3d shift = Vec3d::Zero();
         Vec3d shift_rate = Vec3d::Zero(); // [m/frame]
-        Vec3d spin = Vec3d::Zero(); // angular velocity [rad/frame]
-        Vec3d growth = Vec3d::Zero(); // rate of the scale, relative to it [1/frame]
+        Vec3d spin = Vec3d::Zero();       // angular velocity [rad/frame]
+        Vec3d growth = Vec3d::Zero();     // rate of the scale, relative to it [1/frame]
     };
     Pose at(float frame) const;
 

@@ -52,8 +52,8 @@ std::string text_of(const std::vector<std::vector<float>>& rows) { return fmt::f
 struct Entry {
     ParamInfo info;
     std::string type;
-    std::string value; // in TOML; empty for an unset optional, no limit, a group and a list
-    std::vector<Entry> children; // of a group, or of a default item of a list
+    std::string value;                     // in TOML; empty for an unset optional, no limit, a group and a list
+    std::vector<Entry> children;           // of a group, or of a default item of a list
     std::vector<std::vector<Entry>> items; // the present items of a list
 };
 

@@ -23,7 +23,7 @@ struct SceneValue {
     double number = 0; // also set for integers
     int64_t integer = 0;
     bool boolean = false;
-    std::vector<SceneValue> items; // of a list
+    std::vector<SceneValue> items;             // of a list
     std::map<std::string, SceneValue> members; // of a table
 
     const SceneValue* find(const std::string& name) const

@@ -18,10 +18,10 @@ struct ShapeParams : MotionParams {
     Vec3f min = Vec3f(0, 0, 0), max = Vec3f(1, 1, 1);      // box
     Vec3f center = Vec3f(0, 0, 0);                         // sphere
     float radius = 0.5f;                                   // sphere, capsule
-    Vec3f start = Vec3f(0, 0, 0), end = Vec3f(0, 1, 0); // capsule: all points nearer than radius to this segment
+    Vec3f start = Vec3f(0, 0, 0), end = Vec3f(0, 1, 0);    // capsule: all points nearer than radius to this segment
     Vec3f point = Vec3f(0, 0, 0), normal = Vec3f(0, 1, 0); // half_space: all x with (x - point) . normal < 0
-    std::string file; // mesh: PLY or OBJ, one file or one per frame
-    bool invert = false; // use the outside of the shape: a container
+    std::string file;                                      // mesh: PLY or OBJ, one file or one per frame
+    bool invert = false;                                   // use the outside of the shape: a container
 
     void visit(ParamVisitor& v);
     // Without `invert` and the keyframes: the form only.
@@ -79,8 +79,8 @@ class Shape {
         Vec3f scale = Vec3f::Ones();
         Vec3f shift = Vec3f::Zero();
         Vec3f shift_rate = Vec3f::Zero(); // [m/frame]
-        Vec3f spin = Vec3f::Zero(); // angular velocity [rad/frame]
-        Vec3f growth = Vec3f::Zero(); // [1/frame]
+        Vec3f spin = Vec3f::Zero();       // angular velocity [rad/frame]
+        Vec3f growth = Vec3f::Zero();     // [1/frame]
     };
     Pose pose(float frame) const;
     Vec3f at_rest(const Vec3f& x, const Pose& at) const;

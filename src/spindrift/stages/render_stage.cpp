@@ -23,7 +23,8 @@ void RenderStage::visit(ParamVisitor& v)
       "Colliders and bodies of the stages that are drawn: as the mode of a layer says, or not at all.");
     params_.visit(v);
     v("input", input_,
-      "Files of another program that are drawn too: meshes of a liquid (PLY or OBJ), e.g. \"water.####.ply\", or smoke (VDB "
+      "Files of another program that are drawn too: meshes of a liquid (PLY or OBJ), e.g. \"water.####.ply\", or smoke "
+      "(VDB "
       "with a grid \"density\" and perhaps \"temperature\" and \"Cd\"). The folder is relative to the scene's.");
 }
 
@@ -243,7 +244,8 @@ RenderScene RenderStage::scene_of(DrawnScene& picture)
         if (facts->container) scene.container = facts->container;
     if (scene.extent.empty()) scene.extent = picture.bounds(); // all is another program's
     // Smoke that no domain holds may come farther than anybody knew: the automatic camera steps back from it.
-    const bool held = (input_.empty() || input_is_mesh_) && std::ranges::all_of(layers_, [](const Layer& l) { return l.facts->bounded; });
+    const bool held = (input_.empty() || input_is_mesh_) &&
+                      std::ranges::all_of(layers_, [](const Layer& l) { return l.facts->bounded; });
     if (const Box3f smoke = picture.smoke_bounds(); !held && !smoke.empty()) {
         scene.view = scene.extent;
         scene.view.add(smoke);
