@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc)
 CMAKE_FLAGS ?=
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: build demo test bench fuzz sweep validate format lint packages packages-build packages-test packages-bench asan tsan clean
+.PHONY: build demo test bench fuzz sweep validate format format-check lint packages packages-build packages-test packages-bench asan tsan clean
 
 build: packages-build $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS) --target spindrift
@@ -63,11 +63,16 @@ validate: packages-build
 	cmake --build $(BUILD) -j $(JOBS) --target spindrift_validate
 	$(BUILD)/spindrift_validate
 
-format:
-	git ls-files 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'bench/*.cpp' 'bench/*.h' 'fuzz/*.cpp' 'fuzz/*.h' 'validate/*' | grep -v txt | xargs clang-format -i
+CODE = git ls-files 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'bench/*.cpp' 'bench/*.h' 'fuzz/*.cpp' 'fuzz/*.h' \
+    'validate/*.h' 'validate/*.cpp' 'examples/*.cpp'
 
-lint: packages-build packages-test
-	git ls-files 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'bench/*.cpp' 'bench/*.h' 'fuzz/*.cpp' 'fuzz/*.h' 'validate/*' | grep -v txt | xargs clang-format --dry-run -Werror
+format:
+	$(CODE) | xargs clang-format -i
+
+format-check: packages-test
+	$(CODE) | xargs clang-format --dry-run -Werror
+
+lint: packages-build format-check
 	cmake -S . -B $(BUILD) -G Ninja $(CMAKE_FLAGS)
 	git ls-files 'src/*.cpp' | xargs -P $(JOBS) -n 4 clang-tidy -p $(BUILD) --quiet
 

@@ -299,7 +299,7 @@ void count_belonging(const Particles& particles, const ParticleIndex& index, con
             const auto add = [&](const Vec3i& at, float n) {
                 block.values[SplatBlock::index(at.x(), at.y(), at.z())] += n;
             };
-            if (sight.room(tile, c) > 0)
+            if (sight.clearance(tile, c) > 0)
                 add(cell, static_cast<float>(end - begin));
             else
                 for (size_t i = begin; i < end; ++i)
