@@ -117,7 +117,7 @@ class SeenInTile {
             limited_[c] = begin != end && !sees_all_samples(*sides.sight, tile, c);
             const Vec3i cell = topology.first_cell(tile) + cell_in_tile(c);
             for (size_t i = begin; limited_[c] && i < end; ++i) {
-                const Vec3f x = sides.moved ? sides.moved->now(particles.P[i]) : particles.P[i];
+                const Vec3f x = sides.moved ? sides.moved->moved_with_sheet(particles.P[i]) : particles.P[i];
                 seen_[i - first_] = seen_samples(*sides.sight, topology, voxel, x, cell);
             }
         }
