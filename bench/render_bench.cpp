@@ -81,8 +81,8 @@ void bench_render(BenchTable& table)
     const double full_time = best_seconds(3, [&] { at(full, kSamples, kWidth); });
     const double preview_time = best_seconds(3, [&] { at(preview, kSamples, kWidth); });
     const double draft_time = best_seconds(3, [&] { at(draft, kSamples, kWidth); });
-    // Errors at a size at which the reference takes a minute.
-    constexpr int kSmall = 320;
+    // Errors at a size at which the reference takes two minutes.
+    constexpr int kSmall = 480;
     const Image reference = at(full, 1024, kSmall, true);
     const auto error = [&](RenderParams::Quality quality) {
         return error_between(at(quality, kSamples, kSmall), reference);

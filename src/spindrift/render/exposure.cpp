@@ -158,19 +158,19 @@ void Exposure::trace_pilots(int x, int y)
 {
     PathTracer::Seen& seen = seen_by_this_thread(layers_);
     Pixel& pixel = pixels_[number(x, y)];
-    float* values = &pilot_values_[number(x, y) * pilots_ * values_];
-    for (int path = 0; path < pilots_; ++path, values += values_) {
-        const PathTracer::Sample sample = trace(x, y, path, false, seen).sample;
-        const float brightness = luminance(sample.light);
-        pixel.sum += sample.light, pixel.squares += brightness * brightness, ++pixel.paths;
-        write_values(sample, seen, channels_, values);
+    for (int path = 0; path < pilots_; ++path) {
+        const Path traced = trace(x, y, path, false, seen);
+        const float brightness = luminance(traced.sample.light);
+        pixel.sum += traced.sample.light, pixel.squares += brightness * brightness, ++pixel.paths;
+        float* values = pilot(x, y, path);
+        *values++ = traced.offset.x(), *values++ = traced.offset.y();
+        write_values(traced.sample, seen, channels_, values);
     }
 }
 
 int Exposure::paths_needed(int x, int y, int samples) const
 {
-    const Pixel& here = pixels_[number(x, y)];
-    if (!detailed_around(x, y) && !here.hazy) return pilots_;
+    if (!detailed_around(x, y) && !pixels_[number(x, y)].hazy) return pilots_;
     // The spread of the pilots of this pixel and those around.
     float sum = 0, squares = 0, paths = 0;
     for (int j = std::max(y - 1, 0); j <= std::min(y + 1, height_ - 1); ++j)
@@ -194,10 +194,9 @@ void Exposure::expose(int x, int y, int paths, Film& film)
     static thread_local std::vector<float> values;
     values.resize(values_);
     const float weight = 1 / static_cast<float>(paths);
-    const float* pilot = pilot_values_.data() + number(x, y) * pilots_ * values_;
-    for (int path = 0; path < std::min(paths, pilots_); ++path, pilot += values_) {
-        const Vec2f square = Sampler(number(x, y), static_cast<uint32_t>(path)).pair();
-        film.add(x, y, Vec2f(square.x() - 0.5f, square.y() - 0.5f), weight, pilot);
+    for (int path = 0; path < std::min(paths, pilots_); ++path) {
+        const float* kept = pilot(x, y, path);
+        film.add(x, y, {kept[0], kept[1]}, weight, kept + 2);
     }
     for (int path = pilots_; path < paths; ++path) {
         const Path traced = trace(x, y, path, false, seen);
@@ -225,7 +224,7 @@ void Exposure::together(int samples)
         return;
     }
     pilots_ = std::min(kPilot, samples);
-    pilot_values_.resize(pixels_.size() * pilots_ * values_);
+    pilot_values_.resize(pixels_.size() * pilots_ * (values_ + 2));
     for_each_pixel([&](int x, int y) { trace_pilots(x, y); });
     std::vector<int> paths(pixels_.size());
     for_each_pixel([&](int x, int y) { paths[number(x, y)] = paths_needed(x, y, samples); });

@@ -51,6 +51,8 @@ class Exposure {
     [[gnu::noinline]] void finish(int x, int y, int pilot, int samples);
 
     [[gnu::noinline]] void trace_pilots(int x, int y);
+    // Offset and values of one of them.
+    float* pilot(int x, int y, int path) { return &pilot_values_[(number(x, y) * pilots_ + path) * (values_ + 2)]; }
     [[gnu::noinline]] int paths_needed(int x, int y, int samples) const;
     [[gnu::noinline]] void expose(int x, int y, int paths, Film& film);
     [[gnu::noinline]] void develop(int x, int y, const Film& film);

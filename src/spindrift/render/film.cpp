@@ -1,19 +1,8 @@
 #include "spindrift/render/film.h"
 
 #include <algorithm>
-#include <array>
 
 namespace spindrift {
-
-namespace {
-
-// Of the tents around the pixels before, at and after a place.
-std::array<float, 3> tents(float offset)
-{
-    return {std::max(0.0f, -offset), 1 - std::abs(offset), std::max(0.0f, offset)};
-}
-
-} // namespace
 
 Film::Film(int width, int height, int channels)
     : width_(width), height_(height), across_((width + kTile - 1) / kTile), down_((height + kTile - 1) / kTile),
@@ -30,16 +19,17 @@ float* Film::entry(int tile, int x, int y)
 
 void Film::add(int x, int y, const Vec2f& offset, float weight, const float* values)
 {
-    const std::array<float, 3> wx = tents(offset.x()), wy = tents(offset.y());
+    // Along each axis, tents of two pixels reach the place: that of its own and of the nearer neighbour.
+    const int left = offset.x() < 0 ? x - 1 : x, top = offset.y() < 0 ? y - 1 : y;
+    const float right = offset.x() < 0 ? 1 + offset.x() : offset.x(),
+                below = offset.y() < 0 ? 1 + offset.y() : offset.y();
     const int tile = tile_of(x, y);
-    for (int j = 0; j < 3; ++j)
-        for (int i = 0; i < 3; ++i) {
-            const float share = weight * wx[i] * wy[j];
-            if (share == 0) continue;
-            float* sums = entry(tile, x + i - 1, y + j - 1);
-            for (int c = 0; c < channels_; ++c) sums[c] += share * values[c];
-            sums[channels_] += share;
-        }
+    for (int i = 0; i < 4; ++i) {
+        const float share = weight * (i & 1 ? right : 1 - right) * (i & 2 ? below : 1 - below);
+        float* sums = entry(tile, left + (i & 1), top + (i >> 1));
+        for (int c = 0; c < channels_; ++c) sums[c] += share * values[c];
+        sums[channels_] += share;
+    }
 }
 
 void Film::develop(int x, int y, float* values) const

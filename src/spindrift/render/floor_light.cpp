@@ -91,16 +91,17 @@ void LightMap::fade_rim()
         }
 }
 
-Floor::Floor(const World& world, const Sky& sky, const Box3f& extent, bool present, bool blurred, bool rough)
-    : world_(world), sky_(sky), present_(present), blurred_(blurred), photons_(rough ? kPhotons / 8 : kPhotons),
-      key_texels_(rough ? kKeyTexels / 2 : kKeyTexels), dome_texels_(rough ? kDomeTexels / 2 : kDomeTexels),
-      dome_rays_(rough ? kDomeRays / 2 : kDomeRays), height_(extent.min.y()),
+Floor::Floor(const World& world, const Sky& sky, const Box3f& extent, bool present, bool blurred,
+             RenderParams::Quality quality)
+    : world_(world), sky_(sky), present_(present), blurred_(blurred), photons_(kPhotons), key_texels_(kKeyTexels),
+      dome_texels_(kDomeTexels), dome_rays_(kDomeRays), height_(extent.min.y()),
       radius_(0.5f * Vec2f(extent.size().x(), extent.size().z()).norm() + 0.25f * extent.size().y()),
       center_(extent.center().x(), extent.center().z()),
       open_key_(kFloorColor.cwiseProduct(sky.key_irradiance()) *
                 (sky.key_direction().y() * static_cast<float>(1 / kPi))),
       open_dome_(kFloorColor.cwiseProduct(sky.ambient()))
 {
+    if (quality == RenderParams::Quality::draft) photons_ /= 8, key_texels_ /= 2, dome_texels_ /= 2, dome_rays_ /= 2;
     const Box3f shading = world_.shading_bounds();
     if (!present_ || shading.empty() || shading.max.y() <= height_) return;
     trace_key();

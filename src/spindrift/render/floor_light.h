@@ -35,10 +35,10 @@ class LightMap {
 
 class Floor {
   public:
-    // `blurred`: shadows are those of all the time that the shutter is open; `rough`: with an eighth of the photons and
-    // rays.
+    // `blurred`: shadows are those of all the time that the shutter is open. A draft has coarser maps with an eighth of
+    // the photons and rays.
     Floor(const World& world, const Sky& sky, const Box3f& extent, bool present, bool blurred = false,
-          bool rough = false);
+          RenderParams::Quality quality = RenderParams::Quality::full);
 
     // Distance along the ray, infinite if it does not come down on the floor.
     float distance(const Ray& ray) const;

@@ -111,7 +111,7 @@ Picture draw(const RenderScene& scene, const RenderParams& params, bool channels
     const Sky sky(params);
     Volumes smoke(scene.smokes, params, extent);
     const World world(scene, smoke, params, extent);
-    const Floor floor(world, sky, extent, params.floor, camera.has_shutter(), draft);
+    const Floor floor(world, sky, extent, params.floor, camera.has_shutter(), params.quality);
     smoke.light(world, sky, floor);
     std::vector<RenderLayer::Mode> modes;
     for (const RenderLayer& layer : scene.layers) modes.push_back(layer.mode);
