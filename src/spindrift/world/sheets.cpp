@@ -93,7 +93,7 @@ Sight::Wall SolidCells::wall(const Vec3f& x) const
 // the nearest. A place sees about what that centre sees.
 std::optional<Vec3i> SolidCells::home(int t, int cell, const Vec3f& x) const
 {
-    if (room(t, cell) > 0) return Vec3i::Zero();
+    if (clearance(t, cell) > 0) return Vec3i::Zero();
     const Vec3f first = topology_->first_cell(t).cast<float>() + cell_in_tile(cell).cast<float>();
     const auto center = [&](const Vec3i& step) -> Vec3f {
         return (first + beside_grid() + step.cast<float>() + Vec3f::Constant(0.5f)) * voxel_;
