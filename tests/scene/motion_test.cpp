@@ -1,10 +1,10 @@
 // Keyframes, and shapes that are moved by them in every way: all that a shape says about itself must agree.
+#include "io/temp_folder.h"
+#include "mesh/test_meshes.h"
 #include "spindrift/base/error.h"
 #include "spindrift/base/random.h"
 #include "spindrift/io/mesh_file.h"
-#include "io/temp_folder.h"
 #include "spindrift/mesh/distance.h"
-#include "mesh/test_meshes.h"
 #include "spindrift/scene/shapes.h"
 
 #include <gtest/gtest.h>

@@ -6,13 +6,13 @@ namespace spindrift {
 
 namespace {
 
-// The two keys around a moment and how far it is from one to the other; the same key twice where the value is held.
+// The keys around a time and the fraction between them; the same key twice where the value is held.
 struct Span {
     size_t from, to;
     double t, frames;
 };
 
-// At a key, the span that follows: motion starts at the first key and has ended at the last.
+// At a key, returns the span that follows: motion starts at the first key and has ended at the last.
 Span span_at(const Keys& keys, float frame, Interpolation interpolation)
 {
     const auto next = std::upper_bound(keys.begin(), keys.end(), frame,
@@ -33,7 +33,7 @@ Vec3d values_of(const std::vector<float>& key)
 
 double frames_around(const Keys& keys, size_t i) { return static_cast<double>(keys[i + 1][0]) - keys[i - 1][0]; }
 
-// Rate of a smooth motion at a key.
+// Derivative of a smooth motion at a key.
 Vec3d rate_at_key(const Keys& keys, size_t i)
 {
     if (i == 0 || i + 1 == keys.size()) return Vec3d::Zero();
@@ -65,7 +65,7 @@ KeyedValue value_at(const Keys& keys, float frame, Interpolation interpolation)
     const double t = span.t, h = span.frames;
     if (interpolation != Interpolation::smooth || span.from == span.to)
         return {from + t * (to - from), (to - from) / h};
-    // Hermite's cubic between the two keys.
+    // Cubic Hermite interpolation.
     const Vec3d start = h * rate_at_key(keys, span.from), end = h * rate_at_key(keys, span.to), way = to - from;
     const double t2 = t * t, t3 = t2 * t;
     return {from + (3 * t2 - 2 * t3) * way + (t3 - 2 * t2 + t) * start + (t3 - t2) * end,
@@ -83,11 +83,11 @@ struct Turn {
     Eigen::Quaterniond rotation() const { return Eigen::Quaterniond(Eigen::AngleAxisd(radians, axis)); }
 };
 
-// From one key to the next.
+// Rotation from one key to the next.
 Eigen::AngleAxisd way_between(const std::vector<float>& first, const std::vector<float>& second)
 {
     Turn from(first), to(second);
-    // No turn at all is a turn about whatever axis the other key has.
+    // A rotation by zero degrees adopts the axis of the other key.
     if (from.radians == 0) from.axis = to.axis;
     if (to.radians == 0) to.axis = from.axis;
     if (from.axis.dot(to.axis) < 0) to.axis = -to.axis, to.radians = -to.radians;
@@ -105,7 +105,7 @@ Eigen::Quaterniond turned_by(const Vec3d& vector)
     return Eigen::Quaterniond(Eigen::AngleAxisd(angle, vector / angle));
 }
 
-// The rotation vector of a turn that is nearest to a guess: whole turns are added as needed.
+// The rotation vector nearest to a guess: adds whole turns as needed.
 Vec3d vector_near(const Eigen::Quaterniond& turn, const Vec3d& guess)
 {
     const Eigen::AngleAxisd shortest(turn);
@@ -124,8 +124,8 @@ Vec3d spin_at_key(const Keys& keys, size_t i)
     return (before + after) / frames_around(keys, i);
 }
 
-// Bezier's cubic on the sphere of rotations in its cumulative form, a product of three turns whose derivative is known
-// (Kim, Kim and Shin 1995): the rotation q(t) = A B C q(0), with the angular velocities of both keys at its ends.
+// Cubic Bezier curve of quaternions in cumulative form, a product of three rotations with a known derivative [Kim
+// 1995]: q(t) = A B C q(0), with the angular velocities of both keys at its ends.
 KeyedTurn smooth_turn(const Keys& keys, const Span& span)
 {
     const Eigen::Quaterniond start = Turn(keys[span.from]).rotation(), end = Turn(keys[span.to]).rotation();

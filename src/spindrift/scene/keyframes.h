@@ -1,9 +1,10 @@
-// Keyframes: rows [frame, values...] in the order of their frames. Before the first and after the last row the value
-// is held. Between rows it is interpolated:
-//   linear  straight from key to key;
-//   smooth  a cubic spline through all keys with a continuous rate of change (Catmull-Rom, for uneven frames too). The
-//           motion starts and ends at rest, and stands still between two equal keys;
-//   step    held until the next key, then it jumps.
+// Keyframes: rows [frame, values...] in ascending order of frames. The value is held before the first and after the
+// last row. Interpolation between rows:
+// - linear: straight from key to key;
+// - smooth: a C1 cubic spline through all keys (Catmull-Rom, also for uneven frames) that starts and ends at rest and
+//   stays constant between two equal keys;
+// - step: held until the next key.
+//
 // The rate is the exact derivative of the value.
 #pragma once
 
@@ -18,17 +19,17 @@ using Keys = std::vector<std::vector<float>>;
 enum class Interpolation { linear, smooth, step };
 
 bool in_order(const Keys& keys);
-// Whether any two rows differ in more than their frame.
+// True if any two rows differ in more than their frame.
 bool keys_change(const Keys& keys);
 
-// Of one to three numbers a row; the others are zero. There must be a key.
+// Value of rows with one to three numbers; missing components are zero. Requires at least one key.
 struct KeyedValue {
-    Vec3d value, rate; // rate: per frame; at a linear key that of the motion that follows
+    Vec3d value, rate; // rate: per frame; at a linear key, that of the following segment
 };
 KeyedValue value_at(const Keys& keys, float frame, Interpolation interpolation);
 
-// Of rows [frame, ax, ay, az, degrees]. Between two keys of one axis the degrees count, so that 720 is two turns;
-// otherwise the shortest way.
+// Rotation of rows [frame, ax, ay, az, degrees]. Between two keys with the same axis the angle is interpolated, so that
+// 720 is two turns; otherwise the shortest rotation is taken.
 struct KeyedTurn {
     Eigen::Quaterniond turn;
     Vec3d spin; // angular velocity [rad/frame]

@@ -1,6 +1,5 @@
-// Ranges of parameters by the kind of quantity: what solvers in single precision can do something sensible with. Every
-// number that a scene can set has two finite ends (Values.EveryNumberHasTwoEnds): what lies beyond them is a slip of
-// the pen, and would end in overflow.
+// Ranges of parameters by quantity: the values that solvers in single precision can handle. Every number in a scene has
+// two finite limits (Values.EveryNumberHasTwoEnds); values beyond them are typing errors and would overflow.
 #pragma once
 
 #include "spindrift/scene/params.h"
@@ -11,7 +10,7 @@ namespace limits {
 inline Range position() { return between(-1e6, 1e6); } // m; floats there are 6 cm apart
 inline Range size() { return between(1e-7, 1e6); }     // m
 inline Range voxel() { return between(1e-6, 1e4); }    // m
-inline Range velocity() { return between(-1e5, 1e5); } // m/s, a component
+inline Range velocity() { return between(-1e5, 1e5); } // m/s, per component
 inline Range speed() { return between(0, 1e5); }       // m/s
 inline Range acceleration() { return between(-1e5, 1e5); }
 inline Range direction() { return between(-1e6, 1e6); } // of any length

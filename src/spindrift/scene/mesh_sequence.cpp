@@ -13,11 +13,11 @@ namespace spindrift {
 
 namespace {
 
-// Far beyond what a scene's own numbers may be, for a file may have other units: squares of it are still floats.
+// Far beyond the limits of a scene, because a file may have other units; squares of it still fit a float.
 constexpr float kReach = 1e9f;
-constexpr int kLastFrame = 100000000; // either way, as of a shot
+constexpr int kLastFrame = 100000000; // in either direction, as for shots
 
-// Many programs write a vertex once for each normal or texture coordinate it has; only its position matters here.
+// Many programs write one vertex per normal or texture coordinate; here only positions matter.
 Mesh welded(const Mesh& mesh)
 {
     const auto before = [](const Vec3f& a, const Vec3f& b) {
@@ -106,7 +106,7 @@ std::shared_ptr<const Mesh> MeshSequence::recent(int frame) const
     auto& mesh = recent_[frame];
     if (!mesh) mesh = std::make_shared<const Mesh>(load(frame));
     std::shared_ptr<const Mesh> wanted = mesh;
-    while (recent_.size() > kKept) // the farthest goes
+    while (recent_.size() > kKept) // drop the farthest
         recent_.erase(std::abs(recent_.begin()->first - frame) > std::abs(recent_.rbegin()->first - frame)
                           ? recent_.begin()
                           : std::prev(recent_.end()));
@@ -123,7 +123,7 @@ MeshSequence::Moment::Moment(float frame, Mesh mesh, const Mesh& next, float sha
     : frame_(frame), mesh_(std::move(mesh)), distance_(mesh_, closed), next_(std::in_place, next, closed),
       share_(share), bounds_(distance_.bounds())
 {
-    // No point of the surface moves farther than the other surface is away from it.
+    // No surface point moves farther than its distance to the other surface.
     for (const Vec3f& x : mesh_.positions) speed_ = std::max(speed_, std::abs(next_->distance(x)));
     bounds_.add(next_->bounds());
 }
@@ -137,7 +137,7 @@ float MeshSequence::Moment::distance(const Vec3f& x) const
 float MeshSequence::Moment::thickness(float most) const
 {
     const float skin = 1e-4f * most;
-    // From a place on a triangle into the mesh, whichever way its normals point, and on to where it ends.
+    // Walk from a point on a triangle into the mesh, whichever way its normals point, to where it ends.
     const auto through = [&](const Vec3f& place, Vec3f normal) {
         if (distance_.distance(place - skin * normal, most) > 0) normal = -normal;
         float way = skin;
@@ -148,7 +148,7 @@ float MeshSequence::Moment::thickness(float most) const
         }
         return most;
     };
-    // A large triangle of a wedge is thin towards one side only.
+    // A large triangle of a wedge is thin at one side only.
     static const Vec3f kPlaces[] = {
         Vec3f::Constant(1 / 3.0f), {0.8f, 0.1f, 0.1f}, {0.1f, 0.8f, 0.1f}, {0.1f, 0.1f, 0.8f}};
     return parallel_reduce(

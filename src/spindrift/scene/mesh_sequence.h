@@ -1,6 +1,6 @@
-// The mesh that a shape is made of, closed, or open where a sheet will do: one file for the whole shot, or one for each
-// frame, as animation programs write them (ship.####.obj). Between frames vertices move in straight lines where all
-// files agree on the triangles; where two do not, the distance passes from one to the other.
+// Mesh of a shape, closed (or open where a sheet is allowed): one file for the whole shot, or one per frame, as
+// animation programs write them (ship.####.obj). Between frames vertices move linearly if both files have the same
+// triangles; otherwise the distance is blended from one to the other.
 #pragma once
 
 #include "spindrift/mesh/distance.h"
@@ -12,50 +12,50 @@
 
 namespace spindrift {
 
-// The files that a name stands for: one, or all frames on disk of a pattern.
+// Files of a name: one, or all existing frames of a pattern.
 std::vector<std::string> mesh_files(const std::string& name);
 
 class MeshSequence {
   public:
-    // Reads every file. Throws bad_input("{where}: ...") for one that is missing, empty or not finite, and for one that
-    // is open unless it may be.
+    // Reads every file. Throws bad_input("{where}: ...") if one is missing, empty, not finite, or open although
+    // may_be_open is false.
     MeshSequence(std::string name, const std::string& where, bool may_be_open = false);
     bool still() const { return first_ == last_; }
-    // True if every file is closed: then the mesh has an inside.
+    // True if every file is closed, so that the mesh has an inside.
     bool closed() const { return closed_; }
 
-    // A mesh with what it takes to ask questions about it.
+    // The mesh at one time, prepared for queries.
     class Moment {
       public:
         Moment(float frame, Mesh mesh, bool closed);
-        // For a pair of frames that differ in their triangles: `share` of the way from one to the other.
+        // For two frames with different triangles: the fraction `share` of the way from one to the other.
         Moment(float frame, Mesh mesh, const Mesh& next, float share, bool closed);
         float frame() const { return frame_; }
         const Box3f& bounds() const { return bounds_; }
         float distance(const Vec3f& x) const;
-        // True if the line from one place to another meets the mesh.
+        // True if the segment intersects the mesh.
         bool meets(const Vec3f& from, const Vec3f& to) const
         {
             return (next_ && share_ > 0.5f ? *next_ : distance_).meets(from, to);
         }
-        // The least way through the mesh along its normals, at the middles of its triangles; `most` if it is more.
+        // Smallest thickness along the normals, sampled on the triangles; `most` if it is larger.
         float thickness(float most) const;
-        // Of the nearest place on the surface [m/frame]; along the normal only where triangles differ.
+        // Velocity of the nearest surface point [m/frame]; only its normal component where triangles differ.
         Vec3f velocity(const Vec3f& x) const;
         // The largest component of any velocity [m/frame].
         float speed() const { return speed_; }
 
       private:
         float frame_;
-        Mesh mesh_; // with velocities, unless `next_` is there or it is still
+        Mesh mesh_; // with velocities, unless next_ is set or the mesh is still
         MeshDistance distance_;
         std::optional<MeshDistance> next_;
         float share_ = 0, speed_ = 0;
         Box3f bounds_;
     };
-    // At a moment in frames; the first and last files hold before and after them.
+    // The mesh at a time in frames; the first and last files are held before and after.
     std::shared_ptr<const Moment> at(float frame) const;
-    // To look at.
+    // The mesh for display.
     Mesh mesh(float frame) const;
 
   private:
@@ -64,7 +64,7 @@ class MeshSequence {
     std::string name_, where_;
     int first_ = 0, last_ = 0;
     bool closed_ = true;
-    // The last frames asked for: a step of the simulation is shorter than a frame.
+    // Cache of recent frames: a simulation step is shorter than a frame.
     mutable std::mutex mutex_;
     mutable std::map<int, std::shared_ptr<const Mesh>> recent_;
 };

@@ -1,9 +1,10 @@
-// How something in a scene moves by keyframes: shifts, turns, scaling, and the motion of a parent that it takes part
-// in. A point X of the thing at rest is at
+// Keyframed motion: translation, rotation, scaling, and the motion of a parent. A point X of the object at rest is at
 //
 //     x = pivot + shift + rotation scale (X - pivot)
 //
-// with `scale` along the thing's own axes; a parent's motion comes after that, and scales evenly.
+// with `scale` along the object's own axes. The parent's motion is applied afterwards and must scale uniformly, so that
+// a pose is always a rotation, a scale along the shape's own axes and a shift. Velocities are exact derivatives of the
+// poses.
 #pragma once
 
 #include "spindrift/scene/keyframes.h"
@@ -16,16 +17,16 @@ namespace spindrift {
 struct MotionParams {
     std::string name, parent;
     Keys translate, rotate, scale; // [frame, x, y, z], [frame, ax, ay, az, degrees], [frame, sx, sy, sz]
-    std::optional<Vec3f> pivot;    // left out: the middle of the thing
+    std::optional<Vec3f> pivot;    // default: the middle of the object
     Interpolation interpolation = Interpolation::linear;
 
-    // Translate and rotate, and the other parameters.
+    // Translation and rotation; the other parameters.
     void visit_keys(ParamVisitor& v);
     void visit_more(ParamVisitor& v);
     bool scales_evenly() const;
 };
 
-// A thing without a form, for others to be moved by.
+// An object without shape that serves as a parent.
 struct NullParams : MotionParams {
     void visit(ParamVisitor& v);
 };
@@ -37,19 +38,19 @@ class Motion {
     Motion(const MotionParams& params, const Vec3f& middle, std::shared_ptr<const Motion> parent = nullptr);
 
     const Vec3f& pivot() const { return pivot_; }
-    // Whether it is ever anywhere but at rest, other than at one place, or other than of its own size.
+    // Whether it ever leaves its rest pose, changes its pose over time, or changes its size.
     bool keyed() const { return keyed_; }
     bool moves() const { return moves_; }
     bool scales() const { return scales_; }
 
-    // Where it is at a moment, in frames, and how that changes.
+    // The pose at a time in frames, and its rate of change.
     struct Pose {
         Eigen::Quaterniond rotation = Eigen::Quaterniond::Identity();
         Vec3d scale = Vec3d::Ones();
         Vec3d shift = Vec3d::Zero();
         Vec3d shift_rate = Vec3d::Zero(); // [m/frame]
         Vec3d spin = Vec3d::Zero();       // angular velocity [rad/frame]
-        Vec3d growth = Vec3d::Zero();     // of the scale, relative to it [1/frame]
+        Vec3d growth = Vec3d::Zero();     // rate of the scale, relative to it [1/frame]
     };
     Pose at(float frame) const;
 

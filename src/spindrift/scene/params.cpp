@@ -22,7 +22,7 @@ std::string Range::text() const
 
 namespace {
 
-// Written the same way in TOML and in JSON.
+// Valid in TOML and in JSON.
 std::string quoted(std::string_view text)
 {
     std::string result = "\"";
@@ -37,9 +37,9 @@ std::string quoted(std::string_view text)
     return result + '"';
 }
 
-// The shortest decimal that reads back as the same float.
+// The shortest decimal that parses back to the same float.
 std::string text_of(float value) { return fmt::format("{}", value); }
-// The ends of what an integer can hold stand for no limit.
+// The limits of int mean "no limit".
 std::string text_of(int value)
 {
     const bool limit = value != std::numeric_limits<int>::min() && value != std::numeric_limits<int>::max();
@@ -48,13 +48,13 @@ std::string text_of(int value)
 std::string text_of(const Vec3f& v) { return fmt::format("[{}, {}, {}]", v[0], v[1], v[2]); }
 std::string text_of(const std::vector<std::vector<float>>& rows) { return fmt::format("{}", rows); }
 
-// One parameter as a visitor met it. Groups and lists have entries of their own.
+// One visited parameter. Groups and lists have nested entries.
 struct Entry {
     ParamInfo info;
     std::string type;
     std::string value;                     // in TOML; empty for an unset optional, no limit, a group and a list
     std::vector<Entry> children;           // of a group, or of a default item of a list
-    std::vector<std::vector<Entry>> items; // of a list, as it is
+    std::vector<std::vector<Entry>> items; // the present items of a list
 };
 
 class Collector : public ParamVisitor {
@@ -121,7 +121,7 @@ bool is_number(const Entry& entry)
 }
 bool is_table(const Entry& entry) { return entry.type == "table" || entry.type == "list of tables"; }
 
-// What a value may be, for a reader: "above 0", "pic | flip | apic", "rows of 4".
+// Allowed values as text: "above 0", "pic | flip | apic", "rows of 4".
 std::string allowed(const Entry& entry)
 {
     if (!entry.info.choices.empty()) return fmt::format("{}", fmt::join(entry.info.choices, " | "));
@@ -248,10 +248,10 @@ std::string canonical_text(const VisitFunction& visit)
 
 namespace {
 
-// What people mix up without noticing counts as equal.
+// Treats characters that are easily confused as equal.
 char folded(char c) { return c == '-' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// Insertions, deletions, substitutions and swaps of neighbours that turn one word into the other.
+// Number of insertions, deletions, substitutions and transpositions that turn one word into the other.
 size_t edit_distance(std::string_view a, std::string_view b)
 {
     std::vector<std::vector<size_t>> cost(a.size() + 1, std::vector<size_t>(b.size() + 1));
@@ -279,7 +279,7 @@ std::string nearest_name(std::string_view word, const std::vector<std::string>& 
     size_t least = std::numeric_limits<size_t>::max();
     for (const std::string& candidate : candidates) {
         const size_t longer = std::max(word.size(), candidate.size());
-        // Two of five letters wrong is still a slip; more is another word. A word far longer need not be compared.
+        // Up to two of five letters may differ. Words of very different lengths need not be compared.
         const size_t near = std::max<size_t>(1, longer * 2 / 5);
         if (longer - std::min(word.size(), candidate.size()) > near) continue;
         const size_t distance = edit_distance(word, candidate);

@@ -1,11 +1,11 @@
-// Parameters are declared once, where they live, by a function `void visit(ParamVisitor& v)`:
+// Parameters are declared once, in a member function `void visit(ParamVisitor& v)` of their struct:
 //
 //     v("voxel", voxel, unit::metres, above(0), "Edge of a grid cell.");
 //     v("transfer", transfer, choices("pic", "flip", "apic"), "How velocity moves between particles and grid.");
 //     v.list("source", sources, "Where liquid comes from.");   // [[liquid.source]] tables, each with its own visit()
 //
 // The scene loader, `--set`, error messages, `spindrift describe`, the docs tables and the record of what a cache was
-// made with are all visitors. The value a member has before it is visited is its default.
+// made from are all visitors. The value of a member before it is visited is its default.
 #pragma once
 
 #include "spindrift/base/math.h"
@@ -42,7 +42,7 @@ constexpr const char* pixels = "px";
 struct Range {
     double low = -std::numeric_limits<double>::infinity();
     double high = std::numeric_limits<double>::infinity();
-    bool low_open = false, high_open = false; // the end itself is not allowed
+    bool low_open = false, high_open = false; // the end itself is excluded
 
     bool contains(double x) const; // false for NaN
     std::string text() const;      // "above 0", "0 to 1", "any number", ...
@@ -54,7 +54,7 @@ inline Range between(double low, double high) { return {low, high, false, false}
 
 template <class... Names> std::vector<std::string> choices(Names... names) { return {std::string(names)...}; }
 
-// What a visitor is told about one parameter.
+// Description of one parameter for a visitor.
 struct ParamInfo {
     std::string name, unit, help;
     Range range;
@@ -77,7 +77,7 @@ class ParamVisitor {
     {
         vector({name, unit, help, range, {}}, value);
     }
-    // An optional value has no default: leaving it out means something of its own, which the help explains.
+    // An optional value has no default: its absence has a meaning of its own, which the help explains.
     void operator()(const char* name, std::optional<float>& value, const char* unit, const Range& range,
                     const char* help)
     {
@@ -90,7 +90,7 @@ class ParamVisitor {
     }
     void operator()(const char* name, bool& value, const char* help) { boolean({name, "", help, {}, {}}, value); }
     void operator()(const char* name, std::string& value, const char* help) { text({name, "", help, {}, {}}, value); }
-    // One text, or a list of them.
+    // One text, or a list of texts.
     void operator()(const char* name, std::vector<std::string>& value, const char* help)
     {
         texts({name, "", help, {}, {}}, value);
@@ -103,7 +103,7 @@ class ParamVisitor {
         choice({name, "", help, {}, names}, index);
         value = static_cast<Enum>(index);
     }
-    // Rows of numbers, each of `columns` values: keyframes [frame, x, y, z], polygons, ...
+    // Rows of numbers with `columns` values each: keyframes [frame, x, y, z], polygons, ...
     void rows(const char* name, std::vector<std::vector<float>>& value, int columns, const char* unit, const char* help)
     {
         table({name, unit, help, {}, {}}, columns, value);
@@ -125,7 +125,7 @@ class ParamVisitor {
         list_of({name, "", help, {}, {}}, access);
     }
 
-    // Rejects a combination of values after they were read: points at `name` in the scene where there is one.
+    // Rejects a combination of values after reading. The error points to `name` in the scene if it is there.
     virtual void require(bool holds, const char* name, const std::string& message)
     {
         (void)holds, (void)name, (void)message;
@@ -155,21 +155,21 @@ class ParamVisitor {
 
 using VisitFunction = std::function<void(ParamVisitor&)>;
 
-// Every parameter with type, unit, default, range and help, as aligned text for a terminal...
+// Every parameter with type, unit, default, range and help: as aligned text for a terminal ...
 std::string describe_text(const std::string& title, const VisitFunction& visit);
 // ... as a Markdown table for the docs ...
 std::string describe_markdown(const std::string& title, const VisitFunction& visit);
 // ... and as a JSON object for other programs.
 std::string describe_json(const std::string& title, const VisitFunction& visit);
 
-// All values, defaults included, one "path = value" a line with floats exact: equal text means equal parameters.
+// All values including defaults, one "path = value" per line with exact floats: equal text means equal parameters.
 std::string canonical_text(const VisitFunction& visit);
 
 // The candidate nearest to `word` by edit distance, or empty if none is near.
 std::string nearest_name(std::string_view word, const std::vector<std::string>& candidates);
 // "; did you mean 'voxel'?", or, if no name is near, "; {title}: voxel, gravity".
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& names, const char* title);
-// Any text of the user's on one line, and not too long for a message.
+// User text for messages: on one line and truncated.
 std::string shortened(std::string_view text);
 
 } // namespace spindrift

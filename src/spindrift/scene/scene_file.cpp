@@ -37,7 +37,7 @@ struct SceneFile::Impl {
     void reject_long_keys(const std::string& text, int override_index) const;
     SceneValue value_of(const toml::node& node, int override_index, size_t depth) const;
     void expect_tables() const;
-    const SceneValue& nearest(const std::string& dotted_path) const; // the value, or the nearest parent that exists
+    const SceneValue& nearest(const std::string& dotted_path) const; // or its nearest existing parent
     void apply_override(int index);
     SceneValue parse_override(int index, std::string_view text) const;
 };
@@ -56,7 +56,7 @@ std::string SceneFile::Impl::read_text() const
     std::error_code problem;
     if (std::filesystem::is_directory(path, problem)) bad_input("{}: is a folder, not a scene file", path);
     if (std::filesystem::exists(path, problem) && !std::filesystem::is_regular_file(path, problem))
-        bad_input("{}: is a pipe or a device, not a scene file; save what it gives to a file, and name that", path);
+        bad_input("{}: is a pipe or a device, not a scene file; save its output to a file and use that", path);
     std::ifstream stream(path, std::ios::binary);
     if (!stream) bad_input("{}: cannot be opened: {}", path, std::strerror(errno));
     std::string text;
@@ -64,19 +64,19 @@ std::string SceneFile::Impl::read_text() const
     while (stream.read(block, sizeof(block)), stream.gcount() > 0) {
         text.append(block, static_cast<size_t>(stream.gcount()));
         if (text.size() > kMaxFileBytes)
-            bad_input("{}: is larger than {} MB, so it is no scene; large data belong in mesh files", path,
+            bad_input("{}: is larger than {} MB, the limit for a scene; put large data in mesh files", path,
                       kMaxFileBytes >> 20);
     }
     if (stream.bad()) bad_input("{}: cannot be read: {}", path, std::strerror(errno));
     return text;
 }
 
-// The parser limits how deep values nest, but follows a.b.c.d... to any depth, and would run out of stack.
+// The parser limits the nesting of values but not the length of dotted keys a.b.c.d..., and would overflow the stack.
 void SceneFile::Impl::reject_long_keys(const std::string& text, int override_index) const
 {
     ScenePlace place = {1, 1, override_index};
     size_t dots = 0;
-    bool blank = true, comment = false; // what the line holds so far
+    bool blank = true, comment = false; // contents of the line so far
     for (const char c : text) {
         if (c == '\n') {
             ++place.line, place.column = 0;
@@ -87,7 +87,7 @@ void SceneFile::Impl::reject_long_keys(const std::string& text, int override_ind
         }
         if (c == '\n' || c == '=' || c == ',') dots = 0;
         if (c == '.' && !comment && ++dots > 3 * kMaxDepth)
-            bad_input("{}: a name of more than {} parts", text_of(place), 3 * kMaxDepth);
+            bad_input("{}: a name with more than {} parts", text_of(place), 3 * kMaxDepth);
         ++place.column;
     }
 }
@@ -110,7 +110,7 @@ SceneValue SceneFile::Impl::value_of(const toml::node& node, int override_index,
     } else if (const auto* text = node.as_string()) {
         value.kind = SceneValue::Kind::text;
         value.text = text->get();
-        // As a file's name it would end there for the system, and not for messages.
+        // The system would end a file name there, but messages would not.
         if (value.text.find('\0') != std::string::npos) bad_input("{}: holds a NUL character", text_of(value.place));
     } else if (const auto* integer = node.as_integer()) {
         value.kind = SceneValue::Kind::integer;
@@ -135,11 +135,11 @@ void SceneFile::Impl::expect_tables() const
         const bool list_of_tables = value.kind == SceneValue::Kind::list && !value.items.empty() &&
                                     value.items[0].kind == SceneValue::Kind::table;
         if (list_of_tables)
-            bad_input("{}: write [{}], not [[{}]]; to have another, give its table a name of its own, such as "
+            bad_input("{}: write [{}], not [[{}]]; for another one, give its table a name of its own, such as "
                       "[second_{}], and kind = \"{}\"",
                       where, title, title, title, title);
         if (value.kind != SceneValue::Kind::table)
-            bad_input("{}: '{}' stands outside any table; put it below a line such as [liquid]", where, title);
+            bad_input("{}: '{}' is outside any table; move it below a line such as [liquid]", where, title);
     }
 }
 
@@ -192,7 +192,7 @@ SceneValue SceneFile::Impl::parse_override(int index, std::string_view text) con
         if (parsed.size() != 1) bad_input("{}: give one value", where);
         return value_of(*parsed.get("value"), index, 0);
     } catch (const toml::parse_error& error) {
-        // Shells eat quotes, so a bare word is text; what opens like another kind of value was meant as one.
+        // Shells strip quotes, so a bare word is text; text that opens like another kind of value was meant as one.
         const bool structured = !text.empty() && std::string_view("[{\"'").find(text.front()) != std::string_view::npos;
         if (structured) bad_input("{}: {}", where, one_line(error.description()));
         SceneValue word;
@@ -221,7 +221,7 @@ void SceneFile::Impl::apply_override(int index)
             if (value->kind != SceneValue::Kind::list)
                 bad_input("{}: '{}' is {}, not a list", where, so_far, described(*value));
             if (*step.index >= value->items.size())
-                bad_input("{}: '{}' has no item {}; there are {}, counted from 0", where, so_far, *step.index,
+                bad_input("{}: '{}' has no item {}; it has {}, counted from 0", where, so_far, *step.index,
                           value->items.size());
             value = &value->items[*step.index];
             so_far += fmt::format("[{}]", *step.index);

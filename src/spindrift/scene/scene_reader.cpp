@@ -18,7 +18,7 @@ std::string one_line(std::string_view text)
 std::string shortened(std::string_view text)
 {
     size_t length = std::min<size_t>(text.size(), 60);
-    while (length < text.size() && (text[length] & 0xC0) == 0x80) ++length; // not within a character of several bytes
+    while (length < text.size() && (text[length] & 0xC0) == 0x80) ++length; // do not cut a multi-byte character
     return one_line(text.substr(0, length)) + (length < text.size() ? "..." : "");
 }
 
@@ -52,7 +52,7 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 
 namespace {
 
-// Fills parameters from one table, which need not be there.
+// Fills parameters from one table, which may be missing.
 class Reader : public ParamVisitor, public TableNames {
   public:
     Reader(const SceneValue* table, const ScenePlace& place, std::string path, const PlaceText& text)
@@ -60,7 +60,7 @@ class Reader : public ParamVisitor, public TableNames {
     {
     }
 
-    // A misspelt key is often why a requirement does not hold, so it is reported first.
+    // A misspelt key is often why a requirement fails, so it is reported first.
     void finish() const
     {
         if (table_)
@@ -228,7 +228,7 @@ class Reader : public ParamVisitor, public TableNames {
         expect_in_range(given, info, path);
         const auto value = static_cast<float>(given.number);
         if (!std::isfinite(value)) bad_input("{}: {} is {}, which is too large", at(given), path, given.number);
-        // A size above 0 must not become 0 on the way.
+        // A nonzero value must not underflow to 0.
         if (value == 0 && given.number != 0)
             bad_input("{}: {} is {}, which is too close to 0", at(given), path, given.number);
         return value;
@@ -247,11 +247,11 @@ class Reader : public ParamVisitor, public TableNames {
     }
 
     const SceneValue* table_;
-    ScenePlace place_; // of the table, or of the nearest one around it that is there
+    ScenePlace place_; // of the table, or of the nearest existing one around it
     std::string path_;
     const PlaceText& text_;
     std::vector<std::string> known_;
-    std::string broken_; // the first requirement that does not hold
+    std::string broken_; // the first requirement that fails
 };
 
 } // namespace

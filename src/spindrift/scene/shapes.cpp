@@ -15,12 +15,13 @@ void ShapeParams::visit_form(ParamVisitor& v)
     v("center", center, unit::metres, limits::position(), "Centre of a sphere.");
     v("radius", radius, unit::metres, limits::size(), "Radius of a sphere or capsule.");
     v("start", start, unit::metres, limits::position(),
-      "One end of the line inside a capsule: a cylinder with round ends.");
-    v("end", end, unit::metres, limits::position(), "The other end of that line.");
+      "One end of the axis of a capsule: a cylinder with round ends.");
+    v("end", end, unit::metres, limits::position(), "The other end of the axis.");
     v("point", point, unit::metres, limits::position(), "A point on the plane that bounds a half-space.");
-    v("normal", normal, unit::none, limits::direction(), "Direction out of a half-space, of any length.");
+    v("normal", normal, unit::none, limits::direction(), "Outward normal of a half-space, of any length.");
     v("file", file,
-      "Mesh, PLY or OBJ, relative to the scene's folder; name.####.obj for one a frame. Closed; a collider may be "
+      "Mesh, PLY or OBJ, relative to the scene's folder; name.####.obj for one per frame. Must be closed; a collider "
+      "may be "
       "open.");
 
     v.require(shape != Kind::box || (min.array() < max.array()).all(), "max", "must be above min in x, y and z");
@@ -31,7 +32,7 @@ void ShapeParams::visit_form(ParamVisitor& v)
 void ShapeParams::visit(ParamVisitor& v)
 {
     visit_form(v);
-    v("invert", invert, "Take the outside of the shape instead: a container.");
+    v("invert", invert, "Use the outside of the shape: a container.");
     visit_keys(v), visit_more(v);
 }
 
@@ -55,7 +56,7 @@ Shape::Shape(const ShapeParams& params, const std::string& where, std::shared_pt
         break;
     case ShapeParams::Kind::mesh:
         mesh_ = std::make_shared<MeshSequence>(params.file, where, may_be_open && !params.invert);
-        now_ = mesh_->at(-kInfinity); // the first frame there is
+        now_ = mesh_->at(-kInfinity); // the first existing frame
         middle_ = now_->bounds().center();
         break;
     }
@@ -77,7 +78,7 @@ const MeshSequence::Moment& Shape::moment(float frame) const
 {
     if (mesh_->still() || now_->frame() == frame) return *now_;
     if (before_ && before_->frame() == frame) return *before_;
-    fail("a mesh sequence was asked about frame {} without being prepared for it", frame);
+    fail("a mesh sequence was queried at frame {} without being prepared for it", frame);
 }
 
 // ----------------------------------------------------------------------------------------------------------- keyframes
@@ -131,7 +132,7 @@ float distance_to_line(const Vec3f& x, const Vec3f& start, const Vec3f& end)
     return (x - start - t * along).norm();
 }
 
-// From how far a point is outside of a box along each axis.
+// `q` is the signed distance outside the box along each axis.
 float distance_outside(const Vec3f& q) { return q.cwiseMax(0.0f).norm() + std::min(q.maxCoeff(), 0.0f); }
 
 } // namespace
@@ -155,7 +156,7 @@ float Shape::distance_at_rest(const Vec3f& x, float frame) const
     return moment(frame).distance(x);
 }
 
-// A map that scales shortens no distance by more than its smallest factor.
+// A scaling map shortens distances by at most its smallest factor.
 float Shape::scaled_distance(const Vec3f& x, const Pose& at) const
 {
     const Vec3f rest = at_rest(x, at);
@@ -182,7 +183,7 @@ bool Shape::is_wall_below(float thickness) const
 {
     if (params_.invert) return false;
     Vec3f scale = Vec3f::Ones();
-    if (motion_.scales()) { // the least along each axis: at its keys, or held before and after those of its parents
+    if (motion_.scales()) { // minimum along each axis: at its keys, or held before and after those of its parents
         constexpr float kLongAway = 1e6f;
         scale = pose(-kLongAway).scale.cwiseMin(pose(kLongAway).scale);
         for (const auto& key : params_.scale) scale = scale.cwiseMin(pose(key[0]).scale);
@@ -216,7 +217,7 @@ bool Shape::meets(const Vec3f& from, const Vec3f& to, float frame) const
         return met.norm() <= params_.radius;
     }
     (params_.max - params_.min).cwiseProduct(at.scale).minCoeff(&thin);
-    const auto share_in = [&](const Vec3f& low, const Vec3f& high) { // of the line, from .first to .second
+    const auto share_in = [&](const Vec3f& low, const Vec3f& high) { // interval of the segment within a box
         std::pair<float, float> share(0, 1);
         for (int a = 0; a < 3; ++a) {
             if (way[a] == 0) {
@@ -230,7 +231,7 @@ bool Shape::meets(const Vec3f& from, const Vec3f& to, float frame) const
         return share;
     };
     Vec3f low = params_.min, high = params_.max;
-    // Through an edge of the box it may pass without meeting the middle.
+    // A segment may cut an edge of the box without meeting the mid-plane.
     const auto in_box = share_in(low, high);
     if (in_box.first > 0 && in_box.first < in_box.second && in_box.second < 1) return true;
     low[thin] = high[thin] = middle_[thin];
@@ -282,14 +283,14 @@ Box3f Shape::bounds(float frame) const
         return {Vec3f::Constant(-kInfinity), Vec3f::Constant(kInfinity)};
     const Pose at = pose(frame);
     const Mat3f stretch = motion_.scales() ? Mat3f(at.rotation * at.scale.asDiagonal()) : at.rotation;
-    if (mesh_) { // the box around its turned bounds
+    if (mesh_) { // bounding box of its rotated bounds
         const Box3f& rest = moment(frame).bounds();
         const Vec3f middle = placed(rest.center(), at), half = stretch.cwiseAbs() * (0.5f * rest.size());
         return {middle - half, middle + half};
     }
     const Vec3f center = placed(middle_, at);
     if (params_.shape == ShapeParams::Kind::box) {
-        const Vec3f half = stretch.cwiseAbs() * (0.5f * (params_.max - params_.min)); // the box around a turned box
+        const Vec3f half = stretch.cwiseAbs() * (0.5f * (params_.max - params_.min)); // bounding box of a rotated box
         return {center - half, center + half};
     }
     Vec3f half = Vec3f::Zero();
@@ -317,7 +318,7 @@ Mesh box_mesh(const Vec3f& low, const Vec3f& high)
     return mesh;
 }
 
-// Two half-spheres around the ends of a line, joined; a sphere if there is none.
+// Two half-spheres around the ends of a segment, joined; a sphere if its length is zero.
 Mesh capsule_mesh(const Vec3f& start, const Vec3f& end, float radius)
 {
     constexpr int half = 24, sectors = 96;

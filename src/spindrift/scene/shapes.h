@@ -1,6 +1,10 @@
-// Geometry that artists place in a scene: sources, colliders, regions. A shape is a box, a sphere, a capsule, a
-// half-space or a closed mesh (still, or a sequence of files), moved by keyframes, and answers the two questions
-// solvers ask: how far is this point from the surface (negative inside), and how fast does the shape move there.
+// Shapes in a scene: sources, colliders, regions. A shape is a box, a sphere, a capsule, a half-space or a closed mesh
+// (still, or a sequence of files), moved by keyframes. Solvers query the signed distance to its surface (negative
+// inside) and the velocity of its material.
+//
+//     Shape shape(params, scene.where("liquid.collider[0]"));
+//     shape.prepare(frame);
+//     if (shape.distance(x, frame) < 0) v = shape.velocity(x, frame, fps);
 #pragma once
 
 #include "spindrift/scene/mesh_sequence.h"
@@ -14,61 +18,61 @@ struct ShapeParams : MotionParams {
     Vec3f min = Vec3f(0, 0, 0), max = Vec3f(1, 1, 1);      // box
     Vec3f center = Vec3f(0, 0, 0);                         // sphere
     float radius = 0.5f;                                   // sphere, capsule
-    Vec3f start = Vec3f(0, 0, 0), end = Vec3f(0, 1, 0);    // capsule: all that is nearer than radius to this line
+    Vec3f start = Vec3f(0, 0, 0), end = Vec3f(0, 1, 0);    // capsule: all points nearer than radius to this segment
     Vec3f point = Vec3f(0, 0, 0), normal = Vec3f(0, 1, 0); // half_space: all x with (x - point) . normal < 0
-    std::string file;                                      // mesh: PLY or OBJ, one or one a frame
-    bool invert = false;                                   // the outside of the shape instead: a container
+    std::string file;                                      // mesh: PLY or OBJ, one file or one per frame
+    bool invert = false;                                   // use the outside of the shape: a container
 
     void visit(ParamVisitor& v);
-    // The same without `invert` and the keyframes: what it looks like.
+    // Without `invert` and the keyframes: the form only.
     void visit_form(ParamVisitor& v);
 };
 
 class Shape {
   public:
     // Loads the mesh if there is one: `file` must already be resolved. Throws bad_input("{where}: ...") for a missing,
-    // empty or non-finite mesh, and for an open one unless it may be a sheet without thickness. `parent` is the motion
-    // that the shape takes part in, if it has one.
+    // empty or non-finite mesh, and for an open one unless may_be_open (a sheet without thickness). `parent` is the
+    // motion that the shape follows, if any.
     Shape(const ShapeParams& params, const std::string& where, std::shared_ptr<const Motion> parent = nullptr,
           bool may_be_open = false);
 
     const ShapeParams& params() const { return params_; }
     const Motion& motion() const { return motion_; }
-    // Of the shape before any keyframe moved it.
+    // Middle of the shape before keyframes.
     const Vec3f& middle() const { return middle_; }
-    // What turns and scaling leave in place: the middle, unless the scene says otherwise.
+    // Fixed point of rotation and scaling: the middle, unless the scene sets it.
     const Vec3f& pivot() const { return motion_.pivot(); }
 
-    // Brings a sequence of meshes to a moment. Questions about it are answered for the last two moments only; all other
-    // shapes answer for any, but those two are fastest.
+    // Evaluates a mesh sequence at a time. Queries of sequences are possible for the last two prepared times only;
+    // other shapes answer for any time, but fastest for those two.
     void prepare(float frame);
 
-    // Signed distance [m] at a moment given in (fractional) frames. Of a shape that is scaled unevenly, and is neither
-    // a box nor a half-space, the distance times the smallest scale: right in its sign, and never too large.
+    // Signed distance [m] at a time in (fractional) frames. For non-uniformly scaled shapes other than boxes and
+    // half-spaces it is the distance times the smallest scale: correct in sign and a lower bound.
     float distance(const Vec3f& x, float frame) const;
-    // True for a wall that is thinner than `thickness` somewhere but not a mere rod: a flat box, a mesh with thin
-    // parts, an open mesh.
+    // True for a wall that is thinner than `thickness` somewhere, but not a rod: a flat box, a mesh with thin parts, an
+    // open mesh.
     bool is_wall_below(float thickness) const;
-    // True if the line from one place to another meets a wall: a mesh, or the middle of a box across its thinnest side,
-    // or passes through the box.
+    // True if the segment crosses a wall: it intersects the mesh or the mid-plane of a box across its thinnest side, or
+    // passes through the box.
     bool meets(const Vec3f& from, const Vec3f& to, float frame) const;
-    // Velocity [m/s] of the material point of the shape that is at x. At a keyframe it is that of the motion that
-    // follows, zero at the last one.
+    // Velocity [m/s] of the material point at x. At a keyframe it is that of the following segment, zero at the last
+    // one.
     Vec3f velocity(const Vec3f& x, float frame, float fps) const;
-    // Where a point that is fixed to the shape is at another moment.
+    // Position at time `to` of a material point that is at x at time `from`.
     Vec3f carried(const Vec3f& x, float from, float to) const;
-    // Where a point X of the shape as its parameters have it, before any keyframe moved it, is at a moment.
+    // Position at a time of a point X of the undeformed shape.
     Vec3f placed(const Vec3f& X, float frame) const;
     bool moves() const;
-    // The largest component of its velocity anywhere [m/s]; 0 for one without bounds.
+    // The largest component of its velocity anywhere [m/s]; 0 for an unbounded shape.
     float speed(float frame, float fps) const;
-    // Bounds at a moment; infinite for a half-space or an inverted shape.
+    // Bounds at a time; infinite for a half-space or an inverted shape.
     Box3f bounds(float frame) const;
-    // The shape to look at, at a moment; empty for a half-space. Of an inverted shape the triangles face inwards.
+    // Mesh for display at a time; empty for a half-space. The triangles of an inverted shape face inwards.
     Mesh mesh(float frame) const;
 
   private:
-    // Motion::Pose in single precision, as questions about many points need it.
+    // Motion::Pose in single precision, for queries at many points.
     struct Pose {
         float frame = 0;
         Mat3f rotation = Mat3f::Identity();
@@ -89,9 +93,9 @@ class Shape {
     ShapeParams params_;
     Vec3f middle_;
     Motion motion_;
-    std::optional<Pose> pose_now_, pose_before_; // of the last two moments that were prepared
+    std::optional<Pose> pose_now_, pose_before_; // of the last two prepared times
     std::shared_ptr<const MeshSequence> mesh_;
-    std::shared_ptr<const MeshSequence::Moment> now_, before_; // of a mesh: the last two moments
+    std::shared_ptr<const MeshSequence::Moment> now_, before_; // of a mesh: the last two prepared times
 };
 
 } // namespace spindrift
