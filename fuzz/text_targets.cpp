@@ -2,6 +2,7 @@
 #include "fuzz/targets.h"
 #include "spindrift/base/error.h"
 #include "spindrift/engine/shot.h"
+#include "spindrift/stages/all_stages.h"
 #include "spindrift/expression/expression.h"
 #include "spindrift/io/atomic_file.h"
 #include "spindrift/plan/plan_files.h"
@@ -95,7 +96,7 @@ void read_scene(const std::string& text, const std::string& folder)
     ShotOptions options;
     options.scene = folder + "/case.toml", options.folder = folder + "/out";
     put_file(options.scene, text);
-    const Shot shot(options);
+    const Shot shot(options, all_stages());
 }
 
 // Runs the expression on a few points.

@@ -139,7 +139,7 @@ TEST_F(BadInput, OverridesAreCheckedLikeTheScene)
              {"--set liquid.flip=2: liquid.flip is 2; it must be 0 to 1"});
     rejected({"run", "small.toml", "--set", "liqid.flip=1"}, {"unknown table [liqid]; did you mean 'liquid'?"});
     rejected({"run", "small.toml", "--set", "liquid.source[3].radius=1"},
-             {"'liquid.source' has no item 3; there are 1, counted from 0"});
+             {"'liquid.source' has no item 3; it has 1, counted from 0"});
 }
 
 TEST_F(BadInput, CommandLineErrorsAreOneMessage)

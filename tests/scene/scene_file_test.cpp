@@ -281,10 +281,10 @@ TEST_F(SceneFileTest, AnEmptySceneIsAnError)
 
 TEST_F(SceneFileTest, KeysOutsideAnyTableAreRejected)
 {
-    EXPECT_TRUE(error("\nvoxel = 1\n[liquid]\n").starts_with("shot.toml:2:1: 'voxel' stands outside any table"));
+    EXPECT_TRUE(error("\nvoxel = 1\n[liquid]\n").starts_with("shot.toml:2:1: 'voxel' is outside any table"));
     EXPECT_EQ(
         error("[[liquid]]\nvoxel = 1\n"),
-        "shot.toml:1:3: write [liquid], not [[liquid]]; to have another, give its table a name of its own, such as "
+        "shot.toml:1:3: write [liquid], not [[liquid]]; for another one, give its table a name of its own, such as "
         "[second_liquid], and kind = \"liquid\"");
 }
 
@@ -305,7 +305,7 @@ TEST_F(SceneFileTest, DeepNestingIsAnErrorAndNoCrash)
 {
     std::string keys = "[a", lists = "[liquid]\nkeys = ", tables = "[liquid]\nx = ";
     for (int i = 0; i < 200000; ++i) keys += ".a", lists += '[', tables += "{a=";
-    EXPECT_EQ(error(keys + "]\n"), "shot.toml:1:195: a name of more than 96 parts");
+    EXPECT_EQ(error(keys + "]\n"), "shot.toml:1:195: a name with more than 96 parts");
     EXPECT_TRUE(error(lists).starts_with("shot.toml:2:")) << error(lists);
     EXPECT_TRUE(error(tables).starts_with("shot.toml:2:"));
     EXPECT_NE(error("[liquid]\n", {"liquid.x=" + lists.substr(16)}), "no error");
@@ -367,7 +367,7 @@ TEST_F(SceneFileTest, ErrorsInOverridesQuoteTheOverride)
     check("liquid.solvr.tolerance=1", "unknown parameter liquid.solvr; did you mean 'solver'?");
     check("liquid.source[0].radiu=1", "unknown parameter liquid.source[0].radiu; did you mean 'radius'?");
     check("liquid.sorce[0].radius=1", "the scene has no list 'liquid.sorce'; did you mean 'source'?");
-    check("liquid.source[1].radius=1", "'liquid.source' has no item 1; there are 1, counted from 0");
+    check("liquid.source[1].radius=1", "'liquid.source' has no item 1; it has 1, counted from 0");
     check("liquid.voxel[0]=1", "'liquid.voxel' is the number 0.1, not a list");
     check("liquid.voxel.x=1", "'liquid.voxel' is the number 0.1, not a table");
     check("liquid.gravity=[0,1]", "liquid.gravity must be a list of 3 numbers [m/s2], not a list of 2");

@@ -377,7 +377,7 @@ TEST_F(ShapeTest, SenselessParametersAreRejectedWhereTheyStand)
     EXPECT_EQ(error("shape = \"half_space\"\nnormal = [0, 0, 0]\n"), ":3:1: shape.normal must not be zero");
     EXPECT_EQ(error("shape = \"mesh\"\n"), ":1:1: shape.file must name a mesh for shape = \"mesh\"");
     EXPECT_EQ(error("shape = \"sphere\"\nradius = 0\n"), ":3:10: shape.radius is 0 m; it must be 1e-07 to 1000000 m");
-    const std::string order = " must have keyframes in the order of their frames";
+    const std::string order = " must have keyframes in ascending order of frames";
     EXPECT_EQ(error("translate = [[0, 0, 0, 0], [5, 1, 1, 1], [5, 2, 2, 2]]\n"), ":2:1: shape.translate" + order);
     EXPECT_EQ(error("rotate = [[1, 0, 1, 0, 0], [0, 0, 1, 0, 90]]\n"), ":2:1: shape.rotate" + order);
     EXPECT_EQ(error("rotate = [[1, 0, 0, 0, 90]]\n"),

@@ -241,7 +241,7 @@ TEST_F(SceneExpressions, InvalidParametersAreReportedWithTheirPosition)
             "spray.expression[0].parameters.wind must be a number, not the text \"strong\"");
     refused(code + "parameters = { wind = nan }\n", "spray.expression[0].parameters.wind is nan; it must be finite");
     refused(code + "parameters = { wind = [1, 0, 0], time = 2 }\n", "a parameter cannot be named time");
-    refused(code + "parameters = { \"my wind\" = 1 }\n", "parameters.my wind is no name for a value");
+    refused(code + "parameters = { \"my wind\" = 1 }\n", "parameters.my wind is not a valid name");
     refused(code + "parameters = 3\n", "spray.expression[0].parameters must be a table, not the integer 3");
     refused("file = \"ax/decimate.ax\"\nparameters = { keeep = 0.5 }\n", "did you mean $keeep?");
 }

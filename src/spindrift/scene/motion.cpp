@@ -26,29 +26,30 @@ bool all_above_zero(const Keys& keys)
 void MotionParams::visit_keys(ParamVisitor& v)
 {
     v.rows("translate", translate, 4, unit::none,
-           "Keyframes [frame, x, y, z] of a shift in metres; held before and after.");
+           "Keyframes [frame, x, y, z] of a translation in metres; held before the first and after the last.");
     v.rows("rotate", rotate, 5, unit::none,
-           "Keyframes [frame, ax, ay, az, degrees] of a turn about an axis through the pivot.");
+           "Keyframes [frame, ax, ay, az, degrees] of a rotation about an axis through the pivot.");
     v("interpolation", interpolation, choices("linear", "smooth", "step"),
-      "Between keyframes: straight; along a smooth curve through them that starts and ends at rest, and may swing a "
-      "little beyond a key where it turns back; or held until the next.");
+      "Between keyframes: linear; smooth, a curve that starts and ends at rest and may overshoot a "
+      "key where it reverses; or step, held until the next key.");
     v("pivot", pivot, unit::metres, limits::position(),
-      "What turns and scaling leave in place, before any shift. Left out: the middle of the shape.");
-    v.require(in_order(translate), "translate", "must have keyframes in the order of their frames");
-    v.require(in_order(rotate), "rotate", "must have keyframes in the order of their frames");
+      "Fixed point of rotation and scaling, before any translation. Default: the middle of the shape.");
+    v.require(in_order(translate), "translate", "must have keyframes in ascending order of frames");
+    v.require(in_order(rotate), "rotate", "must have keyframes in ascending order of frames");
     v.require(every_turn_has_an_axis(rotate), "rotate", "must have an axis other than [0, 0, 0] for each turn");
 }
 
 void MotionParams::visit_more(ParamVisitor& v)
 {
     v.rows("scale", scale, 4, unit::none,
-           "Keyframes [frame, sx, sy, sz] of a size, 1 as it is, along the shape's own axes. Distances are exact for "
-           "boxes and half-spaces, and for the others where all three are the same; otherwise they are lower bounds.");
-    v("name", name, "By which others name it as their parent.");
+           "Keyframes [frame, sx, sy, sz] of a scale factor along the shape's own axes. Distances are exact for "
+           "boxes, half-spaces and uniform scaling; otherwise they are lower bounds.");
+    v("name", name, "Name under which others refer to it as their parent.");
     v("parent", parent,
-      "Name of another source, sink, collider, emitter or [[shot.null]] that this one moves with: its shift, turn and "
-      "size come after this shape's own. What a sequence of meshes does within itself is not passed on.");
-    v.require(in_order(scale), "scale", "must have keyframes in the order of their frames");
+      "Name of another source, sink, collider, emitter or [[shot.null]] that this one moves with: its translation, "
+      "rotation and "
+      "scale are applied after this shape's own. Deformation of a mesh sequence is not inherited.");
+    v.require(in_order(scale), "scale", "must have keyframes in ascending order of frames");
     v.require(all_above_zero(scale), "scale", "must be above 0 in every key");
 }
 
@@ -61,7 +62,7 @@ bool MotionParams::scales_evenly() const
 void NullParams::visit(ParamVisitor& v)
 {
     visit_keys(v), visit_more(v);
-    v.require(!name.empty(), "name", "must be given: nothing else refers to a null");
+    v.require(!name.empty(), "name", "must be given: a null is referred to by its name only");
 }
 
 Motion::Motion(const MotionParams& params, const Vec3f& middle, std::shared_ptr<const Motion> parent)

@@ -21,7 +21,7 @@ void NamedValues::visit(ParamVisitor& v)
     if (const auto* table = dynamic_cast<const TableNames*>(&v)) {
         values.clear();
         for (const auto& [name, is_list] : table->names()) {
-            v.require(is_identifier(name), name.c_str(), "is no name for a value; use letters, digits and _");
+            v.require(is_identifier(name), name.c_str(), "is not a valid name; use letters, digits and _");
             if (is_list)
                 values[name] = Vec3f(0, 0, 0);
             else
@@ -29,9 +29,9 @@ void NamedValues::visit(ParamVisitor& v)
         }
     }
     for (auto& [name, value] : values)
-        std::visit([&, &name = name](
-                       auto& x) { v(name.c_str(), x, unit::none, between(-1e30, 1e30), "A value of your own."); },
-                   value);
+        std::visit(
+            [&, &name = name](auto& x) { v(name.c_str(), x, unit::none, between(-1e30, 1e30), "User-defined value."); },
+            value);
 }
 
 } // namespace spindrift

@@ -56,7 +56,7 @@ std::string SceneFile::Impl::read_text() const
     std::error_code problem;
     if (std::filesystem::is_directory(path, problem)) bad_input("{}: is a folder, not a scene file", path);
     if (std::filesystem::exists(path, problem) && !std::filesystem::is_regular_file(path, problem))
-        bad_input("{}: is a pipe or a device, not a scene file; save what it gives to a file, and name that", path);
+        bad_input("{}: is a pipe or a device, not a scene file; save its output to a file and use that", path);
     std::ifstream stream(path, std::ios::binary);
     if (!stream) bad_input("{}: cannot be opened: {}", path, std::strerror(errno));
     std::string text;
@@ -64,7 +64,7 @@ std::string SceneFile::Impl::read_text() const
     while (stream.read(block, sizeof(block)), stream.gcount() > 0) {
         text.append(block, static_cast<size_t>(stream.gcount()));
         if (text.size() > kMaxFileBytes)
-            bad_input("{}: is larger than {} MB, so it is no scene; large data belong in mesh files", path,
+            bad_input("{}: is larger than {} MB, the limit for a scene; put large data in mesh files", path,
                       kMaxFileBytes >> 20);
     }
     if (stream.bad()) bad_input("{}: cannot be read: {}", path, std::strerror(errno));
@@ -87,7 +87,7 @@ void SceneFile::Impl::reject_long_keys(const std::string& text, int override_ind
         }
         if (c == '\n' || c == '=' || c == ',') dots = 0;
         if (c == '.' && !comment && ++dots > 3 * kMaxDepth)
-            bad_input("{}: a name of more than {} parts", text_of(place), 3 * kMaxDepth);
+            bad_input("{}: a name with more than {} parts", text_of(place), 3 * kMaxDepth);
         ++place.column;
     }
 }
@@ -135,11 +135,11 @@ void SceneFile::Impl::expect_tables() const
         const bool list_of_tables = value.kind == SceneValue::Kind::list && !value.items.empty() &&
                                     value.items[0].kind == SceneValue::Kind::table;
         if (list_of_tables)
-            bad_input("{}: write [{}], not [[{}]]; to have another, give its table a name of its own, such as "
+            bad_input("{}: write [{}], not [[{}]]; for another one, give its table a name of its own, such as "
                       "[second_{}], and kind = \"{}\"",
                       where, title, title, title, title);
         if (value.kind != SceneValue::Kind::table)
-            bad_input("{}: '{}' stands outside any table; put it below a line such as [liquid]", where, title);
+            bad_input("{}: '{}' is outside any table; move it below a line such as [liquid]", where, title);
     }
 }
 
@@ -221,7 +221,7 @@ void SceneFile::Impl::apply_override(int index)
             if (value->kind != SceneValue::Kind::list)
                 bad_input("{}: '{}' is {}, not a list", where, so_far, described(*value));
             if (*step.index >= value->items.size())
-                bad_input("{}: '{}' has no item {}; there are {}, counted from 0", where, so_far, *step.index,
+                bad_input("{}: '{}' has no item {}; it has {}, counted from 0", where, so_far, *step.index,
                           value->items.size());
             value = &value->items[*step.index];
             so_far += fmt::format("[{}]", *step.index);

@@ -15,12 +15,13 @@ void ShapeParams::visit_form(ParamVisitor& v)
     v("center", center, unit::metres, limits::position(), "Centre of a sphere.");
     v("radius", radius, unit::metres, limits::size(), "Radius of a sphere or capsule.");
     v("start", start, unit::metres, limits::position(),
-      "One end of the line inside a capsule: a cylinder with round ends.");
-    v("end", end, unit::metres, limits::position(), "The other end of that line.");
+      "One end of the axis of a capsule: a cylinder with round ends.");
+    v("end", end, unit::metres, limits::position(), "The other end of the axis.");
     v("point", point, unit::metres, limits::position(), "A point on the plane that bounds a half-space.");
-    v("normal", normal, unit::none, limits::direction(), "Direction out of a half-space, of any length.");
+    v("normal", normal, unit::none, limits::direction(), "Outward normal of a half-space, of any length.");
     v("file", file,
-      "Mesh, PLY or OBJ, relative to the scene's folder; name.####.obj for one a frame. Closed; a collider may be "
+      "Mesh, PLY or OBJ, relative to the scene's folder; name.####.obj for one per frame. Must be closed; a collider "
+      "may be "
       "open.");
 
     v.require(shape != Kind::box || (min.array() < max.array()).all(), "max", "must be above min in x, y and z");
@@ -31,7 +32,7 @@ void ShapeParams::visit_form(ParamVisitor& v)
 void ShapeParams::visit(ParamVisitor& v)
 {
     visit_form(v);
-    v("invert", invert, "Take the outside of the shape instead: a container.");
+    v("invert", invert, "Use the outside of the shape: a container.");
     visit_keys(v), visit_more(v);
 }
 
@@ -77,7 +78,7 @@ const MeshSequence::Moment& Shape::moment(float frame) const
 {
     if (mesh_->still() || now_->frame() == frame) return *now_;
     if (before_ && before_->frame() == frame) return *before_;
-    fail("a mesh sequence was asked about frame {} without being prepared for it", frame);
+    fail("a mesh sequence was queried at frame {} without being prepared for it", frame);
 }
 
 // ----------------------------------------------------------------------------------------------------------- keyframes

@@ -31,7 +31,7 @@ struct SmokeFrame {
 class DrawnScene {
   public:
     // Measured.
-    static constexpr double kBytesPerPixel = 64, kBytesPerTriangle = 300, kBytesPerSphere = 150;
+    static constexpr double kBytesPerPixel = 180, kBytesPerTriangle = 300, kBytesPerSphere = 150;
     static constexpr double kBytesPerSmokeCell = 30;
 
     DrawnScene(const RenderParams& params, const ShotParams& shot, int frame);
