@@ -8,6 +8,10 @@
 //
 // Water is drawn without noise at a few paths a pixel because nothing in it is random: see render/path_tracer.h for
 // what that leaves out, render/floor_light.h for the light on the floor and render/volume.h for that in smoke.
+//
+// Quality: `full` traces all samples for each pixel alone; `preview` shares paths between pixels and traces most where
+// they differ most, for about the same error (render/film.h, render/exposure.h); `draft` traces one path for each block
+// of 2 x 2 pixels and enlarges. Limits: a speck smaller than a pixel that no pilot path meets is not refined.
 #pragma once
 
 #include "spindrift/io/image.h"
