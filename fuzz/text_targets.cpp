@@ -2,10 +2,10 @@
 #include "fuzz/targets.h"
 #include "spindrift/base/error.h"
 #include "spindrift/engine/shot.h"
-#include "spindrift/stages/all_stages.h"
 #include "spindrift/expression/expression.h"
 #include "spindrift/io/atomic_file.h"
 #include "spindrift/plan/plan_files.h"
+#include "spindrift/stages/all_stages.h"
 
 #include <algorithm>
 #include <filesystem>
