@@ -69,7 +69,7 @@ TEST(ExpressionErrors, PointAtWhatIsWrong)
         {"@a = rand();", "line 1, column 6", "wrong number of arguments"},
         {"@a = deletepoint();", "line 1, column 6", "deletepoint() returns no value"},
         {"if (@age > 0) { @a = getcoordx(); }", "line 1, column 22", "is available on volumes only"},
-        {"@a = 1; /* b */", "line 1, column 9", "comments begin with //"},
+        {"@a = 1; /* b */", "line 1, column 9", "comments are not supported; use //"},
         {"break;", "line 1, column 1", "used outside of loop"},
         {"int i = 1; int i = 2;", "line 1, column 12", "already been declared"},
         {"addtogroup(\"a b\");", "line 1, column 12", "letters, digits and _"},
@@ -169,7 +169,7 @@ TEST(HostileExpression, NonFiniteValuesEndTheRun)
 
 TEST(HostileExpression, OversizedTextIsRefused)
 {
-    EXPECT_TRUE(says(complaint(std::string(1 << 20, 'x')), "1048576 bytes; at most 65536"));
+    EXPECT_TRUE(says(complaint(std::string(1 << 20, 'x')), "1048576 bytes; the limit is 65536"));
     EXPECT_TRUE(says(complaint("@a = 1;\n@b = \xff;"), "line 2, column 6: byte 0xff is not UTF-8"));
     EXPECT_TRUE(says(complaint(std::string("@a = 1;\0@b = 2;", 15)), "column 8: byte 0x00 is a control character"));
     EXPECT_TRUE(says(complaint("@a = \xc3;"), "not UTF-8"));
