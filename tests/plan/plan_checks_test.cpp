@@ -81,11 +81,11 @@ TEST(PlanChecks, ReportsStartsInWallsAndOverlaps)
     group.starts = {{1, 1}, {5, 1}, {20, 1}, {0.1f, 3}, {1.1f, 1}};
     const PlanReport bad = report(two_rooms(1), {group});
     EXPECT_TRUE(contains(all(bad.errors),
-                         "2 of 5 people of group 'visitors' start in a wall or an obstacle or outside the "
+                         "2 of 5 people of group 'visitors' start in a wall, in an obstacle or outside the "
                          "floor, the first at (5, 1)"));
     EXPECT_TRUE(contains(all(bad.errors), "1 pairs of people overlap at the start, the first at (1.1, 1)"));
     EXPECT_TRUE(contains(all(bad.warnings),
-                         "1 of 5 people of group 'visitors' start nearer to a wall than their radius, the "
+                         "1 of 5 people of group 'visitors' start closer to a wall than their radius, the "
                          "first at (0.1, 3)"));
 }
 
