@@ -180,7 +180,7 @@ TEST_F(MovingShapes, KeyframesOfABodyNeedARelease)
     std::string text = small_scene();
     text.replace(text.find("[surface]"), 9, "[[liquid.body]]\ntranslate = [[1, 0, 0, 0]]\n[surface]");
     place.write("small.toml", text);
-    EXPECT_TRUE(contains(place.run({"check", "small.toml"}).err, "say when, as in release = 24"));
+    EXPECT_TRUE(contains(place.run({"check", "small.toml"}).err, "set the frame, as in release = 24"));
 }
 
 // ------------------------------------------------------------------------------------------------------------ pictures
