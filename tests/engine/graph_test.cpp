@@ -148,7 +148,9 @@ show = "milk_skin"
               "milk_skin (surface) <- of: milk\n"
               "beauty (render) <- show: coffee_skin, show: drops, show: milk_skin, solids: coffee (no frames), solids: "
               "milk (no frames), solids: spray (no frames)\n"
-              "milk_alone (render) <- show: milk_skin, solids: milk (no frames)\n");
+              "milk_alone (render) <- show: milk_skin, solids: coffee (no frames), solids: milk (no frames), solids: "
+              "spray (no "
+              "frames)\n");
 }
 
 TEST_F(Graph, ReportsErrorsWithTheirPosition)

@@ -178,9 +178,9 @@ TEST(SmokeStage, InvalidScenesGetOneMessage)
     rejected("[smoke]\nsparse = false\n" + source, "min and max");
     rejected("[smoke]\npadding = 1\ncfl = 4\n" + source, "padding");
     rejected("[smoke]\nvoxel = 1e-5\n" + source, "raise smoke.voxel");
-    rejected("[smoke]\n[[smoke.scalar]]\nname = \"density\"\n" + source, "there already");
+    rejected("[smoke]\n[[smoke.scalar]]\nname = \"density\"\n" + source, "reserved names");
     rejected("[smoke]\n" + source + "[[smoke.source.scalar]]\nname = \"fule\"\n", "fule");
-    rejected("[smoke]\n[[smoke.source]]\nshape = \"half_space\"\n", "no end");
+    rejected("[smoke]\n[[smoke.source]]\nshape = \"half_space\"\n", "infinite");
     rejected("[smoke]\n[[smoke.source]]\nparticles = \"none.####.vdb\"\n", "no file matches");
     rejected("[smoke]\ndomain.min = [5, 5, 5]\ndomain.max = [6, 6, 6]\n" + source, "outside the domain");
     rejected("[smoke]\n[smoke.turbulence]\non = true\nrefine = 3\n" + source, "2, 4 or 8");

@@ -30,14 +30,6 @@ void RenderStage::visit(ParamVisitor& v)
 
 namespace {
 
-// The stage itself and all that it is made from.
-void add_with_inputs(const ShotGraph& graph, const std::string& name, std::set<std::string>& all)
-{
-    const ShotGraph::Node* node = graph.find(name);
-    if (!node || !all.insert(name).second) return;
-    for (const ShotGraph::Input& input : node->inputs) add_with_inputs(graph, input.stage, all);
-}
-
 bool has_bodies(const Stage& stage) { return std::ranges::count(stage.endings(), kBodiesEnding) > 0; }
 
 } // namespace
@@ -79,20 +71,12 @@ std::vector<Port> RenderStage::ports(const ShotGraph& graph) const
     for (const StageKind& kind : graph.kinds())
         if (kind.make({kind.name, kind.name})->drawable()) show.kinds.push_back(kind.name);
 
-    // Solids of all stages that the picture is made from. Only bodies move by frames.
-    std::set<std::string> around;
-    for (const std::string& name : show.stages) {
-        add_with_inputs(graph, name, around);
-        if (!graph.find(name)) // made when it is asked for, from what it shows
-            for (const StageKind& kind : graph.kinds())
-                for (const ShotGraph::Node* node : graph.of_kind(kind.name))
-                    if (node->stage->shown_by() == name) add_with_inputs(graph, node->stage->name(), around);
-    }
+    // Solids of all stages of the shot: the set that everything happens in. Only bodies move by frames.
     Port solids{"solids", show.kinds, {}, Port::Unnamed::none, /*many=*/true, /*optional=*/true, {}, false};
     Port bodies{"bodies", show.kinds, {}, Port::Unnamed::none, true, true, {}, true};
     for (const StageKind& kind : graph.kinds())
         for (const ShotGraph::Node* node : graph.of_kind(kind.name))
-            if (around.contains(node->stage->name()) && node->stage->stands_for().empty())
+            if (node->stage->drawable() && node->stage->stands_for().empty())
                 (has_bodies(*node->stage) ? bodies : solids).stages.push_back(node->stage->name());
 
     std::vector<Port> ports = {show, solids, bodies};
@@ -242,6 +226,8 @@ RenderScene RenderStage::scene_of(DrawnScene& picture)
     scene.extent = extent_of_shot();
     for (const auto& facts : around_)
         if (facts->container) scene.container = facts->container;
+    for (const Layer& layer : layers_)
+        if (layer.facts->container) scene.container = layer.facts->container;
     if (scene.extent.empty()) scene.extent = picture.bounds(); // all is another program's
     // Smoke that no domain holds may come farther than anybody knew: the automatic camera steps back from it.
     const bool held = (input_.empty() || input_is_mesh_) &&
