@@ -89,17 +89,17 @@ void bench_render(BenchTable& table)
     };
     const double full_error = error(full), preview_error = error(preview);
     table.add(fmt::format("picture of the demo, frame {}, at full quality", kFrame),
-              fmt::format("{:.2f} s, error {:.4f}", full_time, full_error), "", true);
+              fmt::format("{:.2f} s, error {:.4f}", full_time, full_error));
     table.add("  preview quality, time",
-              fmt::format("{:.2f} s, {:.2f} of full", preview_time, preview_time / full_time), "at most 0.5 of full",
-              preview_time <= 0.5 * full_time);
+              fmt::format("{:.2f} s, {:.2f} of full", preview_time, preview_time / full_time), preview_time / full_time,
+              at_most(0.5, " of full"));
     table.add("  preview quality, error",
-              fmt::format("{:.4f}, {:.2f} of full", preview_error, preview_error / full_error), "at most that of full",
-              preview_error <= full_error);
+              fmt::format("{:.4f}, {:.2f} of full", preview_error, preview_error / full_error),
+              preview_error / full_error, at_most(1, " of full"));
     table.add("  draft quality, time",
               fmt::format("{:.3f} s, {:.2f} of preview", draft_time, draft_time / preview_time),
-              "at most 0.1 of preview", draft_time <= 0.1 * preview_time);
-    table.add("  draft quality, error", fmt::format("{:.4f}", error(draft)), "", true);
+              draft_time / preview_time, at_most(0.1, " of preview"));
+    table.add("  draft quality, error", fmt::format("{:.4f}", error(draft)));
 }
 
 } // namespace spindrift
