@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc)
 CMAKE_FLAGS ?=
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: build demo test bench fuzz sweep validate format format-check lint packages packages-build packages-test packages-bench asan tsan clean
+.PHONY: build demo test bench fuzz sweep validate format format-check lint lint-changed packages packages-build packages-test packages-bench asan asan-fast tsan clean
 
 build: packages-build $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS) --target spindrift
@@ -72,14 +72,31 @@ format:
 format-check: packages-test
 	$(CODE) | xargs clang-format --dry-run -Werror
 
-lint: packages-build format-check
-	cmake -S . -B $(BUILD) -G Ninja $(CMAKE_FLAGS)
-	git ls-files 'src/*.cpp' | xargs -P $(JOBS) -n 4 clang-tidy -p $(BUILD) --quiet
+# clang-tidy wants one command for each file.
+define configure_lint
+	@cmake -S . -B $(BUILD)-lint -G Ninja -DCMAKE_UNITY_BUILD=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON > /dev/null
+endef
+
+lint: packages-build packages-test format-check
+	$(configure_lint)
+	git ls-files 'src/*.cpp' | xargs -P $(JOBS) -n 4 clang-tidy -p $(BUILD)-lint --quiet
+
+# The same for the files that differ from BASE: by default what changed in the last day.
+BASE ?= $(shell git rev-list -1 --before='1 day ago' HEAD)
+lint-changed: packages-build packages-test
+	$(configure_lint)
+	git diff --name-only --diff-filter=d $(BASE) -- 'src/*.cpp' | xargs -r -P $(JOBS) -n 1 clang-tidy -p $(BUILD)-lint --quiet
 
 asan tsan: packages-build packages-test
 	cmake --preset $@
 	cmake --build --preset $@ -j $(JOBS)
 	ctest --preset $@
 
+# The fast tests with sanitizers.
+asan-fast: packages-build packages-test
+	cmake --preset asan
+	cmake --build --preset asan -j $(JOBS) --target spindrift_tests
+	ctest --preset asan -L fast -j $(JOBS)
+
 clean:
-	rm -rf $(BUILD) $(BUILD)-bench build-asan build-tsan fuzz-findings out
+	rm -rf $(BUILD) $(BUILD)-bench $(BUILD)-lint build-asan build-tsan fuzz-findings out

@@ -61,6 +61,7 @@ void bench_surface(BenchTable& table, const std::string& program);
 int run_surface_child(int argc, char** argv);
 void bench_expression(BenchTable& table);
 void bench_render(BenchTable& table);
+void bench_shaped_smoke(BenchTable& table);
 void bench_turbulence(BenchTable& table);
 void bench_smoke(BenchTable& table);
 void bench_multiscale(BenchTable& table, const std::string& only_scene);

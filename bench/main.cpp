@@ -9,6 +9,7 @@
 //     spindrift_bench render     pictures alone
 //     spindrift_bench expression expressions alone
 //     spindrift_bench smoke      smoke alone
+//     spindrift_bench shaped_smoke smoke that takes shapes alone
 //     spindrift_bench turbulence turbulence alone
 //     spindrift_bench multiscale [scene]  [Narain 2011, table 3.1], or one scene of it
 //     spindrift_bench crowd      crowds alone
@@ -81,6 +82,7 @@ int main(int argc, char** argv)
         {"spray", [&](BenchTable& table) { bench_spray(table, program.string()); }},
         {"render", bench_render},
         {"smoke", bench_smoke},
+        {"shaped_smoke", bench_shaped_smoke},
         {"turbulence", bench_turbulence},
         {"multiscale", [&](BenchTable& table) { bench_multiscale(table, part); }},
         {"crowd", bench_crowd},

@@ -9,7 +9,6 @@
 // it can be repeated. Cases run in a child process, which is restarted after each crash. The file that caused it is
 // kept; add it to fuzz/found once the fault is fixed.
 #include "fuzz/targets.h"
-#include "spindrift/base/child_process.h"
 #include "spindrift/base/error.h"
 #include "spindrift/base/parallel.h"
 #include "spindrift/io/atomic_file.h"
@@ -175,14 +174,20 @@ std::string reason_of(int status, const Shared& shared)
 void keep(const Target& target, const Options& options, uint64_t number, const std::string& reason)
 {
     std::string path = fmt::format("{}/{}-{}-{}.{}", options.keep, target.name, options.seed, number, target.ending);
-    // Good files are made by simulations: run them in a child process, since this one forks again.
-    try {
-        const ChildResult made = run_in_child(
-            {size_t(8) << 30, 60}, [&] { return Worker(target, options).bytes_of(number); }, [] {});
-        write_file(path, made.bytes);
-    } catch (const Error& error) {
-        path = error.what();
+    // Good files are made by simulations, which start threads; this process stays without, since it forks again.
+    const pid_t child = ::fork();
+    if (child == 0) {
+        try {
+            write_file(path, Worker(target, options).bytes_of(number));
+        } catch (...) {
+            ::_exit(1);
+        }
+        ::_exit(0);
     }
+    int status = 1;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (status != 0) path = "(could not be written)";
     fmt::print("FOUND {} case {}: {}\n  file   {}\n  again  spindrift_fuzz --target {} --seed {} --first {} --cases 1 "
                "--here\n",
                target.name, number, reason, path, target.name, options.seed, number);

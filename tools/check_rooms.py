@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Checks that each room includes only headers of the rooms that src/CMakeLists.txt lets it use.
+"""Checks that each room includes only headers of the rooms that src/CMakeLists.txt lets it use, and that no two headers
+define a class of the same name: the linker would keep one of each pair of functions, in silence.
 
     tools/check_rooms.py [source folder]
 
-Prints a line for each include that breaks the order, and exits with 1 if there are any.
+Prints a line for each fault, and exits with 1 if there are any.
 """
 import re
 import sys
@@ -30,6 +31,7 @@ def allowed(room, seen=None):
 
 
 broken = 0
+classes = {}  # (namespace, name) -> header
 for file in sorted((source / "spindrift").rglob("*")):
     if file.suffix not in (".h", ".cpp"):
         continue
@@ -38,6 +40,13 @@ for file in sorted((source / "spindrift").rglob("*")):
         print(f"{file}: the room {room} is not in src/CMakeLists.txt")
         broken += 1
         continue
+    if file.suffix == ".h":
+        space = re.search(r"^namespace (\w+(?:::\w+)*)", file.read_text(), re.M)
+        for name in re.findall(r"^(?:template <.*> )?(?:class|struct) (\w+)(?: final)?(?: :.*)? \{", file.read_text(), re.M):
+            other = classes.setdefault((space.group(1) if space else "", name), file)
+            if other != file:
+                print(f"{file}: {name} is also defined in {other}")
+                broken += 1
     for number, line in enumerate(file.read_text().splitlines(), 1):
         include = re.match(r'#include "([^"]+)"', line)
         if not include:
@@ -49,5 +58,5 @@ for file in sorted((source / "spindrift").rglob("*")):
         elif path[1] not in allowed(room):
             print(f"{file}:{number}: {room} may not use {path[1]}")
             broken += 1
-print(f"{broken} includes break the order of the rooms" if broken else "the order of the rooms holds")
+print(f"{broken} faults" if broken else "the order of the rooms holds, and every class has a name of its own")
 sys.exit(1 if broken else 0)

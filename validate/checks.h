@@ -17,6 +17,7 @@ void honey_coil(spindrift::Figures& figures);
 void twisted_jelly(spindrift::Figures& figures);
 void spray_regimes(spindrift::Figures& figures);
 void smoke_advection(spindrift::Figures& figures);
+void shaped_smoke(spindrift::Figures& figures);
 void turbulence_spectrum(spindrift::Figures& figures);
 void crowd_circle(spindrift::Figures& figures);
 void crowd_streams(spindrift::Figures& figures);

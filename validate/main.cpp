@@ -30,6 +30,7 @@ int main(int argc, char** argv)
                                                                  {"twist", twisted_jelly},
                                                                  {"spray", spray_regimes},
                                                                  {"smoke", smoke_advection},
+                                                                 {"shaped_smoke", shaped_smoke},
                                                                  {"turbulence", turbulence_spectrum},
                                                                  {"crowd", crowd_circle},
                                                                  {"streams", crowd_streams},

@@ -46,7 +46,13 @@ Result drop_onto_plate(float thickness, float degrees, Transfer transfer, float 
         result.energy = std::max(result.energy, energy() / first);
     }
     for (const Vec3f& x : liquid->particles().P) result.behind += (x - middle).dot(normal) < 0;
-    const Surface surface = make_surface(liquid->particles(), 0.5f * voxel, {});
+    // As the stage does: the tank's walls and thin plates bound the mesh.
+    Solids solids(p.domain, shapes_of(p.colliders, "collider", true), 24, p.colliders);
+    solids.set_frame(1);
+    solids.find_sheets(voxel);
+    const Box3f tank{*p.domain.min, *p.domain.max};
+    const Surface surface =
+        make_surface(liquid->particles(), 0.5f * voxel, {}, tank, {}, solids.has_sheets() ? &solids : nullptr);
     result.volume =
         volume_of(surface.mesh) / (static_cast<double>(liquid->particles().size()) * liquid->particle_volume());
     return result;

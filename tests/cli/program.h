@@ -105,6 +105,19 @@ inline std::vector<std::string> program_command(std::vector<std::string> argumen
     return arguments;
 }
 
+// The program kills itself at the n-th rename of a file ("KILL_AT_RENAME") or call that changes one ("KILL_AT_CALL"),
+// see engine/kill_at_call.c.
+inline std::vector<std::string> program_that_kills_itself(const std::string& when, int n,
+                                                          const std::vector<std::string>& arguments)
+{
+    const auto library = std::filesystem::path(program_path()).parent_path() / "libspindrift_kill.so";
+    std::vector<std::string> command = {"env", "LD_PRELOAD=" + library.string(),
+                                        "ASAN_OPTIONS=verify_asan_link_order=0", when + "=" + std::to_string(n),
+                                        program_path()};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return command;
+}
+
 // A folder with scenes in which the program runs.
 class Workplace : public TempFolder {
   public:
@@ -179,18 +192,15 @@ inline std::vector<std::string> differences(const Files& a, const Files& b)
     return names;
 }
 
-// Runs a command repeatedly, killing it after increasing times until it finishes, and expects the files in `folder` to
-// equal those of an undisturbed run.
+// Runs a command repeatedly, killing it at later and later points until it finishes, and expects the files in `folder`
+// to equal those of an undisturbed run.
 inline void expect_same_after_kills(const Workplace& place, const std::vector<std::string>& command,
                                     const std::string& folder, const Files& expected)
 {
     place.remove(folder);
     int kills = 0;
-    for (int run = 0;; ++run) {
-        Child child(program_command(command), place.path());
-        std::this_thread::sleep_for(std::chrono::milliseconds(150 + 60 * run));
-        if (child.is_running()) child.send(SIGKILL);
-        const RunResult result = child.wait();
+    for (int at = 3;; at = 2 * at + 1) {
+        const RunResult result = Child(program_that_kills_itself("KILL_AT_CALL", at, command), place.path()).wait();
         if (result.code == -SIGKILL && ++kills) continue;
         ASSERT_EQ(result.code, 0) << result.err;
         break;

@@ -91,6 +91,19 @@ center = [0, 0.8, 0]
 radius = 0.2
 )" + with(forces, "smoke") +
                       "[smoke.turbulence]\non = true\nrefine = 2\n";
+    scenes["shaped_smoke"] = shot + R"([shaped_smoke]
+voxel = 0.1
+markers = 2000
+controls = 100
+wind = [[1, 0, 0, 0]]
+[shaped_smoke.vortices]
+radius = 0.3
+[[shaped_smoke.source]]
+shape = "sphere"
+[[shaped_smoke.target]]
+shape = "sphere"
+center = [1, 0, 0]
+)";
     scenes["ripples"] = shot + liquid + "[ripples]\n";
     scenes["surface"] = shot + liquid + "[surface]\nsdf = true\nfilter.smooth = 1\n";
     scenes["sand"] = shot + sand + R"(mode = "flow"

@@ -63,6 +63,8 @@ double most_tried(const std::string& path)
     if (path == "render.samples") return 256;
     if (path == "render.width" || path == "render.height") return 512;
     if (path == "spray.substeps") return 50;
+    if (path == "shaped_smoke.markers") return 1e7;
+    if (path == "shaped_smoke.controls" || path == "shaped_smoke.attraction.swaps") return 1e6;
     if (path == "crowd.max_iterations" || path == "crowd.separation_iterations") return 100;
     return 1e300;
 }
@@ -98,6 +100,7 @@ TEST(ValuesSweep, Shot) { sweep("shot"); }
 TEST(ValuesSweep, Liquid) { sweep("liquid"); }
 TEST(ValuesSweep, Spray) { sweep("spray"); }
 TEST(ValuesSweep, Smoke) { sweep("smoke"); }
+TEST(ValuesSweep, ShapedSmoke) { sweep("shaped_smoke"); }
 TEST(ValuesSweep, Ripples) { sweep("ripples"); }
 TEST(ValuesSweep, Surface) { sweep("surface"); }
 TEST(ValuesSweep, Sand) { sweep("sand"); }

@@ -18,15 +18,12 @@ class StraightPlanner : public CrowdPlanner {
 
     Vec2f direction(Agents& agents, size_t i) const override
     {
-        const Vec2f to = goals[static_cast<size_t>(agents.goal[i])] - agents.x[i];
+        const Vec2f to = goals[agents.goal[i]] - agents.x[i];
         const float way = to.norm();
         return way > near ? Vec2f(to / way) : Vec2f(Vec2f::Zero());
     }
     bool leaves(const Agents& agents, size_t i) const override { return leave && distance(agents, i) <= near; }
-    float distance(const Agents& agents, size_t i) const
-    {
-        return (goals[static_cast<size_t>(agents.goal[i])] - agents.x[i]).norm();
-    }
+    float distance(const Agents& agents, size_t i) const { return (goals[agents.goal[i]] - agents.x[i]).norm(); }
 };
 
 inline void add_agent(Agents& agents, const Vec2f& x, float radius, float speed, int goal,

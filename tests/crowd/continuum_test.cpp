@@ -91,7 +91,7 @@ TEST(Continuum, FullCellsAndWallsAreExactlyAtTheirCapacity)
     Room room(8, 5);
     std::vector<float> fraction(40, 1);
     for (int j = 0; j < 5; ++j)
-        for (int i = 6; i < 8; ++i) fraction[static_cast<size_t>(j * 8 + i)] = 0;
+        for (int i = 6; i < 8; ++i) fraction[j * 8 + i] = 0;
     room.continuum.set_free_area(fraction);
     for (int j = 0; j < 5; ++j)
         for (int i = 0; i < 6; ++i) room.fill_cell(i, j, Vec2f::Zero());

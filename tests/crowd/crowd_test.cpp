@@ -21,7 +21,7 @@ Vec2f place_of(const Crowd& crowd, int32_t id)
     const auto& ids = crowd.agents().id;
     const auto at = std::find(ids.begin(), ids.end(), id);
     EXPECT_NE(at, ids.end());
-    return crowd.agents().x[static_cast<size_t>(at - ids.begin())];
+    return crowd.agents().x[at - ids.begin()];
 }
 
 // All options, sizes and kinds of agents at once.
@@ -179,7 +179,7 @@ TEST(Crowd, EveryoneLeavesThroughADoorAndNobodyThroughTheWall)
     const CrowdGrid grid{Vec2f(-14.5f, -7.5f), 1, 22, 15}; // the wall is in the column of cells around x = 0
     std::vector<float> fraction(22 * 15, 1);
     for (int j = 0; j < 15; ++j)
-        if (j != 7) fraction[static_cast<size_t>(j * 22 + 14)] = 0.8f;
+        if (j != 7) fraction[j * 22 + 14] = 0.8f;
     CrowdParams params;
     Crowd crowd(params, grid);
     crowd.set_planner(&planner), crowd.set_walls(&walls), crowd.set_free_area(fraction);
@@ -192,11 +192,10 @@ TEST(Crowd, EveryoneLeavesThroughADoorAndNobodyThroughTheWall)
     std::vector<Vec2f> before(start.size());
     size_t left = 0;
     for (int s = 0; s < 4000 && left < start.size(); ++s) {
-        for (size_t i = 0; i < crowd.agents().size(); ++i)
-            before[static_cast<size_t>(crowd.agents().id[i])] = crowd.agents().x[i];
+        for (size_t i = 0; i < crowd.agents().size(); ++i) before[crowd.agents().id[i]] = crowd.agents().x[i];
         left += crowd.step(0.05f).left.size();
         for (size_t i = 0; i < crowd.agents().size(); ++i) {
-            const Vec2f x = crowd.agents().x[i], from = before[static_cast<size_t>(crowd.agents().id[i])];
+            const Vec2f x = crowd.agents().x[i], from = before[crowd.agents().id[i]];
             if ((from.x() < 0) == (x.x() < 0)) continue;
             EXPECT_LT(std::abs(x.y()), WallWithDoor::kHalfDoor);
         }

@@ -1,26 +1,21 @@
 #include "cli/edited_scene.h"
+#include "spindrift/base/random.h"
 #include "spindrift/io/frame_path.h"
 
-#include <random>
 #include <regex>
 
 namespace spindrift {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr int kEnoughRuns = 200; // more than any test needs; prevents an endless loop
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-// Restarts the run until it finishes without being killed; `disturb` may kill it. Returns the number of kills.
-template <class Disturb>
-int run_until_done(const Workplace& place, const std::vector<std::string>& arguments, const Disturb& disturb)
+// Restarts the run until it finishes without being killed; start(number of kills so far) starts it, and may kill it.
+// Returns the number of kills.
+template <class Start> int run_until_done(const Start& start)
 {
     for (int killed = 0; killed < kEnoughRuns; ++killed) {
-        Child child(program_command(arguments), place.path());
-        disturb(child, killed);
-        const RunResult outcome = child.wait();
+        const RunResult outcome = start(killed);
         if (outcome.code == -SIGKILL) continue;
         EXPECT_EQ(outcome.code, 0) << outcome.err;
         return killed;
@@ -35,26 +30,16 @@ TEST(Resume, AfterKillsAtAnyMomentFilesAreByteIdentical)
 {
     const Workplace place;
     place.write("small.toml", small_scene());
-    // The first run may be slower: it loads the program from disk, and the machine may be busy.
-    double whole_run = 1e9;
-    for (int i = 0; i < 2; ++i) {
-        place.remove("out");
-        const auto start = Clock::now();
-        place.succeed(kRun);
-        whole_run = std::min(whole_run, seconds_since(start));
-    }
+    place.succeed(kRun);
     const Files expected = results_in(place / "out");
 
-    std::mt19937 random(20);
-    std::uniform_real_distribution<double> moment(0, 0.5);
+    Random random(20);
     int kills = 0;
     for (int trial = 0; trial < 5; ++trial) {
         place.remove("out");
-        kills += run_until_done(place, kRun, [&](Child& child, int killed) {
-            // Kill later each time, so that even a slow machine finishes.
-            const double patience = whole_run * (moment(random) + 0.02 * killed);
-            std::this_thread::sleep_for(std::chrono::duration<double>(patience));
-            if (child.is_running()) child.send(SIGKILL);
+        kills += run_until_done([&](int killed) {
+            const int at = 1 + static_cast<int>(60 * random.uniform()) + 3 * killed; // later each time
+            return Child(program_that_kills_itself("KILL_AT_CALL", at, kRun), place.path()).wait();
         });
         ASSERT_EQ(differences(expected, results_in(place / "out")), std::vector<std::string>()) << "trial " << trial;
         EXPECT_EQ(leftovers_in(place / "out"), std::vector<std::string>());
@@ -68,19 +53,24 @@ TEST(Resume, AfterKillsDuringWritingFilesAreByteIdentical)
     place.write("small.toml", small_scene());
     // Kill as soon as a new temporary file appears: in the middle of a write.
     std::map<std::string, int> seen; // by folder
-    const int kills = run_until_done(place, kRun, [&](Child& child, int) {
-        while (child.is_running()) {
+    const int kills = run_until_done([&](int) {
+        Child child(program_command(kRun), place.path());
+        const auto must_die = [&] {
             try {
                 for (const std::string& name : leftovers_in(place / "out")) {
                     const std::string folder = std::filesystem::path(name).parent_path().string();
-                    if (seen[folder] >= 6) continue;
-                    ++seen[folder];
-                    child.send(SIGKILL);
-                    return;
+                    if (seen[folder] < 6) return ++seen[folder] > 0;
                 }
             } catch (const std::exception&) { // the folder does not exist yet, or a file was removed
             }
-        }
+            return false;
+        };
+        while (child.is_running())
+            if (must_die()) {
+                child.send(SIGKILL);
+                break;
+            }
+        return child.wait();
     });
     EXPECT_GT(kills, 6);
     EXPECT_EQ(differences(undisturbed(), results_in(place / "out")), std::vector<std::string>());

@@ -241,11 +241,8 @@ TEST_F(Versions, AKillDuringAMoveLosesNothing)
     for (bool killed = true; killed; ++kills) {
         ASSERT_LT(kills, 200) << "the run never ended";
         scene(true);
-        std::vector<std::string> command = {"env", "LD_PRELOAD=" SPINDRIFT_KILL_LIBRARY,
-                                            "ASAN_OPTIONS=verify_asan_link_order=0",
-                                            "KILL_AT_RENAME=" + std::to_string(kills + 1), program_path()};
-        command.insert(command.end(), run.begin(), run.end());
-        const RunResult outcome = Child(command, place.path()).wait();
+        const RunResult outcome =
+            Child(program_that_kills_itself("KILL_AT_RENAME", kills + 1, run), place.path()).wait();
         killed = outcome.code == -SIGKILL;
         EXPECT_TRUE(killed || outcome.code == 0) << outcome.err;
         // Alternate between continuing and returning to the old settings.

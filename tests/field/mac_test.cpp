@@ -63,8 +63,7 @@ template <int H> void expect_interpolated()
             for (size_t k = 0; k < count; ++k) {
                 const Vec3d place = x[k].cast<double>() + mac.topology.first_cell(t).cast<double>();
                 for (int a = 0; a < 3; ++a)
-                    ASSERT_NEAR(got[k][a], interpolate(mac.dense[static_cast<size_t>(a)], a, place), 5e-6)
-                        << x[k].transpose();
+                    ASSERT_NEAR(got[k][a], interpolate(mac.dense[a], a, place), 5e-6) << x[k].transpose();
             }
         }
     }
@@ -147,7 +146,7 @@ TEST(Mac, ExtrapolationFillsLayerByLayerWithTheMeanOfKnownNeighbours)
             known.reset(mac.topology, 0);
             Random random(43);
             for (int a = 0; a < 3; ++a) {
-                Dense<float>& u = mac.dense[static_cast<size_t>(a)];
+                Dense<float>& u = mac.dense[a];
                 Dense<uint8_t> has(u.min, u.max, 0), exists(u.min, u.max, 0);
                 for_each_value(known.u[a], [&](const Vec3i& cell, float& k) {
                     exists.at(cell) = 1;

@@ -61,8 +61,7 @@ TEST(Tiles, FindAndNeighboursAgreeWithASetOfTiles)
                 const int neighbour = topology.neighbour(found, step.x(), step.y(), step.z());
                 ASSERT_EQ(neighbour, topology.find(t + step));
                 ASSERT_EQ(neighbour != topology.tile_count(), reference.count(key_of(t + step)) == 1);
-                ASSERT_EQ(neighbour, topology.neighbours(
-                                         found)[static_cast<size_t>(neighbour_slot(step.x(), step.y(), step.z()))]);
+                ASSERT_EQ(neighbour, topology.neighbours(found)[neighbour_slot(step.x(), step.y(), step.z())]);
             });
         });
     }

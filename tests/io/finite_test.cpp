@@ -44,7 +44,7 @@ TEST(Finite, NoWriterAcceptsNonFiniteNumbers)
     const TempFolder folder;
     Particles particles;
     particles.resize(4);
-    for (int i = 0; i < 4; ++i) particles.id[static_cast<size_t>(i)] = i;
+    for (int i = 0; i < 4; ++i) particles.id[i] = i;
     const auto points = [&] { write_particles(folder / "p.vdb", particles, 0.1f, 0.05f); };
     const auto state = [&] { write_state(folder / "state", "x", {{}, particles}); };
     particles.v[2].y() = kNan;

@@ -83,7 +83,7 @@ TEST(Liquid, BlockInFreeFallFollowsGravityExactly)
         Vec3f low = Vec3f::Constant(kInfinity), high = -low;
         for (size_t i = 0; i < end.size(); ++i) {
             ASSERT_LT((end.v[i] - v).norm(), 1e-4f * v.norm());
-            const Vec3f moved = end.P[i] - start.P[static_cast<size_t>(end.id[i])];
+            const Vec3f moved = end.P[i] - start.P[end.id[i]];
             low = low.cwiseMin(moved), high = high.cwiseMax(moved);
         }
         EXPECT_LT((high - low).maxCoeff(), 1e-4f) << "the block did not keep its shape";

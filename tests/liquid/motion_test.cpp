@@ -91,7 +91,7 @@ TEST(Motion, NeighbouringVerticesHaveSimilarVelocities)
             const Mesh mesh = make_surface(particles, 0.5f * p.voxel, {}, Box3f{*p.domain.min, *p.domain.max}).mesh;
             for (const Vec3i& t : mesh.triangles)
                 for (int k = 0; k < 3; ++k) {
-                    const auto v = [&](int corner) { return mesh.velocities[static_cast<size_t>(t[corner % 3])]; };
+                    const auto v = [&](int corner) { return mesh.velocities[t[corner % 3]]; };
                     const float apart = (v(k) - v(k + 1)).norm();
                     ++edges, torn += apart > 2, worst = std::max(worst, apart);
                 }

@@ -32,9 +32,9 @@ double brute_force_distance(const Mesh& mesh, const Vec3f& x)
     const Vec3d p = x.cast<double>();
     double least = std::numeric_limits<double>::infinity(), angle = 0;
     for (const Vec3i& t : mesh.triangles) {
-        const Vec3d a = mesh.positions[static_cast<size_t>(t[0])].cast<double>();
-        const Vec3d b = mesh.positions[static_cast<size_t>(t[1])].cast<double>();
-        const Vec3d c = mesh.positions[static_cast<size_t>(t[2])].cast<double>();
+        const Vec3d a = mesh.positions[t[0]].cast<double>();
+        const Vec3d b = mesh.positions[t[1]].cast<double>();
+        const Vec3d c = mesh.positions[t[2]].cast<double>();
         least = std::min(least, triangle_distance(p, a, b, c));
         const Vec3d u = a - p, v = b - p, w = c - p;
         const double lu = u.norm(), lv = v.norm(), lw = w.norm();
@@ -112,8 +112,8 @@ TEST(MeshDistance, SignIsRightNextToEdgesAndVertices)
     const MeshDistance tree(mesh);
     Random random(5);
     for (const Vec3i& t : mesh.triangles) {
-        const Vec3f& a = mesh.positions[static_cast<size_t>(t[0])];
-        const Vec3f& b = mesh.positions[static_cast<size_t>(t[1])];
+        const Vec3f& a = mesh.positions[t[0]];
+        const Vec3f& b = mesh.positions[t[1]];
         for (const Vec3f& on : {a, Vec3f(0.5f * (a + b))}) {
             const Vec3f x = on + random_point(random, {Vec3f::Constant(-1e-3f), Vec3f::Constant(1e-3f)});
             const double expected = brute_force_distance(mesh, x);

@@ -41,7 +41,7 @@ float deviation(const Mesh& a, const Mesh& b)
         for (const Vec3f& x : from.positions) most = std::max(most, std::abs(distance.distance(x)));
         for (const Vec3i& t : from.triangles) {
             Vec3f middle = Vec3f::Zero();
-            for (int k = 0; k < 3; ++k) middle += from.positions[static_cast<size_t>(t[k])] / 3;
+            for (int k = 0; k < 3; ++k) middle += from.positions[t[k]] / 3;
             most = std::max(most, std::abs(distance.distance(middle)));
         }
     };

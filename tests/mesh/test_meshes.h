@@ -27,9 +27,7 @@ inline Mesh sphere_mesh(const Vec3f& center, float radius, int levels)
         std::map<std::pair<int, int>, int> middles;
         const auto middle = [&](int i, int j) {
             const auto [found, added] = middles.try_emplace(std::minmax(i, j), static_cast<int>(mesh.positions.size()));
-            if (added)
-                mesh.positions.push_back(
-                    (mesh.positions[static_cast<size_t>(i)] + mesh.positions[static_cast<size_t>(j)]).normalized());
+            if (added) mesh.positions.push_back((mesh.positions[i] + mesh.positions[j]).normalized());
             return found->second;
         };
         std::vector<Vec3i> finer;

@@ -141,7 +141,7 @@ TEST(AreaFraction, AgreesWithMonteCarloSampling)
                 }
                 hits += inside ? 1 : 0;
             }
-            EXPECT_NEAR(shares[static_cast<size_t>(cell)], static_cast<double>(hits) / darts, 0.05) << cell;
+            EXPECT_NEAR(shares[cell], static_cast<double>(hits) / darts, 0.05) << cell;
         }
     }
 }

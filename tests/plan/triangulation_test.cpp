@@ -29,7 +29,7 @@ void expect_triangulation_of(const Rings& rings)
     const std::optional<Triangulation> made = triangulate(rings);
     ASSERT_TRUE(made);
     const Triangulation& result = *made;
-    const auto at = [&](int p) { return result.points[static_cast<size_t>(p)]; };
+    const auto at = [&](int p) { return result.points[p]; };
     // Areas add up, and all triangles are counter-clockwise.
     Wide whole = 0, sum = 0;
     for (const auto& ring : rings) whole += area2(ring);
@@ -48,13 +48,13 @@ void expect_triangulation_of(const Rings& rings)
                 continue;
             }
             // Neighbours agree about their edge, and neither has its far corner in the other's circumcircle.
-            const auto& other = result.triangles[static_cast<size_t>(u)];
+            const auto& other = result.triangles[u];
             int j = 0;
-            while (j < 3 && other.neighbour[static_cast<size_t>(j)] != static_cast<int>(t)) ++j;
+            while (j < 3 && other.neighbour[j] != static_cast<int>(t)) ++j;
             ASSERT_LT(j, 3);
             EXPECT_EQ(other.corner[static_cast<size_t>(j + 1) % 3], q);
             EXPECT_EQ(other.corner[static_cast<size_t>(j + 2) % 3], p);
-            EXPECT_FALSE(in_circle(at(a), at(b), at(c), at(other.corner[static_cast<size_t>(j)])));
+            EXPECT_FALSE(in_circle(at(a), at(b), at(c), at(other.corner[j])));
         }
     }
     EXPECT_TRUE(whole == sum);

@@ -312,7 +312,7 @@ double rotation_error(int order, int steps)
     }
     double worst = 0;
     for (size_t i = 0; i < particles.size(); ++i) {
-        const Vec3f from = start.P[static_cast<size_t>(particles.id[i])], to(-from.y(), from.x(), from.z());
+        const Vec3f from = start.P[particles.id[i]], to(-from.y(), from.x(), from.z());
         worst = std::max(worst, static_cast<double>((particles.P[i] - to).norm()));
     }
     return worst;
@@ -350,7 +350,7 @@ TEST(Transfer, AdvectionIsAccurateUpToTheMaximumDisplacement)
                 sort_by_tile(particles, everywhere, kVoxel, index);
                 advect(particles, index, velocity, kVoxel, dt, order);
                 for (size_t i = 0; i < particles.size(); ++i) {
-                    const Vec3f from = start.P[static_cast<size_t>(particles.id[i])];
+                    const Vec3f from = start.P[particles.id[i]];
                     // Stages of the Runge-Kutta method for a velocity linear in x.
                     const double h = static_cast<double>(dt), x = from[a];
                     const auto u = [&](double y) { return static_cast<double>(sign * 0.6f * speed) + growth * y; };

@@ -92,7 +92,7 @@ TEST(Camera, AllRaysThroughTheLensMeetInFocus)
     EXPECT_NEAR(camera.lens_radius(), 0.0125, 1e-6);
     const Ray straight = camera.ray(20, 30);
     const Vec3f meeting = straight.origin + straight.direction * (4 / straight.direction.dot(camera.forward()));
-    Sampler random(1, 0);
+    PixelSampler random(1, 0);
     for (int i = 0; i < 100; ++i) {
         const Ray ray = camera.ray(20, 30, random.pair());
         EXPECT_LE((ray.origin - camera.position()).norm(), 0.0125f + 1e-6f);
@@ -201,8 +201,7 @@ TEST(MotionBlur, StreaksAreAsLongAsTheWayInTheTimeOfTheShutter)
     scene.spheres = {};
     std::vector<Mesh> moments(5, ball);
     for (int i = 0; i < 5; ++i)
-        for (Vec3f& x : moments[static_cast<size_t>(i)].positions)
-            x += (static_cast<float>(i) / 4 - 0.5f) * 0.5f / 24 * velocity;
+        for (Vec3f& x : moments[i].positions) x += (static_cast<float>(i) / 4 - 0.5f) * 0.5f / 24 * velocity;
     scene.solids.emplace_back(std::vector<const Mesh*>{&moments[0], &moments[1], &moments[2], &moments[3], &moments[4]},
                               false);
     params.camera.shutter = 180;

@@ -213,7 +213,7 @@ TEST(Layers, NamesAndNumbersAreChecked)
 
 TEST(Layers, SortingIntoLayersChangesNoBit)
 {
-    const Mesh water = sphere_mesh({0, 1, 0}, 0.8f), stone = sphere_mesh({0.5f, 0.4f, 0.6f}, 0.4f);
+    const Mesh water = sphere_of_rows({0, 1, 0}, 0.8f), stone = sphere_of_rows({0.5f, 0.4f, 0.6f}, 0.4f);
     const RenderSpheres ball = ball_at({-0.8f, 0.5f, 0.5f}, 0.2f, 0);
     RenderSpheres other = ball;
     other.layer = 2;
@@ -229,7 +229,7 @@ TEST(Layers, SortingIntoLayersChangesNoBit)
 
 TEST(Layers, EachSurfaceHasItsOwnLook)
 {
-    const Mesh left = sphere_mesh({-1, 0, 0}, 0.8f), right = sphere_mesh({1, 0, 0}, 0.8f);
+    const Mesh left = sphere_of_rows({-1, 0, 0}, 0.8f), right = sphere_of_rows({1, 0, 0}, 0.8f);
     RenderScene scene;
     scene.surfaces = {&left, &right};
     scene.surfaces[0].look = RenderParams::Look::paint, scene.surfaces[0].paint = Vec3f(0.9f, 0.05f, 0.05f);
@@ -244,7 +244,7 @@ TEST(Layers, EachSurfaceHasItsOwnLook)
 
 TEST(Layers, OfLiquidsThatOverlapTheFirstFillsTheCommonSpace)
 {
-    const Mesh outer = sphere_mesh({0, 0, 0}, 1), inner = sphere_mesh({0.2f, 0, 0}, 0.5f);
+    const Mesh outer = sphere_of_rows({0, 0, 0}, 1), inner = sphere_of_rows({0.2f, 0, 0}, 0.5f);
     WaterLook dark, clear;
     dark.color = dark.deep_color = Vec3f(0.02f, 0.02f, 0.02f), dark.depth = 0.2f, dark.ior = 1.5f;
     const RenderParams params = picture_along_z();
@@ -309,7 +309,7 @@ TEST(Layers, SmokeBehindSmokeIsHiddenByIt)
 
 TEST(Layers, MovingSolidsAndSmokeHaveVelocities)
 {
-    const Mesh before = sphere_mesh({0, -0.01f, 0}, 1), after = sphere_mesh({0, 0.01f, 0}, 1);
+    const Mesh before = sphere_of_rows({0, -0.01f, 0}, 1), after = sphere_of_rows({0, 0.01f, 0}, 1);
     RenderScene scene;
     scene.solids.emplace_back(std::vector<const Mesh*>{&before, &after}, false);
     RenderParams params = picture_along_z(17);
@@ -328,7 +328,7 @@ TEST(Layers, MovingSolidsAndSmokeHaveVelocities)
 
 TEST(Layers, ChannelsHaveTheSameBitsForAnyNumberOfThreads)
 {
-    const Mesh water = sphere_mesh({0, 0, 0}, 0.8f);
+    const Mesh water = sphere_of_rows({0, 0, 0}, 0.8f);
     const RenderSpheres ball = ball_at({0.7f, 0, 1}, 0.3f, 1);
     const TestSmoke smoke = cube_of_smoke(0.5f);
     RenderScene scene;

@@ -74,7 +74,7 @@ TEST(Preview, RefractedRaysObeySnell)
 
 TEST(Preview, ClearWaterInAWhiteFurnaceCannotBeSeen)
 {
-    const Mesh drop = sphere_mesh({0, 1, 0}, 0.8f);
+    const Mesh drop = sphere_of_rows({0, 1, 0}, 0.8f);
     RenderScene scene;
     scene.surfaces = {&drop}, scene.extent = kCube;
     for (const Vec3f& pixel : render(scene, furnace()).pixels) EXPECT_NEAR((pixel - Vec3f::Ones()).norm(), 0, 1e-3f);
@@ -82,7 +82,7 @@ TEST(Preview, ClearWaterInAWhiteFurnaceCannotBeSeen)
 
 TEST(Preview, AWhiteMatteBodyInAWhiteFurnaceCannotBeSeen)
 {
-    const Mesh ball = sphere_mesh({0, 1, 0}, 0.8f);
+    const Mesh ball = sphere_of_rows({0, 1, 0}, 0.8f);
     RenderScene scene;
     scene.solids = {&ball}, scene.extent = kCube;
     for (const Vec3f& pixel : render(scene, furnace()).pixels) EXPECT_NEAR((pixel - Vec3f::Ones()).norm(), 0, 0.01f);
@@ -113,7 +113,7 @@ TEST(Preview, LightThroughASlabOfWaterFallsOffExponentially)
 
 TEST(Preview, PicturesHaveTheSameBitsForAnyNumberOfThreads)
 {
-    const Mesh water = sphere_mesh({0, 1, 0}, 0.8f), ball = sphere_mesh({0.5f, 0.4f, 0.6f}, 0.4f);
+    const Mesh water = sphere_of_rows({0, 1, 0}, 0.8f), ball = sphere_of_rows({0.5f, 0.4f, 0.6f}, 0.4f);
     RenderSpheres spray;
     spray.centers = {Vec3f(-0.8f, 0.2f, 0.5f), Vec3f(-0.7f, 1.5f, 0.2f)};
     spray.colors = {Vec3f(1, 0.5f, 0), color_map(0.5f)};
@@ -143,7 +143,7 @@ double error_against(const Image& reference, const Image& image)
 
 TEST(Preview, SharingPathsKeepsTheErrorOfAllSamples)
 {
-    const Mesh drop = sphere_mesh({0, 1, 0}, 0.8f), stone = sphere_mesh({0.5f, 0.4f, 0.9f}, 0.4f);
+    const Mesh drop = sphere_of_rows({0, 1, 0}, 0.8f), stone = sphere_of_rows({0.5f, 0.4f, 0.9f}, 0.4f);
     RenderSpheres spray; // smaller than a pixel
     for (int i = 0; i < 400; ++i) {
         const float a = static_cast<float>(i);
@@ -167,7 +167,7 @@ TEST(Preview, SharingPathsKeepsTheErrorOfAllSamples)
 
 TEST(Preview, DraftsHaveTheSizeAndTheBrightnessOfPictures)
 {
-    const Mesh drop = sphere_mesh({0, 1, 0}, 0.8f);
+    const Mesh drop = sphere_of_rows({0, 1, 0}, 0.8f);
     RenderScene scene;
     scene.surfaces = {&drop}, scene.extent = kCube, scene.container = kCube;
     for (const int width : {1, 2, 63, 64}) {
@@ -223,7 +223,7 @@ TEST(Preview, EmptyAndBrokenScenesStillGivePictures)
     hollow.surfaces = {&nothing}, hollow.solids = {&nothing, nullptr}, hollow.spheres = {&no_spheres};
     expect_finite(render(hollow, small_picture()));
 
-    Mesh broken = sphere_mesh({0, 1, 0}, 0.5f, 8);
+    Mesh broken = sphere_of_rows({0, 1, 0}, 0.5f, 8);
     broken.positions[5] = Vec3f::Constant(std::numeric_limits<float>::quiet_NaN());
     broken.normals[7] = Vec3f::Zero();
     broken.triangles.push_back({3, 3, 3});
@@ -241,7 +241,7 @@ TEST(Preview, EmptyAndBrokenScenesStillGivePictures)
 
 TEST(Preview, APictureOfOnePixelWorks)
 {
-    const Mesh water = sphere_mesh({0, 1, 0}, 0.8f);
+    const Mesh water = sphere_of_rows({0, 1, 0}, 0.8f);
     RenderScene scene;
     scene.surfaces = {&water}, scene.extent = kCube, scene.container = kCube;
     RenderParams params = small_picture(1, 1);
@@ -254,7 +254,7 @@ TEST(Preview, APictureOfOnePixelWorks)
 TEST(Preview, DeeperWaterIsDarkerAndBluer)
 {
     const auto middle = [](float radius) {
-        const Mesh water = sphere_mesh({0, 1, 0}, radius);
+        const Mesh water = sphere_of_rows({0, 1, 0}, radius);
         RenderScene scene;
         scene.surfaces = {&water}, scene.extent = kCube;
         const RenderParams params = small_picture();
@@ -271,7 +271,7 @@ TEST(Preview, ThinSplashesAreAsBrightAsWhatIsAroundThem)
     for (int i = 0; i < 300; ++i) {
         const float a = static_cast<float>(i);
         const Mesh drop =
-            sphere_mesh({0.9f * std::sin(a), 1 + 0.9f * std::sin(3.7f * a), 0.9f * std::cos(1.3f * a)}, 0.05f, 8);
+            sphere_of_rows({0.9f * std::sin(a), 1 + 0.9f * std::sin(3.7f * a), 0.9f * std::cos(1.3f * a)}, 0.05f, 8);
         const int first = static_cast<int>(spray.positions.size());
         spray.positions.insert(spray.positions.end(), drop.positions.begin(), drop.positions.end());
         spray.normals.insert(spray.normals.end(), drop.normals.begin(), drop.normals.end());
@@ -294,7 +294,7 @@ TEST(Preview, MatteBodiesThrowShadowsAndWaterGathersLight)
     RenderScene scene;
     scene.extent = {Vec3f(-2, 0, -2), Vec3f(2, 2, 2)};
     const Image open = render(scene, params);
-    const Mesh ball = sphere_mesh({0, 1, 0}, 0.5f);
+    const Mesh ball = sphere_of_rows({0, 1, 0}, 0.5f);
     scene.solids = {&ball};
     const Image matte = render(scene, params);
     scene.solids = {}, scene.surfaces = {&ball};

@@ -6,7 +6,7 @@
 namespace spindrift {
 
 // Latitudes and longitudes, closed, counter-clockwise from outside, with the normals of the sphere.
-inline Mesh sphere_mesh(const Vec3f& center, float radius, int rows = 48)
+inline Mesh sphere_of_rows(const Vec3f& center, float radius, int rows = 48)
 {
     Mesh mesh;
     const int columns = 2 * rows;

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "spindrift/render/floor_light.h"
+#include "spindrift/render/ray_scene.h"
 #include "spindrift/render/sky.h"
 #include "spindrift/render/volume.h"
-#include "spindrift/render/world.h"
 
 #include <functional>
 #include <memory>
@@ -53,15 +53,15 @@ struct LitSmoke {
     Sky sky;
     Volumes volumes;
     const Volume& volume;
-    World world;
+    RayScene rays;
     Floor floor;
 
     LitSmoke(const RenderSmoke& smoke, const RenderParams& params, const RenderScene& bodies = {})
         : sky(params), volumes({&smoke}, params, bounds_of(smoke, params)), volume(volumes[0]),
-          world(bodies, volumes, params, bounds_of(smoke, params)),
-          floor(world, sky, bounds_of(smoke, params), params.floor)
+          rays(bodies, volumes, params, bounds_of(smoke, params)),
+          floor(rays, sky, bounds_of(smoke, params), params.floor)
     {
-        volumes.light(world, sky, floor);
+        volumes.light(rays, sky, floor);
     }
     // The mean over all places that a ray may look at within its steps.
     Volume::Passage pass(const Ray& ray, float far = kInfinity) const

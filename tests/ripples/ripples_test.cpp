@@ -54,7 +54,7 @@ Ripples sine(float height, float length, int refine)
     for (int t = 0; t < tiles.tile_count(); ++t)
         for (int c = 0; c < kTileCells; ++c) {
             const Vec3f x = ripples.voxel() * (tiles.first_cell(t) + cell_in_tile(c)).cast<float>();
-            state.difference[static_cast<size_t>(t * kTileCells + c)] =
+            state.difference[t * kTileCells + c] =
                 height * std::sin(2 * static_cast<float>(kPi) * (x.x() + 0.5f * ripples.voxel()) / length);
         }
     ripples.restore(std::move(state));

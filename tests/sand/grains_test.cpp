@@ -347,7 +347,7 @@ std::map<std::array<int, 3>, double> volume_fractions(const Particles& sand, flo
             double share = volume;
             for (int a = 0; a < 3; ++a) {
                 const int up = corner >> a & 1;
-                cell[static_cast<size_t>(a)] = static_cast<int>(below[a]) + up;
+                cell[a] = static_cast<int>(below[a]) + up;
                 share *= up == 1 ? f[a] : 1 - f[a];
             }
             filled[cell] += share;

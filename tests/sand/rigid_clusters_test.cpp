@@ -20,6 +20,7 @@ struct Heap {
     Field<float> phi;
     Field<uint8_t> rigid;
     MacField velocity, known;
+    ParticleIndex index; // of no particles
     Projection projection;
 
     explicit Heap(uint32_t seed, const DomainParams& domain = {}) : solids(domain, {}, 24)
@@ -38,7 +39,10 @@ struct Heap {
             }
         projection.prepare(topology, phi, solids, solid_cells, kVoxel);
     }
-    InnerFlow flow() { return {phi, solids, solid_cells, projection, Vec3f(0, -9.81f, 0), kVoxel, kStep, velocity}; }
+    FlowStep flow()
+    {
+        return {phi, solids, solid_cells, projection, index, Vec3f(0, -9.81f, 0), kVoxel, kStep, velocity};
+    }
     double energy() const
     {
         double sum = 0;
@@ -76,7 +80,7 @@ std::vector<std::set<Face>> slow_clusters(const Field<uint8_t>& rigid)
             walk.pop_back();
             for (int a = 0; a < 3; ++a) {
                 std::array<int, 3> above = at, below = at;
-                above[static_cast<size_t>(a)] += 1, below[static_cast<size_t>(a)] -= 1;
+                above[a] += 1, below[a] -= 1;
                 faces.insert({at, a}), faces.insert({above, a});
                 for (const auto& next : {above, below})
                     if (left.erase(next)) walk.push_back(next);
@@ -144,7 +148,7 @@ TEST(RigidClusters, MoveRigidlyAndLeaveOtherFacesUnchanged)
         for (const Face& face : cluster) {
             in_clusters.insert(face);
             Face next = face;
-            next.first[static_cast<size_t>(face.second)] += 1;
+            next.first[face.second] += 1;
             if (cluster.count(next) && on_grid(heap, next)) {
                 EXPECT_NEAR(component(heap.velocity, face), component(heap.velocity, next), 1e-5);
             }
@@ -196,9 +200,9 @@ TEST(FluidFriction, NeverAddsKineticEnergy)
                 Heap heap(6, domain);
                 heap.projection.make_divergence_free(heap.velocity, heap.known, 1e-4);
                 FluidFriction sand({friction, cohesion});
-                sand.start(heap.flow()); // there is no stress yet
+                sand.before_pressure(heap.flow()); // there is no stress yet
                 const double before = heap.energy();
-                sand.apply(heap.flow());
+                sand.after_pressure(heap.flow());
                 EXPECT_LE(heap.energy(), before * (1 + 1e-7));
                 EXPECT_LT(heap.energy(), 0.97 * before);
             }
@@ -210,8 +214,8 @@ TEST(FluidFriction, StaysWithinTheYieldSurface)
     heap.projection.make_divergence_free(heap.velocity, heap.known, 1e-4);
     const Field<double>& s = heap.projection.s();
     FluidFriction sand({0.6f, 0.02f});
-    sand.start(heap.flow());
-    sand.apply(heap.flow());
+    sand.before_pressure(heap.flow());
+    sand.after_pressure(heap.flow());
     const FluidFriction::State state = sand.state();
     const size_t cells = heap.topology.cell_count();
     int yielding = 0;

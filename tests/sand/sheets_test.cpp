@@ -125,8 +125,7 @@ TEST(SandSheets, DoNotCompressSandWhereTheyMeet)
     plate.min = Vec3f(0, 0.399f, -2), plate.max = Vec3f(2, 0.401f, 2);
     plate.pivot = Vec3f(0, 0.4f, 0), plate.friction = 0.3f;
     scene.params.colliders = {plate, plate};
-    for (int side = 0; side < 2; ++side)
-        scene.params.colliders[static_cast<size_t>(side)].rotate = {{0, 0, 0, 1, side ? 120.0f : 60.0f}};
+    for (int side = 0; side < 2; ++side) scene.params.colliders[side].rotate = {{0, 0, 0, 1, side ? 120.0f : 60.0f}};
     const auto sand = scene.start();
     for (int frame = 0; frame < 20; ++frame) {
         EXPECT_LE(sand->advance().fullest, 1.02f) << "frame " << frame;

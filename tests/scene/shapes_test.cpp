@@ -113,9 +113,10 @@ TEST_F(ShapeTest, ACapsuleIsACylinderWithRoundEnds)
     EXPECT_FLOAT_EQ(shape.distance({3 - 0.6f, 1.5f + 0.8f, 0}, 0), 0.5f); // across
     EXPECT_FLOAT_EQ(shape.distance({5 + 0.8f, 3 + 0.6f, 0}, 0), 0.5f);    // beyond an end
     const Mesh mesh = shape.mesh(0);
+    EXPECT_TRUE(is_closed(mesh));
     double volume = 0;
     for (const Vec3i& t : mesh.triangles) {
-        const auto at = [&](int k) -> Vec3d { return mesh.positions[static_cast<size_t>(t[k])].cast<double>(); };
+        const auto at = [&](int k) -> Vec3d { return mesh.positions[t[k]].cast<double>(); };
         volume += at(0).dot(at(1).cross(at(2))) / 6;
     }
     EXPECT_NEAR(volume, kPi * 0.25 * 5 + 4 * kPi / 3 * 0.125, 0.01);
@@ -123,6 +124,7 @@ TEST_F(ShapeTest, ACapsuleIsACylinderWithRoundEnds)
 
     params.end = params.start; // of no length: a ball
     EXPECT_FLOAT_EQ(Shape(params, "").distance({1, 2, 0}, 0), 1.5f);
+    EXPECT_TRUE(is_closed(Shape(params, "").mesh(0)));
 }
 
 TEST_F(ShapeTest, InvertTurnsAShapeIntoAContainer)
@@ -343,7 +345,7 @@ TEST_F(ShapeTest, AMeshMayRepeatItsVertices)
     Mesh split;
     for (const Vec3i& t : shared.triangles) {
         const int first = static_cast<int>(split.positions.size());
-        for (int k = 0; k < 3; ++k) split.positions.push_back(shared.positions[static_cast<size_t>(t[k])]);
+        for (int k = 0; k < 3; ++k) split.positions.push_back(shared.positions[t[k]]);
         split.triangles.emplace_back(first, first + 1, first + 2);
     }
     ShapeParams params;

@@ -20,7 +20,7 @@ template <class Real> class DenseQpMatrix : public QpMatrix<Real> {
     {
         for (int i = 0; i < a.rows(); ++i) {
             const double sum = a.row(i).cwiseAbs().sum();
-            steps_[static_cast<size_t>(i)] = sum > 0 ? static_cast<Real>(1 / sum) : Real(0);
+            steps_[i] = sum > 0 ? static_cast<Real>(1 / sum) : Real(0);
         }
     }
     void multiply(std::span<const Real> x, std::span<Real> out) override
@@ -28,8 +28,8 @@ template <class Real> class DenseQpMatrix : public QpMatrix<Real> {
         ++products;
         for (int i = 0; i < a_.rows(); ++i) {
             double sum = 0;
-            for (int j = 0; j < a_.cols(); ++j) sum += a_(i, j) * static_cast<double>(x[static_cast<size_t>(j)]);
-            out[static_cast<size_t>(i)] = static_cast<Real>(sum);
+            for (int j = 0; j < a_.cols(); ++j) sum += a_(i, j) * static_cast<double>(x[j]);
+            out[i] = static_cast<Real>(sum);
         }
     }
     void precondition(std::span<const Real> r, std::span<const uint8_t> free, bool, std::span<Real> z) override
@@ -132,12 +132,12 @@ Vector enumerated_solution(const Program& p)
         const Vector rest = p.b - p.a * x;
         Vector right(m);
         for (int i = 0; i < m; ++i) {
-            right[i] = rest[free[static_cast<size_t>(i)]];
-            for (int j = 0; j < m; ++j) sub(i, j) = p.a(free[static_cast<size_t>(i)], free[static_cast<size_t>(j)]);
+            right[i] = rest[free[i]];
+            for (int j = 0; j < m; ++j) sub(i, j) = p.a(free[i], free[j]);
         }
         if (m > 0) {
             const Vector y = sub.completeOrthogonalDecomposition().solve(right);
-            for (int i = 0; i < m; ++i) x[free[static_cast<size_t>(i)]] = y[i];
+            for (int i = 0; i < m; ++i) x[free[i]] = y[i];
         }
         if (kkt_violation(p, x) < 1e-9) return x;
     }

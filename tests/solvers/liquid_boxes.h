@@ -45,15 +45,14 @@ inline void build_maze(LiquidBox& box, int room, uint64_t seed)
         }
         const auto [axis, side] = ways[random.bits() % ways.size()];
         const Vec3i next = here + Vec3i(side * Vec3i::Unit(axis));
-        door[number(side > 0 ? next : here)][static_cast<size_t>(axis)] = true;
+        door[number(side > 0 ? next : here)][axis] = true;
         seen[number(next)] = true;
         path.push_back(next);
     }
     for_each_cell(box.min, box.max, [&](const Vec3i& c) {
         const Vec3i place = c - box.min, r = (place / room).cwiseMin(rooms - 1);
         for (int a = 0; a < 3; ++a)
-            if (place[a] > 0 && place[a] == r[a] * room && !door[number(r)][static_cast<size_t>(a)])
-                box.solid.at(c) = 1;
+            if (place[a] > 0 && place[a] == r[a] * room && !door[number(r)][a]) box.solid.at(c) = 1;
     });
 }
 

@@ -139,8 +139,8 @@ class PlainSystem {
                 stack.pop_back();
                 if (row.tie > 0) closed_[body] = false;
                 for (const auto& [j, w] : row.edges)
-                    if (body_[static_cast<size_t>(j)] == unknown) {
-                        body_[static_cast<size_t>(j)] = body;
+                    if (body_[j] == unknown) {
+                        body_[j] = body;
                         stack.push_back(static_cast<size_t>(j));
                     }
             }

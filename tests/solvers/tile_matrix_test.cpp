@@ -33,7 +33,7 @@ struct Problem {
             for (int o = 0; o < kTileCells; ++o) {
                 float sum = more;
                 for (int a = 0; a < 3; ++a) {
-                    if (!axes[static_cast<size_t>(a)]) continue;
+                    if (!axes[a]) continue;
                     const auto above = topology.next_cell(t, o, a, 1);
                     const bool inside = above.tile != topology.tile_count();
                     sum += matrix.weight(a).tile(t)[o] + (inside ? matrix.weight(a).tile(above.tile)[above.offset] : 1);
@@ -55,7 +55,7 @@ struct Problem {
                 for (int axis = 0; axis < 3; ++axis) {
                     const Vec3i below = topology.first_cell(t) + cell_in_tile(o) - Vec3i::Unit(axis);
                     const int tile = topology.find(tile_of_cell(below));
-                    if (!axes[static_cast<size_t>(axis)] || tile == topology.tile_count()) continue;
+                    if (!axes[axis] || tile == topology.tile_count()) continue;
                     const Eigen::Index column = tile * kTileCells + offset_of_cell(below);
                     a(row, column) = a(column, row) = -static_cast<double>(matrix.weight(axis).tile(t)[o]);
                 }

@@ -203,8 +203,7 @@ TEST(Whitewater, StaysOnItsSideOfAThinPlate)
             spray->advance(pool(frame - 1), pool(frame));
             for (const Vec3f& x : spray->particles().P)
                 ASSERT_LT(x.x(), plate_at(frame)) << speed << " m a frame, frame " << frame;
-            for (const int32_t kind : *spray->particles().find<int32_t>(kKindAttribute))
-                ++kinds[static_cast<size_t>(kind)];
+            for (const int32_t kind : *spray->particles().find<int32_t>(kKindAttribute)) ++kinds[kind];
         }
         for (const size_t count : kinds) EXPECT_GT(count, 100u);
     }

@@ -28,15 +28,15 @@ bool face_is_cut_twice(int configuration, int face, std::array<int, 4>& edges)
         const CubeEdge e(edge);
         const auto on_face = [&](int corner) { return cube_corner_place(corner)[face / 2] == (face & 1); };
         const bool cut = (configuration >> e.low & 1) != (configuration >> e.high & 1);
-        if (cut && on_face(e.low) && on_face(e.high)) edges[static_cast<size_t>(count++)] = edge;
+        if (cut && on_face(e.low) && on_face(e.high)) edges[count++] = edge;
     }
     return count == 4;
 }
 
 bool in_one_sheet(const CubeSheets& sheets, const std::array<int, 4>& edges)
 {
-    const int first = sheets.of_edge[static_cast<size_t>(edges[0])];
-    return std::ranges::all_of(edges, [&](int e) { return sheets.of_edge[static_cast<size_t>(e)] == first; });
+    const int first = sheets.of_edge[edges[0]];
+    return std::ranges::all_of(edges, [&](int e) { return sheets.of_edge[e] == first; });
 }
 
 } // namespace
@@ -45,7 +45,7 @@ bool in_one_sheet(const CubeSheets& sheets, const std::array<int, 4>& edges)
 TEST(Contour, NoSheetCrossesAFaceTwiceOnBothSides)
 {
     for (int configuration = 0; configuration < 256; ++configuration) {
-        const CubeCase& cube = cube_cases()[static_cast<size_t>(configuration)];
+        const CubeCase& cube = cube_cases()[configuration];
         EXPECT_LE(cube.normal.count, 4);
         for (int face = 0; face < 6; ++face) {
             std::array<int, 4> edges{};

@@ -30,12 +30,12 @@ std::vector<Vec3d> stepped(const Mesh& mesh, std::vector<Vec3d> values, int step
 {
     std::vector<std::set<int>> neighbours(values.size());
     for (const Vec3i& t : mesh.triangles)
-        for (int k = 0; k < 3; ++k) neighbours[static_cast<size_t>(t[k])].insert({t[(k + 1) % 3], t[(k + 2) % 3]});
+        for (int k = 0; k < 3; ++k) neighbours[t[k]].insert({t[(k + 1) % 3], t[(k + 2) % 3]});
     for (int step = 0; step < steps; ++step) {
         std::vector<Vec3d> next(values.size());
         for (size_t i = 0; i < values.size(); ++i) {
             Vec3d mean = Vec3d::Zero();
-            for (const int j : neighbours[i]) mean += values[static_cast<size_t>(j)];
+            for (const int j : neighbours[i]) mean += values[j];
             next[i] = 0.5 * (values[i] + mean / static_cast<double>(neighbours[i].size()));
         }
         values = next;

@@ -313,7 +313,7 @@ TEST(SurfaceModes, VerticesCarryVelocityAndAttributesOfNearbyParticles)
             EXPECT_LT((mesh.velocities[i] - mesh.positions[i]).norm(), 3.2f);
             EXPECT_LT((vertex_colour[i] - mesh.positions[i]).norm(), 3.2f);
             EXPECT_EQ(vertex_heat[i], vertex_colour[i].x());
-            EXPECT_LT((particles.P[static_cast<size_t>(vertex_id[i])] - mesh.positions[i]).norm(), 3.2f);
+            EXPECT_LT((particles.P[vertex_id[i]] - mesh.positions[i]).norm(), 3.2f);
         }
         params.attributes = "coldness";
         EXPECT_THROW(make_surface(particles, 1, params), Error);
@@ -341,10 +341,7 @@ TEST(SurfaceModes, ColoursBlendWhereTheyMeet)
             float jump = 0;
             for (const Vec3i& triangle : mesh.triangles)
                 for (int k = 0; k < 3; ++k)
-                    jump = std::max(jump, (colors[static_cast<size_t>(triangle[k])] -
-                                           colors[static_cast<size_t>(triangle[(k + 1) % 3])])
-                                              .cwiseAbs()
-                                              .maxCoeff());
+                    jump = std::max(jump, (colors[triangle[k]] - colors[triangle[(k + 1) % 3]]).cwiseAbs().maxCoeff());
             EXPECT_LT(jump, 0.45f) << "mode " << static_cast<int>(mode) << (mixed ? ", mixed sizes" : "");
             for (size_t i = 0; i < colors.size(); ++i) {
                 EXPECT_NEAR(colors[i].x() + colors[i].z(), 1, 1e-5);

@@ -167,8 +167,8 @@ TEST(StillWater, WavesBlendIntoCalmWaterWithoutAStep)
     float steepest = 0; // relative to the slope of the waves
     for (const Vec3i& t : mesh.triangles)
         for (int k = 0; k < 3; ++k) {
-            const Vec3f a = mesh.positions[static_cast<size_t>(t[k])];
-            const Vec3f b = mesh.positions[static_cast<size_t>(t[(k + 1) % 3])];
+            const Vec3f a = mesh.positions[t[k]];
+            const Vec3f b = mesh.positions[t[(k + 1) % 3]];
             const auto off_walls = [](const Vec3f& x) { return x.y() > 6 && x.x() > 4 && x.z() > 4 && x.z() < 44; };
             if (!off_walls(a) || !off_walls(b) || a.x() > 56) continue;
             const float length = (b - a).head<3>().norm();

@@ -41,11 +41,11 @@ size_t part_count(const Mesh& mesh)
     std::vector<int> parent(mesh.positions.size());
     for (size_t i = 0; i < parent.size(); ++i) parent[i] = static_cast<int>(i);
     const auto root = [&](int i) {
-        while (parent[static_cast<size_t>(i)] != i) i = parent[static_cast<size_t>(i)];
+        while (parent[i] != i) i = parent[i];
         return i;
     };
     for (const Vec3i& t : mesh.triangles)
-        for (int k = 1; k < 3; ++k) parent[static_cast<size_t>(root(t[k]))] = root(t[0]);
+        for (int k = 1; k < 3; ++k) parent[root(t[k])] = root(t[0]);
     size_t count = 0;
     for (size_t i = 0; i < parent.size(); ++i) count += parent[i] == static_cast<int>(i);
     return count;

@@ -117,7 +117,7 @@ TEST(ThinWalls, SurfaceStaysInsideAnOpenBowl)
     constexpr float kRadius = 7.5f;
     Mesh bowl = sphere_mesh(center, kRadius, 4);
     std::erase_if(bowl.triangles, [&](const Vec3i& t) {
-        return std::ranges::any_of(t, [&](int i) { return bowl.positions[static_cast<size_t>(i)].y() > 15; });
+        return std::ranges::any_of(t, [&](int i) { return bowl.positions[i].y() > 15; });
     });
     const TempFolder folder;
     write_mesh(folder / "bowl.obj", bowl);

@@ -11,9 +11,9 @@ namespace spindrift {
 // In-place Fourier transform of a power-of-two number of values, `stride` apart.
 inline void fourier(std::complex<float>* data, int size, int stride, std::vector<std::complex<float>>& line)
 {
-    line.resize(static_cast<size_t>(size));
+    line.resize(size);
     for (int i = 0, j = 0; i < size; ++i) {
-        line[static_cast<size_t>(j)] = data[static_cast<ptrdiff_t>(i) * stride];
+        line[j] = data[static_cast<ptrdiff_t>(i) * stride];
         for (int bit = size >> 1; (j ^= bit) < bit && bit > 0; bit >>= 1) {
         }
     }
@@ -22,13 +22,13 @@ inline void fourier(std::complex<float>* data, int size, int stride, std::vector
             const double angle = -kPi * k / half;
             const std::complex<float> turn(static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle)));
             for (int i = k; i < size; i += 2 * half) {
-                auto &a = line[static_cast<size_t>(i)], &b = line[static_cast<size_t>(i + half)];
+                auto &a = line[i], &b = line[i + half];
                 const std::complex<float> t(turn.real() * b.real() - turn.imag() * b.imag(),
                                             turn.real() * b.imag() + turn.imag() * b.real());
                 b = a - t, a += t;
             }
         }
-    for (int i = 0; i < size; ++i) data[static_cast<ptrdiff_t>(i) * stride] = line[static_cast<size_t>(i)];
+    for (int i = 0; i < size; ++i) data[static_cast<ptrdiff_t>(i) * stride] = line[i];
 }
 
 // Energy in shells k - 1/2 .. k + 1/2 of the wave number [waves per cube], of a cube (a power of two of samples) with
@@ -36,26 +36,24 @@ inline void fourier(std::complex<float>* data, int size, int stride, std::vector
 inline std::vector<double> energy_spectrum(const Field<float> (&u)[3], const Vec3i& first, int size)
 {
     std::vector<float> fade(static_cast<size_t>(size));
-    for (int i = 0; i < size; ++i)
-        fade[static_cast<size_t>(i)] = static_cast<float>(1 - std::cos(2 * kPi * (i + 0.5) / size));
+    for (int i = 0; i < size; ++i) fade[i] = static_cast<float>(1 - std::cos(2 * kPi * (i + 0.5) / size));
     const int plane = size * size;
     std::vector<std::complex<float>> data(static_cast<size_t>(plane) * static_cast<size_t>(size));
     std::vector<double> spectrum(static_cast<size_t>(size / 2));
     for (const Field<float>& component : u) {
-        parallel_for(static_cast<size_t>(size), [&](size_t x) {
+        parallel_for(size, [&](size_t x) {
             for (int y = 0; y < size; ++y)
                 for (int z = 0; z < size; ++z)
                     data[x * static_cast<size_t>(plane) + static_cast<size_t>(y * size + z)] =
-                        component.at(first + Vec3i(static_cast<int>(x), y, z)) * fade[x] *
-                        fade[static_cast<size_t>(y)] * fade[static_cast<size_t>(z)];
+                        component.at(first + Vec3i(static_cast<int>(x), y, z)) * fade[x] * fade[y] * fade[z];
         });
-        parallel_for(static_cast<size_t>(size), [&](size_t s) {
+        parallel_for(size, [&](size_t s) {
             std::vector<std::complex<float>> line;
             auto* slice = data.data() + s * static_cast<size_t>(plane);
             for (int i = 0; i < size; ++i) fourier(slice + i * size, size, 1, line);
             for (int i = 0; i < size; ++i) fourier(slice + i, size, size, line);
         });
-        parallel_for(static_cast<size_t>(size), [&](size_t s) {
+        parallel_for(size, [&](size_t s) {
             std::vector<std::complex<float>> line;
             for (int i = 0; i < size; ++i)
                 fourier(data.data() + s * static_cast<size_t>(size) + static_cast<size_t>(i), size, plane, line);

@@ -174,7 +174,7 @@ TEST(Turbulence, SameBitsForAnyNumberOfThreads)
         with_threads(threads, [&] {
             Turbulence turbulence{TurbulenceParams()};
             for (int s = 0; s < 6; ++s) turbulence.step(f.flow(), 0.1f);
-            sample(turbulence, fine, f.topology, results[static_cast<size_t>(threads - 1)]);
+            sample(turbulence, fine, f.topology, results[threads - 1]);
         });
     expect_same(results[0], results[1]);
     expect_same(results[0], results[2]);

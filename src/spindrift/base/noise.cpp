@@ -32,8 +32,7 @@ std::array<Vec3f, 8> directions_around(const Vec3i& cell, uint64_t seed)
 {
     std::array<Vec3f, 8> directions;
     for (int c = 0; c < 8; ++c)
-        directions[static_cast<size_t>(c)] =
-            direction_at(cell.x() + (c >> 2), cell.y() + (c >> 1 & 1), cell.z() + (c & 1), seed);
+        directions[c] = direction_at(cell.x() + (c >> 2), cell.y() + (c >> 1 & 1), cell.z() + (c & 1), seed);
     return directions;
 }
 
@@ -54,7 +53,7 @@ struct CornerWeights {
         NoiseSample out{0, Vec3f::Zero()};
         for (int c = 0; c < 8; ++c) {
             const int dx = c >> 2, dy = c >> 1 & 1, dz = c & 1;
-            const Vec3f& g = directions[static_cast<size_t>(c)];
+            const Vec3f& g = directions[c];
             const Vec3f corner(static_cast<float>(dx), static_cast<float>(dy), static_cast<float>(dz));
             const float ramp = g.dot(place - corner);
             const float wx = weight[0][dx], wy = weight[1][dy], wz = weight[2][dz];
@@ -84,8 +83,8 @@ CurlNoise::CurlNoise(float time, uint64_t seed)
         const float birth = std::floor(age);
         const int life = cell_of(Vec3f::Constant(birth)).x();
         const float weight = std::sin(static_cast<float>(kPi) * (age - birth));
-        fields_[static_cast<size_t>(half)] = {
-            weight / kRootMeanSquare, hash64(seed, hash64(static_cast<uint64_t>(half), static_cast<uint32_t>(life)))};
+        fields_[half] = {weight / kRootMeanSquare,
+                         hash64(seed, hash64(static_cast<uint64_t>(half), static_cast<uint32_t>(life)))};
     }
 }
 
@@ -93,7 +92,7 @@ Vec3f CurlNoise::operator()(const Vec3f& x)
 {
     const Vec3f lowest = floor_of(x);
     const Vec3i at = cell_of(lowest);
-    Cell& cell = recent_[static_cast<size_t>((at.x() & 1) << 2 | (at.y() & 1) << 1 | (at.z() & 1))];
+    Cell& cell = recent_[(at.x() & 1) << 2 | (at.y() & 1) << 1 | (at.z() & 1)];
     if (at != cell.at) {
         cell.at = at;
         for (uint64_t c = 0; c < 3; ++c) {

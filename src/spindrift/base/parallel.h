@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <type_traits>
 #include <vector>
 
 namespace spindrift {
@@ -32,14 +34,16 @@ template <class Body> void parallel_chunks(size_t count, size_t chunk, const Bod
 template <class T, class Value, class Combine>
 T parallel_reduce(size_t count, T identity, const Value& value, const Combine& combine, size_t chunk = 64)
 {
-    std::vector<T> partial((count + chunk - 1) / chunk, identity);
+    // Not std::vector<bool>: its elements share bytes, and threads would overwrite each other's.
+    using Stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+    std::vector<Stored> partial((count + chunk - 1) / chunk, identity);
     parallel_for(partial.size(), [&](size_t c) {
         T sum = identity;
         for (size_t i = c * chunk, end = std::min(count, (c + 1) * chunk); i < end; ++i) sum = combine(sum, value(i));
         partial[c] = sum;
     });
     T total = identity;
-    for (const T& p : partial) total = combine(total, p);
+    for (const Stored& p : partial) total = combine(total, p);
     return total;
 }
 

@@ -15,9 +15,8 @@
 // reference stays bound to the object of the thread that called thread_scratch(), and costs one look-up.
 //
 // Rules
-// - Every call site has an object of its own (see Tag), so two calls in one function never share memory. A call inside
-// a
-//   function template is one call site for all instantiations with the same T.
+// - Every call site has an object of its own (see Tag), so two calls in one function never share memory. In a function
+//   template it is one call site for all instantiations with the same T.
 // - The contents are those of the last use on this thread: results must not depend on them.
 // - Do not call it in a function that may run again on the same thread before the first use ends: by recursion, or
 //   because a thread that waits for a nested parallel loop may execute another iteration of the outer one.

@@ -161,8 +161,7 @@ void Bodies::check_overlaps(float frame, const std::vector<std::string>& where) 
         const auto b = static_cast<size_t>(overlap.body);
         if (overlap.depth <= kTolerance * solids_[b].radius() || (held(b) && overlap.other < 0)) continue;
         const std::string place = place_of(b);
-        const std::string other =
-            overlap.other < 0 ? "a wall or collider" : "\"" + names_[static_cast<size_t>(overlap.other)] + "\"";
+        const std::string other = overlap.other < 0 ? "a wall or collider" : "\"" + names_[overlap.other] + "\"";
         bad_input("{}the body \"{}\" starts {:.3g} m deep inside {}; move it, or make it smaller", place, names_[b],
                   overlap.depth, other);
     }

@@ -136,7 +136,7 @@ BulletShape surface_shape(const Mesh& mesh)
 {
     BulletShape shape;
     shape.triangles = std::make_unique<btTriangleMesh>();
-    const auto corner = [&](int i) { return to_bullet(mesh.positions[static_cast<size_t>(i)]); };
+    const auto corner = [&](int i) { return to_bullet(mesh.positions[i]); };
     for (const Vec3i& t : mesh.triangles) shape.triangles->addTriangle(corner(t[0]), corner(t[1]), corner(t[2]));
     shape.owned.push_back(std::make_unique<btBvhTriangleMeshShape>(shape.triangles.get(), true));
     shape.whole()->setMargin(kMargin * static_cast<double>(bounds_of(mesh).size().minCoeff()));

@@ -44,7 +44,7 @@ MassProperties solid_mesh(const Mesh& mesh)
     Mat3d second = Mat3d::Zero();
     for (const Vec3i& t : mesh.triangles) {
         Vec3d p[3];
-        for (int k = 0; k < 3; ++k) p[k] = mesh.positions[static_cast<size_t>(t[k])].cast<double>() - origin;
+        for (int k = 0; k < 3; ++k) p[k] = mesh.positions[t[k]].cast<double>() - origin;
         const double v = p[0].dot(p[1].cross(p[2])) / 6;
         const Vec3d sum = p[0] + p[1] + p[2];
         volume += v, first += v / 4 * sum;

@@ -294,8 +294,14 @@ void expect_command(const CLI::App& app, int argc, char** argv)
     bad_input("{}: {}; see: {} --help", name, error.what(), help);
 }
 
-int parse_and_run(int argc, char** argv)
+} // namespace
+
+int run_command_line(int argc, char** argv)
 {
+    return_freed_memory();
+    limit_memory();
+    // With SIGXFSZ ignored, exceeding a file size limit fails in write() instead of ending the process.
+    std::signal(SIGXFSZ, SIG_IGN);
     CLI::App app("Spindrift: liquids, spray, smoke, sand and crowds for visual effects.", "spindrift");
     app.set_version_flag("--version", std::string("spindrift ") + SPINDRIFT_VERSION);
     app.require_subcommand(1);
@@ -314,31 +320,6 @@ int parse_and_run(int argc, char** argv)
     action();
     if (std::fflush(stdout) != 0) fail("cannot write to the standard output: {}", std::strerror(errno));
     return static_cast<int>(ExitCode::ok);
-}
-
-} // namespace
-
-int run_command_line(int argc, char** argv)
-{
-    return_freed_memory();
-    limit_memory();
-    // With SIGXFSZ ignored, exceeding a file size limit fails in write() instead of ending the process.
-    std::signal(SIGXFSZ, SIG_IGN);
-    // This function must not throw: nothing would catch it.
-    const auto report = [](ExitCode code, const std::string& message) {
-        std::fflush(stdout);
-        std::fputs(("spindrift: " + printable(message) + "\n").c_str(), stderr);
-        return static_cast<int>(code);
-    };
-    try {
-        return parse_and_run(argc, argv);
-    } catch (const Error& error) {
-        return report(error.code, error.what());
-    } catch (const std::bad_alloc&) {
-        return report(ExitCode::failed, "out of memory; see what the shot needs with: spindrift check SCENE");
-    } catch (const std::exception& error) {
-        return report(ExitCode::failed, error.what());
-    }
 }
 
 } // namespace spindrift

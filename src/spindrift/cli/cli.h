@@ -3,7 +3,7 @@
 
 namespace spindrift {
 
-// Parses and runs a command; returns the exit code. The only place where errors are caught and printed.
+// Parses and runs a command; returns the exit code. Throws whatever stops it.
 int run_command_line(int argc, char** argv);
 
 } // namespace spindrift

@@ -248,6 +248,41 @@ width = 480
 height = 640
 )";
 
+constexpr const char* kShapedSmoke = R"([shot]
+frames = "1-96"
+fps = 24
+
+[shaped_smoke]
+voxel = 0.03              # metres; smaller resolves thinner parts
+markers = 200000          # particles of smoke
+controls = 8000           # particles that lead it
+
+[shaped_smoke.vortices]
+radius = 0.15             # size of the eddies
+speed = 0.3               # metres per second
+
+[[shaped_smoke.source]]
+shape = "sphere"
+center = [0, 0.5, 0]
+radius = 0.4
+
+[[shaped_smoke.target]]
+shape = "capsule"         # or a closed mesh: shape = "mesh", file = "creature.####.obj"
+start = [-0.6, 0.5, 0]
+end = [0.6, 0.5, 0]
+radius = 0.2
+
+[[shaped_smoke.target]]
+frame = 36                # the smoke changes into this shape ...
+let_go = 72               # ... and is let go
+min = [-0.3, 0, -0.3]
+max = [0.3, 1, 0.3]
+
+[render]
+show = "shaped_smoke"
+sky = "daylight"
+)";
+
 constexpr const char* kFire = R"([shot]
 frames = "1-48"
 fps = 24
@@ -346,6 +381,7 @@ const std::vector<SceneTemplate>& scene_templates()
         {"honey", "Honey is poured on a plate.", kHoney},
         {"jelly", "A block of jelly falls, wobbles and stays a block.", kJelly},
         {"smoke", "Warm smoke rises and closes around a ball.", kSmoke},
+        {"shaped_smoke", "Smoke takes one shape, then another, and is let go.", kShapedSmoke},
         {"fire", "Hot smoke glows as flames and cools as it rises.", kFire},
         {"sand", "A column of sand collapses into a pile.", kSand},
         {"crowd", "People leave a room through a door and are counted there.", kCrowd},

@@ -1,13 +1,14 @@
 #include "spindrift/crowd/agents.h"
 
 #include "spindrift/base/parallel.h"
+#include "spindrift/base/scratch.h"
 
 #include <utility>
 
 namespace spindrift {
 
 namespace {
-constexpr size_t kChunk = 16384;
+constexpr size_t kAgentsToSort = 16384;
 } // namespace
 
 void Agents::resize(size_t count)
@@ -45,7 +46,7 @@ void AgentCells::sort(Agents& agents)
 {
     const size_t count = agents.size(), rows = static_cast<size_t>(rows_), columns = static_cast<size_t>(columns_);
     // At most 64 chunks, so that the counts of all chunks stay small compared with the agents.
-    const size_t chunk = std::max(kChunk, (count + 63) / 64), chunks = (count + chunk - 1) / chunk;
+    const size_t chunk = std::max(kAgentsToSort, (count + 63) / 64), chunks = (count + chunk - 1) / chunk;
     key_.resize(count), order_.resize(count);
     std::vector<uint32_t> next(chunks * rows, 0);
 
@@ -78,7 +79,8 @@ void AgentCells::sort(Agents& agents)
         [&](size_t r) {
             const size_t begin = first_[r * columns], end = first_[(r + 1) * columns];
             const auto base = static_cast<uint32_t>(r * columns);
-            thread_local std::vector<uint32_t> in_column, unsorted;
+            auto& in_column = thread_scratch<std::vector<uint32_t>>();
+            auto& unsorted = thread_scratch<std::vector<uint32_t>>();
             in_column.assign(columns, 0);
             unsorted.assign(order_.begin() + static_cast<long>(begin), order_.begin() + static_cast<long>(end));
             for (const uint32_t i : unsorted) ++in_column[key_[i] - base];
@@ -93,7 +95,7 @@ void AgentCells::sort(Agents& agents)
 
     const auto move = [&](auto& array, auto& moved) {
         moved.resize(count);
-        parallel_chunks(count, kChunk, [&](size_t begin, size_t end) {
+        parallel_chunks(count, kAgentsToSort, [&](size_t begin, size_t end) {
             for (size_t i = begin; i < end; ++i) moved[i] = array[order_[i]];
         });
         std::swap(array, moved);

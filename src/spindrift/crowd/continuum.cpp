@@ -78,7 +78,7 @@ void Continuum::set_free_area(std::span<const float> fraction)
     // Extrapolate the free area beyond the domain: agents close to a side only count for the cells at it.
     const auto at = [&](int i, int j) {
         const int k = std::clamp(j, 0, ny - 1) * nx + std::clamp(i, 0, nx - 1);
-        return std::clamp(fraction[static_cast<size_t>(k)], 0.0f, 1.0f);
+        return std::clamp(fraction[k], 0.0f, 1.0f);
     };
     constexpr float kShare[3] = {0.125f, 0.75f, 0.125f}; // linear weights, integrated over a cell and its neighbours
     for (int j = 0; j < ny; ++j)
@@ -104,9 +104,9 @@ void Continuum::splat(const Agents& agents, const AgentCells& cells)
     const int strips = (grid_.ny + kStripRows - 1) / kStripRows;
     std::vector<std::vector<uint32_t>> elsewhere(static_cast<size_t>(strips));
     for (int odd = 0; odd < 2; ++odd)
-        parallel_for(static_cast<size_t>((strips + 1 - odd) / 2), [&](size_t s) {
+        parallel_for((strips + 1 - odd) / 2, [&](size_t s) {
             const int strip = 2 * static_cast<int>(s) + odd;
-            splat_strip(agents, cells, strip, elsewhere[static_cast<size_t>(strip)]);
+            splat_strip(agents, cells, strip, elsewhere[strip]);
         });
     for (const auto& strip : elsewhere)
         for (const uint32_t i : strip) splat_agent(agents, i);

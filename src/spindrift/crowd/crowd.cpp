@@ -9,7 +9,7 @@ namespace spindrift {
 
 namespace {
 
-constexpr size_t kChunk = 1024;
+constexpr size_t kAgentsAtOnce = 1024;
 
 bool is_finite(const Vec2f& x) { return std::isfinite(x.x()) && std::isfinite(x.y()); }
 Vec2f turned(const Vec2f& d, float sine, float cosine)
@@ -114,7 +114,7 @@ int32_t Crowd::add(const Agents& newcomers)
     for (size_t i = 0; i < more; ++i) {
         const size_t to = count + i;
         const bool scripted = newcomers.driver[i] == Driver::scripted;
-        const Vec2f x = scripted ? paths_[static_cast<size_t>(newcomers.goal[i])].at(time_) : newcomers.x[i];
+        const Vec2f x = scripted ? paths_[newcomers.goal[i]].at(time_) : newcomers.x[i];
         agents_.x[to] = continuum_.grid().inside(x);
         agents_.radius[to] = newcomers.radius[i], agents_.speed[to] = newcomers.speed[i];
         agents_.priority[to] = newcomers.priority[i], agents_.driver[to] = newcomers.driver[i];
@@ -189,7 +189,7 @@ void Crowd::plan()
     };
     const bool weidmann = params_.speed_law == CrowdParams::SpeedLaw::weidmann;
     const bool steers = params_.look_ahead > 0 || params_.side != 0;
-    parallel_chunks(agents_.size(), kChunk, [&](size_t begin, size_t end) {
+    parallel_chunks(agents_.size(), kAgentsAtOnce, [&](size_t begin, size_t end) {
         for (size_t i = begin; i < end; ++i) {
             if (keeps_plan(i)) continue;
             Vec2f d = planner_ ? planner_->direction(agents_, i) : Vec2f(Vec2f::Zero());
@@ -264,7 +264,7 @@ void Crowd::move_others(float dt)
                 velocity[k] = avoid(i, dt);
                 return;
             }
-            const Vec2f to = paths_[static_cast<size_t>(agents_.goal[i])].at(time_ + static_cast<double>(dt));
+            const Vec2f to = paths_[agents_.goal[i]].at(time_ + static_cast<double>(dt));
             velocity[k] = (continuum_.grid().inside(to) - agents_.x[i]) / dt;
         },
         16);
@@ -320,7 +320,7 @@ Vec2f Crowd::slide_along_walls(const Vec2f& from, const Vec2f& to, float radius)
 
 void Crowd::move_crowd(float dt)
 {
-    parallel_chunks(agents_.size(), kChunk, [&](size_t begin, size_t end) {
+    parallel_chunks(agents_.size(), kAgentsAtOnce, [&](size_t begin, size_t end) {
         for (size_t i = begin; i < end; ++i) {
             if (agents_.driver[i] != Driver::crowd) continue;
             // (4.3), without exceeding the walking speed
@@ -340,7 +340,7 @@ void Crowd::remove_leaving()
 {
     if (!planner_) return;
     std::vector<uint8_t> kept(agents_.size());
-    parallel_chunks(agents_.size(), kChunk, [&](size_t begin, size_t end) {
+    parallel_chunks(agents_.size(), kAgentsAtOnce, [&](size_t begin, size_t end) {
         for (size_t i = begin; i < end; ++i) kept[i] = !planner_->leaves(agents_, i);
     });
     for (size_t i = 0; i < kept.size(); ++i)

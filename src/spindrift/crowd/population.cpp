@@ -80,10 +80,7 @@ class Population::Planner : public CrowdPlanner {
     }
 
   private:
-    const Group& group_of(const Agents& agents, size_t i) const
-    {
-        return all_.groups_[static_cast<size_t>(all_.group_of(agents.id[i]))];
-    }
+    const Group& group_of(const Agents& agents, size_t i) const { return all_.groups_[all_.group_of(agents.id[i])]; }
     Vec2f direction_of(Agents& agents, size_t i) const
     {
         const Group& group = group_of(agents, i);
@@ -100,7 +97,7 @@ class Population::Planner : public CrowdPlanner {
             agents.leg[i] = -1;
         }
         RouteCursor cursor{static_cast<uint32_t>(agents.leg[i])};
-        const Vec2f direction = navigator.direction(agents.x[i], group.goals[visit], cursor);
+        Vec2f direction = navigator.direction(agents.x[i], group.goals[visit], cursor);
         agents.leg[i] = static_cast<int32_t>(cursor.vertex);
         return direction;
     }
@@ -190,7 +187,7 @@ void Population::place_groups(const std::vector<std::string>& group_places)
             if (group.entrance < 0)
                 bad_input("{}: there is no entrance '{}'; add a [[crowd.entrance]] of this name", group_places[g],
                           p.entrance);
-            if (doors_[static_cast<size_t>(group.entrance)].empty())
+            if (doors_[group.entrance].empty())
                 bad_input("{}: the entrance '{}' has no room for an agent", group_places[g], p.entrance);
         }
         std::vector<Vec2f> places;
@@ -245,7 +242,7 @@ double Population::most_people(double seconds) const
     auto people = static_cast<double>(starts_.size());
     for (const Group& group : groups_)
         if (group.entrance >= 0) {
-            const PlanEntrance& entrance = plan_.entrances[static_cast<size_t>(group.entrance)];
+            const PlanEntrance& entrance = plan_.entrances[group.entrance];
             people += entrance.rate * std::max(0.0, std::min(seconds, entrance.end) - entrance.start) /
                       groups_through(static_cast<size_t>(group.entrance));
         }
@@ -287,7 +284,7 @@ void Population::restore(State state)
     for (size_t i = 0; i < agents.size(); ++i) {
         const auto id = static_cast<size_t>(agents.id[i]);
         if (id >= state.groups.size()) bad_state("agent {} has no group", agents.id[i]);
-        const Group& group = groups_[static_cast<size_t>(state.groups[id])];
+        const Group& group = groups_[state.groups[id]];
         const auto goal = static_cast<size_t>(agents.goal[i]);
         const bool has_target = group.targets.empty() || (id >= group.first && id - group.first < group.targets.size());
         const bool has_goal = agents.driver[i] == Driver::scripted || !group.targets.empty() || group.goals.empty() ||
@@ -386,9 +383,9 @@ void Population::admit_newcomers(float dt, PopulationReport& report)
 int Population::goal_of(size_t agent) const
 {
     const Agents& agents = crowd_.agents();
-    const Group& group = groups_[static_cast<size_t>(group_of(agents.id[agent]))];
+    const Group& group = groups_[group_of(agents.id[agent])];
     if (group.goals.empty() || group.path >= 0) return -1;
-    return static_cast<int>(group.goals[static_cast<size_t>(agents.goal[agent])]);
+    return static_cast<int>(group.goals[agents.goal[agent]]);
 }
 
 std::unique_ptr<Population> read_population(const PopulationParams& params, const SceneFile& scene,

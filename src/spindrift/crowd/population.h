@@ -41,7 +41,7 @@ class Population {
     void start(int frame);
     PopulationReport advance();
     int frame() const { return frame_; }
-    int group_of(int32_t id) const { return groups_of_ids_[static_cast<size_t>(id)]; }
+    int group_of(int32_t id) const { return groups_of_ids_[id]; }
     // Index in FloorPlan::goals of an agent's current goal; -1 for none.
     int goal_of(size_t agent) const;
 

@@ -16,7 +16,7 @@ template <class Body> void PaddedGrid::for_each_row(const Body& body) const
         for (int j = 0; j < ny; ++j) body(index(0, j));
     else
         parallel_for(
-            static_cast<size_t>(ny), [&](size_t j) { body(index(0, static_cast<int>(j))); }, rows_at_once);
+            ny, [&](size_t j) { body(index(0, static_cast<int>(j))); }, rows_at_once);
 }
 
 void PressureMatrix::reset(const PaddedGrid& grid)
@@ -141,7 +141,7 @@ void PressureMatrix::cycle(size_t number, const double* r, double* z)
         for (int ci = 0; ci < coarse.grid.nx; ++ci) {
             const size_t a = 2 * static_cast<size_t>(ci);
             const double right = a + 1 < nx ? low[a + 1] + both * high[a + 1] : 0;
-            coarse.r[first + static_cast<size_t>(ci)] = low[a] + both * high[a] + right;
+            coarse.r[first + ci] = low[a] + both * high[a] + right;
         }
     });
     cycle(number + 1, coarse.r.data(), coarse.z.data());

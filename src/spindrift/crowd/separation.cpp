@@ -1,6 +1,7 @@
 #include "spindrift/crowd/separation.h"
 
 #include "spindrift/base/parallel.h"
+#include "spindrift/base/scratch.h"
 #include "spindrift/field/row.h"
 
 #ifdef __AVX__
@@ -11,7 +12,7 @@ namespace spindrift {
 
 namespace {
 
-constexpr size_t kLanes = 8, kChunk = 4096;
+constexpr size_t kLanes = 8, kAgentsToSeparate = 4096;
 // Cells of a row that are tested for activity together.
 constexpr int kTogether = 30;
 // Share of the displacement that resolves one pair. Without it the shortest waves grow where an agent has six
@@ -60,9 +61,9 @@ Separation::Report Separation::run(Agents& agents, const AgentCells& cells, cons
             return agents.radius[i] == agents.radius[0] && agents.priority[i] == agents.priority[0] &&
                    agents.driver[i] != Driver::scripted;
         },
-        [](bool a, bool b) { return a && b; }, kChunk);
+        [](bool a, bool b) { return a && b; }, kAgentsToSeparate);
     if (!alike) radius_.resize(count + kLanes, 0), weight_.resize(count + kLanes, 1);
-    parallel_chunks(count, kChunk, [&](size_t begin, size_t end) {
+    parallel_chunks(count, kAgentsToSeparate, [&](size_t begin, size_t end) {
         for (size_t i = begin; i < end; ++i) {
             x_[i] = agents.x[i].x(), y_[i] = agents.x[i].y();
             if (alike) continue;
@@ -85,7 +86,7 @@ Separation::Report Separation::run(Agents& agents, const AgentCells& cells, cons
                report.iterations >= rules.min_iterations;
     // Cells without close pairs stay put: moving them could bring others too close.
     for (int n = 0; n < rules.last_iterations && !iterate_to(std::min(kMargin, rules.distance), 1, n == 0); ++n) move();
-    parallel_chunks(count, kChunk, [&](size_t begin, size_t end) {
+    parallel_chunks(count, kAgentsToSeparate, [&](size_t begin, size_t end) {
         for (size_t i = begin; i < end; ++i) {
             const Vec2f to(x_[i], y_[i]);
             agents.v[i] += (to - agents.x[i]) / dt;
@@ -133,7 +134,7 @@ template <bool kAlike> size_t Separation::iterate(const Scene& scene, bool every
 bool Separation::is_active(const AgentCells& cells, int row, int column, int count) const
 {
     const size_t width = static_cast<size_t>(cells.columns() + 2);
-    const uint8_t* at = &close_before_[static_cast<size_t>(row) * width + static_cast<size_t>(column)];
+    const uint8_t* at = &close_before_[static_cast<size_t>(row) * width + column];
     uint8_t any_close = 0;
     for (int r = 0; r < 3; ++r, at += width)
         for (int k = 0; k < count + 2; ++k) any_close |= at[k];
@@ -202,9 +203,10 @@ template <bool kAlike> bool Separation::move_cell(const Scene& scene, int row, i
 // Keeps the agents of a row in the domain and on their side of walls.
 void Separation::stop_at_walls(const Scene& scene, int row)
 {
-    thread_local std::vector<size_t> which;
-    thread_local std::vector<Vec2f> from, to;
-    thread_local std::vector<float> radius;
+    auto& which = thread_scratch<std::vector<size_t>>();
+    auto& from = thread_scratch<std::vector<Vec2f>>();
+    auto& to = thread_scratch<std::vector<Vec2f>>();
+    auto& radius = thread_scratch<std::vector<float>>();
     which.clear(), from.clear(), to.clear(), radius.clear();
     const auto [begin, end] = scene.cells.range(row, 0, scene.cells.columns() - 1);
     for (size_t i = begin; i < end; ++i) {

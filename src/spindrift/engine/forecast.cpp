@@ -4,6 +4,7 @@
 #include "spindrift/base/error.h"
 #include "spindrift/base/memory.h"
 #include "spindrift/base/parallel.h"
+#include "spindrift/engine/cache.h"
 
 #include <algorithm>
 #include <ctime>
@@ -41,12 +42,14 @@ class TemporaryFolder {
     std::string path_;
 };
 
+// Without the record: it has a few kilobytes for any number of frames, and these would be multiplied along with them.
 double bytes_in(const std::string& folder)
 {
     double bytes = 0;
     std::error_code error;
     for (const auto& entry : fs::recursive_directory_iterator(folder, error))
-        if (entry.is_regular_file(error)) bytes += static_cast<double>(entry.file_size(error));
+        if (entry.is_regular_file(error) && entry.path().filename() != StageCache::kRecord)
+            bytes += static_cast<double>(entry.file_size(error));
     return bytes;
 }
 

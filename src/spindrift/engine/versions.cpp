@@ -57,7 +57,8 @@ void flush_folder(const std::string& folder)
 // Frames and products. The state is excluded: it may be overwritten.
 std::vector<Move> moves_of(const Stage& stage, const ShotPaths& from, const ShotPaths& to)
 {
-    const std::string name = stage.name(), old_folder = from.stage_folder(name), new_folder = to.stage_folder(name);
+    const std::string& name = stage.name();
+    const std::string old_folder = from.stage_folder(name), new_folder = to.stage_folder(name);
     std::vector<Move> moves;
     for (const std::string& file : cache_in(old_folder, name).files())
         moves.push_back({old_folder + "/" + file, new_folder + "/" + file});
@@ -151,7 +152,8 @@ bool has_products(const Stage& stage, const ShotPaths& paths)
 
 void expect_movable(const Stage& stage, const ShotPaths& from, const ShotPaths& to)
 {
-    const std::string name = stage.name(), new_record = record_of(to.stage_folder(name));
+    const std::string& name = stage.name();
+    const std::string new_record = record_of(to.stage_folder(name));
     const StageCache moved = cache_in(from.stage_folder(name), name);
     moved.expect_unchanged();
     // An identical record remains from an interrupted move.
@@ -167,7 +169,8 @@ void expect_movable(const Stage& stage, const ShotPaths& from, const ShotPaths& 
 void move_version(const Stage& stage, const ShotPaths& from, const ShotPaths& to)
 {
     expect_movable(stage, from, to);
-    const std::string name = stage.name(), old_folder = from.stage_folder(name), new_folder = to.stage_folder(name);
+    const std::string& name = stage.name();
+    const std::string old_folder = from.stage_folder(name), new_folder = to.stage_folder(name);
     const std::vector<Move> moves = moves_of(stage, from, to);
     write_file(record_of(new_folder), read_file(record_of(old_folder)));
     for (const Move& move : moves) rename_file(move);
@@ -180,7 +183,8 @@ void move_version(const Stage& stage, const ShotPaths& from, const ShotPaths& to
 
 void finish_move(const Stage& stage, const ShotPaths& current)
 {
-    const std::string name = stage.name(), folder = current.stage_folder(name);
+    const std::string& name = stage.name();
+    const std::string folder = current.stage_folder(name);
     if (!is_there(record_of(folder))) return;
     const StageCache cache = cache_in(folder, name);
     const std::string kept = version_folder(folder, cache.recorded());

@@ -78,12 +78,12 @@ ContextCallbacks::ContextCallbacks(const Kernel& kernel, const ExpressionContext
 
 float ContextCallbacks::volume(int slot, const float* x) const
 {
-    return guarded([&] { return (*volumes_[static_cast<size_t>(slot)])(vector_at(x)); });
+    return guarded([&] { return (*volumes_[slot])(vector_at(x)); });
 }
 
 void ContextCallbacks::volume_vector(int slot, const float* x, float* out) const
 {
-    store(guarded([&] { return (*vector_volumes_[static_cast<size_t>(slot)])(vector_at(x)); }), out);
+    store(guarded([&] { return (*vector_volumes_[slot])(vector_at(x)); }), out);
 }
 
 float ContextCallbacks::collider_distance(const float* x) const

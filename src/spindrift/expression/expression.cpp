@@ -84,7 +84,7 @@ class ParticleCallbacks final : public ContextCallbacks {
 
     float neighbours_mean(size_t i, int slot, float radius) const override
     {
-        const auto& numbers = values_[static_cast<size_t>(slot)].numbers;
+        const auto& numbers = values_[slot].numbers;
         double sum = 0;
         const size_t count = for_each(i, radius, [&](size_t j, const Vec3f&) { sum += double(numbers[j]); });
         return count > 0 ? static_cast<float>(sum / static_cast<double>(count)) : numbers[i];
@@ -92,7 +92,7 @@ class ParticleCallbacks final : public ContextCallbacks {
 
     void neighbours_mean_vector(size_t i, int slot, float radius, float* out) const override
     {
-        const auto& vectors = values_[static_cast<size_t>(slot)].vectors;
+        const auto& vectors = values_[slot].vectors;
         Vec3d sum = Vec3d::Zero();
         const size_t count = for_each(i, radius, [&](size_t j, const Vec3f&) { sum += vectors[j].cast<double>(); });
         const Vec3f mean = count > 0 ? (sum / static_cast<double>(count)).cast<float>().eval() : vectors[i];
@@ -103,7 +103,7 @@ class ParticleCallbacks final : public ContextCallbacks {
     // at the radius. The gradient is zero in directions without neighbours.
     void neighbours_gradient(size_t i, int slot, float radius, float* out) const override
     {
-        const auto& numbers = values_[static_cast<size_t>(slot)].numbers;
+        const auto& numbers = values_[slot].numbers;
         const double radius2 = double(radius) * double(radius);
         Eigen::Matrix3d spread = Eigen::Matrix3d::Zero();
         Vec3d slope = Vec3d::Zero();

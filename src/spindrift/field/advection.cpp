@@ -38,8 +38,8 @@ std::vector<float> largest_around(const Field<float>* u)
         count,
         [&](size_t t) {
             for (int k = 0; k < 27; ++k)
-                most[t] = std::max(most[t], here[static_cast<size_t>(topology.neighbour(static_cast<int>(t), k / 9 - 1,
-                                                                                        k / 3 % 3 - 1, k % 3 - 1))]);
+                most[t] = std::max(most[t],
+                                   here[topology.neighbour(static_cast<int>(t), k / 9 - 1, k / 3 % 3 - 1, k % 3 - 1)]);
         },
         64);
     return most;
@@ -55,10 +55,9 @@ std::vector<float> reaches(const Carrier& carrier, const Topology& values)
         speed.assign(static_cast<size_t>(values.tile_count()) + 1, 0);
         if (carrier.detail) speed = largest_around(carrier.detail);
         parallel_for(
-            static_cast<size_t>(values.tile_count()),
+            values.tile_count(),
             [&](size_t t) {
-                speed[t] += speed_of_coarse[static_cast<size_t>(
-                    coarse.find(coarse_tile_of(values, static_cast<int>(t), carrier.refine)))];
+                speed[t] += speed_of_coarse[coarse.find(coarse_tile_of(values, static_cast<int>(t), carrier.refine))];
             },
             64);
     }
@@ -265,7 +264,7 @@ void for_each_end(const Carrier& carrier, const std::vector<float>& reach, std::
     static std::atomic<uint64_t> passes = 0;
     const Lookup<Constant, Body> lookup{carrier, fields, values, sign, ++passes, constant, body};
     for_each_tile(values[0]->topology(), [&](int tile) {
-        const float cells = reach[static_cast<size_t>(tile)];
+        const float cells = reach[tile];
         if (cells < 1.4f)
             lookup.template in_tile<Flow<3>>(tile);
         else if (cells < 3.4f)

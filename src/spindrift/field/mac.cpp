@@ -72,20 +72,18 @@ void extrapolate(MacField& velocity, MacField& known, int layers, const Sight* s
     for (int a = 0; a < 3; ++a) {
         Field<float>&u = velocity.u[a], &k = known.u[a];
         std::vector<uint8_t> complete(static_cast<size_t>(topology.tile_count()));
-        for_each_tile(topology, [&](int tile) { complete[static_cast<size_t>(tile)] = is_complete(k.tile(tile)); });
+        for_each_tile(topology, [&](int tile) { complete[tile] = is_complete(k.tile(tile)); });
         // Whether the last layer changed a tile: where it changed nothing near, the next one does not either.
         std::vector<uint8_t> changed(static_cast<size_t>(topology.tile_count()) + 1, 1);
         const auto changes = [&](int t) {
             const std::array<int, 27>& around = topology.neighbours(t);
-            return std::ranges::any_of(kSelfAndFaces, [&](int slot) {
-                return changed[static_cast<size_t>(around[static_cast<size_t>(slot)])] != 0;
-            });
+            return std::ranges::any_of(kSelfAndFaces, [&](int slot) { return changed[around[slot]] != 0; });
         };
         std::vector<int> tiles;
         for (int layer = 0; layer < layers; ++layer) {
             tiles.clear();
             for (int t = 0; t < topology.tile_count(); ++t)
-                if (!complete[static_cast<size_t>(t)] && changes(t)) tiles.push_back(t);
+                if (!complete[t] && changes(t)) tiles.push_back(t);
             if (tiles.empty()) break;
             std::ranges::fill(changed, 0);
             if (next.size() < tiles.size()) next.resize(tiles.size());
@@ -100,9 +98,9 @@ void extrapolate(MacField& velocity, MacField& known, int layers, const Sight* s
                 tiles.size(),
                 [&](size_t i) {
                     if (!next[i].changed) return;
-                    changed[static_cast<size_t>(tiles[i])] = 1;
+                    changed[tiles[i]] = 1;
                     take_on(next[i], u.tile(tiles[i]), k.tile(tiles[i]));
-                    complete[static_cast<size_t>(tiles[i])] = next[i].complete;
+                    complete[tiles[i]] = next[i].complete;
                 },
                 4);
         }

@@ -48,7 +48,7 @@ class SeenTrace {
         const Vec3f u1 = velocity(start, Vec3f::Zero());
         const Vec3f middle = x - 0.5f * dt_ * u1;
         const Vec3f u2 = seen_.flow.parted(start, middle) ? u1 : velocity(middle, u1);
-        const Vec3f end = (x - dt_ * u2).cwiseMax(low).cwiseMin(high);
+        Vec3f end = (x - dt_ * u2).cwiseMax(low).cwiseMin(high);
         if (!seen_.flow.parted(start, end)) return end;
         // The trace hits a wall: stop in front of it.
         float free = 0, hit = 1;
@@ -122,6 +122,11 @@ void advect_in_sight(const Carrier& carrier, const SeenCarrier& seen, std::span<
 {
     const Topology& topology = fields[0].in->topology();
     const SeenTrace trace(carrier, seen);
+    const auto origin_of = [&](Location location, const Vec3f& center) {
+        Vec3f x = center, rim = Vec3f::Constant(0.5f);
+        if (const int axis = static_cast<int>(location); axis >= 0) x[axis] -= 0.5f * seen.voxel, rim[axis] = 0;
+        return trace.origin(x, (carrier.bounds.min + rim) * seen.voxel, (carrier.bounds.max - rim) * seen.voxel);
+    };
     for_each_tile(topology, [&](int tile) {
         if (!seen.values.blocked(tile)) return;
         const Vec3f first = topology.first_cell(tile).cast<float>();
@@ -133,13 +138,7 @@ void advect_in_sight(const Carrier& carrier, const SeenCarrier& seen, std::span<
                 std::optional<Vec3f> origin; // shared by all fields at this location
                 for (size_t i = 0; i < fields.size(); ++i) {
                     if (fields[i].location != location) continue;
-                    if (!origin) {
-                        Vec3f x = center, rim = Vec3f::Constant(0.5f);
-                        if (const int axis = static_cast<int>(location); axis >= 0)
-                            x[axis] -= 0.5f * seen.voxel, rim[axis] = 0;
-                        origin = trace.origin(x, (carrier.bounds.min + rim) * seen.voxel,
-                                              (carrier.bounds.max - rim) * seen.voxel);
-                    }
+                    if (!origin) origin = origin_of(location, center);
                     const float was = fields[i].in->tile(tile)[c];
                     const SeenValue found = look_up(*fields[i].in, location, seen.values, seen.voxel, *origin)
                                                 .value_or(SeenValue{was, was, was});

@@ -66,8 +66,7 @@ Topology::Topology(std::vector<uint64_t> codes) : codes_(std::move(codes))
             for (int dx = -1; dx <= 1; ++dx)
                 for (int dy = -1; dy <= 1; ++dy)
                     for (int dz = -1; dz <= 1; ++dz)
-                        neighbours_[i][static_cast<size_t>(neighbour_slot(dx, dy, dz))] =
-                            find(coords_[i] + Vec3i(dx, dy, dz));
+                        neighbours_[i][neighbour_slot(dx, dy, dz)] = find(coords_[i] + Vec3i(dx, dy, dz));
         },
         64);
 }
@@ -88,7 +87,7 @@ int Topology::find(const Vec3i& tile) const
     const uint64_t code = morton_of_tile(tile);
     const size_t mask = table_.size() - 1;
     for (size_t slot = hash64(code) & mask; table_[slot] >= 0; slot = (slot + 1) & mask)
-        if (codes_[static_cast<size_t>(table_[slot])] == code) return table_[slot];
+        if (codes_[table_[slot]] == code) return table_[slot];
     return tile_count();
 }
 

@@ -51,16 +51,13 @@ class Topology {
     size_t cell_count() const { return codes_.size() * kTileCells; }
     const std::vector<uint64_t>& codes() const { return codes_; }
 
-    Vec3i tile(int index) const { return coords_[static_cast<size_t>(index)]; }
-    Vec3i first_cell(int index) const { return coords_[static_cast<size_t>(index)] * kTileSize; }
+    Vec3i tile(int index) const { return coords_[index]; }
+    Vec3i first_cell(int index) const { return coords_[index] * kTileSize; }
     // Index of a tile, or tile_count() if it is missing.
     int find(const Vec3i& tile) const;
     // Indices of the 27 tiles around and including a tile, see neighbour_slot().
-    const std::array<int, 27>& neighbours(int index) const { return neighbours_[static_cast<size_t>(index)]; }
-    int neighbour(int index, int dx, int dy, int dz) const
-    {
-        return neighbours(index)[static_cast<size_t>(neighbour_slot(dx, dy, dz))];
-    }
+    const std::array<int, 27>& neighbours(int index) const { return neighbours_[index]; }
+    int neighbour(int index, int dx, int dy, int dz) const { return neighbours(index)[neighbour_slot(dx, dy, dz)]; }
     // The neighbour of a cell (an offset in a tile) along an axis; `side` is -1 or 1. Its tile may be missing.
     struct Cell {
         int tile, offset;
@@ -132,8 +129,7 @@ template <class T> class Field {
     {
         reset_uninitialized(topology, background);
         parallel_for(
-            static_cast<size_t>(topology.tile_count()),
-            [&](size_t t) { std::fill_n(tile(static_cast<int>(t)), kTileCells, value); }, 16);
+            topology.tile_count(), [&](size_t t) { std::fill_n(tile(static_cast<int>(t)), kTileCells, value); }, 16);
     }
     // As reset(), but cells are uninitialised.
     void reset_uninitialized(const Topology& topology, T background)
@@ -148,7 +144,7 @@ template <class T> class Field {
     {
         reset_uninitialized(other.topology(), other.background());
         parallel_for(
-            static_cast<size_t>(topology_->tile_count()),
+            topology_->tile_count(),
             [&](size_t t) { std::copy_n(other.tile(static_cast<int>(t)), kTileCells, tile(static_cast<int>(t))); }, 16);
     }
 
@@ -176,7 +172,7 @@ inline void prefetch_tile(const float* tile)
 
 template <class Body> void for_each_tile(const Topology& topology, const Body& body)
 {
-    parallel_for(static_cast<size_t>(topology.tile_count()), [&](size_t t) { body(static_cast<int>(t)); });
+    parallel_for(topology.tile_count(), [&](size_t t) { body(static_cast<int>(t)); });
 }
 
 } // namespace spindrift

@@ -1,22 +1,19 @@
 #include "spindrift/io/image.h"
 
+#include "spindrift/base/companion.h"
 #include "spindrift/base/error.h"
 #include "spindrift/base/parallel.h"
 #include "spindrift/io/atomic_file.h"
 #include "spindrift/io/finite.h"
+#include "spindrift/io/picture_codec.h"
 
-#include <OpenImageIO/filesystem.h>
-#include <OpenImageIO/imageio.h>
-#include <array>
 #include <cctype>
 
 namespace spindrift {
 
 namespace {
 
-enum class Format { png, exr, jpg };
-
-constexpr int kLargestEdge = 1 << 16;
+using Format = PictureFormat;
 
 Format format_of(const std::string& path)
 {
@@ -29,36 +26,28 @@ Format format_of(const std::string& path)
     bad_input("{}: a picture must end in .png, .exr or .jpg", path);
 }
 
-const char* writer_of(Format format)
+const PictureCodec& codec()
 {
-    constexpr std::array<const char*, 3> kNames = {"png", "openexr", "jpeg"};
-    return kNames[static_cast<size_t>(format)];
+    static const auto function =
+        load_companion<PictureCodecFunction>("libspindrift_pictures.so", kPictureCodecFunction, "pictures need");
+    return *function();
 }
 
-// Encodes the complete file in memory, so that it can be written atomically. `data` is in the format of `type`.
-std::vector<unsigned char> encode(const std::string& path, OIIO::ImageSpec spec, Format format, OIIO::TypeDesc type,
-                                  const void* data)
+void encode(const std::string& path, const RawPicture& picture)
 {
-    spec.attribute("oiio:ColorSpace", format == Format::exr ? "Linear" : "sRGB");
-    if (format == Format::exr) spec.attribute("compression", "zip");
-    if (format == Format::exr) spec.attribute("DateTime", ""); // otherwise OpenImageIO stores the current time
-    if (format == Format::jpg) spec.attribute("Compression", "jpeg:95"), spec.attribute("jpeg:subsampling", "4:4:4");
-
-    const auto writer = OIIO::ImageOutput::create(writer_of(format));
-    if (!writer) fail("cannot write {}: {}", path, OIIO::geterror());
-    OIIO::Filesystem::IOVecOutput memory;
-    writer->set_ioproxy(&memory);
-    const bool good = writer->open(path, spec) && writer->write_image(type, data) && writer->close();
-    if (!good) fail("cannot write {}: {}", path, writer->geterror());
-    return memory.buffer();
+    std::vector<unsigned char> file;
+    const std::string error = codec().encode(picture, format_of(path), file);
+    if (!error.empty()) fail("cannot write {}: {}", path, error);
+    write_file(path, {reinterpret_cast<const char*>(file.data()), file.size()});
 }
 
-// OpenImageIO reports "Linear" or "sRGB" if the file or its format specifies it. All other formats but EXR are
-// display-referred.
-bool is_linear(const OIIO::ImageSpec& spec, const std::string& format)
+RawPicture decode(const std::string& path)
 {
-    const std::string space = spec.get_string_attribute("oiio:ColorSpace", "");
-    return format == "openexr" || space == "Linear" || space == "linear";
+    if (!file_exists(path)) fail("cannot read {}: there is no such file", path);
+    RawPicture picture;
+    const std::string error = codec().decode(path, picture);
+    if (!error.empty()) fail("cannot read {}: {}", path, error);
+    return picture;
 }
 
 // Extent of pixel `i` of `count` on an axis of `length` source pixels.
@@ -98,44 +87,24 @@ std::vector<uint8_t> srgb_bytes(const Image& image)
             for (int c = 0; c < 3; ++c) {
                 const float x = image.pixels[i][c];
                 const float clipped = x > 0 ? std::min(x, 1.0f) : 0.0f; // NaN becomes 0
-                bytes[3 * i + static_cast<size_t>(c)] =
-                    static_cast<uint8_t>(std::lround(255 * srgb_from_linear(clipped)));
+                bytes[3 * i + c] = static_cast<uint8_t>(std::lround(255 * srgb_from_linear(clipped)));
             }
     });
     return bytes;
 }
-
-namespace {
-
-void write_bytes(const std::string& path, const std::vector<unsigned char>& bytes)
-{
-    write_file(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-}
-
-// The picture of a file that can be opened, and has a size that makes sense.
-std::unique_ptr<OIIO::ImageInput> open_picture(const std::string& path)
-{
-    if (!file_exists(path)) fail("cannot read {}: there is no such file", path);
-    auto reader = OIIO::ImageInput::open(path);
-    if (!reader) fail("cannot read {}: {}", path, OIIO::geterror());
-    const OIIO::ImageSpec& spec = reader->spec();
-    if (spec.width <= 0 || spec.height <= 0 || spec.width > kLargestEdge || spec.height > kLargestEdge ||
-        spec.nchannels < 1)
-        fail("cannot read {}: a picture of {} x {} pixels", path, spec.width, spec.height);
-    return reader;
-}
-
-} // namespace
 
 void write_image(const std::string& path, const Image& image)
 {
     const Format format = format_of(path);
     if (image.width <= 0 || image.height <= 0) fail("cannot write {}: the picture is empty", path);
     expect_finite(path, "color", std::span(image.pixels));
-    const bool linear = format == Format::exr;
-    const OIIO::ImageSpec spec(image.width, image.height, 3, linear ? OIIO::TypeDesc::HALF : OIIO::TypeDesc::UINT8);
-    write_bytes(path, linear ? encode(path, spec, format, OIIO::TypeDesc::FLOAT, image.pixels.data())
-                             : encode(path, spec, format, OIIO::TypeDesc::UINT8, srgb_bytes(image).data()));
+    RawPicture picture{image.width, image.height, format == Format::exr, {"R", "G", "B"}, {true, true, true}, {}, {}};
+    if (picture.linear) {
+        const float* values = image.pixels.data()->data();
+        picture.floats.assign(values, values + 3 * image.pixels.size());
+    } else
+        picture.bytes = srgb_bytes(image);
+    encode(path, picture);
 }
 
 void write_image(const std::string& path, const ChannelImage& image)
@@ -144,9 +113,7 @@ void write_image(const std::string& path, const ChannelImage& image)
     if (image.width <= 0 || image.height <= 0 || image.channels.empty())
         fail("cannot write {}: the picture is empty", path);
     const size_t pixels = static_cast<size_t>(image.width) * image.height, count = image.channels.size();
-    OIIO::ImageSpec spec(image.width, image.height, static_cast<int>(count), OIIO::TypeDesc::FLOAT);
-    spec.channelnames.clear(), spec.alpha_channel = spec.z_channel = -1;
-    std::vector<float> values(pixels * count);
+    RawPicture picture{image.width, image.height, true, {}, {}, std::vector<float>(pixels * count), {}};
     for (size_t c = 0; c < count; ++c) {
         const ChannelImage::Channel& channel = image.channels[c];
         if (channel.values.size() != pixels)
@@ -155,30 +122,22 @@ void write_image(const std::string& path, const ChannelImage& image)
         const bool half = channel.precision == ChannelImage::Precision::half;
         expect_finite(path, channel.name, std::span(channel.values),
                       half ? kLargestHalf : std::numeric_limits<float>::max());
-        if (channel.name == "A") spec.alpha_channel = static_cast<int>(c);
-        if (channel.name == "Z") spec.z_channel = static_cast<int>(c);
-        spec.channelnames.push_back(channel.name);
-        spec.channelformats.push_back(half ? OIIO::TypeDesc::HALF : OIIO::TypeDesc::FLOAT);
-        for (size_t i = 0; i < pixels; ++i) values[i * count + c] = channel.values[i];
+        picture.channels.push_back(channel.name), picture.half.push_back(half);
+        for (size_t i = 0; i < pixels; ++i) picture.floats[i * count + c] = channel.values[i];
     }
-    write_bytes(path, encode(path, spec, Format::exr, OIIO::TypeDesc::FLOAT, values.data()));
+    encode(path, picture);
 }
 
 Image read_image(const std::string& path)
 {
-    const auto reader = open_picture(path);
-    const OIIO::ImageSpec& spec = reader->spec();
-    const size_t channels = static_cast<size_t>(spec.nchannels);
-    const bool decode = !is_linear(spec, reader->format_name());
-    Image image(spec.width, spec.height);
-    std::vector<float> values(image.pixels.size() * channels);
-    if (!reader->read_image(0, 0, 0, spec.nchannels, OIIO::TypeDesc::FLOAT, values.data()))
-        fail("cannot read {}: {}", path, reader->geterror());
+    const RawPicture picture = decode(path);
+    const size_t channels = picture.channels.size();
+    Image image(picture.width, picture.height);
     parallel_chunks(image.pixels.size(), 1 << 13, [&](size_t begin, size_t end) {
         for (size_t i = begin; i < end; ++i)
             for (size_t c = 0; c < 3; ++c) {
-                const float value = values[i * channels + (channels < 3 ? 0 : c)]; // grey, or grey and alpha
-                image.pixels[i][static_cast<int>(c)] = decode ? linear_from_srgb(value) : value;
+                const float value = picture.floats[i * channels + (channels < 3 ? 0 : c)]; // grey, or grey and alpha
+                image.pixels[i][static_cast<int>(c)] = picture.linear ? value : linear_from_srgb(value);
             }
     });
     return image;
@@ -186,18 +145,13 @@ Image read_image(const std::string& path)
 
 ChannelImage read_channels(const std::string& path)
 {
-    const auto reader = open_picture(path);
-    const OIIO::ImageSpec& spec = reader->spec();
-    ChannelImage image(spec.width, spec.height);
-    const auto count = static_cast<size_t>(spec.nchannels);
-    std::vector<float> values(static_cast<size_t>(spec.width) * spec.height * count);
-    if (!reader->read_image(0, 0, 0, spec.nchannels, OIIO::TypeDesc::FLOAT, values.data()))
-        fail("cannot read {}: {}", path, reader->geterror());
+    const RawPicture picture = decode(path);
+    ChannelImage image(picture.width, picture.height);
+    const size_t count = picture.channels.size();
     for (size_t c = 0; c < count; ++c) {
-        const bool half = spec.channelformat(static_cast<int>(c)) == OIIO::TypeDesc::HALF;
-        ChannelImage::Channel& channel =
-            image.add(spec.channelnames[c], half ? ChannelImage::Precision::half : ChannelImage::Precision::full);
-        for (size_t i = 0; i < channel.values.size(); ++i) channel.values[i] = values[i * count + c];
+        ChannelImage::Channel& channel = image.add(
+            picture.channels[c], picture.half[c] ? ChannelImage::Precision::half : ChannelImage::Precision::full);
+        for (size_t i = 0; i < channel.values.size(); ++i) channel.values[i] = picture.floats[i * count + c];
     }
     return image;
 }
@@ -208,14 +162,14 @@ Image resized(const Image& image, int width, int height)
         fail("cannot scale a picture of {} x {} pixels to {} x {}", image.width, image.height, width, height);
     // Separable: along x, then along y.
     Image narrow(width, image.height), result(width, height);
-    parallel_for(static_cast<size_t>(image.height), [&](size_t row) {
+    parallel_for(image.height, [&](size_t row) {
         const int y = static_cast<int>(row);
         for (int x = 0; x < width; ++x)
             Span(x, width, image.width).for_each([&](int i, float share) {
                 narrow.at(x, y) += share * image.at(i, y);
             });
     });
-    parallel_for(static_cast<size_t>(height), [&](size_t row) {
+    parallel_for(height, [&](size_t row) {
         const int y = static_cast<int>(row);
         Span(y, height, image.height).for_each([&](int i, float share) {
             for (int x = 0; x < width; ++x) result.at(x, y) += share * narrow.at(x, i);
@@ -247,7 +201,7 @@ Image contact_sheet(const std::vector<std::string>& pictures, int count, int col
     Image sheet(kGap + across * (tile_width + kGap), kGap + down * (tile_height + kGap));
     std::fill(sheet.pixels.begin(), sheet.pixels.end(), paper);
     for (int t = 0; t < total; ++t) {
-        const Image& tile = tiles[static_cast<size_t>(t)];
+        const Image& tile = tiles[t];
         const int left = kGap + t % across * (tile_width + kGap);
         const int top = kGap + t / across * (tile_height + kGap) + (tile_height - tile.height) / 2;
         for (int y = 0; y < tile.height; ++y) std::copy_n(&tile.at(0, y), tile_width, &sheet.at(left, top + y));

@@ -35,7 +35,8 @@ struct ChannelImage {
     ChannelImage(int w, int h) : width(w), height(h) {}
     Channel& add(const std::string& name, Precision precision)
     {
-        return channels.emplace_back(name, precision, std::vector<float>(static_cast<size_t>(width) * height));
+        channels.push_back({name, precision, std::vector<float>(static_cast<size_t>(width) * height)});
+        return channels.back();
     }
     // Null if there is none.
     const Channel* find(const std::string& name) const

@@ -96,7 +96,7 @@ ColorBytes color_bytes(const Mesh& mesh)
             [&](size_t i) {
                 for (int a = 0; a < 3; ++a) {
                     const float shown = std::min(1.0f, std::max(0.0f, (*colors)[i][a])); // NaN becomes 0
-                    bytes[i][static_cast<size_t>(a)] = static_cast<uint8_t>(255 * srgb_from_linear(shown) + 0.5f);
+                    bytes[i][a] = static_cast<uint8_t>(std::lround(255 * srgb_from_linear(shown)));
                 }
             },
             4096);

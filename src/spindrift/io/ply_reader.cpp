@@ -373,7 +373,7 @@ void read_vertices(Numbers& numbers, const Element& element, Mesh& mesh)
             }
             const auto value = static_cast<float>(numbers.next(element.properties[p].type));
             if (!std::isfinite(value)) numbers.wrong(fmt::format("vertex {} is not finite", i));
-            row[static_cast<size_t>(slots[p] / 3)][slots[p] % 3] = value;
+            row[slots[p] / 3][slots[p] % 3] = value;
         }
         mesh.positions.push_back(row[0]);
         if (normals) mesh.normals.push_back(row[1]);

@@ -1,16 +1,13 @@
 #include "spindrift/io/vdb_archive.h"
 
-#include "spindrift/base/child_process.h"
-#include "spindrift/base/interrupt.h"
 #include "spindrift/io/atomic_file.h"
 #include "spindrift/io/file_start.h"
+#include "spindrift/io/vdb_foreign.h"
 
-#include <cstring>
 #include <mutex>
 #include <openvdb/io/Archive.h>
 #include <openvdb/io/GridDescriptor.h>
 #include <sstream>
-#include <unistd.h>
 
 namespace spindrift::vdb {
 
@@ -161,103 +158,6 @@ openvdb::MetaMap meta_map(const FileMetadata& metadata)
     return map;
 }
 
-std::shared_mutex& child_mutex()
-{
-    static std::shared_mutex mutex;
-    return mutex;
-}
-
-// More than any well-formed file needs: a leaf of equal vectors takes 80 bytes in a file, 6 kB in memory, and several
-// times that during the transfer to the parent. Small files, which may be malicious, get little.
-ChildLimits limits_for(size_t file_bytes)
-{
-    const size_t machine =
-        static_cast<size_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(::sysconf(_SC_PAGE_SIZE));
-    return {std::min(machine, (size_t(256) << 20) + 512 * file_bytes),
-            30 + static_cast<unsigned>(std::min<size_t>(file_bytes >> 22, 100000))};
-}
-
-// Names and types of a file's grids, serialised between processes: their number, then name and type of each, with
-// sizes.
-using GridNames = std::vector<std::pair<std::string, std::string>>;
-
-std::string packed(const GridNames& names)
-{
-    std::string out;
-    const auto add_number = [&](uint64_t n) { out.append(reinterpret_cast<const char*>(&n), sizeof n); };
-    const auto add_text = [&](const std::string& text) { add_number(text.size()), out += text; };
-    add_number(names.size());
-    for (const auto& [name, type] : names) add_text(name), add_text(type);
-    return out;
-}
-
-// Removes what packed() wrote from the front of `bytes`; false if it is malformed.
-bool unpack(std::string& bytes, GridNames& names)
-{
-    std::string_view rest = bytes;
-    bool ok = true;
-    const auto number = [&] {
-        uint64_t n = 0;
-        ok &= rest.size() >= sizeof n;
-        if (ok) std::memcpy(&n, rest.data(), sizeof n), rest.remove_prefix(sizeof n);
-        return n;
-    };
-    const auto text = [&] {
-        const uint64_t size = number();
-        ok &= size <= rest.size();
-        if (!ok) return std::string();
-        const std::string taken(rest.substr(0, size));
-        rest.remove_prefix(size);
-        return taken;
-    };
-    for (uint64_t left = number(); left > 0 && ok; --left) {
-        std::string name = text();
-        names.emplace_back(std::move(name), text());
-    }
-    bytes.erase(0, bytes.size() - rest.size());
-    return ok;
-}
-
-// In the child: returns the names, and the wanted grids as a new file.
-std::string read_and_pack(const std::string& path, const std::string& bytes, const Wanted& wanted)
-{
-    return reading(path, [&] {
-        GridNames names;
-        const auto note = [&](const std::string& name, const std::string& type) {
-            names.emplace_back(name, type);
-            return wanted(name, type);
-        };
-        const Contents contents = MemoryArchive().from_bytes(bytes, note);
-        for (const openvdb::GridBase::Ptr& grid : contents.grids) validate_points(*grid, path);
-        return packed(names) +
-               MemoryArchive().to_plain_bytes({contents.grids.begin(), contents.grids.end()}, contents.typed_metadata);
-    });
-}
-
-Contents read_foreign(const std::string& path, std::string bytes, const Wanted& wanted)
-{
-    std::unique_lock alone(child_mutex());
-    ChildResult read = run_in_child(
-        limits_for(bytes.size()), [&] { return read_and_pack(path, bytes, wanted); }, [&] { alone.unlock(); });
-    bytes = {};
-    check_interrupt(); // an interrupt ends the child, too
-    constexpr const char* remedy = "write it again with the program that made it";
-    if (read.end == ChildEnd::out_of_memory)
-        fail("{} is damaged or too large: it needs more memory than is available; {}", path, remedy);
-    if (read.end == ChildEnd::out_of_time)
-        fail("{} is damaged or too large: reading it takes too long; {}", path, remedy);
-    GridNames names;
-    if (read.end == ChildEnd::crashed || !unpack(read.bytes, names))
-        fail("{} is damaged: the VDB reader crashes on it; {}", path, remedy);
-    Contents contents = reading(path, [&] {
-        const auto lock = no_child_processes();
-        return MemoryArchive().from_bytes(std::move(read.bytes), [](const auto&, const auto&) { return true; });
-    });
-    contents.names.clear();
-    for (const auto& [name, type] : names) contents.names.push_back(name), wanted(name, type);
-    return contents;
-}
-
 } // namespace
 
 void initialize()
@@ -287,14 +187,19 @@ Contents read_grids(const std::string& path, const Wanted& wanted)
     initialize();
     if (!may_start_with(path, kMagic)) fail("{} is not a VDB file", path);
     std::string bytes = read_file(path);
-    if (!check_header(path, bytes)) return read_foreign(path, std::move(bytes), wanted);
-    return reading(path, [&] {
-        const auto lock = no_child_processes();
-        return MemoryArchive().from_bytes(std::move(bytes), wanted);
-    });
+    if (!check_header(path, bytes)) return read_foreign_grids(path, bytes.size(), wanted);
+    return reading(path, [&] { return grids_from_bytes(std::move(bytes), wanted); });
 }
 
-std::shared_lock<std::shared_mutex> no_child_processes() { return std::shared_lock(child_mutex()); }
+Contents grids_from_bytes(std::string bytes, const Wanted& wanted)
+{
+    return MemoryArchive().from_bytes(std::move(bytes), wanted);
+}
+
+std::string grids_to_plain_bytes(const Contents& contents)
+{
+    return MemoryArchive().to_plain_bytes({contents.grids.begin(), contents.grids.end()}, contents.typed_metadata);
+}
 
 openvdb::math::Transform::Ptr make_transform(float voxel, bool corners)
 {

@@ -8,7 +8,6 @@
 #include <functional>
 #include <openvdb/openvdb.h>
 #include <optional>
-#include <shared_mutex>
 
 namespace spindrift::vdb {
 
@@ -28,13 +27,13 @@ struct Contents {
 using Wanted = std::function<bool(const std::string& name, const std::string& type)>;
 // Throws Error(failed) naming the file unless it is a complete, undamaged VDB file.
 // OpenVDB trusts the counts in a file: wrong ones make it write out of bounds or allocate gigabytes. Files of this
-// program have a checksum. All others are read in a child process with limits, which returns the grids as a file
-// written by OpenVDB; this process reads only that.
+// program have a checksum; all others are read by read_foreign_grids().
 Contents read_grids(const std::string& path, const Wanted& wanted);
 
-// Must be held by a thread that uses OpenVDB's locks: a child process forked meanwhile would inherit them locked and
-// wait forever.
-std::shared_lock<std::shared_mutex> no_child_processes();
+// A file in memory; throws whatever OpenVDB throws. The bytes must be trusted.
+Contents grids_from_bytes(std::string bytes, const Wanted& wanted);
+// The grids without compression: fast to write and to read. Uses one thread.
+std::string grids_to_plain_bytes(const Contents& contents);
 
 // Transform of a grid with values at cell centres or corners.
 openvdb::math::Transform::Ptr make_transform(float voxel, bool corners);

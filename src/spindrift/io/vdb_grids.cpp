@@ -61,7 +61,7 @@ make_grid(const std::string& name, const Field<T>& field, float voxel, bool corn
         auto leaf = std::make_unique<GridLeaf>(openvdb::Coord(cell.x(), cell.y(), cell.z()), vdb_background);
         std::memcpy(static_cast<void*>(leaf->buffer().data()), values, kTileCells * sizeof(T));
         leaf->setValueMask(active);
-        leaves[static_cast<size_t>(t)] = std::move(leaf);
+        leaves[t] = std::move(leaf);
     });
 
     auto grid = Grid::create(vdb_background);

@@ -337,7 +337,6 @@ openvdb::GridBase::Ptr vdb::points_to_write(const std::string& path, const Parti
     if (!orient.empty() && orient.size() != particles.size())
         fail("cannot write {}: there are {} particles but {} orientations", path, particles.size(), orient.size());
     initialize();
-    const auto lock = no_child_processes();
     return make_grid(particles, voxel, pscale, orient);
 }
 

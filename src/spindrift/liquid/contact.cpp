@@ -69,100 +69,20 @@ bool Liquid::in_liquid(const Vec3f& x, float time) const
     return phi_.at(cell_of(x - time * u, 1 / params_.voxel)) < -0.6f;
 }
 
-// Friction and stickiness: liquid in cells next to a collider loses part of its sliding velocity. Coulomb friction with
-// the projection's pressure: over a step the velocity decreases by friction * s, where s is the impulse of pressure on
-// a cell's side divided by the cell's mass.
-void Liquid::hold_back(float dt)
-{
-    find_held(
-        dt, [&](int tile, int c) { return phi_.tile(tile)[c] < 0; },
-        [&](int tile, int c, const Vec3f& n) {
-            // The pressure on the wall is that at the cell's centre plus gravity times the distance.
-            const float way = solid_cells_.tile(tile)->distance[c];
-            const float deeper = std::max(0.0f, -dt * way * params_.gravity.dot(n));
-            return static_cast<float>(projection_.s().tile(tile)[c]) + deeper;
-        });
-    take_held([](Row, Row, Row held) { return held; });
-}
-
-// A layer on a solid that is too thin for the surface to resolve has no pressure, and would keep its velocity for ever.
-// Its own weight is the normal force. Faces next to the liquid are unchanged.
-void Liquid::hold_thin_layers(float dt)
-{
-    find_held(
-        dt,
-        [&](int tile, int c) {
-            return !(phi_.tile(tile)[c] < 0) && index_.cell_begin(tile, c) != index_.cell_end(tile, c);
-        },
-        [&](int, int, const Vec3f& n) { return -dt * params_.gravity.dot(n); });
-    take_held([](Row phi, Row phi_below, Row held) {
-        const Row zero = splat(0);
-        return min(phi, phi_below) < zero ? zero : held;
-    });
-}
-
-// The velocity that cells next to solids lose, for cells with is_held(tile, cell), given the normal force pressed(tile,
-// cell, normal), which may be negative.
-template <class IsHeld, class Pressed> void Liquid::find_held(float dt, const IsHeld& is_held, const Pressed& pressed)
-{
-    constexpr float kNextTo = 1; // from the wall [cells]
-    held_.reset(topology_, 0);
-    const std::vector<int>& near = solid_cells_.near();
-    parallel_for(near.size(), [&](size_t k) {
-        const int tile = near[k];
-        const SolidTile& solid = *solid_cells_.tile(tile);
-        const TileView u[3] = {{velocity_.u[0], tile}, {velocity_.u[1], tile}, {velocity_.u[2], tile}};
-        const Vec3f first = topology_.first_cell(tile).cast<float>() + Vec3f::Constant(0.5f);
-        for_each_row([&](int x, int y, int o) {
-            const Row above[3] = {u[0].above_x(x, y), u[1].above_y(x, y), u[2].above_z(x, y)};
-            for (int z = 0; z < kTileSize; ++z) {
-                if (!(solid.distance[o + z] < kNextTo) || !is_held(tile, o + z)) continue;
-                const Vec3f at = (first + cell_in_tile(o + z).cast<float>()) * params_.voxel;
-                const Solids::Grip hold = solids_.grip(at);
-                if (hold.friction == 0 && hold.stick == 0) continue;
-                Vec3f relative = -solids_.velocity(at);
-                for (int a = 0; a < 3; ++a) relative[a] += 0.5f * (u[a].at(x, y)[z] + above[a][z]);
-                const Vec3f n = solids_.normal(at, 0.1f * params_.voxel), sliding = relative - relative.dot(n) * n;
-                const float lost = lost_to(hold, sliding.norm(), std::max(pressed(tile, o + z, n), 0.0f), dt);
-                for (int a = 0; a < 3; ++a) held_.u[a].tile(tile)[o + z] = -lost * sliding[a];
-            }
-        });
-    });
-}
-
-// Subtracts what find_held() found. A face gets half from each adjacent cell: share(phi above, phi below, that half).
-template <class Share> void Liquid::take_held(const Share& share)
-{
-    const auto near = [&](int tile) { return tile != topology_.tile_count() && solid_cells_.tile(tile); };
-    for_each_tile(topology_, [&](int tile) {
-        if (!near(tile) && !near(topology_.neighbour(tile, -1, 0, 0)) && !near(topology_.neighbour(tile, 0, -1, 0)) &&
-            !near(topology_.neighbour(tile, 0, 0, -1)))
-            return;
-        const TileView held[3] = {{held_.u[0], tile}, {held_.u[1], tile}, {held_.u[2], tile}}, phi(phi_, tile);
-        for_each_row([&](int x, int y, int o) {
-            const Row below[3] = {held[0].below_x(x, y), held[1].below_y(x, y), held[2].below_z(x, y)};
-            const Row phi_below[3] = {phi.below_x(x, y), phi.below_y(x, y), phi.below_z(x, y)};
-            for (int a = 0; a < 3; ++a) {
-                float* u = velocity_.u[a].tile(tile) + o;
-                store_row(u, load_row(u) + share(phi.at(x, y), phi_below[a], 0.5f * (held[a].at(x, y) + below[a])));
-            }
-        });
-    });
-}
-
-// The share of its sliding velocity that liquid loses in a step.
-float Liquid::lost_to(const Solids::Grip& hold, float speed, float pressed, float dt) const
-{
-    const float left = speed > 0 ? std::max(0.0f, 1 - hold.friction * pressed / speed) : 1;
-    return 1 - left * std::pow(1 - hold.stick, dt * fps_);
-}
-
 // Stop particles where they meet a collider, put those that ended in a solid back in front of it, and remove those that
 // left through an open side.
 void Liquid::collide(const std::vector<Vec3f>& from, float dt)
 {
     const float inverse_voxel = 1 / params_.voxel, gap = kGap * params_.voxel, thinnest = kThinnest * params_.voxel;
     const float solids_way = std::max(solids_.speed(), solids_.body_speed()) * dt * inverse_voxel;
+    const auto stop_at_collider = [&](const Vec3f& start, Vec3f& x, Vec3f& v) {
+        // Colliders may extend beyond walls: a particle that met one there would be pushed back in on its other side.
+        const Vec3f end = solids_.within_walls(x);
+        const auto contact = solids_.first_contact(start, end, gap, thinnest);
+        if (!contact) return;
+        x = *contact;
+        if (solids_.has_sheets()) stop_at_solid(end - *contact, x, v);
+    };
     for_each_tile(topology_, [&](int tile) {
         const Vec3i here = topology_.tile(tile);
         // A lower bound of the distance to solids of a particle [cells]; it has moved by less than a tile.
@@ -181,14 +101,7 @@ void Liquid::collide(const std::vector<Vec3f>& from, float dt)
             if (solids_.has_colliders()) {
                 const float way = (x - from[i]).norm() * inverse_voxel + 1.8f * solids_way;
                 if (room_now <= 0.5f * way || room(from[i]) <= 0.5f * way) {
-                    // Colliders may extend beyond walls: a particle that met one there would be pushed back in on its
-                    // other side.
-                    const Vec3f end = solids_.within_walls(x);
-                    if (const auto contact = solids_.first_contact(from[i], end, gap, thinnest)) {
-                        const Vec3f beyond = end - *contact;
-                        x = *contact;
-                        if (solids_.has_sheets()) stop_at_solid(beyond, x, particles_.v[i]);
-                    }
+                    stop_at_collider(from[i], x, particles_.v[i]);
                     room_now = 0;
                 }
             }
@@ -241,7 +154,7 @@ void Liquid::push_out(Vec3f& x, Vec3f& v, float dt) const
         if (into < 0) v -= into * n;
         if (!solids_.has_grip()) continue;
         const Vec3f sliding = v - solid - (v - solid).dot(n) * n;
-        v -= lost_to(solids_.grip(x), sliding.norm(), std::max(-into, 0.0f), dt) * sliding;
+        v -= lost_share(solids_.grip(x), sliding.norm(), std::max(-into, 0.0f), dt * fps_) * sliding;
     }
     if (solids_.distance(x) < 0) x = nearest_free_place(solids_, x, gap, voxel);
     // A particle that cannot get out moves with the solid, so that it does not accelerate.

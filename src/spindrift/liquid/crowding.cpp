@@ -1,5 +1,6 @@
 #include "spindrift/liquid/crowding.h"
 
+#include "spindrift/base/scratch.h"
 #include "spindrift/field/row.h"
 #include "spindrift/liquid/free_surface.h"
 
@@ -8,7 +9,7 @@ namespace spindrift {
 namespace {
 
 constexpr float kRest = 8; // particles per cell at rest
-constexpr float kRate = 0.5f, kMost = 0.5f;
+constexpr float kRate = 0.5f, kMostCrowding = 0.5f;
 // Tolerated excess: at the surface the jitter of particles, where only excess would be corrected and noise would become
 // a drift; at solids the inexact volumes of cut cells.
 constexpr float kToleratedAtSurface = 0.15f, kToleratedAtSolids = 0.3f;
@@ -24,7 +25,7 @@ std::array<float, 27> collected_from()
             const int place[3] = {s / 9, s / 3 % 3, s % 3};
             float product = 1.0f / 3;
             for (int a = 0; a < 3; ++a) product *= (a == axis ? along : across)[place[a]];
-            share[static_cast<size_t>(s)] += product;
+            share[s] += product;
         }
     return share;
 }
@@ -41,7 +42,7 @@ struct OpenShare {
         const Row zero = splat(0), one = splat(1);
         for (int s = 0; s < 27; ++s) {
             const Row volume = load_row_unaligned(&volumes.at(x + s / 9 - 1, y + s / 3 % 3 - 1, s % 3 - 1));
-            share += collected[static_cast<size_t>(s)] * volume;
+            share += collected[s] * volume;
             const Row partly = volume > zero ? one : zero;
             cut = max(cut, volume < one ? partly : zero);
         }
@@ -74,12 +75,10 @@ void measure_crowding(const MacField& weight, const Field<float>& phi, const Sol
     for_each_tile(topology, [&](int tile) {
         const float* distance = phi.tile(tile);
         const TileView w[3] = {{weight.u[0], tile}, {weight.u[1], tile}, {weight.u[2], tile}};
-        thread_local Block<float, 1> kept;
-        auto& volumes = kept;
+        auto& volumes = thread_scratch<Block<float, 1>>();
         const bool solids_near = solids.gather_volumes(topology, tile, volumes);
         const bool blocked = solids_near && sight && sight->blocked(tile);
-        thread_local Block<float, 1> kept_counts;
-        auto& counts = kept_counts;
+        auto& counts = thread_scratch<Block<float, 1>>();
         if (blocked) counts.gather(belonging, tile);
         float* out = crowding.tile(tile);
         for_each_row([&](int x, int y, int o) {
@@ -94,7 +93,7 @@ void measure_crowding(const MacField& weight, const Field<float>& phi, const Sol
             const Row tolerated = open.cut > zero ? splat(kToleratedAtSolids) : splat(kToleratedAtSurface);
             const Row inside = here <= splat(-kSurfaceBand) ? splat(1) - open.cut : zero;
             const Row wanted = inside > zero ? excess : max(zero, excess - tolerated);
-            const Row bounded = kRate * min(max(wanted, splat(-kMost)), splat(kMost));
+            const Row bounded = kRate * min(max(wanted, splat(-kMostCrowding)), splat(kMostCrowding));
             store_row(out + o, here < zero ? bounded : zero);
         });
     });

@@ -1,5 +1,6 @@
 #include "spindrift/liquid/curvature.h"
 
+#include "spindrift/base/scratch.h"
 #include "spindrift/liquid/free_surface.h"
 
 namespace spindrift {
@@ -12,7 +13,7 @@ constexpr int kPasses = 2;
 // How far they move a surface inwards, divided by its curvature [cells]: each is a quarter of the Laplacian.
 constexpr float kInwards = 0.25f * kPasses;
 // Larger curvatures are not resolved by the grid [1 / cell].
-constexpr float kMost = 1.5f;
+constexpr float kMostCurvature = 1.5f;
 
 // (1, 2, 1) / 4 along each axis.
 void smooth_tile(const Block<float, 1>& in, float* out)
@@ -56,14 +57,14 @@ Row curvature_next_to(const Block<float, 1>& f, int x, int y)
         2 * (fx * fy * (fxz * fyz - fxy * fzz) + fy * fz * (fxy * fxz - fyz * fxx) + fx * fz * (fxy * fyz - fxz * fyy));
     const Row zero = splat(0), one = splat(1), valid = length2 > splat(1e-8f) ? one : zero;
     const Row inverse2 = inverse_or_zero(valid * length2), inverse = sqrt_row(inverse2);
-    const Row both = min(max(sum * inverse2 * inverse, splat(-kMost)), splat(kMost));
+    const Row both = min(max(sum * inverse2 * inverse, splat(-kMostCurvature)), splat(kMostCurvature));
     // Extrapolate from the isosurface through the cell's centre to the liquid's surface, which is parallel to it.
     // Otherwise a small bump that the smooth distance does not show would meet the lower curvature farther out, and
     // grow.
     const Row half = 0.5f * both, apart = sqrt_row(max(half * half - gauss * inverse2 * inverse2, zero));
     const Row distance = c * inverse - kInwards * both;
     const auto at_surface = [&](Row k) { return k / max(one - distance * k, splat(0.5f)); };
-    return min(max(at_surface(half + apart) + at_surface(half - apart), splat(-kMost)), splat(kMost));
+    return min(max(at_surface(half + apart) + at_surface(half - apart), splat(-kMostCurvature)), splat(kMostCurvature));
 }
 
 // The offset of the centre of mass of the kernel of free_surface.h, if a wall cuts it off at a distance [cells]: of a
@@ -114,8 +115,7 @@ void continue_into_solids(const SolidCells& solids, float cosine, const Field<fl
     const std::vector<int>& near = solids.near();
     parallel_for(near.size(), [&](size_t k) {
         const int tile = near[k];
-        thread_local Block<float, 1> kept;
-        auto& walls = kept;
+        auto& walls = thread_scratch<Block<float, 1>>();
         solids.gather_distances(topology, tile, walls);
         const Vec3i first = topology.first_cell(tile);
         for (int c = 0; c < kTileCells; ++c) {
@@ -155,8 +155,7 @@ void Curvature::measure(const Field<float>& phi, const SolidCells& solids, float
     for (int pass = 0; pass < kPasses; ++pass) {
         scratch_.reset_uninitialized(topology, kSurfaceBand);
         for_each_tile(topology, [&](int tile) {
-            thread_local Block<float, 1> kept;
-            auto& block = kept;
+            auto& block = thread_scratch<Block<float, 1>>();
             block.gather(smooth_, tile, Margin::nearest);
             smooth_tile(block, scratch_.tile(tile));
         });
@@ -168,8 +167,7 @@ void Curvature::measure(const Field<float>& phi, const SolidCells& solids, float
         const float* distance = phi.tile(tile);
         for (int c = 0; c < kTileCells; ++c) near |= std::abs(distance[c]) < kSurfaceBand;
         if (!near) return;
-        thread_local Block<float, 1> kept;
-        auto& block = kept;
+        auto& block = thread_scratch<Block<float, 1>>();
         block.gather(smooth_, tile, Margin::nearest);
         for_each_row(
             [&](int x, int y, int o) { store_row(curvature_.tile(tile) + o, curvature_next_to(block, x, y)); });

@@ -1,5 +1,6 @@
 #include "spindrift/liquid/elasticity.h"
 
+#include "spindrift/base/scratch.h"
 #include "spindrift/points/attribute_checks.h"
 #include "spindrift/points/splat.h"
 #include "spindrift/points/transfer.h"
@@ -119,8 +120,7 @@ void strain_to_grid(const Particles& particles, const ParticleIndex& index, cons
         for (Field<float>* f : {&strain.diagonal[a], &strain.shear[a], &edge_weight[a]}) f->reset(topology, 0);
     const float inverse_voxel = 1 / voxel;
     for_each_tile_by_colour(index, topology, [&](int tile) {
-        thread_local StrainSums kept;
-        auto& sums = kept;
+        auto& sums = thread_scratch<StrainSums>();
         sums.for_each([](SplatBlock& block) { block.clear(); });
         const Vec3f first = topology.first_cell(tile).cast<float>();
         for (int c = 0; c < kTileCells; ++c) {
@@ -194,15 +194,13 @@ void update_strain(const MacField& velocity, const StrainField& mean, const Liqu
     weighted_changes(velocity, mean, shares, dt * inverse_voxel, changes);
     for_each_tile(topology, [&](int tile) {
         if (index.tile_empty(tile)) return;
-        thread_local MacBlock<1> kept_velocity;
-        thread_local WeightedValues kept_cells, kept_edges[3];
-        auto& block = kept_velocity;
-        auto& cells = kept_cells;
-        auto& edges = kept_edges;
+        auto& block = thread_scratch<MacBlock<1>>();
+        auto& cells = thread_scratch<WeightedValues>();
+        auto& edges = thread_scratch<WeightedValues[3]>();
         block.gather(velocity, tile, Margin::nearest);
         cells.values.resize(3), cells.share.gather(shares.cell, tile);
         for (int a = 0; a < 3; ++a) {
-            cells.values[static_cast<size_t>(a)].gather(changes.diagonal[a], tile);
+            cells.values[a].gather(changes.diagonal[a], tile);
             edges[a].values.resize(1), edges[a].values[0].gather(changes.shear[a], tile);
             edges[a].share.gather(shares.edge[a], tile);
         }

@@ -1,5 +1,6 @@
 #include "spindrift/liquid/free_surface.h"
 
+#include "spindrift/base/scratch.h"
 #include "spindrift/points/splat.h"
 
 namespace spindrift {
@@ -30,13 +31,13 @@ class ShareToDistance {
         std::vector<double> share(steps + 1, 0.0);
         for (int i = 0; i < steps; ++i) {
             const double h = 1 - (i + 0.5) * 2.0 / steps; // from the far end, where a point just begins to see liquid
-            share[static_cast<size_t>(i) + 1] = share[static_cast<size_t>(i)] + std::pow(1 - h * h, 4);
+            share[i + 1] = share[i] + std::pow(1 - h * h, 4);
         }
         size_t at = 0;
         for (int k = 0; k <= kEntries; ++k) {
             const double wanted = share.back() * k / kEntries;
             while (at + 1 < share.size() && share[at + 1] < wanted) ++at;
-            table_[static_cast<size_t>(k)] = static_cast<float>(1 - static_cast<double>(at) * 2.0 / steps);
+            table_[k] = static_cast<float>(1 - static_cast<double>(at) * 2.0 / steps);
         }
         table_[0] = 1, table_[kEntries] = -1;
     }
@@ -44,7 +45,7 @@ class ShareToDistance {
     {
         const float t = std::clamp(share, 0.0f, 1.0f) * kEntries;
         const int k = std::min(static_cast<int>(t), kEntries - 1);
-        return mix(table_[static_cast<size_t>(k)], table_[static_cast<size_t>(k) + 1], t - static_cast<float>(k));
+        return mix(table_[k], table_[k + 1], t - static_cast<float>(k));
     }
 
   private:
@@ -61,7 +62,7 @@ std::array<float, 4> kernel_by_cell()
         for (int k = 0; k < n * n * n; ++k) {
             const Vec3f r = (Vec3i(k / (n * n), k / n % n, k % n).cast<float>().array() + 0.5f) / n - 0.5f;
             const Vec3f shift(off > 0, off > 1, off > 2);
-            sum[static_cast<size_t>(off)] += kernel((r + shift).squaredNorm()) / (n * n * n);
+            sum[off] += kernel((r + shift).squaredNorm()) / (n * n * n);
         }
     return sum;
 }
@@ -74,7 +75,7 @@ Row open_share(const Block<float, 1>& volumes, int x, int y)
     for (int dx = -1; dx <= 1; ++dx)
         for (int dy = -1; dy <= 1; ++dy)
             for (int dz = -1; dz <= 1; ++dz)
-                sum += cell_mass[static_cast<size_t>(std::abs(dx) + std::abs(dy) + std::abs(dz))] *
+                sum += cell_mass[std::abs(dx) + std::abs(dy) + std::abs(dz)] *
                        load_row_unaligned(&volumes.at(x + dx, y + dy, dz));
     return sum;
 }
@@ -102,8 +103,7 @@ class Surroundings {
                 take(-1, 7, -1, 1), take(0, 0, 0, kTileSize), take(1, 0, kTileSize, 1);
             }
         over_neighbours(count_, most, [](uint16_t a, uint16_t b) { return std::max(a, b); });
-        thread_local Block<float, 1> kept;
-        auto& volumes = kept;
+        auto& volumes = thread_scratch<Block<float, 1>>();
         if (solids.gather_volumes(topology, tile, volumes))
             for (int i = 0; i < 1000; ++i)
                 if (volumes.data[i] < 0.5f) count_[i] = 0xffff;
@@ -145,7 +145,7 @@ CellMask touching(const std::vector<CellMask>& measured, const Topology& topolog
             const int dx = x < 0 ? -1 : x / kTileSize, dy = y < 0 ? -1 : y / kTileSize;
             const auto row = [&](int dz) {
                 const int t = topology.neighbour(tile, dx, dy, dz);
-                return measured[static_cast<size_t>(t)][static_cast<size_t>((x & 7) * 8 + (y & 7))];
+                return measured[t][(x & 7) * 8 + (y & 7)];
             };
             const int bits = row(-1) >> 7 | row(0) << 1 | (row(1) & 1) << 9;
             along_z[x + 1][y + 1] = static_cast<uint16_t>(bits | bits >> 1 | bits << 1);
@@ -155,7 +155,7 @@ CellMask touching(const std::vector<CellMask>& measured, const Topology& topolog
         for (int y = 0; y < kTileSize; ++y) {
             int bits = 0;
             for (int k = 0; k < 9; ++k) bits |= along_z[x + k / 3][y + k % 3];
-            mask[static_cast<size_t>(x * 8 + y)] = static_cast<uint8_t>(bits >> 1);
+            mask[x * 8 + y] = static_cast<uint8_t>(bits >> 1);
         }
     return mask;
 }
@@ -217,7 +217,7 @@ float seen_share(const Block<float, 1>& volumes, int c, CellMask27 seen)
     for (int slot = 0; slot < 27; ++slot) {
         if (!(seen >> slot & 1)) continue;
         const Vec3i step(slot / 9 - 1, slot / 3 % 3 - 1, slot % 3 - 1), at = cell + step;
-        sum += cell_mass[static_cast<size_t>(step.cwiseAbs().sum())] * volumes.at(at.x(), at.y(), at.z());
+        sum += cell_mass[step.cwiseAbs().sum()] * volumes.at(at.x(), at.y(), at.z());
     }
     return sum;
 }
@@ -275,12 +275,12 @@ void close_holes(const Topology& topology, const SolidCells& solids, Field<float
                 const bool is_hole = hole[z] > 0;
                 bits |= static_cast<int>(is_hole) << z;
             }
-            holes[static_cast<size_t>(tile)][static_cast<size_t>(o / 8)] = static_cast<uint8_t>(bits);
+            holes[tile][o / 8] = static_cast<uint8_t>(bits);
         });
     });
     for_each_tile(topology, [&](int tile) {
         for (int c = 0; c < kTileCells; ++c)
-            if (holes[static_cast<size_t>(tile)][static_cast<size_t>(c / 8)] >> c % 8 & 1) phi.tile(tile)[c] = -0.5f;
+            if (holes[tile][c / 8] >> c % 8 & 1) phi.tile(tile)[c] = -0.5f;
     });
 }
 
@@ -291,7 +291,7 @@ void count_belonging(const Particles& particles, const ParticleIndex& index, con
     belonging.reset(topology, 0);
     for_each_tile_by_colour(index, topology, [&](int tile) {
         if (!sight.blocked(tile)) return;
-        thread_local SplatBlock block;
+        auto& block = thread_scratch<SplatBlock>();
         block.clear();
         for (int c = 0; c < kTileCells; ++c) {
             const size_t begin = index.cell_begin(tile, c), end = index.cell_end(tile, c);
@@ -309,6 +309,22 @@ void count_belonging(const Particles& particles, const ParticleIndex& index, con
     });
 }
 
+// In all tiles next to solids; count(tile, cell) is the number of particles.
+template <class Count>
+void fill_solid_centers(const Topology& topology, const SolidCells& solids, Field<float>& phi, const Count& count)
+{
+    std::vector<int> near;
+    for (int t = 0; t < topology.tile_count(); ++t)
+        if (solids.tile(t)) near.push_back(t);
+    std::vector<std::array<float, kTileCells>> filled(near.size());
+    parallel_for(near.size(), [&](size_t k) {
+        std::memcpy(filled[k].data(), phi.tile(near[k]), sizeof filled[k]);
+        fill_solid_centers(
+            topology, solids, phi, near[k], [&](int c) { return count(near[k], c); }, filled[k].data());
+    });
+    parallel_for(near.size(), [&](size_t k) { std::memcpy(phi.tile(near[k]), filled[k].data(), sizeof filled[k]); });
+}
+
 } // namespace
 
 void distance_to_surface(const Particles& particles, const ParticleIndex& index, const Topology& topology, float voxel,
@@ -318,14 +334,13 @@ void distance_to_surface(const Particles& particles, const ParticleIndex& index,
     phi.reset_uninitialized(topology, kSurfaceBand);
     std::vector<CellMask> measured(static_cast<size_t>(topology.tile_count()) + 1, CellMask{});
     for_each_tile(topology, [&](int tile) {
-        thread_local Surroundings kept;
-        auto& around = kept;
+        auto& around = thread_scratch<Surroundings>();
         around.gather(index, topology, solids, tile);
         float* out = phi.tile(tile);
         for (int c = 0; c < kTileCells; ++c) {
             const bool clear = around.deep(c) || around.far(c);
             out[c] = !clear ? 0 : around.far(c) ? kSurfaceBand : -kSurfaceBand;
-            measured[static_cast<size_t>(tile)][static_cast<size_t>(c / 8)] |= static_cast<uint8_t>(!clear << c % 8);
+            measured[tile][c / 8] |= static_cast<uint8_t>(!clear << c % 8);
         }
     });
 
@@ -341,14 +356,13 @@ void distance_to_surface(const Particles& particles, const ParticleIndex& index,
     if (sight) count_belonging(particles, index, topology, *sight, belonging);
     for_each_tile_by_colour(index, topology, [&](int tile) {
         const CellMask wanted = touching(measured, topology, tile);
-        thread_local SplatBlock kept;
-        auto& block = kept;
+        auto& block = thread_scratch<SplatBlock>();
         block.clear();
         const Vec3f first = topology.first_cell(tile).cast<float>();
         bool any = false;
         for (int c = 0; c < kTileCells; ++c) {
             const size_t begin = index.cell_begin(tile, c), count = index.cell_end(tile, c) - begin;
-            if (count == 0 || !(wanted[static_cast<size_t>(c / 8)] >> c % 8 & 1)) continue;
+            if (count == 0 || !(wanted[c / 8] >> c % 8 & 1)) continue;
             const Vec3i cell = cell_in_tile(c);
             const Vec3f corner = first + cell.cast<float>();
             if (looks_around(tile, c))
@@ -362,13 +376,12 @@ void distance_to_surface(const Particles& particles, const ParticleIndex& index,
 
     static const ShareToDistance to_distance;
     for_each_tile(topology, [&](int tile) {
-        thread_local Block<float, 1> kept;
-        auto& volumes = kept;
+        auto& volumes = thread_scratch<Block<float, 1>>();
         const bool solids_near = solids.gather_volumes(topology, tile, volumes);
-        const CellMask& mask = measured[static_cast<size_t>(tile)];
+        const CellMask& mask = measured[tile];
         for_each_row([&](int x, int y, int o) {
             float* out = phi.tile(tile) + o;
-            const int bits = mask[static_cast<size_t>(o / 8)];
+            const int bits = mask[o / 8];
             const Row room = bits && solids_near ? open_share(volumes, x, y) : splat(1);
             for (int z = 0; z < kTileSize; ++z) {
                 if (!(bits >> z & 1)) {
@@ -390,19 +403,10 @@ void distance_to_surface(const Particles& particles, const ParticleIndex& index,
         });
     });
 
-    std::vector<int> near;
-    for (int t = 0; t < topology.tile_count(); ++t)
-        if (solids.tile(t)) near.push_back(t);
-    std::vector<std::array<float, kTileCells>> filled(near.size());
-    parallel_for(near.size(), [&](size_t k) {
-        std::memcpy(filled[k].data(), phi.tile(near[k]), sizeof filled[k]);
-        const auto count = [&, tile = near[k]](int c) {
-            if (looks_around(tile, c)) return belonging.tile(tile)[c];
-            return static_cast<float>(index.cell_end(tile, c) - index.cell_begin(tile, c));
-        };
-        fill_solid_centers(topology, solids, phi, near[k], count, filled[k].data());
+    fill_solid_centers(topology, solids, phi, [&](int tile, int c) {
+        if (looks_around(tile, c)) return belonging.tile(tile)[c];
+        return static_cast<float>(index.cell_end(tile, c) - index.cell_begin(tile, c));
     });
-    parallel_for(near.size(), [&](size_t k) { std::memcpy(phi.tile(near[k]), filled[k].data(), sizeof filled[k]); });
     close_holes(topology, solids, phi);
 }
 

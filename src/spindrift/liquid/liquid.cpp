@@ -16,6 +16,13 @@ namespace {
 constexpr int kReach = 2;              // margin around particles that the grid covers [cells]
 constexpr int kParticlesAlongEdge = 2; // of a cell: 8 particles
 
+float largest_component(const std::vector<Vec3f>& v)
+{
+    return parallel_reduce(
+        v.size(), 0.0f, [&](size_t i) { return v[i].cwiseAbs().maxCoeff(); },
+        [](float a, float b) { return std::max(a, b); }, 4096);
+}
+
 } // namespace
 
 Liquid::Liquid(const LiquidParams& params, float fps)
@@ -27,8 +34,8 @@ Liquid::Liquid(const LiquidParams& params, float fps)
 }
 
 Liquid::Liquid(const LiquidParams& params, Shapes shapes, float fps)
-    : params_(params), sources_(std::move(shapes.sources)), sinks_(std::move(shapes.sinks)), fps_(fps),
-      solids_(params.domain, shapes.colliders, fps, params.colliders),
+    : params_(params), sliding_friction_(fps), sources_(std::move(shapes.sources)), sinks_(std::move(shapes.sinks)),
+      fps_(fps), solids_(params.domain, shapes.colliders, fps, params.colliders),
       bodies_(params.bodies, shapes.bodies, params.domain, shapes.colliders, fps),
       forces_(params.gravity, params.forces, fps)
 {
@@ -47,8 +54,9 @@ size_t Liquid::bytes() const
 {
     return particles_.bytes() + topology_.bytes() + index_.bytes() + solid_cells_.bytes() + velocity_.bytes() +
            before_.bytes() + weight_.bytes() + phi_.bytes() + crowding_.bytes() + belonging_.bytes() +
-           curvature_.bytes() + held_.bytes() + projection_.bytes() + viscosity_.bytes() + cell_viscosity_.bytes() +
-           strain_.bytes() + heat_.bytes() + stirred_.bytes() + (ripples_ ? ripples_->bytes() : 0);
+           curvature_.bytes() + sliding_friction_.bytes() + projection_.bytes() + viscosity_.bytes() +
+           cell_viscosity_.bytes() + strain_.bytes() + heat_.bytes() + stirred_.bytes() +
+           (ripples_ ? ripples_->bytes() : 0);
 }
 
 void Liquid::start(int frame)
@@ -63,8 +71,7 @@ void Liquid::start(int frame)
     bodies_.start(time_);
     emit(time_, true);
     particles_.attribute<Vec3f>(kMotion) = particles_.v;
-    speed_ = 0;
-    for (const Vec3f& v : particles_.v) speed_ = std::max(speed_, v.cwiseAbs().maxCoeff());
+    speed_ = largest_component(particles_.v);
     if (!ripples_) return;
     ripples_ = std::make_unique<Ripples>(params_.turbulence);
     ripple(0);
@@ -120,12 +127,15 @@ LiquidReport Liquid::advance()
             for (size_t i = before; i < from.size(); ++i) from[i] = particles_.P[i] - seconds * particles_.v[i];
         }
         drain(time_);
-        let(hooks_.after_forces, dt);
+        if (hooks_.after_forces) {
+            add_forces_to_particles(dt);
+            run_hook(hooks_.after_forces, dt);
+        }
         substep(dt);
         if (ripples_) report_.times.measure("ripples", [&] { ripple(dt); });
         if (!hooks_.after_advection) return;
-        let(hooks_.after_advection, dt);
-        for (const Vec3f& v : particles_.v) speed_ = std::max(speed_, v.cwiseAbs().maxCoeff());
+        run_hook(hooks_.after_advection, dt);
+        speed_ = std::max(speed_, largest_component(particles_.v));
     };
     report_.substeps = for_each_substep(
         frame_, fps_, fmt::format("the {}", name_).c_str(),
@@ -153,10 +163,9 @@ void Liquid::remember_places()
     particles_.attributes[kMotion] = std::move(places_);
 }
 
-// Calls a hook. If it moves a particle (to the other end of a river, for example), that jump is not part of its motion.
-void Liquid::let(const ParticleHook& hook, float dt)
+// If the hook moves a particle (to the other end of a river, for example), that jump is not part of its motion.
+void Liquid::run_hook(const ParticleHook& hook, float dt)
 {
-    if (!hook) return;
     remember_places();
     const std::vector<Vec3f> P = particles_.P;
     const std::vector<int32_t> id = particles_.id;
@@ -212,75 +221,101 @@ void Liquid::substep(float dt)
         forget_closed_faces(weight_);
         extrapolate(velocity_, weight_, 1, sight);
         if (params_.transfer == Transfer::flip) before_.copy_from(velocity_);
-        add_forces(dt); // (2.12)
+        if (!hooks_.after_forces) add_forces(dt); // (2.12)
     });
-    const InnerFlow flow{phi_, solids_, solid_cells_, projection_, params_.gravity, voxel, dt, velocity_};
+    Material& material = material_ ? *material_ : sliding_friction_;
+    const FlowStep step{phi_, solids_, solid_cells_, projection_, index_, params_.gravity, voxel, dt, velocity_};
     phase("pressure", [&] {
         projection_.prepare(topology_, phi_, solids_, solid_cells_, voxel);
         projection_.couple(bodies_, params_.density);
     });
-    if (inner_friction_) phase("inner friction", [&] { inner_friction_->start(flow); });
+    phase("friction", [&] { material.before_pressure(step); });
     phase("pressure", [&] { // (2.15)-(2.19)
         const Field<float>* at_surface = params_.surface_tension > 0 ? &surface_pressure(dt) : nullptr;
         count(projection_.make_divergence_free(velocity_, weight_, params_.tolerance, at_surface));
     });
-    if (inner_friction_)
-        phase("inner friction", [&] { inner_friction_->apply(flow); });
-    else if (solids_.has_grip())
-        phase("friction", [&] { hold_back(dt); });
-    if (params_.viscous()) {
-        phase("viscosity", [&] { add_viscosity(dt); });
-        phase("pressure again", [&] { // sticking to solids has changed the divergence
-            count(projection_.make_divergence_free(velocity_, weight_, params_.tolerance));
-            viscosity_.mark_known(weight_);
-        });
-        if (params_.elasticity > 0) // while the velocity at solids is still theirs, since the liquid sticks to them
-            phase("elasticity", [&] {
-                update_strain(velocity_, strain_, viscosity_.shares(), index_, voxel, dt,
-                              {params_.yield_strain, params_.relaxation}, particles_);
-            });
-    }
+    phase("friction", [&] { material.after_pressure(step); });
+    if (params_.viscous()) flow_viscously(dt);
     phase("extrapolate", [&] {
-        // Next to the surface the liquid's flow continues, conserving volume; farther off, drops keep their own motion.
-        extrapolate(velocity_, weight_, 1, sight);
-        projection_.close_surface(velocity_);
-        speed_ = largest_known(velocity_, weight_);
-        accept_provisional(weight_);
-        extrapolate(velocity_, weight_, static_cast<int>(std::ceil(std::min(speed_ * dt / voxel, params_.cfl))) + 2,
-                    sight);
-        if (inner_friction_) hold_thin_layers(dt);
+        extrapolate_velocity(dt);
+        material.after_extrapolation(step);
         // The liquid sticks to solids where viscosity reaches over a cell in a step, otherwise it slides.
         slide_on_solids(velocity_, solids_, solid_cells_, voxel,
                         params_.viscous() ? std::min(1.0f, viscosity_.stiffness()) : 0);
     });
-    phase("to particles", [&] {
-        const auto hold = [&](size_t i) { return hold_on(i, dt); };
-        strays_.find(particles_, index_, phi_, voxel, hold, sight);
-        to_particles(velocity_, before_, params_.transfer, params_.flip, index_, voxel, particles_, sight); // (2.20)
-        if (params_.transfer == Transfer::flip) meet_walls(velocity_, index_, solid_cells_, voxel, particles_);
-        if (params_.viscous()) strays_.keep(particles_, velocity_, voxel);
-    });
-    phase("even out", [&] {
-        if (!params_.keep_volume) return;
-        projection_.spread(crowding_, voxel, dt, velocity_);
-        if (!sight) return;
-        // Particles between a sheet and the closed faces in front of it must be spread too.
-        forget_closed_faces(weight_);
-        extrapolate(velocity_, weight_, 1, sight);
-        slide_on_solids(velocity_, solids_, solid_cells_, voxel);
-    });
+    phase("to particles", [&] { to_particles(dt); }); // (2.20)
+    if (params_.keep_volume) phase("even out", [&] { even_out(dt); });
     if (!bodies_.empty()) phase("bodies", [&] { bodies_.move(time_, dt); });
-    phase("advect", [&] {
-        std::vector<Vec3f>& from = index_.spare(); // only with colliders
-        if (solids_.has_colliders()) from = particles_.P;
-        advect(particles_, index_, ripples_ ? stirred_velocity() : velocity_, voxel, dt, params_.advection_order,
-               sight); // (2.21)
-        // Surface tension holds back particles that leave the liquid, with the force of a thread of a cell's width.
-        const float cohesion = params_.surface_tension / (params_.density * voxel * voxel);
-        strays_.fly(particles_, forces_, cohesion, voxel, dt,
-                    [&](const Vec3f& x, float time) { return in_solid(x) || in_liquid(x, time); });
-        collide(from, dt);
+    phase("advect", [&] { advect(dt); }); // (2.21)
+}
+
+void Liquid::flow_viscously(float dt)
+{
+    const auto phase = [&](const char* name, const auto& body) { report_.times.measure(name, body); };
+    phase("viscosity", [&] { add_viscosity(dt); });
+    phase("pressure again", [&] { // sticking to solids has changed the divergence
+        count(projection_.make_divergence_free(velocity_, weight_, params_.tolerance));
+        viscosity_.mark_known(weight_);
     });
+    if (params_.elasticity > 0) // while the velocity at solids is still theirs, since the liquid sticks to them
+        phase("elasticity", [&] {
+            update_strain(velocity_, strain_, viscosity_.shares(), index_, params_.voxel, dt,
+                          {params_.yield_strain, params_.relaxation}, particles_);
+        });
+}
+
+// Next to the surface the liquid's flow continues, conserving volume; farther off, drops keep their own motion.
+void Liquid::extrapolate_velocity(float dt)
+{
+    const Sight* sight = solid_cells_.sight();
+    extrapolate(velocity_, weight_, 1, sight);
+    projection_.close_surface(velocity_);
+    speed_ = largest_known(velocity_, weight_);
+    accept_provisional(weight_);
+    const float cells = std::min(speed_ * dt / params_.voxel, params_.cfl);
+    extrapolate(velocity_, weight_, static_cast<int>(std::ceil(cells)) + 2, sight);
+}
+
+void Liquid::to_particles(float dt)
+{
+    const Sight* sight = solid_cells_.sight();
+    const float voxel = params_.voxel;
+    strays_.find(
+        particles_, index_, phi_, voxel, [&](size_t i) { return hold_on(i, dt); }, sight);
+    spindrift::to_particles(velocity_, before_, params_.transfer, params_.flip, index_, voxel, particles_, sight);
+    if (params_.transfer == Transfer::flip) meet_walls(velocity_, index_, solid_cells_, voxel, particles_);
+    if (params_.viscous()) strays_.keep(particles_, velocity_, voxel);
+}
+
+void Liquid::even_out(float dt)
+{
+    projection_.spread(crowding_, params_.voxel, dt, velocity_);
+    const Sight* sight = solid_cells_.sight();
+    if (!sight) return;
+    // Particles between a sheet and the closed faces in front of it must be spread too.
+    forget_closed_faces(weight_);
+    extrapolate(velocity_, weight_, 1, sight);
+    slide_on_solids(velocity_, solids_, solid_cells_, params_.voxel);
+}
+
+void Liquid::advect(float dt)
+{
+    const float voxel = params_.voxel;
+    std::vector<Vec3f>& from = index_.spare(); // only with colliders
+    if (solids_.has_colliders()) from = particles_.P;
+    if (ripples_)
+        ripples_->turbulence().velocity().stir(velocity_, voxel,
+                                               stirred_); // U + u', divergence-free, or particles would crowd
+    spindrift::advect(particles_, index_, ripples_ ? stirred_ : velocity_, voxel, dt, params_.advection_order,
+                      solid_cells_.sight());
+    // Surface tension holds back particles that leave the liquid, with the force of a thread of a cell's width.
+    const float cohesion = params_.surface_tension / (params_.density * voxel * voxel);
+    const auto accelerated = [&](const Vec3f& x, const Vec3f& v) {
+        return hooks_.after_forces ? forces_.slowed_by_wind(v, dt) : forces_.free_flight_velocity(x, v, dt);
+    };
+    strays_.fly(particles_, accelerated, cohesion, voxel, dt,
+                [&](const Vec3f& x, float time) { return in_solid(x) || in_liquid(x, time); });
+    collide(from, dt);
 }
 
 // How strongly the liquid holds a particle at its surface, 0 to 1: fully if it is elastic, or if viscosity reaches over
@@ -292,21 +327,6 @@ float Liquid::hold_on(size_t particle, float dt) const
     const auto* own = particles_.find<float>(kViscosityAttribute);
     const float viscosity = own ? (*own)[particle] : params_.viscosity;
     return std::min(1.0f, std::sqrt(viscosity / params_.density * dt) / params_.voxel);
-}
-
-// U + u' with the eddies that the grid resolves [Narain 2011, section 3.5.2]. It is divergence-free, or particles would
-// crowd.
-const MacField& Liquid::stirred_velocity()
-{
-    ripples_->turbulence().velocity().sample_faces(topology_, params_.voxel, stirred_);
-    for_each_tile(topology_, [&](int tile) {
-        for (int a = 0; a < 3; ++a)
-            for (int o = 0; o < kTileCells; o += kTileSize) {
-                float* u = stirred_.u[a].tile(tile) + o;
-                store_row(u, load_row(u) + load_row(velocity_.u[a].tile(tile) + o));
-            }
-    });
-    return stirred_;
 }
 
 // Advance ripples with the surface of the moved particles.
@@ -352,9 +372,8 @@ float Liquid::largest_step() const
     // ripples half a step behind, and they would grow: surface tension therefore permits only short moves.
     constexpr float kMoveWithTension = 0.5f;
     const float cells = params_.surface_tension > 0 ? std::min(params_.cfl, kMoveWithTension) : params_.cfl;
-    // Solve speed t + pull t^2 = distance; this form of the root does not cancel.
-    const float distance = cells * params_.voxel, pull = forces_.max_acceleration();
-    const float move = 2 * distance / (speed + std::sqrt(speed * speed + 4 * pull * distance) + 1e-20f);
+    const float pull = forces_.max_acceleration();
+    const float move = time_to_move(cells * params_.voxel, speed, pull);
     // Such a wave has a frequency of sqrt(pi g / voxel). At twice its inverse it would grow; water in a tank would
     // never come to rest.
     const float wave = std::sqrt(params_.voxel / (static_cast<float>(kPi) * pull + 1e-20f));
@@ -372,7 +391,7 @@ float Liquid::largest_step_of_bodies(float pull) const
     Box3f liquid;
     for (const Vec3f& x : particles_.P) liquid.add(x);
     const float speed = bodies_.speed_near(liquid, 2 * params_.voxel, 0);
-    return 2 * params_.voxel / (speed + std::sqrt(speed * speed + 4 * pull * params_.voxel) + 1e-20f);
+    return time_to_move(params_.voxel, speed, pull);
 }
 
 // The pressure jump across the surface, in Projection's units.
@@ -385,6 +404,13 @@ const Field<float>& Liquid::surface_pressure(float dt)
         for (int o = 0; o < kTileCells; o += kTileSize) store_row(s.tile(tile) + o, scale * load_row(s.tile(tile) + o));
     });
     return s;
+}
+
+// With a hook after forces, which must see their effect: instead of add_forces().
+void Liquid::add_forces_to_particles(float dt)
+{
+    parallel_for(
+        particles_.size(), [&](size_t i) { particles_.v[i] += dt * forces_.acceleration(particles_.P[i]); }, 4096);
 }
 
 void Liquid::add_forces(float dt)

@@ -50,9 +50,9 @@
 #include "spindrift/liquid/curvature.h"
 #include "spindrift/liquid/free_surface.h"
 #include "spindrift/liquid/heat.h"
-#include "spindrift/liquid/inner_friction.h"
 #include "spindrift/liquid/particle_flow.h"
 #include "spindrift/liquid/projection.h"
+#include "spindrift/liquid/sliding_friction.h"
 #include "spindrift/liquid/strays.h"
 #include "spindrift/liquid/viscosity.h"
 #include "spindrift/points/hooks.h"
@@ -85,11 +85,11 @@ class Liquid {
     Liquid(const LiquidParams& params, Shapes shapes, float fps);
 
     void set_hooks(ParticleHooks hooks) { hooks_ = std::move(hooks); }
-    // Turns the liquid into another material, which then has friction at the domain's closed sides too. `name` is its
-    // table in the scene. The friction must outlive the liquid.
-    void set_inner_friction(InnerFriction* friction, float wall_friction, const char* name)
+    // Turns the liquid into another material, which has friction at the domain's closed sides too. `name` is its table
+    // in the scene. The material must outlive the liquid.
+    void set_material(Material& material, float wall_friction, const char* name)
     {
-        inner_friction_ = friction, name_ = name;
+        material_ = &material, name_ = name;
         solids_.set_wall_friction(wall_friction);
     }
     // Of the last step, for hooks after advection: the distance to the surface [cells], negative inside, clamped a few
@@ -146,7 +146,7 @@ class Liquid {
   private:
     void set_time(float frames);
     void remember_places();
-    void let(const ParticleHook& hook, float dt);
+    void run_hook(const ParticleHook& hook, float dt);
     void substep(float dt);
     void count(const PoissonResult& solve);
     float largest_step() const;
@@ -155,19 +155,19 @@ class Liquid {
     void fill(const Shape& shape, const SourceParams& source, float frame, bool initial);
     void drain(float frame);
     void add_forces(float dt);
+    void add_forces_to_particles(float dt);
     const Field<float>& surface_pressure(float dt);
     void forget_closed_faces(MacField& known) const;
     void add_viscosity(float dt);
+    void flow_viscously(float dt);
+    void extrapolate_velocity(float dt);
+    void to_particles(float dt);
+    void even_out(float dt);
+    void advect(float dt);
     bool in_solid(const Vec3f& x) const;
     bool in_liquid(const Vec3f& x, float time) const;
     float hold_on(size_t particle, float dt) const;
-    void hold_back(float dt);
-    void hold_thin_layers(float dt);
-    template <class IsHeld, class Pressed> void find_held(float dt, const IsHeld& is_held, const Pressed& pressed);
-    template <class Share> void take_held(const Share& share);
-    const MacField& stirred_velocity();
     void ripple(float dt);
-    float lost_to(const Solids::Grip& hold, float speed, float pressed, float dt) const;
     void collide(const std::vector<Vec3f>& from, float dt);
     void keep_on_side(const Vec3f& from, Vec3f& x) const;
     void stop_at_solid(const Vec3f& beyond, Vec3f& x, Vec3f& v) const;
@@ -175,7 +175,8 @@ class Liquid {
 
     LiquidParams params_;
     ParticleHooks hooks_;
-    InnerFriction* inner_friction_ = nullptr;
+    SlidingFriction sliding_friction_;
+    Material* material_ = nullptr; // if it is not a liquid
     const char* name_ = "liquid";
     std::vector<Shape> sources_, sinks_;
     float fps_;
@@ -200,7 +201,6 @@ class Liquid {
     StrainField strain_;
     Heat heat_;
     Strays strays_;
-    MacField held_;       // velocity that friction removes, at cell centres
     Curvature curvature_; // only with surface tension
     // With turbulence.
     std::unique_ptr<Ripples> ripples_;

@@ -7,11 +7,7 @@ namespace spindrift {
 
 void SourceParams::visit(ParamVisitor& v)
 {
-    ShapeParams::visit(v);
-    v("mode", mode, choices("initial", "flow"),
-      "initial: filled once at the start. flow: kept filled from first_frame to last_frame.");
-    v("velocity", velocity, unit::metres_per_second, limits::velocity(), "Initial velocity of the liquid.");
-    v("inherit", inherit, unit::none, between(0, 1), "Share of the shape's own velocity that is added to it.");
+    visit_filling(v, "liquid");
     v("color", color, unit::none, between(0, 1), "Linear RGB colour that particles carry as the attribute color.");
     v("material", material, unit::none, limits::integer(), "Index that particles carry as the attribute material.");
     v("viscosity", viscosity, unit::pascal_seconds, between(0, 1e6),
@@ -19,23 +15,13 @@ void SourceParams::visit(ParamVisitor& v)
     v("temperature", temperature, unit::celsius, limits::celsius(),
       "Temperature of the liquid from this source; viscosity then follows liquid.heat. Default, if any source has one: "
       "that of the air.");
-    v("first_frame", first_frame, unit::frames, limits::frame(),
-      "First frame of the flow. Default: first frame of the shot.");
-    v("last_frame", last_frame, unit::frames, limits::frame(),
-      "Last frame of the flow. Default: last frame of the shot.");
-    v.require(first_frame <= last_frame, "last_frame",
-              "the flow ends before it starts; set last_frame to first_frame or later");
+    FrameSpan::visit(v, "the flow");
 }
 
 void SinkParams::visit(ParamVisitor& v)
 {
     ShapeParams::visit(v);
-    v("first_frame", first_frame, unit::frames, limits::frame(),
-      "First frame of draining. Default: first frame of the shot.");
-    v("last_frame", last_frame, unit::frames, limits::frame(),
-      "Last frame of draining. Default: last frame of the shot.");
-    v.require(first_frame <= last_frame, "last_frame",
-              "the sink ends before it starts; set last_frame to first_frame or later");
+    FrameSpan::visit(v, "draining");
 }
 
 void HeatParams::visit(ParamVisitor& v)

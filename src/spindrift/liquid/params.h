@@ -9,22 +9,14 @@
 
 namespace spindrift {
 
-// A liquid source: a shape that is filled once at the start of the shot, or kept filled while it flows.
-struct SourceParams : ShapeParams {
-    enum class Mode { initial, flow };
-    Mode mode = Mode::initial;
-    Vec3f velocity = Vec3f::Zero();
-    float inherit = 1; // share of the shape's own velocity that is added to the liquid's initial velocity
+struct SourceParams : FillingParams {
     std::optional<float> viscosity, temperature;
     std::optional<Vec3f> color;
-    int material = 0;
-    int first_frame = std::numeric_limits<int>::min(), last_frame = std::numeric_limits<int>::max();
     void visit(ParamVisitor& v);
 };
 
 // A sink: liquid that enters the shape is removed.
-struct SinkParams : ShapeParams {
-    int first_frame = std::numeric_limits<int>::min(), last_frame = std::numeric_limits<int>::max();
+struct SinkParams : ShapeParams, FrameSpan {
     void visit(ParamVisitor& v);
 };
 

@@ -1,5 +1,6 @@
 #include "spindrift/liquid/particle_flow.h"
 
+#include "spindrift/base/scratch.h"
 #include "spindrift/points/transfer.h"
 
 #include <numeric>
@@ -8,7 +9,7 @@ namespace spindrift {
 
 namespace {
 
-constexpr int kReach = 3;      // margin around particles that the grid covers [cells]
+constexpr int kFlowReach = 3;  // margin around particles that the grid covers [cells]
 constexpr int kLayers = 3;     // of extrapolation [cells]
 constexpr float kFarAway = 10; // from solids [cells]
 
@@ -57,7 +58,7 @@ void extend_into_solids(const Field<float>& solid_distance, int layers, Field<fl
     std::vector<std::vector<std::pair<int, float>>> found(static_cast<size_t>(topology.tile_count()));
     for (int layer = 0; layer < layers; ++layer) {
         for_each_tile(topology, [&](int tile) {
-            auto& here = found[static_cast<size_t>(tile)];
+            auto& here = found[tile];
             here.clear();
             for (int c = 0; c < kTileCells; ++c) {
                 if (known.tile(tile)[c]) continue;
@@ -71,8 +72,7 @@ void extend_into_solids(const Field<float>& solid_distance, int layers, Field<fl
             }
         });
         for_each_tile(topology, [&](int tile) {
-            for (const auto& [c, mean] : found[static_cast<size_t>(tile)])
-                value.tile(tile)[c] = mean, known.tile(tile)[c] = 1;
+            for (const auto& [c, mean] : found[tile]) value.tile(tile)[c] = mean, known.tile(tile)[c] = 1;
         });
     }
 }
@@ -82,7 +82,7 @@ void ParticleFlow::set(Particles particles, float frame)
     solids_.set_frame(frame);
     particles_ = std::move(particles);
     particles_.attributes.clear();
-    topology_ = tiles_around(particles_, voxel_, kReach);
+    topology_ = tiles_around(particles_, voxel_, kFlowReach);
     sort_by_tile(particles_, topology_, voxel_, index_);
     solid_cells_.update(topology_, solids_, voxel_);
     find_velocity();
@@ -117,7 +117,7 @@ void ParticleFlow::smooth_velocity()
     smoothed_.reset(topology_, 0);
     for (int axis = 0; axis < 3; ++axis) {
         for_each_tile(topology_, [&](int tile) {
-            thread_local MacBlock<1> block;
+            auto& block = thread_scratch<MacBlock<1>>();
             block.gather(velocity_, tile, Margin::nearest);
             const Vec3i up = Vec3i::Unit(axis);
             for (int a = 0; a < 3; ++a)

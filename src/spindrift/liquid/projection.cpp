@@ -213,14 +213,14 @@ void Projection::close_surface(MacField& velocity)
             store_row(layer_.tile(tile) + o, layer);
             outermost_air = max(outermost_air, layer == one ? one : zero);
         });
-        has_layer[static_cast<size_t>(tile)] = largest(outermost_air) > 0;
+        has_layer[tile] = largest(outermost_air) > 0;
     });
 
     // What has to leave a cell of the layer through each of its outer faces.
     Field<float>& excess = b_;
     excess.reset(topology, 0);
     for_each_tile(topology, [&](int tile) {
-        if (!has_layer[static_cast<size_t>(tile)]) return;
+        if (!has_layer[tile]) return;
         const TileView l(layer_, tile);
         const OpenView open(*cells_, topology, tile);
         const Outflow out(open, velocity, solid_velocity(tile), tile);

@@ -35,7 +35,7 @@ class Projection {
     // s in liquid cells after the last solve.
     const Field<double>& s() const { return s_; }
     size_t liquid_cells() const { return liquid_cells_; }
-    bool has_liquid(int tile) const { return has_liquid_[static_cast<size_t>(tile)]; }
+    bool has_liquid(int tile) const { return has_liquid_[tile]; }
     // The velocity of solids at the closed faces of a tile; nullptr where they stand still.
     const MacField* solid_velocity(int tile) const
     {

@@ -1,5 +1,7 @@
 #include "spindrift/liquid/strays.h"
 
+#include "spindrift/base/scratch.h"
+
 namespace spindrift {
 
 namespace {
@@ -59,15 +61,14 @@ void Strays::find(const Particles& particles, const ParticleIndex& index, const 
 {
     const Topology& topology = phi.topology();
     const float inverse_voxel = 1 / voxel;
-    in_tile_.resize(static_cast<size_t>(topology.tile_count()));
+    in_tile_.resize(topology.tile_count());
     kept_.resize(in_tile_.size());
     for_each_tile(topology, [&](int tile) {
-        auto& strays = in_tile_[static_cast<size_t>(tile)];
-        auto& kept_here = kept_[static_cast<size_t>(tile)];
+        auto& strays = in_tile_[tile];
+        auto& kept_here = kept_[tile];
         strays.clear(), kept_here.clear();
         if (index.tile_empty(tile)) return;
-        thread_local Block<float, 1> kept;
-        auto& around = kept;
+        auto& around = thread_scratch<Block<float, 1>>();
         bool gathered = false;
         const Vec3f first = topology.first_cell(tile).cast<float>();
         for (int c = 0; c < kTileCells; ++c) {
@@ -96,9 +97,9 @@ void Strays::keep(Particles& particles, const MacField& velocity, float voxel) c
 {
     const Topology& topology = velocity.u[0].topology();
     for_each_tile(topology, [&](int tile) {
-        const auto& kept_here = kept_[static_cast<size_t>(tile)];
+        const auto& kept_here = kept_[tile];
         if (kept_here.empty()) return;
-        thread_local MacBlock<1> block;
+        auto& block = thread_scratch<MacBlock<1>>();
         block.gather(velocity, tile, Margin::nearest);
         const Vec3f first = topology.first_cell(tile).cast<float>();
         for (const uint32_t i : kept_here) {

@@ -21,14 +21,16 @@ class Strays {
               const Hold& hold, const Sight* sight);
     // Gives particles that are kept the velocity of the grid, so that none leaves by FLIP noise.
     void keep(Particles& particles, const MacField& velocity, float voxel) const;
-    // Moves strays by forces, and by cohesion towards liquid within reach [m/s2], over a step, or up to the first
-    // position on their path, sampled cell by cell, where stopped(x, time since the start of the step) holds.
-    template <class Stopped> void fly(Particles& particles, const Forces& forces, float cohesion, float voxel, float dt,
-                                      const Stopped& stopped) const
+    // Moves strays with their velocity accelerated(P, v) after the step, and by cohesion towards liquid within reach
+    // [m/s2], over a step, or up to the first position on their path, sampled cell by cell, where stopped(x, time since
+    // the start of the step) holds.
+    template <class Accelerated, class Stopped> void fly(Particles& particles, const Accelerated& accelerated,
+                                                         float cohesion, float voxel, float dt,
+                                                         const Stopped& stopped) const
     {
         parallel_for(in_tile_.size(), [&](size_t t) {
             for (const Stray& s : in_tile_[t]) {
-                const Vec3f v = forces.free_flight_velocity(s.P, s.v, dt) - dt * cohesion * s.outwards;
+                const Vec3f v = accelerated(s.P, s.v) - dt * cohesion * s.outwards;
                 const float steps = std::ceil(dt * v.norm() / voxel);
                 float time = dt;
                 for (float k = 1; k < steps; ++k)

@@ -1,5 +1,6 @@
 #include "spindrift/liquid/viscosity.h"
 
+#include "spindrift/base/scratch.h"
 #include "spindrift/points/attribute_checks.h"
 
 #include <bit>
@@ -103,14 +104,29 @@ class Surroundings {
         const Row at_i = face_distance(i, axis), at_j = face_distance(j, axis);
         const Row outside = closed_i ? at_j : at_i, inside = closed_i ? at_i : at_j;
         const Row nearest = splat(kNearestWall), one = splat(1);
-        const Row share = (outside > splat(0)) & (inside < outside) ? outside / (outside - inside) : nearest;
-        return closed_i ^ closed_j ? one / min(max(share, nearest), one) : one;
+        const Row share = ((outside > splat(0)) & (inside < outside)) ? outside / (outside - inside) : nearest;
+        return (closed_i ^ closed_j) ? one / min(max(share, nearest), one) : one;
     }
 
     bool has_solids_ = false;
     float lowest_ = 0, highest_ = 0;
     Block<float, 1> phi_, volume_, distance_, open_[3];
 };
+
+// Massless faces take part only if some edge or cell holds them.
+void give_mass_to_held_faces(const std::vector<uint8_t>& plain, const MacField& held, ViscousMatrix& matrix)
+{
+    for_each_tile(held.u[0].topology(), [&](int tile) {
+        if (plain[tile]) return;
+        for (int a = 0; a < 3; ++a) {
+            float* mass = matrix.mass[a].tile(tile);
+            const float* holding = held.u[a].tile(tile);
+            for (int o = 0; o < kTileCells; o += kTileSize)
+                store_row(mass + o, load_row(holding + o) > splat(0) ? max(load_row(mass + o), splat(kLeastMass))
+                                                                     : load_row(mass + o));
+        }
+    });
+}
 
 } // namespace
 
@@ -135,8 +151,12 @@ void Viscosity::prepare(const Topology& topology, const Field<float>& phi, const
     solids_ = &solids, cells_ = &cells, voxel_ = voxel, dt_ = dt;
     const float scale = dt / (voxel * voxel);
     float most = viscosity.everywhere;
-    if (viscosity.at_cells)
-        for (const float v : viscosity.at_cells->values()) most = std::max(most, v);
+    if (viscosity.at_cells) {
+        const std::span values = viscosity.at_cells->values();
+        most = parallel_reduce(
+            values.size(), most, [&](size_t i) { return values[i]; }, [](float a, float b) { return std::max(a, b); },
+            1 << 16);
+    }
     elastic_stiffness_ = scale * dt * viscosity.elasticity; // the step's own strain acts as a viscosity of G dt
     stiffness_ = scale * most + elastic_stiffness_;
     const bool elastic = viscosity.elasticity > 0;
@@ -144,7 +164,7 @@ void Viscosity::prepare(const Topology& topology, const Field<float>& phi, const
 
     matrix_.reset_uninitialized(topology);
     for (auto& held : held_.u) held.reset_uninitialized(topology, kNotLoose);
-    plain_.assign(static_cast<size_t>(topology.tile_count()), false);
+    plain_.assign(topology.tile_count(), false);
     if (elastic) shares_.reset_uninitialized(topology);
     const auto fill = [&](int tile, float mass, float stiffness) {
         if (elastic) {
@@ -160,13 +180,12 @@ void Viscosity::prepare(const Topology& topology, const Field<float>& phi, const
         }
     };
     for_each_tile(topology, [&](int tile) {
-        thread_local Surroundings kept;
-        auto& around = kept;
+        auto& around = thread_scratch<Surroundings>();
         around.gather(topology, phi, cells, tile);
-        plain_[static_cast<size_t>(tile)] = true;
+        plain_[tile] = true;
         if (around.no_liquid() && !cells.tile(tile)) return fill(tile, 0, 0);
         if (around.only_liquid() && !viscosity.at_cells) return fill(tile, 1, stiffness_);
-        plain_[static_cast<size_t>(tile)] = false;
+        plain_[tile] = false;
 
         Block<float, 1> local;
         if (viscosity.at_cells) local.gather(*viscosity.at_cells, tile);
@@ -213,18 +232,8 @@ void Viscosity::prepare(const Topology& topology, const Field<float>& phi, const
         stick_to_sheets(*sight);
     }
     drop_loose_edges(elastic);
-    // Massless faces take part only if some edge or cell holds them.
     find_what_holds_faces();
-    for_each_tile(topology, [&](int tile) {
-        if (plain_[static_cast<size_t>(tile)]) return;
-        for (int a = 0; a < 3; ++a) {
-            float* mass = matrix_.mass[a].tile(tile);
-            const float* held = held_.u[a].tile(tile);
-            for (int o = 0; o < kTileCells; o += kTileSize)
-                store_row(mass + o, load_row(held + o) > splat(0) ? max(load_row(mass + o), splat(kLeastMass))
-                                                                  : load_row(mass + o));
-        }
-    });
+    give_mass_to_held_faces(plain_, held_, matrix_);
     solver_.set_matrix(matrix_, stiffness_);
 }
 
@@ -232,7 +241,7 @@ void Viscosity::prepare(const Topology& topology, const Field<float>& phi, const
 void Viscosity::find_what_holds_faces()
 {
     for_each_tile(matrix_.topology(), [&](int tile) {
-        if (plain_[static_cast<size_t>(tile)]) return;
+        if (plain_[tile]) return;
         const TileView cell(matrix_.cell, tile);
         const TileView edge[3] = {{matrix_.edge[0], tile}, {matrix_.edge[1], tile}, {matrix_.edge[2], tile}};
         for_each_row([&](int x, int y, int o) {
@@ -272,9 +281,9 @@ void Viscosity::drop_parted_edges(const Sight& sight, bool elastic)
 // Instead, each side is dragged by the sheet, at its actual distance.
 void Viscosity::stick_to_sheets(const Sight& sight)
 {
-    sticking_.resize(static_cast<size_t>(matrix_.topology().tile_count()));
+    sticking_.resize(matrix_.topology().tile_count());
     for_each_tile(matrix_.topology(), [&](int tile) {
-        auto& sticking = sticking_[static_cast<size_t>(tile)];
+        auto& sticking = sticking_[tile];
         for (int a = 0; a < 3; ++a) {
             const uint8_t* links = sight.links(tile, a);
             const float* distances = sight.face_distances(tile, a);
@@ -300,11 +309,11 @@ void Viscosity::drop_loose_edges(bool elastic)
 {
     find_what_holds_faces();
     const Topology& topology = matrix_.topology();
-    loose_.resize(static_cast<size_t>(topology.tile_count()));
+    loose_.resize(topology.tile_count());
     for_each_tile(topology, [&](int tile) {
-        auto& loose = loose_[static_cast<size_t>(tile)];
+        auto& loose = loose_[tile];
         loose.clear();
-        if (plain_[static_cast<size_t>(tile)]) return;
+        if (plain_[tile]) return;
         const TileView held[3] = {{held_.u[0], tile}, {held_.u[1], tile}, {held_.u[2], tile}};
         for_each_row([&](int x, int y, int o) {
             const Row faces[3][4] = {
@@ -346,7 +355,7 @@ std::array<Viscosity::Face, 4> Viscosity::faces_around(int tile, const LooseEdge
 void Viscosity::move_loose_faces(MacField& velocity) const
 {
     for_each_tile(matrix_.topology(), [&](int tile) {
-        for (const LooseEdge& edge : loose_[static_cast<size_t>(tile)]) {
+        for (const LooseEdge& edge : loose_[tile]) {
             const auto faces = faces_around(tile, edge);
             const auto at = [&](size_t n) -> float& {
                 return velocity.u[faces[n].axis].tile(faces[n].cell.tile)[faces[n].cell.offset];
@@ -370,7 +379,7 @@ void Viscosity::mark_known(MacField& known) const
         }
     });
     for_each_tile(matrix_.topology(), [&](int tile) {
-        for (const LooseEdge& edge : loose_[static_cast<size_t>(tile)]) {
+        for (const LooseEdge& edge : loose_[tile]) {
             const auto faces = faces_around(tile, edge);
             for (size_t n = 0; n < 4; ++n)
                 if (edge.loose[n]) known.u[faces[n].axis].tile(faces[n].cell.tile)[faces[n].cell.offset] = 1;
@@ -418,7 +427,7 @@ void Viscosity::load_from_sheets(const MacField& velocity)
 {
     for_each_tile(matrix_.topology(), [&](int tile) {
         const Vec3f first = matrix_.topology().first_cell(tile).cast<float>();
-        for (const auto& [a, c, weight] : sticking_[static_cast<size_t>(tile)]) {
+        for (const auto& [a, c, weight] : sticking_[tile]) {
             const float sheet = solids_->moving() ? solids_->velocity((first + face_in_tile(c, a)) * voxel_)[a] : 0;
             load_.u[a].tile(tile)[c] += weight * (sheet - velocity.u[a].tile(tile)[c]);
         }

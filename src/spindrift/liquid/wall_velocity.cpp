@@ -1,5 +1,7 @@
 #include "spindrift/liquid/wall_velocity.h"
 
+#include "spindrift/base/scratch.h"
+
 namespace spindrift {
 
 namespace {
@@ -30,10 +32,8 @@ void meet_walls(const MacField& velocity, const ParticleIndex& index, const Soli
         const int tile = near[k];
         if (index.tile_empty(tile)) return;
         if (solids.sight() && solids.sight()->blocked(tile)) return; // to_particles() handles these
-        thread_local MacBlock<1> kept_velocity;
-        thread_local Block<float, 1> kept_distance;
-        auto& grid = kept_velocity;
-        auto& distances = kept_distance; // [cells]
+        auto& grid = thread_scratch<MacBlock<1>>();
+        auto& distances = thread_scratch<Block<float, 1>>(); // [cells]
         grid.gather(velocity, tile, Margin::nearest);
         solids.gather_distances(topology, tile, distances);
         const Vec3f first = topology.first_cell(tile).cast<float>();

@@ -31,10 +31,7 @@ struct MeshDistance::Builder {
         for (int t : order) centers.push_back((corner(t, 0) + corner(t, 1) + corner(t, 2)) / 3);
     }
 
-    const Vec3f& corner(int triangle, int k) const
-    {
-        return mesh.positions[static_cast<size_t>(mesh.triangles[static_cast<size_t>(triangle)][k])];
-    }
+    const Vec3f& corner(int triangle, int k) const { return mesh.positions[mesh.triangles[triangle][k]]; }
 
     Box3f bounds(std::span<const int> part) const
     {
@@ -48,12 +45,12 @@ struct MeshDistance::Builder {
     std::span<int> cut(std::span<int>& part) const
     {
         Box3f box;
-        for (int t : part) box.add(centers[static_cast<size_t>(t)]);
+        for (int t : part) box.add(centers[t]);
         int axis = 0;
         box.size().maxCoeff(&axis);
         const size_t half = (part.size() + 2 * kLanes - 1) / (2 * kLanes) * kLanes;
         const auto before = [&](int s, int t) {
-            const float a = centers[static_cast<size_t>(s)][axis], b = centers[static_cast<size_t>(t)][axis];
+            const float a = centers[s][axis], b = centers[t][axis];
             return a < b || (a == b && s < t);
         };
         std::nth_element(part.begin(), part.begin() + static_cast<long>(half), part.end(), before);
@@ -208,12 +205,12 @@ MeshDistance::Found MeshDistance::find_nearest(const Vec3f& x, float limit2) con
         const Waiting next = stack[--waiting];
         if (next.distance2 >= limit2) continue;
         if (next.child < 0) {
-            const Leaf& leaf = leaves_[static_cast<size_t>(~next.child)];
+            const Leaf& leaf = leaves_[~next.child];
             const float here = smallest(triangle_distance2(p, load(leaf.a), load(leaf.b), load(leaf.c)));
             if (here < limit2) limit2 = here, found = ~next.child;
             continue;
         }
-        const Node& node = nodes_[static_cast<size_t>(next.child)];
+        const Node& node = nodes_[next.child];
         const Lanes d2 = box_distance2(p, load(node.low), load(node.high));
         // Push the nearest child last, so that it is visited first and prunes most of the others.
         const int bottom = waiting;
@@ -257,7 +254,7 @@ Vec3f weights_at(const Vec3f& x, const Vec3f& a, const Vec3f& b, const Vec3f& c)
 
 MeshDistance::Nearest MeshDistance::nearest(const Vec3f& x) const
 {
-    const Leaf& leaf = leaves_[static_cast<size_t>(find_nearest(x, kInfinity).leaf)];
+    const Leaf& leaf = leaves_[find_nearest(x, kInfinity).leaf];
     const Lanes d2 = triangle_distance2({all(x[0]), all(x[1]), all(x[2])}, load(leaf.a), load(leaf.b), load(leaf.c));
     int lane = 0;
     for (int i = 1; i < kLanes; ++i)
@@ -331,13 +328,13 @@ bool MeshDistance::inside(const Vec3f& x) const
     while (waiting > 0) {
         const int next = stack[--waiting];
         if (next >= 0) {
-            const Node& node = nodes_[static_cast<size_t>(next)];
+            const Node& node = nodes_[next];
             const auto reached = ray.reaches(load(node.low), load(node.high));
             for (int i = 0; i < kLanes; ++i)
                 if (reached[i]) stack[waiting++] = node.child[i];
             continue;
         }
-        const Leaf& leaf = leaves_[static_cast<size_t>(~next)];
+        const Leaf& leaf = leaves_[~next];
         const Vec3Lanes a = load(leaf.a), b = load(leaf.b), c = load(leaf.c);
         const auto reached = ray.reaches(a.min(b).min(c), a.max(b).max(c));
         const auto corner = [&](const float(&values)[3][kLanes], int i) -> Vec3d {
@@ -401,13 +398,13 @@ bool MeshDistance::meets(const Vec3f& from, const Vec3f& to) const
     while (waiting > 0) {
         const int next = stack[--waiting];
         if (next >= 0) {
-            const Node& node = nodes_[static_cast<size_t>(next)];
+            const Node& node = nodes_[next];
             const auto reached = line_reaches(from, way, load(node.low), load(node.high));
             for (int i = 0; i < kLanes; ++i)
                 if (reached[i]) stack[waiting++] = node.child[i];
             continue;
         }
-        const Leaf& leaf = leaves_[static_cast<size_t>(~next)];
+        const Leaf& leaf = leaves_[~next];
         const auto met = line_meets(from, way, load(leaf.a), load(leaf.b), load(leaf.c));
         for (int i = 0; i < kLanes; ++i)
             if (met[i]) return true;

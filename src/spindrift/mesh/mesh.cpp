@@ -10,9 +10,8 @@ namespace {
 struct Corners {
     Vec3d a, b, c;
     Corners(const Mesh& mesh, const Vec3i& t)
-        : a(mesh.positions[static_cast<size_t>(t[0])].cast<double>()),
-          b(mesh.positions[static_cast<size_t>(t[1])].cast<double>()),
-          c(mesh.positions[static_cast<size_t>(t[2])].cast<double>())
+        : a(mesh.positions[t[0]].cast<double>()), b(mesh.positions[t[1]].cast<double>()),
+          c(mesh.positions[t[2]].cast<double>())
     {
     }
 };
@@ -51,9 +50,9 @@ void compute_normals(Mesh& mesh)
         const double length = area.norm();
         if (length == 0) continue; // degenerate triangles have no normal
         const Vec3d normal = area / length;
-        sums[static_cast<size_t>(t[0])] += angle_between(ab, -ca) * normal;
-        sums[static_cast<size_t>(t[1])] += angle_between(bc, -ab) * normal;
-        sums[static_cast<size_t>(t[2])] += angle_between(ca, -bc) * normal;
+        sums[t[0]] += angle_between(ab, -ca) * normal;
+        sums[t[1]] += angle_between(bc, -ab) * normal;
+        sums[t[2]] += angle_between(ca, -bc) * normal;
     }
     mesh.normals.resize(sums.size());
     for (size_t i = 0; i < sums.size(); ++i) mesh.normals[i] = sums[i].normalized().cast<float>();
@@ -71,11 +70,9 @@ void keep_vertices(Mesh& mesh, const std::vector<uint8_t>& keep)
     };
     compact(mesh.positions), compact(mesh.normals), compact(mesh.velocities);
     for (auto& [name, array] : mesh.attributes) std::visit(compact, array);
-    std::erase_if(mesh.triangles, [&](const Vec3i& t) {
-        return !keep[static_cast<size_t>(t[0])] || !keep[static_cast<size_t>(t[1])] || !keep[static_cast<size_t>(t[2])];
-    });
+    std::erase_if(mesh.triangles, [&](const Vec3i& t) { return !keep[t[0]] || !keep[t[1]] || !keep[t[2]]; });
     for (Vec3i& t : mesh.triangles)
-        for (int k = 0; k < 3; ++k) t[k] = static_cast<int>(number[static_cast<size_t>(t[k])]);
+        for (int k = 0; k < 3; ++k) t[k] = static_cast<int>(number[t[k]]);
 }
 
 bool is_closed(const Mesh& mesh)

@@ -55,7 +55,7 @@ class Simplification {
         }
     };
 
-    Vec3d at(int vertex) const { return mesh_.positions[static_cast<size_t>(vertex)].cast<double>() - origin_; }
+    Vec3d at(int vertex) const { return mesh_.positions[vertex].cast<double>() - origin_; }
     template <class Body> void for_each_triangle(int vertex, const Body& body) const;
     void find_neighbours(int vertex, std::vector<int>& around) const;
     int triangle_count(int vertex) const;
@@ -80,8 +80,8 @@ class Simplification {
 
 template <class Body> void Simplification::for_each_triangle(int vertex, const Body& body) const
 {
-    for (int c = first_[static_cast<size_t>(vertex)]; c >= 0; c = next_[static_cast<size_t>(c)])
-        if (!gone_[static_cast<size_t>(c / 3)]) body(mesh_.triangles[static_cast<size_t>(c / 3)], c);
+    for (int c = first_[vertex]; c >= 0; c = next_[c])
+        if (!gone_[c / 3]) body(mesh_.triangles[c / 3], c);
 }
 
 void Simplification::find_neighbours(int vertex, std::vector<int>& around) const
@@ -102,8 +102,8 @@ int Simplification::triangle_count(int vertex) const
 // Queues the cheaper of the two collapses of an edge.
 void Simplification::consider(int a, int b)
 {
-    Quadric both = quadrics_[static_cast<size_t>(a)];
-    both.add(quadrics_[static_cast<size_t>(b)]);
+    Quadric both = quadrics_[a];
+    both.add(quadrics_[b]);
     const auto cost = [&](int from, int to) { return stays_on_walls(from, to) ? both.at(at(to)) : kInfinity; };
     const double onto_a = cost(b, a), onto_b = cost(a, b);
     const int from = onto_a <= onto_b ? b : a, to = from == a ? b : a;
@@ -111,14 +111,13 @@ void Simplification::consider(int a, int b)
     if (least > limit2_) return;
     // Among edges of zero error, collapse short ones first: triangles stay well shaped.
     constexpr double kLength = 1e-3;
-    queue_.push({least + kLength * (at(a) - at(b)).squaredNorm(), from, to, version_[static_cast<size_t>(from)],
-                 version_[static_cast<size_t>(to)]});
+    queue_.push({least + kLength * (at(a) - at(b)).squaredNorm(), from, to, version_[from], version_[to]});
 }
 
 bool Simplification::stays_on_walls(int from, int to) const
 {
     if (!container_) return true;
-    const Vec3f &x = mesh_.positions[static_cast<size_t>(from)], &y = mesh_.positions[static_cast<size_t>(to)];
+    const Vec3f &x = mesh_.positions[from], &y = mesh_.positions[to];
     for (int a = 0; a < 3; ++a)
         if ((x[a] == container_->min[a] || x[a] == container_->max[a]) && y[a] != x[a]) return false;
     return true;
@@ -157,15 +156,15 @@ void Simplification::collapse(int from, int to)
 {
     for_each_triangle(from, [&](Vec3i& t, int c) {
         if (t[0] == to || t[1] == to || t[2] == to)
-            gone_[static_cast<size_t>(c / 3)] = 1;
+            gone_[c / 3] = 1;
         else
             t[c % 3] = to;
     });
-    int* end = &first_[static_cast<size_t>(from)];
-    while (*end >= 0) end = &next_[static_cast<size_t>(*end)];
-    *end = std::exchange(first_[static_cast<size_t>(to)], std::exchange(first_[static_cast<size_t>(from)], -1));
-    quadrics_[static_cast<size_t>(to)].add(quadrics_[static_cast<size_t>(from)]);
-    ++version_[static_cast<size_t>(from)], ++version_[static_cast<size_t>(to)];
+    int* end = &first_[from];
+    while (*end >= 0) end = &next_[*end];
+    *end = std::exchange(first_[to], std::exchange(first_[from], -1));
+    quadrics_[to].add(quadrics_[from]);
+    ++version_[from], ++version_[to];
     find_neighbours(to, around_to_);
     for (const int other : around_to_) consider(other, to);
 }
@@ -179,7 +178,7 @@ void Simplification::run()
         for (int k = 0; k < 3; ++k) {
             const auto v = static_cast<size_t>(triangle[k]);
             quadrics_[v].add_plane(normal, -normal.dot(at(triangle[0])));
-            next_[3 * t + static_cast<size_t>(k)] = std::exchange(first_[v], static_cast<int>(3 * t) + k);
+            next_[3 * t + k] = std::exchange(first_[v], static_cast<int>(3 * t) + k);
         }
     }
     for (const Vec3i& t : mesh_.triangles)
@@ -188,9 +187,7 @@ void Simplification::run()
     while (!queue_.empty()) {
         const Collapse next = queue_.top();
         queue_.pop();
-        if (next.from_version != version_[static_cast<size_t>(next.from)] ||
-            next.to_version != version_[static_cast<size_t>(next.to)])
-            continue;
+        if (next.from_version != version_[next.from] || next.to_version != version_[next.to]) continue;
         if (keeps_topology(next.from, next.to) && keeps_shape(next.from, next.to)) collapse(next.from, next.to);
     }
     std::vector<uint8_t> used(mesh_.positions.size(), 0);
@@ -198,7 +195,7 @@ void Simplification::run()
     for (size_t t = 0; t < mesh_.triangles.size(); ++t) {
         if (gone_[t]) continue;
         mesh_.triangles[kept++] = mesh_.triangles[t];
-        for (int k = 0; k < 3; ++k) used[static_cast<size_t>(mesh_.triangles[t][k])] = 1;
+        for (int k = 0; k < 3; ++k) used[mesh_.triangles[t][k]] = 1;
     }
     mesh_.triangles.resize(kept);
     keep_vertices(mesh_, used);

@@ -18,15 +18,14 @@ ClearanceGrid::ClearanceGrid(const EdgeGrid& edges, const TriangleGrid& triangle
     columns_ = static_cast<int>(cells.x()), rows_ = static_cast<int>(cells.y());
     low_ = low.cast<float>(), inverse_cell_ = static_cast<float>(1 / cell);
     clearance_.resize(static_cast<size_t>(columns_) * static_cast<size_t>(rows_), 0);
-    parallel_for(static_cast<size_t>(rows_), [&](size_t row) {
+    parallel_for(rows_, [&](size_t row) {
         for (int column = 0; column < columns_; ++column) {
             const Vec2d middle = low + cell * Vec2d(column + 0.5, static_cast<double>(row) + 0.5);
             if (triangles.find(middle) < 0) continue;
             const double nearest = std::min(kFarthest, edges.closest(middle, kFarthest).distance);
             // Points of the cell are at most half its diagonal from its centre.
             const double least = nearest - (std::sqrt(0.5) + kRounding) * cell;
-            clearance_[row * static_cast<size_t>(columns_) + static_cast<size_t>(column)] =
-                static_cast<float>(std::max(0.0, least));
+            clearance_[row * static_cast<size_t>(columns_) + column] = static_cast<float>(std::max(0.0, least));
         }
     });
 }

@@ -51,7 +51,7 @@ void EdgeGrid::fill_cells()
     in_cells_.resize(start_.back());
     std::vector<uint32_t> next(start_.begin(), start_.end() - 1);
     for_each_cell([&](size_t cell, int edge) {
-        const Edge& e = edges_[static_cast<size_t>(edge)];
+        const Edge& e = edges_[edge];
         in_cells_[next[cell]++] = {e.from, e.along(), edge};
     });
 }

@@ -34,9 +34,8 @@ void warn_of_overlaps(const std::vector<PlanPolygon>& polygons, const std::vecto
     std::string first;
     for (const auto& [i, j] : touching) {
         if (static_cast<size_t>(j) >= polygons.size()) continue; // a wall
-        const Region &a = regions[static_cast<size_t>(i)], &b = regions[static_cast<size_t>(j)];
-        const std::string &name_a = polygons[static_cast<size_t>(i)].where,
-                          &name_b = polygons[static_cast<size_t>(j)].where;
+        const Region &a = regions[i], &b = regions[j];
+        const std::string &name_a = polygons[i].where, &name_b = polygons[j].where;
         const bool b_in_a = a.covers(b);
         if (b_in_a || b.covers(a)) {
             if (++nested <= most)
@@ -137,11 +136,11 @@ void FreeSpace::find_parts()
         parts_[start] = part_count_;
         pending.push_back(static_cast<int>(start));
         while (!pending.empty()) {
-            const auto& triangle = triangles[static_cast<size_t>(pending.back())];
+            const auto& triangle = triangles[pending.back()];
             pending.pop_back();
             for (const int u : triangle.neighbour)
-                if (u != Triangulation::kWall && parts_[static_cast<size_t>(u)] < 0) {
-                    parts_[static_cast<size_t>(u)] = part_count_;
+                if (u != Triangulation::kWall && parts_[u] < 0) {
+                    parts_[u] = part_count_;
                     pending.push_back(u);
                 }
         }

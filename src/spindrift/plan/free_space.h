@@ -23,9 +23,9 @@ class FreeSpace {
     // ... and its centre.
     const Region& region() const { return region_; }
     const Triangulation& triangulation() const { return triangulation_; }
-    Vec2d point(int corner) const { return points_[static_cast<size_t>(corner)]; }
+    Vec2d point(int corner) const { return points_[corner]; }
     // Triangles that are connected have the same part.
-    int part_of(int triangle) const { return parts_[static_cast<size_t>(triangle)]; }
+    int part_of(int triangle) const { return parts_[triangle]; }
     int part_count() const { return part_count_; }
     // All coordinates are multiples of this [m].
     double quantum() const { return quantum_; }

@@ -265,9 +265,7 @@ std::vector<std::pair<int, int>> Region::touching_pairs(const std::vector<Region
             &query);
     }
     GEOSSTRtree_destroy_r(geos(), tree);
-    std::erase_if(pairs, [&](const auto& p) {
-        return !regions[static_cast<size_t>(p.first)].touches(regions[static_cast<size_t>(p.second)]);
-    });
+    std::erase_if(pairs, [&](const auto& p) { return !regions[p.first].touches(regions[p.second]); });
     std::sort(pairs.begin(), pairs.end());
     return pairs;
 }
@@ -278,17 +276,15 @@ Region Region::joined(const std::vector<Region>& regions, const std::vector<std:
     std::vector<int> first(regions.size());
     for (size_t i = 0; i < first.size(); ++i) first[i] = static_cast<int>(i);
     const auto root = [&](int i) {
-        while (first[static_cast<size_t>(i)] != i)
-            i = first[static_cast<size_t>(i)] = first[static_cast<size_t>(first[static_cast<size_t>(i)])];
+        while (first[i] != i) i = first[i] = first[first[i]];
         return i;
     };
     for (const auto& [i, j] : touching) {
         const int a = root(i), b = root(j);
-        first[static_cast<size_t>(std::max(a, b))] = std::min(a, b);
+        first[std::max(a, b)] = std::min(a, b);
     }
     std::vector<std::vector<Region>> groups(regions.size());
-    for (size_t i = 0; i < regions.size(); ++i)
-        groups[static_cast<size_t>(root(static_cast<int>(i)))].push_back(regions[i]);
+    for (size_t i = 0; i < regions.size(); ++i) groups[root(static_cast<int>(i))].push_back(regions[i]);
     // Only groups with several members need a union.
     std::vector<GEOSGeometry*> parts;
     for (const auto& group : groups) {

@@ -139,7 +139,7 @@ const Roadmap::Tree& Navigator::paths_to(GoalId id) const
 // A seed for each vertex on a triangle that overlaps the zone: straight to the nearest point of that overlap.
 void Navigator::find_seeds(Goal& goal) const
 {
-    goal.in_part.assign(static_cast<size_t>(space_->part_count()), false);
+    goal.in_part.assign(space_->part_count(), false);
     const auto& triangles = space_->triangulation().triangles;
     for (size_t t = 0; t < triangles.size(); ++t) {
         const auto corner = [&](size_t i) { return space_->point(triangles[t].corner[i % 3]); };
@@ -149,7 +149,7 @@ void Navigator::find_seeds(Goal& goal) const
             Ring share = goal.zone[i].outer;
             for (size_t k = 0; k < 3; ++k) share = clipped(share, corner(k), corner(k + 1));
             if (signed_area(share) < 1e-9) continue;
-            goal.in_part[static_cast<size_t>(space_->part_of(static_cast<int>(t)))] = true;
+            goal.in_part[space_->part_of(static_cast<int>(t))] = true;
             for (const uint32_t v : roadmap_.of_triangle(static_cast<int>(t))) {
                 if (v == Roadmap::kNone) continue;
                 const Vec2d& from = roadmap_.vertex(v);
@@ -283,7 +283,7 @@ int Navigator::part(const Vec2f& position) const
 bool Navigator::reachable(const Vec2f& position, GoalId goal) const
 {
     const int from = part(position);
-    return from >= 0 && goals_[goal]->in_part[static_cast<size_t>(from)];
+    return from >= 0 && goals_[goal]->in_part[from];
 }
 
 bool Navigator::reachable(const Vec2f& position, const Vec2f& target) const
@@ -301,7 +301,7 @@ bool Navigator::visible(const Vec2f& a, const Vec2f& b) const { return sees(a.ca
 // A point at right angles to an edge, just inside.
 Vec2d Navigator::just_inside(int edge, const Vec2d& on_edge) const
 {
-    const Vec2d along = edges_.edges()[static_cast<size_t>(edge)].along();
+    const Vec2d along = edges_.edges()[edge].along();
     return on_edge + 1.5 * skin_ * Vec2d(-along.y(), along.x()).normalized();
 }
 
@@ -313,10 +313,10 @@ Vec2f Navigator::nearest_free(const Vec2f& position) const
     if (Vec2f result = rounded(just_inside(closest.edge, closest.point)); inside(result)) return result;
     // In a sharp corner: move towards the centre of the edge's triangle until there is room for a float.
     const auto middle_of = [&](int t) {
-        const auto& [a, b, c] = space_->triangulation().triangles[static_cast<size_t>(t)].corner;
+        const auto& [a, b, c] = space_->triangulation().triangles[t].corner;
         return Vec2d((space_->point(a) + space_->point(b) + space_->point(c)) / 3);
     };
-    const Vec2d middle = middle_of(edges_.edges()[static_cast<size_t>(closest.edge)].triangle);
+    const Vec2d middle = middle_of(edges_.edges()[closest.edge].triangle);
     for (double away = skin_, length = (middle - closest.point).norm(); away < length; away *= 2) {
         Vec2f result = rounded(closest.point + away / length * (middle - closest.point));
         if (inside(result)) return result;
@@ -344,7 +344,7 @@ Vec2f Navigator::keep_out(const Vec2f& from, const Vec2f& to) const
             return !edges_.edges_near(target) || inside(end) ? end : reached;
         }
         // Stop at the wall, or just before it in a sharp corner...
-        const Edge& edge = edges_.edges()[static_cast<size_t>(hit.edge)];
+        const Edge& edge = edges_.edges()[hit.edge];
         const Vec2d path = target - p, contact = nearest_on_segment(p + hit.share * path, edge.from, edge.to);
         Vec2f stop = rounded(just_inside(hit.edge, contact));
         if (!free_path_to(stop)) {

@@ -33,7 +33,7 @@ std::vector<Polygon> polygons_of(std::vector<Ring> rings)
                 if (polygon_of[j] >= 0) around = polygon_of[j];
             }
         if (depth % 2 == 1 && around >= 0) {
-            polygons[static_cast<size_t>(around)].holes.push_back(rings[i]);
+            polygons[around].holes.push_back(rings[i]);
         } else {
             polygon_of[i] = static_cast<int>(polygons.size());
             polygons.push_back({rings[i], {}});

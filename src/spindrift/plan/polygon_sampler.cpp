@@ -28,7 +28,7 @@ PolygonSampler::PolygonSampler(const std::vector<Polygon>& polygons)
         const auto triangulation = triangulate(rings);
         if (!triangulation) continue; // invalid
         const auto corner = [&](int c) {
-            const GridPoint& p = triangulation->points[static_cast<size_t>(c)];
+            const GridPoint& p = triangulation->points[c];
             return Vec2d(middle + quantum * Vec2d(static_cast<double>(p.x), static_cast<double>(p.y)));
         };
         for (const auto& t : triangulation->triangles) {
@@ -42,7 +42,7 @@ PolygonSampler::PolygonSampler(const std::vector<Polygon>& polygons)
 Vec2d PolygonSampler::at(double choice, double u, double v) const
 {
     const auto found = std::upper_bound(up_to_.begin(), up_to_.end(), choice * area());
-    const auto& [a, b, c] = triangles_[static_cast<size_t>(std::min(found, up_to_.end() - 1) - up_to_.begin())];
+    const auto& [a, b, c] = triangles_[std::min(found, up_to_.end() - 1) - up_to_.begin()];
     if (u + v > 1) u = 1 - u, v = 1 - v;
     return a + u * (b - a) + v * (c - a);
 }

@@ -30,7 +30,7 @@ class Roadmap {
     size_t size() const { return vertices_.size(); }
     const Vec2d& vertex(uint32_t v) const { return vertices_[v]; }
     // The vertices on a triangle's edges; kNone at walls.
-    const std::array<uint32_t, 3>& of_triangle(int t) const { return of_triangle_[static_cast<size_t>(t)]; }
+    const std::array<uint32_t, 3>& of_triangle(int t) const { return of_triangle_[t]; }
     struct Link {
         uint32_t to;
         float length;

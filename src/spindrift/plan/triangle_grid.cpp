@@ -64,7 +64,7 @@ int TriangleGrid::find(const Vec2d& p) const
     const int x = std::min(columns_ - 1, static_cast<int>(q.x())), y = std::min(rows_ - 1, static_cast<int>(q.y()));
     const size_t at = static_cast<size_t>(y) * static_cast<size_t>(columns_) + static_cast<size_t>(x);
     for (uint32_t k = start_[at]; k < start_[at + 1]; ++k) {
-        const auto& [a, b, c] = triangles_[static_cast<size_t>(in_cells_[k])];
+        const auto& [a, b, c] = triangles_[in_cells_[k]];
         if (cross(b - a, p - a) >= 0 && cross(c - b, p - b) >= 0 && cross(a - c, p - c) >= 0) return in_cells_[k];
     }
     return -1;

@@ -52,7 +52,7 @@ class Mesher {
         triangles_ = {{{first, first + 1, first + 2}, {-1, 1, -1}, {}, false},
                       {{first, first + 2, first + 3}, {-1, -1, 0}, {}, false}};
         triangle_of_.assign(points_.size(), 0);
-        triangle_of_[static_cast<size_t>(first) + 3] = 1;
+        triangle_of_[first + 3] = 1;
         std::vector<std::pair<uint64_t, int>> order;
         order.reserve(points_.size());
         for (int p = 0; p < first; ++p) order.emplace_back(curve_place(at(p)), p);
@@ -71,14 +71,14 @@ class Mesher {
     Triangulation inside() const
     {
         std::vector<int> parity(triangles_.size(), -1), pending = {triangle_of_.back()};
-        parity[static_cast<size_t>(pending[0])] = 0;
+        parity[pending[0]] = 0;
         while (!pending.empty()) {
             const int t = pending.back();
             pending.pop_back();
             for (int i = 0; i < 3; ++i) {
                 const int u = tri(t).next[i];
-                if (u < 0 || parity[static_cast<size_t>(u)] >= 0) continue;
-                parity[static_cast<size_t>(u)] = parity[static_cast<size_t>(t)] ^ (tri(t).wall[i] ? 1 : 0);
+                if (u < 0 || parity[u] >= 0) continue;
+                parity[u] = parity[t] ^ (tri(t).wall[i] ? 1 : 0);
                 pending.push_back(u);
             }
         }
@@ -91,8 +91,7 @@ class Mesher {
             auto& triangle = result.triangles.emplace_back();
             triangle.corner = triangles_[t].corner;
             for (size_t i = 0; i < 3; ++i)
-                triangle.neighbour[i] =
-                    triangles_[t].wall[i] ? Triangulation::kWall : number[static_cast<size_t>(triangles_[t].next[i])];
+                triangle.neighbour[i] = triangles_[t].wall[i] ? Triangulation::kWall : number[triangles_[t].next[i]];
         }
         result.points.assign(points_.begin(), points_.end() - 4);
         return result;
@@ -104,9 +103,9 @@ class Mesher {
         std::array<bool, 3> wall;
         bool pending; // its edges are not checked yet
     };
-    const GridPoint& at(int p) const { return points_[static_cast<size_t>(p)]; }
-    Tri& tri(int t) { return triangles_[static_cast<size_t>(t)]; }
-    const Tri& tri(int t) const { return triangles_[static_cast<size_t>(t)]; }
+    const GridPoint& at(int p) const { return points_[p]; }
+    Tri& tri(int t) { return triangles_[t]; }
+    const Tri& tri(int t) const { return triangles_[t]; }
     int side(int a, int b, int p) const { return sign(signed_area2(at(a), at(b), at(p))); }
     int corner_index(int t, int p) const { return tri(t).corner[0] == p ? 0 : tri(t).corner[1] == p ? 1 : 2; }
     int neighbour_index(int t, int u) const { return tri(t).next[0] == u ? 0 : tri(t).next[1] == u ? 1 : 2; }
@@ -114,7 +113,7 @@ class Mesher {
     void set(int t, std::array<int, 3> corner, std::array<int, 3> next, std::array<bool, 3> wall)
     {
         tri(t).corner = corner, tri(t).next = next, tri(t).wall = wall;
-        for (const int c : corner) triangle_of_[static_cast<size_t>(c)] = t;
+        for (const int c : corner) triangle_of_[c] = t;
         if (!tri(t).pending) tri(t).pending = true, pending_.push_back(t);
     }
     int new_triangle()
@@ -124,7 +123,7 @@ class Mesher {
     }
     void relink(int t, int from, int to)
     {
-        if (t >= 0) tri(t).next[static_cast<size_t>(neighbour_index(t, from))] = to;
+        if (t >= 0) tri(t).next[neighbour_index(t, from)] = to;
     }
 
     // Flips the edge opposite corner i of t to the other diagonal.
@@ -211,7 +210,7 @@ class Mesher {
     int constrain_up_to_next_point(int from, int to)
     {
         // Around `from`: find the triangle through whose opposite edge the segment leaves.
-        int t = triangle_of_[static_cast<size_t>(from)];
+        int t = triangle_of_[from];
         for (;;) {
             const int i = corner_index(t, from), right = tri(t).corner[after(i)], left = tri(t).corner[before(i)];
             const int to_right = side(from, right, to), to_left = side(from, left, to);
@@ -262,15 +261,14 @@ class Mesher {
     // A triangle with the edge from p to q, and the index of the corner opposite to it.
     std::pair<int, int> triangle_at(int p, int q) const
     {
-        int t = triangle_of_[static_cast<size_t>(p)];
+        int t = triangle_of_[p];
         for (bool back = false;;) {
             const int i = corner_index(t, p);
             if (tri(t).corner[after(i)] == q) return {t, before(i)};
             if (tri(t).corner[before(i)] == q) return {t, after(i)};
             t = tri(t).next[back ? before(i) : after(i)];
-            if (t < 0)
-                t = triangle_of_[static_cast<size_t>(p)],
-                back = true; // at a corner of the square: go around the other way
+            if (t < 0) t = triangle_of_[p],
+                       back = true; // at a corner of the square: go around the other way
         }
     }
 

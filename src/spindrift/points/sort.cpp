@@ -44,10 +44,7 @@ template <class Value> struct RecentTiles {
     };
     std::array<Entry, kSlots> entries;
 
-    Entry& slot(const Vec3i& tile)
-    {
-        return entries[static_cast<size_t>((tile.x() & 3) << 4 | (tile.y() & 3) << 2 | (tile.z() & 3))];
-    }
+    Entry& slot(const Vec3i& tile) { return entries[(tile.x() & 3) << 4 | (tile.y() & 3) << 2 | (tile.z() & 3)]; }
 };
 
 constexpr size_t kChunk = 16384;

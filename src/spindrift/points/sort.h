@@ -19,8 +19,8 @@ Topology tiles_around(const Particles& particles, float voxel, int reach);
 // Particle ranges per tile and cell after sort_by_tile(), which orders particles by tile, then by cell within the tile.
 class ParticleIndex {
   public:
-    size_t tile_begin(int tile) const { return first_[static_cast<size_t>(tile)]; }
-    size_t tile_end(int tile) const { return first_[static_cast<size_t>(tile) + 1]; }
+    size_t tile_begin(int tile) const { return first_[tile]; }
+    size_t tile_end(int tile) const { return first_[tile + 1]; }
     bool tile_empty(int tile) const { return tile_begin(tile) == tile_end(tile); }
     size_t cell_begin(int tile, int offset) const { return cell_first_.tile(tile)[offset]; }
     size_t cell_end(int tile, int offset) const { return cell_first_.tile(tile)[offset + 1]; }

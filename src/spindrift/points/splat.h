@@ -25,7 +25,7 @@ void for_each_tile_by_colour(const ParticleIndex& index, const Topology& topolog
     for (int t = 0; t < topology.tile_count(); ++t) {
         if (index.tile_empty(t)) continue;
         const Vec3i c = topology.tile(t);
-        colours[static_cast<size_t>((c.x() & 1) << 2 | (c.y() & 1) << 1 | (c.z() & 1))].push_back(t);
+        colours[(c.x() & 1) << 2 | (c.y() & 1) << 1 | (c.z() & 1)].push_back(t);
     }
     for (const auto& tiles : colours) parallel_for(tiles.size(), [&](size_t k) { body(tiles[k]); });
 }

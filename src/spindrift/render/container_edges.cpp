@@ -78,7 +78,7 @@ void draw_edges(const Box3f& container, const Camera& camera, const std::vector<
     if (container.empty() || !container.size().allFinite()) return;
     const std::vector<Segment> edges = edges_of(container, camera);
     const float tolerance = 0.012f * container.size().norm();
-    parallel_for(static_cast<size_t>(image.height), [&](size_t row) {
+    parallel_for(image.height, [&](size_t row) {
         draw_row(edges, camera, tolerance, static_cast<int>(row), &distance[row * image.width], image,
                  &alpha[row * image.width]);
     });

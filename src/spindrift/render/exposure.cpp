@@ -2,6 +2,7 @@
 
 #include "spindrift/base/interrupt.h"
 #include "spindrift/base/parallel.h"
+#include "spindrift/base/scratch.h"
 
 namespace spindrift {
 
@@ -25,7 +26,7 @@ void write_values(const PathTracer::Sample& sample, const PathTracer::Seen& seen
 
 PathTracer::Seen& seen_by_this_thread(size_t layers)
 {
-    static thread_local PathTracer::Seen seen;
+    auto& seen = thread_scratch<PathTracer::Seen>();
     seen.masks.resize(layers);
     return seen;
 }
@@ -72,7 +73,7 @@ template <class Body> void Exposure::for_each_pixel(const Body& body)
 Exposure::Path Exposure::trace(int x, int y, int path, bool tent, PathTracer::Seen& seen)
 {
     const size_t here = number(x, y);
-    Sampler random(here, static_cast<uint32_t>(path));
+    PixelSampler random(here, static_cast<uint32_t>(path));
     const Vec2f square = random.pair();
     const Vec2f offset =
         tent ? Vec2f(tent_sample(square.x()), tent_sample(square.y())) : Vec2f(square.x() - 0.5f, square.y() - 0.5f);
@@ -191,7 +192,7 @@ int Exposure::paths_needed(int x, int y, int samples) const
 void Exposure::expose(int x, int y, int paths, Film& film)
 {
     PathTracer::Seen& seen = seen_by_this_thread(layers_);
-    static thread_local std::vector<float> values;
+    auto& values = thread_scratch<std::vector<float>>();
     values.resize(values_);
     const float weight = 1 / static_cast<float>(paths);
     for (int path = 0; path < std::min(paths, pilots_); ++path) {
@@ -207,7 +208,7 @@ void Exposure::expose(int x, int y, int paths, Film& film)
 
 void Exposure::develop(int x, int y, const Film& film)
 {
-    static thread_local std::vector<float> values;
+    auto& values = thread_scratch<std::vector<float>>();
     values.resize(values_);
     film.develop(x, y, values.data());
     const size_t here = number(x, y);

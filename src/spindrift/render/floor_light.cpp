@@ -91,9 +91,9 @@ void LightMap::fade_rim()
         }
 }
 
-Floor::Floor(const World& world, const Sky& sky, const Box3f& extent, bool present, bool blurred,
+Floor::Floor(const RayScene& rays, const Sky& sky, const Box3f& extent, bool present, bool blurred,
              RenderParams::Quality quality)
-    : world_(world), sky_(sky), present_(present), blurred_(blurred), photons_(kPhotons), key_texels_(kKeyTexels),
+    : rays_(rays), sky_(sky), present_(present), blurred_(blurred), photons_(kPhotons), key_texels_(kKeyTexels),
       dome_texels_(kDomeTexels), dome_rays_(kDomeRays), height_(extent.min.y()),
       radius_(0.5f * Vec2f(extent.size().x(), extent.size().z()).norm() + 0.25f * extent.size().y()),
       center_(extent.center().x(), extent.center().z()),
@@ -102,7 +102,7 @@ Floor::Floor(const World& world, const Sky& sky, const Box3f& extent, bool prese
       open_dome_(kFloorColor.cwiseProduct(sky.ambient()))
 {
     if (quality == RenderParams::Quality::draft) photons_ /= 8, key_texels_ /= 2, dome_texels_ /= 2, dome_rays_ /= 2;
-    const Box3f shading = world_.shading_bounds();
+    const Box3f shading = rays_.shading_bounds();
     if (!present_ || shading.empty() || shading.max.y() <= height_) return;
     trace_key();
     gather_dome();
@@ -130,7 +130,7 @@ Vec3f Floor::radiance(const Vec3f& point, const Vec3f& direction) const
 // As seen from where the light arrives: shadows are sharper near it.
 float Floor::smoke_along(const Ray& ray, float way) const
 {
-    return world_.smoke().transmittance({ray.origin + way * ray.direction, -ray.direction}, way);
+    return rays_.smoke().transmittance({ray.origin + way * ray.direction, -ray.direction}, way);
 }
 
 bool Floor::follow(Ray ray, Vec2f& place, Vec3f& light) const
@@ -139,7 +139,7 @@ bool Floor::follow(Ray ray, Vec2f& place, Vec3f& light) const
     Immersion in;
     for (int bounce = 0; bounce < 10; ++bounce) {
         const float floor = distance(ray);
-        const Hit hit = world_.light_hit(ray, floor);
+        const Hit hit = rays_.light_hit(ray, floor);
         const bool liquid = hit.kind == Hit::Kind::liquid;
         const Immersion before = liquid ? in.with(hit.medium, hit.from_inside) : in;
         const float way = std::min(floor, hit.distance);
@@ -147,9 +147,9 @@ bool Floor::follow(Ray ray, Vec2f& place, Vec3f& light) const
         if (hit.kind == Hit::Kind::none && bounce == 0 && smoke == 1) return false;
         light *= smoke;
         if (before.any() && std::isfinite(way))
-            light = light.cwiseProduct(beer_lambert(world_.medium(before.medium()).absorption, way));
+            light = light.cwiseProduct(beer_lambert(rays_.medium(before.medium()).absorption, way));
         // Water that stands on the floor has no gap below it.
-        const float contact = liquid ? world_.medium(hit.medium).contact : world_.contact();
+        const float contact = liquid ? rays_.medium(hit.medium).contact : rays_.contact();
         const bool bottom = hit.from_inside && hit.position.y() < height_ + contact;
         if (hit.kind == Hit::Kind::none || bottom) {
             if (!std::isfinite(way)) break;
@@ -161,15 +161,15 @@ bool Floor::follow(Ray ray, Vec2f& place, Vec3f& light) const
         const Immersion after = before.with(hit.medium, !hit.from_inside);
         if (before.medium() == after.medium()) { // inside a liquid that goes before this one
             in = after;
-            ray = world_.leave(hit, ray.direction);
+            ray = rays_.leave(hit, ray.direction);
             continue;
         }
         const Vec3f normal = hit.from_inside ? Vec3f(-hit.normal) : hit.normal;
-        const Interface meets = meet_interface(ray.direction, normal, world_.ior(before) / world_.ior(after));
+        const Interface meets = meet_interface(ray.direction, normal, rays_.ior(before) / rays_.ior(after));
         const bool mirrored = meets.reflectance >= 1;
         if (!mirrored) light *= 1 - meets.reflectance;
         in = mirrored ? before : after;
-        ray = world_.leave(hit, (mirrored ? meets.reflected : meets.refracted).normalized());
+        ray = rays_.leave(hit, (mirrored ? meets.reflected : meets.refracted).normalized());
     }
     light.setZero();
     return true;
@@ -177,11 +177,11 @@ bool Floor::follow(Ray ray, Vec2f& place, Vec3f& light) const
 
 Floor::Photon Floor::shoot(size_t number) const
 {
-    Sampler even(0, static_cast<uint32_t>(number)); // all photons are one even set of points
+    PixelSampler even(0, static_cast<uint32_t>(number)); // all photons are one even set of points
     Photon photon;
     photon.aim = aim(even);
     const Vec3f toward = sample_cone(sky_.key_direction(), sky_.key_cos_radius(), even.pair());
-    const float rise = world_.shading_bounds().max.y() - height_ + 0.01f * radius_,
+    const float rise = rays_.shading_bounds().max.y() - height_ + 0.01f * radius_,
                 back = rise / std::max(toward.y(), 0.05f);
     const float time = blurred_ ? even.single() : 0.5f;
     const Ray ray{Vec3f(photon.aim.x(), height_, photon.aim.y()) + back * toward, -toward, time};
@@ -189,7 +189,7 @@ Floor::Photon Floor::shoot(size_t number) const
     return photon;
 }
 
-Vec2f Floor::aim(Sampler& even) const
+Vec2f Floor::aim(PixelSampler& even) const
 {
     const Vec2f size(key_.texel * static_cast<float>(key_.width), key_.texel * static_cast<float>(key_.height));
     return key_.low + even.pair().cwiseProduct(size);
@@ -204,7 +204,7 @@ std::vector<uint32_t> Floor::photons_by_place() const
     parallel_for(
         cells.size(),
         [&](size_t i) {
-            Sampler even(0, static_cast<uint32_t>(i));
+            PixelSampler even(0, static_cast<uint32_t>(i));
             const Vec2f place = (aim(even) - key_.low) / cell;
             const int x = std::clamp(floor_int(place.x()), 0, kCells - 1);
             const int z = std::clamp(floor_int(place.y()), 0, kCells - 1);
@@ -221,7 +221,7 @@ std::vector<uint32_t> Floor::photons_by_place() const
 // are taken away from where they were aimed and put where they arrive, so that the open floor is exactly evenly lit.
 void Floor::trace_key()
 {
-    const Box3f box = above_floor(world_.shading_bounds(), height_);
+    const Box3f box = above_floor(rays_.shading_bounds(), height_);
     const Vec3f toward = sky_.key_direction();
     Vec2f low(box.min.x(), box.min.z()), high(box.max.x(), box.max.z());
     const float rise = box.max.y() - height_;
@@ -258,11 +258,11 @@ Vec3f Floor::dome_share(size_t texel) const
     // Relative to the same directions without anything in the way: the open floor is exactly evenly lit.
     Vec3f sum = Vec3f::Zero(), open = Vec3f::Constant(1e-6f);
     for (int k = 0; k < dome_rays_; ++k) {
-        Sampler even(texel, static_cast<uint32_t>(k));
+        PixelSampler even(texel, static_cast<uint32_t>(k));
         const Vec3f d = sample_cosine({0, 1, 0}, even.pair());
         const float time = blurred_ ? even.single() : 0.5f;
         const Vec3f light = sky_.dome(d);
-        sum += light.cwiseProduct(world_.past_bodies({from, d, time})) * world_.smoke().soft_transmittance({from, d});
+        sum += light.cwiseProduct(rays_.past_bodies({from, d, time})) * rays_.smoke().soft_transmittance({from, d});
         open += light;
     }
     return sum.cwiseQuotient(open);
@@ -270,7 +270,7 @@ Vec3f Floor::dome_share(size_t texel) const
 
 void Floor::gather_dome()
 {
-    const Box3f box = above_floor(world_.shading_bounds(), height_);
+    const Box3f box = above_floor(rays_.shading_bounds(), height_);
     const Vec2f reach = Vec2f::Constant(1.5f * (box.max.y() - height_) + 0.05f * radius_);
     dome_ = LightMap(Vec2f(box.min.x(), box.min.z()) - reach, Vec2f(box.max.x(), box.max.z()) + reach, dome_texels_);
     parallel_for(

@@ -6,9 +6,9 @@
 // Limits: light mirrored by water onto the floor is left out, and so is light that matte bodies throw on it.
 #pragma once
 
+#include "spindrift/render/ray_scene.h"
 #include "spindrift/render/sampler.h"
 #include "spindrift/render/sky.h"
-#include "spindrift/render/world.h"
 
 #include <vector>
 
@@ -37,7 +37,7 @@ class Floor {
   public:
     // `blurred`: shadows are those of all the time that the shutter is open. A draft has coarser maps with an eighth of
     // the photons and rays.
-    Floor(const World& world, const Sky& sky, const Box3f& extent, bool present, bool blurred = false,
+    Floor(const RayScene& rays, const Sky& sky, const Box3f& extent, bool present, bool blurred = false,
           RenderParams::Quality quality = RenderParams::Quality::full);
 
     // Distance along the ray, infinite if it does not come down on the floor.
@@ -61,14 +61,14 @@ class Floor {
     // inline a loop's body more than once, the compiler fuses multiplications and additions differently in each copy,
     // and which copy runs depends on the threads. The last bits of the result would too.
     [[gnu::noinline]] Photon shoot(size_t number) const;
-    [[gnu::noinline]] Vec2f aim(Sampler& even) const;
+    [[gnu::noinline]] Vec2f aim(PixelSampler& even) const;
     std::vector<uint32_t> photons_by_place() const;
     [[gnu::noinline]] Vec3f dome_share(size_t texel) const;
     // Where a photon that starts towards the floor ends, and what is left of it; false if it meets nothing before.
     bool follow(Ray ray, Vec2f& place, Vec3f& light) const;
     float smoke_along(const Ray& ray, float way) const;
 
-    const World& world_;
+    const RayScene& rays_;
     const Sky& sky_;
     bool present_, blurred_;
     int photons_, key_texels_, dome_texels_, dome_rays_;

@@ -49,6 +49,8 @@ struct SmokeLook {
     Vec3f color = Vec3f(0.86f, 0.86f, 0.86f);
     float anisotropy = 0.3f;
     float multiple_scattering = 1;
+    bool markers = false;         // of shaped smoke, drawn as points
+    float marker_opacity = 0.35f; // of the area of a marker
     void visit(ParamVisitor& v);
 };
 

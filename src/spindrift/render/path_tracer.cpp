@@ -1,5 +1,7 @@
 #include "spindrift/render/path_tracer.h"
 
+#include "spindrift/base/scratch.h"
+
 #include <algorithm>
 
 namespace spindrift {
@@ -47,9 +49,9 @@ std::array<float, 9> spherical_harmonics(const Vec3f& d)
 
 } // namespace
 
-PathTracer::PathTracer(const World& world, const Sky& sky, const Floor& floor, std::vector<RenderLayer::Mode> modes,
+PathTracer::PathTracer(const RayScene& rays, const Sky& sky, const Floor& floor, std::vector<RenderLayer::Mode> modes,
                        bool background)
-    : world_(world), sky_(sky), floor_(floor), modes_(std::move(modes)), background_(background),
+    : rays_(rays), sky_(sky), floor_(floor), modes_(std::move(modes)), background_(background),
       all_shown_(std::ranges::all_of(modes_, [](RenderLayer::Mode mode) { return mode == RenderLayer::Mode::shown; }))
 {
     harmonics_.fill(Vec3f::Zero());
@@ -73,10 +75,10 @@ Vec3f PathTracer::open_light(const Vec3f& normal) const
     return light.cwiseMax(0.0f);
 }
 
-PathTracer::Sample PathTracer::trace(const Ray& ray, Sampler& random, Seen* seen) const
+PathTracer::Sample PathTracer::trace(const Ray& ray, PixelSampler& random, Seen* seen) const
 {
-    static thread_local std::vector<Volumes::Part> parts;
-    parts.assign(seen || !all_shown_ ? world_.smoke().size() : 0, {});
+    auto& parts = thread_scratch<std::vector<Volumes::Part>>();
+    parts.assign(seen || !all_shown_ ? rays_.smoke().size() : 0, {});
     Sample sample;
     const Hit hit = next(ray);
     sample.distance = hit.distance;
@@ -86,7 +88,7 @@ PathTracer::Sample PathTracer::trace(const Ray& ray, Sampler& random, Seen* seen
     sample.distance = std::min(sample.distance, smoke.middle);
 
     // What is behind the smoke.
-    Mode mode = sample.detailed ? modes_[static_cast<size_t>(world_.layer_of(hit))] : Mode::shown;
+    Mode mode = sample.detailed ? modes_[rays_.layer_of(hit)] : Mode::shown;
     if (!sample.detailed && !background_) mode = Mode::holdout;
     sample.alpha = mode == Mode::holdout ? 0 : 1;
     if (mode == Mode::matte)
@@ -111,7 +113,7 @@ void PathTracer::see_smoke(std::span<const Volumes::Part> parts, Volume::Passage
 {
     smoke.light.setZero(), alpha = 0;
     for (size_t i = 0; i < parts.size(); ++i) {
-        const Mode mode = modes_[static_cast<size_t>(world_.smoke()[i].layer())];
+        const Mode mode = modes_[rays_.smoke()[i].layer()];
         if (mode == Mode::holdout) continue;
         smoke.light += mode == Mode::shown ? parts[i].light : Vec3f::Constant(parts[i].share).eval();
         alpha += parts[i].share;
@@ -126,49 +128,48 @@ void PathTracer::describe(const Ray& ray, const Hit& hit, const Volume::Passage&
     seen.floor = hit.kind == Hit::Kind::none && !(smoke.middle < hit.distance);
     size_t thickest = 0;
     for (size_t i = 0; i < parts.size(); ++i) {
-        seen.masks[static_cast<size_t>(world_.smoke()[i].layer())] += parts[i].share;
+        seen.masks[rays_.smoke()[i].layer()] += parts[i].share;
         if (parts[i].share > parts[thickest].share) thickest = i;
     }
-    if (hit.kind != Hit::Kind::none) seen.masks[static_cast<size_t>(world_.layer_of(hit))] += smoke.through;
+    if (hit.kind != Hit::Kind::none) seen.masks[rays_.layer_of(hit)] += smoke.through;
     if (smoke.middle < hit.distance) {
-        if (!parts.empty())
-            seen.velocity = world_.smoke()[thickest].velocity(ray.origin + smoke.middle * ray.direction);
+        if (!parts.empty()) seen.velocity = rays_.smoke()[thickest].velocity(ray.origin + smoke.middle * ray.direction);
     } else if (hit.kind != Hit::Kind::none) {
         seen.normal = hit.normal.dot(ray.direction) > 0 ? Vec3f(-hit.normal) : hit.normal;
-        seen.velocity = world_.velocity_of(hit);
+        seen.velocity = rays_.velocity_of(hit);
     } else if (std::isfinite(hit.distance)) {
         seen.normal = Vec3f(0, 1, 0);
     }
 }
 
-Volume::Passage PathTracer::through_smoke(const Ray& ray, float far, Sampler& random,
+Volume::Passage PathTracer::through_smoke(const Ray& ray, float far, PixelSampler& random,
                                           std::span<Volumes::Part> parts) const
 {
-    if (world_.smoke().empty()) return {};
-    return world_.smoke().pass(ray, far, random.single(), parts);
+    if (rays_.smoke().empty()) return {};
+    return rays_.smoke().pass(ray, far, random.single(), parts);
 }
 
 Hit PathTracer::next(const Ray& ray) const
 {
     const float floor = floor_.distance(ray);
-    const Hit hit = world_.hit(ray, floor);
+    const Hit hit = rays_.hit(ray, floor);
     // Of a container that stands on the floor, the floor is seen.
     const bool stands = hit.container && std::isfinite(floor) &&
-                        hit.position.y() < floor_.height() + std::max(world_.contact(), 1e-4f * floor);
+                        hit.position.y() < floor_.height() + std::max(rays_.contact(), 1e-4f * floor);
     return or_floor(stands ? Hit() : hit, ray, floor);
 }
 
 Hit PathTracer::next_for_light(const Ray& ray) const
 {
     const float floor = floor_.distance(ray);
-    return or_floor(world_.light_hit(ray, floor), ray, floor);
+    return or_floor(rays_.light_hit(ray, floor), ray, floor);
 }
 
 Hit PathTracer::or_floor(const Hit& hit, const Ray& ray, float floor) const
 {
     // Water that stands on the floor wets it: no film of air mirrors between them.
     const bool stands = hit.kind == Hit::Kind::liquid && hit.from_inside && floor_.present() && std::isfinite(floor) &&
-                        hit.position.y() < floor_.height() + world_.medium(hit.medium).contact;
+                        hit.position.y() < floor_.height() + rays_.medium(hit.medium).contact;
     if (hit.kind != Hit::Kind::none && !stands) return hit;
     Hit ground;
     ground.distance = floor, ground.time = ray.time;
@@ -179,9 +180,9 @@ Hit PathTracer::or_floor(const Hit& hit, const Ray& ray, float floor) const
 bool PathTracer::wets_solid(const Ray& ray, Hit& hit) const
 {
     // The two surfaces cross each other many times where they touch: feel from a little before to a little behind.
-    const float reach = 2 * world_.medium(hit.medium).contact;
-    if (!world_.near_solid(hit.position, 3 * reach)) return false;
-    const Hit behind = world_.solid_hit({hit.position - reach * ray.direction, ray.direction, ray.time}, 3 * reach);
+    const float reach = 2 * rays_.medium(hit.medium).contact;
+    if (!rays_.near_solid(hit.position, 3 * reach)) return false;
+    const Hit behind = rays_.solid_hit({hit.position - reach * ray.direction, ray.direction, ray.time}, 3 * reach);
     if (behind.kind != Hit::Kind::solid || behind.from_inside) return false;
     hit = behind;
     return true;
@@ -199,7 +200,7 @@ Vec3f PathTracer::surroundings(const Vec3f& from, const Vec3f& direction) const
     return floor_.radiance(from + floor * direction, direction);
 }
 
-Vec3f PathTracer::follow(Ray ray, Hit hit, int depth, bool split, Sampler& random) const
+Vec3f PathTracer::follow(Ray ray, Hit hit, int depth, bool split, PixelSampler& random) const
 {
     Vec3f light = Vec3f::Zero(), through = Vec3f::Ones();
     Immersion in;
@@ -207,7 +208,7 @@ Vec3f PathTracer::follow(Ray ray, Hit hit, int depth, bool split, Sampler& rando
         const bool liquid = hit.kind == Hit::Kind::liquid;
         const Immersion before = liquid ? in.with(hit.medium, hit.from_inside) : in;
         if (std::isfinite(hit.distance) && before.any()) {
-            const Medium& medium = world_.medium(before.medium());
+            const Medium& medium = rays_.medium(before.medium());
             const Vec3f clear = beer_lambert(medium.absorption, hit.distance);
             const Vec3f deep = medium.deep_color.cwiseProduct(sky_.ambient());
             light += through.cwiseProduct(Vec3f::Ones() - clear).cwiseProduct(deep);
@@ -223,7 +224,7 @@ Vec3f PathTracer::follow(Ray ray, Hit hit, int depth, bool split, Sampler& rando
             const float mirrored = fresnel(std::abs(normal.dot(ray.direction)), 1 / kCoat);
             const Vec3f way = ray.direction - 2 * ray.direction.dot(normal) * normal;
             const Vec3f face = hit.from_inside ? Vec3f(-hit.face) : hit.face;
-            const Ray reflected = world_.leave(hit, on_side(way, face));
+            const Ray reflected = rays_.leave(hit, on_side(way, face));
             return light +
                    through.cwiseProduct((1 - mirrored) * matte(hit, ray.direction, contact_of(in), random) +
                                         mirrored * follow(reflected, next(reflected), depth + 1, false, random));
@@ -234,16 +235,16 @@ Vec3f PathTracer::follow(Ray ray, Hit hit, int depth, bool split, Sampler& rando
         const Immersion after = before.with(hit.medium, !hit.from_inside);
         if (before.medium() == after.medium()) { // inside a liquid that goes before this one
             in = after;
-            ray = world_.leave(hit, ray.direction);
+            ray = rays_.leave(hit, ray.direction);
             continue;
         }
         const float side = hit.from_inside ? -1.0f : 1.0f;
-        const float eta = world_.ior(before) / world_.ior(after);
+        const float eta = rays_.ior(before) / rays_.ior(after);
         const Vec3f face = side * hit.face;
         Vec3f normal = side * hit.normal;
         if (ray.direction.dot(normal) > -1e-3f) normal = face;
         const Interface meets = meet_interface(ray.direction, normal, eta);
-        const Ray mirrored = world_.leave(hit, on_side(meets.reflected, face));
+        const Ray mirrored = rays_.leave(hit, on_side(meets.reflected, face));
 
         // Where the eye looks at water directly both parts are traced. Deeper down the stronger goes on, and the weaker
         // sees its surroundings as if nothing were in its way: nothing is drawn at random, so water has no noise.
@@ -256,7 +257,7 @@ Vec3f PathTracer::follow(Ray ray, Hit hit, int depth, bool split, Sampler& rando
 
         split = false;
         in = mirror ? before : after;
-        ray = mirror ? mirrored : world_.leave(hit, on_side(meets.refracted, -face));
+        ray = mirror ? mirrored : rays_.leave(hit, on_side(meets.refracted, -face));
     }
     // Lost in the water: what is left is lit like everything around it. Black would show in thin splashes.
     return light + through.cwiseProduct(sky_.ambient());
@@ -265,15 +266,15 @@ Vec3f PathTracer::follow(Ray ray, Hit hit, int depth, bool split, Sampler& rando
 Vec3f PathTracer::openness(const Ray& ray) const
 {
     const Hit end = next_for_light(ray);
-    const float clear = world_.smoke().soft_transmittance(ray, end.distance);
+    const float clear = rays_.smoke().soft_transmittance(ray, end.distance);
     if (clear == 1) return openness_to(end, ray);
-    return clear * openness_to(end, ray) + (1 - clear) * 0.5f * world_.smoke().color(); // smoke is half in shade too
+    return clear * openness_to(end, ray) + (1 - clear) * 0.5f * rays_.smoke().color(); // smoke is half in shade too
 }
 
 Vec3f PathTracer::openness_to(const Hit& end, const Ray& ray) const
 {
     if (end.kind == Hit::Kind::liquid)
-        return 0.9f * beer_lambert(world_.medium(end.medium).absorption, end.from_inside ? end.distance : 0);
+        return 0.9f * beer_lambert(rays_.medium(end.medium).absorption, end.from_inside ? end.distance : 0);
     if (end.kind != Hit::Kind::none) return 0.4f * end.color; // other bodies are taken to be in half shade
     if (!std::isfinite(end.distance)) return Vec3f::Ones();
     const Vec3f share =
@@ -281,14 +282,14 @@ Vec3f PathTracer::openness_to(const Hit& end, const Ray& ray) const
     return share.cwiseMin(1.2f); // caustics light nothing but the floor: they would be noise
 }
 
-Vec3f PathTracer::matte(const Hit& hit, const Vec3f& direction, float wet, Sampler& random) const
+Vec3f PathTracer::matte(const Hit& hit, const Vec3f& direction, float wet, PixelSampler& random) const
 {
     const Vec3f normal = hit.normal.dot(direction) < 0 ? hit.normal : Vec3f(-hit.normal);
     const Vec3f face = hit.face.dot(direction) < 0 ? hit.face : Vec3f(-hit.face);
 
     // Water around a body follows its surface only as closely as its mesh can: start where there is water for sure.
     const auto leave = [&](const Vec3f& toward) {
-        Ray ray = world_.leave(hit, toward);
+        Ray ray = rays_.leave(hit, toward);
         if (wet > 0) ray.origin += 1.5f * wet * face;
         return ray;
     };
@@ -298,10 +299,10 @@ Vec3f PathTracer::matte(const Hit& hit, const Vec3f& direction, float wet, Sampl
     const Vec3f toward = sample_cone(sky_.key_direction(), sky_.key_cos_radius(), random.pair());
     const float facing = toward.dot(normal);
     if (facing > 0 && toward.dot(face) > 0 && sky_.key_irradiance().maxCoeff() > 0)
-        key = sky_.key_irradiance().cwiseProduct(world_.transmittance(leave(toward)));
+        key = sky_.key_irradiance().cwiseProduct(rays_.transmittance(leave(toward)));
 
     // The dome: smooth as if nothing stood in the way, times how much gets through along a few rays.
-    const int rays = world_.crowded() ? 1 : 3;
+    const int rays = rays_.crowded() ? 1 : 3;
     Vec3f open = Vec3f::Zero();
     for (int i = 0; i < rays; ++i)
         open += openness(leave(on_side(sample_cosine(normal, random.pair()), face))) / static_cast<float>(rays);

@@ -16,7 +16,7 @@ namespace spindrift {
 class PathTracer {
   public:
     // `background`: whether the camera sees floor and sky.
-    PathTracer(const World& world, const Sky& sky, const Floor& floor, std::vector<RenderLayer::Mode> modes,
+    PathTracer(const RayScene& rays, const Sky& sky, const Floor& floor, std::vector<RenderLayer::Mode> modes,
                bool background);
 
     struct Sample {
@@ -35,17 +35,17 @@ class PathTracer {
     };
     bool has_background() const { return background_; }
     // Fills `seen` if there is one, whose masks must have an entry for each layer.
-    Sample trace(const Ray& ray, Sampler& random, Seen* seen = nullptr) const;
+    Sample trace(const Ray& ray, PixelSampler& random, Seen* seen = nullptr) const;
 
   private:
     // The smoke on the way to what a ray hits.
-    Volume::Passage through_smoke(const Ray& ray, float far, Sampler& random,
+    Volume::Passage through_smoke(const Ray& ray, float far, PixelSampler& random,
                                   std::span<Volumes::Part> parts = {}) const;
     // The smoke as the modes of its layers say.
     void see_smoke(std::span<const Volumes::Part> parts, Volume::Passage& smoke, float& alpha) const;
     void describe(const Ray& ray, const Hit& hit, const Volume::Passage& smoke, std::span<const Volumes::Part> parts,
                   Seen& seen) const;
-    Vec3f follow(Ray ray, Hit first, int depth, bool split, Sampler& random) const;
+    Vec3f follow(Ray ray, Hit first, int depth, bool split, PixelSampler& random) const;
     // The nearest of bodies and floor; a hit of kind none with a finite distance is the floor.
     Hit next(const Ray& ray) const;
     // The same for light, which containers do not stop.
@@ -53,7 +53,7 @@ class PathTracer {
     Hit or_floor(const Hit& hit, const Ray& ray, float floor) const;
     // Whether water, left by this ray, ends on a matte body; `hit` then becomes that body.
     bool wets_solid(const Ray& ray, Hit& hit) const;
-    float contact_of(const Immersion& in) const { return in.any() ? world_.medium(in.medium()).contact : 0; }
+    float contact_of(const Immersion& in) const { return in.any() ? rays_.medium(in.medium()).contact : 0; }
     Vec3f background(const Ray& ray, const Hit& hit) const;
     // Floor or sky in a direction, whatever stands in between.
     Vec3f surroundings(const Vec3f& from, const Vec3f& direction) const;
@@ -61,12 +61,12 @@ class PathTracer {
     Vec3f openness(const Ray& ray) const;
     Vec3f openness_to(const Hit& end, const Ray& ray) const;
     // `wet` is how near to the water around it surfaces touch; 0 in air.
-    Vec3f matte(const Hit& hit, const Vec3f& direction, float wet, Sampler& random) const;
+    Vec3f matte(const Hit& hit, const Vec3f& direction, float wet, PixelSampler& random) const;
 
     // The dome and the floor as an open matte surface with this normal sees them on average.
     Vec3f open_light(const Vec3f& normal) const;
 
-    const World& world_;
+    const RayScene& rays_;
     const Sky& sky_;
     const Floor& floor_;
     std::vector<RenderLayer::Mode> modes_;

@@ -3,6 +3,7 @@
 #include "spindrift/base/error.h"
 #include "spindrift/render/container_edges.h"
 #include "spindrift/render/exposure.h"
+#include "spindrift/render/marker_picture.h"
 
 #include <set>
 
@@ -110,13 +111,13 @@ Picture draw(const RenderScene& scene, const RenderParams& params, bool channels
     const MovingCamera camera(params.camera, scene.frame, view, params.width, params.height);
     const Sky sky(params);
     Volumes smoke(scene.smokes, params, extent);
-    const World world(scene, smoke, params, extent);
-    const Floor floor(world, sky, extent, params.floor, camera.has_shutter(), params.quality);
-    smoke.light(world, sky, floor);
+    const RayScene rays(scene, smoke, params, extent);
+    const Floor floor(rays, sky, extent, params.floor, camera.has_shutter(), params.quality);
+    smoke.light(rays, sky, floor);
     std::vector<RenderLayer::Mode> modes;
     for (const RenderLayer& layer : scene.layers) modes.push_back(layer.mode);
     if (modes.empty()) modes.emplace_back();
-    const PathTracer tracer(world, sky, floor, modes, params.background);
+    const PathTracer tracer(rays, sky, floor, modes, params.background);
 
     const int width = draft ? (params.width + 1) / 2 : params.width;
     const int height = draft ? (params.height + 1) / 2 : params.height;
@@ -135,6 +136,11 @@ Picture draw(const RenderScene& scene, const RenderParams& params, bool channels
     Picture& picture = exposure.picture;
     if (params.edges && params.background && scene.container)
         draw_edges(*scene.container, camera.middle(), exposure.nearest, picture.color, picture.alpha);
+    // A marker scatters light to all sides, and sees half of the sky; the other half is smoke.
+    const MarkerLight light{params.smoke.marker_opacity, sky.key_irradiance() / static_cast<float>(2 * kPi),
+                            0.5f * sky.ambient()};
+    for (const RenderMarkers* markers : scene.markers)
+        draw_markers(*markers, light, camera.middle(), exposure.nearest, picture.color, picture.alpha);
     return std::move(picture);
 }
 

@@ -102,6 +102,11 @@ void SmokeLook::visit(ParamVisitor& v)
       "Where light is scattered to: above 0 onwards, which makes smoke bright against the light; below 0 back.");
     v("multiple_scattering", multiple_scattering, unit::none, between(0, 1),
       "How much of the light is kept that is scattered more than once: 0 is black soot inside, 1 a white cloud.");
+    v("markers", markers,
+      "Draw shaped smoke as millions of points that shade each other, instead of a volume. They cast no shadows on "
+      "other things.");
+    v("marker_opacity", marker_opacity, unit::none, between(0, 1),
+      "How much of what is behind it such a point hides, per area.");
 }
 
 void FireLook::visit(ParamVisitor& v)

@@ -7,9 +7,9 @@
 
 namespace spindrift {
 
-class Sampler {
+class PixelSampler {
   public:
-    Sampler(uint64_t pixel, uint32_t path) : pixel_(pixel), path_(path) {}
+    PixelSampler(uint64_t pixel, uint32_t path) : pixel_(pixel), path_(path) {}
 
     Vec2f pair()
     {

@@ -73,6 +73,14 @@ struct RenderSmoke {
     std::optional<SmokeLook> look;  // left out: those of RenderParams
     std::optional<FireLook> fire;
 };
+// Smoke as points, see render/marker_picture.h.
+struct RenderMarkers {
+    std::vector<Vec3f> P;
+    std::vector<int32_t> id;
+    std::vector<float> shadow; // share of the key light that does not reach each
+    float radius = 0;          // [m]
+    Vec3f color = Vec3f::Ones();
+};
 // Where there is smoke or fire.
 Box3f bounds_of(const RenderSmoke& smoke, const RenderParams& params);
 
@@ -104,6 +112,7 @@ struct RenderScene {
     std::vector<RenderSolid> solids; // drawn matte, in the colours of their attribute "color" if they have it
     std::vector<const RenderSpheres*> spheres;
     std::vector<const RenderSmoke*> smokes; // may overlap
+    std::vector<const RenderMarkers*> markers;
     Box3f extent;
     Box3f view; // what the automatic camera frames instead, if it is not empty: more, where this frame needs it
     float frame = 0, fps = 24;      // the moment that is shown, for the camera's keyframes, and what a frame lasts

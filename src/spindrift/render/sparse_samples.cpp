@@ -2,7 +2,7 @@
 
 namespace spindrift {
 
-SampleGrid::SampleGrid(Topology topology, float spacing, const Vec3f& origin)
+SparseSampleGrid::SparseSampleGrid(Topology topology, float spacing, const Vec3f& origin)
     : topology_(std::move(topology)), spacing_(spacing), origin_(origin)
 {
     if (tile_count() == 0) return;

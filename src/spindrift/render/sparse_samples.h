@@ -11,13 +11,13 @@
 namespace spindrift {
 
 // Where the points are, and which tiles there are of them.
-class SampleGrid {
+class SparseSampleGrid {
   public:
     static constexpr int kEdge = kTileSize + 1, kPoints = kEdge * kEdge * kEdge; // of a tile with its layer
 
-    SampleGrid() = default;
+    SparseSampleGrid() = default;
     // `origin` is where point (0,0,0) is.
-    SampleGrid(Topology topology, float spacing, const Vec3f& origin);
+    SparseSampleGrid(Topology topology, float spacing, const Vec3f& origin);
 
     const Topology& topology() const { return topology_; }
     int tile_count() const { return topology_.tile_count(); }
@@ -61,12 +61,12 @@ struct Between {
             return i;
         };
         const int i = along(in_tile.x(), x), j = along(in_tile.y(), y), k = along(in_tile.z(), z);
-        first = SampleGrid::number({i, j, k});
+        first = SparseSampleGrid::number({i, j, k});
     }
     // Of whatever has the operations of numbers; `value(i)` is that of point i.
     template <class Value> auto mean(const Value& value) const
     {
-        constexpr int e = SampleGrid::kEdge;
+        constexpr int e = SparseSampleGrid::kEdge;
         const auto along_z = [&](int i) { return value(i) + z * (value(i + 1) - value(i)); };
         const auto a = along_z(first), b = along_z(first + e), c = along_z(first + e * e),
                    d = along_z(first + e * e + e);
@@ -78,14 +78,14 @@ struct Between {
 template <class T> class SparseSamples {
   public:
     SparseSamples() = default;
-    explicit SparseSamples(const SampleGrid& grid)
-        : grid_(&grid), values_(static_cast<size_t>(grid.tile_count()) * SampleGrid::kPoints)
+    explicit SparseSamples(const SparseSampleGrid& grid)
+        : grid_(&grid), values_(static_cast<size_t>(grid.tile_count()) * SparseSampleGrid::kPoints)
     {
     }
     bool empty() const { return values_.empty(); }
-    const SampleGrid& grid() const { return *grid_; }
-    T* tile(int index) { return values_.data() + static_cast<size_t>(index) * SampleGrid::kPoints; }
-    const T* tile(int index) const { return values_.data() + static_cast<size_t>(index) * SampleGrid::kPoints; }
+    const SparseSampleGrid& grid() const { return *grid_; }
+    T* tile(int index) { return values_.data() + static_cast<size_t>(index) * SparseSampleGrid::kPoints; }
+    const T* tile(int index) const { return values_.data() + static_cast<size_t>(index) * SparseSampleGrid::kPoints; }
 
     // By value(point), which must depend on nothing but the point.
     template <class Value> void fill(const Value& value)
@@ -96,16 +96,17 @@ template <class T> class SparseSamples {
         };
         const auto missing = [&](int t) { return t == topology.tile_count(); };
         for_each_tile(topology, [&](int t) {
-            for (int i = 0; i < SampleGrid::kPoints; ++i)
-                if (const Vec3i in = SampleGrid::point_in_tile(i); neighbour(t, in) == t || missing(neighbour(t, in)))
+            for (int i = 0; i < SparseSampleGrid::kPoints; ++i)
+                if (const Vec3i in = SparseSampleGrid::point_in_tile(i);
+                    neighbour(t, in) == t || missing(neighbour(t, in)))
                     tile(t)[i] = value(grid_->point(t, i));
         });
         for_each_tile(topology, [&](int t) { // the layer: what the neighbours begin with
-            for (int i = 0; i < SampleGrid::kPoints; ++i) {
-                const Vec3i in = SampleGrid::point_in_tile(i);
+            for (int i = 0; i < SparseSampleGrid::kPoints; ++i) {
+                const Vec3i in = SparseSampleGrid::point_in_tile(i);
                 const int owner = neighbour(t, in);
                 if (owner == t || missing(owner)) continue;
-                tile(t)[i] = tile(owner)[SampleGrid::number({in.x() & 7, in.y() & 7, in.z() & 7})];
+                tile(t)[i] = tile(owner)[SparseSampleGrid::number({in.x() & 7, in.y() & 7, in.z() & 7})];
             }
         });
     }
@@ -113,8 +114,9 @@ template <class T> class SparseSamples {
     T at(const Vec3i& point) const
     {
         const int t = grid_->tile_at(tile_of_cell(point));
-        return t < grid_->tile_count() ? tile(t)[SampleGrid::number({point.x() & 7, point.y() & 7, point.z() & 7})]
-                                       : T();
+        return t < grid_->tile_count()
+                   ? tile(t)[SparseSampleGrid::number({point.x() & 7, point.y() & 7, point.z() & 7})]
+                   : T();
     }
     // At a place, if there is a tile.
     std::optional<T> find(const Vec3f& place) const
@@ -128,7 +130,7 @@ template <class T> class SparseSamples {
     }
 
   private:
-    const SampleGrid* grid_ = nullptr;
+    const SparseSampleGrid* grid_ = nullptr;
     std::vector<T> values_;
 };
 
@@ -152,7 +154,7 @@ inline void clip(const Ray& ray, const Box3f& box, float& near, float& far)
     }
 }
 
-template <class Visit> void SampleGrid::walk(const Ray& ray, float near, float far, const Visit& visit) const
+template <class Visit> void SparseSampleGrid::walk(const Ray& ray, float near, float far, const Visit& visit) const
 {
     if (tile_count() == 0) return;
     clip(ray, bounds_, near, far);
@@ -187,7 +189,7 @@ template <class Visit> void SampleGrid::walk(const Ray& ray, float near, float f
     }
 }
 
-inline int SampleGrid::tile_at(const Vec3i& tile) const
+inline int SparseSampleGrid::tile_at(const Vec3i& tile) const
 {
     const Vec3i in_box = tile - low_;
     if ((in_box.array() < 0).any() || (in_box.array() >= size_.array()).any()) return tile_count();

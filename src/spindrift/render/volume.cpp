@@ -8,7 +8,6 @@ namespace spindrift {
 namespace {
 
 constexpr float kOpaque = 12;        // an optical depth behind which nothing is seen
-constexpr float kHidden = 0.002f;    // so little gets through that the rest does not matter
 constexpr float kThickest = 1e4f;    // optical depth of a voxel: more makes no difference, and stays finite
 constexpr float kReach[] = {12, 64}; // voxels after which shadows are taken from the next coarser level
 
@@ -143,7 +142,7 @@ void Volume::make_density(const RenderSmoke& smoke, const FireLook& fire)
     if (burns)
         add_tiles(
             smoke.temperature, smoke, [&](float value) { return usable(value) > fire.low; }, codes);
-    grids_[0] = SampleGrid(Topology(std::move(codes)), density.voxel, density.origin);
+    grids_[0] = SparseSampleGrid(Topology(std::move(codes)), density.voxel, density.origin);
     if (grids_[0].tiles_across() > kLongest)
         fail("{}: smoke reaches over {} cells, and {} are the most; is there a stray cell far from the others?",
              smoke.name, grids_[0].tiles_across() * kTileSize, kLongest * kTileSize);
@@ -151,10 +150,10 @@ void Volume::make_density(const RenderSmoke& smoke, const FireLook& fire)
     density_[0] = SparseSamples<float>(grids_[0]);
     density_[0].fill([&](const Vec3i& cell) { return std::min(extinction_ * usable(density.field->at(cell)), most); });
     for (int level = 1; level < kLevels; ++level) {
-        const SampleGrid& fine = grids_[level - 1];
+        const SparseSampleGrid& fine = grids_[level - 1];
         // A coarse point lies in the middle of the eight finer ones that it stands for.
-        grids_[level] = SampleGrid(coarser(fine.topology()), 2 * fine.spacing(),
-                                   fine.position(Vec3i::Zero()) + Vec3f::Constant(0.5f * fine.spacing()));
+        grids_[level] = SparseSampleGrid(coarser(fine.topology()), 2 * fine.spacing(),
+                                         fine.position(Vec3i::Zero()) + Vec3f::Constant(0.5f * fine.spacing()));
         density_[level] = SparseSamples<float>(grids_[level]);
         density_[level].fill([&finer = density_[level - 1]](const Vec3i& point) {
             float sum = 0;
@@ -163,11 +162,11 @@ void Volume::make_density(const RenderSmoke& smoke, const FireLook& fire)
         });
     }
 
-    longest_step_.resize(static_cast<size_t>(grids_[0].tile_count()));
+    longest_step_.resize(grids_[0].tile_count());
     for_each_tile(grids_[0].topology(), [&](int t) {
         const float* values = density_[0].tile(t);
-        const float thickest = density.voxel * *std::max_element(values, values + SampleGrid::kPoints);
-        longest_step_[static_cast<size_t>(t)] = density.voxel / std::clamp(thickest / kThickStep, 1.0f, kMostSteps);
+        const float thickest = density.voxel * *std::max_element(values, values + SparseSampleGrid::kPoints);
+        longest_step_[t] = density.voxel / std::clamp(thickest / kThickStep, 1.0f, kMostSteps);
     });
 
     if (burns) {
@@ -256,7 +255,7 @@ Volume::Passage Volume::pass(const Ray& ray, float far, float shift, float near)
     grids_[0].walk(ray, near, far, [&](int tile, Vec3f p, const Vec3f& change, float from, float to) {
         const Point* points = points_.tile(tile);
         const float* temperatures = temperature_.empty() ? nullptr : temperature_.tile(tile);
-        const int steps = steps_between(from, to, longest_step_[static_cast<size_t>(tile)]);
+        const int steps = steps_between(from, to, longest_step_[tile]);
         const float length = (to - from) / static_cast<float>(steps);
         const Vec3f step = length * change;
         p += shift * step;
@@ -283,10 +282,10 @@ Volume::Passage Volume::pass(const Ray& ray, float far, float shift, float near)
             out.through = after;
             if (after < 0.5f && out.middle == kInfinity) out.middle = from + (static_cast<float>(i) + shift) * length;
         }
-        return out.through > kHidden;
+        return out.through > kHiddenTransmittance;
     });
     out.light += look_.color.cwiseProduct(mixed(shares));
-    if (out.through <= kHidden) out.through = 0;
+    if (out.through <= kHiddenTransmittance) out.through = 0;
     return out;
 }
 

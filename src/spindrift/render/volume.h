@@ -16,7 +16,9 @@ namespace spindrift {
 
 class Floor;
 class Sky;
-class World;
+constexpr float kHiddenTransmittance = 0.002f; // so little gets through that the rest does not matter
+
+class RayScene;
 
 class Volume {
   public:
@@ -39,7 +41,7 @@ class Volume {
     float soft_transmittance(const Ray& ray, float far = kInfinity) const;
 
     // Works out the light in the smoke. The floor's own must be known.
-    void light(const World& world, const Sky& sky, const Floor& floor);
+    void light(const RayScene& rays, const Sky& sky, const Floor& floor);
 
     struct Passage {
         Vec3f light = Vec3f::Zero(); // what the smoke sends towards the ray's origin
@@ -71,9 +73,9 @@ class Volume {
     float march(int level, const Ray& ray, float near, float far) const;
     float depth(const Ray& ray, float far, int level) const;
     SparseSamples<float> key_light() const;
-    SparseSamples<float> light_past_bodies(const World& world, const Sky& sky) const;
-    SparseSamples<Openness> openness(const World& world, const Sky& sky, const Floor& floor);
-    Openness openness_at(const Vec3f& place, const World& world, const Floor& floor) const;
+    SparseSamples<float> light_past_bodies(const RayScene& rays, const Sky& sky) const;
+    SparseSamples<Openness> openness(const RayScene& rays, const Sky& sky, const Floor& floor);
+    Openness openness_at(const Vec3f& place, const RayScene& rays, const Floor& floor) const;
     Vec3f glow(float temperature) const;
 
     SmokeLook look_;
@@ -91,7 +93,7 @@ class Volume {
     };
     std::vector<Direction> around_;
 
-    std::array<SampleGrid, kLevels> grids_;
+    std::array<SparseSampleGrid, kLevels> grids_;
     std::array<SparseSamples<float>, kLevels> density_; // extinction
     SparseSamples<Point> points_;
     std::vector<float> longest_step_;  // of a ray in each tile

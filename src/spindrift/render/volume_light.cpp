@@ -34,25 +34,25 @@ SparseSamples<float> Volume::key_light() const
 }
 
 // Bodies and other smoke are asked for half of the points each way, with soft shadows: the key light is wide.
-SparseSamples<float> Volume::light_past_bodies(const World& world, const Sky& sky) const
+SparseSamples<float> Volume::light_past_bodies(const RayScene& rays, const Sky& sky) const
 {
-    const bool several = world.smoke().size() > 1;
+    const bool several = rays.smoke().size() > 1;
     SparseSamples<float> light(grids_[1]);
     light.fill([&](const Vec3i& point) {
         const Vec3f from = grids_[1].position(point);
         float sum = 0;
         for (int i = 0; i < kKeyRays; ++i) {
-            Sampler even(0, static_cast<uint32_t>(i));
+            PixelSampler even(0, static_cast<uint32_t>(i));
             const Vec3f toward = sample_cone(sky.key_direction(), sky.key_cos_radius(), even.pair());
-            const float past = luminance(world.past_bodies({from, toward}));
-            sum += several ? past * world.smoke().transmittance({from, toward}, kInfinity, this) : past;
+            const float past = luminance(rays.past_bodies({from, toward}));
+            sum += several ? past * rays.smoke().transmittance({from, toward}, kInfinity, this) : past;
         }
         return sum / kKeyRays;
     });
     return light;
 }
 
-SparseSamples<Volume::Openness> Volume::openness(const World& world, const Sky& sky, const Floor& floor)
+SparseSamples<Volume::Openness> Volume::openness(const RayScene& rays, const Sky& sky, const Floor& floor)
 {
     around_.clear();
     Openness total;
@@ -68,11 +68,11 @@ SparseSamples<Volume::Openness> Volume::openness(const World& world, const Sky& 
     for (Direction& d : around_) d.weight /= std::max(d.toward.y() < 0 ? total.below : total.above, 1e-6f);
 
     SparseSamples<Openness> open(grids_[2]);
-    open.fill([&](const Vec3i& point) { return openness_at(grids_[2].position(point), world, floor); });
+    open.fill([&](const Vec3i& point) { return openness_at(grids_[2].position(point), rays, floor); });
     return open;
 }
 
-Volume::Openness Volume::openness_at(const Vec3f& place, const World& world, const Floor& floor) const
+Volume::Openness Volume::openness_at(const Vec3f& place, const RayScene& rays, const Floor& floor) const
 {
     Openness open;
     for (const Direction& d : around_) {
@@ -83,28 +83,28 @@ Volume::Openness Volume::openness_at(const Vec3f& place, const World& world, con
             const Vec3f seen = floor.radiance(place + ground * d.toward, d.toward);
             light *= std::min(luminance(seen) / std::max(luminance(floor.open_radiance()), 1e-6f), 1.0f);
         }
-        if (light > 0) light *= luminance(world.past_bodies(ray, ground));
-        if (light > 0 && world.smoke().size() > 1) light *= world.smoke().soft_transmittance(ray, ground, this);
+        if (light > 0) light *= luminance(rays.past_bodies(ray, ground));
+        if (light > 0 && rays.smoke().size() > 1) light *= rays.smoke().soft_transmittance(ray, ground, this);
         (d.toward.y() < 0 ? open.below : open.above) += light;
     }
     return open;
 }
 
-void Volume::light(const World& world, const Sky& sky, const Floor& floor)
+void Volume::light(const RayScene& rays, const Sky& sky, const Floor& floor)
 {
     if (empty()) return;
     key_direction_ = sky.key_direction();
     lights_[from_key] = sky.key_irradiance();
     lights_[from_key_again] = kAgain * static_cast<float>(1 / (4 * kPi)) * sky.key_irradiance();
     lights_[from_above] = lights_[from_below] = Vec3f::Zero();
-    const SparseSamples<Openness> open = openness(world, sky, floor);
+    const SparseSamples<Openness> open = openness(rays, sky, floor);
     const bool shines = sky.key_irradiance().maxCoeff() > 0,
-               bodies = shines && (!world.empty() || world.smoke().size() > 1);
-    const SparseSamples<float> past = bodies ? light_past_bodies(world, sky) : SparseSamples<float>();
+               bodies = shines && (!rays.empty() || rays.smoke().size() > 1);
+    const SparseSamples<float> past = bodies ? light_past_bodies(rays, sky) : SparseSamples<float>();
     const SparseSamples<float> key = shines ? key_light() : SparseSamples<float>();
     points_ = SparseSamples<Point>(grids_[0]);
     for_each_tile(grids_[0].topology(), [&](int t) {
-        for (int i = 0; i < SampleGrid::kPoints; ++i) {
+        for (int i = 0; i < SparseSampleGrid::kPoints; ++i) {
             const Vec3f place = grids_[0].position(grids_[0].point(t, i));
             const Openness around = open.find(place).value_or(Openness());
             const float share = bodies ? past.find(place).value_or(1.0f) : 1.0f;

@@ -1,13 +1,14 @@
 #include "spindrift/render/volumes.h"
 
+#include "spindrift/base/scratch.h"
+
 #include <algorithm>
 
 namespace spindrift {
 
 namespace {
 
-constexpr float kSlice = 2;       // voxels; where volumes overlap
-constexpr float kHidden = 0.002f; // so little gets through that the rest does not matter
+constexpr float kSlice = 2; // voxels; where volumes overlap
 
 // The part of a ray in which a volume may be.
 struct Span {
@@ -60,9 +61,9 @@ float Volumes::soft_transmittance(const Ray& ray, float far, const Volume* excep
     return through;
 }
 
-void Volumes::light(const World& world, const Sky& sky, const Floor& floor)
+void Volumes::light(const RayScene& rays, const Sky& sky, const Floor& floor)
 {
-    for (const auto& volume : volumes_) volume->light(world, sky, floor);
+    for (const auto& volume : volumes_) volume->light(rays, sky, floor);
 }
 
 Volume::Passage Volumes::pass(const Ray& ray, float far, float shift, std::span<Part> parts) const
@@ -80,7 +81,7 @@ Volume::Passage Volumes::pass(const Ray& ray, float far, float shift, std::span<
 
 Volume::Passage Volumes::pass_several(const Ray& ray, float far, float shift, std::span<Part> parts) const
 {
-    static thread_local std::vector<Volume::Passage> inside; // of each volume, in one slice
+    auto& inside = thread_scratch<std::vector<Volume::Passage>>(); // of each volume, in one slice
     inside.resize(volumes_.size());
     Volume::Passage out;
     float here = 0;
@@ -119,7 +120,7 @@ Volume::Passage Volumes::pass_several(const Ray& ray, float far, float shift, st
         }
         if (out.middle == kInfinity && out.through * left < 0.5f) out.middle = 0.5f * (here + end);
         out.through *= left;
-        if (out.through <= kHidden) out.through = 0;
+        if (out.through <= kHiddenTransmittance) out.through = 0;
         here = end;
     }
     // The halves of a slice do not add up exactly to what it hides.

@@ -25,7 +25,7 @@ class Volumes {
     // See Volume; `except` leaves one of them out.
     float transmittance(const Ray& ray, float far = kInfinity, const Volume* except = nullptr) const;
     float soft_transmittance(const Ray& ray, float far = kInfinity, const Volume* except = nullptr) const;
-    void light(const World& world, const Sky& sky, const Floor& floor);
+    void light(const RayScene& rays, const Sky& sky, const Floor& floor);
 
     // What one volume contributes to a ray, after all that is in front of it.
     struct Part {

@@ -1,6 +1,7 @@
 #include "spindrift/ripples/ripples.h"
 
 #include "spindrift/base/error.h"
+#include "spindrift/base/scratch.h"
 #include "spindrift/points/state_checks.h"
 #include "spindrift/turbulence/sampler.h"
 
@@ -147,7 +148,7 @@ void Ripples::update_tiles()
     const int n = params_.refine;
     std::vector<std::vector<uint64_t>> near(static_cast<size_t>(flow_topology_->tile_count()));
     for_each_tile(*flow_topology_, [&](int tile) {
-        std::vector<uint64_t>& found = near[static_cast<size_t>(tile)];
+        std::vector<uint64_t>& found = near[tile];
         const Vec3i first = flow_topology_->first_cell(tile);
         for (int c = 0; c < kTileCells; ++c)
             if (in_band(distance_.tile(tile)[c]))
@@ -335,8 +336,7 @@ void Ripples::extend_along_normals()
     for (float reached = 0; reached < band; reached += kReach) {
         next_.reset_uninitialized(*topology_, 0);
         for_each_tile(*topology_, [&](int tile) {
-            thread_local Block<float, kMargin> kept;
-            auto& before = kept;
+            auto& before = thread_scratch<Block<float, kMargin>>();
             before.gather(d_, tile);
             const SurfaceTile base(surface, topology_->tile(tile), voxel_);
             for_each_row([&](int x, int y, int o) {

@@ -1,6 +1,7 @@
 // Impacts of particles on rigid bodies. Stresses keep dense sand out of bodies; a particle in flight collides on its
 // own, and the body receives the momentum that it loses.
 #include "spindrift/sand/grains.h"
+#include "spindrift/sand/tuning.h"
 
 #include "spindrift/points/attribute_checks.h"
 
@@ -56,7 +57,7 @@ Vec6d impulse_of(std::span<const Strike> strikes, const Vec6d& V, const Mat6d& i
 // Move particles that ended in a body to its surface, and exchange momentum with the body.
 void Grains::meet_bodies()
 {
-    const float voxel = params_.voxel, gap = kGapToSolids * voxel;
+    const float voxel = params_.voxel, gap = SandTuning::gap_to_solids * voxel;
     const Topology& topology = grid_.topology;
     const std::vector<RigidSolid>& solids = bodies_.solids();
     const std::vector<int32_t>& material = required<int32_t>(particles_, kMaterial);
@@ -80,11 +81,11 @@ void Grains::meet_bodies()
                 const Vec3f relative = particles_.v[i] - body.velocity(x);
                 const float into = -relative.dot(n), sliding = (relative + into * n).norm();
                 if (!(into > 0)) continue;
-                const float friction = bodies_.friction(b).value_or(wall_friction_[static_cast<size_t>(material[i])]);
+                const float friction = bodies_.friction(b).value_or(wall_friction_[material[i]]);
                 const double held = sliding > 0 ? std::min(1.0f, friction * into / sliding) : 1;
                 const Vec3d normal = n.cast<double>();
                 const Mat3d along = normal * normal.transpose();
-                in_tile[static_cast<size_t>(tile)].push_back(
+                in_tile[tile].push_back(
                     {i, b, x.cast<double>() - bodies_.center(b), along + held * (Mat3d::Identity() - along)});
             }
         }

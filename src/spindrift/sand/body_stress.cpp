@@ -1,5 +1,6 @@
 #include "spindrift/sand/body_stress.h"
 
+#include "spindrift/base/scratch.h"
 #include "spindrift/field/block.h"
 #include "spindrift/world/solids.h"
 
@@ -28,22 +29,22 @@ const std::vector<Push>& pushes_of(int part)
     static const auto all = [] {
         std::array<std::vector<Push>, BodyStress::kParts> pushes;
         const auto along = [&](int p, int axis, double by) { // of a stress at cells
-            pushes[static_cast<size_t>(p)].push_back({axis, Vec3i::Zero(), by});
-            pushes[static_cast<size_t>(p)].push_back({axis, Vec3i::Unit(axis), -by});
+            pushes[p].push_back({axis, Vec3i::Zero(), by});
+            pushes[p].push_back({axis, Vec3i::Unit(axis), -by});
         };
         for (int a = 0; a < 3; ++a) along(BodyStress::pressure, a, -1);
         along(BodyStress::axial, 0, -0.5), along(BodyStress::axial, 1, 1), along(BodyStress::axial, 2, -0.5);
         along(BodyStress::lateral, 0, 1), along(BodyStress::lateral, 2, -1);
         const auto across = [&](int p, int a, int b) { // of a stress at edges
             for (const auto& [axis, other] : {std::pair(a, b), std::pair(b, a)}) {
-                pushes[static_cast<size_t>(p)].push_back({axis, Vec3i::Zero(), -1});
-                pushes[static_cast<size_t>(p)].push_back({axis, -Vec3i::Unit(other), 1});
+                pushes[p].push_back({axis, Vec3i::Zero(), -1});
+                pushes[p].push_back({axis, -Vec3i::Unit(other), 1});
             }
         };
         across(BodyStress::shear_xy, 0, 1), across(BodyStress::shear_yz, 1, 2), across(BodyStress::shear_xz, 0, 2);
         return pushes;
     }();
-    return all[static_cast<size_t>(part)];
+    return all[part];
 }
 
 } // namespace
@@ -57,14 +58,13 @@ void BodyStress::prepare(const SandGrid& grid, const RigidShares& shares, const 
     for (size_t b = 0; b < bodies_.size(); ++b) {
         std::vector<uint8_t> beside(static_cast<size_t>(grid.topology.tile_count()) + 1, 0);
         for (const RigidShares::Tile& share : shares.tiles(b))
-            for (const int t : grid.topology.neighbours(share.tile)) beside[static_cast<size_t>(t)] = 1;
+            for (const int t : grid.topology.neighbours(share.tile)) beside[t] = 1;
         std::vector<int> near;
         for (size_t d = 0; d < dense_tiles; ++d)
-            if (beside[static_cast<size_t>(tile_of[d])]) near.push_back(static_cast<int>(d));
+            if (beside[tile_of[d]]) near.push_back(static_cast<int>(d));
         std::vector<std::array<std::vector<Cell>, kParts>> found(near.size());
-        parallel_for(near.size(), [&](size_t k) {
-            find_rows(b, grid, shares, tile_of[static_cast<size_t>(near[k])], near[k], matrices, found[k]);
-        });
+        parallel_for(near.size(),
+                     [&](size_t k) { find_rows(b, grid, shares, tile_of[near[k]], near[k], matrices, found[k]); });
         for (size_t p = 0; p < kParts; ++p) {
             ColumnMatrix::Columns& columns = columns_[p][b];
             for (const auto& parts : found) columns.cells.insert(columns.cells.end(), parts[p].begin(), parts[p].end());
@@ -79,7 +79,7 @@ void BodyStress::find_rows(size_t body, const SandGrid& grid, const RigidShares&
                            const std::array<TileMatrix*, kParts>& matrices,
                            std::array<std::vector<Cell>, kParts>& found) const
 {
-    thread_local Block<float, 1> kept[3];
+    auto& kept = thread_scratch<Block<float, 1>[3]>();
     for (int a = 0; a < 3; ++a)
         kept[a].gather(grid.topology, tile, [&](int t) {
             const RigidShares::Tile* share = shares.find(body, t);

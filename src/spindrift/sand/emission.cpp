@@ -1,5 +1,6 @@
 // Sand sources and impulses.
 #include "spindrift/sand/grains.h"
+#include "spindrift/sand/tuning.h"
 
 #include "spindrift/world/filling.h"
 
@@ -7,12 +8,9 @@ namespace spindrift {
 
 namespace {
 
-// Enough to hide the lattice; more would have to be pushed apart at once.
-constexpr float kJitter = 0.5f;
-
 Vec3f near_the_middle(Random& random)
 {
-    const auto jittered = [&] { return 0.5f + kJitter * (random.uniform() - 0.5f); };
+    const auto jittered = [&] { return 0.5f + SandTuning::jitter * (random.uniform() - 0.5f); };
     const float x = jittered(), y = jittered(), z = jittered();
     return {x, y, z};
 }
@@ -81,9 +79,8 @@ bool Grains::is_blocked(size_t source) const
 // Impose each flow's velocity unless it is blocked. A blocked flow does not advect its seed lattice.
 void Grains::move_with_flows(float dt)
 {
-    constexpr float kReach = 1.75f; // covers all faces that particles at the flow's corners sample [cells]
     const Vec3f half_of_fall = 0.5f * dt * params_.gravity; // move() subtracts this from what falls
-    for_faces_at_flows(kReach, [&](size_t source, int a, int tile, int c, const Vec3f& x) {
+    for_faces_at_flows(SandTuning::flow_reach, [&](size_t source, int a, int tile, int c, const Vec3f& x) {
         velocity_.u[a].tile(tile)[c] = flow_velocity(source, x)[a] + half_of_fall[a];
         push_.u[a].tile(tile)[c] = 0;
     });

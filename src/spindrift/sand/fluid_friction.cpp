@@ -1,18 +1,12 @@
 #include "spindrift/sand/fluid_friction.h"
+#include "spindrift/sand/tuning.h"
 
+#include "spindrift/base/scratch.h"
 #include "spindrift/points/state_checks.h"
 
 namespace spindrift {
 
 namespace {
-
-// Gradient steps to the stress per time step, and their length: from 0.5 on they would not converge.
-constexpr int kSweeps = 3;
-constexpr float kSweep = 0.4f;
-// A cell is rigid if the yield surface leaves room for this multiple of the stress that would stop the remaining shear.
-// (2.5) considers one cell alone: stopping a layer d cells deep takes d^2 times as much, and with a smaller reserve
-// columns stand that should fall.
-constexpr float kLeastReserve = 4, kReserveByDepth2 = 2;
 
 constexpr int kShear[3][3] = {{0, 3, 5}, {3, 1, 4}, {5, 4, 2}}; // index of component (a, b) among the six
 
@@ -105,7 +99,7 @@ template <bool full> struct Strain {
 
 // The divergence of shear stress, as the adjoint of the strain rate above: the energy that it removes is the work of
 // the stress.
-template <bool full> struct Push {
+template <bool full> struct StressPush {
     const Block<float, 1> (&shear)[3]; // xy, yz, xz
     Wet<full> wet;
 
@@ -130,7 +124,7 @@ template <bool full> struct Push {
 
 } // namespace
 
-void FluidFriction::start(const InnerFlow& flow)
+void FluidFriction::before_pressure(const FlowStep& flow)
 {
     find_wet_cells(flow);
     find_turning(flow);
@@ -139,14 +133,14 @@ void FluidFriction::start(const InnerFlow& flow)
     slide(flow, stress_);
 }
 
-void FluidFriction::apply(const InnerFlow& flow)
+void FluidFriction::after_pressure(const FlowStep& flow)
 {
     find_bounds(flow);
     walls_.set_limits(flow, params_.fps);
     for (auto& component : change_) component.reset(flow.phi.topology(), 0);
     rigid_.reset(flow.phi.topology(), 0);
-    for (int i = 1; i <= kSweeps; ++i) {
-        change_stress(flow, i == kSweeps);
+    for (int i = 1; i <= SandTuning::sweeps; ++i) {
+        change_stress(flow, i == SandTuning::sweeps);
         slide(flow, change_);
         walls_.hold(flow, traction_);
     }
@@ -155,7 +149,7 @@ void FluidFriction::apply(const InnerFlow& flow)
 }
 
 // Closed faces move with their solid.
-void FluidFriction::find_wet_cells(const InnerFlow& flow)
+void FluidFriction::find_wet_cells(const FlowStep& flow)
 {
     const Topology& topology = flow.phi.topology();
     wet_.reset_uninitialized(topology, 0);
@@ -178,22 +172,21 @@ void FluidFriction::find_wet_cells(const InnerFlow& flow)
             store_row(wet_.tile(tile) + o, wet);
             least = min(least, wet);
         }
-        all[static_cast<size_t>(tile)] = largest(one - least) == 0;
+        all[tile] = largest(one - least) == 0;
     });
     full_.assign(all.size(), 0);
     for_each_tile(topology, [&](int tile) {
-        full_[static_cast<size_t>(tile)] =
-            std::ranges::all_of(topology.neighbours(tile), [&](int t) { return all[static_cast<size_t>(t)] != 0; });
+        full_[tile] = std::ranges::all_of(topology.neighbours(tile), [&](int t) { return all[t] != 0; });
     });
 }
 
 // Next to cells without sand, Strain::change() misses half of the velocity difference, and rigid rotation appears as
 // shear: friction would hold back sand in a turning drum. The missing part due to the rotation of the nearest collider
 // is known, and is subtracted.
-void FluidFriction::find_turning(const InnerFlow& flow)
+void FluidFriction::find_turning(const FlowStep& flow)
 {
     const Topology& topology = flow.phi.topology();
-    turns_.assign(static_cast<size_t>(topology.tile_count()), 0);
+    turns_.assign(topology.tile_count(), 0);
     if (!flow.solids.colliders_move()) return;
     for (auto& shear : turning_) shear.reset_uninitialized(topology, 0);
     const float voxel = flow.voxel, half = 0.5f * kTileSize * voxel;
@@ -208,7 +201,7 @@ void FluidFriction::find_turning(const InnerFlow& flow)
                Vec3f(gradient(0, 1) - gradient(1, 0), gradient(1, 2) - gradient(2, 1), gradient(0, 2) - gradient(2, 0));
     };
     for_each_tile(topology, [&](int tile) {
-        if (full_[static_cast<size_t>(tile)] || !flow.projection.has_liquid(tile)) return;
+        if (full_[tile] || !flow.projection.has_liquid(tile)) return;
         const Vec3f corner = voxel * topology.first_cell(tile).cast<float>();
         const Vec3f middle = corner + Vec3f::Constant(half);
         const bool near = flow.solid_cells.tile(tile) != nullptr;
@@ -216,9 +209,8 @@ void FluidFriction::find_turning(const InnerFlow& flow)
         const bool as_one = !near || nearest.alone;
         Vec3f turning = as_one ? turning_at(nearest, middle) : Vec3f::Zero();
         if (as_one && turning.isZero(0)) return;
-        turns_[static_cast<size_t>(tile)] = 1;
-        thread_local Block<float, 1> kept;
-        Block<float, 1>& wet = kept;
+        turns_[tile] = 1;
+        auto& wet = thread_scratch<Block<float, 1>>();
         wet.gather(wet_, tile);
         for (int c = 0; c < kTileCells; ++c) {
             const Vec3i cell = cell_in_tile(c);
@@ -241,7 +233,7 @@ void FluidFriction::find_turning(const InnerFlow& flow)
 }
 
 // Carry over stress and traction of the last step, where there still is sand.
-void FluidFriction::take_up(const InnerFlow& flow)
+void FluidFriction::take_up(const FlowStep& flow)
 {
     const Topology& topology = flow.phi.topology();
     const float scale = step_ > 0 ? flow.dt / step_ : 0;
@@ -272,7 +264,7 @@ void FluidFriction::take_up(const InnerFlow& flow)
 // (2.9): |stress| <= sqrt(2) (friction * pressing + cohesion), which in pure shear is Coulomb's law. The tangent of the
 // friction angle replaces the sine in (2.3): pressure here is that of a liquid, which on a slope is the normal stress,
 // not the mean of a stress with friction. (2.4) lies on neither yield surface.
-void FluidFriction::find_bounds(const InnerFlow& flow)
+void FluidFriction::find_bounds(const FlowStep& flow)
 {
     const Topology& topology = flow.phi.topology();
     const float slope = std::sqrt(2.0f) * params_.friction;
@@ -283,8 +275,7 @@ void FluidFriction::find_bounds(const InnerFlow& flow)
             Block<double, 1> pressure;
             Block<float, 1> wet;
         };
-        thread_local Blocks kept;
-        Blocks& around = kept;
+        auto& around = thread_scratch<Blocks>();
         const auto each_row = [&](const auto& pressing_at) {
             for_each_row([&](int x, int y, int o) {
                 const Row bound = slope * pressing_at(x, y, o) + cohesion;
@@ -296,7 +287,7 @@ void FluidFriction::find_bounds(const InnerFlow& flow)
         const auto with = [&](const auto& pressure) {
             each_row([&](int x, int y, int o) { return pressing(flow, pressure, tile, x, y, o); });
         };
-        if (full_[static_cast<size_t>(tile)]) return with(Pressure<true>{around.pressure, {around.wet}});
+        if (full_[tile]) return with(Pressure<true>{around.pressure, {around.wet}});
         around.wet.gather(wet_, tile);
         with(Pressure<false>{around.pressure, {around.wet}});
     });
@@ -323,7 +314,7 @@ void FluidFriction::find_bounds(const InnerFlow& flow)
 // its bound and that of the cell below must hold a cell, which takes at least the weight of a cell. A cell that rests
 // on others gets that weight, or as much as presses on those; in flight there is none.
 template <class PressureAround>
-Row FluidFriction::pressing(const InnerFlow& flow, const PressureAround& pressure, int tile, int x, int y, int o) const
+Row FluidFriction::pressing(const FlowStep& flow, const PressureAround& pressure, int tile, int x, int y, int o) const
 {
     const float cosine = 1 / std::sqrt(1 + params_.friction * params_.friction);
     const Row p = pressure.at(x, y, Vec3i::Zero());
@@ -341,33 +332,32 @@ Row FluidFriction::pressing(const InnerFlow& flow, const PressureAround& pressur
 }
 
 // Calls body(tile, offset, strain) for each row with sand.
-template <class Body> void FluidFriction::for_each_strain(const InnerFlow& flow, const Body& body) const
+template <class Body> void FluidFriction::for_each_strain(const FlowStep& flow, const Body& body) const
 {
     for_each_tile(flow.phi.topology(), [&](int tile) {
         if (!flow.projection.has_liquid(tile)) return;
         struct Blocks {
             Block<float, 1> u[3], wet;
         };
-        thread_local Blocks kept;
-        Blocks& around = kept;
+        auto& around = thread_scratch<Blocks>();
         for (int a = 0; a < 3; ++a) around.u[a].gather(flow.velocity.u[a], tile);
         const auto each_row = [&](const auto& strain) {
             for_each_row([&](int x, int y, int o) {
                 if (!strain.wet.anywhere(x, y)) return;
                 Row d[6];
                 strain.find(x, y, d);
-                if (turns_[static_cast<size_t>(tile)])
+                if (turns_[tile])
                     for (int k = 0; k < 3; ++k) d[3 + k] -= load_row(turning_[k].tile(tile) + o);
                 body(tile, o, d);
             });
         };
-        if (full_[static_cast<size_t>(tile)]) return each_row(Strain<true>{around.u, {around.wet}});
+        if (full_[tile]) return each_row(Strain<true>{around.u, {around.wet}});
         around.wet.gather(wet_, tile);
         each_row(Strain<false>{around.u, {around.wet}});
     });
 }
 
-void FluidFriction::change_stress(const InnerFlow& flow, bool last)
+void FluidFriction::change_stress(const FlowStep& flow, bool last)
 {
     const float weight = flow.gravity.norm() * flow.dt, by_weight = weight > 0 ? 1 / weight : 0; // of a cell
     for_each_strain(flow, [&](int tile, int o, const Row(&d)[6]) {
@@ -376,12 +366,12 @@ void FluidFriction::change_stress(const InnerFlow& flow, bool last)
         const Row bound = load_row(bound_.tile(tile) + o); // 0 without sand
         if (last) {
             const Row depth = by_weight * pressure_row(flow.projection.s().tile(tile) + o);
-            const Row reserve = max(kReserveByDepth2 * depth * depth, splat(kLeastReserve));
+            const Row reserve = max(SandTuning::reserve_by_depth2 * depth * depth, splat(SandTuning::least_reserve));
             for (int i = 0; i < 6; ++i) s[i] = before[i] + reserve * d[i];
             const RowMask holds = norm_of(s) < bound;
             for (int k = 0; k < kTileSize; ++k) rigid_.tile(tile)[o + k] = holds[k] != 0;
         }
-        for (int i = 0; i < 6; ++i) s[i] = before[i] + kSweep * d[i];
+        for (int i = 0; i < 6; ++i) s[i] = before[i] + SandTuning::sweep * d[i];
         const Row share = min(splat(1), bound * inverse_or_zero(norm_of(s)));
         for (int i = 0; i < 6; ++i) {
             store_row(stress_[i].tile(tile) + o, share * s[i]);
@@ -391,7 +381,7 @@ void FluidFriction::change_stress(const InnerFlow& flow, bool last)
 }
 
 // Applies a stress to the velocity.
-void FluidFriction::slide(const InnerFlow& flow, const Stress& stress) const
+void FluidFriction::slide(const FlowStep& flow, const Stress& stress) const
 {
     const Topology& topology = flow.phi.topology();
     for_each_tile(topology, [&](int tile) {
@@ -402,8 +392,7 @@ void FluidFriction::slide(const InnerFlow& flow, const Stress& stress) const
         struct Blocks {
             Block<float, 1> shear[3], wet;
         };
-        thread_local Blocks kept;
-        Blocks& around = kept;
+        auto& around = thread_scratch<Blocks>();
         for (int i = 0; i < 3; ++i) around.shear[i].gather(stress[3 + i], tile);
         const TileView normal[3] = {{stress[0], tile}, {stress[1], tile}, {stress[2], tile}};
         const auto each_row = [&](const auto& push) {
@@ -419,9 +408,9 @@ void FluidFriction::slide(const InnerFlow& flow, const Stress& stress) const
                 }
             });
         };
-        if (full_[static_cast<size_t>(tile)]) return each_row(Push<true>{around.shear, {around.wet}});
+        if (full_[tile]) return each_row(StressPush<true>{around.shear, {around.wet}});
         around.wet.gather(wet_, tile);
-        each_row(Push<false>{around.shear, {around.wet}});
+        each_row(StressPush<false>{around.shear, {around.wet}});
     });
 }
 
@@ -457,7 +446,8 @@ void FluidFriction::restore(const State& state)
 
 size_t FluidFriction::bytes() const
 {
-    size_t sum = wet_.bytes() + bound_.bytes() + rigid_.bytes() + walls_.bytes() + clusters_.bytes() + tiles_.bytes();
+    size_t sum = wet_.bytes() + bound_.bytes() + rigid_.bytes() + walls_.bytes() + thin_layers_.bytes() +
+                 clusters_.bytes() + tiles_.bytes();
     for (const auto* components : {&stress_, &change_})
         for (const auto& component : *components) sum += component.bytes();
     for (int a = 0; a < 3; ++a) sum += traction_[a].bytes() + traction_before_[a].bytes() + turning_[a].bytes();

@@ -44,6 +44,7 @@
 //   heap, and its foot would never come to rest. Friction with the solid below stops them.
 #pragma once
 
+#include "spindrift/liquid/sliding_friction.h"
 #include "spindrift/sand/rigid_clusters.h"
 #include "spindrift/sand/wall_friction.h"
 
@@ -55,12 +56,13 @@ struct FluidFrictionParams {
     float fps = 24;
 };
 
-class FluidFriction : public InnerFriction {
+class FluidFriction : public Material {
   public:
-    explicit FluidFriction(const FluidFrictionParams& params) : params_(params) {}
+    explicit FluidFriction(const FluidFrictionParams& params) : params_(params), thin_layers_(params.fps) {}
 
-    void start(const InnerFlow& flow) override;
-    void apply(const InnerFlow& flow) override;
+    void before_pressure(const FlowStep& flow) override;
+    void after_pressure(const FlowStep& flow) override;
+    void after_extrapolation(const FlowStep& flow) override { thin_layers_.hold_thin_layers(flow); }
 
     const RigidClusters& clusters() const { return clusters_; } // of the last step
     size_t bytes() const;
@@ -76,15 +78,15 @@ class FluidFriction : public InnerFriction {
 
   private:
     using Stress = Field<float>[6]; // xx, yy, zz, xy, yz, xz
-    void find_wet_cells(const InnerFlow& flow);
-    void find_turning(const InnerFlow& flow);
-    void find_bounds(const InnerFlow& flow);
+    void find_wet_cells(const FlowStep& flow);
+    void find_turning(const FlowStep& flow);
+    void find_bounds(const FlowStep& flow);
     template <class PressureAround>
-    Row pressing(const InnerFlow& flow, const PressureAround& pressure, int tile, int x, int y, int o) const;
-    void take_up(const InnerFlow& flow);
-    template <class Body> void for_each_strain(const InnerFlow& flow, const Body& body) const;
-    void change_stress(const InnerFlow& flow, bool last);
-    void slide(const InnerFlow& flow, const Stress& stress) const;
+    Row pressing(const FlowStep& flow, const PressureAround& pressure, int tile, int x, int y, int o) const;
+    void take_up(const FlowStep& flow);
+    template <class Body> void for_each_strain(const FlowStep& flow, const Body& body) const;
+    void change_stress(const FlowStep& flow, bool last);
+    void slide(const FlowStep& flow, const Stress& stress) const;
 
     FluidFrictionParams params_;
     Field<float> wet_;           // 1 in cells with sand
@@ -94,6 +96,7 @@ class FluidFriction : public InnerFriction {
     Field<float> bound_;         // of the stress
     Field<uint8_t> rigid_;
     WallFriction walls_;
+    SlidingFriction thin_layers_;
     RigidClusters clusters_;
 
     Stress stress_, change_;

@@ -1,4 +1,5 @@
 #include "spindrift/sand/fluid_sand.h"
+#include "spindrift/sand/tuning.h"
 
 #include "spindrift/sand/sand_grid.h"
 
@@ -14,8 +15,7 @@ SandMaterialParams material_of(const SandParams& params)
 // The tangent of the friction angle: Coulomb's coefficient of the sand, and of a wall as rough as it.
 float tangent_of(const SandParams& sand)
 {
-    constexpr float kSteepest = 0.99f;
-    const float sine = std::min(kSteepest, std::sqrt(1.5f) * material_of(sand).friction);
+    const float sine = std::min(SandTuning::steepest, std::sqrt(1.5f) * material_of(sand).friction);
     return sine / std::sqrt(1 - sine * sine);
 }
 
@@ -25,7 +25,7 @@ FluidSand::FluidSand(const SandParams& params, std::vector<Shape> sources, std::
     : params_(params), friction_({tangent_of(params), params.cohesion / material_of(params).density, fps}),
       liquid_(liquid_of(params), {std::move(sources), {}, std::move(colliders), {}}, fps)
 {
-    liquid_.set_inner_friction(&friction_, params.wall_friction.value_or(tangent_of(params)), "sand");
+    liquid_.set_material(friction_, params.wall_friction.value_or(tangent_of(params)), "sand");
 }
 
 LiquidParams FluidSand::liquid_of(const SandParams& sand)
@@ -39,10 +39,7 @@ LiquidParams FluidSand::liquid_of(const SandParams& sand)
     liquid.domain = sand.domain, liquid.colliders = sand.colliders;
     for (const SandSourceParams& from : sand.sources) {
         SourceParams source;
-        static_cast<ShapeParams&>(source) = from;
-        source.mode = static_cast<SourceParams::Mode>(from.mode);
-        source.velocity = from.velocity, source.inherit = from.inherit, source.material = from.material;
-        source.first_frame = from.first_frame, source.last_frame = from.last_frame;
+        static_cast<FillingParams&>(source) = from;
         liquid.sources.push_back(source);
     }
     return liquid;

@@ -1,5 +1,7 @@
 // Friction among grains, component by component [Narain 2011, section 5.5.1], and on solids.
+#include "spindrift/base/scratch.h"
 #include "spindrift/sand/stress.h"
+#include "spindrift/sand/tuning.h"
 
 namespace spindrift {
 
@@ -85,16 +87,17 @@ float rough_wall(float bound)
 void Stress::find_limits(float dt)
 {
     for_dense([&](int d) {
-        const float* friction = grid_->friction.tile(tile_of_[static_cast<size_t>(d)]);
+        const float* friction = grid_->friction.tile(tile_of_[d]);
         for (int o = 0; o < kTileCells; o += kTileSize)
             store_row(limit_.tile(d) + o, load_row(friction + o) * load_row(q_.tile(d) + o));
     });
     for_dense([&](int d) {
-        thread_local Cells kept_limit, kept_room, kept_q;
-        auto &limit = kept_limit, &room = kept_room, &q = kept_q;
+        auto& limit = thread_scratch<Cells>();
+        auto& room = thread_scratch<Cells>();
+        auto& q = thread_scratch<Cells>();
         limit.gather(limit_, d), q.gather(q_, d);
-        const int tile = tile_of_[static_cast<size_t>(d)];
-        const bool near_solid = room_->gather_volumes(grid_->topology, tile, room);
+        const int tile = tile_of_[d];
+        const bool near_solid = solid_cells_->gather_volumes(grid_->topology, tile, room);
         for (int k = 0; k < 3; ++k) {
             const Around around(kShearAxes[k][0], kShearAxes[k][1]);
             for_each_row([&](int x, int y, int o) {
@@ -111,7 +114,7 @@ void Stress::find_limits(float dt)
                 Row bound = share * most, pressure = share * pressed;
                 if (near_solid)
                     for (int z = 0; z < kTileSize; ++z)
-                        if (emptiest[z] < kOnWall)
+                        if (emptiest[z] < SandTuning::on_wall)
                             bound[z] = wall_limit(k, tile, Vec3i(x, y, z), dt, pressure[z], room), pressure[z] = 0;
                 store_row(edge_limit_[k].tile(d) + o, bound), store_row(edge_q_[k].tile(d) + o, pressure);
             });
@@ -172,10 +175,9 @@ float Stress::wall_limit(int shear, int tile, const Vec3i& at, float dt, float q
 // `stick = 1`.
 float Stress::stick_at(const Vec3f& x, float dt) const
 {
-    constexpr float kClings = 1e3f;
     if (!settings_.sticky) return 0;
     const float stick = solids_->grip(x).stick;
-    return stick < 1 ? 1 - std::pow(1 - stick, dt * settings_.fps) : kClings;
+    return stick < 1 ? 1 - std::pow(1 - stick, dt * settings_.fps) : SandTuning::clings;
 }
 
 // Coulomb's coefficient of the nearest solid.
@@ -315,7 +317,7 @@ TileMatrix& Stress::matrix_of(BodyStress::Part part)
 // Sets b_ to the strain of the flux, in the moving frame if there is one.
 void Stress::set_strain(const FrictionComponent& component, const MacField& flux, int d)
 {
-    const int tile = tile_of_[static_cast<size_t>(d)];
+    const int tile = tile_of_[d];
     const TileView f[3] = {{flux.u[0], tile}, {flux.u[1], tile}, {flux.u[2], tile}};
     float* b = b_.tile(d);
     component.find_strain(f, b);
@@ -352,12 +354,10 @@ void Stress::set_shear_bounds(int d, int k)
 {
     const int a = kShearAxes[k][0], b = kShearAxes[k][1];
     const Around around(a, b);
-    thread_local Cells kept[2];
-    auto& others = kept;
+    auto& others = thread_scratch<Cells[2]>();
     const int other[2] = {(k + 1) % 3, (k + 2) % 3};
     for (int n = 0; settings_.isotropic && n < 2; ++n) others[n].gather(s_[xy + other[n]], d);
-    thread_local Cells kept_axial[2];
-    auto& axial = kept_axial;
+    auto& axial = thread_scratch<Cells[2]>();
     axial[0].gather(s_[a], d), axial[1].gather(s_[b], d);
     for_each_row([&](int x, int y, int o) {
         const Row difference = at_edges(around, axial[0], x, y) - at_edges(around, axial[1], x, y);
@@ -391,7 +391,7 @@ void Stress::apply_change(const FrictionComponent& component, MacField& flux)
         for (const auto& [flux_axis, axis, difference, factor] : component.pushes) {
             float* f = flux.u[flux_axis].tile(tile);
             const float* mobility = mobility_.u[flux_axis].tile(tile);
-            for_each_row([&](int x, int y, int o) {
+            for_each_row([&, axis = axis, difference = difference, factor = factor](int x, int y, int o) {
                 const Row here = c.at(x, y);
                 const Row by = difference == here_below   ? here - below(c, axis, x, y)
                                : difference == below_here ? below(c, axis, x, y) - here

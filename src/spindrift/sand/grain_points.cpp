@@ -1,7 +1,9 @@
 #include "spindrift/sand/grain_points.h"
+#include "spindrift/sand/tuning.h"
 
 #include "spindrift/base/error.h"
 #include "spindrift/base/random.h"
+#include "spindrift/base/scratch.h"
 #include "spindrift/points/attribute_checks.h"
 #include "spindrift/points/state_checks.h"
 #include "spindrift/sand/shapes.h"
@@ -14,15 +16,6 @@ namespace spindrift {
 
 namespace {
 
-// Ellipsoids of new particles touch; enlarged by this, they fill the space between them.
-constexpr float kFilling = 1.8f;
-// A point this far from the centre, in semi-axes, is dropped; other outside points are pulled in by a share of the
-// distance in each frame.
-constexpr float kLost = 4, kDrawnIn = 0.25f;
-// A particle is invisible if its cell and all cells around are fuller than this.
-constexpr float kHidden = 0.85f;
-constexpr float kPacking = 0.6f;   // volume of solid grains in sand at rest
-constexpr float kBumpiness = 0.5f; // random part of a grain's normal, relative to the normal of the sand's surface
 constexpr int32_t kNowhere = -1;
 constexpr uint64_t kBumps = 1; // a stream of random numbers
 
@@ -39,7 +32,7 @@ Vec3f bump_of(int32_t id)
 {
     Random random(kBumps, static_cast<uint64_t>(id));
     const float x = random.uniform(-1, 1), y = random.uniform(-1, 1), z = random.uniform(-1, 1);
-    return kBumpiness * Vec3f(x, y, z);
+    return SandTuning::bumpiness * Vec3f(x, y, z);
 }
 
 // The rotation of the polar decomposition m = rotation * stretch [Higham 1986]; identity where m inverts space.
@@ -72,13 +65,12 @@ class Registry {
         }
         places_.assign(size, kNowhere);
         for (size_t i = 0; i < ids.size(); ++i)
-            if (ids[i] >= 0) places_[static_cast<size_t>(ids[i])] = static_cast<int32_t>(i);
+            if (ids[i] >= 0) places_[ids[i]] = static_cast<int32_t>(i);
     }
     int32_t find(int32_t id) const
     {
         if (id < 0) return kNowhere;
-        if (sorted_.empty())
-            return static_cast<size_t>(id) < places_.size() ? places_[static_cast<size_t>(id)] : kNowhere;
+        if (sorted_.empty()) return static_cast<size_t>(id) < places_.size() ? places_[id] : kNowhere;
         const auto found = std::lower_bound(sorted_.begin(), sorted_.end(), std::pair(id, 0));
         return found != sorted_.end() && found->first == id ? found->second : kNowhere;
     }
@@ -134,7 +126,7 @@ struct GrainPoints::Frame {
     {
         const auto& material = required<int32_t>(particles, kMaterial);
         int32_t best = kNowhere;
-        float nearest = kLost * kLost;
+        float nearest = SandTuning::lost * SandTuning::lost;
         for_each_in(cell_of(x - Vec3f::Constant(0.5f * grid.voxel), 1 / grid.voxel), 2, [&](size_t i) {
             if (material[i] != kind) return;
             const float distance = in_axes(roots[i], x - particles.P[i]).squaredNorm();
@@ -152,7 +144,8 @@ struct GrainPoints::Flow {
 
 GrainPoints::GrainPoints(const SandParams& sand, const GrainParams& params)
     : sand_(sand), each_(params.each), whole_(sand.voxel * sand.voxel * sand.voxel / 8),
-      radius_(std::cbrt(kPacking * whole_ * 3 / (4 * static_cast<float>(kPi) * static_cast<float>(params.each))))
+      radius_(
+          std::cbrt(SandTuning::packing * whole_ * 3 / (4 * static_cast<float>(kPi) * static_cast<float>(params.each))))
 {
     if (sand_.materials.empty()) sand_.materials.emplace_back();
 }
@@ -178,8 +171,7 @@ std::unique_ptr<GrainPoints::Frame> GrainPoints::prepared(Particles sand) const
     const Mat3f round = 0.25f * sand_.voxel * Mat3f::Identity(); // replaces matrices that are no ellipsoid
     for_each_tile(grid.topology, [&](int tile) {
         if (grid.index.tile_empty(tile)) return;
-        thread_local Block<float, 1> kept;
-        auto& filled = kept;
+        auto& filled = thread_scratch<Block<float, 1>>();
         filled.gather(grid.filled, tile);
         for (int c = 0; c < kTileCells; ++c) {
             const Vec3i cell = cell_in_tile(c);
@@ -191,7 +183,7 @@ std::unique_ptr<GrainPoints::Frame> GrainPoints::prepared(Particles sand) const
                 const Mat3f shape = shape_of(diagonal[i].cwiseMax(least), shear[i]);
                 const Eigen::LLT<Mat3f> root(shape);
                 frame->roots[i] = root.info() == Eigen::Success ? root.matrixL().toDenseMatrix() : round;
-                frame->hidden[i] = emptiest > kHidden;
+                frame->hidden[i] = emptiest > SandTuning::hidden;
             }
         }
     });
@@ -203,7 +195,7 @@ size_t GrainPoints::wanted(const Frame& frame, size_t particle) const
 {
     const float mass = required<float>(frame.particles, kMass)[particle];
     const int32_t material = required<int32_t>(frame.particles, kMaterial)[particle];
-    const float full = whole_ * sand_.materials[static_cast<size_t>(material)].density;
+    const float full = whole_ * sand_.materials[material].density;
     const uint64_t id = static_cast<uint64_t>(frame.particles.id[particle]);
     return static_cast<size_t>(static_cast<float>(each_) * mass / full +
                                Random(static_cast<uint64_t>(sand_.seed) + 1, id).uniform());
@@ -215,7 +207,7 @@ template <class Fills> void GrainPoints::regroup(const Frame& frame, const Fills
     const size_t count = frame.particles.size();
     std::vector<size_t> kept(count, 0);
     for (const int32_t home : home_)
-        if (home != kNowhere) ++kept[static_cast<size_t>(home)];
+        if (home != kNowhere) ++kept[home];
     first_.assign(count + 1, 0);
     for (size_t i = 0; i < count; ++i)
         first_[i + 1] = first_[i] + (kept[i] == 0 && fills(i) ? wanted(frame, i) : kept[i]);
@@ -224,7 +216,7 @@ template <class Fills> void GrainPoints::regroup(const Frame& frame, const Fills
     std::vector<size_t> place(first_.begin(), first_.end() - 1);
     for (size_t k = 0; k < home_.size(); ++k) {
         if (home_[k] == kNowhere) continue;
-        const size_t to = place[static_cast<size_t>(home_[k])]++;
+        const size_t to = place[home_[k]]++;
         grouped.P[to] = points_.P[k], grouped.v[to] = points_.v[k], grouped.id[to] = points_.id[k];
     }
     for (size_t i = 0; i < count; ++i)
@@ -243,7 +235,7 @@ template <class Fills> void GrainPoints::regroup(const Frame& frame, const Fills
             for (size_t k = first_[i]; k < first_[i + 1]; ++k) {
                 parent[k] = id, kind[k] = material[i];
                 if (k < place[i]) continue;
-                grouped.P[k] = frame.particles.P[i] + kFilling * frame.roots[i] * in_ball(random);
+                grouped.P[k] = frame.particles.P[i] + SandTuning::filling * frame.roots[i] * in_ball(random);
                 grouped.v[k] = frame.particles.v[i];
             }
         },
@@ -279,7 +271,7 @@ void GrainPoints::restore(State state, Particles sand)
     for (const int32_t id : parent) {
         const int32_t particle = registry.find(id);
         if (particle == kNowhere) bad_state("grains of a particle {} that the sand of this frame does not have", id);
-        ++first_[static_cast<size_t>(particle) + 1];
+        ++first_[particle + 1];
     }
     std::partial_sum(first_.begin(), first_.end(), first_.begin());
 }
@@ -328,13 +320,11 @@ GrainPoints::Flow GrainPoints::flow_to(const Frame& next, float seconds) const
 // The gradient of displacement at a particle: a linear least-squares fit to its neighbours.
 Mat3f GrainPoints::gradient_at(size_t particle, const std::vector<Vec3f>& shift) const
 {
-    constexpr float kDoubt = 0.01f; // regularisation, relative to a full cell of neighbours
-    constexpr float kMost = 2;      // crossing streams have no meaningful gradient
     const SandGrid& grid = frame_->grid;
     const std::vector<Vec3f>& P = frame_->particles.P;
     const Vec3f& x = P[particle];
     const float inverse_voxel = 1 / grid.voxel;
-    Mat3f places = kDoubt * Mat3f::Identity(), shifts = Mat3f::Zero();
+    Mat3f places = SandTuning::doubt * Mat3f::Identity(), shifts = Mat3f::Zero();
     frame_->for_each_in(cell_of(x, inverse_voxel) - Vec3i(1, 1, 1), 3, [&](size_t j) {
         const Vec3f d = (P[j] - x) * inverse_voxel;
         const float near = std::max(0.0f, 1 - d.squaredNorm()), weight = near * near;
@@ -344,7 +334,7 @@ Mat3f GrainPoints::gradient_at(size_t particle, const std::vector<Vec3f>& shift)
     });
     const Mat3f gradient = shifts * places.inverse();
     const float size = gradient.norm();
-    return size > kMost ? gradient * (kMost / size) : gradient;
+    return size > SandTuning::most_gradient ? gradient * (SandTuning::most_gradient / size) : gradient;
 }
 
 // Gives points to particles that were hidden until now, but may be visible in the next frame.
@@ -359,7 +349,7 @@ void GrainPoints::expose(const Flow& flow, const Frame& next, GrainReport& repor
         4096);
     const auto may_be_seen = [&](size_t i) {
         const int32_t successor = flow.successor[i];
-        return frame_->hidden[i] && (successor == kNowhere || !next.hidden[static_cast<size_t>(successor)]);
+        return frame_->hidden[i] && (successor == kNowhere || !next.hidden[successor]);
     };
     regroup(*frame_, may_be_seen, report);
 }
@@ -381,7 +371,7 @@ void GrainPoints::carry(const Flow& flow, const Frame& next, float seconds, Grai
             Mat3f map = Mat3f::Identity() + gradient_at(i, flow.shift);
             const int32_t successor = flow.successor[i];
             if (successor != kNowhere) {
-                const Mat3f &L = now.roots[i], &after = next.roots[static_cast<size_t>(successor)];
+                const Mat3f &L = now.roots[i], &after = next.roots[successor];
                 const auto inverse = [](const Mat3f& m) -> Mat3f {
                     return m.triangularView<Eigen::Lower>().solve(Mat3f::Identity());
                 };
@@ -400,8 +390,9 @@ void GrainPoints::carry(const Flow& flow, const Frame& next, float seconds, Grai
                 const auto j = static_cast<size_t>(home);
                 if (next.hidden[j]) continue;
                 const Vec3f u = in_axes(next.roots[j], x - next.particles.P[j]);
-                if (const float out = u.norm(); out > kFilling)
-                    x = next.particles.P[j] + next.roots[j] * (mix(1, kFilling / out, kDrawnIn) * u);
+                if (const float out = u.norm(); out > SandTuning::filling)
+                    x = next.particles.P[j] +
+                        next.roots[j] * (mix(1, SandTuning::filling / out, SandTuning::drawn_in) * u);
                 points_.v[k] = (x - from) / seconds;
                 home_[k] = home;
                 handed[i] += next.particles.id[j] != now.particles.id[i];
@@ -419,10 +410,8 @@ void GrainPoints::light(const Frame& frame)
     const SandGrid& grid = frame.grid;
     for_each_tile(grid.topology, [&](int tile) {
         if (grid.index.tile_empty(tile)) return;
-        thread_local Block<float, 2> kept_filled;
-        thread_local Block<Vec3f, 1> kept_outwards;
-        auto& filled = kept_filled;
-        auto& outwards = kept_outwards;
+        auto& filled = thread_scratch<Block<float, 2>>();
+        auto& outwards = thread_scratch<Block<Vec3f, 1>>();
         filled.gather(grid.filled, tile);
         constexpr int low = -1, high = kTileSize;
         for (int x = low; x <= high; ++x)

@@ -1,4 +1,5 @@
 #include "spindrift/sand/grains.h"
+#include "spindrift/sand/tuning.h"
 
 #include "spindrift/bodies/motion_check.h"
 #include "spindrift/points/state_checks.h"
@@ -9,8 +10,6 @@
 namespace spindrift {
 
 namespace {
-
-constexpr float kDensest = 1.02f; // volume fraction
 
 std::vector<SandMaterialParams> materials_of(const SandParams& params)
 {
@@ -80,7 +79,7 @@ Grains::Grains(const SandParams& params, Shapes shapes, float fps)
 
 float Grains::particle_mass(int material) const
 {
-    return params_.materials[static_cast<size_t>(material)].density * params_.voxel * params_.voxel * params_.voxel / 8;
+    return params_.materials[material].density * params_.voxel * params_.voxel * params_.voxel / 8;
 }
 
 double Grains::mass() const
@@ -94,7 +93,7 @@ double Grains::mass() const
 size_t Grains::bytes() const
 {
     return particles_.bytes() + marks_.capacity() + flow_at_splits_.capacity() * sizeof(FlowAtSplit) + grid_.bytes() +
-           room_.bytes() + room_before_.bytes() + stress_.bytes() + flux_.bytes() + velocity_.bytes() +
+           solid_cells_.bytes() + solid_cells_before_.bytes() + stress_.bytes() + flux_.bytes() + velocity_.bytes() +
            displacement_.bytes() + push_.bytes();
 }
 
@@ -176,9 +175,7 @@ float Grains::largest_step() const
         for (const Vec3f& x : particles_.P) sand.add(x);
         speed = std::max(speed, bodies_.speed_near(sand, 2 * params_.voxel, 1 / fps_));
     }
-    // Solve speed t + pull t^2 = distance; this form of the root does not cancel.
-    const float distance = kLongestMove * params_.voxel, pull = params_.gravity.cwiseAbs().maxCoeff();
-    return 2 * distance / std::max(speed + std::sqrt(speed * speed + 4 * pull * distance), 1e-20f);
+    return time_to_move(SandTuning::longest_move * params_.voxel, speed, params_.gravity.cwiseAbs().maxCoeff());
 }
 
 // [Narain 2011, figure 5.7], and the particle work before and after it. Numbers are lines of the figure.
@@ -202,8 +199,7 @@ void Grains::substep(float dt)
         if (!bodies_.empty()) meet_bodies();
         collide(dt);
     });
-    constexpr int kStepsToMerge = 2; // finding partners is expensive, and merging every other step suffices
-    if (params_.shapes && step_++ % kStepsToMerge == 0)
+    if (params_.shapes && step_++ % SandTuning::steps_to_merge == 0)
         phase("merge", [&] { report_.merges += shapes_.merge(particles_, grid_.index, grid_.topology, &solids_); });
     if (params_.shapes)
         phase("split", [&] { // line 6 d
@@ -225,8 +221,6 @@ void Grains::substep(float dt)
 // must be as well. Which cells sheets separate must be known at the end of the step: if sheets move, splat once more.
 void Grains::put_on_grid(float dt, SandGrid::Splat what)
 {
-    constexpr int kMostPasses = 24, kToTry = 9;
-    constexpr float kStuck = 0.0005f; // stop when an attempt gains less: between solids there may be no way out
     const auto phase = [&](const char* name, const auto& body) { report_.times.measure(name, body); };
     const auto as_step_begins = [&](const auto& body) {
         if (solids_.colliders_move()) solids_.set_frame(time_ - dt * fps_);
@@ -234,26 +228,26 @@ void Grains::put_on_grid(float dt, SandGrid::Splat what)
         if (solids_.colliders_move()) solids_.set_frame(time_);
     };
     const bool sheets_move = solids_.has_sheets() && solids_.colliders_move();
-    const SolidCells& room_now = solids_.colliders_move() ? room_before_ : room_;
-    const SolidCells& room_to_spread = sheets_move ? room_before_ : room_;
+    const SolidCells& cells_now = solids_.colliders_move() ? solid_cells_before_ : solid_cells_;
+    const SolidCells& cells_to_spread = sheets_move ? solid_cells_before_ : solid_cells_;
     float fullest = 0;
-    for (int pass = 0; pass < kMostPasses && particles_.size() > 0; ++pass) {
+    for (int pass = 0; pass < SandTuning::most_passes && particles_.size() > 0; ++pass) {
         phase("sort", [&] { grid_.sort(particles_, params_.voxel, params_.gravity); });
         phase("solids", [&] { find_room(dt); });
         phase("to grid", [&] {
-            const auto splat = [&] { grid_.splat(particles_, params_.materials, what, {room_now.sight()}); };
+            const auto splat = [&] { grid_.splat(particles_, params_.materials, what, {cells_now.sight()}); };
             sheets_move ? as_step_begins(splat) : splat();
         });
-        phase("prepare", [&] { stress_.prepare(grid_, solids_, room_to_spread, room_now); });
+        phase("prepare", [&] { stress_.prepare(grid_, solids_, cells_to_spread, cells_now); });
         const float before = fullest;
         fullest = stress_.fullest();
-        const bool stuck = pass > kToTry && std::abs(fullest - before) < kStuck;
-        if (fullest <= kDensest || stuck || pass + 1 == kMostPasses) break;
-        phase("density", [&] { as_step_begins([&] { move_apart(pass, room_to_spread); }); });
+        const bool stuck = pass > SandTuning::passes_to_try && std::abs(fullest - before) < SandTuning::stuck;
+        if (fullest <= SandTuning::densest || stuck || pass + 1 == SandTuning::most_passes) break;
+        phase("density", [&] { as_step_begins([&] { move_apart(pass, cells_to_spread); }); });
     }
     if (sheets_move && what == SandGrid::Splat::all) {
-        phase("to grid", [&] { grid_.splat(particles_, params_.materials, what, {room_.sight(), &solids_}); });
-        phase("prepare", [&] { stress_.prepare(grid_, solids_, room_, room_now); });
+        phase("to grid", [&] { grid_.splat(particles_, params_.materials, what, {solid_cells_.sight(), &solids_}); });
+        phase("prepare", [&] { stress_.prepare(grid_, solids_, solid_cells_, cells_now); });
     }
     report_.fullest = std::max(report_.fullest, fullest);
 }
@@ -263,23 +257,23 @@ void Grains::find_room(float dt)
 {
     if (solids_.colliders_move()) {
         solids_.set_frame(time_ - dt * fps_);
-        room_before_.update(grid_.topology, solids_, params_.voxel);
+        solid_cells_before_.update(grid_.topology, solids_, params_.voxel);
         solids_.set_frame(time_);
     }
-    room_.update(grid_.topology, solids_, params_.voxel);
+    solid_cells_.update(grid_.topology, solids_, params_.voxel);
 }
 
 // Particles do not move exactly as the fluxes prescribe. Move them apart where they came too close, while they are
 // still sorted by cell.
 void Grains::spread_out()
 {
-    if (!bodies_.empty()) room_.update(grid_.topology, solids_, params_.voxel);
+    if (!bodies_.empty()) solid_cells_.update(grid_.topology, solids_, params_.voxel);
     const int passes = bodies_.empty() ? 1 : 2; // beside bodies one pass often leaves too much
     for (int pass = 0; pass < passes; ++pass) {
-        grid_.refill(particles_, params_.materials, room_.sight());
-        stress_.find_excess(room_);
-        if (pass > 0 && stress_.fullest() <= kDensest) return;
-        move_apart(0, room_);
+        grid_.refill(particles_, params_.materials, solid_cells_.sight());
+        stress_.find_excess(solid_cells_);
+        if (pass > 0 && stress_.fullest() <= SandTuning::densest) return;
+        move_apart(0, solid_cells_);
     }
 }
 
@@ -299,7 +293,7 @@ void Grains::start_flux(float dt)
     for_each_tile(grid_.topology, [&](int tile) {
         for (int a = 0; a < 3; ++a) {
             const float *u = grid_.velocity.u[a].tile(tile), *share = grid_.at_faces.u[a].tile(tile);
-            const float* open = room_.open(tile, a);
+            const float* open = solid_cells_.open(tile, a);
             float* out = flux_.u[a].tile(tile);
             for (int o = 0; o < kTileCells; o += kTileSize) {
                 const Row through = min(load_row(open + o), load_row(share + o));
@@ -317,7 +311,7 @@ void Grains::new_velocity(float dt)
     for_each_tile(grid_.topology, [&](int tile) {
         for (int a = 0; a < 3; ++a) {
             const float *f = flux_.u[a].tile(tile), *share = grid_.at_faces.u[a].tile(tile);
-            const float* open = room_.open(tile, a);
+            const float* open = solid_cells_.open(tile, a);
             float* out = velocity_.u[a].tile(tile);
             for (int o = 0; o < kTileCells; o += kTileSize) {
                 constexpr float kAny = 1e-6f;
@@ -328,8 +322,8 @@ void Grains::new_velocity(float dt)
             }
         }
     });
-    fill_closed_faces(velocity_, 1, room_);
-    slide_on_solids(velocity_, solids_, room_, params_.voxel);
+    fill_closed_faces(velocity_, 1, solid_cells_);
+    slide_on_solids(velocity_, solids_, solid_cells_, params_.voxel);
     move_with_flows(dt);
 }
 

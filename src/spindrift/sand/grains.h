@@ -47,10 +47,6 @@
 
 namespace spindrift {
 
-// Distance kept between a particle and a solid [cells].
-constexpr float kGapToSolids = 0.02f;
-constexpr float kLongestMove = 0.5f; // of a particle in a step [cells]
-
 // Statistics of one frame.
 struct SandReport {
     size_t particles = 0, tiles = 0;
@@ -160,7 +156,7 @@ class Grains {
 
     // The grid, rebuilt in every substep; memory is reused.
     SandGrid grid_;
-    SolidCells room_, room_before_;
+    SolidCells solid_cells_, solid_cells_before_;
     Stress stress_;
     MacField flux_, velocity_, displacement_;
     MacField push_; // change of velocity by stresses

@@ -1,5 +1,7 @@
 // Moves particles with the grid velocity, and collides them with solids.
+#include "spindrift/base/scratch.h"
 #include "spindrift/sand/grains.h"
+#include "spindrift/sand/tuning.h"
 
 #include "spindrift/field/seen_samples.h"
 #include "spindrift/points/transfer.h"
@@ -7,11 +9,6 @@
 namespace spindrift {
 
 namespace {
-
-// Volume fractions: below the first, each particle flies on its own; above the second, sand moves with the grid.
-constexpr float kFlying = 0.3f, kFlowing = 0.6f;
-// A cell whose centre is at least this many cells away from solids is free of them: half its diagonal, plus a margin.
-constexpr float kFarFromSolids = 0.9f;
 
 } // namespace
 
@@ -63,15 +60,14 @@ void Grains::move(float dt)
     std::vector<float> fastest(static_cast<size_t>(topology.tile_count()), 0.0f);
     for_each_tile(topology, [&](int tile) {
         if (grid_.index.tile_empty(tile)) return;
-        thread_local MacBlock<1> kept_now, kept_push;
-        thread_local Block<float, 1> kept_filled;
-        auto &now = kept_now, &push = kept_push;
-        auto& filled = kept_filled;
+        auto& now = thread_scratch<MacBlock<1>>();
+        auto& push = thread_scratch<MacBlock<1>>();
+        auto& filled = thread_scratch<Block<float, 1>>();
         now.gather(velocity_, tile, Margin::nearest);
         push.gather(push_, tile, Margin::background);
         filled.gather(grid_.filled, tile);
         const Vec3f first = topology.first_cell(tile).cast<float>();
-        const bool blocked = room_.sight() && room_.sight()->blocked(tile);
+        const bool blocked = solid_cells_.sight() && solid_cells_.sight()->blocked(tile);
         Row most = splat(0);
         for_each_eight(grid_.index, tile, [&](size_t begin, size_t count) {
             const MacBlock<1>::Places places(places_in_tile(&particles_.P[begin], count, inverse_voxel, first));
@@ -87,7 +83,8 @@ void Grains::move(float dt)
             const auto center = places.of(-1);
             full = MacBlock<1>::Corners(filled, center).value(center);
             if (blocked) look_around_sheets(begin, count, fall, around);
-            const Row dense = min(splat(1), max(splat(0), (full - kFlying) * (1 / (kFlowing - kFlying))));
+            const Row dense = min(splat(1), max(splat(0), (full - SandTuning::flying) *
+                                                              (1 / (SandTuning::flowing - SandTuning::flying))));
             const Row3 v = load_row3(&particles_.v[begin], count), x = load_row3(&particles_.P[begin], count);
             const Row old[3] = {v.x, v.y, v.z}, from[3] = {x.x, x.y, x.z};
             Row velocity[3], to[3];
@@ -133,7 +130,7 @@ void Grains::move(float dt)
                 }
             }
         });
-        fastest[static_cast<size_t>(tile)] = largest(most);
+        fastest[tile] = largest(most);
     });
     speed_ = *std::max_element(fastest.begin(), fastest.end());
 }
@@ -142,7 +139,7 @@ void Grains::move(float dt)
 // sheet: splatting it back would amplify it from step to step. A particle that sees no sample keeps its own velocity.
 void Grains::look_around_sheets(size_t begin, size_t count, const Vec3f& fall, Around& around) const
 {
-    const Sight& sight = *room_.sight();
+    const Sight& sight = *solid_cells_.sight();
     const Topology& topology = grid_.topology;
     for (size_t i = 0; i < count; ++i) {
         const Vec3f x =
@@ -179,8 +176,7 @@ void Grains::displace(const SolidCells& room)
     };
     for_each_tile(topology, [&](int tile) {
         if (grid_.index.tile_empty(tile)) return;
-        thread_local MacBlock<2> kept;
-        auto& shift = kept;
+        auto& shift = thread_scratch<MacBlock<2>>();
         shift.gather(displacement_, tile, Margin::background);
         const Vec3f first = topology.first_cell(tile).cast<float>();
         const bool blocked = room.sight() && room.sight()->blocked(tile);
@@ -207,10 +203,11 @@ void Grains::displace(const SolidCells& room)
                 std::copy_n(&particles_.P[begin], count, from);
                 store_row3(&particles_.P[begin], load_row3(&particles_.P[begin], count) + moved, count);
                 // Moving solids may be at the start of the step, while their distance is known at its end.
-                const float near = kFarFromSolids + (solids_.colliders_move() ? kLongestMove : 0);
+                const float near =
+                    SandTuning::far_from_solids + (solids_.colliders_move() ? SandTuning::longest_move : 0);
                 for (size_t i = begin; i < begin + count && !solids_.none(); ++i) {
                     if (near_solids(i, tile, near)) put_in_front_of_solids(i);
-                    if (solids_.has_sheets() && near_solids(i, tile, near + kLongestMove))
+                    if (solids_.has_sheets() && near_solids(i, tile, near + SandTuning::longest_move))
                         keep_on_side(from[i - begin], particles_.P[i]);
                 }
             }
@@ -228,7 +225,7 @@ bool Grains::near_solids(size_t particle, int tile, float cells) const
     if (way.cwiseAbs().maxCoeff() > 1) return true;
     const int there = topology.neighbour(tile, way.x(), way.y(), way.z());
     if (there == topology.tile_count()) return true;
-    const SolidTile* solid = room_.tile(there);
+    const SolidTile* solid = solid_cells_.tile(there);
     return solid && solid->distance[offset_of_cell(cell)] <= cells;
 }
 
@@ -240,10 +237,11 @@ void Grains::collide(float dt)
     if (!solids_.none())
         for_each_tile(grid_.topology, [&](int tile) {
             for (size_t i = grid_.index.tile_begin(tile); i < grid_.index.tile_end(tile); ++i)
-                if (near_solids(i, tile, kFarFromSolids + kLongestMove + solids_way) && solids_.has_sheets())
+                if (near_solids(i, tile, SandTuning::far_from_solids + SandTuning::longest_move + solids_way) &&
+                    solids_.has_sheets())
                     stop_at_sheets(i);
             for (size_t i = grid_.index.tile_begin(tile); i < grid_.index.tile_end(tile); ++i)
-                if (near_solids(i, tile, kFarFromSolids + solids_way)) push_out(i, dt);
+                if (near_solids(i, tile, SandTuning::far_from_solids + solids_way)) push_out(i, dt);
         });
     if (!solids_.has_open_sides()) return;
     std::vector<float>& mass = particles_.attribute<float>(kMass);
@@ -259,8 +257,8 @@ void Grains::collide(float dt)
 void Grains::stop_at_sheets(size_t particle)
 {
     const float voxel = params_.voxel;
-    const auto contact =
-        solids_.first_contact(from_[particle], particles_.P[particle], kGapToSolids * voxel, kLongestMove * voxel);
+    const auto contact = solids_.first_contact(from_[particle], particles_.P[particle],
+                                               SandTuning::gap_to_solids * voxel, SandTuning::longest_move * voxel);
     if (!contact) return;
     Vec3f& v = particles_.v[particle];
     particles_.P[particle] = *contact;
@@ -272,7 +270,7 @@ void Grains::stop_at_sheets(size_t particle)
 void Grains::keep_on_side(const Vec3f& from, Vec3f& x) const
 {
     if (!solids_.has_sheets()) return;
-    const float least = 0.1f * kGapToSolids * params_.voxel;
+    const float least = 0.1f * SandTuning::gap_to_solids * params_.voxel;
     if (solids_.parted(from, x) || (solids_.sheet_distance(x) < least && solids_.sheet_distance(from) >= least))
         x = from;
 }
@@ -292,7 +290,7 @@ void Grains::keep_halves_together(const std::vector<size_t>& parents, size_t fir
 void Grains::push_out(size_t particle, float dt)
 {
     Vec3f &x = particles_.P[particle], &v = particles_.v[particle];
-    const float voxel = params_.voxel, gap = kGapToSolids * voxel;
+    const float voxel = params_.voxel, gap = SandTuning::gap_to_solids * voxel;
     const Vec3f before = x;
     // In a corner, leaving one wall may bring a particle closer to the next.
     for (int attempt = 0; attempt < 4; ++attempt) {
@@ -306,10 +304,9 @@ void Grains::push_out(size_t particle, float dt)
         v -= into * n;
         const Vec3f sliding = relative - into * n;
         const int material = (*particles_.find<int32_t>(kMaterial))[particle];
-        const Solids::Grip hold =
-            solids_.collider_distance(x) < solids_.wall_distance(x)
-                ? solids_.grip(x)
-                : Solids::Grip{params_.wall_friction.value_or(wall_friction_[static_cast<size_t>(material)])};
+        const Solids::Grip hold = solids_.collider_distance(x) < solids_.wall_distance(x)
+                                      ? solids_.grip(x)
+                                      : Solids::Grip{params_.wall_friction.value_or(wall_friction_[material])};
         const float speed = sliding.norm();
         if (!(speed > 0)) continue;
         float lost = std::min(1.0f, -hold.friction * into / speed);

@@ -17,18 +17,9 @@ void SandMaterialParams::visit(ParamVisitor& v)
 
 void SandSourceParams::visit(ParamVisitor& v)
 {
-    ShapeParams::visit(v);
-    v("mode", mode, choices("initial", "flow"),
-      "initial: filled once at the start. flow: kept filled from first_frame to last_frame.");
-    v("velocity", velocity, unit::metres_per_second, limits::velocity(), "Initial velocity of the sand.");
-    v("inherit", inherit, unit::none, between(0, 1), "Share of the shape's own velocity that is added to it.");
+    visit_filling(v, "sand");
     v("material", material, unit::none, between(0, 999), "Index of its [[sand.material]], counted from 0.");
-    v("first_frame", first_frame, unit::frames, limits::frame(),
-      "First frame of the flow. Default: first frame of the shot.");
-    v("last_frame", last_frame, unit::frames, limits::frame(),
-      "Last frame of the flow. Default: last frame of the shot.");
-    v.require(first_frame <= last_frame, "last_frame",
-              "the flow ends before it starts; set last_frame to first_frame or later");
+    FrameSpan::visit(v, "the flow");
 }
 
 void SandImpulseParams::visit(ParamVisitor& v)

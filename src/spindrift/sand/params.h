@@ -14,14 +14,7 @@ struct SandMaterialParams {
     void visit(ParamVisitor& v);
 };
 
-// A sand source: a shape that is filled once at the start of the shot, or kept filled while it flows.
-struct SandSourceParams : ShapeParams {
-    enum class Mode { initial, flow };
-    Mode mode = Mode::initial;
-    Vec3f velocity = Vec3f::Zero();
-    float inherit = 1; // share of the shape's own velocity that is added to the sand's initial velocity
-    int material = 0;
-    int first_frame = std::numeric_limits<int>::min(), last_frame = std::numeric_limits<int>::max();
+struct SandSourceParams : FillingParams {
     void visit(ParamVisitor& v);
 };
 

@@ -1,4 +1,5 @@
 #include "spindrift/sand/rigid_clusters.h"
+#include "spindrift/sand/tuning.h"
 
 #include <Eigen/QR>
 #include <utility>
@@ -6,9 +7,6 @@
 namespace spindrift {
 
 namespace {
-
-// Weight of a solid in the least-squares fit, relative to the sand that it holds.
-constexpr double kHeavier = 1e4;
 
 // Root of the union-find tree of cell i.
 int32_t first_of(const int32_t* first, int32_t i)
@@ -25,7 +23,7 @@ void connect(int32_t* first, int32_t i, int32_t j)
 
 } // namespace
 
-void RigidClusters::find(const Field<uint8_t>& rigid, const InnerFlow& flow)
+void RigidClusters::find(const Field<uint8_t>& rigid, const FlowStep& flow)
 {
     const Topology& topology = rigid.topology();
     origin_ = topology.first_cell(0);
@@ -36,7 +34,7 @@ void RigidClusters::find(const Field<uint8_t>& rigid, const InnerFlow& flow)
     const auto connect_along = [&](int tile, int a, bool across) {
         const Vec3i step = -Vec3i::Unit(a);
         const int below = topology.neighbour(tile, step.x(), step.y(), step.z());
-        if (!has_rigid_[static_cast<size_t>(tile)] || (across && !has_rigid_[static_cast<size_t>(below)])) return;
+        if (!has_rigid_[tile] || (across && !has_rigid_[below])) return;
         const int stride = a == 0 ? 64 : a == 1 ? 8 : 1;
         const uint8_t *here = rigid.tile(tile), *there = rigid.tile(below);
         const float* open = flow.solid_cells.open(tile, a);
@@ -56,9 +54,8 @@ void RigidClusters::find(const Field<uint8_t>& rigid, const InnerFlow& flow)
     has_rigid_.assign(static_cast<size_t>(topology.tile_count()) + 1, 0);
     for_each_tile(topology, [&](int tile) {
         const uint8_t* cells = rigid.tile(tile);
-        has_rigid_[static_cast<size_t>(tile)] =
-            std::any_of(cells, cells + kTileCells, [](uint8_t r) { return r != 0; });
-        for (int c = 0; c < kTileCells; ++c) first[static_cast<size_t>(tile * kTileCells + c)] = tile * kTileCells + c;
+        has_rigid_[tile] = std::any_of(cells, cells + kTileCells, [](uint8_t r) { return r != 0; });
+        for (int c = 0; c < kTileCells; ++c) first[tile * kTileCells + c] = tile * kTileCells + c;
         for (int a = 0; a < 3; ++a) connect_along(tile, a, false);
     });
     for (int tile = 0; tile < topology.tile_count(); ++tile)
@@ -70,7 +67,7 @@ void RigidClusters::find(const Field<uint8_t>& rigid, const InnerFlow& flow)
         for (int c = 0; c < kTileCells; ++c) {
             const int32_t cell = tile * kTileCells + c;
             cluster_.tile(tile)[c] = rigid.tile(tile)[c] ? first_of(first.data(), cell) : -1;
-            in_tile[static_cast<size_t>(tile)] += cluster_.tile(tile)[c] == cell;
+            in_tile[tile] += cluster_.tile(tile)[c] == cell;
         }
     });
     // Number the roots.
@@ -78,36 +75,35 @@ void RigidClusters::find(const Field<uint8_t>& rigid, const InnerFlow& flow)
     for (int& n : in_tile) n = std::exchange(count, count + n);
     std::vector<int32_t>& number = first;
     for_each_tile(topology, [&](int tile) {
-        int32_t next = in_tile[static_cast<size_t>(tile)];
+        int32_t next = in_tile[tile];
         for (int c = 0; c < kTileCells; ++c)
-            if (const int32_t cell = tile * kTileCells + c; cluster_.tile(tile)[c] == cell)
-                number[static_cast<size_t>(cell)] = next++;
+            if (const int32_t cell = tile * kTileCells + c; cluster_.tile(tile)[c] == cell) number[cell] = next++;
     });
     for_each_tile(topology, [&](int tile) {
         for (int c = 0; c < kTileCells; ++c)
-            if (int32_t& k = cluster_.tile(tile)[c]; k >= 0) k = number[static_cast<size_t>(k)];
+            if (int32_t& k = cluster_.tile(tile)[c]; k >= 0) k = number[k];
     });
-    motions_.assign(static_cast<size_t>(count), {});
+    motions_.assign(count, {});
 }
 
-void RigidClusters::make_rigid(const InnerFlow& flow, std::span<const WallFriction::Contact> contacts)
+void RigidClusters::make_rigid(const FlowStep& flow, std::span<const WallFriction::Contact> contacts)
 {
     const Topology& topology = cluster_.topology();
     std::vector<std::vector<ClusterSums>> parts(static_cast<size_t>(topology.tile_count()));
-    for_each_tile(topology, [&](int tile) { parts[static_cast<size_t>(tile)] = sums_of_tile(tile, flow, contacts); });
+    for_each_tile(topology, [&](int tile) { parts[tile] = sums_of_tile(tile, flow, contacts); });
     std::vector<ClusterSums> sums(motions_.size());
     for (const auto& part : parts)
-        for (const ClusterSums& s : part) sums[static_cast<size_t>(s.cluster)].add(s);
+        for (const ClusterSums& s : part) sums[s.cluster].add(s);
     parallel_for(sums.size(), [&](size_t k) { motions_[k] = motion_of(sums[k]); });
     for_each_tile(topology, [&](int tile) {
         for_each_face(tile, flow, [&](int cluster, int a, int c, const Vec3d& place) {
-            flow.velocity.u[a].tile(tile)[c] = static_cast<float>(motions_[static_cast<size_t>(cluster)].at(place, a));
+            flow.velocity.u[a].tile(tile)[c] = static_cast<float>(motions_[cluster].at(place, a));
         });
     });
 }
 
 // Calls body(cluster, axis, cell, position) for every lower face of a tile's cells that belongs to a cluster.
-template <class Body> void RigidClusters::for_each_face(int tile, const InnerFlow& flow, const Body& body) const
+template <class Body> void RigidClusters::for_each_face(int tile, const FlowStep& flow, const Body& body) const
 {
     const Topology& topology = cluster_.topology();
     const Vec3d corner = (topology.first_cell(tile) - origin_).cast<double>();
@@ -115,7 +111,7 @@ template <class Body> void RigidClusters::for_each_face(int tile, const InnerFlo
     for (int a = 0; a < 3; ++a) {
         const Vec3i step = -Vec3i::Unit(a);
         const int below = topology.neighbour(tile, step.x(), step.y(), step.z());
-        if (!has_rigid_[static_cast<size_t>(tile)] && !has_rigid_[static_cast<size_t>(below)]) continue;
+        if (!has_rigid_[tile] && !has_rigid_[below]) continue;
         const int stride = a == 0 ? 64 : a == 1 ? 8 : 1;
         const int32_t* there = cluster_.tile(below);
         const float* open = flow.solid_cells.open(tile, a);
@@ -132,7 +128,7 @@ template <class Body> void RigidClusters::for_each_face(int tile, const InnerFlo
 }
 
 std::vector<RigidClusters::ClusterSums>
-RigidClusters::sums_of_tile(int tile, const InnerFlow& flow, std::span<const WallFriction::Contact> contacts) const
+RigidClusters::sums_of_tile(int tile, const FlowStep& flow, std::span<const WallFriction::Contact> contacts) const
 {
     std::vector<ClusterSums> sums;
     size_t last = 0;
@@ -143,10 +139,12 @@ RigidClusters::sums_of_tile(int tile, const InnerFlow& flow, std::span<const Wal
         return sums[last];
     };
     for_each_face(tile, flow, [&](int cluster, int a, int c, const Vec3d& place) {
-        sums_of(cluster).faces[static_cast<size_t>(a)].add(place, flow.velocity.u[a].tile(tile)[c]);
+        sums_of(cluster).faces[a].add(place, flow.velocity.u[a].tile(tile)[c]);
     });
 
-    for (const WallFriction::Contact& c : std::ranges::equal_range(contacts, tile, {}, &WallFriction::Contact::tile)) {
+    auto contact = std::ranges::lower_bound(contacts, tile, {}, &WallFriction::Contact::tile);
+    for (; contact != contacts.end() && contact->tile == tile; ++contact) {
+        const WallFriction::Contact& c = *contact;
         const int cluster = cluster_.tile(tile)[c.cell];
         if (cluster < 0 || !(flow.projection.s().tile(tile)[c.cell] > 0)) continue;
         const Vec3i cell = cluster_.topology().first_cell(tile) + cell_in_tile(c.cell);
@@ -168,22 +166,21 @@ RigidClusters::Motion RigidClusters::motion_of(const ClusterSums& sums)
     const NormalEquations faces = equations_of(sums.faces);
     if (sums.pressed.weight == 0) return solve(faces);
     NormalEquations held = faces;
-    held.add(sums.pressed, kHeavier * faces.weight / sums.pressed.weight);
+    held.add(sums.pressed, SandTuning::solid_weight * faces.weight / sums.pressed.weight);
     const Motion sliding = solve(held);
     Motion resting;
     if (sums.solid_speed > 0 && sums.stuck.weight > 0) {
-        held.add(sums.stuck, kHeavier * faces.weight / sums.stuck.weight);
+        held.add(sums.stuck, SandTuning::solid_weight * faces.weight / sums.stuck.weight);
         resting = solve(held);
         // Between solids that move differently, such as a drum and its ends, a cluster cannot be at rest.
         Vector6 motion;
         motion << resting.velocity, resting.turning;
-        constexpr double kMostMisfit = 0.01;
-        if (sums.stuck.misfit(motion) > kMostMisfit) return sliding;
+        if (sums.stuck.misfit(motion) > SandTuning::most_misfit) return sliding;
     }
     // (2.8): the momentum that friction has to remove.
     Vec3d momentum = Vec3d::Zero();
     for (int a = 0; a < 3; ++a) {
-        const FaceSums& face = sums.faces[static_cast<size_t>(a)];
+        const FaceSums& face = sums.faces[a];
         const Vec3d middle = face.r / std::max(face.count, 1.0);
         momentum[a] = face.count * (sliding.at(middle, a) - resting.at(middle, a));
     }
@@ -194,7 +191,7 @@ RigidClusters::NormalEquations RigidClusters::equations_of(const std::array<Face
 {
     NormalEquations all;
     for (int a = 0; a < 3; ++a) {
-        const FaceSums& s = faces[static_cast<size_t>(a)];
+        const FaceSums& s = faces[a];
         // A face's velocity is v_a + turning . (r x e_a), and r x e_a = -E r with E the matrix of e_a x.
         const Vec3d e = Vec3d::Unit(a);
         Eigen::Matrix3d cross;

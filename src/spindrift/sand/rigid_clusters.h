@@ -13,9 +13,9 @@ namespace spindrift {
 class RigidClusters {
   public:
     // Connects the cells whose entry is not 0, through open faces.
-    void find(const Field<uint8_t>& rigid, const InnerFlow& flow);
+    void find(const Field<uint8_t>& rigid, const FlowStep& flow);
     // Imposes the rigid motion of every cluster. The contacts are ordered by tile.
-    void make_rigid(const InnerFlow& flow, std::span<const WallFriction::Contact> contacts);
+    void make_rigid(const FlowStep& flow, std::span<const WallFriction::Contact> contacts);
 
     // The index of a cell's cluster, -1 for none.
     const Field<int32_t>& cluster() const { return cluster_; }
@@ -57,8 +57,8 @@ class RigidClusters {
         Vec3d velocity = Vec3d::Zero(), turning = Vec3d::Zero();
         double at(const Vec3d& place, int axis) const { return velocity[axis] + turning.cross(place)[axis]; }
     };
-    template <class Body> void for_each_face(int tile, const InnerFlow& flow, const Body& body) const;
-    std::vector<ClusterSums> sums_of_tile(int tile, const InnerFlow& flow,
+    template <class Body> void for_each_face(int tile, const FlowStep& flow, const Body& body) const;
+    std::vector<ClusterSums> sums_of_tile(int tile, const FlowStep& flow,
                                           std::span<const WallFriction::Contact> contacts) const;
     static NormalEquations equations_of(const std::array<FaceSums, 3>& faces);
     static Motion solve(const NormalEquations& equations);

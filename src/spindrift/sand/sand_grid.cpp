@@ -1,5 +1,7 @@
 #include "spindrift/sand/sand_grid.h"
+#include "spindrift/sand/tuning.h"
 
+#include "spindrift/base/scratch.h"
 #include "spindrift/field/seen_samples.h"
 #include "spindrift/points/splat.h"
 #include "spindrift/points/transfer.h"
@@ -8,8 +10,6 @@
 namespace spindrift {
 
 namespace {
-
-constexpr int kReach = 1; // margin around particles that the grid covers [cells]
 
 // Trilinear weights of a particle on the cells below, at and above its own, for samples at cell centres (`tent`), and
 // for samples at the lower and upper face of the cell (`face`). f is the position within the cell, 0 to 1.
@@ -152,7 +152,7 @@ void SandGrid::sort(Particles& particles, float cell, const Vec3f& gravity)
     voxel = cell;
     gravity.cwiseAbs().maxCoeff(&up);
     up_sign = gravity[up] > 0 ? -1.0f : 1.0f;
-    topology = tiles_around(particles, voxel, kReach);
+    topology = tiles_around(particles, voxel, SandTuning::grid_reach);
     sort_by_tile(particles, topology, voxel, index);
     added_beside_.clear();
 }
@@ -176,14 +176,12 @@ void SandGrid::splat(const Particles& particles, const std::vector<SandMaterialP
     std::vector<float> per_mass, bounds; // volume fraction of a kilogram in a cell, by material; bounds of friction
     for (const SandMaterialParams& m : materials)
         per_mass.push_back(share_of_cell(m.density, voxel)), bounds.push_back(friction_bound(m.friction));
-    const auto volume = [&](size_t i) { return mass[i] * per_mass[static_cast<size_t>(material[i])]; };
+    const auto volume = [&](size_t i) { return mass[i] * per_mass[material[i]]; };
     const auto weight = [&](size_t i) { return mass[i] * per_mass[0]; };
 
     for_each_tile_by_colour(index, topology, [&](int tile) {
-        thread_local Sums kept;
-        thread_local SeenInTile kept_seen;
-        auto& block = kept;
-        auto& seen = kept_seen;
+        auto& block = thread_scratch<Sums>();
+        auto& seen = thread_scratch<SeenInTile>();
         seen.look(particles, index, topology, voxel, tile, sides);
         const Vec3f first = topology.first_cell(tile).cast<float>();
         const auto add = [&]<int Axis>(const auto& value, const auto& share, Field<float>& sums,
@@ -225,7 +223,7 @@ void SandGrid::splat(const Particles& particles, const std::vector<SandMaterialP
                 const Vec3f corner = first + cell_in_tile(c).cast<float>();
                 heaped.tile(tile)[c] = heaped_in_cell(particles, begin, end, corner, belongs);
             }
-        const auto bound = [&](size_t i) { return bounds[static_cast<size_t>(material[i])]; };
+        const auto bound = [&](size_t i) { return bounds[material[i]]; };
         add.template operator()<kCenters>(bound, volume, friction, filled);
     });
     divide(friction, filled);
@@ -251,8 +249,7 @@ void SandGrid::refill(const Particles& particles, const std::vector<SandMaterial
     per_mass.reserve(materials.size());
     for (const SandMaterialParams& m : materials) per_mass.push_back(share_of_cell(m.density, voxel));
     for_each_tile_by_colour(index, topology, [&](int tile) {
-        thread_local SplatBlock kept;
-        auto& block = kept;
+        auto& block = thread_scratch<SplatBlock>();
         block.clear();
         // The sample at or below a particle, relative to that of the tile's first cell, is at least -1.
         const Vec3f first = topology.first_cell(tile).cast<float>().array() + 0.5f;
@@ -262,7 +259,7 @@ void SandGrid::refill(const Particles& particles, const std::vector<SandMaterial
             const Vec3i cell = cell_of(x, inverse_voxel), from_first = cell - topology.first_cell(tile);
             const int there = topology.find(tile_of_cell(cell));
             if (there == topology.tile_count() || sees_all_samples(*sight, there, offset_of_cell(cell))) return false;
-            const float volume = mass[i] * per_mass[static_cast<size_t>(material[i])];
+            const float volume = mass[i] * per_mass[material[i]];
             const Vec3f f = x * inverse_voxel - cell.cast<float>();
             for_each_seen(seen_samples(*sight, topology, voxel, x, cell), kCenters, f,
                           [&](const Vec3i& step, float share, const Vec3f&) {
@@ -278,7 +275,7 @@ void SandGrid::refill(const Particles& particles, const std::vector<SandMaterial
             const int x = floor_int(p.x()), y = floor_int(p.y()), z = floor_int(p.z());
             const float fx = p.x() - static_cast<float>(x), fy = p.y() - static_cast<float>(y);
             const float fz = p.z() - static_cast<float>(z);
-            const float volume = mass[i] * per_mass[static_cast<size_t>(material[i])];
+            const float volume = mass[i] * per_mass[material[i]];
             const float share[2] = {volume * (1 - fx), volume * fx};
             for (int a = 0; a < 2; ++a)
                 for (int b = 0; b < 2; ++b) {

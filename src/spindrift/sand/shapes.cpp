@@ -1,13 +1,12 @@
 #include "spindrift/sand/shapes.h"
+#include "spindrift/sand/tuning.h"
 
+#include "spindrift/base/scratch.h"
 #include "spindrift/sand/sand_grid.h"
 
 namespace spindrift {
 
 namespace {
-
-constexpr float kSmallestShare = 1.0f / 8;         // of a new particle's mass
-constexpr float kLongest = 2.5f, kShortest = 0.4f; // relative to the radius, whatever the flow does
 
 // Whether all eigenvalues of the symmetric matrix are positive, by its leading minors.
 RowMask positive(const ShapeRows& a)
@@ -58,7 +57,7 @@ Row ParticleShapes::round(const float* mass, const int32_t* material, size_t cou
 {
     Row squared = splat(radius_ * radius_);
     for (size_t i = 0; i < count; ++i)
-        if (const float whole = masses_[static_cast<size_t>(material[i])]; mass[i] != whole) {
+        if (const float whole = masses_[material[i]]; mass[i] != whole) {
             const float share = std::cbrt(mass[i] / whole);
             squared[static_cast<int>(i)] *= share * share;
         }
@@ -87,13 +86,15 @@ ParticleShapes::Axes ParticleShapes::axes_of(const Mat3f& shape) const
 Mat3f ParticleShapes::limited(const Axes& axes) const
 {
     const float r2 = radius_ * radius_;
-    const Vec3f squared = axes.squared.cwiseMax(kShortest * kShortest * r2).cwiseMin(kLongest * kLongest * r2);
+    const Vec3f squared = axes.squared.cwiseMax(SandTuning::shortest_axis * SandTuning::shortest_axis * r2)
+                              .cwiseMin(SandTuning::longest_axis * SandTuning::longest_axis * r2);
     return axes.direction * squared.asDiagonal() * axes.direction.transpose();
 }
 
 RowMask ParticleShapes::sound(const ShapeRows& rows) const
 {
-    return rows.all_below(longest()) & rows.all_above(kShortest * kShortest * radius_ * radius_);
+    return rows.all_below(longest()) &
+           rows.all_above(SandTuning::shortest_axis * SandTuning::shortest_axis * radius_ * radius_);
 }
 
 size_t ParticleShapes::merge(Particles& particles, const ParticleIndex& index, const Topology& topology,
@@ -108,21 +109,20 @@ size_t ParticleShapes::merge(Particles& particles, const ParticleIndex& index, c
         [&](size_t t) {
             const int tile = static_cast<int>(t);
             // Particles below full mass, by cell: usually few.
-            thread_local std::vector<uint32_t> kept;
-            auto& parts = kept;
+            auto& parts = thread_scratch<std::vector<uint32_t>>();
             std::array<uint32_t, kTileCells + 1> first;
             parts.clear();
             for (int c = 0; c < kTileCells; ++c) {
-                first[static_cast<size_t>(c)] = static_cast<uint32_t>(parts.size());
+                first[c] = static_cast<uint32_t>(parts.size());
                 for (size_t i = index.cell_begin(tile, c), end = index.cell_end(tile, c); i < end; ++i)
-                    if (mass[i] < masses_[static_cast<size_t>(material[i])]) parts.push_back(static_cast<uint32_t>(i));
+                    if (mass[i] < masses_[material[i]]) parts.push_back(static_cast<uint32_t>(i));
             }
             first[kTileCells] = static_cast<uint32_t>(parts.size());
             double merged = 0;
             for (int c = 0; c < kTileCells; ++c)
-                for (uint32_t a = first[static_cast<size_t>(c)]; a < first[static_cast<size_t>(c) + 1]; ++a) {
+                for (uint32_t a = first[c]; a < first[c + 1]; ++a) {
                     const size_t i = parts[a];
-                    const float most = masses_[static_cast<size_t>(material[i])];
+                    const float most = masses_[material[i]];
                     if (mass[i] == 0 || mass[i] > 0.75f * most) continue;
                     if (load(&diagonal[i], &shear[i], 1).all_above(shortest())[0]) continue;
                     // The nearest one with which the two form a valid particle.
@@ -133,7 +133,7 @@ size_t ParticleShapes::merge(Particles& particles, const ParticleIndex& index, c
                     const Vec3i low = (cell.array() - 1).cwiseMax(0), high = (cell.array() + 1).cwiseMin(kTileSize - 1);
                     for (int x = low.x(); x <= high.x(); ++x)
                         for (int y = low.y(); y <= high.y(); ++y)
-                            for (uint32_t b = first[static_cast<size_t>(offset_in_tile(x, y, low.z()))],
+                            for (uint32_t b = first[offset_in_tile(x, y, low.z())],
                                           last = first[static_cast<size_t>(offset_in_tile(x, y, high.z())) + 1];
                                  b < last; ++b) {
                                 const size_t j = parts[b];
@@ -194,9 +194,9 @@ std::vector<size_t> ParticleShapes::split(Particles& particles, const std::vecto
             const size_t i = marked[k];
             if (mass[i] == 0) return;
             Axes axes = axes_of(shape_of(diagonal[i], shear[i]));
-            const float whole = masses_[static_cast<size_t>(material[i])];
+            const float whole = masses_[material[i]];
             // Also split particles that are too short along another axis: in flight they would stay clumps.
-            const bool splits = axes.squared[2] > longest() && 0.5f * mass[i] >= kSmallestShare * whole;
+            const bool splits = axes.squared[2] > longest() && 0.5f * mass[i] >= SandTuning::smallest_share * whole;
             if (splits) {
                 halves[k].way = std::sqrt(0.75f * axes.squared[2]) * axes.direction.col(2);
                 axes.squared[2] *= 0.25f;

@@ -1,14 +1,11 @@
 #include "spindrift/sand/stress.h"
+#include "spindrift/sand/tuning.h"
 
 #include "spindrift/points/state_checks.h"
 
 namespace spindrift {
 
 namespace {
-
-// Sand is not compressed further once less than this share of its capacity is free. Otherwise particle noise would let
-// a pile settle and creep for ever.
-constexpr float kLoose = 0.05f;
 
 } // namespace
 
@@ -23,7 +20,7 @@ void StressReport::add(const StressReport& other)
 TileView Stress::view(const Field<float>& field, int tile) const
 {
     const auto& n = grid_->topology.neighbours(tile);
-    const auto at = [&](int slot) { return field.tile(dense_of_[static_cast<size_t>(n[static_cast<size_t>(slot)])]); };
+    const auto at = [&](int slot) { return field.tile(dense_of_[n[slot]]); };
     return {at(neighbour_slot(0, 0, 0)),  at(neighbour_slot(-1, 0, 0)), at(neighbour_slot(1, 0, 0)),
             at(neighbour_slot(0, -1, 0)), at(neighbour_slot(0, 1, 0)),  at(neighbour_slot(0, 0, -1)),
             at(neighbour_slot(0, 0, 1))};
@@ -31,7 +28,7 @@ TileView Stress::view(const Field<float>& field, int tile) const
 
 void Stress::prepare(const SandGrid& grid, const Solids& solids, const SolidCells& room, const SolidCells& room_before)
 {
-    grid_ = &grid, solids_ = &solids, room_ = &room, room_before_ = &room_before;
+    grid_ = &grid, solids_ = &solids, solid_cells_ = &room, solid_cells_before_ = &room_before;
     find_dense();
     find_mobility();
     set_pressure_matrix();
@@ -71,7 +68,7 @@ StressReport Stress::solve(float dt, MacField& flux, PhaseTimes& times)
         step_ = dt;
         return report;
     }
-    if (room_ != room_before_) find_capacity(*room_, capacity_);
+    if (solid_cells_ != solid_cells_before_) find_capacity(*solid_cells_, capacity_);
     find_frame();
     find_heaps();
     if (step_ > 0 && step_ != dt) { // q and s are stresses times the step: rescale them
@@ -96,12 +93,11 @@ StressReport Stress::solve(float dt, MacField& flux, PhaseTimes& times)
 
 void Stress::fill_beside_room(Field<float>& filled) const
 {
-    constexpr float kLeastRoom = 0.1f; // a few grains in a corner are not dense
     for_dense([&](int d) {
-        float* f = filled.tile(tile_of_[static_cast<size_t>(d)]);
+        float* f = filled.tile(tile_of_[d]);
         const float* c = heap_.tile(d);
         for (int o = 0; o < kTileCells; o += kTileSize)
-            store_row(f + o, min(splat(1), load_row(f + o) / max(load_row(c + o), splat(kLeastRoom))));
+            store_row(f + o, min(splat(1), load_row(f + o) / max(load_row(c + o), splat(SandTuning::least_room))));
     });
 }
 
@@ -132,20 +128,19 @@ void Stress::solve_pressure(float dt, MacField& flux, StressReport& report)
 {
     const float c = dt / grid_->voxel, inverse_c = 1 / c;
     for_dense([&](int d) {
-        const int tile = tile_of_[static_cast<size_t>(d)];
+        const int tile = tile_of_[d];
         const TileView u(flux.u[0], tile), v(flux.u[1], tile), w(flux.u[2], tile);
         for_each_row([&](int x, int y, int o) {
             const Row f = load_row(filled_.tile(d) + o);
-            const Row room = max(splat(0), (1 - kLoose) * load_row(heap_.tile(d) + o) - f);
+            const Row room = max(splat(0), (1 - SandTuning::loose) * load_row(heap_.tile(d) + o) - f);
             const Row out = u.above_x(x, y) - u.at(x, y) + v.above_y(x, y) - v.at(x, y) + w.above_z(x, y) - w.at(x, y);
             store_row(b_.tile(d) + o, -inverse_c * room - out);
             store_row(lower_.tile(d) + o, -load_row(q_.tile(d) + o));
             store_row(upper_.tile(d) + o, splat(kInfinity));
         });
     });
-    constexpr int kIterations = 60;
     const double left = improve_with_bodies(pressure_, BodyStress::pressure, settings_.tolerance * inverse_c,
-                                            kIterations, report.pressure_iterations);
+                                            SandTuning::stress_iterations, report.pressure_iterations);
     report.complementarity = left * static_cast<double>(c);
     report.unconverged += left > static_cast<double>(settings_.tolerance * inverse_c);
     for_dense([&](int d) {

@@ -61,8 +61,6 @@
 namespace spindrift {
 
 constexpr int kShearAxes[3][2] = {{0, 1}, {1, 2}, {0, 2}}; // of xy, yz, xz
-// A shear beside a cell with a smaller free share acts on a wall.
-constexpr float kOnWall = 0.5f;
 
 struct StressReport {
     int pressure_iterations = 0, friction_iterations = 0, spread_iterations = 0;
@@ -109,7 +107,7 @@ class Stress {
     const Field<float>& q() const { return q_; }
     float step() const { return step_; }
     // The pressure of a cell of the sand's grid: the velocity that it would add to sand at a free face beside it.
-    float q_at(int tile, int cell) const { return q_.tile(dense_of_[static_cast<size_t>(tile)])[cell]; }
+    float q_at(int tile, int cell) const { return q_.tile(dense_of_[tile])[cell]; }
     size_t bytes() const;
 
     // Everything that the next step depends on.
@@ -161,7 +159,7 @@ class Stress {
     Settings settings_;
     const SandGrid* grid_ = nullptr;
     const Solids* solids_ = nullptr;
-    const SolidCells *room_ = nullptr, *room_before_ = nullptr;
+    const SolidCells *solid_cells_ = nullptr, *solid_cells_before_ = nullptr;
     float step_ = 0, fullest_ = 0;
 
     std::unique_ptr<Topology> dense_, dense_before_;
@@ -184,7 +182,7 @@ class Stress {
 template <class Body> void Stress::for_dense(const Body& body) const
 {
     parallel_for(
-        static_cast<size_t>(dense_->tile_count()), [&](size_t t) { body(static_cast<int>(t)); }, 4);
+        dense_->tile_count(), [&](size_t t) { body(static_cast<int>(t)); }, 4);
 }
 
 // Calls body(tile) for tiles of the sand's grid that have a face on which a stress acts.
@@ -192,15 +190,14 @@ template <class Body> void Stress::for_stressed_faces(const Body& body) const
 {
     const Topology& all = grid_->topology;
     parallel_for(
-        static_cast<size_t>(all.tile_count()),
+        all.tile_count(),
         [&](size_t t) {
             const auto& around = all.neighbours(static_cast<int>(t));
             const int none = dense_->tile_count();
             for (const int slot :
                  {neighbour_slot(0, 0, 0), neighbour_slot(-1, 0, 0), neighbour_slot(0, -1, 0), neighbour_slot(0, 0, -1),
                   neighbour_slot(1, 0, 0), neighbour_slot(0, 1, 0), neighbour_slot(0, 0, 1)})
-                if (dense_of_[static_cast<size_t>(around[static_cast<size_t>(slot)])] != none)
-                    return body(static_cast<int>(t));
+                if (dense_of_[around[slot]] != none) return body(static_cast<int>(t));
         },
         4);
 }

@@ -13,7 +13,9 @@
 // - Elsewhere V is the sand's own velocity, averaged over the faces around, and the collider's at closed faces. With
 //   the collider's everywhere, friction would drag the surface of sand along with a frictionless belt, or hold it back
 //   in a drum.
+#include "spindrift/base/scratch.h"
 #include "spindrift/sand/stress.h"
+#include "spindrift/sand/tuning.h"
 
 namespace spindrift {
 
@@ -36,7 +38,7 @@ void Stress::set_frame_velocity(int tile)
     const float voxel = grid_->voxel, half = 0.5f * kTileSize * voxel;
     const Vec3f first = grid_->topology.first_cell(tile).cast<float>();
     const Vec3f middle = voxel * first + Vec3f::Constant(half);
-    const bool near = room_->tile(tile) != nullptr;
+    const bool near = solid_cells_->tile(tile) != nullptr;
     const Solids::Neighbour nearest = solids_->nearest_within(middle, near ? std::sqrt(3.0f) * half : 0);
     const Vec3f at_middle = solids_->velocity_of(nearest, middle);
     Mat3f gradient; // velocity = at_middle + gradient * (x - middle)
@@ -57,13 +59,13 @@ void Stress::set_frame_velocity(int tile)
             const Vec3f x = voxel * (first + face_in_tile(c, a));
             velocity[c] = as_one ? at_middle[a] + gradient.row(a).dot(x - middle) : solids_->collider_velocity(x)[a];
         }
-        const float *share = grid_->at_faces.u[a].tile(tile), *open = room_->open(tile, a);
+        const float *share = grid_->at_faces.u[a].tile(tile), *open = solid_cells_->open(tile, a);
         for (int o = 0; o < kTileCells; o += kTileSize)
             store_row(moving + o, min(load_row(open + o), load_row(share + o)));
         if (!bodies_) continue;
         // A face moves with its bodies too.
         for (size_t b = 0; b < solids_->bodies().size(); ++b)
-            if (const RigidShares::Tile* body = room_->shares().find(b, tile))
+            if (const RigidShares::Tile* body = solid_cells_->shares().find(b, tile))
                 for (int c = 0; c < kTileCells; ++c) moving[c] += body->face[a][c];
     }
 }
@@ -75,8 +77,7 @@ void Stress::set_own_frame(int tile)
     struct Blocks {
         Block<float, 1> velocity, collider, share;
     };
-    thread_local Blocks kept;
-    Blocks& around = kept;
+    auto& around = thread_scratch<Blocks>();
     const Vec3i steps[] = {Vec3i(0, 0, 0), Vec3i(-1, 0, 0), Vec3i(1, 0, 0), Vec3i(0, -1, 0),
                            Vec3i(0, 1, 0), Vec3i(0, 0, -1), Vec3i(0, 0, 1)};
     for (int a = 0; a < 3; ++a) {
@@ -91,7 +92,7 @@ void Stress::set_own_frame(int tile)
                 const Row share = at(around.share);
                 sum += share * (at(around.velocity) - at(around.collider)), weight += share;
             }
-            const Row open = load_row(room_->open(tile, a) + o);
+            const Row open = load_row(solid_cells_->open(tile, a) + o);
             const Row beyond = open > splat(0) ? sum * inverse_or_zero(weight) : splat(0);
             store_row(own_frame_.u[a].tile(tile) + o, load_row(frame_.u[a].tile(tile) + o) + beyond);
         });
@@ -103,15 +104,14 @@ void Stress::set_frame_strain(int dense_tile)
     struct Blocks {
         Block<float, 1> collider[3], own[3], share[3], room;
     };
-    thread_local Blocks kept;
-    Blocks& around = kept;
-    const int tile = tile_of_[static_cast<size_t>(dense_tile)];
+    auto& around = thread_scratch<Blocks>();
+    const int tile = tile_of_[dense_tile];
     for (int a = 0; a < 3; ++a) {
         around.collider[a].gather(frame_.u[a], tile, Margin::nearest);
         around.own[a].gather(own_frame_.u[a], tile, Margin::nearest);
         around.share[a].gather(frame_share_.u[a], tile);
     }
-    const bool near_solid = room_->gather_volumes(grid_->topology, tile, around.room);
+    const bool near_solid = solid_cells_->gather_volumes(grid_->topology, tile, around.room);
     const auto at = [](const Block<float, 1>& block, int x, int y, const Vec3i& step) {
         return load_row_unaligned(&block.at(x + step.x(), y + step.y(), step.z()));
     };
@@ -149,7 +149,7 @@ void Stress::set_frame_strain(int dense_tile)
                 const Vec3i back = -Vec3i::Unit(a), below = -Vec3i::Unit(b);
                 const Row room = min(min(at(around.room, x, y, here), at(around.room, x, y, back)),
                                      min(at(around.room, x, y, below), at(around.room, x, y, back + below)));
-                correction = room < splat(kOnWall) ? shear(around.collider) : correction;
+                correction = room < splat(SandTuning::on_wall) ? shear(around.collider) : correction;
             }
             put(2 + k, correction);
         }

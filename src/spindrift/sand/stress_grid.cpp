@@ -1,15 +1,12 @@
 // Where stresses act: dense tiles, the capacity of their cells, the mobility of their faces, and the matrices. Also
 // spreads out sand that is too dense.
+#include "spindrift/base/scratch.h"
 #include "spindrift/sand/stress.h"
+#include "spindrift/sand/tuning.h"
 
 namespace spindrift {
 
 namespace {
-
-// A tile whose cells are all emptier than this has no stress: a step of half a cell cannot fill them.
-constexpr float kSparse = 0.25f;
-// If no cell exceeds its capacity by more than this, no sand is moved apart.
-constexpr float kTooFull = 0.005f;
 
 // The mean trilinear weights, along an axis, of the particles of a cell on the cell below, the cell itself and the cell
 // above.
@@ -56,7 +53,7 @@ void Stress::find_dense()
             Row most = splat(0);
             const float* f = grid_->filled.tile(static_cast<int>(t));
             for (int o = 0; o < kTileCells; o += kTileSize) most = max(most, load_row(f + o));
-            is_dense[t] = largest(most) > kSparse;
+            is_dense[t] = largest(most) > SandTuning::sparse;
         },
         16);
     std::vector<uint64_t> codes;
@@ -67,7 +64,7 @@ void Stress::find_dense()
     dense_ = std::make_unique<Topology>(std::move(codes));
     const int none = dense_->tile_count();
     dense_of_.assign(count + 1, none);
-    for (size_t d = 0; d < tile_of_.size(); ++d) dense_of_[static_cast<size_t>(tile_of_[d])] = static_cast<int>(d);
+    for (size_t d = 0; d < tile_of_.size(); ++d) dense_of_[tile_of_[d]] = static_cast<int>(d);
 
     // Carry stresses over to the new topology.
     const auto carry = [&](Field<float>& field) {
@@ -85,9 +82,7 @@ void Stress::find_dense()
     for (auto& s : s_) carry(s);
 
     filled_.reset_uninitialized(*dense_, 0);
-    for_dense([&](int tile) {
-        std::copy_n(grid_->filled.tile(tile_of_[static_cast<size_t>(tile)]), kTileCells, filled_.tile(tile));
-    });
+    for_dense([&](int tile) { std::copy_n(grid_->filled.tile(tile_of_[tile]), kTileCells, filled_.tile(tile)); });
     for (auto* field : {&limit_, &edge_limit_[0], &edge_limit_[1], &edge_limit_[2], &edge_q_[0], &edge_q_[1],
                         &edge_q_[2], &b_, &lower_, &upper_, &change_})
         field->reset_uninitialized(*dense_, 0);
@@ -100,22 +95,20 @@ void Stress::find_capacity(const SolidCells& room, Field<float>& capacity) const
 {
     capacity.reset_uninitialized(*dense_, 1);
     for_dense([&](int tile) {
-        thread_local Block<float, 1> kept;
-        auto& volumes = kept;
+        auto& volumes = thread_scratch<Block<float, 1>>();
         float* out = capacity.tile(tile);
-        if (!room.gather_volumes(grid_->topology, tile_of_[static_cast<size_t>(tile)], volumes)) {
+        if (!room.gather_volumes(grid_->topology, tile_of_[tile], volumes)) {
             std::fill_n(out, kTileCells, 1.0f);
             return;
         }
         const Sight* sight = room.sight();
-        const int tile_of_sand = tile_of_[static_cast<size_t>(tile)];
+        const int tile_of_sand = tile_of_[tile];
         if (!sight || !sight->blocked(tile_of_sand)) {
             for_each_row([&](int x, int y, int o) { store_row(out + o, shared_out(volumes, x, y)); });
             return;
         }
         // Volume beyond the free part of its own cube is not splatted to other cells.
-        thread_local Block<float, 1> kept_free;
-        auto& free = kept_free;
+        auto& free = thread_scratch<Block<float, 1>>();
         room.gather_both_sides(grid_->topology, tile_of_sand, volumes, free);
         for_each_row([&](int x, int y, int o) {
             const Row more = load_row_unaligned(&volumes.at(x, y, 0)) - load_row_unaligned(&free.at(x, y, 0));
@@ -134,20 +127,20 @@ void Stress::find_capacity(const SolidCells& room, Field<float>& capacity) const
 // not rise into them would be jammed under a lid. So do cells whose sand rises.
 void Stress::find_heaps()
 {
-    constexpr float kSupport = 0.8f; // least volume fraction of the cell below
     heap_.reset_uninitialized(*dense_, 1);
     const int up = grid_->up, side = grid_->up_sign > 0 ? -1 : 1;
     const float slow = slow_speed();
     for_dense([&](int d) {
-        thread_local Block<float, 1> kept, kept_filled, kept_room;
-        auto &heaped = kept, &filled = kept_filled, &room = kept_room;
-        const int tile = tile_of_[static_cast<size_t>(d)];
+        auto& heaped = thread_scratch<Block<float, 1>>();
+        auto& filled = thread_scratch<Block<float, 1>>();
+        auto& room = thread_scratch<Block<float, 1>>();
+        const int tile = tile_of_[d];
         heaped.gather(grid_->heaped, tile), filled.gather(grid_->filled, tile);
-        const bool near_solid = room_->gather_volumes(grid_->topology, tile, room);
+        const bool near_solid = solid_cells_->gather_volumes(grid_->topology, tile, room);
         const Vec3i down = side * Vec3i::Unit(up);
         for_each_row([&](int x, int y, int o) {
             const Row below = load_row_unaligned(&filled.at(x + down.x(), y + down.y(), down.z()));
-            RowMask supported = below > splat(kSupport);
+            RowMask supported = below > splat(SandTuning::support);
             if (near_solid) supported |= load_row_unaligned(&room.at(x + down.x(), y + down.y(), down.z())) == splat(0);
             supported &= load_row_unaligned(&heaped.at(x, y, 0)) > splat(0);
             Row rising = load_row(grid_->velocity.u[up].tile(tile) + o);
@@ -156,7 +149,7 @@ void Stress::find_heaps()
             const Row capacity = load_row(capacity_.tile(d) + o);
             store_row(heap_.tile(d) + o, supported ? min(capacity, shared_out(heaped, x, y)) : capacity);
         });
-        const Sight* sight = room_->sight();
+        const Sight* sight = solid_cells_->sight();
         if (!sight || !sight->blocked(tile)) return;
         // The same next to sheets, which support what rests on them.
         for (int c = 0; c < kTileCells; ++c) {
@@ -166,7 +159,7 @@ void Stress::find_heaps()
             const bool on_sheet = !(seen >> neighbour_slot(down.x(), down.y(), down.z()) & 1);
             float rising = grid_->velocity.u[up].tile(tile)[c];
             if (solids_->colliders_move()) rising -= frame_.u[up].tile(tile)[c];
-            const bool supported = (on_sheet || filled.at(below.x(), below.y(), below.z()) > kSupport ||
+            const bool supported = (on_sheet || filled.at(below.x(), below.y(), below.z()) > SandTuning::support ||
                                     room.at(below.x(), below.y(), below.z()) == 0) &&
                                    heaped.at(at.x(), at.y(), at.z()) > 0 && grid_->up_sign * rising < slow;
             const float capacity = capacity_.tile(d)[c];
@@ -200,24 +193,24 @@ StressReport Stress::spread(MacField& displacement)
 {
     StressReport report;
     displacement.reset(grid_->topology, 0);
-    if (dense_->tile_count() == 0 || fullest_ <= 1 + kTooFull) return report;
+    if (dense_->tile_count() == 0 || fullest_ <= 1 + SandTuning::too_full) return report;
     sharpen_excess();
     for_dense([&](int d) {
         std::fill_n(lower_.tile(d), kTileCells, 0.0f), std::fill_n(upper_.tile(d), kTileCells, kInfinity);
     });
-    constexpr int kIterations = 40;
-    improve(pressure_, std::max(settings_.tolerance, 0.5f * kTooFull), kIterations, report.spread_iterations);
+    improve(pressure_, std::max(settings_.tolerance, 0.5f * SandTuning::too_full), SandTuning::push_iterations,
+            report.spread_iterations);
     for_stressed_faces([&](int tile) {
         const TileView y = view(change_, tile);
         for_each_row([&](int i, int j, int o) {
             const Row here = y.at(i, j);
             const Row slope[3] = {here - y.below_x(i, j), here - y.below_y(i, j), here - y.below_z(i, j)};
             for (int a = 0; a < 3; ++a) {
-                constexpr float kFarthest = 0.25f; // [cells]
                 const Row through =
-                    min(load_row(room_->open(tile, a) + o), load_row(grid_->at_faces.u[a].tile(tile) + o));
+                    min(load_row(solid_cells_->open(tile, a) + o), load_row(grid_->at_faces.u[a].tile(tile) + o));
                 const Row moved = -load_row(mobility_.u[a].tile(tile) + o) * slope[a] * inverse_or_zero(through);
-                store_row(displacement.u[a].tile(tile) + o, min(max(moved, splat(-kFarthest)), splat(kFarthest)));
+                store_row(displacement.u[a].tile(tile) + o,
+                          min(max(moved, splat(-SandTuning::farthest_push)), splat(SandTuning::farthest_push)));
             }
         });
     });
@@ -230,8 +223,7 @@ void Stress::sharpen_excess()
 {
     Field<float>& sharp = lower_; // scratch: spread() sets lower_ afterwards
     for_dense([&](int d) {
-        thread_local Block<float, 1> kept;
-        auto& excess = kept;
+        auto& excess = thread_scratch<Block<float, 1>>();
         excess.gather(b_, d);
         for_each_row([&](int x, int y, int o) {
             const Row e = load_row(b_.tile(d) + o);
@@ -251,7 +243,7 @@ void Stress::find_mobility()
     for (auto& w : mobility_.u) w.reset_uninitialized(all, 0);
     for_each_tile(all, [&](int tile) {
         for (int a = 0; a < 3; ++a) {
-            const float *share = grid_->at_faces.u[a].tile(tile), *open = room_->open(tile, a);
+            const float *share = grid_->at_faces.u[a].tile(tile), *open = solid_cells_->open(tile, a);
             float* w = mobility_.u[a].tile(tile);
             for (int o = 0; o < kTileCells; o += kTileSize) {
                 Row m = min(load_row(open + o), 2 * load_row(share + o));
@@ -267,7 +259,7 @@ void Stress::set_pressure_matrix()
 {
     pressure_.reset(*dense_, {true, true, true});
     for_dense([&](int d) {
-        const int tile = tile_of_[static_cast<size_t>(d)];
+        const int tile = tile_of_[d];
         const TileView w[3] = {{mobility_.u[0], tile}, {mobility_.u[1], tile}, {mobility_.u[2], tile}};
         for_each_row([&](int x, int y, int o) {
             const Row below[3] = {w[0].at(x, y), w[1].at(x, y), w[2].at(x, y)};
@@ -288,7 +280,7 @@ void Stress::set_friction_matrices()
     shear_[0].reset(*dense_, {true, true, false}), shear_[1].reset(*dense_, {false, true, true});
     shear_[2].reset(*dense_, {true, false, true});
     for_dense([&](int d) {
-        const int tile = tile_of_[static_cast<size_t>(d)];
+        const int tile = tile_of_[d];
         const TileView u(mobility_.u[0], tile), v(mobility_.u[1], tile), w(mobility_.u[2], tile);
         for_each_row([&](int x, int y, int o) {
             const auto put = [&](Field<float>& field, Row value) { store_row(field.tile(d) + o, value); };

@@ -1,14 +1,13 @@
 #include "spindrift/sand/wall_friction.h"
+#include "spindrift/sand/tuning.h"
 
 namespace spindrift {
 
 namespace {
 
-constexpr float kNextTo = 1; // distance of a contact's cell from a solid [cells]
-
 } // namespace
 
-void WallFriction::find(const InnerFlow& flow, const Field<float>& wet)
+void WallFriction::find(const FlowStep& flow, const Field<float>& wet)
 {
     const std::vector<int>& near = flow.solid_cells.near();
     std::vector<std::vector<Contact>> found(near.size());
@@ -17,7 +16,7 @@ void WallFriction::find(const InnerFlow& flow, const Field<float>& wet)
         const SolidTile& solid = *flow.solid_cells.tile(tile);
         const Vec3f corner = flow.phi.topology().first_cell(tile).cast<float>() + Vec3f::Constant(0.5f);
         for (int c = 0; c < kTileCells; ++c) {
-            if (!(wet.tile(tile)[c] > 0) || !(solid.distance[c] < kNextTo)) continue;
+            if (!(wet.tile(tile)[c] > 0) || !(solid.distance[c] < SandTuning::next_to)) continue;
             const Vec3f at = (corner + cell_in_tile(c).cast<float>()) * flow.voxel;
             found[k].push_back(
                 {tile, c, flow.solids.normal(at, 0.1f * flow.voxel), flow.solids.velocity(at), flow.solids.grip(at)});
@@ -28,7 +27,7 @@ void WallFriction::find(const InnerFlow& flow, const Field<float>& wet)
 }
 
 // The velocity tangential to the solid, relative to it.
-Vec3f WallFriction::sliding(const Contact& c, const InnerFlow& flow)
+Vec3f WallFriction::sliding(const Contact& c, const FlowStep& flow)
 {
     Vec3f velocity;
     for (int a = 0; a < 3; ++a) {
@@ -40,9 +39,8 @@ Vec3f WallFriction::sliding(const Contact& c, const InnerFlow& flow)
 }
 
 // Coulomb friction, plus the share of sliding that `stick` removes; unbounded where sand clings.
-void WallFriction::set_limits(const InnerFlow& flow, float fps)
+void WallFriction::set_limits(const FlowStep& flow, float fps)
 {
-    constexpr float kClings = 1e3f;
     for_each_contact([&](Contact& c) {
         // The pressure on the wall is that at the cell's centre plus gravity times the distance.
         const float way = flow.solid_cells.tile(c.tile)->distance[c.cell];
@@ -50,12 +48,12 @@ void WallFriction::set_limits(const InnerFlow& flow, float fps)
         const auto pressed = static_cast<float>(flow.projection.s().tile(c.tile)[c.cell]) + deeper;
         c.limit = c.hold.friction * std::max(0.0f, pressed);
         if (!(c.hold.stick > 0)) return;
-        const float share = c.hold.stick < 1 ? 1 - std::pow(1 - c.hold.stick, flow.dt * fps) : kClings;
+        const float share = c.hold.stick < 1 ? 1 - std::pow(1 - c.hold.stick, flow.dt * fps) : SandTuning::clings;
         c.limit += share * (sliding(c, flow).norm() + flow.dt * flow.gravity.norm());
     });
 }
 
-void WallFriction::hold(const InnerFlow& flow, Field<float> (&traction)[3])
+void WallFriction::hold(const FlowStep& flow, Field<float> (&traction)[3])
 {
     for_each_contact([&](Contact& c) {
         Vec3f before;
@@ -70,7 +68,7 @@ void WallFriction::hold(const InnerFlow& flow, Field<float> (&traction)[3])
 
 // A face gets half from each adjacent cell: first from the cells above, then from those below, so that no two contacts
 // write to a face at the same time.
-void WallFriction::push(const InnerFlow& flow)
+void WallFriction::push(const FlowStep& flow)
 {
     const auto add_to = [&](int tile, int cell, const Contact& c, int a) {
         if (flow.solid_cells.open(tile, a)[cell] > 0) flow.velocity.u[a].tile(tile)[cell] += 0.5f * c.change[a];

@@ -2,7 +2,7 @@
 // each cell next to a solid has a tangential traction, in the unit of FluidFriction's stress.
 #pragma once
 
-#include "spindrift/liquid/inner_friction.h"
+#include "spindrift/liquid/material.h"
 
 namespace spindrift {
 
@@ -16,16 +16,16 @@ class WallFriction {
         float limit = 0;              // of the traction; set once pressure is known
         Vec3f change = Vec3f::Zero(); // of the traction, not yet applied to the velocity
     };
-    void find(const InnerFlow& flow, const Field<float>& wet);
+    void find(const FlowStep& flow, const Field<float>& wet);
     // Initialises the traction of each contact with before(contact).
-    template <class Before> void start(const InnerFlow& flow, Field<float> (&traction)[3], const Before& before)
+    template <class Before> void start(const FlowStep& flow, Field<float> (&traction)[3], const Before& before)
     {
         for_each_contact([&](Contact& c) { c.change = along(c, before(c)), add(c, traction); });
         push(flow);
     }
-    void set_limits(const InnerFlow& flow, float fps);
+    void set_limits(const FlowStep& flow, float fps);
     // Changes the traction by what would stop the sliding of each contact alone, within its limit.
-    void hold(const InnerFlow& flow, Field<float> (&traction)[3]);
+    void hold(const FlowStep& flow, Field<float> (&traction)[3]);
 
     const std::vector<Contact>& contacts() const { return contacts_; } // ordered by tile
     size_t bytes() const { return contacts_.capacity() * sizeof(Contact); }
@@ -41,8 +41,8 @@ class WallFriction {
         parallel_for(
             contacts_.size(), [&](size_t k) { body(contacts_[k]); }, 64);
     }
-    static Vec3f sliding(const Contact& c, const InnerFlow& flow);
-    void push(const InnerFlow& flow);
+    static Vec3f sliding(const Contact& c, const FlowStep& flow);
+    void push(const FlowStep& flow);
 
     std::vector<Contact> contacts_;
 };

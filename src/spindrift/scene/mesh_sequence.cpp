@@ -35,7 +35,7 @@ Mesh welded(const Mesh& mesh)
         index.push_back(found->second);
     }
     for (const Vec3i& t : mesh.triangles) {
-        const Vec3i joined = t.unaryExpr([&](int i) { return index[static_cast<size_t>(i)]; });
+        const Vec3i joined = t.unaryExpr([&](int i) { return index[i]; });
         const bool has_corners = joined[0] != joined[1] && joined[1] != joined[2] && joined[2] != joined[0];
         if (has_corners) result.triangles.push_back(joined);
     }
@@ -155,7 +155,7 @@ float MeshSequence::Moment::thickness(float most) const
         mesh_.triangles.size(), most,
         [&](size_t t) {
             const Vec3i& corners = mesh_.triangles[t];
-            const auto corner = [&](int k) -> const Vec3f& { return mesh_.positions[static_cast<size_t>(corners[k])]; };
+            const auto corner = [&](int k) -> const Vec3f& { return mesh_.positions[corners[k]]; };
             Vec3f normal = (corner(1) - corner(0)).cross(corner(2) - corner(0));
             if (!(normal.norm() > 0)) return most;
             normal.normalize();
@@ -179,9 +179,9 @@ Vec3f MeshSequence::Moment::velocity(const Vec3f& x) const
     }
     if (mesh_.velocities.empty()) return Vec3f::Zero();
     const auto [triangle, weights] = distance_.nearest(x);
-    const Vec3i& corners = mesh_.triangles[static_cast<size_t>(triangle)];
+    const Vec3i& corners = mesh_.triangles[triangle];
     Vec3f sum = Vec3f::Zero();
-    for (int k = 0; k < 3; ++k) sum += weights[k] * mesh_.velocities[static_cast<size_t>(corners[k])];
+    for (int k = 0; k < 3; ++k) sum += weights[k] * mesh_.velocities[corners[k]];
     return sum;
 }
 

@@ -23,7 +23,7 @@ std::string Range::text() const
 namespace {
 
 // Valid in TOML and in JSON.
-std::string quoted(std::string_view text)
+std::string in_quotes(std::string_view text)
 {
     std::string result = "\"";
     for (const char c : text) {
@@ -81,16 +81,16 @@ class Collector : public ParamVisitor {
         add(info, "vector", value ? text_of(*value) : "");
     }
     void boolean(const ParamInfo& info, bool& value) override { add(info, "boolean", value ? "true" : "false"); }
-    void text(const ParamInfo& info, std::string& value) override { add(info, "text", quoted(value)); }
+    void text(const ParamInfo& info, std::string& value) override { add(info, "text", in_quotes(value)); }
     void texts(const ParamInfo& info, std::vector<std::string>& value) override
     {
         std::vector<std::string> all;
-        for (const std::string& one : value) all.push_back(quoted(one));
+        for (const std::string& one : value) all.push_back(in_quotes(one));
         add(info, "text, or list of texts", fmt::format("[{}]", fmt::join(all, ", ")));
     }
     void choice(const ParamInfo& info, int& value) override
     {
-        add(info, "choice", quoted(info.choices.at(static_cast<size_t>(value))));
+        add(info, "choice", in_quotes(info.choices.at(static_cast<size_t>(value))));
     }
     void table(const ParamInfo& info, int columns, std::vector<std::vector<float>>& value) override
     {
@@ -169,9 +169,9 @@ std::string json_of(const std::vector<Entry>& entries)
 {
     std::vector<std::string> objects;
     for (const Entry& e : entries) {
-        std::string fields = fmt::format(R"("name": {}, "type": {}, "help": {})", quoted(e.info.name), quoted(e.type),
-                                         quoted(e.info.help));
-        if (!e.info.unit.empty()) fields += R"(, "unit": )" + quoted(e.info.unit);
+        std::string fields = fmt::format(R"("name": {}, "type": {}, "help": {})", in_quotes(e.info.name),
+                                         in_quotes(e.type), in_quotes(e.info.help));
+        if (!e.info.unit.empty()) fields += R"(, "unit": )" + in_quotes(e.info.unit);
         const bool writable = !e.value.empty() && e.value != "inf" && e.value != "-inf"; // JSON has no infinity
         if (!is_table(e)) fields += R"(, "default": )" + (writable ? e.value : "null");
         if (std::isfinite(e.info.range.low))
@@ -180,7 +180,7 @@ std::string json_of(const std::vector<Entry>& entries)
             fields += fmt::format(R"(, "{}": {})", e.info.range.high_open ? "below" : "maximum", e.info.range.high);
         if (!e.info.choices.empty()) {
             std::vector<std::string> names;
-            for (const std::string& name : e.info.choices) names.push_back(quoted(name));
+            for (const std::string& name : e.info.choices) names.push_back(in_quotes(name));
             fields += fmt::format(R"(, "choices": [{}])", fmt::join(names, ", "));
         }
         if (is_table(e)) fields += R"(, "parameters": )" + json_of(e.children);
@@ -234,7 +234,7 @@ std::string describe_markdown(const std::string& title, const VisitFunction& vis
 
 std::string describe_json(const std::string& title, const VisitFunction& visit)
 {
-    return fmt::format("{{\"name\": {}, \"parameters\": {}}}\n", quoted(title), json_of(Collector::collect(visit)));
+    return fmt::format("{{\"name\": {}, \"parameters\": {}}}\n", in_quotes(title), json_of(Collector::collect(visit)));
 }
 
 std::string canonical_text(const VisitFunction& visit)

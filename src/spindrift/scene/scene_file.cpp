@@ -28,8 +28,7 @@ struct SceneFile::Impl {
 
     std::string text_of(const ScenePlace& place) const
     {
-        if (place.override_index >= 0)
-            return "--set " + shortened(overrides[static_cast<size_t>(place.override_index)]);
+        if (place.override_index >= 0) return "--set " + shortened(overrides[place.override_index]);
         return fmt::format("{}:{}:{}", path, place.line, place.column);
     }
 
@@ -205,7 +204,7 @@ SceneValue SceneFile::Impl::parse_override(int index, std::string_view text) con
 
 void SceneFile::Impl::apply_override(int index)
 {
-    const std::string_view text = overrides[static_cast<size_t>(index)];
+    const std::string_view text = overrides[index];
     const ScenePlace place = {1, 1, index};
     const std::string where = text_of(place);
     const size_t equals = text.find('=');

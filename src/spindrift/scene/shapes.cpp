@@ -326,19 +326,27 @@ Mesh capsule_mesh(const Vec3f& start, const Vec3f& end, float radius)
     Eigen::Quaternionf turn = Eigen::Quaternionf::Identity();
     if (cylinder) turn.setFromTwoVectors(Vec3f::UnitY(), end - start);
     Mesh mesh;
-    for (int r = 0; r <= rings; ++r)
-        for (int s = 0; s < sectors; ++s) {
-            const bool upper = r <= half;
-            const double a = kPi * (upper ? r : r - cylinder) / (2 * half), b = 2 * kPi * s / sectors;
-            const Vec3f n =
-                turn * Vec3d(std::sin(a) * std::cos(b), std::cos(a), std::sin(a) * std::sin(b)).cast<float>();
-            mesh.positions.push_back((upper ? end : start) + radius * n), mesh.normals.push_back(n);
-        }
+    const auto add_vertex = [&](int ring, int sector) {
+        const bool upper = ring <= half;
+        const double a = kPi * (upper ? ring : ring - cylinder) / (2 * half), b = 2 * kPi * sector / sectors;
+        const Vec3f n = turn * Vec3d(std::sin(a) * std::cos(b), std::cos(a), std::sin(a) * std::sin(b)).cast<float>();
+        mesh.positions.push_back((upper ? end : start) + radius * n), mesh.normals.push_back(n);
+    };
+    // A vertex for each pole, and rings between them.
+    add_vertex(0, 0);
+    for (int r = 1; r < rings; ++r)
+        for (int s = 0; s < sectors; ++s) add_vertex(r, s);
+    add_vertex(rings, 0);
+    const auto vertex = [&](int ring, int sector) {
+        if (ring == 0) return 0;
+        return 1 + (ring - 1) * sectors + (ring == rings ? 0 : sector % sectors);
+    };
     for (int r = 0; r < rings; ++r)
         for (int s = 0; s < sectors; ++s) {
-            const int a = r * sectors + s, b = r * sectors + (s + 1) % sectors;
-            if (r > 0) mesh.triangles.emplace_back(a, b, a + sectors);
-            if (r < rings - 1) mesh.triangles.emplace_back(b, b + sectors, a + sectors);
+            const int a = vertex(r, s), b = vertex(r, s + 1), below_a = vertex(r + 1, s),
+                      below_b = vertex(r + 1, s + 1);
+            if (r > 0) mesh.triangles.emplace_back(a, b, below_a);
+            if (r < rings - 1) mesh.triangles.emplace_back(b, below_b, below_a);
         }
     return mesh;
 }

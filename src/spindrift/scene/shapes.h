@@ -106,6 +106,7 @@ template <class Params>
 std::vector<Shape> shapes_of(const std::vector<Params>& params, const std::string& name, bool may_be_open = false)
 {
     std::vector<Shape> shapes;
+    shapes.reserve(params.size());
     for (const ShapeParams& shape : params)
         shapes.push_back(shape_of(shape, name + "[" + std::to_string(shapes.size()) + "]", may_be_open));
     return shapes;

@@ -1,5 +1,7 @@
 #include "spindrift/smoke/carried.h"
 
+#include "spindrift/base/scratch.h"
+
 namespace spindrift {
 
 void CarriedValues::start(std::shared_ptr<const Topology> topology)
@@ -11,12 +13,11 @@ void CarriedValues::start(std::shared_ptr<const Topology> topology)
 void CarriedValues::move_to(std::shared_ptr<const Topology> topology)
 {
     std::vector<int> from(static_cast<size_t>(topology->tile_count()));
-    for_each_tile(*topology,
-                  [&](int tile) { from[static_cast<size_t>(tile)] = topology_->find(topology->tile(tile)); });
+    for_each_tile(*topology, [&](int tile) { from[tile] = topology_->find(topology->tile(tile)); });
     for (SmokeScalar& scalar : scalars) {
         scalar.next.reset_uninitialized(*topology, 0);
         for_each_tile(*topology, [&](int tile) {
-            std::copy_n(scalar.value.tile(from[static_cast<size_t>(tile)]), kTileCells, scalar.next.tile(tile));
+            std::copy_n(scalar.value.tile(from[tile]), kTileCells, scalar.next.tile(tile));
         });
         std::swap(scalar.value, scalar.next);
     }
@@ -97,7 +98,8 @@ void CarriedValues::extend_into_solids(const SolidCells& cells)
         parallel_for(near.size(), [&](size_t k) {
             if (!touched(k)) return;
             const int tile = near[k];
-            thread_local Block<float, 2> value, volume;
+            auto& value = thread_scratch<Block<float, 2>>();
+            auto& volume = thread_scratch<Block<float, 2>>();
             value.gather(scalar.value, tile, Margin::nearest);
             cells.gather_volumes(*topology_, tile, volume);
             using B = Block<float, 2>;
@@ -130,7 +132,7 @@ void CarriedValues::extend_into_solids(const SolidCells& cells)
             }
             for (int c = 0; c < kTileCells; ++c) {
                 const Vec3i p = cell_in_tile(c);
-                next[k * kTileCells + static_cast<size_t>(c)] = value.at(p.x(), p.y(), p.z());
+                next[k * kTileCells + c] = value.at(p.x(), p.y(), p.z());
             }
         });
         parallel_for(near.size(), [&](size_t k) {

@@ -21,7 +21,7 @@ float noise_at(const SourceNoiseParams& noise, const Vec3f& x, float seconds)
 void Smoke::emit(float dt, bool initial)
 {
     for (size_t i = 0; i < params_.sources.size(); ++i) {
-        if (!params_.sources[i].active(time_)) continue;
+        if (!params_.sources[i].contains(time_)) continue;
         if (initial && params_.sources[i].mode == SmokeSourceParams::Mode::add) continue;
         if (particle_sources_.contains(i)) splat_particles(i);
         emit_values(i, dt);

@@ -98,10 +98,9 @@ void Smoke::follow_smoke(float dt)
     const Topology& fine = carried_.topology();
     std::vector<CellBox> boxes(static_cast<size_t>(fine.tile_count()));
     if (params_.sparse || turbulence_)
-        for_each_tile(
-            fine, [&](int tile) { boxes[static_cast<size_t>(tile)] = smoke_in_tile(carried_.scalars, fine, tile); });
+        for_each_tile(fine, [&](int tile) { boxes[tile] = smoke_in_tile(carried_.scalars, fine, tile); });
     for (size_t i = 0; i < params_.sources.size(); ++i) {
-        if (!params_.sources[i].active(time_)) continue;
+        if (!params_.sources[i].contains(time_)) continue;
         if (particle_sources_.contains(i)) {
             splat_particles(i);
             const Topology& covered = *splats_[i].topology;
@@ -149,13 +148,10 @@ void Smoke::follow_smoke(float dt)
 void Smoke::move_to(std::shared_ptr<const Topology> topology)
 {
     std::vector<int> from(static_cast<size_t>(topology->tile_count()));
-    for_each_tile(*topology,
-                  [&](int tile) { from[static_cast<size_t>(tile)] = topology_->find(topology->tile(tile)); });
+    for_each_tile(*topology, [&](int tile) { from[tile] = topology_->find(topology->tile(tile)); });
     const auto move = [&](Field<float>& field, Field<float>& memory) {
         memory.reset_uninitialized(*topology, 0);
-        for_each_tile(*topology, [&](int tile) {
-            std::copy_n(field.tile(from[static_cast<size_t>(tile)]), kTileCells, memory.tile(tile));
-        });
+        for_each_tile(*topology, [&](int tile) { std::copy_n(field.tile(from[tile]), kTileCells, memory.tile(tile)); });
         std::swap(field, memory);
     };
     for (int a = 0; a < 3; ++a) {

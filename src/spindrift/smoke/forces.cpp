@@ -1,4 +1,5 @@
 // Forces on smoke: buoyancy, wind and other forces, and vorticity confinement.
+#include "spindrift/base/scratch.h"
 #include "spindrift/smoke/smoke.h"
 
 #include <Eigen/Geometry>
@@ -65,10 +66,12 @@ void Smoke::find_confinement()
     const float inverse_voxel = 1 / params_.voxel;
     for_each_tile(*topology_, [&](int tile) {
         constexpr int n = kTileSize + 4, m = kTileSize + 2; // margins of 2 and 1 cells
-        thread_local MacBlock<3> block;
+        auto& block = thread_scratch<MacBlock<3>>();
         block.gather(velocity_, tile, Margin::nearest);
         // Velocity at cell centres, then its vorticity.
-        static thread_local float center[3][n][n][n], vorticity[3][m][m][m], strength[m][m][m];
+        auto& center = thread_scratch<float[3][n][n][n]>();
+        auto& vorticity = thread_scratch<float[3][m][m][m]>();
+        auto& strength = thread_scratch<float[m][m][m]>();
         for (int a = 0; a < 3; ++a) {
             const Vec3i up = Vec3i::Unit(a);
             for (int x = 0; x < n; ++x)

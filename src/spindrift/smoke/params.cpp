@@ -49,11 +49,7 @@ void SmokeSourceParams::visit(ParamVisitor& v)
     v("inherit", inherit, unit::none, between(0, 1),
       "Share of the velocity of a moving shape or of particles that the air takes on.");
     v.group("noise", noise, "Noise on the emission.");
-    v("first_frame", first_frame, unit::frames, limits::frame(),
-      "First frame of emission; by default the first of the shot.");
-    v("last_frame", last_frame, unit::frames, limits::frame(),
-      "Last frame of emission; by default the last of the shot.");
-    v.require(first_frame <= last_frame, "last_frame", "the source ends before it starts");
+    FrameSpan::visit(v, "the emission");
 }
 
 void SmokeTurbulenceParams::visit(ParamVisitor& v)

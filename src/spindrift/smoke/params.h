@@ -30,7 +30,7 @@ struct SourceNoiseParams {
 };
 
 // A source of smoke: a shape, or the particles of a cache.
-struct SmokeSourceParams : ShapeParams {
+struct SmokeSourceParams : ShapeParams, FrameSpan {
     enum class Mode { fill, add };
     std::string particles;   // frame pattern of a cache; replaces the shape
     float particle_size = 0; // [m]; 0: from the cache
@@ -41,12 +41,7 @@ struct SmokeSourceParams : ShapeParams {
     std::optional<Vec3f> velocity;
     float inherit = 1;
     SourceNoiseParams noise;
-    int first_frame = std::numeric_limits<int>::min(), last_frame = std::numeric_limits<int>::max();
     void visit(ParamVisitor& v);
-    bool active(float frame) const
-    {
-        return frame >= static_cast<float>(first_frame) && frame <= static_cast<float>(last_frame) + 1;
-    }
 };
 
 // Turbulence below the grid's resolution, see turbulence/turbulence.h. Scalars are then on a finer grid.

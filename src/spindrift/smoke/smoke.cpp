@@ -1,5 +1,6 @@
 #include "spindrift/smoke/smoke.h"
 
+#include "spindrift/base/scratch.h"
 #include "spindrift/field/seen_advection.h"
 #include "spindrift/points/state_checks.h"
 #include "spindrift/world/substeps.h"
@@ -149,15 +150,13 @@ float Smoke::largest_step() const
     float speed = std::max(largest_component(velocity_), solids_.speed());
     for (size_t i = 0; i < params_.sources.size(); ++i) {
         const SmokeSourceParams& source = params_.sources[i];
-        if (!source.active(time_)) continue;
+        if (!source.contains(time_)) continue;
         if (source.velocity) speed = std::max(speed, source.velocity->cwiseAbs().maxCoeff());
         if (!particle_sources_.contains(i)) speed = std::max(speed, source.inherit * sources_[i].speed(time_, fps_));
     }
     const float pull = forces_.max_acceleration() +
                        params_.gravity.cwiseAbs().maxCoeff() * (std::abs(params_.buoyancy) + std::abs(params_.weight));
-    // speed t + pull t^2 = distance; the root in the form that does not cancel.
-    const float distance = params_.cfl * params_.voxel;
-    return 2 * distance / (speed + std::sqrt(speed * speed + 4 * pull * distance) + 1e-20f);
+    return time_to_move(params_.cfl * params_.voxel, speed, pull);
 }
 
 void Smoke::advect_all(float dt)
@@ -172,14 +171,7 @@ void Smoke::advect_all(float dt)
     Carrier carrier;
     carrier.velocity = &velocity_;
     if (turbulence_ && params_.turbulence.two_way) { // the flow is advected by U + u' [Narain 2011, 3.5.2]
-        turbulence_->velocity().sample_faces(*topology_, params_.voxel, stirred_);
-        for_each_tile(*topology_, [&](int tile) {
-            for (int a = 0; a < 3; ++a)
-                for (int o = 0; o < kTileCells; o += kTileSize) {
-                    float* u = stirred_.u[a].tile(tile) + o;
-                    store_row(u, load_row(u) + load_row(velocity_.u[a].tile(tile) + o));
-                }
-        });
+        turbulence_->velocity().stir(velocity_, params_.voxel, stirred_);
         carrier.velocity = &stirred_;
     }
     carrier.cells = dt / params_.voxel;
@@ -311,8 +303,8 @@ Field<Vec3f> Smoke::velocity_with_eddies() const
     Field<Vec3f> out;
     out.reset_uninitialized(fine, Vec3f::Zero());
     for_each_tile(fine, [&](int tile) {
-        thread_local TurbulentVelocity::Tile eddies;
-        thread_local MacBlock<2> flow;
+        auto& eddies = thread_scratch<TurbulentVelocity::Tile>();
+        auto& flow = thread_scratch<MacBlock<2>>();
         turbulence_->velocity().sample_tile(fine.tile(tile), params_.fine_voxel(), eddies);
         const Vec3i first = fine.first_cell(tile);
         const auto floor_div = [&](int a) { return (a >= 0 ? a : a - refine + 1) / refine; };

@@ -5,7 +5,7 @@ namespace spindrift {
 namespace {
 
 constexpr int kBlocks = 64; // per tile
-constexpr size_t kTilesPerTask = 8;
+constexpr size_t kGraphTilesPerTask = 8;
 
 Vec3i block_place(int number)
 {
@@ -37,8 +37,8 @@ std::array<uint8_t, 8> joined_within_block(const PoissonMatrix& m, int tile, int
             if (!(c >> axis_bit & 1)) continue; // the lower face of an upper cell
             if (!(faces[axis_bit][corner + kCell[c]] > 0)) continue;
             const int other = c ^ 1 << axis_bit;
-            joined[static_cast<size_t>(c)] |= static_cast<uint8_t>(1 << other);
-            joined[static_cast<size_t>(other)] |= static_cast<uint8_t>(1 << c);
+            joined[c] |= static_cast<uint8_t>(1 << other);
+            joined[other] |= static_cast<uint8_t>(1 << c);
         }
     return joined;
 }
@@ -50,7 +50,7 @@ unsigned grown(unsigned piece, const std::array<uint8_t, 8>& joined)
         const unsigned added = piece & ~seen;
         seen = piece;
         for (int c = 0; c < 8; ++c)
-            if (added >> c & 1) piece |= joined[static_cast<size_t>(c)];
+            if (added >> c & 1) piece |= joined[c];
     }
     return piece;
 }
@@ -76,10 +76,10 @@ struct WholeTile {
 
     WholeTile()
     {
-        for (int b = 0; b <= kBlocks; ++b) pieces.first[static_cast<size_t>(b)] = static_cast<uint16_t>(b);
+        for (int b = 0; b <= kBlocks; ++b) pieces.first[b] = static_cast<uint16_t>(b);
         for (int c = 0; c < kTileCells; ++c) {
             const Vec3i cell = cell_in_tile(c) / 2;
-            node[static_cast<size_t>(c)] = static_cast<uint16_t>(block_number(cell.x(), cell.y(), cell.z()));
+            node[c] = static_cast<uint16_t>(block_number(cell.x(), cell.y(), cell.z()));
         }
     }
 };
@@ -97,7 +97,7 @@ bool label(const PoissonMatrix& m, int tile, uint16_t* node, Pieces& pieces)
     uint16_t next = 0;
     for (int b = 0; b < kBlocks; ++b) {
         const int corner = corner_of(block_place(b));
-        pieces.first[static_cast<size_t>(b)] = next;
+        pieces.first[b] = next;
         unsigned left = 0; // active cells without a number
         for (int c = 0; c < 8; ++c) {
             const bool takes_part = diagonal[corner + kCell[c]] > 0;
@@ -145,9 +145,8 @@ class EdgeFinder {
     // Appends half the sum of the face weights from each piece of a block to each piece outside it.
     void find(int tile, int block, Edges& out) const
     {
-        const Pieces& own = pieces_[static_cast<size_t>(pieces_of_[static_cast<size_t>(tile)])];
-        for (int piece = own.first[static_cast<size_t>(block)]; piece < own.first[static_cast<size_t>(block) + 1];
-             ++piece) {
+        const Pieces& own = pieces_[pieces_of_[tile]];
+        for (int piece = own.first[block]; piece < own.first[block + 1]; ++piece) {
             const size_t first = out.neighbour.size();
             for (int axis = 0; axis < 3; ++axis)
                 for (int side = -1; side <= 1; side += 2)
@@ -174,11 +173,10 @@ class EdgeFinder {
                             weights[kCell[cells[3]]]};
         const float sum = (w[0] + w[1]) + (w[2] + w[3]);
         if (!(sum > 0)) return;
-        const Pieces& others = pieces_[static_cast<size_t>(pieces_of_[static_cast<size_t>(other_tile)])];
+        const Pieces& others = pieces_[pieces_of_[other_tile]];
         const int other_block = block_number(place.x(), place.y(), place.z());
         if (single && others.single(other_block)) { // one edge between the two blocks
-            out.neighbour.push_back(first_node_[static_cast<size_t>(other_tile)] +
-                                    others.first[static_cast<size_t>(other_block)]);
+            out.neighbour.push_back(first_node_[other_tile] + others.first[other_block]);
             out.weight.push_back(0.5f * sum);
             return;
         }
@@ -189,7 +187,7 @@ class EdgeFinder {
             const int own_cell = side < 0 ? cells[k] : cells[k] | upper,
                       other_cell = side < 0 ? cells[k] | upper : cells[k];
             if (!(w[k] > 0) || own_node[kCell[own_cell]] != piece) continue;
-            out.add(first, first_node_[static_cast<size_t>(other_tile)] + other_node[kCell[other_cell]], 0.5f * w[k]);
+            out.add(first, first_node_[other_tile] + other_node[kCell[other_cell]], 0.5f * w[k]);
         }
     }
 
@@ -224,7 +222,7 @@ void build_finest_graph(const PoissonMatrix& matrix, const std::vector<int>& til
     whole.resize(tiles.size());
     parallel_for(
         tiles.size(), [&](size_t k) { whole[k] = label(matrix, tiles[k], node_in_tile.tile(tiles[k]), pieces[k]); },
-        kTilesPerTask);
+        kGraphTilesPerTask);
 
     first_node.assign(static_cast<size_t>(topology.tile_count()) + 1, 0);
     int total = 0;
@@ -237,20 +235,19 @@ void build_finest_graph(const PoissonMatrix& matrix, const std::vector<int>& til
 
     // Find edges in chunks of tiles, each with its own lists, then concatenate them.
     const EdgeFinder finder(matrix, first_node, node_in_tile, pieces, pieces_of);
-    std::vector<Edges> edges((tiles.size() + kTilesPerTask - 1) / kTilesPerTask);
-    graph.dirichlet.assign(static_cast<size_t>(total), 0);
-    graph.block.resize(static_cast<size_t>(total)), graph.first_edge.assign(static_cast<size_t>(total) + 1, 0);
-    parallel_chunks(tiles.size(), kTilesPerTask, [&](size_t begin, size_t end) {
-        Edges& out = edges[begin / kTilesPerTask];
+    std::vector<Edges> edges((tiles.size() + kGraphTilesPerTask - 1) / kGraphTilesPerTask);
+    graph.dirichlet.assign(total, 0);
+    graph.block.resize(total), graph.first_edge.assign(static_cast<size_t>(total) + 1, 0);
+    parallel_chunks(tiles.size(), kGraphTilesPerTask, [&](size_t begin, size_t end) {
+        Edges& out = edges[begin / kGraphTilesPerTask];
         for (size_t k = begin; k < end; ++k) {
-            const auto node = static_cast<size_t>(first_node[static_cast<size_t>(tiles[k])]);
+            const auto node = static_cast<size_t>(first_node[tiles[k]]);
             sum_ties(matrix, tiles[k], node_in_tile.tile(tiles[k]), graph.dirichlet.data() + node);
-            const uint64_t tile_code = topology.codes()[static_cast<size_t>(tiles[k])];
+            const uint64_t tile_code = topology.codes()[tiles[k]];
             for (int b = 0; b < kBlocks; ++b) {
                 finder.find(tiles[k], b, out);
-                for (int n = pieces[k].first[static_cast<size_t>(b)]; n < pieces[k].first[static_cast<size_t>(b) + 1];
-                     ++n)
-                    graph.block[node + static_cast<size_t>(n)] = tile_code << 6 | static_cast<uint64_t>(b);
+                for (int n = pieces[k].first[b]; n < pieces[k].first[b + 1]; ++n)
+                    graph.block[node + n] = tile_code << 6 | static_cast<uint64_t>(b);
             }
         }
     });
@@ -258,7 +255,7 @@ void build_finest_graph(const PoissonMatrix& matrix, const std::vector<int>& til
     for (size_t c = 0; c < edges.size(); ++c) first_of[c + 1] = first_of[c] + edges[c].neighbour.size();
     graph.neighbour.resize(first_of.back()), graph.weight.resize(first_of.back());
     parallel_for(edges.size(), [&](size_t c) {
-        auto node = static_cast<size_t>(first_node[static_cast<size_t>(tiles[c * kTilesPerTask])]);
+        auto node = static_cast<size_t>(first_node[tiles[c * kGraphTilesPerTask]]);
         size_t e = first_of[c];
         for (const int count : edges[c].count)
             graph.first_edge[++node] = static_cast<int>(e += static_cast<size_t>(count));

@@ -27,7 +27,7 @@ template <class Body> void for_each_node(const GraphLevel& level, const Body& bo
     const int begin = level.first_edge[i], count = level.first_edge[i + 1] - begin;
     const int* neighbour = level.neighbour.data() + begin;
     const float* weight = level.weight.data() + begin;
-    const auto term = [&](int e) { return weight[e] * x[static_cast<size_t>(neighbour[e])]; };
+    const auto term = [&](int e) { return weight[e] * x[neighbour[e]]; };
     float sum = 0;
     if (count == 6) // interior block: the common case, unrolled
         sum = ((term(0) + term(1)) + (term(2) + term(3))) + (term(4) + term(5));
@@ -36,13 +36,13 @@ template <class Body> void for_each_node(const GraphLevel& level, const Body& bo
     return level.b[i] - level.diagonal[i] * x[i] + sum;
 }
 
-float inverse_or_zero(float x) { return x > 0 ? 1 / x : 0; }
+float inverse_diagonal(float x) { return x > 0 ? 1 / x : 0; }
 
 // to = from + factor * D^-1 (b - A from)
 void jacobi(const GraphLevel& level, const std::vector<float>& from, std::vector<float>& to, float factor)
 {
     for_each_node(level, [&](size_t i) {
-        to[i] = from[i] + factor * inverse_or_zero(level.diagonal[i]) * residual(level, from, i);
+        to[i] = from[i] + factor * inverse_diagonal(level.diagonal[i]) * residual(level, from, i);
     });
 }
 
@@ -52,7 +52,7 @@ void restrict_residual(const GraphLevel& level, GraphLevel& coarse)
     const auto restrict_chunk = [&](size_t c) {
         std::fill(coarse.b.begin() + level.chunk_parent[c], coarse.b.begin() + level.chunk_parent[c + 1], 0.0f);
         for (auto i = static_cast<size_t>(level.chunk[c]); i < static_cast<size_t>(level.chunk[c + 1]); ++i)
-            if (level.parent[i] >= 0) coarse.b[static_cast<size_t>(level.parent[i])] += residual(level, level.x, i);
+            if (level.parent[i] >= 0) coarse.b[level.parent[i]] += residual(level, level.x, i);
     };
     const size_t chunks = level.chunk.size() - 1;
     if (chunks == 1)
@@ -67,7 +67,7 @@ void finish_level(GraphLevel& level)
     level.diagonal.resize(count), level.x.resize(count), level.b.resize(count), level.scratch.resize(count);
     for_each_node(level, [&](size_t i) {
         float sum = level.dirichlet[i];
-        for (int e = level.first_edge[i]; e < level.first_edge[i + 1]; ++e) sum += level.weight[static_cast<size_t>(e)];
+        for (int e = level.first_edge[i]; e < level.first_edge[i + 1]; ++e) sum += level.weight[e];
         level.diagonal[i] = sum;
     });
 }
@@ -80,7 +80,7 @@ int shift_to_parents(const GraphLevel& level)
     int bits = 64;
     for (size_t i = 0; i + 1 < level.first_edge.size() && bits > 3; ++i)
         for (int e = level.first_edge[i]; e < level.first_edge[i + 1]; ++e) {
-            const size_t other = static_cast<size_t>(level.neighbour[static_cast<size_t>(e)]);
+            const size_t other = static_cast<size_t>(level.neighbour[e]);
             bits = std::min(bits, static_cast<int>(std::bit_width(level.block[i] ^ level.block[other])));
         }
     return std::clamp((bits + 2) / 3 * 3, 3, 63);
@@ -99,7 +99,7 @@ int label_pieces(GraphLevel& level, size_t begin, size_t end, int next, std::vec
             const size_t node = stack.back();
             stack.pop_back();
             for (int e = level.first_edge[node]; e < level.first_edge[node + 1]; ++e) {
-                const size_t other = static_cast<size_t>(level.neighbour[static_cast<size_t>(e)]);
+                const size_t other = static_cast<size_t>(level.neighbour[e]);
                 if (other < begin || other >= end || level.parent[other] >= 0) continue;
                 level.parent[other] = next;
                 stack.push_back(other);
@@ -145,12 +145,12 @@ void sum_edges(const GraphLevel& fine, size_t chunk, ChunkEdges& out)
         for (size_t i = begin; i < end && fine.block[i] >> fine.to_parent == fine.block[begin] >> fine.to_parent; ++i) {
             if (fine.parent[i] != node) continue;
             for (int e = fine.first_edge[i]; e < fine.first_edge[i + 1]; ++e) {
-                const int other = fine.parent[static_cast<size_t>(fine.neighbour[static_cast<size_t>(e)])];
+                const int other = fine.parent[fine.neighbour[e]];
                 if (other == node) continue;
                 size_t k = first;
                 while (k < out.neighbour.size() && out.neighbour[k] != other) ++k;
                 if (k == out.neighbour.size()) out.neighbour.push_back(other), out.weight.push_back(0);
-                out.weight[k] += 0.5f * fine.weight[static_cast<size_t>(e)];
+                out.weight[k] += 0.5f * fine.weight[e];
             }
         }
         out.count.push_back(static_cast<int>(out.neighbour.size() - first));
@@ -187,16 +187,16 @@ void GraphMultigrid::build()
 {
     used_levels_ = 1;
     finish_level(levels_[0]);
-    while (!levels_[static_cast<size_t>(used_levels_ - 1)].neighbour.empty()) {
+    while (!levels_[used_levels_ - 1].neighbour.empty()) {
         if (static_cast<size_t>(used_levels_) == levels_.size()) levels_.emplace_back();
         coarsen(used_levels_ - 1);
         ++used_levels_;
     }
-    GraphLevel& last = levels_[static_cast<size_t>(used_levels_ - 1)];
-    last.parent.assign(static_cast<size_t>(last.size()), -1);
+    GraphLevel& last = levels_[used_levels_ - 1];
+    last.parent.assign(last.size(), -1);
     has_closed_bodies_ = false;
     for (int k = 0; k < used_levels_; ++k) {
-        const GraphLevel& level = levels_[static_cast<size_t>(k)];
+        const GraphLevel& level = levels_[k];
         for (size_t i = 0; i < level.parent.size(); ++i)
             has_closed_bodies_ |= level.parent[i] < 0 && level.dirichlet[i] == 0;
     }
@@ -204,8 +204,8 @@ void GraphMultigrid::build()
 
 void GraphMultigrid::coarsen(int level)
 {
-    GraphLevel& fine = levels_[static_cast<size_t>(level)];
-    GraphLevel& coarse = levels_[static_cast<size_t>(level + 1)];
+    GraphLevel& fine = levels_[level];
+    GraphLevel& coarse = levels_[level + 1];
     const size_t count = static_cast<size_t>(fine.size());
     fine.parent.resize(count);
     fine.to_parent = shift_to_parents(fine);
@@ -227,11 +227,11 @@ void GraphMultigrid::coarsen(int level)
     coarse.block.resize(parents), coarse.dirichlet.assign(parents, 0);
     parallel_for(chunks, [&](size_t c) {
         for (int i = fine.chunk[c]; i < fine.chunk[c + 1]; ++i) {
-            int& parent = fine.parent[static_cast<size_t>(i)];
+            int& parent = fine.parent[i];
             if (parent < 0) continue;
             parent += fine.chunk_parent[c];
-            coarse.block[static_cast<size_t>(parent)] = fine.block[static_cast<size_t>(i)] >> fine.to_parent;
-            coarse.dirichlet[static_cast<size_t>(parent)] += 0.5f * fine.dirichlet[static_cast<size_t>(i)];
+            coarse.block[parent] = fine.block[i] >> fine.to_parent;
+            coarse.dirichlet[parent] += 0.5f * fine.dirichlet[i];
         }
     });
 
@@ -255,23 +255,23 @@ void GraphMultigrid::coarsen(int level)
 
 void GraphMultigrid::cycle(int index, bool from_zero)
 {
-    GraphLevel& level = levels_[static_cast<size_t>(index)];
+    GraphLevel& level = levels_[index];
 
     if (from_zero) // the first step from zero needs no stencil
         for_each_node(level, [&](size_t i) {
-            level.scratch[i] = kJacobiFirst * inverse_or_zero(level.diagonal[i]) * level.b[i];
+            level.scratch[i] = kJacobiFirst * inverse_diagonal(level.diagonal[i]) * level.b[i];
         });
     else
         jacobi(level, level.x, level.scratch, kJacobiFirst);
     jacobi(level, level.scratch, level.x, kJacobiSecond);
 
     if (index + 1 < used_levels_) {
-        GraphLevel& coarse = levels_[static_cast<size_t>(index + 1)];
+        GraphLevel& coarse = levels_[index + 1];
         restrict_residual(level, coarse);
         cycle(index + 1, true);
         cycle(index + 1, false); // second visit: W-cycle
         for_each_node(level, [&](size_t i) {
-            if (level.parent[i] >= 0) level.x[i] += coarse.x[static_cast<size_t>(level.parent[i])];
+            if (level.parent[i] >= 0) level.x[i] += coarse.x[level.parent[i]];
         });
     }
 
@@ -285,25 +285,25 @@ std::vector<double> GraphMultigrid::null_space_means(std::vector<double> sum, st
     std::vector<std::vector<double>> sums(1), counts(1);
     sums[0] = std::move(sum), counts[0] = std::move(count);
     for (int k = 0; k + 1 < used_levels_; ++k) {
-        const GraphLevel& level = levels_[static_cast<size_t>(k)];
-        const size_t coarse_size = static_cast<size_t>(levels_[static_cast<size_t>(k + 1)].size());
+        const GraphLevel& level = levels_[k];
+        const size_t coarse_size = static_cast<size_t>(levels_[k + 1].size());
         sums.emplace_back(coarse_size, 0.0), counts.emplace_back(coarse_size, 0.0);
         for (size_t i = 0; i < level.parent.size(); ++i) {
             if (level.parent[i] < 0) continue;
-            sums.back()[static_cast<size_t>(level.parent[i])] += sums[static_cast<size_t>(k)][i];
-            counts.back()[static_cast<size_t>(level.parent[i])] += counts[static_cast<size_t>(k)][i];
+            sums.back()[level.parent[i]] += sums[k][i];
+            counts.back()[level.parent[i]] += counts[k][i];
         }
     }
     // Upwards: a body that became a single node has its mean there; all other nodes take that of their parent.
     std::vector<double> means;
     for (int k = used_levels_ - 1; k >= 0; --k) {
-        const GraphLevel& level = levels_[static_cast<size_t>(k)];
+        const GraphLevel& level = levels_[k];
         std::vector<double> here(static_cast<size_t>(level.size()), 0.0);
         for (size_t i = 0; i < here.size(); ++i) {
             if (level.parent[i] >= 0)
-                here[i] = means[static_cast<size_t>(level.parent[i])];
+                here[i] = means[level.parent[i]];
             else if (level.dirichlet[i] == 0)
-                here[i] = sums[static_cast<size_t>(k)][i] / counts[static_cast<size_t>(k)][i];
+                here[i] = sums[k][i] / counts[k][i];
         }
         means = std::move(here);
     }

@@ -6,7 +6,7 @@ namespace spindrift {
 
 namespace {
 
-constexpr size_t kTilesPerTask = 8;
+constexpr size_t kPoissonTilesPerTask = 8;
 
 // A x for one row, from differences: no cancellation beyond float resolution, and antisymmetric across every face.
 [[gnu::always_inline]] inline Row apply(const MatrixView& m, const TileView& x, int i, int j, int offset)
@@ -145,7 +145,7 @@ void PoissonSolver::set_matrix(const PoissonMatrix& matrix)
             const int tile = static_cast<int>(t);
             if (takes_part(matrix.diagonal.tile(tile))) kind[t] = is_uniform(matrix, tile) ? 2 : 1;
         },
-        kTilesPerTask);
+        kPoissonTilesPerTask);
     tiles_.clear(), tile_kind_.clear();
     for (size_t t = 0; t < count; ++t)
         if (kind[t]) {
@@ -163,7 +163,7 @@ void PoissonSolver::set_matrix(const PoissonMatrix& matrix)
             [&](size_t t) {
                 if (!kind[t]) std::fill_n(f->tile(static_cast<int>(t)), kTileCells, 0.0f);
             },
-            kTilesPerTask);
+            kPoissonTilesPerTask);
     }
     build_finest_graph(matrix, tiles_, first_node_, node_in_tile_, whole_, coarse_.finest());
     coarse_.build();
@@ -179,22 +179,22 @@ void PoissonSolver::make_compatible()
         [&](size_t k) {
             const uint16_t* node = node_in_tile_.tile(tiles_[k]);
             const float* r = r_.tile(tiles_[k]);
-            const size_t first = static_cast<size_t>(first_node_[static_cast<size_t>(tiles_[k])]);
+            const size_t first = static_cast<size_t>(first_node_[tiles_[k]]);
             for (int i = 0; i < kTileCells; ++i)
                 if (node[i] != kNoNode) sum[first + node[i]] += r[i], count[first + node[i]] += 1;
         },
-        kTilesPerTask);
+        kPoissonTilesPerTask);
     const std::vector<double> mean = coarse_.null_space_means(std::move(sum), std::move(count));
     parallel_for(
         tiles_.size(),
         [&](size_t k) {
             const uint16_t* node = node_in_tile_.tile(tiles_[k]);
             float* r = r_.tile(tiles_[k]);
-            const size_t first = static_cast<size_t>(first_node_[static_cast<size_t>(tiles_[k])]);
+            const size_t first = static_cast<size_t>(first_node_[tiles_[k]]);
             for (int i = 0; i < kTileCells; ++i)
                 if (node[i] != kNoNode) r[i] = static_cast<float>(r[i] - mean[first + node[i]]);
         },
-        kTilesPerTask);
+        kPoissonTilesPerTask);
 }
 
 // z = M^-1 r: one multigrid cycle. On entry scratch_ holds the first Jacobi step from zero.
@@ -212,7 +212,7 @@ void PoissonSolver::precondition()
                 store_row(out + o, load_row(x + o) + kJacobiSecond * inverse * (load_row(r + o) - ax));
             });
         },
-        kTilesPerTask);
+        kPoissonTilesPerTask);
 
     // Restrict the residual.
     GraphLevel& coarse = coarse_.finest();
@@ -223,22 +223,22 @@ void PoissonSolver::precondition()
             const float* r = r_.tile(tiles_[k]);
             for_each_product(m, uniform(k), z_, tiles_[k],
                              [&](int o, Row ax, Row) { store_row(residual + o, load_row(r + o) - ax); });
-            const size_t first = static_cast<size_t>(first_node_[static_cast<size_t>(tiles_[k])]);
-            const size_t end = static_cast<size_t>(first_node_[static_cast<size_t>(tiles_[k]) + 1]);
+            const size_t first = static_cast<size_t>(first_node_[tiles_[k]]);
+            const size_t end = static_cast<size_t>(first_node_[tiles_[k] + 1]);
             sum_over_nodes(residual, node_in_tile_.tile(tiles_[k]), whole_[k],
                            std::span(coarse.b).subspan(first, end - first));
         },
-        kTilesPerTask);
+        kPoissonTilesPerTask);
     coarse_.solve();
 
     // Prolong, then smooth in reverse order.
     parallel_for(
         tiles_.size(),
         [&](size_t k) {
-            const float* x = coarse.x.data() + first_node_[static_cast<size_t>(tiles_[k])];
+            const float* x = coarse.x.data() + first_node_[tiles_[k]];
             add_from_nodes(x, node_in_tile_.tile(tiles_[k]), whole_[k], z_.tile(tiles_[k]));
         },
-        kTilesPerTask);
+        kPoissonTilesPerTask);
     parallel_for(
         tiles_.size(),
         [&](size_t k) {
@@ -248,7 +248,7 @@ void PoissonSolver::precondition()
                 store_row(out + o, load_row(x + o) + kJacobiSecond * inverse * (load_row(r + o) - ax));
             });
         },
-        kTilesPerTask);
+        kPoissonTilesPerTask);
     parallel_for(
         tiles_.size(),
         [&](size_t k) {
@@ -262,7 +262,7 @@ void PoissonSolver::precondition()
             });
             partial_[k] = rz.total();
         },
-        kTilesPerTask);
+        kPoissonTilesPerTask);
 }
 
 // q = A p; returns p . q
@@ -280,7 +280,7 @@ double PoissonSolver::multiply_and_dot(std::span<const PoissonColumns> columns)
             });
             partial_[k] = pq.total();
         },
-        kTilesPerTask);
+        kPoissonTilesPerTask);
     double sum = 0;
     for (const double s : partial_) sum += s;
     for (const PoissonColumns& body : columns) {
@@ -313,7 +313,7 @@ PoissonResult PoissonSolver::solve(const Field<float>& b, Field<double>& x, doub
             float *r = r_.tile(tiles_[k]), *p = p_.tile(tiles_[k]), *q = q_.tile(tiles_[k]);
             for (int i = 0; i < kTileCells; ++i) r[i] = d[i] > 0 ? from[i] : 0, p[i] = q[i] = 0;
         },
-        kTilesPerTask);
+        kPoissonTilesPerTask);
     make_compatible();
 
     // x += alpha p, r -= alpha q, and the first Jacobi step of the next cycle; leaves r . r in partial_.
@@ -336,7 +336,7 @@ PoissonResult PoissonSolver::solve(const Field<float>& b, Field<double>& x, doub
                 }
                 partial_[k] = rr.total();
             },
-            kTilesPerTask);
+            kPoissonTilesPerTask);
         return total();
     };
 
@@ -359,7 +359,7 @@ PoissonResult PoissonSolver::solve(const Field<float>& b, Field<double>& x, doub
                 for (int o = 0; o < kTileCells; o += kTileSize)
                     store_row(p + o, load_row(z + o) + beta * load_row(p + o));
             },
-            kTilesPerTask);
+            kPoissonTilesPerTask);
         const double pq = multiply_and_dot(columns);
         ++result.iterations;
         if (!(pq > 0)) break; // below float resolution

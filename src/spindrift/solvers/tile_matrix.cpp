@@ -25,7 +25,7 @@ TileView view_of(const float* values, const Topology& topology, int tile)
 {
     const auto& n = topology.neighbours(tile);
     const auto at = [&](int slot) {
-        const int t = n[static_cast<size_t>(slot)];
+        const int t = n[slot];
         return t == topology.tile_count() ? kNothing : values + static_cast<size_t>(t) * kTileCells;
     };
     return {at(neighbour_slot(0, 0, 0)),  at(neighbour_slot(-1, 0, 0)), at(neighbour_slot(1, 0, 0)),
@@ -113,16 +113,16 @@ void TileMatrix::build_levels(const Topology& topology)
         for (int t = 0; t < fine.tile_count(); ++t)
             low = low.cwiseMin(fine.tile(t)), high = high.cwiseMax(fine.tile(t));
         within_a_tile = true; // its eight cells become four, which is the last level
-        for (int a = 0; a < 3; ++a) within_a_tile &= !axes_[static_cast<size_t>(a)] || low[a] == high[a];
+        for (int a = 0; a < 3; ++a) within_a_tile &= !axes_[a] || low[a] == high[a];
         levels_.back().low = low; // offset of the coarse grid: tiles on both sides of the origin must merge too
         std::vector<uint64_t> codes;
         const auto coarse_of = [&](int t) {
             Vec3i tile = fine.tile(t) - low;
             for (int a = 0; a < 3; ++a)
-                if (axes_[static_cast<size_t>(a)]) tile[a] >>= 1;
+                if (axes_[a]) tile[a] >>= 1;
             return tile;
         };
-        codes.reserve(static_cast<size_t>(fine.tile_count()));
+        codes.reserve(fine.tile_count());
         for (int t = 0; t < fine.tile_count(); ++t) codes.push_back(morton_of_tile(coarse_of(t)));
         auto coarse = std::make_unique<Topology>(std::move(codes));
         for (int t = 0; t < fine.tile_count(); ++t) levels_.back().coarse_tile.push_back(coarse->find(coarse_of(t)));
@@ -182,7 +182,7 @@ void TileMatrix::mask(std::span<const uint8_t> free)
             const Row here = has.at(x, y);
             const Row below[3] = {has.below_x(x, y), has.below_y(x, y), has.below_z(x, y)};
             for (int a = 0; a < 3; ++a)
-                if (axes_[static_cast<size_t>(a)])
+                if (axes_[a])
                     store_row(l.joined[a].tile(tile) + o,
                               here * below[a] > zero ? load_row(l.face[a].tile(tile) + o) : zero);
         });
@@ -194,7 +194,7 @@ Vec3i TileMatrix::place_in_coarse(const Level& level, int tile) const
 {
     const Vec3i at = level.topology->tile(tile) - level.low;
     Vec3i place;
-    for (int a = 0; a < 3; ++a) place[a] = axes_[static_cast<size_t>(a)] ? (at[a] & 1) * (kTileSize / 2) : 0;
+    for (int a = 0; a < 3; ++a) place[a] = axes_[a] ? (at[a] & 1) * (kTileSize / 2) : 0;
     return place;
 }
 
@@ -206,7 +206,7 @@ void TileMatrix::coarsen(size_t number)
     with_axes(axes_, [&]<bool X, bool Y, bool Z>() {
         for_tiles(*fine.topology, [&](int tile) {
             const Vec3i origin = place_in_coarse(fine, tile);
-            const int to = fine.coarse_tile[static_cast<size_t>(tile)];
+            const int to = fine.coarse_tile[tile];
             const auto rows = [&](const auto& body) { // of the coarse tile
                 for (int x = 0; x < kTileSize >> X; ++x)
                     for (int y = 0; y < kTileSize >> Y; ++y)
@@ -314,7 +314,7 @@ void TileMatrix::cycle(size_t number, const float* r, float* z)
             const size_t first = static_cast<size_t>(tile) * kTileCells;
             const float *d = l.diagonal.tile(tile), *inverse = l.inverse.tile(tile);
             const Vec3i origin = place_in_coarse(l, tile);
-            float* to = coarse.r.tile(l.coarse_tile[static_cast<size_t>(tile)]);
+            float* to = coarse.r.tile(l.coarse_tile[tile]);
             for (int x = 0; x < kTileSize >> shift[0]; ++x)
                 for (int y = 0; y < kTileSize >> shift[1]; ++y)
                     std::fill_n(to + offset_in_tile(origin.x() + x, origin.y() + y, origin.z()), kTileSize >> shift[2],
@@ -337,7 +337,7 @@ void TileMatrix::cycle(size_t number, const float* r, float* z)
             const size_t first = static_cast<size_t>(tile) * kTileCells;
             const float* inverse = l.inverse.tile(tile);
             const Vec3i origin = place_in_coarse(l, tile);
-            const float* from = coarse.z.tile(l.coarse_tile[static_cast<size_t>(tile)]);
+            const float* from = coarse.z.tile(l.coarse_tile[tile]);
             const Row zero = splat(0);
             for_each_row([&](int x, int y, int o) {
                 const float* in =

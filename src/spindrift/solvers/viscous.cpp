@@ -40,7 +40,7 @@ void ViscousSolver::for_each_tile_ahead(const Level& level, const Body& body, co
                 for (int a = 0; a < 3; ++a) fetch(m.mass[a]), fetch(m.inverse[a]), fetch(m.edge[a]);
             });
         },
-        kTilesPerTask);
+        kViscousTilesPerTask);
 }
 
 // Calls body(index in level.tiles, axis, offset, K x, mass, inverse) for all rows of active tiles.
@@ -104,7 +104,7 @@ void ViscousSolver::cycle(size_t number)
                     store_row(z + o, steps[0].factor * load_row(inverse + o) * load_row(r + o));
             }
         },
-        kTilesPerTask);
+        kViscousTilesPerTask);
     for (size_t i = 1; i < steps.size(); ++i) smooth(level, steps[i], i == 1, coarsest && i + 1 == steps.size());
     if (coarsest) return;
     const auto keep_residual = [&](size_t k, int a, int o, Row kx, Row mass, Row inverse) {
@@ -142,7 +142,7 @@ ViscousResult ViscousSolver::solve(MacField& velocity, double tolerance, int max
                 for (int a = 0; a < 3; ++a)
                     for (int o = 0; o < kTileCells; o += kTileSize) body(a, fine.tiles[k], o);
             },
-            kTilesPerTask);
+            kViscousTilesPerTask);
     };
     const auto turn = [&](float beta) { // p = z + beta p
         for_each_row_of_level([&](int a, int tile, int o) {

@@ -63,7 +63,7 @@ void ViscousSolver::analyse(Level& level)
             });
             kind[t] = !(largest(most) > 0) ? 0 : largest(off) > 0 ? 1 : 2;
         },
-        kTilesPerTask);
+        kViscousTilesPerTask);
     level.tiles.clear(), level.uniform.clear();
     for (size_t t = 0; t < count; ++t)
         if (kind[t]) level.tiles.push_back(static_cast<int>(t)), level.uniform.push_back(kind[t] == 2);
@@ -72,7 +72,7 @@ void ViscousSolver::analyse(Level& level)
     const auto clear = [&](auto& f) {
         for (auto& u : f.u) u.reset_uninitialized(topology, {});
         for_each_tile(topology, [&](int t) {
-            if (!kind[static_cast<size_t>(t)]) clear_tile(f, t);
+            if (!kind[t]) clear_tile(f, t);
         });
     };
     clear(level.r), clear(level.z), clear(level.scratch);
@@ -93,15 +93,14 @@ void ViscousSolver::coarsen(const Level& fine, Level& coarse)
     coarse.own_topology = Topology(std::move(codes));
     coarse.matrix = &coarse.own_matrix;
     const Topology& topology = coarse.own_topology;
-    coarse.finer.resize(static_cast<size_t>(topology.tile_count()));
+    coarse.finer.resize(topology.tile_count());
     ViscousMatrix& m = coarse.own_matrix;
     const ViscousMatrix& f = *fine.matrix;
     m.reset_uninitialized(topology);
     for_each_tile(topology, [&](int tile) {
-        auto& finer = coarse.finer[static_cast<size_t>(tile)];
+        auto& finer = coarse.finer[tile];
         for (int s = 0; s < 27; ++s)
-            finer[static_cast<size_t>(s)] =
-                from.find(topology.tile(tile) * 2 + Vec3i(s / 9 - 1, s / 3 % 3 - 1, s % 3 - 1));
+            finer[s] = from.find(topology.tile(tile) * 2 + Vec3i(s / 9 - 1, s / 3 % 3 - 1, s % 3 - 1));
         // The rows of the finer level at (x, y): parts of the two tiles that form one coarse row.
         struct Rows {
             Row low, high;
@@ -112,7 +111,7 @@ void ViscousSolver::coarsen(const Level& fine, Level& coarse)
         };
         const auto rows = [&](const Field<float>& field, int x, int y) {
             const auto half = [&](int dz) {
-                const int t = finer[static_cast<size_t>(neighbour_slot(x >> 3, y >> 3, dz))];
+                const int t = finer[neighbour_slot(x >> 3, y >> 3, dz)];
                 return load_row(field.tile(t) + offset_in_tile(x & 7, y & 7, 0));
             };
             return Rows{half(0), half(1)};
@@ -179,37 +178,39 @@ void ViscousSolver::restrict_residual(const Level& fine, Level& coarse)
 {
     parallel_for(coarse.tiles.size(), [&](size_t k) {
         const int tile = coarse.tiles[k];
-        const auto& finer = coarse.finer[static_cast<size_t>(tile)];
+        const auto& finer = coarse.finer[tile];
         for_each_axis([&]<int A>() {
             const Field<ShortFloat>& residual = fine.scratch.u[A];
             // The row of the finer level that begins at (x, y, 8 half), and the value before it.
             const auto place = [&](int x, int y, int dz) {
-                const int t = finer[static_cast<size_t>(neighbour_slot(x >> 3, y >> 3, dz))];
+                const int t = finer[neighbour_slot(x >> 3, y >> 3, dz)];
                 return residual.tile(t) + offset_in_tile(x & 7, y & 7, 0);
+            };
+            // The sums for half a row of coarse faces, from fine faces at (x, y, 8 half) and after.
+            const auto restrict_half = [&](int x, int y, int half, float* to) {
+                const auto row = [&](int dx, int dy) { return load_row(place(x + dx, y + dy, half)); };
+                Row sum;
+                if constexpr (A == 0)
+                    sum = (row(0, 0) + row(0, 1)) + 0.5f * ((row(-1, 0) + row(-1, 1)) + (row(1, 0) + row(1, 1)));
+                else if constexpr (A == 1)
+                    sum = (row(0, 0) + row(1, 0)) + 0.5f * ((row(0, -1) + row(1, -1)) + (row(0, 1) + row(1, 1)));
+                else
+                    sum = (row(0, 0) + row(0, 1)) + (row(1, 0) + row(1, 1));
+                [[maybe_unused]] const auto last = [&](int dx, int dy) {
+                    return to_float(place(x + dx, y + dy, half - 1)[7]);
+                };
+                if constexpr (A == 2) {
+                    const float before = (last(0, 0) + last(0, 1)) + (last(1, 0) + last(1, 1));
+                    const Row low = shifted_from_below(sum, before);
+                    for (int n = 0; n < 4; ++n) to[n] = sum[2 * n] + 0.5f * (low[2 * n] + sum[2 * n + 1]);
+                } else
+                    for (int n = 0; n < 4; ++n) to[n] = sum[2 * n] + sum[2 * n + 1];
             };
             ShortFloat* out = coarse.r.u[A].tile(tile);
             const float* inverse = coarse.matrix->inverse[A].tile(tile);
             for_each_row([&](int i, int j, int o) {
                 alignas(32) float both[kTileSize];
-                for (int half = 0; half < 2; ++half) {
-                    const int x = 2 * i, y = 2 * j;
-                    const auto row = [&](int dx, int dy) { return load_row(place(x + dx, y + dy, half)); };
-                    Row sum;
-                    if constexpr (A == 0)
-                        sum = (row(0, 0) + row(0, 1)) + 0.5f * ((row(-1, 0) + row(-1, 1)) + (row(1, 0) + row(1, 1)));
-                    else if constexpr (A == 1)
-                        sum = (row(0, 0) + row(1, 0)) + 0.5f * ((row(0, -1) + row(1, -1)) + (row(0, 1) + row(1, 1)));
-                    else
-                        sum = (row(0, 0) + row(0, 1)) + (row(1, 0) + row(1, 1));
-                    float* to = both + 4 * half;
-                    if constexpr (A == 2) {
-                        const auto last = [&](int dx, int dy) { return to_float(place(x + dx, y + dy, half - 1)[7]); };
-                        const float before = (last(0, 0) + last(0, 1)) + (last(1, 0) + last(1, 1));
-                        const Row low = shifted_from_below(sum, before);
-                        for (int n = 0; n < 4; ++n) to[n] = sum[2 * n] + 0.5f * (low[2 * n] + sum[2 * n + 1]);
-                    } else
-                        for (int n = 0; n < 4; ++n) to[n] = sum[2 * n] + sum[2 * n + 1];
-                }
+                for (int half = 0; half < 2; ++half) restrict_half(2 * i, 2 * j, half, both + 4 * half);
                 store_row(out + o, load_row(inverse + o) > splat(0) ? 0.125f * load_row(both) : splat(0));
             });
         });
@@ -222,23 +223,23 @@ void ViscousSolver::prolong(const Level& coarse, Level& fine)
     const int none = fine.topology().tile_count();
     parallel_for(coarse.tiles.size(), [&](size_t k) {
         const int tile = coarse.tiles[k];
-        const auto& finer = coarse.finer[static_cast<size_t>(tile)];
+        const auto& finer = coarse.finer[tile];
         VelocityPlane planes[10];
         const TilesAround tiles(coarse.z, tile);
         for (int x = 0; x <= kTileSize; ++x) planes[x].gather(tiles, x);
         for (int child = 0; child < 8; ++child) {
             const int ox = child >> 2, oy = child >> 1 & 1, oz = child & 1;
-            const int to = finer[static_cast<size_t>(neighbour_slot(ox, oy, oz))];
+            const int to = finer[neighbour_slot(ox, oy, oz)];
             if (to == none) continue;
             for_each_axis([&]<int A>() {
                 ShortFloat* out = fine.z.u[A].tile(to);
                 const float* inverse = fine.matrix->inverse[A].tile(to);
+                const auto from = [&](int x, int y, int dz) {
+                    return load_quad(planes[4 * ox + x].u[A] + VelocityPlane::index(4 * oy + y) + 4 * oz + dz);
+                };
                 for_each_row([&](int x, int y, int o) {
-                    const auto from = [&](int dx, int dy, int dz) {
-                        return load_quad(planes[4 * ox + x / 2 + dx].u[A] + VelocityPlane::index(4 * oy + y / 2 + dy) +
-                                         4 * oz + dz);
-                    };
-                    const Quad here = from(0, 0, 0), between = 0.5f * (here + from(A == 0, A == 1, A == 2));
+                    const Quad here = from(x / 2, y / 2, 0);
+                    const Quad between = 0.5f * (here + from(x / 2 + (A == 0), y / 2 + (A == 1), A == 2));
                     const bool odd = A == 0 ? x & 1 : A == 1 ? y & 1 : false;
                     const Quad even_z = odd ? between : here, odd_z = odd || A == 2 ? between : here;
                     const Row add = __builtin_shufflevector(even_z, odd_z, 0, 4, 1, 5, 2, 6, 3, 7);

@@ -6,7 +6,7 @@
 
 namespace spindrift::viscous {
 
-constexpr size_t kTilesPerTask = 4;
+constexpr size_t kViscousTilesPerTask = 4;
 
 constexpr int other_axis(int a, int b) { return 3 - a - b; }
 
@@ -72,10 +72,8 @@ struct StressPlane {
             const int i = VelocityPlane::index(y);
             const float *u = here.u[0] + i, *v = here.u[1] + i, *w = here.u[2] + i;
             if (y < kTileSize) {
-                const float* z = below.u[2] + i;
                 xx[y] = weight.cell(x - 1, y) * (at(u) - at(below.u[0] + i));
-                xz[y] = weight.edge(1, x, y) * ((at(u) - at(u - 1)) + (at(w) - at(z)));
-                xz_above[y] = weight.edge_above_z(1, x, y) * ((u[8] - u[7]) + (w[8] - z[8]));
+                xz[y] = weight.edge(1, x, y) * ((at(u) - at(u - 1)) + (at(w) - at(below.u[2] + i)));
             }
             if (x + y < 2 * kTileSize)
                 xy[y] = weight.edge(2, x, y) * ((at(u) - at(u - kY)) + (at(v) - at(below.u[1] + i)));
@@ -83,6 +81,7 @@ struct StressPlane {
             yy[y] = weight.cell(x, y - 1) * (at(v) - at(v - kY));
             yz[y] = weight.edge(0, x, y) * ((at(v) - at(v - 1)) + (at(w) - at(w - kY)));
             if (y == kTileSize) continue;
+            xz_above[y] = weight.edge_above_z(1, x, y) * ((u[8] - u[7]) + (w[8] - below.u[2][i + 8]));
             yz_above[y] = weight.edge_above_z(0, x, y) * ((v[8] - v[7]) + (w[8] - w[8 - kY]));
             zz[y] = weight.cell(x, y) * (at(w + 1) - at(w));
             zz_below[y] = weight.cell_below_z(x, y) * (w[0] - w[-1]);

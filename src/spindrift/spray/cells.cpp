@@ -183,7 +183,7 @@ void DropletCells::number(const Particles& droplets, const Reach& reach)
             int cell[3];
             for (int a = 0; a < 3; ++a)
                 cell[a] = static_cast<int>(std::clamp(x[a], 0.0f, static_cast<float>(size_[a] - 1))) >> level;
-            const Level& l = levels_[static_cast<size_t>(level)];
+            const Level& l = levels_[level];
             key_.data()[i] =
                 l.base + static_cast<uint64_t>((cell[0] + 1) * l.slab + (cell[1] + 1) * l.row + cell[2] + 1);
         }

@@ -91,14 +91,12 @@ void break_up(const Pair& pair, int pieces, double eta, uint64_t random, Droplet
         const double turn = 2 * kPi * static_cast<double>(numbers.uniform()), across = std::sqrt(1 - height * height);
         const Vec3d axis(across * std::cos(turn), across * std::sin(turn), height);
         const Vec3d v = (along - w) * (pair.v_j - pair.v_i);
-        about_mean[static_cast<size_t>(n - 1)] =
-            (1 - angle) * (1 - angle) * (Eigen::AngleAxisd(angle, axis.normalized()) * v);
-        sum += about_mean[static_cast<size_t>(n - 1)];
+        about_mean[n - 1] = (1 - angle) * (1 - angle) * (Eigen::AngleAxisd(angle, axis.normalized()) * v);
+        sum += about_mean[n - 1];
     }
     for (int n = 1; n <= pieces; ++n) {
         const double along = 2 * w * n / (pieces + 1);
-        out[n - 1] = droplet(pair.x_i + along * (pair.x_j - pair.x_i),
-                             mean + about_mean[static_cast<size_t>(n - 1)] - sum / pieces, each);
+        out[n - 1] = droplet(pair.x_i + along * (pair.x_j - pair.x_i), mean + about_mean[n - 1] - sum / pieces, each);
     }
 }
 

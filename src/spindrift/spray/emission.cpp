@@ -60,8 +60,8 @@ void Emitter::prepare(float frame)
     if (params_.from != EmitterParams::From::surface) return;
     mesh_ = carrier_.mesh(frame);
     for (const Vec3i& t : mesh_.triangles) {
-        const Vec3f& a = mesh_.positions[static_cast<size_t>(t[0])];
-        const Vec3f &b = mesh_.positions[static_cast<size_t>(t[1])], &c = mesh_.positions[static_cast<size_t>(t[2])];
+        const Vec3f& a = mesh_.positions[t[0]];
+        const Vec3f &b = mesh_.positions[t[1]], &c = mesh_.positions[t[2]];
         extent_.push_back(sum += 0.5f * (b - a).cross(c - a).norm());
     }
 }
@@ -88,9 +88,9 @@ Emitter::Place Emitter::pick_place(Random& random) const
         const Vec3i& t = mesh_.triangles[pick(extent_, random.uniform())];
         float u = random.uniform(), w = random.uniform();
         if (u + w > 1) u = 1 - u, w = 1 - w;
-        const Vec3f& a = mesh_.positions[static_cast<size_t>(t[0])];
-        const Vec3f ab = mesh_.positions[static_cast<size_t>(t[1])] - a;
-        const Vec3f ac = mesh_.positions[static_cast<size_t>(t[2])] - a;
+        const Vec3f& a = mesh_.positions[t[0]];
+        const Vec3f ab = mesh_.positions[t[1]] - a;
+        const Vec3f ac = mesh_.positions[t[2]] - a;
         return {a + u * ab + w * ac, ab.cross(ac)};
     }
     }

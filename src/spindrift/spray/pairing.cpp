@@ -1,6 +1,7 @@
 #include "spindrift/spray/pairing.h"
 
 #include "spindrift/base/parallel.h"
+#include "spindrift/base/scratch.h"
 #include "spindrift/field/row.h"
 
 #include <atomic>
@@ -238,12 +239,15 @@ void Pairing::search(const Particles& droplets, DropletCells& cells, const Reach
     });
     meetings_.resize((cells.cell_count() + kCellsInPart - 1) / kCellsInPart);
     parallel_for(meetings_.size(), [&](size_t part) {
-        thread_local Candidates candidates;
+        auto& candidates = thread_scratch<Candidates>();
         std::vector<Meeting>& found = meetings_[part];
         found.clear();
         Surroundings surroundings(cells);
         Earliest earliest;
         std::vector<DropletCells::Run> around;
+        const auto keep_earliest = [&](float time, uint32_t i, uint32_t j) {
+            earliest.add({time, std::min(i, j), std::max(i, j)});
+        };
         const size_t last = std::min(cells.cell_count(), (part + 1) * kCellsInPart);
         for (size_t cell = part * kCellsInPart; cell < last; ++cell) {
             around.clear();
@@ -264,9 +268,7 @@ void Pairing::search(const Particles& droplets, DropletCells& cells, const Reach
                 candidates.finish();
                 for (size_t k = 0; k < tested; ++k) {
                     earliest.clear();
-                    candidates.test(k, reach.half_step, [&](float time, uint32_t i, uint32_t j) {
-                        earliest.add({time, std::min(i, j), std::max(i, j)});
-                    });
+                    candidates.test(k, reach.half_step, keep_earliest);
                     found.insert(found.end(), earliest.kept().begin(), earliest.kept().end());
                 }
             }

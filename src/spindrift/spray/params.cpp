@@ -21,11 +21,7 @@ void EmitterParams::visit(ParamVisitor& v)
     v("droplet_radius", droplet_radius, unit::metres, limits::size(), "Mean radius of the droplets.");
     v("droplet_variation", droplet_variation, unit::none, between(0, 1),
       "Random variation of the radius, up and down, as a share of it.");
-    v("first_frame", first_frame, unit::frames, limits::frame(),
-      "First frame of emission; by default the first of the shot.");
-    v("last_frame", last_frame, unit::frames, limits::frame(),
-      "Last frame of emission; by default the last of the shot.");
-    v.require(first_frame <= last_frame, "last_frame", "must not be before first_frame");
+    FrameSpan::visit(v, "the emission");
     v.require(from != From::curve || points.size() >= 2, "points",
               "must have at least two corners [x, y, z] for from = \"curve\"");
     v.require(from == From::surface || direction.cast<double>().norm() > 0, "direction",

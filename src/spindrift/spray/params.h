@@ -1,6 +1,7 @@
 // Scene parameters of a spray.
 #pragma once
 
+#include "spindrift/scene/frame_span.h"
 #include "spindrift/scene/shapes.h"
 #include "spindrift/spray/collision.h"
 #include "spindrift/spray/whitewater.h"
@@ -8,7 +9,7 @@
 namespace spindrift {
 
 // A source of droplets.
-struct EmitterParams : ShapeParams {
+struct EmitterParams : ShapeParams, FrameSpan {
     enum class From { point, disc, curve, surface };
     From from = From::point;
     std::vector<std::vector<float>> points; // curve
@@ -17,7 +18,6 @@ struct EmitterParams : ShapeParams {
     float rate = 1000, speed = 1, speed_variation = 0;
     float inherit = 1; // share of the emitter's velocity added to the droplets'
     float droplet_radius = 1e-3f, droplet_variation = 0;
-    int first_frame = std::numeric_limits<int>::min(), last_frame = std::numeric_limits<int>::max();
 
     void visit(ParamVisitor& v);
     // The shape that moves the emitter. For a point, a disc and a curve it only provides the centre and the keyframes.

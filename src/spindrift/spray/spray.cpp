@@ -286,9 +286,8 @@ void Spray::collide(const std::vector<Meeting>& pairs, const Reach& reach, uint6
             a.set(j, result.droplets[1]);
             fly_on(j, dt - time);
             for (int k = 2; k < result.count; ++k)
-                part.satellites.push_back({result.droplets[static_cast<size_t>(k)],
-                                           a.id[2 * k < result.count + 2 ? i : j], result.outcome, dt - time,
-                                           from_liquid});
+                part.satellites.push_back({result.droplets[k], a.id[2 * k < result.count + 2 ? i : j], result.outcome,
+                                           dt - time, from_liquid});
         }
     });
 

@@ -6,6 +6,7 @@
     STAGE(spray)                                                                                                       \
     STAGE(surface)                                                                                                     \
     STAGE(ripples)                                                                                                     \
+    STAGE(shaped_smoke)                                                                                                \
     STAGE(smoke)                                                                                                       \
     STAGE(crowd)                                                                                                       \
     STAGE(sand)                                                                                                        \

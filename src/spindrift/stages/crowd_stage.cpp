@@ -21,7 +21,7 @@ namespace {
 Vec3f on_floor(const Vec2f& x, float height = 0) { return {x.x(), height, -x.y()}; }
 
 // Measured with 40 thousand people on 120 thousand cells, and 600 people on 3200; kPlan is for the navigation data.
-constexpr double kBytesPerPerson = 400, kBytesPerCell = 300, kPlan = 1e7, kMapBytesPerCell = 2.6;
+constexpr double kBytesPerPerson = 400, kCrowdBytesPerCell = 300, kPlan = 1e7, kMapBytesPerCell = 2.6;
 constexpr double kFileBytesPerPerson = 57, kTextBytesPerPerson = 24, kStateBytesPerPerson = 64, kStateBytesPerCell = 17;
 constexpr float kHeight = 1.7f; // of people and walls [m]
 
@@ -141,7 +141,7 @@ void CrowdStage::prepare(const StageContext& context)
     facts_ = facts;
     const double people = population_->most_people(shot.range().count() / static_cast<double>(fps_));
     const double maps = maps_ == Maps::none ? 0 : kMapBytesPerCell * grid.nx * grid.ny;
-    estimate_ = {kPlan + kBytesPerPerson * people + kBytesPerCell * grid.nx * grid.ny,
+    estimate_ = {kPlan + kBytesPerPerson * people + kCrowdBytesPerCell * grid.nx * grid.ny,
                  ((kFileBytesPerPerson + (trajectories_ ? kTextBytesPerPerson : 0)) * people + maps) *
                          shot.range().count() +
                      kStateBytesPerPerson * people + kStateBytesPerCell * grid.nx * grid.ny,

@@ -1,6 +1,9 @@
 #include "spindrift/stages/drawn_scene.h"
 
 #include "spindrift/base/error.h"
+#include "spindrift/base/random.h"
+#include "spindrift/render/marker_shadows.h"
+#include "spindrift/render/sky.h"
 
 #include <algorithm>
 #include <cctype>
@@ -85,6 +88,27 @@ void DrawnScene::add_smoke(const std::string& path)
     count("smoke_cells", frame.cells());
 }
 
+void DrawnScene::add_markers(ParticleFile now, const std::vector<ParticleFile>& before)
+{
+    const Vec3f toward = Sky(params_).key_direction();
+    const MarkerShadowParams shadow_params;
+    const auto shadows = [&](const Particles& p, size_t frames_ago) {
+        return marker_shadows(p.P, p.id, toward, shadow_params, hash64(static_cast<uint64_t>(frame_) - frames_ago));
+    };
+    std::vector<float> blended;
+    const std::vector<int32_t>* ids = nullptr;
+    const auto blend_in = [&](const Particles& p, size_t frames_ago) {
+        std::vector<float> shadow = shadows(p, frames_ago);
+        if (ids) blend_shadows(shadow, p.id, blended, *ids, shadow_params.blend);
+        blended = std::move(shadow), ids = &p.id;
+    };
+    for (size_t k = 0; k < before.size(); ++k) blend_in(before[k].particles, before.size() - k);
+    blend_in(now.particles, 0);
+    count("markers", now.particles.size());
+    markers_.push_back({std::move(now.particles.P), std::move(now.particles.id), std::move(blended), now.pscale,
+                        layer_.color.value_or(params_.smoke.color)});
+}
+
 void DrawnScene::add_solid(std::vector<Mesh> moments, bool container)
 {
     if (!moments.front().triangles.empty()) solids_.push_back({std::move(moments), container, layer_index()});
@@ -105,6 +129,8 @@ Box3f DrawnScene::bounds() const
     for (const Surface& surface : surfaces_) box.add(bounds_of(surface.mesh));
     for (const RenderSpheres& spheres : spheres_)
         for (const Vec3f& center : spheres.centers) box.add(center);
+    for (const RenderMarkers& markers : markers_)
+        for (const Vec3f& x : markers.P) box.add(x);
     box.add(smoke_bounds());
     return box;
 }
@@ -132,6 +158,7 @@ RenderScene DrawnScene::scene() const
     }
     for (const RenderSpheres& spheres : spheres_) scene.spheres.push_back(&spheres);
     for (const SmokeFrame& smoke : smokes_) scene.smokes.push_back(&smoke.smoke);
+    for (const RenderMarkers& markers : markers_) scene.markers.push_back(&markers);
     for (const Solid& solid : solids_) {
         std::vector<const Mesh*> meshes;
         for (const Mesh& mesh : solid.moments) meshes.push_back(&mesh);

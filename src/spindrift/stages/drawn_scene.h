@@ -54,6 +54,8 @@ class DrawnScene {
     void add_surface(Mesh mesh);
     void add_spheres(RenderSpheres spheres);
     void add_smoke(const std::string& path);
+    // Smoke as points; `before` are earlier frames of it, the oldest first, whose shadows are blended in.
+    void add_markers(ParticleFile now, const std::vector<ParticleFile>& before);
     void add_solid(std::vector<Mesh> moments, bool container);
     // A number for the report of the frame; numbers of one name are added up.
     void count(const std::string& what, size_t number);
@@ -87,6 +89,7 @@ class DrawnScene {
     std::deque<Surface> surfaces_;
     std::deque<RenderSpheres> spheres_;
     std::deque<SmokeFrame> smokes_;
+    std::deque<RenderMarkers> markers_;
     std::deque<Solid> solids_;
     std::vector<std::pair<std::string, double>> numbers_;
 };

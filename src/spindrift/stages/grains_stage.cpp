@@ -12,7 +12,7 @@ namespace spindrift {
 namespace {
 
 // Bytes of a grain in memory (doubled while reordering) and on disk; fraction of the grains that are near a surface.
-constexpr double kBytesPerParticle = 300; // of the sand, at two frames
+constexpr double kGrainsBytesPerParticle = 300; // of the sand, at two frames
 constexpr double kBytesPerGrain = 100, kFileBytesPerGrain = 20, kSeen = 0.5;
 
 } // namespace
@@ -80,7 +80,7 @@ double GrainsStage::memory(const Forecast& forecast) const
 {
     const auto sand = forecast.find(sand_->stage);
     return kBytesPerGrain * forecast.at(name()).number("grains") +
-           (sand == forecast.end() ? 0 : kBytesPerParticle * sand->second.number("particles"));
+           (sand == forecast.end() ? 0 : kGrainsBytesPerParticle * sand->second.number("particles"));
 }
 
 FrameReport GrainsStage::made(int frame, const std::function<GrainReport(Particles sand)>& make)

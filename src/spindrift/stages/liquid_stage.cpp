@@ -4,6 +4,7 @@
 #include "spindrift/expression/field_sampler.h"
 #include "spindrift/io/vdb.h"
 #include "spindrift/stages/body_files.h"
+#include "spindrift/stages/filled_volume.h"
 #include "spindrift/stages/ripples_state.h"
 #include "spindrift/stages/scene_shapes.h"
 #include "spindrift/stages/taken_particles.h"
@@ -17,10 +18,10 @@ namespace spindrift {
 namespace {
 
 // Measured on splashes: particles, doubled while sorting, and the grid around them.
-constexpr double kBytesPerParticle = 90, kBytesPerCell = 110, kCellsPerFullCell = 2.5;
+constexpr double kLiquidBytesPerParticle = 90, kLiquidBytesPerCell = 110, kLiquidCellsPerFullCell = 2.5;
 // Position 6, velocity 12, id 4 bytes, less compression.
-constexpr double kFileBytesPerParticle = 20;
-constexpr double kMaxParticles = 2e9;
+constexpr double kLiquidFileBytesPerParticle = 20;
+constexpr double kLiquidMaxParticles = 2e9;
 
 FrameReport report_of(const LiquidReport& liquid)
 {
@@ -75,13 +76,14 @@ void LiquidStage::prepare(const StageContext& context)
 
     const double cells = expected_volume(scene, shot, *facts) / std::pow(static_cast<double>(params.voxel), 3);
     const double particles = 8 * cells;
-    if (!(particles <= kMaxParticles))
+    if (!(particles <= kLiquidMaxParticles))
         bad_input("{}: {} is {} m, which makes about {:.3g} particles; at most {:.0g} are possible; raise {}",
-                  scene.where(param("voxel")), param("voxel"), params.voxel, particles, kMaxParticles, param("voxel"));
-    estimate_ = {kBytesPerParticle * particles + kBytesPerCell * kCellsPerFullCell * cells,
-                 kFileBytesPerParticle * particles * shot.range().count(),
+                  scene.where(param("voxel")), param("voxel"), params.voxel, particles, kLiquidMaxParticles,
+                  param("voxel"));
+    estimate_ = {kLiquidBytesPerParticle * particles + kLiquidBytesPerCell * kLiquidCellsPerFullCell * cells,
+                 kLiquidFileBytesPerParticle * particles * shot.range().count(),
                  fmt::format("about {:.3g} particles", particles), "raise " + param("voxel"),
-                 kCellsPerFullCell * cells};
+                 kLiquidCellsPerFullCell * cells};
     liquid_ = std::make_unique<Liquid>(
         params, Liquid::Shapes{facts->sources, facts->sinks, facts->colliders, facts->bodies}, shot.fps);
     std::vector<std::string> places;
@@ -126,7 +128,7 @@ ExpressionContext LiquidStage::fields() const
     context.vector_volumes["vel"] = [voxel, components](const Vec3f& x) {
         Vec3f v;
         for (int a = 0; a < 3; ++a) // faces lie half a cell below centres
-            v[a] = components[static_cast<size_t>(a)](x + 0.5f * voxel * Vec3f::Unit(a));
+            v[a] = components[a](x + 0.5f * voxel * Vec3f::Unit(a));
         return v;
     };
     return context;
@@ -135,30 +137,14 @@ ExpressionContext LiquidStage::fields() const
 // The largest volume of liquid at any time [m3]. Throws bad_input for a source that cannot be filled.
 double LiquidStage::expected_volume(const SceneFile& scene, const ShotParams& shot, const LiquidFacts& facts) const
 {
-    const LiquidParams& params = params_;
-    const FrameRange range = shot.range();
-    const auto first = static_cast<float>(range.first);
-    double volume = 0;
-    for (size_t i = 0; i < params.sources.size(); ++i) {
-        const SourceParams& source = params.sources[i];
-        const auto where = [&] { return scene.where(fmt::format("{}[{}]", param("source"), i)); };
-        Box3f box = facts.sources[i].bounds(first);
-        if (params.domain.bounded()) {
-            box.min = box.min.cwiseMax(*params.domain.min), box.max = box.max.cwiseMin(*params.domain.max);
-            if (box.empty()) bad_input("{}: the source lies outside the domain", where());
-        }
-        if (!box.size().allFinite())
-            bad_input("{}: this source is infinite; give the liquid a domain ({}.min and max)", where(),
-                      param("domain"));
-        const double filled = volume_inside(facts.sources[i], box, first);
-        volume += filled;
-        if (source.mode == SourceParams::Mode::flow) {
-            const double from = std::max(range.first, source.first_frame), to = std::min(range.last, source.last_frame);
-            const double seconds = std::max(0.0, to - from + 1) / shot.fps;
-            volume += std::pow(filled, 2.0 / 3) * source.velocity.norm() * seconds;
-        }
-    }
-    return params.domain.bounded() ? std::min(volume, volume_of(facts.extent.size())) : volume;
+    const FillingOf filling{"liquid",
+                            param("source"),
+                            param("domain"),
+                            params_.domain,
+                            facts.extent,
+                            shot.range(),
+                            static_cast<double>(shot.fps)};
+    return filled_volume(scene, filling, params_.sources, facts.sources);
 }
 
 std::vector<std::string> LiquidStage::coarser(double k) const
@@ -169,7 +155,8 @@ std::vector<std::string> LiquidStage::coarser(double k) const
 double LiquidStage::memory(const Forecast& forecast) const
 {
     const Foreseen& liquid = forecast.at(name());
-    return kBytesPerParticle * liquid.number("particles") + kBytesPerCell * kTileCells * liquid.number("tiles");
+    return kLiquidBytesPerParticle * liquid.number("particles") +
+           kLiquidBytesPerCell * kTileCells * liquid.number("tiles");
 }
 
 FrameReport LiquidStage::start(int frame)

@@ -24,8 +24,9 @@ constexpr float kCellsPerStep = 1.4f;
 constexpr int kMostSteps = 12;
 // Bytes per cell of the finer grid in the band, including scratch memory, and the thickness of the band [cells of the
 // liquid].
-constexpr double kBytesPerCell = 64, kBand = 4;
-constexpr double kBytesPerEddy = 200, kBytesPerParticle = 150; // of the liquid that is read, with its velocity grid
+constexpr double kRipplesBytesPerCell = 64, kBand = 4;
+constexpr double kRipplesBytesPerEddy = 200,
+                 kRipplesBytesPerParticle = 150; // of the liquid that is read, with its velocity grid
 
 // Makes the level set a distance [m] in its band and clips it at the walls.
 void finish_distance(Field<float>& phi, float voxel, const std::optional<Box3f>& container)
@@ -83,7 +84,7 @@ void RipplesStage::prepare(const StageContext& context)
     const double voxel = static_cast<double>(liquid.voxel) / ripple_params().refine;
     // A splash has about twice the area of the floor below it.
     const double cells = 2 * size.x() * size.z() / (voxel * voxel);
-    const double bytes = kBytesPerCell * cells * kBand * ripple_params().refine;
+    const double bytes = kRipplesBytesPerCell * cells * kBand * ripple_params().refine;
     estimate_ = {bytes, 70 * cells * shot.range().count(), fmt::format("about {:.2g} triangles", 2 * cells),
                  fmt::format("lower {} or raise {}.voxel", param("refine"), liquid_->stage)};
 }
@@ -94,8 +95,9 @@ double RipplesStage::memory(const Forecast& forecast) const
 {
     const Foreseen& ripples = forecast.at(name());
     const auto liquid = forecast.find(liquid_->stage);
-    return kBytesPerCell * kTileCells * ripples.number("fine_tiles") + kBytesPerEddy * ripples.number("eddies") +
-           (liquid == forecast.end() ? 0 : kBytesPerParticle * liquid->second.number("particles"));
+    return kRipplesBytesPerCell * kTileCells * ripples.number("fine_tiles") +
+           kRipplesBytesPerEddy * ripples.number("eddies") +
+           (liquid == forecast.end() ? 0 : kRipplesBytesPerParticle * liquid->second.number("particles"));
 }
 
 Particles RipplesStage::read(int frame) const

@@ -4,6 +4,7 @@
 #include "spindrift/io/vdb.h"
 #include "spindrift/points/transfer.h"
 #include "spindrift/stages/body_files.h"
+#include "spindrift/stages/filled_volume.h"
 #include "spindrift/stages/scene_shapes.h"
 #include "spindrift/stages/thin_solids.h"
 
@@ -15,10 +16,10 @@ namespace spindrift {
 namespace {
 
 // Particles, doubled while sorting, and the grid around them with the matrices of six quadratic programs.
-constexpr double kBytesPerParticle = 160, kBytesPerCell = 700, kCellsPerFullCell = 2;
+constexpr double kSandBytesPerParticle = 160, kSandBytesPerCell = 700, kSandCellsPerFullCell = 2;
 // Position 6, velocity 12, id, mass and material 12, shape 24 bytes, less compression.
-constexpr double kFileBytesPerParticle = 45;
-constexpr double kMaxParticles = 1e9;
+constexpr double kSandFileBytesPerParticle = 45;
+constexpr double kSandMaxParticles = 1e9;
 
 FrameReport report_of(const SandReport& sand)
 {
@@ -97,13 +98,14 @@ void SandStage::prepare(const StageContext& context)
 
     const double cells = expected_volume(scene, shot, *facts) / std::pow(static_cast<double>(params.voxel), 3);
     const double particles = facts->particles = 8 * cells;
-    if (!(particles <= kMaxParticles))
+    if (!(particles <= kSandMaxParticles))
         bad_input("{}: {} is {} m, which makes about {:.3g} particles; at most {:.0g} are possible; raise {}",
-                  scene.where(param("voxel")), param("voxel"), params.voxel, particles, kMaxParticles, param("voxel"));
-    estimate_ = {kBytesPerParticle * particles + kBytesPerCell * kCellsPerFullCell * cells,
-                 kFileBytesPerParticle * particles * shot.range().count(),
+                  scene.where(param("voxel")), param("voxel"), params.voxel, particles, kSandMaxParticles,
+                  param("voxel"));
+    estimate_ = {kSandBytesPerParticle * particles + kSandBytesPerCell * kSandCellsPerFullCell * cells,
+                 kSandFileBytesPerParticle * particles * shot.range().count(),
                  fmt::format("about {:.3g} particles", particles), "raise " + param("voxel"),
-                 kCellsPerFullCell * cells};
+                 kSandCellsPerFullCell * cells};
     if (params.model == SandParams::Model::fluid) {
         fluid_ = std::make_unique<FluidSand>(params, facts->sources, facts->colliders, shot.fps);
         return;
@@ -130,29 +132,14 @@ void SandFacts::draw(const DrawnFrame& frame, DrawnScene& picture) const
 // The largest volume of sand at any time [m3]. Throws bad_input for a source that cannot be filled.
 double SandStage::expected_volume(const SceneFile& scene, const ShotParams& shot, const SandFacts& facts) const
 {
-    const SandParams& params = params_;
-    const FrameRange range = shot.range();
-    const auto first = static_cast<float>(range.first);
-    double volume = 0;
-    for (size_t i = 0; i < params.sources.size(); ++i) {
-        const SandSourceParams& source = params.sources[i];
-        const auto where = [&] { return scene.where(fmt::format("{}[{}]", param("source"), i)); };
-        Box3f box = facts.sources[i].bounds(first);
-        if (params.domain.bounded()) {
-            box.min = box.min.cwiseMax(*params.domain.min), box.max = box.max.cwiseMin(*params.domain.max);
-            if (box.empty()) bad_input("{}: the source lies outside the domain", where());
-        }
-        if (!box.size().allFinite())
-            bad_input("{}: this source is infinite; give the sand a domain ({}.min and max)", where(), param("domain"));
-        const double filled = volume_inside(facts.sources[i], box, first);
-        volume += filled;
-        if (source.mode == SandSourceParams::Mode::flow) {
-            const double from = std::max(range.first, source.first_frame), to = std::min(range.last, source.last_frame);
-            const double seconds = std::max(0.0, to - from + 1) / static_cast<double>(shot.fps);
-            volume += std::pow(filled, 2.0 / 3) * static_cast<double>(source.velocity.norm()) * seconds;
-        }
-    }
-    return params.domain.bounded() ? std::min(volume, volume_of(facts.extent.size())) : volume;
+    const FillingOf filling{"sand",
+                            param("source"),
+                            param("domain"),
+                            params_.domain,
+                            facts.extent,
+                            shot.range(),
+                            static_cast<double>(shot.fps)};
+    return filled_volume(scene, filling, params_.sources, facts.sources);
 }
 
 std::vector<std::string> SandStage::coarser(double k) const
@@ -163,7 +150,7 @@ std::vector<std::string> SandStage::coarser(double k) const
 double SandStage::memory(const Forecast& forecast) const
 {
     const Foreseen& sand = forecast.at(name());
-    return kBytesPerParticle * sand.number("particles") + kBytesPerCell * kTileCells * sand.number("tiles");
+    return kSandBytesPerParticle * sand.number("particles") + kSandBytesPerCell * kTileCells * sand.number("tiles");
 }
 
 FrameReport SandStage::start(int frame)

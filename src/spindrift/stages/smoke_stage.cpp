@@ -13,8 +13,8 @@ namespace spindrift {
 namespace {
 
 // Bytes per cell in memory (velocity, density, temperature and scratch fields) and on disk, less compression.
-constexpr double kBytesPerCell = 270, kFileBytesPerCell = 14;
-constexpr double kBytesPerFineCell = 70, kBytesPerEddy = 200; // with turbulence
+constexpr double kSmokeBytesPerCell = 270, kFileBytesPerCell = 14;
+constexpr double kBytesPerFineCell = 70, kSmokeBytesPerEddy = 200; // with turbulence
 constexpr double kMostCells = 4e9;
 // For the estimate before a rehearsal: smoke spreads to this many times the extent of its sources.
 constexpr float kSpread = 4;
@@ -51,13 +51,27 @@ void SmokeStage::visit(ParamVisitor& v)
     v("write_velocity", write_velocity_,
       "Also write vel, for motion blur and as wind for particles: on voxel faces, or, with turbulence, "
       "at the voxel centres of density with eddies included.");
+    v.group("control", control_params_, "Shaped smoke that draws this smoke along.");
     v.list("expression", expression_params_,
            "Expressions on the volumes density, temperature, the scalars and vel (at cell centres).");
 }
 
+std::vector<Port> SmokeStage::ports(const ShotGraph&) const
+{
+    Port control{"control.by", {"shaped_smoke"}, named(control_params_.by)};
+    control.unnamed = Port::Unnamed::none, control.optional = true;
+    return {control};
+}
+
+void SmokeStage::read_from(const InputPath& input)
+{
+    if (control_) control_->read_from(input);
+}
+
 void SmokeStage::prepare(const StageContext& context)
 {
-    const auto& [scene, shot, inputs] = context;
+    const SceneFile& scene = context.scene;
+    const ShotParams& shot = context.shot;
     const SmokeParams& params = params_;
     const auto facts = std::make_shared<SmokeFacts>();
     facts->stage = name(), facts->bounded = params.domain.bounded();
@@ -113,7 +127,7 @@ void SmokeStage::prepare(const StageContext& context)
     if (!(cells <= kMostCells))
         bad_input("{}: {} is {} m, which makes {:.3g} cells; at most {:.0g} are possible; raise {}",
                   scene.where(param("voxel")), param("voxel"), params.voxel, cells, kMostCells, param("voxel"));
-    estimate_ = {kBytesPerCell * cells + kBytesPerFineCell * fine_cells,
+    estimate_ = {kSmokeBytesPerCell * cells + kBytesPerFineCell * fine_cells,
                  kFileBytesPerCell * std::max(cells, fine_cells) * range_.count() * (half_ ? 0.5 : 1),
                  fmt::format("up to {:.3g} cells", std::max(cells, fine_cells)), "raise " + param("voxel"),
                  std::max(cells, fine_cells / 4)};
@@ -145,8 +159,8 @@ Growth SmokeStage::growth() const { return {2.2, 3}; }
 double SmokeStage::memory(const Forecast& forecast) const
 {
     const Foreseen& smoke = forecast.at(name());
-    return kTileCells * (kBytesPerCell * smoke.number("tiles") + kBytesPerFineCell * smoke.number("fine_tiles")) +
-           kBytesPerEddy * smoke.number("eddies");
+    return kTileCells * (kSmokeBytesPerCell * smoke.number("tiles") + kBytesPerFineCell * smoke.number("fine_tiles")) +
+           kSmokeBytesPerEddy * smoke.number("eddies");
 }
 
 Smoke::ParticleSource SmokeStage::particle_source(const SceneFile& scene, size_t index)
@@ -180,7 +194,16 @@ void SmokeStage::prepare_expressions(const SceneFile& scene)
             run(at, all, time, dt, fields);
         };
     };
-    smoke_->set_hooks({hook(At::after_forces), hook(At::after_advection)});
+    SmokeHooks hooks{hook(At::after_forces), hook(At::after_advection)};
+    if (!control_params_.by.empty()) {
+        control_ = std::make_unique<SmokeControl>(control_params_);
+        hooks.after_forces = [this, expressions = std::move(hooks.after_forces)](SmokeFields& fields, float time,
+                                                                                 float dt) {
+            control_->apply(fields, time, dt);
+            if (expressions) expressions(fields, time, dt);
+        };
+    }
+    smoke_->set_hooks(std::move(hooks));
 }
 
 bool SmokeStage::any(At at) const

@@ -4,6 +4,7 @@
 #include "spindrift/expression/volume_expression.h"
 #include "spindrift/smoke/smoke.h"
 #include "spindrift/stages/drawable.h"
+#include "spindrift/stages/smoke_control.h"
 #include "spindrift/stages/stage_expressions.h"
 
 namespace spindrift {
@@ -16,6 +17,7 @@ struct SmokeFacts : DrawableFacts {
 class SmokeStage : public TimeStage {
   public:
     using TimeStage::TimeStage;
+    std::vector<Port> ports(const ShotGraph& graph) const override;
     std::vector<std::string> endings() const override { return {"vdb"}; }
     void visit(ParamVisitor& v) override;
     void prepare(const StageContext& context) override;
@@ -29,6 +31,7 @@ class SmokeStage : public TimeStage {
     double memory(const Forecast& forecast) const override;
     std::string dependencies() const override { return dependencies_; }
 
+    void read_from(const InputPath& input) override;
     FrameReport start(int frame) override;
     FrameReport restore(StateFile file) override;
     FrameReport advance() override;
@@ -50,6 +53,8 @@ class SmokeStage : public TimeStage {
     SmokeParams params_;
     std::shared_ptr<const SmokeFacts> facts_;
     bool half_ = false, write_velocity_ = true;
+    SmokeControlParams control_params_;
+    std::unique_ptr<SmokeControl> control_; // null without
     std::vector<ExpressionParams> expression_params_;
     std::vector<Loaded> expressions_;
     std::vector<Shape> colliders_; // for expressions

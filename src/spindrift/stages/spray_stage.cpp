@@ -273,7 +273,7 @@ std::unique_ptr<LiquidView> SprayStage::view_of_stages(int frame) const
         all.particles.attributes.clear();
         for (int32_t k = 0; k < count; ++k) {
             Particles more;
-            if (k > 0) more = read_points(input_path_(liquids_[static_cast<size_t>(k)]->stage, frame)).particles;
+            if (k > 0) more = read_points(input_path_(liquids_[k]->stage, frame)).particles;
             Particles& from = k > 0 ? more : all.particles;
             for (int32_t& id : from.id) {
                 if (id > std::numeric_limits<int32_t>::max() / count - 1)

@@ -17,7 +17,7 @@ namespace spindrift {
 
 namespace {
 
-constexpr double kBytesPerTriangle = 200, kBytesPerParticle = 100;
+constexpr double kBytesPerTriangle = 200, kSurfaceBytesPerParticle = 100;
 
 } // namespace
 
@@ -188,7 +188,7 @@ double SurfaceStage::memory(const Forecast& forecast) const
     const double particles = input_.empty() && read != forecast.end()
                                  ? read->second.number(of_spray_ ? "droplets" : "particles")
                                  : surface.number("particles");
-    return kBytesPerTriangle * surface.number("triangles") + kBytesPerParticle * particles;
+    return kBytesPerTriangle * surface.number("triangles") + kSurfaceBytesPerParticle * particles;
 }
 
 void SurfaceStage::prepare_input(const SceneFile& scene)

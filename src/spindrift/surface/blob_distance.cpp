@@ -169,9 +169,9 @@ class DeepCells {
     DeepCells(const Topology& search, const Interior& interior, float spacing)
         : search_(search), inverse_spacing_(1 / spacing), masks_(static_cast<size_t>(search.tile_count()) + 1)
     {
-        for_each_tile(search, [&](int tile) { masks_[static_cast<size_t>(tile)] = interior.mask(tile, kDeepBins); });
+        for_each_tile(search, [&](int tile) { masks_[tile] = interior.mask(tile, kDeepBins); });
     }
-    bool any(int tile) const { return masks_[static_cast<size_t>(tile)].any(); }
+    bool any(int tile) const { return masks_[tile].any(); }
 
     // Makes the deep cells of one tile of the surface's grid liquid, at least to `depth`.
     void fill(const Vec3i& first_cell, float voxel, float depth, float* phi) const
@@ -183,7 +183,7 @@ class DeepCells {
             const Vec3f x = ((first_cell + cell_in_tile(i)).cast<float>() + Vec3f::Constant(0.5f)) * voxel;
             const Vec3i cell = cell_of(x, inverse_spacing_), at = tile_of_cell(cell);
             if (at != last) last = at, tile = search_.find(at);
-            if (masks_[static_cast<size_t>(tile)].at(offset_of_cell(cell))) phi[i] = depth;
+            if (masks_[tile].at(offset_of_cell(cell))) phi[i] = depth;
         }
     }
 
@@ -243,7 +243,7 @@ BlobGrid measure_distance(const Blobs& blobs, const Topology& search, const Inte
     // How far a blob reaches from the tile that contains its particle.
     float reach = margin;
     for (int t = 0; t < search.tile_count(); ++t) {
-        const Box3f& box = blobs.tile_box[static_cast<size_t>(t)];
+        const Box3f& box = blobs.tile_box[t];
         if (box.empty()) continue;
         const Vec3f first = search.first_cell(t).cast<float>() * spacing;
         const Vec3f last = first + Vec3f::Constant(kTileSize * spacing);

@@ -1,5 +1,6 @@
 #include "spindrift/surface/blobs.h"
 
+#include "spindrift/base/scratch.h"
 #include "spindrift/field/row.h"
 #include "spindrift/surface/neighbourhood.h"
 #include "spindrift/surface/thin_walls.h"
@@ -231,10 +232,10 @@ Blobs make_ellipsoids(const Particles& particles, const ParticleIndex& index, co
     std::vector<float> own_scales(blobs.list.size());
     blobs.velocity.resize(blobs.list.size());
     for_each_tile(topology, [&](int tile) {
-        const size_t begin = blobs.tile_first[static_cast<size_t>(tile)];
-        const size_t end = blobs.tile_first[static_cast<size_t>(tile) + 1];
+        const size_t begin = blobs.tile_first[tile];
+        const size_t end = blobs.tile_first[tile + 1];
         if (begin == end) return;
-        thread_local Neighbourhood around;
+        auto& around = thread_scratch<Neighbourhood>();
         around.gather(particles, index, topology, cell, tile, static_cast<int>(std::ceil(radius)));
         around.gather_velocities(particles);
         around.find_cells(index, topology, tile);

@@ -1,5 +1,7 @@
 #include "spindrift/surface/calm_water.h"
 
+#include "spindrift/surface/vertex_blocks.h"
+
 #include <Eigen/Eigenvalues>
 
 namespace spindrift {
@@ -31,14 +33,6 @@ constexpr float kWall = 4;
 // Area that a plane must be fitted to.
 constexpr float kLeastArea = 8, kEnoughArea = 16;
 
-Vec3i corner_step(int corner) { return {corner >> 2, corner >> 1 & 1, corner & 1}; }
-
-float corner_weight(const Vec3f& share, int corner)
-{
-    return (corner & 4 ? share.x() : 1 - share.x()) * (corner & 2 ? share.y() : 1 - share.y()) *
-           (corner & 1 ? share.z() : 1 - share.z());
-}
-
 // Weighted sums over positions, relative to some origin.
 struct Moments {
     double weight = 0;
@@ -69,7 +63,7 @@ struct Plane {
 };
 
 struct CalmBlock {
-    std::vector<uint32_t> vertices;
+    std::span<const uint32_t> vertices;
     Vec3f normal = Vec3f::Zero(); // mean
     float calm = 0;
     std::array<Moments, 8> at_corner; // relative to the corner
@@ -84,21 +78,22 @@ struct CornerPlane {
 
 class CalmWater {
   public:
-    CalmWater(Contour& contour, const std::vector<float>& strength, const FilledSurface& surface,
+    CalmWater(Contour& contour, const std::vector<float>& strength, const SurfaceResolution& surface,
               const std::optional<Box3f>& container)
         : contour_(contour), mesh_(contour.mesh), surface_(surface), to_spacings_(1 / surface.spacing),
-          vertex_area_(surface.voxel * surface.voxel * to_spacings_ * to_spacings_)
+          vertex_area_(surface.voxel * surface.voxel * to_spacings_ * to_spacings_),
+          places_(mesh_.positions, movable_vertices(contour, strength), kBlock * surface.spacing),
+          blocks_(places_.size())
     {
         if (container) off_walls_ = container->grown(-kWall * surface.spacing);
-        group(strength);
+        for (size_t b = 0; b < blocks_.size(); ++b) blocks_[b].vertices = places_.vertices(b);
     }
 
-    void flatten()
+    void flatten(const VolumeExcess& excess)
     {
         for_each_block([&](CalmBlock& block, const Vec3i&) { measure(block); });
-        const std::vector<uint8_t> tiles = calm_tiles();
-        if (std::ranges::count(tiles, 1) == 0) return;
-        correct_heights(VolumeExcess(surface_, tiles));
+        if (std::ranges::none_of(blocks_, [](const CalmBlock& block) { return block.calm > 0; })) return;
+        correct_heights(excess);
         for_each_block([&](CalmBlock& block, const Vec3i& at) {
             if (block.calm > 0) fit(block, at);
         });
@@ -110,7 +105,7 @@ class CalmWater {
   private:
     template <class Body> void for_each_block(const Body& body)
     {
-        parallel_for(blocks_.size(), [&](size_t b) { body(blocks_[b], places_.tile(static_cast<int>(b))); });
+        parallel_for(blocks_.size(), [&](size_t b) { body(blocks_[b], places_.place(b)); });
     }
     Vec3f place(uint32_t vertex) const { return mesh_.positions[vertex] * to_spacings_; }
     float tilt(const CalmBlock& block, uint32_t vertex) const
@@ -122,28 +117,6 @@ class CalmWater {
     bool counts(const CalmBlock& block, uint32_t vertex) const
     {
         return tilt(block, vertex) < kTilted.full && off_walls(vertex);
-    }
-
-    // Sorts the vertices that may move into blocks.
-    void group(const std::vector<float>& strength)
-    {
-        std::vector<uint32_t> movable;
-        for (size_t i = 0; i < mesh_.positions.size(); ++i)
-            if ((contour_.kinds[i] & VertexKind::free) && strength[i] > 0) movable.push_back(static_cast<uint32_t>(i));
-        const auto block_of = [&](uint32_t i) { return cell_of(mesh_.positions[i], to_spacings_ / kBlock); };
-        // Most vertices lie in the same block as the previous one.
-        Vec3i last = Vec3i::Constant(std::numeric_limits<int>::max());
-        std::vector<uint64_t> codes;
-        for (const uint32_t i : movable)
-            if (const Vec3i at = block_of(i); at != last) last = at, codes.push_back(morton_of_tile(at));
-        places_ = Topology(std::move(codes));
-        blocks_.resize(static_cast<size_t>(places_.tile_count()));
-        last = Vec3i::Constant(std::numeric_limits<int>::max());
-        size_t block = 0;
-        for (const uint32_t i : movable) {
-            if (const Vec3i at = block_of(i); at != last) last = at, block = static_cast<size_t>(places_.find(at));
-            blocks_[block].vertices.push_back(i);
-        }
     }
 
     // How calm a block is by itself.
@@ -161,23 +134,6 @@ class CalmWater {
             block.calm = 1; // its neighbours decide
         else if (static_cast<float>(moments.weight) > kOneSided * all)
             block.calm = kCalm(Plane(moments).roughness);
-    }
-
-    // The particles' tiles around the vertices of calm blocks.
-    std::vector<uint8_t> calm_tiles() const
-    {
-        const Topology& topology = surface_.topology;
-        // plus one entry for missing tiles
-        std::vector<uint8_t> tiles(static_cast<size_t>(topology.tile_count()) + 1, 0);
-        for (const CalmBlock& block : blocks_)
-            for (const uint32_t i : block.vertices) {
-                if (!(block.calm > 0)) break;
-                const Vec3i low = cell_of(mesh_.positions[i] - Vec3f::Constant(0.5f * surface_.spacing), to_spacings_);
-                for (int c = 0; c < 8; ++c)
-                    tiles[static_cast<size_t>(topology.find(tile_of_cell(low + corner_step(c))))] = 1;
-            }
-        tiles.pop_back();
-        return tiles;
     }
 
     // Finds how much each vertex is too high for the volume below it, relative to the mean over all calm water: on
@@ -218,8 +174,8 @@ class CalmWater {
             const Vec3f x = place(i) - kBlock * at.cast<float>(), share = x / kBlock;
             const Vec3f corrected = x - too_high_[i] * block.normal;
             for (int c = 0; c < 8; ++c)
-                block.at_corner[static_cast<size_t>(c)].add(corrected - kBlock * corner_step(c).cast<float>(),
-                                                            vertex_area_ * corner_weight(share, c));
+                block.at_corner[c].add(corrected - kBlock * corner_step(c).cast<float>(),
+                                       vertex_area_ * corner_weight(share, c));
         }
     }
 
@@ -229,11 +185,11 @@ class CalmWater {
         Moments moments;
         float calm = 1;
         for (int c = 0; c < 8; ++c) {
-            const int b = places_.find(corner - corner_step(c));
-            if (b == places_.tile_count()) continue;
-            const CalmBlock& block = blocks_[static_cast<size_t>(b)];
+            const size_t b = places_.find(corner - corner_step(c));
+            if (b == blocks_.size()) continue;
+            const CalmBlock& block = blocks_[b];
             if (block.calm > 0 && block.normal.dot(normal) < -0.9f) continue;
-            moments.add(block.at_corner[static_cast<size_t>(c)]);
+            moments.add(block.at_corner[c]);
             calm = std::min(calm, block.calm);
         }
         const Plane plane(moments);
@@ -246,13 +202,13 @@ class CalmWater {
     void move(const CalmBlock& block, const Vec3i& at)
     {
         std::array<CornerPlane, 8> planes;
-        for (int c = 0; c < 8; ++c) planes[static_cast<size_t>(c)] = plane_at(at + corner_step(c), block.normal);
+        for (int c = 0; c < 8; ++c) planes[c] = plane_at(at + corner_step(c), block.normal);
         for (const uint32_t i : block.vertices) {
             const Vec3f x = place(i), share = x / kBlock - at.cast<float>();
             Vec3f move = Vec3f::Zero();
             float weights = 0;
             for (int c = 0; c < 8; ++c) {
-                const CornerPlane& plane = planes[static_cast<size_t>(c)];
+                const CornerPlane& plane = planes[c];
                 const float w = plane.known * corner_weight(share, c);
                 weights += w;
                 if (plane.calm > 0) move -= w * plane.calm * plane.normal.dot(x - plane.centre) * plane.normal;
@@ -267,20 +223,20 @@ class CalmWater {
 
     Contour& contour_;
     Mesh& mesh_;
-    const FilledSurface& surface_;
+    const SurfaceResolution surface_;
     const float to_spacings_, vertex_area_;
     std::optional<Box3f> off_walls_; // region whose surface is included
-    Topology places_;                // each tile is a block
+    VertexBlocks places_;
     std::vector<CalmBlock> blocks_;
     std::vector<float> too_high_; // by vertex
 };
 
 } // namespace
 
-void flatten_calm_water(Contour& contour, const std::vector<float>& strength, const FilledSurface& surface,
-                        const std::optional<Box3f>& container)
+void flatten_calm_water(Contour& contour, const std::vector<float>& strength, const VolumeExcess& excess,
+                        const SurfaceResolution& resolution, const std::optional<Box3f>& container)
 {
-    CalmWater(contour, strength, surface, container).flatten();
+    CalmWater(contour, strength, resolution, container).flatten(excess);
 }
 
 } // namespace spindrift

@@ -19,8 +19,12 @@
 
 namespace spindrift {
 
+struct SurfaceResolution {
+    float voxel, spacing; // [m] of the mesh, and of the particles
+};
+
 // `strength` is above 0 for the vertices that may move. Call update_normals() afterwards.
-void flatten_calm_water(Contour& contour, const std::vector<float>& strength, const FilledSurface& surface,
-                        const std::optional<Box3f>& container);
+void flatten_calm_water(Contour& contour, const std::vector<float>& strength, const VolumeExcess& excess,
+                        const SurfaceResolution& resolution, const std::optional<Box3f>& container);
 
 } // namespace spindrift

@@ -1,5 +1,6 @@
 #include "spindrift/surface/contour.h"
 
+#include "spindrift/base/scratch.h"
 #include "spindrift/surface/tile_samples.h"
 
 namespace spindrift {
@@ -56,7 +57,7 @@ void Contouring::find_signs()
         const float* phi = phi_.tile(tile);
         uint8_t signs = 0;
         for (int i = 0; i < kTileCells; ++i) signs |= phi[i] < 0 ? 1 : 2;
-        signs_[static_cast<size_t>(tile)] = signs;
+        signs_[tile] = signs;
     });
 }
 
@@ -64,8 +65,7 @@ void Contouring::find_signs()
 bool Contouring::may_be_cut(int tile) const
 {
     uint8_t signs = 0;
-    for (int c = 0; c < 8; ++c)
-        signs |= signs_[static_cast<size_t>(topology_.neighbour(tile, c >> 2, c >> 1 & 1, c & 1))];
+    for (int c = 0; c < 8; ++c) signs |= signs_[topology_.neighbour(tile, c >> 2, c >> 1 & 1, c & 1)];
     if (signs == 2) return false;
     if (signs == 3 || !container_) return signs == 3;
     const Vec3f first = topology_.first_cell(tile).cast<float>() * voxel_;
@@ -76,12 +76,12 @@ bool Contouring::may_be_cut(int tile) const
 void Contouring::make_vertices(int tile)
 {
     if (!may_be_cut(tile)) return;
-    thread_local TileSamples samples;
+    auto& samples = thread_scratch<TileSamples>();
     samples.gather(phi_, tile, voxel_, container_);
-    auto& out = vertices_[static_cast<size_t>(tile)];
+    auto& out = vertices_[tile];
     out = std::make_unique<TileVertices>();
     for (int o = 0; o < kTileCells; ++o) {
-        out->first[static_cast<size_t>(o)] = static_cast<uint16_t>(out->positions.size());
+        out->first[o] = static_cast<uint16_t>(out->positions.size());
         const Vec3i cube = cell_in_tile(o);
         const int configuration = samples.configuration(cube);
         if (configuration == 0 || configuration == 255) continue;
@@ -124,16 +124,15 @@ void Contouring::collect_vertices()
 // Every cut edge of the grid becomes a quad between the four cubes around it.
 void Contouring::make_triangles(int tile)
 {
-    if (!vertices_[static_cast<size_t>(tile)]) return;
-    thread_local TileSamples samples;
+    if (!vertices_[tile]) return;
+    auto& samples = thread_scratch<TileSamples>();
     samples.gather(phi_, tile, voxel_, container_);
     for (int o = 0; o < kTileCells; ++o) {
         const Vec3i at = cell_in_tile(o);
         for (int axis = 0; axis < 3; ++axis) {
             Vec3i next = at;
             ++next[axis];
-            if (samples.inside(at) != samples.inside(next))
-                add_quad(tile, samples, at, axis, triangles_[static_cast<size_t>(tile)]);
+            if (samples.inside(at) != samples.inside(next)) add_quad(tile, samples, at, axis, triangles_[tile]);
         }
     }
 }
@@ -141,11 +140,10 @@ void Contouring::make_triangles(int tile)
 // The vertex of the sheet that cuts an edge of a cube.
 int Contouring::vertex_number(int tile, const TileSamples& samples, const Vec3i& cube, int edge) const
 {
-    const int sheet = samples.sheets(cube, samples.configuration(cube)).of_edge[static_cast<size_t>(edge)];
+    const int sheet = samples.sheets(cube, samples.configuration(cube)).of_edge[edge];
     const auto step = [](int c) { return c < 0 ? -1 : 0; };
     const auto owner = static_cast<size_t>(topology_.neighbour(tile, step(cube.x()), step(cube.y()), step(cube.z())));
-    return static_cast<int>(out_.tile_first[owner]) +
-           vertices_[owner]->first[static_cast<size_t>(offset_of_cell(cube))] + sheet;
+    return static_cast<int>(out_.tile_first[owner]) + vertices_[owner]->first[offset_of_cell(cube)] + sheet;
 }
 
 void Contouring::add_quad(int tile, const TileSamples& samples, const Vec3i& at, int axis,
@@ -164,10 +162,7 @@ void Contouring::add_quad(int tile, const TileSamples& samples, const Vec3i& at,
     }
     if (!samples.inside(at)) std::swap(q[1], q[3]);
     // Split along the shorter diagonal.
-    const auto length2 = [&](int i, int j) {
-        return (out_.mesh.positions[static_cast<size_t>(i)] - out_.mesh.positions[static_cast<size_t>(j)])
-            .squaredNorm();
-    };
+    const auto length2 = [&](int i, int j) { return (out_.mesh.positions[i] - out_.mesh.positions[j]).squaredNorm(); };
     if (length2(q[0], q[2]) <= length2(q[1], q[3]))
         triangles.insert(triangles.end(), {Vec3i(q[0], q[1], q[2]), Vec3i(q[0], q[2], q[3])});
     else
@@ -187,7 +182,7 @@ void Contouring::collect_triangles()
 
 Contour Contouring::run()
 {
-    vertices_.resize(static_cast<size_t>(topology_.tile_count()));
+    vertices_.resize(topology_.tile_count());
     triangles_.resize(vertices_.size());
     find_signs();
     for_each_tile(topology_, [&](int tile) { make_vertices(tile); });

@@ -19,8 +19,7 @@ int cut_edges(int configuration, int face, std::array<int, 4>& edges)
     int count = 0;
     for (int edge = 0; edge < 12; ++edge) {
         const CubeEdge e(edge);
-        if (on_face(e.low, face) && on_face(e.high, face) && is_cut(configuration, edge))
-            edges[static_cast<size_t>(count++)] = edge;
+        if (on_face(e.low, face) && on_face(e.high, face) && is_cut(configuration, edge)) edges[count++] = edge;
     }
     return count;
 }
@@ -30,14 +29,14 @@ class Joined {
   public:
     Joined()
     {
-        for (int i = 0; i < 12; ++i) parent_[static_cast<size_t>(i)] = i;
+        for (int i = 0; i < 12; ++i) parent_[i] = i;
     }
     int root(int i) const
     {
-        while (parent_[static_cast<size_t>(i)] != i) i = parent_[static_cast<size_t>(i)];
+        while (parent_[i] != i) i = parent_[i];
         return i;
     }
-    void join(int i, int j) { parent_[static_cast<size_t>(root(i))] = root(j); }
+    void join(int i, int j) { parent_[root(i)] = root(j); }
 
   private:
     std::array<int, 12> parent_;
@@ -54,22 +53,22 @@ CubeSheets sheets_of(int configuration, int flipped_face)
         // Two lines, each around one of the corners that are cut off: inside corners, unless flipped.
         for (int i = 0; i < 4; ++i)
             for (int j = 0; j < i; ++j) {
-                const CubeEdge a(edges[static_cast<size_t>(i)]), b(edges[static_cast<size_t>(j)]);
+                const CubeEdge a(edges[i]), b(edges[j]);
                 for (int corner : {a.low, a.high})
                     if ((corner == b.low || corner == b.high) &&
                         inside(configuration, corner) == (face != flipped_face))
-                        joined.join(edges[static_cast<size_t>(i)], edges[static_cast<size_t>(j)]);
+                        joined.join(edges[i], edges[j]);
             }
     }
     CubeSheets sheets;
     std::array<int8_t, 12> number;
     number.fill(-1);
     for (int edge = 0; edge < 12; ++edge) {
-        sheets.of_edge[static_cast<size_t>(edge)] = -1;
+        sheets.of_edge[edge] = -1;
         if (!is_cut(configuration, edge)) continue;
-        int8_t& n = number[static_cast<size_t>(joined.root(edge))];
+        int8_t& n = number[joined.root(edge)];
         if (n < 0) n = static_cast<int8_t>(sheets.count++);
-        sheets.of_edge[static_cast<size_t>(edge)] = n;
+        sheets.of_edge[edge] = n;
     }
     return sheets;
 }
@@ -79,7 +78,7 @@ int face_crossed_twice(int configuration, const CubeSheets& sheets)
     std::array<int, 4> edges{};
     for (int face = 0; face < 6; ++face) {
         if (cut_edges(configuration, face, edges) != 4) continue;
-        const auto sheet = [&](size_t i) { return sheets.of_edge[static_cast<size_t>(edges[i])]; };
+        const auto sheet = [&](size_t i) { return sheets.of_edge[edges[i]]; };
         if (sheet(0) == sheet(1) && sheet(1) == sheet(2) && sheet(2) == sheet(3)) return face;
     }
     return -1;
@@ -89,7 +88,7 @@ std::array<CubeCase, 256> make_cases()
 {
     std::array<CubeCase, 256> cases;
     for (int c = 0; c < 256; ++c) {
-        CubeCase& cube = cases[static_cast<size_t>(c)];
+        CubeCase& cube = cases[c];
         cube.normal = cube.flipped = sheets_of(c, -1);
         cube.twice = face_crossed_twice(c, cube.normal);
         if (cube.twice >= 0) cube.flipped = sheets_of(c, cube.twice);

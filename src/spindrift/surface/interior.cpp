@@ -16,7 +16,7 @@ Interior::Interior(const ParticleIndex& index, const Topology& topology, float s
         std::array<float, kTileCells> count{};
         for (int c = 0; c < kTileCells; ++c) {
             const Vec3i bin = cell_in_tile(c) / bin_;
-            float& here = count[static_cast<size_t>(offset_in_tile(bin.x(), bin.y(), bin.z()))];
+            float& here = count[offset_in_tile(bin.x(), bin.y(), bin.z())];
             if (volumes)
                 for (size_t i = index.cell_begin(tile, c); i < index.cell_end(tile, c); ++i)
                     here += std::min((*volumes)[i], expected);
@@ -24,8 +24,7 @@ Interior::Interior(const ParticleIndex& index, const Topology& topology, float s
                 here += static_cast<float>(index.cell_end(tile, c) - index.cell_begin(tile, c));
         }
         for (int c = 0; c < kTileCells; ++c)
-            if (count[static_cast<size_t>(c)] >= static_cast<float>(enough))
-                liquid_[static_cast<size_t>(tile)][static_cast<size_t>(c >> 6)] |= uint64_t(1) << (c & 63);
+            if (count[c] >= static_cast<float>(enough)) liquid_[tile][c >> 6] |= uint64_t(1) << (c & 63);
     });
 }
 
@@ -35,13 +34,13 @@ bool Interior::liquid(int tile, int x, int y, int z) const
     const auto step = [bins](int b) { return b < 0 ? -1 : b / bins; };
     const int t = topology_->neighbour(tile, step(x), step(y), step(z));
     const auto local = [bins](int b) { return b & (bins - 1); };
-    return liquid_[static_cast<size_t>(t)][static_cast<size_t>(local(x))] >> (8 * local(y) + local(z)) & 1;
+    return liquid_[t][local(x)] >> (8 * local(y) + local(z)) & 1;
 }
 
 InteriorMask Interior::mask(int tile, int bins_away) const
 {
     InteriorMask mask;
-    const auto& own = liquid_[static_cast<size_t>(tile)];
+    const auto& own = liquid_[tile];
     if (std::all_of(own.begin(), own.end(), [](uint64_t w) { return w == 0; })) return mask;
 
     // Liquid bins of the tile and those around, then the minimum of three or five along each axis.

@@ -12,8 +12,8 @@ namespace spindrift {
 // The deep cells of one tile, one bit per cell: row (x, y) is byte y of word x.
 class InteriorMask {
   public:
-    bool at(int offset) const { return words_[static_cast<size_t>(offset >> 6)] >> (offset & 63) & 1; }
-    uint32_t row(int x, int y) const { return words_[static_cast<size_t>(x)] >> (8 * y) & 0xff; }
+    bool at(int offset) const { return words_[offset >> 6] >> (offset & 63) & 1; }
+    uint32_t row(int x, int y) const { return words_[x] >> (8 * y) & 0xff; }
     bool any() const
     {
         return std::any_of(words_.begin(), words_.end(), [](uint64_t w) { return w != 0; });
@@ -22,7 +22,7 @@ class InteriorMask {
     {
         return std::all_of(words_.begin(), words_.end(), [](uint64_t w) { return w == ~uint64_t(0); });
     }
-    void set(int x, int y, int z) { words_[static_cast<size_t>(x)] |= uint64_t(1) << (8 * y + z); }
+    void set(int x, int y, int z) { words_[x] |= uint64_t(1) << (8 * y + z); }
 
   private:
     std::array<uint64_t, kTileSize> words_{};

@@ -1,5 +1,6 @@
 #include "spindrift/surface/level_set.h"
 
+#include "spindrift/base/scratch.h"
 #include "spindrift/field/block.h"
 
 namespace spindrift {
@@ -66,7 +67,7 @@ void make_distance(Field<float>& phi)
     Field<uint8_t> known;
     next.reset_uninitialized(topology, kLevelSetBand), known.reset_uninitialized(topology, 0);
     for_each_tile(topology, [&](int tile) {
-        thread_local Samples samples;
+        auto& samples = thread_scratch<Samples>();
         samples.gather(phi, tile);
         for (int i = 0; i < kTileCells; ++i) {
             const float value = phi.tile(tile)[i];
@@ -82,18 +83,17 @@ void make_distance(Field<float>& phi)
     // Skip tiles far from the surface.
     std::vector<uint8_t> near(static_cast<size_t>(topology.tile_count()) + 1, 0);
     for_each_tile(topology, [&](int tile) {
-        near[static_cast<size_t>(tile)] =
-            std::any_of(known.tile(tile), known.tile(tile) + kTileCells, [](uint8_t k) { return k; });
+        near[tile] = std::any_of(known.tile(tile), known.tile(tile) + kTileCells, [](uint8_t k) { return k; });
     });
     for (int step = 0; step < kSteps; ++step) {
         next.reset_uninitialized(topology, kLevelSetBand);
         for_each_tile(topology, [&](int tile) {
             const auto& around = topology.neighbours(tile);
-            if (std::none_of(around.begin(), around.end(), [&](int t) { return near[static_cast<size_t>(t)]; })) {
+            if (std::none_of(around.begin(), around.end(), [&](int t) { return near[t]; })) {
                 std::copy_n(phi.tile(tile), kTileCells, next.tile(tile));
                 return;
             }
-            thread_local Samples samples;
+            auto& samples = thread_scratch<Samples>();
             samples.gather(phi, tile);
             spread_distance(samples, known.tile(tile), next.tile(tile));
         });

@@ -1,5 +1,6 @@
 #include "spindrift/surface/mixed_sizes.h"
 
+#include "spindrift/base/scratch.h"
 #include "spindrift/surface/neighbourhood.h"
 
 namespace spindrift {
@@ -34,10 +35,10 @@ Blobs make_mixed_blobs(MixedShape shape, const Particles& particles, const std::
     const int reach = std::min(
         kMostReach, static_cast<int>(std::ceil(std::min(scale.search * spacing_of_radius(largest) / cell, 1e3f))));
     for_each_tile(topology, [&](int tile) {
-        const size_t begin = blobs.tile_first[static_cast<size_t>(tile)];
-        const size_t end = blobs.tile_first[static_cast<size_t>(tile) + 1];
+        const size_t begin = blobs.tile_first[tile];
+        const size_t end = blobs.tile_first[tile + 1];
         if (begin == end) return;
-        thread_local Neighbourhood around;
+        auto& around = thread_scratch<Neighbourhood>();
         if (shape != MixedShape::spheres) {
             around.gather(particles, index, topology, cell, tile, reach);
             around.gather_velocities(particles); // and particle indices

@@ -1,5 +1,6 @@
 #include "spindrift/surface/particle_distance.h"
 
+#include "spindrift/base/scratch.h"
 #include "spindrift/field/row.h"
 #include "spindrift/surface/interior.h"
 #include "spindrift/surface/neighbourhood.h"
@@ -31,14 +32,13 @@ class HalfSpace {
             const double offset = moment / weight; // falls from 1 to 0
             for (; k >= 0 && offset <= static_cast<double>(k) / kEntries; --k) {
                 const double t = (last_offset - static_cast<double>(k) / kEntries) / (last_offset - offset);
-                distance_[static_cast<size_t>(k)] = static_cast<float>(last_d + t * (d - last_d));
+                distance_[k] = static_cast<float>(last_d + t * (d - last_d));
             }
             last_offset = offset, last_d = d;
             if ((i + 1) % 64 == 0)
-                fullness_[static_cast<size_t>(kEntries - (i + 1) / 64)] =
-                    static_cast<float>(weight / kSteps * 2 * 315 / 256);
+                fullness_[kEntries - (i + 1) / 64] = static_cast<float>(weight / kSteps * 2 * 315 / 256);
         }
-        for (; k >= 0; --k) distance_[static_cast<size_t>(k)] = -1;
+        for (; k >= 0; --k) distance_[k] = -1;
     }
     float distance(float offset) const { return look_up(distance_, offset); }
     float fullness(float distance) const { return look_up(fullness_, 0.5f + 0.5f * distance); }
@@ -50,7 +50,7 @@ class HalfSpace {
     {
         const float t = clamp01(at) * kEntries;
         const int k = std::min(static_cast<int>(t), kEntries - 1);
-        return mix(table[static_cast<size_t>(k)], table[static_cast<size_t>(k) + 1], t - static_cast<float>(k));
+        return mix(table[k], table[k + 1], t - static_cast<float>(k));
     }
     Table distance_{}, fullness_{};
 };
@@ -297,7 +297,7 @@ void measure_distance(const Particles& particles, const ParticleIndex& index, co
     thickness.reset_uninitialized(topology, 0);
     const Interior interior(index, topology, scale.spacing);
     for_each_tile(topology, [&](int tile) {
-        thread_local Neighbourhood around;
+        auto& around = thread_scratch<Neighbourhood>();
         const InteriorMask mask = interior.mask(tile);
         const Vec3i first = topology.first_cell(tile);
         const Vec3f middle = (first.cast<float>() + Vec3f::Constant(0.5f * kTileSize)) * scale.voxel;
@@ -314,7 +314,7 @@ Field<uint32_t> nearest_particles(const Particles& particles, const ParticleInde
     Field<uint32_t> nearest;
     nearest.reset_uninitialized(topology, static_cast<uint32_t>(particles.size()));
     for_each_tile(topology, [&](int tile) {
-        thread_local Neighbourhood around;
+        auto& around = thread_scratch<Neighbourhood>();
         around.gather(particles, index, topology, scale.voxel, tile, scale.reach());
         around.gather_velocities(particles);
         for (int i = 0; i < kTileCells; ++i) {
@@ -334,10 +334,10 @@ std::vector<uint32_t> settle_vertices(const Particles& particles, const Particle
     std::vector<uint32_t> nearest(mesh.positions.size(), static_cast<uint32_t>(particles.size()));
     const float inverse_voxel = 1 / scale.voxel;
     for_each_tile(topology, [&](int tile) {
-        const size_t begin = contour.tile_first[static_cast<size_t>(tile)];
-        const size_t end = contour.tile_first[static_cast<size_t>(tile) + 1];
+        const size_t begin = contour.tile_first[tile];
+        const size_t end = contour.tile_first[tile + 1];
         if (begin == end) return;
-        thread_local Neighbourhood around;
+        auto& around = thread_scratch<Neighbourhood>();
         // Vertices may lie up to a cell beyond the tile.
         around.gather(particles, index, topology, scale.voxel, tile, scale.reach() + 1);
         around.gather_velocities(particles);

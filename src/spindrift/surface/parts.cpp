@@ -19,7 +19,7 @@ class Parts {
     size_t of(int vertex) { return static_cast<size_t>(root(vertex)); }
 
   private:
-    int& parent(int i) { return parent_[static_cast<size_t>(i)]; }
+    int& parent(int i) { return parent_[i]; }
     int root(int i)
     {
         for (; parent(i) != i; i = parent(i)) parent(i) = parent(parent(i));
@@ -41,7 +41,7 @@ std::vector<double> six_volumes(const Mesh& mesh, Parts& parts)
         // Relative to a corner of the part: a small part far from the origin would be lost in rounding.
         const size_t part = parts.of(t[0]);
         const Vec3d origin = mesh.positions[part].cast<double>();
-        const auto at = [&](int k) { return Vec3d(mesh.positions[static_cast<size_t>(t[k])].cast<double>() - origin); };
+        const auto at = [&](int k) { return Vec3d(mesh.positions[t[k]].cast<double>() - origin); };
         volumes[part] += at(0).dot(at(1).cross(at(2)));
     }
     return volumes;

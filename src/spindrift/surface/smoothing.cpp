@@ -1,5 +1,6 @@
 #include "spindrift/surface/smoothing.h"
 
+#include "spindrift/base/scratch.h"
 #include "spindrift/field/block.h"
 
 namespace spindrift {
@@ -60,7 +61,7 @@ template <int Stride> class TileFilter {
 template <int Stride>
 void smooth_tile(const Field<float>& phi, int tile, const float* thickness, float sharpening, float* out)
 {
-    thread_local TileFilter<Stride> filter;
+    auto& filter = thread_scratch<TileFilter<Stride>>();
     filter.apply(phi, tile, thickness, sharpening, out);
 }
 

@@ -1,4 +1,6 @@
 #include "spindrift/surface/surface.h"
+
+#include "spindrift/base/scratch.h"
 #include "spindrift/scene/limits.h"
 
 #include "spindrift/base/error.h"
@@ -9,6 +11,7 @@
 #include "spindrift/surface/calm_water.h"
 #include "spindrift/surface/container.h"
 #include "spindrift/surface/fairing.h"
+#include "spindrift/surface/keep_volume.h"
 #include "spindrift/surface/mixed_sizes.h"
 #include "spindrift/surface/particle_distance.h"
 #include "spindrift/surface/parts.h"
@@ -68,7 +71,7 @@ constexpr double kBubble = 8, kSliver = 0.2;
 
 // The facets of a drop in the mesh lie inside its ball, so the ball is enlarged by this [cells].
 constexpr float kFacets = 0.11f;
-constexpr size_t kVertices = 4096; // minimum per thread
+constexpr size_t kVerticesPerTask = 4096; // minimum per thread
 // Drops are sampled at least this large [cells], so that they do not fall between samples.
 constexpr float kLeastDrop = 1.0f;
 
@@ -151,7 +154,8 @@ void keep_within(std::vector<Vec3f>& positions, const Box3f& container)
 {
     parallel_for(
         positions.size(),
-        [&](size_t i) { positions[i] = positions[i].cwiseMax(container.min).cwiseMin(container.max); }, kVertices);
+        [&](size_t i) { positions[i] = positions[i].cwiseMax(container.min).cwiseMin(container.max); },
+        kVerticesPerTask);
 }
 
 // Converts cells to metres, cuts off what is beyond the walls, and keeps velocities in the band only.
@@ -236,7 +240,7 @@ void settle_drops(const Blobs& blobs, const std::vector<uint32_t>& nearest, cons
             for (int a = 0; a < 3; ++a)
                 if (!(contour.kinds[i] >> a & 1)) x[a] += move[a];
         },
-        kVertices);
+        kVerticesPerTask);
 }
 
 // The velocity of each cell's particle, extrapolated from neighbours to cells without one, out to the edge of the band.
@@ -252,7 +256,7 @@ Field<Vec3f> velocity_field(Field<uint32_t> particle, const Particles& particles
             uint32_t* cells = particle.tile(t);
             if (std::none_of(cells, cells + kTileCells, none)) return;
             using Around = Block<uint32_t, 1>;
-            thread_local Around around;
+            auto& around = thread_scratch<Around>();
             around.gather(before, t);
             for (int i = 0; i < kTileCells; ++i) {
                 const Vec3i c = cell_in_tile(i);
@@ -400,6 +404,34 @@ MixedShape mixed_shape(SurfaceMode mode)
     return mode == SurfaceMode::ellipsoids ? MixedShape::ellipsoids : MixedShape::weighted;
 }
 
+Field<uint32_t> particles_of_nearest_blobs(const BlobGrid& grid, const Blobs& blobs)
+{
+    Field<uint32_t> particle;
+    particle.copy_from(grid.nearest);
+    for_each_tile(particle.topology(), [&](int t) {
+        for (uint32_t& p : std::span(particle.tile(t), kTileCells))
+            p = p == BlobGrid::kNone ? p : blobs.list[p].particle;
+    });
+    return particle;
+}
+
+// Firmness and velocity of the blob nearest to each vertex.
+void take_from_nearest(const std::vector<uint32_t>& nearest, const Blobs& blobs, const Particles& particles,
+                       std::vector<float>& strength, std::vector<Vec3f>& velocities)
+{
+    strength.assign(nearest.size(), 0);
+    velocities.assign(nearest.size(), Vec3f::Zero());
+    parallel_for(
+        nearest.size(),
+        [&](size_t i) {
+            if (nearest[i] == BlobGrid::kNone) return;
+            const Blob& blob = blobs.list[nearest[i]];
+            strength[i] = blob.firmness;
+            velocities[i] = blobs.velocity.empty() ? particles.v[blob.particle] : blobs.velocity[nearest[i]];
+        },
+        kVerticesPerTask);
+}
+
 void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams& params,
                         const std::optional<Box3f>& container, const ThinWalls* walls, Surface& surface)
 {
@@ -441,15 +473,7 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
             fill_against_walls(grid.phi, *container, surface.voxel, std::min(kWallGap * spacing_in_cells, 4.0f),
                                std::min(kWallDepth * spacing_in_cells, band));
     });
-    const auto nearest_particle = [&] {
-        Field<uint32_t> particle;
-        particle.copy_from(grid.nearest);
-        for_each_tile(particle.topology(), [&](int t) {
-            for (uint32_t& p : std::span(particle.tile(t), kTileCells))
-                p = p == BlobGrid::kNone ? p : blobs.list[p].particle;
-        });
-        return particle;
-    };
+    const auto nearest_particle = [&] { return particles_of_nearest_blobs(grid, blobs); };
     filter_distance(params, particles, nearest_particle, grid.phi, surface);
     Contour mesh;
     times.measure("mesh", [&] { mesh = contour(grid.phi, surface.voxel, container); });
@@ -457,24 +481,17 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
     std::vector<float> strength;
     times.measure("fair", [&] {
         nearest = nearest_blobs(mesh.mesh.positions, blobs, grid, surface.voxel);
-        strength.assign(nearest.size(), 0);
-        mesh.mesh.velocities.assign(nearest.size(), Vec3f::Zero());
-        parallel_for(
-            nearest.size(),
-            [&](size_t i) {
-                if (nearest[i] == BlobGrid::kNone) return;
-                const Blob& blob = blobs.list[nearest[i]];
-                strength[i] = blob.firmness;
-                mesh.mesh.velocities[i] =
-                    blobs.velocity.empty() ? particles.v[blob.particle] : blobs.velocity[nearest[i]];
-            },
-            kVertices);
+        take_from_nearest(nearest, blobs, particles, strength, mesh.mesh.velocities);
         fair(mesh, strength, fairing_of(spacing_in_cells, params));
     });
     times.measure("calm", [&] {
         if (params.smoothing == 0) return;
-        if (radii.empty())
-            flatten_calm_water(mesh, strength, {grid.phi, surface.voxel, particles, index, search, spacing}, container);
+        if (radii.empty()) {
+            const FilledSurface filled{grid.phi, surface.voxel, particles, index, search, spacing};
+            const VolumeExcess excess(filled, mesh.mesh.positions);
+            if (!params.filter.any()) keep_volume(mesh, strength, filled, excess);
+            flatten_calm_water(mesh, strength, excess, {surface.voxel, spacing}, container);
+        }
         update_normals(mesh, strength);
     });
     if (walls && params.sdf) walls->cut(particles, nearest_particle(), surface.voxel, grid.phi);

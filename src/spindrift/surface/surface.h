@@ -18,7 +18,8 @@
 //
 // - Bumps are removed by filters that keep curvature, and therefore volume: along the mesh (fairing.h) and, for
 //   weighted centres, on the grid (smoothing.h). They do not change thin parts and drops.
-// - Calm water is made flat (calm_water.h), except with weighted centres.
+// - Flat parts are moved so that they enclose the volume of their particles (keep_volume.h), and calm water is
+//   flattened (calm_water.h), except with weighted centres.
 // - Walls are mirrors: particles near them are reflected, so that the surface continues behind the wall, and it is
 //   clipped exactly there (container.h, contour.h).
 // - The surface ends at thin colliders (thin_walls.h).

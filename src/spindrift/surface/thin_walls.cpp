@@ -7,7 +7,7 @@ namespace spindrift {
 namespace {
 
 constexpr float kHair = 0.02f; // [voxels]
-constexpr size_t kVertices = 256;
+constexpr size_t kWallVerticesPerTask = 256;
 constexpr uint32_t kNoParticle = ~0u;
 
 Vec3f along_container(Vec3f v, uint8_t kind)
@@ -21,7 +21,7 @@ Vec3f along_container(Vec3f v, uint8_t kind)
 void update_normals(const std::vector<Vec3f>& outwards, Contour& contour)
 {
     Mesh& mesh = contour.mesh;
-    const auto moved = [&](int i) { return !outwards[static_cast<size_t>(i)].isZero(); };
+    const auto moved = [&](int i) { return !outwards[i].isZero(); };
     std::vector<Vec3f> sums(mesh.positions.size(), Vec3f::Zero());
     for (const Vec3i& t : mesh.triangles) {
         const int count = moved(t[0]) + moved(t[1]) + moved(t[2]);
@@ -94,7 +94,7 @@ void ThinWalls::cut(const Particles& particles, const std::vector<uint32_t>& nea
             const Vec3f particle = origin_of(particles.P[nearest[i]]);
             if (const auto moved = cut(x, contour.kinds[i], particle, voxel, outwards[i])) x = *moved;
         },
-        kVertices);
+        kWallVerticesPerTask);
     update_normals(outwards, contour);
 }
 
@@ -126,7 +126,7 @@ uint32_t ThinWalls::nearest(const Sorted& sorted, const Vec3f& x, float reach, V
 std::vector<uint32_t> ThinWalls::nearest(const Sorted& sorted, const std::vector<Vec3f>& vertices, float reach) const
 {
     std::vector<uint32_t> found(vertices.size());
-    parallel_chunks(vertices.size(), kVertices, [&](size_t begin, size_t end) {
+    parallel_chunks(vertices.size(), kWallVerticesPerTask, [&](size_t begin, size_t end) {
         VertexWeights scratch;
         for (size_t i = begin; i < end; ++i) found[i] = nearest(sorted, vertices[i], reach, scratch);
     });

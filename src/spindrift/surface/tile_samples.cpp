@@ -30,11 +30,11 @@ int TileSamples::configuration(const Vec3i& cube) const
 
 const CubeSheets& TileSamples::sheets(const Vec3i& cube, int own) const
 {
-    const CubeCase& own_case = cube_cases()[static_cast<size_t>(own)];
+    const CubeCase& own_case = cube_cases()[own];
     if (own_case.twice < 0) return own_case.normal;
     Vec3i beyond = cube;
     beyond[own_case.twice / 2] += own_case.twice & 1 ? 1 : -1;
-    const CubeCase& other = cube_cases()[static_cast<size_t>(configuration(beyond))];
+    const CubeCase& other = cube_cases()[configuration(beyond)];
     return other.twice == (own_case.twice ^ 1) ? own_case.flipped : own_case.normal;
 }
 
@@ -105,7 +105,7 @@ TileSamples::Vertex TileSamples::vertex(const Vec3i& cube, int configuration, co
 {
     Cuts cuts;
     for (int edge = 0; edge < 12; ++edge)
-        if (sheets.of_edge[static_cast<size_t>(edge)] == sheet) add_cut(cube, configuration, edge, cuts);
+        if (sheets.of_edge[edge] == sheet) add_cut(cube, configuration, edge, cuts);
 
     // On the waterline the liquid's surface determines the height, the wall the position across it.
     Vec3f place = cuts.free > 0 ? cuts.free_sum / static_cast<float>(cuts.free)

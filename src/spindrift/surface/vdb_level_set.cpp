@@ -26,7 +26,7 @@ template <class Active> Grid::Ptr to_grid(const Field<float>& field, const Activ
         std::copy_n(field.tile(t), kTileCells, leaf->buffer().data());
         for (openvdb::Index i = 0; i < Leaf::SIZE; ++i)
             if (is_active(field.tile(t)[i])) leaf->setValueOn(i);
-        leaves[static_cast<size_t>(t)] = std::move(leaf);
+        leaves[t] = std::move(leaf);
     });
     auto grid = Grid::create(field.background());
     for (auto& leaf : leaves) grid->tree().addLeaf(leaf.release());

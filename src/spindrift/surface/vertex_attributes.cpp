@@ -113,11 +113,10 @@ void blend_along(Mesh& mesh, int passes)
     const size_t count = mesh.positions.size();
     std::vector<uint32_t> first(count + 1, 0), corners(3 * mesh.triangles.size());
     for (const Vec3i& t : mesh.triangles)
-        for (int k = 0; k < 3; ++k) ++first[static_cast<size_t>(t[k]) + 1];
+        for (int k = 0; k < 3; ++k) ++first[t[k] + 1];
     for (size_t i = 0; i < count; ++i) first[i + 1] += first[i];
     std::vector<uint32_t> next(first.begin(), first.end() - 1);
-    for (uint32_t c = 0; c < corners.size(); ++c)
-        corners[next[static_cast<size_t>(mesh.triangles[c / 3][c % 3])]++] = c;
+    for (uint32_t c = 0; c < corners.size(); ++c) corners[next[mesh.triangles[c / 3][c % 3]]++] = c;
 
     const auto blend = [&]<class T>(std::vector<T>& values) {
         std::vector<T> before;
@@ -132,7 +131,7 @@ void blend_along(Mesh& mesh, int passes)
                         for (uint32_t k = 1; k < 3; ++k) {
                             const uint32_t corner = corners[c];
                             const int j = mesh.triangles[corner / 3][static_cast<int>((corner + k) % 3)];
-                            sum += before[static_cast<size_t>(j)] - before[i];
+                            sum += before[j] - before[i];
                         }
                     const float share = 0.25f / static_cast<float>(first[i + 1] - first[i]);
                     if constexpr (!std::is_same_v<T, int32_t>) values[i] += share * sum;

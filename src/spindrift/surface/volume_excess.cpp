@@ -1,5 +1,6 @@
 #include "spindrift/surface/volume_excess.h"
 
+#include "spindrift/base/scratch.h"
 #include "spindrift/field/block.h"
 #include "spindrift/points/splat.h"
 
@@ -59,15 +60,6 @@ struct Corners {
     static Vec3i step(int corner) { return {corner >> 2, corner >> 1 & 1, corner & 1}; }
 };
 
-float sample(const Field<float>& field, const Vec3f& x)
-{
-    const Corners corners(x);
-    float sum = 0;
-    for (int c = 0; c < 8; ++c)
-        if (const float w = corners.weight(c); w > 0) sum += w * field.at(corners.low + Corners::step(c));
-    return sum;
-}
-
 // The share of each cell of a tile that the surface encloses.
 void enclosed_shares(const FilledSurface& surface, int tile, float* out)
 {
@@ -77,7 +69,7 @@ void enclosed_shares(const FilledSurface& surface, int tile, float* out)
     const float* same = same_grid ? phi.tile(phi.topology().find(surface.topology.tile(tile))) : nullptr;
     const Vec3f first = surface.topology.first_cell(tile).cast<float>() + Vec3f::Constant(0.5f);
     for (int c = 0; c < kTileCells; ++c) {
-        const float distance = same ? same[c] : sample(phi, (first + cell_in_tile(c).cast<float>()) * cells);
+        const float distance = same ? same[c] : sample_trilinear(phi, (first + cell_in_tile(c).cast<float>()) * cells);
         const bool beyond = std::abs(distance) >= band; // only the sign is known
         out[c] = clamp01(0.5f - (beyond ? std::copysign(1.0f, distance) : distance / cells));
     }
@@ -86,7 +78,7 @@ void enclosed_shares(const FilledSurface& surface, int tile, float* out)
 // Subtracts the volumes of the particles in a tile, each the volume of a cell, from the cells around them.
 void take_particles(const FilledSurface& surface, int tile, Field<float>& shares)
 {
-    thread_local SplatBlock block;
+    auto& block = thread_scratch<SplatBlock>();
     block.clear();
     const Vec3f first = surface.topology.first_cell(tile).cast<float>();
     for (size_t i = surface.index.tile_begin(tile); i < surface.index.tile_end(tile); ++i) {
@@ -98,29 +90,54 @@ void take_particles(const FilledSurface& surface, int tile, Field<float>& shares
     block.add_to(shares, tile);
 }
 
+// The tiles with the samples that height() reads at these positions.
+std::vector<uint8_t> tiles_near(const Topology& topology, float spacing, const std::vector<Vec3f>& positions)
+{
+    std::vector<uint8_t> tiles(topology.tile_count() + 1, 0); // and one entry for missing tiles
+    Vec3i last = Vec3i::Constant(std::numeric_limits<int>::max());
+    for (const Vec3f& x : positions) {
+        const Vec3i low = cell_of(x - Vec3f::Constant(0.5f * spacing), 1 / spacing);
+        if (low == last) continue;
+        last = low;
+        for (int c = 0; c < 8; ++c) tiles[topology.find(tile_of_cell(low + Corners::step(c)))] = 1;
+    }
+    tiles.pop_back();
+    return tiles;
+}
+
 } // namespace
 
-VolumeExcess::VolumeExcess(const FilledSurface& surface, const std::vector<uint8_t>& wanted)
+float sample_trilinear(const Field<float>& field, const Vec3f& x)
+{
+    const Corners corners(x);
+    float sum = 0;
+    for (int c = 0; c < 8; ++c)
+        if (const float w = corners.weight(c); w > 0) sum += w * field.at(corners.low + Corners::step(c));
+    return sum;
+}
+
+VolumeExcess::VolumeExcess(const FilledSurface& surface, const std::vector<Vec3f>& positions)
     : inverse_spacing_(1 / surface.spacing)
 {
     const Topology& topology = surface.topology;
+    const std::vector<uint8_t> wanted = tiles_near(topology, surface.spacing, positions);
     std::vector<uint8_t> near(wanted.size(), 0);
     for (int t = 0; t < topology.tile_count(); ++t)
-        if (wanted[static_cast<size_t>(t)])
+        if (wanted[t])
             for (const int n : topology.neighbours(t))
-                if (n < topology.tile_count()) near[static_cast<size_t>(n)] = 1;
+                if (n < topology.tile_count()) near[n] = 1;
 
     Field<float> excess(topology, 0);
     for_each_tile(topology, [&](int tile) {
-        if (near[static_cast<size_t>(tile)]) enclosed_shares(surface, tile, excess.tile(tile));
+        if (near[tile]) enclosed_shares(surface, tile, excess.tile(tile));
     });
     for_each_tile_by_colour(surface.index, topology, [&](int tile) {
-        if (near[static_cast<size_t>(tile)]) take_particles(surface, tile, excess);
+        if (near[tile]) take_particles(surface, tile, excess);
     });
     smooth_.reset_uninitialized(topology, 0); // only wanted tiles are read
     for_each_tile(topology, [&](int tile) {
-        if (!wanted[static_cast<size_t>(tile)]) return;
-        thread_local TileFilter filter;
+        if (!wanted[tile]) return;
+        auto& filter = thread_scratch<TileFilter>();
         filter.apply(excess, tile, smooth_.tile(tile));
     });
 }
@@ -129,7 +146,7 @@ float VolumeExcess::height(const Vec3f& x) const
 {
     // Of a layer of excess, a sample in it keeps the middle tap; between two samples it is the mean of the first two.
     constexpr float kMiddle = 0.5f * kTaps[0] + 0.25f * (kTaps[0] + kTaps[1]);
-    return sample(smooth_, x * inverse_spacing_) / kMiddle;
+    return sample_trilinear(smooth_, x * inverse_spacing_) / kMiddle;
 }
 
 } // namespace spindrift

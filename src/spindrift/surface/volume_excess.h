@@ -21,10 +21,13 @@ struct FilledSurface {
     float spacing; // [m]
 };
 
+// Trilinear interpolation between cell centres, at a position in cells.
+float sample_trilinear(const Field<float>& field, const Vec3f& x);
+
 class VolumeExcess {
   public:
-    // `wanted` marks the tiles of the particles in which height() will be called.
-    VolumeExcess(const FilledSurface& surface, const std::vector<uint8_t>& wanted);
+    // For positions [m] near these.
+    VolumeExcess(const FilledSurface& surface, const std::vector<Vec3f>& positions);
     // At a position [m] on the surface, in spacings.
     float height(const Vec3f& x) const;
 

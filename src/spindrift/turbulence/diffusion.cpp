@@ -1,5 +1,6 @@
 #include "spindrift/turbulence/diffusion.h"
 
+#include "spindrift/base/scratch.h"
 #include "spindrift/field/row.h"
 
 namespace spindrift {
@@ -92,7 +93,7 @@ void Diffusion::step(Field<float>& value, const Field<float>& coefficient, float
         parallel_for(chains_[axis].size(), [&](size_t i) {
             const Lines lines(chains_[axis][i], axis);
             const size_t size = lines.length() * Lines::kSlice;
-            thread_local Buffer<float> memory;
+            auto& memory = thread_scratch<Buffer<float>>();
             memory.resize(3 * size);
             float *d = memory.data(), *k = d + size, *c = k + size;
             lines.read(value, d), lines.read(coefficient, k);

@@ -1,5 +1,6 @@
 #include "spindrift/turbulence/eddy_sums.h"
 
+#include "spindrift/base/scratch.h"
 #include "spindrift/turbulence/params.h"
 
 namespace spindrift {
@@ -85,7 +86,7 @@ struct WaveTables {
 
 void EddySums::add(const Eddy& eddy, std::span<const Waves> octaves, const SampleGrid& grid)
 {
-    thread_local WaveTables tables[TurbulenceParams::kMaxOctaves];
+    auto& tables = thread_scratch<WaveTables[TurbulenceParams::kMaxOctaves]>();
     size_t count = 0; // of octaves with energy
     for (const Waves& waves : octaves)
         if (!waves.silent) tables[count++].fill(waves, eddy.center, grid);

@@ -1,5 +1,6 @@
 #include "spindrift/turbulence/energy.h"
 
+#include "spindrift/base/scratch.h"
 #include "spindrift/turbulence/sampler.h"
 
 namespace spindrift {
@@ -32,7 +33,7 @@ class TileWithMargin {
         const Row weight = Carried::Corners(carried_, 1, place).value(place);
         const RowMask tx = floor_int(from.x) >> 3, ty = floor_int(from.y) >> 3, tz = floor_int(from.z) >> 3;
         for (int k = 0; k < kTileSize; ++k) {
-            const bool exists = exists_[static_cast<size_t>(neighbour_slot(tx[k], ty[k], tz[k]))];
+            const bool exists = exists_[neighbour_slot(tx[k], ty[k], tz[k])];
             energy[k] = exists && weight[k] > 1e-6f ? sum[k] / weight[k] : start;
         }
         return true;
@@ -111,7 +112,7 @@ void TurbulentEnergy::advect(const Flow& flow, float dt)
     const float cells = dt / flow.voxel;
     next_.reset_uninitialized(*topology_, start_);
     for_each_tile(*topology_, [&](int tile) {
-        thread_local TileWithMargin near;
+        auto& near = thread_scratch<TileWithMargin>();
         near.gather(flow.velocity, energy_, open_, tile);
         Sampler far(*topology_);
         float* out = next_.tile(tile);
@@ -157,7 +158,7 @@ void TurbulentEnergy::find_strain(const Flow& flow)
 {
     constexpr float kMaxStrain = 1e12f;
     for_each_tile(*topology_, [&](int tile) {
-        thread_local MacBlock<1> block;
+        auto& block = thread_scratch<MacBlock<1>>();
         block.gather(flow.velocity, tile, Margin::nearest);
         float* strain = strain_.tile(tile);
         for_each_row([&](int x, int y, int o) {

@@ -44,7 +44,7 @@ class NoiseParticles::Cubes {
         const auto in_cube = [&](const Vec3i& step) {
             const Vec3i c = in_tile + step;
             const int tile = topology_.neighbour(home, c.x() >> 3, c.y() >> 3, c.z() >> 3);
-            for (int32_t i = first_.tile(tile)[offset_of_cell(c)]; i >= 0; i = next_[static_cast<size_t>(i)])
+            for (int32_t i = first_.tile(tile)[offset_of_cell(c)]; i >= 0; i = next_[i])
                 if (test(static_cast<size_t>(i))) return true;
             return false;
         };
@@ -156,15 +156,14 @@ void NoiseParticles::age(const Flow& flow, const TurbulentEnergy& energy, const 
     const auto& carried = particles_.attribute<float>(kEddyEnergyAttribute);
     auto& presence = particles_.attribute<float>(kPresenceAttribute);
     std::array<std::vector<float>*, TurbulenceParams::kMaxOctaves> times{};
-    for (int o = 0; o < octaves_; ++o)
-        times[static_cast<size_t>(o)] = &particles_.attribute<float>(eddy_time_attribute(o));
+    for (int o = 0; o < octaves_; ++o) times[o] = &particles_.attribute<float>(eddy_time_attribute(o));
     parallel_chunks(particles_.size(), kChunk, [&](size_t begin, size_t end) {
         Sampler there(flow.topology());
         for (size_t i = begin; i < end; ++i) {
             const Vec3f& x = particles_.P[i];
             for (int o = 0; o < octaves_; ++o) {
                 const float turnovers = dt * std::sqrt(cascade.energy(o, carried[i])) / cascade.size(o);
-                float& time = (*times[static_cast<size_t>(o)])[i];
+                float& time = (*times[o])[i];
                 time = std::fmod(time + std::min(turnovers, kFastest), kTimePeriod);
             }
             const bool crowded = cubes.any_near(x, [&](size_t j) {
@@ -186,7 +185,7 @@ void NoiseParticles::fill(const Flow& flow, Cubes& cubes)
     const float eddies_in_tile = std::pow(kTileSize / eddy_cells_, 3.0f);
     const float spacing = eddy_cells_ * flow.voxel;
     for (int t = 0; t < topology.tile_count(); ++t) {
-        const uint64_t code = topology.codes()[static_cast<size_t>(t)];
+        const uint64_t code = topology.codes()[t];
         const bool is_new = !std::binary_search(filled_.begin(), filled_.end(), code);
         Random random(hash64(seed_, static_cast<uint64_t>(steps_)), code);
         const float expected = (is_new ? kDartsInNewTile : kDarts) * eddies_in_tile;

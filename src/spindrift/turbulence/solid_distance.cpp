@@ -97,7 +97,7 @@ void SolidDistance::Patch::sample(const Vec3f& first, float spacing, TileDistanc
     std::vector<float> value(length), slope_x(length), slope_y(length);
     for (int x = 0; x < kTileSize; ++x)
         for (int y = 0; y < kTileSize; ++y) {
-            const Spline &sx = xs[static_cast<size_t>(x)], &sy = ys[static_cast<size_t>(y)];
+            const Spline &sx = xs[x], &sy = ys[y];
             std::fill(value.begin(), value.end(), 0.0f);
             std::fill(slope_x.begin(), slope_x.end(), 0.0f), std::fill(slope_y.begin(), slope_y.end(), 0.0f);
             for (int i = 0; i < 3; ++i)
@@ -109,7 +109,7 @@ void SolidDistance::Patch::sample(const Vec3f& first, float spacing, TileDistanc
                         value[k] += both * cells[k], slope_x[k] += on_x * cells[k], slope_y[k] += on_y * cells[k];
                 }
             for (int z = 0; z < kTileSize; ++z) {
-                const Spline& sz = zs[static_cast<size_t>(z)];
+                const Spline& sz = zs[z];
                 const auto blend = [&](const std::vector<float>& v, const float(&weight)[3]) {
                     const float* from = v.data() + sz.first;
                     return weight[0] * from[0] + weight[1] * from[1] + weight[2] * from[2];

@@ -1,5 +1,7 @@
 #include "spindrift/turbulence/synthesis.h"
 
+#include "spindrift/base/scratch.h"
+
 #include <Eigen/Geometry>
 
 namespace spindrift {
@@ -56,7 +58,7 @@ void TurbulentVelocity::set(Particles& particles, const Cascade& cascade, const 
     const auto& presence = *particles.find<float>(kPresenceAttribute);
     const auto& energy = *particles.find<float>(kEddyEnergyAttribute);
     std::array<const std::vector<float>*, TurbulenceParams::kMaxOctaves> times{};
-    for (int o = 0; o < octaves_; ++o) times[static_cast<size_t>(o)] = particles.find<float>(eddy_time_attribute(o));
+    for (int o = 0; o < octaves_; ++o) times[o] = particles.find<float>(eddy_time_attribute(o));
     eddies_.resize(particles.size()), waves_.resize(particles.size() * static_cast<size_t>(octaves_));
     const uint64_t seed = hash64(static_cast<uint64_t>(params.seed), 1);
     parallel_for(
@@ -64,12 +66,11 @@ void TurbulentVelocity::set(Particles& particles, const Cascade& cascade, const 
         [&](size_t i) {
             eddies_[i] = {particles.P[i], presence[i], reach_};
             for (int o = 0; o < octaves_; ++o) {
-                Waves& w = waves_.data()[i * static_cast<size_t>(octaves_) + static_cast<size_t>(o)];
+                Waves& w = waves_.data()[i * static_cast<size_t>(octaves_) + o];
                 const float speed = params.strength * std::sqrt(cascade.energy(o, energy[i]));
                 w.silent = !(speed > 0);
                 if (w.silent) continue;
-                w = random_waves(seed, particles.id[i], o, cascade.size(o), cascade.eddy_size,
-                                 (*times[static_cast<size_t>(o)])[i]);
+                w = random_waves(seed, particles.id[i], o, cascade.size(o), cascade.eddy_size, (*times[o])[i]);
                 // Compensate the velocity added by the gradients of the blending weights, perpendicular to the
                 // potential.
                 const Row length = w.inverse_curl / cascade.eddy_size;
@@ -106,10 +107,10 @@ void TurbulentVelocity::find_eddies(const Vec3f& low, const Vec3f& high, std::ve
 // once per octave; never inside solids or where no eddy has energy.
 template <class Finish> void TurbulentVelocity::sum_up(const SampleGrid& grid, int octaves, const Finish& finish) const
 {
-    thread_local std::vector<uint32_t> near;
-    thread_local SolidDistance::Patch patch;
-    thread_local TileDistances distances;
-    thread_local EddySums sums;
+    auto& near = thread_scratch<std::vector<uint32_t>>();
+    auto& patch = thread_scratch<SolidDistance::Patch>();
+    auto& distances = thread_scratch<TileDistances>();
+    auto& sums = thread_scratch<EddySums>();
     find_eddies(grid.first, grid.last(), near);
     const auto add_octaves = [&](int first, int end, const TileDistances* solids, float eddy_size) {
         const bool calm = std::all_of(near.begin(), near.end(), [&](uint32_t i) {
@@ -162,9 +163,22 @@ void TurbulentVelocity::sample_cells(const Topology& topology, float voxel, Fiel
 {
     for (auto& component : u) component.reset_uninitialized(topology, 0);
     for_each_tile(topology, [&](int t) {
-        thread_local Tile tile;
+        auto& tile = thread_scratch<Tile>();
         sample_tile(topology.tile(t), voxel, tile);
         for (int a = 0; a < 3; ++a) std::copy_n(tile.u[a], kTileCells, u[a].tile(t));
+    });
+}
+
+void TurbulentVelocity::stir(const MacField& flow, float voxel, MacField& stirred) const
+{
+    const Topology& topology = flow.u[0].topology();
+    sample_faces(topology, voxel, stirred);
+    for_each_tile(topology, [&](int tile) {
+        for (int a = 0; a < 3; ++a)
+            for (int o = 0; o < kTileCells; o += kTileSize) {
+                float* u = stirred.u[a].tile(tile) + o;
+                store_row(u, load_row(u) + load_row(flow.u[a].tile(tile) + o));
+            }
     });
 }
 
@@ -265,7 +279,7 @@ void TurbulentVelocity::sample_points(std::span<const Vec3f> points, std::span<V
 {
     constexpr size_t kTogether = 8; // points that mostly lie close together and then share one eddy search
     parallel_chunks(points.size(), kTogether, [&](size_t begin, size_t end) {
-        thread_local std::vector<uint32_t> near;
+        auto& near = thread_scratch<std::vector<uint32_t>>();
         Box3f box;
         for (size_t i = begin; i < end; ++i) box.add(points[i]);
         const bool together = box.size().maxCoeff() < 0.5f * reach_;

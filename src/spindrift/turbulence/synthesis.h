@@ -46,6 +46,8 @@ class TurbulentVelocity {
     // Means over cell faces, of the octaves that these cells can resolve. The potential is averaged along cell edges
     // and its curl taken around faces, so the discrete divergence is zero.
     void sample_faces(const Topology& topology, float voxel, MacField& u) const;
+    // The flow with these means added, U + u' [Narain 2011, section 3.5.2]: divergence-free if the flow is.
+    void stir(const MacField& flow, float voxel, MacField& stirred) const;
 
     size_t bytes() const;
 

@@ -19,13 +19,9 @@ void ForceParams::visit(ParamVisitor& v)
     v.rows("points", points, 3, unit::metres, "Attraction: a point [[x, y, z]], or the corners of a polyline.");
     v("reach", reach, unit::metres, limits::size(), "Distance from the line at which attraction fades to zero.");
     v("seed", seed, unit::none, limits::seed(), "Random seed of the noise.");
-    v("first_frame", first_frame, unit::frames, limits::frame(),
-      "First frame at which the force acts; by default the first of the shot.");
-    v("last_frame", last_frame, unit::frames, limits::frame(),
-      "Last frame at which the force acts; by default the last of the shot.");
     v.require(kind != Kind::attraction || !points.empty(), "points",
               "must have at least one point [x, y, z] for kind = \"attraction\"");
-    v.require(first_frame <= last_frame, "last_frame", "the force ends before it starts");
+    FrameSpan::visit(v, "the force");
 }
 
 namespace {
@@ -61,8 +57,7 @@ void Forces::set_frame(float frame)
     frame_ = frame;
     active_.clear(), winds_.clear();
     for (const ForceParams& force : forces_)
-        if (frame >= static_cast<float>(force.first_frame) && frame <= static_cast<float>(force.last_frame) + 1)
-            (force.kind == ForceParams::Kind::wind ? winds_ : active_).push_back(&force);
+        if (force.contains(frame)) (force.kind == ForceParams::Kind::wind ? winds_ : active_).push_back(&force);
 }
 
 Vec3f Forces::acceleration(const Vec3f& x) const
@@ -78,9 +73,9 @@ Vec3f Forces::acceleration(const Vec3f& x) const
     return sum;
 }
 
-Vec3f Forces::free_flight_velocity(const Vec3f& x, const Vec3f& v, float dt) const
+Vec3f Forces::slowed_by_wind(const Vec3f& v, float dt) const
 {
-    Vec3f out = v + dt * acceleration(x);
+    Vec3f out = v;
     for (const ForceParams* wind : winds_) out = wind->velocity + std::exp(-wind->drag * dt) * (out - wind->velocity);
     return out;
 }

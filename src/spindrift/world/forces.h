@@ -1,11 +1,11 @@
 // Body forces on liquids and smoke: gravity, wind, curl noise, and attraction to a point or polyline.
 #pragma once
 
-#include "spindrift/scene/params.h"
+#include "spindrift/scene/frame_span.h"
 
 namespace spindrift {
 
-struct ForceParams {
+struct ForceParams : FrameSpan {
     enum class Kind { wind, noise, attraction };
     Kind kind = Kind::wind;
     Vec3f velocity = Vec3f::Zero();         // wind [m/s]
@@ -16,7 +16,6 @@ struct ForceParams {
     std::vector<std::vector<float>> points; // attraction: corners of a polyline [m]
     float reach = 1;                        // attraction: distance from the line at which it vanishes [m]
     int seed = 1;                           // noise
-    int first_frame = std::numeric_limits<int>::min(), last_frame = std::numeric_limits<int>::max();
 
     void visit(ParamVisitor& v);
 };
@@ -33,8 +32,12 @@ class Forces {
     bool uniform() const { return active_.empty(); }
     // Acceleration [m/s2], including gravity.
     Vec3f acceleration(const Vec3f& x) const;
-    // Velocity of a freely flying particle after `dt` seconds of acceleration and wind drag.
-    Vec3f free_flight_velocity(const Vec3f& x, const Vec3f& v, float dt) const;
+    // Velocity of a freely flying particle after `dt` seconds of wind drag, and of acceleration and wind drag.
+    Vec3f slowed_by_wind(const Vec3f& v, float dt) const;
+    Vec3f free_flight_velocity(const Vec3f& x, const Vec3f& v, float dt) const
+    {
+        return slowed_by_wind(v + dt * acceleration(x), dt);
+    }
     // Upper bound on the magnitude of any component of the acceleration [m/s2].
     float max_acceleration() const;
 

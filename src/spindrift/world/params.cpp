@@ -1,7 +1,19 @@
 #include "spindrift/world/params.h"
 #include "spindrift/scene/limits.h"
 
+#include <fmt/format.h>
+
 namespace spindrift {
+
+void FillingParams::visit_filling(ParamVisitor& v, const char* material_name)
+{
+    ShapeParams::visit(v);
+    v("mode", mode, choices("initial", "flow"),
+      "initial: filled once at the start. flow: kept filled from first_frame to last_frame.");
+    v("velocity", velocity, unit::metres_per_second, limits::velocity(),
+      fmt::format("Initial velocity of the {}.", material_name).c_str());
+    v("inherit", inherit, unit::none, between(0, 1), "Share of the shape's own velocity that is added to it.");
+}
 
 void ColliderParams::visit(ParamVisitor& v)
 {

@@ -1,9 +1,23 @@
 // Scene parameters of colliders and of the domain.
 #pragma once
 
+#include "spindrift/scene/frame_span.h"
 #include "spindrift/scene/shapes.h"
 
 namespace spindrift {
+
+// A source of a liquid or of sand: a shape that is filled once at the start of the shot, or kept filled while it flows.
+struct FillingParams : ShapeParams, FrameSpan {
+    enum class Mode { initial, flow };
+    Mode mode = Mode::initial;
+    Vec3f velocity = Vec3f::Zero();
+    float inherit = 1; // share of the shape's own velocity that is added to the initial velocity
+    int material = 0;
+
+  protected:
+    // All but `material`, which means something else to each, and the frames. `material_name`: "liquid".
+    void visit_filling(ParamVisitor& v, const char* material_name);
+};
 
 struct ColliderParams : ShapeParams {
     float friction = 0; // Coulomb coefficient

@@ -126,14 +126,14 @@ void RigidShares::update(const Topology& topology, const std::vector<RigidSolid>
     for (size_t k = 0; k < tasks.size(); ++k) {
         if (!found[k]) continue;
         tiles_[tasks[k].solid].push_back(*found[k]);
-        uint8_t& count = sharers[static_cast<size_t>(tasks[k].tile)];
+        uint8_t& count = sharers[tasks[k].tile];
         count = static_cast<uint8_t>(std::min(count + 1, 2));
     }
     touched_.clear();
     for (int t = 0; t < topology.tile_count(); ++t)
-        if (sharers[static_cast<size_t>(t)] > 0) touched_.push_back(t);
+        if (sharers[t] > 0) touched_.push_back(t);
     parallel_for(touched_.size(), [&](size_t k) {
-        if (sharers[static_cast<size_t>(touched_[k])] > 1) normalise_overlaps(at(touched_[k]));
+        if (sharers[touched_[k]] > 1) normalise_overlaps(at(touched_[k]));
     });
 }
 

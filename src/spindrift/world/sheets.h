@@ -56,7 +56,7 @@ class SheetSides {
             std::array<float, 8> corners;
             for (int k = 0; k < 8; ++k) {
                 const Vec3f to = Vec3i(k >> 2, k >> 1 & 1, k & 1).cast<float>() - Vec3f::Constant(0.5f);
-                corners[static_cast<size_t>(k)] = view.seen(cube + to);
+                corners[k] = view.seen(cube + to);
             }
             return positive_volume(corners, view.seen(cube));
         };

@@ -94,7 +94,7 @@ void evaluate(const Solids& solids, const Vec3i& first_cell, float voxel, SolidT
         float open[3], volume;
         std::array<float, 8> v;
         if (near(c))
-            for (int k = 0; k < 8; ++k) v[static_cast<size_t>(k)] = corner_of(cell + Vec3i(k >> 2, k >> 1 & 1, k & 1));
+            for (int k = 0; k < 8; ++k) v[k] = corner_of(cell + Vec3i(k >> 2, k >> 1 & 1, k & 1));
         if (near(c) && sides.near(c)) {
             for (int a = 0; a < 3; ++a) open[a] = sides.open_part(c, a, to_colliders);
             volume = sides.own_part(c, to_colliders);
@@ -209,14 +209,14 @@ void SolidCells::update(const Topology& topology, const Solids& solids, float vo
     if (solids.has_sheets())
         for (const int t : near_)
             if (tile(t)->sheets)
-                for (const int around : topology.neighbours(t)) blocked_[static_cast<size_t>(around)] = 1;
+                for (const int around : topology.neighbours(t)) blocked_[around] = 1;
 }
 
 void SolidCells::cut_out_bodies(const Topology& topology, const Solids& solids, float voxel)
 {
     shares_.update(topology, solids.bodies(), voxel);
     body_tiles_.clear();
-    body_tiles_.resize(static_cast<size_t>(topology.tile_count()));
+    body_tiles_.resize(topology.tile_count());
     parallel_for(body_tiles_.size(), [&](size_t t) {
         const int tile = static_cast<int>(t);
         const Vec3i first = topology.first_cell(tile);
@@ -244,7 +244,7 @@ void SolidCells::gather_both_sides(const Topology& topology, int tile, const Blo
                                    Block<float, 1>& shares) const
 {
     shares.gather(topology, tile, [&](int t) {
-        const SolidTile* solid = tiles_[static_cast<size_t>(t)];
+        const SolidTile* solid = tiles_[t];
         return solid && solid->sheets ? solid->sheets->both_sides : all_open_;
     });
     for (size_t i = 0; i < std::size(shares.data); ++i) shares.data[i] *= volumes.data[i];
@@ -253,7 +253,7 @@ void SolidCells::gather_both_sides(const Topology& topology, int tile, const Blo
 void SolidCells::gather_distances(const Topology& topology, int tile, Block<float, 1>& distances) const
 {
     distances.gather(topology, tile, [&](int t) {
-        const SolidTile* solid = tiles_[static_cast<size_t>(t)];
+        const SolidTile* solid = tiles_[t];
         return solid ? solid->distance : all_far_;
     });
 }

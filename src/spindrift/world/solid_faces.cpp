@@ -1,5 +1,7 @@
 #include "spindrift/world/solid_faces.h"
 
+#include "spindrift/base/scratch.h"
+
 namespace spindrift {
 
 void solid_velocity_at_faces(const Topology& topology, const Solids& solids, const SolidCells& cells, float voxel,
@@ -44,7 +46,7 @@ void slide_on_solids(MacField& velocity, const Solids& solids, const SolidCells&
     parallel_for(near.size(), [&](size_t k) {
         const auto& faces = cells.tile(near[k])->closed_faces;
         if (faces.empty()) return;
-        thread_local MacBlock<1> block;
+        auto& block = thread_scratch<MacBlock<1>>();
         block.gather(velocity, near[k], Margin::nearest);
         const Vec3f first = topology.first_cell(near[k]).cast<float>();
         const bool sheets = cells.tile(near[k])->sheets != nullptr;

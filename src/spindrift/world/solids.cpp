@@ -215,7 +215,7 @@ Solids::Grip Solids::grip(const Vec3f& x) const
 {
     if (!has_grip_ || nearest_body(x)) return {};
     const Shape* shape = nearest_collider(x);
-    return shape ? grips_[static_cast<size_t>(shape - colliders_.data())] : wall_grip_;
+    return shape ? grips_[shape - colliders_.data()] : wall_grip_;
 }
 
 void Solids::set_wall_friction(float friction)

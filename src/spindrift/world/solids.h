@@ -168,7 +168,7 @@ class SolidCells : private Sight {
     // Visibility across sheets; nullptr if there are none. Valid as long as the topology and solids passed to update().
     const Sight* sight() const { return solids_ && solids_->has_sheets() ? this : nullptr; }
     // nullptr if no solid is near and every face is open.
-    const SolidTile* tile(int index) const { return tiles_[static_cast<size_t>(index)]; }
+    const SolidTile* tile(int index) const { return tiles_[index]; }
     // Fractions of bodies within what colliders and walls leave open: they and the open fraction of a face add up to
     // that.
     const RigidShares& shares() const { return shares_; }
@@ -177,7 +177,7 @@ class SolidCells : private Sight {
     // Open fractions of a tile's lower faces; zero for a missing tile.
     const float* open(int index, int axis) const
     {
-        const SolidTile* t = tiles_[static_cast<size_t>(index)];
+        const SolidTile* t = tiles_[index];
         return t ? t->open[axis] : all_open_;
     }
     // Volume fractions of a tile's cells and its margin; returns false and does nothing if all are 1.
@@ -185,7 +185,7 @@ class SolidCells : private Sight {
     {
         // Missing tiles have nothing near them, so their value does not matter.
         const auto& around = topology.neighbours(tile);
-        const auto solid = [&](int t) { return t == topology.tile_count() ? nullptr : tiles_[static_cast<size_t>(t)]; };
+        const auto solid = [&](int t) { return t == topology.tile_count() ? nullptr : tiles_[t]; };
         if (std::none_of(around.begin(), around.end(), solid)) return false;
         volumes.gather(topology, tile, [&](int t) { return solid(t) ? solid(t)->volume : all_open_; });
         return true;
@@ -200,7 +200,7 @@ class SolidCells : private Sight {
   private:
     SolidCells(const SolidCells&) = delete;
     // Sight
-    bool blocked(int tile) const override { return blocked_[static_cast<size_t>(tile)]; }
+    bool blocked(int tile) const override { return blocked_[tile]; }
     float clearance(int tile, int cell) const override;
     FaceMask faces(int tile, int cell, const Vec3f& x) const override;
     CellMask27 cells(int tile, int cell, const Vec3f& x) const override;
@@ -240,7 +240,7 @@ struct OpenView {
     static TileView view(const SolidCells& cells, const Topology& topology, int tile, int axis)
     {
         const auto& n = topology.neighbours(tile);
-        const auto at = [&](int slot) { return cells.open(n[static_cast<size_t>(slot)], axis); };
+        const auto at = [&](int slot) { return cells.open(n[slot], axis); };
         return TileView{at(neighbour_slot(0, 0, 0)),  at(neighbour_slot(-1, 0, 0)), at(neighbour_slot(1, 0, 0)),
                         at(neighbour_slot(0, -1, 0)), at(neighbour_slot(0, 1, 0)),  at(neighbour_slot(0, 0, -1)),
                         at(neighbour_slot(0, 0, 1))};

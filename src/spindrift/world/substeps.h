@@ -4,9 +4,17 @@
 #include "spindrift/base/error.h"
 #include "spindrift/base/interrupt.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace spindrift {
+
+// The time t in which speed * t + acceleration * t^2 reaches `distance`: a lower bound for anything that starts with at
+// most this speed. This form of the root does not cancel.
+inline float time_to_move(float distance, float speed, float acceleration)
+{
+    return 2 * distance / std::max(speed + std::sqrt(speed * speed + 4 * acceleration * distance), 1e-20f);
+}
 
 // Advances from `frame` to the next: before each step, calls set_time() and largest_step() at its start, then
 // set_time() at its end and step(dt); times are in frames. Returns the number of steps. Throws Error above 500

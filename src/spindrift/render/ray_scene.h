@@ -55,11 +55,11 @@ class Immersion {
     uint64_t bits_ = 0;
 };
 
-class World {
+class RayScene {
   public:
     // Scene and smoke must outlive it; the smoke's light may be worked out later.
-    World(const RenderScene& scene, const Volumes& smoke, const RenderParams& params, const Box3f& extent);
-    ~World();
+    RayScene(const RenderScene& scene, const Volumes& smoke, const RenderParams& params, const Box3f& extent);
+    ~RayScene();
 
     Hit hit(const Ray& ray, float far = kInfinity) const;
     // The same for light, which containers do not stop.
@@ -86,7 +86,7 @@ class World {
     bool near_solid(const Vec3f& place, float distance) const;
     // So many spheres that each covers a pixel or less, and the pixel evens out their light.
     bool crowded() const { return crowded_; }
-    const Medium& medium(int number) const { return media_[static_cast<size_t>(number)]; }
+    const Medium& medium(int number) const { return media_[number]; }
     // Index of refraction there; 1 in the air.
     float ior(const Immersion& in) const { return in.any() ? medium(in.medium()).ior : 1; }
     // The longest of all liquids'.

@@ -1,4 +1,4 @@
-#include "spindrift/render/world.h"
+#include "spindrift/render/ray_scene.h"
 
 #include "spindrift/base/error.h"
 
@@ -44,7 +44,7 @@ void see_from_inside(const RTCFilterFunctionNArguments* query)
 } // namespace
 
 // One body per Embree geometry, numbered alike.
-struct World::Embree {
+struct RayScene::Embree {
     struct Body {
         Hit::Kind kind;
         int layer = 0, medium = -1;
@@ -106,7 +106,7 @@ struct World::Embree {
     void smooth_normal(Hit& hit, const Body& body, const RTCHit& at) const;
 };
 
-void World::Embree::attach(RTCGeometry geometry, Body body)
+void RayScene::Embree::attach(RTCGeometry geometry, Body body)
 {
     const auto number = static_cast<unsigned>(bodies.size());
     if (body.container) rtcSetGeometryIntersectFilterFunction(geometry, see_from_inside);
@@ -119,7 +119,7 @@ void World::Embree::attach(RTCGeometry geometry, Body body)
 }
 
 template <class Positions>
-RTCGeometry World::Embree::triangles_of(const Mesh& mesh, unsigned steps, const Positions& positions, Box3f& bounds)
+RTCGeometry RayScene::Embree::triangles_of(const Mesh& mesh, unsigned steps, const Positions& positions, Box3f& bounds)
 {
     const size_t vertices = mesh.positions.size(), triangles = mesh.triangles.size();
     const RTCGeometry geometry = rtcNewGeometry(device, RTC_GEOMETRY_TYPE_TRIANGLE);
@@ -175,7 +175,7 @@ Vec3f moved(const Vec3f& place, const Vec3f& velocity, float open, unsigned step
 
 } // namespace
 
-Box3f World::Embree::add_mesh(const Mesh& mesh, Body body)
+Box3f RayScene::Embree::add_mesh(const Mesh& mesh, Body body)
 {
     Box3f bounds;
     const size_t vertices = mesh.positions.size();
@@ -199,7 +199,7 @@ Box3f World::Embree::add_mesh(const Mesh& mesh, Body body)
     return bounds;
 }
 
-Box3f World::Embree::add_solid(const RenderSolid& solid, const Vec3f& color)
+Box3f RayScene::Embree::add_solid(const RenderSolid& solid, const Vec3f& color)
 {
     Box3f bounds;
     const Mesh& mesh = *solid.mesh();
@@ -225,7 +225,7 @@ Box3f World::Embree::add_solid(const RenderSolid& solid, const Vec3f& color)
     return bounds;
 }
 
-Box3f World::Embree::add_spheres(const RenderSpheres& balls, Body body)
+Box3f RayScene::Embree::add_spheres(const RenderSpheres& balls, Body body)
 {
     Box3f bounds;
     if (balls.centers.empty() || (balls.radii.empty() && !(balls.radius > 0))) return bounds;
@@ -262,7 +262,7 @@ Box3f World::Embree::add_spheres(const RenderSpheres& balls, Body body)
 // On one thread: where a ray meets an edge, which of the two triangles is hit depends on their order in the tree, and
 // that on the threads that built it. Pictures should not. rtcJoinCommitScene would leave this arena for one of the
 // device's own, with all threads.
-void World::Embree::commit()
+void RayScene::Embree::commit()
 {
     tbb::task_arena alone(1);
     alone.execute([this] {
@@ -273,14 +273,14 @@ void World::Embree::commit()
         fail("render: Embree cannot build its tree (error {})", static_cast<int>(error));
 }
 
-int World::add_medium(const WaterLook& look, const Box3f& extent)
+int RayScene::add_medium(const WaterLook& look, const Box3f& extent)
 {
     if (media_.size() == Immersion::kMost) bad_input("render: a picture can hold {} bodies of water", Immersion::kMost);
     media_.push_back({std::clamp(look.ior, 1.0f, 4.0f), absorption_of(look, extent), look.deep_color, 0});
     return static_cast<int>(media_.size()) - 1;
 }
 
-void World::add_surface(const RenderSurface& surface, const RenderParams& params, const Box3f& extent)
+void RayScene::add_surface(const RenderSurface& surface, const RenderParams& params, const Box3f& extent)
 {
     if (!surface.mesh) return;
     const float contact = std::min(0.75f * mean_edge(*surface.mesh), 0.012f * extent.size().maxCoeff());
@@ -293,7 +293,7 @@ void World::add_surface(const RenderSurface& surface, const RenderParams& params
     bounds_.add(embree_->add_mesh(*surface.mesh, std::move(body)));
 }
 
-void World::add_spheres(const RenderSpheres& spheres, const RenderParams& params, const Box3f& extent)
+void RayScene::add_spheres(const RenderSpheres& spheres, const RenderParams& params, const Box3f& extent)
 {
     Embree::Body body{.kind = Hit::Kind::sphere, .layer = spheres.layer, .color = params.solid_color};
     if (spheres.water) {
@@ -303,7 +303,7 @@ void World::add_spheres(const RenderSpheres& spheres, const RenderParams& params
     bounds_.add(embree_->add_spheres(spheres, std::move(body)));
 }
 
-World::World(const RenderScene& scene, const Volumes& smoke, const RenderParams& params, const Box3f& extent)
+RayScene::RayScene(const RenderScene& scene, const Volumes& smoke, const RenderParams& params, const Box3f& extent)
     : embree_(std::make_unique<Embree>()), smoke_(smoke), container_(scene.container)
 {
     embree_->open = params.camera.shutter / 360 / scene.fps;
@@ -331,13 +331,13 @@ World::World(const RenderScene& scene, const Volumes& smoke, const RenderParams&
         offset_ = 1e-5f * all.size().norm() + 4e-7f * all.min.cwiseAbs().cwiseMax(all.max.cwiseAbs()).norm();
 }
 
-World::~World() = default;
+RayScene::~RayScene() = default;
 
-void World::Embree::smooth_normal(Hit& hit, const Body& body, const RTCHit& at) const
+void RayScene::Embree::smooth_normal(Hit& hit, const Body& body, const RTCHit& at) const
 {
     if (body.normals.empty()) return;
     const auto last = static_cast<float>(body.normals.size() - 1);
-    const Vec3f* corners = &body.normals[static_cast<size_t>(hit.time * last + 0.5f)][3 * size_t{at.primID}];
+    const Vec3f* corners = &body.normals[std::lround(hit.time * last)][3 * size_t{at.primID}];
     const Vec3f &a = corners[0], &b = corners[1], &c = corners[2];
     const Vec3f smooth = (1 - at.u - at.v) * a + at.u * b + at.v * c;
     // Sharp edges of a solid, like those of a box, must not be smoothed away.
@@ -346,7 +346,7 @@ void World::Embree::smooth_normal(Hit& hit, const Body& body, const RTCHit& at) 
     if (length > 1e-3f && smooth.dot(hit.face) > 0) hit.normal = smooth / length;
 }
 
-RTCRayHit World::Embree::nearest(RTCScene among, const Ray& ray, float far)
+RTCRayHit RayScene::Embree::nearest(RTCScene among, const Ray& ray, float far)
 {
     RTCIntersectContext context;
     rtcInitIntersectContext(&context);
@@ -360,7 +360,7 @@ RTCRayHit World::Embree::nearest(RTCScene among, const Ray& ray, float far)
     return query;
 }
 
-Hit World::Embree::describe(const RTCRayHit& found, const Ray& ray) const
+Hit RayScene::Embree::describe(const RTCRayHit& found, const Ray& ray) const
 {
     Hit hit;
     if (found.hit.geomID == RTC_INVALID_GEOMETRY_ID) return hit;
@@ -377,8 +377,7 @@ Hit World::Embree::describe(const RTCRayHit& found, const Ray& ray) const
     if (body.colors && body.kind != Hit::Kind::liquid) {
         const Vec3i& t = body.mesh->triangles[found.hit.primID];
         const float u = found.hit.u, v = found.hit.v;
-        hit.color = (1 - u - v) * (*body.colors)[static_cast<size_t>(t[0])] +
-                    u * (*body.colors)[static_cast<size_t>(t[1])] + v * (*body.colors)[static_cast<size_t>(t[2])];
+        hit.color = (1 - u - v) * (*body.colors)[t[0]] + u * (*body.colors)[t[1]] + v * (*body.colors)[t[2]];
     }
     if (body.mesh)
         smooth_normal(hit, body, found.hit);
@@ -391,31 +390,31 @@ Hit World::Embree::describe(const RTCRayHit& found, const Ray& ray) const
     return hit;
 }
 
-Hit World::hit(const Ray& ray, float far) const
+Hit RayScene::hit(const Ray& ray, float far) const
 {
     return flattened(embree_->describe(Embree::nearest(embree_->scene, ray, far), ray));
 }
 
-Hit World::light_hit(const Ray& ray, float far) const
+Hit RayScene::light_hit(const Ray& ray, float far) const
 {
     const RTCScene among = embree_->blockers ? embree_->blockers : embree_->scene;
     return flattened(embree_->describe(Embree::nearest(among, ray, far), ray));
 }
 
-Hit World::flattened(Hit hit) const
+Hit RayScene::flattened(Hit hit) const
 {
     if (hit.kind == Hit::Kind::liquid && container_) flatten_against_walls(hit);
     return hit;
 }
 
-Hit World::solid_hit(const Ray& ray, float far) const
+Hit RayScene::solid_hit(const Ray& ray, float far) const
 {
     return embree_->describe(Embree::nearest(embree_->solids, ray, far), ray);
 }
 
 // Water that rests against a wall is as flat as the wall; its mesh is only as flat as its voxels, and refraction shows
 // every dent.
-void World::flatten_against_walls(Hit& hit) const
+void RayScene::flatten_against_walls(Hit& hit) const
 {
     for (int axis = 0; axis < 3; ++axis)
         for (const float side : {-1.0f, 1.0f}) {
@@ -429,27 +428,27 @@ void World::flatten_against_walls(Hit& hit) const
         }
 }
 
-Ray World::leave(const Hit& hit, const Vec3f& direction) const
+Ray RayScene::leave(const Hit& hit, const Vec3f& direction) const
 {
     const float side = direction.dot(hit.face) < 0 ? -offset_ : offset_;
     return {hit.position + side * hit.face, direction, hit.time};
 }
 
-Box3f World::shading_bounds() const
+Box3f RayScene::shading_bounds() const
 {
     Box3f box = bounds_;
     if (!smoke_.empty()) box.add(smoke_.bounds());
     return box;
 }
 
-Vec3f World::transmittance(const Ray& ray) const
+Vec3f RayScene::transmittance(const Ray& ray) const
 {
     Vec3f through = past_bodies(ray);
     if (!smoke_.empty() && through.maxCoeff() > 0) through *= smoke_.transmittance(ray);
     return through;
 }
 
-Vec3f World::past_bodies(Ray ray, float far) const
+Vec3f RayScene::past_bodies(Ray ray, float far) const
 {
     Vec3f through = Vec3f::Ones();
     Immersion in;
@@ -471,19 +470,19 @@ Vec3f World::past_bodies(Ray ray, float far) const
     return through;
 }
 
-bool World::near_solid(const Vec3f& place, float distance) const
+bool RayScene::near_solid(const Vec3f& place, float distance) const
 {
     return std::ranges::any_of(solid_bounds_, [&](const Box3f& box) {
         return ((place - box.min).array() >= -distance).all() && ((box.max - place).array() >= -distance).all();
     });
 }
 
-int World::layer_of(const Hit& hit) const { return embree_->bodies[static_cast<size_t>(hit.body)].layer; }
+int RayScene::layer_of(const Hit& hit) const { return embree_->bodies[hit.body].layer; }
 
-Vec3f World::velocity_of(const Hit& hit) const
+Vec3f RayScene::velocity_of(const Hit& hit) const
 {
     if (hit.body < 0) return Vec3f::Zero();
-    const Embree::Body& body = embree_->bodies[static_cast<size_t>(hit.body)];
+    const Embree::Body& body = embree_->bodies[hit.body];
     Vec3f velocity = Vec3f::Zero();
     if (body.spheres) {
         if (hit.primitive < body.spheres->velocities.size()) velocity = body.spheres->velocities[hit.primitive];
@@ -496,7 +495,7 @@ Vec3f World::velocity_of(const Hit& hit) const
         return (1 - hit.u - hit.v) * value(t[0]) + hit.u * value(t[1]) + hit.v * value(t[2]);
     };
     if (mesh.velocities.size() == vertices) {
-        velocity = between([&](int i) -> Vec3f { return mesh.velocities[static_cast<size_t>(i)]; });
+        velocity = between([&](int i) -> Vec3f { return mesh.velocities[i]; });
     } else if (body.solid && embree_->open > 0 && body.solid->moments.size() > 1) {
         const Mesh &first = *body.solid->moments.front(), &last = *body.solid->moments.back();
         if (first.positions.size() == vertices && last.positions.size() == vertices)

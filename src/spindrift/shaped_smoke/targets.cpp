@@ -1,0 +1,155 @@
+#include "spindrift/shaped_smoke/targets.h"
+
+#include "spindrift/base/error.h"
+#include "spindrift/base/parallel.h"
+#include "spindrift/base/random.h"
+#include "spindrift/io/frame_path.h"
+#include "spindrift/io/mesh_file.h"
+#include "spindrift/shaped_smoke/shape_points.h"
+
+namespace spindrift {
+
+Targets::Targets(const std::vector<TargetParams>& params, std::vector<Shape> shapes, std::string where, int start)
+    : params_(params), shapes_(std::move(shapes)), where_(std::move(where))
+{
+    make_groups(start);
+    for (size_t i = 0; i < params_.size(); ++i)
+        if (bends(i)) check_sequence(i);
+    // Sample each once, so that a shape without volume is found before anything is computed.
+    for (const Group& group : groups_)
+        for (const size_t i : group.members) {
+            shapes_[i].prepare(static_cast<float>(group.frame));
+            (void)ShapePoints(shapes_[i], static_cast<float>(group.frame), where_of(i));
+        }
+}
+
+std::string Targets::where_of(size_t i) const { return fmt::format("{}[{}]", where_, i); }
+
+bool Targets::bends(size_t i) const
+{
+    return params_[i].shape == ShapeParams::Kind::mesh && has_frame_pattern(params_[i].file);
+}
+
+void Targets::make_groups(int start)
+{
+    std::map<int, std::vector<size_t>> by_frame;
+    for (size_t i = 0; i < params_.size(); ++i) by_frame[std::max(start, params_[i].frame)].push_back(i);
+    for (const auto& [frame, members] : by_frame) {
+        for (const size_t i : members)
+            if (members.size() > 1 && !params_[i].share)
+                bad_input("{}: {} targets begin at frame {}; give each a share of the smoke, or a frame of its own",
+                          where_of(i), members.size(), frame);
+        Group group{frame, kInfinity, members};
+        for (const size_t i : members) {
+            const float end = params_[i].let_go.value_or(kInfinity);
+            if (i != members.front() && end != group.end)
+                bad_input("{}: targets with the same frame must also have the same let_go", where_of(i));
+            group.end = end;
+        }
+        if (!groups_.empty()) groups_.back().end = std::min(groups_.back().end, static_cast<float>(frame));
+        groups_.push_back(std::move(group));
+    }
+}
+
+void Targets::check_sequence(size_t i) const
+{
+    const std::vector<std::string> files = mesh_files(params_[i].file);
+    const Mesh first = read_mesh(files.front());
+    for (const std::string& file : files)
+        if (const Mesh mesh = read_mesh(file);
+            mesh.triangles != first.triangles || mesh.positions.size() != first.positions.size())
+            bad_input("{}: {} has other triangles than {}; a target may bend, but its triangles must stay the same",
+                      where_of(i), file, files.front());
+}
+
+std::vector<std::string> Targets::warnings(float voxel) const
+{
+    std::vector<std::string> all;
+    for (const Group& group : groups_)
+        for (const size_t i : group.members) {
+            const auto frame = static_cast<float>(group.frame);
+            if (params_[i].shape == ShapeParams::Kind::mesh && volume_of(shapes_[i].mesh(frame)) < 0)
+                all.push_back(fmt::format("{}: the mesh is inside out; it is used as if its triangles faced outwards",
+                                          where_of(i)));
+            if (shapes_[i].bounds(frame).size().minCoeff() < voxel)
+                all.push_back(fmt::format("{}: the target is thinner than a cell of {} m, so smoke cannot resolve it; "
+                                          "lower voxel",
+                                          where_of(i), voxel));
+        }
+    return all;
+}
+
+int Targets::active(float frame) const
+{
+    for (size_t g = groups_.size(); g-- > 0;)
+        if (frame >= static_cast<float>(groups_[g].frame)) return frame < groups_[g].end ? static_cast<int>(g) : -1;
+    return -1;
+}
+
+void Targets::begin(int group)
+{
+    group_ = group, count_ = 0, volume_ = 0;
+    batches_.clear(), points_.clear();
+}
+
+void Targets::add(size_t count, uint64_t seed)
+{
+    const Group& group = groups_[static_cast<size_t>(group_)];
+    const auto frame = static_cast<float>(group.frame);
+    double shares = 0;
+    for (const size_t i : group.members) shares += static_cast<double>(params_[i].share.value_or(1));
+    const bool first = batches_.empty();
+    double share_before = 0;
+    size_t given = 0;
+    for (const size_t i : group.members) {
+        // Rounding the running sum makes the total exact.
+        share_before += static_cast<double>(params_[i].share.value_or(1)) / shares;
+        const bool last = i == group.members.back();
+        const size_t until = last ? count : static_cast<size_t>(std::round(share_before * static_cast<double>(count)));
+        shapes_[i].prepare(frame);
+        const ShapePoints sampler(shapes_[i], frame, where_of(i));
+        if (first) volume_ += sampler.volume();
+        Points points{i, sampler.take(until - given, hash64(seed, hash64(i, batches_.size()))), nullptr};
+        if (bends(i)) points.bound = std::make_unique<Embedding>(shapes_[i].mesh(frame), points.rest);
+        points_.push_back(std::move(points));
+        given = until;
+    }
+    batches_.push_back(count), count_ += count;
+}
+
+void Targets::place(float frame, std::vector<Vec3f>& positions)
+{
+    positions.resize(count_);
+    if (group_ < 0) return;
+    const auto begun = static_cast<float>(groups_[static_cast<size_t>(group_)].frame);
+    size_t first = 0;
+    for (const Points& points : points_) {
+        Shape& shape = shapes_[points.member];
+        if (!points.bound) shape.prepare(frame);
+        const std::span<Vec3f> out(positions.data() + first, points.rest.size());
+        if (points.bound)
+            points.bound->place(shape.mesh(frame), out);
+        else
+            parallel_for(
+                out.size(), [&](size_t i) { out[i] = shape.carried(points.rest[i], begun, frame); }, 256);
+        first += out.size();
+    }
+}
+
+void Targets::prepare_distance(float frame)
+{
+    prepared_ = frame;
+    if (group_ < 0) return;
+    for (const size_t i : groups_[static_cast<size_t>(group_)].members) shapes_[i].prepare(frame);
+}
+
+float Targets::distance(const Vec3f& x) const
+{
+    float least = kInfinity;
+    if (group_ < 0) return least;
+    for (const size_t i : groups_[static_cast<size_t>(group_)].members)
+        least = std::min(least, shapes_[i].distance(x, prepared_));
+    return least;
+}
+
+} // namespace spindrift

@@ -1,0 +1,72 @@
+// The shapes that the smoke takes, and the target particles in them [Madill 2013, 4.2].
+//
+// Targets with the same frame form a group and are taken at the same time. A group is active from its frame until the
+// next one's, or until it lets go. Target particles are sampled at the frame at which their group begins, and move with
+// their shapes from then on: rigidly with keyframes, or bound to a mesh sequence (embedding.h).
+#pragma once
+
+#include "spindrift/shaped_smoke/embedding.h"
+#include "spindrift/shaped_smoke/params.h"
+
+#include <memory>
+
+namespace spindrift {
+
+class Targets {
+  public:
+    // Throws bad_input("{where}[i]: ...") for targets that cannot be taken: two at one frame without shares, a sequence
+    // whose triangles change, a flat or empty shape. `start` is the first frame of the shot.
+    Targets(const std::vector<TargetParams>& params, std::vector<Shape> shapes, std::string where, int start);
+
+    // What was repaired, or looks doubtful on a grid with this voxel.
+    std::vector<std::string> warnings(float voxel) const;
+    // Index of the group that is active at a time in frames, or -1.
+    int active(float frame) const;
+    int group_count() const { return static_cast<int>(groups_.size()); }
+
+    // Starts over without particles in this group (or none, with -1).
+    void begin(int group);
+    int group() const { return group_; }
+    // Adds exactly `count` target particles, shared among the shapes of the group.
+    void add(size_t count, uint64_t seed);
+    // Sizes of the calls of add() since begin(), which repeat them when resuming.
+    const std::vector<uint64_t>& batches() const { return batches_; }
+    size_t size() const { return count_; }
+    double volume() const { return volume_; } // of the shapes of the group, when it began [m3]
+
+    // Positions at a time in frames.
+    void place(float frame, std::vector<Vec3f>& positions);
+    // Signed distance to the union of the group's shapes, at the time last prepared.
+    void prepare_distance(float frame);
+    float distance(const Vec3f& x) const;
+
+  private:
+    struct Group {
+        int frame = 0;
+        float end = kInfinity;
+        std::vector<size_t> members;
+    };
+    // Particles of one shape, added at once.
+    struct Points {
+        size_t member; // index of the target
+        std::vector<Vec3f> rest;
+        std::unique_ptr<Embedding> bound; // null for shapes that do not bend
+    };
+    void make_groups(int start);
+    void check_sequence(size_t i) const;
+    bool bends(size_t i) const;
+    std::string where_of(size_t i) const;
+
+    std::vector<TargetParams> params_;
+    std::vector<Shape> shapes_;
+    std::string where_;
+    std::vector<Group> groups_; // in order of frames
+    int group_ = -1;
+    float prepared_ = 0;
+    double volume_ = 0;
+    size_t count_ = 0;
+    std::vector<uint64_t> batches_;
+    std::vector<Points> points_;
+};
+
+} // namespace spindrift

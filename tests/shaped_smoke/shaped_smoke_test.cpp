@@ -1,0 +1,278 @@
+#include "shaped_smoke/smokes.h"
+
+#include "base/determinism.h"
+#include "io/temp_folder.h"
+#include "shaped_smoke/shape_measures.h"
+#include "spindrift/base/state_error.h"
+
+#include <gtest/gtest.h>
+
+namespace spindrift {
+
+namespace {
+
+void run(ShapedSmoke& smoke, int frames)
+{
+    for (int f = 0; f < frames; ++f) smoke.advance();
+}
+
+// Small, with everything in it: a morph, letting go in wind, two shapes at once, containment, projection.
+ShapedSmokeParams small_smoke()
+{
+    ShapedSmokeParams params;
+    params.voxel = 0.1f, params.markers = 20000, params.controls = 1000;
+    params.vortices.radius = 0.3f, params.vortices.speed = 0.5f;
+    params.sources = {marker_ball(Vec3f::Zero(), 1)};
+    params.targets = {target_ball(Vec3f(2, 0, 0), 0.8f), target_ball(Vec3f(0, 2, 0), 0.6f),
+                      target_ball(Vec3f(0, -1, 0), 0.6f)};
+    params.targets[0].let_go = 6;
+    params.targets[1].frame = params.targets[2].frame = 8;
+    params.targets[1].share = 1, params.targets[2].share = 2;
+    params.wind = {{1, 0, 0, 0}, {8, 2, 0, 1}};
+    return params;
+}
+
+struct MatchCase {
+    const char* name;
+    Mesh mesh;
+    float voxel;
+    double outside_most;
+};
+
+TEST(ShapedSmoke, TakesTheShapeOfABallALetterAndACreature)
+{
+    const TempFolder folder;
+    const MatchCase cases[] = {{"ball", sphere_mesh(Vec3f(0, 0.5f, 0), 0.5f, 4), 0.03f, 0.01},
+                               {"letter", letter_mesh(), 0.02f, 0.01},
+                               {"creature", creature_mesh(0.1f), 0.02f, 0.01}};
+    for (const MatchCase& c : cases) {
+        const std::string file = folder / (std::string(c.name) + ".obj");
+        write_mesh(file, c.mesh);
+        ShapedSmokeParams params = smoke_of_a_metre();
+        params.voxel = c.voxel;
+        params.targets = {target_mesh(file)};
+        ShapedSmoke smoke(params, 24);
+        smoke.start(1);
+        const ShapeMeasure measure(c.mesh, params.control_radius * params.voxel);
+        EXPECT_LT(measure.match(smoke.markers()).overlap, 0.5) << c.name;
+        run(smoke, 36);
+        const ShapeMatch match = measure.match(smoke.markers());
+        EXPECT_GE(match.overlap, 0.85) << c.name;
+        EXPECT_LE(match.distance, 0.015) << c.name;
+        EXPECT_LE(match.outside, c.outside_most) << c.name;
+    }
+}
+
+TEST(ShapedSmoke, FollowsACreatureThatWalks)
+{
+    const TempFolder folder;
+    const int stands = 24, frames = 60;
+    ShapedSmokeParams params = smoke_of_a_metre();
+    params.targets = {target_mesh(write_walk(folder.path(), frames, stands))};
+    ShapedSmoke smoke(params, 24);
+    smoke.start(1);
+    while (smoke.frame() < frames) {
+        smoke.advance();
+        if (smoke.frame() < stands + 12 || smoke.frame() % 6 != 0) continue;
+        const Mesh now = creature_mesh(static_cast<float>(smoke.frame() - stands) / 24);
+        const ShapeMatch match = ShapeMeasure(now, params.control_radius * params.voxel).match(smoke.markers());
+        EXPECT_GE(match.overlap, 0.7) << smoke.frame();
+        EXPECT_LE(match.distance, 0.015) << smoke.frame();
+    }
+}
+
+TEST(ShapedSmoke, MotionLivesOnWithVorticesAndDiesWithout)
+{
+    const int arrived = 36, frames = 240; // 10 s after arrival
+    for (const bool vortices : {true, false}) {
+        ShapedSmokeParams params = smoke_of_a_metre();
+        params.markers = 20000, params.controls = 3000, params.voxel = 0.04f;
+        params.targets = {target_ball(Vec3f(0.5f, 0.5f, 0), 0.5f)};
+        if (!vortices) params.vortices.count = 0;
+        ShapedSmoke smoke(params, 24);
+        smoke.start(1);
+        double most = 0, mean = 0, last = 0;
+        std::vector<double> energies;
+        for (int f = 0; f < arrived + frames; ++f) {
+            last = smoke.advance().kinetic, most = std::max(most, last);
+            if (f >= arrived) energies.push_back(last), mean += last / frames;
+        }
+        if (!vortices) {
+            EXPECT_LT(last, 0.01 * most);
+            continue;
+        }
+        for (const double energy : energies) {
+            EXPECT_GT(energy, 0.5 * mean);
+            EXPECT_LT(energy, 2 * mean);
+        }
+    }
+}
+
+TEST(ShapedSmoke, ContainmentKeepsMarkersInTheShape)
+{
+    double outside[2];
+    for (const bool contain : {false, true}) {
+        ShapedSmokeParams params = smoke_of_a_metre();
+        params.markers = 50000, params.controls = 3000, params.voxel = 0.04f;
+        params.vortices.radius = 0.2f, params.vortices.speed = 1;
+        params.redistribution.rate = 0; // which would return them
+        params.contain = contain;
+        params.targets = {target_ball(Vec3f(0, 0.6f, 0), 0.4f)};
+        ShapedSmoke smoke(params, 24);
+        smoke.start(1);
+        run(smoke, 72);
+        const float radius = params.control_radius * params.voxel;
+        double beyond = 0;
+        for (const Vec3f& x : smoke.markers().P) beyond += (x - Vec3f(0, 0.6f, 0)).norm() > 0.4f + radius;
+        outside[contain] = beyond / static_cast<double>(smoke.markers().size());
+    }
+    EXPECT_GT(outside[0], 0.1);
+    EXPECT_LE(outside[1], 0.01);
+}
+
+TEST(ShapedSmoke, ProjectionMakesTheControlFieldDivergenceFree)
+{
+    double divergence[2];
+    for (const bool project : {false, true}) {
+        ShapedSmokeParams params = small_smoke();
+        params.project = project;
+        ShapedSmoke smoke(params, 24);
+        smoke.measure_divergence(true);
+        smoke.start(1);
+        run(smoke, 4);
+        divergence[project] = smoke.control_divergence();
+    }
+    EXPECT_GT(divergence[0], 0.1);
+    EXPECT_LT(divergence[1], divergence[0] / 100);
+}
+
+TEST(ShapedSmoke, SameBitsForAnyNumberOfThreads)
+{
+    ShapedSmokeParams params = small_smoke();
+    params.contain = params.project = true, params.substeps = 2, params.place_every_frame = true;
+    const auto markers = [&](int threads) {
+        return with_threads(threads, [&] {
+            ShapedSmoke smoke(params, 24);
+            smoke.start(1);
+            run(smoke, 12);
+            return smoke.markers();
+        });
+    };
+    const Particles one = markers(1);
+    EXPECT_TRUE(same_bits(one, markers(2)));
+    EXPECT_TRUE(same_bits(one, markers(3)));
+}
+
+TEST(ShapedSmoke, RestoredSmokeContinuesWithTheSameBits)
+{
+    const TempFolder folder;
+    ShapedSmokeParams params = small_smoke();
+    params.contain = true;
+    TargetParams walk = target_mesh(write_walk(folder.path(), 12, 2));
+    walk.frame = 3;
+    params.targets.insert(params.targets.begin() + 1, walk);
+    for (const int saved : {2, 5, 7, 9}) { // gathering, walking, let go, two shapes
+        ShapedSmoke whole(params, 24), resumed(params, 24);
+        whole.start(1);
+        run(whole, saved - 1);
+        resumed.restore(whole.state());
+        run(whole, 3), run(resumed, 3);
+        EXPECT_TRUE(same_bits(whole.markers(), resumed.markers())) << saved;
+        EXPECT_TRUE(same_bits(whole.controls(), resumed.controls())) << saved;
+        EXPECT_TRUE(same_bits(whole.vortices(), resumed.vortices())) << saved;
+    }
+}
+
+TEST(ShapedSmoke, DamagedStatesAreRefused)
+{
+    ShapedSmoke smoke(small_smoke(), 24);
+    smoke.start(1);
+    run(smoke, 2);
+    const auto refuses = [&](const auto& damage) {
+        ShapedSmoke::State state = smoke.state();
+        damage(state);
+        EXPECT_THROW(ShapedSmoke(small_smoke(), 24).restore(std::move(state)), StateError);
+    };
+    refuses([](auto& s) { s.group = 7; });
+    refuses([](auto& s) { s.batches.push_back(3); });
+    refuses([](auto& s) { s.batches = {uint64_t{1} << 60}; });
+    refuses([](auto& s) { s.controls.template attribute<int32_t>(kTargetAttribute)[0] = -1; });
+    refuses([](auto& s) {
+        auto& target = s.controls.template attribute<int32_t>(kTargetAttribute);
+        target[0] = target[1];
+    });
+    refuses([](auto& s) { s.markers.P[3].x() = std::numeric_limits<float>::quiet_NaN(); });
+    refuses([](auto& s) { s.vortices.attributes.clear(); });
+    refuses([](auto& s) { s.vortices.template attribute<float>(kSigmaAttribute).assign(s.vortices.size(), 1e9f); });
+}
+
+TEST(ShapedSmoke, LetGoSmokeIsBlownAwayAndReforms)
+{
+    ShapedSmokeParams params = small_smoke();
+    params.targets = {target_ball(Vec3f::Zero(), 0.8f), target_ball(Vec3f::Zero(), 0.8f)};
+    params.targets[0].let_go = 12, params.targets[1].frame = 36;
+    params.wind = {{1, 1.5f, 0, 0}};
+    ShapedSmoke smoke(params, 24);
+    smoke.start(1);
+    const auto mean_x = [&] {
+        double sum = 0;
+        for (const Vec3f& x : smoke.markers().P) sum += static_cast<double>(x.x());
+        return sum / static_cast<double>(smoke.markers().size());
+    };
+    run(smoke, 11);
+    EXPECT_NEAR(mean_x(), 0, 0.1);
+    run(smoke, 24);
+    EXPECT_EQ(smoke.controls().size(), 0u);
+    EXPECT_NEAR(mean_x(), 1.5, 0.3);
+    run(smoke, 36);
+    EXPECT_NEAR(mean_x(), 0, 0.1);
+}
+
+TEST(ShapedSmoke, HooksSeeVelocitiesAndMoveMarkers)
+{
+    ShapedSmokeParams params = small_smoke();
+    ShapedSmoke plain(params, 24), hooked(params, 24), pushed(params, 24);
+    int calls = 0;
+    hooked.set_hooks({[&](Particles&, float, float) { ++calls; }, {}});
+    pushed.set_hooks({[](Particles& p, float, float) { p.v[0] = Vec3f(0, 0, 100); },
+                      [](Particles& p, float, float) { p.resize(p.size() - 1); }});
+    for (ShapedSmoke* smoke : {&plain, &hooked, &pushed}) smoke->start(1), smoke->advance();
+    EXPECT_EQ(calls, 1);
+    ASSERT_EQ(plain.markers().size(), hooked.markers().size());
+    for (size_t i = 0; i < plain.markers().size(); ++i)
+        EXPECT_LT((plain.markers().P[i] - hooked.markers().P[i]).norm(), 1e-4f);
+    EXPECT_EQ(pushed.markers().size(), plain.markers().size() - 1);
+    EXPECT_GT(pushed.markers().P[0].z(), 3.0f);
+    pushed.advance();
+}
+
+TEST(ShapedSmoke, PointsOfACacheBecomeMarkers)
+{
+    ShapedSmokeParams params = small_smoke();
+    params.sources.emplace_back().particles = "points.vdb";
+    ShapedSmoke::Shapes shapes{shapes_of(params.sources, "source"), shapes_of(params.targets, "target"), {}};
+    shapes.particles[1] = [] {
+        Particles points;
+        points.resize(10);
+        for (size_t i = 0; i < 10; ++i) points.P[i] = Vec3f(5, static_cast<float>(i), 0);
+        return points;
+    };
+    ShapedSmoke smoke(params, std::move(shapes), 24);
+    smoke.start(1);
+    EXPECT_EQ(smoke.markers().size(), 20010u);
+    smoke.advance();
+    EXPECT_GT(smoke.controls().size(), 900u);
+    EXPECT_EQ(smoke.controls().size(), smoke.goals().size());
+}
+
+TEST(ShapedSmoke, WithoutASourceThereIsAMessage)
+{
+    ShapedSmokeParams params = small_smoke();
+    params.sources.clear();
+    ShapedSmoke smoke(params, 24);
+    EXPECT_TRUE(contains(error_of(ExitCode::bad_input, [&] { smoke.start(1); }), "no markers"));
+}
+
+} // namespace
+
+} // namespace spindrift

@@ -1,0 +1,190 @@
+#include "spindrift/shaped_smoke/targets.h"
+
+#include "io/temp_folder.h"
+#include "shaped_smoke/smokes.h"
+#include "spindrift/mesh/distance.h"
+#include "spindrift/shaped_smoke/shape_points.h"
+
+#include <gtest/gtest.h>
+
+namespace spindrift {
+
+namespace {
+
+Shape shape_with(const ShapeParams& params)
+{
+    Shape shape = shape_of(params, "target");
+    shape.prepare(1);
+    return shape;
+}
+
+Targets targets_of(const std::vector<TargetParams>& params)
+{
+    return Targets(params, shapes_of(params, "target"), "target", 1);
+}
+
+std::string message_of(const std::vector<TargetParams>& params)
+{
+    return error_of(ExitCode::bad_input, [&] { targets_of(params); });
+}
+
+TEST(ShapePoints, AreInsideAndExactlyAsManyAsAskedFor)
+{
+    const Shape ball = shape_with(target_ball(Vec3f(1, 2, 3), 0.4f));
+    const ShapePoints points(ball, 1, "target");
+    EXPECT_NEAR(points.volume() / (4 * kPi / 3 * 0.064), 1, 0.02);
+    for (const size_t count : {1u, 7u, 1000u, 25000u}) {
+        const std::vector<Vec3f> all = points.take(count, 3);
+        ASSERT_EQ(all.size(), count);
+        for (const Vec3f& x : all) ASSERT_LT(ball.distance(x, 1), 0);
+    }
+}
+
+TEST(ShapePoints, ThinPartsGetTheirShare)
+{
+    // A rod of 1/100 of the volume of the box that it is attached to, thinner than the spacing of the points.
+    const TempFolder folder;
+    const Mesh mesh =
+        joined(box_mesh(Vec3f(0, 0, 0), Vec3f(1, 1, 1)), box_mesh(Vec3f(1, 0.49f, 0.49f), Vec3f(26, 0.51f, 0.51f)));
+    write_mesh(folder / "rod.obj", mesh);
+    const Shape shape = shape_with(target_mesh(folder / "rod.obj"));
+    const size_t count = 3000;
+    const std::vector<Vec3f> all = ShapePoints(shape, 1, "target").take(count, 1);
+    double in_rod = 0;
+    std::array<int, 5> along{};
+    for (const Vec3f& x : all)
+        if (x.x() > 1) ++in_rod, ++along[static_cast<size_t>((x.x() - 1) / 5)];
+    EXPECT_NEAR(in_rod, 0.01 / 1.01 * static_cast<double>(count), 12);
+    for (const int in_part : along) EXPECT_GT(in_part, 1);
+}
+
+TEST(ShapePoints, AreMoreEvenThanRandomOnes)
+{
+    const Shape ball = shape_with(target_ball(Vec3f::Zero(), 1));
+    const std::vector<Vec3f> all = ShapePoints(ball, 1, "target").take(8000, 1);
+    // Variance of the count in cubes well inside; that of random points equals the mean.
+    double sum = 0, squares = 0, cubes = 0;
+    const float edge = 0.25f;
+    for (int x = -2; x < 2; ++x)
+        for (int y = -2; y < 2; ++y)
+            for (int z = -2; z < 2; ++z) {
+                const Vec3f low = edge * Vec3i(x, y, z).cast<float>();
+                const Box3f cube{low, low + Vec3f::Constant(edge)};
+                const auto in_cube = static_cast<double>(
+                    std::count_if(all.begin(), all.end(), [&](const Vec3f& p) { return cube.contains(p); }));
+                sum += in_cube, squares += in_cube * in_cube, ++cubes;
+            }
+    const double mean = sum / cubes, variance = squares / cubes - mean * mean;
+    EXPECT_LT(variance, 0.6 * mean);
+}
+
+TEST(Embedding, PointsReturnToTheirPlacesAtRest)
+{
+    const TempFolder folder;
+    const Mesh mesh = creature_mesh(0.2f);
+    write_mesh(folder / "creature.obj", mesh);
+    const Shape shape = shape_with(target_mesh(folder / "creature.obj"));
+    const std::vector<Vec3f> points = ShapePoints(shape, 1, "target").take(2000, 1);
+    const Embedding embedding(mesh, points);
+    std::vector<Vec3f> placed(points.size());
+    embedding.place(mesh, placed);
+    for (size_t i = 0; i < points.size(); ++i) EXPECT_LT((placed[i] - points[i]).norm(), 2e-3f);
+}
+
+TEST(Embedding, PointsStayInsideAsTheMeshWalks)
+{
+    const TempFolder folder;
+    const Mesh rest = creature_mesh(0);
+    write_mesh(folder / "creature.obj", rest);
+    const Shape shape = shape_with(target_mesh(folder / "creature.obj"));
+    const std::vector<Vec3f> points = ShapePoints(shape, 1, "target").take(4000, 1);
+    const Embedding embedding(rest, points);
+    std::vector<Vec3f> placed(points.size());
+    for (const float time : {0.15f, 0.3f, 0.6f, 0.85f}) {
+        const Mesh bent = creature_mesh(time);
+        const MeshDistance distance(bent);
+        embedding.place(bent, placed);
+        size_t outside = 0;
+        float farthest = 0;
+        for (const Vec3f& x : placed) {
+            const float d = distance.distance(x);
+            outside += d > 0, farthest = std::max(farthest, d);
+        }
+        EXPECT_LT(static_cast<double>(outside), 0.01 * static_cast<double>(points.size())) << time;
+        EXPECT_LT(farthest, 0.02f) << time;
+    }
+}
+
+TEST(Targets, GroupsFollowEachOtherAndLetGo)
+{
+    std::vector<TargetParams> params = {target_ball(Vec3f::Zero(), 1), target_ball(Vec3f::Zero(), 1),
+                                        target_ball(Vec3f(3, 0, 0), 1)};
+    params[0].let_go = 20;
+    params[1].frame = params[2].frame = 40, params[1].share = 1, params[2].share = 3;
+    Targets targets = targets_of(params);
+    EXPECT_EQ(targets.active(1), 0);
+    EXPECT_EQ(targets.active(19.5f), 0);
+    EXPECT_EQ(targets.active(20), -1);
+    EXPECT_EQ(targets.active(40), 1);
+    EXPECT_EQ(targets.active(1000), 1);
+    targets.begin(1), targets.add(1001, 5);
+    std::vector<Vec3f> places;
+    targets.place(40, places);
+    ASSERT_EQ(places.size(), 1001u);
+    const auto right = std::count_if(places.begin(), places.end(), [](const Vec3f& x) { return x.x() > 1.5f; });
+    EXPECT_NEAR(static_cast<double>(right), 0.75 * 1001, 1);
+}
+
+TEST(Targets, MoveWithKeyframes)
+{
+    std::vector<TargetParams> params = {target_ball(Vec3f::Zero(), 1)};
+    params[0].translate = {{1, 0, 0, 0}, {11, 5, 0, 0}};
+    Targets targets = targets_of(params);
+    targets.begin(0), targets.add(100, 5);
+    std::vector<Vec3f> before, after;
+    targets.place(1, before), targets.place(11, after);
+    for (size_t i = 0; i < before.size(); ++i) EXPECT_LT((after[i] - before[i] - Vec3f(5, 0, 0)).norm(), 1e-5f);
+}
+
+TEST(Targets, BadOnesAreNamed)
+{
+    const TempFolder folder;
+    const auto mesh_target = [&](const Mesh& mesh, const char* name) {
+        write_mesh(folder / name, mesh);
+        return target_mesh(folder / name);
+    };
+    Mesh open = sphere_mesh(Vec3f::Zero(), 1, 2);
+    open.triangles.pop_back();
+    EXPECT_TRUE(contains(message_of({mesh_target(open, "open.obj")}), "not closed"));
+    Mesh flat = box_mesh(Vec3f(0, 0, 0), Vec3f(1, 1, 1));
+    for (Vec3f& x : flat.positions) x.z() *= 1e-7f;
+    EXPECT_TRUE(contains(message_of({mesh_target(flat, "flat.obj")}), "no volume"));
+    EXPECT_TRUE(contains(message_of({target_ball(Vec3f::Zero(), 1), target_ball(Vec3f::Zero(), 1)}), "share"));
+    EXPECT_TRUE(contains(message_of({target_mesh(folder / "none.obj")}), "none.obj"));
+
+    write_mesh(folder / "changes.0001.obj", sphere_mesh(Vec3f::Zero(), 1, 1));
+    write_mesh(folder / "changes.0002.obj", sphere_mesh(Vec3f::Zero(), 1, 2));
+    EXPECT_TRUE(contains(message_of({target_mesh(folder / "changes.####.obj")}), "other triangles"));
+}
+
+TEST(Targets, RepairsAndDoubtsAreWarnings)
+{
+    const TempFolder folder;
+    write_mesh(folder / "inverted.obj", inside_out(sphere_mesh(Vec3f::Zero(), 1, 2)));
+    write_mesh(folder / "thin.obj", box_mesh(Vec3f(0, 0, 0), Vec3f(1, 1, 0.01f)));
+    Targets inverted = targets_of({target_mesh(folder / "inverted.obj")});
+    ASSERT_EQ(inverted.warnings(0.05f).size(), 1u);
+    EXPECT_TRUE(contains(inverted.warnings(0.05f)[0], "inside out"));
+    inverted.begin(0), inverted.add(500, 1);
+    std::vector<Vec3f> places;
+    inverted.place(1, places);
+    for (const Vec3f& x : places) EXPECT_LT(x.norm(), 1.0f);
+    const Targets thin = targets_of({target_mesh(folder / "thin.obj")});
+    ASSERT_EQ(thin.warnings(0.05f).size(), 1u);
+    EXPECT_TRUE(contains(thin.warnings(0.05f)[0], "thinner than a cell"));
+    EXPECT_TRUE(targets_of({target_ball(Vec3f::Zero(), 1)}).warnings(0.05f).empty());
+}
+
+} // namespace
+
+} // namespace spindrift

@@ -1,0 +1,259 @@
+// Smoke that takes shapes: the matching of control and target particles (figure 2 of [Madill 2013]), overlap with the
+// shapes over time with and without vortices, kinetic energy after arrival, containment, and projection.
+//
+//     spindrift_validate shaped_smoke
+#include "checks.h"
+
+#include "shaped_smoke/assignment.h"
+#include "shaped_smoke/shape_measures.h"
+#include "shaped_smoke/smokes.h"
+#include "spindrift/base/random.h"
+#include "spindrift/io/atomic_file.h"
+#include "spindrift/io/plot.h"
+
+#include <filesystem>
+#include <fmt/format.h>
+
+using namespace spindrift;
+
+namespace {
+
+void write_plot(const std::string& name, const Plot& plot)
+{
+    const std::string path = output_path(name);
+    write_file(path, svg_of(plot));
+    fmt::print("{}\n", path);
+}
+
+// -------------------------------------------------------------------------------------------------------- matching
+
+// Points in a cube; their goals are in the same cube, shifted along x.
+struct Cloud {
+    std::vector<Vec3f> P, goals;
+    std::vector<int32_t> target;
+    Cloud(size_t count, float shift, uint64_t seed) : target(count)
+    {
+        Random random(seed);
+        const auto point = [&] {
+            const float x = random.uniform(), y = random.uniform(), z = random.uniform();
+            return Vec3f(x, y, z);
+        };
+        for (size_t i = 0; i < count; ++i) P.push_back(point()), goals.push_back(point() + Vec3f(shift, 0, 0));
+        assign_randomly(target, hash64(seed));
+    }
+    double energy() const { return matching_energy(P, goals, target); }
+};
+
+void matching(Figures& figures)
+{
+    fmt::print("| 500 points, goals shifted by | random start | after 10^4 tests | 10^5 | 10^6 | 4 10^6 |\n");
+    fmt::print("|---|---|---|---|---|---|\n");
+    double worst = 0;
+    for (const float shift : {0.0f, 0.5f, 1.0f})
+        for (const uint64_t seed : {1u, 2u, 3u}) {
+            Cloud cloud(500, shift, seed);
+            std::vector<std::vector<double>> cost(500, std::vector<double>(500));
+            for (size_t i = 0; i < 500; ++i)
+                for (size_t j = 0; j < 500; ++j)
+                    cost[i][j] = static_cast<double>((cloud.P[i] - cloud.goals[j]).squaredNorm());
+            const double optimum = least_assignment_cost(cost);
+            Correspondence correspondence(seed);
+            fmt::print("| {} (seed {}) | {:.3f} |", shift, seed, cloud.energy() / optimum);
+            uint64_t round = 0;
+            size_t done = 0;
+            for (const size_t tests : {10000u, 100000u, 1000000u, 4000000u}) {
+                round = correspondence.improve(cloud.P, cloud.goals, cloud.target, tests - done, round), done = tests;
+                fmt::print(" {:.4f} |", cloud.energy() / optimum);
+            }
+            fmt::print("\n");
+            worst = std::max(worst, cloud.energy() / optimum);
+        }
+    figures.require("matching of 500 points, energy relative to the optimum", worst, at_most(1.05));
+
+    // Figure 2: 10 thousand particles.
+    Plot plot{"Energy of the matching, 10 thousand particles",
+              "tests [thousand]",
+              "energy relative to the start",
+              {{"goals beside", {}}, {"goals among the points", {}}}};
+    for (const size_t s : {0u, 1u}) {
+        Cloud cloud(10000, s == 0 ? 1.5f : 0.0f, 1);
+        Correspondence correspondence(1);
+        const double start = cloud.energy();
+        double before = start;
+        uint64_t round = 0;
+        plot.series[s].points.emplace_back(0, 1);
+        for (int k = 1; k <= 80; ++k) {
+            round = correspondence.improve(cloud.P, cloud.goals, cloud.target, 5000, round);
+            const double now = cloud.energy();
+            if (now > before) figures.fail("matching", "the energy rises");
+            before = now;
+            plot.series[s].points.emplace_back(5 * k, now / start);
+        }
+    }
+    write_plot("shaped_smoke_matching.svg", plot);
+}
+
+// ---------------------------------------------------------------------------------------------------------- shapes
+
+struct Track {
+    std::vector<Eigen::Vector2d> overlap, distance; // over time [s]
+    ShapeMatch last;
+    double walking = 1, walking_distance = 0; // worst while the shape moves
+};
+
+// Gathers and, with a walk, follows it; frames are counted from 1.
+Track track_shape(const ShapedSmokeParams& params, const std::function<Mesh(int)>& mesh_at, int frames, int still_until)
+{
+    ShapedSmoke smoke(params, 24);
+    smoke.start(1);
+    Track track;
+    while (smoke.frame() < frames) {
+        smoke.advance();
+        if (smoke.frame() % 4 != 0) continue;
+        const ShapeMeasure measure(mesh_at(smoke.frame()), params.control_radius * params.voxel);
+        track.last = measure.match(smoke.markers());
+        const double time = (smoke.frame() - 1) / 24.0;
+        track.overlap.emplace_back(time, track.last.overlap),
+            track.distance.emplace_back(time, 100 * track.last.distance);
+        if (smoke.frame() < still_until + 12) continue;
+        track.walking = std::min(track.walking, track.last.overlap);
+        track.walking_distance = std::max(track.walking_distance, track.last.distance);
+    }
+    return track;
+}
+
+void shapes(Figures& figures)
+{
+    Plot overlap{"Overlap of smoke and shape", "time [s]", "intersection over union", {}};
+    Plot distance{"Distance of smoke and shape", "time [s]", "symmetric mean distance [% of the diagonal]", {}};
+    fmt::print("\n| shape | vortices | overlap after 2 s | mean distance, share of the diagonal | markers outside |\n");
+    fmt::print("|---|---|---|---|---|\n");
+    struct Case {
+        const char* name;
+        Mesh mesh;
+        float voxel;
+    };
+    const Case cases[] = {{"ball", sphere_mesh(Vec3f(0, 0.5f, 0), 0.5f, 4), 0.03f},
+                          {"letter", letter_mesh(), 0.02f},
+                          {"creature", creature_mesh(0.1f), 0.02f}};
+    for (const Case& c : cases)
+        for (const bool vortices : {true, false}) {
+            ShapedSmokeParams params = smoke_of_a_metre();
+            params.voxel = c.voxel;
+            if (!vortices) params.vortices.count = 0;
+            const std::string file = output_path(std::string(c.name) + ".obj");
+            write_mesh(file, c.mesh);
+            params.targets = {target_mesh(file)};
+            const Track track = track_shape(
+                params, [&](int) { return c.mesh; }, 49, 1000);
+            fmt::print("| {} | {} | {:.3f} | {:.2f}% | {:.3f}% |\n", c.name, vortices ? "yes" : "no",
+                       track.last.overlap, 100 * track.last.distance, 100 * track.last.outside);
+            const std::string name = fmt::format("{}{}", c.name, vortices ? "" : ", no vortices");
+            overlap.series.push_back({name, track.overlap}), distance.series.push_back({name, track.distance});
+            figures.require(name + ": overlap", track.last.overlap, at_least(0.85, ""));
+            figures.require(name + ": distance [%]", 100 * track.last.distance, at_most(1.5));
+        }
+    const int stands = 24, frames = 96;
+    const std::string walk = write_walk(std::filesystem::path(output_path("x")).parent_path().string(), frames, stands);
+    for (const bool vortices : {true, false}) {
+        ShapedSmokeParams params = smoke_of_a_metre();
+        if (!vortices) params.vortices.count = 0;
+        params.targets = {target_mesh(walk)};
+        const Track track = track_shape(
+            params, [&](int f) { return creature_mesh(static_cast<float>(std::max(0, f - stands)) / 24); }, frames,
+            stands);
+        fmt::print("| creature that walks, worst frame | {} | {:.3f} | {:.2f}% | {:.3f}% |\n", vortices ? "yes" : "no",
+                   track.walking, 100 * track.walking_distance, 100 * track.last.outside);
+        const std::string name = fmt::format("walk{}", vortices ? "" : ", no vortices");
+        overlap.series.push_back({name, track.overlap}), distance.series.push_back({name, track.distance});
+        figures.require(name + ": overlap", track.walking, at_least(0.7, ""));
+        figures.require(name + ": distance [%]", 100 * track.walking_distance, at_most(1.5));
+    }
+    write_plot("shaped_smoke_overlap.svg", overlap);
+    write_plot("shaped_smoke_distance.svg", distance);
+}
+
+// ---------------------------------------------------------------------------------------------------------- motion
+
+void motion(Figures& figures)
+{
+    fmt::print(
+        "\n| 10 s after arrival | least kinetic energy / mean | most / mean | last / most ever |\n|---|---|---|---|\n");
+    for (const bool vortices : {true, false}) {
+        ShapedSmokeParams params = smoke_of_a_metre();
+        params.voxel = 0.03f, params.markers = 50000, params.controls = 5000;
+        params.targets = {target_ball(Vec3f(0.5f, 0.5f, 0), 0.5f)};
+        if (!vortices) params.vortices.count = 0;
+        ShapedSmoke smoke(params, 24);
+        smoke.start(1);
+        double ever = 0, sum = 0, least = 1e30, most = 0, last = 0;
+        for (int f = 0; f < 36 + 240; ++f) {
+            last = smoke.advance().kinetic, ever = std::max(ever, last);
+            if (f < 36) continue;
+            sum += last / 240, least = std::min(least, last), most = std::max(most, last);
+        }
+        fmt::print("| {} | {:.3f} | {:.3f} | {:.2g} |\n", vortices ? "with vortices" : "without", least / sum,
+                   most / sum, last / ever);
+        if (vortices) {
+            figures.require("kinetic energy after arrival, least / mean", least / sum, at_least(0.5, ""));
+            figures.require("kinetic energy after arrival, most / mean", most / sum, at_most(2));
+        } else {
+            figures.require("kinetic energy without vortices, last / most", last / ever, at_most(0.01));
+        }
+    }
+}
+
+// --------------------------------------------------------------------------------------------------------- options
+
+void options(Figures& figures)
+{
+    fmt::print("\n| containment | redistribution | markers farther than a control radius outside, after 3 s "
+               "|\n|---|---|---|\n");
+    const Mesh mesh = creature_mesh(0.1f);
+    const std::string file = output_path("creature.obj");
+    write_mesh(file, mesh);
+    for (const bool contain : {false, true})
+        for (const bool redistribute : {false, true}) {
+            ShapedSmokeParams params = smoke_of_a_metre();
+            params.vortices.speed = 0.3f;
+            params.contain = contain, params.targets = {target_mesh(file)};
+            if (!redistribute) params.redistribution.rate = 0;
+            ShapedSmoke smoke(params, 24);
+            smoke.start(1);
+            for (int f = 0; f < 72; ++f) smoke.advance();
+            const double outside =
+                ShapeMeasure(mesh, params.control_radius * params.voxel).match(smoke.markers()).outside;
+            fmt::print("| {} | {} | {:.3f}% |\n", contain ? "yes" : "no", redistribute ? "yes" : "no", 100 * outside);
+            if (contain && redistribute) figures.require("containment: markers outside [%]", 100 * outside, at_most(1));
+        }
+
+    fmt::print(
+        "\n| projection | RMS divergence of the control velocity [1/s] | control velocity takes |\n|---|---|---|\n");
+    double divergence[2];
+    for (const bool project : {false, true}) {
+        ShapedSmokeParams params = smoke_of_a_metre();
+        params.project = project, params.targets = {target_mesh(file)};
+        ShapedSmoke smoke(params, 24);
+        smoke.measure_divergence(true);
+        smoke.start(1);
+        double seconds = 0;
+        for (int f = 0; f < 6; ++f) { // the last of them is fast
+            const ShapedSmokeReport report = smoke.advance();
+            for (const auto& [phase, time] : report.times.phases())
+                if (phase == "control field") seconds = time;
+        }
+        divergence[project] = smoke.control_divergence();
+        fmt::print("| {} | {:.4g} | {:.1f} ms |\n", project ? "yes" : "no", divergence[project], 1e3 * seconds);
+    }
+    figures.require("projection: divergence, without / with", divergence[0] / divergence[1], at_least(100, ""));
+}
+
+} // namespace
+
+void shaped_smoke(Figures& figures)
+{
+    matching(figures);
+    shapes(figures);
+    motion(figures);
+    options(figures);
+}
