@@ -95,7 +95,7 @@ asan tsan: packages-build packages-test
 # The fast tests with sanitizers.
 asan-fast: packages-build packages-test
 	cmake --preset asan
-	cmake --build --preset asan -j $(JOBS) --target spindrift_tests
+	cmake --build --preset asan -j $(JOBS) --target spindrift_tests spindrift_examples
 	ctest --preset asan -L fast -j $(JOBS)
 
 clean:
