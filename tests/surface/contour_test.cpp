@@ -1,7 +1,7 @@
 #include "spindrift/surface/contour.h"
 
 #include "spindrift/base/random.h"
-#include "spindrift/surface/cube_sheets.h"
+#include "spindrift/mesh/cube_sheets.h"
 
 #include <gtest/gtest.h>
 

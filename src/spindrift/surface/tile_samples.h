@@ -2,7 +2,7 @@
 #pragma once
 
 #include "spindrift/field/block.h"
-#include "spindrift/surface/cube_sheets.h"
+#include "spindrift/mesh/cube_sheets.h"
 
 #include <optional>
 

@@ -24,10 +24,12 @@ struct CubeEdge {
     }
 };
 
-// The sheets of one configuration: the sheet index of each cut edge, at most four sheets.
+// The sheets of one configuration: the sheet index of each cut edge, at most four sheets. The cut edges of a sheet form
+// a loop, which runs counter-clockwise as seen from outside.
 struct CubeSheets {
     int count = 0;
     std::array<int8_t, 12> of_edge{}; // -1 for edges that are not cut
+    std::array<int8_t, 12> next{};    // the next edge of the loop, or -1
 };
 
 // A face whose inside corners are diagonal can be crossed in two ways. Normally the inside corners are separated. In

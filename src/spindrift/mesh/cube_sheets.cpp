@@ -1,4 +1,6 @@
-#include "spindrift/surface/cube_sheets.h"
+#include "spindrift/mesh/cube_sheets.h"
+
+#include <Eigen/Geometry>
 
 namespace spindrift {
 
@@ -42,13 +44,34 @@ class Joined {
     std::array<int, 12> parent_;
 };
 
+Vec3f middle_of(const CubeEdge& edge)
+{
+    return 0.5f * (cube_corner_place(edge.low) + cube_corner_place(edge.high)).cast<float>();
+}
+
+// Whether the loop of a sheet crosses a face from edge a to edge b, or else from b to a.
+bool runs_forward(int configuration, int face, const CubeEdge& a, const CubeEdge& b)
+{
+    const Vec3f from = middle_of(a), to = middle_of(b);
+    const Vec3f inner = cube_corner_place(inside(configuration, a.low) ? a.low : a.high).cast<float>();
+    const float turn = (to - from).cross(inner - from)[face / 2];
+    return (face & 1 ? turn : -turn) < 0;
+}
+
 CubeSheets sheets_of(int configuration, int flipped_face)
 {
+    CubeSheets sheets;
+    sheets.next.fill(-1);
     Joined joined;
     std::array<int, 4> edges{};
     for (int face = 0; face < 6; ++face) {
         const int count = cut_edges(configuration, face, edges);
-        if (count == 2) joined.join(edges[0], edges[1]);
+        const auto join = [&](int i, int j) {
+            joined.join(i, j);
+            if (!runs_forward(configuration, face, CubeEdge(i), CubeEdge(j))) std::swap(i, j);
+            sheets.next[i] = static_cast<int8_t>(j);
+        };
+        if (count == 2) join(edges[0], edges[1]);
         if (count != 4) continue;
         // Two lines, each around one of the corners that are cut off: inside corners, unless flipped.
         for (int i = 0; i < 4; ++i)
@@ -57,10 +80,9 @@ CubeSheets sheets_of(int configuration, int flipped_face)
                 for (int corner : {a.low, a.high})
                     if ((corner == b.low || corner == b.high) &&
                         inside(configuration, corner) == (face != flipped_face))
-                        joined.join(edges[i], edges[j]);
+                        join(edges[i], edges[j]);
             }
     }
-    CubeSheets sheets;
     std::array<int8_t, 12> number;
     number.fill(-1);
     for (int edge = 0; edge < 12; ++edge) {

@@ -1,0 +1,101 @@
+#include "spindrift/track/properties.h"
+
+#include <Eigen/Geometry>
+
+namespace spindrift {
+
+namespace {
+
+constexpr size_t kVerticesPerTask = 1024;
+
+template <class T> T given_value(const GivenValues& values, const std::string& name)
+{
+    const auto found = values.find(name);
+    const Vec3f value = found == values.end() ? Vec3f(Vec3f::Zero()) : found->second;
+    if constexpr (std::is_same_v<T, Vec3f>)
+        return value;
+    else
+        return static_cast<T>(value.x());
+}
+
+template <class T>
+T carried_value(const std::vector<T>& values, const Vec3i& corners, const Vec3f& weights, bool nearest)
+{
+    int largest = 0;
+    weights.maxCoeff(&largest);
+    if constexpr (!std::is_same_v<T, int32_t>)
+        if (!nearest)
+            return weights[0] * values[corners[0]] + weights[1] * values[corners[1]] + weights[2] * values[corners[2]];
+    return values[corners[largest]];
+}
+
+} // namespace
+
+Vec3f blended(const std::vector<Vec3f>& values, const Mesh& mesh, const SurfacePoint& at)
+{
+    return carried_value(values, mesh.triangles[at.triangle], at.weights, false);
+}
+
+std::map<std::string, AttributeArray> carry_attributes(const Mesh& before, const std::vector<SurfacePoint>& from,
+                                                       const std::vector<std::string>& labels,
+                                                       const std::vector<GivenValues>& given)
+{
+    std::map<std::string, AttributeArray> result;
+    const auto carry = [&](const std::string& name, const auto& values) {
+        using T = typename std::decay_t<decltype(values)>::value_type;
+        const bool nearest = std::find(labels.begin(), labels.end(), name) != labels.end();
+        std::vector<T> carried(from.size());
+        parallel_for(
+            from.size(),
+            [&](size_t i) {
+                const SurfacePoint& at = from[i];
+                carried[i] =
+                    at.triangle >= 0
+                        ? carried_value(values, before.triangles[at.triangle], at.weights, nearest)
+                        : given_value<T>(at.triangle == -1 ? GivenValues() : given[source_of(at.triangle)], name);
+            },
+            kVerticesPerTask);
+        result[name] = std::move(carried);
+    };
+    for (const auto& [name, array] : before.attributes)
+        std::visit([&, &attribute = name](const auto& values) { carry(attribute, values); }, array);
+    const std::vector<Vec3f> none(before.positions.size(), Vec3f::Zero());
+    for (const GivenValues& values : given)
+        for (const auto& [name, value] : values)
+            if (!result.contains(name)) carry(name, none);
+    return result;
+}
+
+void make_tangent(const std::vector<Vec3f>& normals, std::vector<Vec3f>& directions)
+{
+    parallel_for(
+        directions.size(),
+        [&](size_t i) {
+            const Vec3f& n = normals[i];
+            Vec3f along = directions[i] - n.dot(directions[i]) * n;
+            if (along.squaredNorm() < 1e-8f) {
+                int least = 0;
+                n.cwiseAbs().minCoeff(&least);
+                along = n.cross(Vec3f(Vec3f::Unit(least)));
+            }
+            directions[i] = along.normalized();
+        },
+        kVerticesPerTask);
+}
+
+std::vector<SurfacePoint> snap(const MeshDistance& surface, const Mesh& mesh, float reach, std::vector<Vec3f>& points)
+{
+    std::vector<SurfacePoint> found(points.size());
+    parallel_for(
+        points.size(),
+        [&](size_t i) {
+            const MeshDistance::Nearest nearest = surface.nearest(points[i]);
+            const SurfacePoint at{nearest.triangle, nearest.weights};
+            const Vec3f on = blended(mesh.positions, mesh, at);
+            if ((on - points[i]).squaredNorm() < reach * reach) points[i] = on, found[i] = at;
+        },
+        kVerticesPerTask);
+    return found;
+}
+
+} // namespace spindrift

@@ -1,0 +1,31 @@
+// Properties of a tracked surface's vertices, carried from the mesh of one step to that of the next along the origins
+// of its vertices [Bargteil 2006, 3.6].
+#pragma once
+
+#include "spindrift/mesh/distance.h"
+#include "spindrift/track/distance_tree.h"
+
+namespace spindrift {
+
+// Attributes of the vertices that a source adds, by name. Numbers are the first component.
+using GivenValues = std::map<std::string, Vec3f>;
+
+// SurfacePoint::triangle of a vertex that belongs to a source.
+inline int from_source(size_t source) { return -2 - static_cast<int>(source); }
+inline size_t source_of(int triangle) { return static_cast<size_t>(-2 - triangle); }
+
+Vec3f blended(const std::vector<Vec3f>& values, const Mesh& mesh, const SurfacePoint& at);
+
+// Each attribute at the origins: blended between the corners of a triangle, or, for integers and `labels`, that of the
+// nearest corner. Vertices of a source get what it gives; without an origin or a given value, zero.
+std::map<std::string, AttributeArray> carry_attributes(const Mesh& before, const std::vector<SurfacePoint>& from,
+                                                       const std::vector<std::string>& labels,
+                                                       const std::vector<GivenValues>& given);
+// Projects each direction onto the plane across its normal, and makes its length one. A direction along the normal
+// becomes any one in that plane.
+void make_tangent(const std::vector<Vec3f>& normals, std::vector<Vec3f>& directions);
+// Moves points to the nearest point of a surface, unless they are farther from it than `reach`. Returns where they are
+// on it; triangle -1 for those that were not moved.
+std::vector<SurfacePoint> snap(const MeshDistance& surface, const Mesh& mesh, float reach, std::vector<Vec3f>& points);
+
+} // namespace spindrift

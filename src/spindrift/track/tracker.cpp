@@ -1,0 +1,351 @@
+#include "spindrift/track/tracker.h"
+
+#include "spindrift/base/random.h"
+#include "spindrift/base/scratch.h"
+
+#include <Eigen/Geometry>
+#include <Eigen/LU>
+
+namespace spindrift {
+
+namespace {
+
+// How far the surface is continued beyond walls [voxels].
+constexpr float kBeyondWalls = 2;
+// Largest correction of the volume in a step [voxels].
+constexpr float kMostOffset = 0.1f;
+
+float distance_to_walls(const Vec3f& x, const Box3f& walls)
+{
+    return (walls.min - x).cwiseMax(x - walls.max).maxCoeff();
+}
+
+Vec3f mirrored(const Vec3f& x, const Box3f& walls)
+{
+    Vec3f y = x;
+    for (int a = 0; a < 3; ++a) {
+        if (y[a] < walls.min[a]) y[a] = 2 * walls.min[a] - y[a];
+        if (y[a] > walls.max[a]) y[a] = 2 * walls.max[a] - y[a];
+    }
+    return y;
+}
+
+// Takes the values of points that are on the start's surface from there.
+void replace(const std::vector<SurfacePoint>& on_start, AttributeArray known, AttributeArray& values)
+{
+    std::visit(
+        [&](auto& from) {
+            auto& to = std::get<std::decay_t<decltype(from)>>(values);
+            for (size_t i = 0; i < on_start.size(); ++i)
+                if (on_start[i].triangle >= 0) to[i] = from[i];
+        },
+        known);
+}
+
+// The distance to a mesh that may intersect itself.
+class MeshFunction : public SurfaceFunction {
+  public:
+    explicit MeshFunction(const Mesh& mesh) : distance_(mesh) {}
+    void estimate(std::span<const Vec3f> points, std::span<float> values) const override
+    {
+        for (size_t i = 0; i < points.size(); ++i) values[i] = distance_.distance(points[i]);
+    }
+    void evaluate(std::span<const Vec3f> points, std::span<DistanceTree::Nearest> results) const override
+    {
+        for (size_t i = 0; i < points.size(); ++i) {
+            const MeshDistance::Nearest nearest = distance_.nearest(points[i]);
+            results[i] = {{nearest.triangle, nearest.weights}, distance_.distance(points[i])};
+        }
+    }
+    Box3f bounds() const override { return distance_.bounds(); }
+
+  private:
+    MeshDistance distance_;
+};
+
+} // namespace
+
+// ------------------------------------------------------------------------------------------------------------- the
+// step
+
+// The new surface's function: the old surface's distance at the places that flow to the given points (3.2), united with
+// sources, continued beyond walls.
+class SurfaceTracker::StepFunction : public SurfaceFunction {
+  public:
+    StepFunction(const TrackSettings& settings, const DistanceTree* before, const TrackFlow* flow, float seconds,
+                 float offset, const std::vector<Source>& sources)
+        : settings_(settings), before_(before), flow_(flow), seconds_(seconds), offset_(offset), sources_(sources)
+    {
+    }
+
+    void estimate(std::span<const Vec3f> points, std::span<float> values) const override
+    {
+        if (before_) {
+            const std::span<const Vec3f> from = trace_back(points);
+            for (size_t i = 0; i < points.size(); ++i) values[i] = before_->estimate(from[i]) - offset_;
+        } else {
+            std::fill(values.begin(), values.end(), kInfinity);
+        }
+        for (size_t i = 0; i < points.size(); ++i) {
+            for (const Source& source : sources_) values[i] = std::min(values[i], source.distance(inner(points[i])));
+            values[i] = std::max(values[i], beyond_walls(points[i]));
+        }
+    }
+    void evaluate(std::span<const Vec3f> points, std::span<DistanceTree::Nearest> results) const override
+    {
+        if (before_) {
+            const std::span<const Vec3f> from = trace_back(points);
+            for (size_t i = 0; i < points.size(); ++i) {
+                results[i] = before_->nearest(from[i]);
+                if (settings_.smoothing > 0)
+                    results[i].distance =
+                        mix(results[i].distance, before_->smooth_distance(from[i]), settings_.smoothing);
+                results[i].distance -= offset_;
+            }
+        } else {
+            std::fill(results.begin(), results.end(), DistanceTree::Nearest{{}, kInfinity});
+        }
+        for (size_t i = 0; i < points.size(); ++i) {
+            for (size_t s = 0; s < sources_.size(); ++s) {
+                const float distance = sources_[s].distance(inner(points[i]));
+                if (distance < results[i].distance)
+                    results[i].distance = distance, results[i].triangle = from_source(s);
+            }
+            results[i].distance = std::max(results[i].distance, beyond_walls(points[i]));
+        }
+    }
+    Box3f bounds() const override
+    {
+        Box3f box = before_ ? before_->bounds() : Box3f();
+        if (!box.empty() && flow_) box = box.grown(flow_->max_speed() * seconds_ + std::abs(offset_));
+        for (const Source& source : sources_) box.add(source.bounds);
+        if (!settings_.walls || box.empty()) return box;
+        const Box3f around = settings_.walls->grown(kBeyondWalls * settings_.voxel);
+        return {box.min.cwiseMax(around.min), box.max.cwiseMin(around.max)};
+    }
+
+    // How the flow of the step turns and stretches a small vector that ends up at x.
+    Vec3f carried(const Vec3f& x, const Vec3f& direction) const
+    {
+        const float step = 0.5f * settings_.voxel;
+        const Vec3f points[4] = {x, x + step * Vec3f::UnitX(), x + step * Vec3f::UnitY(), x + step * Vec3f::UnitZ()};
+        const std::span<const Vec3f> from = trace_back(points);
+        Mat3f back;
+        for (int a = 0; a < 3; ++a) back.col(a) = (from[static_cast<size_t>(a) + 1] - from[0]) / step;
+        Mat3f forward;
+        bool invertible = false;
+        back.computeInverseWithCheck(forward, invertible, 1e-3f);
+        return invertible ? Vec3f(forward * direction) : direction;
+    }
+
+  private:
+    Vec3f inner(const Vec3f& x) const { return settings_.walls ? mirrored(x, *settings_.walls) : x; }
+    float beyond_walls(const Vec3f& x) const
+    {
+        return settings_.walls ? distance_to_walls(x, *settings_.walls) - kBeyondWalls * settings_.voxel : -kInfinity;
+    }
+
+    // (3.3), (3.4): the midpoint rule.
+    std::span<const Vec3f> trace_back(std::span<const Vec3f> points) const
+    {
+        auto& to = thread_scratch<std::vector<Vec3f>>();
+        auto& from = thread_scratch<std::vector<Vec3f>>();
+        auto& velocities = thread_scratch<std::vector<Vec3f>>();
+        to.resize(points.size()), from.resize(points.size()), velocities.resize(points.size());
+        for (size_t i = 0; i < points.size(); ++i) to[i] = inner(points[i]);
+        if (!flow_) return to;
+        flow_->sample(to, 1, velocities);
+        for (size_t i = 0; i < points.size(); ++i) from[i] = inner(to[i] - 0.5f * seconds_ * velocities[i]);
+        flow_->sample(from, 0.5f, velocities);
+        for (size_t i = 0; i < points.size(); ++i) from[i] = inner(to[i] - seconds_ * velocities[i]);
+        return from;
+    }
+
+    const TrackSettings& settings_;
+    const DistanceTree* before_; // null if there was no surface
+    const TrackFlow* flow_;      // null if nothing moves
+    const float seconds_, offset_;
+    const std::vector<Source>& sources_;
+};
+
+Vec3f SurfaceTracker::next_grid()
+{
+    ++steps_;
+    if (!settings_.jitter) return Vec3f::Zero();
+    Random random(settings_.seed, static_cast<uint64_t>(steps_));
+    Vec3f origin;
+    for (int a = 0; a < 3; ++a) origin[a] = settings_.voxel * random.uniform();
+    return origin;
+}
+
+void SurfaceTracker::start(const Mesh& mesh)
+{
+    steps_ = 0, offset_ = 0;
+    tree_.reset(), frame_start_.reset();
+    const Vec3f origin = next_grid();
+    take(contour(MeshFunction(mesh), settings_.voxel, origin), origin, mesh, nullptr, {});
+}
+
+void SurfaceTracker::start(const std::vector<Source>& sources)
+{
+    steps_ = 0, offset_ = 0;
+    tree_.reset(), frame_start_.reset();
+    const Vec3f origin = next_grid();
+    const StepFunction function(settings_, nullptr, nullptr, 0, 0, sources);
+    take(contour(function, settings_.voxel, origin), origin, {}, &function, sources);
+}
+
+void SurfaceTracker::step(const TrackFlow& flow, float seconds, const std::vector<Source>& sources)
+{
+    const Vec3f origin = next_grid();
+    const StepFunction function(settings_, tree_.get(), &flow, seconds, offset_, sources);
+    ContouredMesh next;
+    times_.measure("contour", [&] { next = contour(function, settings_.voxel, origin); });
+    take(std::move(next), origin, tree_->mesh(), &function, sources);
+    if (!settings_.keep_volume) return;
+    times_.measure("volume", [&] {
+        if (!sources.empty()) volume_ = volume();
+        correct_volume();
+    });
+}
+
+// Makes a contoured mesh the surface, with the properties of the one before.
+void SurfaceTracker::take(ContouredMesh next, const Vec3f& origin, const Mesh& before, const StepFunction* function,
+                          const std::vector<Source>& sources)
+{
+    const bool starts = !tree_;
+    std::map<std::string, AttributeArray> attributes;
+    times_.measure("carry", [&] {
+        std::vector<GivenValues> given;
+        for (const Source& source : sources) given.push_back(source.values);
+        attributes = carry_attributes(before, next.origin, settings_.labels, given);
+        if (!starts) carry_places(before, next.origin);
+    });
+    times_.measure("distance", [&] {
+        auto tree = std::make_unique<DistanceTree>(
+            std::move(next.mesh), DistanceTree::Settings{settings_.voxel, origin, settings_.curved}, &next.cells);
+        if (!starts && new_frame_) frame_start_ = std::move(tree_);
+        tree_ = std::move(tree), cells_ = std::move(next.cells);
+        new_frame_ = starts;
+    });
+    times_.measure("carry", [&] {
+        for (const std::string& name : settings_.directions)
+            if (auto* directions = std::get_if<std::vector<Vec3f>>(&attributes[name]); directions && !starts) {
+                parallel_for(
+                    directions->size(),
+                    [&](size_t i) { (*directions)[i] = function->carried(mesh().positions[i], (*directions)[i]); },
+                    256);
+                make_tangent(mesh().normals, *directions);
+            }
+        if (settings_.reference) find_reference(starts, attributes);
+        tree_->set_attributes(std::move(attributes));
+    });
+    if (starts) volume_ = volume();
+}
+
+void SurfaceTracker::find_reference(bool starts, std::map<std::string, AttributeArray>& attributes)
+{
+    if (starts) {
+        start_ = {mesh().positions, mesh().triangles, {}, {}, attributes};
+        start_surface_ = std::make_unique<MeshDistance>(start_);
+        attributes[kReference] = mesh().positions;
+        return;
+    }
+    auto& reference = std::get<std::vector<Vec3f>>(attributes[kReference]);
+    const std::vector<SurfacePoint> on_start = snap(*start_surface_, start_, settings_.voxel, reference);
+    for (auto& [name, known] : carry_attributes(start_, on_start, settings_.labels, {})) {
+        const bool direction =
+            std::find(settings_.directions.begin(), settings_.directions.end(), name) != settings_.directions.end();
+        if (!direction) replace(on_start, std::move(known), attributes[name]);
+    }
+}
+
+void SurfaceTracker::begin_frame() { new_frame_ = true; }
+
+// ------------------------------------------------------------------------------------------------ the map between
+// frames
+
+// Follows the places of the vertices on the mesh that the frame began with. Blended between vertices, they leave it by
+// a little, and are moved back.
+void SurfaceTracker::carry_places(const Mesh& before, const std::vector<SurfacePoint>& from)
+{
+    const std::vector<Vec3f> old = new_frame_ ? before.positions : std::move(places_);
+    places_.resize(from.size());
+    parallel_for(
+        from.size(),
+        [&](size_t i) {
+            places_[i] = from[i].triangle < 0 ? Vec3f(Vec3f::Constant(kInfinity)) : blended(old, before, from[i]);
+            if (new_frame_ || !places_[i].allFinite()) return;
+            if (const DistanceTree::Nearest at = frame_start_->nearest(places_[i]); at.triangle >= 0)
+                places_[i] = blended(frame_start_->mesh().positions, frame_start_->mesh(), at);
+        },
+        1024);
+}
+
+std::vector<SurfacePoint> SurfaceTracker::origins() const
+{
+    std::vector<SurfacePoint> origins(mesh().positions.size());
+    parallel_for(
+        origins.size(),
+        [&](size_t i) {
+            if (!new_frame_) {
+                if (places_[i].allFinite()) origins[i] = frame_start_->nearest(places_[i]);
+                return;
+            }
+            const int triangle = tree_->links().triangles_at(static_cast<int>(i)).front();
+            origins[i] = {triangle, Vec3f::Zero()};
+            for (int k = 0; k < 3; ++k) origins[i].weights[k] = mesh().triangles[triangle][k] == static_cast<int>(i);
+        },
+        1024);
+    return origins;
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// volume
+
+double SurfaceTracker::volume() const
+{
+    if (!settings_.walls) return volume_of(mesh());
+    Mesh clipped;
+    clipped.positions = mesh().positions, clipped.triangles = mesh().triangles;
+    clip_at_walls(clipped, *settings_.walls);
+    return volume_of(clipped);
+}
+
+// The next step moves the surface outwards by the lost volume over the area.
+void SurfaceTracker::correct_volume()
+{
+    const Mesh& now = mesh();
+    const double area = parallel_sum(now.triangles.size(), [&](size_t t) {
+        const Vec3i& corners = now.triangles[t];
+        const Vec3f a = now.positions[corners[0]];
+        return 0.5 * static_cast<double>((now.positions[corners[1]] - a).cross(now.positions[corners[2]] - a).norm());
+    });
+    const float most = kMostOffset * settings_.voxel;
+    offset_ = area > 0 ? std::clamp(static_cast<float>((volume_ - volume()) / area), -most, most) : 0;
+}
+
+void clip_at_walls(Mesh& mesh, const Box3f& walls)
+{
+    for (Vec3f& x : mesh.positions) x = x.cwiseMax(walls.min).cwiseMin(walls.max);
+}
+
+// ----------------------------------------------------------------------------------------------------------------
+// state
+
+SurfaceTracker::State SurfaceTracker::state() const
+{
+    return {mesh(), cells_, tree_->settings().origin, steps_, volume_, offset_, start_};
+}
+
+void SurfaceTracker::restore(State state)
+{
+    tree_ = std::make_unique<DistanceTree>(
+        std::move(state.mesh), DistanceTree::Settings{settings_.voxel, state.origin, settings_.curved}, &state.cells);
+    cells_ = std::move(state.cells), steps_ = state.steps, volume_ = state.volume, offset_ = state.offset;
+    start_ = std::move(state.start);
+    if (settings_.reference) start_surface_ = std::make_unique<MeshDistance>(start_);
+    frame_start_.reset(), new_frame_ = true;
+}
+
+} // namespace spindrift

@@ -1,0 +1,271 @@
+#include "spindrift/track/tracker.h"
+
+#include "base/determinism.h"
+#include "mesh/test_meshes.h"
+#include "track/flows.h"
+
+#include <gtest/gtest.h>
+
+using namespace spindrift;
+
+namespace {
+
+constexpr double kBall = 4 * kPi / 3;
+
+// Mean and largest distance of the vertices from a ball.
+std::pair<double, double> distance_from_ball(const Mesh& mesh, const Vec3f& center, float radius)
+{
+    double mean = 0, most = 0;
+    for (const Vec3f& x : mesh.positions) {
+        const double d = std::abs(static_cast<double>((x - center).norm() - radius));
+        mean += d / static_cast<double>(mesh.positions.size()), most = std::max(most, d);
+    }
+    return {mean, most};
+}
+
+} // namespace
+
+TEST(Tracker, DeformedBallComesBackWithItsVolume)
+{
+    const Vec3f center = Vec3f::Constant(0.35f);
+    double errors[2] = {};
+    for (const int cells : {64, 128}) {
+        const float voxel = 1.0f / static_cast<float>(cells);
+        SurfaceTracker tracker({.voxel = voxel});
+        tracker.start({ball_source(center, 0.15f)});
+        int open = 0;
+        deform(tracker, voxel, 4, [&](int) { open += !is_closed(tracker.mesh()); });
+        EXPECT_EQ(open, 0);
+        const double exact = kBall * std::pow(0.15, 3);
+        errors[cells == 128] = std::abs(volume_of(tracker.mesh()) / exact - 1);
+        EXPECT_LT(errors[cells == 128], cells == 64 ? 0.05 : 0.01);
+        const auto [mean, most] = distance_from_ball(tracker.mesh(), center, 0.15f);
+        EXPECT_LT(mean, 0.25 * static_cast<double>(voxel));
+        EXPECT_LT(most, static_cast<double>(voxel));
+    }
+    EXPECT_LT(errors[1], 0.5 * errors[0]);
+}
+
+namespace {
+
+// A ball whose colours are its points' places, moved rigidly ten times: the mean error of the colours.
+double color_error(float voxel, bool reference)
+{
+    const Vec3f middle = Vec3f::Constant(0.5f);
+    SurfaceTracker tracker({.voxel = voxel, .reference = reference});
+    Mesh ball = sphere_mesh(middle, 0.3f, 6);
+    ball.attributes["color"] = ball.positions;
+    tracker.start(ball);
+    const RigidFlow flow(Eigen::AngleAxisf(0.3f, Vec3f(1, 2, 3).normalized()), middle, {0.05f, 0, 0.02f});
+    Eigen::Isometry3f moved = Eigen::Isometry3f::Identity();
+    const Eigen::Isometry3f once =
+        Eigen::Translation3f(flow.center + flow.shift) * flow.rotation * Eigen::Translation3f(-flow.center);
+    for (int i = 0; i < 10; ++i) tracker.step(flow, 1), moved = once * moved;
+    const auto& colors = std::get<std::vector<Vec3f>>(tracker.mesh().attributes.at("color"));
+    double sum = 0;
+    for (size_t i = 0; i < colors.size(); ++i)
+        sum += static_cast<double>((colors[i] - moved.inverse() * tracker.mesh().positions[i]).norm());
+    return sum / static_cast<double>(colors.size());
+}
+
+} // namespace
+
+TEST(Tracker, RigidMotionCarriesColours)
+{
+    EXPECT_LT(color_error(0.01f, true), 1e-4);
+    // Blended in each step, they blur: by the square of the voxel.
+    const double coarse = color_error(0.02f, false), fine = color_error(0.01f, false);
+    EXPECT_LT(fine, 0.3 * coarse);
+    EXPECT_LT(fine, 1e-3);
+}
+
+TEST(Tracker, ReferenceCoordinatesReturnWithTheDeformedBall)
+{
+    const float voxel = 1.0f / 64;
+    SurfaceTracker tracker({.voxel = voxel, .reference = true});
+    tracker.start({ball_source(Vec3f::Constant(0.35f), 0.15f)});
+    deform(tracker, voxel, 4, [](int) {});
+    const auto& reference = std::get<std::vector<Vec3f>>(tracker.mesh().attributes.at(kReference));
+    double mean = 0;
+    for (size_t i = 0; i < reference.size(); ++i)
+        mean += static_cast<double>((reference[i] - tracker.mesh().positions[i]).norm());
+    EXPECT_LT(mean / static_cast<double>(reference.size()), static_cast<double>(voxel));
+}
+
+TEST(Tracker, OriginsLieOnTheSurfaceOfTheFrameBefore)
+{
+    const float voxel = 1.0f / 64;
+    SurfaceTracker tracker({.voxel = voxel});
+    tracker.start({ball_source(Vec3f::Constant(0.35f), 0.15f)});
+    Deformation flow;
+    flow.seconds = 0.02;
+    for (int frame = 0; frame < 4; ++frame) {
+        tracker.begin_frame();
+        const Mesh before = tracker.mesh();
+        const MeshDistance surface(before);
+        for (int step = 0; step < 3; ++step, flow.begin += flow.seconds)
+            tracker.step(flow, static_cast<float>(flow.seconds));
+        const std::vector<SurfacePoint> origins = tracker.origins();
+        ASSERT_EQ(origins.size(), tracker.mesh().positions.size());
+        for (size_t i = 0; i < origins.size(); ++i) {
+            ASSERT_GE(origins[i].triangle, 0);
+            const Vec3f on = blended(before.positions, before, origins[i]);
+            EXPECT_LT(std::abs(surface.distance(on)), 1e-6f);
+            EXPECT_LT((on - tracker.mesh().positions[i]).norm(), 2 * 0.06f); // not farther than the flow moves
+        }
+    }
+}
+
+TEST(Tracker, DirectionsTurnWithTheSurface)
+{
+    SurfaceTracker tracker({.voxel = 0.04f, .directions = {"along"}});
+    const Vec3f middle = Vec3f::Constant(0.5f);
+    Mesh ball = sphere_mesh(middle, 0.3f, 5);
+    std::vector<Vec3f> along;
+    for (const Vec3f& x : ball.positions) along.push_back(Vec3f::UnitY().cross(x - middle).normalized());
+    ball.attributes["along"] = along;
+    tracker.start(ball);
+    // A quarter turn about x in ten steps: circles around y become circles around z.
+    const RigidFlow flow(Eigen::AngleAxisf(static_cast<float>(kPi / 20), Vec3f::UnitX()), middle, Vec3f::Zero());
+    for (int i = 0; i < 10; ++i) tracker.step(flow, 1);
+    const Mesh& mesh = tracker.mesh();
+    const auto& now = std::get<std::vector<Vec3f>>(mesh.attributes.at("along"));
+    for (size_t i = 0; i < now.size(); ++i) {
+        EXPECT_NEAR(now[i].norm(), 1, 1e-5f);
+        EXPECT_NEAR(now[i].dot(mesh.normals[i]), 0, 1e-5f);
+        const Vec3f out = (mesh.positions[i] - middle).normalized();
+        const bool near_pole = std::abs(out.z()) > 0.8f;
+        EXPECT_TRUE(near_pole || now[i].dot(Vec3f(Vec3f::UnitZ().cross(out).normalized())) > 0.98f) << out.transpose();
+    }
+}
+
+// Two balls approach and merge; then the flow stretches the pair until it breaks.
+TEST(Tracker, MergingAndPinchingStayClosed)
+{
+    SurfaceTracker tracker({.voxel = 0.02f});
+    tracker.start({ball_source({0.3f, 0.5f, 0.5f}, 0.12f, {{"color", Vec3f(1, 0, 0)}}),
+                   ball_source({0.7f, 0.5f, 0.5f}, 0.12f, {{"color", Vec3f(0, 0, 1)}})});
+    const auto parts = [&] { // Euler characteristic: two a ball
+        const Mesh& m = tracker.mesh();
+        return (static_cast<long>(m.positions.size()) - static_cast<long>(m.triangles.size()) / 2) / 2;
+    };
+    EXPECT_EQ(parts(), 2);
+    // Both halves move at one speed except near the middle, without divergence.
+    const auto stretching = [](float speed) {
+        return SteadyFlow(
+            [speed](const Vec3f& x) {
+                const float along = std::tanh((x.x() - 0.5f) / 0.1f), narrowing = 5 * (1 - along * along);
+                return Vec3f(speed * Vec3f(along, narrowing * (0.5f - x.y()), narrowing * (0.5f - x.z())));
+            },
+            3 * std::abs(speed));
+    };
+    const SteadyFlow together = stretching(-0.4f), apart = stretching(0.4f);
+    for (int i = 0; i < 12; ++i) {
+        tracker.step(together, 0.05f);
+        EXPECT_TRUE(is_closed(tracker.mesh())) << i;
+    }
+    EXPECT_EQ(parts(), 1);
+    const auto& colors = std::get<std::vector<Vec3f>>(tracker.mesh().attributes.at("color"));
+    for (size_t i = 0; i < colors.size(); ++i) {
+        const float x = tracker.mesh().positions[i].x();
+        EXPECT_TRUE(std::abs(x - 0.5f) < 0.05f || colors[i][x < 0.5f ? 0 : 2] > 0.95f);
+    }
+    for (int i = 0; i < 24 && !tracker.mesh().triangles.empty(); ++i) {
+        tracker.step(apart, 0.05f);
+        EXPECT_TRUE(is_closed(tracker.mesh())) << i;
+    }
+    EXPECT_GT(parts(), 1);
+}
+
+TEST(Tracker, KeepsItsVolumeIfAsked)
+{
+    const float voxel = 1.0f / 48;
+    double volumes[2];
+    for (const bool keep : {false, true}) {
+        SurfaceTracker tracker({.voxel = voxel, .curved = false, .keep_volume = keep});
+        tracker.start({ball_source(Vec3f::Constant(0.35f), 0.15f)});
+        const double before = volume_of(tracker.mesh());
+        deform(tracker, voxel, 4, [](int) {});
+        volumes[keep] = volume_of(tracker.mesh()) / before - 1;
+    }
+    EXPECT_LT(volumes[0], -0.3);
+    EXPECT_NEAR(volumes[1], 0, 0.01);
+}
+
+TEST(Tracker, LiquidStaysInItsTank)
+{
+    const Box3f tank{Vec3f::Zero(), Vec3f::Ones()};
+    SurfaceTracker tracker({.voxel = 0.04f, .walls = tank});
+    tracker.start({box_source({Vec3f(-0.2f, -0.2f, -0.2f), Vec3f(1.2f, 0.4f, 1.2f)})});
+    // Sloshing: tangential at all walls.
+    const SteadyFlow flow(
+        [](const Vec3f& x) {
+            const auto pi = static_cast<float>(kPi);
+            return Vec3f(-std::sin(pi * x.x()) * std::cos(pi * x.y()), std::cos(pi * x.x()) * std::sin(pi * x.y()), 0);
+        },
+        1);
+    for (int i = 0; i < 10; ++i) {
+        tracker.step(flow, 0.04f);
+        Mesh mesh = tracker.mesh();
+        clip_at_walls(mesh, tank);
+        EXPECT_TRUE(is_closed(mesh));
+        EXPECT_NEAR(volume_of(mesh), 0.4, 0.008) << i;
+        const Box3f box = bounds_of(mesh);
+        EXPECT_EQ(box.min, Vec3f(0, 0, 0)) << "it touches walls and floor";
+        EXPECT_EQ(box.max.z(), 1);
+    }
+}
+
+TEST(Tracker, ResultsDoNotDependOnThreadsOrOnAnInterruption)
+{
+    const float voxel = 1.0f / 48;
+    const auto run = [&](bool interrupted) {
+        const TrackSettings settings{.voxel = voxel, .keep_volume = true, .reference = true};
+        auto tracker = std::make_unique<SurfaceTracker>(settings);
+        tracker->start({ball_source(Vec3f::Constant(0.35f), 0.15f, {{"color", Vec3f(1, 2, 3)}})});
+        Deformation flow;
+        flow.seconds = 0.03;
+        for (int i = 0; i < 6; ++i, flow.begin += flow.seconds) {
+            tracker->begin_frame();
+            tracker->step(flow, static_cast<float>(flow.seconds));
+            if (!interrupted) continue;
+            auto state = tracker->state();
+            tracker = std::make_unique<SurfaceTracker>(settings);
+            tracker->restore(std::move(state));
+        }
+        return tracker->mesh();
+    };
+    const Mesh one = with_threads(1, [&] { return run(false); });
+    const Mesh four = with_threads(4, [&] { return run(false); });
+    const Mesh resumed = with_threads(2, [&] { return run(true); });
+    for (const Mesh* other : {&four, &resumed}) {
+        EXPECT_TRUE(same_bits(one.positions, other->positions));
+        EXPECT_TRUE(same_bits(one.triangles, other->triangles));
+        EXPECT_TRUE(same_bits(one.normals, other->normals));
+        EXPECT_TRUE(same_bits(std::get<std::vector<Vec3f>>(one.attributes.at(kReference)),
+                              std::get<std::vector<Vec3f>>(other->attributes.at(kReference))));
+    }
+}
+
+TEST(Tracker, ASurfaceThatVanishesIsEmptyAndCanReturn)
+{
+    SurfaceTracker tracker({.voxel = 0.1f});
+    tracker.start({ball_source({0.5f, 0.5f, 0.5f}, 0.12f)});
+    const SteadyFlow inwards([](const Vec3f& x) -> Vec3f { return 3 * (Vec3f::Constant(0.5f) - x); }, 3);
+    for (int i = 0; i < 20; ++i) tracker.step(inwards, 0.1f);
+    EXPECT_TRUE(tracker.mesh().triangles.empty());
+    tracker.step(inwards, 0.1f, {ball_source({0.5f, 0.5f, 0.5f}, 0.3f)});
+    EXPECT_TRUE(is_closed(tracker.mesh()));
+    EXPECT_NEAR(volume_of(tracker.mesh()), kBall * 0.027, 0.1 * kBall * 0.027);
+}
+
+TEST(Tracker, OverlappingAndInvertedMeshesAreUnited)
+{
+    SurfaceTracker tracker({.voxel = 0.02f});
+    const Mesh a = box_mesh({0, 0, 0}, {0.4f, 0.2f, 0.2f}), b = box_mesh({0.2f, 0, 0}, {0.6f, 0.2f, 0.2f});
+    for (const Mesh& mesh : {joined(a, b), inside_out(joined(a, b))}) {
+        tracker.start(mesh);
+        EXPECT_TRUE(is_closed(tracker.mesh()));
+        EXPECT_NEAR(volume_of(tracker.mesh()), 0.6 * 0.04, 0.02 * 0.024);
+    }
+}
