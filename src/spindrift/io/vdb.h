@@ -67,6 +67,7 @@ template <class T> struct FieldFileOf {
     Vec3f origin = Vec3f::Zero(); // world position of the value of cell (0,0,0); half a voxel each way in our files
     bool corners = false;         // the origin is zero: values lie at cell corners
     bool is_level_set = false;
+    bool staggered = false; // each component lies on the cell's lower face along its axis
 };
 using FieldFile = FieldFileOf<float>;
 // A scalar grid, float or double.

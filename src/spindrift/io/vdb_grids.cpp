@@ -114,6 +114,7 @@ template <class T> void read_transform(const openvdb::GridBase& grid, const std:
     file.origin = Vec3d(origin.x(), origin.y(), origin.z()).cast<float>();
     file.corners = origin.length() < 1e-3 * voxel;
     file.is_level_set = grid.getGridClass() == openvdb::GRID_LEVEL_SET;
+    file.staggered = grid.getGridClass() == openvdb::GRID_STAGGERED;
 }
 
 float converted(float value) { return value; }

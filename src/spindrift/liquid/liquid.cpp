@@ -41,6 +41,7 @@ Liquid::Liquid(const LiquidParams& params, Shapes shapes, float fps)
 {
     solids_.set_bodies(&bodies_.solids());
     solids_.find_sheets(params.voxel);
+    if (params.surface == LiquidParams::Surface::tracked) tracked_ = std::make_unique<TrackedSurface>(params_);
     if (!params.turbulence.on) return;
     ripples_ = std::make_unique<Ripples>(params.turbulence);
     flow_ = std::make_unique<ParticleFlow>(params.domain, std::move(shapes.colliders), fps, params.voxel);
@@ -72,6 +73,7 @@ void Liquid::start(int frame)
     emit(time_, true);
     particles_.attribute<Vec3f>(kMotion) = particles_.v;
     speed_ = largest_component(particles_.v);
+    if (tracked_) tracked_->start(sources_, time_);
     if (!ripples_) return;
     ripples_ = std::make_unique<Ripples>(params_.turbulence);
     ripple(0);
@@ -88,7 +90,13 @@ void Liquid::set_time(float frames)
 
 Liquid::State Liquid::state() const
 {
-    return {frame_, next_id_, speed_, particles_, ripples_ ? ripples_->state() : Ripples::State(), bodies_.state()};
+    return {frame_,
+            next_id_,
+            speed_,
+            particles_,
+            ripples_ ? ripples_->state() : Ripples::State(),
+            tracked_ ? tracked_->state() : SurfaceTracker::State(),
+            bodies_.state()};
 }
 
 void Liquid::restore(State state)
@@ -106,6 +114,7 @@ void Liquid::restore(State state)
     frame_ = state.frame, next_id_ = state.next_id, speed_ = state.speed;
     particles_ = std::move(state.particles);
     bodies_.restore(std::move(state.bodies), static_cast<float>(frame_));
+    if (tracked_) tracked_->restore(std::move(state.surface));
     if (!ripples_) return;
     ripples_ = std::make_unique<Ripples>(params_.turbulence);
     ripples_->restore(std::move(state.ripples));
@@ -116,6 +125,7 @@ LiquidReport Liquid::advance()
     report_ = {};
     places_ = std::move(particles_.attribute<Vec3f>(kMotion)), particles_.attributes.erase(kMotion);
     if (ripples_) ripples_->begin_frame();
+    if (tracked_) tracked_->begin_frame();
     const auto step = [&](float dt) {
         const size_t before = particles_.size();
         emit(time_, false);
@@ -211,6 +221,7 @@ void Liquid::substep(float dt)
     });
     phase("surface", [&] {
         distance_to_surface(particles_, index_, topology_, voxel, solid_cells_, phi_, &belonging_);
+        if (tracked_) tracked_->distance(topology_, phi_);
         if (params_.keep_volume) measure_crowding(weight_, phi_, solid_cells_, belonging_, crowding_);
     });
     if (params_.has_heat())
@@ -243,6 +254,7 @@ void Liquid::substep(float dt)
         slide_on_solids(velocity_, solids_, solid_cells_, voxel,
                         params_.viscous() ? std::min(1.0f, viscosity_.stiffness()) : 0);
     });
+    if (tracked_) phase("track", [&] { tracked_->step(velocity_, dt, sources_, sinks_, time_); });
     phase("to particles", [&] { to_particles(dt); }); // (2.20)
     if (params_.keep_volume) phase("even out", [&] { even_out(dt); });
     if (!bodies_.empty()) phase("bodies", [&] { bodies_.move(time_, dt); });

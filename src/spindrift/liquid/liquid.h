@@ -54,6 +54,7 @@
 #include "spindrift/liquid/projection.h"
 #include "spindrift/liquid/sliding_friction.h"
 #include "spindrift/liquid/strays.h"
+#include "spindrift/liquid/tracked_surface.h"
 #include "spindrift/liquid/viscosity.h"
 #include "spindrift/points/hooks.h"
 #include "spindrift/ripples/ripples.h"
@@ -125,6 +126,8 @@ class Liquid {
         bodies_.start(static_cast<float>(frame), where);
     }
     const Ripples* ripples() const { return ripples_.get(); } // with turbulence, at the last frame
+    // The tracked surface at the last frame, with velocities; only with params.surface = tracked.
+    Mesh surface() const { return tracked_->mesh(topology_.tile_count() > 0 ? &velocity_ : nullptr); }
     // Radius of a ball of a particle's volume [m].
     float particle_radius() const;
     // Volume of one particle [m3]: an eighth of a cell.
@@ -137,7 +140,8 @@ class Liquid {
         int frame = 0, next_id = 0;
         float speed = 0; // largest velocity on the grid where there is liquid, or of particles at the start [m/s]
         Particles particles;
-        Ripples::State ripples; // with turbulence
+        Ripples::State ripples;             // with turbulence
+        SurfaceTracker::State surface = {}; // if it is tracked
         std::vector<RigidMotion> bodies = {};
     };
     State state() const;
@@ -201,7 +205,8 @@ class Liquid {
     StrainField strain_;
     Heat heat_;
     Strays strays_;
-    Curvature curvature_; // only with surface tension
+    Curvature curvature_;                     // only with surface tension
+    std::unique_ptr<TrackedSurface> tracked_; // if the surface is not found from the particles
     // With turbulence.
     std::unique_ptr<Ripples> ripples_;
     std::unique_ptr<ParticleFlow> flow_; // the flow of the moved particles, for ripples

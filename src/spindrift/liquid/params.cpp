@@ -77,6 +77,13 @@ bool LiquidParams::viscous() const
            std::any_of(sources.begin(), sources.end(), [](const SourceParams& s) { return s.viscosity > 0.0f; });
 }
 
+void TrackedParams::visit(ParamVisitor& v)
+{
+    v("voxel", voxel, unit::metres, limits::voxel(),
+      "Edge of the finest cells of the surface. Default: half a voxel of the liquid.");
+    TrackParams::visit(v);
+}
+
 void LiquidParams::visit(ParamVisitor& v)
 {
     v("voxel", voxel, unit::metres, limits::voxel(), "Edge length of a grid cell.");
@@ -102,6 +109,10 @@ void LiquidParams::visit(ParamVisitor& v)
     v("tolerance", tolerance, unit::none, between(1e-6, 0.1), "Relative residual at which the pressure solve ends.");
     v("keep_volume", keep_volume, "Move crowded particles apart, so that the volume does not drift.");
     v("seed", seed, unit::none, limits::seed(), "Seed of the jitter of new particles.");
+    v("surface", surface, choices("particles", "tracked"),
+      "Where the liquid's surface comes from: found from the particles in each step, or a mesh that is carried along "
+      "with the flow, keeps detail and carries colours; it is written beside the particles.");
+    v.group("tracked", tracked, "The tracked surface.");
     v.group("heat", heat, "Temperature-dependent viscosity, used if a source has a temperature.");
     v.group("turbulence", turbulence, "Eddies and ripples finer than the grid.");
     v.group("domain", domain, "The simulated box.");

@@ -4,6 +4,7 @@
 #include "spindrift/bodies/params.h"
 #include "spindrift/points/transfer.h"
 #include "spindrift/ripples/params.h"
+#include "spindrift/track/params.h"
 #include "spindrift/world/forces.h"
 #include "spindrift/world/params.h"
 
@@ -34,6 +35,12 @@ struct LiquidTurbulenceParams : RippleParams {
     void visit(ParamVisitor& v);
 };
 
+// The surface of a tracked liquid. See tracked_surface.h.
+struct TrackedParams : TrackParams {
+    std::optional<float> voxel;
+    void visit(ParamVisitor& v);
+};
+
 struct LiquidParams {
     float voxel = 0.02f;
     Transfer transfer = Transfer::flip;
@@ -48,6 +55,9 @@ struct LiquidParams {
     float tolerance = 1e-4f;
     bool keep_volume = true;
     int seed = 1;
+    enum class Surface { particles, tracked };
+    Surface surface = Surface::particles;
+    TrackedParams tracked;
     HeatParams heat;
     LiquidTurbulenceParams turbulence;
     DomainParams domain;

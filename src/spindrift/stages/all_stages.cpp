@@ -8,6 +8,7 @@
     STAGE(ripples)                                                                                                     \
     STAGE(shaped_smoke)                                                                                                \
     STAGE(smoke)                                                                                                       \
+    STAGE(track)                                                                                                       \
     STAGE(crowd)                                                                                                       \
     STAGE(sand)                                                                                                        \
     STAGE(grains)                                                                                                      \

@@ -2,6 +2,7 @@
 
 #include "spindrift/base/error.h"
 #include "spindrift/expression/field_sampler.h"
+#include "spindrift/io/mesh_file.h"
 #include "spindrift/io/vdb.h"
 #include "spindrift/stages/body_files.h"
 #include "spindrift/stages/filled_volume.h"
@@ -9,6 +10,7 @@
 #include "spindrift/stages/scene_shapes.h"
 #include "spindrift/stages/taken_particles.h"
 #include "spindrift/stages/thin_solids.h"
+#include "spindrift/stages/tracker_state.h"
 
 #include <bit>
 #include <filesystem>
@@ -42,6 +44,7 @@ std::vector<std::string> LiquidStage::endings() const
     std::vector<std::string> endings = {"vdb"};
     if (params_.turbulence.on) endings.push_back(kRipplesEnding);
     if (!params_.bodies.empty()) endings.push_back(kBodiesEnding);
+    if (tracked()) endings.push_back(kSurfaceEnding);
     return endings;
 }
 
@@ -99,10 +102,15 @@ void LiquidStage::prepare(const StageContext& context)
     facts_ = facts;
 }
 
-// Draws particles, coloured by speed unless the render says otherwise.
+// Draws the tracked surface, or particles, coloured by speed unless the render says otherwise.
 void LiquidFacts::draw(const DrawnFrame& frame, DrawnScene& picture) const
 {
     const std::string path = frame.input(stage, frame.frame);
+    if (params.surface == LiquidParams::Surface::tracked) {
+        Mesh mesh = read_mesh(std::filesystem::path(path).replace_extension(kSurfaceEnding).string());
+        picture.count("triangles", mesh.triangles.size());
+        return picture.add_surface(std::move(mesh));
+    }
     ParticleFile file = read_particles(path);
     frame.taken.leave_out_taken(stage, frame.frame, frame.input, file.particles);
     picture.count("particles", file.particles.size());
@@ -181,8 +189,10 @@ FrameReport LiquidStage::restore(StateFile state)
                                 std::bit_cast<float>(number("speed_bits")),
                                 std::move(state.particles),
                                 {},
+                                {},
                                 load_motion(state, "bodies")};
         if (params_.turbulence.on) liquid.ripples = load_ripples(state);
+        if (tracked()) liquid.surface = load_tracker(state);
         liquid_->restore(std::move(liquid));
     });
     report.particles = liquid_->particles().size();
@@ -208,6 +218,8 @@ void LiquidStage::write(const std::string& path)
         write_fields(std::filesystem::path(path).replace_extension(kRipplesEnding).string(),
                      {{kRipplesGrid, &ripples->difference()}, {kRipplesBefore, &ripples->difference_before()}},
                      ripples->voxel(), metadata);
+    if (tracked())
+        write_mesh(std::filesystem::path(path).replace_extension(kSurfaceEnding).string(), liquid_->surface());
     if (!liquid_->bodies().empty())
         write_bodies(std::filesystem::path(path).replace_extension(kBodiesEnding).string(), liquid_->bodies(),
                      liquid_->frame());
@@ -220,6 +232,7 @@ StateFile LiquidStage::save() const
         {{"frame", state.frame}, {"next_id", state.next_id}, {"speed_bits", std::bit_cast<int32_t>(state.speed)}},
         std::move(state.particles)};
     if (params_.turbulence.on) save_ripples(std::move(state.ripples), file);
+    if (tracked()) save_tracker(std::move(state.surface), file);
     save_motion(state.bodies, "bodies", file);
     return file;
 }

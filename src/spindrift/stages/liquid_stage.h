@@ -21,6 +21,9 @@ constexpr const char* kRipplesEnding = "ripples.vdb";
 constexpr const char* kRipplesGrid = "difference"; // distance of the rippled surface minus that of the liquid [m]
 constexpr const char* kRipplesBefore = "before";   // the same one frame earlier
 
+// With a tracked surface, a frame has a third one.
+constexpr const char* kSurfaceEnding = "surface.ply";
+
 class LiquidStage : public TimeStage {
   public:
     using TimeStage::TimeStage;
@@ -29,7 +32,7 @@ class LiquidStage : public TimeStage {
     void prepare(const StageContext& context) override;
     std::shared_ptr<const StageFacts> facts() const override { return facts_; }
     bool drawable() const override { return true; }
-    std::string shown_by() const override { return params_.sources.empty() ? "" : "surface"; }
+    std::string shown_by() const override { return params_.sources.empty() || tracked() ? "" : "surface"; }
     std::vector<std::string> warnings() const override { return warnings_; }
     Estimate estimate() const override { return estimate_; }
     Rehearsal rehearsal() const override { return Rehearsal::all_frames; }
@@ -50,6 +53,7 @@ class LiquidStage : public TimeStage {
     void shot_complete(const std::vector<std::string>& files, const ShotPaths& paths, Progress& progress) override;
 
   private:
+    bool tracked() const { return params_.surface == LiquidParams::Surface::tracked; }
     ExpressionContext fields() const;
     void load_shapes_of(const SceneFile& scene, float first_frame, LiquidFacts& facts) const;
     double expected_volume(const SceneFile& scene, const ShotParams& shot, const LiquidFacts& facts) const;

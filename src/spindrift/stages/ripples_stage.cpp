@@ -74,7 +74,7 @@ void RipplesStage::prepare(const StageContext& context)
     liquid_ = inputs.facts<LiquidFacts>("of");
     const LiquidParams& liquid = liquid_->params;
     fps_ = shot.fps;
-    container_ = walls_around(*liquid_);
+    container_ = closed_sides(liquid_->params.domain);
     facts_ = SurfaceFacts::around(name(), liquid_.get());
     dependencies_ = mesh_files_of(liquid.colliders, scene);
     flow_ = std::make_unique<ParticleFlow>(liquid.domain, liquid_->colliders, fps_, liquid.voxel);

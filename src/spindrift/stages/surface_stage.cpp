@@ -85,16 +85,6 @@ double SurfaceFacts::memory(const Foreseen& foreseen) const
     return DrawnScene::kBytesPerTriangle * foreseen.number("triangles");
 }
 
-std::optional<Box3f> walls_around(const LiquidFacts& liquid)
-{
-    std::optional<Box3f> walls = liquid.container;
-    for (int axis = 0; walls && axis < 3; ++axis) { // an open side is not a wall: the surface may close before it
-        if (!liquid.params.domain.closed(axis, 0)) walls->min[axis] = -kInfinity;
-        if (!liquid.params.domain.closed(axis, 1)) walls->max[axis] = kInfinity;
-    }
-    return walls;
-}
-
 void SurfaceStage::prepare_expressions(const SceneFile& scene, const ShotParams& shot)
 {
     fps_ = shot.fps;
@@ -141,7 +131,7 @@ void SurfaceStage::prepare(const StageContext& context)
     taken_ = TakenParticles(inputs.all("handover"));
     facts_ = SurfaceFacts::around(name(), liquid_.get());
     prepare_expressions(scene, shot);
-    if (liquid_) container_ = walls_around(*liquid_);
+    if (liquid_) container_ = closed_sides(liquid_->params.domain);
     if (!input_.empty()) return prepare_input(scene);
     if (of_spray_) return;
     if (spacing_) {

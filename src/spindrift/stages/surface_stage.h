@@ -21,9 +21,6 @@ struct SurfaceFacts : DrawableFacts {
     double memory(const Foreseen& foreseen) const override;
 };
 
-// The walls that hold a liquid: its domain without the open sides; none if it has no domain.
-std::optional<Box3f> walls_around(const LiquidFacts& liquid);
-
 class SurfaceStage : public FrameStage {
   public:
     using FrameStage::FrameStage;

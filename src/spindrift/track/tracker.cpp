@@ -20,14 +20,15 @@ float distance_to_walls(const Vec3f& x, const Box3f& walls)
     return (walls.min - x).cwiseMax(x - walls.max).maxCoeff();
 }
 
-Vec3f mirrored(const Vec3f& x, const Box3f& walls)
+// The mirror image of y, if x lies beyond a wall.
+Vec3f mirrored_as(const Vec3f& x, const Vec3f& y, const Box3f& walls)
 {
-    Vec3f y = x;
+    Vec3f z = y;
     for (int a = 0; a < 3; ++a) {
-        if (y[a] < walls.min[a]) y[a] = 2 * walls.min[a] - y[a];
-        if (y[a] > walls.max[a]) y[a] = 2 * walls.max[a] - y[a];
+        if (x[a] < walls.min[a]) z[a] = 2 * walls.min[a] - y[a];
+        if (x[a] > walls.max[a]) z[a] = 2 * walls.max[a] - y[a];
     }
-    return y;
+    return z;
 }
 
 // Takes the values of points that are on the start's surface from there.
@@ -73,8 +74,9 @@ class MeshFunction : public SurfaceFunction {
 class SurfaceTracker::StepFunction : public SurfaceFunction {
   public:
     StepFunction(const TrackSettings& settings, const DistanceTree* before, const TrackFlow* flow, float seconds,
-                 float offset, const std::vector<Source>& sources)
-        : settings_(settings), before_(before), flow_(flow), seconds_(seconds), offset_(offset), sources_(sources)
+                 float offset, const std::vector<Source>& sources, const std::vector<Source>& sinks)
+        : settings_(settings), before_(before), flow_(flow), seconds_(seconds), offset_(offset), sources_(sources),
+          sinks_(sinks)
     {
     }
 
@@ -88,7 +90,7 @@ class SurfaceTracker::StepFunction : public SurfaceFunction {
         }
         for (size_t i = 0; i < points.size(); ++i) {
             for (const Source& source : sources_) values[i] = std::min(values[i], source.distance(inner(points[i])));
-            values[i] = std::max(values[i], beyond_walls(points[i]));
+            values[i] = std::max(values[i], removed(points[i]));
         }
     }
     void evaluate(std::span<const Vec3f> points, std::span<DistanceTree::Nearest> results) const override
@@ -101,6 +103,9 @@ class SurfaceTracker::StepFunction : public SurfaceFunction {
                     results[i].distance =
                         mix(results[i].distance, before_->smooth_distance(from[i]), settings_.smoothing);
                 results[i].distance -= offset_;
+                if (settings_.walls && !settings_.walls->contains(points[i])) // it comes from the part beyond the wall
+                    static_cast<SurfacePoint&>(results[i]) =
+                        before_->nearest(mirrored_as(points[i], from[i], *settings_.walls));
             }
         } else {
             std::fill(results.begin(), results.end(), DistanceTree::Nearest{{}, kInfinity});
@@ -111,7 +116,7 @@ class SurfaceTracker::StepFunction : public SurfaceFunction {
                 if (distance < results[i].distance)
                     results[i].distance = distance, results[i].triangle = from_source(s);
             }
-            results[i].distance = std::max(results[i].distance, beyond_walls(points[i]));
+            results[i].distance = std::max(results[i].distance, removed(points[i]));
         }
     }
     Box3f bounds() const override
@@ -139,10 +144,14 @@ class SurfaceTracker::StepFunction : public SurfaceFunction {
     }
 
   private:
-    Vec3f inner(const Vec3f& x) const { return settings_.walls ? mirrored(x, *settings_.walls) : x; }
-    float beyond_walls(const Vec3f& x) const
+    Vec3f inner(const Vec3f& x) const { return settings_.walls ? mirrored_as(x, x, *settings_.walls) : x; }
+    // Positive in sinks and beyond walls.
+    float removed(const Vec3f& x) const
     {
-        return settings_.walls ? distance_to_walls(x, *settings_.walls) - kBeyondWalls * settings_.voxel : -kInfinity;
+        float depth =
+            settings_.walls ? distance_to_walls(x, *settings_.walls) - kBeyondWalls * settings_.voxel : -kInfinity;
+        for (const Source& sink : sinks_) depth = std::max(depth, -sink.distance(inner(x)));
+        return depth;
     }
 
     // (3.3), (3.4): the midpoint rule.
@@ -165,7 +174,7 @@ class SurfaceTracker::StepFunction : public SurfaceFunction {
     const DistanceTree* before_; // null if there was no surface
     const TrackFlow* flow_;      // null if nothing moves
     const float seconds_, offset_;
-    const std::vector<Source>& sources_;
+    const std::vector<Source>&sources_, &sinks_;
 };
 
 Vec3f SurfaceTracker::next_grid()
@@ -191,20 +200,22 @@ void SurfaceTracker::start(const std::vector<Source>& sources)
     steps_ = 0, offset_ = 0;
     tree_.reset(), frame_start_.reset();
     const Vec3f origin = next_grid();
-    const StepFunction function(settings_, nullptr, nullptr, 0, 0, sources);
+    const std::vector<Source> no_sinks;
+    const StepFunction function(settings_, nullptr, nullptr, 0, 0, sources, no_sinks);
     take(contour(function, settings_.voxel, origin), origin, {}, &function, sources);
 }
 
-void SurfaceTracker::step(const TrackFlow& flow, float seconds, const std::vector<Source>& sources)
+void SurfaceTracker::step(const TrackFlow& flow, float seconds, const std::vector<Source>& sources,
+                          const std::vector<Source>& sinks)
 {
     const Vec3f origin = next_grid();
-    const StepFunction function(settings_, tree_.get(), &flow, seconds, offset_, sources);
+    const StepFunction function(settings_, tree_.get(), &flow, seconds, offset_, sources, sinks);
     ContouredMesh next;
     times_.measure("contour", [&] { next = contour(function, settings_.voxel, origin); });
     take(std::move(next), origin, tree_->mesh(), &function, sources);
     if (!settings_.keep_volume) return;
     times_.measure("volume", [&] {
-        if (!sources.empty()) volume_ = volume();
+        if (!sources.empty() || !sinks.empty()) volume_ = volume();
         correct_volume();
     });
 }

@@ -76,7 +76,9 @@ class SurfaceTracker {
     void start(const Mesh& mesh);
     // Contours the union of the sources.
     void start(const std::vector<Source>& sources);
-    void step(const TrackFlow& flow, float seconds, const std::vector<Source>& sources = {});
+    // What is in `sinks` is removed.
+    void step(const TrackFlow& flow, float seconds, const std::vector<Source>& sources = {},
+              const std::vector<Source>& sinks = {});
     // From here on, origins() refers to the mesh as it is now.
     void begin_frame();
 
@@ -91,6 +93,8 @@ class SurfaceTracker {
         tree_->set_attributes(std::move(attributes));
     }
     const PhaseTimes& times() const { return times_; }
+    // Within the walls [m3].
+    double volume() const;
     size_t bytes() const { return tree_ ? tree_->bytes() : 0; }
 
     // Everything that the next step depends on.
@@ -113,7 +117,6 @@ class SurfaceTracker {
               const std::vector<Source>& sources);
     void find_reference(bool starts, std::map<std::string, AttributeArray>& attributes);
     void carry_places(const Mesh& before, const std::vector<SurfacePoint>& from);
-    double volume() const;
     void correct_volume();
 
     TrackSettings settings_;

@@ -1,0 +1,87 @@
+// Runs SurfaceTracker (track/tracker.h) as a stage: carries a surface along with the velocities of a liquid, of a smoke
+// or of another program. Writes the surface to track.####.ply, with the attributes of its vertices and their places on
+// the surface of the frame before.
+#pragma once
+
+#include "spindrift/liquid/particle_flow.h"
+#include "spindrift/stages/stage_expressions.h"
+#include "spindrift/stages/surface_stage.h"
+#include "spindrift/stages/volume_flow.h"
+#include "spindrift/track/params.h"
+
+namespace spindrift {
+
+class TrackStage : public TimeStage {
+  public:
+    using TimeStage::TimeStage;
+    std::vector<Port> ports(const ShotGraph& graph) const override;
+    std::string input_files() const override { return input_files_; }
+    std::vector<std::string> endings() const override { return {"ply"}; }
+    void visit(ParamVisitor& v) override;
+    void prepare(const StageContext& context) override;
+    std::shared_ptr<const StageFacts> facts() const override { return facts_; }
+    bool drawable() const override { return true; }
+    std::string stands_for() const override { return "of"; }
+    std::vector<std::string> warnings() const override { return warnings_; }
+    Estimate estimate() const override { return estimate_; }
+    Rehearsal rehearsal() const override { return Rehearsal::all_frames; }
+    std::vector<std::string> coarser(double k) const override;
+    Growth growth() const override { return {2, 2.3}; }
+    double memory(const Forecast& forecast) const override;
+    std::string dependencies() const override { return dependencies_ + expressions_.dependencies(); }
+
+    void read_from(const InputPath& input) override { input_path_ = input; }
+    FrameReport start(int frame) override;
+    FrameReport restore(StateFile file) override;
+    FrameReport advance() override;
+    void write(const std::string& path) override;
+    StateFile save() const override;
+
+  private:
+    struct SourceOfSurface : FillingParams { // mode "initial" or "flow"
+        std::optional<Vec3f> color;
+        void visit(ParamVisitor& v);
+    };
+    void prepare_sources(const SceneFile& scene);
+    void prepare_velocities(const StageContext& context);
+    std::vector<SurfaceTracker::Source> sources_at(float frame, FillingParams::Mode mode);
+    float file_frame(float frame) const;
+    std::shared_ptr<const VelocityVolume> volume_at(int file_frame);
+    int steps_for(float max_speed) const;
+    void follow_liquid(PhaseTimes& times);
+    void follow_volumes(PhaseTimes& times);
+    void step(const TrackFlow& flow, float seconds, float frame, PhaseTimes& times);
+    void find_velocities(const TrackFlow& flow);
+    void run_expressions(ExpressionParams::At at, Mesh& mesh);
+    void change_attributes();
+    FrameReport report(PhaseTimes times) const;
+
+    std::string of_, input_, grid_ = "vel";
+    float scale_ = 1;
+    std::optional<float> voxel_, input_fps_;
+    TrackParams params_;
+    std::vector<SourceOfSurface> source_params_;
+    StageExpressions expressions_;
+
+    std::shared_ptr<const LiquidFacts> liquid_; // null if the velocities are in volumes
+    std::string source_, input_files_;
+    std::shared_ptr<const SurfaceFacts> facts_;
+    std::vector<Shape> sources_; // in the order of source_params_
+    std::string dependencies_;
+    std::vector<std::string> warnings_;
+    Estimate estimate_;
+    InputPath input_path_;
+    FrameRange range_;
+    float fps_ = 24, grid_voxel_ = 0;
+    bool colored_ = false;
+    std::optional<Box3f> walls_;
+    std::unique_ptr<ParticleFlow> particle_flow_;
+    std::unique_ptr<SurfaceTracker> tracker_;
+    // Of the current frame.
+    Particles particles_;                                          // of the liquid
+    std::map<int, std::shared_ptr<const VelocityVolume>> volumes_; // or the last velocities, by frame of the files
+    std::vector<Vec3f> velocities_;                                // of the vertices
+    int frame_ = 0, steps_ = 0;
+};
+
+} // namespace spindrift

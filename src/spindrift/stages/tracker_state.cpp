@@ -1,0 +1,112 @@
+#include "spindrift/stages/tracker_state.h"
+
+#include "spindrift/base/state_error.h"
+
+#include <bit>
+
+namespace spindrift {
+
+namespace {
+
+constexpr const char* kAttribute = "surface.attribute.";
+
+void put(std::vector<uint64_t>& out, const std::vector<Vec3i>& rows)
+{
+    for (const Vec3i& row : rows)
+        for (int k = 0; k < 3; ++k) out.push_back(static_cast<uint64_t>(static_cast<int64_t>(row[k])));
+}
+
+std::vector<Vec3i> rows_of(const std::vector<uint64_t>& from, int64_t least, int64_t most)
+{
+    if (from.size() % 3 != 0) bad_state("a surface has {} indices, not three a triangle", from.size());
+    std::vector<Vec3i> rows;
+    for (size_t i = 0; i + 2 < from.size(); i += 3) {
+        Vec3i& row = rows.emplace_back();
+        for (int k = 0; k < 3; ++k) {
+            const auto value = static_cast<int64_t>(from[i + static_cast<size_t>(k)]);
+            if (value < least || value > most) bad_state("a surface has the index {}", value);
+            row[k] = static_cast<int>(value);
+        }
+    }
+    return rows;
+}
+
+std::vector<float> flat(const std::vector<Vec3f>& vectors)
+{
+    std::vector<float> all;
+    all.reserve(3 * vectors.size());
+    for (const Vec3f& v : vectors) all.insert(all.end(), v.begin(), v.end());
+    return all;
+}
+
+std::vector<Vec3f> vectors_from(const std::vector<float>& all)
+{
+    std::vector<Vec3f> vectors;
+    for (size_t i = 0; i + 2 < all.size(); i += 3) vectors.emplace_back(all[i], all[i + 1], all[i + 2]);
+    return vectors;
+}
+
+} // namespace
+
+void save_tracker(SurfaceTracker::State state, StateFile& file)
+{
+    file.numbers["surface.steps"] = state.steps;
+    file.numbers["surface.volume_bits"] = std::bit_cast<int64_t>(state.volume);
+    file.fields["surface.grid"] = {state.origin.x(), state.origin.y(), state.origin.z(), state.offset};
+    file.fields["surface.P"] = flat(state.mesh.positions);
+    put(file.tiles["surface.triangles"], state.mesh.triangles), put(file.tiles["surface.cells"], state.cells);
+    for (const auto& [name, array] : state.mesh.attributes) {
+        if (const auto* vectors = std::get_if<std::vector<Vec3f>>(&array))
+            file.fields[kAttribute + ("v." + name)] = flat(*vectors);
+        else if (const auto* numbers = std::get_if<std::vector<float>>(&array))
+            file.fields[kAttribute + ("f." + name)] = *numbers;
+        else
+            for (const int32_t value : std::get<std::vector<int32_t>>(array))
+                file.tiles[kAttribute + ("i." + name)].push_back(static_cast<uint32_t>(value));
+    }
+}
+
+SurfaceTracker::State load_tracker(StateFile& file)
+{
+    SurfaceTracker::State state;
+    state.steps = file.numbers["surface.steps"];
+    state.volume = std::bit_cast<double>(file.numbers["surface.volume_bits"]);
+    if (!std::isfinite(state.volume)) bad_state("the volume of a surface is {}", state.volume);
+    const std::vector<float>& grid = file.fields["surface.grid"];
+    if (grid.size() != 4) bad_state("the grid of a surface has {} numbers", grid.size());
+    state.origin = {grid[0], grid[1], grid[2]}, state.offset = grid[3];
+    state.mesh.positions = vectors_from(file.fields["surface.P"]);
+    const auto vertices = static_cast<int64_t>(state.mesh.positions.size());
+    constexpr int64_t kFarthest = int64_t(kTileReach) * (kTileSize - 1);
+    state.mesh.triangles = rows_of(file.tiles["surface.triangles"], 0, vertices - 1);
+    state.cells = rows_of(file.tiles["surface.cells"], -kFarthest, kFarthest);
+    if (state.cells.size() != state.mesh.triangles.size())
+        bad_state("a surface has {} cells for {} triangles", state.cells.size(), state.mesh.triangles.size());
+    for (size_t t = 1; t < state.cells.size(); ++t)
+        if (CellKey(state.cells[t]) < CellKey(state.cells[t - 1])) bad_state("the cells of a surface are not sorted");
+    const std::string prefix = kAttribute;
+    const auto name_of = [&](const std::string& key, const char* type) {
+        const std::string start = prefix + type;
+        return key.starts_with(start) ? key.substr(start.size()) : std::string();
+    };
+    for (const auto& [key, values] : file.fields) {
+        if (const std::string name = name_of(key, "v."); !name.empty())
+            state.mesh.attributes[name] = vectors_from(values);
+        else if (const std::string number = name_of(key, "f."); !number.empty())
+            state.mesh.attributes[number] = values;
+    }
+    for (const auto& [key, values] : file.tiles)
+        if (const std::string name = name_of(key, "i."); !name.empty()) {
+            std::vector<int32_t> integers;
+            for (const uint64_t value : values)
+                integers.push_back(static_cast<int32_t>(static_cast<uint32_t>(value & 0xffffffff)));
+            state.mesh.attributes[name] = std::move(integers);
+        }
+    for (const auto& [name, array] : state.mesh.attributes)
+        if (const size_t count = std::visit([](const auto& a) { return a.size(); }, array);
+            count != state.mesh.positions.size())
+            bad_state("\"{}\" of a surface has {} values for {} vertices", name, count, state.mesh.positions.size());
+    return state;
+}
+
+} // namespace spindrift

@@ -1,0 +1,41 @@
+#include "spindrift/track/params.h"
+
+#include "spindrift/scene/limits.h"
+
+namespace spindrift {
+
+void TrackParams::visit(ParamVisitor& v)
+{
+    v("cells_per_step", cells_per_step, unit::cells, between(0.1, 20),
+      "How far the surface may move in a step. Each step blurs detail a little; long steps follow the flow less well.");
+    v("keep_volume", keep_volume,
+      "Move the surface evenly to make up for lost volume, such as that of sheets thinner than a voxel. Sources add to "
+      "the volume that is kept.");
+    v("reference", reference,
+      "Carry \"reference\": where each vertex was on the first surface. Other attributes are then taken from there, "
+      "and "
+      "stay sharp.");
+    v("labels", labels,
+      "Attributes that are copied from the nearest vertex in each step; all others but integers are blended.");
+    v("directions", directions,
+      "Attributes that turn with the flow, and stay tangent to the surface and of unit length.");
+    v("curved", curved,
+      "Take the surface between vertices as curved. Flat triangles cut off what bulges, and the surface shrinks.");
+    v("jitter", jitter, "Move the grid from step to step, so that its pattern does not add up to creases.");
+    v("smoothing", smoothing, unit::none, between(0, 1),
+      "Share of a smoother surface, interpolated on the grid, in the place of vertices.");
+    v("seed", seed, unit::none, limits::seed(), "Seed of the jitter.");
+}
+
+TrackSettings TrackParams::settings(float voxel, const std::optional<Box3f>& walls) const
+{
+    TrackSettings settings;
+    settings.voxel = voxel, settings.walls = walls;
+    settings.curved = curved, settings.jitter = jitter, settings.smoothing = smoothing;
+    settings.keep_volume = keep_volume, settings.reference = reference;
+    settings.labels = labels, settings.directions = directions;
+    settings.seed = static_cast<uint64_t>(seed);
+    return settings;
+}
+
+} // namespace spindrift
