@@ -62,6 +62,7 @@ int run_surface_child(int argc, char** argv);
 void bench_expression(BenchTable& table);
 void bench_render(BenchTable& table);
 void bench_shaped_smoke(BenchTable& table);
+void bench_track(BenchTable& table);
 void bench_turbulence(BenchTable& table);
 void bench_smoke(BenchTable& table);
 void bench_multiscale(BenchTable& table, const std::string& only_scene);

@@ -23,6 +23,7 @@ constexpr const char* kLiquid = R"([shot]
 frames = "1-9"
 [liquid]
 voxel = 0.1
+surface = "tracked"
 viscosity = 1
 elasticity = 100
 [liquid.domain]
@@ -47,6 +48,7 @@ speed = 3
 rate = 300
 droplet_radius = 0.005
 [ripples]
+[track]
 )";
 constexpr const char* kSmoke = R"([shot]
 frames = "1-9"
@@ -153,9 +155,9 @@ struct StageScene {
 const std::vector<StageScene>& stage_scenes()
 {
     static const std::vector<StageScene> all = {
-        {"liquid", kLiquid, "liquid"},      {"spray", kLiquid, "spray"}, {"ripples", kLiquid, "ripples"},
-        {"smoke", kSmoke, "smoke"},         {"sand", kSand, "sand"},     {"grains", kSand, "grains"},
-        {"fluid-sand", kFluidSand, "sand"}, {"crowd", kCrowd, "crowd"}};
+        {"liquid", kLiquid, "liquid"}, {"spray", kLiquid, "spray"},        {"ripples", kLiquid, "ripples"},
+        {"track", kLiquid, "track"},   {"smoke", kSmoke, "smoke"},         {"sand", kSand, "sand"},
+        {"grains", kSand, "grains"},   {"fluid-sand", kFluidSand, "sand"}, {"crowd", kCrowd, "crowd"}};
     return all;
 }
 

@@ -31,6 +31,7 @@ int main(int argc, char** argv)
                                                                  {"spray", spray_regimes},
                                                                  {"smoke", smoke_advection},
                                                                  {"shaped_smoke", shaped_smoke},
+                                                                 {"track", track},
                                                                  {"turbulence", turbulence_spectrum},
                                                                  {"crowd", crowd_circle},
                                                                  {"streams", crowd_streams},

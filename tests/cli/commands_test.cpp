@@ -94,13 +94,19 @@ TEST(New, EveryTemplateRuns)
     const Workplace place;
     const std::string list = place.succeed({"new", "--list"}).out;
     // Overrides that make each template small: coarse cells, few droplets and people.
-    const std::map<std::string, std::vector<std::string>> smaller = {
-        {"splash", {"liquid.voxel=0.1"}},       {"spray", {"liquid.voxel=0.08"}},
-        {"fountain", {"spray.gusts.size=0.3"}}, {"ripples", {"liquid.voxel=0.1"}},
-        {"bodies", {"liquid.voxel=0.1"}},       {"honey", {"liquid.voxel=0.008"}},
-        {"jelly", {"liquid.voxel=0.06"}},       {"smoke", {"smoke.voxel=0.08"}},
-        {"fire", {"smoke.voxel=0.08"}},         {"shaped_smoke", {"shaped_smoke.markers=5000"}},
-        {"sand", {"sand.voxel=0.06"}},          {"crowd", {"crowd.cell=2"}}};
+    const std::map<std::string, std::vector<std::string>> smaller = {{"splash", {"liquid.voxel=0.1"}},
+                                                                     {"spray", {"liquid.voxel=0.08"}},
+                                                                     {"fountain", {"spray.gusts.size=0.3"}},
+                                                                     {"ripples", {"liquid.voxel=0.1"}},
+                                                                     {"bodies", {"liquid.voxel=0.1"}},
+                                                                     {"honey", {"liquid.voxel=0.008"}},
+                                                                     {"jelly", {"liquid.voxel=0.06"}},
+                                                                     {"smoke", {"smoke.voxel=0.08"}},
+                                                                     {"fire", {"smoke.voxel=0.08"}},
+                                                                     {"shaped_smoke", {"shaped_smoke.markers=5000"}},
+                                                                     {"tracked", {"liquid.voxel=0.12"}},
+                                                                     {"sand", {"sand.voxel=0.06"}},
+                                                                     {"crowd", {"crowd.cell=2"}}};
     EXPECT_EQ(lines_of(list).size(), smaller.size());
     for (const std::string& line : lines_of(list)) {
         const std::string effect = line.substr(0, line.find(' ')), scene = "my_" + effect;

@@ -104,6 +104,11 @@ shape = "sphere"
 shape = "sphere"
 center = [1, 0, 0]
 )";
+    scenes["track"] = shot + liquid + R"([track]
+voxel = 0.05
+[[track.source]]
+max = [0.5, 0.4, 0.6]
+)";
     scenes["ripples"] = shot + liquid + "[ripples]\n";
     scenes["surface"] = shot + liquid + "[surface]\nsdf = true\nfilter.smooth = 1\n";
     scenes["sand"] = shot + sand + R"(mode = "flow"

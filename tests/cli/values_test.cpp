@@ -101,6 +101,7 @@ TEST(ValuesSweep, Liquid) { sweep("liquid"); }
 TEST(ValuesSweep, Spray) { sweep("spray"); }
 TEST(ValuesSweep, Smoke) { sweep("smoke"); }
 TEST(ValuesSweep, ShapedSmoke) { sweep("shaped_smoke"); }
+TEST(ValuesSweep, Track) { sweep("track"); }
 TEST(ValuesSweep, Ripples) { sweep("ripples"); }
 TEST(ValuesSweep, Surface) { sweep("surface"); }
 TEST(ValuesSweep, Sand) { sweep("sand"); }

@@ -283,6 +283,39 @@ show = "shaped_smoke"
 sky = "daylight"
 )";
 
+constexpr const char* kTracked = R"([shot]
+frames = "1-48"
+fps = 24
+
+[liquid]
+voxel = 0.04              # metres
+surface = "tracked"       # a mesh that is carried along with the flow, with its colours
+
+[liquid.tracked]
+voxel = 0.015             # of the surface: finer than the liquid's own
+
+[liquid.domain]
+min = [0, 0, 0]
+max = [1.6, 1.4, 0.8]
+
+[[liquid.source]]
+max = [1.6, 0.3, 0.8]
+color = [0.05, 0.2, 0.6]
+
+[[liquid.source]]
+shape = "sphere"
+center = [0.8, 0.8, 0.4]
+radius = 0.18
+velocity = [0, -3, 0]
+color = [0.9, 0.5, 0.1]
+
+[render]
+
+[[render.layer]]
+of = "liquid"
+look = "paint"
+)";
+
 constexpr const char* kFire = R"([shot]
 frames = "1-48"
 fps = 24
@@ -383,6 +416,7 @@ const std::vector<SceneTemplate>& scene_templates()
         {"smoke", "Warm smoke rises and closes around a ball.", kSmoke},
         {"shaped_smoke", "Smoke takes one shape, then another, and is let go.", kShapedSmoke},
         {"fire", "Hot smoke glows as flames and cools as it rises.", kFire},
+        {"tracked", "A coloured ball falls into a pool whose surface remembers its colours.", kTracked},
         {"sand", "A column of sand collapses into a pile.", kSand},
         {"crowd", "People leave a room through a door and are counted there.", kCrowd},
     };

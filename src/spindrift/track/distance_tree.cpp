@@ -25,6 +25,14 @@ DistanceTree::DistanceTree(Mesh mesh, const Settings& settings, const std::vecto
     mesh_.normals = sphere_normals(mesh_, links_);
     if (mesh_.triangles.empty()) return;
     list_triangles(cells);
+    listed_corners_.resize(listed_.size());
+    parallel_for(
+        listed_.size(),
+        [&](size_t i) {
+            for (int k = 0; k < 3; ++k)
+                Eigen::Map<Vec3f>(listed_corners_[i].at + 3 * k) = mesh_.positions[mesh_.triangles[listed_[i]][k]];
+        },
+        4096);
     make_levels();
     find_distances();
 }
@@ -338,14 +346,14 @@ float DistanceTree::smooth_distance(const Vec3f& x) const
     return sum;
 }
 
-// The nearest of the triangles that are offered, eight at a time.
+// The nearest of the listed triangles that are offered, eight at a time.
 class DistanceTree::Candidates {
   public:
-    Candidates(const Mesh& mesh, const Vec3f& x) : mesh_(mesh), x_(x) {}
+    Candidates(const std::vector<Corners>& corners, const Vec3f& x) : corners_(corners), x_(x) {}
 
-    void add(int triangle)
+    void add(uint32_t listed)
     {
-        waiting_[count_++] = triangle;
+        waiting_[count_++] = listed;
         if (count_ == lanes::kLanes) look();
     }
     void look()
@@ -354,27 +362,25 @@ class DistanceTree::Candidates {
         if (count_ == 0) return;
         float corners[3][3][kLanes];
         for (int lane = 0; lane < kLanes; ++lane) {
-            const Vec3i& triangle = mesh_.triangles[waiting_[lane < count_ ? lane : 0]];
-            for (int k = 0; k < 3; ++k) {
-                const Vec3f& at = mesh_.positions[triangle[k]];
-                corners[k][0][lane] = at.x(), corners[k][1][lane] = at.y(), corners[k][2][lane] = at.z();
-            }
+            const float* at = corners_[waiting_[lane < count_ ? lane : 0]].at;
+            for (int k = 0; k < 9; ++k) corners[k / 3][k % 3][lane] = at[k];
         }
         const Vec3Lanes p{all(x_.x()), all(x_.y()), all(x_.z())};
         const Lanes d2 = triangle_distance2(p, load(corners[0]), load(corners[1]), load(corners[2]));
         for (int lane = 0; lane < count_; ++lane)
-            if (d2[lane] < distance2_) distance2_ = d2[lane], nearest_ = waiting_[lane];
+            if (d2[lane] < distance2_) distance2_ = d2[lane], nearest_ = static_cast<int>(waiting_[lane]);
         count_ = 0;
     }
     float distance2() const { return distance2_; }
+    // Its place in the list; -1 if none was offered.
     int nearest() const { return nearest_; }
 
   private:
-    const Mesh& mesh_;
+    const std::vector<Corners>& corners_;
     const Vec3f x_;
-    int waiting_[lanes::kLanes], count_ = 0;
+    uint32_t waiting_[lanes::kLanes];
+    int count_ = 0, nearest_ = -1;
     float distance2_ = kInfinity;
-    int nearest_ = -1;
 };
 
 namespace {
@@ -408,7 +414,7 @@ bool DistanceTree::find_in_lists(const Vec3f& x, const Vec3i& cell, int tile, Ne
         const float high = settings_.voxel - low;
         gap2[a][0] = low > 0 ? low * low : 0, gap2[a][1] = 0, gap2[a][2] = high > 0 ? high * high : 0;
     }
-    Candidates candidates(mesh_, x);
+    Candidates candidates(listed_corners_, x);
     for (int i = 0; i < 27; ++i) {
         if (i == kAcrossFaces) candidates.look();
         const Vec3i& step = around.steps[i];
@@ -417,11 +423,11 @@ bool DistanceTree::find_in_lists(const Vec3f& x, const Vec3i& cell, int tile, Ne
         const Vec3i at = local + step;
         const int owner = topology.neighbour(tile, at.x() >> 3, at.y() >> 3, at.z() >> 3);
         const Range range = lists_.tile(owner)[offset_of_cell(at)];
-        for (uint32_t k = 0; k < range.count; ++k) candidates.add(listed_[range.first + k]);
+        for (uint32_t k = 0; k < range.count; ++k) candidates.add(range.first + k);
     }
     candidates.look();
     if (candidates.nearest() < 0) return false;
-    nearest.triangle = candidates.nearest();
+    nearest.triangle = listed_[candidates.nearest()];
     const Vec3i& corners = mesh_.triangles[nearest.triangle];
     nearest.weights =
         nearest_on_triangle(x, mesh_.positions[corners[0]], mesh_.positions[corners[1]], mesh_.positions[corners[2]]);
@@ -496,7 +502,7 @@ size_t DistanceTree::cell_count() const
 
 size_t DistanceTree::bytes() const
 {
-    size_t bytes = links_.bytes() + listed_.capacity() * sizeof(int) + lists_.bytes() +
+    size_t bytes = links_.bytes() + listed_.capacity() * (sizeof(int) + sizeof(Corners)) + lists_.bytes() +
                    (pseudonormals_.capacity() + mesh_.normals.capacity() + mesh_.positions.capacity() +
                     mesh_.triangles.capacity()) *
                        sizeof(Vec3f);

@@ -106,6 +106,11 @@ class DistanceTree {
     Box3f bounds_;
     std::vector<CellKey> keys_; // while building: of the listed triangles
     std::vector<int> listed_;   // triangles by finest cell
+    // The corners of the listed triangles: one read instead of four.
+    struct Corners {
+        float at[9];
+    };
+    std::vector<Corners> listed_corners_;
     std::vector<Level> levels_; // from the finest
     Field<Range> lists_;        // of the finest cells
     std::vector<uint8_t> near_; // of the finest tiles: whether they or their neighbours list triangles

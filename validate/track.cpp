@@ -1,0 +1,305 @@
+// Tracked surfaces: the deformation field of [LeVeque 1996] beside OpenVDB's level sets, a shape with thin ears,
+// revolutions past the point of tearing, the slotted sphere of [Zalesak 1979], the map between frames, flicker, and the
+// volume of a sloshing liquid.
+//
+//     spindrift_validate track
+#include "checks.h"
+
+#include "spindrift/base/random.h"
+#include "spindrift/liquid/liquid.h"
+#include "spindrift/surface/surface.h"
+#include "track/flows.h"
+#include "vdb_level_set_advection.h"
+
+#include <fmt/format.h>
+
+using namespace spindrift;
+
+namespace {
+
+constexpr float kCellsPerStep = 4;
+const Vec3f kBallCenter = Vec3f::Constant(0.35f);
+constexpr float kBallRadius = 0.15f;
+
+double percent(double volume, double exact) { return 100 * (volume / exact - 1); }
+
+// Distances of the vertices from a surface.
+struct Distances {
+    double mean = 0, most = 0;
+    template <class Distance> Distances(const Mesh& mesh, const Distance& distance)
+    {
+        for (const Vec3f& x : mesh.positions) {
+            const double d = std::abs(static_cast<double>(distance(x)));
+            mean += d / static_cast<double>(mesh.positions.size()), most = std::max(most, d);
+        }
+    }
+};
+
+// Counts the steps after which the mesh is not closed, manifold and consistently oriented.
+struct Watch {
+    int steps = 0, open = 0;
+    void look(const SurfaceTracker& tracker) { ++steps, open += !is_closed(tracker.mesh()); }
+};
+
+void report_closed(const Watch& watch, const std::string& what, Figures& figures)
+{
+    fmt::print("\nMeshes that are not closed, manifold and consistently oriented: {} of {}.\n", watch.open,
+               watch.steps);
+    figures.require("track: open meshes of " + what, watch.open, at_most(0));
+}
+
+void deformation(Figures& figures)
+{
+    fmt::print("\n| method | cells | steps | volume | order | mean distance [cells] | Hausdorff distance [cells] |\n");
+    fmt::print("|---|---|---|---|---|---|---|\n");
+    const double exact = 4 * kPi / 3 * std::pow(static_cast<double>(kBallRadius), 3);
+    const auto from_ball = [](const Vec3f& x) { return (x - kBallCenter).norm() - kBallRadius; };
+    Watch watch;
+    double last = 0;
+    const auto row = [&](const char* name, int cells, size_t steps, const Mesh& mesh) {
+        const double volume = percent(volume_of(mesh), exact);
+        const Distances distances(mesh, from_ball);
+        const std::string order = last > 0 ? fmt::format("{:.1f}", std::log2(last / distances.mean)) : "";
+        fmt::print("| {} | {} | {} | {:+.2f}% | {} | {:.3f} | {:.2f} |\n", name, cells, steps, volume, order,
+                   distances.mean * cells, distances.most * cells);
+        last = distances.mean;
+        return std::abs(volume);
+    };
+    for (const bool curved : {true, false}) {
+        last = 0;
+        for (const int cells : {64, 128, 256, 512}) {
+            if (!curved && cells == 512) continue;
+            const float voxel = 1.0f / static_cast<float>(cells);
+            SurfaceTracker tracker({.voxel = voxel, .curved = curved});
+            tracker.start({ball_source(kBallCenter, kBallRadius)});
+            size_t steps = 0;
+            deform(tracker, voxel, kCellsPerStep, [&](int) { watch.look(tracker), ++steps; });
+            const double volume = row(curved ? "tracked" : "tracked, flat triangles", cells, steps, tracker.mesh());
+            if (curved && cells == 128)
+                figures.require("track: volume of the deformed ball at 128 cells [%]", volume, at_most(1));
+        }
+    }
+    last = 0;
+    for (const int cells : {64, 128, 256}) {
+        size_t steps = 0;
+        const Mesh mesh = vdb_deformed_ball(1.0f / static_cast<float>(cells), steps);
+        row("OpenVDB, WENO5 and TVD-RK2", cells, steps, mesh);
+    }
+    report_closed(watch, "the deformed ball", figures);
+}
+
+// A head with two ears, each a disc thinner than two cells at 64.
+std::vector<SurfaceTracker::Source> head_with_ears()
+{
+    const auto ear = [](const Vec3f& center) -> SurfaceTracker::Source {
+        const Vec3f axes(0.05f, 0.09f, 0.016f);
+        return {[=](const Vec3f& x) { // about the distance to an ellipsoid
+                    const Vec3f q = (x - center).cwiseQuotient(axes);
+                    const float k = q.norm(), slope = q.cwiseQuotient(axes).norm();
+                    return slope > 0 ? k * (k - 1) / slope : -axes.minCoeff();
+                },
+                {center - axes, center + axes},
+                {}};
+    };
+    return {ball_source(kBallCenter, 0.1f), ear({0.29f, 0.46f, 0.35f}), ear({0.41f, 0.46f, 0.35f})};
+}
+
+void ears(Figures& figures)
+{
+    fmt::print(
+        "\n| a head with thin ears, cells | ear's thickness [cells] | volume | mean distance [cells] | Hausdorff "
+        "distance [cells] |\n|---|---|---|---|---|\n");
+    Watch watch;
+    for (const int cells : {64, 128, 256}) {
+        const float voxel = 1.0f / static_cast<float>(cells);
+        SurfaceTracker tracker({.voxel = voxel});
+        tracker.start(head_with_ears());
+        const Mesh before = tracker.mesh();
+        deform(tracker, voxel, kCellsPerStep, [&](int) { watch.look(tracker); });
+        const MeshDistance surface(before);
+        const MeshDistance after(tracker.mesh());
+        const Distances there(tracker.mesh(), [&](const Vec3f& x) { return surface.distance(x); });
+        const Distances back(before, [&](const Vec3f& x) { return after.distance(x); });
+        fmt::print("| {} | {:.1f} | {:+.2f}% | {:.3f} | {:.2f} |\n", cells, 0.032 * cells,
+                   percent(volume_of(tracker.mesh()), volume_of(before)), 0.5 * (there.mean + back.mean) * cells,
+                   std::max(there.most, back.most) * cells);
+    }
+    report_closed(watch, "the head with ears", figures);
+}
+
+// The field does not turn back: the ball becomes a sheet that thins until it tears.
+void tearing(Figures& figures)
+{
+    fmt::print("\n| seconds in a steady field, 128 cells | volume | triangles | volume, kept | triangles |\n"
+               "|---|---|---|---|---|\n");
+    Watch watch;
+    const float voxel = 1.0f / 128;
+    SurfaceTracker free({.voxel = voxel}), kept({.voxel = voxel, .keep_volume = true});
+    for (SurfaceTracker* tracker : {&free, &kept}) tracker->start({ball_source(kBallCenter, kBallRadius)});
+    const double before = volume_of(free.mesh());
+    Deformation flow;
+    flow.begin = 0.5, flow.seconds = 0; // at full strength
+    for (int i = 1; i <= 192; ++i) {
+        for (SurfaceTracker* tracker : {&free, &kept})
+            tracker->step(flow, kCellsPerStep * voxel / 2), watch.look(*tracker);
+        if (i % 32 == 0)
+            fmt::print("| {:.2f} | {:+.1f}% | {} | {:+.1f}% | {} |\n",
+                       i * static_cast<double>(kCellsPerStep * voxel) / 2, percent(volume_of(free.mesh()), before),
+                       free.mesh().triangles.size(), percent(volume_of(kept.mesh()), before),
+                       kept.mesh().triangles.size());
+    }
+    report_closed(watch, "the torn sheet", figures);
+}
+
+void zalesak(Figures& figures)
+{
+    fmt::print("\n| slotted sphere, a turn, cells | steps | volume | mean distance [cells] |\n|---|---|---|---|\n");
+    Watch watch;
+    for (const int cells : {64, 128}) {
+        const float voxel = 1.0f / static_cast<float>(cells);
+        SurfaceTracker tracker({.voxel = voxel});
+        const Vec3f center(0.5f, 0.75f, 0.5f);
+        const SurfaceTracker::Source slotted{[=](const Vec3f& x) {
+                                                 const float ball = (x - center).norm() - 0.15f;
+                                                 const float slot =
+                                                     std::max(std::abs(x.x() - 0.5f) - 0.025f, x.y() - 0.85f);
+                                                 return std::max(ball, -slot);
+                                             },
+                                             {center.array() - 0.15f, center.array() + 0.15f},
+                                             {}};
+        tracker.start({slotted});
+        const Mesh before = tracker.mesh();
+        const SteadyFlow flow([](const Vec3f& x) { return Vec3f(0.5f - x.y(), x.x() - 0.5f, 0); }, 1);
+        const int steps = static_cast<int>(std::ceil(2 * kPi * 0.4 * cells / static_cast<double>(kCellsPerStep)));
+        for (int i = 0; i < steps; ++i) tracker.step(flow, static_cast<float>(2 * kPi / steps)), watch.look(tracker);
+        const MeshDistance surface(before);
+        const Distances distances(tracker.mesh(), [&](const Vec3f& x) { return surface.distance(x); });
+        const double volume = percent(volume_of(tracker.mesh()), volume_of(before));
+        fmt::print("| {} | {} | {:+.2f}% | {:.3f} |\n", cells, steps, volume, distances.mean * cells);
+        if (cells == 128) figures.require("track: volume of the slotted sphere [%]", std::abs(volume), at_most(1));
+    }
+    report_closed(watch, "the slotted sphere", figures);
+}
+
+void map_between_frames(Figures& figures)
+{
+    const int cells = 128;
+    const float voxel = 1.0f / cells;
+    SurfaceTracker tracker({.voxel = voxel, .reference = true});
+    tracker.start({ball_source(kBallCenter, kBallRadius)});
+    double off = 0;
+    deform(tracker, voxel, kCellsPerStep, [&](int step) {
+        if (step % 8 != 7) return;
+        // Checks the last frame of eight steps, then begins another.
+        tracker.begin_frame();
+        const Mesh before = tracker.mesh();
+        const MeshDistance surface(before);
+        Deformation still;
+        tracker.step(still, 0.001f); // at rest: sin(0) = 0
+        for (const SurfacePoint& at : tracker.origins())
+            off = std::max(off, std::abs(static_cast<double>(surface.distance(blended(before.positions, before, at)))));
+    });
+    const auto& reference = std::get<std::vector<Vec3f>>(tracker.mesh().attributes.at(kReference));
+    double mean = 0;
+    for (size_t i = 0; i < reference.size(); ++i)
+        mean += static_cast<double>((reference[i] - tracker.mesh().positions[i]).norm()) * cells /
+                static_cast<double>(reference.size());
+    fmt::print("\n| the map, {} cells | wanted | found |\n|---|---|---|\n", cells);
+    fmt::print("| distance of origins from the old surface, of the domain | 1e-6 | {:.1e} |\n", off);
+    fmt::print("| reference coordinates, forth and back: mean distance [cells] | 1 | {:.3f} |\n", mean);
+    figures.require("track: distance of origins from the old surface", off, at_most(1e-6));
+    figures.require("track: return of reference coordinates [cells]", mean, at_most(1));
+}
+
+// A bumpy ball that moves by fractions of a voxel a frame: how much the normals change where nothing should.
+void flicker(Figures& figures)
+{
+    const auto bumpy = [](const Vec3f& x) {
+        return x.norm() - 0.3f * (1 + 0.1f * std::sin(7 * x.x()) * std::sin(8 * x.y()) * std::sin(6 * x.z()));
+    };
+    const float voxel = 1.0f / 64;
+    const Vec3f shift = 0.37f * voxel * Vec3f(1, 0.7f, 0.4f);
+    const auto angle = [](const Vec3f& a, const Vec3f& b) {
+        return std::acos(std::clamp(static_cast<double>(a.normalized().dot(b.normalized())), -1.0, 1.0)) * 180 / kPi;
+    };
+    SurfaceTracker tracker({.voxel = voxel});
+    tracker.start({SurfaceTracker::Source{bumpy, {Vec3f::Constant(-0.4f), Vec3f::Constant(0.4f)}, {}}});
+    const SteadyFlow flow([&](const Vec3f&) { return shift; }, shift.norm());
+    double tracked = 0;
+    constexpr int kFrames = 24;
+    for (int frame = 0; frame < kFrames; ++frame) {
+        tracker.begin_frame();
+        const Mesh before = tracker.mesh();
+        tracker.step(flow, 1);
+        const std::vector<SurfacePoint> origins = tracker.origins();
+        for (size_t i = 0; i < origins.size(); ++i)
+            tracked += angle(tracker.mesh().normals[i], blended(before.normals, before, origins[i])) /
+                       static_cast<double>(origins.size() * kFrames);
+    }
+    // The same ball of particles, meshed in each frame at the same voxel.
+    Particles particles;
+    Random random(1);
+    const int half = static_cast<int>(0.4f / voxel);
+    for (int x = -half; x < half; ++x)
+        for (int y = -half; y < half; ++y)
+            for (int z = -half; z < half; ++z) {
+                const Vec3f jitter(random.uniform(), random.uniform(), random.uniform());
+                const Vec3f at =
+                    voxel * (Vec3f(static_cast<float>(x), static_cast<float>(y), static_cast<float>(z)) + jitter);
+                if (bumpy(at) < 0) particles.P.push_back(at);
+            }
+    particles.v.assign(particles.size(), Vec3f::Zero()), particles.id.assign(particles.size(), 0);
+    double meshed = 0;
+    Mesh last = make_surface(particles, voxel, {}).mesh;
+    for (int frame = 0; frame < kFrames; ++frame) {
+        for (Vec3f& x : particles.P) x += shift;
+        const Mesh mesh = make_surface(particles, voxel, {}).mesh;
+        const MeshDistance surface(last);
+        for (size_t i = 0; i < mesh.positions.size(); ++i) {
+            const auto at = surface.nearest(mesh.positions[i] - shift);
+            meshed += angle(mesh.normals[i], blended(last.normals, last, {at.triangle, at.weights})) /
+                      static_cast<double>(mesh.positions.size() * kFrames);
+        }
+        last = mesh;
+    }
+    fmt::print("\n| change of normals of a bumpy ball in a frame, mean, 38 cells across | degrees |\n|---|---|\n");
+    fmt::print("| tracked | {:.2f} |\n| meshed from particles | {:.2f} |\n", tracked, meshed);
+    figures.require("track: flicker [degrees]", tracked, at_most(1));
+}
+
+void sloshing(Figures&)
+{
+    fmt::print("\n| frames of sloshing | volume of the mesh, kept | not kept |\n|---|---|---|\n");
+    const auto liquid_of = [](bool keep) {
+        LiquidParams params;
+        params.voxel = 0.05f;
+        params.surface = LiquidParams::Surface::tracked;
+        params.tracked.keep_volume = keep;
+        params.domain.min = Vec3f(0, 0, 0), params.domain.max = Vec3f(1, 1, 0.5f);
+        SourceParams source;
+        source.max = Vec3f(0.5f, 0.6f, 0.5f);
+        params.sources = {source};
+        return std::make_unique<Liquid>(params);
+    };
+    const auto kept = liquid_of(true), free = liquid_of(false);
+    for (auto* liquid : {kept.get(), free.get()}) liquid->start(1);
+    for (int frame = 0; frame <= 500; ++frame) {
+        if (frame % 100 == 0 || frame == 10 || frame == 30)
+            fmt::print("| {} | {:+.2f}% | {:+.2f}% |\n", frame, percent(volume_of(kept->surface()), 0.15),
+                       percent(volume_of(free->surface()), 0.15));
+        kept->advance(), free->advance();
+    }
+}
+
+} // namespace
+
+void track(Figures& figures)
+{
+    deformation(figures);
+    ears(figures);
+    tearing(figures);
+    zalesak(figures);
+    map_between_frames(figures);
+    flicker(figures);
+    sloshing(figures);
+}
