@@ -73,6 +73,7 @@ int main(int argc, char** argv)
     if (mode == "--liquid-child") return run_liquid_child(argc, argv);
     if (mode == "--surface-child") return run_surface_child(argc, argv);
     if (mode == "--spray-child") return run_spray_child(argc, argv);
+    if (mode == "--shaped-smoke-child") return run_shaped_smoke_child(argc, argv);
     const auto program = std::filesystem::absolute(argv[0]);
     const std::string part = argc > 2 ? argv[2] : "";
     const std::pair<const char*, std::function<void(BenchTable&)>> benchmarks[] = {
@@ -83,7 +84,7 @@ int main(int argc, char** argv)
         {"spray", [&](BenchTable& table) { bench_spray(table, program.string()); }},
         {"render", bench_render},
         {"smoke", bench_smoke},
-        {"shaped_smoke", bench_shaped_smoke},
+        {"shaped_smoke", [&](BenchTable& table) { bench_shaped_smoke(table, program.string()); }},
         {"track", bench_track},
         {"turbulence", bench_turbulence},
         {"multiscale", [&](BenchTable& table) { bench_multiscale(table, part); }},

@@ -4,6 +4,7 @@
 #include "io/temp_folder.h"
 #include "shaped_smoke/shape_measures.h"
 #include "spindrift/base/state_error.h"
+#include "spindrift/shaped_smoke/controls.h"
 
 #include <gtest/gtest.h>
 
@@ -63,6 +64,100 @@ TEST(ShapedSmoke, TakesTheShapeOfABallALetterAndACreature)
     }
 }
 
+// Letters of thin, bent strokes, for several seeds.
+TEST(ShapedSmoke, TakesTheShapesOfPsiAndOmegaForAnySeed)
+{
+    const TempFolder folder;
+    for (const auto& [name, mesh] : {std::pair("psi", psi_mesh()), {"omega", omega_mesh()}}) {
+        const std::string file = folder / (std::string(name) + ".obj");
+        write_mesh(file, mesh);
+        for (const int seed : {1, 2, 3}) {
+            ShapedSmokeParams params = smoke_of_a_metre();
+            params.targets = {target_mesh(file)}, params.seed = seed;
+            ShapedSmoke smoke(params, 24);
+            smoke.start(1);
+            run(smoke, 36);
+            const ShapeMatch match = ShapeMeasure(mesh, params.control_radius * params.voxel).match(smoke.markers());
+            EXPECT_GE(match.overlap, 0.85) << name << " " << seed;
+            EXPECT_LE(match.distance, 0.015) << name << " " << seed;
+        }
+    }
+}
+
+// The small one gets most of the smoke: the large one is filled all the same, only thinner.
+TEST(ShapedSmoke, SeveralShapesGetTheirShares)
+{
+    ShapedSmokeParams params = small_smoke();
+    const Vec3f large(1.5f, 0, 0), small(-1.5f, 0, 0);
+    params.targets = {target_ball(large, 1), target_ball(small, 0.4f)};
+    params.targets[0].share = 1, params.targets[1].share = 3;
+    params.wind = {};
+    ShapedSmoke smoke(params, 24);
+    smoke.start(1);
+    run(smoke, 60);
+    double in_large = 0, in_small = 0, upper_half = 0;
+    for (const Vec3f& x : smoke.markers().P) {
+        in_large += (x - large).norm() < 1.2f, in_small += (x - small).norm() < 0.6f;
+        upper_half += (x - large).norm() < 1.2f && x.y() > 0;
+    }
+    const auto all = static_cast<double>(smoke.markers().size());
+    EXPECT_NEAR(in_large / all, 0.25, 0.03);
+    EXPECT_NEAR(in_small / all, 0.75, 0.03);
+    EXPECT_NEAR(upper_half / in_large, 0.5, 0.05);
+}
+
+TEST(ShapedSmoke, FillsAShapeThatGrowsAndStaysInOneThatShrinks)
+{
+    for (const float scale : {4.0f, 0.3f}) {
+        ShapedSmokeParams params = small_smoke();
+        params.targets = {target_ball(Vec3f::Zero(), 0.5f)};
+        params.targets[0].scale = {{1, 1, 1, 1}, {12, 1, 1, 1}, {36, scale, scale, scale}};
+        params.vortices.radius = 0.15f, params.wind = {};
+        ShapedSmoke smoke(params, 24);
+        smoke.start(1);
+        run(smoke, 47);
+        const double radius = 0.5 * static_cast<double>(scale);
+        double within = 0, inner = 0;
+        for (const Vec3f& x : smoke.markers().P) {
+            const auto r = static_cast<double>(x.norm());
+            within += r < radius + 0.2, inner += r < 0.5 * radius;
+        }
+        const auto all = static_cast<double>(smoke.markers().size());
+        EXPECT_GT(within / all, 0.99) << scale;
+        if (scale > 1) EXPECT_NEAR(inner / all, 0.125, 0.04); // evenly
+    }
+}
+
+// A ball on a rod that swings to and fro: smoke neither lags behind nor runs ahead where it turns.
+TEST(ShapedSmoke, KeepsUpWithATargetThatAccelerates)
+{
+    for (const bool vortices : {false, true}) {
+        ShapedSmokeParams params = smoke_of_a_metre();
+        params.markers = 30000, params.controls = 3000, params.voxel = 0.04f;
+        if (!vortices) params.vortices.count = 0;
+        params.sources = {marker_ball(Vec3f::Zero(), 0.3f)};
+        params.targets = {target_ball(Vec3f::Zero(), 0.3f)};
+        // 0.5 m to either side, once a second: up to 3 m/s and 20 m/s2.
+        const auto place = [](int f) { return f < 12 ? 0.0 : 0.5 * std::sin(2 * kPi * (f - 12) / 24.0); };
+        for (int f = 1; f <= 72; ++f)
+            params.targets[0].translate.push_back({static_cast<float>(f), static_cast<float>(place(f)), 0, 0});
+        ShapedSmoke smoke(params, 24);
+        smoke.start(1);
+        while (smoke.frame() < 72) {
+            smoke.advance();
+            if (smoke.frame() < 36) continue;
+            double middle = 0, outside = 0;
+            for (const Vec3f& x : smoke.markers().P) {
+                middle += static_cast<double>(x.x());
+                outside += (x - Vec3f(static_cast<float>(place(smoke.frame())), 0, 0)).norm() > 0.3f + 0.08f;
+            }
+            const auto all = static_cast<double>(smoke.markers().size());
+            EXPECT_NEAR(middle / all, place(smoke.frame()), 0.02) << smoke.frame();
+            EXPECT_LT(outside / all, 0.01) << smoke.frame();
+        }
+    }
+}
+
 TEST(ShapedSmoke, FollowsACreatureThatWalks)
 {
     const TempFolder folder;
@@ -78,6 +173,7 @@ TEST(ShapedSmoke, FollowsACreatureThatWalks)
         const ShapeMatch match = ShapeMeasure(now, params.control_radius * params.voxel).match(smoke.markers());
         EXPECT_GE(match.overlap, 0.7) << smoke.frame();
         EXPECT_LE(match.distance, 0.015) << smoke.frame();
+        EXPECT_LE(match.outside, 0.01) << smoke.frame();
     }
 }
 
@@ -201,6 +297,8 @@ TEST(ShapedSmoke, DamagedStatesAreRefused)
         auto& target = s.controls.template attribute<int32_t>(kTargetAttribute);
         target[0] = target[1];
     });
+    refuses([](auto& s) { s.controls.template attribute<Vec3f>(kStepAttribute)[1].y() = 1e20f; });
+    refuses([](auto& s) { s.controls.attributes.erase(kStepAttribute); });
     refuses([](auto& s) { s.markers.P[3].x() = std::numeric_limits<float>::quiet_NaN(); });
     refuses([](auto& s) { s.vortices.attributes.clear(); });
     refuses([](auto& s) { s.vortices.template attribute<float>(kSigmaAttribute).assign(s.vortices.size(), 1e9f); });

@@ -73,7 +73,7 @@ MeshSequence::MeshSequence(std::string name, const std::string& where, bool may_
                           frame_path(name_, first_ + static_cast<int>(i)), first_, last_);
     }
     for (int frame = first_; frame <= last_; ++frame) {
-        const Mesh mesh = welded(load(frame));
+        const Mesh loaded = load(frame), mesh = welded(loaded);
         const std::string file = frame_path(name_, frame);
         if (mesh.triangles.empty()) bad_input("{}: {} has no triangles", where, file);
         for (const Vec3f& x : mesh.positions)
@@ -82,7 +82,9 @@ MeshSequence::MeshSequence(std::string name, const std::string& where, bool may_
             else if (x.cwiseAbs().maxCoeff() > kReach)
                 bad_input("{}: {} has a vertex at ({:.3g}, {:.3g}, {:.3g}) m; all must be within {:g} m of the origin",
                           where, file, x.x(), x.y(), x.z(), kReach);
-        closed_ &= is_closed(mesh);
+        // Parts that touch have edges of four triangles after welding; each part is closed for itself.
+        const bool closed_parts = !may_be_open && is_closed(loaded) && volume_of(loaded) != 0;
+        closed_ &= is_closed(mesh) || closed_parts;
         if (!closed_ && !may_be_open)
             bad_input("{}: {} is not closed, so it has no inside: each edge must belong to two triangles that agree "
                       "which side is out",

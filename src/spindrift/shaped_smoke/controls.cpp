@@ -55,22 +55,25 @@ std::vector<Vec3f> throw_controls(const DartThrow& darts, Field<float>& control_
     return all;
 }
 
-void attract(Particles& controls, std::span<const Vec3f> goals, std::span<const Vec3f> goals_after,
-             std::span<const int32_t> target, const AttractionParams& params, float dt)
+void attract(Particles& controls, const MovingGoals& goals, std::span<const int32_t> target,
+             const AttractionParams& params, float dt)
 {
+    std::vector<Vec3f>& step = controls.attribute<Vec3f>(kStepAttribute);
     parallel_for(
         controls.size(),
         [&](size_t i) {
             const auto goal = static_cast<size_t>(target[i]);
-            const Vec3f way = goals[goal] - controls.P[i];
+            const Vec3f way = goals.now[goal] - controls.P[i];
             const float distance = way.norm();
             const float weight = clamp01((distance - params.arrival) / params.slowing); // w_a
             // As a spring: the force at this distance, divided by it.
             const float spring = distance > 0 ? params.strength * weight / distance : 0;
-            const Vec3f moves = (goals_after[goal] - goals[goal]) / dt;
+            const Vec3f moves = (goals.after[goal] - goals.now[goal]) / dt;
+            const Vec3f moved = (goals.now[goal] - goals.before[goal]) / dt;
             const Vec3f pull = spring * (way + dt * moves) + params.damping * params.follow * moves;
-            Vec3f& v = controls.v[i];
-            v = (v + dt * pull) / (1 + dt * params.damping + dt * dt * spring);
+            const Vec3f carried = step[i] + params.follow * (moves - moved);
+            step[i] = (carried + dt * pull) / (1 + dt * params.damping + dt * dt * spring);
+            controls.v[i] = (2 * step[i] + controls.v[i]) / 3; // (9): 3/2 v_n - 1/2 v_(n-1) = step
         },
         256);
 }

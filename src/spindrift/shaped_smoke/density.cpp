@@ -128,4 +128,20 @@ void blur(Field<float>& field, const Tent& tent, Field<float>& scratch)
     std::swap(field, scratch);
 }
 
+void find_region(const ParticleIndex& index, const Topology& topology, const Tent& tent, ParticleRegion& region,
+                 Field<float>& scratch)
+{
+    auto& [density, fill] = region;
+    count_particles(index, topology, fill);
+    density.copy_from(fill);
+    blur(density, tent, scratch);
+    for_each_tile(topology, [&](int tile) {
+        for_each_row([&](int, int, int o) {
+            float* at = fill.tile(tile) + o;
+            store_row(at, load_row(at) * inverse_or_zero(load_row(density.tile(tile) + o)));
+        });
+    });
+    blur(fill, tent, scratch);
+}
+
 } // namespace spindrift

@@ -20,6 +20,17 @@ void count_particles(const ParticleIndex& index, const Topology& topology, Field
 // Blurs along z, y and x. Outside the topology the field is zero, and what is blurred there is lost.
 void blur(Field<float>& field, const Tent& tent, Field<float>& scratch);
 
+// Where particles are, however dense they are there.
+struct ParticleRegion {
+    Field<float> density; // number per cell, blurred
+    // Particles weighted by the inverse of the density around them, blurred: about 1 among particles, in thin parts as
+    // in thick ones, and 0 beyond the reach of the tent. At the plane surface of a body filled with particles it is
+    // 0.72 on average (0.63 to 0.79, depending on where in a cell the plane is), less at edges.
+    Field<float> fill;
+};
+void find_region(const ParticleIndex& index, const Topology& topology, const Tent& tent, ParticleRegion& region,
+                 Field<float>& scratch);
+
 // Density and mean velocity of particles on a grid of any voxel, for files. The density is the number in a cell times
 // `scale`; both are blurred over `radius` cells. The same bits for any order of the particles.
 struct DensityVolume {

@@ -65,7 +65,8 @@ void RedistributionParams::visit(ParamVisitor& v)
       "Share of the markers that is tested per frame; those outside the control particles are placed back among them. "
       "0: never; higher values sharpen the shape.");
     v("threshold", threshold, unit::none, between(0, 1),
-      "A marker is outside where the density of control particles is below this share of their mean in the shape.");
+      "A marker is outside where control particles fill less than this share of its surroundings. It is 0.72 at a flat "
+      "surface of the shape and less at its edges; lower values leave a margin around the shape.");
     v("even", even, unit::none, between(0, 1),
       "0: place markers anywhere among the control particles; 1: where markers are missing, and also take them from "
       "crowded places.");

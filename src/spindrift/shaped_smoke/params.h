@@ -47,7 +47,7 @@ struct VortexParams {
 // Algorithm 2: markers that left the control particles return.
 struct RedistributionParams {
     float rate = 1; // share of the markers tested in each frame
-    float threshold = 0.35f;
+    float threshold = 0.5f;
     float even = 1;
     void visit(ParamVisitor& v);
 };

@@ -20,10 +20,11 @@ namespace {
 constexpr int kMostTiles = 400000;
 // Smoke thinner than this share of its mean density has no vortices; new ones need more.
 constexpr float kThinSmoke = 0.05f, kVortexSmoke = 0.25f;
-// Share of a lone control particle's peak density at which a marker is lost, while control particles are under way.
-constexpr float kLostShare = 0.1f;
-// Control density up to which smoke should be proportional to it, relative to that in the shape, while they are.
-constexpr float kFullUnderWay = 3;
+// Fill of control particles below which a marker is lost, while they are under way.
+constexpr float kLostFill = 0.1f;
+// Density of control particles up to which that of smoke should be proportional, relative to that in the shape: while
+// they are under way, and in the end, when smoke should be even.
+constexpr float kFullUnderWay = 3, kFullArrived = 0.2f;
 
 const std::vector<int32_t>& targets_of(const Particles& controls) { return *controls.find<int32_t>(kTargetAttribute); }
 
@@ -39,7 +40,7 @@ ShapedSmoke::ShapedSmoke(const ShapedSmokeParams& params, Shapes shapes, float f
       target_shapes_(std::move(shapes.targets)), where_(where), fps_(fps), vortices_(params.vortices),
       correspondence_(hash64(static_cast<uint64_t>(params.seed), 1))
 {
-    controls_.attribute<int32_t>(kTargetAttribute);
+    clear_controls();
 }
 
 void ShapedSmoke::check_targets(int first_frame)
@@ -56,13 +57,19 @@ void ShapedSmoke::start(int frame)
 {
     start_frame_ = frame_ = frame, next_id_ = 0, rounds_ = 0;
     check_targets(frame);
-    controls_ = {}, controls_.attribute<int32_t>(kTargetAttribute);
+    clear_controls();
     vortices_.clear();
     goals_.clear(), goals_time_ = kInfinity;
     fill_sources();
     follow_smoke(0);
     const auto cell = std::pow(static_cast<double>(params_.voxel), 3);
     reference_density_ = std::max(static_cast<double>(mean_density_) / cell, 1e-30);
+}
+
+void ShapedSmoke::clear_controls()
+{
+    controls_ = {};
+    controls_.attribute<int32_t>(kTargetAttribute), controls_.attribute<Vec3f>(kStepAttribute);
 }
 
 void ShapedSmoke::fill_sources()
@@ -119,15 +126,18 @@ ShapedSmokeReport ShapedSmoke::advance()
 void ShapedSmoke::step(int number, float dt)
 {
     const auto phase = [&](const char* name, const auto& body) { report_.times.measure(name, body); };
-    const auto moment = [&](int n) { return static_cast<float>(frame_ + static_cast<double>(n) / params_.substeps); };
-    const float from = moment(number), to = moment(number + 1);
+    // From whole numbers, so that one moment has the same bits in all steps.
+    const auto moment = [&](int n) {
+        return static_cast<float>((static_cast<double>(frame_) * params_.substeps + n) / params_.substeps);
+    };
+    const float before = moment(number - 1), from = moment(number), to = moment(number + 1);
     const uint64_t key = hash64(hash64(static_cast<uint64_t>(params_.seed), static_cast<uint64_t>(frame_)),
                                 static_cast<uint64_t>(number));
     // 1. Particles.
     phase("targets", [&] { choose_targets(from); });
     phase("controls", [&] { place_controls(key); });
     // 2. Control velocity.
-    phase("attraction", [&] { attract_controls(from, to, dt); });
+    phase("attraction", [&] { attract_controls(before, from, to, dt); });
     phase("sort", [&] { follow_smoke(dt); });
     phase("control field", [&] { find_control_velocity(from); });
     // 3. Turbulence.
@@ -163,11 +173,12 @@ void ShapedSmoke::follow_smoke(float dt)
     const int blurred = std::max(Tent(params_.marker_radius).reach, Tent(params_.control_radius).reach);
     const int reach = std::max(blurred, 1);
     std::vector<uint64_t> codes = tiles_around(markers_, params_.voxel, reach).codes();
+    const std::vector<Vec3f>& step = controls_.attribute<Vec3f>(kStepAttribute);
     const auto add_around_controls = [&](float seconds) {
         Particles then;
         then.P.resize(controls_.size()), then.id = controls_.id;
         parallel_for(
-            then.P.size(), [&](size_t i) { then.P[i] = controls_.P[i] + seconds * controls_.v[i]; }, 1024);
+            then.P.size(), [&](size_t i) { then.P[i] = controls_.P[i] + seconds * step[i]; }, 1024);
         const Topology around = tiles_around(then, params_.voxel, reach);
         codes.insert(codes.end(), around.codes().begin(), around.codes().end());
     };
@@ -191,14 +202,13 @@ void ShapedSmoke::follow_smoke(float dt)
         return in_tile;
     });
     mean_density_ = markers_.size() > 0 ? static_cast<float>(sum / static_cast<double>(markers_.size())) : 0;
-    count_controls(control_density_);
+    find_controls(control_region_);
 }
 
-void ShapedSmoke::count_controls(Field<float>& density)
+void ShapedSmoke::find_controls(ParticleRegion& region)
 {
     sort_by_tile(controls_, *topology_, params_.voxel, control_index_);
-    count_particles(control_index_, *topology_, density);
-    blur(density, Tent(params_.control_radius), scratch_);
+    find_region(control_index_, *topology_, Tent(params_.control_radius), region, scratch_);
 }
 
 void ShapedSmoke::place_controls(uint64_t key)
@@ -212,7 +222,7 @@ void ShapedSmoke::place_controls(uint64_t key)
     const double ratio = std::min(1.0, static_cast<double>(params_.controls) / static_cast<double>(markers_.size()));
     std::vector<Vec3f> places = throw_controls(
         {markers_, marker_index_, control_index_, marker_density_, tent, params_.voxel, ratio, hash64(key, 1)},
-        control_density_);
+        control_region_.density);
     if (before == 0 && places.empty()) places.push_back(markers_.P.front());
     if (places.empty()) return;
     targets_->add(places.size(), static_cast<uint64_t>(params_.seed));
@@ -226,21 +236,23 @@ void ShapedSmoke::place_controls(uint64_t key)
 
 // ---------------------------------------------------------------------------------------------------- control velocity
 
-void ShapedSmoke::attract_controls(float from, float to, float dt)
+void ShapedSmoke::attract_controls(float before, float from, float to, float dt)
 {
     arrived_ = 0;
     if (controls_.size() == 0) return;
-    if (goals_time_ == from)
-        std::swap(goals_before_, goals_);
-    else
+    if (goals_time_ == from) {
+        std::swap(goals_earlier_, goals_before_), std::swap(goals_before_, goals_);
+    } else {
+        targets_->place(before, goals_earlier_);
         targets_->place(from, goals_before_);
+    }
     targets_->place(to, goals_), goals_time_ = to;
     std::vector<int32_t>& target = controls_.attribute<int32_t>(kTargetAttribute);
     const size_t budget = static_cast<size_t>((params_.attraction.swaps + params_.substeps - 1) / params_.substeps);
     rounds_ = correspondence_.improve(controls_.P, goals_before_, target, budget, rounds_); // algorithm 1
     report_.energy =
         matching_energy(controls_.P, goals_before_, target) / static_cast<double>(std::max<size_t>(1, target.size()));
-    attract(controls_, goals_before_, goals_, target, params_.attraction, dt);
+    attract(controls_, {goals_earlier_, goals_before_, goals_}, target, params_.attraction, dt);
     const float near = params_.control_radius * params_.voxel + 0.25f * params_.attraction.slowing;
     arrived_ = share_arrived(controls_, goals_before_, target, near);
 }
@@ -318,8 +330,9 @@ void ShapedSmoke::advect(float to, float dt, bool first, uint64_t key)
     phase("advection", [&] {
         move_by_flow(dt, (expressions ? 0 : 1) + before, before);
         if (params_.vortices.count > 0) vortices_.move(velocity_, params_.voxel, dt);
+        const std::vector<Vec3f>& steps = controls_.attribute<Vec3f>(kStepAttribute);
         parallel_for(
-            controls_.size(), [&](size_t i) { controls_.P[i] += dt * controls_.v[i]; }, 1024);
+            controls_.size(), [&](size_t i) { controls_.P[i] += dt * steps[i]; }, 1024);
     });
     if (controls_.size() > 0 && params_.redistribution.rate > 0)
         phase("redistribution", [&] { redistribute_markers(dt, key); });
@@ -328,22 +341,55 @@ void ShapedSmoke::advect(float to, float dt, bool first, uint64_t key)
     move_by_velocity(dt);
 }
 
+// The density of the shape that each control particle is bound for, averaged over those around a cell.
+void ShapedSmoke::find_shape_density()
+{
+    std::vector<float> densities;
+    targets_->find_densities(densities);
+    const std::vector<int32_t>& target = targets_of(controls_);
+    const auto cell = static_cast<float>(std::pow(static_cast<double>(params_.voxel), 3));
+    shape_density_.reset(*topology_, 0);
+    for_each_tile(*topology_, [&](int tile) {
+        for (int c = 0; c < kTileCells; ++c)
+            for (size_t i = control_index_.cell_begin(tile, c), end = control_index_.cell_end(tile, c); i < end; ++i)
+                shape_density_.tile(tile)[c] += cell * densities[static_cast<size_t>(target[i])];
+    });
+    blur(shape_density_, Tent(params_.control_radius), scratch_);
+    for_each_tile(*topology_, [&](int tile) {
+        for_each_row([&](int, int, int o) {
+            float* at = shape_density_.tile(tile) + o;
+            store_row(at, load_row(at) * inverse_or_zero(load_row(control_region_.density.tile(tile) + o)));
+        });
+    });
+}
+
 void ShapedSmoke::redistribute_markers(float dt, uint64_t key)
 {
-    count_controls(control_density_after_);
     const double cell = std::pow(static_cast<double>(params_.voxel), 3);
-    const auto in_shape = static_cast<float>(static_cast<double>(controls_.size()) * cell / targets_->volume());
-    const float arrived = static_cast<float>(arrived_ * arrived_);
-    const float least = std::max(kLostShare * Tent(params_.control_radius).peak(),
-                                 arrived * params_.redistribution.threshold * in_shape);
-    // In the end smoke should be even up to the surface, where the blurred control density is half of that inside.
-    const float full = in_shape * mix(kFullUnderWay, 1.2f * params_.redistribution.threshold, arrived);
+    const auto arrived = static_cast<float>(arrived_ * arrived_);
+    const float least = std::max(kLostFill, arrived * params_.redistribution.threshold);
+    const float full = mix(kFullUnderWay, kFullArrived, arrived);
+    if (targets_->several()) find_shape_density();
+    find_controls(control_region_after_);
     const float share = params_.redistribution.rate / static_cast<float>(params_.substeps);
     // With expressions, markers are still to be moved by their velocity.
     const float left = hooks_.after_forces ? dt : 0;
-    const auto moves = redistribute({marker_index_, marker_density_, control_density_, control_density_after_,
-                                     markers_.size(), least, full, params_.voxel, share, arrived, hash64(key, 4)},
-                                    params_.redistribution, markers_, left);
+    const Tent marker_tent(params_.marker_radius);
+    const RedistributionInput input{marker_index_,
+                                    marker_density_,
+                                    marker_tent,
+                                    control_region_,
+                                    control_region_after_.fill,
+                                    targets_->several() ? &shape_density_ : nullptr,
+                                    static_cast<float>(cell * targets_->density()),
+                                    markers_.size(),
+                                    least,
+                                    full,
+                                    params_.voxel,
+                                    share,
+                                    arrived,
+                                    hash64(key, 4)};
+    const auto moves = redistribute(input, params_.redistribution, markers_, left);
     parallel_chunks(moves.size(), 256, [&](size_t begin, size_t end) {
         Sampler sampler(*topology_);
         for (size_t k = begin; k < end; ++k) {
@@ -413,6 +459,9 @@ void ShapedSmoke::restore(State state)
     check_state_attribute<Vec3f>(state.vortices, kOmegaAttribute);
     check_state_range(state.vortices, kSigmaAttribute, 1e-9f * params_.voxel, 2 * kMostVortexCells * params_.voxel);
     check_state_attribute<int32_t>(state.controls, kTargetAttribute);
+    check_state_attribute<Vec3f>(state.controls, kStepAttribute);
+    for (const Vec3f& step : *state.controls.find<Vec3f>(kStepAttribute))
+        check_state_number(step.norm(), 0.0f, 1e7f, kStepAttribute);
     check_targets(state.start_frame);
     check_state_number(state.group, -1, targets_->group_count() - 1, "group");
     uint64_t goals = 0;
@@ -438,8 +487,9 @@ void ShapedSmoke::restore(State state)
 
 size_t ShapedSmoke::bytes() const
 {
-    size_t fields = marker_density_.bytes() + control_density_.bytes() + control_density_after_.bytes() +
-                    energy_.bytes() + scratch_.bytes();
+    size_t fields = marker_density_.bytes() + shape_density_.bytes() + energy_.bytes() + scratch_.bytes();
+    for (const ParticleRegion* region : {&control_region_, &control_region_after_})
+        fields += region->density.bytes() + region->fill.bytes();
     for (const auto& u : turbulence_) fields += u.bytes();
     return markers_.bytes() + marker_index_.bytes() + controls_.bytes() + control_index_.bytes() +
            vortices_.particles().bytes() + topology_->bytes() + fields + control_.bytes() + velocity_.bytes() +

@@ -125,13 +125,15 @@ class ShapedSmoke {
     void choose_targets(float frame);
     void follow_smoke(float dt);
     void place_controls(uint64_t key);
-    void attract_controls(float from, float to, float dt);
+    void attract_controls(float before, float from, float to, float dt);
     void find_control_velocity(float frame);
     void update_vortices(float to, float dt, uint64_t key);
     void advect(float to, float dt, bool first, uint64_t key);
     void redistribute_markers(float dt, uint64_t key);
     // Helpers.
-    void count_controls(Field<float>& density);
+    void clear_controls();
+    void find_controls(ParticleRegion& region);
+    void find_shape_density();
     void add_to_faces(const Field<float> (&centers)[3], bool first);
     void move_by_flow(float dt, float now, float before);
     void move_by_velocity(float dt);
@@ -149,14 +151,15 @@ class ShapedSmoke {
     Particles markers_, controls_;
     Vortices vortices_;
     std::unique_ptr<Targets> targets_;
-    std::vector<Vec3f> goals_, goals_before_;
+    std::vector<Vec3f> goals_, goals_before_, goals_earlier_; // after, at the start of, and before the last step
     Correspondence correspondence_;
     uint64_t rounds_ = 0;
 
     std::unique_ptr<Topology> topology_ = std::make_unique<Topology>();
     ParticleIndex marker_index_, control_index_;
-    Field<float> marker_density_, control_density_, control_density_after_, energy_, scratch_;
-    float mean_density_ = 0; // of markers, over the cells that have any [1/cell]
+    Field<float> marker_density_, shape_density_, energy_, scratch_;
+    ParticleRegion control_region_, control_region_after_; // before and after a step
+    float mean_density_ = 0;                               // of markers, over the cells that have any [1/cell]
     ControlField control_;
     Field<float> turbulence_[3];
     MacField velocity_;

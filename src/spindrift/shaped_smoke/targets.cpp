@@ -9,6 +9,16 @@
 
 namespace spindrift {
 
+namespace {
+
+// A shape may shrink to nothing.
+double density_of(size_t particles, double volume)
+{
+    return std::min(static_cast<double>(particles) / std::max(volume, 1e-30), 1e30);
+}
+
+} // namespace
+
 Targets::Targets(const std::vector<TargetParams>& params, std::vector<Shape> shapes, std::string where, int start)
     : params_(params), shapes_(std::move(shapes)), where_(std::move(where))
 {
@@ -88,7 +98,8 @@ int Targets::active(float frame) const
 
 void Targets::begin(int group)
 {
-    group_ = group, count_ = 0, volume_ = 0;
+    group_ = group, count_ = 0;
+    amounts_.assign(params_.size(), {});
     batches_.clear(), points_.clear();
 }
 
@@ -98,7 +109,6 @@ void Targets::add(size_t count, uint64_t seed)
     const auto frame = static_cast<float>(group.frame);
     double shares = 0;
     for (const size_t i : group.members) shares += static_cast<double>(params_[i].share.value_or(1));
-    const bool first = batches_.empty();
     double share_before = 0;
     size_t given = 0;
     for (const size_t i : group.members) {
@@ -108,9 +118,13 @@ void Targets::add(size_t count, uint64_t seed)
         const size_t until = last ? count : static_cast<size_t>(std::round(share_before * static_cast<double>(count)));
         shapes_[i].prepare(frame);
         const ShapePoints sampler(shapes_[i], frame, where_of(i));
-        if (first) volume_ += sampler.volume();
+        amounts_[i].volume = sampler.volume(), amounts_[i].particles += until - given;
         Points points{i, sampler.take(until - given, hash64(seed, hash64(i, batches_.size()))), nullptr};
-        if (bends(i)) points.bound = std::make_unique<Embedding>(shapes_[i].mesh(frame), points.rest);
+        if (bends(i)) {
+            const Mesh rest = shapes_[i].mesh(frame);
+            points.bound = std::make_unique<Embedding>(rest, points.rest);
+            amounts_[i].enclosed = std::abs(volume_of(rest));
+        }
         points_.push_back(std::move(points));
         given = until;
     }
@@ -125,14 +139,40 @@ void Targets::place(float frame, std::vector<Vec3f>& positions)
     size_t first = 0;
     for (const Points& points : points_) {
         Shape& shape = shapes_[points.member];
-        if (!points.bound) shape.prepare(frame);
+        Amount& amount = amounts_[points.member];
         const std::span<Vec3f> out(positions.data() + first, points.rest.size());
-        if (points.bound)
-            points.bound->place(shape.mesh(frame), out);
-        else
+        if (points.bound) {
+            const Mesh mesh = shape.mesh(frame);
+            points.bound->place(mesh, out);
+            amount.growth = std::abs(volume_of(mesh)) / amount.enclosed;
+        } else {
+            shape.prepare(frame);
             parallel_for(
                 out.size(), [&](size_t i) { out[i] = shape.carried(points.rest[i], begun, frame); }, 256);
+            const auto carried = [&](const Vec3f& x) { return Vec3f(shape.carried(x, begun, frame)); };
+            const Vec3f origin = shape.pivot();
+            Mat3f axes;
+            for (int a = 0; a < 3; ++a) axes.col(a) = carried(origin + Vec3f::Unit(a)) - carried(origin);
+            amount.growth = std::abs(static_cast<double>(axes.determinant()));
+        }
         first += out.size();
+    }
+}
+
+double Targets::density() const
+{
+    double volume = 0;
+    for (const Amount& amount : amounts_) volume += amount.volume * amount.growth;
+    return density_of(count_, volume);
+}
+
+void Targets::find_densities(std::vector<float>& densities) const
+{
+    densities.clear();
+    for (const Points& points : points_) {
+        const Amount& amount = amounts_[points.member];
+        const double density = density_of(amount.particles, amount.volume * amount.growth);
+        densities.insert(densities.end(), points.rest.size(), static_cast<float>(density));
     }
 }
 

@@ -32,10 +32,13 @@ class Targets {
     // Sizes of the calls of add() since begin(), which repeat them when resuming.
     const std::vector<uint64_t>& batches() const { return batches_; }
     size_t size() const { return count_; }
-    double volume() const { return volume_; } // of the shapes of the group, when it began [m3]
-
     // Positions at a time in frames.
     void place(float frame, std::vector<Vec3f>& positions);
+    // Target particles per volume [1/m3] at the time last placed: the mean of all shapes of the group, and, if there
+    // are several, that in the shape of each particle.
+    double density() const;
+    bool several() const { return group_ >= 0 && groups_[static_cast<size_t>(group_)].members.size() > 1; }
+    void find_densities(std::vector<float>& densities) const;
     // Signed distance to the union of the group's shapes, at the time last prepared.
     void prepare_distance(float frame);
     float distance(const Vec3f& x) const;
@@ -52,6 +55,13 @@ class Targets {
         std::vector<Vec3f> rest;
         std::unique_ptr<Embedding> bound; // null for shapes that do not bend
     };
+    // How much of a shape there is.
+    struct Amount {
+        double volume = 0;    // when its group began [m3]
+        double enclosed = 0;  // by its triangles then; parts that overlap count twice
+        double growth = 1;    // of its volume until the time last placed
+        size_t particles = 0; // in it
+    };
     void make_groups(int start);
     void check_sequence(size_t i) const;
     bool bends(size_t i) const;
@@ -63,7 +73,7 @@ class Targets {
     std::vector<Group> groups_; // in order of frames
     int group_ = -1;
     float prepared_ = 0;
-    double volume_ = 0;
+    std::vector<Amount> amounts_; // of each target
     size_t count_ = 0;
     std::vector<uint64_t> batches_;
     std::vector<Points> points_;

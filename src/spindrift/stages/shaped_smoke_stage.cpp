@@ -4,6 +4,7 @@
 #include "spindrift/engine/files_of_frames.h"
 #include "spindrift/io/point_file.h"
 #include "spindrift/scene/limits.h"
+#include "spindrift/shaped_smoke/controls.h"
 #include "spindrift/stages/scene_shapes.h"
 
 #include <bit>
@@ -228,6 +229,7 @@ StateFile ShapedSmokeStage::save() const
     for (const int32_t target : *state.controls.find<int32_t>(kTargetAttribute))
         file.tiles["targets"].push_back(static_cast<uint64_t>(target));
     file.fields["control.P"] = flat(state.controls.P), file.fields["control.v"] = flat(state.controls.v);
+    file.fields["control.step"] = flat(*state.controls.find<Vec3f>(kStepAttribute));
     file.fields["vortex.P"] = flat(state.vortices.P), file.fields["vortex.v"] = flat(state.vortices.v);
     file.fields["vortex.omega"] = flat(*state.vortices.find<Vec3f>(kOmegaAttribute));
     file.fields["vortex.sigma"] = *state.vortices.find<float>(kSigmaAttribute);
@@ -254,6 +256,7 @@ FrameReport ShapedSmokeStage::restore(StateFile file)
         const std::vector<uint64_t>& targets = file.tiles["targets"];
         std::vector<int32_t> target(targets.begin(), targets.end());
         state.controls.attributes[kTargetAttribute] = std::move(target);
+        state.controls.attributes[kStepAttribute] = vectors("control.step");
         state.vortices.P = vectors("vortex.P"), state.vortices.v = vectors("vortex.v");
         state.vortices.id.assign(state.vortices.P.size(), 0);
         state.vortices.attributes[kOmegaAttribute] = vectors("vortex.omega");
