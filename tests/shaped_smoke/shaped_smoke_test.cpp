@@ -91,7 +91,7 @@ TEST(ShapedSmoke, SeveralShapesGetTheirShares)
     const Vec3f large(1.5f, 0, 0), small(-1.5f, 0, 0);
     params.targets = {target_ball(large, 1), target_ball(small, 0.4f)};
     params.targets[0].share = 1, params.targets[1].share = 3;
-    params.wind = {};
+    params.wind = {}, params.controls = 6000;
     ShapedSmoke smoke(params, 24);
     smoke.start(1);
     run(smoke, 60);
@@ -124,7 +124,8 @@ TEST(ShapedSmoke, FillsAShapeThatGrowsAndStaysInOneThatShrinks)
         }
         const auto all = static_cast<double>(smoke.markers().size());
         EXPECT_GT(within / all, 0.99) << scale;
-        if (scale > 1) EXPECT_NEAR(inner / all, 0.125, 0.04); // evenly
+        if (scale < 1) continue; // a few cells wide
+        EXPECT_NEAR(inner / all, 0.125, 0.04);
     }
 }
 
