@@ -167,6 +167,19 @@ TEST(Targets, BadOnesAreNamed)
     EXPECT_TRUE(contains(message_of({target_mesh(folder / "changes.####.obj")}), "other triangles"));
 }
 
+TEST(Targets, PartsThatTouchAreFilled)
+{
+    const TempFolder folder;
+    write_mesh(folder / "two.obj",
+               joined(box_mesh(Vec3f(0, 0, 0), Vec3f(1, 1, 1)), box_mesh(Vec3f(1, 0, 0), Vec3f(2, 1, 1))));
+    Targets targets = targets_of({target_mesh(folder / "two.obj")});
+    targets.begin(0), targets.add(1000, 1);
+    std::vector<Vec3f> places;
+    targets.place(1, places);
+    const auto right = std::count_if(places.begin(), places.end(), [](const Vec3f& x) { return x.x() > 1; });
+    EXPECT_NEAR(static_cast<double>(right), 500, 5);
+}
+
 TEST(Targets, RepairsAndDoubtsAreWarnings)
 {
     const TempFolder folder;

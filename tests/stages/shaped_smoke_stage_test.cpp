@@ -193,8 +193,46 @@ TEST(ShapedSmokeStage, BadScenesHaveOneMessage)
     EXPECT_TRUE(contains(message({"shaped_smoke.target[1].shape=half_space"}), "finite"));
     EXPECT_TRUE(contains(message({"shaped_smoke.target[0].file=none.obj"}), "none.obj"));
     EXPECT_TRUE(contains(message({"shaped_smoke.vortices.radius=100"}), "32 cells"));
+    const auto warning = [&](const std::string& set) {
+        const RunResult result =
+            place.run({"run", "shaped.toml", "-o", "warned", "--set", "shot.frames=1-2", "--set", set});
+        EXPECT_EQ(result.code, 0) << set;
+        return result.out + result.err;
+    };
+    EXPECT_TRUE(contains(warning("shaped_smoke.target[1].frame=4"), "target[1]: the smoke never takes this shape"));
+    EXPECT_TRUE(contains(warning("shaped_smoke.target[0].let_go=1"), "target[0]: the smoke never takes this shape"));
     write_mesh(place / "walk.0003.obj", sphere_mesh(Vec3f::Zero(), 1, 1));
     EXPECT_TRUE(contains(message({"shaped_smoke.seed=2"}), "triangles"));
+}
+
+// Points of a VDB file, as another shot or program writes them; and a file without points.
+TEST(ShapedSmokeStage, MarkersComeFromACacheOfPoints)
+{
+    const Workplace place;
+    Particles points;
+    for (int i = 0; i < 5000; ++i)
+        points.P.push_back(0.01f * Vec3i(i % 10, i / 10 % 10, i / 100).cast<float>() + Vec3f(2, 0, 0));
+    points.resize(points.P.size());
+    write_particles(place / "points.vdb", points, 0.1f, 0.01f);
+    write_particles(place / "none.vdb", {}, 0.1f, 0.01f);
+    place.write("cached.toml", R"([shot]
+frames = "1-3"
+[shaped_smoke]
+controls = 200
+[[shaped_smoke.source]]
+particles = "points.vdb"
+[[shaped_smoke.target]]
+shape = "sphere"
+)");
+    place.succeed({"run", "cached.toml", "-o", "out"});
+    const Particles first = read_particles(place / "out/shaped_smoke/shaped_smoke.0001.vdb").particles;
+    EXPECT_EQ(first.size(), 5000u);
+    for (const Vec3f& x : first.P) EXPECT_TRUE(x.x() > 1.99f && x.x() < 2.1f && x.z() < 0.6f);
+    EXPECT_EQ(read_particles(place / "out/shaped_smoke/shaped_smoke.0003.vdb").particles.size(), 5000u);
+    const RunResult empty =
+        place.run({"run", "cached.toml", "-o", "empty", "--set", "shaped_smoke.source[0].particles=none.vdb"});
+    EXPECT_NE(empty.code, 0);
+    EXPECT_TRUE(contains(empty.err, "no markers")) << empty.err;
 }
 
 } // namespace spindrift

@@ -102,8 +102,24 @@ void ShapedSmokeStage::prepare(const StageContext& context)
     smoke_ = std::make_unique<ShapedSmoke>(params, std::move(shapes), shot.fps, name());
     smoke_->check_targets(range.first);
     warnings_ = smoke_->warnings();
+    warn_of_unused_targets(range);
     smoke_->set_hooks(expressions_.hooks());
     facts_ = facts;
+}
+
+void ShapedSmokeStage::warn_of_unused_targets(const FrameRange& range)
+{
+    for (size_t i = 0; i < params_.targets.size(); ++i) {
+        const TargetParams& target = params_.targets[i];
+        if (target.frame >= range.last)
+            warnings_.push_back(fmt::format("{}[{}]: the smoke never takes this shape: it begins at frame {}, and the "
+                                            "shot ends at frame {}",
+                                            param("target"), i, target.frame, range.last));
+        if (target.let_go && *target.let_go <= static_cast<float>(range.first))
+            warnings_.push_back(fmt::format("{}[{}]: the smoke never takes this shape: it is let go at frame {}, and "
+                                            "the shot begins at frame {}",
+                                            param("target"), i, *target.let_go, range.first));
+    }
 }
 
 void ShapedSmokeStage::estimate_needs(const SceneFile& scene, const FrameRange& range, const Box3f& extent)

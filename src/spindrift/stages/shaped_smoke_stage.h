@@ -43,6 +43,7 @@ class ShapedSmokeStage : public TimeStage {
   private:
     float volume_voxel() const { return density_voxel_.value_or(params_.voxel); }
     FrameReport report_of(const ShapedSmokeReport& smoke) const;
+    void warn_of_unused_targets(const FrameRange& range);
     void estimate_needs(const SceneFile& scene, const FrameRange& range, const Box3f& extent);
 
     ShapedSmokeParams params_;
