@@ -50,7 +50,10 @@ struct Smoke {
     {
         const RedistributionInput input{marker_index,   marker_density, tent, region, region.fill, nullptr, 1,
                                         markers.size(), 0.72f,          0.2f, 1,      params.rate, 1,       7};
-        return redistribute(input, params, markers, 0);
+        std::vector<MovedMarker> all;
+        for (const auto& in_tile : redistribute(input, params, markers, 0))
+            all.insert(all.end(), in_tile.begin(), in_tile.end());
+        return all;
     }
 };
 

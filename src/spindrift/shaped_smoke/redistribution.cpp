@@ -185,15 +185,15 @@ float share_of_surplus(const RedistributionInput& input, const WantedMarkers& wa
 
 } // namespace
 
-std::vector<MovedMarker> redistribute(const RedistributionInput& input, const RedistributionParams& params,
-                                      const Particles& markers, float left)
+MovedMarkers redistribute(const RedistributionInput& input, const RedistributionParams& params,
+                          const Particles& markers, float left)
 {
     const Topology& topology = input.marker_density.topology();
     const Region region(input.controls.fill, input.least), after(input.fill_after, input.least);
     const WantedMarkers wanted(input, region);
     const PlaceSampler places(input, wanted, region, params.even);
     if (!(places.total() > 0)) return {};
-    std::vector<std::vector<MovedMarker>> moved(static_cast<size_t>(topology.tile_count()));
+    MovedMarkers moved(static_cast<size_t>(topology.tile_count()));
     const float surplus_share = input.surplus * params.even * share_of_surplus(input, wanted, region);
     for_each_tile(topology, [&](int tile) {
         if (input.index.tile_empty(tile)) return;
@@ -212,9 +212,7 @@ std::vector<MovedMarker> redistribute(const RedistributionInput& input, const Re
             }
         }
     });
-    std::vector<MovedMarker> all;
-    for (const auto& part : moved) all.insert(all.end(), part.begin(), part.end());
-    return all;
+    return moved;
 }
 
 } // namespace spindrift

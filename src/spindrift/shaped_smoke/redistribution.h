@@ -36,8 +36,10 @@ struct MovedMarker {
     uint32_t index;
     Vec3f from;
 };
-// Markers to move, in order of their indices. They are tested where they are after `left` seconds with their velocity.
-std::vector<MovedMarker> redistribute(const RedistributionInput& input, const RedistributionParams& params,
-                                      const Particles& markers, float left);
+// Markers to move, by tile, in order of their indices. They are tested where they are after `left` seconds with their
+// velocity.
+using MovedMarkers = std::vector<std::vector<MovedMarker>>;
+MovedMarkers redistribute(const RedistributionInput& input, const RedistributionParams& params,
+                          const Particles& markers, float left);
 
 } // namespace spindrift

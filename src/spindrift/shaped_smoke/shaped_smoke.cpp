@@ -389,16 +389,15 @@ void ShapedSmoke::redistribute_markers(float dt, uint64_t key)
                                     share,
                                     arrived,
                                     hash64(key, 4)};
-    const auto moves = redistribute(input, params_.redistribution, markers_, left);
-    parallel_chunks(moves.size(), 256, [&](size_t begin, size_t end) {
+    const MovedMarkers moves = redistribute(input, params_.redistribution, markers_, left);
+    parallel_for(moves.size(), [&](size_t tile) {
         Sampler sampler(*topology_);
-        for (size_t k = begin; k < end; ++k) {
-            const auto& [index, place] = moves[k];
+        for (const auto& [index, place] : moves[tile]) {
             const Vec3f u = sampler.velocity(velocity_, place / params_.voxel);
             markers_.v[index] = u, markers_.P[index] = place + (dt - left) * u;
         }
     });
-    report_.moved += moves.size();
+    for (const auto& in_tile : moves) report_.moved += in_tile.size();
 }
 
 // Moves markers by dt (now u - before v) and stores the flow's velocity u in v.
