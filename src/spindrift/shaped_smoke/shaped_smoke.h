@@ -23,13 +23,14 @@
 // redistribution.
 //
 // Differences from the paper; the headers named give reasons:
-// - Control particles: dart throwing tile by tile (controls.h), and an implicit step of the attraction, with damping
-//   relative to the target's motion: they come to rest for any strength, and keep up with a shape that moves.
+// - Control particles: dart throwing tile by tile (controls.h), and an implicit step of the attraction, in the
+//   frame of the target: they come to rest for any strength, and keep up with a shape that moves (controls.h).
 // - Target particles: exactly as many, spread evenly without adding and deleting (shape_points.h); each bound to the
 //   mesh by a tetrahedron of its own instead of a Delaunay tetrahedralization (embedding.h).
 // - Correspondence: rounds of disjoint pairs, and of groups of neighbours (correspondence.h).
-// - Redistribution by cells, without rejection, and where markers are missing (redistribution.h). The threshold rises
-//   from a small value, while control particles are under way, to a share of their density in the shape.
+// - Redistribution where markers are missing, and out of a region that is the same in thin and thick parts and for any
+//   share of a shape (redistribution.h). Its threshold rises from a small value, while control particles are under way,
+//   to redistribution.threshold.
 // - Vortices outside the smoke are removed, so that their number is bounded.
 // - Options: projection of the control field (control_projection.h), containment (containment.h), wind.
 //
