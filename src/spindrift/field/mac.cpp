@@ -107,24 +107,15 @@ void extrapolate(MacField& velocity, MacField& known, int layers, const Sight* s
     }
 }
 
-std::optional<SeenVelocity> sample_seen(const MacField& velocity, const Sight& sight, float voxel, const Vec3f& x)
-{
-    const Topology& topology = velocity.u[0].topology();
-    const Vec3f place = x / voxel;
-    const Vec3i cell(floor_int(place.x()), floor_int(place.y()), floor_int(place.z()));
-    const int tile = topology.find(tile_of_cell(cell));
-    if (tile == topology.tile_count()) return {};
-    return sample_seen(velocity, sight, voxel, x, sight.faces(tile, offset_of_cell(cell), x));
-}
-
 std::optional<SeenVelocity> sample_seen(const MacField& velocity, const Sight& sight, float voxel, const Vec3f& x,
-                                        FaceMask seen)
+                                        std::optional<FaceMask> visible)
 {
     const Topology& topology = velocity.u[0].topology();
     const Vec3f place = x / voxel;
     const Vec3i cell(floor_int(place.x()), floor_int(place.y()), floor_int(place.z()));
     const int tile = topology.find(tile_of_cell(cell));
     if (tile == topology.tile_count()) return {};
+    const FaceMask seen = visible ? *visible : sight.faces(tile, offset_of_cell(cell), x);
     // Calls body(tile, offset, weight) for the visible faces of a component.
     const auto for_each_seen = [&](int axis, const auto& body) {
         Vec3f among = place - Vec3f::Constant(0.5f);

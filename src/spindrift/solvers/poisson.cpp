@@ -202,17 +202,19 @@ void PoissonSolver::precondition()
 {
     const PoissonMatrix& m = *matrix_;
     const auto uniform = [&](size_t k) { return tile_kind_[k] == TileKind::uniform; };
-
-    parallel_for(
-        tiles_.size(),
-        [&](size_t k) {
-            const float *r = r_.tile(tiles_[k]), *x = scratch_.tile(tiles_[k]);
-            float* out = z_.tile(tiles_[k]);
-            for_each_product(m, uniform(k), scratch_, tiles_[k], [&](int o, Row ax, Row inverse) {
-                store_row(out + o, load_row(x + o) + kJacobiSecond * inverse * (load_row(r + o) - ax));
-            });
-        },
-        kPoissonTilesPerTask);
+    const auto second_jacobi_step = [&](const Field<float>& from, Field<float>& to) {
+        parallel_for(
+            tiles_.size(),
+            [&](size_t k) {
+                const float *r = r_.tile(tiles_[k]), *x = from.tile(tiles_[k]);
+                float* out = to.tile(tiles_[k]);
+                for_each_product(m, uniform(k), from, tiles_[k], [&](int o, Row ax, Row inverse) {
+                    store_row(out + o, load_row(x + o) + kJacobiSecond * inverse * (load_row(r + o) - ax));
+                });
+            },
+            kPoissonTilesPerTask);
+    };
+    second_jacobi_step(scratch_, z_);
 
     // Restrict the residual.
     GraphLevel& coarse = coarse_.finest();
@@ -239,16 +241,7 @@ void PoissonSolver::precondition()
             add_from_nodes(x, node_in_tile_.tile(tiles_[k]), whole_[k], z_.tile(tiles_[k]));
         },
         kPoissonTilesPerTask);
-    parallel_for(
-        tiles_.size(),
-        [&](size_t k) {
-            const float *r = r_.tile(tiles_[k]), *x = z_.tile(tiles_[k]);
-            float* out = scratch_.tile(tiles_[k]);
-            for_each_product(m, uniform(k), z_, tiles_[k], [&](int o, Row ax, Row inverse) {
-                store_row(out + o, load_row(x + o) + kJacobiSecond * inverse * (load_row(r + o) - ax));
-            });
-        },
-        kPoissonTilesPerTask);
+    second_jacobi_step(z_, scratch_);
     parallel_for(
         tiles_.size(),
         [&](size_t k) {
