@@ -71,7 +71,7 @@ struct MeshDistance::Builder {
             if (largest.size() <= kLanes) break;
             parts[count++] = cut(largest);
         }
-        const auto index = static_cast<size_t>(tree.nodes_.size());
+        const size_t index = tree.nodes_.size();
         tree.nodes_.emplace_back();
         for (size_t lane = 0; lane < kLanes; ++lane) {
             const std::span<int> child = lane < count ? parts[lane] : std::span<int>();

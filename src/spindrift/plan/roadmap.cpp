@@ -50,7 +50,7 @@ Roadmap::Roadmap(const FreeSpace& space) : landmarks_(std::make_unique<Landmarks
             if (u == Triangulation::kWall || static_cast<size_t>(u) < t)
                 continue; // each vertex once, from the first triangle
             const auto& back = triangles[u].neighbour;
-            const auto j = static_cast<size_t>(std::find(back.begin(), back.end(), static_cast<int>(t)) - back.begin());
+            const size_t j = std::find(back.begin(), back.end(), static_cast<int>(t)) - back.begin();
             const auto v = static_cast<uint32_t>(vertices_.size());
             of_triangle_[t][i] = of_triangle_[u][j] = v;
             vertices_.push_back(

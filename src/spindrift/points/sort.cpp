@@ -138,7 +138,7 @@ size_t ParticleIndex::bytes() const
 
 void sort_by_tile(Particles& particles, const Topology& topology, float voxel, ParticleIndex& index)
 {
-    const size_t count = particles.size(), tiles = static_cast<size_t>(topology.tile_count());
+    const size_t count = particles.size(), tiles = topology.tile_count();
     const float inverse_voxel = 1 / voxel;
     // At most 64 chunks, which keeps the per-chunk counts small compared to the particles.
     const size_t chunk = std::max(kChunk, (count + 63) / 64), chunks = (count + chunk - 1) / chunk;

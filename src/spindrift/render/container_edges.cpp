@@ -41,7 +41,7 @@ std::vector<Segment> edges_of(const Box3f& box, const Camera& camera)
     return edges;
 }
 
-// How much of a pixel lines cover. Never inlined: see render/floor_light.h.
+// Coverage of a pixel by lines. Never inlined: see render/floor_light.h.
 [[gnu::noinline]] float coverage(const std::vector<Segment>& edges, const Vec2f& here, float seen, float half_width)
 {
     float cover = 0;
@@ -49,7 +49,7 @@ std::vector<Segment> edges_of(const Box3f& box, const Camera& camera)
         const Vec2f a = e.a.head<2>(), along = e.b.head<2>() - a;
         const float t = clamp01((here - a).dot(along) / std::max(along.squaredNorm(), 1e-12f));
         const float off = (here - a - t * along).norm();
-        // Depth is not linear in the picture; its reciprocal is.
+        // The reciprocal of depth is linear in picture coordinates.
         if (off > half_width + 1 || 1 / mix(1 / e.a.z(), 1 / e.b.z(), t) > seen) continue;
         cover = std::max(cover, clamp01(half_width + 0.5f - off));
     }

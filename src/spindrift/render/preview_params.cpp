@@ -75,9 +75,9 @@ CameraParams CameraParams::at(float frame) const
 
 void WaterLook::visit(ParamVisitor& v)
 {
-    v("color", color, unit::none, between(0, 1), "What is left of white light after `depth` of water (linear RGB).");
+    v("color", color, unit::none, between(0, 1), "Colour of white light after `depth` of water (linear RGB).");
     v("depth", depth, unit::metres, limits::size(),
-      "How much water gives light that colour. Left out: 0.6 of the longest edge of what the shot shows.");
+      "Depth of water at which white light has that colour. Default: 0.6 of the longest edge of the shot's extent.");
     v("deep_color", deep_color, unit::none, between(0, 1), "Colour of water too deep to see the bottom (linear RGB).");
     v("ior", ior, unit::none, between(1, 4), "Index of refraction.");
 }
@@ -85,72 +85,72 @@ void WaterLook::visit(ParamVisitor& v)
 void LightParams::visit(ParamVisitor& v)
 {
     v("azimuth", azimuth, unit::degrees, between(-360, 360),
-      "Where the key light stands around the scene: 0 towards -z, 90 towards +x.");
-    v("elevation", elevation, unit::degrees, between(15, 90), "How high the key light stands.");
-    v("size", size, unit::degrees, between(0.2, 60), "How wide the key light looks: larger gives softer shadows.");
+      "Direction of the key light around the vertical axis: 0 is -z, 90 is +x.");
+    v("elevation", elevation, unit::degrees, between(15, 90), "Elevation of the key light above the horizon.");
+    v("size", size, unit::degrees, between(0.2, 60), "Angular diameter of the key light: larger gives softer shadows.");
     v("strength", strength, unit::none, between(0, 1e4), "Brightness of the key light; 1 suits the sky.");
 }
 
 void SmokeLook::visit(ParamVisitor& v)
 {
     v("density", density, "1/m", between(0, 1e9),
-      "Light that smoke of density 1 takes away. Left out: so much that 5 % is left after 0.06 of the longest edge of "
-      "what the shot shows, or 22 % after the whole depth of a 2-D shot.");
+      "Extinction of smoke of density 1. Default: 5 % of the light is left after 0.06 of the longest edge of the "
+      "shot's extent, or 22 % after the whole depth of a 2-D shot.");
     v("color", color, unit::none, between(0, 1),
-      "Share of that light that is scattered, not swallowed (linear RGB), where the smoke carries no colour Cd.");
+      "Share of that light that is scattered, not absorbed (linear RGB), where the smoke has no colour Cd.");
     v("anisotropy", anisotropy, unit::none, between(-0.95, 0.95),
-      "Where light is scattered to: above 0 onwards, which makes smoke bright against the light; below 0 back.");
+      "Mean cosine of scattering: above 0 forwards, which makes smoke bright against the light; below 0 backwards.");
     v("multiple_scattering", multiple_scattering, unit::none, between(0, 1),
-      "How much of the light is kept that is scattered more than once: 0 is black soot inside, 1 a white cloud.");
+      "Share of multiply scattered light that is kept: 0 for soot, black inside; 1 for a white cloud.");
     v("markers", markers,
       "Draw shaped smoke as millions of points that shade each other, instead of a volume. They cast no shadows on "
-      "other things.");
-    v("marker_opacity", marker_opacity, unit::none, between(0, 1),
-      "How much of what is behind it such a point hides, per area.");
+      "other objects.");
+    v("marker_opacity", marker_opacity, unit::none, between(0, 1), "Opacity of the area of a point.");
 }
 
 void FireLook::visit(ParamVisitor& v)
 {
-    v("intensity", intensity, unit::none, between(0, 1e4), "Brightness of the glow of hot smoke; 0 is no fire.");
+    v("intensity", intensity, unit::none, between(0, 1e4), "Brightness of the glow of hot smoke; 0: no fire.");
     v("low", low, unit::kelvin, between(0, 1e5),
-      "Temperature above that of the air from which on smoke glows, dark red.");
+      "Temperature above that of the air at which smoke begins to glow, dark red.");
     v("high", high, unit::kelvin, between(1e-3, 1e5), "Temperature above that of the air of the brightest glow.");
     v.require(high > low, "high", "must be above low");
 }
 
 void RenderParams::visit(ParamVisitor& v)
 {
-    v("format", format, choices("png", "exr"), "PNG for looking at, or EXR with linear light.");
+    v("format", format, choices("png", "exr"), "PNG for viewing, or EXR with linear light and more channels.");
     v("width", width, unit::pixels, between(1, 16384), "Width of the picture.");
     v("height", height, unit::pixels, between(1, 16384), "Height of the picture.");
     v("quality", quality, choices("draft", "preview", "full"),
-      "Draft is a rough look in a fraction of the time. Preview shares paths between neighbouring pixels and traces "
-      "most "
-      "where the picture varies most, for about the error of full, which traces all samples for each pixel alone.");
-    v("samples", samples, unit::none, between(1, 65536), "Paths a pixel at full quality; best a power of two.");
+      "draft: a rough picture in a fraction of the time. preview: shares paths between neighbouring pixels and traces "
+      "more where the picture varies more, for about the error of full. full: traces all samples for each pixel "
+      "separately.");
+    v("samples", samples, unit::none, between(1, 65536), "Paths per pixel at full quality; preferably a power of two.");
     v("color_by", color_by,
       "Attribute that colours particles or droplets: speed, id, or any other; color and Cd of three numbers are shown "
-      "as they are, others from their lowest to their highest. Left out: particles by speed, droplets in "
+      "as they are, others from their lowest to their highest value. Default: particles by speed, droplets in "
       "spray_color.");
     v("spray_look", spray_look, choices("matte", "water"),
-      "Droplets as white specks, or as clear water, for pictures in which they can be told apart.");
+      "Droplets as matte white spheres, or as clear water, for pictures in which they are larger than a few pixels.");
     v("spray_color", spray_color, unit::none, between(0, 1), "Colour of droplets (linear RGB).");
-    v("spray_scale", spray_scale, unit::none, between(1e-3, 1e3), "Droplets are drawn this much larger than they are.");
-    v.group("camera", camera, "Where the picture is taken from.");
+    v("spray_scale", spray_scale, unit::none, between(1e-3, 1e3), "Factor on the drawn size of droplets.");
+    v.group("camera", camera, "The camera.");
     v("look", look, choices("water", "paint"),
-      "Clear water, or glossy paint in the colour that the surface carries as the attribute color.");
-    v("paint", paint, unit::none, between(0, 1), "Colour of paint where the surface carries none (linear RGB).");
-    v.group("water", water, "How water looks.");
-    v.group("smoke", smoke, "How smoke looks.");
-    v.group("fire", fire, "How hot smoke glows.");
+      "Clear water, or glossy paint in the colour of the surface's attribute color.");
+    v("paint", paint, unit::none, between(0, 1),
+      "Colour of paint where the surface has no attribute color (linear RGB).");
+    v.group("water", water, "Look of water.");
+    v.group("smoke", smoke, "Look of smoke.");
+    v.group("fire", fire, "Glow of hot smoke.");
     v.group("light", light, "The main light.");
     v("sky", sky, choices("studio", "daylight", "uniform"),
-      "Surroundings: a light studio, a clear day, or plain white from everywhere.");
-    v("floor", floor, "Stand the scene on a floor that fades into the background.");
+      "Surroundings: a bright studio, a clear day, or uniform white.");
+    v("floor", floor, "Put the scene on a floor that fades into the background.");
     v("solid_color", solid_color, unit::none, between(0, 1), "Colour of solid bodies (linear RGB).");
     v("background", background,
       "Draw the floor and the sky. Off: they light the scene, but the picture is transparent where only they are "
-      "seen.");
+      "visible.");
     v("edges", edges, "Draw the edges of the container as thin lines.");
     v("exposure", exposure, unit::none, between(-20, 20), "Brightness of PNG pictures in stops; 1 is twice as bright.");
 }

@@ -20,7 +20,7 @@ Vec3f absorption_of(const WaterLook& water, const Box3f& extent)
 
 bool valid(const Vec3i& triangle, int vertices) { return triangle.minCoeff() >= 0 && triangle.maxCoeff() < vertices; }
 
-// Mean edge of the mesh: how finely the surface was sampled.
+// Mean length of the mesh's edges: the resolution of the surface.
 float mean_edge(const Mesh& mesh)
 {
     double sum = 0;
@@ -33,7 +33,7 @@ float mean_edge(const Mesh& mesh)
     return count ? static_cast<float>(sum / static_cast<double>(count)) : 0;
 }
 
-// Walls of a container are seen from inside only, where their triangles face.
+// Walls of a container are visible from inside only, the side that their triangles face.
 void see_from_inside(const RTCFilterFunctionNArguments* query)
 {
     const RTCRay& ray = *reinterpret_cast<const RTCRay*>(query->ray);
@@ -43,7 +43,7 @@ void see_from_inside(const RTCFilterFunctionNArguments* query)
 
 } // namespace
 
-// One body per Embree geometry, numbered alike.
+// One body per Embree geometry, with the same number.
 struct RayScene::Embree {
     struct Body {
         Hit::Kind kind;
@@ -60,10 +60,10 @@ struct RayScene::Embree {
     };
     RTCDevice device;
     RTCScene scene;              // everything
-    RTCScene solids;             // solids alone, to feel for them through water
+    RTCScene solids;             // solids only, to find them behind water
     RTCScene blockers = nullptr; // everything but containers, if there are any
     std::vector<Body> bodies;
-    float open = 0; // how long the shutter is [s]
+    float open = 0; // time that the shutter is open [s]
 
     Embree()
         : device(rtcNewDevice(nullptr)), scene(device ? rtcNewScene(device) : nullptr),
@@ -92,7 +92,7 @@ struct RayScene::Embree {
     }
     // A tree that is soon made, for few rays.
     void build_fast() { rtcSetSceneBuildQuality(scene, RTC_BUILD_QUALITY_LOW); }
-    // While the shutter is open, a mesh moves by its velocities, and spheres by theirs.
+    // Meshes and spheres move by their velocities while the shutter is open.
     Box3f add_mesh(const Mesh& mesh, Body body);
     Box3f add_solid(const RenderSolid& solid, const Vec3f& color);
     Box3f add_spheres(const RenderSpheres& balls, Body body);
@@ -166,7 +166,7 @@ std::vector<Vec3f> at_corners(const Mesh& mesh, const std::vector<Vec3f>& values
     return corners;
 }
 
-// From the shutter's opening (step 0) to its end (step 1), at a steady velocity.
+// From the shutter's opening (step 0) to its end (step 1), at constant velocity.
 Vec3f moved(const Vec3f& place, const Vec3f& velocity, float open, unsigned step)
 {
     const Vec3f way = (static_cast<float>(step) - 0.5f) * open * velocity;
@@ -259,9 +259,9 @@ Box3f RayScene::Embree::add_spheres(const RenderSpheres& balls, Body body)
     return bounds;
 }
 
-// On one thread: where a ray meets an edge, which of the two triangles is hit depends on their order in the tree, and
-// that on the threads that built it. Pictures should not. rtcJoinCommitScene would leave this arena for one of the
-// device's own, with all threads.
+// Builds on one thread: where a ray meets an edge, which of the two triangles is hit depends on their order in the
+// tree, and that order depends on the number of threads that built it. rtcJoinCommitScene would leave this arena for
+// one of the device's own, with all threads.
 void RayScene::Embree::commit()
 {
     tbb::task_arena alone(1);
@@ -340,7 +340,7 @@ void RayScene::Embree::smooth_normal(Hit& hit, const Body& body, const RTCHit& a
     const Vec3f* corners = &body.normals[std::lround(hit.time * last)][3 * size_t{at.primID}];
     const Vec3f &a = corners[0], &b = corners[1], &c = corners[2];
     const Vec3f smooth = (1 - at.u - at.v) * a + at.u * b + at.v * c;
-    // Sharp edges of a solid, like those of a box, must not be smoothed away.
+    // Keep sharp edges of a solid, such as those of a box.
     if (body.kind == Hit::Kind::solid && std::min({a.dot(hit.face), b.dot(hit.face), c.dot(hit.face)}) < 0.7f) return;
     const float length = smooth.norm();
     if (length > 1e-3f && smooth.dot(hit.face) > 0) hit.normal = smooth / length;
@@ -412,8 +412,8 @@ Hit RayScene::solid_hit(const Ray& ray, float far) const
     return embree_->describe(Embree::nearest(embree_->solids, ray, far), ray);
 }
 
-// Water that rests against a wall is as flat as the wall; its mesh is only as flat as its voxels, and refraction shows
-// every dent.
+// Water at a wall is as flat as the wall; its mesh is only as flat as its voxels, and refraction makes every dent
+// visible.
 void RayScene::flatten_against_walls(Hit& hit) const
 {
     for (int axis = 0; axis < 3; ++axis)
@@ -499,10 +499,8 @@ Vec3f RayScene::velocity_of(const Hit& hit) const
     } else if (body.solid && embree_->open > 0 && body.solid->moments.size() > 1) {
         const Mesh &first = *body.solid->moments.front(), &last = *body.solid->moments.back();
         if (first.positions.size() == vertices && last.positions.size() == vertices)
-            velocity = between([&](int i) -> Vec3f {
-                const auto k = static_cast<size_t>(i);
-                return (last.positions[k] - first.positions[k]) / embree_->open;
-            });
+            velocity =
+                between([&](int i) -> Vec3f { return (last.positions[i] - first.positions[i]) / embree_->open; });
     }
     return velocity.allFinite() ? velocity : Vec3f::Zero().eval();
 }

@@ -158,7 +158,7 @@ SandReport Grains::advance()
     put_on_grid(0, SandGrid::Splat::volumes);
     ++frame_;
     report_.particles = particles_.size();
-    report_.tiles = static_cast<size_t>(grid_.topology.tile_count());
+    report_.tiles = grid_.topology.tile_count();
     report_.mass = mass();
     return report_;
 }

@@ -54,7 +54,7 @@ void Grains::move(float dt)
     const int32_t* material = particles_.attribute<int32_t>(kMaterial).data();
     const Topology& topology = grid_.topology;
     marks_.assign(particles_.size(), 0), flow_at_splits_.resize(particles_.size());
-    std::vector<float> fastest(static_cast<size_t>(topology.tile_count()), 0.0f);
+    std::vector<float> fastest(topology.tile_count(), 0.0f);
     for_each_tile(topology, [&](int tile) {
         if (grid_.index.tile_empty(tile)) return;
         auto& now = thread_scratch<MacBlock<1>>();

@@ -163,7 +163,7 @@ size_t ParticleShapes::merge(Particles& particles, const ParticleIndex& index, c
         return true;
     };
     return static_cast<size_t>(parallel_sum(
-        static_cast<size_t>(topology.tile_count()),
+        topology.tile_count(),
         [&](size_t t) {
             const int tile = static_cast<int>(t);
             auto& partial = thread_scratch<PartialParticles>();

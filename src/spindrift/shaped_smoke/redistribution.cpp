@@ -16,12 +16,11 @@ class WantedMarkers {
   public:
     explicit WantedMarkers(const RedistributionInput& input) : input_(input)
     {
-        const double sum =
-            parallel_sum(static_cast<size_t>(input.control_density.topology().tile_count()), [&](size_t t) {
-                double in_tile = 0;
-                for (int c = 0; c < kTileCells; ++c) in_tile += static_cast<double>(in(static_cast<int>(t), c));
-                return in_tile;
-            });
+        const double sum = parallel_sum(input.control_density.topology().tile_count(), [&](size_t t) {
+            double in_tile = 0;
+            for (int c = 0; c < kTileCells; ++c) in_tile += static_cast<double>(in(static_cast<int>(t), c));
+            return in_tile;
+        });
         scale_ = sum > 0 ? static_cast<float>(static_cast<double>(input.markers) / sum) : 0;
     }
     // Zero outside of the control particles.
@@ -92,7 +91,7 @@ float share_of_surplus(const RedistributionInput& input, const WantedMarkers& wa
     };
     const Topology& topology = input.control_density.topology();
     const Sums all = parallel_reduce(
-        static_cast<size_t>(topology.tile_count()), Sums{},
+        topology.tile_count(), Sums{},
         [&](size_t t) {
             Sums in_tile;
             const auto tile = static_cast<int>(t);
@@ -122,11 +121,11 @@ std::vector<MovedMarker> redistribute(const RedistributionInput& input, const Re
     const PlaceSampler places(input, wanted, params.even);
     if (!(places.total() > 0)) return {};
     const Topology& topology = input.control_density.topology();
-    std::vector<std::vector<MovedMarker>> moved(static_cast<size_t>(topology.tile_count()));
+    std::vector<std::vector<MovedMarker>> moved(topology.tile_count());
     const float surplus_share = input.surplus * params.even * share_of_surplus(input, wanted);
     for_each_tile(topology, [&](int tile) {
         if (input.index.tile_empty(tile)) return;
-        auto& out = moved[static_cast<size_t>(tile)];
+        auto& out = moved[tile];
         const Vec3i first = topology.first_cell(tile);
         const auto controls_at = [&](const Vec3f& x) {
             const Vec3i cell = cell_of(x, 1 / input.voxel), step = tile_of_cell(cell - first);

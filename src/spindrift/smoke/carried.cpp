@@ -12,7 +12,7 @@ void CarriedValues::start(std::shared_ptr<const Topology> topology)
 
 void CarriedValues::move_to(std::shared_ptr<const Topology> topology)
 {
-    std::vector<int> from(static_cast<size_t>(topology->tile_count()));
+    std::vector<int> from(topology->tile_count());
     for_each_tile(*topology, [&](int tile) { from[tile] = topology_->find(topology->tile(tile)); });
     for (SmokeScalar& scalar : scalars) {
         scalar.next.reset_uninitialized(*topology, 0);
@@ -67,7 +67,7 @@ void CarriedValues::fade(float dt)
 double CarriedValues::sum(size_t scalar, const SolidCells& cells) const
 {
     const Field<float>& value = scalars[scalar].value;
-    return parallel_sum(static_cast<size_t>(topology_->tile_count()), [&](size_t t) {
+    return parallel_sum(topology_->tile_count(), [&](size_t t) {
         const int tile = static_cast<int>(t);
         const SolidTile* solid = cells.tile(tile);
         RowSum total;
@@ -167,7 +167,7 @@ void CarriedValues::clear_solids(const SolidCells& cells)
 // Sum over the outermost cells at open sides.
 double CarriedValues::beside_open_sides(const Field<float>& value, const Box3f& open) const
 {
-    return parallel_sum(static_cast<size_t>(topology_->tile_count()), [&](size_t t) {
+    return parallel_sum(topology_->tile_count(), [&](size_t t) {
         const int tile = static_cast<int>(t);
         const Vec3f first = topology_->first_cell(tile).cast<float>();
         double total = 0;
@@ -190,7 +190,7 @@ void CarriedValues::restore_sum(size_t index, double before, const SolidCells& c
     Field<float>& value = scalars[index].value;
     const double excess = sum(index, cells) - before;
     const Field<float>& bound = (excess > 0 ? scratch.low : scratch.high)[index];
-    const double room = parallel_sum(static_cast<size_t>(topology_->tile_count()), [&](size_t t) {
+    const double room = parallel_sum(topology_->tile_count(), [&](size_t t) {
         const int tile = static_cast<int>(t);
         const SolidTile* solid = cells.tile(tile);
         RowSum total;

@@ -136,7 +136,7 @@ void PoissonSolver::set_matrix(const PoissonMatrix& matrix)
 {
     matrix_ = &matrix;
     const Topology& topology = matrix.diagonal.topology();
-    const size_t count = static_cast<size_t>(topology.tile_count());
+    const size_t count = topology.tile_count();
 
     std::vector<uint8_t> kind(count); // 0: inactive
     parallel_for(
@@ -172,14 +172,14 @@ void PoissonSolver::set_matrix(const PoissonMatrix& matrix)
 void PoissonSolver::make_compatible()
 {
     if (!coarse_.has_closed_bodies()) return;
-    const size_t nodes = static_cast<size_t>(coarse_.finest().size());
+    const size_t nodes = coarse_.finest().size();
     std::vector<double> sum(nodes, 0.0), count(nodes, 0.0);
     parallel_for(
         tiles_.size(),
         [&](size_t k) {
             const uint16_t* node = node_in_tile_.tile(tiles_[k]);
             const float* r = r_.tile(tiles_[k]);
-            const size_t first = static_cast<size_t>(first_node_[tiles_[k]]);
+            const size_t first = first_node_[tiles_[k]];
             for (int i = 0; i < kTileCells; ++i)
                 if (node[i] != kNoNode) sum[first + node[i]] += r[i], count[first + node[i]] += 1;
         },
@@ -190,7 +190,7 @@ void PoissonSolver::make_compatible()
         [&](size_t k) {
             const uint16_t* node = node_in_tile_.tile(tiles_[k]);
             float* r = r_.tile(tiles_[k]);
-            const size_t first = static_cast<size_t>(first_node_[tiles_[k]]);
+            const size_t first = first_node_[tiles_[k]];
             for (int i = 0; i < kTileCells; ++i)
                 if (node[i] != kNoNode) r[i] = static_cast<float>(r[i] - mean[first + node[i]]);
         },
@@ -225,8 +225,8 @@ void PoissonSolver::precondition()
             const float* r = r_.tile(tiles_[k]);
             for_each_product(m, uniform(k), z_, tiles_[k],
                              [&](int o, Row ax, Row) { store_row(residual + o, load_row(r + o) - ax); });
-            const size_t first = static_cast<size_t>(first_node_[tiles_[k]]);
-            const size_t end = static_cast<size_t>(first_node_[tiles_[k] + 1]);
+            const size_t first = first_node_[tiles_[k]];
+            const size_t end = first_node_[tiles_[k] + 1];
             sum_over_nodes(residual, node_in_tile_.tile(tiles_[k]), whole_[k],
                            std::span(coarse.b).subspan(first, end - first));
         },

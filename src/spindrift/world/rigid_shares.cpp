@@ -126,7 +126,7 @@ void RigidShares::update(const Topology& topology, const std::vector<RigidSolid>
     });
 
     tiles_.assign(solids.size(), {});
-    std::vector<uint8_t> sharers(static_cast<size_t>(topology.tile_count()), 0);
+    std::vector<uint8_t> sharers(topology.tile_count(), 0);
     for (size_t k = 0; k < tasks.size(); ++k) {
         if (!found[k]) continue;
         tiles_[tasks[k].solid].push_back(*found[k]);
