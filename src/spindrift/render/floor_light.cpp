@@ -101,7 +101,7 @@ Floor::Floor(const RayScene& rays, const Sky& sky, const Box3f& extent, bool pre
                 (sky.key_direction().y() * static_cast<float>(1 / kPi))),
       open_dome_(kFloorColor.cwiseProduct(sky.ambient()))
 {
-    if (quality == RenderParams::Quality::draft) photons_ /= 8, key_texels_ /= 2, dome_texels_ /= 2, dome_rays_ /= 2;
+    if (quality == RenderParams::Quality::draft) photons_ /= 16, key_texels_ /= 3, dome_texels_ /= 2, dome_rays_ /= 4;
     const Box3f shading = rays_.shading_bounds();
     if (!present_ || shading.empty() || shading.max.y() <= height_) return;
     trace_key();

@@ -1,6 +1,7 @@
 #include "spindrift/render/ray_scene.h"
 
 #include "spindrift/base/error.h"
+#include "spindrift/base/parallel.h"
 
 #include <embree3/rtcore.h>
 #include <tbb/task_arena.h>
@@ -9,7 +10,8 @@ namespace spindrift {
 
 namespace {
 
-constexpr size_t kCrowd = 50000; // spheres
+constexpr size_t kCrowd = 50000;   // spheres
+constexpr size_t kPerTask = 16384; // vertices or triangles
 
 Vec3f absorption_of(const WaterLook& water, const Box3f& extent)
 {
@@ -64,6 +66,7 @@ struct RayScene::Embree {
     RTCScene blockers = nullptr; // everything but containers, if there are any
     std::vector<Body> bodies;
     float open = 0; // time that the shutter is open [s]
+    RTCBuildQuality quality = RTC_BUILD_QUALITY_MEDIUM;
 
     Embree()
         : device(rtcNewDevice(nullptr)), scene(device ? rtcNewScene(device) : nullptr),
@@ -90,8 +93,13 @@ struct RayScene::Embree {
         if (!blockers) fail("render: not enough memory for a third scene");
         rtcSetSceneFlags(blockers, RTC_SCENE_FLAG_ROBUST);
     }
-    // A tree that is soon made, for few rays.
-    void build_fast() { rtcSetSceneBuildQuality(scene, RTC_BUILD_QUALITY_LOW); }
+    // Builds the trees quickly, for few rays. Embree does so only if both the scene and its geometries ask for it.
+    void build_fast()
+    {
+        quality = RTC_BUILD_QUALITY_LOW;
+        rtcSetSceneBuildQuality(scene, quality);
+        if (blockers) rtcSetSceneBuildQuality(blockers, quality);
+    }
     // Meshes and spheres move by their velocities while the shutter is open.
     Box3f add_mesh(const Mesh& mesh, Body body);
     Box3f add_solid(const RenderSolid& solid, const Vec3f& color);
@@ -110,6 +118,7 @@ void RayScene::Embree::attach(RTCGeometry geometry, Body body)
 {
     const auto number = static_cast<unsigned>(bodies.size());
     if (body.container) rtcSetGeometryIntersectFilterFunction(geometry, see_from_inside);
+    rtcSetGeometryBuildQuality(geometry, quality);
     rtcCommitGeometry(geometry);
     rtcAttachGeometryByID(scene, geometry, number);
     if (body.kind == Hit::Kind::solid) rtcAttachGeometryByID(solids, geometry, number);
@@ -128,20 +137,28 @@ RTCGeometry RayScene::Embree::triangles_of(const Mesh& mesh, unsigned steps, con
         auto* position = static_cast<float*>(rtcSetNewGeometryBuffer(geometry, RTC_BUFFER_TYPE_VERTEX, step,
                                                                      RTC_FORMAT_FLOAT3, 3 * sizeof(float), vertices));
         if (!position) fail("render: not enough memory for a mesh of {} triangles", triangles);
-        for (size_t i = 0; i < vertices; ++i) {
+        const auto copy = [&](size_t i) {
             const Vec3f p = positions(step, i);
             std::copy_n(p.data(), 3, position + 3 * i);
-            if (p.allFinite()) bounds.add(p);
-        }
+            return p.allFinite() ? Box3f{p, p} : Box3f();
+        };
+        const auto both = [](Box3f a, const Box3f& b) {
+            a.add(b);
+            return a;
+        };
+        bounds.add(parallel_reduce(vertices, Box3f(), copy, both, kPerTask));
     }
     auto* index = static_cast<unsigned*>(
         rtcSetNewGeometryBuffer(geometry, RTC_BUFFER_TYPE_INDEX, 0, RTC_FORMAT_UINT3, 3 * sizeof(unsigned), triangles));
     if (!index) fail("render: not enough memory for a mesh of {} triangles", triangles);
-    for (size_t i = 0; i < triangles; ++i) {
-        // A triangle of vertices that do not exist collapses to a point, which no ray hits.
-        const bool good = valid(mesh.triangles[i], static_cast<int>(vertices));
-        for (int k = 0; k < 3; ++k) index[3 * i + k] = good ? static_cast<unsigned>(mesh.triangles[i][k]) : 0u;
-    }
+    parallel_for(
+        triangles,
+        [&](size_t i) {
+            // A triangle of vertices that do not exist collapses to a point, which no ray hits.
+            const bool good = valid(mesh.triangles[i], static_cast<int>(vertices));
+            for (int k = 0; k < 3; ++k) index[3 * i + k] = good ? static_cast<unsigned>(mesh.triangles[i][k]) : 0u;
+        },
+        kPerTask);
     return geometry;
 }
 
@@ -159,10 +176,13 @@ const std::vector<Vec3f>* colors_of(const Mesh& mesh)
 std::vector<Vec3f> at_corners(const Mesh& mesh, const std::vector<Vec3f>& values)
 {
     std::vector<Vec3f> corners(3 * mesh.triangles.size(), Vec3f::Zero());
-    for (size_t i = 0; i < mesh.triangles.size(); ++i) {
-        const Vec3i& t = mesh.triangles[i];
-        for (int k = 0; k < 3 && valid(t, static_cast<int>(values.size())); ++k) corners[3 * i + k] = values[t[k]];
-    }
+    parallel_for(
+        mesh.triangles.size(),
+        [&](size_t i) {
+            const Vec3i& t = mesh.triangles[i];
+            for (int k = 0; k < 3 && valid(t, static_cast<int>(values.size())); ++k) corners[3 * i + k] = values[t[k]];
+        },
+        kPerTask);
     return corners;
 }
 
@@ -187,14 +207,14 @@ Box3f RayScene::Embree::add_mesh(const Mesh& mesh, Body body)
             return moves ? moved(mesh.positions[i], mesh.velocities[i], open, step) : mesh.positions[i];
         },
         bounds);
-    std::vector<Vec3f> normals = mesh.normals;
-    if (normals.size() != vertices) {
+    body.mesh = &mesh, body.colors = colors_of(mesh);
+    if (mesh.normals.size() == vertices) {
+        body.normals.push_back(at_corners(mesh, mesh.normals));
+    } else {
         Mesh smooth = mesh;
         compute_normals(smooth);
-        normals = std::move(smooth.normals);
+        body.normals.push_back(at_corners(mesh, smooth.normals));
     }
-    body.mesh = &mesh, body.colors = colors_of(mesh);
-    body.normals.push_back(at_corners(mesh, normals));
     attach(geometry, std::move(body));
     return bounds;
 }
@@ -307,8 +327,8 @@ RayScene::RayScene(const RenderScene& scene, const Volumes& smoke, const RenderP
     : embree_(std::make_unique<Embree>()), smoke_(smoke), container_(scene.container)
 {
     embree_->open = params.camera.shutter / 360 / scene.fps;
-    if (params.quality == RenderParams::Quality::draft) embree_->build_fast();
     if (std::ranges::any_of(scene.solids, &RenderSolid::container)) embree_->expect_containers();
+    if (params.quality == RenderParams::Quality::draft) embree_->build_fast();
     for (const RenderSurface& surface : scene.surfaces) add_surface(surface, params, extent);
     Box3f containers;
     for (const RenderSolid& solid : scene.solids) {
