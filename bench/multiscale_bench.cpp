@@ -209,7 +209,7 @@ void bench_multiscale(BenchTable& table, const std::string& only)
         const SceneFile scene(fmt::format("{}/scenes/{}.toml", SPINDRIFT_SOURCE_DIR, row.scene));
         const Timed t = scene.has("liquid") ? time_liquid(scene, row.frame) : time_smoke(scene, row.frame);
         const double gain = t.direct / t.ours;
-        table.add(fmt::format("{}, frame {}: ours, a frame", row.name, row.frame), fmt::format("{:.2f} s", t.ours),
+        table.add(fmt::format("{}, frame {}: ours, per frame", row.name, row.frame), fmt::format("{:.2f} s", t.ours),
                   t.ours, at_most(row.most, " s"));
         table.add(fmt::format("{}: gain over {:.1f} s on the 4x finer grid", row.name, t.direct),
                   fmt::format("{:.1f}x", gain), gain, at_least(kLeastGain, "x"));

@@ -1,5 +1,5 @@
 // Shaped smoke: an animal and then a letter, with 10 thousand control and 10 thousand vortex particles, as in the
-// scenes of [Madill 2013, 8]. The paper takes 120 to 170 ms a frame for 400 thousand markers and 488 ms for 2 million
+// scenes of [Madill 2013, 8]. The paper takes 120 to 170 ms per frame for 400 thousand markers and 488 ms for 2 million
 // (table 1), on four cores. Times are medians over the frames from the arrival at the animal to that at the letter,
 // without files.
 #include "bench.h"
@@ -63,8 +63,8 @@ Measured measure(int markers, int warm_up, int frames)
 void add_frame(BenchTable& table, const char* name, const Measured& m, double most)
 {
     table.add(fmt::format("shaped smoke, {} markers, {:.0f} vortices", name, m.vortices),
-              fmt::format("{:.0f} ms a frame, {:.0f} ms CPU", 1e3 * m.seconds, 1e3 * m.cpu), 1e3 * m.seconds,
-              at_most(most, " ms a frame"));
+              fmt::format("{:.0f} ms per frame, {:.0f} ms CPU", 1e3 * m.seconds, 1e3 * m.cpu), 1e3 * m.seconds,
+              at_most(most, " ms per frame"));
     for (const auto& [phase, seconds] : m.phases)
         if (seconds > 1e-4) table.add("  " + phase, fmt::format("{:.1f} ms", 1e3 * seconds));
 }
@@ -102,12 +102,12 @@ void bench_shaped_smoke(BenchTable& table)
     add_frame(table, "0.4 million", small, 60);
     add_frame(table, "2 million", middle, 150);
     const Measured large = measure(50000000, 4, 4);
-    table.add("shaped smoke, 50 million markers", fmt::format("{:.2f} s a frame", large.seconds));
+    table.add("shaped smoke, 50 million markers", fmt::format("{:.2f} s per frame", large.seconds));
     // The grid and the other particles are the same for all, so they count only once.
     const double bytes = (large.bytes - small.bytes) / 49.6e6;
-    table.add("  memory beyond 0.4 million markers", fmt::format("{:.1f} bytes a marker", bytes), bytes, at_most(48));
+    table.add("  memory beyond 0.4 million markers", fmt::format("{:.1f} bytes per marker", bytes), bytes, at_most(48));
     const double per_middle = middle.cpu / 2e6, per_large = large.cpu / 50e6;
-    table.add("  CPU a marker, 2 and 50 million",
+    table.add("  CPU time per marker, 2 and 50 million",
               fmt::format("{:.0f} and {:.0f} ns", 1e9 * per_middle, 1e9 * per_large), per_large / per_middle,
               at_most(1.3, "x"));
 }
