@@ -2,6 +2,7 @@
 // grid as fine as that of the eddies. Both are timed at the same frame: the direct run continues from our state,
 // resampled to its grid, so that no time has to be extrapolated.
 #include "bench.h"
+#include "spindrift/base/scratch.h"
 
 #include "spindrift/field/block.h"
 #include "spindrift/liquid/liquid.h"
@@ -127,8 +128,7 @@ std::vector<float> finer_faces(const Field<float>& u, int axis, const Topology& 
     std::vector<float> values(static_cast<size_t>(fine.tile_count()) * kTileCells);
     const Topology& coarse = u.topology();
     for_each_tile(coarse, [&](int tile) {
-        thread_local Block<float, 1> kept;
-        Block<float, 1>& block = kept;
+        auto& block = thread_scratch<Block<float, 1>>();
         block.gather(u, tile, Margin::nearest);
         constexpr int kCells = kTileSize * kRefine;
         for (int c = 0; c < kCells * kCells * kCells; ++c) {
