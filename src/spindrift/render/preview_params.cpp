@@ -8,24 +8,25 @@ namespace spindrift {
 void CameraParams::visit(ParamVisitor& v)
 {
     v("position", position, unit::metres, limits::position(),
-      "Where the camera stands. Left out: far enough to see the whole shot from a little above.");
+      "Position of the camera. Default: far enough to see the whole shot, slightly from above.");
     v("target", target, unit::metres, limits::position(),
-      "What the camera looks at. Left out: the middle of the shot.");
+      "Point at which the camera looks. Default: the middle of the shot.");
     v("fov", fov, unit::degrees, between(1, 170), "Field of view from the lower to the upper edge of the picture.");
-    v("focal_length", focal_length, "mm", between(1, 10000), "Of the lens, instead of fov; longer sees less.");
+    v("focal_length", focal_length, "mm", between(1, 10000), "Focal length, instead of fov.");
     v("sensor_width", sensor_width, "mm", between(0.1, 1000),
-      "Width of what the lens draws the picture on. Gives focal_length its field of view, and fov its focal length.");
+      "Width of the sensor, which relates focal_length and fov.");
     v("roll", roll, unit::degrees, between(-1e6, 1e6),
-      "Turn of the camera about its view direction, clockwise from behind.");
+      "Rotation of the camera about its view direction, clockwise seen from behind.");
     v("f_stop", f_stop, unit::none, between(0, 1000),
-      "Depth of field: the opening of the lens is the focal length divided by this. 2 blurs much, 16 little; 0: "
-      "everything is sharp. Scenes of metres are large for a lens: below 1 is allowed.");
+      "Depth of field: the aperture is the focal length divided by this. 2 blurs much, 16 little; 0: everything is "
+      "sharp. Values below 1 are allowed: scenes of metres are large for a lens.");
     v("focus", focus, unit::metres, limits::size(),
-      "How far in front of the camera things are sharp, along its view direction. Left out: as far as the target.");
+      "Distance of the focal plane along the view direction. Default: that of the target.");
     v("shutter", shutter, unit::degrees, between(0, 360),
-      "Motion blur: how much of a frame the shutter is open, 180 for half of it, around the moment of the frame. 0: "
-      "none. Surfaces and particles move by their velocities, bodies and colliders as they do, and so does the camera. "
-      "Smoke stands still, and lines along the container's edges stay sharp.");
+      "Motion blur: the time that the shutter is open, 180 for half a frame, centred at the time of the frame. 0: "
+      "none. "
+      "Surfaces and particles are blurred by their velocities; bodies, colliders and the camera by their motion. Smoke "
+      "and lines along the container's edges are not blurred.");
     v.rows("position_keys", position_keys, 4, unit::none, "Keyframes [frame, x, y, z] of position.");
     v.rows("target_keys", target_keys, 4, unit::none, "Keyframes [frame, x, y, z] of target.");
     v.rows("fov_keys", fov_keys, 2, unit::none, "Keyframes [frame, degrees] of fov.");
@@ -33,7 +34,7 @@ void CameraParams::visit(ParamVisitor& v)
     v.rows("roll_keys", roll_keys, 2, unit::none, "Keyframes [frame, degrees] of roll.");
     v.rows("focus_keys", focus_keys, 2, unit::none, "Keyframes [frame, m] of focus.");
     v("interpolation", interpolation, choices("linear", "smooth", "step"),
-      "Between keyframes: straight, along a smooth curve that starts and ends at rest, or held until the next.");
+      "Between keyframes: linear, a smooth curve that starts and ends at rest, or constant until the next key.");
 
     const auto expect = [&](const Keys& keys, const char* name, const Range& range) {
         v.require(in_order(keys), name, "must have keyframes in the order of their frames");

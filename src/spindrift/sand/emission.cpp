@@ -124,7 +124,7 @@ void Grains::fill(size_t number, float dt, bool initial)
     const auto seed = static_cast<uint64_t>(params_.seed);
     const std::vector<Vec3f> free =
         initial ? filling.free_sites(solids_, seed, near_the_middle)
-                : filling.upstream_sites(solids_, seed, near_the_middle, source.velocity, present);
+                : filling.upstream_sites(solids_, seed, near_the_middle, source.velocity, static_cast<size_t>(present));
     const size_t at = particles_.size();
     particles_.resize(at + free.size());
     auto& mass = particles_.attribute<float>(kMass);

@@ -392,7 +392,7 @@ void GrainPoints::carry(const Flow& flow, const Frame& next, float seconds, Grai
                     x = next.particles.P[j] +
                         next.roots[j] * (mix(1, SandTuning::filling / out, SandTuning::drawn_in) * u);
                 points_.v[k] = (x - from) / seconds;
-                home_[k] = home;
+                home_[k] = j;
                 handed[i] += next.particles.id[j] != now.particles.id[i];
             }
         },
