@@ -23,9 +23,9 @@ void CameraParams::visit(ParamVisitor& v)
     v("focus", focus, unit::metres, limits::size(),
       "Distance of the focal plane along the view direction. Default: that of the target.");
     v("shutter", shutter, unit::degrees, between(0, 360),
-      "Motion blur: the time that the shutter is open, 180 for half a frame, centred at the time of the frame. 0: "
-      "none. "
-      "Surfaces and particles are blurred by their velocities; bodies, colliders and the camera by their motion. Smoke "
+      "Motion blur: the time that the shutter is open, 180 for half a frame, centred at the time of the frame. "
+      "0: none. Surfaces and particles are blurred by their velocities; bodies, colliders and the camera by their "
+      "motion. Smoke "
       "and lines along the container's edges are not blurred.");
     v.rows("position_keys", position_keys, 4, unit::none, "Keyframes [frame, x, y, z] of position.");
     v.rows("target_keys", target_keys, 4, unit::none, "Keyframes [frame, x, y, z] of target.");

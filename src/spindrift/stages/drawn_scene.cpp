@@ -14,9 +14,8 @@ void LayerParams::visit(ParamVisitor& v)
 {
     v("of", of, "The stage whose frames are drawn.");
     v("mode", mode, choices("shown", "matte", "holdout"),
-      "shown: drawn with its look. matte: flat white, without shading. holdout: hides what is behind it, with colour "
-      "and "
-      "alpha 0.");
+      "shown: drawn with its look. matte: flat white, without shading. holdout: hides what is behind it, with "
+      "colour and alpha 0.");
     v("look", look, choices("as_picture", "water", "paint"), "Look of a surface. as_picture: `look` of the render.");
     v("color", color, unit::none, between(0, 1),
       "Colour of paint, droplets or smoke; of water, that of white light after its depth. Default: that of the "
