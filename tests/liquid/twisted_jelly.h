@@ -34,7 +34,7 @@ struct TwistedJelly {
         liquid->restore(std::move(state));
         double last = 0;
         std::vector<double> crossings;
-        for (int frame = 1; crossings.size() < 3 && frame <= 3 * kFps; ++frame) {
+        for (int frame = 1; crossings.size() < 3 && static_cast<float>(frame) <= 3 * kFps; ++frame) {
             liquid->advance();
             const double now = momentum(liquid->particles());
             if (now * last < 0) crossings.push_back((frame - now / (now - last)) / static_cast<double>(kFps));

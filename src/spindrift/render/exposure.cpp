@@ -11,7 +11,7 @@ namespace {
 constexpr int kPilot = 4;               // paths per pixel from which the number of further paths is estimated
 constexpr int kFirstPilot = 2;          // of these, paths that show whether a pixel needs the others
 constexpr float kVisible = 0.01f;       // relative error of a pixel that is not visible
-constexpr float kPathsPerSpread = 1.5f; // see paths_needed()
+constexpr float kPathsPerSpread = 1.4f; // see paths_needed()
 constexpr float kDark = 0.1f;           // below this brightness, errors are relative to this value
 
 // Maps a uniform number to a tent distribution on [-1, 1].
