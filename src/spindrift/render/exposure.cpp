@@ -9,9 +9,8 @@ namespace spindrift {
 namespace {
 
 constexpr int kPilot = 4;               // paths per pixel from which the number of further paths is estimated
-constexpr int kFirstPilot = 2;          // of these, paths that show whether a pixel needs the others
 constexpr float kVisible = 0.01f;       // relative error of a pixel that is not visible
-constexpr float kPathsPerSpread = 1.4f; // see paths_needed()
+constexpr float kPathsPerSpread = 1.5f; // see paths_needed()
 constexpr float kDark = 0.1f;           // below this brightness, errors are relative to this value
 
 // Maps a uniform number to a tent distribution on [-1, 1].
@@ -156,11 +155,11 @@ void Exposure::separately(int samples)
 
 // --- shared paths
 
-void Exposure::trace_pilots(int x, int y, int count)
+void Exposure::trace_pilots(int x, int y)
 {
     PathTracer::Seen& seen = seen_by_this_thread(layers_);
     Pixel& pixel = pixels_[number(x, y)];
-    for (int path = pixel.paths; path < count; ++path) {
+    for (int path = 0; path < pilots_; ++path) {
         const Path traced = trace(x, y, path, false, seen);
         const float brightness = luminance(traced.sample.light);
         pixel.sum += traced.sample.light, pixel.squares += brightness * brightness, ++pixel.paths;
@@ -172,8 +171,7 @@ void Exposure::trace_pilots(int x, int y, int count)
 
 int Exposure::paths_needed(int x, int y, int samples) const
 {
-    const int traced = pixels_[number(x, y)].paths;
-    if (!detailed_around(x, y) && !pixels_[number(x, y)].hazy) return traced;
+    if (!detailed_around(x, y) && !pixels_[number(x, y)].hazy) return pilots_;
     // Standard deviation of the pilot paths of this pixel and its neighbours.
     float sum = 0, squares = 0, paths = 0;
     for (int j = std::max(y - 1, 0); j <= std::min(y + 1, height_ - 1); ++j)
@@ -185,7 +183,7 @@ int Exposure::paths_needed(int x, int y, int samples) const
     // their standard deviation. Errors are weighted by their visibility, which is lower where the picture is bright.
     const float mean = sum / paths, spread = std::sqrt(std::max(0.0f, squares / paths - mean * mean));
     const float visible = spread / ((mean + kDark) * (1 + mean));
-    int needed = traced;
+    int needed = pilots_;
     while (needed < samples && static_cast<float>(needed) < kPathsPerSpread * static_cast<float>(samples) * visible)
         needed += 2;
     return std::min(needed, samples);
@@ -197,15 +195,14 @@ void Exposure::expose(int x, int y, int paths, Film& film)
     auto& values = thread_scratch<std::vector<float>>();
     values.resize(values_);
     const float weight = 1 / static_cast<float>(paths);
-    const int traced = pilots_ > 0 ? pixels_[number(x, y)].paths : 0;
-    for (int path = 0; path < traced; ++path) {
+    for (int path = 0; path < std::min(paths, pilots_); ++path) {
         const float* kept = pilot(x, y, path);
         film.add(x, y, {kept[0], kept[1]}, weight, kept + 2);
     }
-    for (int path = traced; path < paths; ++path) {
-        const Path added = trace(x, y, path, false, seen);
-        write_values(added.sample, seen, channels_, values.data());
-        film.add(x, y, added.offset, weight, values.data());
+    for (int path = pilots_; path < paths; ++path) {
+        const Path traced = trace(x, y, path, false, seen);
+        write_values(traced.sample, seen, channels_, values.data());
+        film.add(x, y, traced.offset, weight, values.data());
     }
 }
 
@@ -222,17 +219,14 @@ void Exposure::develop(int x, int y, const Film& film)
 
 void Exposure::together(int samples)
 {
-    // A few paths are not enough to find objects that move through a pixel, or that are out of focus in it.
-    if (camera_.has_lens() || camera_.has_shutter() || samples < 2) return evenly(std::max(1, samples / 2));
+    if (camera_.has_lens() || camera_.has_shutter() || samples < 2) {
+        evenly(
+            std::max(1, samples / 2)); // a few paths do not show what passes through a pixel while the shutter is open
+        return;
+    }
     pilots_ = std::min(kPilot, samples);
     pilot_values_.resize(pixels_.size() * pilots_ * (values_ + 2));
-    for_each_pixel([&](int x, int y) { trace_pilots(x, y, std::min(kFirstPilot, pilots_)); });
-    // Floor and sky are smooth, and need no more paths. All flags are read before any pixel is changed.
-    std::vector<char> smooth(pixels_.size());
-    for_each_pixel([&](int x, int y) { smooth[number(x, y)] = !detailed_around(x, y) && !pixels_[number(x, y)].hazy; });
-    for_each_pixel([&](int x, int y) {
-        if (!smooth[number(x, y)]) trace_pilots(x, y, pilots_);
-    });
+    for_each_pixel([&](int x, int y) { trace_pilots(x, y); });
     std::vector<int> paths(pixels_.size());
     for_each_pixel([&](int x, int y) { paths[number(x, y)] = paths_needed(x, y, samples); });
     Film film(width_, height_, static_cast<int>(values_));

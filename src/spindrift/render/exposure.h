@@ -51,8 +51,7 @@ class Exposure {
     [[gnu::noinline]] void add_paths(int x, int y, int begin, int end);
     [[gnu::noinline]] void finish(int x, int y, int pilot, int samples);
 
-    // Traces pilot paths until the pixel has `count`.
-    [[gnu::noinline]] void trace_pilots(int x, int y, int count);
+    [[gnu::noinline]] void trace_pilots(int x, int y);
     // Offset and values of a pilot path.
     float* pilot(int x, int y, int path) { return &pilot_values_[(number(x, y) * pilots_ + path) * (values_ + 2)]; }
     [[gnu::noinline]] int paths_needed(int x, int y, int samples) const;
@@ -66,7 +65,7 @@ class Exposure {
     size_t layers_, values_; // of a path: colour, alpha, masks
     bool channels_;
     std::vector<Pixel> pixels_;
-    int pilots_ = 0;                  // largest number of paths per pixel whose values are stored
+    int pilots_ = 0;                  // paths per pixel whose values are stored
     std::vector<float> pilot_values_; // of all pixels
 };
 
