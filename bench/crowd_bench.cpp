@@ -105,14 +105,14 @@ Measured measure(Crowd& crowd, int before, int steps)
 
 void add_row(BenchTable& table, const std::string& what, const Measured& m, double most_seconds)
 {
-    table.add(what, fmt::format("{:.2f} ms a step", 1e3 * m.seconds), 1e3 * m.seconds,
+    table.add(what, fmt::format("{:.2f} ms per step", 1e3 * m.seconds), 1e3 * m.seconds,
               at_most(1e3 * most_seconds, " ms"));
     std::string phases;
     for (const auto& [phase, seconds] : m.times.phases())
         if (seconds > 0.01 * m.seconds) phases += fmt::format("{} {:.0f}, ", phase, 1e9 * seconds / m.agents);
     table.note(fmt::format(
-        "  {}ns an agent; {} iterations, {} cells with pressure, {} separations; {:.2f} ms CPU, mean {:.2f} ms", phases,
-        m.iterations, m.pressed, m.separations, 1e3 * m.cpu, 1e3 * m.mean));
+        "  {}ns per agent; {} iterations, {} cells with pressure, {} separations; {:.2f} ms CPU, mean {:.2f} ms",
+        phases, m.iterations, m.pressed, m.separations, 1e3 * m.cpu, 1e3 * m.mean));
 }
 
 // Everyone walks to a place of their own, in cells half filled by 8 people.
@@ -155,7 +155,7 @@ void add_scene(BenchTable& table, const Scene& scene)
         if (step < best) best = step, fastest = report;
     }
     table.add(fmt::format("{}: {} people after {} s", scene.name, report.people, scene.seconds),
-              fmt::format("{:.2f} ms a step ({:.0f}x)", 1e3 * best, scene.paper / best), 1e3 * best,
+              fmt::format("{:.2f} ms per step ({:.0f}x)", 1e3 * best, scene.paper / best), 1e3 * best,
               at_most(1e3 * scene.most, " ms"));
     std::string phases;
     for (const auto& [phase, seconds] : fastest.times.phases())
@@ -177,11 +177,11 @@ void bench_crowd(BenchTable& table)
         add_row(table, fmt::format("{:.2f} million agents, all ways", static_cast<double>(count) / 1e6), m,
                 count == 1000000 ? 0.4 : 0.04);
         if (count == 1000000)
-            table.add("  memory of all arrays", fmt::format("{:.0f} bytes an agent", m.bytes), m.bytes, at_most(150));
+            table.add("  memory of all arrays", fmt::format("{:.0f} bytes per agent", m.bytes), m.bytes, at_most(150));
     }
     const Measured large = measure_growth(4000000);
     const double ratio = large.cpu / large.agents / (small.cpu / small.agents);
-    table.add("CPU an agent and step, 10 thousand to 4 million",
+    table.add("CPU time per agent and step, 10 thousand to 4 million",
               fmt::format("{:.0f} to {:.0f} ns, {:.2f}x", 1e9 * small.cpu / small.agents,
                           1e9 * large.cpu / large.agents, ratio),
               ratio, at_most(1.3, "x"));

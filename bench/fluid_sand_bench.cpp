@@ -41,10 +41,10 @@ void bench_fluid_sand(BenchTable& table)
     }
     double sand = 0, water = 0;
     for (const Best& b : best) sand += b.sand / best.size(), water += b.liquid / best.size();
-    table.add("comparison as a fluid: a step of sand over one of liquid",
+    table.add("sand as a fluid: time of a step relative to that of a liquid",
               fmt::format("{:.0f} : {:.0f} ms, {:.2f}x", 1e3 * sand, 1e3 * water, sand / water), sand / water,
               at_most(1.3, "x"));
-    table.note(fmt::format("  {:.2f} s a frame", frame));
+    table.note(fmt::format("  {:.2f} s per frame", frame));
 }
 
 } // namespace spindrift

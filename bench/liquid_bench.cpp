@@ -136,14 +136,14 @@ void bench_liquid(BenchTable& table, const std::string& program)
 {
     const Measured at64 = best_of(program, 64, 24, 1, 3);
     table.add(fmt::format("dam break, 64 cells, {:.0f} thousand particles, 24 frames", at64.particles / 1e3),
-              fmt::format("{:.3f} s a frame, {:.0f} ns", at64.seconds_per_frame, at64.nanoseconds),
-              at64.seconds_per_frame, at_most(0.2, " s a frame"));
+              fmt::format("{:.3f} s per frame, {:.0f} ns", at64.seconds_per_frame, at64.nanoseconds),
+              at64.seconds_per_frame, at_most(0.2, " s per frame"));
     add_memory_row(table, 64, at64);
     const Measured at128 = best_of(program, 128, 8, 1, 2);
     table.add(fmt::format("dam break, 128 cells, {:.1f} million particles, 8 frames", at128.particles / 1e6),
-              fmt::format("{:.2f} s a frame, {:.0f} ns", at128.seconds_per_frame, at128.nanoseconds),
+              fmt::format("{:.2f} s per frame, {:.0f} ns", at128.seconds_per_frame, at128.nanoseconds),
               std::min(at128.seconds_per_frame / 2.6, at128.nanoseconds / 160),
-              {Target::Better::less, 1, "2.6 s a frame or 160 ns"});
+              {Target::Better::less, 1, "2.6 s per frame or 160 ns"});
     add_memory_row(table, 128, at128);
     // Alternate the two, so that a slow phase of the machine does not hit only one of them.
     Measured snug = run_child(program, 64, 24, 1.1f), larger = run_child(program, 64, 24, 2.2f);

@@ -109,7 +109,7 @@ void bench_plan(BenchTable& table)
             navigator.direction(agents[i * 17 % agents.size()], agents[agents.size() - 1 - i * 31], route);
         }
     });
-    table.add("  search for a point of an agent's own",
+    table.add("  search for a goal used by one agent only",
               fmt::format("{:.2f} ms on one core", 1e3 * searched / static_cast<double>(routes)));
 }
 

@@ -1,6 +1,6 @@
-// Time and error of the pictures of the demo, scenes/dam_break.toml, at preview quality against what they took before:
-// full quality with the same setting of `samples`. Errors are against a picture of 1024 samples in every pixel, as root
-// mean squares of what a screen shows (tone-mapped, sRGB from 0 to 1).
+// Time and error of the pictures of the demo, scenes/dam_break.toml, at preview quality relative to full quality with
+// the same setting of `samples`. Errors are root mean square differences from a picture of 1024 samples in every pixel,
+// of displayed values (tone-mapped, sRGB from 0 to 1).
 #include "bench.h"
 #include "render/simple_meshes.h"
 #include "spindrift/base/error.h"
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kFrame = 24; // the wave has met the post and the far wall
 
-// The surface of that frame, by the liquid itself; pictures on the way are as small as they can be.
+// The surface of that frame, by simulating the shot with tiny pictures.
 Mesh demo_surface()
 {
     namespace fs = std::filesystem;
@@ -72,8 +72,7 @@ void bench_render(BenchTable& table)
         RenderParams params;
         params.quality = quality, params.samples = samples;
         params.width = width, params.height = width * 9 / 16;
-        if (everywhere)
-            params.camera.f_stop = 1e6f; // with a lens, however small, no pixel is done before it has them all
+        if (everywhere) params.camera.f_stop = 1e6f; // with a lens, however small, every pixel gets all samples
         return render(scene, params);
     };
     using enum RenderParams::Quality;

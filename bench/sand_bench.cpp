@@ -32,7 +32,7 @@ Measured measure(Grains& sand, int frames)
 
 void add_row(BenchTable& table, const std::string& what, const Measured& m, double most_seconds)
 {
-    table.add(what, fmt::format("{:.2f} s a frame", m.seconds), m.seconds, at_most(most_seconds, " s"));
+    table.add(what, fmt::format("{:.2f} s per frame", m.seconds), m.seconds, at_most(most_seconds, " s"));
     const auto share = [&](std::initializer_list<const char*> names) {
         double sum = 0;
         for (const auto& [phase, seconds] : m.times.phases())
@@ -138,10 +138,10 @@ void bench_sand(BenchTable& table, const std::string& only)
     };
     const Measured small = growth(0.33f), large = growth(2.5f);
     const auto each = [](const Measured& m) { return 1e6 * m.cpu / m.substeps / m.particles; };
-    table.add(
-        fmt::format("CPU a particle and step, {:.2f} to {:.1f} million", small.particles / 1e6, large.particles / 1e6),
-        fmt::format("{:.2f} to {:.2f} us, {:.2f}x", each(small), each(large), each(large) / each(small)),
-        each(large) / each(small), at_most(1.5, "x"));
+    table.add(fmt::format("CPU per particle and step, {:.2f} to {:.1f} million", small.particles / 1e6,
+                          large.particles / 1e6),
+              fmt::format("{:.2f} to {:.2f} us, {:.2f}x", each(small), each(large), each(large) / each(small)),
+              each(large) / each(small), at_most(1.5, "x"));
 }
 
 } // namespace spindrift

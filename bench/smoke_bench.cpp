@@ -62,9 +62,9 @@ void bench_smoke(BenchTable& table)
     for (const int cells : {64, 128}) {
         const Measured m = whole_box(cells, cells == 64 ? 12 : 6);
         table.add(fmt::format("smoke, {0}x{1}x{0} cells, MacCormack, pressure to 1e-4", cells, cells * 3 / 2),
-                  fmt::format("{:.0f} ns a cell and step", m.nanoseconds), m.nanoseconds, at_most(200));
-        table.note(
-            fmt::format("  advection {:.0f}, pressure {:.0f}; {:.0f} bytes a cell", m.advection, m.pressure, m.bytes));
+                  fmt::format("{:.0f} ns per cell and step", m.nanoseconds), m.nanoseconds, at_most(200));
+        table.note(fmt::format("  advection {:.0f}, pressure {:.0f}; {:.0f} bytes per cell", m.advection, m.pressure,
+                               m.bytes));
     }
     double small = 1e9, large = 1e9;
     for (int run = 0; run < 4; ++run)

@@ -1,4 +1,4 @@
-// A fountain of droplets that merge and break up [Jones 2018, figure 4.13]: two steps of 1/96 s a frame, without
+// A fountain of droplets that merge and break up [Jones 2018, figure 4.13]: two steps of 1/96 s per frame, without
 // writing. It starts in the state that it has after some seconds without collisions. Each shot runs in a process of its
 // own for its peak memory.
 #include "bench.h"
@@ -98,7 +98,8 @@ Measured best_of(const std::string& program, double droplets, int jets, int fram
 } // namespace
 
 // Arguments: droplets, jets, frames. Prints seconds and processor seconds of the frame that took least processor time,
-// the share of forces and motion, droplets, collisions a frame, peak bytes above the start and bytes held, per droplet.
+// the share of forces and motion, droplets, collisions per frame, peak bytes above the start and bytes held, per
+// droplet.
 int run_spray_child(int argc, char** argv)
 {
     if (argc < 5) return 2;
@@ -136,14 +137,14 @@ int run_spray_child(int argc, char** argv)
 void bench_spray(BenchTable& table, const std::string& program)
 {
     const Measured at3 = best_of(program, 3.2e6, 1, 6, 3);
-    table.add(fmt::format("fountain of {:.2f} million droplets, {:.0f} thousand collisions a frame", at3.droplets / 1e6,
-                          at3.collisions / 1e3),
-              fmt::format("{:.2f} s a frame, {:.2f} s CPU", at3.seconds, at3.cpu), at3.seconds,
-              at_most(1, " s a frame"));
+    table.add(fmt::format("fountain of {:.2f} million droplets, {:.0f} thousand collisions per frame",
+                          at3.droplets / 1e6, at3.collisions / 1e3),
+              fmt::format("{:.2f} s per frame, {:.2f} s CPU", at3.seconds, at3.cpu), at3.seconds,
+              at_most(1, " s per frame"));
     table.add("  of which forces and motion", fmt::format("{:.1f}%", 100 * at3.flight_share), 100 * at3.flight_share,
               at_most(10, "%"));
     table.add("  peak memory, and that of all arrays",
-              fmt::format("{:.0f} and {:.0f} bytes a droplet", at3.bytes, at3.own_bytes),
+              fmt::format("{:.0f} and {:.0f} bytes per droplet", at3.bytes, at3.own_bytes),
               std::max(at3.bytes, at3.own_bytes), at_most(120));
     // Alternate the two, so that a slow phase of the machine does not hit only one of them.
     Measured small = best_of(program, 1e5, 1, 20, 3), large = best_of(program, 1e7, 100, 4, 1);

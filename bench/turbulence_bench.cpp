@@ -65,7 +65,7 @@ void bench_turbulence(BenchTable& table)
                                          points_count / scattered.cpu / 1e6));
     const auto per_cell = [&](const char* what, const Cost& cost) {
         table.add(what,
-                  fmt::format("{:.0f} ns, {:.0f} CPU ns a cell", 1e9 * cost.seconds / cells, 1e9 * cost.cpu / cells));
+                  fmt::format("{:.0f} ns, {:.0f} CPU ns per cell", 1e9 * cost.seconds / cells, 1e9 * cost.cpu / cells));
     };
     per_cell("  a step of their energy", cost_of(5, [&] { energy.step(flow, 4 * voxel, dt); }));
     per_cell("  a step of energy and particles", cost_of(5, [&] { turbulence.step(flow, dt); }));

@@ -102,7 +102,7 @@ void circles()
     fmt::print(
         "\n| circle of {} | arrived | fastest turning of the middle [1/s] | turned [rad] | most agents where it "
         "is full | ever closer than d_min | closer, of all agents and steps | closest [d_min] | mean nearest where "
-        "it is full [d_min] | greatest density [rho_max] | ms a step |\n|---|---|---|---|---|---|---|---|---|---|"
+        "it is full [d_min] | greatest density [rho_max] | ms per step |\n|---|---|---|---|---|---|---|---|---|---|"
         "---|\n",
         kAgents);
     constexpr int kPanel = 300;

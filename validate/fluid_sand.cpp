@@ -58,7 +58,7 @@ void sand_models(Figures&)
         *side = DomainParams::Side::open;
     scene.fill_box(Vec3f(-0.42f, 0, -0.42f), Vec3f(0.42f, 1, 0.42f));
     const auto in_column = [](const Vec3f& x) { return std::hypot(x.x(), x.z()) < 0.401f; };
-    fmt::print("\n| model | s | particles | height [m] | slope [deg] | rms speed [m/s] | s a frame | CPU |\n"
+    fmt::print("\n| model | s | particles | height [m] | slope [deg] | rms speed [m/s] | s per frame | CPU |\n"
                "|---|---|---|---|---|---|---|---|\n");
     const auto follow = [](const char* model, auto& sand, const auto& particles) {
         double seconds = 0;

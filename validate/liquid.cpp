@@ -187,7 +187,7 @@ void emitter(Figures&)
     }
 }
 
-// The column of [Zhu 2005]: 100 x 60 x 60 cells, 433,479 particles, 12 s a frame.
+// The column of [Zhu 2005]: 100 x 60 x 60 cells, 433,479 particles, 12 s per frame.
 void column(Figures&)
 {
     LiquidParams p;
@@ -198,7 +198,7 @@ void column(Figures&)
     double seconds = 0;
     constexpr int frames = 24;
     for (int f = 0; f < frames; ++f) seconds += liquid->advance().times.total();
-    fmt::print("\nColumn of [Zhu 2005] on a 100 x 60 x 60 grid: {} particles, {:.2f} s a frame (paper: "
+    fmt::print("\nColumn of [Zhu 2005] on a 100 x 60 x 60 grid: {} particles, {:.2f} s per frame (paper: "
                "433,479 particles, about 12 s).\n",
                liquid->particles().size(), seconds / frames);
 }

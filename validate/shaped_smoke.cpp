@@ -4,10 +4,9 @@
 //     spindrift_validate shaped_smoke
 #include "checks.h"
 
-#include "shaped_smoke/assignment.h"
+#include "shaped_smoke/random_matching.h"
 #include "shaped_smoke/shape_measures.h"
 #include "shaped_smoke/smokes.h"
-#include "spindrift/base/random.h"
 #include "spindrift/io/atomic_file.h"
 #include "spindrift/io/plot.h"
 
@@ -27,23 +26,6 @@ void write_plot(const std::string& name, const Plot& plot)
 
 // -------------------------------------------------------------------------------------------------------- matching
 
-// Points in a cube; their goals are in the same cube, shifted along x.
-struct Cloud {
-    std::vector<Vec3f> P, goals;
-    std::vector<int32_t> target;
-    Cloud(size_t count, float shift, uint64_t seed) : target(count)
-    {
-        Random random(seed);
-        const auto point = [&] {
-            const float x = random.uniform(), y = random.uniform(), z = random.uniform();
-            return Vec3f(x, y, z);
-        };
-        for (size_t i = 0; i < count; ++i) P.push_back(point()), goals.push_back(point() + Vec3f(shift, 0, 0));
-        assign_randomly(target, hash64(seed));
-    }
-    double energy() const { return matching_energy(P, goals, target); }
-};
-
 void matching(Figures& figures)
 {
     fmt::print("| 500 points, goals shifted by | random start | after 10^4 tests | 10^5 | 10^6 | 4 10^6 |\n");
@@ -51,12 +33,8 @@ void matching(Figures& figures)
     double worst = 0;
     for (const float shift : {0.0f, 0.5f, 1.0f})
         for (const uint64_t seed : {1u, 2u, 3u}) {
-            Cloud cloud(500, shift, seed);
-            std::vector<std::vector<double>> cost(500, std::vector<double>(500));
-            for (size_t i = 0; i < 500; ++i)
-                for (size_t j = 0; j < 500; ++j)
-                    cost[i][j] = static_cast<double>((cloud.P[i] - cloud.goals[j]).squaredNorm());
-            const double optimum = least_assignment_cost(cost);
+            RandomMatching cloud(500, shift, seed);
+            const double optimum = cloud.optimum();
             Correspondence correspondence(seed);
             fmt::print("| {} (seed {}) | {:.3f} |", shift, seed, cloud.energy() / optimum);
             uint64_t round = 0;
@@ -76,7 +54,7 @@ void matching(Figures& figures)
               "energy relative to the start",
               {{"goals beside", {}}, {"goals among the points", {}}}};
     for (const size_t s : {0u, 1u}) {
-        Cloud cloud(10000, s == 0 ? 1.5f : 0.0f, 1);
+        RandomMatching cloud(10000, s == 0 ? 1.5f : 0.0f, 1);
         Correspondence correspondence(1);
         const double start = cloud.energy();
         double before = start;

@@ -3,7 +3,7 @@
 //     spindrift_validate coil     and twist
 #include "checks.h"
 
-#include "liquid/scenes.h"
+#include "liquid/twisted_jelly.h"
 
 using namespace spindrift;
 
@@ -68,46 +68,14 @@ void honey_coil(Figures&)
                1e3 * fall / samples);
 }
 
-// Torsional frequency of a jelly cylinder on the floor at several resolutions; Elasticity.ATwistedCylinder... tests one
-// of them.
+// Torsional frequency of a jelly cylinder on the floor at several resolutions;
+// Elasticity.TwistedCylinderOscillatesAtTheExactFrequency tests one of them.
 void twisted_jelly(Figures&)
 {
     fmt::print(
         "\n| cells high | frequency [Hz] | exact [Hz] | difference | half a cell higher |\n|---|---|---|---|---|\n");
     for (const int cells : {8, 12, 24}) {
-        constexpr float kHeight = 0.2f, kRadius = 0.15f;
-        LiquidParams p;
-        constexpr float kJellyFps = 100;
-        p.voxel = kHeight / static_cast<float>(cells), p.transfer = Transfer::apic;
-        p.elasticity = 1000, p.gravity = Vec3f(0, -1e-3f, 0);
-        p.domain = closed_domain(Vec3f(-1, 0, -1), Vec3f(1, 1, 1));
-        p.sources = {box_source(Vec3f(-kRadius, 0, -kRadius), Vec3f(kRadius, kHeight, kRadius))};
-        const auto liquid = started_liquid(p, 0, kJellyFps);
-        const auto twist = [](const Vec3f& x) { return std::sin(static_cast<float>(kPi) / 2 * x.y() / kHeight); };
-        Liquid::State state = liquid->state();
-        std::vector<uint8_t> keep;
-        for (const Vec3f& x : state.particles.P) keep.push_back(Vec2f(x.x(), x.z()).norm() < kRadius);
-        remove_particles(state.particles, keep);
-        for (size_t i = 0; i < state.particles.size(); ++i) {
-            const Vec3f& x = state.particles.P[i];
-            state.particles.v[i] = 0.3f * twist(x) * Vec3f(-x.z(), 0, x.x());
-        }
-        state.speed = 0.05f;
-        liquid->restore(state);
-        double last = 0, time = 0;
-        std::vector<double> crossings;
-        while (crossings.size() < 3 && time < 3) {
-            liquid->advance();
-            time += 1.0 / kJellyFps;
-            double now = 0;
-            for (size_t i = 0; i < liquid->particles().size(); ++i) {
-                const Vec3f &x = liquid->particles().P[i], &v = liquid->particles().v[i];
-                now += static_cast<double>(twist(x) * (x.x() * v.z() - x.z() * v.x()));
-            }
-            if (now * last < 0) crossings.push_back(time - 1.0 / kJellyFps * now / (now - last));
-            last = now;
-        }
-        const double exact = 1 / (4 * static_cast<double>(kHeight)), found = 1 / (crossings.at(2) - crossings[0]);
+        const double exact = TwistedJelly::exact_frequency(), found = TwistedJelly::measured_frequency(cells);
         fmt::print("| {} | {:.3f} | {:.3f} | {:+.1f}% | {:+.1f}% |\n", cells, found, exact, 100 * (found / exact - 1),
                    100 * (found / exact * (1 + 0.5 / cells) - 1));
         std::fflush(stdout);

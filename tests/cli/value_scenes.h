@@ -9,11 +9,8 @@
 
 namespace spindrift {
 
-// By the name of the stage whose parameters are varied.
-inline std::map<std::string, std::string> value_scenes()
-{
-    const std::string shot = "[shot]\nframes = \"1-3\"\n\n";
-    const std::string liquid = R"([liquid]
+// Tables that several scenes share; {0} is the name of a stage.
+inline const std::string kLiquidTables = R"([liquid]
 voxel = 0.1
 [liquid.domain]
 min = [0, 0, 0]
@@ -21,14 +18,14 @@ max = [1, 1, 0.6]
 [[liquid.source]]
 max = [0.4, 0.5, 0.6]
 )";
-    const std::string smoke = R"([smoke]
+inline const std::string kSmokeTables = R"([smoke]
 voxel = 0.1
 [[smoke.source]]
 shape = "sphere"
 radius = 0.3
 temperature = 50
 )";
-    const std::string sand = R"([sand]
+inline const std::string kSandTables = R"([sand]
 voxel = 0.1
 [sand.domain]
 min = [0, 0, 0]
@@ -36,7 +33,7 @@ max = [1, 1, 0.6]
 [[sand.source]]
 max = [0.4, 0.5, 0.6]
 )";
-    const std::string forces = R"([[{0}.force]]
+inline const std::string kForceTables = R"([[{0}.force]]
 kind = "noise"
 [[{0}.force]]
 kind = "wind"
@@ -45,7 +42,7 @@ velocity = [1, 0, 0]
 kind = "attraction"
 points = [[0, 1, 0]]
 )";
-    const std::string body = R"([[{0}.body]]
+inline const std::string kBodyTables = R"([[{0}.body]]
 min = [0.5, 0.6, 0.2]
 max = [0.7, 0.8, 0.4]
 [[{0}.body.part]]
@@ -57,73 +54,7 @@ max = [0.3, 0.8, 0.4]
 hinge.anchor = [0.2, 0.7, 0.3]
 hinge.torque = 1
 )";
-    const auto with = [](const std::string& text, const char* stage) { return fmt::format(fmt::runtime(text), stage); };
-    std::map<std::string, std::string> scenes;
-    scenes["shot"] = shot + liquid;
-    scenes["liquid"] = shot + liquid + R"(mode = "flow"
-temperature = 20
-velocity = [1, 0, 0]
-[[liquid.sink]]
-min = [0.8, 0, 0]
-[[liquid.collider]]
-shape = "sphere"
-center = [0.7, 0, 0.3]
-radius = 0.2
-)" + with(forces, "liquid") +
-                       with(body, "liquid") + "[liquid.turbulence]\non = true\n";
-    scenes["spray"] = shot + liquid + R"([spray.whitewater]
-trapped_air = 10
-wave_crests = 10
-[[spray.emitter]]
-rate = 500
-center = [0.5, 0.5, 0.3]
-[[spray.collider]]
-shape = "sphere"
-center = [0.5, 0, 0.3]
-)";
-    scenes["smoke"] = shot + smoke + R"([[smoke.source.scalar]]
-name = "fuel"
-[[smoke.scalar]]
-name = "fuel"
-[[smoke.collider]]
-shape = "sphere"
-center = [0, 0.8, 0]
-radius = 0.2
-)" + with(forces, "smoke") +
-                      "[smoke.turbulence]\non = true\nrefine = 2\n";
-    scenes["shaped_smoke"] = shot + R"([shaped_smoke]
-voxel = 0.1
-markers = 2000
-controls = 100
-wind = [[1, 0, 0, 0]]
-[shaped_smoke.vortices]
-radius = 0.3
-[[shaped_smoke.source]]
-shape = "sphere"
-[[shaped_smoke.target]]
-shape = "sphere"
-center = [1, 0, 0]
-)";
-    scenes["track"] = shot + liquid + R"([track]
-voxel = 0.05
-[[track.source]]
-max = [0.5, 0.4, 0.6]
-)";
-    scenes["ripples"] = shot + liquid + "[ripples]\n";
-    scenes["surface"] = shot + liquid + "[surface]\nsdf = true\nfilter.smooth = 1\n";
-    scenes["sand"] = shot + sand + R"(mode = "flow"
-[[sand.material]]
-friction = 0.5
-[[sand.impulse]]
-center = [0.2, 0, 0.3]
-frame = 1
-[[sand.collider]]
-shape = "sphere"
-center = [0.7, 0, 0.3]
-radius = 0.2
-)" + with(body, "sand");
-    scenes["grains"] = shot + sand + "[grains]\n";
-    scenes["crowd"] = shot + R"([crowd]
+inline const std::string kCrowdTables = R"([crowd]
 cell = 1
 [[crowd.boundary]]
 box = [[0, 0], [20, 10]]
@@ -151,8 +82,80 @@ visit = [{ goal = "exit" }]
 entrance = "door"
 visit = [{ goal = "exit" }]
 )";
+
+// By the name of the stage whose parameters are varied.
+inline std::map<std::string, std::string> value_scenes()
+{
+    const std::string shot = "[shot]\nframes = \"1-3\"\n\n";
+    const auto with = [](const std::string& text, const char* stage) { return fmt::format(fmt::runtime(text), stage); };
+    std::map<std::string, std::string> scenes;
+    scenes["shot"] = shot + kLiquidTables;
+    scenes["liquid"] = shot + kLiquidTables + R"(mode = "flow"
+temperature = 20
+velocity = [1, 0, 0]
+[[liquid.sink]]
+min = [0.8, 0, 0]
+[[liquid.collider]]
+shape = "sphere"
+center = [0.7, 0, 0.3]
+radius = 0.2
+)" + with(kForceTables, "liquid") +
+                       with(kBodyTables, "liquid") + "[liquid.turbulence]\non = true\n";
+    scenes["spray"] = shot + kLiquidTables + R"([spray.whitewater]
+trapped_air = 10
+wave_crests = 10
+[[spray.emitter]]
+rate = 500
+center = [0.5, 0.5, 0.3]
+[[spray.collider]]
+shape = "sphere"
+center = [0.5, 0, 0.3]
+)";
+    scenes["smoke"] = shot + kSmokeTables + R"([[smoke.source.scalar]]
+name = "fuel"
+[[smoke.scalar]]
+name = "fuel"
+[[smoke.collider]]
+shape = "sphere"
+center = [0, 0.8, 0]
+radius = 0.2
+)" + with(kForceTables, "smoke") +
+                      "[smoke.turbulence]\non = true\nrefine = 2\n";
+    scenes["shaped_smoke"] = shot + R"([shaped_smoke]
+voxel = 0.1
+markers = 2000
+controls = 100
+wind = [[1, 0, 0, 0]]
+[shaped_smoke.vortices]
+radius = 0.3
+[[shaped_smoke.source]]
+shape = "sphere"
+[[shaped_smoke.target]]
+shape = "sphere"
+center = [1, 0, 0]
+)";
+    scenes["track"] = shot + kLiquidTables + R"([track]
+voxel = 0.05
+[[track.source]]
+max = [0.5, 0.4, 0.6]
+)";
+    scenes["ripples"] = shot + kLiquidTables + "[ripples]\n";
+    scenes["surface"] = shot + kLiquidTables + "[surface]\nsdf = true\nfilter.smooth = 1\n";
+    scenes["sand"] = shot + kSandTables + R"(mode = "flow"
+[[sand.material]]
+friction = 0.5
+[[sand.impulse]]
+center = [0.2, 0, 0.3]
+frame = 1
+[[sand.collider]]
+shape = "sphere"
+center = [0.7, 0, 0.3]
+radius = 0.2
+)" + with(kBodyTables, "sand");
+    scenes["grains"] = shot + kSandTables + "[grains]\n";
+    scenes["crowd"] = shot + kCrowdTables;
     const std::string picture = "[render]\nwidth = 16\nheight = 9\nsamples = 1\n";
-    scenes["render"] = shot + liquid + smoke + "[surface]\n[[spray.emitter]]\nrate = 100\n" + picture;
+    scenes["render"] = shot + kLiquidTables + kSmokeTables + "[surface]\n[[spray.emitter]]\nrate = 100\n" + picture;
     return scenes;
 }
 

@@ -1,7 +1,7 @@
 #include "spindrift/liquid/elasticity.h"
 
 #include "base/determinism.h"
-#include "liquid/scenes.h"
+#include "liquid/twisted_jelly.h"
 
 #include <Eigen/Geometry>
 #include <gtest/gtest.h>
@@ -17,44 +17,10 @@ template <class Change> void change_state(Liquid& liquid, const Change& change)
     liquid.restore(std::move(state));
 }
 
-// A twisted cylinder of jelly on the floor: its sections rotate relative to each other without warping, and its side is
-// traction-free, so that the lowest frequency is exactly sqrt(G / density) / (4 height).
 TEST(Elasticity, TwistedCylinderOscillatesAtTheExactFrequency)
 {
-    constexpr float height = 0.2f, radius = 0.15f, modulus = 1000, fps = 100;
     constexpr int cells = 12;
-    LiquidParams p;
-    p.voxel = height / cells, p.transfer = Transfer::apic, p.elasticity = modulus, p.gravity = Vec3f(0, -1e-3f, 0);
-    p.domain = closed_domain(Vec3f(-1, 0, -1), Vec3f(1, 1, 1));
-    p.sources = {box_source(Vec3f(-radius, 0, -radius), Vec3f(radius, height, radius))};
-    Liquid liquid(p, {shapes_of(p.sources), {}, {}, {}}, fps);
-    liquid.start(0);
-    const auto twist = [](const Vec3f& x) { return std::sin(static_cast<float>(kPi) / 2 * x.y() / height); };
-    change_state(liquid, [&](Liquid::State& state) {
-        std::vector<uint8_t> keep;
-        for (const Vec3f& x : state.particles.P) keep.push_back(Vec2f(x.x(), x.z()).norm() < radius);
-        remove_particles(state.particles, keep);
-        for (size_t i = 0; i < state.particles.size(); ++i) {
-            const Vec3f& x = state.particles.P[i];
-            state.particles.v[i] = 0.3f * twist(x) * Vec3f(-x.z(), 0, x.x());
-        }
-        state.speed = 0.05f;
-    });
-    double last = 0, time = 0;
-    std::vector<double> crossings;
-    while (crossings.size() < 3 && time < 3) {
-        liquid.advance();
-        time += 1.0 / fps;
-        const Particles& all = liquid.particles();
-        const double now = parallel_sum(all.size(), [&](size_t i) {
-            const Vec3f &x = all.P[i], &v = all.v[i];
-            return static_cast<double>(twist(x) * (x.x() * v.z() - x.z() * v.x()));
-        });
-        if (now * last < 0) crossings.push_back(time - 1.0 / fps * now / (now - last));
-        last = now;
-    }
-    ASSERT_EQ(crossings.size(), 3u);
-    const double exact = std::sqrt(modulus / 1000.0) / (4 * height), found = 1 / (crossings[2] - crossings[0]);
+    const double exact = TwistedJelly::exact_frequency(), found = TwistedJelly::measured_frequency(cells);
     std::printf("twisted jelly %d cells high: %.3f Hz, exact %.3f Hz (%+.1f%%)\n", cells, found, exact,
                 100 * (found / exact - 1));
     // Particles next to the floor see the distance to the first face below it, half a cell too much.

@@ -56,7 +56,7 @@ Shade shade_of(const Image& image)
 
 // ---------------------------------------------------------------------------------------------------------------- lens
 
-TEST(Camera, AFocalLengthSeesAsMuchAsItsSensorIsWide)
+TEST(Camera, FocalLengthAndSensorWidthGiveTheFieldOfView)
 {
     CameraParams params = on_axis();
     params.focal_length = 50.0f;
@@ -69,7 +69,7 @@ TEST(Camera, AFocalLengthSeesAsMuchAsItsSensorIsWide)
     EXPECT_NEAR(Camera(params, kCube, 1920, 1080).project({1.8f, 0, 0}).x(), 1920, 0.05);
 }
 
-TEST(Camera, RollTurnsThePictureTheOtherWay)
+TEST(Camera, RollRotatesThePictureInTheOppositeDirection)
 {
     CameraParams params = on_axis();
     params.roll = 90; // clockwise, from behind: what was above is now at the left
@@ -102,7 +102,7 @@ TEST(Camera, AllRaysThroughTheLensMeetInFocus)
     EXPECT_NEAR(Camera(params, kCube, 100, 80).focus(), 10, 1e-5);
 }
 
-TEST(Camera, OutOfFocusThingsAreAsBlurredAsTheLensIsWide)
+TEST(Camera, BlurOutOfFocusIsProportionalToTheAperture)
 {
     // The circle of confusion has the radius R |1/d - 1/f| of the picture at distance one.
     const Mesh ball = sphere_mesh({0, 0, 0}, 0.15f, 3);
@@ -128,7 +128,7 @@ TEST(Camera, OutOfFocusThingsAreAsBlurredAsTheLensIsWide)
 
 // ----------------------------------------------------------------------------------------------------------- keyframes
 
-TEST(Camera, KeyframesTakeThePlaceOfConstants)
+TEST(Camera, KeyframesReplaceConstants)
 {
     CameraParams params;
     params.position_keys = {{1, 0, 0, 10}, {11, 10, 0, 0}};
@@ -147,7 +147,7 @@ TEST(Camera, KeyframesTakeThePlaceOfConstants)
     EXPECT_EQ(*params.at(10.9f).position, Vec3f(0, 0, 10));
 }
 
-TEST(Camera, TheAutomaticCameraDoesNotStepBackFromItsOwnZoom)
+TEST(Camera, AutomaticCameraIsNotMovedByZoom)
 {
     CameraParams params;
     params.fov_keys = {{1, 40}, {10, 20}};
@@ -166,7 +166,7 @@ double blur_of(const RenderParams& params)
     return 20.0 * 0.5 / 24 / 10 / static_cast<double>(camera.pixel_size());
 }
 
-TEST(MotionBlur, StreaksAreAsLongAsTheWayInTheTimeOfTheShutter)
+TEST(MotionBlur, StreaksHaveTheLengthOfTheMotionWhileTheShutterIsOpen)
 {
     const Vec3f velocity(20, 0, 0);
     Mesh ball = sphere_mesh({0, 0, 0}, 0.3f, 3);
@@ -213,7 +213,7 @@ TEST(MotionBlur, StreaksAreAsLongAsTheWayInTheTimeOfTheShutter)
     EXPECT_NEAR(solid.variance.x() - still.variance.x(), length * length / 12, 0.05 * length * length / 12);
 }
 
-TEST(MotionBlur, ACameraThatMovesBlursWhatStands)
+TEST(MotionBlur, MovingCameraBlursStaticObjects)
 {
     const Mesh ball = sphere_mesh({0, 0, 0}, 0.3f, 3);
     RenderScene scene;
@@ -254,7 +254,7 @@ TEST(MotionBlur, APictureHasTheSameBitsForAnyNumberOfThreads)
 
 // ---------------------------------------------------------------------------------------------------------- containers
 
-TEST(Containers, AreSeenFromInsideOnly)
+TEST(Containers, AreVisibleFromInsideOnly)
 {
     // A box turned inside out around a white ball, before white: from outside its far walls are dark, and the near one
     // does not hide the ball.

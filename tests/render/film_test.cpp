@@ -29,7 +29,7 @@ std::vector<float> exposed(int width, int height, const Count& count, const Valu
 
 } // namespace
 
-TEST(Film, AnEvenPictureStaysEven)
+TEST(Film, UniformPictureStaysUniform)
 {
     for (const auto& [width, height] : {std::pair(1, 1), {16, 16}, {17, 33}, {50, 3}})
         for (const float pixel : exposed(
@@ -38,7 +38,7 @@ TEST(Film, AnEvenPictureStaysEven)
 }
 
 // Of a sharp edge between two pixels a tent shows 1/8 and 7/8, wherever paths are dense.
-TEST(Film, AnEdgeIsThatOfTheTentWhereverPathsAre)
+TEST(Film, EdgesAreFilteredByTheTentForAnySamplePositions)
 {
     const int width = 40, height = 400;
     for (const int dense : {1, 16}) {
@@ -57,7 +57,7 @@ TEST(Film, AnEdgeIsThatOfTheTentWhereverPathsAre)
     }
 }
 
-TEST(Film, PathsCountForThePixelsAround)
+TEST(Film, PathsContributeToNeighbouringPixels)
 {
     // Noise of the mean over a pixel: 4/9 of the variance of that by its own paths alone.
     const int size = 200, paths = 4;

@@ -45,7 +45,7 @@ TestSmoke cube_of_smoke(float density) { return even_box({-8, -8, -8}, {8, 8, 8}
 
 } // namespace
 
-TEST(Layers, ChannelsOfASphereAreThoseOfTheClosedForm)
+TEST(Layers, ChannelsOfASphereMatchTheClosedForm)
 {
     const Vec3f center(0.3f, -0.2f, 1);
     const float radius = 1.1f;
@@ -101,7 +101,7 @@ TEST(Layers, ChannelsOfASphereAreThoseOfTheClosedForm)
     }
 }
 
-TEST(Layers, MasksAddUpToCoverageAndAlphaLeavesHoldoutsOut)
+TEST(Layers, MasksAddUpToCoverageAndAlphaExcludesHoldouts)
 {
     const RenderSpheres left = ball_at({-0.5f, 0, 0}, 1, 0), right = ball_at({0.6f, 0, 0.5f}, 0.8f, 1);
     const Mesh box = box_mesh({Vec3f(-2, -1.5f, -1), Vec3f(2, -0.5f, 0)});
@@ -133,7 +133,7 @@ TEST(Layers, MasksAddUpToCoverageAndAlphaLeavesHoldoutsOut)
     }
 }
 
-TEST(Layers, AHoldoutHidesWithoutColorAndAMatteIsFlatWhite)
+TEST(Layers, HoldoutsAreBlackAndTransparentAndMattesAreWhite)
 {
     const RenderSpheres front = ball_at({0, 0, 2}, 0.5f, 0), back = ball_at({0, 0, 0}, 1, 1);
     RenderScene scene;
@@ -159,7 +159,7 @@ TEST(Layers, AHoldoutHidesWithoutColorAndAMatteIsFlatWhite)
     EXPECT_EQ(matte.color.at(1, 1), Vec3f::Zero());
 }
 
-TEST(Layers, HoldoutSmokeDimsAndMatteSmokeIsItsOpacity)
+TEST(Layers, HoldoutSmokeOnlyAttenuatesAndMatteSmokeShowsItsOpacity)
 {
     const TestSmoke smoke = cube_of_smoke(1); // 1.6 m deep
     RenderSmoke haze = smoke.smoke;
@@ -178,7 +178,7 @@ TEST(Layers, HoldoutSmokeDimsAndMatteSmokeIsItsOpacity)
     EXPECT_NEAR(matte.alpha[32 * 65 + 32], 1 - through, 0.01f);
 }
 
-TEST(Layers, TheBackgroundIsOpaqueUnlessItIsLeftOut)
+TEST(Layers, BackgroundIsOpaqueUnlessItIsOff)
 {
     const RenderSpheres ball = ball_at({0, 0, 0}, 1, 0);
     RenderScene scene;
@@ -211,7 +211,7 @@ TEST(Layers, NamesAndNumbersAreChecked)
     EXPECT_TRUE(contains(message(), "two layers named 'ball'"));
 }
 
-TEST(Layers, SortingIntoLayersChangesNoBit)
+TEST(Layers, AssignmentToLayersDoesNotChangeThePicture)
 {
     const Mesh water = sphere_of_rows({0, 1, 0}, 0.8f), stone = sphere_of_rows({0.5f, 0.4f, 0.6f}, 0.4f);
     const RenderSpheres ball = ball_at({-0.8f, 0.5f, 0.5f}, 0.2f, 0);
@@ -242,7 +242,7 @@ TEST(Layers, EachSurfaceHasItsOwnLook)
     EXPECT_GT(b.y(), 2 * b.x());
 }
 
-TEST(Layers, OfLiquidsThatOverlapTheFirstFillsTheCommonSpace)
+TEST(Layers, FirstOfOverlappingLiquidsHasPriority)
 {
     const Mesh outer = sphere_of_rows({0, 0, 0}, 1), inner = sphere_of_rows({0.2f, 0, 0}, 0.5f);
     WaterLook dark, clear;
@@ -262,7 +262,7 @@ TEST(Layers, OfLiquidsThatOverlapTheFirstFillsTheCommonSpace)
     for (const Vec3f& pixel : seen.pixels) ASSERT_TRUE(pixel.allFinite() && pixel.minCoeff() >= 0);
 }
 
-TEST(Layers, TwoClearLiquidsThatTouchCannotBeSeenInAWhiteFurnace)
+TEST(Layers, TouchingClearLiquidsAreInvisibleInAWhiteFurnace)
 {
     RenderParams params = picture_along_z();
     params.sky = RenderParams::Sky::uniform, params.background = true;
@@ -275,7 +275,7 @@ TEST(Layers, TwoClearLiquidsThatTouchCannotBeSeenInAWhiteFurnace)
     for (const Vec3f& pixel : render(scene, params).pixels) EXPECT_NEAR((pixel - Vec3f::Ones()).norm(), 0, 2e-3f);
 }
 
-TEST(Layers, SmokeSharedByTwoLooksLikeOne)
+TEST(Layers, SmokeSplitIntoTwoVolumesLooksLikeOne)
 {
     const TestSmoke whole = cube_of_smoke(1), half = cube_of_smoke(0.5f);
     RenderParams params = picture_along_z();
@@ -289,7 +289,7 @@ TEST(Layers, SmokeSharedByTwoLooksLikeOne)
     EXPECT_NEAR(a.depth[32 * 65 + 32], b.depth[32 * 65 + 32], 0.15f);
 }
 
-TEST(Layers, SmokeBehindSmokeIsHiddenByIt)
+TEST(Layers, SmokeOccludesSmokeBehindIt)
 {
     const TestSmoke smoke = even_box({-8, -8, -2}, {8, 8, 2}, 0.1f);
     RenderSmoke front = smoke.smoke, back = smoke.smoke;

@@ -48,7 +48,7 @@ double counted_shadow(const MarkerCloud& cloud, size_t i, const LightPlane& plan
 
 const Vec3f kToward(0.3f, 1, 0.2f);
 
-TEST(MarkerShadows, AgreeWithACountOfTheMarkersOnTheWayToTheLight)
+TEST(MarkerShadows, AgreeWithTheNumberOfMarkersTowardsTheLight)
 {
     const MarkerCloud cloud = ball_of_markers(40000);
     const MarkerShadowParams params;

@@ -72,7 +72,7 @@ TEST(Preview, RefractedRaysObeySnell)
     }
 }
 
-TEST(Preview, ClearWaterInAWhiteFurnaceCannotBeSeen)
+TEST(Preview, ClearWaterIsInvisibleInAWhiteFurnace)
 {
     const Mesh drop = sphere_of_rows({0, 1, 0}, 0.8f);
     RenderScene scene;
@@ -80,7 +80,7 @@ TEST(Preview, ClearWaterInAWhiteFurnaceCannotBeSeen)
     for (const Vec3f& pixel : render(scene, furnace()).pixels) EXPECT_NEAR((pixel - Vec3f::Ones()).norm(), 0, 1e-3f);
 }
 
-TEST(Preview, AWhiteMatteBodyInAWhiteFurnaceCannotBeSeen)
+TEST(Preview, WhiteMatteBodiesAreInvisibleInAWhiteFurnace)
 {
     const Mesh ball = sphere_of_rows({0, 1, 0}, 0.8f);
     RenderScene scene;
@@ -183,7 +183,7 @@ TEST(Preview, DraftsHaveTheSizeAndTheBrightnessOfPictures)
     }
 }
 
-TEST(Preview, TheAutomaticCameraSeesTheWholeExtent)
+TEST(Preview, AutomaticCameraFramesTheWholeExtent)
 {
     for (const Box3f& extent : {kCube, Box3f{Vec3f(0, 0, 0), Vec3f(10, 1, 1)}, Box3f{Vec3f(5, 5, 5), Vec3f(6, 25, 6)},
                                 Box3f{Vec3f(-1, 0, -30), Vec3f(1, 0, 30)}})
@@ -202,7 +202,7 @@ TEST(Preview, TheAutomaticCameraSeesTheWholeExtent)
         }
 }
 
-TEST(Preview, ProjectionUndoesTheRaysOfTheCamera)
+TEST(Preview, ProjectionIsTheInverseOfCameraRays)
 {
     CameraParams params;
     params.position = Vec3f(3, 2, 1), params.target = Vec3f(-1, 0.5f, 0.2f);
@@ -213,7 +213,7 @@ TEST(Preview, ProjectionUndoesTheRaysOfTheCamera)
     EXPECT_NEAR(seen.y(), 170.5f, 0.01f);
 }
 
-TEST(Preview, EmptyAndBrokenScenesStillGivePictures)
+TEST(Preview, EmptyAndInvalidScenesGivePictures)
 {
     expect_finite(render(RenderScene(), small_picture()));
 
@@ -265,7 +265,7 @@ TEST(Preview, DeeperWaterIsDarkerAndBluer)
     EXPECT_LT(thick.x() / thick.z(), thin.x() / thin.z());
 }
 
-TEST(Preview, ThinSplashesAreAsBrightAsWhatIsAroundThem)
+TEST(Preview, ThinSplashesAreAsBrightAsTheirSurroundings)
 {
     Mesh spray; // many droplets on top of each other
     for (int i = 0; i < 300; ++i) {
@@ -286,7 +286,7 @@ TEST(Preview, ThinSplashesAreAsBrightAsWhatIsAroundThem)
         EXPECT_GT(luminance(full.pixels[i]), 0.25f * luminance(empty.pixels[i]));
 }
 
-TEST(Preview, MatteBodiesThrowShadowsAndWaterGathersLight)
+TEST(Preview, MatteBodiesCastShadowsAndWaterFocusesLight)
 {
     // From straight above a ball hangs over the floor, lit from the side: its shadow is beside it.
     RenderParams params = small_picture(96, 96);
@@ -323,7 +323,7 @@ TEST(Preview, ToneMappingStaysInRangeAndKeepsTheOrderOfBrightness)
     EXPECT_GT(tone_mapped(image, brighter).at(2, 0).x(), mapped.at(2, 0).x());
 }
 
-TEST(Preview, TheColorMapGetsLighterInEvenSteps)
+TEST(Preview, LightnessOfTheColorMapIncreasesLinearly)
 {
     // Lightness of CIE Lab, from luminance alone.
     const auto lightness = [](float t) { return 116 * std::cbrt(luminance(color_map(t))) - 16; };

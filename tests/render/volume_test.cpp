@@ -65,7 +65,7 @@ TEST(Volume, LightThroughABallFallsOffWithTheChord)
         }
 }
 
-TEST(Volume, WhereARayLooksWithinItsStepsHardlyMatters)
+TEST(Volume, OffsetOfSamplesWithinStepsHasLittleEffect)
 {
     const TestSmoke cloud({-24, -24, -24}, {24, 24, 24}, 0.05f, [](const Vec3f& x) {
         return std::max(0.0f, 0.4f + gradient_noise(4 * x, 1).value - x.squaredNorm());
@@ -97,7 +97,7 @@ TEST(Volume, WhereARayLooksWithinItsStepsHardlyMatters)
     }
 }
 
-TEST(Volume, SmokeOneCellDeepIsASlabOfThatDepth)
+TEST(Volume, SmokeOneCellDeepIsASlabOneCellThick)
 {
     const TestSmoke smoke = even_box({-40, -40, 0}, {40, 40, 1}, 0.02f);
     RenderParams params = single_scattering(70);
@@ -108,7 +108,7 @@ TEST(Volume, SmokeOneCellDeepIsASlabOfThatDepth)
     EXPECT_NEAR(LitSmoke(smoke.smoke, params).pass(front).through, std::exp(-1.5f), 0.002);
 }
 
-TEST(Volume, ScatteringTurnsLightEverywhereAndLosesNone)
+TEST(Volume, PhaseFunctionIntegratesToOne)
 {
     for (const float g : {-0.7f, 0.0f, 0.3f, 0.9f}) {
         double sum = 0, cosine = 0;
@@ -122,7 +122,7 @@ TEST(Volume, ScatteringTurnsLightEverywhereAndLosesNone)
     }
 }
 
-TEST(Volume, LightScatteredOnceByASlabIsThatOfTheClosedForm)
+TEST(Volume, SingleScatteringByASlabMatchesTheClosedForm)
 {
     const TestSmoke smoke = slab();
     for (const float extinction : {0.1f, 2.0f}) {
@@ -146,7 +146,7 @@ TEST(Volume, LightScatteredOnceByASlabIsThatOfTheClosedForm)
 }
 
 // All that a ball scatters in all directions, of what it takes out of the key light.
-TEST(Volume, ABallScattersNoMoreThanItTakes)
+TEST(Volume, BallScattersNoMoreLightThanItReceives)
 {
     const TestSmoke smoke = even_ball(12);
     for (const float multiple : {0.0f, 1.0f})
@@ -177,7 +177,7 @@ TEST(Volume, ABallScattersNoMoreThanItTakes)
         }
 }
 
-TEST(Volume, WhiteSmokeInAWhiteFurnaceCannotBeSeen)
+TEST(Volume, WhiteSmokeIsInvisibleInAWhiteFurnace)
 {
     const TestSmoke smoke = even_ball(16);
     for (const float extinction : {0.5f, 4.0f}) {
@@ -195,7 +195,7 @@ TEST(Volume, WhiteSmokeInAWhiteFurnaceCannotBeSeen)
     }
 }
 
-TEST(Volume, PuffsFarApartShadeEachOther)
+TEST(Volume, DistantPuffsShadowEachOther)
 {
     // Along the key light, with empty tiles between them.
     RenderParams params = single_scattering(1);
@@ -224,7 +224,7 @@ TEST(Volume, PuffsFarApartShadeEachOther)
     EXPECT_NEAR(ratio / (shaded / open), 1, 0.12); // far shadows are coarse
 }
 
-TEST(Volume, BodiesThrowShadowsIntoSmoke)
+TEST(Volume, BodiesCastShadowsIntoSmoke)
 {
     const TestSmoke smoke = even_ball(12);
     const RenderParams params = single_scattering(0.5f);
@@ -243,7 +243,7 @@ TEST(Volume, BodiesThrowShadowsIntoSmoke)
     EXPECT_GT(share(0.8f * u), 0.99f);
 }
 
-TEST(Volume, SmokeHidesWhatIsBehindItAndNothingElse)
+TEST(Volume, SmokeOccludesOnlyWhatIsBehindIt)
 {
     // A black curtain before or behind a ball.
     const RenderSpheres ball = ball_at({0, 1, 0}, 0.6f);
@@ -284,7 +284,7 @@ TEST(Volume, SmokeDarkensTheFloorBelowIt)
     EXPECT_LT(luminance(shaded) / luminance(open), most);
 }
 
-TEST(Volume, WhereThereIsNoSmokeThePictureIsTheSame)
+TEST(Volume, PicturesWithoutSmokeAreUnchanged)
 {
     const RenderSpheres ball = ball_at({0, 1, 0}, 0.6f);
     RenderScene scene;
@@ -317,7 +317,7 @@ TEST(Volume, AnyDensityGivesAPicture)
     }
 }
 
-TEST(Volume, StrayCellsCostLittleOrAreNamed)
+TEST(Volume, StrayCellsCostLittleOrAreReported)
 {
     for (const int tiles : {4000, 5000}) {
         const Topology topology({morton_of_tile({0, 0, 0}), morton_of_tile({tiles, 0, tiles})});
@@ -362,7 +362,7 @@ TEST(Volume, HotSmokeGlowsRedThenYellow)
     EXPECT_GT(LitSmoke(smoke.smoke, params).pass({Vec3f(0, 0, 5), Vec3f(0, 0, -1)}).light.x(), 0.1f);
 }
 
-TEST(Volume, SmokeMayCarryItsColour)
+TEST(Volume, SmokeMayHaveAColourField)
 {
     const TestSmoke smoke = even_ball(8);
     RenderParams params = single_scattering(1);

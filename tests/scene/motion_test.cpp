@@ -1,4 +1,4 @@
-// Keyframes, and shapes that are moved by them in every way: all that a shape says about itself must agree.
+// Keyframes and shapes moved by them: distances, velocities and bounds of a shape must be consistent.
 #include "io/temp_folder.h"
 #include "mesh/test_meshes.h"
 #include "spindrift/base/error.h"
@@ -24,7 +24,7 @@ Vec3d difference(const std::function<Vec3d(float)>& value, float frame, float st
     return (value(frame + step) - value(frame - step)) / (2.0 * step);
 }
 
-// Rotation vector from one turn to the next, for small ones.
+// Rotation vector between two orientations, for small angles.
 Vec3d way(const Eigen::Quaterniond& from, const Eigen::Quaterniond& to)
 {
     const Eigen::AngleAxisd turn(to * from.conjugate());
@@ -34,7 +34,7 @@ Vec3d way(const Eigen::Quaterniond& from, const Eigen::Quaterniond& to)
 
 // ----------------------------------------------------------------------------------------------------------- keyframes
 
-TEST(Keyframes, SmoothPassesThroughItsKeysWithoutAJerk)
+TEST(Keyframes, SmoothInterpolationIsContinuouslyDifferentiable)
 {
     const Keys keys = {{1, 0, 0, 0}, {5, 1, 2, 0}, {6, 3, 1, -1}, {12, 0, 0, 5}, {13, 1, 1, 1}};
     for (const std::vector<float>& key : keys) {
@@ -57,7 +57,7 @@ TEST(Keyframes, SmoothPassesThroughItsKeysWithoutAJerk)
     }
 }
 
-TEST(Keyframes, SmoothStandsStillBetweenEqualKeysAndStepJumps)
+TEST(Keyframes, SmoothIsConstantBetweenEqualKeysAndStepJumps)
 {
     const Keys keys = {{1, 0}, {5, 2}, {9, 2}, {14, 0}};
     for (float frame = 5; frame <= 9; frame += 0.5f)
@@ -68,7 +68,7 @@ TEST(Keyframes, SmoothStandsStillBetweenEqualKeysAndStepJumps)
     EXPECT_EQ(value_at(keys, 20, Interpolation::step).value.x(), 0);
 }
 
-TEST(Keyframes, SmoothTurnsGoThroughTheirKeysAndSpinAsTheyTurn)
+TEST(Keyframes, SmoothRotationsPassThroughTheirKeysWithMatchingAngularVelocity)
 {
     const Keys keys = {{0, 0, 0, 1, 0}, {4, 0, 0, 1, 300}, {9, 1, 0, 0, 80}, {11, 1, 1, 0, 60}, {15, 0, 1, 0, 170}};
     for (const std::vector<float>& key : keys) {
@@ -90,7 +90,7 @@ TEST(Keyframes, SmoothTurnsGoThroughTheirKeysAndSpinAsTheyTurn)
     }
 }
 
-TEST(Keyframes, SmoothTurnsAboutOneAxisCountWholeTurns)
+TEST(Keyframes, SmoothRotationsAboutOneAxisKeepWholeTurns)
 {
     const Keys keys = {{0, 0, 1, 0, 0}, {10, 0, 1, 0, 720}, {20, 0, 1, 0, 1440}};
     double turned = 0;
@@ -168,14 +168,14 @@ constexpr Kind kKinds[] = {Kind::box, Kind::sphere, Kind::capsule, Kind::half_sp
 
 bool at_a_key(const Shape& shape, float frame)
 {
-    // Linear motions have a corner at their keys, which finite differences do not like; parents have theirs, too.
+    // Linear motions, also of parents, have a corner at their keys, where finite differences are wrong.
     const float step = 1.0f / 128;
     const Vec3f a = shape.velocity(shape.placed(Vec3f(0.3f, 0.2f, 0.1f), frame - step), frame - step, 1);
     const Vec3f b = shape.velocity(shape.placed(Vec3f(0.3f, 0.2f, 0.1f), frame + step), frame + step, 1);
     return (a - b).norm() > 0.1f * (a.norm() + b.norm()) + 0.02f;
 }
 
-TEST_F(MovedShapes, VelocityIsTheMotionOfWhatTheyCarry)
+TEST_F(MovedShapes, VelocityIsThatOfMaterialPoints)
 {
     Random random(11);
     int checked = 0;
@@ -198,7 +198,7 @@ TEST_F(MovedShapes, VelocityIsTheMotionOfWhatTheyCarry)
     EXPECT_GT(checked, 900);
 }
 
-TEST_F(MovedShapes, DistanceIsThatToTheirMeshOrLess)
+TEST_F(MovedShapes, DistanceIsAtMostThatToTheirMesh)
 {
     Random random(12);
     for (int round = 0; round < 60; ++round) {
@@ -218,7 +218,7 @@ TEST_F(MovedShapes, DistanceIsThatToTheirMeshOrLess)
             met.add(x);
         }
         ASSERT_TRUE(bounds.grown(1e-4f * size).contains(met.min) && bounds.grown(1e-4f * size).contains(met.max));
-        if (kind != Kind::mesh) { // the box around a turned mesh is larger
+        if (kind != Kind::mesh) { // the bounding box of a rotated mesh is larger
             ASSERT_LT((bounds.size() - met.size()).maxCoeff(), 0.01f * size) << round;
         }
         for (int i = 0; i < 200; ++i) {
@@ -255,7 +255,7 @@ TEST_F(MovedShapes, DistanceToAStretchedHalfSpaceIsExact)
     }
 }
 
-TEST_F(MovedShapes, NothingOfThemIsFasterThanTheirSpeed)
+TEST_F(MovedShapes, SpeedBoundsTheVelocityOfEveryPoint)
 {
     Random random(14);
     for (int round = 0; round < 60; ++round) {
@@ -266,7 +266,7 @@ TEST_F(MovedShapes, NothingOfThemIsFasterThanTheirSpeed)
     }
 }
 
-TEST_F(MovedShapes, PreparedMomentsChangeNoBit)
+TEST_F(MovedShapes, PreparedFramesGiveTheSameBits)
 {
     Random random(15);
     for (int round = 0; round < 20; ++round) {
@@ -282,7 +282,7 @@ TEST_F(MovedShapes, PreparedMomentsChangeNoBit)
     }
 }
 
-TEST_F(MovedShapes, AChildGoesWhereItsParentTakesIt)
+TEST_F(MovedShapes, ChildrenFollowTheirParent)
 {
     // A parent that turns about the origin by 90 degrees, doubles, and shifts by 10 along x.
     MotionParams turning;

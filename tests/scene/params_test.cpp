@@ -48,7 +48,7 @@ VisitFunction visit_of(Everything& params)
     return [&params](ParamVisitor& v) { params.visit(v); };
 }
 
-TEST(Range, ContainsItsClosedEndsAndNotItsOpenOnes)
+TEST(Range, ContainsClosedEndsButNotOpenEnds)
 {
     EXPECT_FALSE(above(0).contains(0));
     EXPECT_TRUE(above(0).contains(1e-300));
@@ -60,7 +60,7 @@ TEST(Range, ContainsItsClosedEndsAndNotItsOpenOnes)
     EXPECT_FALSE((Range{0, 1, false, true}).contains(1));
 }
 
-TEST(Range, SaysInWordsWhatItAllows)
+TEST(Range, DescribesItsBounds)
 {
     EXPECT_EQ(anything().text(), "any number");
     EXPECT_EQ(above(0).text(), "above 0");
@@ -70,7 +70,7 @@ TEST(Range, SaysInWordsWhatItAllows)
     EXPECT_EQ((Range{-std::numeric_limits<double>::infinity(), 3, false, true}).text(), "below 3");
 }
 
-TEST(NearestName, FindsSlipsOfTheKeyboard)
+TEST(NearestName, FindsTypingErrors)
 {
     const std::vector<std::string> names = {"voxel", "gravity", "viscosity", "half_space", "min", "max"};
     EXPECT_EQ(nearest_name("voxle", names), "voxel");
@@ -81,16 +81,16 @@ TEST(NearestName, FindsSlipsOfTheKeyboard)
     EXPECT_EQ(nearest_name("mix", names), "min"); // both are one letter away: the first declared
 }
 
-TEST(NearestName, IsEmptyWhenNothingIsNear)
+TEST(NearestName, IsEmptyIfNoNameIsSimilar)
 {
     EXPECT_EQ(nearest_name("temperature", {"voxel", "gravity"}), "");
     EXPECT_EQ(nearest_name("x", {"y"}), "");
     EXPECT_EQ(nearest_name("", {"voxel"}), "");
     EXPECT_EQ(nearest_name("voxel", {}), "");
-    EXPECT_EQ(nearest_name(std::string(1 << 20, 'v'), {"voxel"}), ""); // and does not take for ever
+    EXPECT_EQ(nearest_name(std::string(1 << 20, 'v'), {"voxel"}), ""); // in a short time
 }
 
-TEST(CanonicalText, HoldsEveryValueDefaultsIncluded)
+TEST(CanonicalText, ContainsAllValuesIncludingDefaults)
 {
     Everything params;
     params.limit = 0.5f;
@@ -110,7 +110,7 @@ TEST(CanonicalText, HoldsEveryValueDefaultsIncluded)
                                                 "nozzle[1].radius = 0.25\n");
 }
 
-TEST(CanonicalText, TellsNeighbouringFloatsApart)
+TEST(CanonicalText, DistinguishesNeighbouringFloats)
 {
     Everything a, b;
     for (const float x : {0.1f, 1.0f, 3.4e38f, 1.2e-38f, 16777216.0f}) {
@@ -138,7 +138,7 @@ TEST(DescribeText, AlignsItsColumns)
     EXPECT_NE(text.find("integer, 1 to 1000"), std::string::npos) << text;
 }
 
-TEST(DescribeText, ShowsAFrameWithoutLimitAsNotSet)
+TEST(DescribeText, ShowsAnUnlimitedFrameAsNotSet)
 {
     int first = std::numeric_limits<int>::min(), last = std::numeric_limits<int>::max();
     const VisitFunction visit = [&](ParamVisitor& v) {
@@ -153,7 +153,7 @@ TEST(DescribeText, ShowsAFrameWithoutLimitAsNotSet)
     EXPECT_EQ(canonical_text(visit), "first_frame = 12\nlast_frame = 12\n");
 }
 
-TEST(DescribeMarkdown, IsOneTableWithBarsEscaped)
+TEST(DescribeMarkdown, IsOneTableWithEscapedBars)
 {
     Everything params;
     const std::string text = describe_markdown("liquid", visit_of(params));
@@ -164,7 +164,7 @@ TEST(DescribeMarkdown, IsOneTableWithBarsEscaped)
     EXPECT_NE(text.find("| `solver.iterations` |"), std::string::npos) << text;
 }
 
-TEST(DescribeJson, NestsGroupsAndListsAndGivesDefaultsAsValues)
+TEST(DescribeJson, NestsGroupsAndListsAndHasDefaultsAsValues)
 {
     Nozzle nozzle;
     nozzle.radius = 0.5f;
@@ -181,7 +181,7 @@ TEST(DescribeJson, NestsGroupsAndListsAndGivesDefaultsAsValues)
         EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
 
-TEST(DescribeJson, WritesNoInfinityWhichJsonDoesNotHave)
+TEST(DescribeJson, ContainsNoInfinity)
 {
     float reach = kInfinity;
     const std::string text =

@@ -63,7 +63,7 @@ struct Params {
     }
 };
 
-// A scene on disk, gone at the end of the test.
+// A scene on disk, deleted at the end of the test.
 class SceneFileTest : public testing::Test {
   protected:
     void SetUp() override
@@ -85,7 +85,7 @@ class SceneFileTest : public testing::Test {
         scene(text, overrides).read("liquid", [&](ParamVisitor& v) { params.visit(v); });
         return params;
     }
-    // The message with which reading fails; the folder is left out.
+    // The error message of reading, without the folder.
     std::string error(const std::string& text, const std::vector<std::string>& overrides = {})
     {
         try {
@@ -136,13 +136,13 @@ TEST_F(SceneFileTest, EveryKindOfValueIsRead)
     EXPECT_EQ(params.keys[1], (std::vector<float>{10, 4, 5, 6.5f}));
     EXPECT_EQ(params.solver.iterations, 7);
     EXPECT_EQ(params.solver.tolerance, 1e-4f);
-    ASSERT_EQ(params.sources.size(), 2u); // the default source has gone
+    ASSERT_EQ(params.sources.size(), 2u); // the default source was replaced
     EXPECT_EQ(params.sources[0].radius, 0.1f);
     EXPECT_EQ(params.sources[1].radius, 0.5f);
     EXPECT_EQ(params.sources[1].file, "b.ply");
 }
 
-TEST_F(SceneFileTest, WhatIsNotWrittenKeepsItsDefault)
+TEST_F(SceneFileTest, MissingKeysKeepTheirDefaults)
 {
     const Params params = read("[smoke]\nx = 1\n");
     EXPECT_EQ(params.voxel, 0.02f);
@@ -163,13 +163,13 @@ TEST_F(SceneFileTest, UnknownKeyNamesTheNearestValidOne)
               "shot.toml:1:9: unknown parameter liquid.solvr; did you mean 'solver'?");
 }
 
-TEST_F(SceneFileTest, UnknownKeyNearNoneListsTheValidOnes)
+TEST_F(SceneFileTest, UnknownKeyWithoutSimilarOnesListsTheValidOnes)
 {
     EXPECT_EQ(error("[liquid.solver]\nwarp_factor = 9\n"),
               "shot.toml:2:1: unknown parameter liquid.solver.warp_factor; valid names: iterations, tolerance");
 }
 
-TEST_F(SceneFileTest, WrongTypeSaysWhatWasGivenAndWhatIsExpected)
+TEST_F(SceneFileTest, WrongTypeNamesTheGivenAndTheExpectedType)
 {
     EXPECT_EQ(error("[liquid]\nvoxel = \"fine\"\n"),
               "shot.toml:2:9: liquid.voxel must be a number [m], not the text \"fine\"");
@@ -186,7 +186,7 @@ TEST_F(SceneFileTest, WrongTypeSaysWhatWasGivenAndWhatIsExpected)
     EXPECT_EQ(error("[liquid]\nlimit = []\n"), "shot.toml:2:9: liquid.limit must be a number [s], not a list of 0");
 }
 
-TEST_F(SceneFileTest, OutOfRangeSaysValueRangeAndUnit)
+TEST_F(SceneFileTest, OutOfRangeNamesValueRangeAndUnit)
 {
     EXPECT_EQ(error("[liquid]\nvoxel = -0.5\n"), "shot.toml:2:9: liquid.voxel is -0.5 m; it must be above 0 m");
     EXPECT_EQ(error("[liquid]\nvoxel = 0\n"), "shot.toml:2:9: liquid.voxel is 0 m; it must be above 0 m");
@@ -233,12 +233,12 @@ TEST_F(SceneFileTest, UnknownChoiceListsTheChoicesAndTheNearest)
               "shot.toml:2:12: liquid.transfer must be one of \"pic\", \"flip\", \"apic\", not the integer 2");
 }
 
-TEST_F(SceneFileTest, ARequirementPointsAtItsKeyOrAtTheTable)
+TEST_F(SceneFileTest, FailedRequirementsAreReportedAtTheirKeyOrTable)
 {
     EXPECT_EQ(error("[liquid]\nvoxel = 1\n limit = 11\n"), "shot.toml:3:2: liquid.limit must be below 10");
     EXPECT_EQ(error("[liquid]\n\n[liquid.solver]\ntolerance = 2\n"),
               "shot.toml:4:1: liquid.solver.tolerance must be below 1");
-    // A default that does not hold has no key to point at.
+    // An invalid default has no key whose position could be reported.
     const auto message = [&](const std::string& text) -> std::string {
         Params params;
         params.solver.tolerance = 2;
@@ -255,7 +255,7 @@ TEST_F(SceneFileTest, ARequirementPointsAtItsKeyOrAtTheTable)
     EXPECT_EQ(message("\n[smoke]\n"), ":1:1: liquid.solver.tolerance must be below 1");
 }
 
-TEST_F(SceneFileTest, AMisspeltKeyIsReportedBeforeTheRequirementItBreaks)
+TEST_F(SceneFileTest, MisspeltKeysAreReportedBeforeFailedRequirements)
 {
     EXPECT_EQ(error("[liquid]\nlimit = 11\nvoxl = 1\n"),
               "shot.toml:3:1: unknown parameter liquid.voxl; did you mean 'voxel'?");
@@ -301,7 +301,7 @@ TEST_F(SceneFileTest, MissingFilesAndFoldersAreNamed)
     }
 }
 
-TEST_F(SceneFileTest, DeepNestingIsAnErrorAndNoCrash)
+TEST_F(SceneFileTest, DeepNestingIsAnError)
 {
     std::string keys = "[a", lists = "[liquid]\nkeys = ", tables = "[liquid]\nx = ";
     for (int i = 0; i < 200000; ++i) keys += ".a", lists += '[', tables += "{a=";
@@ -314,7 +314,7 @@ TEST_F(SceneFileTest, DeepNestingIsAnErrorAndNoCrash)
     for (int i = 0; i < 50; ++i) sound += '[';
     for (int i = 0; i < 50; ++i) sound += ']';
     EXPECT_TRUE(error(sound).ends_with("nested more than 32 deep")) << error(sound);
-    // Rows of decimals and dotted lines in comments are no deep names.
+    // Rows of decimals and dotted lines in comments are not nested names.
     std::string rows = "# " + std::string(300, '.') + "\n[liquid]\nkeys = [";
     for (int i = 0; i < 300; ++i) rows += "[0.5, 1.5, 2.5, 3.5], ";
     EXPECT_EQ(read(rows + "]\n").keys.size(), 300u);

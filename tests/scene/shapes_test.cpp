@@ -17,7 +17,7 @@ namespace {
 
 using Kind = ShapeParams::Kind;
 
-// A folder for meshes and scenes, gone at the end of the test.
+// A folder for meshes and scenes, deleted at the end of the test.
 class ShapeTest : public testing::Test {
   protected:
     void SetUp() override
@@ -33,7 +33,7 @@ class ShapeTest : public testing::Test {
         std::ofstream(path, std::ios::binary) << text;
         return path;
     }
-    // The message with which a [shape] table is rejected, from its line on.
+    // The error message of a [shape] table, starting with its line.
     std::string error(const std::string& lines) const
     {
         const std::string path = written("scene.toml", "[shape]\n" + lines);
@@ -71,7 +71,7 @@ Vec3f random_point(Random& random, float reach)
     return {random.uniform(-reach, reach), random.uniform(-reach, reach), random.uniform(-reach, reach)};
 }
 
-// A point of the shape at rest, moved by hand as keyframes ask: turned about the pivot, then shifted.
+// A point of the shape, moved explicitly by its keyframes: rotated about the pivot, then translated.
 Vec3f moved(const Vec3f& x, const Vec3f& pivot, const Vec3f& axis, double degrees, const Vec3f& shift)
 {
     const Eigen::AngleAxisd turn(degrees * kPi / 180, axis.cast<double>().normalized());
@@ -175,7 +175,7 @@ TEST_F(ShapeTest, RotationTurnsAboutTheCentreByDegrees)
     }
 }
 
-TEST_F(ShapeTest, AnAxisTurnedRoundIsTheSameAxis)
+TEST_F(ShapeTest, OppositeAxisWithOppositeAngleIsTheSameRotation)
 {
     ShapeParams params = box({-2, -1, -1}, {2, 1, 1});
     params.rotate = {{0, 0, 0, 1, 90}, {10, 0, 0, -1, 270}}; // from 90 to -270: one whole turn back
@@ -191,7 +191,7 @@ TEST_F(ShapeTest, AnAxisTurnedRoundIsTheSameAxis)
     EXPECT_NEAR(shape.velocity({1, 0, 0}, 5, 1).y(), -2 * kPi / 10, 1e-5);
 }
 
-TEST_F(ShapeTest, ATurnFromOrToZeroDegreesHasTheAxisOfTheOtherKey)
+TEST_F(ShapeTest, RotationFromOrToZeroDegreesUsesTheAxisOfTheOtherKey)
 {
     ShapeParams params = box({-2, -1, -1}, {2, 1, 1});
     for (const std::vector<std::vector<float>>& keys :
@@ -203,7 +203,7 @@ TEST_F(ShapeTest, ATurnFromOrToZeroDegreesHasTheAxisOfTheOtherKey)
     }
 }
 
-TEST_F(ShapeTest, BetweenAxesRotationTakesTheShortestWayAtConstantSpeed)
+TEST_F(ShapeTest, RotationBetweenAxesTakesTheShortestPathAtConstantSpeed)
 {
     ShapeParams params = box({-2, -1, -1}, {2, 1, 1});
     params.rotate = {{0, 1, 0, 0, 90}, {10, 0, 1, 0, 90}};
@@ -231,7 +231,7 @@ TEST_F(ShapeTest, VelocityIsThatOfAMaterialPoint)
     params.rotate = {{2, 0, 1, 1, 30}, {12, 0, 1, 1, 400}, {16, 1, 0, 0, 50}};
     const Shape shape(params, "");
     const Vec3f pivot(0, 2, 0.5f), axis(0, 1, 1);
-    // Where a point is at a moment, by hand, for the first turn.
+    // The position of a point, computed explicitly, for the first rotation.
     const auto at = [&](const Vec3f& rest, double frame) -> Vec3d {
         const double shift = frame / 8;
         const Eigen::AngleAxisd turn((30 + 37 * (frame - 2)) * kPi / 180, axis.cast<double>().normalized());
@@ -249,7 +249,7 @@ TEST_F(ShapeTest, VelocityIsThatOfAMaterialPoint)
 
 TEST_F(ShapeTest, SurfaceMovesWithItsVelocity)
 {
-    // A point carried along by the velocity stays at its distance, whatever the motion.
+    // A point that moves with the velocity keeps its distance, for any motion.
     ShapeParams params = box({-1, 0, 0}, {1, 4, 1});
     params.translate = {{0, 0, 0, 0}, {8, 1, 2, 3}};
     params.rotate = {{0, 0, 1, 1, 30}, {8, 1, 0, 0, 150}};
@@ -296,7 +296,7 @@ TEST_F(ShapeTest, MovesOnlyIfKeyframesDiffer)
     EXPECT_TRUE(Shape(params, "").moves());
 }
 
-TEST_F(ShapeTest, BoundsHoldAMovingShape)
+TEST_F(ShapeTest, BoundsContainAMovingShape)
 {
     ShapeParams params = box({-1, 0, 0}, {1, 4, 1});
     params.translate = {{0, 0, 0, 0}, {8, 1, 2, 3}};
@@ -314,11 +314,11 @@ TEST_F(ShapeTest, BoundsHoldAMovingShape)
                 if (shape.distance(x, frame) < 0) met.add(x);
             }
             EXPECT_TRUE(bounds.grown(1e-5f).contains(met.min) && bounds.grown(1e-5f).contains(met.max)) << frame;
-            EXPECT_LT((bounds.size() - met.size()).maxCoeff(), 1.5f) << frame; // and not far too large
+            EXPECT_LT((bounds.size() - met.size()).maxCoeff(), 1.5f) << frame; // and not much larger than necessary
         }
 }
 
-TEST_F(ShapeTest, AMeshIsAShapeLikeTheOthers)
+TEST_F(ShapeTest, MeshesBehaveLikeOtherShapes)
 {
     const std::string file = (folder / "box.obj").string();
     write_mesh(file, box_mesh({1, 1, 1}, {5, 2, 3}));
@@ -372,7 +372,7 @@ TEST_F(ShapeTest, ABadMeshIsRejectedWithThePlaceInTheScene)
     EXPECT_TRUE(error_of(params).starts_with("scene.toml:3:8: ")) << error_of(params);
 }
 
-TEST_F(ShapeTest, SenselessParametersAreRejectedWhereTheyStand)
+TEST_F(ShapeTest, InvalidParametersAreRejectedWithTheirPosition)
 {
     EXPECT_EQ(error("min = [0, 0, 0]\nmax = [1, 0, 1]\n"), ":3:1: shape.max must be above min in x, y and z");
     EXPECT_EQ(error("min = [2, 0, 0]\n"), ":1:1: shape.max must be above min in x, y and z");
@@ -384,7 +384,7 @@ TEST_F(ShapeTest, SenselessParametersAreRejectedWhereTheyStand)
     EXPECT_EQ(error("rotate = [[1, 0, 1, 0, 0], [0, 0, 1, 0, 90]]\n"), ":2:1: shape.rotate" + order);
     EXPECT_EQ(error("rotate = [[1, 0, 0, 0, 90]]\n"),
               ":2:1: shape.rotate must have an axis other than [0, 0, 0] for each turn");
-    // What another kind of shape would need is of no concern.
+    // Parameters of other kinds of shapes are ignored.
     EXPECT_EQ(error("shape = \"sphere\"\nmin = [2, 0, 0]\nnormal = [0, 0, 0]\n"), "no error");
     EXPECT_EQ(error("rotate = [[0, 0, 0, 0, 0], [5, 0, 1, 0, 90]]\n"), "no error");
 }

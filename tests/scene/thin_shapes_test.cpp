@@ -1,4 +1,4 @@
-// Which shapes are walls that a grid does not see, and what they part.
+// Which shapes are too thin for a grid, and what they separate.
 #include "spindrift/scene/shapes.h"
 
 #include "io/temp_folder.h"
@@ -10,7 +10,7 @@ namespace spindrift {
 
 namespace {
 
-TEST(ThinShapes, ACubeOrBallThatIsScaledFlatIsAPlate)
+TEST(ThinShapes, FlatScaledCubesAndSpheresAreThin)
 {
     for (const auto kind : {ShapeParams::Kind::box, ShapeParams::Kind::sphere}) {
         ShapeParams flat;

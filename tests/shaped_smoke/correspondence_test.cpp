@@ -1,39 +1,13 @@
 #include "spindrift/shaped_smoke/correspondence.h"
 
 #include "base/determinism.h"
-#include "shaped_smoke/assignment.h"
-#include "spindrift/base/random.h"
+#include "shaped_smoke/random_matching.h"
 
 #include <gtest/gtest.h>
 
 namespace spindrift {
 
 namespace {
-
-struct Matched {
-    std::vector<Vec3f> P, goals;
-    std::vector<int32_t> target;
-
-    // Points in the unit cube, goals in the same one shifted along x, assigned at random.
-    Matched(size_t count, float shift, uint64_t seed) : target(count)
-    {
-        Random random(seed);
-        const auto point = [&] {
-            const float x = random.uniform(), y = random.uniform(), z = random.uniform();
-            return Vec3f(x, y, z);
-        };
-        for (size_t i = 0; i < count; ++i) P.push_back(point()), goals.push_back(point() + shift * Vec3f::UnitX());
-        assign_randomly(target, hash64(seed));
-    }
-    double energy() const { return matching_energy(P, goals, target); }
-    double optimum() const
-    {
-        std::vector<std::vector<double>> cost(P.size(), std::vector<double>(P.size()));
-        for (size_t i = 0; i < P.size(); ++i)
-            for (size_t j = 0; j < P.size(); ++j) cost[i][j] = static_cast<double>((P[i] - goals[j]).squaredNorm());
-        return least_assignment_cost(cost);
-    }
-};
 
 bool is_permutation(std::vector<int32_t> target)
 {
@@ -46,7 +20,7 @@ bool is_permutation(std::vector<int32_t> target)
 TEST(Correspondence, TheAssignmentOfTheTestIsOptimal)
 {
     // All permutations of six.
-    Matched matched(6, 0.3f, 5);
+    RandomMatching matched(6, 0.3f, 5);
     std::vector<int32_t> order = {0, 1, 2, 3, 4, 5};
     double least = 1e30;
     do matched.target = order, least = std::min(least, matched.energy());
@@ -56,12 +30,13 @@ TEST(Correspondence, TheAssignmentOfTheTestIsOptimal)
 
 TEST(Correspondence, RandomStartIsAPermutation)
 {
-    for (const size_t count : {1u, 2u, 3u, 17u, 1000u, 4097u}) EXPECT_TRUE(is_permutation(Matched(count, 0, 1).target));
+    for (const size_t count : {1u, 2u, 3u, 17u, 1000u, 4097u})
+        EXPECT_TRUE(is_permutation(RandomMatching(count, 0, 1).target));
 }
 
 TEST(Correspondence, EnergyNeverRisesAndTargetsStayAPermutation)
 {
-    Matched matched(3000, 0.5f, 3);
+    RandomMatching matched(3000, 0.5f, 3);
     Correspondence correspondence(9);
     double before = matched.energy();
     uint64_t round = 0;
@@ -72,7 +47,7 @@ TEST(Correspondence, EnergyNeverRisesAndTargetsStayAPermutation)
         before = now;
     }
     EXPECT_TRUE(is_permutation(matched.target));
-    EXPECT_LT(before, 0.6 * Matched(3000, 0.5f, 3).energy());
+    EXPECT_LT(before, 0.6 * RandomMatching(3000, 0.5f, 3).energy());
 }
 
 // Shift 0 is the hardest case: the optimal paths are short, and any other matching is much longer.
@@ -80,7 +55,7 @@ TEST(Correspondence, EndsWithinFivePercentOfTheOptimalAssignment)
 {
     for (const float shift : {0.0f, 1.0f})
         for (const uint64_t seed : {1u, 2u, 3u}) {
-            Matched matched(500, shift, seed);
+            RandomMatching matched(500, shift, seed);
             Correspondence correspondence(seed);
             const double optimum = matched.optimum();
             EXPECT_GT(matched.energy(), 1.3 * optimum);
@@ -94,7 +69,7 @@ TEST(Correspondence, SameBitsForAnyNumberOfThreads)
 {
     const auto run = [](int threads) {
         return with_threads(threads, [] {
-            Matched matched(5000, 0.2f, 7);
+            RandomMatching matched(5000, 0.2f, 7);
             Correspondence correspondence(1);
             correspondence.improve(matched.P, matched.goals, matched.target, 300000, 0);
             return matched.target;
@@ -108,7 +83,7 @@ TEST(Correspondence, SameBitsForAnyNumberOfThreads)
 TEST(Correspondence, OneParticleAndNoneAreFine)
 {
     for (const size_t count : {0u, 1u, 2u, 3u, 15u, 16u, 17u}) {
-        Matched matched(count, 0, 1);
+        RandomMatching matched(count, 0, 1);
         Correspondence correspondence(1);
         correspondence.improve(matched.P, matched.goals, matched.target, 1000, 0);
         EXPECT_TRUE(is_permutation(matched.target));

@@ -214,6 +214,25 @@ TEST(Solids, ASheetThroughCellCentersHasThemOnOneSide)
     EXPECT_NEAR(volume, 5, 0.13f); // minus part of the plate, an eighth of a cell thick
 }
 
+// The volume in cells that a layer of cells lacks on each side of the middle of a tilted plate.
+static std::array<double, 2> missing_room(const Topology& topology, const SolidCells& cells, float degrees, float place)
+{
+    const double angle = degrees * kPi / 180, s = std::sin(angle), c = std::cos(angle);
+    const auto side = [&](double x, double y) { return c * (y - static_cast<double>(place)) - s * x > 0; };
+    std::array<double, 2> missing = {};
+    for (int x = -8; x < 8; ++x)
+        for (int y = -16; y < 16; ++y) {
+            const SolidTile* tile = cells.tile(topology.find(tile_of_cell(Vec3i(x, y, 4))));
+            const float volume = tile ? value_of(tile->volume, Vec3i(x, y, 4)) : 1;
+            // Where the middle runs through centres, these are on the upper side.
+            missing[side(x + 0.5003, y + 0.5006)] -= static_cast<double>(volume);
+            constexpr int n = 16;
+            for (int k = 0; k < n * n; ++k)
+                missing[side(x + (k / n + 0.5) / n, y + (k % n + 0.5) / n)] += 1.0 / (n * n);
+        }
+    return missing;
+}
+
 // Each half of the room loses what is on its own side of the middle of the plate. Beyond a thin plate the distance
 // to it is that to its far side, and half of the plate, or all of it, was room as well.
 TEST(Solids, SheetsTakeTheirThicknessFromTheCellsThatTheyCut)
@@ -231,22 +250,8 @@ TEST(Solids, SheetsTakeTheirThicknessFromTheCellsThatTheyCut)
                 const Topology topology = Topology::covering(Vec3i(-16, -16, 0), Vec3i(16, 16, 8));
                 SolidCells cells;
                 cells.update(topology, solids, kVoxel);
-                const double angle = degrees * kPi / 180, s = std::sin(angle), c = std::cos(angle);
-                const auto side = [&](double x, double y) { // of the middle of the plate
-                    return c * (y - static_cast<double>(place)) - s * x > 0;
-                };
-                double missing[2] = {}; // a side
-                for (int x = -8; x < 8; ++x)
-                    for (int y = -16; y < 16; ++y) {
-                        const SolidTile* tile = cells.tile(topology.find(tile_of_cell(Vec3i(x, y, 4))));
-                        const float volume = tile ? value_of(tile->volume, Vec3i(x, y, 4)) : 1;
-                        // Where the middle runs through centres, these are on the upper side.
-                        missing[side(x + 0.5003, y + 0.5006)] -= static_cast<double>(volume);
-                        constexpr int n = 16;
-                        for (int k = 0; k < n * n; ++k)
-                            missing[side(x + (k / n + 0.5) / n, y + (k % n + 0.5) / n)] += 1.0 / (n * n);
-                    }
-                for (const double m : missing)
+                const double c = std::cos(degrees * kPi / 180);
+                for (const double m : missing_room(topology, cells, degrees, place))
                     EXPECT_NEAR(m / (16 / c), 0.5 * static_cast<double>(thickness), 0.03)
                         << degrees << " degrees, " << thickness << " thick, at " << place;
             }

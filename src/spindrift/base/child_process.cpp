@@ -36,7 +36,7 @@ ProgramResult run_this_program(const std::vector<std::string>& arguments)
     try {
         for (ssize_t got = 1; error == 0 && got != 0;) {
             got = ::read(ends[0], buffer, sizeof buffer);
-            if (got > 0) result.output.append(buffer, static_cast<size_t>(got));
+            if (got > 0) result.output.append(buffer, got);
             if (got < 0 && errno != EINTR) break;
             check_interrupt();
         }

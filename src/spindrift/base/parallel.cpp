@@ -30,8 +30,7 @@ void set_thread_count(int threads)
     threads_asked = threads;
     limit.reset();
     if (threads > 0)
-        limit = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism,
-                                                      static_cast<size_t>(threads));
+        limit = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism, threads);
 }
 
 int thread_count() { return threads_asked > 0 ? threads_asked : tbb::info::default_concurrency(); }

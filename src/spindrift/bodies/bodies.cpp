@@ -158,7 +158,7 @@ void Bodies::check_overlaps(float frame, const std::vector<std::string>& where) 
                           place_of(b), names_[b], overlap.depth, release);
     }
     for (const BulletDynamics::Overlap& overlap : dynamics_->overlaps(motion_, frame)) {
-        const auto b = static_cast<size_t>(overlap.body);
+        const size_t b = overlap.body;
         if (overlap.depth <= kTolerance * solids_[b].radius() || (held(b) && overlap.other < 0)) continue;
         const std::string place = place_of(b);
         const std::string other = overlap.other < 0 ? "a wall or collider" : "\"" + names_[overlap.other] + "\"";

@@ -96,7 +96,7 @@ MassProperties union_of(const RigidSolid& solid)
     const auto add = [](const Moments& a, const Moments& b) {
         return Moments{a.volume + b.volume, a.first + b.first, a.second + b.second};
     };
-    const Moments sum = parallel_reduce(static_cast<size_t>(cells.x()), Moments{}, slice, add, 4);
+    const Moments sum = parallel_reduce(cells.x(), Moments{}, slice, add, 4);
     const double each = std::pow(static_cast<double>(cell), 3);
     return from_moments(Vec3d::Zero(), each * sum.volume, each * sum.first, each * sum.second);
 }

@@ -179,7 +179,7 @@ class FrameWork {
 // Runs as many frames concurrently as there are threads, one thread each. Fewer frames run one by one on all threads.
 void for_each_frame(const std::vector<int>& frames, const std::function<void(int)>& body)
 {
-    const auto threads = static_cast<size_t>(thread_count());
+    const size_t threads = thread_count();
     if (frames.size() < 2 * threads) {
         for (const int frame : frames) body(frame);
         return;

@@ -44,7 +44,7 @@ size_t AgentCells::bytes() const
 
 void AgentCells::sort(Agents& agents)
 {
-    const size_t count = agents.size(), rows = static_cast<size_t>(rows_), columns = static_cast<size_t>(columns_);
+    const size_t count = agents.size(), rows = rows_, columns = columns_;
     // At most 64 chunks, so that the counts of all chunks stay small compared with the agents.
     const size_t chunk = std::max(kAgentsToSort, (count + 63) / 64), chunks = (count + chunk - 1) / chunk;
     key_.resize(count), order_.resize(count);

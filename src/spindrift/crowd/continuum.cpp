@@ -102,7 +102,7 @@ void Continuum::splat(const Agents& agents, const AgentCells& cells)
     std::fill(sums_x_.begin(), sums_x_.end(), FaceSums{});
     std::fill(sums_y_.begin(), sums_y_.end(), FaceSums{});
     const int strips = (grid_.ny + kStripRows - 1) / kStripRows;
-    std::vector<std::vector<uint32_t>> elsewhere(static_cast<size_t>(strips));
+    std::vector<std::vector<uint32_t>> elsewhere(strips);
     for (int odd = 0; odd < 2; ++odd)
         parallel_for((strips + 1 - odd) / 2, [&](size_t s) {
             const int strip = 2 * static_cast<int>(s) + odd;
@@ -185,7 +185,7 @@ void Continuum::set_matrix(float dt)
 // v := v - grad p with the least pressure p >= 0 that keeps densities below the maximum, (4.15) to (4.19).
 QpResult Continuum::psolve(float dt, bool clamped, std::vector<double>& pressure, const QpSettings& settings)
 {
-    const auto stride = static_cast<size_t>(padded_.stride());
+    const size_t stride = padded_.stride();
     const auto per_cell = static_cast<double>(dt / grid_.cell);
     const auto flux = [](const FaceSums& f, float velocity) { return static_cast<double>(f.mass * velocity); };
     for (int j = 0; j < grid_.ny; ++j)
@@ -216,7 +216,7 @@ QpResult Continuum::psolve(float dt, bool clamped, std::vector<double>& pressure
 // the other component averaged over the agents at the four surrounding faces.
 void Continuum::renorm()
 {
-    const auto stride = static_cast<size_t>(padded_.stride());
+    const size_t stride = padded_.stride();
     const auto factor = [](const FaceSums& sums, float own, const std::vector<FaceSums>& other_sums,
                            const std::vector<float>& other, const std::array<size_t, 4>& around) {
         if (!(sums.mass > 0)) return 0.0f;
@@ -247,7 +247,7 @@ Continuum::Sample Continuum::sample(const Vec2f& x) const
 
 void Continuum::keep_view()
 {
-    const auto stride = static_cast<size_t>(padded_.stride());
+    const size_t stride = padded_.stride();
     for (int j = 0; j < grid_.ny; ++j)
         for (int i = 0; i < grid_.nx; ++i) {
             const size_t c = padded_.index(i, j);
@@ -287,7 +287,7 @@ std::vector<float> Continuum::pressure() const
 
 std::vector<float> Continuum::next_density(float dt) const
 {
-    const auto stride = static_cast<size_t>(padded_.stride());
+    const size_t stride = padded_.stride();
     std::vector<float> next = density_;
     for (int j = 0; j < grid_.ny; ++j)
         for (int i = 0; i < grid_.nx; ++i) {

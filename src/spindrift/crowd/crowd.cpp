@@ -49,7 +49,7 @@ void check_state(const Crowd::State& state, const CrowdGrid& grid, const CrowdPa
 
 Vec2f ScriptedPath::at(double seconds) const
 {
-    const auto next = static_cast<size_t>(std::upper_bound(time.begin(), time.end(), seconds) - time.begin());
+    const size_t next = std::upper_bound(time.begin(), time.end(), seconds) - time.begin();
     if (next == 0) return point.front();
     if (next == time.size()) return point.back();
     const double t = (seconds - time[next - 1]) / (time[next] - time[next - 1]);

@@ -89,7 +89,7 @@ class Population::Planner : public CrowdPlanner {
         if (!group.targets.empty()) return towards_target(group, agents, i);
         if (group.goals.empty()) return Vec2f::Zero();
         const Navigator& navigator = *all_.navigator_;
-        auto visit = static_cast<size_t>(agents.goal[i]);
+        size_t visit = agents.goal[i];
         if (now < group.params.visits[visit].from) return Vec2f::Zero();
         if (visit + 1 < group.goals.size() && now >= group.params.visits[visit + 1].from &&
             navigator.arrived(agents.x[i], group.goals[visit])) {
@@ -198,8 +198,8 @@ void Population::place_groups(const std::vector<std::string>& group_places)
             places = {path.point.front()};
             group.path = crowd_.add_path(std::move(path));
         } else
-            places = starting_places(p.polygons(), p.rings, static_cast<size_t>(p.count), 2 * params_.radius_of(p),
-                                     *navigator_, starts_, hash64(static_cast<uint64_t>(params_.seed), g));
+            places = starting_places(p.polygons(), p.rings, p.count, 2 * params_.radius_of(p), *navigator_, starts_,
+                                     hash64(static_cast<uint64_t>(params_.seed), g));
         if (places.size() < static_cast<size_t>(p.count))
             bad_input(
                 "{}: only {} of {} people of radius {} m fit into the shapes of the group; enlarge them or lower count",
@@ -244,7 +244,7 @@ double Population::most_people(double seconds) const
         if (group.entrance >= 0) {
             const PlanEntrance& entrance = plan_.entrances[group.entrance];
             people += entrance.rate * std::max(0.0, std::min(seconds, entrance.end) - entrance.start) /
-                      groups_through(static_cast<size_t>(group.entrance));
+                      groups_through(group.entrance);
         }
     return people;
 }
@@ -267,8 +267,7 @@ void Population::start(int frame)
     frame_ = frame;
     Agents everyone;
     everyone.resize(starts_.size());
-    for (size_t i = 0; i < starts_.size(); ++i)
-        set_agent(everyone, i, static_cast<size_t>(group_of_start_[i]), starts_[i], i);
+    for (size_t i = 0; i < starts_.size(); ++i) set_agent(everyone, i, group_of_start_[i], starts_[i], i);
     groups_of_ids_ = group_of_start_;
     crowd_.add(everyone);
 }
@@ -282,10 +281,10 @@ void Population::restore(State state)
     for (const int32_t group : state.groups)
         if (group < 0 || static_cast<size_t>(group) >= groups_.size()) bad_state("there is no group {}", group);
     for (size_t i = 0; i < agents.size(); ++i) {
-        const auto id = static_cast<size_t>(agents.id[i]);
+        const size_t id = agents.id[i];
         if (id >= state.groups.size()) bad_state("agent {} has no group", agents.id[i]);
         const Group& group = groups_[state.groups[id]];
-        const auto goal = static_cast<size_t>(agents.goal[i]);
+        const size_t goal = agents.goal[i];
         const bool has_target = group.targets.empty() || (id >= group.first && id - group.first < group.targets.size());
         const bool has_goal = agents.driver[i] == Driver::scripted || !group.targets.empty() || group.goals.empty() ||
                               goal < group.goals.size();
@@ -336,7 +335,7 @@ void Population::admit_newcomers(float dt, PopulationReport& report)
     report.waiting = 0;
     for (size_t g = 0; g < groups_.size(); ++g) {
         if (groups_[g].entrance < 0) continue;
-        const auto e = static_cast<size_t>(groups_[g].entrance);
+        const size_t e = groups_[g].entrance;
         const PlanEntrance& entrance = plan_.entrances[e];
         const double open = std::min(crowd_.time() + static_cast<double>(dt), entrance.end) - entrance.start;
         const auto due = static_cast<int64_t>(std::max(0.0, entrance.rate * open / groups_through(e)));
@@ -372,7 +371,7 @@ void Population::admit_newcomers(float dt, PopulationReport& report)
             if (!found) break;
             ++came_[g];
         }
-        report.waiting += static_cast<size_t>(missing);
+        report.waiting += missing;
         report.came += newcomers.size();
         if (newcomers.size() == 0) continue;
         crowd_.add(newcomers);

@@ -11,7 +11,7 @@ constexpr double kDamping = 0.8; // of a Jacobi step
 
 template <class Body> void PaddedGrid::for_each_row(const Body& body) const
 {
-    const size_t rows_at_once = static_cast<size_t>(1 + 8192 / stride());
+    const size_t rows_at_once = 1 + 8192 / stride();
     if (static_cast<size_t>(ny) <= rows_at_once)
         for (int j = 0; j < ny; ++j) body(index(0, j));
     else
@@ -37,7 +37,7 @@ void PressureMatrix::prepare(double compliance)
 {
     compliance_ = compliance;
     Level& l = levels_[0];
-    const auto stride = static_cast<size_t>(l.grid.stride()), nx = static_cast<size_t>(l.grid.nx);
+    const size_t stride = l.grid.stride(), nx = l.grid.nx;
     l.grid.for_each_row([&](size_t first) {
         for (size_t c = first; c < first + nx; ++c) {
             const double faces = l.wx[c] + l.wx[c + 1] + l.wy[c] + l.wy[c + stride];
@@ -50,7 +50,7 @@ void PressureMatrix::prepare(double compliance)
 void PressureMatrix::multiply(std::span<const double> x, std::span<double> out)
 {
     const Level& l = levels_[0];
-    const auto stride = static_cast<size_t>(l.grid.stride()), nx = static_cast<size_t>(l.grid.nx);
+    const size_t stride = l.grid.stride(), nx = l.grid.nx;
     l.grid.for_each_row([&](size_t first) {
         const double* __restrict p = x.data();
         double* __restrict q = out.data();
@@ -67,11 +67,11 @@ void PressureMatrix::multiply(std::span<const double> x, std::span<double> out)
 void PressureMatrix::coarsen(const Level& fine, Level& coarse)
 {
     const auto open = [&](size_t a, size_t b, double w) { return fine.inverse[a] > 0 && fine.inverse[b] > 0 ? w : 0; };
-    const int stride = fine.grid.stride();
+    const size_t s = fine.grid.stride();
     coarse.grid.for_each_row([&](size_t first) {
         const int cj = static_cast<int>(first) / coarse.grid.stride() - 1;
         for (int ci = 0; ci < coarse.grid.nx; ++ci) {
-            const size_t c = first + static_cast<size_t>(ci);
+            const size_t c = first + ci;
             double wx = 0, wy = 0, diagonal = 0;
             for (int dj = 0; dj < 2; ++dj)
                 for (int di = 0; di < 2; ++di) {
@@ -79,7 +79,6 @@ void PressureMatrix::coarsen(const Level& fine, Level& coarse)
                     if (2 * ci + di >= fine.grid.nx || 2 * cj + dj >= fine.grid.ny) continue;
                     const size_t f = fine.grid.index(2 * ci + di, 2 * cj + dj);
                     if (fine.inverse[f] == 0) continue;
-                    const size_t s = static_cast<size_t>(stride);
                     const double left = open(f, f - 1, fine.wx[f]), right = open(f, f + 1, fine.wx[f + 1]);
                     const double below = open(f, f - s, fine.wy[f]), above = open(f, f + s, fine.wy[f + s]);
                     (di == 0 ? wx : diagonal) += di == 0 ? left : right;
@@ -111,7 +110,7 @@ void PressureMatrix::precondition(std::span<const double> r, std::span<const uin
 void PressureMatrix::cycle(size_t number, const double* r, double* z)
 {
     Level& l = levels_[number];
-    const auto stride = static_cast<size_t>(l.grid.stride()), nx = static_cast<size_t>(l.grid.nx);
+    const size_t stride = l.grid.stride(), nx = l.grid.nx;
     if (number + 1 == levels_.size()) {
         const size_t only = l.grid.index(0, 0);
         z[only] = l.inverse[only] * r[only];

@@ -101,8 +101,8 @@ Separation::Report Separation::run(Agents& agents, const AgentCells& cells, cons
 template <bool kAlike> size_t Separation::iterate(const Scene& scene, bool everywhere)
 {
     const AgentCells& cells = scene.cells;
-    const auto width = static_cast<size_t>(cells.columns() + 2);
-    std::vector<size_t> too_close(static_cast<size_t>(cells.rows()), 0);
+    const size_t width = cells.columns() + 2;
+    std::vector<size_t> too_close(cells.rows(), 0);
     parallel_for(
         too_close.size(),
         [&](size_t r) {
@@ -133,7 +133,7 @@ template <bool kAlike> size_t Separation::iterate(const Scene& scene, bool every
 // Whether an agent in these cells of a row, or in adjacent ones, was too close to another.
 bool Separation::is_active(const AgentCells& cells, int row, int column, int count) const
 {
-    const size_t width = static_cast<size_t>(cells.columns() + 2);
+    const size_t width = cells.columns() + 2;
     const uint8_t* at = &close_before_[static_cast<size_t>(row) * width + column];
     uint8_t any_close = 0;
     for (int r = 0; r < 3; ++r, at += width)

@@ -1,5 +1,5 @@
-// A shot: the scene, the graph of its stages, and the folder of its caches. The path from `main` to a solver's step is
-// main -> Shot::run -> run_time_stage -> TimeStage::advance.
+// A shot: the scene, the graph of its stages, and the folder of its caches. docs/architecture.md
+// lists the calls from `main` to a solver's step.
 //
 //     ShotOptions options;
 //     options.scene = "splash.toml";

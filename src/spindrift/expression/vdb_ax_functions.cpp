@@ -33,27 +33,24 @@ void call_collider_normal(const KernelCallbacks* callbacks, float* out, const fl
 }
 int32_t call_neighbours(const KernelCallbacks* callbacks, int64_t i, float radius)
 {
-    return callbacks->neighbours(static_cast<size_t>(i), radius);
+    return callbacks->neighbours(i, radius);
 }
 float call_neighbours_mean(const KernelCallbacks* callbacks, int64_t i, int32_t slot, float radius)
 {
-    return callbacks->neighbours_mean(static_cast<size_t>(i), slot, radius);
+    return callbacks->neighbours_mean(i, slot, radius);
 }
 void call_neighbours_meanv(const KernelCallbacks* callbacks, int64_t i, float* out, int32_t slot, float radius)
 {
-    callbacks->neighbours_mean_vector(static_cast<size_t>(i), slot, radius, out);
+    callbacks->neighbours_mean_vector(i, slot, radius, out);
 }
 void call_neighbours_gradient(const KernelCallbacks* callbacks, int64_t i, float* out, int32_t slot, float radius)
 {
-    callbacks->neighbours_gradient(static_cast<size_t>(i), slot, radius, out);
+    callbacks->neighbours_gradient(i, slot, radius, out);
 }
-void call_voxel_position(const KernelCallbacks* callbacks, int64_t i, float* out)
-{
-    callbacks->voxel_position(static_cast<size_t>(i), out);
-}
+void call_voxel_position(const KernelCallbacks* callbacks, int64_t i, float* out) { callbacks->voxel_position(i, out); }
 void call_voxel_coordinate(const KernelCallbacks* callbacks, int64_t i, int32_t* out)
 {
-    callbacks->voxel_coordinate(static_cast<size_t>(i), out);
+    callbacks->voxel_coordinate(i, out);
 }
 
 // --- AX signatures ---

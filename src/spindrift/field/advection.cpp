@@ -20,7 +20,7 @@ Vec3i coarse_tile_of(const Topology& fine, int tile, int factor)
 std::vector<float> largest_around(const Field<float>* u)
 {
     const Topology& topology = u[0].topology();
-    const auto count = static_cast<size_t>(topology.tile_count());
+    const size_t count = topology.tile_count();
     std::vector<float> here(count + 1), most(count + 1); // the last entry is for missing tiles
     parallel_for(
         count,
@@ -52,7 +52,7 @@ std::vector<float> reaches(const Carrier& carrier, const Topology& values)
     std::vector<float> speed = largest_around(carrier.velocity->u);
     if (carrier.refine > 1) {
         const std::vector<float> speed_of_coarse = std::move(speed);
-        speed.assign(static_cast<size_t>(values.tile_count()) + 1, 0);
+        speed.assign(values.tile_count() + 1, 0);
         if (carrier.detail) speed = largest_around(carrier.detail);
         parallel_for(
             values.tile_count(),
@@ -365,7 +365,7 @@ void advect(const Carrier& carrier, Advection scheme, std::span<const AdvectedFi
 float max_abs(const Field<float>& field)
 {
     return parallel_reduce(
-        static_cast<size_t>(field.topology().tile_count()), 0.0f,
+        field.topology().tile_count(), 0.0f,
         [&](size_t t) {
             Row most = splat(0);
             for (int o = 0; o < kTileCells; o += kTileSize) {

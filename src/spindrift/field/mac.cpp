@@ -71,10 +71,10 @@ void extrapolate(MacField& velocity, MacField& known, int layers, const Sight* s
     auto& next = thread_scratch<std::vector<Layer>>(); // keeps its pages between calls
     for (int a = 0; a < 3; ++a) {
         Field<float>&u = velocity.u[a], &k = known.u[a];
-        std::vector<uint8_t> complete(static_cast<size_t>(topology.tile_count()));
+        std::vector<uint8_t> complete(topology.tile_count());
         for_each_tile(topology, [&](int tile) { complete[tile] = is_complete(k.tile(tile)); });
         // Whether the last layer changed a tile: where it changed nothing near, the next one does not either.
-        std::vector<uint8_t> changed(static_cast<size_t>(topology.tile_count()) + 1, 1);
+        std::vector<uint8_t> changed(topology.tile_count() + 1, 1);
         const auto changes = [&](int t) {
             const std::array<int, 27>& around = topology.neighbours(t);
             return std::ranges::any_of(kSelfAndFaces, [&](int slot) { return changed[around[slot]] != 0; });
@@ -107,24 +107,15 @@ void extrapolate(MacField& velocity, MacField& known, int layers, const Sight* s
     }
 }
 
-std::optional<SeenVelocity> sample_seen(const MacField& velocity, const Sight& sight, float voxel, const Vec3f& x)
-{
-    const Topology& topology = velocity.u[0].topology();
-    const Vec3f place = x / voxel;
-    const Vec3i cell(floor_int(place.x()), floor_int(place.y()), floor_int(place.z()));
-    const int tile = topology.find(tile_of_cell(cell));
-    if (tile == topology.tile_count()) return {};
-    return sample_seen(velocity, sight, voxel, x, sight.faces(tile, offset_of_cell(cell), x));
-}
-
 std::optional<SeenVelocity> sample_seen(const MacField& velocity, const Sight& sight, float voxel, const Vec3f& x,
-                                        FaceMask seen)
+                                        std::optional<FaceMask> visible)
 {
     const Topology& topology = velocity.u[0].topology();
     const Vec3f place = x / voxel;
     const Vec3i cell(floor_int(place.x()), floor_int(place.y()), floor_int(place.z()));
     const int tile = topology.find(tile_of_cell(cell));
     if (tile == topology.tile_count()) return {};
+    const FaceMask seen = visible ? *visible : sight.faces(tile, offset_of_cell(cell), x);
     // Calls body(tile, offset, weight) for the visible faces of a component.
     const auto for_each_seen = [&](int axis, const auto& body) {
         Vec3f among = place - Vec3f::Constant(0.5f);
@@ -169,7 +160,7 @@ std::optional<SeenVelocity> sample_seen(const MacField& velocity, const Sight& s
 float largest_known(const MacField& velocity, const MacField& known)
 {
     return parallel_reduce(
-        static_cast<size_t>(velocity.u[0].topology().tile_count()), 0.0f,
+        velocity.u[0].topology().tile_count(), 0.0f,
         [&](size_t t) {
             const int tile = static_cast<int>(t);
             const Row zero = splat(0);

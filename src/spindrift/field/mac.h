@@ -150,11 +150,9 @@ struct SeenVelocity {
 };
 // Renormalising the weights of the visible faces shifts the sample away from the wall; the velocity component towards
 // the wall is scaled back to the true distance, assuming that it falls linearly to the wall's velocity. Returns nothing
-// if no face is visible.
-std::optional<SeenVelocity> sample_seen(const MacField& velocity, const Sight& sight, float voxel, const Vec3f& x);
-// The same with a given mask of visible faces.
+// if no face is visible. Without a mask of visible faces, it is computed.
 std::optional<SeenVelocity> sample_seen(const MacField& velocity, const Sight& sight, float voxel, const Vec3f& x,
-                                        FaceMask seen);
+                                        std::optional<FaceMask> visible = {});
 // The largest absolute velocity at known faces.
 float largest_known(const MacField& velocity, const MacField& known);
 // Marks the remaining provisional values as known.

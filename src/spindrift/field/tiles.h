@@ -38,6 +38,7 @@ Vec3i tile_of_morton(uint64_t code);
 
 // Index of the neighbour (dx, dy, dz), each -1, 0 or 1, in a table of 27.
 constexpr int neighbour_slot(int dx, int dy, int dz) { return (dx + 1) * 9 + (dy + 1) * 3 + (dz + 1); }
+inline Vec3i neighbour_step(int slot) { return {slot / 9 - 1, slot / 3 % 3 - 1, slot % 3 - 1}; }
 
 class Topology {
   public:

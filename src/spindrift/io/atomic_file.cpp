@@ -126,7 +126,7 @@ void write_bytes(const std::string& temporary, const std::string& path, std::str
         const ssize_t written = ::write(file.fd, bytes.data(), bytes.size());
         if (written < 0 && errno == EINTR) continue;
         if (written < 0) cannot_write(path, errno);
-        bytes.remove_prefix(static_cast<size_t>(written));
+        bytes.remove_prefix(written);
     }
     // Network file systems may report a full disk only on close.
     if (::close(std::exchange(file.fd, -1)) != 0) cannot_write(path, errno);
@@ -186,7 +186,7 @@ std::string read_file(const std::string& path)
         if (size > most)
             fail("cannot read {}: it has {} bytes, which is more than half of this machine's memory", path, size);
     };
-    expect_room(static_cast<size_t>(status.st_size));
+    expect_room(status.st_size);
 
     // The size is only a hint: a file may grow while it is read.
     std::string bytes(static_cast<size_t>(status.st_size) + 1, '\0');
@@ -197,7 +197,7 @@ std::string read_file(const std::string& path)
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) give_up(errno);
         if (got == 0) break;
-        size += static_cast<size_t>(got);
+        size += got;
         expect_room(size);
     }
     bytes.resize(size);

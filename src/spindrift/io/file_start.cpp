@@ -15,7 +15,7 @@ bool may_start_with(const std::string& path, std::string_view start)
     ssize_t got = -1;
     if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode)) got = ::read(file, begin.data(), begin.size());
     ::close(file);
-    return got < 0 || start.starts_with(std::string_view(begin).substr(0, static_cast<size_t>(got)));
+    return got < 0 || start.starts_with(std::string_view(begin).substr(0, got));
 }
 
 } // namespace spindrift

@@ -62,7 +62,7 @@ std::optional<int> take_int(std::string_view& text)
     int value = 0;
     const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc()) return std::nullopt;
-    text.remove_prefix(static_cast<size_t>(rest - text.data()));
+    text.remove_prefix(rest - text.data());
     return value;
 }
 

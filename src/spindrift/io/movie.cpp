@@ -69,7 +69,7 @@ class Child {
             const ssize_t now = ::send(input_, bytes.data() + sent, bytes.size() - sent, MSG_NOSIGNAL);
             if (now < 0 && errno == EINTR) continue;
             if (now < 0) return false;
-            sent += static_cast<size_t>(now);
+            sent += now;
         }
         return true;
     }

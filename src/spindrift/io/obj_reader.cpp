@@ -110,7 +110,7 @@ class ObjReader {
         long number = 0;
         const auto [rest, error] = std::from_chars(corner.data(), corner.data() + corner.size(), number);
         if (error != std::errc()) wrong("a corner of a face is not a number");
-        corner.remove_prefix(static_cast<size_t>(rest - corner.data()));
+        corner.remove_prefix(rest - corner.data());
         return number;
     }
 

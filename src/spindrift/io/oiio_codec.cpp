@@ -27,10 +27,9 @@ OIIO::ImageSpec spec_of(const RawPicture& picture, PictureFormat format)
     OIIO::ImageSpec spec(picture.width, picture.height, count, OIIO::TypeDesc::FLOAT);
     spec.channelnames = picture.channels, spec.alpha_channel = spec.z_channel = -1;
     for (int c = 0; c < count; ++c) {
-        const auto at = static_cast<size_t>(c);
-        if (picture.channels[at] == "A") spec.alpha_channel = c;
-        if (picture.channels[at] == "Z") spec.z_channel = c;
-        spec.channelformats.push_back(picture.half[at] ? OIIO::TypeDesc::HALF : OIIO::TypeDesc::FLOAT);
+        if (picture.channels[c] == "A") spec.alpha_channel = c;
+        if (picture.channels[c] == "Z") spec.z_channel = c;
+        spec.channelformats.push_back(picture.half[c] ? OIIO::TypeDesc::HALF : OIIO::TypeDesc::FLOAT);
     }
     spec.attribute("oiio:ColorSpace", "Linear");
     spec.attribute("compression", "zip");

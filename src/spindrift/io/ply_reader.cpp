@@ -234,7 +234,7 @@ class Numbers {
         double value = 0;
         const auto [rest, error] = std::from_chars(begin, end, value);
         if (error != std::errc() || (rest != end && !is_space(*rest))) wrong("not a number");
-        at_ = static_cast<size_t>(rest - bytes_.data());
+        at_ = rest - bytes_.data();
         return value;
     }
 

@@ -27,7 +27,7 @@ std::optional<double> SvgScanner::number()
     double value = 0;
     const auto [end, error] = std::from_chars(text_.data() + from, text_.data() + text_.size(), value);
     if (error != std::errc() || !std::isfinite(value)) return std::nullopt;
-    at_ = static_cast<size_t>(end - text_.data());
+    at_ = end - text_.data();
     return value;
 }
 

@@ -48,7 +48,7 @@ bool send_all(int socket, std::string_view bytes)
         const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR) continue;
         if (sent <= 0) return false;
-        bytes.remove_prefix(static_cast<size_t>(sent));
+        bytes.remove_prefix(sent);
     }
     return true;
 }

@@ -51,7 +51,7 @@ make_grid(const std::string& name, const Field<T>& field, float voxel, bool corn
         else
             return background;
     }();
-    std::vector<std::unique_ptr<GridLeaf>> leaves(static_cast<size_t>(topology.tile_count()));
+    std::vector<std::unique_ptr<GridLeaf>> leaves(topology.tile_count());
     for_each_tile(topology, [&](int t) {
         const Leaf::NodeMaskType active = active_cells_of(t);
         const T* values = field.tile(t);
@@ -183,7 +183,7 @@ template <class Grid, class T> void read_values(Grid& grid, const std::string& p
         if (finite != size_t(kTileCells)) bad += size_t(kTileCells) - finite;
     });
     parallel_for(regions.size(), [&](size_t r) {
-        if (!is_finite(regions[r].value)) bad += static_cast<size_t>(regions[r].cells.volume());
+        if (!is_finite(regions[r].value)) bad += regions[r].cells.volume();
         for_each_tile_of(regions[r], [&](const Vec3i& tile) {
             std::fill_n(file.field.tile(file.topology->find(tile)), kTileCells, regions[r].value);
         });

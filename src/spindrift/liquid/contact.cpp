@@ -1,5 +1,6 @@
 // Effects of solids on the velocity and on particles.
 #include "spindrift/liquid/liquid.h"
+#include "spindrift/world/push_out.h"
 
 namespace spindrift {
 
@@ -120,9 +121,8 @@ void Liquid::collide(const std::vector<Vec3f>& from, float dt)
 // it inside another solid. On a sheet its side would be undefined.
 void Liquid::keep_on_side(const Vec3f& from, Vec3f& x) const
 {
-    const float least = 0.1f * kGap * params_.voxel;
     const Vec3f back = solids_.moved_with_sheet(from);
-    if (solids_.parted(back, x) || (solids_.sheet_distance(x) < least && solids_.sheet_distance(back) >= least) ||
+    if (lost_its_side(solids_, kGap * params_.voxel, back, x) ||
         (solids_.distance(x) < 0 && solids_.distance(back) >= 0))
         x = back;
 }
@@ -143,19 +143,14 @@ void Liquid::stop_at_solid(const Vec3f& beyond, Vec3f& x, Vec3f& v) const
 void Liquid::push_out(Vec3f& x, Vec3f& v, float dt) const
 {
     const float voxel = params_.voxel, gap = kGap * voxel;
-    // In a corner, leaving one wall may bring a particle closer to the next.
-    for (int attempt = 0; attempt < 4; ++attempt) {
-        const float d = solids_.distance(x);
-        if (d >= 0.5f * gap) break;
-        const Vec3f n = solids_.normal(x, 0.1f * voxel);
-        x += (gap - d) * n;
+    push_out_of_solids(solids_, gap, voxel, x, [&](const Vec3f& n) {
         const Vec3f solid = solids_.velocity(x);
         const float into = (v - solid).dot(n);
         if (into < 0) v -= into * n;
-        if (!solids_.has_grip()) continue;
+        if (!solids_.has_grip()) return;
         const Vec3f sliding = v - solid - (v - solid).dot(n) * n;
         v -= lost_share(solids_.grip(x), sliding.norm(), std::max(-into, 0.0f), dt * fps_) * sliding;
-    }
+    });
     if (solids_.distance(x) < 0) x = nearest_free_place(solids_, x, gap, voxel);
     // A particle that cannot get out moves with the solid, so that it does not accelerate.
     if (solids_.has_sheets() && solids_.distance(x) < 0) v = solids_.velocity(x);

@@ -254,7 +254,7 @@ template <class Count> void fill_solid_centers(const Topology& topology, const S
 void close_holes(const Topology& topology, const SolidCells& solids, Field<float>& phi)
 {
     constexpr float kMostOpen = 0.3f; // to one of six neighbours
-    std::vector<CellMask> holes(static_cast<size_t>(topology.tile_count()));
+    std::vector<CellMask> holes(topology.tile_count());
     for_each_tile(topology, [&](int tile) {
         const TileView p(phi, tile);
         const OpenView open(solids, topology, tile);
@@ -332,7 +332,7 @@ void distance_to_surface(const Particles& particles, const ParticleIndex& index,
 {
     // Most cells are clearly inside or outside.
     phi.reset_uninitialized(topology, kSurfaceBand);
-    std::vector<CellMask> measured(static_cast<size_t>(topology.tile_count()) + 1, CellMask{});
+    std::vector<CellMask> measured(topology.tile_count() + 1, CellMask{});
     for_each_tile(topology, [&](int tile) {
         auto& around = thread_scratch<Surroundings>();
         around.gather(index, topology, solids, tile);

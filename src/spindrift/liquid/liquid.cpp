@@ -156,7 +156,7 @@ LiquidReport Liquid::advance()
     parallel_for(
         motion.size(), [&](size_t i) { motion[i] = fps_ * (particles_.P[i] - motion[i]); }, 4096);
     report_.particles = particles_.size();
-    report_.tiles = static_cast<size_t>(topology_.tile_count());
+    report_.tiles = topology_.tile_count();
     report_.liquid_cells = projection_.liquid_cells();
     // Saving the state needs the memory of the particles once more: free what the next step rebuilds.
     index_ = {}, before_ = {};

@@ -55,7 +55,7 @@ void extend_into_solids(const Field<float>& solid_distance, int layers, Field<fl
     for_each_tile(topology, [&](int tile) {
         for (int c = 0; c < kTileCells; ++c) known.tile(tile)[c] = solid_distance.tile(tile)[c] > 0;
     });
-    std::vector<std::vector<std::pair<int, float>>> found(static_cast<size_t>(topology.tile_count()));
+    std::vector<std::vector<std::pair<int, float>>> found(topology.tile_count());
     for (int layer = 0; layer < layers; ++layer) {
         for_each_tile(topology, [&](int tile) {
             auto& here = found[tile];

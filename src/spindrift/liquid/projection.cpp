@@ -29,7 +29,7 @@ void Projection::prepare(const Topology& topology, const Field<float>& phi, cons
 {
     phi_ = &phi, solids_ = &solids, cells_ = &cells, voxel_ = voxel;
     bodies_ = nullptr;
-    const size_t tiles = static_cast<size_t>(topology.tile_count());
+    const size_t tiles = topology.tile_count();
     has_liquid_.assign(tiles + 1, 0);
     std::vector<int> liquid(tiles, 0);
     parallel_for(
@@ -41,7 +41,7 @@ void Projection::prepare(const Topology& topology, const Field<float>& phi, cons
         },
         16);
     liquid_cells_ = 0;
-    for (const int n : liquid) liquid_cells_ += static_cast<size_t>(n);
+    for (const int n : liquid) liquid_cells_ += n;
 
     matrix_.reset(topology);
     for_each_tile(topology, [&](int tile) {
@@ -199,7 +199,7 @@ void Projection::close_surface(MacField& velocity)
     const Topology& topology = phi_->topology();
     const Row zero = splat(0), one = splat(1), two = splat(2);
     layer_.reset_uninitialized(topology, 2);
-    std::vector<uint8_t> has_layer(static_cast<size_t>(topology.tile_count()));
+    std::vector<uint8_t> has_layer(topology.tile_count());
     for_each_tile(topology, [&](int tile) {
         const TileView p(*phi_, tile);
         const OpenView open(*cells_, topology, tile);

@@ -145,20 +145,26 @@ void viscosity_at_cells(const Particles& particles, const ParticleIndex& index, 
     });
 }
 
+namespace {
+
+float largest(const KinematicViscosity& viscosity)
+{
+    if (!viscosity.at_cells) return viscosity.everywhere;
+    const std::span values = viscosity.at_cells->values();
+    return parallel_reduce(
+        values.size(), viscosity.everywhere, [&](size_t i) { return values[i]; },
+        [](float a, float b) { return std::max(a, b); }, 1 << 16);
+}
+
+} // namespace
+
 void Viscosity::prepare(const Topology& topology, const Field<float>& phi, const Solids& solids,
                         const SolidCells& cells, const KinematicViscosity& viscosity, float voxel, float dt)
 {
     solids_ = &solids, cells_ = &cells, voxel_ = voxel, dt_ = dt;
     const float scale = dt / (voxel * voxel);
-    float most = viscosity.everywhere;
-    if (viscosity.at_cells) {
-        const std::span values = viscosity.at_cells->values();
-        most = parallel_reduce(
-            values.size(), most, [&](size_t i) { return values[i]; }, [](float a, float b) { return std::max(a, b); },
-            1 << 16);
-    }
     elastic_stiffness_ = scale * dt * viscosity.elasticity; // the step's own strain acts as a viscosity of G dt
-    stiffness_ = scale * most + elastic_stiffness_;
+    stiffness_ = scale * largest(viscosity) + elastic_stiffness_;
     const bool elastic = viscosity.elasticity > 0;
     const bool sticks = stiffness_ > kSticks;
 

@@ -76,7 +76,7 @@ struct MeshDistance::Builder {
             if (largest.size() <= kLanes) break;
             parts[count++] = cut(largest);
         }
-        const auto index = static_cast<size_t>(tree.nodes_.size());
+        const size_t index = tree.nodes_.size();
         tree.nodes_.emplace_back();
         for (size_t lane = 0; lane < kLanes; ++lane) {
             const std::span<int> child = lane < count ? parts[lane] : std::span<int>();
@@ -215,6 +215,24 @@ struct Ray {
 
 } // namespace
 
+template <class Reaches, class Visit> void MeshDistance::visit_leaves(const Reaches& reaches, const Visit& visit) const
+{
+    int stack[kStackSize];
+    int waiting = 0;
+    stack[waiting++] = 0;
+    while (waiting > 0) {
+        const int next = stack[--waiting];
+        if (next < 0) {
+            if (!visit(leaves_[~next])) return;
+            continue;
+        }
+        const Node& node = nodes_[next];
+        const auto reached = reaches(load(node.low), load(node.high));
+        for (int i = 0; i < kLanes; ++i)
+            if (reached[i]) stack[waiting++] = node.child[i];
+    }
+}
+
 bool MeshDistance::inside(const Vec3f& x) const
 {
     if (!bounds_.contains(x)) return false;
@@ -226,19 +244,8 @@ bool MeshDistance::inside(const Vec3f& x) const
     const Ray ray = {way % 3, (way + 1) % 3, (way + 2) % 3, way >= 3, x};
 
     int winding = 0;
-    int stack[kStackSize];
-    int waiting = 0;
-    stack[waiting++] = 0;
-    while (waiting > 0) {
-        const int next = stack[--waiting];
-        if (next >= 0) {
-            const Node& node = nodes_[next];
-            const auto reached = ray.reaches(load(node.low), load(node.high));
-            for (int i = 0; i < kLanes; ++i)
-                if (reached[i]) stack[waiting++] = node.child[i];
-            continue;
-        }
-        const Leaf& leaf = leaves_[~next];
+    const auto reaches = [&](const Vec3Lanes& low, const Vec3Lanes& high) { return ray.reaches(low, high); };
+    visit_leaves(reaches, [&](const Leaf& leaf) {
         const Vec3Lanes a = load(leaf.a), b = load(leaf.b), c = load(leaf.c);
         const auto reached = ray.reaches(a.min(b).min(c), a.max(b).max(c));
         const auto corner = [&](const float(&values)[3][kLanes], int i) -> Vec3d {
@@ -246,7 +253,8 @@ bool MeshDistance::inside(const Vec3f& x) const
         };
         for (int i = 0; i < kLanes; ++i)
             if (reached[i]) winding += ray.crossing(corner(leaf.a, i), corner(leaf.b, i), corner(leaf.c, i));
-    }
+        return true;
+    });
     return inside_out_ ? winding < 0 : winding > 0;
 }
 
@@ -296,24 +304,16 @@ bool MeshDistance::meets(const Vec3f& from, const Vec3f& to) const
 {
     if (nodes_.empty()) return false;
     const Vec3f way = to - from;
-    int stack[kStackSize];
-    int waiting = 0;
-    stack[waiting++] = 0;
-    while (waiting > 0) {
-        const int next = stack[--waiting];
-        if (next >= 0) {
-            const Node& node = nodes_[next];
-            const auto reached = line_reaches(from, way, load(node.low), load(node.high));
-            for (int i = 0; i < kLanes; ++i)
-                if (reached[i]) stack[waiting++] = node.child[i];
-            continue;
-        }
-        const Leaf& leaf = leaves_[~next];
+    bool found = false;
+    const auto reaches = [&](const Vec3Lanes& low, const Vec3Lanes& high) {
+        return line_reaches(from, way, low, high);
+    };
+    visit_leaves(reaches, [&](const Leaf& leaf) {
         const auto met = line_meets(from, way, load(leaf.a), load(leaf.b), load(leaf.c));
-        for (int i = 0; i < kLanes; ++i)
-            if (met[i]) return true;
-    }
-    return false;
+        for (int i = 0; i < kLanes; ++i) found |= met[i] != 0;
+        return !found;
+    });
+    return found;
 }
 
 } // namespace spindrift

@@ -58,6 +58,8 @@ class MeshDistance {
 
     Found find_nearest(const Vec3f& x, float limit2) const;
     bool inside(const Vec3f& x) const;
+    // Calls visit(leaf) for each leaf whose box reaches(low, high) accepts, until it returns false.
+    template <class Reaches, class Visit> void visit_leaves(const Reaches& reaches, const Visit& visit) const;
 
     Box3f bounds_;
     bool closed_ = true, inside_out_ = false;

@@ -176,7 +176,7 @@ void Simplification::run()
         const Vec3d normal =
             (at(triangle[1]) - at(triangle[0])).cross(at(triangle[2]) - at(triangle[0])).stableNormalized();
         for (int k = 0; k < 3; ++k) {
-            const auto v = static_cast<size_t>(triangle[k]);
+            const size_t v = triangle[k];
             quadrics_[v].add_plane(normal, -normal.dot(at(triangle[0])));
             next_[3 * t + k] = std::exchange(first_[v], static_cast<int>(3 * t) + k);
         }

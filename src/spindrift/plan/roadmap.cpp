@@ -1,5 +1,7 @@
 #include "spindrift/plan/roadmap.h"
 
+#include "spindrift/base/scratch.h"
+
 #include <algorithm>
 #include <mutex>
 #include <queue>
@@ -50,7 +52,7 @@ Roadmap::Roadmap(const FreeSpace& space) : landmarks_(std::make_unique<Landmarks
             if (u == Triangulation::kWall || static_cast<size_t>(u) < t)
                 continue; // each vertex once, from the first triangle
             const auto& back = triangles[u].neighbour;
-            const auto j = static_cast<size_t>(std::find(back.begin(), back.end(), static_cast<int>(t)) - back.begin());
+            const size_t j = std::find(back.begin(), back.end(), static_cast<int>(t)) - back.begin();
             const auto v = static_cast<uint32_t>(vertices_.size());
             of_triangle_[t][i] = of_triangle_[u][j] = v;
             vertices_.push_back(
@@ -159,9 +161,13 @@ std::vector<uint32_t> Roadmap::path(const Vec2d& from, int from_triangle, const 
         double distance = 0, left = 0;
         uint32_t next = kNone;
     };
-    thread_local std::vector<Mark> marks;
-    thread_local uint64_t search = 0;
-    ++search;
+    struct Searches {
+        std::vector<Mark> marks;
+        uint64_t count = 0;
+    };
+    auto& searches = thread_scratch<Searches>();
+    std::vector<Mark>& marks = searches.marks;
+    const uint64_t search = ++searches.count;
     if (marks.size() < size()) marks.resize(size());
 
     // Lower bound of the distance from a vertex.

@@ -60,7 +60,7 @@ template std::vector<Vec3f>& Particles::attribute<Vec3f>(const std::string&);
 
 void remove_particles(Particles& particles, const std::vector<uint8_t>& keep)
 {
-    const auto kept = static_cast<size_t>(std::count_if(keep.begin(), keep.end(), [](uint8_t k) { return k != 0; }));
+    const size_t kept = std::count_if(keep.begin(), keep.end(), [](uint8_t k) { return k != 0; });
     if (kept == particles.size()) return;
     particles.for_each_array([&](const std::string&, auto& array) {
         size_t to = 0;

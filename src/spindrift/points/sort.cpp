@@ -16,13 +16,11 @@ struct ReachMasks {
     {
         for (int axis = 0; axis < 3; ++axis)
             for (int c = 0; c < kTileSize; ++c)
-                for (int dx = -1; dx <= 1; ++dx)
-                    for (int dy = -1; dy <= 1; ++dy)
-                        for (int dz = -1; dz <= 1; ++dz) {
-                            const int step = axis == 0 ? dx : axis == 1 ? dy : dz;
-                            const bool reached = step == 0 || (step < 0 ? c - reach < 0 : c + reach >= kTileSize);
-                            if (reached) mask[axis][c] |= 1u << neighbour_slot(dx, dy, dz);
-                        }
+                for (int slot = 0; slot < 27; ++slot) {
+                    const int step = neighbour_step(slot)[axis];
+                    const bool reached = step == 0 || (step < 0 ? c - reach < 0 : c + reach >= kTileSize);
+                    if (reached) mask[axis][c] |= 1u << slot;
+                }
     }
     uint32_t of(const Vec3i& cell) const
     {
@@ -140,7 +138,7 @@ size_t ParticleIndex::bytes() const
 
 void sort_by_tile(Particles& particles, const Topology& topology, float voxel, ParticleIndex& index)
 {
-    const size_t count = particles.size(), tiles = static_cast<size_t>(topology.tile_count());
+    const size_t count = particles.size(), tiles = topology.tile_count();
     const float inverse_voxel = 1 / voxel;
     // At most 64 chunks, which keeps the per-chunk counts small compared to the particles.
     const size_t chunk = std::max(kChunk, (count + 63) / 64), chunks = (count + chunk - 1) / chunk;

@@ -44,7 +44,7 @@ void Camera::look(const Vec3f& direction, float roll)
 {
     const float length = direction.norm();
     forward_ = length > 0 ? Vec3f(direction / length) : Vec3f(0, 0, -1);
-    // Straight up or down, "up" in the picture is away from the viewer.
+    // If the camera looks straight up or down, "up" in the picture is away from the viewer.
     const Vec3f up = std::abs(forward_.y()) < 0.9999f ? Vec3f(0, 1, 0) : Vec3f(0, 0, -1);
     right_ = forward_.cross(up).normalized();
     up_ = right_.cross(forward_);
@@ -54,8 +54,9 @@ void Camera::look(const Vec3f& direction, float roll)
     right_ = c * right - s * up_, up_ = c * up_ + s * right;
 }
 
-// Moves back until every corner is inside the frame. The near side of a box looks larger than the far one, so the
-// box is not centred when its centre is: shift sideways until its outline is, unless the user chose the target.
+// Moves the camera back until every corner is inside the frame. The near side of a box appears larger than the far
+// side, so that its outline is not centred if its centre is: shift sideways until it is, unless the user chose the
+// target.
 void Camera::frame(const Box3f& extent, const Vec3f& target, bool centered)
 {
     const float tan_y = tan_half_ / kMargin;
@@ -108,7 +109,7 @@ Vec3f Camera::project(const Vec3f& point) const
 
 namespace {
 
-// The automatic camera finds its place once, for the first key: a lens that zooms in must not make it step back.
+// The automatic camera is placed once, for the first key: it must not move back when the lens zooms in.
 CameraParams placed(const CameraParams& params, const Box3f& extent, int width, int height)
 {
     CameraParams fixed = params;
@@ -124,9 +125,9 @@ CameraParams placed(const CameraParams& params, const Box3f& extent, int width, 
 MovingCamera::MovingCamera(const CameraParams& params, float frame, const Box3f& extent, int width, int height)
     : has_shutter_(params.shutter > 0)
 {
-    constexpr int kSteps = 8; // a turn of the camera within a frame is round enough
+    constexpr int kSteps = 8; // enough for rotations within a frame
     const CameraParams fixed = placed(params, extent, width, height);
-    const bool moves = params.keyed() && params.interpolation != Interpolation::step; // a cut is no motion
+    const bool moves = params.keyed() && params.interpolation != Interpolation::step; // a cut causes no motion blur
     const int steps = has_shutter_ && moves ? kSteps : 0;
     for (int i = 0; i <= steps; ++i) {
         const float share = steps ? static_cast<float>(i) / static_cast<float>(steps) - 0.5f : 0;

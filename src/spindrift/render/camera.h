@@ -1,5 +1,5 @@
-// The camera: placed by the user, or by itself so that a whole box is in view. A pinhole, or a lens that is sharp at
-// one distance only.
+// The camera: placed by the user, or automatically so that a whole box is in view. A pinhole, or a thin lens with a
+// focal plane.
 #pragma once
 
 #include "spindrift/render/optics.h"
@@ -9,14 +9,15 @@ namespace spindrift {
 
 class Camera {
   public:
-    // Keyframes of the parameters are not looked at.
+    // Ignores the keyframes of the parameters.
     Camera(const CameraParams& params, const Box3f& extent, int width, int height);
 
     // Through a point of the picture in pixels, from its upper left corner.
     Ray ray(float x, float y) const;
-    // The same from a point of the lens, given by one of the unit square.
+    // The same from a point of the lens, which is a point of the unit square mapped to the lens.
     Ray ray(float x, float y, const Vec2f& lens) const;
-    // The other way: picture coordinates in x and y, distance along the view direction in z (negative: behind).
+    // The inverse: picture coordinates in x and y, distance along the view direction in z (negative: behind the
+    // camera).
     Vec3f project(const Vec3f& point) const;
     const Vec3f& position() const { return position_; }
     const Vec3f& forward() const { return forward_; }
@@ -40,9 +41,9 @@ class MovingCamera {
   public:
     MovingCamera(const CameraParams& params, float frame, const Box3f& extent, int width, int height);
 
-    // At the moment of the frame.
+    // At the time of the frame.
     const Camera& middle() const { return moments_[moments_.size() / 2]; }
-    // Whether a pixel sees more than one ray would: by the lens, or because the shutter is open for a while.
+    // Whether rays of a pixel must be distributed over the lens, or over the time that the shutter is open.
     bool has_lens() const { return has_lens_; }
     bool has_shutter() const { return has_shutter_; }
     // `time` is the share of the time that the shutter is open.
@@ -53,7 +54,7 @@ class MovingCamera {
     bool has_lens_ = false, has_shutter_ = false;
 };
 
-// What the camera frames and the look scales with: `extent`, or something sensible where it is empty or flat.
+// The box that the camera frames and that looks scale with: `extent`, enlarged if it is empty or flat.
 Box3f usable_extent(const Box3f& extent);
 
 } // namespace spindrift

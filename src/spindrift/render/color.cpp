@@ -1,4 +1,4 @@
-// Colour for the eye: the map for scalar attributes, and the tone curve.
+// The colour map for scalar attributes, and the tone curve.
 #include "spindrift/render/optics.h"
 #include "spindrift/render/preview.h"
 
@@ -8,7 +8,7 @@ namespace spindrift {
 
 namespace {
 
-// Oklab (Ottosson 2020) to linear sRGB: equal steps in the former look equally large.
+// Oklab (Ottosson 2020) to linear sRGB. Oklab is perceptually uniform.
 Vec3f from_oklab(const Vec3f& lab)
 {
     const float l = lab.x() + 0.3963377774f * lab.y() + 0.2158037573f * lab.z();
@@ -20,7 +20,7 @@ Vec3f from_oklab(const Vec3f& lab)
             -0.0041960863f * l3 - 0.7034186147f * m3 + 1.7076147010f * s3};
 }
 
-// Straight up to the shoulder, then bends smoothly towards 1 without ever reaching it.
+// Linear up to the shoulder, then approaches 1 smoothly.
 float shoulder(float x)
 {
     constexpr float start = 0.55f;
@@ -28,12 +28,12 @@ float shoulder(float x)
     return start + (1 - start) * (1 - std::exp(-(x - start) / (1 - start)));
 }
 
-// A little more contrast in the dark than the straight line has.
+// Slightly more contrast in dark tones than a linear curve.
 float toe(float x) { return x * (x + 0.010f) / (x + 0.028f); }
 
 } // namespace
 
-// From the deep to the foam: blue, teal, ice, white. Lightness rises evenly; the colour is strongest in the middle.
+// Blue, teal, pale blue, white. Lightness rises linearly; chroma is largest in the middle.
 Vec3f color_map(float t)
 {
     static const std::array<Vec3f, 5> stops = {Vec3f(0.380f, -0.020f, -0.130f), Vec3f(0.525f, -0.050f, -0.125f),
@@ -51,7 +51,7 @@ Image tone_mapped(const Image& image, const RenderParams& params)
     const float gain = std::exp2(params.exposure);
     for (Vec3f& pixel : out.pixels) {
         const Vec3f light = (gain * pixel).cwiseMax(0.0f);
-        // Bright colours lose some of their strength on the way to white, as on film.
+        // Bright colours are desaturated towards white, as on film.
         const float peak = light.maxCoeff(), white = smoothstep(0.8f, 6.0f, peak);
         const Vec3f paled = light + white * (Vec3f::Constant(luminance(light)) - light);
         for (int k = 0; k < 3; ++k) pixel[k] = shoulder(toe(paled[k]));

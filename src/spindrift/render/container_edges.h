@@ -1,4 +1,4 @@
-// Thin lines along the edges of a tank whose glass is not drawn, so that water does not seem to stand by itself.
+// Thin lines along the edges of a tank whose glass is not drawn, so that the water's flat sides are explained.
 #pragma once
 
 #include "spindrift/io/image.h"
@@ -6,7 +6,7 @@
 
 namespace spindrift {
 
-// `distance` is how far from the camera each pixel sees; lines behind that are hidden.
+// `distance` is the distance from the camera to what each pixel shows; lines behind that are hidden.
 void draw_edges(const Box3f& container, const Camera& camera, const std::vector<float>& distance, Image& image,
                 std::vector<float>& alpha);
 

@@ -8,15 +8,15 @@ namespace spindrift {
 
 namespace {
 
-constexpr int kPilot = 4;               // paths that show whether a pixel has anything in it that needs more
-constexpr float kVisible = 0.01f;       // relative error of a pixel that nobody sees
+constexpr int kPilot = 4;               // paths per pixel from which the number of further paths is estimated
+constexpr float kVisible = 0.01f;       // relative error of a pixel that is not visible
 constexpr float kPathsPerSpread = 1.5f; // see paths_needed()
-constexpr float kDark = 0.1f;           // below this brightness errors are measured by it, not by the brightness
+constexpr float kDark = 0.1f;           // below this brightness, errors are relative to this value
 
-// A tent from -1 to 1.
+// Maps a uniform number to a tent distribution on [-1, 1].
 float tent_sample(float u) { return u < 0.5f ? std::sqrt(2 * u) - 1 : 1 - std::sqrt(2 - 2 * u); }
 
-// Colour, alpha, masks: what the film gathers of a path.
+// Writes what the film accumulates of a path: colour, alpha, masks.
 void write_values(const PathTracer::Sample& sample, const PathTracer::Seen& seen, bool masks, float* values)
 {
     for (int k = 0; k < 3; ++k) *values++ = sample.light[k];
@@ -49,7 +49,7 @@ Exposure::Exposure(const MovingCamera& camera, const PathTracer& tracer, int wid
     picture.masks.assign(layers, std::vector<float>(count));
 }
 
-// Whether the paths differ by more than the eye would see in their mean.
+// Whether the standard error of the mean is visible.
 bool Exposure::Pixel::noisy() const
 {
     const float n = static_cast<float>(paths), mean = luminance(sum) / n;
@@ -105,7 +105,7 @@ bool Exposure::detailed_around(int x, int y) const
     return false;
 }
 
-// --- pixels by themselves
+// --- separate pixels
 
 void Exposure::add_paths(int x, int y, int begin, int end)
 {
@@ -121,7 +121,7 @@ void Exposure::add_paths(int x, int y, int begin, int end)
     }
 }
 
-// All paths of a pixel that has something in it: half of them do where they agree.
+// Traces the remaining paths of a pixel that shows an object: half of them suffice where the variance is small.
 void Exposure::finish(int x, int y, int pilot, int samples)
 {
     const int half = std::max(pilot, samples / 2);
@@ -131,13 +131,13 @@ void Exposure::finish(int x, int y, int pilot, int samples)
 
 void Exposure::separately(int samples)
 {
-    // A few paths do not show what passes through a pixel while the shutter is open, or lies out of focus in it.
+    // A few paths are not enough to find objects that move through a pixel, or that are out of focus in it.
     const bool blurred = camera_.has_lens() || camera_.has_shutter();
     const int pilot = blurred ? samples : std::min(kPilot, samples);
     for_each_pixel([&](int x, int y) { add_paths(x, y, 0, pilot); });
 
-    // Floor and sky are smooth and already done; so is most smoke, and calm water after half of its paths. Flags are
-    // gathered before any of them can change.
+    // Floor and sky are smooth, and need no more paths; nor does most smoke. All flags are read before any pixel is
+    // changed.
     std::vector<char> unfinished(pixels_.size(), 0);
     for_each_pixel([&](int x, int y) {
         const Pixel& pixel = pixels_[number(x, y)];
@@ -153,7 +153,7 @@ void Exposure::separately(int samples)
     });
 }
 
-// --- pixels that share their paths
+// --- shared paths
 
 void Exposure::trace_pilots(int x, int y)
 {
@@ -172,15 +172,15 @@ void Exposure::trace_pilots(int x, int y)
 int Exposure::paths_needed(int x, int y, int samples) const
 {
     if (!detailed_around(x, y) && !pixels_[number(x, y)].hazy) return pilots_;
-    // The spread of the pilots of this pixel and those around.
+    // Standard deviation of the pilot paths of this pixel and its neighbours.
     float sum = 0, squares = 0, paths = 0;
     for (int j = std::max(y - 1, 0); j <= std::min(y + 1, height_ - 1); ++j)
         for (int i = std::max(x - 1, 0); i <= std::min(x + 1, width_ - 1); ++i) {
             const Pixel& pixel = pixels_[number(i, j)];
             sum += luminance(pixel.sum), squares += pixel.squares, paths += static_cast<float>(pixel.paths);
         }
-    // For a given number of paths in all, errors add up to the least where pixels have them in proportion to their
-    // spread. An error counts by what the eye sees of it: less where the picture is bright.
+    // For a given total number of paths, the sum of squared errors is smallest if pixels get paths in proportion to
+    // their standard deviation. Errors are weighted by their visibility, which is lower where the picture is bright.
     const float mean = sum / paths, spread = std::sqrt(std::max(0.0f, squares / paths - mean * mean));
     const float visible = spread / ((mean + kDark) * (1 + mean));
     int needed = pilots_;

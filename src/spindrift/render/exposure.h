@@ -1,4 +1,4 @@
-// How paths are shared out among pixels, and become a picture.
+// Distributes paths over the pixels, and computes the picture from them.
 #pragma once
 
 #include "spindrift/render/camera.h"
@@ -10,20 +10,21 @@ namespace spindrift {
 
 class Exposure {
   public:
-    // A pixel is `scale` pixels of the camera wide. `channels`: all of them, or colour and alpha alone.
+    // A pixel is `scale` pixels of the camera wide. `channels`: compute all channels, not only colour and alpha.
     Exposure(const MovingCamera& camera, const PathTracer& tracer, int width, int height, int scale, size_t layers,
              bool channels);
 
-    // Each pixel by its own paths alone: a few for floor and sky, half of `samples` where they agree, else all.
+    // Computes each pixel from its own paths alone: a few for floor and sky, half of `samples` where their variance is
+    // small, otherwise all.
     void separately(int samples);
-    // By paths that count for all pixels around (see render/film.h), most where they differ most: about the error of
-    // separate pixels with `samples` paths.
+    // Shares paths between neighbouring pixels (see render/film.h), and traces more where their variance is larger.
+    // About the error of separately() with `samples` paths.
     void together(int samples);
-    // The same with so many paths for each pixel.
+    // The same with a given number of paths for every pixel.
     void evenly(int paths);
 
     Picture picture;
-    std::vector<float> nearest; // how far from the camera each pixel sees, at least
+    std::vector<float> nearest; // smallest distance from the camera among the paths of each pixel
 
   private:
     struct Pixel {
@@ -41,8 +42,8 @@ class Exposure {
     template <class Body> void for_each_pixel(const Body& body);
     size_t number(int x, int y) const { return static_cast<size_t>(y) * width_ + x; }
 
-    // What parallel loops do for one pixel is never inlined: see render/floor_light.h.
-    // `tent`: places follow the filter; otherwise they are spread evenly over the pixel.
+    // Bodies of parallel loops are never inlined: see render/floor_light.h.
+    // `tent`: samples are distributed like the filter, otherwise uniformly over the pixel.
     [[gnu::noinline]] Path trace(int x, int y, int path, bool tent, PathTracer::Seen& seen);
     void note(size_t pixel, const Ray& ray, const PathTracer::Sample& sample, const PathTracer::Seen& seen);
     bool detailed_around(int x, int y) const;
@@ -51,7 +52,7 @@ class Exposure {
     [[gnu::noinline]] void finish(int x, int y, int pilot, int samples);
 
     [[gnu::noinline]] void trace_pilots(int x, int y);
-    // Offset and values of one of them.
+    // Offset and values of a pilot path.
     float* pilot(int x, int y, int path) { return &pilot_values_[(number(x, y) * pilots_ + path) * (values_ + 2)]; }
     [[gnu::noinline]] int paths_needed(int x, int y, int samples) const;
     [[gnu::noinline]] void expose(int x, int y, int paths, Film& film);
@@ -64,7 +65,7 @@ class Exposure {
     size_t layers_, values_; // of a path: colour, alpha, masks
     bool channels_;
     std::vector<Pixel> pixels_;
-    int pilots_ = 0;                  // paths a pixel whose values are kept
+    int pilots_ = 0;                  // paths per pixel whose values are stored
     std::vector<float> pilot_values_; // of all pixels
 };
 

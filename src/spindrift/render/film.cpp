@@ -19,7 +19,7 @@ float* Film::entry(int tile, int x, int y)
 
 void Film::add(int x, int y, const Vec2f& offset, float weight, const float* values)
 {
-    // Along each axis, tents of two pixels reach the place: that of its own and of the nearer neighbour.
+    // Along each axis, two tents cover the sample: that of its own pixel and that of the nearer neighbour.
     const int left = offset.x() < 0 ? x - 1 : x, top = offset.y() < 0 ? y - 1 : y;
     const float right = offset.x() < 0 ? 1 + offset.x() : offset.x(),
                 below = offset.y() < 0 ? 1 + offset.y() : offset.y();

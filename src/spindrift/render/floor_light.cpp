@@ -56,7 +56,7 @@ void LightMap::splat(float x, float z, const Vec3f& add)
     weights(u - static_cast<float>(i), wx), weights(v - static_cast<float>(j), wz);
     for (int q = 0; q < 3; ++q)
         for (int p = 0; p < 3; ++p) {
-            // What falls over the rim stays at it: no light is lost.
+            // Light beyond the rim is added at the rim, so that none is lost.
             const int col = std::clamp(i + p - 1, 0, width - 1), row = std::clamp(j + q - 1, 0, height - 1);
             light[static_cast<size_t>(row) * width + col] += wx[p] * wz[q] * add;
         }
@@ -101,7 +101,7 @@ Floor::Floor(const RayScene& rays, const Sky& sky, const Box3f& extent, bool pre
                 (sky.key_direction().y() * static_cast<float>(1 / kPi))),
       open_dome_(kFloorColor.cwiseProduct(sky.ambient()))
 {
-    if (quality == RenderParams::Quality::draft) photons_ /= 8, key_texels_ /= 2, dome_texels_ /= 2, dome_rays_ /= 2;
+    if (quality == RenderParams::Quality::draft) photons_ /= 16, key_texels_ /= 3, dome_texels_ /= 2, dome_rays_ /= 4;
     const Box3f shading = rays_.shading_bounds();
     if (!present_ || shading.empty() || shading.max.y() <= height_) return;
     trace_key();
@@ -111,7 +111,7 @@ Floor::Floor(const RayScene& rays, const Sky& sky, const Box3f& extent, bool pre
 float Floor::distance(const Ray& ray) const
 {
     const float above = ray.origin.y() - height_;
-    // A ray that starts a rounding error below the floor still meets it at once; one from under it never does.
+    // A ray that starts a rounding error below the floor meets it at once; one from farther below never does.
     if (!present_ || ray.direction.y() >= 0 || above < -0.01f * radius_) return kInfinity;
     return std::max(0.0f, above) / -ray.direction.y();
 }
@@ -120,14 +120,14 @@ Vec3f Floor::radiance(const Vec3f& point, const Vec3f& direction) const
 {
     const Vec3f near =
         open_key_.cwiseProduct(key_.at(point.x(), point.z())) + open_dome_.cwiseProduct(dome_.at(point.x(), point.z()));
-    // Far away the floor turns into the background without a horizon.
+    // Far away, the floor fades into the background, so that there is no horizon.
     const float away = (Vec2f(point.x(), point.z()) - center_).norm() / radius_;
     const float fade = away * away / (away * away + 12.0f);
     const Vec3f level = Vec3f(direction.x(), 0, direction.z()).normalized();
     return near + fade * (sky_.dome(level) - near);
 }
 
-// As seen from where the light arrives: shadows are sharper near it.
+// Evaluated from where the light arrives: shadows are sharper near that end.
 float Floor::smoke_along(const Ray& ray, float way) const
 {
     return rays_.smoke().transmittance({ray.origin + way * ray.direction, -ray.direction}, way);
@@ -159,7 +159,7 @@ bool Floor::follow(Ray ray, Vec2f& place, Vec3f& light) const
         }
         if (!liquid) break;
         const Immersion after = before.with(hit.medium, !hit.from_inside);
-        if (before.medium() == after.medium()) { // inside a liquid that goes before this one
+        if (before.medium() == after.medium()) { // inside a liquid of higher priority
             in = after;
             ray = rays_.leave(hit, ray.direction);
             continue;
@@ -177,7 +177,7 @@ bool Floor::follow(Ray ray, Vec2f& place, Vec3f& light) const
 
 Floor::Photon Floor::shoot(size_t number) const
 {
-    PixelSampler even(0, static_cast<uint32_t>(number)); // all photons are one even set of points
+    PixelSampler even(0, static_cast<uint32_t>(number)); // all photons are points of one low-discrepancy sequence
     Photon photon;
     photon.aim = aim(even);
     const Vec3f toward = sample_cone(sky_.key_direction(), sky_.key_cos_radius(), even.pair());
@@ -195,12 +195,12 @@ Vec2f Floor::aim(PixelSampler& even) const
     return key_.low + even.pair().cwiseProduct(size);
 }
 
-// Photons that follow each other in this order are near each other: what one meets is in the cache for the next.
+// An order in which consecutive photons are close to each other, so that they traverse cached memory.
 std::vector<uint32_t> Floor::photons_by_place() const
 {
     constexpr int kCells = 128; // along each edge
     const float cell = key_.texel * static_cast<float>(std::max(key_.width, key_.height)) / kCells;
-    std::vector<uint32_t> cells(static_cast<size_t>(photons_)), starts(kCells * kCells + 1, 0), order(cells.size());
+    std::vector<uint32_t> cells(photons_), starts(kCells * kCells + 1, 0), order(cells.size());
     parallel_for(
         cells.size(),
         [&](size_t i) {
@@ -208,7 +208,7 @@ std::vector<uint32_t> Floor::photons_by_place() const
             const Vec2f place = (aim(even) - key_.low) / cell;
             const int x = std::clamp(floor_int(place.x()), 0, kCells - 1);
             const int z = std::clamp(floor_int(place.y()), 0, kCells - 1);
-            cells[i] = static_cast<uint32_t>(z * kCells + (z % 2 ? kCells - 1 - x : x)); // there and back
+            cells[i] = static_cast<uint32_t>(z * kCells + (z % 2 ? kCells - 1 - x : x)); // alternating direction
         },
         4096);
     for (const uint32_t c : cells) ++starts[c + 1];
@@ -217,15 +217,15 @@ std::vector<uint32_t> Floor::photons_by_place() const
     return order;
 }
 
-// Photons are aimed so that without anything in their way they would cover the map evenly. Those that meet something
-// are taken away from where they were aimed and put where they arrive, so that the open floor is exactly evenly lit.
+// Photons are aimed uniformly at the map. A photon that meets something is subtracted where it was aimed and added
+// where it arrives, so that the unshaded floor is lit exactly uniformly.
 void Floor::trace_key()
 {
     const Box3f box = above_floor(rays_.shading_bounds(), height_);
     const Vec3f toward = sky_.key_direction();
     Vec2f low(box.min.x(), box.min.z()), high(box.max.x(), box.max.z());
     const float rise = box.max.y() - height_;
-    for (int i = 0; i < 8; ++i) { // the shadow of the box, under all of the light
+    for (int i = 0; i < 8; ++i) { // the shadow of the box, from the rim of the light
         const Vec3f d = sample_cone(toward, sky_.key_cos_radius(), {1, static_cast<float>(i) / 8});
         const Vec2f shift = -Vec2f(d.x(), d.z()) * (rise / std::max(d.y(), 0.1f));
         low = low.cwiseMin(Vec2f(box.min.x(), box.min.z()) + shift);
@@ -235,7 +235,7 @@ void Floor::trace_key()
     low -= margin, high += margin;
     key_ = LightMap(low, high, key_texels_);
 
-    std::vector<Photon> photons(static_cast<size_t>(photons_));
+    std::vector<Photon> photons(photons_);
     const std::vector<uint32_t> order = photons_by_place();
     parallel_for(
         photons.size(), [&](size_t i) { photons[order[i]] = shoot(order[i]); }, 1024);
@@ -255,7 +255,7 @@ Vec3f Floor::dome_share(size_t texel) const
     const int column = static_cast<int>(texel) % dome_.width, row = static_cast<int>(texel) / dome_.width;
     const Vec3f from(dome_.low.x() + (static_cast<float>(column) + 0.5f) * dome_.texel, height_ + 1e-4f * radius_,
                      dome_.low.y() + (static_cast<float>(row) + 0.5f) * dome_.texel);
-    // Relative to the same directions without anything in the way: the open floor is exactly evenly lit.
+    // Relative to the same directions without occluders, so that the open floor is lit exactly uniformly.
     Vec3f sum = Vec3f::Zero(), open = Vec3f::Constant(1e-6f);
     for (int k = 0; k < dome_rays_; ++k) {
         PixelSampler even(texel, static_cast<uint32_t>(k));

@@ -1,9 +1,8 @@
-// The floor and the light on it. Before the picture is traced, the light that reaches the floor is worked out once into
-// two small maps, so that every ray that ends on the floor only looks it up, and shadows are free of noise:
-//   - the key light by photons that refract through the water: shadows of matte bodies and smoke, tinted shadows and
-//   caustics;
-//   - the dome by rays from the floor straight to the sky: the soft darkening where things stand.
-// Limits: light mirrored by water onto the floor is left out, and so is light that matte bodies throw on it.
+// The floor and its irradiance. Before the picture is traced, the irradiance of the floor is stored in two small maps,
+// so that rays that end on the floor look it up, and shadows have no noise:
+//   - the key light by photons that refract through water: shadows of matte bodies and smoke, tinted shadows, caustics;
+//   - the dome by rays from the floor to the sky: ambient occlusion.
+// Limits: light reflected onto the floor by water or by matte bodies is ignored.
 #pragma once
 
 #include "spindrift/render/ray_scene.h"
@@ -21,10 +20,10 @@ class LightMap {
     LightMap(const Vec2f& low, const Vec2f& high, int longer_side);
 
     Vec3f at(float x, float z) const;
-    // Adds to the texels around a point with a smooth kernel three texels wide.
+    // Adds light to the texels around a point with a smooth kernel three texels wide.
     void splat(float x, float z, const Vec3f& light);
     void blur();
-    // Towards 1 at the rim, so that the end of the map is not seen.
+    // Blends to 1 at the rim, so that the border of the map is not visible.
     void fade_rim();
 
     int width = 0, height = 0;
@@ -35,16 +34,16 @@ class LightMap {
 
 class Floor {
   public:
-    // `blurred`: shadows are those of all the time that the shutter is open. A draft has coarser maps with an eighth of
-    // the photons and rays.
+    // `blurred`: shadows are averaged over the time that the shutter is open. A draft has coarser maps with fewer
+    // photons and rays.
     Floor(const RayScene& rays, const Sky& sky, const Box3f& extent, bool present, bool blurred = false,
           RenderParams::Quality quality = RenderParams::Quality::full);
 
-    // Distance along the ray, infinite if it does not come down on the floor.
+    // Distance to the floor along the ray, infinite if the ray does not meet it.
     float distance(const Ray& ray) const;
-    // What the eye sees at a point of the floor when it looks along `direction`.
+    // Radiance of a point of the floor, seen along `direction`.
     Vec3f radiance(const Vec3f& point, const Vec3f& direction) const;
-    // The same where nothing shades it and the camera is near.
+    // The same where nothing shades the floor, near the camera.
     Vec3f open_radiance() const { return open_key_ + open_dome_; }
     float height() const { return height_; }
     bool present() const { return present_; }
@@ -57,14 +56,14 @@ class Floor {
     };
     void trace_key();
     void gather_dome();
-    // What parallel loops do for one index stands in functions of their own that are never inlined: TBB's templates
-    // inline a loop's body more than once, the compiler fuses multiplications and additions differently in each copy,
-    // and which copy runs depends on the threads. The last bits of the result would too.
+    // Bodies of parallel loops are functions that are never inlined: TBB's templates inline a loop's body more than
+    // once, the compiler may round differently in each copy, and which copy runs depends on the threads.
     [[gnu::noinline]] Photon shoot(size_t number) const;
     [[gnu::noinline]] Vec2f aim(PixelSampler& even) const;
     std::vector<uint32_t> photons_by_place() const;
     [[gnu::noinline]] Vec3f dome_share(size_t texel) const;
-    // Where a photon that starts towards the floor ends, and what is left of it; false if it meets nothing before.
+    // Where a photon that starts towards the floor arrives, and its remaining light; false if it reaches the floor
+    // directly.
     bool follow(Ray ray, Vec2f& place, Vec3f& light) const;
     float smoke_along(const Ray& ray, float way) const;
 
@@ -74,7 +73,7 @@ class Floor {
     int photons_, key_texels_, dome_texels_, dome_rays_;
     float height_, radius_;
     Vec2f center_;
-    Vec3f open_key_, open_dome_; // radiance of the floor where nothing is in the way
+    Vec3f open_key_, open_dome_; // radiance of the unshaded floor
     LightMap key_, dome_;
 };
 

@@ -24,7 +24,7 @@ struct PixelMarker {
 constexpr size_t kMarkersPerChunk = 65536;
 constexpr uint32_t kNoPixel = std::numeric_limits<uint32_t>::max();
 
-// Markers by rows of pixels, each row sorted. Those that are not seen are left out.
+// Visible markers by rows of pixels, each row sorted.
 struct RowsOfMarkers {
     std::vector<PixelMarker> all;
     std::vector<size_t> first; // of each row, and the total
@@ -35,7 +35,7 @@ struct RowsOfMarkers {
 
 template <class Marker> RowsOfMarkers::RowsOfMarkers(size_t count, int width, int height, const Marker& marker)
 {
-    const size_t rows = static_cast<size_t>(height), chunks = (count + kMarkersPerChunk - 1) / kMarkersPerChunk;
+    const size_t rows = height, chunks = (count + kMarkersPerChunk - 1) / kMarkersPerChunk;
     std::vector<PixelMarker> unsorted(count);
     std::vector<size_t> next(chunks * rows, 0); // counts, and then places, of each chunk in each row
     const auto row_of = [&](const PixelMarker& m) { return m.pixel / static_cast<uint32_t>(width); };
@@ -94,7 +94,7 @@ void draw_markers(const RenderMarkers& markers, const MarkerLight& light, const 
         pixel += covered * (markers.color.cwiseProduct(lit) - pixel);
         alpha[marker.pixel] += covered * (1 - alpha[marker.pixel]);
     };
-    parallel_for(static_cast<size_t>(picture.height), [&](size_t row) {
+    parallel_for(picture.height, [&](size_t row) {
         for (size_t k = rows.first[row]; k < rows.first[row + 1]; ++k) blend(rows.all[k]);
     });
 }

@@ -1,8 +1,8 @@
 // Smoke markers drawn as points over a picture, from the farthest to the nearest [Madill 2013, 7.1].
 //
-// Each marker covers one pixel, chosen at random around its place, which smooths the picture as a filter would, and
-// hides a share of what is behind it that falls with the square of the distance: that of its area in the pixel.
-// Markers of a pixel are sorted by depth and blended. Markers behind what the picture shows are not drawn.
+// Each marker covers one pixel, chosen at random around its position, which filters the picture. Its opacity is its
+// area in pixels times that of the material, and so falls with the square of the distance. Markers of a pixel are
+// sorted by depth and blended. Markers behind what the picture shows are not drawn.
 #pragma once
 
 #include "spindrift/io/image.h"
@@ -15,12 +15,12 @@ namespace spindrift {
 
 struct MarkerLight {
     float opacity = 0.35f; // of the area of a marker
-    // Light that shadows take away, and that they do not.
+    // Light that shadows remove, and light that they do not.
     Vec3f key = Vec3f::Ones(), ambient = Vec3f::Constant(0.3f);
 };
 
-// `distance` is how far from the camera each pixel sees; markers behind that are hidden. Empty: nothing hides them. The
-// same bits for any number of threads.
+// `distance` is the distance from the camera to what each pixel shows; markers behind that are hidden. Empty: none is
+// hidden. Results have the same bits for any number of threads.
 void draw_markers(const RenderMarkers& markers, const MarkerLight& light, const Camera& camera,
                   std::span<const float> distance, Image& picture, std::vector<float>& alpha);
 

@@ -101,12 +101,12 @@ void blend_shadows(std::span<float> shadow, std::span<const int32_t> id, std::sp
     for (const int32_t i : id_before) most = std::max(most, i);
     std::vector<float> by_id(static_cast<size_t>(most) + 1, -1);
     for (size_t i = 0; i < id_before.size(); ++i)
-        if (id_before[i] >= 0) by_id[static_cast<size_t>(id_before[i])] = before[i];
+        if (id_before[i] >= 0) by_id[id_before[i]] = before[i];
     parallel_for(
         shadow.size(),
         [&](size_t i) {
-            const bool known = id[i] >= 0 && id[i] <= most && by_id[static_cast<size_t>(id[i])] >= 0;
-            if (known) shadow[i] = mix(by_id[static_cast<size_t>(id[i])], shadow[i], blend);
+            const bool known = id[i] >= 0 && id[i] <= most && by_id[id[i]] >= 0;
+            if (known) shadow[i] = mix(by_id[id[i]], shadow[i], blend);
         },
         kMarkerGrain);
 }

@@ -1,12 +1,11 @@
 // Shadows of millions of smoke markers on each other by a stochastic shadow map [Madill 2013, 7.1].
 //
 // Markers are drawn as points into a map of distances to the light. A marker's shadow is the share of the map's texels
-// around it, a kernel of 15 x 15, that hold a marker nearer to the light. The kernel is sampled at some random texels,
+// around it, a kernel of 15 x 15, that hold a marker nearer to the light. The kernel is sampled at a few random texels,
 // and markers are inserted with a random offset, so that none is always hidden by another. Blending with the shadow of
-// the frame before makes the noise of both invisible.
+// the previous frame reduces the noise.
 //
-// The map is as fine as the markers are dense: about as many markers as texels. In a finer one, most texels are empty
-// and shadows vanish.
+// The map has about as many texels as there are markers. In a finer map, most texels are empty and shadows vanish.
 #pragma once
 
 #include "spindrift/base/math.h"
@@ -45,7 +44,7 @@ class LightPlane {
     int width_ = 1, height_ = 1;
 };
 
-// The share of light that is kept from each marker, 0 to 1. `id` and `pass` seed the random numbers.
+// The share of light that does not reach each marker, 0 to 1. `id` and `pass` seed the random numbers.
 std::vector<float> marker_shadows(std::span<const Vec3f> P, std::span<const int32_t> id, const Vec3f& toward_light,
                                   const MarkerShadowParams& params, uint64_t pass);
 // Blends with the shadows of an earlier frame, where a marker with the same id had one.

@@ -14,7 +14,7 @@ struct Ray {
 
 // What a ray does at a smooth interface. `normal` points against the ray.
 struct Interface {
-    float reflectance = 1; // of unpolarised light; 1 is total reflection and `refracted` then means nothing
+    float reflectance = 1; // of unpolarised light; 1: total reflection, `refracted` is unspecified
     Vec3f reflected, refracted;
 };
 
@@ -42,11 +42,11 @@ inline Interface meet_interface(const Vec3f& direction, const Vec3f& normal, flo
     return out;
 }
 
-// What is left of light after a way through a medium that absorbs `absorption` [1/m] of each colour.
+// Transmittance of each colour over a distance in a medium with the coefficient `absorption` [1/m].
 inline Vec3f beer_lambert(const Vec3f& absorption, float distance) { return (-distance * absorption).array().exp(); }
 
-// Share of light that a particle of smoke turns by an angle into each unit of solid angle (Henyey and Greenstein 1941);
-// `anisotropy` is the mean cosine: 0 turns it everywhere alike, towards 1 it goes almost straight on.
+// Phase function of smoke, per unit of solid angle (Henyey and Greenstein 1941); `anisotropy` is the mean cosine:
+// 0 scatters uniformly, values near 1 scatter forwards.
 inline float henyey_greenstein(float cosine, float anisotropy)
 {
     const float g = anisotropy, square = std::max(1 + g * g - 2 * g * cosine, 1e-6f);
@@ -61,7 +61,7 @@ inline float smoothstep(float low, float high, float x)
     return t * t * (3 - 2 * t);
 }
 
-// Two directions that stand on `normal` and on each other.
+// Two unit vectors orthogonal to `normal` and to each other.
 inline void frame_around(const Vec3f& normal, Vec3f& tangent, Vec3f& bitangent)
 {
     const Vec3f helper = std::abs(normal.y()) < 0.9f ? Vec3f(0, 1, 0) : Vec3f(1, 0, 0);
@@ -69,7 +69,7 @@ inline void frame_around(const Vec3f& normal, Vec3f& tangent, Vec3f& bitangent)
     bitangent = normal.cross(tangent);
 }
 
-// A point of the unit square to a direction within `radius` of the axis (evenly over the solid angle)...
+// Maps a point of the unit square to a direction within a cone around the axis, uniformly in solid angle...
 inline Vec3f sample_cone(const Vec3f& axis, float cos_radius, const Vec2f& square)
 {
     Vec3f tangent, bitangent;
@@ -79,7 +79,7 @@ inline Vec3f sample_cone(const Vec3f& axis, float cos_radius, const Vec2f& squar
     return (c * axis + s * std::cos(phi) * tangent + s * std::sin(phi) * bitangent).normalized();
 }
 
-// ... and to one of the half-space over `normal`, as often as a matte surface would weigh it.
+// ... and to a direction above `normal` with a density proportional to the cosine.
 inline Vec3f sample_cosine(const Vec3f& normal, const Vec2f& square)
 {
     Vec3f tangent, bitangent;

@@ -17,21 +17,21 @@ struct CameraParams {
     float roll = 0;                    // [deg] clockwise, seen from behind
     float f_stop = 0;                  // 0: a pinhole
     std::optional<float> focus;        // [m] along the view direction; left out: at the target
-    float shutter = 0;                 // [deg] of a frame that it is open, around the frame's own moment
+    float shutter = 0;                 // [deg] of a frame, centred at the frame's time
     // Keyframes [frame, value] or [frame, x, y, z] instead of the constants above.
     Keys position_keys, target_keys, fov_keys, focal_length_keys, roll_keys, focus_keys;
     Interpolation interpolation = Interpolation::smooth;
     void visit(ParamVisitor& v);
 
     bool keyed() const;
-    // Without keyframes: the constants are those of a moment.
+    // The parameters at a frame, without keyframes.
     CameraParams at(float frame) const;
 };
 
 struct WaterLook {
-    Vec3f color = Vec3f(0.10f, 0.51f, 0.69f);      // what is left of white light after `depth` metres
+    Vec3f color = Vec3f(0.10f, 0.51f, 0.69f);      // colour of white light after `depth` metres
     std::optional<float> depth;                    // left out: 0.6 of the longest edge of what the shot shows
-    Vec3f deep_color = Vec3f(0.02f, 0.11f, 0.15f); // where the bottom is too far to be seen
+    Vec3f deep_color = Vec3f(0.02f, 0.11f, 0.15f); // where the water is too deep to see the bottom
     float ior = 1.333f;
     void visit(ParamVisitor& v);
 };
@@ -68,12 +68,12 @@ struct RenderParams {
     int width = 960, height = 540;
     enum class Quality { draft, preview, full };
     Quality quality = Quality::preview;
-    int samples = 16;     // paths a pixel at full quality
+    int samples = 16;     // paths per pixel at full quality
     std::string color_by; // "speed", "id", or any attribute; left out: particles by speed, spray in its colour
     enum class SprayLook { matte, water };
-    SprayLook spray_look = SprayLook::matte; // a droplet of water that is larger than a few pixels looks like one
+    SprayLook spray_look = SprayLook::matte; // water suits droplets larger than a few pixels
     Vec3f spray_color = Vec3f(0.88f, 0.92f, 0.95f);
-    float spray_scale = 1; // droplets are drawn this much larger than they are
+    float spray_scale = 1; // factor on the drawn size of droplets
     CameraParams camera;
     Look look = Look::water;
     WaterLook water;
@@ -85,8 +85,8 @@ struct RenderParams {
     bool floor = true; // at the lower end of the extent, fading into the background
     Vec3f solid_color = Vec3f(0.60f, 0.57f, 0.53f);
     bool background = true; // off: floor and sky light the picture but the camera does not see them; alpha is 0 there
-    bool edges = true;      // thin lines where the container has its edges, part of the background
-    float exposure = 0;     // stops; pictures for the eye only, EXR stays as it is
+    bool edges = true;      // thin lines along the container's edges, part of the background
+    float exposure = 0;     // stops; PNG only, EXR stays linear
     void visit(ParamVisitor& v);
 };
 

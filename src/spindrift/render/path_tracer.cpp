@@ -11,10 +11,11 @@ namespace {
 using Mode = RenderLayer::Mode;
 
 constexpr int kMaxDepth = 9;
-constexpr float kCoat = 1.5f;    // index of refraction of the coat of paint
-constexpr float kBrightest = 12; // a path may not carry more: rare sparks are noise at a few paths a pixel
+constexpr float kCoat = 1.5f; // index of refraction of the coat of paint
+constexpr float kBrightest =
+    12; // upper bound of a path's radiance: rare brighter paths are noise at a few paths per pixel
 
-// A smooth normal can lead a ray to the wrong side of the triangle it stands for; bend it back.
+// An interpolated normal can send a ray to the wrong side of its triangle; this moves the direction to the right side.
 Vec3f on_side(Vec3f direction, const Vec3f& face)
 {
     const float height = direction.dot(face);
@@ -22,8 +23,8 @@ Vec3f on_side(Vec3f direction, const Vec3f& face)
     return direction.normalized();
 }
 
-// Where the part of the light that is not followed comes from. What is mirrored inside the water leaves it again soon,
-// through a surface that is often parallel to this one: as if it had been mirrored outside.
+// The direction in which the weaker part, which is not traced, looks up its surroundings. Light reflected inside water
+// usually leaves it soon through a surface roughly parallel to this one, as if it had been reflected outside.
 Vec3f weaker_direction(const Interface& meets, const Vec3f& normal, const Hit& hit, bool mirror)
 {
     if (mirror) return meets.refracted;
@@ -31,8 +32,8 @@ Vec3f weaker_direction(const Interface& meets, const Vec3f& normal, const Hit& h
     return meets.refracted - 2 * meets.refracted.dot(normal) * normal;
 }
 
-// Real spherical harmonics up to the second order are enough for matte light (Ramamoorthi and Hanrahan 2001): the
-// light of all directions is projected on them once, and each order dimmed by what the cosine leaves of it.
+// Real spherical harmonics up to the second order represent the irradiance of matte surfaces (Ramamoorthi and Hanrahan
+// 2001): the radiance of all directions is projected on them once, and convolved with the cosine order by order.
 std::array<float, 9> spherical_harmonics(const Vec3f& d)
 {
     const float x = d.x(), y = d.y(), z = d.z();
@@ -56,7 +57,7 @@ PathTracer::PathTracer(const RayScene& rays, const Sky& sky, const Floor& floor,
 {
     harmonics_.fill(Vec3f::Zero());
     const int count = 2048;
-    for (int i = 0; i < count; ++i) { // directions evenly over the sphere, along a spiral
+    for (int i = 0; i < count; ++i) { // directions uniformly over the sphere, along a spiral
         const float y = 1 - (2 * static_cast<float>(i) + 1) / count, r = std::sqrt(1 - y * y);
         const float phi = static_cast<float>(i) * 2.39996323f;
         const Vec3f d(r * std::cos(phi), y, r * std::sin(phi));
@@ -87,7 +88,7 @@ PathTracer::Sample PathTracer::trace(const Ray& ray, PixelSampler& random, Seen*
     sample.hazy = smoke.through < 1 || smoke.light.maxCoeff() > 0;
     sample.distance = std::min(sample.distance, smoke.middle);
 
-    // What is behind the smoke.
+    // The object behind the smoke.
     Mode mode = sample.detailed ? modes_[rays_.layer_of(hit)] : Mode::shown;
     if (!sample.detailed && !background_) mode = Mode::holdout;
     sample.alpha = mode == Mode::holdout ? 0 : 1;
@@ -153,7 +154,7 @@ Hit PathTracer::next(const Ray& ray) const
 {
     const float floor = floor_.distance(ray);
     const Hit hit = rays_.hit(ray, floor);
-    // Of a container that stands on the floor, the floor is seen.
+    // Where a container stands on the floor, the floor is drawn.
     const bool stands = hit.container && std::isfinite(floor) &&
                         hit.position.y() < floor_.height() + std::max(rays_.contact(), 1e-4f * floor);
     return or_floor(stands ? Hit() : hit, ray, floor);
@@ -167,7 +168,7 @@ Hit PathTracer::next_for_light(const Ray& ray) const
 
 Hit PathTracer::or_floor(const Hit& hit, const Ray& ray, float floor) const
 {
-    // Water that stands on the floor wets it: no film of air mirrors between them.
+    // Water on the floor is in contact with it: there is no film of air between them that would reflect.
     const bool stands = hit.kind == Hit::Kind::liquid && hit.from_inside && floor_.present() && std::isfinite(floor) &&
                         hit.position.y() < floor_.height() + rays_.medium(hit.medium).contact;
     if (hit.kind != Hit::Kind::none && !stands) return hit;
@@ -179,7 +180,8 @@ Hit PathTracer::or_floor(const Hit& hit, const Ray& ray, float floor) const
 
 bool PathTracer::wets_solid(const Ray& ray, Hit& hit) const
 {
-    // The two surfaces cross each other many times where they touch: feel from a little before to a little behind.
+    // The two surfaces intersect each other many times where they touch: search from a little before to a little
+    // behind.
     const float reach = 2 * rays_.medium(hit.medium).contact;
     if (!rays_.near_solid(hit.position, 3 * reach)) return false;
     const Hit behind = rays_.solid_hit({hit.position - reach * ray.direction, ray.direction, ray.time}, 3 * reach);
@@ -213,13 +215,13 @@ Vec3f PathTracer::follow(Ray ray, Hit hit, int depth, bool split, PixelSampler& 
             const Vec3f deep = medium.deep_color.cwiseProduct(sky_.ambient());
             light += through.cwiseProduct(Vec3f::Ones() - clear).cwiseProduct(deep);
             through = through.cwiseProduct(clear);
-        } else if (depth > 0) { // trace() has seen to the smoke before the eye
+        } else if (depth > 0) { // trace() integrates the smoke of the first ray
             const Volume::Passage smoke = through_smoke(ray, hit.distance, random);
             light += through.cwiseProduct(smoke.light);
             through *= smoke.through;
         }
         if (hit.kind == Hit::Kind::none) return light + through.cwiseProduct(background(ray, hit));
-        if (hit.kind == Hit::Kind::paint && split) { // under a clear coat that mirrors
+        if (hit.kind == Hit::Kind::paint && split) { // a matte surface under a clear, reflecting coat
             const Vec3f normal = hit.from_inside ? Vec3f(-hit.normal) : hit.normal;
             const float mirrored = fresnel(std::abs(normal.dot(ray.direction)), 1 / kCoat);
             const Vec3f way = ray.direction - 2 * ray.direction.dot(normal) * normal;
@@ -233,7 +235,7 @@ Vec3f PathTracer::follow(Ray ray, Hit hit, int depth, bool split, PixelSampler& 
             return light + through.cwiseProduct(matte(hit, ray.direction, contact_of(before), random));
 
         const Immersion after = before.with(hit.medium, !hit.from_inside);
-        if (before.medium() == after.medium()) { // inside a liquid that goes before this one
+        if (before.medium() == after.medium()) { // inside a liquid of higher priority
             in = after;
             ray = rays_.leave(hit, ray.direction);
             continue;
@@ -246,8 +248,8 @@ Vec3f PathTracer::follow(Ray ray, Hit hit, int depth, bool split, PixelSampler& 
         const Interface meets = meet_interface(ray.direction, normal, eta);
         const Ray mirrored = rays_.leave(hit, on_side(meets.reflected, face));
 
-        // Where the eye looks at water directly both parts are traced. Deeper down the stronger goes on, and the weaker
-        // sees its surroundings as if nothing were in its way: nothing is drawn at random, so water has no noise.
+        // At the first surface both parts are traced. Later the stronger is traced, and the weaker looks up its
+        // surroundings without occluders: nothing is random, so water has no noise.
         const bool mirror = meets.reflectance > (split ? 0.999f : 0.5f);
         const float weaker = mirror ? 1 - meets.reflectance : meets.reflectance;
         const Vec3f aside = split && !mirror ? follow(mirrored, next(mirrored), depth + 1, false, random)
@@ -259,7 +261,7 @@ Vec3f PathTracer::follow(Ray ray, Hit hit, int depth, bool split, PixelSampler& 
         in = mirror ? before : after;
         ray = mirror ? mirrored : rays_.leave(hit, on_side(meets.refracted, -face));
     }
-    // Lost in the water: what is left is lit like everything around it. Black would show in thin splashes.
+    // The path is too long: use the mean light of the dome for the rest. Black would be visible in thin splashes.
     return light + through.cwiseProduct(sky_.ambient());
 }
 
@@ -268,18 +270,19 @@ Vec3f PathTracer::openness(const Ray& ray) const
     const Hit end = next_for_light(ray);
     const float clear = rays_.smoke().soft_transmittance(ray, end.distance);
     if (clear == 1) return openness_to(end, ray);
-    return clear * openness_to(end, ray) + (1 - clear) * 0.5f * rays_.smoke().color(); // smoke is half in shade too
+    return clear * openness_to(end, ray) +
+           (1 - clear) * 0.5f * rays_.smoke().color(); // assume that smoke is in half shade too
 }
 
 Vec3f PathTracer::openness_to(const Hit& end, const Ray& ray) const
 {
     if (end.kind == Hit::Kind::liquid)
         return 0.9f * beer_lambert(rays_.medium(end.medium).absorption, end.from_inside ? end.distance : 0);
-    if (end.kind != Hit::Kind::none) return 0.4f * end.color; // other bodies are taken to be in half shade
+    if (end.kind != Hit::Kind::none) return 0.4f * end.color; // assume that other bodies are in half shade
     if (!std::isfinite(end.distance)) return Vec3f::Ones();
     const Vec3f share =
         floor_.radiance(end.position, ray.direction).cwiseQuotient(floor_.open_radiance().cwiseMax(1e-6f));
-    return share.cwiseMin(1.2f); // caustics light nothing but the floor: they would be noise
+    return share.cwiseMin(1.2f); // light from caustics would be noise
 }
 
 Vec3f PathTracer::matte(const Hit& hit, const Vec3f& direction, float wet, PixelSampler& random) const
@@ -287,21 +290,21 @@ Vec3f PathTracer::matte(const Hit& hit, const Vec3f& direction, float wet, Pixel
     const Vec3f normal = hit.normal.dot(direction) < 0 ? hit.normal : Vec3f(-hit.normal);
     const Vec3f face = hit.face.dot(direction) < 0 ? hit.face : Vec3f(-hit.face);
 
-    // Water around a body follows its surface only as closely as its mesh can: start where there is water for sure.
+    // The mesh of water around a body follows the body only to the accuracy of its cells: start inside the water.
     const auto leave = [&](const Vec3f& toward) {
         Ray ray = rays_.leave(hit, toward);
         if (wet > 0) ray.origin += 1.5f * wet * face;
         return ray;
     };
 
-    // The key light, through water where it must.
+    // The key light, also through water.
     Vec3f key = Vec3f::Zero();
     const Vec3f toward = sample_cone(sky_.key_direction(), sky_.key_cos_radius(), random.pair());
     const float facing = toward.dot(normal);
     if (facing > 0 && toward.dot(face) > 0 && sky_.key_irradiance().maxCoeff() > 0)
         key = sky_.key_irradiance().cwiseProduct(rays_.transmittance(leave(toward)));
 
-    // The dome: smooth as if nothing stood in the way, times how much gets through along a few rays.
+    // The dome: its smooth irradiance without occluders, times the mean transmittance of a few rays.
     const int rays = rays_.crowded() ? 1 : 3;
     Vec3f open = Vec3f::Zero();
     for (int i = 0; i < rays; ++i)
@@ -310,7 +313,7 @@ Vec3f PathTracer::matte(const Hit& hit, const Vec3f& direction, float wet, Pixel
 
     Vec3f diffuse = hit.color.cwiseProduct(std::max(0.0f, facing) * static_cast<float>(1 / kPi) * key + around);
     if (hit.kind != Hit::Kind::sphere) return diffuse;
-    // Spheres have a satin sheen, which tells one from the next.
+    // Spheres have a glossy highlight, so that neighbours can be distinguished.
     const Vec3f reflected = direction - 2 * direction.dot(normal) * normal;
     const float lobe = std::pow(std::max(0.0f, reflected.dot(sky_.key_direction())), 40.0f);
     const float rim = std::pow(1 - std::min(1.0f, -direction.dot(normal)), 5.0f);

@@ -37,7 +37,7 @@ void check(const RenderScene& scene, const RenderParams& params)
         if (smoke) expect(smoke->layer);
 }
 
-// What there is to see, for scenes that do not say what to frame.
+// The bounds of everything in a scene, for scenes without an extent.
 Box3f contents(const RenderScene& scene, const RenderParams& params)
 {
     Box3f box;
@@ -57,7 +57,7 @@ Box3f contents(const RenderScene& scene, const RenderParams& params)
 
 // --- drafts are drawn at half the size
 
-// Where pixel `i` of a picture twice as large lies between two of this one: the first, and the weight of the second.
+// The two pixels between which pixel `i` of a picture twice as large lies, and the weight of the second.
 struct Place {
     int first, second;
     float weight;
@@ -136,7 +136,7 @@ Picture draw(const RenderScene& scene, const RenderParams& params, bool channels
     Picture& picture = exposure.picture;
     if (params.edges && params.background && scene.container)
         draw_edges(*scene.container, camera.middle(), exposure.nearest, picture.color, picture.alpha);
-    // A marker scatters light to all sides, and sees half of the sky; the other half is smoke.
+    // A marker scatters light uniformly, and is lit by half of the sky; smoke occludes the other half.
     const MarkerLight light{params.smoke.marker_opacity, sky.key_irradiance() / static_cast<float>(2 * kPi),
                             0.5f * sky.ambient()};
     for (const RenderMarkers* markers : scene.markers)

@@ -1,17 +1,18 @@
-// The preview renderer: a small path tracer on Embree for looking at a shot, not a production renderer. Water that
-// refracts, reflects a sky and absorbs with depth; a floor with soft shadows and caustics; particles as spheres
+// The preview renderer: a small path tracer on Embree for previews of a shot, not a production renderer. It draws water
+// that refracts, reflects a sky and absorbs with depth; a floor with soft shadows and caustics; particles as spheres
 // coloured by an attribute; smoke and fire. Deterministic: the same input gives the same bits for any number of
 // threads.
 //
 //     Image picture = render(scene, params);
 //     write_image("still.png", tone_mapped(picture, params));
 //
-// Water is drawn without noise at a few paths a pixel because nothing in it is random: see render/path_tracer.h for
-// what that leaves out, render/floor_light.h for the light on the floor and render/volume.h for that in smoke.
+// Water has no noise at a few paths per pixel because nothing in it is random: see render/path_tracer.h for the
+// limits, render/floor_light.h for the light on the floor and render/volume.h for the light in smoke.
 //
-// Quality: `full` traces all samples for each pixel alone; `preview` shares paths between pixels and traces most where
-// they differ most, for about the same error (render/film.h, render/exposure.h); `draft` traces one path for each block
-// of 2 x 2 pixels and enlarges. Limits: a speck smaller than a pixel that no pilot path meets is not refined.
+// Quality: `full` traces all samples for each pixel separately; `preview` shares paths between pixels and traces more
+// where their variance is larger, for about the same error (render/film.h, render/exposure.h); `draft` traces one path
+// for each block of 2 x 2 pixels and enlarges. Limits: a speck smaller than a pixel that no pilot path meets is not
+// refined.
 #pragma once
 
 #include "spindrift/io/image.h"
@@ -22,22 +23,21 @@ namespace spindrift {
 // Linear light, no exposure or tone curve.
 Image render(const RenderScene& scene, const RenderParams& params);
 
-// A picture with what compositing needs of it. Of water, all channels but the colours show its surface, not what is
-// seen through it.
+// A picture with channels for compositing. All channels but the colours describe the surface of water, not what is seen
+// through it.
 struct Picture {
-    // Premultiplied: as much light as alpha lets be added to a background by "over". Without `background` alpha is the
-    // share of a pixel that layers cover which are not holdouts; with it, floor and sky are opaque.
+    // Premultiplied, for "over". Without `background`, alpha is the share of a pixel that layers other than holdouts
+    // cover; with it, floor and sky are opaque.
     Image color;
     std::vector<float> alpha;
-    // Of the nearest point that a pixel sees, never a mean of two surfaces:
+    // Of the nearest point in a pixel, never a mean of two surfaces:
     std::vector<float> depth;    // [m] along the view axis, not along the ray; kNoDepth where nothing is seen
     std::vector<Vec3f> normal;   // unit, world space, towards the camera; zero in smoke and sky
-    std::vector<Vec3f> velocity; // [m/s], world space; motion of the camera is not in it
-    // Share of each pixel that each layer of the scene covers, holdouts too: their sum is that of everything in the
-    // scene but floor and sky.
+    std::vector<Vec3f> velocity; // [m/s], world space; without the motion of the camera
+    // Share of each pixel that each layer of the scene covers, holdouts included.
     std::vector<std::vector<float>> masks;
 };
-constexpr float kNoDepth = 1e10f; // finite, so that filters of depth stay so
+constexpr float kNoDepth = 1e10f; // finite, so that filtered depths are finite
 
 // With all channels.
 Picture render_picture(const RenderScene& scene, const RenderParams& params);
@@ -56,10 +56,10 @@ Picture render_picture(const RenderScene& scene, const RenderParams& params);
 // blur.
 ChannelImage channels_of(const Picture& picture, const RenderScene& scene);
 
-// Exposure and a gentle filmic curve into 0..1, still linear: what a PNG should hold. EXR takes the picture as it is.
+// Applies the exposure and a filmic curve into 0..1, still linear: for PNG. EXR stores the picture unchanged.
 Image tone_mapped(const Image& image, const RenderParams& params);
 
-// Colours for a scalar attribute: a perceptually even map from low to high.
+// Colours for a scalar attribute: a perceptually uniform map from low to high.
 Vec3f color_map(float t);
 
 } // namespace spindrift

@@ -1,6 +1,7 @@
 #include "spindrift/render/ray_scene.h"
 
 #include "spindrift/base/error.h"
+#include "spindrift/base/parallel.h"
 
 #include <embree3/rtcore.h>
 #include <tbb/task_arena.h>
@@ -9,7 +10,8 @@ namespace spindrift {
 
 namespace {
 
-constexpr size_t kCrowd = 50000; // spheres
+constexpr size_t kCrowd = 50000;   // spheres
+constexpr size_t kPerTask = 16384; // vertices or triangles
 
 Vec3f absorption_of(const WaterLook& water, const Box3f& extent)
 {
@@ -20,7 +22,7 @@ Vec3f absorption_of(const WaterLook& water, const Box3f& extent)
 
 bool valid(const Vec3i& triangle, int vertices) { return triangle.minCoeff() >= 0 && triangle.maxCoeff() < vertices; }
 
-// Mean edge of the mesh: how finely the surface was sampled.
+// Mean length of the mesh's edges: the resolution of the surface.
 float mean_edge(const Mesh& mesh)
 {
     double sum = 0;
@@ -33,7 +35,7 @@ float mean_edge(const Mesh& mesh)
     return count ? static_cast<float>(sum / static_cast<double>(count)) : 0;
 }
 
-// Walls of a container are seen from inside only, where their triangles face.
+// Walls of a container are visible from inside only, the side that their triangles face.
 void see_from_inside(const RTCFilterFunctionNArguments* query)
 {
     const RTCRay& ray = *reinterpret_cast<const RTCRay*>(query->ray);
@@ -43,7 +45,7 @@ void see_from_inside(const RTCFilterFunctionNArguments* query)
 
 } // namespace
 
-// One body per Embree geometry, numbered alike.
+// One body per Embree geometry, with the same number.
 struct RayScene::Embree {
     struct Body {
         Hit::Kind kind;
@@ -60,10 +62,11 @@ struct RayScene::Embree {
     };
     RTCDevice device;
     RTCScene scene;              // everything
-    RTCScene solids;             // solids alone, to feel for them through water
+    RTCScene solids;             // solids only, to find them behind water
     RTCScene blockers = nullptr; // everything but containers, if there are any
     std::vector<Body> bodies;
-    float open = 0; // how long the shutter is [s]
+    float open = 0; // time that the shutter is open [s]
+    RTCBuildQuality quality = RTC_BUILD_QUALITY_MEDIUM;
 
     Embree()
         : device(rtcNewDevice(nullptr)), scene(device ? rtcNewScene(device) : nullptr),
@@ -90,9 +93,14 @@ struct RayScene::Embree {
         if (!blockers) fail("render: not enough memory for a third scene");
         rtcSetSceneFlags(blockers, RTC_SCENE_FLAG_ROBUST);
     }
-    // A tree that is soon made, for few rays.
-    void build_fast() { rtcSetSceneBuildQuality(scene, RTC_BUILD_QUALITY_LOW); }
-    // While the shutter is open, a mesh moves by its velocities, and spheres by theirs.
+    // Builds the trees quickly, for few rays. Embree does so only if both the scene and its geometries ask for it.
+    void build_fast()
+    {
+        quality = RTC_BUILD_QUALITY_LOW;
+        rtcSetSceneBuildQuality(scene, quality);
+        if (blockers) rtcSetSceneBuildQuality(blockers, quality);
+    }
+    // Meshes and spheres move by their velocities while the shutter is open.
     Box3f add_mesh(const Mesh& mesh, Body body);
     Box3f add_solid(const RenderSolid& solid, const Vec3f& color);
     Box3f add_spheres(const RenderSpheres& balls, Body body);
@@ -110,6 +118,7 @@ void RayScene::Embree::attach(RTCGeometry geometry, Body body)
 {
     const auto number = static_cast<unsigned>(bodies.size());
     if (body.container) rtcSetGeometryIntersectFilterFunction(geometry, see_from_inside);
+    rtcSetGeometryBuildQuality(geometry, quality);
     rtcCommitGeometry(geometry);
     rtcAttachGeometryByID(scene, geometry, number);
     if (body.kind == Hit::Kind::solid) rtcAttachGeometryByID(solids, geometry, number);
@@ -128,20 +137,28 @@ RTCGeometry RayScene::Embree::triangles_of(const Mesh& mesh, unsigned steps, con
         auto* position = static_cast<float*>(rtcSetNewGeometryBuffer(geometry, RTC_BUFFER_TYPE_VERTEX, step,
                                                                      RTC_FORMAT_FLOAT3, 3 * sizeof(float), vertices));
         if (!position) fail("render: not enough memory for a mesh of {} triangles", triangles);
-        for (size_t i = 0; i < vertices; ++i) {
+        const auto copy = [&](size_t i) {
             const Vec3f p = positions(step, i);
             std::copy_n(p.data(), 3, position + 3 * i);
-            if (p.allFinite()) bounds.add(p);
-        }
+            return p.allFinite() ? Box3f{p, p} : Box3f();
+        };
+        const auto both = [](Box3f a, const Box3f& b) {
+            a.add(b);
+            return a;
+        };
+        bounds.add(parallel_reduce(vertices, Box3f(), copy, both, kPerTask));
     }
     auto* index = static_cast<unsigned*>(
         rtcSetNewGeometryBuffer(geometry, RTC_BUFFER_TYPE_INDEX, 0, RTC_FORMAT_UINT3, 3 * sizeof(unsigned), triangles));
     if (!index) fail("render: not enough memory for a mesh of {} triangles", triangles);
-    for (size_t i = 0; i < triangles; ++i) {
-        // A triangle of vertices that do not exist collapses to a point, which no ray hits.
-        const bool good = valid(mesh.triangles[i], static_cast<int>(vertices));
-        for (int k = 0; k < 3; ++k) index[3 * i + k] = good ? static_cast<unsigned>(mesh.triangles[i][k]) : 0u;
-    }
+    parallel_for(
+        triangles,
+        [&](size_t i) {
+            // A triangle of vertices that do not exist collapses to a point, which no ray hits.
+            const bool good = valid(mesh.triangles[i], static_cast<int>(vertices));
+            for (int k = 0; k < 3; ++k) index[3 * i + k] = good ? static_cast<unsigned>(mesh.triangles[i][k]) : 0u;
+        },
+        kPerTask);
     return geometry;
 }
 
@@ -159,14 +176,17 @@ const std::vector<Vec3f>* colors_of(const Mesh& mesh)
 std::vector<Vec3f> at_corners(const Mesh& mesh, const std::vector<Vec3f>& values)
 {
     std::vector<Vec3f> corners(3 * mesh.triangles.size(), Vec3f::Zero());
-    for (size_t i = 0; i < mesh.triangles.size(); ++i) {
-        const Vec3i& t = mesh.triangles[i];
-        for (int k = 0; k < 3 && valid(t, static_cast<int>(values.size())); ++k) corners[3 * i + k] = values[t[k]];
-    }
+    parallel_for(
+        mesh.triangles.size(),
+        [&](size_t i) {
+            const Vec3i& t = mesh.triangles[i];
+            for (int k = 0; k < 3 && valid(t, static_cast<int>(values.size())); ++k) corners[3 * i + k] = values[t[k]];
+        },
+        kPerTask);
     return corners;
 }
 
-// From the shutter's opening (step 0) to its end (step 1), at a steady velocity.
+// From the shutter's opening (step 0) to its end (step 1), at constant velocity.
 Vec3f moved(const Vec3f& place, const Vec3f& velocity, float open, unsigned step)
 {
     const Vec3f way = (static_cast<float>(step) - 0.5f) * open * velocity;
@@ -187,14 +207,14 @@ Box3f RayScene::Embree::add_mesh(const Mesh& mesh, Body body)
             return moves ? moved(mesh.positions[i], mesh.velocities[i], open, step) : mesh.positions[i];
         },
         bounds);
-    std::vector<Vec3f> normals = mesh.normals;
-    if (normals.size() != vertices) {
+    body.mesh = &mesh, body.colors = colors_of(mesh);
+    if (mesh.normals.size() == vertices) {
+        body.normals.push_back(at_corners(mesh, mesh.normals));
+    } else {
         Mesh smooth = mesh;
         compute_normals(smooth);
-        normals = std::move(smooth.normals);
+        body.normals.push_back(at_corners(mesh, smooth.normals));
     }
-    body.mesh = &mesh, body.colors = colors_of(mesh);
-    body.normals.push_back(at_corners(mesh, normals));
     attach(geometry, std::move(body));
     return bounds;
 }
@@ -259,9 +279,9 @@ Box3f RayScene::Embree::add_spheres(const RenderSpheres& balls, Body body)
     return bounds;
 }
 
-// On one thread: where a ray meets an edge, which of the two triangles is hit depends on their order in the tree, and
-// that on the threads that built it. Pictures should not. rtcJoinCommitScene would leave this arena for one of the
-// device's own, with all threads.
+// Builds on one thread: where a ray meets an edge, which of the two triangles is hit depends on their order in the
+// tree, and that order depends on the number of threads that built it. rtcJoinCommitScene would leave this arena for
+// one of the device's own, with all threads.
 void RayScene::Embree::commit()
 {
     tbb::task_arena alone(1);
@@ -307,8 +327,8 @@ RayScene::RayScene(const RenderScene& scene, const Volumes& smoke, const RenderP
     : embree_(std::make_unique<Embree>()), smoke_(smoke), container_(scene.container)
 {
     embree_->open = params.camera.shutter / 360 / scene.fps;
-    if (params.quality == RenderParams::Quality::draft) embree_->build_fast();
     if (std::ranges::any_of(scene.solids, &RenderSolid::container)) embree_->expect_containers();
+    if (params.quality == RenderParams::Quality::draft) embree_->build_fast();
     for (const RenderSurface& surface : scene.surfaces) add_surface(surface, params, extent);
     Box3f containers;
     for (const RenderSolid& solid : scene.solids) {
@@ -340,7 +360,7 @@ void RayScene::Embree::smooth_normal(Hit& hit, const Body& body, const RTCHit& a
     const Vec3f* corners = &body.normals[std::lround(hit.time * last)][3 * size_t{at.primID}];
     const Vec3f &a = corners[0], &b = corners[1], &c = corners[2];
     const Vec3f smooth = (1 - at.u - at.v) * a + at.u * b + at.v * c;
-    // Sharp edges of a solid, like those of a box, must not be smoothed away.
+    // Keep sharp edges of a solid, such as those of a box.
     if (body.kind == Hit::Kind::solid && std::min({a.dot(hit.face), b.dot(hit.face), c.dot(hit.face)}) < 0.7f) return;
     const float length = smooth.norm();
     if (length > 1e-3f && smooth.dot(hit.face) > 0) hit.normal = smooth / length;
@@ -412,8 +432,8 @@ Hit RayScene::solid_hit(const Ray& ray, float far) const
     return embree_->describe(Embree::nearest(embree_->solids, ray, far), ray);
 }
 
-// Water that rests against a wall is as flat as the wall; its mesh is only as flat as its voxels, and refraction shows
-// every dent.
+// Water at a wall is as flat as the wall; its mesh is only as flat as its voxels, and refraction makes every dent
+// visible.
 void RayScene::flatten_against_walls(Hit& hit) const
 {
     for (int axis = 0; axis < 3; ++axis)
@@ -499,10 +519,8 @@ Vec3f RayScene::velocity_of(const Hit& hit) const
     } else if (body.solid && embree_->open > 0 && body.solid->moments.size() > 1) {
         const Mesh &first = *body.solid->moments.front(), &last = *body.solid->moments.back();
         if (first.positions.size() == vertices && last.positions.size() == vertices)
-            velocity = between([&](int i) -> Vec3f {
-                const auto k = static_cast<size_t>(i);
-                return (last.positions[k] - first.positions[k]) / embree_->open;
-            });
+            velocity =
+                between([&](int i) -> Vec3f { return (last.positions[i] - first.positions[i]) / embree_->open; });
     }
     return velocity.allFinite() ? velocity : Vec3f::Zero().eval();
 }

@@ -1,5 +1,5 @@
-// What rays can hit: the shot's meshes and spheres in an Embree scene, and the questions the renderer asks of it.
-// Only the renderer's own files include this header; Embree stays behind it.
+// The shot's meshes and spheres in an Embree scene, and the ray queries of the renderer. Internal to the renderer;
+// hides Embree.
 #pragma once
 
 #include "spindrift/render/optics.h"
@@ -15,29 +15,29 @@ struct Hit {
     Kind kind = Kind::none;
     float distance = kInfinity;
     Vec3f position = Vec3f::Zero();
-    Vec3f face = Vec3f::Zero();   // unit normal of the triangle or sphere, out of the body
-    Vec3f normal = Vec3f::Zero(); // the same, smooth
+    Vec3f face = Vec3f::Zero();   // outward unit normal of the triangle or sphere
+    Vec3f normal = Vec3f::Zero(); // the same, interpolated
     bool from_inside = false;
     bool container = false;      // of a solid
     Vec3f color = Vec3f::Zero(); // of matte surfaces
-    float time = 0.5f;           // of the ray that met it
+    float time = 0.5f;           // of the ray
     int medium = -1;             // of a liquid
-    // Where it is on its body.
+    // Position on the body.
     int body = -1;
     unsigned primitive = 0;
     float u = 0, v = 0;
 };
 
-// What light passes through in a body of liquid.
+// Optical properties of a liquid.
 struct Medium {
     float ior = 1;
     Vec3f absorption = Vec3f::Zero(); // [1/m]
     Vec3f deep_color = Vec3f::Zero();
-    // Surfaces nearer to each other than this touch: about an edge of the liquid's mesh.
+    // Surfaces nearer to each other than this are in contact: about an edge of the liquid's mesh.
     float contact = 0;
 };
 
-// The liquids that a place is inside of. Where several overlap, the first of them fills it.
+// The liquids that contain a point. Where several overlap, the first of them has priority.
 class Immersion {
   public:
     static constexpr int kMost = 64;
@@ -57,39 +57,39 @@ class Immersion {
 
 class RayScene {
   public:
-    // Scene and smoke must outlive it; the smoke's light may be worked out later.
+    // Scene and smoke must outlive this object; the smoke's light may be computed later.
     RayScene(const RenderScene& scene, const Volumes& smoke, const RenderParams& params, const Box3f& extent);
     ~RayScene();
 
     Hit hit(const Ray& ray, float far = kInfinity) const;
-    // The same for light, which containers do not stop.
+    // The same for light rays, which pass through containers.
     Hit light_hit(const Ray& ray, float far = kInfinity) const;
-    // The same among the solids alone.
+    // The same among solids only.
     Hit solid_hit(const Ray& ray, float far) const;
-    // Light that comes straight through: none past matte bodies, dimmed by absorption and reflection in water. Leaves
-    // out refraction, which is the price of a shadow ray that goes where it was aimed.
+    // Transmittance along a straight ray: zero behind matte bodies, reduced by absorption and reflection in water.
+    // Ignores refraction.
     Vec3f past_bodies(Ray ray, float far = kInfinity) const;
-    // The same, dimmed by smoke too.
+    // The same with smoke.
     Vec3f transmittance(const Ray& ray) const;
-    // A new ray from a hit, a hair off the surface so that it does not meet the same triangle again.
+    // A ray that starts at a hit, offset from the surface so that it does not hit the same triangle again.
     Ray leave(const Hit& hit, const Vec3f& direction) const;
 
     bool empty() const { return bounds_.empty(); }
     const Box3f& bounds() const { return bounds_; }
     const Volumes& smoke() const { return smoke_; }
     int layer_of(const Hit& hit) const;
-    // Of what was hit [m/s]; zero where it is not known.
+    // Of the object that was hit [m/s]; zero where unknown.
     Vec3f velocity_of(const Hit& hit) const;
-    // Of all that throws shadows.
+    // Of everything that casts shadows.
     Box3f shading_bounds() const;
-    // Whether a solid may be within a distance of a place.
+    // Whether a solid may be within a distance of a point.
     bool near_solid(const Vec3f& place, float distance) const;
-    // So many spheres that each covers a pixel or less, and the pixel evens out their light.
+    // There are so many spheres that each covers at most about a pixel, and a pixel averages over them.
     bool crowded() const { return crowded_; }
     const Medium& medium(int number) const { return media_[number]; }
-    // Index of refraction there; 1 in the air.
+    // Index of refraction; 1 in air.
     float ior(const Immersion& in) const { return in.any() ? medium(in.medium()).ior : 1; }
-    // The longest of all liquids'.
+    // The longest contact distance of all liquids.
     float contact() const { return contact_; }
 
   private:

@@ -1,6 +1,6 @@
-// Random numbers for one path of one pixel: an Owen-scrambled Sobol sequence, every pair of dimensions scrambled anew
-// (Burley, "Practical Hash-based Owen Scrambling", JCGT 2020). Any power-of-two number of paths fills each pair evenly,
-// which is what keeps the noise low at a few paths a pixel. Counter-based: nothing depends on threads.
+// Random numbers for one path of one pixel: an Owen-scrambled Sobol sequence, with separate scrambling of
+// each pair of dimensions (Burley, "Practical Hash-based Owen Scrambling", JCGT 2020). Any power-of-two number of paths
+// fills each pair evenly, which reduces the noise at a few paths per pixel. Counter-based: independent of threads.
 #pragma once
 
 #include "spindrift/base/random.h"

@@ -1,4 +1,4 @@
-// What is in a picture: surfaces, spheres, smoke and solids, each with its own look, sorted into layers.
+// The contents of a picture: surfaces, spheres, smoke and solids, each with its own look, assigned to layers.
 //
 //     RenderScene scene;
 //     scene.layers = {{"water"}, {"spray"}, {"tank", RenderLayer::Mode::holdout}};
@@ -6,7 +6,7 @@
 //     scene.spheres = {&spray};             // spray.layer = 1
 //     scene.solids = {{&post, false, 2}};
 //
-// Meshes, spheres and fields stay the caller's and must outlive the call that draws them.
+// The caller owns meshes, spheres and fields; they must outlive the call that draws them.
 #pragma once
 
 #include "spindrift/field/tiles.h"
@@ -15,8 +15,8 @@
 
 namespace spindrift {
 
-// A named group of things in the picture. The mode says what the camera sees of them; in reflections, refraction and
-// shadows they look the same in every mode.
+// A named group of objects. The mode determines how the camera sees them; in reflections, refractions and shadows they
+// look the same in every mode.
 struct RenderLayer {
     enum class Mode {
         shown,   // drawn with its look
@@ -27,7 +27,7 @@ struct RenderLayer {
     Mode mode = Mode::shown;
 };
 
-// Water or paint. A look that is left out is that of RenderParams.
+// Water or paint. A missing look is that of RenderParams.
 //
 // Where several bodies of water overlap, the one that comes first in the scene fills the common space, and surfaces of
 // the others inside it are not seen [Schmidt 2002]; light refracts from one liquid into the other where they touch.
@@ -47,7 +47,7 @@ struct RenderSpheres {
     std::vector<Vec3f> velocities; // [m/s], for motion blur and the velocity channel; empty if they stand still
     std::vector<Vec3f> ends;       // if there are any, capsules from centre to end
     std::vector<Vec3f> colors;     // linear
-    // Added to the normal of each before it is lit: spheres smaller than a pixel then show the surface that they form.
+    // Added to the normal of each before shading: spheres smaller than a pixel then show the surface that they form.
     std::vector<Vec3f> normals;
     float radius = 0;
     std::vector<float> radii;            // of each; empty if all have the one above
@@ -56,7 +56,7 @@ struct RenderSpheres {
     float radius_of(size_t i) const { return radii.empty() ? radius : radii[i]; }
 };
 
-// A field and where it lies: cell (0,0,0) has its value at `origin`.
+// A field and its position: the value of cell (0,0,0) is at `origin`.
 template <class T> struct PlacedField {
     const Field<T>* field = nullptr;
     float voxel = 1;
@@ -81,10 +81,10 @@ struct RenderMarkers {
     float radius = 0;          // [m]
     Vec3f color = Vec3f::Ones();
 };
-// Where there is smoke or fire.
+// The bounds of smoke and fire.
 Box3f bounds_of(const RenderSmoke& smoke, const RenderParams& params);
 
-// A solid body, or a container: the walls around something, which are seen from inside only and let all light in.
+// A solid body, or a container: walls that are visible from inside only and transmit all light.
 struct RenderSolid {
     RenderSolid(const Mesh* mesh, bool is_container = false, int of_layer = 0)
         : moments{mesh}, container(is_container), layer(of_layer)
@@ -94,8 +94,8 @@ struct RenderSolid {
         : moments(std::move(over_time)), container(is_container), layer(of_layer)
     {
     }
-    // Of one that moves while the shutter is open, from its opening to its end in equal steps; the triangles and the
-    // number of vertices stay. Null: nothing. The velocity channel shows the mesh's velocities, or else the motion
+    // The mesh at equal steps of time from the shutter's opening to its end; triangles and the number of vertices are
+    // the same in all. Null: nothing. The velocity channel shows the mesh's velocities, or else the motion
     // between the first and the last moment.
     std::vector<const Mesh*> moments;
     bool container;
@@ -104,8 +104,8 @@ struct RenderSolid {
     const Mesh* mesh() const { return moments[moments.size() / 2]; }
 };
 
-// Everything in one picture. `extent` is what the automatic camera frames, what the floor lies under and what the
-// colour of water scales with: the same for all frames of a shot.
+// Everything in one picture. `extent` is the box that the automatic camera frames, that stands on the floor and that
+// the colour of water scales with: the same for all frames of a shot.
 struct RenderScene {
     std::vector<RenderLayer> layers; // empty: one without a name, shown
     std::vector<RenderSurface> surfaces;
@@ -114,9 +114,9 @@ struct RenderScene {
     std::vector<const RenderSmoke*> smokes; // may overlap
     std::vector<const RenderMarkers*> markers;
     Box3f extent;
-    Box3f view; // what the automatic camera frames instead, if it is not empty: more, where this frame needs it
-    float frame = 0, fps = 24;      // the moment that is shown, for the camera's keyframes, and what a frame lasts
-    std::optional<Box3f> container; // a glass-less tank: where its walls are, so that water against them looks right
+    Box3f view; // if not empty, the box that the automatic camera frames instead, for frames that need more
+    float frame = 0, fps = 24;      // time of the picture, for the camera's keyframes, and frames per second
+    std::optional<Box3f> container; // walls of a tank that is not drawn; water is flattened against them
 };
 
 } // namespace spindrift

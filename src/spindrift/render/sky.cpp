@@ -6,7 +6,7 @@ namespace {
 
 constexpr float kDegree = static_cast<float>(kPi / 180);
 
-// A softbox: a rectangle that stands square to `axis`, `half_width` by `half_height` at distance one, with soft rims.
+// A softbox: a rectangle orthogonal to `axis`, `half_width` by `half_height` at distance one, with soft edges.
 float softbox(const Vec3f& direction, const Vec3f& axis, float half_width, float half_height, float rim)
 {
     const float ahead = direction.dot(axis);
@@ -27,7 +27,7 @@ Vec3f from_angles(float azimuth, float elevation)
 
 Sky::Sky(const RenderParams& params) : kind_(params.sky)
 {
-    // Lower than this, shadows would run out of every picture.
+    // With a lower light, shadows would extend beyond the picture.
     key_direction_ = from_angles(params.light.azimuth, std::clamp(params.light.elevation, 15.0f, 90.0f));
     const float radius = 0.5f * std::clamp(params.light.size, 0.2f, 60.0f) * kDegree;
     key_cos_radius_ = std::cos(radius), key_cos_rim_ = std::cos(1.25f * radius);
@@ -47,12 +47,12 @@ Sky::Sky(const RenderParams& params) : kind_(params.sky)
         key_irradiance_ = Vec3f(0, 0, 0);
         break;
     }
-    // Seen in a mirror the light is dimmer than its irradiance asks for: a small light would leave only sparks.
+    // Reflections show the light dimmer than its irradiance implies: a small light would cause fireflies.
     const float solid_angle = static_cast<float>(2 * kPi) * (1 - key_cos_radius_);
     const float dimming = std::min(1.0f, 40.0f * solid_angle / std::max(key_irradiance_.maxCoeff(), 1e-6f));
     key_radiance_ = key_irradiance_ / solid_angle * dimming;
 
-    // Irradiance of the dome, by an even set of directions weighted as a matte surface weighs them.
+    // Irradiance of the dome, from uniform directions weighted by the cosine.
     const int count = 2048;
     Vec3d sum = Vec3d::Zero();
     for (int i = 0; i < count; ++i) {

@@ -1,5 +1,5 @@
-// Everything that shines: a gradient all around, one bright round key light, and in the studio two softboxes that give
-// water something to mirror. All analytic and infinitely far away, so looking up a direction is all there is to it.
+// The lights: a gradient dome, one bright round key light, and in the studio two softboxes that water reflects. All are
+// analytic and infinitely far away, so that radiance depends on the direction only.
 #pragma once
 
 #include "spindrift/render/optics.h"
@@ -11,7 +11,7 @@ class Sky {
   public:
     explicit Sky(const RenderParams& params);
 
-    // What a ray that leaves the scene sees. The key light is for mirror-like paths only: matte surfaces sample it.
+    // Radiance of a direction. The key light is included for specular paths only: matte surfaces sample it.
     Vec3f dome(const Vec3f& direction) const;
     Vec3f with_key(const Vec3f& direction) const;
 
@@ -20,7 +20,7 @@ class Sky {
     // Irradiance of the key light on a surface that faces it, and of the dome on one that faces up.
     const Vec3f& key_irradiance() const { return key_irradiance_; }
     const Vec3f& dome_irradiance() const { return dome_irradiance_; }
-    // The dome as a matte surface sees it on average: stands in for what is too deep in a path to be traced.
+    // Mean radiance of the dome on a matte surface that faces up; used instead of paths that are too long.
     Vec3f ambient() const { return dome_irradiance_ / static_cast<float>(kPi); }
 
   private:

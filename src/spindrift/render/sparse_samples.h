@@ -1,6 +1,6 @@
-// Numbers at the points of a sparse grid, for rays: each tile of 8x8x8 carries one layer of what its upper neighbours
-// begin with, so that looking up a place between eight points never leaves a tile, and rays pass from tile to tile and
-// jump over those that are missing.
+// Values at the points of a sparse grid, for rays. Each tile of 8x8x8 also stores the first layer of its upper
+// neighbours, so that interpolation between eight points never leaves a tile. Rays walk from tile to tile and skip
+// missing ones.
 #pragma once
 
 #include "spindrift/field/tiles.h"
@@ -10,13 +10,13 @@
 
 namespace spindrift {
 
-// Where the points are, and which tiles there are of them.
+// The positions of the points, and the tiles that exist.
 class SparseSampleGrid {
   public:
-    static constexpr int kEdge = kTileSize + 1, kPoints = kEdge * kEdge * kEdge; // of a tile with its layer
+    static constexpr int kEdge = kTileSize + 1, kPoints = kEdge * kEdge * kEdge; // of a tile with the additional layer
 
     SparseSampleGrid() = default;
-    // `origin` is where point (0,0,0) is.
+    // `origin` is the position of point (0,0,0).
     SparseSampleGrid(Topology topology, float spacing, const Vec3f& origin);
 
     const Topology& topology() const { return topology_; }
@@ -25,7 +25,7 @@ class SparseSampleGrid {
     const Box3f& bounds() const { return bounds_; }
     int tiles_across() const { return size_.maxCoeff(); } // along the longest edge of the box of all tiles
     Vec3f position(const Vec3i& point) const { return origin_ + spacing_ * point.cast<float>(); }
-    // In points: whole numbers are points.
+    // In units of the spacing: integers are points.
     Vec3f coordinates(const Vec3f& position) const { return (position - origin_) / spacing_; }
     int tile_at(const Vec3i& tile) const;
 
@@ -47,7 +47,7 @@ class SparseSampleGrid {
     std::vector<int> table_;                           // of tile indices in that box, unless it is too large
 };
 
-// The eight points around a place in a tile: the first of them, and how far the place is along each axis.
+// The eight points around a position in a tile: the first of them, and the interpolation weights along each axis.
 struct Between {
     int first;
     float x, y, z;
@@ -63,7 +63,7 @@ struct Between {
         const int i = along(in_tile.x(), x), j = along(in_tile.y(), y), k = along(in_tile.z(), z);
         first = SparseSampleGrid::number({i, j, k});
     }
-    // Of whatever has the operations of numbers; `value(i)` is that of point i.
+    // Interpolates value(i), the value of point i.
     template <class Value> auto mean(const Value& value) const
     {
         constexpr int e = SparseSampleGrid::kEdge;
@@ -87,7 +87,7 @@ template <class T> class SparseSamples {
     T* tile(int index) { return values_.data() + static_cast<size_t>(index) * SparseSampleGrid::kPoints; }
     const T* tile(int index) const { return values_.data() + static_cast<size_t>(index) * SparseSampleGrid::kPoints; }
 
-    // By value(point), which must depend on nothing but the point.
+    // Sets all points to value(point), which must depend only on the point.
     template <class Value> void fill(const Value& value)
     {
         const Topology& topology = grid_->topology();
@@ -101,7 +101,7 @@ template <class T> class SparseSamples {
                     neighbour(t, in) == t || missing(neighbour(t, in)))
                     tile(t)[i] = value(grid_->point(t, i));
         });
-        for_each_tile(topology, [&](int t) { // the layer: what the neighbours begin with
+        for_each_tile(topology, [&](int t) { // the additional layer, from the neighbours
             for (int i = 0; i < SparseSampleGrid::kPoints; ++i) {
                 const Vec3i in = SparseSampleGrid::point_in_tile(i);
                 const int owner = neighbour(t, in);
@@ -110,7 +110,7 @@ template <class T> class SparseSamples {
             }
         });
     }
-    // At a point that a tile has for its own; zero where there is no tile.
+    // At a point; zero where there is no tile.
     T at(const Vec3i& point) const
     {
         const int t = grid_->tile_at(tile_of_cell(point));
@@ -118,7 +118,7 @@ template <class T> class SparseSamples {
                    ? tile(t)[SparseSampleGrid::number({point.x() & 7, point.y() & 7, point.z() & 7})]
                    : T();
     }
-    // At a place, if there is a tile.
+    // Interpolated at a position, if there is a tile.
     std::optional<T> find(const Vec3f& place) const
     {
         const Vec3f p = grid_->coordinates(place);
@@ -134,13 +134,13 @@ template <class T> class SparseSamples {
     std::vector<T> values_;
 };
 
-// Even steps from one distance to another, none longer than that (but for rounding).
+// The number of equal steps between two distances that are no longer than `longest`, except for rounding.
 inline int steps_between(float from, float to, float longest)
 {
     return std::max(1, static_cast<int>(std::ceil((to - from) / longest - 0.01f)));
 }
 
-// Where a ray is inside a box; empty if near > far.
+// Clips the interval of a ray to a box; empty if near > far.
 inline void clip(const Ray& ray, const Box3f& box, float& near, float& far)
 {
     for (int axis = 0; axis < 3; ++axis) {
@@ -160,7 +160,7 @@ template <class Visit> void SparseSampleGrid::walk(const Ray& ray, float near, f
     clip(ray, bounds_, near, far);
     if (!(near < far)) return;
     const Vec3f start = coordinates(ray.origin), change = ray.direction / spacing_;
-    // Tiles along each axis: the one that the ray is in, the way it goes, and where it leaves.
+    // Along each axis: the current tile, the step to the next one, and the distance at which the ray leaves it.
     Vec3i tile, step;
     Vec3f exit, between;
     for (int axis = 0; axis < 3; ++axis) {

@@ -7,19 +7,19 @@ namespace spindrift {
 
 namespace {
 
-constexpr float kOpaque = 12;        // an optical depth behind which nothing is seen
-constexpr float kThickest = 1e4f;    // optical depth of a voxel: more makes no difference, and stays finite
+constexpr float kOpaque = 12;        // optical depth behind which nothing is visible
+constexpr float kThickest = 1e4f;    // upper bound of a voxel's optical depth
 constexpr float kReach[] = {12, 64}; // voxels after which shadows are taken from the next coarser level
 
 // Steps of a ray are a voxel, and up to `kMostSteps` shorter where their optical depth would be more than `kThickStep`.
 constexpr float kThickStep = 0.7f, kMostSteps = 4;
 
-// More tiles than this in a row, and rays would take forever from end to end.
+// Upper bound of the tiles along an axis: rays would take too long.
 constexpr int kLongest = 4096;
-// Brightness of the hottest fire that is as deep as smoke that hides 63 % of what is behind it.
+// Brightness of the hottest fire with an optical depth of 1.
 constexpr float kFlame = 3;
 
-// What a cell of another program's file may hold besides smoke.
+// Other values that cells of files from other programs may hold.
 float usable(float density) { return density > 0 && std::isfinite(density) ? density : 0; }
 
 // Calls body(first, last) with the box of those cells of each tile for which `is` holds.
@@ -34,7 +34,7 @@ template <class Is, class Body> void for_each_box(const Field<float>& field, con
     }
 }
 
-// The tiles of a grid of points in which something of `from` is seen, which reaches one cell beyond its own.
+// The tiles of a grid of points that `from` affects: its own cells and one cell around them.
 template <class Is>
 void add_tiles(const PlacedField<float>& from, const RenderSmoke& smoke, const Is& is, std::vector<uint64_t>& codes)
 {
@@ -74,12 +74,12 @@ Topology coarser(const Topology& fine)
     return Topology(std::move(codes));
 }
 
-// A field at a place of the world.
+// A field, sampled at world positions.
 template <class T> T sample(const PlacedField<T>& from, const Vec3f& place)
 {
     const Vec3f at = (place - from.origin) / from.voxel;
     const Vec3i near(floor_int(at.x() + 0.5f), floor_int(at.y() + 0.5f), floor_int(at.z() + 0.5f));
-    // Mostly all grids of a file have the same cells.
+    // Usually all grids of a file have the same cells.
     if ((at - near.cast<float>()).cwiseAbs().maxCoeff() < 0.01f) return from.field->at(near);
     const Vec3i low(floor_int(at.x()), floor_int(at.y()), floor_int(at.z()));
     const Vec3f w = at - low.cast<float>();
@@ -151,7 +151,7 @@ void Volume::make_density(const RenderSmoke& smoke, const FireLook& fire)
     density_[0].fill([&](const Vec3i& cell) { return std::min(extinction_ * usable(density.field->at(cell)), most); });
     for (int level = 1; level < kLevels; ++level) {
         const SparseSampleGrid& fine = grids_[level - 1];
-        // A coarse point lies in the middle of the eight finer ones that it stands for.
+        // A coarse point lies in the middle of the eight finer points that it averages.
         grids_[level] = SparseSampleGrid(coarser(fine.topology()), 2 * fine.spacing(),
                                          fine.position(Vec3i::Zero()) + Vec3f::Constant(0.5f * fine.spacing()));
         density_[level] = SparseSamples<float>(grids_[level]);
@@ -221,8 +221,8 @@ float Volume::soft_transmittance(const Ray& ray, float far) const
     return empty() ? 1 : std::exp(-depth(ray, far, kLevels - 1));
 }
 
-// Wien's law at three wavelengths, white at 6500 K. Real fire spans too many magnitudes for a picture: brightness is
-// that of a square instead.
+// Wien's law at three wavelengths, white at 6500 K. Real fire spans too many orders of magnitude for a picture:
+// brightness grows with the square of the temperature instead.
 Vec3f Volume::glow(float temperature) const
 {
     const float t = (temperature - fire_.low) / (fire_.high - fire_.low);
@@ -267,7 +267,7 @@ Volume::Passage Volume::pass(const Ray& ray, float far, float shift, float near)
                 out.light += 0.5f * (out.through + after) * length *
                              glow(at.mean([temperatures](int k) { return temperatures[k]; }));
             if (left == 1) continue;
-            // What smoke around here hides of the sky sends light itself: as much, for the part that it keeps.
+            // Smoke that occludes the sky scatters light itself: as much, times the share that it keeps.
             const float hidden = 1 - 0.5f * (here[2] + here[3]), more = 1 / (1 - kept * hidden);
             const Quad source = {here[1], kept * hidden * hidden * std::sqrt(std::sqrt(here[1])), more * here[2],
                                  more * here[3]};

@@ -1,10 +1,10 @@
-// Smoke and fire on a sparse grid. Light that reaches a place in the smoke is worked out once for each picture:
-//   - how much of the key light gets there, past smoke and bodies, at every point of the grid;
-//   - how open it is to the sky and to the floor, along a few directions, at every fourth.
-// A ray of the camera then only gathers, in steps of a voxel at most, what is scattered towards it (Max 1995), and
-// jumps over tiles that are empty. Light that was scattered once is exact but for the grid; what is scattered again is
-// estimated from how much of the smoke around a place hides the sky from it.
-// Limits: the dome is scattered evenly in all directions; fire lights nothing but the picture.
+// Smoke and fire on a sparse grid. The light that reaches a point in the smoke is computed once for each picture:
+//   - the transmittance towards the key light, through smoke and bodies, at every point of the grid;
+//   - the visibility of sky and floor, along a few directions, at every fourth point.
+// Camera rays then integrate, in steps of at most a voxel, the light scattered towards them (Max 1995), and skip empty
+// tiles. Single scattering is exact up to the resolution of the grid; multiple scattering is estimated from how much of
+// the sky the surrounding smoke occludes.
+// Limits: light of the dome is scattered uniformly; fire does not illuminate anything.
 #pragma once
 
 #include "spindrift/render/scene.h"
@@ -16,7 +16,7 @@ namespace spindrift {
 
 class Floor;
 class Sky;
-constexpr float kHiddenTransmittance = 0.002f; // so little gets through that the rest does not matter
+constexpr float kHiddenTransmittance = 0.002f; // below this, the rest of a ray is negligible
 
 class RayScene;
 
@@ -30,34 +30,34 @@ class Volume {
     const Box3f& bounds() const { return grids_[0].bounds(); }
     float voxel() const { return grids_[0].spacing(); }
     int layer() const { return layer_; }
-    // [m/s]; zero where it is not known.
+    // [m/s]; zero where unknown.
     Vec3f velocity(const Vec3f& place) const;
     const Vec3f& color() const { return look_.color; }
 
-    // What is left of light that comes to the ray's origin from that far. What is not near is taken coarser, as a wide
-    // light would.
+    // Transmittance between the ray's origin and a distance. Smoke far from the origin is sampled on coarser levels,
+    // which blurs its shadow as a wide light does.
     float transmittance(const Ray& ray, float far = kInfinity) const;
-    // The same, all of it coarse: for light from everywhere.
+    // The same on a coarse level only, for light from all directions.
     float soft_transmittance(const Ray& ray, float far = kInfinity) const;
 
-    // Works out the light in the smoke. The floor's own must be known.
+    // Computes the light in the smoke. The floor's light must be known.
     void light(const RayScene& rays, const Sky& sky, const Floor& floor);
 
     struct Passage {
-        Vec3f light = Vec3f::Zero(); // what the smoke sends towards the ray's origin
-        float through = 1;           // what is left of light from behind
-        float middle = kInfinity;    // where half of it is lost
+        Vec3f light = Vec3f::Zero(); // radiance of the smoke towards the ray's origin
+        float through = 1;           // transmittance
+        float middle = kInfinity;    // distance at which half of the light is lost
     };
-    // `shift` in [0, 1) moves the places that are looked at within their steps.
+    // `shift` in [0, 1) is the position of the samples within their steps.
     Passage pass(const Ray& ray, float far, float shift, float near = 0) const;
 
   private:
-    static constexpr int kLevels = 3; // each of half the resolution of the one before
-    // What a ray needs to know of a point.
+    static constexpr int kLevels = 3; // each has half the resolution of the previous one
+    // Values at a point that rays interpolate.
     struct alignas(16) Point {
         float extinction;   // [1/m]
-        float key;          // share of the key light that gets there
-        float above, below; // shares of the sky and of what is below
+        float key;          // share of the key light that arrives
+        float above, below; // visible shares of the sky and of the lower hemisphere
     };
     // The lights that smoke scatters.
     enum Share { from_key, from_key_again, from_above, from_below };
@@ -69,7 +69,7 @@ class Volume {
     };
 
     void make_density(const RenderSmoke& smoke, const FireLook& fire);
-    // Optical depth between two distances on one level, and from the origin on, first on this level, then ever coarser.
+    // Optical depth between two distances on one level, and from the origin on increasingly coarse levels.
     float march(int level, const Ray& ray, float near, float far) const;
     float depth(const Ray& ray, float far, int level) const;
     SparseSamples<float> key_light() const;
@@ -85,7 +85,7 @@ class Volume {
     float extinction_ = 0; // of density 1 [1/m]
     float albedo_ = 0;     // as a grey
     Vec3f key_direction_ = Vec3f(0, 1, 0);
-    std::array<Vec3f, 4> lights_; // of each kind, where nothing is in the way
+    std::array<Vec3f, 4> lights_; // of each kind, without occluders
 
     struct Direction {
         Vec3f toward;
@@ -104,7 +104,7 @@ class Volume {
     SparseSamples<Color> colors_; // empty if all have the same
 };
 
-// Of smoke of density 1 [1/m], for a look that does not say.
+// Default extinction of smoke of density 1 [1/m].
 float default_extinction(const Box3f& extent, float voxel);
 
 } // namespace spindrift

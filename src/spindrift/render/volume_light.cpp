@@ -1,4 +1,4 @@
-// The light in smoke, before the picture is traced: see render/volume.h.
+// Computes the light in smoke before the picture is traced: see render/volume.h.
 #include "spindrift/render/floor_light.h"
 #include "spindrift/render/sampler.h"
 #include "spindrift/render/volume.h"
@@ -10,14 +10,14 @@ namespace {
 constexpr int kDirections = 24;
 constexpr int kKeyRays = 4;
 constexpr float kSharp = 6; // voxels along which the key light is followed from every point
-// How bright key light is that was scattered again, where the smoke around hides all of the sky: so much that a white
-// ball, thin or thick, sends out nearly all of what it takes.
+// Brightness of multiply scattered key light where smoke occludes the whole sky. Chosen so that a white ball, thin or
+// thick, scatters nearly all light that it receives.
 constexpr float kAgain = 2.2f;
 
 } // namespace
 
-// The share that smoke leaves. Near a point it is followed point by point, and from there on it is looked up among
-// every second point each way, for which it was worked out first.
+// Transmittance towards the key light. It is integrated near a point, and beyond that interpolated from every second
+// point along each axis, which is computed first.
 SparseSamples<float> Volume::key_light() const
 {
     const Vec3f& toward = key_direction_;
@@ -33,7 +33,7 @@ SparseSamples<float> Volume::key_light() const
     return light;
 }
 
-// Bodies and other smoke are asked for half of the points each way, with soft shadows: the key light is wide.
+// Shadows of bodies and other smoke are computed for every second point along each axis, with soft shadows.
 SparseSamples<float> Volume::light_past_bodies(const RayScene& rays, const Sky& sky) const
 {
     const bool several = rays.smoke().size() > 1;
@@ -56,7 +56,7 @@ SparseSamples<Volume::Openness> Volume::openness(const RayScene& rays, const Sky
 {
     around_.clear();
     Openness total;
-    for (int i = 0; i < kDirections; ++i) { // evenly over the sphere, along a spiral
+    for (int i = 0; i < kDirections; ++i) { // uniformly over the sphere, along a spiral
         const float y = 1 - (2 * static_cast<float>(i) + 1) / kDirections, r = std::sqrt(1 - y * y);
         const float phi = static_cast<float>(i) * 2.39996323f;
         const Vec3f toward(r * std::cos(phi), y, r * std::sin(phi));

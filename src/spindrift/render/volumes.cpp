@@ -10,7 +10,7 @@ namespace {
 
 constexpr float kSlice = 2; // voxels; where volumes overlap
 
-// The part of a ray in which a volume may be.
+// The interval of a ray that a volume may fill.
 struct Span {
     float near = 0, far = 0;
     bool empty() const { return !(near < far); }
@@ -86,7 +86,7 @@ Volume::Passage Volumes::pass_several(const Ray& ray, float far, float shift, st
     Volume::Passage out;
     float here = 0;
     while (here < far && out.through > 0) {
-        // The volumes that the ray is in from here on, and where that changes.
+        // The volumes that contain the ray at this point, and the distance at which that changes.
         float end = far, finest = kInfinity;
         int among = 0;
         for (const auto& volume : volumes_) {
@@ -102,7 +102,7 @@ Volume::Passage Volumes::pass_several(const Ray& ray, float far, float shift, st
         }
         if (among == 0 && !(end < far)) break;
         if (among > 1) end = std::min(end, here + kSlice * finest);
-        if (!(end > here)) break; // slices too short for the numbers at hand
+        if (!(end > here)) break; // slices shorter than the rounding error
         float left = 1;
         for (size_t i = 0; i < volumes_.size(); ++i) {
             inside[i] =
@@ -110,7 +110,7 @@ Volume::Passage Volumes::pass_several(const Ray& ray, float far, float shift, st
             left *= inside[i].through;
         }
         for (size_t i = 0; i < volumes_.size(); ++i) {
-            float before = out.through; // others of this slice stand half before and half behind this one
+            float before = out.through; // half of each other volume of this slice is in front of this one
             for (size_t j = 0; j < volumes_.size(); ++j)
                 if (j != i) before *= 0.5f * (1 + inside[j].through);
             out.light += before * inside[i].light;
@@ -123,7 +123,7 @@ Volume::Passage Volumes::pass_several(const Ray& ray, float far, float shift, st
         if (out.through <= kHiddenTransmittance) out.through = 0;
         here = end;
     }
-    // The halves of a slice do not add up exactly to what it hides.
+    // The halves of a slice do not add up exactly to its opacity.
     float hidden = 0;
     for (const Part& part : parts) hidden += part.share;
     if (hidden > 0)

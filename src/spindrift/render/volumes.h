@@ -1,6 +1,6 @@
-// All smoke of a picture. Each is a Volume with its own look and lit by itself; here are the questions that concern
-// them together. Where several overlap along a ray, they are gathered in alternating short slices, and within a slice
-// each hides half of itself behind the others: exact as slices get short.
+// All smoke of a picture, and queries over all of it. Each is a Volume with its own look, lit separately. Where several
+// overlap along a ray, they are integrated in alternating short slices; within a slice, half of each is in front of the
+// others and half behind. Exact in the limit of short slices.
 // Limits: smoke does not scatter light onto other smoke.
 #pragma once
 
@@ -19,18 +19,18 @@ class Volumes {
     size_t size() const { return volumes_.size(); }
     const Volume& operator[](size_t i) const { return *volumes_[i]; }
     Box3f bounds() const;
-    // Mean colour, for light that is only estimated.
+    // Mean colour, for estimated light.
     const Vec3f& color() const { return color_; }
 
-    // See Volume; `except` leaves one of them out.
+    // See Volume; `except` excludes one of them.
     float transmittance(const Ray& ray, float far = kInfinity, const Volume* except = nullptr) const;
     float soft_transmittance(const Ray& ray, float far = kInfinity, const Volume* except = nullptr) const;
     void light(const RayScene& rays, const Sky& sky, const Floor& floor);
 
-    // What one volume contributes to a ray, after all that is in front of it.
+    // The contribution of one volume to a ray, attenuated by everything in front of it.
     struct Part {
         Vec3f light = Vec3f::Zero();
-        float share = 0; // of what is behind all smoke, that this one hides
+        float share = 0; // share of the background that this volume hides
     };
     // `parts` is empty or has one entry per volume.
     Volume::Passage pass(const Ray& ray, float far, float shift, std::span<Part> parts = {}) const;

@@ -52,7 +52,7 @@ int floor_div(int a, int b) { return (a >= 0 ? a : a - b + 1) / b; }
 float max_speed(const Flow& flow)
 {
     return parallel_reduce(
-        static_cast<size_t>(flow.topology().tile_count()), 0.0f,
+        flow.topology().tile_count(), 0.0f,
         [&](size_t t) {
             const int tile = static_cast<int>(t);
             float most = 0;
@@ -146,7 +146,7 @@ void Ripples::update_tiles()
 {
     std::vector<uint64_t> codes = band_;
     const int n = params_.refine;
-    std::vector<std::vector<uint64_t>> near(static_cast<size_t>(flow_topology_->tile_count()));
+    std::vector<std::vector<uint64_t>> near(flow_topology_->tile_count());
     for_each_tile(*flow_topology_, [&](int tile) {
         std::vector<uint64_t>& found = near[tile];
         const Vec3i first = flow_topology_->first_cell(tile);
@@ -366,7 +366,7 @@ Ripples::Volumes Ripples::volumes() const
     const auto filled = [&](Row phi) { return min(max(0.5f - phi / fine, splat(0)), splat(1)); };
     const double cell = std::pow(static_cast<double>(fine), 3);
     return parallel_reduce(
-        static_cast<size_t>(topology_->tile_count()), Volumes{},
+        topology_->tile_count(), Volumes{},
         [&](size_t t) {
             const int tile = static_cast<int>(t);
             const float* d = d_.tile(tile);

@@ -61,7 +61,7 @@ void Grains::meet_bodies()
     const Topology& topology = grid_.topology;
     const std::vector<RigidSolid>& solids = bodies_.solids();
     const std::vector<int32_t>& material = required<int32_t>(particles_, kMaterial);
-    std::vector<std::vector<Strike>> in_tile(static_cast<size_t>(topology.tile_count()));
+    std::vector<std::vector<Strike>> in_tile(topology.tile_count());
     for_each_tile(topology, [&](int tile) {
         if (grid_.index.tile_empty(tile)) return;
         const Vec3f low = topology.first_cell(tile).cast<float>() * voxel;

@@ -53,10 +53,10 @@ void BodyStress::prepare(const SandGrid& grid, const RigidShares& shares, const 
                          const std::vector<int>& tile_of, const std::array<TileMatrix*, kParts>& matrices)
 {
     mass_of_cell_ = static_cast<double>(density_) * std::pow(static_cast<double>(grid.voxel), 3);
-    const auto dense_tiles = static_cast<size_t>(dense.tile_count());
+    const size_t dense_tiles = dense.tile_count();
     for (auto& columns : columns_) columns.assign(bodies_.size(), {});
     for (size_t b = 0; b < bodies_.size(); ++b) {
-        std::vector<uint8_t> beside(static_cast<size_t>(grid.topology.tile_count()) + 1, 0);
+        std::vector<uint8_t> beside(grid.topology.tile_count() + 1, 0);
         for (const RigidShares::Tile& share : shares.tiles(b))
             for (const int t : grid.topology.neighbours(share.tile)) beside[t] = 1;
         std::vector<int> near;
@@ -139,7 +139,7 @@ void BodyStress::push(const Field<float>& q, const Field<float> (&s)[6])
 
 std::optional<float> BodyStress::friction(const RigidSolid& body) const
 {
-    return bodies_.friction(static_cast<size_t>(&body - bodies_.solids().data()));
+    return bodies_.friction(&body - bodies_.solids().data());
 }
 
 } // namespace spindrift

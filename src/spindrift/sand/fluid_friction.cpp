@@ -153,7 +153,7 @@ void FluidFriction::find_wet_cells(const FlowStep& flow)
 {
     const Topology& topology = flow.phi.topology();
     wet_.reset_uninitialized(topology, 0);
-    std::vector<uint8_t> all(static_cast<size_t>(topology.tile_count()) + 1, 0);
+    std::vector<uint8_t> all(topology.tile_count() + 1, 0);
     for_each_tile(topology, [&](int tile) {
         const Row zero = splat(0), one = splat(1);
         const SolidTile* solid = flow.solid_cells.tile(tile);

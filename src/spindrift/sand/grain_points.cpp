@@ -57,7 +57,7 @@ class Registry {
     explicit Registry(const std::vector<int32_t>& ids)
     {
         const int32_t highest = ids.empty() ? -1 : *std::max_element(ids.begin(), ids.end());
-        const auto size = static_cast<size_t>(std::max(highest, -1) + int64_t(1));
+        const size_t size = std::max(highest, -1) + int64_t(1);
         if (size > 64 * ids.size() + kSmall) { // a table would be mostly empty
             for (size_t i = 0; i < ids.size(); ++i) sorted_.emplace_back(ids[i], static_cast<int32_t>(i));
             std::sort(sorted_.begin(), sorted_.end());
@@ -303,11 +303,10 @@ GrainPoints::Flow GrainPoints::flow_to(const Frame& next, float seconds) const
     parallel_for(
         now.size(),
         [&](size_t i) {
-            const int32_t found = registry.find(now.id[i]);
-            const auto j = static_cast<size_t>(found);
-            const bool whole = found != kNowhere && next_mass[j] == mass[i];
-            flow.successor[i] = whole ? found : kNowhere;
-            const Vec3f later = found != kNowhere ? next.particles.v[j] : now.v[i] + seconds * sand_.gravity;
+            const int32_t j = registry.find(now.id[i]);
+            const bool whole = j != kNowhere && next_mass[j] == mass[i];
+            flow.successor[i] = whole ? j : kNowhere;
+            const Vec3f later = j != kNowhere ? next.particles.v[j] : now.v[i] + seconds * sand_.gravity;
             if (whole)
                 flow.shift[i] = next.particles.P[j] - now.P[i];
             else
@@ -382,19 +381,18 @@ void GrainPoints::carry(const Flow& flow, const Frame& next, float seconds, Grai
                 Vec3f& x = points_.P[k];
                 const Vec3f from = x;
                 x = to + map * (x - now.particles.P[i]);
-                const int32_t home = successor != kNowhere ? successor : next.home_of(x, material[i]);
-                if (home == kNowhere) {
+                const int32_t j = successor != kNowhere ? successor : next.home_of(x, material[i]);
+                if (j == kNowhere) {
                     ++lost[i];
                     continue;
                 }
-                const auto j = static_cast<size_t>(home);
                 if (next.hidden[j]) continue;
                 const Vec3f u = in_axes(next.roots[j], x - next.particles.P[j]);
                 if (const float out = u.norm(); out > SandTuning::filling)
                     x = next.particles.P[j] +
                         next.roots[j] * (mix(1, SandTuning::filling / out, SandTuning::drawn_in) * u);
                 points_.v[k] = (x - from) / seconds;
-                home_[k] = home;
+                home_[k] = j;
                 handed[i] += next.particles.id[j] != now.particles.id[i];
             }
         },

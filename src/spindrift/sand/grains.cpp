@@ -158,7 +158,7 @@ SandReport Grains::advance()
     put_on_grid(0, SandGrid::Splat::volumes);
     ++frame_;
     report_.particles = particles_.size();
-    report_.tiles = static_cast<size_t>(grid_.topology.tile_count());
+    report_.tiles = grid_.topology.tile_count();
     report_.mass = mass();
     return report_;
 }
@@ -314,10 +314,10 @@ void Grains::new_velocity(float dt)
             const float* open = solid_cells_.open(tile, a);
             float* out = velocity_.u[a].tile(tile);
             for (int o = 0; o < kTileCells; o += kTileSize) {
-                constexpr float kAny = 1e-6f;
+                constexpr float kLeastShare = 1e-6f;
                 const Row s = min(load_row(open + o), load_row(share + o));
                 const Row falling = load_row(grid_.velocity.u[a].tile(tile) + o) + dt * params_.gravity[a];
-                const Row u = s > splat(kAny) ? load_row(f + o) * inverse_or_zero(s) : falling;
+                const Row u = s > splat(kLeastShare) ? load_row(f + o) * inverse_or_zero(s) : falling;
                 store_row(out + o, u), store_row(push_.u[a].tile(tile) + o, u - falling);
             }
         }

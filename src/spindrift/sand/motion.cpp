@@ -5,12 +5,9 @@
 
 #include "spindrift/field/seen_samples.h"
 #include "spindrift/points/transfer.h"
+#include "spindrift/world/push_out.h"
 
 namespace spindrift {
-
-namespace {
-
-} // namespace
 
 // Set each closed face to the mean of adjacent open faces that touch sand; the component through a solid's surface is
 // scaled by `through_surfaces`. Ignore faces behind a sheet.
@@ -57,7 +54,7 @@ void Grains::move(float dt)
     const int32_t* material = particles_.attribute<int32_t>(kMaterial).data();
     const Topology& topology = grid_.topology;
     marks_.assign(particles_.size(), 0), flow_at_splits_.resize(particles_.size());
-    std::vector<float> fastest(static_cast<size_t>(topology.tile_count()), 0.0f);
+    std::vector<float> fastest(topology.tile_count(), 0.0f);
     for_each_tile(topology, [&](int tile) {
         if (grid_.index.tile_empty(tile)) return;
         auto& now = thread_scratch<MacBlock<1>>();
@@ -270,9 +267,7 @@ void Grains::stop_at_sheets(size_t particle)
 void Grains::keep_on_side(const Vec3f& from, Vec3f& x) const
 {
     if (!solids_.has_sheets()) return;
-    const float least = 0.1f * SandTuning::gap_to_solids * params_.voxel;
-    if (solids_.parted(from, x) || (solids_.sheet_distance(x) < least && solids_.sheet_distance(from) >= least))
-        x = from;
+    if (lost_its_side(solids_, SandTuning::gap_to_solids * params_.voxel, from, x)) x = from;
 }
 
 // The halves of a particle lie on both sides of its former position. Keep both on its side of a sheet.
@@ -290,17 +285,11 @@ void Grains::keep_halves_together(const std::vector<size_t>& parents, size_t fir
 void Grains::push_out(size_t particle, float dt)
 {
     Vec3f &x = particles_.P[particle], &v = particles_.v[particle];
-    const float voxel = params_.voxel, gap = SandTuning::gap_to_solids * voxel;
     const Vec3f before = x;
-    // In a corner, leaving one wall may bring a particle closer to the next.
-    for (int attempt = 0; attempt < 4; ++attempt) {
-        const float d = solids_.distance(x);
-        if (d >= 0.5f * gap) break;
-        const Vec3f n = solids_.normal(x, 0.1f * voxel);
-        x += (gap - d) * n;
+    push_out_of_solids(solids_, SandTuning::gap_to_solids * params_.voxel, params_.voxel, x, [&](const Vec3f& n) {
         const Vec3f relative = v - solids_.velocity(x);
         const float into = relative.dot(n);
-        if (into >= 0) continue;
+        if (into >= 0) return;
         v -= into * n;
         const Vec3f sliding = relative - into * n;
         const int material = (*particles_.find<int32_t>(kMaterial))[particle];
@@ -308,11 +297,11 @@ void Grains::push_out(size_t particle, float dt)
                                       ? solids_.grip(x)
                                       : Solids::Grip{params_.wall_friction.value_or(wall_friction_[material])};
         const float speed = sliding.norm();
-        if (!(speed > 0)) continue;
+        if (!(speed > 0)) return;
         float lost = std::min(1.0f, -hold.friction * into / speed);
         if (hold.stick > 0) lost = 1 - (1 - lost) * std::pow(1 - hold.stick, dt * fps_);
         v -= lost * sliding;
-    }
+    });
     keep_on_side(before, x); // do not leave one solid through a sheet
 }
 

@@ -51,7 +51,7 @@ void RigidClusters::find(const Field<uint8_t>& rigid, const FlowStep& flow)
                 connect_cell(c, c - stride);
         }
     };
-    has_rigid_.assign(static_cast<size_t>(topology.tile_count()) + 1, 0);
+    has_rigid_.assign(topology.tile_count() + 1, 0);
     for_each_tile(topology, [&](int tile) {
         const uint8_t* cells = rigid.tile(tile);
         has_rigid_[tile] = std::any_of(cells, cells + kTileCells, [](uint8_t r) { return r != 0; });
@@ -62,7 +62,7 @@ void RigidClusters::find(const Field<uint8_t>& rigid, const FlowStep& flow)
         for (int a = 0; a < 3; ++a) connect_along(tile, a, true);
 
     cluster_.reset_uninitialized(topology, -1);
-    std::vector<int> in_tile(static_cast<size_t>(topology.tile_count()), 0);
+    std::vector<int> in_tile(topology.tile_count(), 0);
     for_each_tile(topology, [&](int tile) {
         for (int c = 0; c < kTileCells; ++c) {
             const int32_t cell = tile * kTileCells + c;
@@ -89,7 +89,7 @@ void RigidClusters::find(const Field<uint8_t>& rigid, const FlowStep& flow)
 void RigidClusters::make_rigid(const FlowStep& flow, std::span<const WallFriction::Contact> contacts)
 {
     const Topology& topology = cluster_.topology();
-    std::vector<std::vector<ClusterSums>> parts(static_cast<size_t>(topology.tile_count()));
+    std::vector<std::vector<ClusterSums>> parts(topology.tile_count());
     for_each_tile(topology, [&](int tile) { parts[tile] = sums_of_tile(tile, flow, contacts); });
     std::vector<ClusterSums> sums(motions_.size());
     for (const auto& part : parts)

@@ -97,6 +97,28 @@ RowMask ParticleShapes::sound(const ShapeRows& rows) const
            rows.all_above(SandTuning::shortest_axis * SandTuning::shortest_axis * radius_ * radius_);
 }
 
+namespace {
+
+// The particles of a tile that are below full mass, by cell: usually few.
+struct PartialParticles {
+    std::vector<uint32_t> numbers;
+    std::array<uint32_t, kTileCells + 1> first;
+
+    // Calls visit(particle) for those in the cells around a cell, within the tile.
+    template <class Visit> void for_each_around(int c, const Visit& visit) const
+    {
+        const Vec3i cell = cell_in_tile(c);
+        const Vec3i low = (cell.array() - 1).cwiseMax(0), high = (cell.array() + 1).cwiseMin(kTileSize - 1);
+        for (int x = low.x(); x <= high.x(); ++x)
+            for (int y = low.y(); y <= high.y(); ++y) {
+                const uint32_t end = first[offset_in_tile(x, y, high.z()) + 1];
+                for (uint32_t k = first[offset_in_tile(x, y, low.z())]; k < end; ++k) visit(size_t{numbers[k]});
+            }
+    }
+};
+
+} // namespace
+
 size_t ParticleShapes::merge(Particles& particles, const ParticleIndex& index, const Topology& topology,
                              const Solids* solids) const
 {
@@ -104,67 +126,58 @@ size_t ParticleShapes::merge(Particles& particles, const ParticleIndex& index, c
     const auto& material = particles.attribute<int32_t>(kMaterial);
     auto& diagonal = particles.attribute<Vec3f>(kShapeDiagonal);
     auto& shear = particles.attribute<Vec3f>(kShapeShear);
+    const auto shape_of_both = [&](size_t i, size_t j) -> ShapeRows {
+        const float share = mass[j] / (mass[i] + mass[j]), spread = share * (1 - share);
+        const Vec3f apart = particles.P[j] - particles.P[i];
+        const Vec3f d = (1 - share) * diagonal[i] + share * diagonal[j] + spread * apart.cwiseProduct(apart);
+        const Vec3f s = (1 - share) * shear[i] + share * shear[j] +
+                        spread * Vec3f(apart.x() * apart.y(), apart.y() * apart.z(), apart.x() * apart.z());
+        return {splat(d.x()), splat(d.y()), splat(d.z()), splat(s.x()), splat(s.y()), splat(s.z())};
+    };
+    // Merges a particle with the nearest one with which it forms a valid particle, if there is one.
+    const auto merge_with_nearest = [&](size_t i, int c, const PartialParticles& partial) {
+        const float most = masses_[material[i]];
+        if (mass[i] == 0 || mass[i] > 0.75f * most) return false;
+        if (load(&diagonal[i], &shear[i], 1).all_above(shortest())[0]) return false;
+        size_t best = i;
+        float nearest = 4 * longest();
+        ShapeRows best_shape{};
+        partial.for_each_around(c, [&](size_t j) {
+            const float distance2 = (particles.P[i] - particles.P[j]).squaredNorm();
+            if (j == i || distance2 >= nearest || mass[j] == 0 || material[j] != material[i] ||
+                mass[i] + mass[j] > most)
+                return;
+            const ShapeRows shape = shape_of_both(i, j);
+            if (!shape.all_above(shortest())[0] || !shape.all_below(longest())[0] ||
+                (solids && solids->parted(particles.P[i], particles.P[j])))
+                return;
+            best = j, nearest = distance2, best_shape = shape;
+        });
+        if (best == i) return false;
+        const float share = mass[best] / (mass[i] + mass[best]);
+        particles.P[i] += share * (particles.P[best] - particles.P[i]);
+        particles.v[i] += share * (particles.v[best] - particles.v[i]);
+        mass[i] += mass[best], mass[best] = 0;
+        diagonal[i] = {best_shape.xx[0], best_shape.yy[0], best_shape.zz[0]};
+        shear[i] = {best_shape.xy[0], best_shape.yz[0], best_shape.xz[0]};
+        return true;
+    };
     return static_cast<size_t>(parallel_sum(
-        static_cast<size_t>(topology.tile_count()),
+        topology.tile_count(),
         [&](size_t t) {
             const int tile = static_cast<int>(t);
-            // Particles below full mass, by cell: usually few.
-            auto& parts = thread_scratch<std::vector<uint32_t>>();
-            std::array<uint32_t, kTileCells + 1> first;
-            parts.clear();
+            auto& partial = thread_scratch<PartialParticles>();
+            partial.numbers.clear();
             for (int c = 0; c < kTileCells; ++c) {
-                first[c] = static_cast<uint32_t>(parts.size());
+                partial.first[c] = static_cast<uint32_t>(partial.numbers.size());
                 for (size_t i = index.cell_begin(tile, c), end = index.cell_end(tile, c); i < end; ++i)
-                    if (mass[i] < masses_[material[i]]) parts.push_back(static_cast<uint32_t>(i));
+                    if (mass[i] < masses_[material[i]]) partial.numbers.push_back(static_cast<uint32_t>(i));
             }
-            first[kTileCells] = static_cast<uint32_t>(parts.size());
+            partial.first[kTileCells] = static_cast<uint32_t>(partial.numbers.size());
             double merged = 0;
             for (int c = 0; c < kTileCells; ++c)
-                for (uint32_t a = first[c]; a < first[c + 1]; ++a) {
-                    const size_t i = parts[a];
-                    const float most = masses_[material[i]];
-                    if (mass[i] == 0 || mass[i] > 0.75f * most) continue;
-                    if (load(&diagonal[i], &shear[i], 1).all_above(shortest())[0]) continue;
-                    // The nearest one with which the two form a valid particle.
-                    size_t best = i;
-                    float nearest = 4 * longest();
-                    ShapeRows best_shape{};
-                    const Vec3i cell = cell_in_tile(c);
-                    const Vec3i low = (cell.array() - 1).cwiseMax(0), high = (cell.array() + 1).cwiseMin(kTileSize - 1);
-                    for (int x = low.x(); x <= high.x(); ++x)
-                        for (int y = low.y(); y <= high.y(); ++y)
-                            for (uint32_t b = first[offset_in_tile(x, y, low.z())],
-                                          last = first[static_cast<size_t>(offset_in_tile(x, y, high.z())) + 1];
-                                 b < last; ++b) {
-                                const size_t j = parts[b];
-                                const float distance2 = (particles.P[i] - particles.P[j]).squaredNorm();
-                                if (j == i || distance2 >= nearest || mass[j] == 0 || material[j] != material[i] ||
-                                    mass[i] + mass[j] > most)
-                                    continue;
-                                const float share = mass[j] / (mass[i] + mass[j]);
-                                const Vec3f apart = particles.P[j] - particles.P[i];
-                                const float spread = share * (1 - share);
-                                const Vec3f d = (1 - share) * diagonal[i] + share * diagonal[j] +
-                                                spread * apart.cwiseProduct(apart);
-                                const Vec3f s =
-                                    (1 - share) * shear[i] + share * shear[j] +
-                                    spread * Vec3f(apart.x() * apart.y(), apart.y() * apart.z(), apart.x() * apart.z());
-                                const ShapeRows shape{splat(d.x()), splat(d.y()), splat(d.z()),
-                                                      splat(s.x()), splat(s.y()), splat(s.z())};
-                                if (!shape.all_above(shortest())[0] || !shape.all_below(longest())[0] ||
-                                    (solids && solids->parted(particles.P[i], particles.P[j])))
-                                    continue;
-                                best = j, nearest = distance2, best_shape = shape;
-                            }
-                    if (best == i) continue;
-                    const float share = mass[best] / (mass[i] + mass[best]);
-                    particles.P[i] += share * (particles.P[best] - particles.P[i]);
-                    particles.v[i] += share * (particles.v[best] - particles.v[i]);
-                    mass[i] += mass[best], mass[best] = 0;
-                    diagonal[i] = {best_shape.xx[0], best_shape.yy[0], best_shape.zz[0]};
-                    shear[i] = {best_shape.xy[0], best_shape.yz[0], best_shape.xz[0]};
-                    merged += 1;
-                }
+                for (uint32_t k = partial.first[c]; k < partial.first[c + 1]; ++k)
+                    if (merge_with_nearest(partial.numbers[k], c, partial)) merged += 1;
             return merged;
         },
         4));

@@ -45,7 +45,7 @@ float shared_out_in_sight(const Block<float, 1>& shares, int cell, CellMask27 se
 void Stress::find_dense()
 {
     const Topology& all = grid_->topology;
-    const auto count = static_cast<size_t>(all.tile_count());
+    const size_t count = all.tile_count();
     std::vector<uint8_t> is_dense(count);
     parallel_for(
         count,
@@ -172,7 +172,7 @@ void Stress::find_excess(const SolidCells& room)
 {
     find_capacity(room, capacity_);
     fullest_ = parallel_reduce(
-        static_cast<size_t>(dense_->tile_count()), 0.0f,
+        dense_->tile_count(), 0.0f,
         [&](size_t t) {
             const int tile = static_cast<int>(t);
             const float* filled = grid_->filled.tile(tile_of_[t]);

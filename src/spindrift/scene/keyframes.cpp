@@ -17,7 +17,7 @@ Span span_at(const Keys& keys, float frame, Interpolation interpolation)
 {
     const auto next = std::upper_bound(keys.begin(), keys.end(), frame,
                                        [](float f, const std::vector<float>& key) { return f < key[0]; });
-    const auto to = static_cast<size_t>(next - keys.begin()), from = to - 1;
+    const size_t to = next - keys.begin(), from = to - 1;
     if (next == keys.begin()) return {0, 0, 0, 1};
     if (next == keys.end() || interpolation == Interpolation::step) return {from, from, 0, 1};
     const double frames = static_cast<double>(keys[to][0]) - keys[from][0];

@@ -88,10 +88,7 @@ class Collector : public ParamVisitor {
         for (const std::string& one : value) all.push_back(in_quotes(one));
         add(info, "text, or list of texts", fmt::format("[{}]", fmt::join(all, ", ")));
     }
-    void choice(const ParamInfo& info, int& value) override
-    {
-        add(info, "choice", in_quotes(info.choices.at(static_cast<size_t>(value))));
-    }
+    void choice(const ParamInfo& info, int& value) override { add(info, "choice", in_quotes(info.choices.at(value))); }
     void table(const ParamInfo& info, int columns, std::vector<std::vector<float>>& value) override
     {
         add(info, fmt::format("rows of {}", columns), text_of(value));

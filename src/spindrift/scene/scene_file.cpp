@@ -61,7 +61,7 @@ std::string SceneFile::Impl::read_text() const
     std::string text;
     char block[65536];
     while (stream.read(block, sizeof(block)), stream.gcount() > 0) {
-        text.append(block, static_cast<size_t>(stream.gcount()));
+        text.append(block, stream.gcount());
         if (text.size() > kMaxFileBytes)
             bad_input("{}: is larger than {} MB, the limit for a scene; put large data in mesh files", path,
                       kMaxFileBytes >> 20);

@@ -83,7 +83,7 @@ double rms_divergence(const MacField& velocity, float voxel)
         double squares = 0, cells = 0;
     };
     const Sums sums = parallel_reduce(
-        static_cast<size_t>(topology.tile_count()), Sums{},
+        topology.tile_count(), Sums{},
         [&](size_t t) {
             const int tile = static_cast<int>(t);
             const RowOutflow out(velocity, tile);

@@ -58,7 +58,7 @@ void Correspondence::exchange_pairs(std::span<const Vec3f> P, std::span<const Ve
                                     size_t pairs, uint64_t key) const
 {
     const Shuffle shuffle(P.size(), key);
-    const auto cost = [&](size_t i, int32_t goal) { return (P[i] - goals[static_cast<size_t>(goal)]).squaredNorm(); };
+    const auto cost = [&](size_t i, int32_t goal) { return (P[i] - goals[goal]).squaredNorm(); };
     parallel_for(
         pairs,
         [&](size_t pair) {
@@ -79,9 +79,7 @@ void Correspondence::assign_in_groups(std::span<const Vec3f> P, std::span<const 
     do turn.coeffs() = Eigen::Vector4f::NullaryExpr([&] { return random.uniform(-1, 1); });
     while (turn.norm() > 1 || turn.norm() < 0.1f);
     const Mat3f axes = turn.normalized().toRotationMatrix();
-    const auto midpoint = [&](size_t i) {
-        return Vec3f(axes * (0.5f * (P[i] + goals[static_cast<size_t>(target[i])])));
-    };
+    const auto midpoint = [&](size_t i) { return Vec3f(axes * (0.5f * (P[i] + goals[target[i]]))); };
     const Box3f box = parallel_reduce(
         count, Box3f{},
         [&](size_t i) {
@@ -105,19 +103,17 @@ void Correspondence::assign_in_groups(std::span<const Vec3f> P, std::span<const 
         [&](size_t g) {
             const auto member = [&](int k) { return order_[first + kGroup * g + static_cast<size_t>(k)].second; };
             std::array<int32_t, kGroup> now;
-            for (int k = 0; k < kGroup; ++k) now[static_cast<size_t>(k)] = target[member(k)];
+            for (int k = 0; k < kGroup; ++k) now[k] = target[member(k)];
             std::array<std::array<float, kGroup>, kGroup> cost;
             for (size_t r = 0; r < kGroup; ++r)
                 for (size_t c = 0; c < kGroup; ++c)
-                    cost[r][c] = (P[member(static_cast<int>(r))] - goals[static_cast<size_t>(now[c])]).squaredNorm();
+                    cost[r][c] = (P[member(static_cast<int>(r))] - goals[now[c]]).squaredNorm();
             const std::array<int, kGroup> column = optimal_columns<kGroup>(cost);
             double before = 0, after = 0;
             for (size_t r = 0; r < kGroup; ++r)
-                before += static_cast<double>(cost[r][r]),
-                    after += static_cast<double>(cost[r][static_cast<size_t>(column[r])]);
+                before += static_cast<double>(cost[r][r]), after += static_cast<double>(cost[r][column[r]]);
             if (!(after < before)) return;
-            for (size_t r = 0; r < kGroup; ++r)
-                target[member(static_cast<int>(r))] = now[static_cast<size_t>(column[r])];
+            for (size_t r = 0; r < kGroup; ++r) target[member(static_cast<int>(r))] = now[column[r]];
         },
         4);
 }
@@ -125,9 +121,7 @@ void Correspondence::assign_in_groups(std::span<const Vec3f> P, std::span<const 
 double matching_energy(std::span<const Vec3f> P, std::span<const Vec3f> goals, std::span<const int32_t> target)
 {
     return parallel_sum(
-        P.size(),
-        [&](size_t i) { return static_cast<double>((P[i] - goals[static_cast<size_t>(target[i])]).squaredNorm()); },
-        kPairGrain);
+        P.size(), [&](size_t i) { return static_cast<double>((P[i] - goals[target[i]]).squaredNorm()); }, kPairGrain);
 }
 
 void assign_randomly(std::span<int32_t> target, uint64_t seed)

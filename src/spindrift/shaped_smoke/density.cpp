@@ -12,7 +12,7 @@ Tent::Tent(float radius)
     reach = std::min(static_cast<int>(std::ceil(r)) - 1, kMost - 1);
     float sum = 0;
     for (int k = -reach; k <= reach; ++k) sum += 1 - static_cast<float>(std::abs(k)) / r;
-    for (int k = 0; k <= reach; ++k) weight[static_cast<size_t>(k)] = (1 - static_cast<float>(k) / r) / sum;
+    for (int k = 0; k <= reach; ++k) weight[k] = (1 - static_cast<float>(k) / r) / sum;
 }
 
 void count_particles(const ParticleIndex& index, const Topology& topology, Field<float>& count)
@@ -38,7 +38,7 @@ void blur_z(const Field<float>& from, const Tent& tent, Field<float>& to)
             for (int d = 0; d < 3; ++d) store_row(line + d * kTileSize, load_row(tiles[d] + o));
             Row sum = tent.weight[0] * load_row(line + kTileSize);
             for (int k = 1; k <= tent.reach; ++k)
-                sum += tent.weight[static_cast<size_t>(k)] *
+                sum += tent.weight[k] *
                        (load_row_unaligned(line + kTileSize - k) + load_row_unaligned(line + kTileSize + k));
             store_row(to.tile(tile) + o, sum);
         });
@@ -62,8 +62,7 @@ void blur_rows(const Field<float>& from, int axis, const Tent& tent, Field<float
             for (int k = 0; k < kTileSize; ++k) {
                 const Row* middle = line + kTileSize + k;
                 Row sum = tent.weight[0] * *middle;
-                for (int j = 1; j <= tent.reach; ++j)
-                    sum += tent.weight[static_cast<size_t>(j)] * (middle[-j] + middle[j]);
+                for (int j = 1; j <= tent.reach; ++j) sum += tent.weight[j] * (middle[-j] + middle[j]);
                 store_row(to.tile(tile) + k * stride + i * other, sum);
             }
         }

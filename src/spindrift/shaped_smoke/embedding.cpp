@@ -25,9 +25,9 @@ class SurfaceRays {
     SurfacePoint nearest(const Vec3f& x) const
     {
         const MeshDistance::Nearest on = distance_.nearest(x);
-        const Vec3i& corners = mesh_.triangles[static_cast<size_t>(on.triangle)];
+        const Vec3i& corners = mesh_.triangles[on.triangle];
         Vec3f sum = Vec3f::Zero();
-        for (int k = 0; k < 3; ++k) sum += on.weights[k] * mesh_.positions[static_cast<size_t>(corners[k])];
+        for (int k = 0; k < 3; ++k) sum += on.weights[k] * mesh_.positions[corners[k]];
         return {on, sum};
     }
     // Length of the ray from an inner point to the surface. No surface is nearer than the distance, so steps of that
@@ -92,7 +92,7 @@ Tetrahedron around(const Vec3f& x, const SurfaceRays& rays)
             const Vec3f direction = -n / 3 + across * (c * e1 + s * e2);
             const float length = rays.length(x, direction, 0.01f * depth);
             longest = std::max(longest, length);
-            found[static_cast<size_t>(k)] = x + length * direction;
+            found[k] = x + length * direction;
         }
         if (longest < shortest) shortest = longest, ends = found;
     }
@@ -113,7 +113,7 @@ Embedding::Embedding(const Mesh& rest, std::span<const Vec3f> points) : bound_(p
             for (size_t c = 0; c < 4; ++c) {
                 const MeshDistance::Nearest& on = tetrahedron.corners[c].on;
                 for (size_t k = 0; k < 3; ++k) {
-                    bound_[i].vertex[3 * c + k] = rest.triangles[static_cast<size_t>(on.triangle)][static_cast<int>(k)];
+                    bound_[i].vertex[3 * c + k] = rest.triangles[on.triangle][static_cast<int>(k)];
                     bound_[i].weight[3 * c + k] =
                         tetrahedron.weights[static_cast<int>(c)] * on.weights[static_cast<int>(k)];
                 }
@@ -128,8 +128,7 @@ void Embedding::place(const Mesh& mesh, std::span<Vec3f> points) const
         bound_.size(),
         [&](size_t i) {
             Vec3f sum = Vec3f::Zero();
-            for (size_t k = 0; k < 12; ++k)
-                sum += bound_[i].weight[k] * mesh.positions[static_cast<size_t>(bound_[i].vertex[k])];
+            for (size_t k = 0; k < 12; ++k) sum += bound_[i].weight[k] * mesh.positions[bound_[i].vertex[k]];
             points[i] = sum;
         },
         256);

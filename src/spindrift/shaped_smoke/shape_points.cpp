@@ -83,13 +83,13 @@ ShapePoints::Lattice ShapePoints::lattice(float edge, uint64_t seed) const
             for (int b = 0; b < kBranch3; ++b) {
                 const Vec3i block = kBranch * all.places[g] + place_in_block(b);
                 const float near = distance(block, kBranch * edge), limit = half_diagonal * kBranch * edge;
-                uint64_t& mask = masks[static_cast<size_t>(b)] = near < -limit ? ~uint64_t{0} : 0;
+                uint64_t& mask = masks[b] = near < -limit ? ~uint64_t{0} : 0;
                 for (int c = 0; c < kBranch3 && std::abs(near) <= limit; ++c)
                     if (shape_.distance(all.point(kBranch * block + place_in_block(c)), frame_) < 0)
                         mask |= uint64_t{1} << c;
             }
         }
-        for (const uint64_t mask : masks) counts[g] += static_cast<size_t>(std::popcount(mask));
+        for (const uint64_t mask : masks) counts[g] += std::popcount(mask);
     });
     all.first.reserve(counts.size() + 1);
     size_t total = 0;
@@ -120,7 +120,7 @@ std::vector<Vec3f> ShapePoints::take(size_t count, uint64_t seed) const
     parallel_for(all.places.size(), [&](size_t g) {
         size_t r = all.first[g], next = taken_before(r);
         for (int b = 0; b < kBranch3; ++b)
-            for (uint64_t mask = all.groups[g][static_cast<size_t>(b)]; mask != 0; mask &= mask - 1, ++r) {
+            for (uint64_t mask = all.groups[g][b]; mask != 0; mask &= mask - 1, ++r) {
                 const size_t after = taken_before(r + 1);
                 if (after == next) continue;
                 const Vec3i block = kBranch * all.places[g] + place_in_block(b);

@@ -117,7 +117,7 @@ ShapedSmokeReport ShapedSmoke::advance()
     }
     ++frame_;
     report_.markers = markers_.size(), report_.controls = controls_.size(), report_.vortices = vortices_.size();
-    report_.tiles = static_cast<size_t>(topology_->tile_count());
+    report_.tiles = topology_->tile_count();
     report_.arrived = arrived_;
     return report_;
 }
@@ -193,7 +193,7 @@ void ShapedSmoke::follow_smoke(float dt)
     count_particles(marker_index_, *topology_, marker_density_);
     blur(marker_density_, Tent(params_.marker_radius), scratch_);
     // Mean over the markers of the density around them.
-    const double sum = parallel_sum(static_cast<size_t>(topology_->tile_count()), [&](size_t t) {
+    const double sum = parallel_sum(topology_->tile_count(), [&](size_t t) {
         const auto tile = static_cast<int>(t);
         const uint32_t* first = marker_index_.cell_first(tile);
         double in_tile = 0;
@@ -248,7 +248,7 @@ void ShapedSmoke::attract_controls(float before, float from, float to, float dt)
     }
     targets_->place(to, goals_), goals_time_ = to;
     std::vector<int32_t>& target = controls_.attribute<int32_t>(kTargetAttribute);
-    const size_t budget = static_cast<size_t>((params_.attraction.swaps + params_.substeps - 1) / params_.substeps);
+    const size_t budget = (params_.attraction.swaps + params_.substeps - 1) / params_.substeps;
     rounds_ = correspondence_.improve(controls_.P, goals_before_, target, budget, rounds_); // algorithm 1
     report_.energy =
         matching_energy(controls_.P, goals_before_, target) / static_cast<double>(std::max<size_t>(1, target.size()));
@@ -405,7 +405,7 @@ void ShapedSmoke::move_by_flow(float dt, float now, float before)
 {
     constexpr float kEnd = kTileSize - 1e-4f; // rounding may place a marker at the end of its tile
     const float inverse_voxel = 1 / params_.voxel;
-    tile_energy_.assign(static_cast<size_t>(topology_->tile_count()), 0);
+    tile_energy_.assign(topology_->tile_count(), 0);
     for_each_tile(*topology_, [&](int tile) {
         if (marker_index_.tile_empty(tile)) return;
         auto& block = thread_scratch<MacBlock<1>>();
@@ -420,7 +420,7 @@ void ShapedSmoke::move_by_flow(float dt, float now, float before)
             const Row squares = u.x * u.x + u.y * u.y + u.z * u.z;
             for (size_t k = 0; k < count; ++k) energy += static_cast<double>(squares[static_cast<int>(k)]);
         });
-        tile_energy_[static_cast<size_t>(tile)] = energy;
+        tile_energy_[tile] = energy;
     });
     const double sum = parallel_sum(tile_energy_.size(), [&](size_t t) { return tile_energy_[t]; });
     report_.kinetic = 0.5 * sum / static_cast<double>(std::max<size_t>(1, markers_.size()));
@@ -473,7 +473,7 @@ void ShapedSmoke::restore(State state)
     std::vector<uint8_t> taken(state.controls.size());
     for (const int32_t t : targets_of(state.controls)) {
         check_state_number(t, 0, static_cast<int32_t>(taken.size()) - 1, "target");
-        if (std::exchange(taken[static_cast<size_t>(t)], 1)) bad_state("two control particles have one target");
+        if (std::exchange(taken[t], 1)) bad_state("two control particles have one target");
     }
     targets_->begin(state.group);
     for (const uint64_t batch : state.batches) targets_->add(batch, static_cast<uint64_t>(params_.seed));

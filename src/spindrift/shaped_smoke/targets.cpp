@@ -105,7 +105,7 @@ void Targets::begin(int group)
 
 void Targets::add(size_t count, uint64_t seed)
 {
-    const Group& group = groups_[static_cast<size_t>(group_)];
+    const Group& group = groups_[group_];
     const auto frame = static_cast<float>(group.frame);
     double shares = 0;
     for (const size_t i : group.members) shares += static_cast<double>(params_[i].share.value_or(1));
@@ -135,7 +135,7 @@ void Targets::place(float frame, std::vector<Vec3f>& positions)
 {
     positions.resize(count_);
     if (group_ < 0) return;
-    const auto begun = static_cast<float>(groups_[static_cast<size_t>(group_)].frame);
+    const auto begun = static_cast<float>(groups_[group_].frame);
     size_t first = 0;
     for (const Points& points : points_) {
         Shape& shape = shapes_[points.member];
@@ -180,15 +180,14 @@ void Targets::prepare_distance(float frame)
 {
     prepared_ = frame;
     if (group_ < 0) return;
-    for (const size_t i : groups_[static_cast<size_t>(group_)].members) shapes_[i].prepare(frame);
+    for (const size_t i : groups_[group_].members) shapes_[i].prepare(frame);
 }
 
 float Targets::distance(const Vec3f& x) const
 {
     float least = kInfinity;
     if (group_ < 0) return least;
-    for (const size_t i : groups_[static_cast<size_t>(group_)].members)
-        least = std::min(least, shapes_[i].distance(x, prepared_));
+    for (const size_t i : groups_[group_].members) least = std::min(least, shapes_[i].distance(x, prepared_));
     return least;
 }
 

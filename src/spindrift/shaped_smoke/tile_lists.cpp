@@ -6,7 +6,7 @@ template <class Radius>
 void TileLists::build_with(const Topology& topology, float voxel, std::span<const Vec3f> centers, const Radius& radius)
 {
     constexpr size_t kLeastChunk = 256, kMostChunks = 32;
-    const size_t tiles = static_cast<size_t>(topology.tile_count());
+    const size_t tiles = topology.tile_count();
     const size_t chunk = std::max(kLeastChunk, (centers.size() + kMostChunks - 1) / kMostChunks);
     const size_t chunks = (centers.size() + chunk - 1) / chunk;
     // Calls body(tile) for each existing tile that overlaps the box of particle i.
@@ -17,8 +17,7 @@ void TileLists::build_with(const Topology& topology, float voxel, std::span<cons
         for (int x = low.x(); x <= high.x(); ++x)
             for (int y = low.y(); y <= high.y(); ++y)
                 for (int z = low.z(); z <= high.z(); ++z)
-                    if (const int t = topology.find({x, y, z}); t != topology.tile_count())
-                        body(static_cast<size_t>(t));
+                    if (const int t = topology.find({x, y, z}); t != topology.tile_count()) body(t);
     };
     const auto for_each_in_chunk = [&](size_t c, const auto& body) {
         for (size_t i = c * chunk, end = std::min(centers.size(), (c + 1) * chunk); i < end; ++i)

@@ -18,8 +18,7 @@ class TileLists {
 
     std::span<const uint32_t> of(int tile) const
     {
-        const size_t t = static_cast<size_t>(tile);
-        return {entries_.data() + first_[t], first_[t + 1] - first_[t]};
+        return {entries_.data() + first_[tile], first_[tile + 1] - first_[tile]};
     }
 
   private:

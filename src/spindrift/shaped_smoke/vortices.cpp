@@ -166,22 +166,22 @@ void Vortices::remove_outside(const Field<float>& marker_density, float voxel, f
 
 void Vortices::spawn(const Smoke& smoke, uint64_t seed)
 {
-    const auto most = static_cast<size_t>(params_.count);
+    const size_t most = params_.count;
     if (size() >= most) return;
     const Topology& topology = smoke.density.topology();
     const float wanted = 0.5f * params_.speed * params_.speed;
     const float across = 0.5f * kTileSize * smoke.voxel / params_.radius; // vortices along the edge of a tile
     const int darts = std::clamp(static_cast<int>(across * across * across), 1, 64);
-    std::vector<std::vector<Vec3f>> found(static_cast<size_t>(topology.tile_count()));
+    std::vector<std::vector<Vec3f>> found(topology.tile_count());
     for_each_tile(topology, [&](int tile) {
         const size_t begin = smoke.index.tile_begin(tile), count = smoke.index.tile_end(tile) - begin;
         if (count == 0) return;
-        Random random(seed, topology.codes()[static_cast<size_t>(tile)]);
+        Random random(seed, topology.codes()[tile]);
         for (int d = 0; d < darts; ++d) {
             const Vec3f& x = smoke.markers.P[begin + random.bits() % count];
             const int o = offset_of_cell(cell_of(x, 1 / smoke.voxel));
             if (smoke.density.tile(tile)[o] < smoke.least || smoke.energy.tile(tile)[o] >= wanted) continue;
-            found[static_cast<size_t>(tile)].push_back(x);
+            found[tile].push_back(x);
         }
     });
     std::vector<Vec3f> places;

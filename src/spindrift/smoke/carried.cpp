@@ -12,7 +12,7 @@ void CarriedValues::start(std::shared_ptr<const Topology> topology)
 
 void CarriedValues::move_to(std::shared_ptr<const Topology> topology)
 {
-    std::vector<int> from(static_cast<size_t>(topology->tile_count()));
+    std::vector<int> from(topology->tile_count());
     for_each_tile(*topology, [&](int tile) { from[tile] = topology_->find(topology->tile(tile)); });
     for (SmokeScalar& scalar : scalars) {
         scalar.next.reset_uninitialized(*topology, 0);
@@ -67,7 +67,7 @@ void CarriedValues::fade(float dt)
 double CarriedValues::sum(size_t scalar, const SolidCells& cells) const
 {
     const Field<float>& value = scalars[scalar].value;
-    return parallel_sum(static_cast<size_t>(topology_->tile_count()), [&](size_t t) {
+    return parallel_sum(topology_->tile_count(), [&](size_t t) {
         const int tile = static_cast<int>(t);
         const SolidTile* solid = cells.tile(tile);
         RowSum total;
@@ -84,8 +84,44 @@ size_t CarriedValues::bytes() const
     return total;
 }
 
-// Extrapolates two layers of values into solids, so that interpolation near a wall does not fade. Values do not pass
-// through sheets.
+namespace {
+
+// Extrapolates two layers of a tile's values into solids. Values do not pass through sheets. `volume` is the open share
+// of each cell; that of filled cells is set to 1.
+void extend_into_solids(const Topology& topology, int tile, const Sight* sight, Block<float, 2>& value,
+                        Block<float, 2>& volume)
+{
+    using B = Block<float, 2>;
+    constexpr int steps[6] = {B::kStrideX, -B::kStrideX, B::kStrideY, -B::kStrideY, 1, -1};
+    constexpr int slots[6] = {neighbour_slot(1, 0, 0),  neighbour_slot(-1, 0, 0), neighbour_slot(0, 1, 0),
+                              neighbour_slot(0, -1, 0), neighbour_slot(0, 0, 1),  neighbour_slot(0, 0, -1)};
+    const auto seen_from = [&](const Vec3i& cell) { // in cells relative to the tile's corner
+        if (!sight) return kAllCells;
+        const Vec3i step = tile_of_cell(cell);
+        return sight->cells_from_center(topology.neighbour(tile, step.x(), step.y(), step.z()), offset_of_cell(cell));
+    };
+    const auto fill = [&](int x, int y, int z) {
+        const int i = B::index(x, y, z);
+        if (volume.data[i] > 0) return;
+        float sum = 0, count = 0;
+        const CellMask27 seen = seen_from({x, y, z});
+        for (int k = 0; k < 6; ++k)
+            if (volume.data[i + steps[k]] > 0 && (seen >> slots[k] & 1)) sum += value.data[i + steps[k]], count += 1;
+        if (count > 0) value.data[i] = sum / count, volume.data[i] = -1; // filled
+    };
+    for (int layer = 0; layer < 2; ++layer) {
+        const int rim = layer == 0 ? 1 : 0; // the first layer is needed in the margin too
+        for (int x = -rim; x < kTileSize + rim; ++x)
+            for (int y = -rim; y < kTileSize + rim; ++y)
+                for (int z = -rim; z < kTileSize + rim; ++z) fill(x, y, z);
+        for (float& v : volume.data)
+            if (v == -1) v = 1; // a source for the next layer
+    }
+}
+
+} // namespace
+
+// So that interpolation near a wall does not fade.
 void CarriedValues::extend_into_solids(const SolidCells& cells)
 {
     const std::vector<int>& near = cells.near();
@@ -102,34 +138,8 @@ void CarriedValues::extend_into_solids(const SolidCells& cells)
             auto& volume = thread_scratch<Block<float, 2>>();
             value.gather(scalar.value, tile, Margin::nearest);
             cells.gather_volumes(*topology_, tile, volume);
-            using B = Block<float, 2>;
-            constexpr int steps[6] = {B::kStrideX, -B::kStrideX, B::kStrideY, -B::kStrideY, 1, -1};
-            constexpr int slots[6] = {neighbour_slot(1, 0, 0),  neighbour_slot(-1, 0, 0), neighbour_slot(0, 1, 0),
-                                      neighbour_slot(0, -1, 0), neighbour_slot(0, 0, 1),  neighbour_slot(0, 0, -1)};
-            const Sight* sight = cells.sight() && cells.sight()->blocked(tile) ? cells.sight() : nullptr;
-            const auto seen_from = [&](const Vec3i& cell) { // in cells relative to the tile's corner
-                if (!sight) return kAllCells;
-                const Vec3i step = tile_of_cell(cell);
-                return sight->cells_from_center(topology_->neighbour(tile, step.x(), step.y(), step.z()),
-                                                offset_of_cell(cell));
-            };
-            for (int layer = 0; layer < 2; ++layer) {
-                const int rim = layer == 0 ? 1 : 0; // the first layer is needed in the margin too
-                for (int x = -rim; x < kTileSize + rim; ++x)
-                    for (int y = -rim; y < kTileSize + rim; ++y)
-                        for (int z = -rim; z < kTileSize + rim; ++z) {
-                            const int i = B::index(x, y, z);
-                            if (volume.data[i] > 0) continue;
-                            float sum = 0, count = 0;
-                            const CellMask27 seen = seen_from({x, y, z});
-                            for (int k6 = 0; k6 < 6; ++k6)
-                                if (volume.data[i + steps[k6]] > 0 && (seen >> slots[k6] & 1))
-                                    sum += value.data[i + steps[k6]], count += 1;
-                            if (count > 0) value.data[i] = sum / count, volume.data[i] = -1; // filled
-                        }
-                for (float& v : volume.data)
-                    if (v == -1) v = 1; // a source for the next layer
-            }
+            const bool parted = cells.sight() && cells.sight()->blocked(tile);
+            spindrift::extend_into_solids(*topology_, tile, parted ? cells.sight() : nullptr, value, volume);
             for (int c = 0; c < kTileCells; ++c) {
                 const Vec3i p = cell_in_tile(c);
                 next[k * kTileCells + c] = value.at(p.x(), p.y(), p.z());
@@ -157,7 +167,7 @@ void CarriedValues::clear_solids(const SolidCells& cells)
 // Sum over the outermost cells at open sides.
 double CarriedValues::beside_open_sides(const Field<float>& value, const Box3f& open) const
 {
-    return parallel_sum(static_cast<size_t>(topology_->tile_count()), [&](size_t t) {
+    return parallel_sum(topology_->tile_count(), [&](size_t t) {
         const int tile = static_cast<int>(t);
         const Vec3f first = topology_->first_cell(tile).cast<float>();
         double total = 0;
@@ -180,7 +190,7 @@ void CarriedValues::restore_sum(size_t index, double before, const SolidCells& c
     Field<float>& value = scalars[index].value;
     const double excess = sum(index, cells) - before;
     const Field<float>& bound = (excess > 0 ? scratch.low : scratch.high)[index];
-    const double room = parallel_sum(static_cast<size_t>(topology_->tile_count()), [&](size_t t) {
+    const double room = parallel_sum(topology_->tile_count(), [&](size_t t) {
         const int tile = static_cast<int>(t);
         const SolidTile* solid = cells.tile(tile);
         RowSum total;

@@ -96,7 +96,7 @@ void Smoke::follow_smoke(float dt)
 
     // Boxes in fine cells.
     const Topology& fine = carried_.topology();
-    std::vector<CellBox> boxes(static_cast<size_t>(fine.tile_count()));
+    std::vector<CellBox> boxes(fine.tile_count());
     if (params_.sparse || turbulence_)
         for_each_tile(fine, [&](int tile) { boxes[tile] = smoke_in_tile(carried_.scalars, fine, tile); });
     for (size_t i = 0; i < params_.sources.size(); ++i) {
@@ -147,7 +147,7 @@ void Smoke::follow_smoke(float dt)
 // the pressure.
 void Smoke::move_to(std::shared_ptr<const Topology> topology)
 {
-    std::vector<int> from(static_cast<size_t>(topology->tile_count()));
+    std::vector<int> from(topology->tile_count());
     for_each_tile(*topology, [&](int tile) { from[tile] = topology_->find(topology->tile(tile)); });
     const auto move = [&](Field<float>& field, Field<float>& memory) {
         memory.reset_uninitialized(*topology, 0);

@@ -11,7 +11,7 @@ void GasPressure::prepare(const Topology& topology, const Solids& solids, const 
     find_inside(box, voxel);
     set_up_matrix();
     solver_.set_matrix(matrix_);
-    active_cells_ = static_cast<size_t>(parallel_sum(static_cast<size_t>(topology.tile_count()), [&](size_t t) {
+    active_cells_ = static_cast<size_t>(parallel_sum(topology.tile_count(), [&](size_t t) {
         const float* d = matrix_.diagonal.tile(static_cast<int>(t));
         return static_cast<double>(std::count_if(d, d + kTileCells, [](float x) { return x > 0; }));
     }));

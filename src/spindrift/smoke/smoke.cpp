@@ -74,11 +74,11 @@ SmokeReport Smoke::advance()
         "smoke.cfl",
         [&](float frames) { set_time(frames); }, [&] { return largest_step(); }, [&](float dt) { substep(dt); });
     ++frame_;
-    report_.tiles = static_cast<size_t>(topology_->tile_count());
+    report_.tiles = topology_->tile_count();
     report_.active_cells = active_cells();
     report_.mass = mass();
     if (turbulence_) {
-        report_.fine_tiles = static_cast<size_t>(carried_.topology().tile_count());
+        report_.fine_tiles = carried_.topology().tile_count();
         report_.eddies = turbulence_->particles().size();
     }
     return report_;

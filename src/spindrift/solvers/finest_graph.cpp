@@ -218,13 +218,13 @@ void build_finest_graph(const PoissonMatrix& matrix, const std::vector<int>& til
     const Topology& topology = matrix.diagonal.topology();
     node_in_tile.reset_uninitialized(topology, kNoNode);
     std::vector<Pieces> pieces(tiles.size());
-    std::vector<int> pieces_of(static_cast<size_t>(topology.tile_count()) + 1, 0);
+    std::vector<int> pieces_of(topology.tile_count() + 1, 0);
     whole.resize(tiles.size());
     parallel_for(
         tiles.size(), [&](size_t k) { whole[k] = label(matrix, tiles[k], node_in_tile.tile(tiles[k]), pieces[k]); },
         kGraphTilesPerTask);
 
-    first_node.assign(static_cast<size_t>(topology.tile_count()) + 1, 0);
+    first_node.assign(topology.tile_count() + 1, 0);
     int total = 0;
     for (size_t t = 0, k = 0; t < first_node.size(); ++t) {
         first_node[t] = total;
@@ -241,7 +241,7 @@ void build_finest_graph(const PoissonMatrix& matrix, const std::vector<int>& til
     parallel_chunks(tiles.size(), kGraphTilesPerTask, [&](size_t begin, size_t end) {
         Edges& out = edges[begin / kGraphTilesPerTask];
         for (size_t k = begin; k < end; ++k) {
-            const auto node = static_cast<size_t>(first_node[tiles[k]]);
+            const size_t node = first_node[tiles[k]];
             sum_ties(matrix, tiles[k], node_in_tile.tile(tiles[k]), graph.dirichlet.data() + node);
             const uint64_t tile_code = topology.codes()[tiles[k]];
             for (int b = 0; b < kBlocks; ++b) {
@@ -255,7 +255,7 @@ void build_finest_graph(const PoissonMatrix& matrix, const std::vector<int>& til
     for (size_t c = 0; c < edges.size(); ++c) first_of[c + 1] = first_of[c] + edges[c].neighbour.size();
     graph.neighbour.resize(first_of.back()), graph.weight.resize(first_of.back());
     parallel_for(edges.size(), [&](size_t c) {
-        auto node = static_cast<size_t>(first_node[tiles[c * kGraphTilesPerTask]]);
+        size_t node = first_node[tiles[c * kGraphTilesPerTask]];
         size_t e = first_of[c];
         for (const int count : edges[c].count)
             graph.first_edge[++node] = static_cast<int>(e += static_cast<size_t>(count));

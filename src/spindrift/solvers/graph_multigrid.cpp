@@ -12,7 +12,7 @@ constexpr size_t kNodesPerTask = 2048; // smaller levels are not worth a second 
 
 template <class Body> void for_each_node(const GraphLevel& level, const Body& body)
 {
-    const size_t count = static_cast<size_t>(level.size());
+    const size_t count = level.size();
     if (count <= kNodesPerTask)
         for (size_t i = 0; i < count; ++i) body(i);
     else
@@ -51,7 +51,7 @@ void restrict_residual(const GraphLevel& level, GraphLevel& coarse)
 {
     const auto restrict_chunk = [&](size_t c) {
         std::fill(coarse.b.begin() + level.chunk_parent[c], coarse.b.begin() + level.chunk_parent[c + 1], 0.0f);
-        for (auto i = static_cast<size_t>(level.chunk[c]); i < static_cast<size_t>(level.chunk[c + 1]); ++i)
+        for (size_t i = level.chunk[c]; i < static_cast<size_t>(level.chunk[c + 1]); ++i)
             if (level.parent[i] >= 0) coarse.b[level.parent[i]] += residual(level, level.x, i);
     };
     const size_t chunks = level.chunk.size() - 1;
@@ -63,7 +63,7 @@ void restrict_residual(const GraphLevel& level, GraphLevel& coarse)
 
 void finish_level(GraphLevel& level)
 {
-    const size_t count = static_cast<size_t>(level.size());
+    const size_t count = level.size();
     level.diagonal.resize(count), level.x.resize(count), level.b.resize(count), level.scratch.resize(count);
     for_each_node(level, [&](size_t i) {
         float sum = level.dirichlet[i];
@@ -80,7 +80,7 @@ int shift_to_parents(const GraphLevel& level)
     int bits = 64;
     for (size_t i = 0; i + 1 < level.first_edge.size() && bits > 3; ++i)
         for (int e = level.first_edge[i]; e < level.first_edge[i + 1]; ++e) {
-            const size_t other = static_cast<size_t>(level.neighbour[e]);
+            const size_t other = level.neighbour[e];
             bits = std::min(bits, static_cast<int>(std::bit_width(level.block[i] ^ level.block[other])));
         }
     return std::clamp((bits + 2) / 3 * 3, 3, 63);
@@ -99,7 +99,7 @@ int label_pieces(GraphLevel& level, size_t begin, size_t end, int next, std::vec
             const size_t node = stack.back();
             stack.pop_back();
             for (int e = level.first_edge[node]; e < level.first_edge[node + 1]; ++e) {
-                const size_t other = static_cast<size_t>(level.neighbour[e]);
+                const size_t other = level.neighbour[e];
                 if (other < begin || other >= end || level.parent[other] >= 0) continue;
                 level.parent[other] = next;
                 stack.push_back(other);
@@ -115,8 +115,8 @@ int label_chunk(GraphLevel& level, size_t chunk)
 {
     std::vector<size_t> stack;
     int parents = 0;
-    const auto end = static_cast<size_t>(level.chunk[chunk + 1]);
-    for (size_t begin = static_cast<size_t>(level.chunk[chunk]); begin < end;) {
+    const size_t end = level.chunk[chunk + 1];
+    for (size_t begin = level.chunk[chunk]; begin < end;) {
         size_t family_end = begin;
         while (family_end < end && level.block[family_end] >> level.to_parent == level.block[begin] >> level.to_parent)
             ++family_end;
@@ -136,8 +136,8 @@ struct ChunkEdges {
 void sum_edges(const GraphLevel& fine, size_t chunk, ChunkEdges& out)
 {
     const int first_parent = fine.chunk_parent[chunk], parents = fine.chunk_parent[chunk + 1] - first_parent;
-    auto begin = static_cast<size_t>(fine.chunk[chunk]);
-    const auto end = static_cast<size_t>(fine.chunk[chunk + 1]);
+    size_t begin = fine.chunk[chunk];
+    const size_t end = fine.chunk[chunk + 1];
     for (int node = first_parent; node < first_parent + parents; ++node) {
         // The children of a node lie within its family; families are in the order of their parents.
         const size_t first = out.neighbour.size();
@@ -206,7 +206,7 @@ void GraphMultigrid::coarsen(int level)
 {
     GraphLevel& fine = levels_[level];
     GraphLevel& coarse = levels_[level + 1];
-    const size_t count = static_cast<size_t>(fine.size());
+    const size_t count = fine.size();
     fine.parent.resize(count);
     fine.to_parent = shift_to_parents(fine);
 
@@ -223,7 +223,7 @@ void GraphMultigrid::coarsen(int level)
     fine.chunk_parent.assign(chunks + 1, 0);
     parallel_for(chunks, [&](size_t c) { fine.chunk_parent[c + 1] = label_chunk(fine, c); });
     for (size_t c = 0; c < chunks; ++c) fine.chunk_parent[c + 1] += fine.chunk_parent[c];
-    const auto parents = static_cast<size_t>(fine.chunk_parent.back());
+    const size_t parents = fine.chunk_parent.back();
     coarse.block.resize(parents), coarse.dirichlet.assign(parents, 0);
     parallel_for(chunks, [&](size_t c) {
         for (int i = fine.chunk[c]; i < fine.chunk[c + 1]; ++i) {
@@ -243,7 +243,7 @@ void GraphMultigrid::coarsen(int level)
     coarse.first_edge.assign(parents + 1, 0);
     coarse.neighbour.resize(first_of.back()), coarse.weight.resize(first_of.back());
     parallel_for(chunks, [&](size_t c) {
-        size_t node = static_cast<size_t>(fine.chunk_parent[c]), e = first_of[c];
+        size_t node = fine.chunk_parent[c], e = first_of[c];
         for (const int n : edges[c].count) coarse.first_edge[++node] = static_cast<int>(e += static_cast<size_t>(n));
         std::copy(edges[c].neighbour.begin(), edges[c].neighbour.end(),
                   coarse.neighbour.begin() + static_cast<long>(first_of[c]));
@@ -286,7 +286,7 @@ std::vector<double> GraphMultigrid::null_space_means(std::vector<double> sum, st
     sums[0] = std::move(sum), counts[0] = std::move(count);
     for (int k = 0; k + 1 < used_levels_; ++k) {
         const GraphLevel& level = levels_[k];
-        const size_t coarse_size = static_cast<size_t>(levels_[k + 1].size());
+        const size_t coarse_size = levels_[k + 1].size();
         sums.emplace_back(coarse_size, 0.0), counts.emplace_back(coarse_size, 0.0);
         for (size_t i = 0; i < level.parent.size(); ++i) {
             if (level.parent[i] < 0) continue;
@@ -298,7 +298,7 @@ std::vector<double> GraphMultigrid::null_space_means(std::vector<double> sum, st
     std::vector<double> means;
     for (int k = used_levels_ - 1; k >= 0; --k) {
         const GraphLevel& level = levels_[k];
-        std::vector<double> here(static_cast<size_t>(level.size()), 0.0);
+        std::vector<double> here(level.size(), 0.0);
         for (size_t i = 0; i < here.size(); ++i) {
             if (level.parent[i] >= 0)
                 here[i] = means[level.parent[i]];

@@ -136,7 +136,7 @@ void PoissonSolver::set_matrix(const PoissonMatrix& matrix)
 {
     matrix_ = &matrix;
     const Topology& topology = matrix.diagonal.topology();
-    const size_t count = static_cast<size_t>(topology.tile_count());
+    const size_t count = topology.tile_count();
 
     std::vector<uint8_t> kind(count); // 0: inactive
     parallel_for(
@@ -172,14 +172,14 @@ void PoissonSolver::set_matrix(const PoissonMatrix& matrix)
 void PoissonSolver::make_compatible()
 {
     if (!coarse_.has_closed_bodies()) return;
-    const size_t nodes = static_cast<size_t>(coarse_.finest().size());
+    const size_t nodes = coarse_.finest().size();
     std::vector<double> sum(nodes, 0.0), count(nodes, 0.0);
     parallel_for(
         tiles_.size(),
         [&](size_t k) {
             const uint16_t* node = node_in_tile_.tile(tiles_[k]);
             const float* r = r_.tile(tiles_[k]);
-            const size_t first = static_cast<size_t>(first_node_[tiles_[k]]);
+            const size_t first = first_node_[tiles_[k]];
             for (int i = 0; i < kTileCells; ++i)
                 if (node[i] != kNoNode) sum[first + node[i]] += r[i], count[first + node[i]] += 1;
         },
@@ -190,7 +190,7 @@ void PoissonSolver::make_compatible()
         [&](size_t k) {
             const uint16_t* node = node_in_tile_.tile(tiles_[k]);
             float* r = r_.tile(tiles_[k]);
-            const size_t first = static_cast<size_t>(first_node_[tiles_[k]]);
+            const size_t first = first_node_[tiles_[k]];
             for (int i = 0; i < kTileCells; ++i)
                 if (node[i] != kNoNode) r[i] = static_cast<float>(r[i] - mean[first + node[i]]);
         },
@@ -202,17 +202,19 @@ void PoissonSolver::precondition()
 {
     const PoissonMatrix& m = *matrix_;
     const auto uniform = [&](size_t k) { return tile_kind_[k] == TileKind::uniform; };
-
-    parallel_for(
-        tiles_.size(),
-        [&](size_t k) {
-            const float *r = r_.tile(tiles_[k]), *x = scratch_.tile(tiles_[k]);
-            float* out = z_.tile(tiles_[k]);
-            for_each_product(m, uniform(k), scratch_, tiles_[k], [&](int o, Row ax, Row inverse) {
-                store_row(out + o, load_row(x + o) + kJacobiSecond * inverse * (load_row(r + o) - ax));
-            });
-        },
-        kPoissonTilesPerTask);
+    const auto second_jacobi_step = [&](const Field<float>& from, Field<float>& to) {
+        parallel_for(
+            tiles_.size(),
+            [&](size_t k) {
+                const float *r = r_.tile(tiles_[k]), *x = from.tile(tiles_[k]);
+                float* out = to.tile(tiles_[k]);
+                for_each_product(m, uniform(k), from, tiles_[k], [&](int o, Row ax, Row inverse) {
+                    store_row(out + o, load_row(x + o) + kJacobiSecond * inverse * (load_row(r + o) - ax));
+                });
+            },
+            kPoissonTilesPerTask);
+    };
+    second_jacobi_step(scratch_, z_);
 
     // Restrict the residual.
     GraphLevel& coarse = coarse_.finest();
@@ -223,8 +225,8 @@ void PoissonSolver::precondition()
             const float* r = r_.tile(tiles_[k]);
             for_each_product(m, uniform(k), z_, tiles_[k],
                              [&](int o, Row ax, Row) { store_row(residual + o, load_row(r + o) - ax); });
-            const size_t first = static_cast<size_t>(first_node_[tiles_[k]]);
-            const size_t end = static_cast<size_t>(first_node_[tiles_[k] + 1]);
+            const size_t first = first_node_[tiles_[k]];
+            const size_t end = first_node_[tiles_[k] + 1];
             sum_over_nodes(residual, node_in_tile_.tile(tiles_[k]), whole_[k],
                            std::span(coarse.b).subspan(first, end - first));
         },
@@ -239,16 +241,7 @@ void PoissonSolver::precondition()
             add_from_nodes(x, node_in_tile_.tile(tiles_[k]), whole_[k], z_.tile(tiles_[k]));
         },
         kPoissonTilesPerTask);
-    parallel_for(
-        tiles_.size(),
-        [&](size_t k) {
-            const float *r = r_.tile(tiles_[k]), *x = z_.tile(tiles_[k]);
-            float* out = scratch_.tile(tiles_[k]);
-            for_each_product(m, uniform(k), z_, tiles_[k], [&](int o, Row ax, Row inverse) {
-                store_row(out + o, load_row(x + o) + kJacobiSecond * inverse * (load_row(r + o) - ax));
-            });
-        },
-        kPoissonTilesPerTask);
+    second_jacobi_step(z_, scratch_);
     parallel_for(
         tiles_.size(),
         [&](size_t k) {

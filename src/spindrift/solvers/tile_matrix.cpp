@@ -10,7 +10,7 @@ constexpr size_t kTilesAtOnce = 4;
 
 template <class Body> void for_tiles(const Topology& topology, const Body& body)
 {
-    const auto count = static_cast<size_t>(topology.tile_count());
+    const size_t count = topology.tile_count();
     if (count <= kTilesAtOnce)
         for (size_t t = 0; t < count; ++t) body(static_cast<int>(t));
     else

@@ -38,7 +38,7 @@ void ViscousSolver::analyse(Level& level)
 {
     ViscousMatrix& m = *level.matrix;
     const Topology& topology = m.topology();
-    const size_t count = static_cast<size_t>(topology.tile_count());
+    const size_t count = topology.tile_count();
     std::vector<uint8_t> kind(count); // 0: inactive, 1: general, 2: uniform
     parallel_for(
         count,

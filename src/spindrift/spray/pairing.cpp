@@ -196,8 +196,7 @@ class Earliest {
         } else {
             return;
         }
-        if (count_ == kMostMeetings)
-            last_ = static_cast<size_t>(std::max_element(kept_.begin(), kept_.end(), before) - kept_.begin());
+        if (count_ == kMostMeetings) last_ = std::max_element(kept_.begin(), kept_.end(), before) - kept_.begin();
     }
     std::span<const Meeting> kept() const { return {kept_.data(), count_}; }
 

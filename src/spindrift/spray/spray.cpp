@@ -358,7 +358,7 @@ void Spray::emit(double from, double to)
         const int64_t begin = emitter.count(from, start_frame_, fps_), end = emitter.count(to, start_frame_, fps_);
         if (begin == end) continue;
         emitter.prepare(static_cast<float>(to));
-        const auto count = static_cast<size_t>(end - begin);
+        const size_t count = end - begin;
         const size_t first = append(count);
         const Arrays a = arrays();
         std::vector<uint8_t> lives(count);
@@ -430,7 +430,7 @@ SprayReport Spray::advance(const LiquidView& before, const LiquidView& now)
                                 }));
         if (water.handover) exchange_with_liquid(now);
     });
-    report.emitted += static_cast<size_t>(next_id_ - first_id);
+    report.emitted += next_id_ - first_id;
     report.droplets = droplets_.size();
     return report;
 }

@@ -33,7 +33,7 @@ std::string list_of(const auto& vector)
 template <int N> Eigen::Matrix<double, N, 1> vector_of(const nlohmann::json& list)
 {
     Eigen::Matrix<double, N, 1> v;
-    for (int i = 0; i < N; ++i) v[i] = list.at(static_cast<size_t>(i)).get<double>();
+    for (int i = 0; i < N; ++i) v[i] = list.at(i).get<double>();
     return v;
 }
 
@@ -104,7 +104,7 @@ void save_motion(const std::vector<RigidMotion>& motion, const std::string& name
     if (motion.empty()) return;
     std::vector<uint64_t>& bits = file.tiles[name];
     const auto keep = [&](const auto& vector) {
-        expect_finite("the state", name, std::span<const double>(vector.data(), static_cast<size_t>(vector.size())));
+        expect_finite("the state", name, std::span<const double>(vector.data(), vector.size()));
         for (int i = 0; i < vector.size(); ++i) bits.push_back(std::bit_cast<uint64_t>(vector[i]));
     };
     for (const RigidMotion& m : motion) keep(m.position), keep(m.orientation.coeffs()), keep(m.velocity), keep(m.spin);

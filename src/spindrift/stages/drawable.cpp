@@ -36,7 +36,7 @@ std::vector<Vec3f> colors_of(const Particles& particles, const std::string& attr
         fail("{}: particles have no attribute '{}' to colour by (render.color_by); they have {}", file, attribute,
              known);
     }
-    // A few outliers must not take all the colour: the ends of the map are the 1st and 99th percentile.
+    // The ends of the map are the 1st and 99th percentile, so that outliers do not determine it.
     std::vector<float> sorted = values;
     float low = 0, high = 1;
     if (!sorted.empty()) {

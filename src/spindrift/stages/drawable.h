@@ -10,7 +10,7 @@ namespace spindrift {
 
 class TakenParticles;
 
-// What a stage draws from.
+// The inputs of a stage that draws a frame.
 struct DrawnFrame {
     int frame = 0;
     const InputPath& input;
@@ -26,19 +26,19 @@ struct DrawableFacts : StageFacts {
     std::string collider_text;     // everything that their look depends on: pictures are made again when it changes
     std::vector<Mesh> body_meshes; // around the centre of mass; their motion is in the stage's frames
 
-    // What rehearsals found about its frames, as memory of a picture [bytes].
+    // Memory of a picture [bytes], from the numbers that rehearsals found.
     virtual double memory(const Foreseen& foreseen) const { return (void)foreseen, 0; }
-    // Adds its frame. Some kinds only bring solids, and draw nothing themselves.
+    // Adds the frame of the stage. Some kinds only have solids, and draw nothing themselves.
     virtual void draw(const DrawnFrame& frame, DrawnScene& picture) const { (void)frame, (void)picture; }
 };
 
-// One colour a particle: that of a colour attribute, or else the attribute's smallest value at one end of the map and
-// its largest at the other. `file` is for messages.
+// A colour for each particle: that of a colour attribute, or else from the colour map, scaled to the attribute's
+// smallest and largest value. `file` is for messages.
 std::vector<Vec3f> colors_of(const Particles& particles, const std::string& attribute, const std::string& file);
-// Particles as spheres of one radius, or each of its own times a scale; clear as water, or in colours.
+// Adds particles as spheres of one radius, or of individual radii times a scale; clear as water, or in colours.
 void add_particles(const ParticleFile& file, const std::string& path, const std::string& color_by,
                    const Vec3f& plain_color, float scale, DrawnScene& picture, bool water = false);
-// Bodies where a frame of their stage has them, each in a colour of its own, and colliders.
+// Adds the bodies of a frame, each in its own colour, and colliders.
 void add_bodies(const DrawableFacts& facts, const std::string& file_of_frame, DrawnScene& picture);
 void add_colliders(const DrawableFacts& facts, DrawnScene& picture);
 

@@ -14,17 +14,14 @@ void LayerParams::visit(ParamVisitor& v)
 {
     v("of", of, "The stage whose frames are drawn.");
     v("mode", mode, choices("shown", "matte", "holdout"),
-      "shown: with its look. matte: flat white, without shading. holdout: hides what is behind it, and leaves colour "
-      "and "
-      "alpha 0 there.");
-    v("look", look, choices("as_picture", "water", "paint"), "Of a surface. as_picture: as `look` of the render says.");
+      "shown: drawn with its look. matte: flat white, without shading. holdout: hides what is behind it, with "
+      "colour and alpha 0.");
+    v("look", look, choices("as_picture", "water", "paint"), "Look of a surface. as_picture: `look` of the render.");
     v("color", color, unit::none, between(0, 1),
-      "Of paint, of droplets or of smoke; of water, what is left of white light after its depth. Left out: that of the "
+      "Colour of paint, droplets or smoke; of water, that of white light after its depth. Default: that of the "
       "render.");
     v("color_by", color_by,
-      "Colour particles by an attribute: \"speed\", \"id\", or any that they carry. Left out: as `color_by` of the "
-      "render "
-      "says.");
+      "Colour particles by an attribute: \"speed\", \"id\", or any other. Default: `color_by` of the render.");
 }
 
 SmokeFrame::SmokeFrame(const std::string& path) : fields(read_fields(path, {"density"}, {"temperature", "Cd"}))

@@ -9,7 +9,7 @@
 
 namespace spindrift {
 
-// How a layer looks where it differs from the rest of the picture.
+// Parameters of a layer that differ from those of the picture.
 struct LayerParams {
     enum class Look { as_picture, water, paint };
     std::string of; // a stage
@@ -39,10 +39,10 @@ class DrawnScene {
     const RenderParams& params() const { return params_; }
     int frame() const { return frame_; }
     float fps() const { return fps_; }
-    // The moments that a solid that moves is needed at, in frames from the one that is shown.
+    // The times at which moving solids are needed, in frames relative to that of the picture.
     std::vector<float> moments(int count) const;
 
-    // What is added from here on belongs to this layer. `alone` says that the picture has no other but solids.
+    // Following calls add to this layer. `alone`: the picture has no other layers but solids.
     void begin_layer(const std::string& name, const LayerParams& layer, bool alone);
     const LayerParams& layer() const { return layer_; }
     bool alone() const { return alone_; }
@@ -61,10 +61,10 @@ class DrawnScene {
     void count(const std::string& what, size_t number);
 
     const std::vector<std::pair<std::string, double>>& numbers() const { return numbers_; }
-    // The bounds of all that is in it, and of its smoke alone.
+    // The bounds of everything, and of smoke only.
     Box3f bounds() const;
     Box3f smoke_bounds() const;
-    // Valid while this is.
+    // Valid for the lifetime of this object.
     RenderScene scene() const;
 
   private:

@@ -34,8 +34,8 @@ bool has_bodies(const Stage& stage) { return std::ranges::count(stage.endings(),
 
 } // namespace
 
-// Everything that can be drawn and is not shown by another stage, which stands for it. If several stand for the same,
-// the first does.
+// All stages that can be drawn, except those that another stage replaces in the picture. If several replace the same
+// stage, the first is drawn.
 std::vector<std::string> RenderStage::shown_stages(const ShotGraph& graph) const
 {
     if (!show_.empty()) return show_;
@@ -71,7 +71,7 @@ std::vector<Port> RenderStage::ports(const ShotGraph& graph) const
     for (const StageKind& kind : graph.kinds())
         if (kind.make({kind.name, kind.name})->drawable()) show.kinds.push_back(kind.name);
 
-    // Solids of all stages of the shot: the set that everything happens in. Only bodies move by frames.
+    // Solids of all stages of the shot. Only bodies have files for each frame.
     Port solids{"solids", show.kinds, {}, Port::Unnamed::none, /*many=*/true, /*optional=*/true, {}, false};
     Port bodies{"bodies", show.kinds, {}, Port::Unnamed::none, true, true, {}, true};
     for (const StageKind& kind : graph.kinds())
@@ -132,7 +132,7 @@ std::string RenderStage::dependencies() const
     return text;
 }
 
-// Pictures shrink by the work of a rehearsal, whatever the simulations do.
+// Pictures are made smaller by the factor of a rehearsal, independently of the simulations.
 double RenderStage::coarseness(double) const
 {
     constexpr double kPaths = 1e6;
@@ -229,7 +229,7 @@ RenderScene RenderStage::scene_of(DrawnScene& picture)
     for (const Layer& layer : layers_)
         if (layer.facts->container) scene.container = layer.facts->container;
     if (scene.extent.empty()) scene.extent = picture.bounds(); // all is another program's
-    // Smoke that no domain holds may come farther than anybody knew: the automatic camera steps back from it.
+    // Smoke without a domain may leave the expected region; the automatic camera then frames the smoke too.
     const bool held = (input_.empty() || input_is_mesh_) &&
                       std::ranges::all_of(layers_, [](const Layer& l) { return l.facts->bounded; });
     if (const Box3f smoke = picture.smoke_bounds(); !held && !smoke.empty()) {

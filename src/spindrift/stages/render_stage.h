@@ -1,5 +1,5 @@
-// Pictures of a shot: layers, each the frames of a stage, with the solids around them. What a layer looks like, its
-// kind knows (stages/drawable.h).
+// Draws pictures of a shot: layers, each the frames of a stage, and solids. The kind of a stage determines how its
+// frames are drawn (stages/drawable.h).
 #pragma once
 
 #include "spindrift/stages/drawable.h"

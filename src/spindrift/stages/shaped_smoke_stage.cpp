@@ -203,7 +203,7 @@ FrameReport ShapedSmokeStage::start(int frame)
 {
     ShapedSmokeReport report;
     report.times.measure("start", [&] { smoke_->start(frame); });
-    report.tiles = static_cast<size_t>(smoke_->topology().tile_count());
+    report.tiles = smoke_->topology().tile_count();
     expressions_.check(smoke_->markers());
     return report_of(report);
 }

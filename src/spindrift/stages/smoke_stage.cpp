@@ -233,7 +233,7 @@ FrameReport SmokeStage::start(int frame)
 {
     SmokeReport report;
     report.times.measure("fill", [&] { smoke_->start(frame); });
-    report.tiles = static_cast<size_t>(smoke_->topology().tile_count());
+    report.tiles = smoke_->topology().tile_count();
     report.mass = smoke_->mass();
     return report_of(report);
 }
@@ -258,7 +258,7 @@ FrameReport SmokeStage::restore(StateFile file)
         state.fields = std::move(file.fields);
         smoke_->restore(std::move(state));
     });
-    report.tiles = static_cast<size_t>(smoke_->topology().tile_count());
+    report.tiles = smoke_->topology().tile_count();
     report.mass = smoke_->mass();
     return report_of(report);
 }

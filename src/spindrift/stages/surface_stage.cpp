@@ -52,7 +52,7 @@ std::vector<Port> SurfaceStage::ports(const ShotGraph& graph) const
 {
     const auto liquids = graph.of_kind("liquid");
     Port of{"of", {"liquid", "spray"}, named(of_)};
-    // Only used to locate the liquid near which drops fly, or that another program's particles replace.
+    // Only used to locate the liquid around drops, or the liquid that another program's particles replace.
     Port around{"liquid", {"liquid"}, {}};
     around.frames = false, around.optional = true;
     if (liquids.size() > 1) around.unnamed = Port::Unnamed::none;

@@ -167,7 +167,7 @@ class WeightedSpheres {
 class DeepCells {
   public:
     DeepCells(const Topology& search, const Interior& interior, float spacing)
-        : search_(search), inverse_spacing_(1 / spacing), masks_(static_cast<size_t>(search.tile_count()) + 1)
+        : search_(search), inverse_spacing_(1 / spacing), masks_(search.tile_count() + 1)
     {
         for_each_tile(search, [&](int tile) { masks_[tile] = interior.mask(tile, kDeepBins); });
     }
@@ -198,24 +198,23 @@ Topology tiles_of(const Blobs& blobs, const Topology& search, const DeepCells& d
                   float margin)
 {
     const float tile_size = voxel * kTileSize;
-    std::vector<std::vector<uint64_t>> codes(static_cast<size_t>(search.tile_count()));
+    std::vector<std::vector<uint64_t>> codes(search.tile_count());
     for_each_tile(search, [&](int tile) {
-        const auto t = static_cast<size_t>(tile);
-        Box3f all = blobs.tile_box[t].grown(margin);
+        Box3f all = blobs.tile_box[tile].grown(margin);
         if (deep.any(tile)) {
             const Vec3f first = search.first_cell(tile).cast<float>() * spacing;
             const Box3f whole = Box3f{first, first + Vec3f::Constant(kTileSize * spacing)};
-            TileBox(whole, tile_size).for_each([&](const Vec3i& at) { codes[t].push_back(morton_of_tile(at)); });
+            TileBox(whole, tile_size).for_each([&](const Vec3i& at) { codes[tile].push_back(morton_of_tile(at)); });
         }
-        if (blobs.tile_first[t] == blobs.tile_first[t + 1]) return;
+        if (blobs.tile_first[tile] == blobs.tile_first[tile + 1]) return;
         const TileBox box(all, tile_size);
         std::vector<uint8_t> touched(box.count(), 0);
-        for (uint32_t i = blobs.tile_first[t]; i < blobs.tile_first[t + 1]; ++i)
+        for (uint32_t i = blobs.tile_first[tile]; i < blobs.tile_first[tile + 1]; ++i)
             TileBox(box_of(blobs.list[i], margin), tile_size).for_each([&](const Vec3i& at) {
                 touched[box.number(at)] = 1;
             });
         box.for_each([&](const Vec3i& at) {
-            if (touched[box.number(at)]) codes[t].push_back(morton_of_tile(at));
+            if (touched[box.number(at)]) codes[tile].push_back(morton_of_tile(at));
         });
     });
     std::vector<uint64_t> all;
@@ -266,8 +265,8 @@ BlobGrid measure_distance(const Blobs& blobs, const Topology& search, const Inte
             std::fill_n(nearest_weighted, kTileCells, BlobGrid::kNone);
         }
         TileBox(own.grown(reach), kTileSize * spacing).for_each([&](const Vec3i& at) {
-            const auto t = static_cast<size_t>(search.find(at));
-            if (t == static_cast<size_t>(search.tile_count())) return;
+            const int t = search.find(at);
+            if (t == search.tile_count()) return;
             const Box3f& box = blobs.tile_box[t];
             if ((box.min.array() > wide.max.array()).any() || (box.max.array() < wide.min.array()).any()) return;
             for (uint32_t i = blobs.tile_first[t]; i < blobs.tile_first[t + 1]; ++i) {

@@ -128,25 +128,24 @@ void set_sphere(Blob& blob, const Vec3f& centre, float radius)
 
 Blobs shallow_particles(const ParticleIndex& index, const Topology& topology, const Interior& interior)
 {
-    const auto tiles = static_cast<size_t>(topology.tile_count());
+    const size_t tiles = topology.tile_count();
     std::vector<InteriorMask> deep(tiles);
     Blobs blobs;
     blobs.tile_first.assign(tiles + 1, 0), blobs.tile_box.resize(tiles);
     for_each_tile(topology, [&](int tile) {
-        const auto t = static_cast<size_t>(tile);
         if (index.tile_empty(tile)) return;
-        deep[t] = interior.mask(tile, kDeepBins);
+        deep[tile] = interior.mask(tile, kDeepBins);
         for (int c = 0; c < kTileCells; ++c)
-            if (!deep[t].at(c))
-                blobs.tile_first[t + 1] += static_cast<uint32_t>(index.cell_end(tile, c) - index.cell_begin(tile, c));
+            if (!deep[tile].at(c))
+                blobs.tile_first[tile + 1] +=
+                    static_cast<uint32_t>(index.cell_end(tile, c) - index.cell_begin(tile, c));
     });
     for (size_t t = 0; t < tiles; ++t) blobs.tile_first[t + 1] += blobs.tile_first[t];
     blobs.list.resize(blobs.tile_first.back());
     for_each_tile(topology, [&](int tile) {
-        const auto t = static_cast<size_t>(tile);
-        Blob* out = blobs.list.data() + blobs.tile_first[t];
-        for (int c = 0; c < kTileCells && blobs.tile_first[t] < blobs.tile_first[t + 1]; ++c)
-            if (!deep[t].at(c))
+        Blob* out = blobs.list.data() + blobs.tile_first[tile];
+        for (int c = 0; c < kTileCells && blobs.tile_first[tile] < blobs.tile_first[tile + 1]; ++c)
+            if (!deep[tile].at(c))
                 for (size_t i = index.cell_begin(tile, c); i < index.cell_end(tile, c); ++i)
                     out++->particle = static_cast<uint32_t>(i);
     });

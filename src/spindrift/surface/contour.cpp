@@ -52,7 +52,7 @@ class Contouring {
 
 void Contouring::find_signs()
 {
-    signs_.assign(static_cast<size_t>(topology_.tile_count()) + 1, 2);
+    signs_.assign(topology_.tile_count() + 1, 2);
     for_each_tile(topology_, [&](int tile) {
         const float* phi = phi_.tile(tile);
         uint8_t signs = 0;
@@ -142,7 +142,7 @@ int Contouring::vertex_number(int tile, const TileSamples& samples, const Vec3i&
 {
     const int sheet = samples.sheets(cube, samples.configuration(cube)).of_edge[edge];
     const auto step = [](int c) { return c < 0 ? -1 : 0; };
-    const auto owner = static_cast<size_t>(topology_.neighbour(tile, step(cube.x()), step(cube.y()), step(cube.z())));
+    const size_t owner = topology_.neighbour(tile, step(cube.x()), step(cube.y()), step(cube.z()));
     return static_cast<int>(out_.tile_first[owner]) + vertices_[owner]->first[offset_of_cell(cube)] + sheet;
 }
 

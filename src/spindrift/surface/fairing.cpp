@@ -44,7 +44,7 @@ class Neighbours {
             [&](size_t triangle) {
                 const Vec3i& t = contour.mesh.triangles[triangle];
                 for (int k = 0; k < 3; ++k) {
-                    const auto i = static_cast<size_t>(t[k]), j = static_cast<size_t>(t[(k + 1) % 3]);
+                    const size_t i = t[k], j = t[(k + 1) % 3];
                     const bool linked = follows(contour.kinds[i], contour.kinds[j]);
                     if (linked) body(i, static_cast<uint32_t>(3 * triangle) + static_cast<uint32_t>(k));
                 }
@@ -138,7 +138,7 @@ void update_normals(Contour& contour, const std::vector<float>& strength)
     const Mesh& mesh = contour.mesh;
     std::vector<Vec3f> sums(mesh.positions.size(), Vec3f::Zero());
     for (const Vec3i& t : mesh.triangles) {
-        const auto a = static_cast<size_t>(t[0]), b = static_cast<size_t>(t[1]), c = static_cast<size_t>(t[2]);
+        const size_t a = t[0], b = t[1], c = t[2];
         if (contour.kinds[a] & contour.kinds[b] & contour.kinds[c] & ~VertexKind::free) continue;
         const Vec3f area = (mesh.positions[b] - mesh.positions[a]).cross(mesh.positions[c] - mesh.positions[a]);
         sums[a] += area, sums[b] += area, sums[c] += area;

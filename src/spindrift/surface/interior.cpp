@@ -10,7 +10,7 @@ Interior::Interior(const ParticleIndex& index, const Topology& topology, float s
     while (bin_ < 4 && static_cast<float>(bin_) < 1.9f * spacing) bin_ *= 2;
     const float expected = std::pow(static_cast<float>(bin_) / spacing, 3.0f);
     const auto enough = static_cast<uint32_t>(std::max(1.0f, std::ceil(expected / 4)));
-    liquid_.resize(static_cast<size_t>(topology.tile_count()) + 1, {});
+    liquid_.resize(topology.tile_count() + 1, {});
     for_each_tile(topology, [&](int tile) {
         if (index.tile_empty(tile)) return;
         std::array<float, kTileCells> count{};

@@ -81,7 +81,7 @@ void make_distance(Field<float>& phi)
     });
     std::swap(phi, next);
     // Skip tiles far from the surface.
-    std::vector<uint8_t> near(static_cast<size_t>(topology.tile_count()) + 1, 0);
+    std::vector<uint8_t> near(topology.tile_count() + 1, 0);
     for_each_tile(topology, [&](int tile) {
         near[tile] = std::any_of(known.tile(tile), known.tile(tile) + kTileCells, [](uint8_t k) { return k; });
     });

@@ -49,9 +49,9 @@ inline Neighbourhood::Span Neighbourhood::columns(int x, int y_low, int y_high) 
 {
     const int size = kTileSize + 2 * reach_;
     if (x < -reach_ || x >= kTileSize + reach_) return {0, 0};
-    const auto row = static_cast<size_t>((x + reach_) * size);
-    const auto low = static_cast<size_t>(std::clamp(y_low + reach_, 0, size));
-    const auto high = static_cast<size_t>(std::clamp(y_high + 1 + reach_, 0, size));
+    const size_t row = (x + reach_) * size;
+    const size_t low = std::clamp(y_low + reach_, 0, size);
+    const size_t high = std::clamp(y_high + 1 + reach_, 0, size);
     return {column_first_[row + low], column_first_[row + std::max(low, high)]};
 }
 

@@ -282,7 +282,7 @@ struct PointSums {
         mass = sum_of(weight);
         if (!(mass > 1e-6f)) return;
         for (int k = 0, best = 0; k < kTileSize; ++k)
-            if (most[k] >= most[best]) best = k, nearest = static_cast<size_t>(most_at[k]);
+            if (most[k] >= most[best]) best = k, nearest = most_at[k];
         for (int a = 0; a < 3; ++a)
             centre[a] = x[a] + sum_of(moment[a]) / mass, velocity[a] = sum_of(momentum[a]) / mass;
     }

@@ -26,7 +26,7 @@ void update_normals(const std::vector<Vec3f>& outwards, Contour& contour)
     for (const Vec3i& t : mesh.triangles) {
         const int count = moved(t[0]) + moved(t[1]) + moved(t[2]);
         if (count == 0 || count == 3) continue;
-        const auto a = static_cast<size_t>(t[0]), b = static_cast<size_t>(t[1]), c = static_cast<size_t>(t[2]);
+        const size_t a = t[0], b = t[1], c = t[2];
         const Vec3f area = (mesh.positions[b] - mesh.positions[a]).cross(mesh.positions[c] - mesh.positions[a]);
         sums[a] += area, sums[b] += area, sums[c] += area;
     }

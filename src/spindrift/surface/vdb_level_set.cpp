@@ -20,7 +20,7 @@ openvdb::Coord coord_of(const Vec3i& cell) { return {cell.x(), cell.y(), cell.z(
 template <class Active> Grid::Ptr to_grid(const Field<float>& field, const Active& is_active)
 {
     const Topology& topology = field.topology();
-    std::vector<std::unique_ptr<Leaf>> leaves(static_cast<size_t>(topology.tile_count()));
+    std::vector<std::unique_ptr<Leaf>> leaves(topology.tile_count());
     for_each_tile(topology, [&](int t) {
         auto leaf = std::make_unique<Leaf>(coord_of(topology.first_cell(t)), field.background());
         std::copy_n(field.tile(t), kTileCells, leaf->buffer().data());

@@ -82,6 +82,17 @@ struct WaveTables {
     }
 };
 
+// Adds the sum of a group of waves to the velocity, and its inverse curl to the vector potential.
+inline void add_group(const Row (&sum)[kRows][3], float inverse_curl, Row (&velocity)[kRows][3],
+                      Row (&vector)[kRows][3])
+{
+    for (int r = 0; r < kRows; ++r)
+        for (int a = 0; a < 3; ++a) {
+            velocity[r][a] += sum[r][a];
+            vector[r][a] = multiply_add(splat(inverse_curl), sum[r][a], vector[r][a]);
+        }
+}
+
 } // namespace
 
 void EddySums::add(const Eddy& eddy, std::span<const Waves> octaves, const SampleGrid& grid)
@@ -114,12 +125,7 @@ void EddySums::add(const Eddy& eddy, std::span<const Waves> octaves, const Sampl
                 for (int g = 0; g < Waves::kGroups; ++g) {
                     Row v[kRows][3];
                     tables[t].sum(g, x, y, v);
-                    const Row inverse_curl = splat(tables[t].inverse_curl[g]);
-                    for (int r = 0; r < kRows; ++r)
-                        for (int a = 0; a < 3; ++a) {
-                            velocity[r][a] += v[r][a];
-                            vector[r][a] = multiply_add(inverse_curl, v[r][a], vector[r][a]);
-                        }
+                    add_group(v, tables[t].inverse_curl[g], velocity, vector);
                 }
             for (int r = 0; r < kRows; ++r) {
                 const int o = offset_in_tile(x, y + r, 0);

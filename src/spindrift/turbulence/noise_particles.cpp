@@ -45,7 +45,7 @@ class NoiseParticles::Cubes {
             const Vec3i c = in_tile + step;
             const int tile = topology_.neighbour(home, c.x() >> 3, c.y() >> 3, c.z() >> 3);
             for (int32_t i = first_.tile(tile)[offset_of_cell(c)]; i >= 0; i = next_[i])
-                if (test(static_cast<size_t>(i))) return true;
+                if (test(i)) return true;
             return false;
         };
         if (in_cube(Vec3i::Zero())) return true; // most likely

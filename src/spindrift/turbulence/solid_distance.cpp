@@ -93,7 +93,7 @@ void SolidDistance::Patch::sample(const Vec3f& first, float spacing, TileDistanc
         return splines;
     };
     const std::vector<Spline> xs = along(0), ys = along(1), zs = along(2);
-    const auto length = static_cast<size_t>(size_.z());
+    const size_t length = size_.z();
     std::vector<float> value(length), slope_x(length), slope_y(length);
     for (int x = 0; x < kTileSize; ++x)
         for (int y = 0; y < kTileSize; ++y) {

@@ -56,7 +56,7 @@ class TurbulentVelocity {
     void find_eddies(const Vec3f& low, const Vec3f& high, std::vector<uint32_t>& found) const;
     std::span<const Waves> waves(size_t eddy, int first_octave, int end_octave) const
     {
-        const size_t count = static_cast<size_t>(octaves_);
+        const size_t count = octaves_;
         return {waves_.data() + eddy * count + static_cast<size_t>(first_octave),
                 static_cast<size_t>(end_octave - first_octave)};
     }

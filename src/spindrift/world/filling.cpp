@@ -90,7 +90,7 @@ std::vector<size_t> Filling::mark_taken(const Particles& particles, bool look_in
 
 std::vector<Vec3f> Filling::free_sites(const Solids& solids, uint64_t seed, Jitter jitter)
 {
-    std::vector<std::vector<Vec3f>> slabs(static_cast<size_t>(size_.x()));
+    std::vector<std::vector<Vec3f>> slabs(size_.x());
     std::vector<size_t> counts(slabs.size(), 0);
     parallel_for(slabs.size(), [&](size_t slab) {
         const int x = first_.x() + static_cast<int>(slab);

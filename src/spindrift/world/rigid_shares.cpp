@@ -27,15 +27,19 @@ struct PartShares {
                     const Vec3i low(x, y, z);
                     const Vec3f middle = (first + low.cast<float>() + Vec3f::Constant(0.5f * Block)) * voxel;
                     const float d = solid.distance(middle);
-                    if (std::abs(d) >= kHalfDiagonal * Block * voxel) {
-                        for (int i = 0; i < 2 * Block; ++i)
-                            for (int j = 0; j < 2 * Block; ++j)
-                                std::fill_n(&at[2 * x + i][2 * y + j][2 * z], 2 * Block, d < 0 ? 1.0f : 0.0f);
-                    } else if constexpr (Block > 1)
+                    if (std::abs(d) >= kHalfDiagonal * Block * voxel)
+                        set_all<Block>(low, d < 0 ? 1.0f : 0.0f);
+                    else if constexpr (Block > 1)
                         fill<1>(solid, first, voxel, Block, low);
                     else
                         cut(solid, middle, voxel, &at[2 * x][2 * y][2 * z]);
                 }
+    }
+    template <int Block> void set_all(const Vec3i& low, float share)
+    {
+        for (int i = 0; i < 2 * Block; ++i)
+            for (int j = 0; j < 2 * Block; ++j)
+                std::fill_n(&at[2 * low.x() + i][2 * low.y() + j][2 * low.z()], 2 * Block, share);
     }
     // Fractions of the eight parts of a cell, each the mean of eight subparts whose fraction varies linearly across
     // their width.
@@ -122,7 +126,7 @@ void RigidShares::update(const Topology& topology, const std::vector<RigidSolid>
     });
 
     tiles_.assign(solids.size(), {});
-    std::vector<uint8_t> sharers(static_cast<size_t>(topology.tile_count()), 0);
+    std::vector<uint8_t> sharers(topology.tile_count(), 0);
     for (size_t k = 0; k < tasks.size(); ++k) {
         if (!found[k]) continue;
         tiles_[tasks[k].solid].push_back(*found[k]);

@@ -180,7 +180,7 @@ void SolidCells::update(const Topology& topology, const Solids& solids, float vo
 {
     if (solids.colliders_move() && solids.frame() != frame_) stored_.clear();
     topology_ = &topology, solids_ = &solids, voxel_ = voxel, frame_ = solids.frame();
-    const size_t count = static_cast<size_t>(topology.tile_count());
+    const size_t count = topology.tile_count();
     tiles_.assign(count + 1, nullptr);
     tiles_[count] = closed_.get();
     near_.clear();
