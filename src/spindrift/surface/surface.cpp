@@ -72,6 +72,9 @@ constexpr double kBubble = 8, kSliver = 0.2;
 // The facets of a drop in the mesh lie inside its ball, so the ball is enlarged by this [cells].
 constexpr float kFacets = 0.11f;
 constexpr size_t kVerticesPerTask = 4096; // minimum per thread
+// Voxels, in spacings, up to which the volume below the surface is measured; coarser ones enclose whole bodies of
+// liquid.
+constexpr float kCoarsest = 64;
 // Drops are sampled at least this large [cells], so that they do not fall between samples.
 constexpr float kLeastDrop = 1.0f;
 
@@ -514,7 +517,7 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
     });
     times.measure("calm", [&] {
         if (params.smoothing == 0) return;
-        if (radii.empty()) {
+        if (radii.empty() && surface.voxel <= kCoarsest * spacing) {
             const FilledSurface filled{grid.phi, surface.voxel, particles, index, search, spacing};
             const VolumeExcess excess(filled, mesh.mesh.positions);
             if (!params.filter.any()) {
