@@ -60,17 +60,21 @@ std::vector<std::string> kept_files(const Target& target)
     return files;
 }
 
+std::string folder_of(pid_t process) { return fmt::format("{}/spindrift_fuzz_{}", scratch_folder(), process); }
+
+void remove_folder(const std::string& folder)
+{
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
+}
+
 class Worker {
   public:
     Worker(const Target& target, const Options& options)
-        : target_(target), options_(options), folder_(fmt::format("{}/spindrift_fuzz_{}", scratch_folder(), ::getpid()))
+        : target_(target), options_(options), folder_(folder_of(::getpid()))
     {
     }
-    ~Worker()
-    {
-        std::error_code ignored;
-        std::filesystem::remove_all(folder_, ignored);
-    }
+    ~Worker() { remove_folder(folder_); }
 
     std::string bytes_of(uint64_t number)
     {
@@ -89,7 +93,7 @@ class Worker {
         std::filesystem::create_directories(folder_);
         const std::string bytes = bytes_of(number);
         try {
-            target_.run(bytes, folder_.string());
+            target_.run(bytes, folder_);
             return true;
         } catch (const Error& error) {
             if (is_good(number)) found(fmt::format("a good file was refused: {}", error.what()));
@@ -103,7 +107,7 @@ class Worker {
 
     const Target& target_;
     const Options& options_;
-    std::filesystem::path folder_;
+    std::string folder_;
     std::vector<std::string> seeds_, kept_;
 };
 
@@ -147,6 +151,7 @@ int work(const Target& target, const Options& options, Shared& shared, uint64_t 
         return kFound;
     };
     try {
+        limit_case(kSecondsPerCase);
         worker.bytes_of(shared.next); // makes the good files
         limit_memory();
         for (; shared.next < last && (options.seconds <= 0 || Clock::now() < end); ++shared.next) {
@@ -177,6 +182,8 @@ void keep(const Target& target, const Options& options, uint64_t number, const s
     // Good files are made by simulations, which start threads; this process stays without, since it forks again.
     const pid_t child = ::fork();
     if (child == 0) {
+        limit_process();
+        limit_case(kSecondsPerCase);
         try {
             write_file(path, Worker(target, options).bytes_of(number));
         } catch (...) {
@@ -214,6 +221,7 @@ size_t fuzz(const Target& target, const Options& options)
         while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
         }
         if (WIFEXITED(status) && WEXITSTATUS(status) == 0) break;
+        remove_folder(folder_of(child));
         ++findings;
         keep(target, options, shared.next, reason_of(status, shared));
         ++shared.next;

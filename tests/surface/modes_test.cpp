@@ -415,6 +415,17 @@ TEST(SurfaceModes, MovingBlobDoesNotFlicker)
     EXPECT_LT(most / least - 1, 0.005);
 }
 
+// A tile of such a grid extends over more tiles of particles than can be visited.
+TEST(SurfaceModes, VoxelFarLargerThanTheParticlesEndsAtOnce)
+{
+    const std::vector<Vec3f> points = filled({0, 0, 0}, {10, 10, 10}, [](const Vec3f&) { return true; });
+    for (const SurfaceMode mode : {SurfaceMode::spheres, SurfaceMode::ellipsoids}) {
+        SurfaceParams params = with_mode(mode);
+        params.voxel = 2e7f;
+        for (const Vec3f& x : make_surface(at(points), 1, params).mesh.positions) EXPECT_TRUE(x.allFinite());
+    }
+}
+
 TEST(SurfaceModes, BitIdenticalForAnyNumberOfThreads)
 {
     std::vector<Vec3f> points = filled({0, 0, 0}, {30, 30, 30}, [](const Vec3f& p) {

@@ -35,15 +35,16 @@ ProgramResult run_this_program(const std::vector<std::string>& arguments)
     char buffer[4096];
     try {
         for (ssize_t got = 1; error == 0 && got != 0;) {
+            wait_for_input(ends[0]);
             got = ::read(ends[0], buffer, sizeof buffer);
             if (got > 0) result.output.append(buffer, got);
             if (got < 0 && errno != EINTR) break;
-            check_interrupt();
         }
     } catch (...) {
         ::kill(child, SIGKILL);
         ::close(ends[0]);
-        ::waitpid(child, nullptr, 0);
+        while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+        }
         throw;
     }
     ::close(ends[0]);

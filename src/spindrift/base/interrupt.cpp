@@ -3,7 +3,9 @@
 #include "spindrift/base/error.h"
 
 #include <atomic>
+#include <cerrno>
 #include <csignal>
+#include <poll.h>
 
 namespace spindrift {
 
@@ -31,6 +33,14 @@ void catch_interrupts()
 void check_interrupt()
 {
     if (interrupted) throw Error(ExitCode::interrupted, "interrupted");
+}
+
+void wait_for_input(int descriptor)
+{
+    constexpr int milliseconds = 250; // a signal may arrive between the check and the wait
+    pollfd ready = {descriptor, POLLIN, 0};
+    for (int count = 0; count == 0 || (count < 0 && errno == EINTR); count = ::poll(&ready, 1, milliseconds))
+        check_interrupt();
 }
 
 } // namespace spindrift

@@ -64,6 +64,7 @@ bool send_message(int socket, Tag tag, std::string_view bytes)
 bool receive_all(int socket, char* bytes, size_t size)
 {
     while (size > 0) {
+        wait_for_input(socket);
         const ssize_t got = ::recv(socket, bytes, size, 0);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0) return false;
@@ -143,11 +144,17 @@ class Reader {
     }
     Reader(const Reader&) = delete;
     Reader& operator=(const Reader&) = delete;
-    ~Reader() { wait(); }
+    ~Reader() { end(); }
 
     int socket() const { return socket_; }
 
-    // Ends the process unless it has ended; returns whether one of the limits on time did it.
+    // Kills the process unless it has ended: what it does after its last message is of no interest.
+    void end()
+    {
+        if (process_ > 0) ::kill(process_, SIGKILL);
+        wait();
+    }
+    // Waits for a process that has closed its socket; returns whether one of the limits on time ended it.
     bool wait()
     {
         if (process_ < 0) return false;
@@ -178,12 +185,17 @@ void lower(__rlimit_resource resource, rlim_t value)
     ::setrlimit(resource, &limit);
 }
 
-void limit_this_process(size_t memory, unsigned cpu_seconds)
+void limit_time(unsigned cpu_seconds)
 {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    lower(RLIMIT_CORE, 0);
     lower(RLIMIT_CPU, cpu_seconds);
     ::alarm(4 * cpu_seconds + 60); // in case it sleeps
+}
+
+// Beyond what the process has now.
+void limit_memory(size_t memory)
+{
+    lower(RLIMIT_CORE, 0);
     unsigned long pages = 0;
     if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {
         if (std::fscanf(file, "%lu", &pages) != 1) pages = 0;
@@ -197,8 +209,9 @@ void limit_this_process(size_t memory, unsigned cpu_seconds)
 int serve_foreign_grids(const std::string& path, size_t memory, unsigned cpu_seconds)
 {
     const int socket = STDIN_FILENO;
+    limit_time(cpu_seconds);
     initialize();
-    limit_this_process(memory, cpu_seconds);
+    limit_memory(memory);
     const auto ask = [&](const std::string& name, const std::string& type) {
         char answer = 0;
         if (!send_message(socket, Tag::name, name) || !send_message(socket, Tag::type, type) ||
@@ -234,11 +247,11 @@ Contents read_foreign_grids(const std::string& path, size_t file_bytes, const Wa
             names.push_back(std::move(message.bytes));
             send_all(reader.socket(), {&answer, 1});
         }
-        too_slow = reader.wait();
+        if (message.tag == Tag::end) too_slow = reader.wait();
     } catch (const std::bad_alloc&) {
         message = {Tag::out_of_memory, {}};
     }
-    check_interrupt(); // an interrupt ends the other process, too
+    check_interrupt(); // Ctrl-C ends the other process, too
     constexpr const char* remedy = "write it again with the program that made it";
     switch (message.tag) {
     case Tag::grids:

@@ -15,6 +15,12 @@ struct TileBox {
     TileBox(const Box3f& box, float tile_size) : low(floor_of(box.min / tile_size)), high(floor_of(box.max / tile_size))
     {
     }
+    TileBox within(const TileBox& other) const
+    {
+        TileBox box = *this;
+        box.low = low.cwiseMax(other.low), box.high = high.cwiseMin(other.high);
+        return box;
+    }
     template <class Body> void for_each(const Body& body) const
     {
         for (int x = low.x(); x <= high.x(); ++x)
@@ -29,7 +35,12 @@ struct TileBox {
                    static_cast<size_t>(size.z()) +
                static_cast<size_t>(at.z());
     }
-    static Vec3i floor_of(const Vec3f& x) { return {floor_int(x.x()), floor_int(x.y()), floor_int(x.z())}; }
+    static Vec3i floor_of(const Vec3f& x)
+    {
+        constexpr float most = 1e9f; // fits an int
+        const Vec3f y = x.cwiseMax(-most).cwiseMin(most);
+        return {floor_int(y.x()), floor_int(y.y()), floor_int(y.z())};
+    }
 };
 
 Box3f box_of(const Blob& blob, float margin)
@@ -239,9 +250,13 @@ BlobGrid measure_distance(const Blobs& blobs, const Topology& search, const Inte
     float kernel = 0;
     if (of == BlobUnion::drops)
         for (const Blob& blob : blobs.list) kernel = std::max(kernel, kKernel / blob.xx - blob.half.x());
-    // How far a blob reaches from the tile that contains its particle.
+    // How far a blob reaches from the tile that contains its particle; the tiles that exist, which tiles of a coarse
+    // grid extend far beyond.
     float reach = margin;
+    TileBox all({Vec3f::Zero(), Vec3f::Zero()}, 1);
     for (int t = 0; t < search.tile_count(); ++t) {
+        all.low = t == 0 ? search.tile(t) : Vec3i(all.low.cwiseMin(search.tile(t)));
+        all.high = t == 0 ? search.tile(t) : Vec3i(all.high.cwiseMax(search.tile(t)));
         const Box3f& box = blobs.tile_box[t];
         if (box.empty()) continue;
         const Vec3f first = search.first_cell(t).cast<float>() * spacing;
@@ -264,7 +279,7 @@ BlobGrid measure_distance(const Blobs& blobs, const Topology& search, const Inte
             weighted.emplace(first_cell, voxel);
             std::fill_n(nearest_weighted, kTileCells, BlobGrid::kNone);
         }
-        TileBox(own.grown(reach), kTileSize * spacing).for_each([&](const Vec3i& at) {
+        TileBox(own.grown(reach), kTileSize * spacing).within(all).for_each([&](const Vec3i& at) {
             const int t = search.find(at);
             if (t == search.tile_count()) return;
             const Box3f& box = blobs.tile_box[t];

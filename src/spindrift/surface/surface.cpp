@@ -72,6 +72,9 @@ constexpr double kBubble = 8, kSliver = 0.2;
 // The facets of a drop in the mesh lie inside its ball, so the ball is enlarged by this [cells].
 constexpr float kFacets = 0.11f;
 constexpr size_t kVerticesPerTask = 4096; // minimum per thread
+// Voxels, in spacings, up to which the volume below the surface is measured; coarser ones enclose whole bodies of
+// liquid.
+constexpr float kCoarsest = 64;
 // Drops are sampled at least this large [cells], so that they do not fall between samples.
 constexpr float kLeastDrop = 1.0f;
 
@@ -415,6 +418,34 @@ Field<uint32_t> particles_of_nearest_blobs(const BlobGrid& grid, const Blobs& bl
     return particle;
 }
 
+std::vector<uint32_t> particles_of(std::vector<uint32_t> nearest, const Blobs& blobs)
+{
+    for (uint32_t& n : nearest)
+        if (n != BlobGrid::kNone) n = blobs.list[n].particle;
+    return nearest;
+}
+
+// Where bumps of the surface are cut off at a wall, the parts between them move towards it instead. Each pass makes up
+// for what the last one cut off; a vertex moves less than a fifth of a spacing in a pass.
+void keep_volume_at_walls(const ThinWalls& walls, const Particles& particles, std::vector<uint32_t> nearest,
+                          const FilledSurface& filled, const VolumeExcess& excess, std::vector<float> strength,
+                          Contour& mesh)
+{
+    constexpr int kPasses = 3;
+    constexpr float kReach = 2; // [spacings]
+    parallel_for(
+        nearest.size(),
+        [&](size_t i) {
+            if (walls.near(mesh.mesh.positions[i], kReach * filled.spacing)) return;
+            nearest[i] = BlobGrid::kNone, strength[i] = 0;
+        },
+        kVerticesPerTask);
+    for (int pass = 0; pass < kPasses; ++pass) {
+        walls.cut(particles, nearest, filled.voxel, mesh);
+        keep_volume(mesh, strength, filled, excess);
+    }
+}
+
 // Firmness and velocity of the blob nearest to each vertex.
 void take_from_nearest(const std::vector<uint32_t>& nearest, const Blobs& blobs, const Particles& particles,
                        std::vector<float>& strength, std::vector<Vec3f>& velocities)
@@ -486,10 +517,15 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
     });
     times.measure("calm", [&] {
         if (params.smoothing == 0) return;
-        if (radii.empty()) {
+        if (radii.empty() && surface.voxel <= kCoarsest * spacing) {
             const FilledSurface filled{grid.phi, surface.voxel, particles, index, search, spacing};
             const VolumeExcess excess(filled, mesh.mesh.positions);
-            if (!params.filter.any()) keep_volume(mesh, strength, filled, excess);
+            if (!params.filter.any()) {
+                keep_volume(mesh, strength, filled, excess);
+                if (walls)
+                    keep_volume_at_walls(*walls, particles, particles_of(nearest, blobs), filled, excess, strength,
+                                         mesh);
+            }
             flatten_calm_water(mesh, strength, excess, {surface.voxel, spacing}, container);
         }
         update_normals(mesh, strength);
@@ -503,8 +539,7 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
             return radius + facets_of(radius, surface.voxel);
         };
         if (params.mode == SurfaceMode::ellipsoids || !radii.empty()) settle_drops(blobs, nearest, drop, mesh);
-        for (uint32_t& n : nearest)
-            if (n != BlobGrid::kNone) n = blobs.list[n].particle;
+        nearest = particles_of(std::move(nearest), blobs);
         if (walls) walls->cut(particles, nearest, surface.voxel, mesh);
         const auto find = [&](const Vec3f& x, VertexWeights& weights) {
             if (radii.empty())

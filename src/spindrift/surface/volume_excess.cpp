@@ -8,9 +8,11 @@ namespace spindrift {
 
 namespace {
 
-// The binomial filter [1 4 6 4 1] / 16, along each axis.
-constexpr int kReach = 2;
-constexpr float kTaps[kReach + 1] = {6.0f / 16, 4.0f / 16, 1.0f / 16};
+// The binomial filter of order 12 along each axis, 1.7 cells wide (standard deviation): particles near a solid may be
+// too few in the first two layers and too many in the next two, which the surface has to make up for.
+constexpr int kReach = 6;
+constexpr float kTaps[kReach + 1] = {924.0f / 4096, 792.0f / 4096, 495.0f / 4096, 220.0f / 4096,
+                                     66.0f / 4096,  12.0f / 4096,  1.0f / 4096};
 
 class TileFilter {
   public:
@@ -32,9 +34,11 @@ class TileFilter {
     using Samples = Block<float, kReach>;
     template <int Step> static void filter(const float* from, float* to, int count)
     {
-        for (int i = 0; i < count; ++i)
-            to[i] = kTaps[0] * from[i] + kTaps[1] * (from[i - Step] + from[i + Step]) +
-                    kTaps[2] * (from[i - 2 * Step] + from[i + 2 * Step]);
+        for (int i = 0; i < count; ++i) {
+            float sum = kTaps[0] * from[i];
+            for (int tap = 1; tap <= kReach; ++tap) sum += kTaps[tap] * (from[i - tap * Step] + from[i + tap * Step]);
+            to[i] = sum;
+        }
     }
 
     Samples block_;
@@ -90,7 +94,7 @@ void take_particles(const FilledSurface& surface, int tile, Field<float>& shares
     block.add_to(shares, tile);
 }
 
-// The tiles with the samples that height() reads at these positions.
+// The tiles with the samples that height() reads within a cell of these positions: vertices move between reads.
 std::vector<uint8_t> tiles_near(const Topology& topology, float spacing, const std::vector<Vec3f>& positions)
 {
     std::vector<uint8_t> tiles(topology.tile_count() + 1, 0); // and one entry for missing tiles
@@ -99,7 +103,11 @@ std::vector<uint8_t> tiles_near(const Topology& topology, float spacing, const s
         const Vec3i low = cell_of(x - Vec3f::Constant(0.5f * spacing), 1 / spacing);
         if (low == last) continue;
         last = low;
-        for (int c = 0; c < 8; ++c) tiles[topology.find(tile_of_cell(low + Corners::step(c)))] = 1;
+        // From one cell below the eight samples to one above them, which is less than a tile.
+        for (int c = 0; c < 8; ++c) {
+            const Vec3i corner = low + 3 * Corners::step(c) - Vec3i::Ones();
+            tiles[topology.find(tile_of_cell(corner))] = 1;
+        }
     }
     tiles.pop_back();
     return tiles;

@@ -1,6 +1,6 @@
 // By how much the surface is too high for the volume of the particles below it.
 //
-// The share of space that the surface encloses minus the share that particles fill, smoothed over about a spacing,
+// The share of space that the surface encloses minus the share that particles fill, smoothed over a few spacings,
 // depends at a flat surface only on the excess height. Whole layers of particles contribute to it, and it is this share
 // that the liquid's pressure levels: for particles at rest it is far less noisy than the heights of the outermost
 // particles, which the surface follows.
@@ -26,7 +26,7 @@ float sample_trilinear(const Field<float>& field, const Vec3f& x);
 
 class VolumeExcess {
   public:
-    // For positions [m] near these.
+    // For positions within a spacing of these [m].
     VolumeExcess(const FilledSurface& surface, const std::vector<Vec3f>& positions);
     // At a position [m] on the surface, in spacings.
     float height(const Vec3f& x) const;

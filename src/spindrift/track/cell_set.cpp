@@ -131,34 +131,23 @@ CellSet grown(const CellSet& cells)
     const auto around = [](const Vec3i& first, const Vec3i& last) {
         return std::pair(Vec3i(first - Vec3i::Ones()), Vec3i(last + Vec3i::Ones()));
     };
-    return make_set(tiles_of(cells, around), [&](const Topology& topology, int tile, uint8_t* flags) {
-        using Around = Block<uint8_t, 1>;
-        auto& block = thread_scratch<Around>();
-        // The new topology has tiles that the old one lacks.
-        const Topology& old = *cells.topology;
-        const Vec3i at = topology.tile(tile);
-        for (int dx = -1; dx <= 1; ++dx)
-            for (int dy = -1; dy <= 1; ++dy)
-                for (int dz = -1; dz <= 1; ++dz) {
-                    const uint8_t* from = cells.has.tile(old.find(at + Vec3i(dx, dy, dz)));
-                    const auto low = [](int d) { return d < 0 ? -1 : d * kTileSize; };
-                    const auto high = [](int d) { return d > 0 ? kTileSize + 1 : (d + 1) * kTileSize; };
-                    for (int x = low(dx); x < high(dx); ++x)
-                        for (int y = low(dy); y < high(dy); ++y)
-                            for (int z = low(dz); z < high(dz); ++z)
-                                block.at(x, y, z) = from[offset_in_tile(x & 7, y & 7, z & 7)];
-                }
+    // On a topology that has tiles for all of them, a block has every neighbour.
+    const CellSet with_tiles =
+        make_set(tiles_of(cells, around), [&](const Topology& topology, int tile, uint8_t* flags) {
+            std::copy_n(cells.has.tile(cells.topology->find(topology.tile(tile))), kTileCells, flags);
+        });
+    CellSet set = make_set(*with_tiles.topology, [&](const Topology&, int tile, uint8_t* flags) {
+        auto& block = thread_scratch<Block<uint8_t, 1>>();
+        block.gather(with_tiles.has, tile);
         for (int o = 0; o < kTileCells; ++o) {
             const Vec3i c = cell_in_tile(o);
-            uint8_t any = 0;
-            for (int dx = -1; dx <= 1; ++dx)
-                for (int dy = -1; dy <= 1; ++dy) {
-                    const uint8_t* row = &block.at(c.x() + dx, c.y() + dy, c.z());
-                    any |= row[-1] | row[0] | row[1];
-                }
-            flags[o] = any;
+            for (int row = 0; row < 9; ++row) {
+                const uint8_t* p = &block.at(c.x() + row / 3 - 1, c.y() + row % 3 - 1, c.z());
+                flags[o] |= p[-1] | p[0] | p[1];
+            }
         }
     });
+    return set;
 }
 
 } // namespace spindrift

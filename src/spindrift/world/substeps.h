@@ -29,9 +29,9 @@ int for_each_substep(int frame, float fps, const char* what, const char* remedy,
     for (float left = frame_time; left > 0; ++count) {
         check_interrupt();
         set_time(static_cast<float>(frame) + (frame_time - left) * fps);
-        const float steps = std::ceil(left / largest_step() - 1e-3f);
-        if (!(steps <= kMaxSubsteps))
-            fail("frame {}: {} would need {} substeps; its velocity is not plausible. {}", frame + 1, what, steps,
+        const float steps = std::ceil(left / largest_step() - 1e-3f), total = static_cast<float>(count) + steps;
+        if (!(total <= kMaxSubsteps))
+            fail("frame {}: {} would need {} substeps; its velocity is not plausible. {}", frame + 1, what, total,
                  remedy);
         const float dt = steps <= 1 ? left : left / steps;
         set_time(static_cast<float>(frame) + (frame_time - left + dt) * fps);
