@@ -463,6 +463,12 @@ void take_from_nearest(const std::vector<uint32_t>& nearest, const Blobs& blobs,
         kVerticesPerTask);
 }
 
+void note_scales(const Blobs& blobs, Surface& surface)
+{
+    surface.least_scale = blobs.least_scale, surface.mean_scale = blobs.mean_scale;
+    surface.most_scale = blobs.most_scale;
+}
+
 void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams& params,
                         const std::optional<Box3f>& container, const ThinWalls* walls, Surface& surface)
 {
@@ -491,9 +497,8 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
             blobs = params.mode == SurfaceMode::spheres
                         ? make_spheres(particles, index, search, interior, scale)
                         : make_ellipsoids(particles, index, search, interior, scale, walls);
+        note_scales(blobs, surface);
     });
-    surface.least_scale = blobs.least_scale, surface.mean_scale = blobs.mean_scale;
-    surface.most_scale = blobs.most_scale;
     BlobGrid grid;
     const float spacing_in_cells = spacing / surface.voxel;
     times.measure("distance", [&] {
@@ -552,8 +557,7 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
         // Over a seam about as wide as between particles of one size.
         if (!radii.empty()) blend_along(mesh.mesh, fairing_of(spacing_in_cells, params).steps / 4);
     });
-    surface.topology = std::move(grid.topology), surface.phi = std::move(grid.phi);
-    surface.mesh = std::move(mesh.mesh);
+    surface.topology = std::move(grid.topology), surface.phi = std::move(grid.phi), surface.mesh = std::move(mesh.mesh);
 }
 
 } // namespace
