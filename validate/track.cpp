@@ -153,9 +153,10 @@ void tearing(Figures& figures)
 
 void zalesak(Figures& figures)
 {
-    fmt::print("\n| slotted sphere, a turn, cells | steps | volume | mean distance [cells] |\n|---|---|---|---|\n");
+    fmt::print("\n| slotted sphere, a turn, cells | cells a step | steps | volume | mean distance [cells] |\n"
+               "|---|---|---|---|---|\n");
     Watch watch;
-    for (const int cells : {64, 128}) {
+    for (const auto& [cells, cells_per_step] : {std::pair(64, 4.0), {64, 8.0}, {128, 4.0}, {128, 8.0}}) {
         const float voxel = 1.0f / static_cast<float>(cells);
         SurfaceTracker tracker({.voxel = voxel});
         const Vec3f center(0.5f, 0.75f, 0.5f);
@@ -170,13 +171,15 @@ void zalesak(Figures& figures)
         tracker.start({slotted});
         const Mesh before = tracker.mesh();
         const SteadyFlow flow([](const Vec3f& x) { return Vec3f(0.5f - x.y(), x.x() - 0.5f, 0); }, 1);
-        const int steps = static_cast<int>(std::ceil(2 * kPi * 0.4 * cells / static_cast<double>(kCellsPerStep)));
+        const int steps = static_cast<int>(std::ceil(2 * kPi * 0.4 * cells / cells_per_step));
         for (int i = 0; i < steps; ++i) tracker.step(flow, static_cast<float>(2 * kPi / steps)), watch.look(tracker);
         const MeshDistance surface(before);
         const Distances distances(tracker.mesh(), [&](const Vec3f& x) { return surface.distance(x); });
         const double volume = percent(volume_of(tracker.mesh()), volume_of(before));
-        fmt::print("| {} | {} | {:+.2f}% | {:.3f} |\n", cells, steps, volume, distances.mean * cells);
-        if (cells == 128) figures.require("track: volume of the slotted sphere [%]", std::abs(volume), at_most(1));
+        fmt::print("| {} | {} | {} | {:+.2f}% | {:.3f} |\n", cells, cells_per_step, steps, volume,
+                   distances.mean * cells);
+        if (cells == 128 && cells_per_step == 8)
+            figures.require("track: volume of the slotted sphere [%]", std::abs(volume), at_most(1));
     }
     report_closed(watch, "the slotted sphere", figures);
 }

@@ -192,7 +192,7 @@ FrameReport LiquidStage::restore(StateFile state)
                                 {},
                                 load_motion(state, "bodies")};
         if (params_.turbulence.on) liquid.ripples = load_ripples(state);
-        if (tracked()) liquid.surface = load_tracker(state);
+        if (tracked()) liquid.surface = load_tracker(state, params_.tracked.reference);
         liquid_->restore(std::move(liquid));
     });
     report.particles = liquid_->particles().size();
@@ -232,7 +232,7 @@ StateFile LiquidStage::save() const
         {{"frame", state.frame}, {"next_id", state.next_id}, {"speed_bits", std::bit_cast<int32_t>(state.speed)}},
         std::move(state.particles)};
     if (params_.turbulence.on) save_ripples(std::move(state.ripples), file);
-    if (tracked()) save_tracker(std::move(state.surface), file);
+    if (tracked()) save_tracker(state.surface, file);
     save_motion(state.bodies, "bodies", file);
     return file;
 }

@@ -370,15 +370,11 @@ FrameReport TrackStage::restore(StateFile file)
     PhaseTimes times;
     times.measure("restore", [&] {
         frame_ = static_cast<int>(file.numbers["frame"]), steps_ = static_cast<int>(file.numbers["substeps"]);
-        SurfaceTracker::State state = load_tracker(file);
+        SurfaceTracker::State state = load_tracker(file, params_.reference);
         const std::vector<float>& v = file.fields["velocities"];
         if (v.size() != 3 * state.mesh.positions.size()) bad_state("{} numbers of velocities", v.size());
         velocities_.clear();
         for (size_t i = 0; i + 2 < v.size(); i += 3) velocities_.emplace_back(v[i], v[i + 1], v[i + 2]);
-        if (params_.reference) { // the surface of the start, which is not in the file
-            tracker_->start(sources_at(static_cast<float>(range_.first), FillingParams::Mode::initial));
-            state.start = tracker_->state().start;
-        }
         tracker_->restore(std::move(state));
         if (!liquid_) return;
         particles_ = read_particles(input_path_(source_, frame_)).particles;

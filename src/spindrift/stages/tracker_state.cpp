@@ -8,8 +8,6 @@ namespace spindrift {
 
 namespace {
 
-constexpr const char* kAttribute = "surface.attribute.";
-
 void put(std::vector<uint64_t>& out, const std::vector<Vec3i>& rows)
 {
     for (const Vec3i& row : rows)
@@ -46,27 +44,69 @@ std::vector<Vec3f> vectors_from(const std::vector<float>& all)
     return vectors;
 }
 
+// A mesh with its attributes, under names that begin with a prefix.
+void save_mesh(const Mesh& mesh, const std::string& prefix, StateFile& file)
+{
+    file.fields[prefix + ".P"] = flat(mesh.positions);
+    put(file.tiles[prefix + ".triangles"], mesh.triangles);
+    for (const auto& [name, array] : mesh.attributes) {
+        if (const auto* vectors = std::get_if<std::vector<Vec3f>>(&array))
+            file.fields[prefix + ".v." + name] = flat(*vectors);
+        else if (const auto* numbers = std::get_if<std::vector<float>>(&array))
+            file.fields[prefix + ".f." + name] = *numbers;
+        else
+            for (const int32_t value : std::get<std::vector<int32_t>>(array))
+                file.tiles[prefix + ".i." + name].push_back(static_cast<uint32_t>(value));
+    }
+}
+
+Mesh load_mesh(const StateFile& file, const std::string& prefix)
+{
+    Mesh mesh;
+    const auto part = [&](const auto& parts, const std::string& name) {
+        const auto found = parts.find(prefix + name);
+        if (found == parts.end()) bad_state("\"{}{}\" is missing", prefix, name);
+        return found->second;
+    };
+    mesh.positions = vectors_from(part(file.fields, ".P"));
+    mesh.triangles = rows_of(part(file.tiles, ".triangles"), 0, static_cast<int64_t>(mesh.positions.size()) - 1);
+    const auto name_of = [&](const std::string& key, const char* type) {
+        const std::string start = prefix + type;
+        return key.starts_with(start) ? key.substr(start.size()) : std::string();
+    };
+    for (const auto& [key, values] : file.fields) {
+        if (const std::string vector = name_of(key, ".v."); !vector.empty())
+            mesh.attributes[vector] = vectors_from(values);
+        else if (const std::string number = name_of(key, ".f."); !number.empty())
+            mesh.attributes[number] = values;
+    }
+    for (const auto& [key, values] : file.tiles)
+        if (const std::string name = name_of(key, ".i."); !name.empty()) {
+            std::vector<int32_t> integers;
+            for (const uint64_t value : values)
+                integers.push_back(static_cast<int32_t>(static_cast<uint32_t>(value & 0xffffffff)));
+            mesh.attributes[name] = std::move(integers);
+        }
+    for (const auto& [name, array] : mesh.attributes)
+        if (const size_t count = std::visit([](const auto& a) { return a.size(); }, array);
+            count != mesh.positions.size())
+            bad_state("\"{}\" of a surface has {} values for {} vertices", name, count, mesh.positions.size());
+    return mesh;
+}
+
 } // namespace
 
-void save_tracker(SurfaceTracker::State state, StateFile& file)
+void save_tracker(const SurfaceTracker::State& state, StateFile& file)
 {
     file.numbers["surface.steps"] = state.steps;
     file.numbers["surface.volume_bits"] = std::bit_cast<int64_t>(state.volume);
     file.fields["surface.grid"] = {state.origin.x(), state.origin.y(), state.origin.z(), state.offset};
-    file.fields["surface.P"] = flat(state.mesh.positions);
-    put(file.tiles["surface.triangles"], state.mesh.triangles), put(file.tiles["surface.cells"], state.cells);
-    for (const auto& [name, array] : state.mesh.attributes) {
-        if (const auto* vectors = std::get_if<std::vector<Vec3f>>(&array))
-            file.fields[kAttribute + ("v." + name)] = flat(*vectors);
-        else if (const auto* numbers = std::get_if<std::vector<float>>(&array))
-            file.fields[kAttribute + ("f." + name)] = *numbers;
-        else
-            for (const int32_t value : std::get<std::vector<int32_t>>(array))
-                file.tiles[kAttribute + ("i." + name)].push_back(static_cast<uint32_t>(value));
-    }
+    put(file.tiles["surface.cells"], state.cells);
+    save_mesh(state.mesh, "surface.now", file);
+    if (!state.start.positions.empty()) save_mesh(state.start, "surface.start", file);
 }
 
-SurfaceTracker::State load_tracker(StateFile& file)
+SurfaceTracker::State load_tracker(StateFile& file, bool reference)
 {
     SurfaceTracker::State state;
     state.steps = file.numbers["surface.steps"];
@@ -75,37 +115,18 @@ SurfaceTracker::State load_tracker(StateFile& file)
     const std::vector<float>& grid = file.fields["surface.grid"];
     if (grid.size() != 4) bad_state("the grid of a surface has {} numbers", grid.size());
     state.origin = {grid[0], grid[1], grid[2]}, state.offset = grid[3];
-    state.mesh.positions = vectors_from(file.fields["surface.P"]);
-    const auto vertices = static_cast<int64_t>(state.mesh.positions.size());
+    state.mesh = load_mesh(file, "surface.now");
     constexpr int64_t kFarthest = int64_t(kTileReach) * (kTileSize - 1);
-    state.mesh.triangles = rows_of(file.tiles["surface.triangles"], 0, vertices - 1);
     state.cells = rows_of(file.tiles["surface.cells"], -kFarthest, kFarthest);
     if (state.cells.size() != state.mesh.triangles.size())
         bad_state("a surface has {} cells for {} triangles", state.cells.size(), state.mesh.triangles.size());
     for (size_t t = 1; t < state.cells.size(); ++t)
         if (CellKey(state.cells[t]) < CellKey(state.cells[t - 1])) bad_state("the cells of a surface are not sorted");
-    const std::string prefix = kAttribute;
-    const auto name_of = [&](const std::string& key, const char* type) {
-        const std::string start = prefix + type;
-        return key.starts_with(start) ? key.substr(start.size()) : std::string();
-    };
-    for (const auto& [key, values] : file.fields) {
-        if (const std::string name = name_of(key, "v."); !name.empty())
-            state.mesh.attributes[name] = vectors_from(values);
-        else if (const std::string number = name_of(key, "f."); !number.empty())
-            state.mesh.attributes[number] = values;
-    }
-    for (const auto& [key, values] : file.tiles)
-        if (const std::string name = name_of(key, "i."); !name.empty()) {
-            std::vector<int32_t> integers;
-            for (const uint64_t value : values)
-                integers.push_back(static_cast<int32_t>(static_cast<uint32_t>(value & 0xffffffff)));
-            state.mesh.attributes[name] = std::move(integers);
-        }
-    for (const auto& [name, array] : state.mesh.attributes)
-        if (const size_t count = std::visit([](const auto& a) { return a.size(); }, array);
-            count != state.mesh.positions.size())
-            bad_state("\"{}\" of a surface has {} values for {} vertices", name, count, state.mesh.positions.size());
+    if (!reference) return state;
+    if (file.fields.contains("surface.start.P")) state.start = load_mesh(file, "surface.start"); // else it was empty
+    const auto known = state.mesh.attributes.find(kReference);
+    if (known == state.mesh.attributes.end() || !std::holds_alternative<std::vector<Vec3f>>(known->second))
+        bad_state("a surface has no \"{}\"", kReference);
     return state;
 }
 

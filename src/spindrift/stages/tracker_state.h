@@ -6,9 +6,8 @@
 
 namespace spindrift {
 
-// All but the surface of the start, which is made again from its sources.
-void save_tracker(SurfaceTracker::State state, StateFile& file);
-// Throws StateError if something is missing or out of range.
-SurfaceTracker::State load_tracker(StateFile& file);
+void save_tracker(const SurfaceTracker::State& state, StateFile& file);
+// With the surface of the start if `reference`. Throws StateError if something is missing or out of range.
+SurfaceTracker::State load_tracker(StateFile& file, bool reference);
 
 } // namespace spindrift

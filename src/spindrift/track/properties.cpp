@@ -36,9 +36,9 @@ Vec3f blended(const std::vector<Vec3f>& values, const Mesh& mesh, const SurfaceP
     return carried_value(values, mesh.triangles[at.triangle], at.weights, false);
 }
 
-std::map<std::string, AttributeArray> carry_attributes(const Mesh& before, const std::vector<SurfacePoint>& from,
-                                                       const std::vector<std::string>& labels,
-                                                       const std::vector<GivenValues>& given)
+std::map<std::string, AttributeArray> carried_attributes(const Mesh& before, const std::vector<SurfacePoint>& from,
+                                                         const std::vector<std::string>& labels,
+                                                         const std::vector<GivenValues>& given)
 {
     std::map<std::string, AttributeArray> result;
     const auto carry = [&](const std::string& name, const auto& values) {

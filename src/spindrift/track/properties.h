@@ -18,9 +18,9 @@ Vec3f blended(const std::vector<Vec3f>& values, const Mesh& mesh, const SurfaceP
 
 // Each attribute at the origins: blended between the corners of a triangle, or, for integers and `labels`, that of the
 // nearest corner. Vertices of a source get what it gives; without an origin or a given value, zero.
-std::map<std::string, AttributeArray> carry_attributes(const Mesh& before, const std::vector<SurfacePoint>& from,
-                                                       const std::vector<std::string>& labels,
-                                                       const std::vector<GivenValues>& given);
+std::map<std::string, AttributeArray> carried_attributes(const Mesh& before, const std::vector<SurfacePoint>& from,
+                                                         const std::vector<std::string>& labels,
+                                                         const std::vector<GivenValues>& given);
 // Projects each direction onto the plane across its normal, and makes its length one. A direction along the normal
 // becomes any one in that plane.
 void make_tangent(const std::vector<Vec3f>& normals, std::vector<Vec3f>& directions);

@@ -229,7 +229,7 @@ void SurfaceTracker::take(ContouredMesh next, const Vec3f& origin, const Mesh& b
     times_.measure("carry", [&] {
         std::vector<GivenValues> given;
         for (const Source& source : sources) given.push_back(source.values);
-        attributes = carry_attributes(before, next.origin, settings_.labels, given);
+        attributes = carried_attributes(before, next.origin, settings_.labels, given);
         if (!starts) carry_places(before, next.origin);
     });
     times_.measure("distance", [&] {
@@ -248,13 +248,14 @@ void SurfaceTracker::take(ContouredMesh next, const Vec3f& origin, const Mesh& b
                     256);
                 make_tangent(mesh().normals, *directions);
             }
-        if (settings_.reference) find_reference(starts, attributes);
+        if (settings_.reference) find_reference(starts, next.origin, attributes);
         tree_->set_attributes(std::move(attributes));
     });
     if (starts) volume_ = volume();
 }
 
-void SurfaceTracker::find_reference(bool starts, std::map<std::string, AttributeArray>& attributes)
+void SurfaceTracker::find_reference(bool starts, const std::vector<SurfacePoint>& from,
+                                    std::map<std::string, AttributeArray>& attributes)
 {
     if (starts) {
         start_ = {mesh().positions, mesh().triangles, {}, {}, attributes};
@@ -262,9 +263,12 @@ void SurfaceTracker::find_reference(bool starts, std::map<std::string, Attribute
         attributes[kReference] = mesh().positions;
         return;
     }
+    if (start_.triangles.empty()) return; // there was no surface
     auto& reference = std::get<std::vector<Vec3f>>(attributes[kReference]);
+    for (size_t i = 0; i < from.size(); ++i) // what a source adds refers to where it came in
+        if (from[i].triangle < 0) reference[i] = mesh().positions[i];
     const std::vector<SurfacePoint> on_start = snap(*start_surface_, start_, settings_.voxel, reference);
-    for (auto& [name, known] : carry_attributes(start_, on_start, settings_.labels, {})) {
+    for (auto& [name, known] : carried_attributes(start_, on_start, settings_.labels, {})) {
         const bool direction =
             std::find(settings_.directions.begin(), settings_.directions.end(), name) != settings_.directions.end();
         if (!direction) replace(on_start, std::move(known), attributes[name]);

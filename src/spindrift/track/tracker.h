@@ -115,7 +115,8 @@ class SurfaceTracker {
     Vec3f next_grid();
     void take(ContouredMesh next, const Vec3f& origin, const Mesh& before, const StepFunction* function,
               const std::vector<Source>& sources);
-    void find_reference(bool starts, std::map<std::string, AttributeArray>& attributes);
+    void find_reference(bool starts, const std::vector<SurfacePoint>& from,
+                        std::map<std::string, AttributeArray>& attributes);
     void carry_places(const Mesh& before, const std::vector<SurfacePoint>& from);
     void correct_volume();
 
