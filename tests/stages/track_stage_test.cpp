@@ -73,7 +73,7 @@ TEST(TrackStage, FollowsALiquidAndRunsExpressions)
 {
     const Workplace place;
     place.write("splash.toml", kTracked);
-    place.succeed({"run", "splash.toml", "-o", "out", "--stage", "track"});
+    place.succeed({"run", "splash.toml", "-o", "out"});
     const Mesh before = read_mesh(place / "out/track/track.0005.ply"),
                mesh = read_mesh(place / "out/track/track.0006.ply");
     EXPECT_TRUE(is_closed(mesh));
@@ -109,11 +109,10 @@ TEST(TrackStage, GivesTheSameFilesForAnyNumberOfThreadsAndAfterKills)
     for (const std::string& scene : {kTracked, splash("surface = \"tracked\"\n", "")}) {
         place.write("splash.toml", scene);
         place.remove("out"), place.remove("one");
-        const std::string stage = scene == kTracked ? "track" : "liquid";
-        const std::vector<std::string> run = {"run", "splash.toml", "-o", "out", "--stage", stage};
+        const std::vector<std::string> run = {"run", "splash.toml", "-o", "out"};
         place.succeed(run);
         const Files expected = results_in(place / "out");
-        place.succeed({"run", "splash.toml", "-o", "one", "--stage", stage, "--threads", "1"});
+        place.succeed({"run", "splash.toml", "-o", "one", "--threads", "1"});
         EXPECT_EQ(differences(expected, results_in(place / "one")), std::vector<std::string>());
         expect_same_after_kills(place, run, "out", expected);
     }

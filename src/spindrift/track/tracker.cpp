@@ -82,16 +82,8 @@ class SurfaceTracker::StepFunction : public SurfaceFunction {
 
     void estimate(std::span<const Vec3f> points, std::span<float> values) const override
     {
-        if (before_) {
-            const std::span<const Vec3f> from = trace_back(points);
-            for (size_t i = 0; i < points.size(); ++i) values[i] = before_->estimate(from[i]) - offset_;
-        } else {
-            std::fill(values.begin(), values.end(), kInfinity);
-        }
-        for (size_t i = 0; i < points.size(); ++i) {
-            for (const Source& source : sources_) values[i] = std::min(values[i], source.distance(inner(points[i])));
-            values[i] = std::max(values[i], removed(points[i]));
-        }
+        advected(points, values);
+        for (size_t i = 0; i < points.size(); ++i) values[i] = changed(points[i], values[i]);
     }
     void evaluate(std::span<const Vec3f> points, std::span<DistanceTree::Nearest> results) const override
     {
@@ -143,7 +135,60 @@ class SurfaceTracker::StepFunction : public SurfaceFunction {
         return invertible ? Vec3f(forward * direction) : direction;
     }
 
+    // The volume that sources add and sinks remove in this step [m3], on a lattice of voxels.
+    double added_volume() const
+    {
+        double sum = 0;
+        std::vector<Box3f> done;
+        for (const auto* shapes : {&sources_, &sinks_})
+            for (const Source& shape : *shapes) {
+                const Box3f all = bounds(), box{shape.bounds.min.cwiseMax(all.min), shape.bounds.max.cwiseMin(all.max)};
+                if (!box.empty()) sum += added_in(box.grown(settings_.voxel), done), done.push_back(box);
+            }
+        return sum;
+    }
+
   private:
+    double added_in(const Box3f& box, const std::vector<Box3f>& done) const
+    {
+        const float h = settings_.voxel;
+        const Vec3i count = (box.size() / h).array().ceil().cast<int>().max(1);
+        const auto filled = [h](float distance) { return static_cast<double>(clamp01(0.5f - distance / h)); };
+        const auto in_slab = [&](size_t x) {
+            auto& points = thread_scratch<std::vector<Vec3f>>();
+            auto& before = thread_scratch<std::vector<float>>();
+            points.clear();
+            for (int y = 0; y < count.y(); ++y)
+                for (int z = 0; z < count.z(); ++z) {
+                    const Vec3f at =
+                        box.min + h * (Vec3i(static_cast<int>(x), y, z).cast<float>().array() + 0.5f).matrix();
+                    const auto has = [&](const Box3f& other) { return other.contains(at); };
+                    if (std::none_of(done.begin(), done.end(), has) &&
+                        (!settings_.walls || settings_.walls->contains(at)))
+                        points.push_back(at);
+                }
+            before.resize(points.size());
+            advected(points, before);
+            double added = 0;
+            for (size_t i = 0; i < points.size(); ++i)
+                added += filled(changed(points[i], before[i])) - filled(before[i]);
+            return added;
+        };
+        return parallel_sum(static_cast<size_t>(count.x()), in_slab, 1) * std::pow(static_cast<double>(h), 3);
+    }
+
+    void advected(std::span<const Vec3f> points, std::span<float> values) const
+    {
+        if (!before_) return std::fill(values.begin(), values.end(), kInfinity);
+        const std::span<const Vec3f> from = trace_back(points);
+        for (size_t i = 0; i < points.size(); ++i) values[i] = before_->estimate(from[i]) - offset_;
+    }
+    // With sources and sinks, given the advected value.
+    float changed(const Vec3f& x, float value) const
+    {
+        for (const Source& source : sources_) value = std::min(value, source.distance(inner(x)));
+        return std::max(value, removed(x));
+    }
     Vec3f inner(const Vec3f& x) const { return settings_.walls ? mirrored_as(x, x, *settings_.walls) : x; }
     // Positive in sinks and beyond walls.
     float removed(const Vec3f& x) const
@@ -212,12 +257,9 @@ void SurfaceTracker::step(const TrackFlow& flow, float seconds, const std::vecto
     const StepFunction function(settings_, tree_.get(), &flow, seconds, offset_, sources, sinks);
     ContouredMesh next;
     times_.measure("contour", [&] { next = contour(function, settings_.voxel, origin); });
+    if (settings_.keep_volume) times_.measure("volume", [&] { volume_ += function.added_volume(); });
     take(std::move(next), origin, tree_->mesh(), &function, sources);
-    if (!settings_.keep_volume) return;
-    times_.measure("volume", [&] {
-        if (!sources.empty() || !sinks.empty()) volume_ = volume();
-        correct_volume();
-    });
+    if (settings_.keep_volume) times_.measure("volume", [&] { correct_volume(); });
 }
 
 // Makes a contoured mesh the surface, with the properties of the one before.
@@ -225,6 +267,7 @@ void SurfaceTracker::take(ContouredMesh next, const Vec3f& origin, const Mesh& b
                           const std::vector<Source>& sources)
 {
     const bool starts = !tree_;
+    restored_origins_.clear();
     std::map<std::string, AttributeArray> attributes;
     times_.measure("carry", [&] {
         std::vector<GivenValues> given;
@@ -299,6 +342,7 @@ void SurfaceTracker::carry_places(const Mesh& before, const std::vector<SurfaceP
 
 std::vector<SurfacePoint> SurfaceTracker::origins() const
 {
+    if (!restored_origins_.empty()) return restored_origins_;
     std::vector<SurfacePoint> origins(mesh().positions.size());
     parallel_for(
         origins.size(),
@@ -350,7 +394,7 @@ void clip_at_walls(Mesh& mesh, const Box3f& walls)
 
 SurfaceTracker::State SurfaceTracker::state() const
 {
-    return {mesh(), cells_, tree_->settings().origin, steps_, volume_, offset_, start_};
+    return {mesh(), cells_, tree_->settings().origin, steps_, volume_, offset_, origins(), start_};
 }
 
 void SurfaceTracker::restore(State state)
@@ -360,7 +404,7 @@ void SurfaceTracker::restore(State state)
     cells_ = std::move(state.cells), steps_ = state.steps, volume_ = state.volume, offset_ = state.offset;
     start_ = std::move(state.start);
     if (settings_.reference) start_surface_ = std::make_unique<MeshDistance>(start_);
-    frame_start_.reset(), new_frame_ = true;
+    frame_start_.reset(), new_frame_ = true, restored_origins_ = std::move(state.origins);
 }
 
 } // namespace spindrift

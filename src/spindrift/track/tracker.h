@@ -103,9 +103,10 @@ class SurfaceTracker {
         std::vector<Vec3i> cells; // of its triangles
         Vec3f origin = Vec3f::Zero();
         int64_t steps = 0;
-        double volume = 0; // to keep
-        float offset = 0;  // of the next step
-        Mesh start;        // with `reference`
+        double volume = 0;                 // to keep
+        float offset = 0;                  // of the next step
+        std::vector<SurfacePoint> origins; // see origins()
+        Mesh start;                        // with `reference`
     };
     State state() const;
     void restore(State state);
@@ -128,6 +129,7 @@ class SurfaceTracker {
     bool new_frame_ = false;                      // no step since begin_frame()
     std::unique_ptr<DistanceTree> frame_start_;   // otherwise, the surface at begin_frame()
     std::vector<Vec3f> places_;                   // of the vertices on it; infinite for vertices of a source
+    std::vector<SurfacePoint> restored_origins_;  // until the next step
     int64_t steps_ = 0;
     double volume_ = 0;
     float offset_ = 0; // by which the next step moves the surface outwards [m]
