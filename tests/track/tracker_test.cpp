@@ -216,6 +216,19 @@ TEST(Tracker, LiquidStaysInItsTank)
     }
 }
 
+// A red ball flies into a corner of its tank: where it touches the walls, it is red too.
+TEST(Tracker, WallsThatTheLiquidReachesTakeItsColour)
+{
+    const Box3f tank{Vec3f::Zero(), Vec3f::Ones()};
+    SurfaceTracker tracker({.voxel = 0.04f, .walls = tank});
+    tracker.start({ball_source({0.5f, 0.5f, 0.5f}, 0.25f, {{"color", Vec3f(1, 0, 0)}})});
+    const SteadyFlow flow([](const Vec3f&) { return Vec3f(1, -1, 0); }, 1.5f);
+    for (int i = 0; i < 10; ++i) tracker.step(flow, 0.05f);
+    EXPECT_GT(bounds_of(tracker.mesh()).max.x(), 1);
+    for (const Vec3f& color : std::get<std::vector<Vec3f>>(tracker.mesh().attributes.at("color")))
+        EXPECT_NEAR(color.x(), 1, 1e-4f);
+}
+
 TEST(Tracker, ResultsDoNotDependOnThreadsOrOnAnInterruption)
 {
     const float voxel = 1.0f / 48;

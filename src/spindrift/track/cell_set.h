@@ -25,7 +25,8 @@ struct CellKey {
     uint64_t tile; // Morton code
     int offset;
     explicit CellKey(const Vec3i& cell) : tile(morton_of_tile(tile_of_cell(cell))), offset(offset_of_cell(cell)) {}
-    auto operator<=>(const CellKey&) const = default;
+    bool operator==(const CellKey&) const = default;
+    bool operator<(const CellKey& o) const { return tile < o.tile || (tile == o.tile && offset < o.offset); }
 };
 
 // From keys that are sorted by tile; duplicates are allowed.

@@ -36,6 +36,26 @@ Vec3f blended(const std::vector<Vec3f>& values, const Mesh& mesh, const SurfaceP
     return carried_value(values, mesh.triangles[at.triangle], at.weights, false);
 }
 
+void adopt_origins(const Mesh& mesh, std::vector<SurfacePoint>& from)
+{
+    std::vector<Vec3i> lacking; // triangles with a vertex that has none
+    for (const Vec3i& t : mesh.triangles)
+        if (from[t[0]].triangle == -1 || from[t[1]].triangle == -1 || from[t[2]].triangle == -1) lacking.push_back(t);
+    for (size_t before = 0; !lacking.empty() && lacking.size() != before;) {
+        before = lacking.size();
+        std::vector<std::pair<int, SurfacePoint>> found;
+        for (const Vec3i& t : lacking)
+            for (int k = 0; k < 3; ++k)
+                for (const int other : {t[(k + 1) % 3], t[(k + 2) % 3]})
+                    if (from[t[k]].triangle == -1 && from[other].triangle != -1) found.emplace_back(t[k], from[other]);
+        for (const auto& [vertex, origin] : found)
+            if (from[vertex].triangle == -1) from[vertex] = origin;
+        std::erase_if(lacking, [&](const Vec3i& t) {
+            return from[t[0]].triangle != -1 && from[t[1]].triangle != -1 && from[t[2]].triangle != -1;
+        });
+    }
+}
+
 std::map<std::string, AttributeArray> carried_attributes(const Mesh& before, const std::vector<SurfacePoint>& from,
                                                          const std::vector<std::string>& labels,
                                                          const std::vector<GivenValues>& given)

@@ -16,6 +16,9 @@ inline size_t source_of(int triangle) { return static_cast<size_t>(-2 - triangle
 
 Vec3f blended(const std::vector<Vec3f>& values, const Mesh& mesh, const SurfacePoint& at);
 
+// Gives vertices without an origin (triangle -1), such as those where a liquid has just reached a wall, that of the
+// nearest vertex along the mesh that has one.
+void adopt_origins(const Mesh& mesh, std::vector<SurfacePoint>& from);
 // Each attribute at the origins: blended between the corners of a triangle, or, for integers and `labels`, that of the
 // nearest corner. Vertices of a source get what it gives; without an origin or a given value, zero.
 std::map<std::string, AttributeArray> carried_attributes(const Mesh& before, const std::vector<SurfacePoint>& from,

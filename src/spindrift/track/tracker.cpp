@@ -5,6 +5,7 @@
 
 #include <Eigen/Geometry>
 #include <Eigen/LU>
+#include <utility>
 
 namespace spindrift {
 
@@ -95,9 +96,10 @@ class SurfaceTracker::StepFunction : public SurfaceFunction {
                     results[i].distance =
                         mix(results[i].distance, before_->smooth_distance(from[i]), settings_.smoothing);
                 results[i].distance -= offset_;
-                if (settings_.walls && !settings_.walls->contains(points[i])) // it comes from the part beyond the wall
-                    static_cast<SurfacePoint&>(results[i]) =
-                        before_->nearest(mirrored_as(points[i], from[i], *settings_.walls));
+                if (settings_.walls && !settings_.walls->contains(points[i])) // from the part beyond the wall, if any
+                    if (const SurfacePoint beyond = before_->nearest(mirrored_as(points[i], from[i], *settings_.walls));
+                        beyond.triangle >= 0)
+                        static_cast<SurfacePoint&>(results[i]) = beyond;
             }
         } else {
             std::fill(results.begin(), results.end(), DistanceTree::Nearest{{}, kInfinity});
@@ -272,6 +274,7 @@ void SurfaceTracker::take(ContouredMesh next, const Vec3f& origin, const Mesh& b
     times_.measure("carry", [&] {
         std::vector<GivenValues> given;
         for (const Source& source : sources) given.push_back(source.values);
+        if (!starts) adopt_origins(next.mesh, next.origin);
         attributes = carried_attributes(before, next.origin, settings_.labels, given);
         if (!starts) carry_places(before, next.origin);
     });
@@ -327,8 +330,8 @@ void SurfaceTracker::begin_frame() { new_frame_ = true; }
 // a little, and are moved back.
 void SurfaceTracker::carry_places(const Mesh& before, const std::vector<SurfacePoint>& from)
 {
-    const std::vector<Vec3f> old = new_frame_ ? before.positions : std::move(places_);
-    places_.resize(from.size());
+    const std::vector<Vec3f> last = std::exchange(places_, std::vector<Vec3f>(from.size()));
+    const std::vector<Vec3f>& old = new_frame_ ? before.positions : last;
     parallel_for(
         from.size(),
         [&](size_t i) {
