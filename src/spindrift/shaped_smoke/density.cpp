@@ -130,7 +130,8 @@ void blur(Field<float>& field, const Tent& tent, Field<float>& scratch)
 void find_region(const ParticleIndex& index, const Topology& topology, const Tent& tent, ParticleRegion& region,
                  Field<float>& scratch)
 {
-    auto& [density, fill] = region;
+    Field<float>& density = region.density;
+    Field<float>& fill = region.fill;
     count_particles(index, topology, fill);
     density.copy_from(fill);
     blur(density, tent, scratch);
