@@ -52,13 +52,12 @@ void TrackStage::visit(ParamVisitor& v)
     expressions_.visit(v);
 }
 
-std::vector<Port> TrackStage::ports(const ShotGraph& graph) const
+std::vector<Port> TrackStage::ports(const ShotGraph&) const
 {
     if (!input_.empty()) return {};
     Port of{"of", {"liquid", "smoke"}, named(of_)};
     of.missing = "nothing moves the surface; add [liquid] or [smoke], or name the velocities of another program as " +
                  param("input");
-    (void)graph;
     return {of};
 }
 
@@ -108,14 +107,12 @@ void TrackStage::prepare_velocities(const StageContext& context)
     if (liquid_) {
         if (!voxel_) voxel_ = 0.5f * liquid_->params.voxel;
         walls_ = closed_sides(liquid_->params.domain);
-        grid_voxel_ = liquid_->params.voxel;
         particle_flow_ =
             std::make_unique<ParticleFlow>(liquid_->params.domain, liquid_->colliders, fps_, liquid_->params.voxel);
         dependencies_ += mesh_files_of(liquid_->params.colliders, scene);
         return;
     }
     if (!voxel_) bad_input("{}: set {}, which has no default here", scene.where(name()), param("voxel"));
-    grid_voxel_ = *voxel_;
     if (input_.empty()) return;
     input_files_ = scene.resolve(input_);
     const std::string where = scene.where(param("input"));

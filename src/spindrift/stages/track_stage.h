@@ -72,7 +72,7 @@ class TrackStage : public TimeStage {
     Estimate estimate_;
     InputPath input_path_;
     FrameRange range_;
-    float fps_ = 24, grid_voxel_ = 0;
+    float fps_ = 24;
     bool colored_ = false;
     std::optional<Box3f> walls_;
     std::unique_ptr<ParticleFlow> particle_flow_;
