@@ -59,10 +59,29 @@ class NumberStage : public FrameStage {
     std::shared_ptr<const NumberFacts> facts_;
 };
 
+// Runs out of memory in one of its functions.
+class HungryStage : public NumberStage {
+  public:
+    using NumberStage::NumberStage;
+    void visit(ParamVisitor& v) override { v("when", when_, "The function: prepare or make."); }
+    std::vector<Port> ports(const ShotGraph&) const override { return {}; }
+    void prepare(const StageContext& context) override
+    {
+        if (when_ == "prepare") throw std::bad_alloc();
+        NumberStage::prepare(context);
+    }
+    Estimate estimate() const override { return {0, 0, "", "lower hungry.appetite"}; }
+    FrameReport make(int, const InputPath&, const std::vector<std::string>&) override { throw std::bad_alloc(); }
+
+  private:
+    std::string when_;
+};
+
 const StageKinds& number_kinds()
 {
     static const StageKinds kinds = {stage_kind<NumberStage>("number", "A number."),
-                                     stage_kind<NumberStage>("twice", "Another.")};
+                                     stage_kind<NumberStage>("twice", "Another."),
+                                     stage_kind<HungryStage>("hungry", "Runs out of memory.")};
     return kinds;
 }
 
@@ -206,6 +225,28 @@ TEST_F(Graph, RunsStagesOfCustomKinds)
     options.overrides = {"number.number=7"}, options.only = "number";
     Shot(options, number_kinds()).run(progress);
     EXPECT_EQ(read_file(folder_ / "out/number/number.0001.txt"), "6");
+}
+
+TEST_F(Graph, NamesTheStageThatRunsOutOfMemory)
+{
+    const auto message = [&](const std::string& when) {
+        ShotOptions options;
+        options.folder = folder_ / "out";
+        options.scene =
+            write("[shot]\nframes = \"1-2\"\n[number]\n[much]\nkind = \"hungry\"\nwhen = \"" + when + "\"\n");
+        try {
+            Progress progress(Progress::Style::quiet);
+            Shot(options, number_kinds()).run(progress);
+        } catch (const Error& e) {
+            EXPECT_EQ(e.code, ExitCode::failed);
+            return std::string(e.what());
+        }
+        return std::string("no error");
+    };
+    const std::string preparing = message("prepare");
+    EXPECT_EQ(preparing.substr(preparing.find("scene.toml")),
+              "scene.toml:4:1: out of memory while much was prepared; its input is too large for this machine");
+    EXPECT_TRUE(message("make").starts_with("much: out of memory; lower hungry.appetite, and see")) << message("make");
 }
 
 TEST_F(Graph, IsDrawnAsSvg)
