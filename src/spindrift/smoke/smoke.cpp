@@ -341,7 +341,9 @@ void Smoke::run(const SmokeHooks::Hook& hook, float dt, MacField* also)
             for (int a = 0; a < 3; ++a) {
                 const auto [below_tile, below] = topology_->next_cell(tile, c, a, -1);
                 const auto change = [&](int t, int o) { return velocity.tile(t)[o][a] - before.tile(t)[o][a]; };
-                const float added = 0.5f * (change(tile, c) + change(below_tile, below));
+                const bool outermost = below_tile == topology_->tile_count();
+                const float here = change(tile, c),
+                            added = outermost ? here : 0.5f * (here + change(below_tile, below));
                 velocity_.u[a].tile(tile)[c] += added;
                 if (also) also->u[a].tile(tile)[c] += added;
             }
