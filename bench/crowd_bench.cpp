@@ -23,7 +23,7 @@ struct Hall {
     Agents start;
     std::vector<float> free_area;
 
-    Hall(size_t count, int nx, int ny, int exits) : free_area(static_cast<size_t>(nx) * static_cast<size_t>(ny), 1.0f)
+    Hall(size_t count, int nx, int ny, int exits) : free_area(static_cast<size_t>(nx) * ny, 1.0f)
     {
         const float density = 0.5f * params.densest();
         const float pitch = std::sqrt(0.9f / density);

@@ -11,7 +11,7 @@ namespace {
 double solve_once(int n, int rank, int ranks)
 {
     HYPRE_Int lower[3] = {0, 0, rank * n / ranks}, upper[3] = {n - 1, n - 1, (rank + 1) * n / ranks - 1};
-    const size_t count = static_cast<size_t>(n) * static_cast<size_t>(n) * static_cast<size_t>(upper[2] - lower[2] + 1);
+    const size_t count = static_cast<size_t>(n) * n * (upper[2] - lower[2] + 1);
     std::vector<double> b(count), zero(count, 0.0), values(count * 7);
     unsigned seed = 1u + static_cast<unsigned>(rank);
     for (double& v : b) v = (seed = seed * 1664525u + 1013904223u, seed / 4294967296.0 - 0.5);

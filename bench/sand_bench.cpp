@@ -15,7 +15,7 @@ struct Measured {
     PhaseTimes times;
 };
 
-Measured measure(Grains& sand, int frames)
+Measured measure(GranularSand& sand, int frames)
 {
     Measured m;
     const double cpu = cpu_seconds();

@@ -3,7 +3,7 @@
 //     example_sand_with_body out        writes out/sand.0001.vdb to out/sand.0010.vdb; prints where the ball is
 #include "spindrift/io/frame_path.h"
 #include "spindrift/io/vdb.h"
-#include "spindrift/sand/grains.h"
+#include "spindrift/sand/granular_sand.h"
 
 #include <cstdio>
 
@@ -26,9 +26,9 @@ int main(int argc, char** argv)
     params.bodies = {ball};
 
     // 2. Advance, print the position, and keep the state at half time.
-    Grains sand(params, 24);
+    GranularSand sand(params, 24);
     sand.start(1);
-    Grains::State half;
+    GranularSand::State half;
     for (int frame = 1; frame <= 10; ++frame) {
         if (frame > 1) sand.advance();
         if (frame == 5) half = sand.state();

@@ -117,7 +117,7 @@ void circles()
 void crossings()
 {
     constexpr double kSeconds = 180, kFrom = 90;
-    fmt::print("\n| crossing, people a second | came in a second | left a second | in the world at the end, at most | "
+    fmt::print("\n| crossing, people a second | came in a second | left a second | on the floor at the end, at most | "
                "mean speed [m/s] |\n|---|---|---|---|---|\n");
     for (const int rate : {40, 80, 120}) {
         const ScenePopulation loaded =

@@ -153,7 +153,7 @@ void mass()
 double unevenness(const Particles& points, const Vec3f& middle, float half, float voxel)
 {
     const int side = static_cast<int>(2 * half / voxel);
-    std::vector<int> count(static_cast<size_t>(side) * static_cast<size_t>(side) * static_cast<size_t>(side), 0);
+    std::vector<int> count(static_cast<size_t>(side) * side * side, 0);
     for (const Vec3f& x : points.P) {
         const Vec3i c = cell_of(x - middle + Vec3f::Constant(half), 1 / voxel);
         if ((c.array() < 0).any() || (c.array() >= side).any()) continue;
@@ -179,7 +179,7 @@ void cloud()
         scene.params.shapes = shapes;
         scene.fill_box(Vec3f::Constant(-kHalf), Vec3f::Constant(kHalf));
         const auto sand = scene.start([](const Vec3f& x) { return (cell_of(x, 2 / kVoxel).sum() & 1) != 0; });
-        Grains::State state = sand->state();
+        GranularSand::State state = sand->state();
         for (size_t i = 0; i < state.particles.size(); ++i) state.particles.v[i] = up + kSpread * state.particles.P[i];
         state.speed = 4;
         sand->restore(std::move(state));
@@ -220,7 +220,7 @@ void sand_piles(Figures& figures) { piles(figures); }
 void sand_columns(Figures&)
 {
     print_columns([](const SandScene& scene, const auto& keep) { return scene.start(keep); },
-                  [](const Grains& sand) { return sand.particles(); });
+                  [](const GranularSand& sand) { return sand.particles(); });
 }
 void sand_silo(Figures& figures) { silo(figures); }
 void sand_mass(Figures&) { mass(); }

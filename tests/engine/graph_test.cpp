@@ -59,10 +59,68 @@ class NumberStage : public FrameStage {
     std::shared_ptr<const NumberFacts> facts_;
 };
 
+// Runs out of memory in one of its functions.
+class HungryStage : public NumberStage {
+  public:
+    using NumberStage::NumberStage;
+    void visit(ParamVisitor& v) override { v("when", when_, "The function: prepare or make."); }
+    std::vector<Port> ports(const ShotGraph&) const override { return {}; }
+    void prepare(const StageContext& context) override
+    {
+        if (when_ == "prepare") throw std::bad_alloc();
+        NumberStage::prepare(context);
+    }
+    Estimate estimate() const override { return {0, 0, "", "lower hungry.appetite"}; }
+    FrameReport make(int, const InputPath&, const std::vector<std::string>&) override { throw std::bad_alloc(); }
+
+  private:
+    std::string when_;
+};
+
+// Some of its solves do not converge: two in frame 2, one in frame 3.
+class StrainedStage : public TimeStage {
+  public:
+    using TimeStage::TimeStage;
+    void visit(ParamVisitor&) override {}
+    std::vector<std::string> endings() const override { return {"txt"}; }
+    void prepare(const StageContext&) override {}
+    Estimate estimate() const override { return {}; }
+    FrameReport start(int frame) override { return reach(frame); }
+    FrameReport restore(StateFile state) override { return reach(static_cast<int>(state.numbers["frame"])); }
+    FrameReport advance() override { return reach(frame_ + 1); }
+    void write(const std::string& path) override { write_file(path, std::to_string(frame_)); }
+    StateFile save() const override
+    {
+        StateFile state;
+        state.numbers["frame"] = frame_;
+        return state;
+    }
+
+  private:
+    FrameReport reach(int frame)
+    {
+        frame_ = frame;
+        FrameReport report;
+        report.unconverged = frame == 2 ? 2 : frame == 3 ? 1 : 0;
+        return report;
+    }
+    int frame_ = 0;
+};
+
+struct Listener : Progress {
+    Listener() : Progress(Style::quiet) {}
+    void frame_done(int frame, const FrameReport& report) override { unconverged[frame] = report.unconverged; }
+    void warn(const std::string& text) override { warnings.push_back(text); }
+    std::map<int, int> unconverged;
+    std::vector<std::string> warnings;
+};
+
 const StageKinds& number_kinds()
 {
     static const StageKinds kinds = {stage_kind<NumberStage>("number", "A number."),
-                                     stage_kind<NumberStage>("twice", "Another.")};
+                                     stage_kind<NumberStage>("twice", "Another."),
+                                     stage_kind<HungryStage>("hungry", "Runs out of memory."),
+                                     stage_kind<StrainedStage>("strained", "Has solves that do not converge.")};
     return kinds;
 }
 
@@ -206,6 +264,46 @@ TEST_F(Graph, RunsStagesOfCustomKinds)
     options.overrides = {"number.number=7"}, options.only = "number";
     Shot(options, number_kinds()).run(progress);
     EXPECT_EQ(read_file(folder_ / "out/number/number.0001.txt"), "6");
+}
+
+TEST_F(Graph, NamesTheStageThatRunsOutOfMemory)
+{
+    const auto message = [&](const std::string& when) {
+        ShotOptions options;
+        options.folder = folder_ / "out";
+        options.scene =
+            write("[shot]\nframes = \"1-2\"\n[number]\n[much]\nkind = \"hungry\"\nwhen = \"" + when + "\"\n");
+        try {
+            Progress progress(Progress::Style::quiet);
+            Shot(options, number_kinds()).run(progress);
+        } catch (const Error& e) {
+            EXPECT_EQ(e.code, ExitCode::failed);
+            return std::string(e.what());
+        }
+        return std::string("no error");
+    };
+    const std::string preparing = message("prepare");
+    EXPECT_EQ(preparing.substr(preparing.find("scene.toml")),
+              "scene.toml:4:1: out of memory while much was prepared; its input is too large for this machine");
+    EXPECT_TRUE(message("make").starts_with("much: out of memory; lower hungry.appetite, and see")) << message("make");
+}
+
+TEST_F(Graph, ReportsSolvesThatDidNotConverge)
+{
+    ShotOptions options;
+    options.scene = write("[shot]\nframes = \"1-4\"\n[strained]\n"), options.folder = folder_ / "out";
+    const std::string expected =
+        "strained: 3 solves in 2 frames from 2 to 3 did not reach the tolerance; look at these "
+        "frames, and try smaller time steps or less extreme values if they look wrong";
+    Listener first;
+    Shot(options, number_kinds()).run(first);
+    EXPECT_EQ(first.unconverged, (std::map<int, int>{{1, 0}, {2, 2}, {3, 1}, {4, 0}}));
+    EXPECT_EQ(first.warnings, std::vector<std::string>{expected});
+    // The record of the frames keeps them.
+    Listener again;
+    Shot(options, number_kinds()).run(again);
+    EXPECT_TRUE(again.unconverged.empty());
+    EXPECT_EQ(again.warnings, std::vector<std::string>{expected});
 }
 
 TEST_F(Graph, IsDrawnAsSvg)

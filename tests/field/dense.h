@@ -61,8 +61,7 @@ template <class T> class Dense {
     size_t number(const Vec3i& c) const
     {
         const Vec3i p = c - min, size = max - min;
-        return (static_cast<size_t>(p.x()) * static_cast<size_t>(size.y()) + static_cast<size_t>(p.y())) *
-                   static_cast<size_t>(size.z()) +
+        return (static_cast<size_t>(p.x()) * size.y() + p.y()) * static_cast<size_t>(size.z()) +
                static_cast<size_t>(p.z());
     }
     T background_;

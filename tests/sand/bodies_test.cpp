@@ -9,7 +9,7 @@
 namespace spindrift {
 namespace {
 
-float deepest_in_a_body(const Grains& sand)
+float deepest_in_a_body(const GranularSand& sand)
 {
     float deepest = 0;
     for (const RigidSolid& body : sand.bodies().solids())
@@ -149,15 +149,15 @@ TEST(SandBodies, BitIdenticalForAnyNumberOfThreadsAndAfterResuming)
             for (int frame = 0; frame < 4; ++frame) {
                 sand->advance();
                 if (!resumed || frame != 1) continue;
-                Grains::State state = sand->state();
+                GranularSand::State state = sand->state();
                 sand = scene.start();
                 sand->restore(std::move(state));
             }
             return sand->state();
         });
     };
-    const Grains::State one = after(1, false);
-    for (const Grains::State& other : {after(2, false), after(3, true)}) {
+    const GranularSand::State one = after(1, false);
+    for (const GranularSand::State& other : {after(2, false), after(3, true)}) {
         ASSERT_EQ(one.particles.size(), other.particles.size());
         EXPECT_EQ(one.particles.P, other.particles.P);
         EXPECT_EQ(one.particles.v, other.particles.v);

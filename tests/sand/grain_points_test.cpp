@@ -251,7 +251,7 @@ TEST(GrainPoints, KeepTheirNumberInAnExpandingCloud)
     scene.params.gravity = Vec3f(0, -9.81f, 0);
     scene.fill_box(Vec3f::Constant(-0.08f), Vec3f::Constant(0.08f));
     const auto sand = scene.start();
-    Grains::State state = sand->state();
+    GranularSand::State state = sand->state();
     for (size_t i = 0; i < state.particles.size(); ++i) state.particles.v[i] = 4 * state.particles.P[i];
     state.speed = 1;
     sand->restore(std::move(state));

@@ -5,7 +5,7 @@
 
 namespace spindrift {
 
-inline Particles grains_of(const Grains& sand) { return sand.particles(); }
+inline Particles grains_of(const GranularSand& sand) { return sand.particles(); }
 inline Particles grains_of(const FluidSand& sand) { return sand.grains(); }
 
 // Calls body(sand, name) for both models.

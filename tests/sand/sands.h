@@ -3,7 +3,7 @@
 
 #include "bodies/body_shapes.h"
 #include "spindrift/sand/fluid_sand.h"
-#include "spindrift/sand/grains.h"
+#include "spindrift/sand/granular_sand.h"
 
 namespace spindrift {
 
@@ -47,18 +47,19 @@ struct SandScene {
         params.bodies.push_back(wheel);
     }
     // Fills only positions where keep(x) holds.
-    template <class Keep> std::unique_ptr<Grains> start(const Keep& keep, float fps = kFps) const
+    template <class Keep> std::unique_ptr<GranularSand> start(const Keep& keep, float fps = kFps) const
     {
-        auto sand = std::make_unique<Grains>(
+        auto sand = std::make_unique<GranularSand>(
             params,
-            Grains::Shapes{shapes_of(params.sources), shapes_of(params.colliders), body_shapes_of(params.bodies)}, fps);
+            GranularSand::Shapes{shapes_of(params.sources), shapes_of(params.colliders), body_shapes_of(params.bodies)},
+            fps);
         sand->start(1);
-        Grains::State state = sand->state();
+        GranularSand::State state = sand->state();
         remove_others(state.particles, keep);
         sand->restore(std::move(state));
         return sand;
     }
-    std::unique_ptr<Grains> start(float fps = kFps) const { return start(everywhere, fps); }
+    std::unique_ptr<GranularSand> start(float fps = kFps) const { return start(everywhere, fps); }
     // The same as a fluid.
     template <class Keep> std::unique_ptr<FluidSand> start_fluid(const Keep& keep) const
     {

@@ -105,7 +105,7 @@ TEST(SandSheets, DoNotCompressSandInATippingTray)
     tray.translate = {{1, 0, 0.48f, 0}}, tray.rotate = {{1, 0.3f, 0, 1, 0}, {12, 0.3f, 0, 1, 35}};
     const Shape shape(tray, "a test", nullptr, true);
     scene.params.colliders = {tray};
-    Grains sand(scene.params, {shapes_of(scene.params.sources), {shape}, {}}, kFps);
+    GranularSand sand(scene.params, {shapes_of(scene.params.sources), {shape}, {}}, kFps);
     sand.start(1);
     const double mass = sand.mass();
     for (int frame = 2; frame <= 18; ++frame) {

@@ -52,8 +52,7 @@ class ShapeMeasure {
   private:
     size_t index(const Vec3i& c) const
     {
-        return (static_cast<size_t>(c.x()) * static_cast<size_t>(size_.y()) + static_cast<size_t>(c.y())) *
-                   static_cast<size_t>(size_.z()) +
+        return (static_cast<size_t>(c.x()) * size_.y() + c.y()) * static_cast<size_t>(size_.z()) +
                static_cast<size_t>(c.z());
     }
     template <class Body> void for_each_cell(const Body& body) const

@@ -317,6 +317,41 @@ TEST(Smoke, ParticlesCanBeASource)
     EXPECT_GT(smoke.mass(), 1.02 * ball);
 }
 
+TEST(Smoke, AfterForcesSeesTheBuoyancyOfThisStep)
+{
+    SmokeParams p = warm_ball(16);
+    const auto smoke = started_smoke(p);
+    std::vector<float> seen;
+    smoke->set_hooks({[&](SmokeFields& fields, float, float dt) { // half of it acts before pressure
+                          const float rise = fields.velocity->at({8, 4, 8}).y();
+                          seen.push_back(rise / (0.5f * dt * 9.81f * p.buoyancy * 150 / (150 + p.ambient_temperature)));
+                      },
+                      {}});
+    smoke->advance();
+    ASSERT_FALSE(seen.empty());
+    EXPECT_NEAR(seen[0], 1, 0.01f);
+}
+
+// What a hook adds is not taken for a push by pressure, which acts again in the next step.
+TEST(Smoke, AHookAcceleratesAnOpenColumnOnce)
+{
+    SmokeParams p = warm_ball(16);
+    p.domain.y_min = p.domain.y_max = DomainParams::Side::open;
+    p.sparse = false;
+    p.sources[0].shape = ShapeParams::Kind::box, p.sources[0].temperature = 0;
+    p.sources[0].min = Vec3f(-1, -1, -1), p.sources[0].max = Vec3f(2, 2, 2);
+    const auto smoke = started_smoke(p);
+    float seconds = 0;
+    smoke->set_hooks({[&](SmokeFields& fields, float, float dt) {
+                          seconds += dt;
+                          for (Vec3f& v : fields.velocity->values()) v.y() += dt; // 1 m/s2
+                      },
+                      {}});
+    for (int frame = 0; frame < 6; ++frame) smoke->advance();
+    EXPECT_NEAR(seconds, 0.25f, 1e-5f);
+    EXPECT_NEAR(smoke->velocity().u[1].at({8, 12, 8}), seconds, 0.01f * seconds);
+}
+
 TEST(Smoke, LeavesThroughOpenSidesWithoutGainingSpeed)
 {
     SmokeParams p = warm_ball(32);

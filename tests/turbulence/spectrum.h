@@ -38,7 +38,7 @@ inline std::vector<double> energy_spectrum(const Field<float> (&u)[3], const Vec
     std::vector<float> fade(static_cast<size_t>(size));
     for (int i = 0; i < size; ++i) fade[i] = static_cast<float>(1 - std::cos(2 * kPi * (i + 0.5) / size));
     const int plane = size * size;
-    std::vector<std::complex<float>> data(static_cast<size_t>(plane) * static_cast<size_t>(size));
+    std::vector<std::complex<float>> data(static_cast<size_t>(plane) * size);
     std::vector<double> spectrum(static_cast<size_t>(size / 2));
     for (const Field<float>& component : u) {
         parallel_for(size, [&](size_t x) {
@@ -65,8 +65,7 @@ inline std::vector<double> energy_spectrum(const Field<float> (&u)[3], const Vec
                     const double k =
                         std::sqrt(double(wave(x)) * wave(x) + double(wave(y)) * wave(y) + double(wave(z)) * wave(z));
                     const auto shell = static_cast<size_t>(k + 0.5);
-                    const auto& v =
-                        data[static_cast<size_t>(x) * static_cast<size_t>(plane) + static_cast<size_t>(y * size + z)];
+                    const auto& v = data[static_cast<size_t>(x) * plane + y * size + z];
                     if (shell < spectrum.size()) spectrum[shell] += static_cast<double>(std::norm(v));
                 }
     }

@@ -32,7 +32,7 @@ size_t Agents::bytes() const
 AgentCells::AgentCells(const CrowdGrid& grid, int per_cell)
     : origin_(grid.origin), edge_(grid.cell / static_cast<float>(per_cell)), inverse_edge_(1 / edge_),
       per_cell_(per_cell), columns_(grid.nx * per_cell), rows_(grid.ny * per_cell),
-      first_(static_cast<size_t>(columns_) * static_cast<size_t>(rows_) + 1, 0)
+      first_(static_cast<size_t>(columns_) * rows_ + 1, 0)
 {
 }
 

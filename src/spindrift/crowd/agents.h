@@ -68,10 +68,10 @@ class AgentCells {
     // it.
     std::pair<size_t, size_t> range(int row, int from, int to) const
     {
-        const uint32_t* first = first_.data() + static_cast<size_t>(row) * static_cast<size_t>(columns_);
+        const uint32_t* first = first_.data() + static_cast<size_t>(row) * columns_;
         return {first[std::max(from, 0)], first[std::min(to, columns_ - 1) + 1]};
     }
-    size_t row_begin(int row) const { return first_[static_cast<size_t>(row) * static_cast<size_t>(columns_)]; }
+    size_t row_begin(int row) const { return first_[static_cast<size_t>(row) * columns_]; }
     size_t bytes() const;
 
     // The cell of each agent as last sorted; enough to resume exactly.

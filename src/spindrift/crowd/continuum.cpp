@@ -67,13 +67,13 @@ Continuum::Continuum(const CrowdGrid& grid, float densest, float mean_radius)
     sums_x_.resize(size), sums_y_.resize(size), view_.assign(4 * size, 0);
     for (auto* field : {&right_side_, &inner_pressure_, &outer_pressure_}) field->assign(size, 0);
     matrix_.reset(padded_);
-    set_free_area(std::vector<float>(static_cast<size_t>(grid.nx) * static_cast<size_t>(grid.ny), 1.0f));
+    set_free_area(std::vector<float>(static_cast<size_t>(grid.nx) * grid.ny, 1.0f));
 }
 
 void Continuum::set_free_area(std::span<const float> fraction)
 {
     const int nx = grid_.nx, ny = grid_.ny;
-    if (fraction.size() != static_cast<size_t>(nx) * static_cast<size_t>(ny))
+    if (fraction.size() != static_cast<size_t>(nx) * ny)
         fail("the free area has {} values, but the crowd's grid has {} by {} cells", fraction.size(), nx, ny);
     // Extrapolate the free area beyond the domain: agents close to a side only count for the cells at it.
     const auto at = [&](int i, int j) {

@@ -41,7 +41,7 @@ void check_state(const Crowd::State& state, const CrowdGrid& grid, const CrowdPa
         bad_state("{} agents are sorted into {} cells", agents.size(), state.sorted_cells.size());
     if (!state.sorted || state.sorted_cells.empty()) return;
     const AgentCells cells(grid, static_cast<int>(grid.cell / (2 * state.largest_radius * params.separation)));
-    const size_t count = static_cast<size_t>(cells.columns()) * static_cast<size_t>(cells.rows());
+    const size_t count = static_cast<size_t>(cells.columns()) * cells.rows();
     if (state.sorted_cells.back() >= count) bad_state("an agent is in cell {} of {}", state.sorted_cells.back(), count);
 }
 

@@ -1,7 +1,7 @@
 // A dense crowd [Narain 2011, chapter 4]: agents walk in the direction of their plan, and a continuum built from them
 // in every step keeps them out of full places. step() is the algorithm of section 4.4.4.
 //
-// Agents with a given path (scripted) or their own collision avoidance (avoiding) can share the world with the crowd.
+// Agents with a given path (scripted) or their own collision avoidance (avoiding) can share the floor with the crowd.
 // They move first; the crowd sees them as moving obstacles.
 //
 //     Crowd crowd(params, grid);
@@ -34,7 +34,7 @@ class CrowdPlanner {
     // Unit vector of the direction that an agent wants to walk in, or zero to stay. May change only `goal` and `leg` of
     // this agent. Called from several threads at a time, mostly for agents close to each other in sequence.
     virtual Vec2f direction(Agents& agents, size_t i) const = 0;
-    // Whether an agent is at a place where it leaves the world.
+    // Whether an agent is at a place where it leaves the floor.
     virtual bool leaves(const Agents& agents, size_t i) const
     {
         (void)agents, (void)i;

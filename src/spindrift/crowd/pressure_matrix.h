@@ -16,11 +16,8 @@ namespace spindrift {
 struct PaddedGrid {
     int nx = 0, ny = 0;
     int stride() const { return nx + 2; }
-    size_t size() const { return static_cast<size_t>(nx + 2) * static_cast<size_t>(ny + 2); }
-    size_t index(int i, int j) const
-    {
-        return static_cast<size_t>(j + 1) * static_cast<size_t>(stride()) + static_cast<size_t>(i + 1);
-    }
+    size_t size() const { return static_cast<size_t>(nx + 2) * (ny + 2); }
+    size_t index(int i, int j) const { return static_cast<size_t>(j + 1) * stride() + i + 1; }
     // Calls body(first index of a row) for all rows, in parallel if there are enough of them.
     template <class Body> void for_each_row(const Body& body) const;
 };

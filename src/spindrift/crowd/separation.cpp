@@ -72,7 +72,7 @@ Separation::Report Separation::run(Agents& agents, const AgentCells& cells, cons
         }
     });
     for (auto* flags : {&close_, &close_before_})
-        flags->assign(static_cast<size_t>(cells.rows() + 2) * static_cast<size_t>(cells.columns() + 2), 0);
+        flags->assign(static_cast<size_t>(cells.rows() + 2) * (cells.columns() + 2), 0);
     const auto iterate_to = [&](float distance, float least, bool everywhere) {
         const Scene scene{agents, cells, continuum, walls, distance, least};
         ++report.iterations;

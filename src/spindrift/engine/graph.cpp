@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <fmt/ranges.h>
+#include <new>
 
 namespace spindrift {
 
@@ -220,7 +221,12 @@ void ShotGraph::prepare(const ShotParams& shot)
         Inputs inputs;
         for (auto& [port, stages] : ports) inputs.add(port, std::move(stages));
         Stage& stage = *node.stage;
-        stage.prepare({scene_, shot, inputs});
+        try {
+            stage.prepare({scene_, shot, inputs});
+        } catch (const std::bad_alloc&) {
+            fail("{}: out of memory while {} was prepared; its input is too large for this machine",
+                 scene_.where(stage.name()), stage.name());
+        }
         views[stage.name()] = {stage.name(), stage.kind(), stage.facts()};
     }
 }

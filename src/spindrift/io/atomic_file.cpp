@@ -180,8 +180,7 @@ std::string read_file(const std::string& path)
     if (S_ISDIR(status.st_mode)) give_up(EISDIR);
     if (!S_ISREG(status.st_mode))
         fail("cannot read {}: it is a pipe or a device; save its output to a file and use that", path);
-    const size_t most =
-        static_cast<size_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(::sysconf(_SC_PAGE_SIZE)) / 2;
+    const size_t most = static_cast<size_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGE_SIZE) / 2;
     const auto expect_room = [&](size_t size) {
         if (size > most)
             fail("cannot read {}: it has {} bytes, which is more than half of this machine's memory", path, size);

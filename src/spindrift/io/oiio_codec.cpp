@@ -74,8 +74,7 @@ std::string decode(const std::string& path, RawPicture& picture)
     picture.linear = is_linear(spec, reader->format_name());
     picture.channels = spec.channelnames;
     for (int c = 0; c < spec.nchannels; ++c) picture.half.push_back(spec.channelformat(c) == OIIO::TypeDesc::HALF);
-    picture.floats.resize(static_cast<size_t>(spec.width) * static_cast<size_t>(spec.height) *
-                          static_cast<size_t>(spec.nchannels));
+    picture.floats.resize(static_cast<size_t>(spec.width) * spec.height * spec.nchannels);
     if (!reader->read_image(0, 0, 0, spec.nchannels, OIIO::TypeDesc::FLOAT, picture.floats.data()))
         return reader->geterror();
     return {};

@@ -102,8 +102,7 @@ struct Limits {
 // times that during the transfer. Small files, which may be malicious, get little.
 Limits limits_for(size_t file_bytes)
 {
-    const size_t machine =
-        static_cast<size_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(::sysconf(_SC_PAGE_SIZE));
+    const size_t machine = static_cast<size_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGE_SIZE);
     return {std::min(machine, (size_t(256) << 20) + 512 * file_bytes), 30 + std::min<size_t>(file_bytes >> 22, 100000)};
 }
 

@@ -19,12 +19,8 @@ void Liquid::emit(float frame, bool initial)
 {
     for (size_t s = 0; s < sources_.size(); ++s) {
         const SourceParams& source = params_.sources[s];
-        const bool flows = source.mode == SourceParams::Mode::flow;
-        if (flows == initial) continue;
-        if (flows &&
-            (frame < static_cast<float>(source.first_frame) || frame > static_cast<float>(source.last_frame) + 1))
-            continue;
-        fill(sources_[s], source, frame, initial);
+        const bool wanted = initial ? source.mode != SourceParams::Mode::flow : source.flows_at(frame);
+        if (wanted) fill(sources_[s], source, frame, initial);
     }
 }
 
@@ -64,7 +60,7 @@ void Liquid::drain(float frame)
     std::vector<uint8_t> keep;
     for (size_t s = 0; s < sinks_.size(); ++s) {
         const SinkParams& sink = params_.sinks[s];
-        if (frame < static_cast<float>(sink.first_frame) || frame > static_cast<float>(sink.last_frame) + 1) continue;
+        if (!sink.contains(frame)) continue;
         if (keep.empty()) keep.assign(particles_.size(), 1);
         const Box3f box = sinks_[s].bounds(frame);
         parallel_for(

@@ -5,6 +5,7 @@
 #include "spindrift/field/row.h"
 #include "spindrift/liquid/wall_velocity.h"
 #include "spindrift/points/state_checks.h"
+#include "spindrift/world/filling.h"
 #include "spindrift/world/substeps.h"
 
 #include <fmt/format.h>
@@ -376,10 +377,7 @@ void Liquid::count(const PoissonResult& solve)
 // waves that the grid can carry (two cells long).
 float Liquid::largest_step() const
 {
-    float speed = std::max(speed_, solids_.speed());
-    for (const SourceParams& source : params_.sources)
-        if (source.mode == SourceParams::Mode::flow) speed = std::max(speed, source.velocity.cwiseAbs().maxCoeff());
-    for (const Shape& source : sources_) speed = std::max(speed, source.speed(time_, fps_));
+    const float speed = std::max({speed_, solids_.speed(), speed_of_sources(params_.sources, sources_, time_, fps_)});
     // Particles move through a velocity field that is constant during the step. A drop in flight would meet its own
     // ripples half a step behind, and they would grow: surface tension therefore permits only short moves.
     constexpr float kMoveWithTension = 0.5f;

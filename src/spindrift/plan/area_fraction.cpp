@@ -9,7 +9,7 @@ namespace {
 class Coverage {
   public:
     explicit Coverage(const PlaneGrid& grid)
-        : grid_(grid), own_(static_cast<size_t>(grid.columns) * static_cast<size_t>(grid.rows)), right_(own_.size())
+        : grid_(grid), own_(static_cast<size_t>(grid.columns) * grid.rows), right_(own_.size())
     {
     }
 
@@ -40,7 +40,7 @@ class Coverage {
     }
 
   private:
-    size_t index(int x, int y) const { return static_cast<size_t>(y) * static_cast<size_t>(grid_.columns) + x; }
+    size_t index(int x, int y) const { return static_cast<size_t>(y) * grid_.columns + x; }
 
     // Split an edge from low to high at row boundaries...
     void add_rows(const Vec2d& low, const Vec2d& high, double sign)

@@ -17,7 +17,7 @@ ClearanceGrid::ClearanceGrid(const EdgeGrid& edges, const TriangleGrid& triangle
     if (!(cells.prod() <= 4 * kMostCells)) return; // a very long and narrow floor
     columns_ = static_cast<int>(cells.x()), rows_ = static_cast<int>(cells.y());
     low_ = low.cast<float>(), inverse_cell_ = static_cast<float>(1 / cell);
-    clearance_.resize(static_cast<size_t>(columns_) * static_cast<size_t>(rows_), 0);
+    clearance_.resize(static_cast<size_t>(columns_) * rows_, 0);
     parallel_for(rows_, [&](size_t row) {
         for (int column = 0; column < columns_; ++column) {
             const Vec2d middle = low + cell * Vec2d(column + 0.5, static_cast<double>(row) + 0.5);

@@ -45,7 +45,7 @@ void EdgeGrid::fill_cells()
             }
         }
     };
-    start_.assign(static_cast<size_t>(columns_) * static_cast<size_t>(rows_) + 1, 0);
+    start_.assign(static_cast<size_t>(columns_) * rows_ + 1, 0);
     for_each_cell([&](size_t cell, int) { ++start_[cell + 1]; });
     for (size_t c = 1; c < start_.size(); ++c) start_[c] += start_[c - 1];
     in_cells_.resize(start_.back());

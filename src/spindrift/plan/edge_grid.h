@@ -48,7 +48,7 @@ class EdgeGrid {
     {
         return x > 0 ? static_cast<int>(std::min(x, static_cast<double>(count - 1))) : 0;
     }
-    size_t index(int x, int y) const { return static_cast<size_t>(y) * static_cast<size_t>(columns_) + x; }
+    size_t index(int x, int y) const { return static_cast<size_t>(y) * columns_ + x; }
     // A copy of each edge in its cells, so that a cell's edges are contiguous in memory.
     struct InCell {
         Vec2d from, along;

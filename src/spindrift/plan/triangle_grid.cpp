@@ -44,12 +44,11 @@ TriangleGrid::TriangleGrid(const FreeSpace& space)
                     if (box_outside(a, b, middle, half) || box_outside(b, c, middle, half) ||
                         box_outside(c, a, middle, half))
                         continue;
-                    body(static_cast<size_t>(y) * static_cast<size_t>(columns_) + static_cast<size_t>(x),
-                         static_cast<int>(i));
+                    body(static_cast<size_t>(y) * columns_ + x, static_cast<int>(i));
                 }
         }
     };
-    start_.assign(static_cast<size_t>(columns_) * static_cast<size_t>(rows_) + 1, 0);
+    start_.assign(static_cast<size_t>(columns_) * rows_ + 1, 0);
     for_each_cell([&](size_t at, int) { ++start_[at + 1]; });
     for (size_t c = 1; c < start_.size(); ++c) start_[c] += start_[c - 1];
     in_cells_.resize(start_.back());
@@ -62,7 +61,7 @@ int TriangleGrid::find(const Vec2d& p) const
     if (!((p.array() >= low_.array()).all() && (p.array() <= high_.array()).all())) return -1; // also for NaN
     const Vec2d q = (p - low_) * inverse_cell_;
     const int x = std::min(columns_ - 1, static_cast<int>(q.x())), y = std::min(rows_ - 1, static_cast<int>(q.y()));
-    const size_t at = static_cast<size_t>(y) * static_cast<size_t>(columns_) + static_cast<size_t>(x);
+    const size_t at = static_cast<size_t>(y) * columns_ + x;
     for (uint32_t k = start_[at]; k < start_[at + 1]; ++k) {
         const auto& [a, b, c] = triangles_[in_cells_[k]];
         if (cross(b - a, p - a) >= 0 && cross(c - b, p - b) >= 0 && cross(a - c, p - c) >= 0) return in_cells_[k];

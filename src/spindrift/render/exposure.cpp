@@ -8,9 +8,11 @@ namespace spindrift {
 
 namespace {
 
-constexpr int kPilot = 4;               // paths per pixel from which the number of further paths is estimated
+// Paths per pixel from which the number of further paths is estimated. Together with its neighbours, an eighth of the
+// samples suffices, but at least kLeastPilot: four fifths of the pixels of the demo need no more than two paths.
+constexpr int kPilot = 4, kLeastPilot = 2;
 constexpr float kVisible = 0.01f;       // relative error of a pixel that is not visible
-constexpr float kPathsPerSpread = 1.5f; // see paths_needed()
+constexpr float kPathsPerSpread = 1.9f; // see paths_needed()
 constexpr float kDark = 0.1f;           // below this brightness, errors are relative to this value
 
 // Maps a uniform number to a tent distribution on [-1, 1].
@@ -224,7 +226,7 @@ void Exposure::together(int samples)
             std::max(1, samples / 2)); // a few paths do not show what passes through a pixel while the shutter is open
         return;
     }
-    pilots_ = std::min(kPilot, samples);
+    pilots_ = std::clamp(samples / 8, kLeastPilot, kPilot);
     pilot_values_.resize(pixels_.size() * pilots_ * (values_ + 2));
     for_each_pixel([&](int x, int y) { trace_pilots(x, y); });
     std::vector<int> paths(pixels_.size());

@@ -54,10 +54,10 @@ std::vector<float> marker_shadows(std::span<const Vec3f> P, std::span<const int3
     const LightPlane plane(toward_light, P, params);
     const auto texel = [&](int x, int y) {
         x = std::clamp(x, 0, plane.width() - 1), y = std::clamp(y, 0, plane.height() - 1);
-        return static_cast<size_t>(y) * static_cast<size_t>(plane.width()) + static_cast<size_t>(x);
+        return static_cast<size_t>(y) * plane.width() + x;
     };
     // The nearest to the light in each texel; the largest of several numbers does not depend on their order.
-    std::vector<uint32_t> nearest(static_cast<size_t>(plane.width()) * static_cast<size_t>(plane.height()), 0);
+    std::vector<uint32_t> nearest(static_cast<size_t>(plane.width()) * plane.height(), 0);
     parallel_for(
         P.size(),
         [&](size_t i) {

@@ -1,6 +1,7 @@
 #include "spindrift/render/preview.h"
 
 #include "spindrift/base/error.h"
+#include "spindrift/base/parallel.h"
 #include "spindrift/render/container_edges.h"
 #include "spindrift/render/exposure.h"
 #include "spindrift/render/marker_picture.h"
@@ -73,19 +74,26 @@ template <class T> std::vector<T> enlarged(const std::vector<T>& small, int widt
     if (small.empty()) return {};
     const int columns = (width + 1) / 2, rows = (height + 1) / 2;
     std::vector<T> large(static_cast<size_t>(width) * height);
-    for (int y = 0; y < height; ++y)
-        for (int x = 0; x < width; ++x) {
-            T& value = large[static_cast<size_t>(y) * width + x];
-            const auto at = [&](int i, int j) { return small[static_cast<size_t>(j) * columns + i]; };
-            if (!smooth) {
-                value = at(x / 2, y / 2);
-                continue;
+    parallel_for(
+        height,
+        [&](size_t y) {
+            const T* row = &small[y / 2 * columns];
+            const Place j(static_cast<int>(y), rows);
+            const T *above = &small[static_cast<size_t>(j.first) * columns],
+                    *below = &small[static_cast<size_t>(j.second) * columns];
+            for (int x = 0; x < width; ++x) {
+                T& value = large[y * width + x];
+                if (!smooth) {
+                    value = row[x / 2];
+                    continue;
+                }
+                const Place i(x, columns);
+                const T first = (1 - i.weight) * above[i.first] + i.weight * above[i.second];
+                const T second = (1 - i.weight) * below[i.first] + i.weight * below[i.second];
+                value = (1 - j.weight) * first + j.weight * second;
             }
-            const Place i(x, columns), j(y, rows);
-            const T above = (1 - i.weight) * at(i.first, j.first) + i.weight * at(i.second, j.first);
-            const T below = (1 - i.weight) * at(i.first, j.second) + i.weight * at(i.second, j.second);
-            value = (1 - j.weight) * above + j.weight * below;
-        }
+        },
+        16);
     return large;
 }
 

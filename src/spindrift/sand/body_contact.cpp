@@ -1,6 +1,6 @@
 // Impacts of particles on rigid bodies. Stresses keep dense sand out of bodies; a particle in flight collides on its
 // own, and the body receives the momentum that it loses.
-#include "spindrift/sand/grains.h"
+#include "spindrift/sand/granular_sand.h"
 #include "spindrift/sand/tuning.h"
 
 #include "spindrift/points/attribute_checks.h"
@@ -55,7 +55,7 @@ Vec6d impulse_of(std::span<const Strike> strikes, const Vec6d& V, const Mat6d& i
 } // namespace
 
 // Move particles that ended in a body to its surface, and exchange momentum with the body.
-void Grains::meet_bodies()
+void GranularSand::meet_bodies()
 {
     const float voxel = params_.voxel, gap = SandTuning::gap_to_solids * voxel;
     const Topology& topology = grid_.topology;

@@ -1,5 +1,5 @@
 // Sand sources and impulses.
-#include "spindrift/sand/grains.h"
+#include "spindrift/sand/granular_sand.h"
 #include "spindrift/sand/tuning.h"
 
 #include "spindrift/world/filling.h"
@@ -15,25 +15,19 @@ Vec3f near_the_middle(Random& random)
     return {x, y, z};
 }
 
-bool flows_at(const SandSourceParams& source, float frame)
-{
-    return source.mode == SandSourceParams::Mode::flow && frame >= static_cast<float>(source.first_frame) &&
-           frame <= static_cast<float>(source.last_frame) + 1;
-}
-
 } // namespace
 
-void Grains::emit(float dt, bool initial)
+void GranularSand::emit(float dt, bool initial)
 {
     for (size_t s = 0; s < sources_.size(); ++s) {
         const SandSourceParams& source = params_.sources[s];
-        const bool wanted = initial ? source.mode != SandSourceParams::Mode::flow : flows_at(source, time_);
+        const bool wanted = initial ? source.mode != SandSourceParams::Mode::flow : source.flows_at(time_);
         if (wanted) fill(s, dt, initial);
     }
 }
 
 // Calls body(tile, first cell of the tile) for tiles within `reach` of a flow [m].
-template <class Body> void Grains::for_tiles_at_flow(size_t source, float reach, const Body& body) const
+template <class Body> void GranularSand::for_tiles_at_flow(size_t source, float reach, const Body& body) const
 {
     const float voxel = params_.voxel;
     const Box3f box = sources_[source].bounds(time_).grown(reach);
@@ -45,11 +39,11 @@ template <class Body> void Grains::for_tiles_at_flow(size_t source, float reach,
 }
 
 // Calls body(source, axis, tile, face, x) for faces inside flows, or at most this many cells away from them.
-template <class Body> void Grains::for_faces_at_flows(float cells, const Body& body) const
+template <class Body> void GranularSand::for_faces_at_flows(float cells, const Body& body) const
 {
     const float voxel = params_.voxel, reach = cells * voxel;
     for (size_t s = 0; s < sources_.size(); ++s) {
-        if (!flows_at(params_.sources[s], time_) || is_blocked(s)) continue;
+        if (!params_.sources[s].flows_at(time_) || is_blocked(s)) continue;
         for_tiles_at_flow(s, reach, [&](int tile, const Vec3f& first) {
             for (int a = 0; a < 3; ++a)
                 for (int c = 0; c < kTileCells; ++c) {
@@ -61,7 +55,7 @@ template <class Body> void Grains::for_faces_at_flows(float cells, const Body& b
 }
 
 // Whether a flow is jammed: its pressure could halve its velocity.
-bool Grains::is_blocked(size_t source) const
+bool GranularSand::is_blocked(size_t source) const
 {
     const float voxel = params_.voxel;
     std::atomic<bool> found = false;
@@ -77,7 +71,7 @@ bool Grains::is_blocked(size_t source) const
 }
 
 // Impose each flow's velocity unless it is blocked. A blocked flow does not advect its seed lattice.
-void Grains::move_with_flows(float dt)
+void GranularSand::move_with_flows(float dt)
 {
     const Vec3f half_of_fall = 0.5f * dt * params_.gravity; // move() subtracts this from what falls
     for_faces_at_flows(SandTuning::flow_reach, [&](size_t source, int a, int tile, int c, const Vec3f& x) {
@@ -87,13 +81,13 @@ void Grains::move_with_flows(float dt)
 }
 
 // Density correction elsewhere must not push sand back into flows.
-void Grains::keep_in_flows(MacField& displacement) const
+void GranularSand::keep_in_flows(MacField& displacement) const
 {
     for_faces_at_flows(0.5f,
                        [&](size_t, int a, int tile, int c, const Vec3f&) { displacement.u[a].tile(tile)[c] = 0; });
 }
 
-Vec3f Grains::flow_velocity(size_t source, const Vec3f& x) const
+Vec3f GranularSand::flow_velocity(size_t source, const Vec3f& x) const
 {
     const SandSourceParams& params = params_.sources[source];
     return params.velocity + params.inherit * sources_[source].velocity(x, time_, fps_);
@@ -101,7 +95,7 @@ Vec3f Grains::flow_velocity(size_t source, const Vec3f& x) const
 
 // Put a particle at each free place of the shape. A flow also sets the velocity of the sand inside it, and replaces the
 // mass that has left, starting at its upstream end.
-void Grains::fill(size_t number, float dt, bool initial)
+void GranularSand::fill(size_t number, float dt, bool initial)
 {
     const SandSourceParams& source = params_.sources[number];
     const Shape& shape = sources_[number];
@@ -138,7 +132,7 @@ void Grains::fill(size_t number, float dt, bool initial)
     }
 }
 
-void Grains::explode(const SandImpulseParams& impulse)
+void GranularSand::explode(const SandImpulseParams& impulse)
 {
     parallel_for(
         particles_.size(),

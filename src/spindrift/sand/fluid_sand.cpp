@@ -33,9 +33,8 @@ LiquidParams FluidSand::liquid_of(const SandParams& sand)
     LiquidParams liquid;
     liquid.voxel = sand.voxel, liquid.gravity = sand.gravity, liquid.seed = sand.seed;
     liquid.density = material_of(sand).density;
-    // Relative motion of grains is lost much faster than that of water.
-    liquid.flip = 0.9f;
-    liquid.cfl = 2;
+    liquid.flip = SandTuning::flip;
+    liquid.cfl = SandTuning::cells_per_step;
     liquid.domain = sand.domain, liquid.colliders = sand.colliders;
     for (const SandSourceParams& from : sand.sources) {
         SourceParams source;

@@ -285,11 +285,9 @@ const std::vector<Stress::FrictionComponent>& Stress::friction_components()
 // (5.20), one component after the other.
 void Stress::solve_friction(float dt, MacField& flux, StressReport& report)
 {
-    // Friction is warm-started from the last step, so few iterations suffice: piles are as steep with 4 as with 20. The
-    // weight of a body is carried across many cells; with so few iterations it would sink for ever.
     const bool carries = bodies_ && bodies_->lies_on_sand(slow_speed());
-    const int iterations = carries ? 12 : 4;
-    const double accuracy = carries ? 2 : 5;
+    const int iterations = carries ? SandTuning::friction_iterations_under_bodies : SandTuning::friction_iterations;
+    const double accuracy = carries ? SandTuning::friction_tolerance_under_bodies : SandTuning::friction_tolerance;
     // Tolerance: a share of the speed that sand gains by falling in a step, or of a cell per step.
     const double tolerance = accuracy * static_cast<double>(settings_.tolerance) *
                              static_cast<double>(settings_.gravity.norm() * dt + 0.01f * grid_->voxel / dt);

@@ -6,7 +6,7 @@
 #include "spindrift/base/scratch.h"
 #include "spindrift/points/attribute_checks.h"
 #include "spindrift/points/state_checks.h"
-#include "spindrift/sand/shapes.h"
+#include "spindrift/sand/particle_shapes.h"
 
 #include <Eigen/Cholesky>
 #include <Eigen/LU>

@@ -44,8 +44,8 @@ class GrainPoints {
     GrainPoints(GrainPoints&&) noexcept;
     ~GrainPoints();
 
-    // `sand` holds the particles of a frame with the attributes that Grains writes; `seconds` is the time since the
-    // last one.
+    // `sand` holds the particles of a frame with the attributes that GranularSand writes; `seconds` is the time since
+    // the last one.
     GrainReport start(Particles sand);
     GrainReport advance(Particles sand, float seconds);
 

@@ -1,6 +1,6 @@
 // Moves particles with the grid velocity, and collides them with solids.
 #include "spindrift/base/scratch.h"
-#include "spindrift/sand/grains.h"
+#include "spindrift/sand/granular_sand.h"
 #include "spindrift/sand/tuning.h"
 
 #include "spindrift/field/seen_samples.h"
@@ -11,7 +11,7 @@ namespace spindrift {
 
 // Set each closed face to the mean of adjacent open faces that touch sand; the component through a solid's surface is
 // scaled by `through_surfaces`. Ignore faces behind a sheet.
-void Grains::fill_closed_faces(MacField& velocity, float through_surfaces, const SolidCells& room) const
+void GranularSand::fill_closed_faces(MacField& velocity, float through_surfaces, const SolidCells& room) const
 {
     const std::vector<int>& near = room.near();
     parallel_for(near.size(), [&](size_t k) {
@@ -41,7 +41,7 @@ void Grains::fill_closed_faces(MacField& velocity, float through_surfaces, const
 // floor applies to those that are landing. The velocity gradient within a cell stays with the particle (APIC); without
 // it, a frictionless column would lose a quarter of its energy while it collapses. In between, the velocity is clamped
 // to the range between the particle's own and the grid's.
-void Grains::move(float dt)
+void GranularSand::move(float dt)
 {
     const float voxel = params_.voxel, inverse_voxel = 1 / voxel, step = dt * inverse_voxel;
     const Vec3f fall = dt * params_.gravity;
@@ -134,7 +134,7 @@ void Grains::move(float dt)
 
 // For up to eight particles next to sheets, sample the grid on their own side only, and drop the part of J across the
 // sheet: splatting it back would amplify it from step to step. A particle that sees no sample keeps its own velocity.
-void Grains::look_around_sheets(size_t begin, size_t count, const Vec3f& fall, Around& around) const
+void GranularSand::look_around_sheets(size_t begin, size_t count, const Vec3f& fall, Around& around) const
 {
     const Sight& sight = *solid_cells_.sight();
     const Topology& topology = grid_.topology;
@@ -161,7 +161,7 @@ void Grains::look_around_sheets(size_t begin, size_t count, const Vec3f& fall, A
 
 // Move particles by the displacement alone. They may have left their tile by half a cell, and split halves by a little
 // more.
-void Grains::displace(const SolidCells& room)
+void GranularSand::displace(const SolidCells& room)
 {
     const Topology& topology = grid_.topology;
     const auto shift_in_sight = [&](const Vec3f& x) -> std::optional<Vec3f> { // of a particle next to a sheet
@@ -214,7 +214,7 @@ void Grains::displace(const SolidCells& room)
 
 // Whether a particle of the tile is in a cell whose centre is at most this many cells away from solids, or whose
 // distance is unknown.
-bool Grains::near_solids(size_t particle, int tile, float cells) const
+bool GranularSand::near_solids(size_t particle, int tile, float cells) const
 {
     const Topology& topology = grid_.topology;
     const Vec3i cell = cell_of(particles_.P[particle], 1 / params_.voxel);
@@ -228,7 +228,7 @@ bool Grains::near_solids(size_t particle, int tile, float cells) const
 
 // Put particles that ended in a solid back in front of it, and remove those that left through an open side. Particles
 // and solids move by at most half a cell, so a particle cannot pass a solid thicker than that.
-void Grains::collide(float dt)
+void GranularSand::collide(float dt)
 {
     const float solids_way = std::max(solids_.speed(), solids_.body_speed()) * dt / params_.voxel;
     if (!solids_.none())
@@ -251,7 +251,7 @@ void Grains::collide(float dt)
 }
 
 // Stop a particle in front of a sheet that it would pass.
-void Grains::stop_at_sheets(size_t particle)
+void GranularSand::stop_at_sheets(size_t particle)
 {
     const float voxel = params_.voxel;
     const auto contact = solids_.first_contact(from_[particle], particles_.P[particle],
@@ -264,14 +264,14 @@ void Grains::stop_at_sheets(size_t particle)
 }
 
 // Keep a particle at `from` if it would end behind a sheet, or so close to one that its side is undefined.
-void Grains::keep_on_side(const Vec3f& from, Vec3f& x) const
+void GranularSand::keep_on_side(const Vec3f& from, Vec3f& x) const
 {
     if (!solids_.has_sheets()) return;
     if (lost_its_side(solids_, SandTuning::gap_to_solids * params_.voxel, from, x)) x = from;
 }
 
 // The halves of a particle lie on both sides of its former position. Keep both on its side of a sheet.
-void Grains::keep_halves_together(const std::vector<size_t>& parents, size_t first)
+void GranularSand::keep_halves_together(const std::vector<size_t>& parents, size_t first)
 {
     for (size_t k = 0; k < parents.size(); ++k) {
         Vec3f &one = particles_.P[parents[k]], &other = particles_.P[first + k];
@@ -282,7 +282,7 @@ void Grains::keep_halves_together(const std::vector<size_t>& parents, size_t fir
 
 // Move a particle that is in a solid, or touches one, to its surface, and remove the velocity into it. Coulomb friction
 // reduces its sliding by the impact's share; in dense sand this is small compared with the stress on the solid.
-void Grains::push_out(size_t particle, float dt)
+void GranularSand::push_out(size_t particle, float dt)
 {
     Vec3f &x = particles_.P[particle], &v = particles_.v[particle];
     const Vec3f before = x;
@@ -306,7 +306,7 @@ void Grains::push_out(size_t particle, float dt)
 }
 
 // The same for a particle that was not moved by its velocity; the velocity stays.
-void Grains::put_in_front_of_solids(size_t particle)
+void GranularSand::put_in_front_of_solids(size_t particle)
 {
     const Vec3f v = particles_.v[particle];
     push_out(particle, 0);

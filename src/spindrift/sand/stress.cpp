@@ -39,6 +39,8 @@ void Stress::prepare(const SandGrid& grid, const Solids& solids, const SolidCell
     find_excess(room_before);
 }
 
+float Stress::slow_speed() const { return SandTuning::slow * std::sqrt(settings_.gravity.norm() * grid_->voxel); }
+
 // Finds the change_ that minimises 1/2 x A x - b x between lower_ and upper_, starting at 0. Returns the norm of the
 // remaining projected gradient.
 double Stress::improve(QpMatrix<float>& matrix, double tolerance, int iterations, int& count)

@@ -148,8 +148,7 @@ class Stress {
     float wall_limit(int shear, int tile, const Vec3i& at, float dt, float q, const Block<float, 1>& room) const;
     float friction_at(const Vec3f& x) const;
     float stick_at(const Vec3f& x, float dt) const;
-    // Sand slower than this is at rest on what is below: a quarter of the speed gained by falling through a cell.
-    float slow_speed() const { return 0.25f * std::sqrt(settings_.gravity.norm() * grid_->voxel); }
+    float slow_speed() const; // sand that is slower is at rest on what is below
     double improve(QpMatrix<float>& matrix, double tolerance, int iterations, int& count);
     double improve_with_bodies(TileMatrix& matrix, BodyStress::Part part, double tolerance, int iterations, int& count);
     template <class Body> void for_dense(const Body& body) const;

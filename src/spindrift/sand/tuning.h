@@ -27,6 +27,8 @@ struct SandTuning {
     // Least mass of a particle, as a share of a new one, and the longest and shortest axis of its ellipsoid relative to
     // its radius, whatever the flow does. Chosen.
     static constexpr float smallest_share = 1.0f / 8, longest_axis = 2.5f, shortest_axis = 0.4f;
+    // A particle with more than this share of a new one's mass is not merged: it would hardly find a partner. Chosen.
+    static constexpr float mergeable_share = 0.75f;
 
     // Moving sand apart where cells are too full: the most passes; those after which it ends with a pass that gains
     // less than `stuck`, since between solids there may be no way out; and the excess over the capacity of a cell below
@@ -35,6 +37,9 @@ struct SandTuning {
     static constexpr float stuck = 0.0005f, too_full = 0.005f;
     static constexpr float farthest_push = 0.25f; // of a particle in a pass [cells]
     static constexpr int push_iterations = 40;    // at most, of the solver
+    // Share of such a displacement that continues through the surface of a solid: without it, sand that lies flat on a
+    // floor, or in a corner, could not leave it. Chosen.
+    static constexpr float push_off_solids = 0.25f;
 
     // Sand is not compressed further once less than this share of its capacity is free. With 0, particle noise let a
     // pile settle and creep for ever.
@@ -43,6 +48,14 @@ struct SandTuning {
     // Chosen.
     static constexpr float least_room = 0.1f;
     static constexpr int stress_iterations = 60; // at most, of pressure in a step. Chosen
+    // Iterations of friction in a step, and its tolerance relative to that of pressure. It is warm-started from the
+    // last step, so few suffice: piles are as steep with 4 as with 20. The second values are for sand that carries a
+    // body, whose weight is passed on across many cells; with so few iterations it would sink for ever.
+    static constexpr int friction_iterations = 4, friction_iterations_under_bodies = 12;
+    static constexpr double friction_tolerance = 5, friction_tolerance_under_bodies = 2;
+    // Sand is at rest on what is below if it is slower than this share of the speed that it gains by falling half a
+    // cell. Chosen.
+    static constexpr float slow = 0.25f;
     // A tile whose cells are all emptier than this has no stress: a step of half a cell cannot fill them.
     static constexpr float sparse = 0.25f;
     // Least volume fraction of the cell below a surface cell that rests on it. Chosen.
@@ -53,6 +66,9 @@ struct SandTuning {
     static constexpr int grid_reach = 1;
 
     // ------------------------------------------------------------------------------------------------- model `fluid`
+    // Share of FLIP: relative motion of grains is lost much faster than that of water. Chosen.
+    static constexpr float flip = 0.9f;
+    static constexpr float cells_per_step = 2; // longest move of sand in a step. Chosen
     // Gradient steps to the stress per time step, and their length. From 0.5 on they would not converge; three suffice
     // because each step continues from the last stress.
     static constexpr int sweeps = 3;

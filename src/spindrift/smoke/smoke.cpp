@@ -91,12 +91,12 @@ void Smoke::substep(float dt)
     phase("advect", [&] { advect_all(dt); });
     phase("sources", [&] { emit(dt, false); });
     if (hooks_.after_advection) phase("expressions", [&] { run(hooks_.after_advection, dt); });
-    phase("forces", [&] { add_wind(dt); });
-    if (hooks_.after_forces) phase("expressions", [&] { run(hooks_.after_forces, dt); });
     phase("forces", [&] {
+        add_wind(dt);
         push_.copy_from(velocity_);
         add_buoyancy(0.5f * dt);
     });
+    if (hooks_.after_forces) phase("expressions", [&] { run(hooks_.after_forces, dt, &push_); });
     phase("pressure", [&] {
         pressure_.prepare(*topology_, solids_, solid_cells_, open_, params_.voxel,
                           topology_changed_ || solids_.moving());
@@ -328,7 +328,8 @@ Field<Vec3f> Smoke::velocity_with_eddies() const
 }
 
 // Each face gets the mean velocity change of its two cells.
-void Smoke::run(const SmokeHooks::Hook& hook, float dt)
+// Adds the change of velocity to `also` too, unless it is null.
+void Smoke::run(const SmokeHooks::Hook& hook, float dt, MacField* also)
 {
     Field<Vec3f> before = velocity_at_centers(), velocity;
     velocity.copy_from(before);
@@ -340,7 +341,11 @@ void Smoke::run(const SmokeHooks::Hook& hook, float dt)
             for (int a = 0; a < 3; ++a) {
                 const auto [below_tile, below] = topology_->next_cell(tile, c, a, -1);
                 const auto change = [&](int t, int o) { return velocity.tile(t)[o][a] - before.tile(t)[o][a]; };
-                velocity_.u[a].tile(tile)[c] += 0.5f * (change(tile, c) + change(below_tile, below));
+                const bool outermost = below_tile == topology_->tile_count();
+                const float here = change(tile, c),
+                            added = outermost ? here : 0.5f * (here + change(below_tile, below));
+                velocity_.u[a].tile(tile)[c] += added;
+                if (also) also->u[a].tile(tile)[c] += added;
             }
     });
 }

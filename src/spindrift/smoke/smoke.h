@@ -55,7 +55,8 @@ struct SmokeFields {
     Field<Vec3f>* velocity = nullptr; // [m/s], at cell centres
 };
 
-// Points in a step at which callers may change the smoke; `time` is in frames, dt in seconds.
+// Points in a step at which callers may change the smoke: after_forces is called before pressure changes velocities,
+// and after_advection after sources have been added. `time` is in frames, dt in seconds.
 struct SmokeHooks {
     using Hook = std::function<void(SmokeFields& fields, float time, float dt)>;
     Hook after_forces, after_advection;
@@ -114,7 +115,7 @@ class Smoke {
     void restore(State state);
 
   private:
-    void run(const SmokeHooks::Hook& hook, float dt);
+    void run(const SmokeHooks::Hook& hook, float dt, MacField* also = nullptr);
     void set_time(float frames);
     void substep(float dt);
     float largest_step() const;

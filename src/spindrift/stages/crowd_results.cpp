@@ -196,7 +196,7 @@ void write_plots(const Table& table, const std::string& folder)
     const FloorPlan& plan = table.plan;
     Plot people{"People", "time [s]", "people", {}}, density{"Density", "time [s]", "people a square metre", {}},
         flow{"Flow", "time [s]", "people a second", {}};
-    people.series.push_back(table.curve("in the world", [&](size_t f) { return table.counts[f].people; }));
+    people.series.push_back(table.curve("on the floor", [&](size_t f) { return table.counts[f].people; }));
     people.series.push_back(table.curve("left", [&](size_t f) { return table.counts[f].left; }));
     for (size_t a = 0; a < plan.areas.size(); ++a) {
         people.series.push_back(

@@ -1,7 +1,7 @@
 // Results of a crowd's complete shot, computed from the files of its frames:
 //
 //     trajectories.txt    everyone's position in each frame, in the layout that tools for pedestrian dynamics read
-//     counts.csv          per frame: people in the world and in each area, the density there, and how many have
+//     counts.csv          per frame: people on the floor and in each area, the density there, and how many have
 //                         crossed each line in either direction
 //     summary.csv         when half, nine in ten and all had left; crossings and greatest flow of each line; greatest
 //                         density of each area

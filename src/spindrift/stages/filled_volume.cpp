@@ -21,4 +21,16 @@ double filled_volume(const SceneFile& scene, const FillingOf& of, const FillingP
     return filled + std::pow(filled, 2.0 / 3) * static_cast<double>(source.velocity.norm()) * seconds;
 }
 
+Estimate estimate_of_particles(const SceneFile& scene, const std::string& voxel_name, float voxel, double volume,
+                               FrameRange frames, const ParticleCosts& costs)
+{
+    const double full_cells = volume / std::pow(static_cast<double>(voxel), 3);
+    const double particles = kParticlesPerCell * full_cells, cells = costs.cells_per_full_cell * full_cells;
+    if (!(particles <= costs.most_particles))
+        bad_input("{}: {} is {} m, which makes about {:.3g} particles; at most {:.0g} are possible; raise {}",
+                  scene.where(voxel_name), voxel_name, voxel, particles, costs.most_particles, voxel_name);
+    return {costs.memory(particles, cells), costs.file_bytes_per_particle * particles * frames.count(),
+            fmt::format("about {:.3g} particles", particles), "raise " + voxel_name, cells};
+}
+
 } // namespace spindrift

@@ -1,4 +1,4 @@
-// The volume that the sources of a liquid or of sand fill, for forecasts.
+// The volume that the sources of a liquid or of sand fill, and what its particles need, for forecasts.
 #pragma once
 
 #include "spindrift/engine/stage.h"
@@ -28,5 +28,24 @@ template <class Source> double filled_volume(const SceneFile& scene, const Filli
     for (size_t i = 0; i < sources.size(); ++i) volume += filled_volume(scene, of, sources[i], shapes[i], i);
     return of.domain.bounded() ? std::min(volume, volume_of(of.extent.size())) : volume;
 }
+
+// What particles and the grid around them need, measured.
+struct ParticleCosts {
+    double bytes_per_particle, bytes_per_cell;
+    double cells_per_full_cell; // cells of the grid for each that is full of particles
+    double file_bytes_per_particle;
+    double most_particles;
+
+    double memory(double particles, double cells) const
+    {
+        return bytes_per_particle * particles + bytes_per_cell * cells;
+    }
+};
+
+constexpr double kParticlesPerCell = 8;
+
+// Of particles that fill this volume [m3]; `voxel_name` is "liquid.voxel". Throws bad_input if there are too many.
+Estimate estimate_of_particles(const SceneFile& scene, const std::string& voxel_name, float voxel, double volume,
+                               FrameRange frames, const ParticleCosts& costs);
 
 } // namespace spindrift

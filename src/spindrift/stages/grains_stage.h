@@ -1,5 +1,5 @@
 // The stage [grains]: runs GrainPoints (sand/grain_points.h), which seeds and moves points for rendering from the
-// frames of a [sand] stage. Writes points to grains.####.vdb. (The solver class Grains is run by SandStage.)
+// frames of a [sand] stage. Writes points to grains.####.vdb.
 #pragma once
 
 #include "spindrift/sand/grain_points.h"

@@ -19,11 +19,13 @@ namespace spindrift {
 
 namespace {
 
-// Measured on splashes: particles, doubled while sorting, and the grid around them.
-constexpr double kLiquidBytesPerParticle = 90, kLiquidBytesPerCell = 110, kLiquidCellsPerFullCell = 2.5;
-// Position 6, velocity 12, id 4 bytes, less compression.
-constexpr double kLiquidFileBytesPerParticle = 20;
-constexpr double kLiquidMaxParticles = 2e9;
+// Measured on splashes: particles are doubled while sorting. In a file, position 6, velocity 12, id 4 bytes, less
+// compression.
+constexpr ParticleCosts kLiquidCosts{.bytes_per_particle = 90,
+                                     .bytes_per_cell = 110,
+                                     .cells_per_full_cell = 2.5,
+                                     .file_bytes_per_particle = 20,
+                                     .most_particles = 2e9};
 
 FrameReport report_of(const LiquidReport& liquid)
 {
@@ -77,16 +79,15 @@ void LiquidStage::prepare(const StageContext& context)
     for (const BodyParams& body : params.bodies)
         mesh_files_ += mesh_files_of(body, scene) + mesh_files_of(body.parts, scene);
 
-    const double cells = expected_volume(scene, shot, *facts) / std::pow(static_cast<double>(params.voxel), 3);
-    const double particles = 8 * cells;
-    if (!(particles <= kLiquidMaxParticles))
-        bad_input("{}: {} is {} m, which makes about {:.3g} particles; at most {:.0g} are possible; raise {}",
-                  scene.where(param("voxel")), param("voxel"), params.voxel, particles, kLiquidMaxParticles,
-                  param("voxel"));
-    estimate_ = {kLiquidBytesPerParticle * particles + kLiquidBytesPerCell * kLiquidCellsPerFullCell * cells,
-                 kLiquidFileBytesPerParticle * particles * shot.range().count(),
-                 fmt::format("about {:.3g} particles", particles), "raise " + param("voxel"),
-                 kLiquidCellsPerFullCell * cells};
+    const FillingOf filling{"liquid",
+                            param("source"),
+                            param("domain"),
+                            params.domain,
+                            facts->extent,
+                            shot.range(),
+                            static_cast<double>(shot.fps)};
+    const double volume = filled_volume(scene, filling, params.sources, facts->sources);
+    estimate_ = estimate_of_particles(scene, param("voxel"), params.voxel, volume, shot.range(), kLiquidCosts);
     liquid_ = std::make_unique<Liquid>(
         params, Liquid::Shapes{facts->sources, facts->sinks, facts->colliders, facts->bodies}, shot.fps);
     std::vector<std::string> places;
@@ -142,19 +143,6 @@ ExpressionContext LiquidStage::fields() const
     return context;
 }
 
-// The largest volume of liquid at any time [m3]. Throws bad_input for a source that cannot be filled.
-double LiquidStage::expected_volume(const SceneFile& scene, const ShotParams& shot, const LiquidFacts& facts) const
-{
-    const FillingOf filling{"liquid",
-                            param("source"),
-                            param("domain"),
-                            params_.domain,
-                            facts.extent,
-                            shot.range(),
-                            static_cast<double>(shot.fps)};
-    return filled_volume(scene, filling, params_.sources, facts.sources);
-}
-
 std::vector<std::string> LiquidStage::coarser(double k) const
 {
     return {fmt::format("{}={}", param("voxel"), k * static_cast<double>(params_.voxel))};
@@ -163,8 +151,7 @@ std::vector<std::string> LiquidStage::coarser(double k) const
 double LiquidStage::memory(const Forecast& forecast) const
 {
     const Foreseen& liquid = forecast.at(name());
-    return kLiquidBytesPerParticle * liquid.number("particles") +
-           kLiquidBytesPerCell * kTileCells * liquid.number("tiles");
+    return kLiquidCosts.memory(liquid.number("particles"), kTileCells * liquid.number("tiles"));
 }
 
 FrameReport LiquidStage::start(int frame)

@@ -56,7 +56,6 @@ class LiquidStage : public TimeStage {
     bool tracked() const { return params_.surface == LiquidParams::Surface::tracked; }
     ExpressionContext fields() const;
     void load_shapes_of(const SceneFile& scene, float first_frame, LiquidFacts& facts) const;
-    double expected_volume(const SceneFile& scene, const ShotParams& shot, const LiquidFacts& facts) const;
 
     LiquidParams params_;
     std::shared_ptr<const LiquidFacts> facts_;

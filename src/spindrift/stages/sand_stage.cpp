@@ -15,11 +15,13 @@ namespace spindrift {
 
 namespace {
 
-// Particles, doubled while sorting, and the grid around them with the matrices of six quadratic programs.
-constexpr double kSandBytesPerParticle = 160, kSandBytesPerCell = 700, kSandCellsPerFullCell = 2;
-// Position 6, velocity 12, id, mass and material 12, shape 24 bytes, less compression.
-constexpr double kSandFileBytesPerParticle = 45;
-constexpr double kSandMaxParticles = 1e9;
+// Particles are doubled while sorting; the grid has the matrices of six quadratic programs. In a file, position 6,
+// velocity 12, id, mass and material 12, shape 24 bytes, less compression.
+constexpr ParticleCosts kSandCosts{.bytes_per_particle = 160,
+                                   .bytes_per_cell = 700,
+                                   .cells_per_full_cell = 2,
+                                   .file_bytes_per_particle = 45,
+                                   .most_particles = 1e9};
 
 FrameReport report_of(const SandReport& sand)
 {
@@ -96,27 +98,27 @@ void SandStage::prepare(const StageContext& context)
     for (const BodyParams& body : params.bodies)
         mesh_files_ += mesh_files_of(body, scene) + mesh_files_of(body.parts, scene);
 
-    const double cells = expected_volume(scene, shot, *facts) / std::pow(static_cast<double>(params.voxel), 3);
-    const double particles = facts->particles = 8 * cells;
-    if (!(particles <= kSandMaxParticles))
-        bad_input("{}: {} is {} m, which makes about {:.3g} particles; at most {:.0g} are possible; raise {}",
-                  scene.where(param("voxel")), param("voxel"), params.voxel, particles, kSandMaxParticles,
-                  param("voxel"));
-    estimate_ = {kSandBytesPerParticle * particles + kSandBytesPerCell * kSandCellsPerFullCell * cells,
-                 kSandFileBytesPerParticle * particles * shot.range().count(),
-                 fmt::format("about {:.3g} particles", particles), "raise " + param("voxel"),
-                 kSandCellsPerFullCell * cells};
+    const FillingOf filling{"sand",
+                            param("source"),
+                            param("domain"),
+                            params.domain,
+                            facts->extent,
+                            shot.range(),
+                            static_cast<double>(shot.fps)};
+    const double volume = filled_volume(scene, filling, params.sources, facts->sources);
+    facts->particles = kParticlesPerCell * volume / std::pow(static_cast<double>(params.voxel), 3);
+    estimate_ = estimate_of_particles(scene, param("voxel"), params.voxel, volume, shot.range(), kSandCosts);
     if (params.model == SandParams::Model::fluid) {
         fluid_ = std::make_unique<FluidSand>(params, facts->sources, facts->colliders, shot.fps);
         return;
     }
-    grains_ =
-        std::make_unique<Grains>(params, Grains::Shapes{facts->sources, facts->colliders, facts->bodies}, shot.fps);
+    granular_ = std::make_unique<GranularSand>(
+        params, GranularSand::Shapes{facts->sources, facts->colliders, facts->bodies}, shot.fps);
     std::vector<std::string> places;
     for (size_t b = 0; b < params.bodies.size(); ++b)
         places.push_back(scene.where(fmt::format("{}[{}]", param("body"), b)));
-    grains_->expect_room_for_bodies(shot.range().first, places);
-    for (const RigidSolid& body : grains_->bodies().solids()) facts->body_meshes.push_back(body.mesh());
+    granular_->expect_room_for_bodies(shot.range().first, places);
+    for (const RigidSolid& body : granular_->bodies().solids()) facts->body_meshes.push_back(body.mesh());
 }
 
 // Draws the particles. By default a render shows grains instead, which look better.
@@ -129,19 +131,6 @@ void SandFacts::draw(const DrawnFrame& frame, DrawnScene& picture) const
     add_particles(file, path, color_by.empty() ? "speed" : color_by, Vec3f::Ones(), 1, picture);
 }
 
-// The largest volume of sand at any time [m3]. Throws bad_input for a source that cannot be filled.
-double SandStage::expected_volume(const SceneFile& scene, const ShotParams& shot, const SandFacts& facts) const
-{
-    const FillingOf filling{"sand",
-                            param("source"),
-                            param("domain"),
-                            params_.domain,
-                            facts.extent,
-                            shot.range(),
-                            static_cast<double>(shot.fps)};
-    return filled_volume(scene, filling, params_.sources, facts.sources);
-}
-
 std::vector<std::string> SandStage::coarser(double k) const
 {
     return {fmt::format("{}={}", param("voxel"), k * static_cast<double>(params_.voxel))};
@@ -150,7 +139,7 @@ std::vector<std::string> SandStage::coarser(double k) const
 double SandStage::memory(const Forecast& forecast) const
 {
     const Foreseen& sand = forecast.at(name());
-    return kSandBytesPerParticle * sand.number("particles") + kSandBytesPerCell * kTileCells * sand.number("tiles");
+    return kSandCosts.memory(sand.number("particles"), kTileCells * sand.number("tiles"));
 }
 
 FrameReport SandStage::start(int frame)
@@ -161,8 +150,8 @@ FrameReport SandStage::start(int frame)
         return report_of(report, *fluid_);
     }
     SandReport report;
-    report.times.measure("fill", [&] { grains_->start(frame); });
-    report.particles = grains_->particles().size(), report.mass = grains_->mass();
+    report.times.measure("fill", [&] { granular_->start(frame); });
+    report.particles = granular_->particles().size(), report.mass = granular_->mass();
     return report_of(report);
 }
 
@@ -184,33 +173,33 @@ FrameReport SandStage::restore(StateFile state)
     }
     SandReport report;
     report.times.measure("restore", [&] {
-        grains_->restore({number("frame"),
-                          number("next_id"),
-                          std::bit_cast<float>(number("speed_bits")),
-                          std::move(state.particles),
-                          {std::bit_cast<float>(number("step_bits")), std::move(state.tiles["stress"]),
-                           std::move(state.fields["stress"])},
-                          load_motion(state, "bodies")});
+        granular_->restore({number("frame"),
+                            number("next_id"),
+                            std::bit_cast<float>(number("speed_bits")),
+                            std::move(state.particles),
+                            {std::bit_cast<float>(number("step_bits")), std::move(state.tiles["stress"]),
+                             std::move(state.fields["stress"])},
+                            load_motion(state, "bodies")});
     });
-    report.particles = grains_->particles().size(), report.mass = grains_->mass();
+    report.particles = granular_->particles().size(), report.mass = granular_->mass();
     return report_of(report);
 }
 
 FrameReport SandStage::advance()
 {
-    return fluid_ ? report_of(fluid_->advance(), *fluid_) : report_of(grains_->advance());
+    return fluid_ ? report_of(fluid_->advance(), *fluid_) : report_of(granular_->advance());
 }
 
 void SandStage::write(const std::string& path)
 {
-    Particles sand = fluid_ ? fluid_->grains() : grains_->particles();
+    Particles sand = fluid_ ? fluid_->grains() : granular_->particles();
     for (const char* row : kAffine) sand.attributes.erase(row); // only the next step needs them
-    write_particles(path, sand, params_.voxel, fluid_ ? fluid_->particle_radius() : grains_->particle_radius(),
-                    {{"frame", std::to_string(fluid_ ? fluid_->frame() : grains_->frame())},
+    write_particles(path, sand, params_.voxel, fluid_ ? fluid_->particle_radius() : granular_->particle_radius(),
+                    {{"frame", std::to_string(fluid_ ? fluid_->frame() : granular_->frame())},
                      {"creator", std::string("Spindrift ") + SPINDRIFT_VERSION}});
-    if (grains_ && !grains_->bodies().empty())
-        write_bodies(std::filesystem::path(path).replace_extension(kBodiesEnding).string(), grains_->bodies(),
-                     grains_->frame());
+    if (granular_ && !granular_->bodies().empty())
+        write_bodies(std::filesystem::path(path).replace_extension(kBodiesEnding).string(), granular_->bodies(),
+                     granular_->frame());
 }
 
 StateFile SandStage::save() const
@@ -219,7 +208,7 @@ StateFile SandStage::save() const
         FluidSand::State state = fluid_->state();
         return file_of(state.liquid, state.friction);
     }
-    Grains::State state = grains_->state();
+    GranularSand::State state = granular_->state();
     StateFile file = file_of(state, state.stress);
     save_motion(state.bodies, "bodies", file);
     return file;
@@ -227,7 +216,7 @@ StateFile SandStage::save() const
 
 void SandStage::shot_complete(const std::vector<std::string>&, const ShotPaths& paths, Progress&)
 {
-    if (grains_) write_body_meshes(grains_->bodies(), paths.stage_folder(name()));
+    if (granular_) write_body_meshes(granular_->bodies(), paths.stage_folder(name()));
 }
 
 StageKind sand_stage()

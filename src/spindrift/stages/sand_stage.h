@@ -1,10 +1,10 @@
-// The stage [sand]: runs the solver Grains (sand/grains.h, model "grains") or FluidSand (sand/fluid_sand.h, model
-// "fluid"). Writes particles to sand.####.vdb and the motion of bodies, if there are any, to sand.####.bodies.json.
-// (The stage [grains], which makes points for rendering, is in grains_stage.h.)
+// The stage [sand]: runs the solver GranularSand (sand/granular_sand.h, model "grains") or FluidSand
+// (sand/fluid_sand.h, model "fluid"). Writes particles to sand.####.vdb and the motion of bodies, if there are any, to
+// sand.####.bodies.json. (The stage [grains], which makes points for rendering, is in grains_stage.h.)
 #pragma once
 
 #include "spindrift/sand/fluid_sand.h"
-#include "spindrift/sand/grains.h"
+#include "spindrift/sand/granular_sand.h"
 #include "spindrift/stages/drawable.h"
 
 namespace spindrift {
@@ -46,12 +46,10 @@ class SandStage : public TimeStage {
     void shot_complete(const std::vector<std::string>& files, const ShotPaths& paths, Progress& progress) override;
 
   private:
-    double expected_volume(const SceneFile& scene, const ShotParams& shot, const SandFacts& facts) const;
-
     SandParams params_;
     std::shared_ptr<const SandFacts> facts_;
-    std::string mesh_files_;         // named by the scene, with a hash of their contents
-    std::unique_ptr<Grains> grains_; // one of the two is set, depending on the model
+    std::string mesh_files_;                 // named by the scene, with a hash of their contents
+    std::unique_ptr<GranularSand> granular_; // one of the two is set, depending on the model
     std::unique_ptr<FluidSand> fluid_;
     Estimate estimate_;
     std::vector<std::string> warnings_;

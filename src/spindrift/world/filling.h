@@ -53,4 +53,15 @@ class Filling {
     size_t site_count_ = 0;                                                           // inside the shape, free or not
 };
 
+// The largest component of the velocity of anything that sources add, and of the sources themselves [m/s].
+template <class Source>
+float speed_of_sources(const std::vector<Source>& sources, const std::vector<Shape>& shapes, float frame, float fps)
+{
+    float speed = 0;
+    for (const Source& source : sources)
+        if (source.mode == FillingParams::Mode::flow) speed = std::max(speed, source.velocity.cwiseAbs().maxCoeff());
+    for (const Shape& shape : shapes) speed = std::max(speed, shape.speed(frame, fps));
+    return speed;
+}
+
 } // namespace spindrift

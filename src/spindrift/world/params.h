@@ -14,6 +14,9 @@ struct FillingParams : ShapeParams, FrameSpan {
     float inherit = 1; // share of the shape's own velocity that is added to the initial velocity
     int material = 0;
 
+    // Whether it is a flow that is kept filled at this time [frames].
+    bool flows_at(float frame) const { return mode == Mode::flow && contains(frame); }
+
   protected:
     // All but `material`, which means something else to each, and the frames. `material_name`: "liquid".
     void visit_filling(ParamVisitor& v, const char* material_name);

@@ -1,9 +1,10 @@
-#include "spindrift/sand/grains.h"
+#include "spindrift/sand/granular_sand.h"
 #include "spindrift/sand/tuning.h"
 
 #include "spindrift/bodies/motion_check.h"
 #include "spindrift/points/state_checks.h"
 #include "spindrift/points/transfer.h"
+#include "spindrift/world/filling.h"
 #include "spindrift/world/solid_faces.h"
 #include "spindrift/world/substeps.h"
 
@@ -53,15 +54,15 @@ std::vector<float> masses_of(const SandParams& params)
 
 } // namespace
 
-Grains::Grains(const SandParams& params, float fps)
-    : Grains(params,
-             {shapes_of(params.sources, "source"), shapes_of(params.colliders, "collider", true),
-              Bodies::shapes_of(params.bodies)},
-             fps)
+GranularSand::GranularSand(const SandParams& params, float fps)
+    : GranularSand(params,
+                   {shapes_of(params.sources, "source"), shapes_of(params.colliders, "collider", true),
+                    Bodies::shapes_of(params.bodies)},
+                   fps)
 {
 }
 
-Grains::Grains(const SandParams& params, Shapes shapes, float fps)
+GranularSand::GranularSand(const SandParams& params, Shapes shapes, float fps)
     : params_(with_materials(params)), sources_(std::move(shapes.sources)), fps_(fps),
       solids_(params.domain, shapes.colliders, fps, params.colliders),
       bodies_(params.bodies, shapes.bodies, params.domain, shapes.colliders, fps),
@@ -77,12 +78,12 @@ Grains::Grains(const SandParams& params, Shapes shapes, float fps)
     stress_.couple(bodies_, params_.materials[0].density);
 }
 
-float Grains::particle_mass(int material) const
+float GranularSand::particle_mass(int material) const
 {
     return params_.materials[material].density * params_.voxel * params_.voxel * params_.voxel / 8;
 }
 
-double Grains::mass() const
+double GranularSand::mass() const
 {
     const auto* mass = particles_.find<float>(kMass);
     return mass ? parallel_sum(
@@ -90,19 +91,19 @@ double Grains::mass() const
                 : 0;
 }
 
-size_t Grains::bytes() const
+size_t GranularSand::bytes() const
 {
     return particles_.bytes() + marks_.capacity() + flow_at_splits_.capacity() * sizeof(FlowAtSplit) + grid_.bytes() +
            solid_cells_.bytes() + solid_cells_before_.bytes() + stress_.bytes() + flux_.bytes() + velocity_.bytes() +
            displacement_.bytes() + push_.bytes();
 }
 
-void Grains::expect_room_for_bodies(int frame, const std::vector<std::string>& where)
+void GranularSand::expect_room_for_bodies(int frame, const std::vector<std::string>& where)
 {
     bodies_.start(static_cast<float>(frame), where);
 }
 
-void Grains::start(int frame)
+void GranularSand::start(int frame)
 {
     frame_ = frame, next_id_ = 0;
     particles_ = {};
@@ -118,16 +119,19 @@ void Grains::start(int frame)
     for (const Vec3f& v : particles_.v) speed_ = std::max(speed_, v.cwiseAbs().maxCoeff());
 }
 
-void Grains::set_time(float frames)
+void GranularSand::set_time(float frames)
 {
     time_ = frames;
     for (Shape& shape : sources_) shape.prepare(frames);
     solids_.set_frame(frames);
 }
 
-Grains::State Grains::state() const { return {frame_, next_id_, speed_, particles_, stress_.state(), bodies_.state()}; }
+GranularSand::State GranularSand::state() const
+{
+    return {frame_, next_id_, speed_, particles_, stress_.state(), bodies_.state()};
+}
 
-void Grains::restore(State state)
+void GranularSand::restore(State state)
 {
     check_state(state.particles, params_.voxel);
     // A hundred times the mass of the densest sand in a cell.
@@ -143,7 +147,7 @@ void Grains::restore(State state)
     bodies_.restore(std::move(state.bodies), static_cast<float>(frame_));
 }
 
-SandReport Grains::advance()
+SandReport GranularSand::advance()
 {
     report_ = {}, step_ = 0;
     const auto step = [&](float dt) {
@@ -164,12 +168,9 @@ SandReport Grains::advance()
 }
 
 // The longest step in which nothing moves farther than half a cell, gravity included.
-float Grains::largest_step() const
+float GranularSand::largest_step() const
 {
-    float speed = std::max(speed_, solids_.speed());
-    for (const SandSourceParams& source : params_.sources)
-        if (source.mode == SandSourceParams::Mode::flow) speed = std::max(speed, source.velocity.cwiseAbs().maxCoeff());
-    for (const Shape& source : sources_) speed = std::max(speed, source.speed(time_, fps_));
+    float speed = std::max({speed_, solids_.speed(), speed_of_sources(params_.sources, sources_, time_, fps_)});
     if (!bodies_.empty()) {
         Box3f sand;
         for (const Vec3f& x : particles_.P) sand.add(x);
@@ -179,7 +180,7 @@ float Grains::largest_step() const
 }
 
 // [Narain 2011, figure 5.7], and the particle work before and after it. Numbers are lines of the figure.
-void Grains::substep(float dt)
+void GranularSand::substep(float dt)
 {
     bodies_.accelerate(params_.gravity, dt);
     if (particles_.size() == 0) return bodies_.move(time_, dt);
@@ -219,7 +220,7 @@ void Grains::substep(float dt)
 // Splat particles to cells and faces, and move them apart where they are too dense. The previous step has usually done
 // the latter; this handles what it left and what was added since. Particles are at the start of the step, so the solids
 // must be as well. Which cells sheets separate must be known at the end of the step: if sheets move, splat once more.
-void Grains::put_on_grid(float dt, SandGrid::Splat what)
+void GranularSand::put_on_grid(float dt, SandGrid::Splat what)
 {
     const auto phase = [&](const char* name, const auto& body) { report_.times.measure(name, body); };
     const auto as_step_begins = [&](const auto& body) {
@@ -253,7 +254,7 @@ void Grains::put_on_grid(float dt, SandGrid::Splat what)
 }
 
 // Find the free volume between solids, now and, if they move, at the start of the step.
-void Grains::find_room(float dt)
+void GranularSand::find_room(float dt)
 {
     if (solids_.colliders_move()) {
         solids_.set_frame(time_ - dt * fps_);
@@ -265,7 +266,7 @@ void Grains::find_room(float dt)
 
 // Particles do not move exactly as the fluxes prescribe. Move them apart where they came too close, while they are
 // still sorted by cell.
-void Grains::spread_out()
+void GranularSand::spread_out()
 {
     if (!bodies_.empty()) solid_cells_.update(grid_.topology, solids_, params_.voxel);
     const int passes = bodies_.empty() ? 1 : 2; // beside bodies one pass often leaves too much
@@ -277,17 +278,16 @@ void Grains::spread_out()
     }
 }
 
-void Grains::move_apart(int attempt, const SolidCells& room)
+void GranularSand::move_apart(int attempt, const SolidCells& room)
 {
     report_.stress.add(stress_.spread(displacement_));
-    // otherwise sand that lies flat on a floor, or in a corner, could not leave it
-    fill_closed_faces(displacement_, 0.25f, room);
+    fill_closed_faces(displacement_, SandTuning::push_off_solids, room);
     if (attempt == 0) keep_in_flows(displacement_); // if the first attempt does not suffice, flows give way too
     displace(room);
 }
 
 // The flux without stresses, evaluated as in (5.30). Nothing flows through closed faces.
-void Grains::start_flux(float dt)
+void GranularSand::start_flux(float dt)
 {
     for (auto& u : flux_.u) u.reset_uninitialized(grid_.topology, 0);
     for_each_tile(grid_.topology, [&](int tile) {
@@ -304,7 +304,7 @@ void Grains::start_flux(float dt)
 }
 
 // (5.5) at open faces; closed faces are extrapolated from open ones.
-void Grains::new_velocity(float dt)
+void GranularSand::new_velocity(float dt)
 {
     for (auto& u : velocity_.u) u.reset_uninitialized(grid_.topology, 0);
     for (auto& u : push_.u) u.reset_uninitialized(grid_.topology, 0);

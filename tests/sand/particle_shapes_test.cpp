@@ -1,4 +1,4 @@
-#include "spindrift/sand/shapes.h"
+#include "spindrift/sand/particle_shapes.h"
 
 #include "spindrift/base/random.h"
 #include "spindrift/sand/sand_grid.h"

@@ -1,6 +1,6 @@
 // The shapes of sand particles [Narain 2011, section 5.4.1]: ellipsoids x . A^-1 x <= 1 that the flow stretches. A
 // particle that becomes too long is split in two, one that becomes too short is merged with a neighbour. Both conserve
-// mass, momentum and centre of mass. Differences from the source are listed in sand/grains.h.
+// mass, momentum and centre of mass. Differences from the source are listed in sand/granular_sand.h.
 #pragma once
 
 #include "spindrift/field/row.h"

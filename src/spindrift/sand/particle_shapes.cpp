@@ -1,4 +1,4 @@
-#include "spindrift/sand/shapes.h"
+#include "spindrift/sand/particle_shapes.h"
 #include "spindrift/sand/tuning.h"
 
 #include "spindrift/base/scratch.h"
@@ -137,7 +137,7 @@ size_t ParticleShapes::merge(Particles& particles, const ParticleIndex& index, c
     // Merges a particle with the nearest one with which it forms a valid particle, if there is one.
     const auto merge_with_nearest = [&](size_t i, int c, const PartialParticles& partial) {
         const float most = masses_[material[i]];
-        if (mass[i] == 0 || mass[i] > 0.75f * most) return false;
+        if (mass[i] == 0 || mass[i] > SandTuning::mergeable_share * most) return false;
         if (load(&diagonal[i], &shear[i], 1).all_above(shortest())[0]) return false;
         size_t best = i;
         float nearest = 4 * longest();

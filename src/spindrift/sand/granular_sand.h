@@ -1,9 +1,9 @@
 // Granular material as a continuum carried by particles, the model `grains`: the unilaterally incompressible frictional
 // material of [Narain 2011, chapter 5]. substep() follows figure 5.7 there. Pressure and friction are quadratic
-// programs with bounds (sand/stress.h); particles carry mass, velocity and an ellipsoidal shape (sand/shapes.h); rigid
-// bodies are coupled two-way (sand/body_stress.h).
+// programs with bounds (sand/stress.h); particles carry mass, velocity and an ellipsoidal shape
+// (sand/particle_shapes.h); rigid bodies are coupled two-way (sand/body_stress.h).
 //
-//     Grains sand(params);
+//     GranularSand sand(params);
 //     sand.start(1);
 //     for (int frame = 2; frame <= 100; ++frame) {
 //         sand.advance();
@@ -14,17 +14,18 @@
 //
 // Differences from [Narain 2011]:
 //
-// - Excess density (5.14), `Grains::spread_out`, `Stress::spread`. Particles do not move exactly as the fluxes
+// - Excess density (5.14), `GranularSand::spread_out`, `Stress::spread`. Particles do not move exactly as the fluxes
 //   prescribe, and a step of half a cell fills single cells to 1.1 to 1.4. Correcting this within the next step, as in
 //   the thesis, leaves it so. Here particles are moved apart at the end of a step, after merges and splits, while they
-//   are still sorted by cell; this costs a tenth of a step. `Grains::put_on_grid` corrects what remains above 1.02
-//   before the next step. Moving particles by face displacements and splatting them again both blur, and less than half
-//   of the excess of a single cell would go; the correction is amplified by what the blur removes.
+//   are still sorted by cell; this costs a tenth of a step. `GranularSand::put_on_grid` corrects what remains
+//   above 1.02 before the next step. Moving particles by face displacements and splatting them again both blur, and
+//   less than half of the excess of a single cell would go; the correction is amplified by what the blur removes.
 // - Flows (sand/emission.cpp, world/filling.h) advect their seed lattice, on evenly spaced lines, so that a flow is
 //   full everywhere, nowhere overfull, and delivers the volume that its velocity prescribes. Sand inside a flow has the
 //   prescribed velocity until there is pressure that could halve its speed; from then on it is ordinary sand, and
 //   stops.
-// - Flight (`Grains::move`). Where cells are less than 0.3 full, particles keep their own velocity, and FLIP adds what
+// - Flight (`GranularSand::move`). Where cells are less than 0.3 full, particles keep their own velocity, and FLIP adds
+// what
 //   stresses change. Dense sand moves with the grid and keeps the velocity gradient within a cell (APIC): FLIP gives
 //   grains that have landed the velocity change that the floor applies to those that are landing, and blows up; limited
 //   so that it does not, it lost a quarter of the energy of a frictionless column. Dense sand in free fall moves by the
@@ -42,7 +43,7 @@
 #pragma once
 
 #include "spindrift/base/timing.h"
-#include "spindrift/sand/shapes.h"
+#include "spindrift/sand/particle_shapes.h"
 #include "spindrift/sand/stress.h"
 
 namespace spindrift {
@@ -59,7 +60,7 @@ struct SandReport {
     PhaseTimes times;
 };
 
-class Grains {
+class GranularSand {
   public:
     // The shapes of params.sources, params.colliders and params.bodies, in the same order.
     struct Shapes {
@@ -67,9 +68,9 @@ class Grains {
         std::vector<Bodies::Shapes> bodies;
     };
     // Loads the shapes itself; see shapes_of() in scene/shapes.h.
-    explicit Grains(const SandParams& params, float fps = 24);
+    explicit GranularSand(const SandParams& params, float fps = 24);
     // Uses shapes that a scene has loaded and placed.
-    Grains(const SandParams& params, Shapes shapes, float fps);
+    GranularSand(const SandParams& params, Shapes shapes, float fps);
 
     // Throws bad_input for a body that starts inside a solid; `where` is the scene location of each body.
     void expect_room_for_bodies(int frame, const std::vector<std::string>& where);

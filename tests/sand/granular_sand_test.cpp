@@ -32,7 +32,7 @@ bool all_finite(const Particles& particles)
 
 } // namespace
 
-TEST(Grains, PileBelowTheFrictionAngleStands)
+TEST(GranularSand, PileBelowTheFrictionAngleStands)
 {
     for (const float alpha : {0.3f, 0.5f}) {
         const double angle = 0.9 * angle_of_friction(static_cast<double>(alpha));
@@ -40,14 +40,14 @@ TEST(Grains, PileBelowTheFrictionAngleStands)
     }
 }
 
-TEST(Grains, PileAboveTheFrictionAngleSlides)
+TEST(GranularSand, PileAboveTheFrictionAngleSlides)
 {
     const double friction = angle_of_friction(0.3);
     EXPECT_LT(angle_after(0.3f, 1.6 * friction, 48), 1.35 * friction);
 }
 
 // Slabs that slide on a floor as rough as they are decelerate by Coulomb friction, however thin they are.
-TEST(Grains, ThinLayersHaveTheFrictionOfThickOnes)
+TEST(GranularSand, ThinLayersHaveTheFrictionOfThickOnes)
 {
     constexpr float kVoxel = 0.015f;
     for (const float cells : {1.0f, 2.0f, 2.5f, 4.0f, 8.0f}) {
@@ -65,7 +65,7 @@ TEST(Grains, ThinLayersHaveTheFrictionOfThickOnes)
     }
 }
 
-TEST(Grains, FrictionlessColumnKeepsMostOfItsEnergy)
+TEST(GranularSand, FrictionlessColumnKeepsMostOfItsEnergy)
 {
     constexpr float kRadius = 0.12f;
     SandScene scene(0, Vec3f(-0.6f, 0, -0.6f), Vec3f(0.6f, 0.6f, 0.6f), 0.015f);
@@ -85,7 +85,7 @@ TEST(Grains, FrictionlessColumnKeepsMostOfItsEnergy)
     EXPECT_LT(energy(), 1.01 * before);
 }
 
-TEST(Grains, IsotropicFrictionMakesAColumnSpreadMoreEvenly)
+TEST(GranularSand, IsotropicFrictionMakesAColumnSpreadMoreEvenly)
 {
     // How much farther sand spreads along the grid than diagonally: the mean of cos 4 angle, weighted by squared
     // distance.
@@ -107,7 +107,7 @@ TEST(Grains, IsotropicFrictionMakesAColumnSpreadMoreEvenly)
     EXPECT_LT(unevenness(true), 0.85 * unevenness(false));
 }
 
-TEST(Grains, SlabSlidesAsFarDiagonallyAsAlongTheGrid)
+TEST(GranularSand, SlabSlidesAsFarDiagonallyAsAlongTheGrid)
 {
     const auto way = [](const Vec3f& direction) {
         SandScene scene(0.3f, Vec3f(-0.6f, 0, -0.6f), Vec3f(0.6f, 0.4f, 0.6f));
@@ -126,7 +126,7 @@ TEST(Grains, SlabSlidesAsFarDiagonallyAsAlongTheGrid)
     std::printf("slid by %.3f m along the grid, %.3f m across it\n", along, across);
 }
 
-TEST(Grains, PressureOnTheFloorEqualsTheWeightAbove)
+TEST(GranularSand, PressureOnTheFloorEqualsTheWeightAbove)
 {
     // Without friction: otherwise the sides carry part of the weight, and vertical stress exceeds the mean.
     SandScene scene(0, Vec3f(-0.16f, 0, -0.16f), Vec3f(0.16f, 0.5f, 0.16f));
@@ -146,7 +146,7 @@ TEST(Grains, PressureOnTheFloorEqualsTheWeightAbove)
     EXPECT_NEAR(depth, 0.29, 0.02); // within the weight of one cell
 }
 
-TEST(Grains, ParticlesInFlightFollowTheirParabolas)
+TEST(GranularSand, ParticlesInFlightFollowTheirParabolas)
 {
     const Vec3f throw_up(0.5f, 3, -0.2f), gravity(0, -9.81f, 0);
     for (const bool shapes : {false, true}) {
@@ -171,7 +171,7 @@ TEST(Grains, ParticlesInFlightFollowTheirParabolas)
     }
 }
 
-TEST(Grains, LooseBallOfSandFollowsItsParabola)
+TEST(GranularSand, LooseBallOfSandFollowsItsParabola)
 {
     // Half as dense as sand at rest: it moves with the grid, without pressure.
     const Vec3f throw_up(0.5f, 2, -0.2f), gravity(0, -9.81f, 0);
@@ -193,7 +193,7 @@ TEST(Grains, LooseBallOfSandFollowsItsParabola)
     }
 }
 
-TEST(Grains, DenseBallOfSandFallsFreely)
+TEST(GranularSand, DenseBallOfSandFallsFreely)
 {
     SandScene scene(0.5f, Vec3f(-1, -5, -1), Vec3f(1, 5, 1));
     scene.fill_box(Vec3f::Constant(-0.1f), Vec3f::Constant(0.1f));
@@ -211,7 +211,7 @@ TEST(Grains, DenseBallOfSandFallsFreely)
     EXPECT_NEAR(height() - start, -0.5 * 9.81 * t * t, 0.003); // after falling 0.31 m
 }
 
-TEST(Grains, ThrownDenseBallKeepsItsVelocity)
+TEST(GranularSand, ThrownDenseBallKeepsItsVelocity)
 {
     for (const Vec3f& gravity : {Vec3f(0, 0, 0), Vec3f(0, -9.81f, 0)})
         for (const Vec3f& thrown : {Vec3f(2, 0, 0), Vec3f(0, 2, 0), Vec3f(0, -2, 0), Vec3f(0, 0, -2)}) {
@@ -232,7 +232,7 @@ TEST(Grains, ThrownDenseBallKeepsItsVelocity)
         }
 }
 
-TEST(Grains, WithoutGravitySandStaysAtRest)
+TEST(GranularSand, WithoutGravitySandStaysAtRest)
 {
     SandScene scene(0.5f, Vec3f(-0.4f, 0, -0.4f), Vec3f(0.4f, 0.6f, 0.4f));
     scene.params.gravity = Vec3f::Zero();
@@ -246,7 +246,7 @@ TEST(Grains, WithoutGravitySandStaysAtRest)
         EXPECT_LT((sand->particles().P[i] - from[sand->particles().id[i]]).norm(), 5e-3f); // a quarter of a cell
 }
 
-TEST(Grains, SourcesFillOnlyTheDomain)
+TEST(GranularSand, SourcesFillOnlyTheDomain)
 {
     SandScene scene(0.5f, Vec3f(-0.2f, 0, -0.2f), Vec3f(0.2f, 0.4f, 0.2f));
     scene.fill_box(Vec3f(1, 1, 1), Vec3f(1.2f, 1.2f, 1.2f));
@@ -268,7 +268,7 @@ TEST(Grains, SourcesFillOnlyTheDomain)
     EXPECT_TRUE(all_finite(half->particles()));
 }
 
-TEST(Grains, AFlowDeliversTheVolumeOfItsVelocity)
+TEST(GranularSand, AFlowDeliversTheVolumeOfItsVelocity)
 {
     SandScene scene(0.5f, Vec3f(-0.3f, -3, -0.3f), Vec3f(0.3f, 0.3f, 0.3f));
     const Vec3f size(0.08f, 0.1f, 0.2f);
@@ -282,7 +282,7 @@ TEST(Grains, AFlowDeliversTheVolumeOfItsVelocity)
     EXPECT_NEAR(sand->mass() / static_cast<double>(scene.params.materials[0].density) / volume, 1, 0.02);
 }
 
-TEST(Grains, MassIsConservedThroughSplitsAndMergesOfAnExplosion)
+TEST(GranularSand, MassIsConservedThroughSplitsAndMergesOfAnExplosion)
 {
     SandScene scene(0.5f, Vec3f(-0.6f, 0, -0.6f), Vec3f(0.6f, 2, 0.6f));
     scene.fill_box(Vec3f(-0.2f, 0, -0.2f), Vec3f(0.2f, 0.1f, 0.2f));
@@ -302,7 +302,7 @@ TEST(Grains, MassIsConservedThroughSplitsAndMergesOfAnExplosion)
     for (const Vec3f& x : sand->particles().P) EXPECT_GT(x.y(), -1e-4f);
 }
 
-TEST(Grains, ExtremeParametersStayFinite)
+TEST(GranularSand, ExtremeParametersStayFinite)
 {
     for (const float alpha : {0.0f, 100.0f}) {
         const auto sand = heap(alpha).start(cone(0.2f, 40));
@@ -363,7 +363,7 @@ double greatest(const std::map<std::array<int, 3>, double>& filled)
     return most;
 }
 
-TEST(Grains, VolumeFractionNeverExceedsItsLimit)
+TEST(GranularSand, VolumeFractionNeverExceedsItsLimit)
 {
     SandScene scene(0.5f, Vec3f(-0.2f, 0, -0.2f), Vec3f(0.2f, 0.6f, 0.2f));
     scene.fill_box(Vec3f(-0.14f, 0, -0.14f), Vec3f(0.14f, 0.08f, 0.14f));
@@ -382,7 +382,7 @@ TEST(Grains, VolumeFractionNeverExceedsItsLimit)
     EXPECT_GT(corrections, 100); // so there was something to correct
 }
 
-TEST(Grains, AFlowStopsWhenTheBoxIsFull)
+TEST(GranularSand, AFlowStopsWhenTheBoxIsFull)
 {
     SandScene scene(0.4f, Vec3f(-0.1f, 0, -0.1f), Vec3f(0.1f, 0.2f, 0.1f));
     scene.fill_box(Vec3f(-0.06f, 0.12f, -0.06f), Vec3f(0.06f, 0.18f, 0.06f), 0, Vec3f(0, -1, 0));
@@ -400,7 +400,7 @@ TEST(Grains, AFlowStopsWhenTheBoxIsFull)
     EXPECT_TRUE(all_finite(sand->particles()));
 }
 
-TEST(Grains, AFlowIsFullButNotOverfull)
+TEST(GranularSand, AFlowIsFullButNotOverfull)
 {
     for (const Vec3f& velocity : {Vec3f(0, -2, 0), Vec3f(1.5f, -1, 0.3f)}) {
         SandScene scene(0.5f, Vec3f(-0.6f, -0.6f, -0.3f), Vec3f(0.6f, 0.3f, 0.3f));
@@ -423,7 +423,7 @@ TEST(Grains, AFlowIsFullButNotOverfull)
     }
 }
 
-TEST(Grains, BitIdenticalForAnyNumberOfThreads)
+TEST(GranularSand, BitIdenticalForAnyNumberOfThreads)
 {
     const auto run = [](int threads) {
         return with_threads(threads, [] {
