@@ -34,7 +34,7 @@ TEST(Tracker, DeformedBallComesBackWithItsVolume)
         SurfaceTracker tracker({.voxel = voxel});
         tracker.start({ball_source(center, 0.15f)});
         int open = 0;
-        deform(tracker, voxel, 4, [&](int) { open += !is_closed(tracker.mesh()); });
+        deform(tracker, voxel, 8, [&](int) { open += !is_closed(tracker.mesh()); });
         EXPECT_EQ(open, 0);
         const double exact = kBall * std::pow(0.15, 3);
         errors[cells == 128] = std::abs(volume_of(tracker.mesh()) / exact - 1);
@@ -52,7 +52,7 @@ namespace {
 double color_error(float voxel, bool reference)
 {
     const Vec3f middle = Vec3f::Constant(0.5f);
-    SurfaceTracker tracker({.voxel = voxel, .reference = reference});
+    SurfaceTracker tracker({.voxel = voxel, .cells_per_part = kInfinity, .reference = reference});
     Mesh ball = sphere_mesh(middle, 0.3f, 6);
     ball.attributes["color"] = ball.positions;
     tracker.start(ball);
@@ -84,7 +84,7 @@ TEST(Tracker, ReferenceCoordinatesReturnWithTheDeformedBall)
     const float voxel = 1.0f / 64;
     SurfaceTracker tracker({.voxel = voxel, .reference = true});
     tracker.start({ball_source(Vec3f::Constant(0.35f), 0.15f)});
-    deform(tracker, voxel, 4, [](int) {});
+    deform(tracker, voxel, 8, [](int) {});
     const auto& reference = std::get<std::vector<Vec3f>>(tracker.mesh().attributes.at(kReference));
     double mean = 0;
     for (size_t i = 0; i < reference.size(); ++i)
@@ -118,7 +118,7 @@ TEST(Tracker, OriginsLieOnTheSurfaceOfTheFrameBefore)
 
 TEST(Tracker, DirectionsTurnWithTheSurface)
 {
-    SurfaceTracker tracker({.voxel = 0.04f, .directions = {"along"}});
+    SurfaceTracker tracker({.voxel = 0.04f, .cells_per_part = kInfinity, .directions = {"along"}});
     const Vec3f middle = Vec3f::Constant(0.5f);
     Mesh ball = sphere_mesh(middle, 0.3f, 5);
     std::vector<Vec3f> along;
@@ -170,7 +170,7 @@ TEST(Tracker, MergingAndPinchingStayClosed)
         const float x = tracker.mesh().positions[i].x();
         EXPECT_TRUE(std::abs(x - 0.5f) < 0.05f || colors[i][x < 0.5f ? 0 : 2] > 0.95f);
     }
-    for (int i = 0; i < 24 && !tracker.mesh().triangles.empty(); ++i) {
+    for (int i = 0; i < 36 && !tracker.mesh().triangles.empty(); ++i) {
         tracker.step(apart, 0.05f);
         EXPECT_TRUE(is_closed(tracker.mesh())) << i;
     }

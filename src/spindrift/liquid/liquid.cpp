@@ -41,7 +41,11 @@ Liquid::Liquid(const LiquidParams& params, Shapes shapes, float fps)
 {
     solids_.set_bodies(&bodies_.solids());
     solids_.find_sheets(params.voxel);
-    if (params.surface == LiquidParams::Surface::tracked) tracked_ = std::make_unique<TrackedSurface>(params_);
+    if (params.surface == LiquidParams::Surface::tracked) {
+        tracked_ = std::make_unique<TrackedSurface>(params_);
+        surface_solids_ =
+            std::make_unique<SurfaceSolids>(solids_, solid_cells_, topology_, params.voxel, tracked_->voxel());
+    }
     if (!params.turbulence.on) return;
     ripples_ = std::make_unique<Ripples>(params.turbulence);
     flow_ = std::make_unique<ParticleFlow>(params.domain, std::move(shapes.colliders), fps, params.voxel);
@@ -73,7 +77,7 @@ void Liquid::start(int frame)
     emit(time_, true);
     particles_.attribute<Vec3f>(kMotion) = particles_.v;
     speed_ = largest_component(particles_.v);
-    if (tracked_) tracked_->start(sources_, time_);
+    if (tracked_) tracked_->start(sources_, time_, solids_of_surface());
     if (!ripples_) return;
     ripples_ = std::make_unique<Ripples>(params_.turbulence);
     ripple(0);
@@ -221,7 +225,7 @@ void Liquid::substep(float dt)
     });
     phase("surface", [&] {
         distance_to_surface(particles_, index_, topology_, voxel, solid_cells_, phi_, &belonging_);
-        if (tracked_) tracked_->distance(topology_, phi_);
+        if (tracked_) tracked_->distance(topology_, solids_of_surface(), phi_);
         if (params_.keep_volume) measure_crowding(weight_, phi_, solid_cells_, belonging_, crowding_);
     });
     if (params_.has_heat())
@@ -254,7 +258,7 @@ void Liquid::substep(float dt)
         slide_on_solids(velocity_, solids_, solid_cells_, voxel,
                         params_.viscous() ? std::min(1.0f, viscosity_.stiffness()) : 0);
     });
-    if (tracked_) phase("track", [&] { tracked_->step(velocity_, dt, sources_, sinks_, time_); });
+    if (tracked_) phase("track", [&] { tracked_->step(velocity_, dt, sources_, sinks_, time_, solids_of_surface()); });
     phase("to particles", [&] { to_particles(dt); }); // (2.20)
     if (params_.keep_volume) phase("even out", [&] { even_out(dt); });
     if (!bodies_.empty()) phase("bodies", [&] { bodies_.move(time_, dt); });
