@@ -55,6 +55,10 @@ TEST(MeshFaults, DescribeWhatIsOdd)
     const Mesh two = joined(ball, sphere_mesh({0.9f, 0.3f, 0.1f}, 0.7f, 3));
     ASSERT_EQ(oddities(two).size(), 1u);
     EXPECT_TRUE(contains(oddities(two)[0], "passes through itself"));
+    // Mirror images, whose edges meet edges exactly.
+    EXPECT_EQ(oddities(joined(ball, sphere_mesh({1, 0, 0}, 1, 3))).size(), 1u);
     EXPECT_TRUE(oddities(joined(ball, sphere_mesh({2.5f, 0, 0}, 0.7f, 3))).empty()) << "parts that do not meet";
+    const Mesh box = box_mesh({0, 0, 0}, {1, 1, 1});
+    EXPECT_TRUE(oddities(joined(box, box_mesh({1, 0.2f, 0.3f}, {2, 0.8f, 0.7f}))).empty()) << "parts that touch";
     EXPECT_TRUE(oddities(joined(ball, sphere_mesh({0, 0, 0}, 0.7f, 3))).empty()) << "one within the other";
 }

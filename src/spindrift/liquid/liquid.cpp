@@ -118,7 +118,10 @@ void Liquid::restore(State state)
     frame_ = state.frame, next_id_ = state.next_id, speed_ = state.speed;
     particles_ = std::move(state.particles);
     bodies_.restore(std::move(state.bodies), static_cast<float>(frame_));
-    if (tracked_) tracked_->restore(std::move(state.surface));
+    if (tracked_) {
+        tracked_->restore(std::move(state.surface));
+        set_time(static_cast<float>(frame_)); // the frame may be written before the next step
+    }
     if (!ripples_) return;
     ripples_ = std::make_unique<Ripples>(params_.turbulence);
     ripples_->restore(std::move(state.ripples));
@@ -156,6 +159,10 @@ LiquidReport Liquid::advance()
         fmt::format("Check velocities of sources and colliders, or raise {}.voxel", name_).c_str(),
         [&](float frames) { set_time(frames); }, [&] { return largest_step(); }, step);
     ++frame_;
+    if (tracked_) {
+        tracked_->find_velocities(topology_.tile_count() > 0 ? &velocity_ : nullptr);
+        set_time(static_cast<float>(frame_)); // exactly, for cutting the surface at solids
+    }
     std::vector<Vec3f>& motion = particles_.attribute<Vec3f>(kMotion);
     parallel_for(
         motion.size(), [&](size_t i) { motion[i] = fps_ * (particles_.P[i] - motion[i]); }, 4096);

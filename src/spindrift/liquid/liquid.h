@@ -127,10 +127,7 @@ class Liquid {
     }
     const Ripples* ripples() const { return ripples_.get(); } // with turbulence, at the last frame
     // The tracked surface at the last frame, with velocities; only with params.surface = tracked.
-    Mesh surface() const
-    {
-        return tracked_->mesh(topology_.tile_count() > 0 ? &velocity_ : nullptr, solids_of_surface());
-    }
+    Mesh surface() const { return tracked_->mesh(solids_of_surface()); }
     // Radius of a ball of a particle's volume [m].
     float particle_radius() const;
     // Volume of one particle [m3]: an eighth of a cell.

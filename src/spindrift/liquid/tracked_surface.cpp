@@ -42,6 +42,7 @@ TrackedSurface::TrackedSurface(const LiquidParams& params)
 void TrackedSurface::start(std::vector<Shape>& shapes, float frame, const TrackSolids* solids)
 {
     tracker_.start(active_sources(params_.sources, shapes, frame, FillingParams::Mode::initial, walls_), solids);
+    find_velocities(nullptr);
 }
 
 void TrackedSurface::step(const MacField& velocity, float dt, std::vector<Shape>& shapes,
@@ -68,21 +69,38 @@ void TrackedSurface::distance(const Topology& topology, const TrackSolids* solid
     });
 }
 
-Mesh TrackedSurface::mesh(const MacField* velocity, const TrackSolids* solids) const
+void TrackedSurface::find_velocities(const MacField* field)
+{
+    const std::vector<Vec3f>& x = tracker_.mesh().positions;
+    velocities_.assign(x.size(), Vec3f::Zero());
+    if (!field) return;
+    const MacFlow flow(*field, params_.voxel);
+    parallel_chunks(x.size(), 1024, [&](size_t begin, size_t end) {
+        flow.sample(std::span(x).subspan(begin, end - begin), 1, std::span(velocities_).subspan(begin, end - begin));
+    });
+}
+
+Mesh TrackedSurface::mesh(const TrackSolids* solids) const
 {
     Mesh mesh = tracker_.mesh();
     add_origins(tracker_.origins(), mesh);
-    mesh.velocities.assign(mesh.positions.size(), Vec3f::Zero());
-    if (velocity) {
-        const MacFlow flow(*velocity, params_.voxel);
-        parallel_chunks(mesh.positions.size(), 1024, [&](size_t begin, size_t end) {
-            flow.sample(std::span(mesh.positions).subspan(begin, end - begin), 1,
-                        std::span(mesh.velocities).subspan(begin, end - begin));
-        });
-    }
+    mesh.velocities = velocities_;
     if (walls_) clip_at_walls(mesh, *walls_);
     if (solids) clip_at_solids(mesh, *solids);
     return mesh;
+}
+
+SurfaceTracker::State TrackedSurface::state() const
+{
+    SurfaceTracker::State state = tracker_.state();
+    state.mesh.velocities = velocities_;
+    return state;
+}
+
+void TrackedSurface::restore(SurfaceTracker::State state)
+{
+    velocities_ = std::exchange(state.mesh.velocities, {});
+    tracker_.restore(std::move(state));
 }
 
 } // namespace spindrift

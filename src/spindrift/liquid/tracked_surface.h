@@ -48,18 +48,21 @@ class TrackedSurface {
     // image.
     void distance(const Topology& topology, const TrackSolids* solids, Field<float>& phi) const;
 
+    // Finds the velocities of the vertices at the end of a frame; without a field, nothing moves.
+    void find_velocities(const MacField* field);
     // Clipped at walls and solids, with velocities, and where each vertex was a frame ago: "origin_triangle" and
     // "origin_weights".
-    Mesh mesh(const MacField* velocity, const TrackSolids* solids) const;
+    Mesh mesh(const TrackSolids* solids) const;
     float voxel() const { return tracker_.settings().voxel; }
     const SurfaceTracker& tracker() const { return tracker_; }
-    SurfaceTracker::State state() const { return tracker_.state(); }
-    void restore(SurfaceTracker::State state) { tracker_.restore(std::move(state)); }
+    SurfaceTracker::State state() const;
+    void restore(SurfaceTracker::State state);
 
   private:
     const LiquidParams& params_;
     std::optional<Box3f> walls_;
     SurfaceTracker tracker_;
+    std::vector<Vec3f> velocities_; // of the vertices
 };
 
 // Adds the origins of a tracked surface's vertices to its mesh, as attributes.

@@ -45,7 +45,9 @@ bool crosses(const Vec3d& from, const Vec3d& to, const Vec3d (&t)[3])
 // Of the triangles in order of their lowest x: finds the first pair, in the order of the mesh, that meets.
 class Intersections {
   public:
-    explicit Intersections(const Mesh& mesh) : mesh_(mesh), boxes_(mesh.triangles.size()), order_(mesh.triangles.size())
+    explicit Intersections(const Mesh& mesh)
+        : mesh_(mesh), shift_(1e-7 * static_cast<double>(bounds_of(mesh).size().maxCoeff()) * Vec3d(0.31, 0.59, 0.75)),
+          boxes_(mesh.triangles.size()), order_(mesh.triangles.size())
     {
         for (size_t t = 0; t < boxes_.size(); ++t)
             for (int k = 0; k < 3; ++k) boxes_[t].add(mesh.positions[mesh.triangles[t][k]]);
@@ -80,9 +82,15 @@ class Intersections {
         for (int i = 0; i < 3; ++i)
             for (int k = 0; k < 3; ++k)
                 if (a[i] == b[k]) return false; // neighbours
+        // Moved a little, edges no longer meet edges exactly. Parts that only touch are apart if moved one of both
+        // ways.
+        return meet(a, b, shift_) && meet(a, b, -shift_);
+    }
+    bool meet(const Vec3i& a, const Vec3i& b, const Vec3d& shift) const
+    {
         Vec3d at[2][3];
         for (int k = 0; k < 3; ++k)
-            at[0][k] = mesh_.positions[a[k]].cast<double>(), at[1][k] = mesh_.positions[b[k]].cast<double>();
+            at[0][k] = mesh_.positions[a[k]].cast<double>(), at[1][k] = mesh_.positions[b[k]].cast<double>() + shift;
         for (int k = 0; k < 3; ++k)
             if (crosses(at[0][k], at[0][(k + 1) % 3], at[1]) || crosses(at[1][k], at[1][(k + 1) % 3], at[0]))
                 return true;
@@ -90,6 +98,7 @@ class Intersections {
     }
 
     const Mesh& mesh_;
+    const Vec3d shift_;
     std::vector<Box3f> boxes_;
     std::vector<int> order_;
 };

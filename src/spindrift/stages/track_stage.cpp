@@ -397,9 +397,9 @@ StateFile TrackStage::save() const
 {
     StateFile file;
     file.numbers = {{"frame", frame_}, {"substeps", steps_}};
-    for (const Vec3f& v : velocities_)
-        file.fields["velocities"].insert(file.fields["velocities"].end(), v.begin(), v.end());
-    save_tracker(tracker_->state(), file);
+    SurfaceTracker::State state = tracker_->state();
+    state.mesh.velocities = velocities_;
+    save_tracker(state, file);
     return file;
 }
 
@@ -409,10 +409,7 @@ FrameReport TrackStage::restore(StateFile file)
     times.measure("restore", [&] {
         frame_ = static_cast<int>(file.numbers["frame"]), steps_ = static_cast<int>(file.numbers["substeps"]);
         SurfaceTracker::State state = load_tracker(file, params_.reference);
-        const std::vector<float>& v = file.fields["velocities"];
-        if (v.size() != 3 * state.mesh.positions.size()) bad_state("{} numbers of velocities", v.size());
-        velocities_.clear();
-        for (size_t i = 0; i + 2 < v.size(); i += 3) velocities_.emplace_back(v[i], v[i + 1], v[i + 2]);
+        velocities_ = std::exchange(state.mesh.velocities, {});
         tracker_->restore(std::move(state));
         if (liquid_) place_at(frame_);
     });

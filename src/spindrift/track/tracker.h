@@ -119,7 +119,7 @@ class SurfaceTracker {
 
     // Everything that the next step depends on.
     struct State {
-        Mesh mesh;
+        Mesh mesh;                // with the velocities that its owner has found
         std::vector<Vec3i> cells; // of its triangles
         Vec3f origin = Vec3f::Zero();
         int64_t steps = 0;
