@@ -32,6 +32,8 @@ int main(int argc, char** argv)
                                                                  {"smoke", smoke_advection},
                                                                  {"shaped_smoke", shaped_smoke},
                                                                  {"track", track},
+                                                                 {"track_shapes", track_shapes},
+                                                                 {"track_liquid", track_liquid},
                                                                  {"turbulence", turbulence_spectrum},
                                                                  {"crowd", crowd_circle},
                                                                  {"streams", crowd_streams},

@@ -48,6 +48,7 @@ std::vector<Vec3f> vectors_from(const std::vector<float>& all)
 void save_mesh(const Mesh& mesh, const std::string& prefix, StateFile& file)
 {
     file.fields[prefix + ".P"] = flat(mesh.positions);
+    file.fields[prefix + ".v"] = flat(mesh.velocities);
     put(file.tiles[prefix + ".triangles"], mesh.triangles);
     for (const auto& [name, array] : mesh.attributes) {
         if (const auto* vectors = std::get_if<std::vector<Vec3f>>(&array))
@@ -69,6 +70,7 @@ Mesh load_mesh(const StateFile& file, const std::string& prefix)
         return found->second;
     };
     mesh.positions = vectors_from(part(file.fields, ".P"));
+    mesh.velocities = vectors_from(part(file.fields, ".v"));
     mesh.triangles = rows_of(part(file.tiles, ".triangles"), 0, static_cast<int64_t>(mesh.positions.size()) - 1);
     const auto name_of = [&](const std::string& key, const char* type) {
         const std::string start = prefix + type;
@@ -124,6 +126,9 @@ SurfaceTracker::State load_tracker(StateFile& file, bool reference)
     state.mesh = load_mesh(file, "surface.now");
     constexpr int64_t kFarthest = int64_t(kTileReach) * (kTileSize - 1);
     state.cells = rows_of(file.tiles["surface.cells"], -kFarthest, kFarthest);
+    if (state.mesh.velocities.size() != state.mesh.positions.size())
+        bad_state("a surface has {} velocities for {} vertices", state.mesh.velocities.size(),
+                  state.mesh.positions.size());
     if (state.cells.size() != state.mesh.triangles.size())
         bad_state("a surface has {} cells for {} triangles", state.cells.size(), state.mesh.triangles.size());
     for (size_t t = 1; t < state.cells.size(); ++t)
