@@ -19,6 +19,7 @@ void spray_regimes(spindrift::Figures& figures);
 void smoke_advection(spindrift::Figures& figures);
 void shaped_smoke(spindrift::Figures& figures);
 void track(spindrift::Figures& figures);
+void texture(spindrift::Figures& figures);
 void turbulence_spectrum(spindrift::Figures& figures);
 void crowd_circle(spindrift::Figures& figures);
 void crowd_streams(spindrift::Figures& figures);

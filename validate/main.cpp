@@ -32,6 +32,7 @@ int main(int argc, char** argv)
                                                                  {"smoke", smoke_advection},
                                                                  {"shaped_smoke", shaped_smoke},
                                                                  {"track", track},
+                                                                 {"texture", texture},
                                                                  {"turbulence", turbulence_spectrum},
                                                                  {"crowd", crowd_circle},
                                                                  {"streams", crowd_streams},
