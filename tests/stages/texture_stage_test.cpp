@@ -142,6 +142,22 @@ TEST(TextureStage, BadInputIsOneMessage)
     place.write("plain.toml", splash("", "[texture]\nof = \"liquid\"\n"));
     const RunResult plain = place.run({"run", "plain.toml", "-o", "plain"});
     EXPECT_TRUE(contains(plain.err, "liquid.surface = \"tracked\"")) << plain.err;
+    // Examples.
+    Image image(20, 40);
+    for (size_t i = 0; i < image.pixels.size(); ++i) image.pixels[i] = Vec3f::Constant(i % 3 == 0 ? 0.0f : 1.0f);
+    write_image(place / "tiny.png", image);
+    write_image(place / "flat.exr", Image(64, 64));
+    write_file(place / "broken.png", "not a picture");
+    const auto of_example = [&](const std::string& file) {
+        const RunResult result = place.run({"texture", "ball.toml", "-o", "out", "--set", "texture.mode=example",
+                                            "--set", "texture.example_file=" + file});
+        EXPECT_EQ(result.code, 2) << result.err;
+        return result.err;
+    };
+    EXPECT_TRUE(contains(of_example("none.png"), "none.png"));
+    EXPECT_TRUE(contains(of_example("broken.png"), "broken.png"));
+    EXPECT_TRUE(contains(of_example("tiny.png"), "20 x 40 pixels"));
+    EXPECT_TRUE(contains(of_example("flat.exr"), "the same colour everywhere"));
     // A mesh with a boundary has no inside, but can be textured.
     write_ball(place, 5, [](Mesh& mesh) { mesh.triangles.resize(mesh.triangles.size() / 2); });
     place.succeed({"texture", "ball.toml", "-o", "open"});

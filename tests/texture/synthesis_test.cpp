@@ -140,7 +140,7 @@ TEST(Patches, AlignmentFollowsTheDirections)
             }
         angle[align] = sum / count;
     }
-    EXPECT_LT(angle[1], 0.8 * angle[0]) << angle[0];
+    EXPECT_LT(angle[1], 0.9 * angle[0]) << angle[0]; // a ball has no field without places where it turns
 }
 
 TEST(Matcher, FastIsNearlyAsGoodAsExhaustive)
@@ -189,20 +189,26 @@ TEST(Synthesis, MakesTheSurfaceLikeTheExample)
     EXPECT_NEAR(mean, expected, 0.1);
 }
 
+// The matches of the same patches, of a texture that is noisy and has been turned around.
 TEST(Synthesis, FastSearchIsWithinTwoPercentOfTheEnergy)
 {
     const Mesh mesh = ball_of_texels();
-    std::vector<Vec3f> start(mesh.positions.size());
+    const std::vector<uint8_t> all(mesh.positions.size(), 1), none(mesh.positions.size(), 0);
+    std::vector<Vec3f> made(mesh.positions.size());
+    Synthesis(spots(), {}).run(mesh, first_directions(mesh), kTexel, 1, none, made);
     Random random(7);
-    for (Vec3f& c : start) c = Vec3f::Constant(random.uniform());
-    double energy[2];
-    for (const bool exhaustive : {false, true}) {
-        std::vector<Vec3f> colors = start;
-        Synthesis synthesis(spots(), {.exhaustive = exhaustive});
-        synthesis.run(mesh, first_directions(mesh), kTexel, 1, std::vector<uint8_t>(colors.size(), 0), colors);
-        energy[exhaustive] = synthesis.energy();
+    for (Vec3f& c : made) c += Vec3f::Constant(random.uniform(-0.2f, 0.2f));
+    for (const int size : {33, 17}) {
+        double energy[2];
+        for (const bool exhaustive : {false, true}) {
+            std::vector<Vec3f> colors = made;
+            Synthesis synthesis(spots(), {.sizes = {size}, .iterations = 1, .exhaustive = exhaustive});
+            synthesis.run(mesh, first_directions(mesh), kTexel, 2, all, colors);
+            energy[exhaustive] = synthesis.energy();
+        }
+        EXPECT_LT(energy[0], 1.02 * energy[1]) << energy[0] << " " << energy[1];
+        EXPECT_GE(energy[0], energy[1]);
     }
-    EXPECT_LT(energy[0], 1.02 * energy[1]) << energy[0] << " " << energy[1];
 }
 
 TEST(Synthesis, GivesTheSameBitsForAnyNumberOfThreads)

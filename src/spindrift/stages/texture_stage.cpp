@@ -126,7 +126,12 @@ std::optional<Exemplar> TextureStage::exemplar(const SceneFile& scene)
 {
     if (params_.exemplar_file.empty() || params_.mode != TextureParams::Mode::example) return {};
     const std::string file = scene.resolve(params_.exemplar_file);
-    const Image image = read_image(file);
+    Image image;
+    try {
+        image = read_image(file);
+    } catch (const Error& e) {
+        bad_input("{}: {}", scene.where(param("example_file")), e.what());
+    }
     dependencies_ += fmt::format("example: {}\n", file_signature(file));
     return Exemplar{image.width, image.height, image.pixels};
 }

@@ -8,7 +8,7 @@ namespace spindrift {
 
 namespace {
 
-constexpr int kComponents = 24, kCandidates = 12;
+constexpr int kComponents = 32, kCandidates = 24;
 constexpr size_t kMostSamples = 3000; // of squares that the components are computed from
 
 } // namespace

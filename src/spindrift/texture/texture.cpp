@@ -6,6 +6,8 @@
 #include "spindrift/mesh/remesh.h"
 #include "spindrift/texture/directions.h"
 
+#include <Eigen/Geometry>
+
 namespace spindrift {
 
 namespace {
@@ -139,7 +141,8 @@ Mesh Texture::with_texels(const Mesh& surface, std::vector<SurfacePoint>& on_sur
                                               .norm());
     const double texel = static_cast<double>(*texel_);
     if (area > kMostTexels * texel * texel)
-        bad_input("{:.3g} texels of {} m on a surface of {:.3g} m2; at most {:.0e} are possible",
+        bad_input("{:.3g} texels of {} m on a surface of {:.3g} m2; at most {:.0e} are possible; raise "
+                  "texel, or size",
                   area / (texel * texel), *texel_, area, kMostTexels);
     // A triangle with two vertices for each texel: sqrt(3) / 2 edge^2 = texel^2.
     constexpr float kEdge = 1.0746f;
