@@ -51,7 +51,8 @@ void TextureParams::visit(ParamVisitor& v)
       "Size of a feature of the example, such as a spot, which becomes `size` on the surface.");
     v("example_size", exemplar.size, unit::pixels, between(16, 1024), "Edge of the example that is made by code.");
     v("patch", patch, unit::pixels, between(9, 129),
-      "Size of the patches that are compared with the example; then again with half of it. At least a feature.");
+      "Size of the patches that are compared with the example; then those of half and a quarter of it. At least a "
+      "feature.");
     v("coherence", synthesis.coherence, unit::none, between(0, 0.99),
       "Weight of the colours that have moved along against those of the example: higher values flicker less.");
     v("iterations", synthesis.iterations, unit::none, between(1, 100),

@@ -15,9 +15,9 @@
 namespace spindrift {
 
 struct SynthesisParams {
-    std::vector<int> sizes = {33, 17}; // of patches [texels]
-    float coherence = 0.5f;            // w
-    int iterations = 3;                // for each size
+    std::vector<int> sizes = {33, 17, 9}; // of patches [texels]
+    float coherence = 0.5f;               // w
+    int iterations = 3;                   // for each size
     float distortion = 2;
     bool exhaustive = false; // compare all places of the exemplar
 };

@@ -67,8 +67,10 @@ void check_exemplar(const Exemplar& exemplar, int patch)
 
 std::vector<int> TextureParams::patch_sizes() const
 {
-    const int large = patch | 1, small = (patch / 2) | 1;
-    return {large, std::max(small, 5)};
+    constexpr int kLeast = 7;
+    std::vector<int> sizes;
+    for (int size = patch; size >= kLeast && sizes.size() < 3; size /= 2) sizes.push_back(size | 1);
+    return sizes;
 }
 
 Texture::Texture(const TextureParams& params, bool motion, std::optional<Exemplar> exemplar)

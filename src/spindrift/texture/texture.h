@@ -47,7 +47,7 @@ struct TextureParams {
     std::optional<float> texel; // [m]
     ExemplarParams exemplar;
     std::string exemplar_file;
-    int patch = 33; // [texels], and half of it
+    int patch = 33; // [texels], then half and a quarter of it
     SynthesisParams synthesis;
     int seed = 1;
 
