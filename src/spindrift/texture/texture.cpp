@@ -69,7 +69,7 @@ std::vector<int> TextureParams::patch_sizes() const
 {
     constexpr int kLeast = 7;
     std::vector<int> sizes;
-    for (int size = patch; size >= kLeast && sizes.size() < 3; size /= 2) sizes.push_back(size | 1);
+    for (int edge = patch; edge >= kLeast && sizes.size() < 3; edge /= 2) sizes.push_back(edge | 1);
     return sizes;
 }
 
