@@ -34,6 +34,7 @@ int main(int argc, char** argv)
                                                                  {"track", track},
                                                                  {"track_shapes", track_shapes},
                                                                  {"track_liquid", track_liquid},
+                                                                 {"texture", texture},
                                                                  {"turbulence", turbulence_spectrum},
                                                                  {"crowd", crowd_circle},
                                                                  {"streams", crowd_streams},

@@ -296,30 +296,13 @@ void TrackStage::find_velocities(const TrackFlow& flow)
     });
 }
 
-// Expressions see vertices as points.
-void TrackStage::run_expressions(ExpressionParams::At at, Mesh& mesh)
-{
-    if (!expressions_.any(at)) return;
-    Particles points;
-    points.P = std::move(mesh.positions), points.v = std::move(mesh.velocities);
-    points.attributes = std::move(mesh.attributes), points.attributes["N"] = mesh.normals;
-    points.id.resize(points.P.size());
-    for (size_t i = 0; i < points.id.size(); ++i) points.id[i] = static_cast<int32_t>(i);
-    expressions_.run(at, points, static_cast<float>(frame_), 1 / fps_);
-    if (points.size() != mesh.normals.size())
-        fail("{}: an expression deletes vertices; a surface without them would have holes", name());
-    points.attributes.erase("N");
-    mesh.positions = std::move(points.P), mesh.velocities = std::move(points.v);
-    mesh.attributes = std::move(points.attributes);
-}
-
 // What expressions change after advection is carried on; the surface itself stays.
 void TrackStage::change_attributes()
 {
     if (!expressions_.any(ExpressionParams::At::after_advection)) return;
     Mesh mesh = tracker_->mesh();
     mesh.velocities = velocities_;
-    run_expressions(ExpressionParams::At::after_advection, mesh);
+    expressions_.run_on_vertices(ExpressionParams::At::after_advection, mesh, frame_, name());
     tracker_->set_attributes(std::move(mesh.attributes));
 }
 
@@ -384,7 +367,7 @@ void TrackStage::write(const std::string& path)
     Mesh mesh = tracker_->mesh();
     add_origins(tracker_->origins(), mesh);
     mesh.velocities = velocities_;
-    run_expressions(ExpressionParams::At::before_writing, mesh);
+    expressions_.run_on_vertices(ExpressionParams::At::before_writing, mesh, frame_, name());
     if (walls_) clip_at_walls(mesh, *walls_);
     if (obstacles_) clip_at_solids(mesh, obstacles_->cut);
     write_mesh(path, mesh);

@@ -66,7 +66,6 @@ class TrackStage : public TimeStage {
     void follow_volumes(PhaseTimes& times);
     void step(const TrackFlow& flow, float seconds, float frame, PhaseTimes& times);
     void find_velocities(const TrackFlow& flow);
-    void run_expressions(ExpressionParams::At at, Mesh& mesh);
     void change_attributes();
     FrameReport report(PhaseTimes times) const;
 
