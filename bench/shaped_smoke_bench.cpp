@@ -133,19 +133,18 @@ void bench_shaped_smoke(BenchTable& table, const std::string& program)
     add_frame(table, "0.4 million", small, 60);
     add_frame(table, "2 million", middle, 150);
     table.note("[Madill 2013, table 1], 2 million: 102 + 82.6 + 117 + 36.4 + 127 + 23 = 488 ms a frame on four cores");
-    const Measured more = measure(program, 10000000, 12, 12), most = measure(program, 50000000, 4, 8);
-    table.add("shaped smoke, 10 million markers", fmt::format("{:.2f} s a frame", more.seconds));
-    table.add("shaped smoke, 50 million markers", fmt::format("{:.2f} s a frame", most.seconds));
-    // The grid and the other particles are the same for all, so what each further marker takes is compared.
-    struct Step {
-        const Measured &low, &high;
-        double millions;
-    };
-    const Step steps[] = {{small, middle, 1.6}, {middle, more, 8}, {more, most, 40}};
+    // The same moments of the shot for all, since work depends on how far the smoke has gathered. The grid and the
+    // other particles are the same too, so what each further marker takes is compared.
+    constexpr int kMarkers[] = {400000, 2000000, 10000000, 50000000};
+    std::vector<Measured> grown;
+    for (const int markers : kMarkers) grown.push_back(measure(program, markers, 4, 8));
+    table.add("shaped smoke, 10 million markers", fmt::format("{:.2f} s a frame", grown[2].seconds));
+    table.add("shaped smoke, 50 million markers", fmt::format("{:.2f} s a frame", grown[3].seconds));
     std::vector<double> bytes, nanoseconds;
-    for (const auto& [low, high, millions] : steps) {
-        bytes.push_back((high.bytes - low.bytes) / (1e6 * millions));
-        nanoseconds.push_back(1e9 * (high.cpu - low.cpu) / (1e6 * millions));
+    for (size_t i = 0; i + 1 < grown.size(); ++i) {
+        const double markers = kMarkers[i + 1] - kMarkers[i];
+        bytes.push_back((grown[i + 1].bytes - grown[i].bytes) / markers);
+        nanoseconds.push_back(1e9 * (grown[i + 1].cpu - grown[i].cpu) / markers);
     }
     const auto list = [](const std::vector<double>& v) {
         return fmt::format("{:.1f}, {:.1f}, {:.1f}", v[0], v[1], v[2]);
