@@ -63,6 +63,7 @@ void bench_expression(BenchTable& table);
 void bench_render(BenchTable& table);
 void bench_shaped_smoke(BenchTable& table, const std::string& program);
 int run_shaped_smoke_child(int argc, char** argv);
+void bench_texture(BenchTable& table);
 void bench_track(BenchTable& table);
 void bench_turbulence(BenchTable& table);
 void bench_smoke(BenchTable& table);

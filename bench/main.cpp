@@ -10,6 +10,7 @@
 //     spindrift_bench expression expressions alone
 //     spindrift_bench smoke      smoke alone
 //     spindrift_bench shaped_smoke smoke that takes shapes alone
+//     spindrift_bench texture    textures on a turning ball alone
 //     spindrift_bench track      tracked surfaces alone
 //     spindrift_bench turbulence turbulence alone
 //     spindrift_bench multiscale [scene]  [Narain 2011, table 3.1], or one scene of it
@@ -85,6 +86,7 @@ int main(int argc, char** argv)
         {"render", bench_render},
         {"smoke", bench_smoke},
         {"shaped_smoke", [&](BenchTable& table) { bench_shaped_smoke(table, program.string()); }},
+        {"texture", bench_texture},
         {"track", bench_track},
         {"turbulence", bench_turbulence},
         {"multiscale", [&](BenchTable& table) { bench_multiscale(table, part); }},

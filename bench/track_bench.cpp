@@ -2,12 +2,15 @@
 // field of [LeVeque 1996] at full strength, in steps of at most four cells; times are medians over the steps.
 #include "bench.h"
 
+#include "spindrift/base/memory.h"
 #include "spindrift/base/random.h"
 #include "spindrift/mesh/triangle_distance.h"
 #include "track/flows.h"
 
 #include <embree3/rtcore.h>
 #include <fmt/format.h>
+
+#include <fstream>
 
 namespace spindrift {
 
@@ -127,6 +130,8 @@ void bench_track(BenchTable& table)
     std::unique_ptr<SurfaceTracker> tracker;
     std::vector<Eigen::Vector2d> costs; // cells log cells, seconds
     for (const auto& [cells, radius, steps] : {std::tuple(128, 0.32f, 9), {256, 0.32f, 7}, {512, 0.32f, 5}}) {
+        tracker.reset();
+        std::ofstream("/proc/self/clear_refs") << 5; // the peak counts from here
         const MeasuredSteps result = measure_steps(cells, radius, steps, tracker);
         table.add(fmt::format("track, {} cells, {:.0f} thousand triangles", cells, result.triangles / 1e3),
                   fmt::format("{:.3f} s a step", result.seconds));
@@ -136,7 +141,9 @@ void bench_track(BenchTable& table)
         if (cells != 512) continue;
         table.add("  time a step", fmt::format("{:.2f} s", result.seconds), result.seconds, at_most(2, " s"));
         for (const auto& [name, time] : result.phases) table.add("  " + name, fmt::format("{:.3f} s", time));
-        table.add("  memory of the surface", fmt::format("{:.0f} MB", result.bytes / 1e6), result.bytes,
+        table.add("  memory of the surface", fmt::format("{:.0f} MB", result.bytes / 1e6));
+        const double peak = peak_memory();
+        table.add("  peak memory of the process, with steps", fmt::format("{:.0f} MB", peak / 1e6), peak,
                   at_most(1.5e9, " bytes"));
         queries(table, *tracker, 1.0f / static_cast<float>(cells));
     }

@@ -49,6 +49,10 @@ rate = 300
 droplet_radius = 0.005
 [ripples]
 [track]
+[texture]
+of = "track"
+mode = "example"
+size = 0.5
 )";
 constexpr const char* kSmoke = R"([shot]
 frames = "1-9"
@@ -156,7 +160,7 @@ const std::vector<StageScene>& stage_scenes()
 {
     static const std::vector<StageScene> all = {
         {"liquid", kLiquid, "liquid"}, {"spray", kLiquid, "spray"},        {"ripples", kLiquid, "ripples"},
-        {"track", kLiquid, "track"},   {"smoke", kSmoke, "smoke"},         {"sand", kSand, "sand"},
+        {"track", kLiquid, "track"},   {"texture", kLiquid, "texture"}, {"smoke", kSmoke, "smoke"},         {"sand", kSand, "sand"},
         {"grains", kSand, "grains"},   {"fluid-sand", kFluidSand, "sand"}, {"crowd", kCrowd, "crowd"}};
     return all;
 }

@@ -144,7 +144,7 @@ TEST_F(BadInput, OverridesAreCheckedLikeTheScene)
 
 TEST_F(BadInput, CommandLineErrorsAreOneMessage)
 {
-    rejected({}, {"give a command: run, liquid, spray, surface, ripples, shaped_smoke, smoke, track, crowd, sand, "
+    rejected({}, {"give a command: run, liquid, spray, surface, ripples, shaped_smoke, smoke, track, texture, crowd, sand, "
                   "grains, render, check, graph, describe, "
                   "versions, ax, info, new; see: spindrift --help"});
     rejected({"rum", "small.toml"}, {"there is no command 'rum'; did you mean 'run'?"});
@@ -162,7 +162,7 @@ TEST_F(BadInput, CommandLineErrorsAreOneMessage)
     rejected({"run", "."}, {".: is a folder, not a scene file"});
     rejected({"describe", "liqid"}, {"there is no stage 'liqid'; did you mean 'liquid'?"});
     rejected({"describe", "physics"}, {"there is no stage 'physics'; there are: shot, liquid, spray, surface, ripples, "
-                                       "shaped_smoke, smoke, track, crowd, sand, grains, render"});
+                                       "shaped_smoke, smoke, track, texture, crowd, sand, grains, render"});
     rejected({"describe", "--json", "--markdown"}, {"--markdown"});
     rejected({"info", "missing.vdb"}, {"there is no file missing.vdb"});
     rejected({"info", "missing.####.vdb"}, {"no file matches missing.####.vdb"});

@@ -1,12 +1,15 @@
 #include "cli/json.h"
 #include "cli/program.h"
+#include "spindrift/base/frame_share.h"
 #include "spindrift/engine/graph.h"
 #include "spindrift/engine/progress.h"
 #include "spindrift/stages/all_stages.h"
+#include "spindrift/world/substeps.h"
 
 #include <random>
 #include <regex>
 #include <sstream>
+#include <thread>
 
 namespace spindrift {
 
@@ -316,6 +319,34 @@ TEST(ProgressLines, ShowTheTimeLeftInAPipe)
                                  .out;
     EXPECT_TRUE(std::regex_search(text, std::regex("render 1/6 .*, [0-9].* s left\n"))) << text;
     EXPECT_FALSE(std::regex_search(text, std::regex("render 6/6 .*left\n"))) << text;
+}
+
+TEST(ProgressLines, EstimateTheTimeLeftWithinTheFirstFrame)
+{
+    testing::internal::CaptureStdout();
+    {
+        Progress progress(Progress::Style::terminal);
+        progress.stage_starts("liquid", {1, 3}, 3);
+        set_frame_share(0.25f);
+        std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+    }
+    const std::string text = testing::internal::GetCapturedStdout();
+    std::smatch found; // a frame takes four times what was spent on its first quarter
+    ASSERT_TRUE(std::regex_search(text, found, std::regex("this frame ([0-9.]+) s so far \\(25%\\), ([0-9.]+) s left")))
+        << text;
+    EXPECT_NEAR(std::stod(found[2]), 11 * std::stod(found[1]), 2);
+}
+
+TEST(ProgressLines, SubstepsReportTheShareOfTheFrame)
+{
+    std::vector<float> shares;
+    set_frame_share(0);
+    for_each_substep(
+        4, 24, "it", "", [](float) {}, [&] { return shares.size() < 2 ? 0.01f : 0.002f; },
+        [&](float) { shares.push_back(frame_share()); });
+    for (size_t i = 1; i < shares.size(); ++i) EXPECT_GT(shares[i], shares[i - 1]);
+    EXPECT_NEAR(shares[1], 0.01 * 24, 0.05);
+    EXPECT_EQ(frame_share(), 1);
 }
 
 // ------------------------------------------------------------------------------------------------- frames with a step

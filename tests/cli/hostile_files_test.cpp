@@ -293,6 +293,23 @@ TEST_F(ForgedStates, OfALiquidAreDetected)
                           });
 }
 
+TEST_F(ForgedStates, OfATextureAreDetected)
+{
+    std::string text = small_scene();
+    text = text.substr(0, text.find("[surface]"));
+    text.replace(text.find("1-6"), 3, "1-3");
+    expect_detected(
+        text + "[texture]\nmode = \"example\"\nsize = 0.6\n",
+        {
+            {"no colours", "texture", [](StateFile& s) { s.fields.erase("texture.v.color"); }},
+            {"fewer directions", "texture", [](StateFile& s) { s.fields["texture.v.direction"].resize(9); }},
+            {"no surface", "texture", [](StateFile& s) { s.fields.erase("surface.P"); }},
+            {"no such vertex", "texture", [](StateFile& s) { s.tiles["surface.triangles"][4] = 1 << 30; }},
+            {"fewer velocities", "texture", [](StateFile& s) { s.fields["surface.velocities"].resize(3); }},
+            {"a frame before the first", "texture", [](StateFile& s) { s.numbers["frame"] = -5; }},
+        });
+}
+
 // A line with a valid checksum that no run would write: it must not lead to any other file.
 TEST_F(HostileFiles, AForgedRecordCannotReachOtherFiles)
 {

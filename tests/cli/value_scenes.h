@@ -139,6 +139,7 @@ voxel = 0.05
 [[track.source]]
 max = [0.5, 0.4, 0.6]
 )";
+    scenes["texture"] = shot + kLiquidTables + "[texture]\nmode = \"react\"\nstart_steps = 20\n";
     scenes["ripples"] = shot + kLiquidTables + "[ripples]\n";
     scenes["surface"] = shot + kLiquidTables + "[surface]\nsdf = true\nfilter.smooth = 1\n";
     scenes["sand"] = shot + kSandTables + R"(mode = "flow"

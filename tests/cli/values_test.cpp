@@ -65,6 +65,7 @@ double most_tried(const std::string& path)
     if (path == "spray.substeps") return 50;
     if (path == "shaped_smoke.markers") return 1e7;
     if (path == "shaped_smoke.controls" || path == "shaped_smoke.attraction.swaps") return 1e6;
+    if (path == "texture.start_steps" || path == "texture.steps") return 1000;
     if (path == "crowd.max_iterations" || path == "crowd.separation_iterations") return 100;
     return 1e300;
 }
@@ -102,6 +103,7 @@ TEST(ValuesSweep, Spray) { sweep("spray"); }
 TEST(ValuesSweep, Smoke) { sweep("smoke"); }
 TEST(ValuesSweep, ShapedSmoke) { sweep("shaped_smoke"); }
 TEST(ValuesSweep, Track) { sweep("track"); }
+TEST(ValuesSweep, Texture) { sweep("texture"); }
 TEST(ValuesSweep, Ripples) { sweep("ripples"); }
 TEST(ValuesSweep, Surface) { sweep("surface"); }
 TEST(ValuesSweep, Sand) { sweep("sand"); }

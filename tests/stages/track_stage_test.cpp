@@ -2,6 +2,7 @@
 #include "mesh/test_meshes.h"
 #include "spindrift/io/mesh_file.h"
 #include "spindrift/io/vdb.h"
+#include "spindrift/mesh/faults.h"
 #include "track/flows.h"
 
 #include <gtest/gtest.h>
@@ -47,6 +48,23 @@ at = "after_advection"
 code = "float@age += 1.0f;"
 [[track.expression]]
 code = "float@height = vec3f@P.y; vec3f@P.y += 0.1f;"
+)");
+
+// Both ways at once, around a ball that moves, a plate and a floating crate.
+const std::string kAroundSolids = splash("surface = \"tracked\"\n", R"([[liquid.collider]]
+shape = "sphere"
+center = [0.6, 0.3, 0.4]
+radius = 0.12
+translate = [[1, 0, 0, 0], [6, -0.1, -0.1, 0]]
+[[liquid.collider]]
+min = [0.3, 0.1, 0.1]
+max = [0.305, 0.6, 0.3]
+[[liquid.body]]
+min = [0.2, 0.22, 0.5]
+max = [0.4, 0.38, 0.7]
+density = 500
+[track]
+voxel = 0.05
 )");
 
 // Velocities of a uniform flow, as another program would write them.
@@ -106,7 +124,7 @@ TEST(TrackStage, FollowsALiquidAndRunsExpressions)
 TEST(TrackStage, GivesTheSameFilesForAnyNumberOfThreadsAndAfterKills)
 {
     const Workplace place;
-    for (const std::string& scene : {kTracked, splash("surface = \"tracked\"\n", "")}) {
+    for (const std::string& scene : {kTracked, splash("surface = \"tracked\"\n", ""), kAroundSolids}) {
         place.write("splash.toml", scene);
         place.remove("out"), place.remove("one");
         const std::vector<std::string> run = {"run", "splash.toml", "-o", "out"};
@@ -131,6 +149,26 @@ TEST(TrackStage, ALiquidCanTrackItsOwnSurface)
     EXPECT_TRUE(mesh.attributes.contains("color"));
     EXPECT_EQ(bounds_of(mesh).min, Vec3f(0, 0, 0));
     EXPECT_TRUE(std::filesystem::exists(place / "out/render/render.0006.png"));
+}
+
+TEST(TrackStage, SolidsCutBothSurfaces)
+{
+    const Workplace place;
+    place.write("solids.toml", kAroundSolids);
+    place.succeed({"run", "solids.toml", "-o", "out"});
+    for (const char* file : {"out/liquid/liquid.0006.surface.ply", "out/track/track.0006.ply"}) {
+        const Mesh mesh = read_mesh(place / file);
+        EXPECT_TRUE(is_closed(mesh)) << file;
+        const Box3f plate{Vec3f(0.3f, 0.1f, 0.1f), Vec3f(0.305f, 0.6f, 0.3f)};
+        float nearest = kInfinity;
+        for (const Vec3f& x : mesh.positions) {
+            const float d = (x - Vec3f(0.5f, 0.2f, 0.4f)).norm() - 0.12f; // from the ball
+            EXPECT_GT(d, -1e-3f) << file;
+            nearest = std::min(nearest, std::abs(d));
+            EXPECT_FALSE(plate.grown(-1e-3f).contains(x)) << file;
+        }
+        EXPECT_LT(nearest, 1e-3f) << file << ": it touches the ball";
+    }
 }
 
 TEST(TrackStage, FollowsVelocitiesOfAnotherProgram)
@@ -175,12 +213,43 @@ TEST(TrackStage, BadInputIsOneMessage)
     open.triangles.pop_back();
     write_mesh(place / "ball.ply", open);
     EXPECT_TRUE(contains(message(), "ball.ply")) << message();
+    EXPECT_TRUE(contains(message(), "that no other triangle has")) << message();
     write_mesh(place / "ball.ply", Mesh());
-    EXPECT_TRUE(contains(message(), "ball.ply"));
-    // Inside out or overlapping meshes are what they look like.
-    write_mesh(place / "ball.ply", inside_out(sphere_mesh({0, 0, 0}, 0.3f, 4)));
-    place.succeed({"track", "carried.toml", "-o", "inverted"});
-    EXPECT_NEAR(volume_of(read_mesh(place / "inverted/track/track.0003.ply")), 4 * kPi / 3 * 0.027, 0.03 * 0.113);
+    EXPECT_TRUE(contains(message(), "ball.ply has no triangles"));
+    // Two boxes that share an edge, as one mesh.
+    write_mesh(place / "ball.ply", with_joined_vertices(joined(box_mesh({0, 0, 0}, {0.3f, 0.3f, 0.3f}),
+                                                               box_mesh({0.3f, 0.3f, 0}, {0.6f, 0.6f, 0.3f}))));
+    EXPECT_TRUE(contains(message(), "ball.ply")) << message();
+    EXPECT_TRUE(contains(message(), "that 4 triangles have")) << message();
+    Mesh turned = sphere_mesh({0, 0, 0}, 0.3f, 2);
+    std::swap(turned.triangles[7][0], turned.triangles[7][1]);
+    write_mesh(place / "ball.ply", turned);
+    EXPECT_TRUE(contains(message(), "triangle 7 has in the same direction")) << message();
+}
+
+TEST(TrackStage, OddMeshesAreUsedWithAWarning)
+{
+    const Workplace place;
+    place.write("carried.toml", kCarried);
+    for (int frame = 1; frame <= 5; ++frame) write_velocities(place / fmt::format("vel.{:04}.vdb", frame), {0, 0, 0});
+    const auto carried = [&](const Mesh& mesh, const std::string& warning) {
+        write_mesh(place / "ball.ply", mesh);
+        place.remove("out");
+        const RunResult result = place.succeed({"track", "carried.toml", "-o", "out"});
+        EXPECT_TRUE(contains(result.err + result.out, "ball.ply " + warning)) << result.err << result.out;
+        const Mesh tracked = read_mesh(place / "out/track/track.0003.ply");
+        EXPECT_TRUE(is_closed(tracked));
+        return volume_of(tracked);
+    };
+    const Mesh ball = sphere_mesh({0, 0, 0}, 0.3f, 4);
+    const double volume = 4 * kPi / 3 * 0.027;
+    EXPECT_NEAR(carried(inside_out(ball), "is inside out"), volume, 0.03 * volume);
+    Mesh flat = ball;
+    flat.triangles.emplace_back(5, 5, 6);
+    EXPECT_NEAR(carried(flat, "has 1 triangle without area, the first is 2048"), volume, 0.03 * volume);
+    // Two balls whose centres are one radius apart cover 27/16 of the volume of one.
+    const Mesh two = joined(ball, sphere_mesh({0.3f, 0, 0}, 0.3f, 4));
+    EXPECT_NEAR(carried(two, "passes through itself"), 27.0 / 16 * volume, 0.03 * volume);
 }
 
 } // namespace spindrift

@@ -70,5 +70,23 @@ TEST_F(PointsThatAreNotFinite, AreReportedByExpressions)
     EXPECT_EQ(place.succeed({"ax", "if (!isfinite(f@heat)) f@heat = 0;", "--in", "p.vdb", "-o", "r.vdb"}).err, "");
 }
 
+TEST(VelocitiesThatAreNotFinite, AreRefusedByATrackedSurface)
+{
+    const Workplace place;
+    openvdb::initialize();
+    const auto grid = openvdb::Vec3SGrid::create();
+    grid->setName("vel");
+    grid->setTransform(openvdb::math::Transform::createLinearTransform(0.1));
+    grid->fill(openvdb::CoordBBox({-8, -8, -8}, {7, 7, 7}), {1, 0, 0});
+    for (const char* name : {"vel.0001.vdb", "vel.0003.vdb"}) openvdb::io::File(place / name).write({grid});
+    grid->tree().setValue({1, 2, 3}, {0, std::nanf(""), 0});
+    openvdb::io::File(place / "vel.0002.vdb").write({grid});
+    place.write("scene.toml", "[shot]\nframes = \"1-3\"\n[track]\ninput = \"vel.####.vdb\"\nvoxel = 0.05\n"
+                              "[[track.source]]\nshape = \"sphere\"\nradius = 0.2\n");
+    const RunResult outcome = place.run({"run", "scene.toml"});
+    EXPECT_NE(outcome.code, 0);
+    EXPECT_TRUE(contains(outcome.err, "vel.0002.vdb has 1 values that are not finite")) << outcome.err;
+}
+
 } // namespace
 } // namespace spindrift

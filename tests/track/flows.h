@@ -45,8 +45,8 @@ struct RigidFlow : TrackFlow {
     Vec3f center, shift;
 
     RigidFlow(const Eigen::AngleAxisf& r, const Vec3f& c, const Vec3f& s) : rotation(r), center(c), shift(s) {}
-    // The midpoint rule reads two velocities. The first is zero, so that the second, at the end of the step, can be the
-    // exact displacement.
+    // For steps in one part, whose midpoint rule reads two velocities. The first is zero, so that the second, at the
+    // end of the step, can be the exact displacement.
     void sample(std::span<const Vec3f> points, float share, std::span<Vec3f> velocities) const override
     {
         for (size_t i = 0; i < points.size(); ++i)

@@ -130,7 +130,9 @@ void describe(const Options& options)
 void new_scene(const Options& options)
 {
     if (options.list) {
-        for (const SceneTemplate& t : scene_templates()) fmt::print("{:<10} {}\n", t.name, t.help);
+        size_t width = 0;
+        for (const SceneTemplate& t : scene_templates()) width = std::max(width, t.name.size());
+        for (const SceneTemplate& t : scene_templates()) fmt::print("{:<{}}  {}\n", t.name, width, t.help);
         return;
     }
     if (options.name.empty())

@@ -1,5 +1,6 @@
 #include "spindrift/engine/progress.h"
 
+#include "spindrift/base/frame_share.h"
 #include "spindrift/base/printable.h"
 
 #include <algorithm>
@@ -124,7 +125,12 @@ void Progress::refresh_line(const std::stop_token& stop)
 double Progress::seconds_left(double spent_on_frame) const
 {
     const int frames = std::max(0, to_do_ - done_);
-    return std::max(time_left_.of(frames) - spent_on_frame, time_left_.of(frames - 1));
+    const double later = time_left_.of(frames) - time_left_.of(1);
+    if (const auto share = static_cast<double>(frame_share()); share > 0) {
+        const double frame = spent_on_frame / share;
+        return frame - spent_on_frame + (done_ > 0 ? later : frame * (frames - 1));
+    }
+    return std::max(time_left_.of(frames) - spent_on_frame, later);
 }
 
 std::string Progress::unfinished_line() const
@@ -132,6 +138,7 @@ std::string Progress::unfinished_line() const
     const double spent = seconds_since(frame_start_);
     if (to_do_ < 0) return fmt::format("{}  {} so far", stage_, duration_text(spent));
     std::string line = fmt::format("{} {}/{}  this frame {} so far", stage_, next_, last_, duration_text(spent));
+    if (const float share = frame_share(); share > 0) line += fmt::format(" ({:.0f}%)", 100 * share);
     if (const double left = seconds_left(spent); left >= kShortestShown)
         line += fmt::format(", {} left", duration_text(left));
     return line + numbers_;
@@ -156,6 +163,7 @@ void Progress::stage_starts(const std::string& stage, const FrameRange& range, i
         stage_ = stage, numbers_.clear(), done_ = 0, to_do_ = to_do;
         next_ = range.last - (to_do - 1) * range.step, last_ = range.last, step_ = range.step;
         time_left_ = {};
+        set_frame_share(0);
         start_ = frame_start_ = last_line_ = Clock::now();
         running_ = true;
         if (to_do < 0) return; // no frames
@@ -174,6 +182,7 @@ void Progress::frame_done(int frame, const FrameReport& report)
     const std::lock_guard lock(mutex_);
     ++done_;
     time_left_.add(seconds_since(frame_start_));
+    set_frame_share(0);
     frame_start_ = Clock::now();
     next_ = frame + step_;
     const double left = seconds_left(0);

@@ -42,7 +42,11 @@ Liquid::Liquid(const LiquidParams& params, Shapes shapes, float fps)
 {
     solids_.set_bodies(&bodies_.solids());
     solids_.find_sheets(params.voxel);
-    if (params.surface == LiquidParams::Surface::tracked) tracked_ = std::make_unique<TrackedSurface>(params_);
+    if (params.surface == LiquidParams::Surface::tracked) {
+        tracked_ = std::make_unique<TrackedSurface>(params_);
+        surface_solids_ =
+            std::make_unique<SurfaceSolids>(solids_, solid_cells_, topology_, params.voxel, tracked_->voxel());
+    }
     if (!params.turbulence.on) return;
     ripples_ = std::make_unique<Ripples>(params.turbulence);
     flow_ = std::make_unique<ParticleFlow>(params.domain, std::move(shapes.colliders), fps, params.voxel);
@@ -74,7 +78,7 @@ void Liquid::start(int frame)
     emit(time_, true);
     particles_.attribute<Vec3f>(kMotion) = particles_.v;
     speed_ = largest_component(particles_.v);
-    if (tracked_) tracked_->start(sources_, time_);
+    if (tracked_) tracked_->start(sources_, time_, solids_of_surface());
     if (!ripples_) return;
     ripples_ = std::make_unique<Ripples>(params_.turbulence);
     ripple(0);
@@ -115,7 +119,10 @@ void Liquid::restore(State state)
     frame_ = state.frame, next_id_ = state.next_id, speed_ = state.speed;
     particles_ = std::move(state.particles);
     bodies_.restore(std::move(state.bodies), static_cast<float>(frame_));
-    if (tracked_) tracked_->restore(std::move(state.surface));
+    if (tracked_) {
+        tracked_->restore(std::move(state.surface));
+        set_time(static_cast<float>(frame_)); // the frame may be written before the next step
+    }
     if (!ripples_) return;
     ripples_ = std::make_unique<Ripples>(params_.turbulence);
     ripples_->restore(std::move(state.ripples));
@@ -153,6 +160,10 @@ LiquidReport Liquid::advance()
         fmt::format("Check velocities of sources and colliders, or raise {}.voxel", name_).c_str(),
         [&](float frames) { set_time(frames); }, [&] { return largest_step(); }, step);
     ++frame_;
+    if (tracked_) {
+        tracked_->find_velocities(topology_.tile_count() > 0 ? &velocity_ : nullptr);
+        set_time(static_cast<float>(frame_)); // exactly, for cutting the surface at solids
+    }
     std::vector<Vec3f>& motion = particles_.attribute<Vec3f>(kMotion);
     parallel_for(
         motion.size(), [&](size_t i) { motion[i] = fps_ * (particles_.P[i] - motion[i]); }, 4096);
@@ -222,7 +233,7 @@ void Liquid::substep(float dt)
     });
     phase("surface", [&] {
         distance_to_surface(particles_, index_, topology_, voxel, solid_cells_, phi_, &belonging_);
-        if (tracked_) tracked_->distance(topology_, phi_);
+        if (tracked_) tracked_->distance(topology_, solids_of_surface(), phi_);
         if (params_.keep_volume) measure_crowding(weight_, phi_, solid_cells_, belonging_, crowding_);
     });
     if (params_.has_heat())
@@ -255,7 +266,7 @@ void Liquid::substep(float dt)
         slide_on_solids(velocity_, solids_, solid_cells_, voxel,
                         params_.viscous() ? std::min(1.0f, viscosity_.stiffness()) : 0);
     });
-    if (tracked_) phase("track", [&] { tracked_->step(velocity_, dt, sources_, sinks_, time_); });
+    if (tracked_) phase("track", [&] { tracked_->step(velocity_, dt, sources_, sinks_, time_, solids_of_surface()); });
     phase("to particles", [&] { to_particles(dt); }); // (2.20)
     if (params_.keep_volume) phase("even out", [&] { even_out(dt); });
     if (!bodies_.empty()) phase("bodies", [&] { bodies_.move(time_, dt); });

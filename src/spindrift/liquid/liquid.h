@@ -127,7 +127,7 @@ class Liquid {
     }
     const Ripples* ripples() const { return ripples_.get(); } // with turbulence, at the last frame
     // The tracked surface at the last frame, with velocities; only with params.surface = tracked.
-    Mesh surface() const { return tracked_->mesh(topology_.tile_count() > 0 ? &velocity_ : nullptr); }
+    Mesh surface() const { return tracked_->mesh(solids_of_surface()); }
     // Radius of a ball of a particle's volume [m].
     float particle_radius() const;
     // Volume of one particle [m3]: an eighth of a cell.
@@ -168,6 +168,7 @@ class Liquid {
     void to_particles(float dt);
     void even_out(float dt);
     void advect(float dt);
+    const TrackSolids* solids_of_surface() const { return solids_.has_colliders() ? surface_solids_.get() : nullptr; }
     bool in_solid(const Vec3f& x) const;
     bool in_liquid(const Vec3f& x, float time) const;
     float hold_on(size_t particle, float dt) const;
@@ -207,6 +208,7 @@ class Liquid {
     Strays strays_;
     Curvature curvature_;                     // only with surface tension
     std::unique_ptr<TrackedSurface> tracked_; // if the surface is not found from the particles
+    std::unique_ptr<SurfaceSolids> surface_solids_;
     // With turbulence.
     std::unique_ptr<Ripples> ripples_;
     std::unique_ptr<ParticleFlow> flow_; // the flow of the moved particles, for ripples

@@ -28,6 +28,10 @@ class ParticleFlow {
     // solids.
     Flow flow() const { return {velocity_, voxel_, solids_.none() ? nullptr : &solid_distance_, &surface_distance_}; }
 
+    // For adding bodies, and for finding sheets, which then part the flow.
+    Solids& solids() { return solids_; }
+    const SolidCells& solid_cells() const { return solid_cells_; }
+    const Topology& topology() const { return topology_; }
     // In the order of the index, which is that of the flow's cells.
     const Particles& particles() const { return particles_; }
     const ParticleIndex& index() const { return index_; }

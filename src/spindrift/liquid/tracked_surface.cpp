@@ -35,65 +35,72 @@ void add_origins(const std::vector<SurfacePoint>& origins, Mesh& mesh)
 
 TrackedSurface::TrackedSurface(const LiquidParams& params)
     : params_(params), walls_(closed_sides(params.domain)),
-      tracker_(params.tracked.settings(params.tracked.voxel.value_or(0.5f * params.voxel), walls_))
+      tracker_(params.tracked.settings(params.tracked.voxel.value_or(0.5f * params.voxel), params.voxel, walls_))
 {
 }
 
-std::vector<SurfaceTracker::Source> TrackedSurface::sources(const std::vector<Shape>& shapes, float frame,
-                                                            FillingParams::Mode mode) const
+void TrackedSurface::start(std::vector<Shape>& shapes, float frame, const TrackSolids* solids)
 {
-    std::vector<SurfaceTracker::Source> active;
-    for (size_t i = 0; i < shapes.size(); ++i) {
-        const SourceParams& source = params_.sources[i];
-        if (source.mode != mode || (mode == FillingParams::Mode::flow && !source.contains(frame))) continue;
-        GivenValues values;
-        if (params_.has_colors()) values["color"] = source.color.value_or(Vec3f::Ones());
-        active.push_back(surface_source(shapes[i], frame, walls_, std::move(values)));
-    }
-    return active;
+    tracker_.start(active_sources(params_.sources, shapes, frame, FillingParams::Mode::initial, walls_), solids);
+    find_velocities(nullptr);
 }
 
-void TrackedSurface::start(const std::vector<Shape>& shapes, float frame)
-{
-    tracker_.start(sources(shapes, frame, FillingParams::Mode::initial));
-}
-
-void TrackedSurface::step(const MacField& velocity, float dt, const std::vector<Shape>& shapes,
-                          const std::vector<Shape>& sinks, float frame)
+void TrackedSurface::step(const MacField& velocity, float dt, std::vector<Shape>& shapes,
+                          const std::vector<Shape>& sinks, float frame, const TrackSolids* solids)
 {
     std::vector<SurfaceTracker::Source> removed;
     for (size_t i = 0; i < sinks.size(); ++i)
         if (params_.sinks[i].contains(frame)) removed.push_back(surface_source(sinks[i], frame, walls_, {}));
-    tracker_.step(MacFlow(velocity, params_.voxel), dt, sources(shapes, frame, FillingParams::Mode::flow), removed);
+    tracker_.step(MacFlow(velocity, params_.voxel), dt,
+                  active_sources(params_.sources, shapes, frame, FillingParams::Mode::flow, walls_), removed, solids);
 }
 
-void TrackedSurface::distance(const Topology& topology, Field<float>& phi) const
+void TrackedSurface::distance(const Topology& topology, const TrackSolids* solids, Field<float>& phi) const
 {
     phi.reset_uninitialized(topology, kSurfaceBand);
     for_each_tile(topology, [&](int tile) {
         const Vec3f first = topology.first_cell(tile).cast<float>() + Vec3f::Constant(0.5f);
         for (int c = 0; c < kTileCells; ++c) {
-            const Vec3f x = (first + cell_in_tile(c).cast<float>()) * params_.voxel;
+            Vec3f x = (first + cell_in_tile(c).cast<float>()) * params_.voxel;
+            if (solids) x = mirrored_at_solids(x, *solids);
             phi.tile(tile)[c] =
                 std::clamp(tracker_.distance().estimate(x) / params_.voxel, -kSurfaceBand, kSurfaceBand);
         }
     });
 }
 
-Mesh TrackedSurface::mesh(const MacField* velocity) const
+void TrackedSurface::find_velocities(const MacField* field)
+{
+    const std::vector<Vec3f>& x = tracker_.mesh().positions;
+    velocities_.assign(x.size(), Vec3f::Zero());
+    if (!field) return;
+    const MacFlow flow(*field, params_.voxel);
+    parallel_chunks(x.size(), 1024, [&](size_t begin, size_t end) {
+        flow.sample(std::span(x).subspan(begin, end - begin), 1, std::span(velocities_).subspan(begin, end - begin));
+    });
+}
+
+Mesh TrackedSurface::mesh(const TrackSolids* solids) const
 {
     Mesh mesh = tracker_.mesh();
     add_origins(tracker_.origins(), mesh);
-    mesh.velocities.assign(mesh.positions.size(), Vec3f::Zero());
-    if (velocity) {
-        const MacFlow flow(*velocity, params_.voxel);
-        parallel_chunks(mesh.positions.size(), 1024, [&](size_t begin, size_t end) {
-            flow.sample(std::span(mesh.positions).subspan(begin, end - begin), 1,
-                        std::span(mesh.velocities).subspan(begin, end - begin));
-        });
-    }
+    mesh.velocities = velocities_;
     if (walls_) clip_at_walls(mesh, *walls_);
+    if (solids) clip_at_solids(mesh, *solids);
     return mesh;
+}
+
+SurfaceTracker::State TrackedSurface::state() const
+{
+    SurfaceTracker::State state = tracker_.state();
+    state.mesh.velocities = velocities_;
+    return state;
+}
+
+void TrackedSurface::restore(SurfaceTracker::State state)
+{
+    velocities_ = std::exchange(state.mesh.velocities, {});
+    tracker_.restore(std::move(state));
 }
 
 } // namespace spindrift

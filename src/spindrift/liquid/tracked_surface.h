@@ -4,45 +4,65 @@
 // those of the solver.
 //
 // Limits: particles carry velocity only; those that leave the surface fly on their own and are not part of it. Sheets
-// thinner than a voxel of the surface are lost, and their volume is spread over the rest. Colliders and bodies do not
-// cut the surface.
+// thinner than a voxel of the surface are lost, and their volume is spread over the rest. Solids cut the surface as
+// liquid/surface_solids.h says.
 #pragma once
 
 #include "spindrift/liquid/params.h"
-#include "spindrift/track/tracker.h"
+#include "spindrift/liquid/surface_solids.h"
 
 namespace spindrift {
 
 // A shape as a source of a tracked surface at a time [frames]. The shape must outlive it.
 SurfaceTracker::Source surface_source(const Shape& shape, float frame, const std::optional<Box3f>& walls,
                                       GivenValues values);
+// Those of a mode that are active at a time, with their colours; the shapes are prepared for it. `Params` has what
+// FillingParams has, and an optional color.
+template <class Params> std::vector<SurfaceTracker::Source> active_sources(const std::vector<Params>& params,
+                                                                           std::vector<Shape>& shapes, float frame,
+                                                                           FillingParams::Mode mode,
+                                                                           const std::optional<Box3f>& walls)
+{
+    const bool colored = std::ranges::any_of(params, [](const Params& source) { return source.color.has_value(); });
+    std::vector<SurfaceTracker::Source> active;
+    for (size_t i = 0; i < shapes.size(); ++i) {
+        if (params[i].mode != mode || (mode == FillingParams::Mode::flow && !params[i].contains(frame))) continue;
+        shapes[i].prepare(frame);
+        GivenValues values;
+        if (colored) values["color"] = params[i].color.value_or(Vec3f::Ones());
+        active.push_back(surface_source(shapes[i], frame, walls, std::move(values)));
+    }
+    return active;
+}
 
 class TrackedSurface {
   public:
     explicit TrackedSurface(const LiquidParams& params);
 
     // The shapes are those of params.sources and params.sinks, prepared for the time [frames].
-    void start(const std::vector<Shape>& sources, float frame);
-    void step(const MacField& velocity, float dt, const std::vector<Shape>& sources, const std::vector<Shape>& sinks,
-              float frame);
+    void start(std::vector<Shape>& sources, float frame, const TrackSolids* solids);
+    void step(const MacField& velocity, float dt, std::vector<Shape>& sources, const std::vector<Shape>& sinks,
+              float frame, const TrackSolids* solids);
     void begin_frame() { tracker_.begin_frame(); }
-    // At cell centres [cells], clamped to the band in which the solver knows distances.
-    void distance(const Topology& topology, Field<float>& phi) const;
+    // At cell centres [cells], clamped to the band in which the solver knows distances; in solids that of the mirror
+    // image.
+    void distance(const Topology& topology, const TrackSolids* solids, Field<float>& phi) const;
 
-    // Clipped at the walls, with velocities, and where each vertex was a frame ago: "origin_triangle" and
+    // Finds the velocities of the vertices at the end of a frame; without a field, nothing moves.
+    void find_velocities(const MacField* field);
+    // Clipped at walls and solids, with velocities, and where each vertex was a frame ago: "origin_triangle" and
     // "origin_weights".
-    Mesh mesh(const MacField* velocity) const;
+    Mesh mesh(const TrackSolids* solids) const;
+    float voxel() const { return tracker_.settings().voxel; }
     const SurfaceTracker& tracker() const { return tracker_; }
-    SurfaceTracker::State state() const { return tracker_.state(); }
-    void restore(SurfaceTracker::State state) { tracker_.restore(std::move(state)); }
+    SurfaceTracker::State state() const;
+    void restore(SurfaceTracker::State state);
 
   private:
-    std::vector<SurfaceTracker::Source> sources(const std::vector<Shape>& shapes, float frame,
-                                                FillingParams::Mode mode) const;
-
     const LiquidParams& params_;
     std::optional<Box3f> walls_;
     SurfaceTracker tracker_;
+    std::vector<Vec3f> velocities_; // of the vertices
 };
 
 // Adds the origins of a tracked surface's vertices to its mesh, as attributes.

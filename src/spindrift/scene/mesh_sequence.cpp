@@ -4,10 +4,9 @@
 #include "spindrift/base/parallel.h"
 #include "spindrift/io/frame_path.h"
 #include "spindrift/io/mesh_file.h"
+#include "spindrift/mesh/faults.h"
 
 #include <Eigen/Geometry>
-
-#include <map>
 
 namespace spindrift {
 
@@ -17,28 +16,11 @@ namespace {
 constexpr float kReach = 1e9f;
 constexpr int kLastFrame = 100000000; // in either direction, as for shots
 
-// Many programs write one vertex per normal or texture coordinate; here only positions matter.
+// Here only positions matter.
 Mesh welded(const Mesh& mesh)
 {
-    const auto before = [](const Vec3f& a, const Vec3f& b) {
-        return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
-    };
-    std::map<Vec3f, int, decltype(before)> index_of(before);
-    Mesh result;
-    std::vector<int> index;
-    for (size_t i = 0; i < mesh.positions.size(); ++i) {
-        const auto [found, is_new] = index_of.try_emplace(mesh.positions[i], static_cast<int>(result.positions.size()));
-        if (is_new) {
-            result.positions.push_back(mesh.positions[i]);
-            if (!mesh.velocities.empty()) result.velocities.push_back(mesh.velocities[i]);
-        }
-        index.push_back(found->second);
-    }
-    for (const Vec3i& t : mesh.triangles) {
-        const Vec3i joined = t.unaryExpr([&](int i) { return index[i]; });
-        const bool has_corners = joined[0] != joined[1] && joined[1] != joined[2] && joined[2] != joined[0];
-        if (has_corners) result.triangles.push_back(joined);
-    }
+    Mesh result = with_joined_vertices(mesh);
+    std::erase_if(result.triangles, [](const Vec3i& t) { return t[0] == t[1] || t[1] == t[2] || t[2] == t[0]; });
     return result;
 }
 
@@ -86,9 +68,10 @@ MeshSequence::MeshSequence(std::string name, const std::string& where, bool may_
         const bool closed_parts = !may_be_open && is_closed(loaded) && volume_of(loaded) != 0;
         closed_ &= is_closed(mesh) || closed_parts;
         if (!closed_ && !may_be_open)
-            bad_input("{}: {} is not closed, so it has no inside: each edge must belong to two triangles that agree "
-                      "which side is out",
-                      where, file);
+            bad_input(
+                "{}: {} is not closed, so it has no inside: {}; each edge must belong to two triangles that agree "
+                "which side is out",
+                where, file, open_edge(with_joined_vertices(loaded)).value_or("it has no volume"));
     }
 }
 

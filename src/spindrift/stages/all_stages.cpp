@@ -9,6 +9,7 @@
     STAGE(shaped_smoke)                                                                                                \
     STAGE(smoke)                                                                                                       \
     STAGE(track)                                                                                                       \
+    STAGE(texture)                                                                                                     \
     STAGE(crowd)                                                                                                       \
     STAGE(sand)                                                                                                        \
     STAGE(grains)                                                                                                      \

@@ -65,7 +65,11 @@ void DrawnScene::begin_layer(const std::string& name, const LayerParams& layer, 
     layer_ = layer, alone_ = alone;
 }
 
-void DrawnScene::add_surface(Mesh mesh) { surfaces_.push_back({std::move(mesh), layer_index(), layer_}); }
+void DrawnScene::add_surface(Mesh mesh, LayerParams::Look look)
+{
+    surfaces_.push_back({std::move(mesh), layer_index(), layer_});
+    if (layer_.look == LayerParams::Look::as_picture) surfaces_.back().look.look = look;
+}
 
 void DrawnScene::add_spheres(RenderSpheres spheres)
 {

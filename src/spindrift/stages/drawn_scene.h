@@ -51,7 +51,8 @@ class DrawnScene {
     std::string color_by() const { return layer_.color_by.empty() ? params_.color_by : layer_.color_by; }
     std::string own_color_by() const { return alone_ ? color_by() : layer_.color_by; }
 
-    void add_surface(Mesh mesh);
+    // `look`, if the layer does not set one.
+    void add_surface(Mesh mesh, LayerParams::Look look = LayerParams::Look::as_picture);
     void add_spheres(RenderSpheres spheres);
     void add_smoke(const std::string& path);
     // Smoke as points; `before` are earlier frames of it, the oldest first, whose shadows are blended in.

@@ -74,6 +74,9 @@ void LiquidStage::prepare(const StageContext& context)
     facts->stage = name(), facts->params = params;
     load_shapes_of(scene, first_frame, *facts);
     warnings_ = thin_solids(scene, name(), params.voxel, facts->colliders, facts->bodies, first_frame);
+    if (tracked())
+        for (std::string& odd : odd_meshes(scene, facts->sources, param("source"), first_frame))
+            warnings_.push_back(std::move(odd));
     mesh_files_ = mesh_files_of(params.sources, scene) + mesh_files_of(params.sinks, scene) +
                   mesh_files_of(params.colliders, scene);
     for (const BodyParams& body : params.bodies)

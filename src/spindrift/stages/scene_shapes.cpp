@@ -2,6 +2,7 @@
 
 #include "spindrift/base/error.h"
 #include "spindrift/io/atomic_file.h"
+#include "spindrift/mesh/faults.h"
 #include "spindrift/scene/mesh_sequence.h"
 #include "spindrift/spray/params.h"
 
@@ -142,6 +143,20 @@ Box3f extent_of(const DomainParams& domain, std::initializer_list<const std::vec
             else if (const Box3f walls = bounds_of(shape.mesh(frame)); !walls.empty()) // the bounds of a container
                 extent.add(walls);
     return extent;
+}
+
+std::vector<std::string> odd_meshes(const SceneFile& scene, const std::vector<Shape>& shapes, const std::string& name,
+                                    float frame)
+{
+    std::vector<std::string> warnings;
+    for (size_t i = 0; i < shapes.size(); ++i) {
+        const ShapeParams& params = shapes[i].params();
+        if (params.shape != ShapeParams::Kind::mesh || params.invert) continue;
+        for (const std::string& odd : oddities(with_joined_vertices(shapes[i].mesh(frame))))
+            warnings.push_back(
+                fmt::format("{}: {} {}", scene.where(fmt::format("{}[{}].file", name, i)), params.file, odd));
+    }
+    return warnings;
 }
 
 double volume_of(const Vec3f& size) { return static_cast<double>(size.x()) * size.y() * size.z(); }

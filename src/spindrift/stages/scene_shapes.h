@@ -49,6 +49,11 @@ std::string text_of_shapes(const std::string& name, const std::vector<Params>& i
 // The region that a camera should see: the domain, or the bounds of finite shapes at a frame.
 Box3f extent_of(const DomainParams& domain, std::initializer_list<const std::vector<Shape>*> shapes, float frame);
 
+// Warnings about meshes that are used although something is odd about them (mesh/faults.h), at a frame. `name` is the
+// list's, e.g. "liquid.source".
+std::vector<std::string> odd_meshes(const SceneFile& scene, const std::vector<Shape>& shapes, const std::string& name,
+                                    float frame);
+
 // Volume of a box [m3], and of the part of it that a shape covers, to about one percent.
 double volume_of(const Vec3f& size);
 double volume_inside(const Shape& shape, const Box3f& box, float frame);

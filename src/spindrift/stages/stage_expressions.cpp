@@ -192,4 +192,24 @@ void StageExpressions::run(At at, Particles& particles, float frame, float dt, c
     }
 }
 
+void StageExpressions::run_on_vertices(At at, Mesh& mesh, int frame, const std::string& stage)
+{
+    if (!any(at)) return;
+    const size_t count = mesh.positions.size();
+    const bool moves = !mesh.velocities.empty();
+    if (mesh.normals.empty()) compute_normals(mesh);
+    Particles points;
+    points.P = std::move(mesh.positions), points.v = std::move(mesh.velocities);
+    points.v.resize(count, Vec3f::Zero());
+    points.attributes = std::move(mesh.attributes), points.attributes["N"] = mesh.normals;
+    points.id.resize(count);
+    for (size_t i = 0; i < count; ++i) points.id[i] = static_cast<int32_t>(i);
+    run(at, points, static_cast<float>(frame), 1 / fps_);
+    if (points.size() != count)
+        fail("{}: an expression deletes vertices; a surface without them would have holes", stage);
+    points.attributes.erase("N");
+    mesh.positions = std::move(points.P), mesh.attributes = std::move(points.attributes);
+    if (moves) mesh.velocities = std::move(points.v);
+}
+
 } // namespace spindrift

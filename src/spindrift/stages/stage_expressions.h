@@ -11,6 +11,7 @@
 #include "spindrift/engine/files_of_frames.h"
 #include "spindrift/expression/expression.h"
 #include "spindrift/io/frame_path.h"
+#include "spindrift/mesh/mesh.h"
 #include "spindrift/points/hooks.h"
 #include "spindrift/scene/named_values.h"
 #include "spindrift/scene/scene_file.h"
@@ -91,6 +92,9 @@ class StageExpressions {
     void check(const Particles& particles, const ExpressionContext& fields = {}) const;
     // Runs the expressions of one kind at a time in frames, in a step of dt [s].
     void run(At at, Particles& particles, float frame, float dt, const ExpressionContext& fields = {});
+    // The same on the vertices of a mesh, which expressions see as points with their normals N. `stage` is for
+    // messages.
+    void run_on_vertices(At at, Mesh& mesh, int frame, const std::string& stage);
     // The expressions that run in steps, as hooks for a solver. `fields` is called each time.
     ParticleHooks hooks(std::function<ExpressionContext()> fields = {});
 

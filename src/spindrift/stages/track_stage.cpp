@@ -8,6 +8,7 @@
 #include "spindrift/liquid/mac_flow.h"
 #include "spindrift/liquid/tracked_surface.h"
 #include "spindrift/scene/limits.h"
+#include "spindrift/stages/body_files.h"
 #include "spindrift/stages/scene_shapes.h"
 #include "spindrift/stages/tracker_state.h"
 
@@ -98,7 +99,7 @@ void TrackStage::prepare(const StageContext& context)
     estimate_ = {kTrackBytesPerTriangle * triangles, kTrackFileBytesPerTriangle * triangles * range_.count(),
                  fmt::format("about {:.2g} triangles", triangles), fmt::format("raise {}", param("voxel")), triangles};
     expressions_.prepare(scene, name(), range_, fps_, liquid_ ? liquid_->colliders : std::vector<Shape>());
-    tracker_ = std::make_unique<SurfaceTracker>(params_.settings(*voxel_, walls_));
+    tracker_ = std::make_unique<SurfaceTracker>(params_.settings(*voxel_, liquid_ ? liquid_->params.voxel : 0, walls_));
 }
 
 void TrackStage::prepare_velocities(const StageContext& context)
@@ -109,6 +110,9 @@ void TrackStage::prepare_velocities(const StageContext& context)
         walls_ = closed_sides(liquid_->params.domain);
         particle_flow_ =
             std::make_unique<ParticleFlow>(liquid_->params.domain, liquid_->colliders, fps_, liquid_->params.voxel);
+        obstacles_.reset();
+        if (!liquid_->colliders.empty() || !liquid_->bodies.empty())
+            obstacles_ = std::make_unique<Obstacles>(*liquid_, fps_, *voxel_, *particle_flow_);
         dependencies_ += mesh_files_of(liquid_->params.colliders, scene);
         return;
     }
@@ -133,6 +137,7 @@ void TrackStage::prepare_sources(const SceneFile& scene)
     sources_.clear();
     if (!source_params_.empty()) {
         sources_ = load_shapes(scene, source_params_, param("source"));
+        warnings_ = odd_meshes(scene, sources_, param("source"), static_cast<float>(range_.first));
         dependencies_ += mesh_files_of(source_params_, scene);
     } else if (liquid_) {
         for (const SourceParams& source : liquid_->params.sources) {
@@ -145,8 +150,6 @@ void TrackStage::prepare_sources(const SceneFile& scene)
     }
     if (sources_.empty())
         bad_input("{}: there is no surface to track; add a [[{}]] with a shape", scene.where(name()), param("source"));
-    colored_ = std::any_of(source_params_.begin(), source_params_.end(),
-                           [](const SourceOfSurface& source) { return source.color.has_value(); });
 }
 
 std::vector<std::string> TrackStage::coarser(double k) const
@@ -164,20 +167,6 @@ double TrackStage::memory(const Forecast& forecast) const
 
 // --------------------------------------------------------------------------------------------------------------
 // running
-
-std::vector<SurfaceTracker::Source> TrackStage::sources_at(float frame, FillingParams::Mode mode)
-{
-    std::vector<SurfaceTracker::Source> active;
-    for (size_t i = 0; i < sources_.size(); ++i) {
-        const SourceOfSurface& params = source_params_[i];
-        if (params.mode != mode || (mode == FillingParams::Mode::flow && !params.contains(frame))) continue;
-        sources_[i].prepare(frame);
-        GivenValues values;
-        if (colored_) values["color"] = params.color.value_or(Vec3f::Ones());
-        active.push_back(surface_source(sources_[i], frame, walls_, std::move(values)));
-    }
-    return active;
-}
 
 float TrackStage::file_frame(float frame) const
 {
@@ -205,17 +194,51 @@ int TrackStage::steps_for(float max_speed) const
 
 void TrackStage::step(const TrackFlow& flow, float seconds, float frame, PhaseTimes& times)
 {
-    times.measure("track", [&] { tracker_->step(flow, seconds, sources_at(frame, FillingParams::Mode::flow)); });
+    times.measure("track", [&] {
+        const auto sources = active_sources(source_params_, sources_, frame, FillingParams::Mode::flow, walls_);
+        tracker_->step(flow, seconds, sources, {}, cut());
+    });
+}
+
+TrackStage::Obstacles::Obstacles(const LiquidFacts& liquid, float fps, float voxel, ParticleFlow& flow)
+    : solids(liquid.params.domain, liquid.colliders, fps),
+      bodies(liquid.params.bodies, liquid.bodies, liquid.params.domain, liquid.colliders, fps),
+      cut(solids, flow.solid_cells(), flow.topology(), liquid.params.voxel, voxel)
+{
+    for (Solids* of : {&solids, &flow.solids()}) of->set_bodies(&bodies.solids()), of->find_sheets(liquid.params.voxel);
+}
+
+void TrackStage::Obstacles::place_bodies(const std::vector<RigidMotion>& next, float share, float frame)
+{
+    if (bodies.empty()) return;
+    const auto s = static_cast<double>(share);
+    std::vector<RigidMotion> between = next;
+    for (size_t b = 0; share < 1 && b < between.size(); ++b) {
+        between[b].position = (1 - s) * motions[b].position + s * next[b].position;
+        between[b].orientation = motions[b].orientation.slerp(s, next[b].orientation);
+    }
+    bodies.restore(std::move(between), frame);
+}
+
+void TrackStage::read_liquid(int frame, Particles& particles, std::vector<RigidMotion>& bodies) const
+{
+    const std::string path = input_path_(source_, frame);
+    particles = read_particles(path).particles;
+    particles.attributes.clear();
+    if (!obstacles_ || obstacles_->bodies.empty()) return;
+    const auto file = std::filesystem::path(path).replace_extension(kBodiesEnding);
+    bodies = read_bodies(file.string(), obstacles_->bodies.size());
 }
 
 // The velocity of each step is that of the liquid in its middle.
 void TrackStage::follow_liquid(PhaseTimes& times)
 {
     Particles next;
-    times.measure("read", [&] {
-        next = read_particles(input_path_(source_, frame_ + 1)).particles;
-        next.attributes.clear();
-    });
+    std::vector<RigidMotion> motions;
+    times.measure("read", [&] { read_liquid(frame_ + 1, next, motions); });
+    const auto place_bodies = [&](float share) {
+        if (obstacles_) obstacles_->place_bodies(motions, share, static_cast<float>(frame_) + share);
+    };
     float speed = 0;
     for (const Vec3f& v : next.v) speed = std::max(speed, v.norm());
     for (const Vec3f& v : particles_.v) speed = std::max(speed, v.norm());
@@ -225,13 +248,17 @@ void TrackStage::follow_liquid(PhaseTimes& times)
         const float middle = (static_cast<float>(s) + 0.5f) / static_cast<float>(steps_);
         const float end = (static_cast<float>(s) + 1) / static_cast<float>(steps_);
         times.measure("flow", [&] {
+            place_bodies(middle);
             particle_flow_->set(particles_between(particles_, next, middle, seconds),
                                 static_cast<float>(frame_) + middle);
+            place_bodies(end);
+            if (obstacles_) obstacles_->solids.set_frame(static_cast<float>(frame_) + end);
         });
         const MacFlow flow(particle_flow_->flow().velocity, liquid_->params.voxel);
         step(flow, seconds / static_cast<float>(steps_), static_cast<float>(frame_) + end, times);
     }
     particles_ = std::move(next);
+    if (obstacles_) obstacles_->motions = std::move(motions);
     times.measure("flow", [&] { particle_flow_->set(particles_, static_cast<float>(frame_) + 1); });
     find_velocities(MacFlow(particle_flow_->flow().velocity, liquid_->params.voxel));
 }
@@ -269,30 +296,13 @@ void TrackStage::find_velocities(const TrackFlow& flow)
     });
 }
 
-// Expressions see vertices as points.
-void TrackStage::run_expressions(ExpressionParams::At at, Mesh& mesh)
-{
-    if (!expressions_.any(at)) return;
-    Particles points;
-    points.P = std::move(mesh.positions), points.v = std::move(mesh.velocities);
-    points.attributes = std::move(mesh.attributes), points.attributes["N"] = mesh.normals;
-    points.id.resize(points.P.size());
-    for (size_t i = 0; i < points.id.size(); ++i) points.id[i] = static_cast<int32_t>(i);
-    expressions_.run(at, points, static_cast<float>(frame_), 1 / fps_);
-    if (points.size() != mesh.normals.size())
-        fail("{}: an expression deletes vertices; a surface without them would have holes", name());
-    points.attributes.erase("N");
-    mesh.positions = std::move(points.P), mesh.velocities = std::move(points.v);
-    mesh.attributes = std::move(points.attributes);
-}
-
 // What expressions change after advection is carried on; the surface itself stays.
 void TrackStage::change_attributes()
 {
     if (!expressions_.any(ExpressionParams::At::after_advection)) return;
     Mesh mesh = tracker_->mesh();
     mesh.velocities = velocities_;
-    run_expressions(ExpressionParams::At::after_advection, mesh);
+    expressions_.run_on_vertices(ExpressionParams::At::after_advection, mesh, frame_, name());
     tracker_->set_attributes(std::move(mesh.attributes));
 }
 
@@ -301,9 +311,20 @@ FrameReport TrackStage::report(PhaseTimes times) const
     FrameReport report;
     report.numbers = {{"triangles", static_cast<double>(tracker_->mesh().triangles.size())},
                       {"steps", steps_},
-                      {"volume", tracker_->volume()}};
+                      {"volume", tracker_->volume(cut())}};
     report.times = std::move(times);
     return report;
+}
+
+// The liquid and what is in its way, at the current frame.
+void TrackStage::place_at(int frame)
+{
+    std::vector<RigidMotion> motions;
+    read_liquid(frame, particles_, motions);
+    if (!obstacles_) return;
+    obstacles_->motions = motions;
+    obstacles_->place_bodies(motions, 0, static_cast<float>(frame));
+    obstacles_->solids.set_frame(static_cast<float>(frame));
 }
 
 FrameReport TrackStage::start(int frame)
@@ -311,11 +332,13 @@ FrameReport TrackStage::start(int frame)
     PhaseTimes times;
     frame_ = frame, steps_ = 0;
     times.measure("start", [&] {
-        tracker_->start(sources_at(static_cast<float>(frame), FillingParams::Mode::initial));
         if (liquid_) {
-            particles_ = read_particles(input_path_(source_, frame)).particles;
-            particles_.attributes.clear();
+            place_at(frame);
             particle_flow_->set(particles_, static_cast<float>(frame));
+        }
+        const auto at = static_cast<float>(frame);
+        tracker_->start(active_sources(source_params_, sources_, at, FillingParams::Mode::initial, walls_), cut());
+        if (liquid_) {
             find_velocities(MacFlow(particle_flow_->flow().velocity, liquid_->params.voxel));
         } else {
             const auto volume = volume_at(static_cast<int>(file_frame(static_cast<float>(frame))));
@@ -344,8 +367,9 @@ void TrackStage::write(const std::string& path)
     Mesh mesh = tracker_->mesh();
     add_origins(tracker_->origins(), mesh);
     mesh.velocities = velocities_;
-    run_expressions(ExpressionParams::At::before_writing, mesh);
+    expressions_.run_on_vertices(ExpressionParams::At::before_writing, mesh, frame_, name());
     if (walls_) clip_at_walls(mesh, *walls_);
+    if (obstacles_) clip_at_solids(mesh, obstacles_->cut);
     write_mesh(path, mesh);
 }
 
@@ -356,9 +380,9 @@ StateFile TrackStage::save() const
 {
     StateFile file;
     file.numbers = {{"frame", frame_}, {"substeps", steps_}};
-    for (const Vec3f& v : velocities_)
-        file.fields["velocities"].insert(file.fields["velocities"].end(), v.begin(), v.end());
-    save_tracker(tracker_->state(), file);
+    SurfaceTracker::State state = tracker_->state();
+    state.mesh.velocities = velocities_;
+    save_tracker(state, file);
     return file;
 }
 
@@ -368,14 +392,9 @@ FrameReport TrackStage::restore(StateFile file)
     times.measure("restore", [&] {
         frame_ = static_cast<int>(file.numbers["frame"]), steps_ = static_cast<int>(file.numbers["substeps"]);
         SurfaceTracker::State state = load_tracker(file, params_.reference);
-        const std::vector<float>& v = file.fields["velocities"];
-        if (v.size() != 3 * state.mesh.positions.size()) bad_state("{} numbers of velocities", v.size());
-        velocities_.clear();
-        for (size_t i = 0; i + 2 < v.size(); i += 3) velocities_.emplace_back(v[i], v[i + 1], v[i + 2]);
+        velocities_ = std::exchange(state.mesh.velocities, {});
         tracker_->restore(std::move(state));
-        if (!liquid_) return;
-        particles_ = read_particles(input_path_(source_, frame_)).particles;
-        particles_.attributes.clear();
+        if (liquid_) place_at(frame_);
     });
     return report(times);
 }

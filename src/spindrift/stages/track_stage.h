@@ -4,6 +4,8 @@
 #pragma once
 
 #include "spindrift/liquid/particle_flow.h"
+#include "spindrift/liquid/surface_solids.h"
+#include "spindrift/stages/liquid_stage.h"
 #include "spindrift/stages/stage_expressions.h"
 #include "spindrift/stages/surface_stage.h"
 #include "spindrift/stages/volume_flow.h"
@@ -42,9 +44,21 @@ class TrackStage : public TimeStage {
         std::optional<Vec3f> color;
         void visit(ParamVisitor& v);
     };
+    // The colliders and bodies of the liquid.
+    struct Obstacles {
+        Solids solids;
+        Bodies bodies;
+        SurfaceSolids cut;
+        std::vector<RigidMotion> motions; // of the bodies, at the current frame
+        Obstacles(const LiquidFacts& liquid, float fps, float voxel, ParticleFlow& flow);
+        // A share of the way from `motions` to others.
+        void place_bodies(const std::vector<RigidMotion>& next, float share, float frame);
+    };
     void prepare_sources(const SceneFile& scene);
     void prepare_velocities(const StageContext& context);
-    std::vector<SurfaceTracker::Source> sources_at(float frame, FillingParams::Mode mode);
+    void read_liquid(int frame, Particles& particles, std::vector<RigidMotion>& bodies) const;
+    void place_at(int frame);
+    const TrackSolids* cut() const { return obstacles_ ? &obstacles_->cut : nullptr; }
     float file_frame(float frame) const;
     std::shared_ptr<const VelocityVolume> volume_at(int file_frame);
     int steps_for(float max_speed) const;
@@ -52,7 +66,6 @@ class TrackStage : public TimeStage {
     void follow_volumes(PhaseTimes& times);
     void step(const TrackFlow& flow, float seconds, float frame, PhaseTimes& times);
     void find_velocities(const TrackFlow& flow);
-    void run_expressions(ExpressionParams::At at, Mesh& mesh);
     void change_attributes();
     FrameReport report(PhaseTimes times) const;
 
@@ -73,9 +86,9 @@ class TrackStage : public TimeStage {
     InputPath input_path_;
     FrameRange range_;
     float fps_ = 24;
-    bool colored_ = false;
     std::optional<Box3f> walls_;
     std::unique_ptr<ParticleFlow> particle_flow_;
+    std::unique_ptr<Obstacles> obstacles_; // null if there are none
     std::unique_ptr<SurfaceTracker> tracker_;
     // Of the current frame.
     Particles particles_;                                          // of the liquid

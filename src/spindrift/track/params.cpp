@@ -7,7 +7,8 @@ namespace spindrift {
 void TrackParams::visit(ParamVisitor& v)
 {
     v("cells_per_step", cells_per_step, unit::cells, between(0.1, 20),
-      "How far the surface may move in a step. Each step blurs detail a little; long steps follow the flow less well.");
+      "How far the surface may move in a step. Each step blurs detail a little, so that long steps keep more; but they "
+      "see less of how the flow changes with time, and sources flow in less evenly.");
     v("keep_volume", keep_volume,
       "Move the surface evenly to make up for lost volume, such as that of sheets thinner than a voxel. Sources add to "
       "the volume that is kept.");
@@ -27,10 +28,11 @@ void TrackParams::visit(ParamVisitor& v)
     v("seed", seed, unit::none, limits::seed(), "Seed of the jitter.");
 }
 
-TrackSettings TrackParams::settings(float voxel, const std::optional<Box3f>& walls) const
+TrackSettings TrackParams::settings(float voxel, float flow_voxel, const std::optional<Box3f>& walls) const
 {
     TrackSettings settings;
     settings.voxel = voxel, settings.walls = walls;
+    settings.cells_per_part *= std::max(1.0f, flow_voxel / voxel); // a flow has no detail finer than its grid
     settings.curved = curved, settings.jitter = jitter, settings.smoothing = smoothing;
     settings.keep_volume = keep_volume, settings.reference = reference;
     settings.labels = labels, settings.directions = directions;

@@ -8,12 +8,13 @@ namespace spindrift {
 
 struct TrackParams {
     bool curved = true, jitter = true, keep_volume = true, reference = false;
-    float smoothing = 0, cells_per_step = 4;
+    float smoothing = 0, cells_per_step = 8;
     std::vector<std::string> labels, directions;
     int seed = 1;
 
     void visit(ParamVisitor& v);
-    TrackSettings settings(float voxel, const std::optional<Box3f>& walls) const;
+    // `flow_voxel`: of the grid that the velocity is on [m]; 0 if that is not known.
+    TrackSettings settings(float voxel, float flow_voxel, const std::optional<Box3f>& walls) const;
 };
 
 } // namespace spindrift

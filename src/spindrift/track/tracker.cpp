@@ -13,6 +13,8 @@ namespace {
 
 // How far the surface is continued beyond walls [voxels].
 constexpr float kBeyondWalls = 2;
+// And in solids, whose corners that part cuts off when it is moved onto them [voxels].
+constexpr float kInSolids = 1;
 // Largest correction of the volume in a step [voxels].
 constexpr float kMostOffset = 0.1f;
 
@@ -75,9 +77,10 @@ class MeshFunction : public SurfaceFunction {
 class SurfaceTracker::StepFunction : public SurfaceFunction {
   public:
     StepFunction(const TrackSettings& settings, const DistanceTree* before, const TrackFlow* flow, float seconds,
-                 float offset, const std::vector<Source>& sources, const std::vector<Source>& sinks)
+                 float offset, const std::vector<Source>& sources, const std::vector<Source>& sinks,
+                 const TrackSolids* solids)
         : settings_(settings), before_(before), flow_(flow), seconds_(seconds), offset_(offset), sources_(sources),
-          sinks_(sinks)
+          sinks_(sinks), solids_(solids)
     {
     }
 
@@ -96,9 +99,8 @@ class SurfaceTracker::StepFunction : public SurfaceFunction {
                     results[i].distance =
                         mix(results[i].distance, before_->smooth_distance(from[i]), settings_.smoothing);
                 results[i].distance -= offset_;
-                if (settings_.walls && !settings_.walls->contains(points[i])) // from the part beyond the wall, if any
-                    if (const SurfacePoint beyond = before_->nearest(mirrored_as(points[i], from[i], *settings_.walls));
-                        beyond.triangle >= 0)
+                if (const std::optional<Vec3f> behind = behind_walls(points[i], from[i])) // that part, if there is any
+                    if (const SurfacePoint beyond = before_->nearest(*behind); beyond.triangle >= 0)
                         static_cast<SurfacePoint&>(results[i]) = beyond;
             }
         } else {
@@ -166,7 +168,7 @@ class SurfaceTracker::StepFunction : public SurfaceFunction {
                         box.min + h * (Vec3i(static_cast<int>(x), y, z).cast<float>().array() + 0.5f).matrix();
                     const auto has = [&](const Box3f& other) { return other.contains(at); };
                     if (std::none_of(done.begin(), done.end(), has) &&
-                        (!settings_.walls || settings_.walls->contains(at)))
+                        (!settings_.walls || settings_.walls->contains(at)) && (!solids_ || solids_->distance(at) > 0))
                         points.push_back(at);
                 }
             before.resize(points.size());
@@ -191,30 +193,55 @@ class SurfaceTracker::StepFunction : public SurfaceFunction {
         for (const Source& source : sources_) value = std::min(value, source.distance(inner(x)));
         return std::max(value, removed(x));
     }
-    Vec3f inner(const Vec3f& x) const { return settings_.walls ? mirrored_as(x, x, *settings_.walls) : x; }
-    // Positive in sinks and beyond walls.
+    Vec3f within_walls(const Vec3f& x) const { return settings_.walls ? mirrored_as(x, x, *settings_.walls) : x; }
+    // The mirror image of what is behind walls or in a solid.
+    Vec3f inner(const Vec3f& x) const
+    {
+        const Vec3f y = within_walls(x);
+        return solids_ ? mirrored_at_solids(y, *solids_) : y;
+    }
+    // For a point behind walls or in a solid, whose mirror image comes from a place: where it comes from itself.
+    std::optional<Vec3f> behind_walls(const Vec3f& x, const Vec3f& from) const
+    {
+        if (settings_.walls && !settings_.walls->contains(x)) return mirrored_as(x, from, *settings_.walls);
+        if (solids_ && solids_->distance(x) < 0) return x + from - inner(x);
+        return {};
+    }
+    // Positive in sinks, beyond walls, and deep in solids.
     float removed(const Vec3f& x) const
     {
-        float depth =
-            settings_.walls ? distance_to_walls(x, *settings_.walls) - kBeyondWalls * settings_.voxel : -kInfinity;
+        const float voxel = settings_.voxel;
+        float depth = settings_.walls ? distance_to_walls(x, *settings_.walls) - kBeyondWalls * voxel : -kInfinity;
+        if (solids_) depth = std::max(depth, -solids_->distance(x) - kInSolids * voxel);
         for (const Source& sink : sinks_) depth = std::max(depth, -sink.distance(inner(x)));
         return depth;
     }
 
-    // (3.3), (3.4): the midpoint rule.
+    // (3.3), (3.4): the midpoint rule, in equal parts of the step.
     std::span<const Vec3f> trace_back(std::span<const Vec3f> points) const
     {
-        auto& to = thread_scratch<std::vector<Vec3f>>();
-        auto& from = thread_scratch<std::vector<Vec3f>>();
+        auto& at = thread_scratch<std::vector<Vec3f>>();
+        auto& middle = thread_scratch<std::vector<Vec3f>>();
         auto& velocities = thread_scratch<std::vector<Vec3f>>();
-        to.resize(points.size()), from.resize(points.size()), velocities.resize(points.size());
-        for (size_t i = 0; i < points.size(); ++i) to[i] = inner(points[i]);
-        if (!flow_) return to;
-        flow_->sample(to, 1, velocities);
-        for (size_t i = 0; i < points.size(); ++i) from[i] = inner(to[i] - 0.5f * seconds_ * velocities[i]);
-        flow_->sample(from, 0.5f, velocities);
-        for (size_t i = 0; i < points.size(); ++i) from[i] = inner(to[i] - seconds_ * velocities[i]);
-        return from;
+        at.resize(points.size()), middle.resize(points.size()), velocities.resize(points.size());
+        for (size_t i = 0; i < points.size(); ++i) at[i] = inner(points[i]);
+        if (!flow_) return at;
+        const float parts = path_parts(), seconds = seconds_ / parts;
+        for (float part = parts; part > 0; --part) {
+            flow_->sample(at, part / parts, velocities);
+            for (size_t i = 0; i < points.size(); ++i) middle[i] = within_walls(at[i] - 0.5f * seconds * velocities[i]);
+            flow_->sample(middle, (part - 0.5f) / parts, velocities);
+            for (size_t i = 0; i < points.size(); ++i) at[i] = within_walls(at[i] - seconds * velocities[i]);
+        }
+        if (solids_)
+            for (size_t i = 0; i < points.size(); ++i) at[i] = solids_->kept_on_side(inner(points[i]), at[i]);
+        return at;
+    }
+    float path_parts() const
+    {
+        constexpr float kMostParts = 32;
+        const float cells = flow_->max_speed() * seconds_ / settings_.voxel;
+        return std::clamp(std::ceil(cells / settings_.cells_per_part), 1.0f, kMostParts);
     }
 
     const TrackSettings& settings_;
@@ -222,6 +249,7 @@ class SurfaceTracker::StepFunction : public SurfaceFunction {
     const TrackFlow* flow_;      // null if nothing moves
     const float seconds_, offset_;
     const std::vector<Source>&sources_, &sinks_;
+    const TrackSolids* solids_; // null if there are none
 };
 
 Vec3f SurfaceTracker::next_grid()
@@ -240,28 +268,30 @@ void SurfaceTracker::start(const Mesh& mesh)
     tree_.reset(), frame_start_.reset();
     const Vec3f origin = next_grid();
     take(contour(MeshFunction(mesh), settings_.voxel, origin), origin, mesh, nullptr, {});
+    volume_ = volume();
 }
 
-void SurfaceTracker::start(const std::vector<Source>& sources)
+void SurfaceTracker::start(const std::vector<Source>& sources, const TrackSolids* solids)
 {
     steps_ = 0, offset_ = 0;
     tree_.reset(), frame_start_.reset();
     const Vec3f origin = next_grid();
     const std::vector<Source> no_sinks;
-    const StepFunction function(settings_, nullptr, nullptr, 0, 0, sources, no_sinks);
+    const StepFunction function(settings_, nullptr, nullptr, 0, 0, sources, no_sinks, solids);
     take(contour(function, settings_.voxel, origin), origin, {}, &function, sources);
+    volume_ = volume(solids);
 }
 
 void SurfaceTracker::step(const TrackFlow& flow, float seconds, const std::vector<Source>& sources,
-                          const std::vector<Source>& sinks)
+                          const std::vector<Source>& sinks, const TrackSolids* solids)
 {
     const Vec3f origin = next_grid();
-    const StepFunction function(settings_, tree_.get(), &flow, seconds, offset_, sources, sinks);
+    const StepFunction function(settings_, tree_.get(), &flow, seconds, offset_, sources, sinks, solids);
     ContouredMesh next;
     times_.measure("contour", [&] { next = contour(function, settings_.voxel, origin); });
     if (settings_.keep_volume) times_.measure("volume", [&] { volume_ += function.added_volume(); });
     take(std::move(next), origin, tree_->mesh(), &function, sources);
-    if (settings_.keep_volume) times_.measure("volume", [&] { correct_volume(); });
+    if (settings_.keep_volume) times_.measure("volume", [&] { correct_volume(solids); });
 }
 
 // Makes a contoured mesh the surface, with the properties of the one before.
@@ -297,7 +327,6 @@ void SurfaceTracker::take(ContouredMesh next, const Vec3f& origin, const Mesh& b
         if (settings_.reference) find_reference(starts, next.origin, attributes);
         tree_->set_attributes(std::move(attributes));
     });
-    if (starts) volume_ = volume();
 }
 
 void SurfaceTracker::find_reference(bool starts, const std::vector<SurfacePoint>& from,
@@ -365,17 +394,18 @@ std::vector<SurfacePoint> SurfaceTracker::origins() const
 // ---------------------------------------------------------------------------------------------------------------
 // volume
 
-double SurfaceTracker::volume() const
+double SurfaceTracker::volume(const TrackSolids* solids) const
 {
-    if (!settings_.walls) return volume_of(mesh());
+    if (!settings_.walls && !solids) return volume_of(mesh());
     Mesh clipped;
-    clipped.positions = mesh().positions, clipped.triangles = mesh().triangles;
-    clip_at_walls(clipped, *settings_.walls);
+    clipped.positions = mesh().positions, clipped.triangles = mesh().triangles, clipped.normals = mesh().normals;
+    if (settings_.walls) clip_at_walls(clipped, *settings_.walls);
+    if (solids) clip_at_solids(clipped, *solids);
     return volume_of(clipped);
 }
 
 // The next step moves the surface outwards by the lost volume over the area.
-void SurfaceTracker::correct_volume()
+void SurfaceTracker::correct_volume(const TrackSolids* solids)
 {
     const Mesh& now = mesh();
     const double area = parallel_sum(now.triangles.size(), [&](size_t t) {
@@ -384,12 +414,32 @@ void SurfaceTracker::correct_volume()
         return 0.5 * static_cast<double>((now.positions[corners[1]] - a).cross(now.positions[corners[2]] - a).norm());
     });
     const float most = kMostOffset * settings_.voxel;
-    offset_ = area > 0 ? std::clamp(static_cast<float>((volume_ - volume()) / area), -most, most) : 0;
+    offset_ = area > 0 ? std::clamp(static_cast<float>((volume_ - volume(solids)) / area), -most, most) : 0;
 }
 
 void clip_at_walls(Mesh& mesh, const Box3f& walls)
 {
     for (Vec3f& x : mesh.positions) x = x.cwiseMax(walls.min).cwiseMin(walls.max);
+}
+
+Vec3f mirrored_at_solids(Vec3f x, const TrackSolids& solids)
+{
+    for (int bounce = 0; bounce < 2; ++bounce) { // the second in corners
+        const float depth = -solids.distance(x);
+        if (!(depth > 0)) break;
+        x += 2 * depth * solids.normal(x);
+    }
+    return x;
+}
+
+void clip_at_solids(Mesh& mesh, const TrackSolids& solids)
+{
+    parallel_for(
+        mesh.positions.size(),
+        [&](size_t i) {
+            if (Vec3f& x = mesh.positions[i]; solids.distance(x) < 0) x = solids.surface_point(x, mesh.normals[i]);
+        },
+        256);
 }
 
 // ----------------------------------------------------------------------------------------------------------------

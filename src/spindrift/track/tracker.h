@@ -14,11 +14,13 @@
 //
 // Differences from [Bargteil 2006]:
 //
-// - Velocities are those of the middle of the step, not of its end: paths are second order in time too.
+// - Velocities are those of the middle of the step, not of its end: paths are second order in time too. Long steps
+//   follow the path in parts. Each contouring blurs a little, so that few long steps lose less than
+//   many short ones.
 // - Distances are those to a curved surface (track/distance_tree.h). With flat triangles the sphere in the deformation
 //   field of [LeVeque 1996] loses 15% of its volume at 128 cells, with curved ones 0.4%.
-// - Sources are united with the surface, and at the walls of a tank the surface is mirrored, so that it meets them at a
-//   right angle.
+// - Sources are united with the surface, and at the walls of a tank and at solids the surface is mirrored, so that it
+//   meets them at a right angle.
 // - Directions are turned and stretched with the flow, not only copied.
 //
 // Limits: what becomes thinner than about a voxel is lost, and volume is not conserved exactly; `keep_volume` moves the
@@ -44,12 +46,28 @@ class TrackFlow {
     virtual float max_speed() const = 0;
 };
 
+// Solids that the flow goes around and that cut the surface. Inside of them it is continued by mirroring, as behind
+// walls, and clip_at_solids() moves that part onto them.
+class TrackSolids {
+  public:
+    virtual ~TrackSolids() = default;
+    // Negative inside [m]. Outside it may be too large.
+    virtual float distance(const Vec3f& x) const = 0;
+    // Of a point inside: the direction to the nearest point of the surface.
+    virtual Vec3f normal(const Vec3f& x) const = 0;
+    // For a point inside, on a mesh with a normal there: the point of the solid's surface on the side of the liquid.
+    virtual Vec3f surface_point(const Vec3f& x, const Vec3f& mesh_normal) const = 0;
+    // Where x comes from, if not through a solid that is too thin to have an inside.
+    virtual Vec3f kept_on_side(const Vec3f& x, const Vec3f& from) const = 0;
+};
+
 struct TrackSettings {
     float voxel = 0.01f;      // edge of the finest cells [m]
     bool curved = true;       // see DistanceTree
     bool jitter = true;       // move the grid from step to step, so that its pattern does not add up
     float smoothing = 0;      // share of the interpolated distance in the place of vertices, 0 to 1
     bool keep_volume = false; // of the start, and of what sources add
+    float cells_per_part = 2; // paths are traced in equal parts of at most this length [voxels]
     // Carry "reference", where each vertex was on the surface of the start, and take the other attributes from there:
     // they do not blur, as they do if they are blended between vertices in each step.
     bool reference = false;
@@ -75,14 +93,15 @@ class SurfaceTracker {
     // Contours a mesh, which must be closed but may intersect itself: parts that overlap are united.
     void start(const Mesh& mesh);
     // Contours the union of the sources.
-    void start(const std::vector<Source>& sources);
-    // What is in `sinks` is removed.
+    void start(const std::vector<Source>& sources, const TrackSolids* solids = nullptr);
+    // What is in `sinks` is removed. Solids are where they are when the step ends.
     void step(const TrackFlow& flow, float seconds, const std::vector<Source>& sources = {},
-              const std::vector<Source>& sinks = {});
+              const std::vector<Source>& sinks = {}, const TrackSolids* solids = nullptr);
     // From here on, origins() refers to the mesh as it is now.
     void begin_frame();
 
-    // With normals, and attributes of the vertices. Extends a little beyond walls: see clipped().
+    // With normals, and attributes of the vertices. Extends a little beyond walls and into solids: see clip_at_walls()
+    // and clip_at_solids().
     const Mesh& mesh() const { return tree_->mesh(); }
     const DistanceTree& distance() const { return *tree_; }
     // Where each vertex was on the mesh when begin_frame() was called last; triangle -1 for vertices of a source.
@@ -93,13 +112,14 @@ class SurfaceTracker {
         tree_->set_attributes(std::move(attributes));
     }
     const PhaseTimes& times() const { return times_; }
-    // Within the walls [m3].
-    double volume() const;
+    const TrackSettings& settings() const { return settings_; }
+    // Within the walls and outside of solids [m3].
+    double volume(const TrackSolids* solids = nullptr) const;
     size_t bytes() const { return tree_ ? tree_->bytes() : 0; }
 
     // Everything that the next step depends on.
     struct State {
-        Mesh mesh;
+        Mesh mesh;                // with the velocities that its owner has found
         std::vector<Vec3i> cells; // of its triangles
         Vec3f origin = Vec3f::Zero();
         int64_t steps = 0;
@@ -119,7 +139,7 @@ class SurfaceTracker {
     void find_reference(bool starts, const std::vector<SurfacePoint>& from,
                         std::map<std::string, AttributeArray>& attributes);
     void carry_places(const Mesh& before, const std::vector<SurfacePoint>& from);
-    void correct_volume();
+    void correct_volume(const TrackSolids* solids);
 
     TrackSettings settings_;
     std::unique_ptr<DistanceTree> tree_;
@@ -138,5 +158,9 @@ class SurfaceTracker {
 
 // Moves vertices that lie beyond walls onto them.
 void clip_at_walls(Mesh& mesh, const Box3f& walls);
+// The mirror image outside of solids of a point in one; any other point.
+Vec3f mirrored_at_solids(Vec3f x, const TrackSolids& solids);
+// Moves vertices in solids onto them; needs normals.
+void clip_at_solids(Mesh& mesh, const TrackSolids& solids);
 
 } // namespace spindrift

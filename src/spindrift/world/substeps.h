@@ -2,6 +2,7 @@
 #pragma once
 
 #include "spindrift/base/error.h"
+#include "spindrift/base/frame_share.h"
 #include "spindrift/base/interrupt.h"
 
 #include <algorithm>
@@ -37,6 +38,7 @@ int for_each_substep(int frame, float fps, const char* what, const char* remedy,
         set_time(static_cast<float>(frame) + (frame_time - left + dt) * fps);
         step(dt);
         left = steps <= 1 ? 0 : left - dt;
+        set_frame_share(1 - left / frame_time);
     }
     return count;
 }

@@ -1,0 +1,257 @@
+#include "spindrift/stages/texture_stage.h"
+
+#include "spindrift/base/error.h"
+#include "spindrift/base/state_error.h"
+#include "spindrift/engine/cache.h"
+#include "spindrift/engine/graph.h"
+#include "spindrift/io/atomic_file.h"
+#include "spindrift/io/image.h"
+#include "spindrift/io/mesh_file.h"
+#include "spindrift/stages/mesh_state.h"
+
+#include <filesystem>
+
+namespace spindrift {
+
+namespace {
+
+constexpr double kTextureBytesPerTriangle = 400;
+constexpr const char* kTexture = "texture"; // meshes in a state
+constexpr const char* kSurface = "surface";
+
+bool has_own_surface(const Stage& liquid) { return std::ranges::count(liquid.endings(), kSurfaceEnding) > 0; }
+
+} // namespace
+
+void TextureStage::visit(ParamVisitor& v)
+{
+    v("of", of_,
+      "The surface that is textured: a track, ripples, a surface, or a liquid whose surface is tracked. Default: the "
+      "only one of the scene.");
+    v("input", input_,
+      "Meshes of another program, PLY or OBJ, e.g. \"water.####.ply\"; the folder is relative to the scene's. Default: "
+      "those of `of`.");
+    params_.visit(v);
+    expressions_.visit(v);
+}
+
+std::vector<Port> TextureStage::ports(const ShotGraph& graph) const
+{
+    if (!input_.empty()) return {};
+    Port of{"of", {"track", "ripples", "surface", "liquid"}, named(of_)};
+    of.missing = "there is no surface to texture; add [track] or [liquid], or name the meshes of another program as " +
+                 param("input");
+    const auto liquids = graph.of_kind("liquid");
+    const bool meshed =
+        !graph.of_kind("track").empty() || !graph.of_kind("ripples").empty() || !graph.of_kind("surface").empty();
+    const bool tracked = !meshed && liquids.size() == 1 && has_own_surface(*liquids.front()->stage);
+    if (of_.empty() && tracked) of.stages = {liquids.front()->stage->name()};
+    if (of_.empty() && !tracked) of.kinds.pop_back(); // a liquid has a [surface], if not one of its own
+    return {of};
+}
+
+void TextureFacts::draw(const DrawnFrame& frame, DrawnScene& picture) const
+{
+    Mesh mesh = read_mesh(frame.input(stage, frame.frame));
+    picture.count("triangles", mesh.triangles.size());
+    picture.add_surface(std::move(mesh), LayerParams::Look::paint);
+}
+
+double TextureFacts::memory(const Foreseen& foreseen) const
+{
+    return DrawnScene::kBytesPerTriangle * foreseen.number("triangles");
+}
+
+// ------------------------------------------------------------------------------------------------------------
+// preparing
+
+void TextureStage::prepare(const StageContext& context)
+{
+    const auto& [scene, shot, inputs] = context;
+    fps_ = shot.fps, range_ = shot.range();
+    auto facts = std::make_shared<TextureFacts>();
+    std::vector<Shape> colliders;
+    if (const StageView* of = inputs.one("of")) {
+        source_ = of->name, of_liquid_ = of->kind == "liquid";
+        if (const auto liquid = of->as<LiquidFacts>();
+            liquid && liquid->params.surface != LiquidParams::Surface::tracked)
+            bad_input(
+                "{}: {} is a liquid without a surface of its own; set {}.surface = \"tracked\", or name a surface "
+                "or a track",
+                scene.where(param("of")), source_, source_);
+        if (const auto drawn = of->as<DrawableFacts>())
+            facts->extent = drawn->extent, facts->bounded = drawn->bounded, facts->container = drawn->container,
+            colliders = drawn->colliders;
+        constexpr double kTriangles = 2e5; // nothing better is known before a rehearsal
+        estimate_ = {kTextureBytesPerTriangle * kTriangles, 60 * kTriangles * range_.count(),
+                     "a surface like any other", "make the surface coarser", kTriangles};
+    } else {
+        prepare_input(scene);
+        facts->extent = bounds_of(read(range_.first)), facts->bounded = false;
+    }
+    facts->stage = name();
+    facts_ = facts;
+    expressions_.prepare(scene, name(), range_, fps_, colliders);
+    try {
+        texture_ = std::make_unique<Texture>(params_, /*motion=*/input_.empty(), exemplar(scene));
+    } catch (const Error& e) {
+        throw Error(e.code, fmt::format("{}: {}", scene.where(name()), e.what()));
+    }
+}
+
+void TextureStage::prepare_input(const SceneFile& scene)
+{
+    const std::string where = scene.where(param("input"));
+    const std::string ending = std::filesystem::path(input_).extension().string();
+    if (ending != ".ply" && ending != ".obj")
+        bad_input("{}: {} is \"{}\"; meshes must end in .ply or .obj", where, param("input"), input_);
+    input_files_ = scene.resolve(input_);
+    dependencies_ = FilesOfFrames(input_files_, where).signature("meshes");
+    double largest = 0;
+    for (int frame = range_.first; frame <= range_.last; ++frame) {
+        const std::string file = file_at(frame);
+        if (!file_exists(file))
+            bad_input("{}: {} is missing, which the shot needs; make the shot {} to {} shorter", where, file,
+                      range_.first, range_.last);
+        largest = std::max(largest, static_cast<double>(std::filesystem::file_size(file)));
+    }
+    constexpr double kBytesPerTriangleInFiles = 30;
+    const double triangles = largest / kBytesPerTriangleInFiles;
+    estimate_ = {kTextureBytesPerTriangle * triangles, 60 * triangles * range_.count(),
+                 fmt::format("about {:.2g} triangles", triangles), "simplify the meshes", triangles};
+}
+
+// The picture that the scene names, if any.
+std::optional<Exemplar> TextureStage::exemplar(const SceneFile& scene)
+{
+    if (params_.exemplar_file.empty() || params_.mode != TextureParams::Mode::example) return {};
+    const std::string file = scene.resolve(params_.exemplar_file);
+    Image image;
+    try {
+        image = read_image(file);
+    } catch (const Error& e) {
+        bad_input("{}: {}", scene.where(param("example_file")), e.what());
+    }
+    dependencies_ += fmt::format("example: {}\n", file_signature(file));
+    return Exemplar{image.width, image.height, image.pixels};
+}
+
+double TextureStage::memory(const Forecast& forecast) const
+{
+    const auto found = forecast.find(name());
+    return found == forecast.end() ? estimate_.memory : kTextureBytesPerTriangle * found->second.number("triangles");
+}
+
+// --------------------------------------------------------------------------------------------------------------
+// running
+
+std::string TextureStage::file_at(int frame) const
+{
+    if (!input_.empty()) return has_frame_pattern(input_files_) ? frame_path(input_files_, frame) : input_files_;
+    const std::string path = input_path_(source_, frame);
+    return of_liquid_ ? std::filesystem::path(path).replace_extension(kSurfaceEnding).string() : path;
+}
+
+Mesh TextureStage::read(int frame) const { return read_mesh(file_at(frame)); }
+
+// Expressions see vertices as points.
+void TextureStage::change_attributes()
+{
+    constexpr auto kAfter = ExpressionParams::At::after_advection;
+    if (!expressions_.any(kAfter)) return;
+    Mesh mesh = texture_->mesh();
+    expressions_.run_on_vertices(kAfter, mesh, frame_, name());
+    texture_->set_attributes(std::move(mesh.attributes));
+}
+
+FrameReport TextureStage::report(PhaseTimes times) const
+{
+    FrameReport report;
+    report.numbers = {{"triangles", static_cast<double>(texture_->mesh().triangles.size())},
+                      {"new", texture_->new_vertices()}};
+    if (params_.mode == TextureParams::Mode::react) report.numbers.emplace_back("iterations", texture_->iterations());
+    if (const Synthesis* synthesis = texture_->synthesis())
+        report.numbers.insert(report.numbers.end(),
+                              {{"patches", synthesis->patches()}, {"energy", synthesis->energy()}});
+    report.times = std::move(times);
+    return report;
+}
+
+FrameReport TextureStage::start(int frame)
+{
+    PhaseTimes times;
+    frame_ = frame;
+    Mesh mesh;
+    times.measure("read", [&] { mesh = read(frame); });
+    texture_->start(std::move(mesh));
+    change_attributes();
+    times.measure("texture", [&] { texture_->synthesize(); });
+    return report(times);
+}
+
+FrameReport TextureStage::advance()
+{
+    PhaseTimes times;
+    Mesh mesh;
+    times.measure("read", [&] { mesh = read(frame_ + 1); });
+    times.measure("carry", [&] {
+        try {
+            texture_->carry(std::move(mesh), 1 / fps_);
+        } catch (const Error& e) {
+            throw Error(input_.empty() ? e.code : ExitCode::bad_input,
+                        fmt::format("{}: {}", file_at(frame_ + 1), e.what()));
+        }
+    });
+    ++frame_;
+    change_attributes();
+    times.measure("texture", [&] { texture_->synthesize(); });
+    return report(times);
+}
+
+void TextureStage::write(const std::string& path)
+{
+    Mesh mesh = texture_->mesh();
+    expressions_.run_on_vertices(ExpressionParams::At::before_writing, mesh, frame_, name());
+    write_mesh(path, mesh);
+}
+
+// ----------------------------------------------------------------------------------------------------------------
+// state
+
+StateFile TextureStage::save() const
+{
+    StateFile file;
+    file.numbers["frame"] = frame_;
+    const auto save = [&](const Mesh& mesh, const std::string& name) {
+        save_mesh(mesh, name, file);
+        file.fields[name + ".velocities"] = flat(mesh.velocities);
+    };
+    save(texture_->mesh(), kTexture);
+    if (texture_->has_texels()) save(texture_->surface(), kSurface);
+    return file;
+}
+
+FrameReport TextureStage::restore(StateFile file)
+{
+    PhaseTimes times;
+    times.measure("restore", [&] {
+        frame_ = static_cast<int>(file.numbers["frame"]);
+        const auto load = [&](const std::string& name) {
+            Mesh mesh = load_mesh(file, name);
+            mesh.velocities = vectors_from(file.fields[name + ".velocities"]);
+            if (!mesh.velocities.empty() && mesh.velocities.size() != mesh.positions.size())
+                bad_state("{} velocities for {} vertices", mesh.velocities.size(), mesh.positions.size());
+            return mesh;
+        };
+        Mesh mesh = load(kTexture);
+        texture_->restore(std::move(mesh), texture_->has_texels() ? load(kSurface) : Mesh());
+    });
+    return report(times);
+}
+
+StageKind texture_stage()
+{
+    return stage_kind<TextureStage>("texture", "Colours and patterns that move with a surface.");
+}
+
+} // namespace spindrift

@@ -1,0 +1,66 @@
+// Runs Texture (texture/texture.h) as a stage: textures the surface of a tracked surface, of a liquid or of another
+// program. Writes it to texture.####.ply with colours and the values that make them.
+#pragma once
+
+#include "spindrift/stages/stage_expressions.h"
+#include "spindrift/stages/surface_stage.h"
+#include "spindrift/texture/texture.h"
+
+namespace spindrift {
+
+// Drawn as paint, in the colours of the texture, unless the picture says otherwise.
+struct TextureFacts : DrawableFacts {
+    void draw(const DrawnFrame& frame, DrawnScene& picture) const override;
+    double memory(const Foreseen& foreseen) const override;
+};
+
+class TextureStage : public TimeStage {
+  public:
+    using TimeStage::TimeStage;
+    std::vector<Port> ports(const ShotGraph& graph) const override;
+    std::string input_files() const override { return input_files_; }
+    std::vector<std::string> endings() const override { return {"ply"}; }
+    void visit(ParamVisitor& v) override;
+    void prepare(const StageContext& context) override;
+    std::shared_ptr<const StageFacts> facts() const override { return facts_; }
+    bool drawable() const override { return true; }
+    std::string stands_for() const override { return "of"; }
+    Estimate estimate() const override { return estimate_; }
+    // Meshes of another program cannot be made coarser.
+    Rehearsal rehearsal() const override { return input_.empty() ? Rehearsal::all_frames : Rehearsal::none; }
+    Growth growth() const override { return {2, 2.6}; }
+    double memory(const Forecast& forecast) const override;
+    std::string dependencies() const override { return dependencies_ + expressions_.dependencies(); }
+
+    void read_from(const InputPath& input) override { input_path_ = input; }
+    FrameReport start(int frame) override;
+    FrameReport restore(StateFile file) override;
+    FrameReport advance() override;
+    void write(const std::string& path) override;
+    StateFile save() const override;
+
+  private:
+    void prepare_input(const SceneFile& scene);
+    std::optional<Exemplar> exemplar(const SceneFile& scene);
+    std::string file_at(int frame) const;
+    Mesh read(int frame) const;
+    void change_attributes();
+    FrameReport report(PhaseTimes times) const;
+
+    std::string of_, input_;
+    TextureParams params_;
+    StageExpressions expressions_;
+
+    std::string source_, input_files_;
+    bool of_liquid_ = false; // a tracked one, whose surface is in a file of its own
+    std::shared_ptr<const TextureFacts> facts_;
+    std::string dependencies_;
+    Estimate estimate_;
+    InputPath input_path_;
+    FrameRange range_;
+    float fps_ = 24;
+    std::unique_ptr<Texture> texture_;
+    int frame_ = 0;
+};
+
+} // namespace spindrift

@@ -1,0 +1,96 @@
+#include "spindrift/texture/exemplar.h"
+
+#include "spindrift/base/parallel.h"
+#include "spindrift/base/random.h"
+
+namespace spindrift {
+
+namespace {
+
+using Kind = ExemplarParams::Kind;
+
+// Random points, one in each cell of a grid that wraps around: the two nearest of a place.
+struct Nearby {
+    float first = 1e9f, second = 1e9f; // distances in units of a cell
+    uint64_t cell = 0;                 // of the nearest
+};
+Nearby nearby_points(const Vec2f& x, int cells, float moved, uint64_t seed)
+{
+    Nearby found;
+    for (int dx = -2; dx <= 2; ++dx)
+        for (int dy = -2; dy <= 2; ++dy) {
+            const int cx = static_cast<int>(std::floor(x.x())) + dx, cy = static_cast<int>(std::floor(x.y())) + dy;
+            const auto wrapped = [cells](int c) { return static_cast<uint64_t>((c % cells + cells) % cells); };
+            const uint64_t cell = wrapped(cy) * static_cast<uint64_t>(cells) + wrapped(cx);
+            Random random(seed, cell);
+            const Vec2f point(static_cast<float>(cx) + 0.5f + moved * random.uniform(-0.5f, 0.5f),
+                              static_cast<float>(cy) + 0.5f + moved * random.uniform(-0.5f, 0.5f));
+            const float distance = (x - point).norm();
+            if (distance < found.first)
+                found.second = found.first, found.first = distance, found.cell = cell;
+            else
+                found.second = std::min(found.second, distance);
+        }
+    return found;
+}
+
+// The share of the second colour; `x` in features.
+float share_at(const ExemplarParams& params, const Vec2f& x, int cells)
+{
+    const auto seed = static_cast<uint64_t>(params.seed);
+    const float soft = 0.7f / params.feature; // edges are a pixel or two wide
+    const auto step = [soft](float d) { return clamp01(0.5f + d / (2 * soft)); };
+    const auto wave = [soft](float t) { return clamp01(0.5f + std::sin(t * static_cast<float>(kPi)) / (6 * soft)); };
+    switch (params.kind) {
+    case Kind::checker:
+        return std::abs(wave(x.x()) - wave(x.y()));
+    case Kind::stripes:
+        return wave(x.x() + 0.15f * std::sin(x.y() * static_cast<float>(2 * kPi / cells)));
+    case Kind::spots:
+        return step(0.33f - nearby_points(x, cells, 0.5f, seed).first);
+    case Kind::crust: { // cracks between plates, and plates of different shades
+        const Nearby near = nearby_points(x, cells, 0.9f, seed);
+        return std::max(step(0.08f - (near.second - near.first)), 0.25f * Random(seed + 1, near.cell).uniform());
+    }
+    case Kind::foam: { // rims of bubbles of two sizes
+        const Nearby large = nearby_points(x, cells, 0.8f, seed),
+                     small = nearby_points(3 * x, 3 * cells, 0.8f, seed + 1);
+        const auto rim = [](const Nearby& n) { return std::exp(-12 * (n.second - n.first)); };
+        return clamp01(0.15f + 0.9f * rim(large) + 0.35f * rim(small));
+    }
+    }
+    return 0;
+}
+
+} // namespace
+
+Vec3f Exemplar::sample(float x, float y) const
+{
+    x = std::clamp(x, 0.0f, static_cast<float>(width - 1)), y = std::clamp(y, 0.0f, static_cast<float>(height - 1));
+    const int i = std::min(static_cast<int>(x), std::max(width - 2, 0)),
+              j = std::min(static_cast<int>(y), std::max(height - 2, 0));
+    const int right = std::min(i + 1, width - 1), below = std::min(j + 1, height - 1);
+    const float u = x - static_cast<float>(i), v = y - static_cast<float>(j);
+    return (1 - v) * ((1 - u) * at(i, j) + u * at(right, j)) + v * ((1 - u) * at(i, below) + u * at(right, below));
+}
+
+Exemplar make_exemplar(const ExemplarParams& params)
+{
+    Exemplar out;
+    out.width = out.height = params.size;
+    out.pixels.resize(static_cast<size_t>(params.size) * params.size);
+    // A whole number of features, even for checks and stripes, so that the edges fit.
+    const int cells =
+        std::max(2, 2 * static_cast<int>(std::lround(static_cast<float>(params.size) / (2 * params.feature))));
+    const float scale = static_cast<float>(cells) / static_cast<float>(params.size);
+    parallel_for(static_cast<size_t>(params.size), [&](size_t y) {
+        for (int x = 0; x < params.size; ++x) {
+            const Vec2f place = (Vec2f(static_cast<float>(x), static_cast<float>(y)).array() + 0.5f) * scale;
+            const float share = share_at(params, place, cells);
+            out.at(x, static_cast<int>(y)) = params.color + share * (params.second_color - params.color);
+        }
+    });
+    return out;
+}
+
+} // namespace spindrift

@@ -1,0 +1,104 @@
+// Textures that move with a liquid's surface [Bargteil 2006, chapter 4]. Each frame has a mesh of its own; values of
+// vertices are carried from frame to frame along a map (texture/frame_map.h), and each way of texturing makes colours
+// from them:
+//
+//     colors      colours of the first frame, which blur [4.1]
+//     parameters  the place on the first surface, where a solid pattern is looked up, which stretches [4.2]
+//     react       two substances that react and diffuse, and keep their scale [4.3]
+//     example     the colours of the frame before, made like an example again [4.4]
+//
+//     Texture texture(params);
+//     texture.start(mesh);                  // texture.carry(mesh, 1 / fps) for each frame after the first
+//     texture.synthesize();
+//     write_mesh("frame.ply", texture.mesh());
+//
+// Results are bit-identical for any number of threads.
+//
+// With `texel` the surface of each frame is remeshed into equal triangles (mesh/remesh.h), one vertex a texel;
+// otherwise the texture is as fine as the mesh.
+//
+// Limits: directions are those of the nearest point one frame before, so that textures turn with the flow only where
+// the map is smooth.
+#pragma once
+
+#include "spindrift/scene/params.h"
+#include "spindrift/texture/frame_map.h"
+#include "spindrift/texture/pattern.h"
+#include "spindrift/texture/reaction.h"
+#include "spindrift/texture/synthesis.h"
+
+#include <memory>
+
+namespace spindrift {
+
+struct TextureParams {
+    enum class Mode { colors, parameters, react, example };
+    enum class Start { checker, stripes, spots, noise, surface }; // the first four as in Pattern
+
+    Mode mode = Mode::colors;
+    MapSource map = MapSource::best;
+    std::optional<float> reach;
+    std::vector<std::string> carry; // attributes
+    Vec3f color = {0.85f, 0.8f, 0.7f}, second_color = {0.45f, 0.05f, 0.04f};
+    Start pattern = Start::checker;
+    float size = 0.1f; // of the pattern, or the distance between spots [m]
+    int start_steps = 3000, steps = 4;
+    ReactionParams reaction;    // without `spacing`, which is `size`
+    std::optional<float> texel; // [m]
+    ExemplarParams exemplar;
+    std::string exemplar_file;
+    int patch = 33; // [texels], then half and a quarter of it
+    SynthesisParams synthesis;
+    int seed = 1;
+
+    void visit(ParamVisitor& v);
+    std::vector<int> patch_sizes() const;
+};
+
+class Texture {
+  public:
+    // `motion`: see FrameMapSettings. `exemplar`: that of mode example, instead of one made by code. Throws
+    // Error(bad_input) if it is smaller than a patch, or has no detail.
+    explicit Texture(const TextureParams& params, bool motion = true, std::optional<Exemplar> exemplar = {});
+
+    void start(Mesh surface);
+    // To the next frame, that many seconds later. Throws Error(failed) if the frames have no map.
+    void carry(Mesh surface, float seconds);
+    // Makes the colours of the frame.
+    void synthesize();
+
+    // The surface with its attributes, and with "color" and the values that are carried.
+    const Mesh& mesh() const { return mesh_; }
+    // Changes attributes of the vertices: what react reads, and what is carried.
+    void set_attributes(std::map<std::string, AttributeArray> attributes) { mesh_.attributes = std::move(attributes); }
+    // The surface as it was given, which the next frame is mapped to. The same as mesh() without `texel`.
+    const Mesh& surface() const { return texel_ ? surface_ : mesh_; }
+    // Continues with the meshes of an earlier run. Throws StateError if values are missing.
+    void restore(Mesh mesh, Mesh surface);
+    bool has_texels() const { return texel_.has_value(); }
+
+    int new_vertices() const { return new_vertices_; } // of the last frame: without a place on the one before
+    double iterations() const { return iterations_; }  // of the solves of the last frame, in the mean
+    const Synthesis* synthesis() const { return synthesis_.get(); } // null in other modes
+
+  private:
+    std::vector<std::string> channels() const;
+    std::optional<AttributeArray> fresh(const std::string& channel, const Mesh& surface) const;
+    Vec3f pattern_color(const Vec3f& place) const;
+    Mesh with_texels(const Mesh& surface, std::vector<SurfacePoint>& on_surface) const;
+    void react_on_surface();
+    void synthesize_example();
+    ReactionFields fields() const;
+
+    TextureParams params_;
+    bool motion_;
+    std::optional<float> texel_;
+    std::unique_ptr<Synthesis> synthesis_;
+    Mesh mesh_, surface_;
+    std::vector<uint8_t> advected_; // vertices that are not new
+    bool first_ = true;             // frame
+    int new_vertices_ = 0;
+    double iterations_ = 0;
+};
+
+} // namespace spindrift

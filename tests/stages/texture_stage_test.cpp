@@ -1,0 +1,166 @@
+#include "cli/program.h"
+#include "spindrift/io/image.h"
+#include "spindrift/io/mesh_file.h"
+#include "texture/sequences.h"
+
+#include <gtest/gtest.h>
+
+namespace spindrift {
+
+namespace {
+
+// A ball falls into a pool.
+std::string splash(const std::string& liquid, const std::string& texture)
+{
+    return R"([shot]
+frames = "1-6"
+[liquid]
+voxel = 0.08
+)" + liquid +
+           R"([liquid.domain]
+min = [0, 0, 0]
+max = [0.8, 0.8, 0.8]
+[[liquid.source]]
+max = [0.8, 0.2, 0.8]
+[[liquid.source]]
+shape = "sphere"
+center = [0.4, 0.45, 0.4]
+radius = 0.15
+velocity = [0, -2, 0]
+)" + texture;
+}
+
+const std::string kReacting = R"([texture]
+mode = "react"
+size = 0.2
+start_steps = 200
+carry = ["age"]
+[[texture.expression]]
+at = "after_advection"
+code = "float@age += 1.0f; float@substrate = vec3f@P.y > 0.2f ? 6.0f : 20.0f;"
+)";
+
+constexpr const char* kTurning = R"([shot]
+frames = "1-5"
+fps = 10
+[texture]
+input = "ball.####.ply"
+size = 0.4
+[render]
+width = 64
+height = 64
+samples = 2
+)";
+
+void write_ball(const Workplace& place, int frames, const std::function<void(Mesh&)>& change = {})
+{
+    for (int frame = 1; frame <= frames; ++frame) {
+        Mesh mesh = TurningBall().frame(frame, false);
+        if (change) change(mesh);
+        write_mesh(place / fmt::format("ball.{:04}.ply", frame), mesh);
+    }
+}
+
+} // namespace
+
+TEST(TextureStage, GivesTheSameFilesForAnyNumberOfThreadsAndAfterKills)
+{
+    const Workplace place;
+    for (const std::string& scene : {splash("", "[track]\n" + kReacting), // the map of a tracked surface
+                                     splash("", "[texture]\nmode = \"parameters\"\n")}) { // velocities of [surface]
+        place.write("splash.toml", scene);
+        place.remove("out"), place.remove("one");
+        const std::vector<std::string> run = {"run", "splash.toml", "-o", "out"};
+        place.succeed(run);
+        const Files expected = results_in(place / "out");
+        EXPECT_TRUE(expected.contains("texture/texture.0006.ply"));
+        place.succeed({"run", "splash.toml", "-o", "one", "--threads", "1"});
+        EXPECT_EQ(differences(expected, results_in(place / "one")), std::vector<std::string>());
+        expect_same_after_kills(place, run, "out", expected);
+    }
+}
+
+TEST(TextureStage, CarriesAttributesAndRunsExpressions)
+{
+    const Workplace place;
+    place.write("splash.toml", splash("surface = \"tracked\"\n", kReacting));
+    place.succeed({"run", "splash.toml", "-o", "out"});
+    const Mesh mesh = read_mesh(place / "out/texture/texture.0006.ply"),
+               surface = read_mesh(place / "out/liquid/liquid.0006.surface.ply");
+    EXPECT_EQ(mesh.positions, surface.positions);
+    EXPECT_EQ(mesh.triangles, surface.triangles);
+    for (const char* name : {"morphogen_a", "morphogen_b", "color", "age", "substrate", "origin_triangle"})
+        EXPECT_TRUE(mesh.attributes.contains(name)) << name;
+    const auto& age = std::get<std::vector<float>>(mesh.attributes.at("age"));
+    EXPECT_NEAR(*std::ranges::max_element(age), 6, 0.01);
+    EXPECT_GE(*std::ranges::min_element(age), 1);
+}
+
+TEST(TextureStage, TexturesMeshesOfAnotherProgramAndShowsThem)
+{
+    const Workplace place;
+    place.write("ball.toml", kTurning);
+    write_ball(place, 5);
+    place.succeed({"run", "ball.toml", "-o", "out"});
+    const Mesh mesh = read_mesh(place / "out/texture/texture.0005.ply");
+    EXPECT_EQ(mesh.positions.size(), TurningBall().frame(5, false).positions.size());
+    // Checks in the colours of the texture: the picture has red places and light ones.
+    const Image image = read_image(place / "out/render/render.0005.png");
+    int red = 0, light = 0;
+    for (const Vec3f& c : image.pixels)
+        red += c.x() > 2 * c.y() && c.x() > 2 * c.z(), light += c.x() < 1.5f * c.y() && c.x() > 0.25f;
+    EXPECT_GT(red, 100);
+    EXPECT_GT(light, 100);
+}
+
+TEST(TextureStage, BadInputIsOneMessage)
+{
+    const Workplace place;
+    place.write("ball.toml", kTurning);
+    const auto message = [&](const std::string& set = {}) {
+        std::vector<std::string> command = {"texture", "ball.toml", "-o", "out"};
+        if (!set.empty()) command.insert(command.end(), {"--set", set});
+        const RunResult result = place.run(command);
+        EXPECT_NE(result.code, 0);
+        return result.err;
+    };
+    EXPECT_TRUE(contains(message(), "ball.####.ply"));
+    write_ball(place, 4);
+    EXPECT_TRUE(contains(message(), "ball.0005.ply is missing"));
+    // Other triangles, and no velocities.
+    write_ball(place, 5, [](Mesh& mesh) { mesh.velocities.clear(); });
+    write_mesh(place / "ball.0004.ply", sphere_mesh({0, 0, 0}, 1, 2));
+    const std::string lost = message();
+    EXPECT_TRUE(contains(lost, "ball.0004.ply") && contains(lost, "velocities (vx, vy, vz)")) << lost;
+    write_ball(place, 5);
+    EXPECT_TRUE(contains(message("texture.map=origins"), "origin_triangle"));
+    EXPECT_TRUE(contains(message("texture.input=ball.####.vdb"), "must end in .ply or .obj"));
+    EXPECT_TRUE(contains(message("texture.mode=paint"), "example"));
+    EXPECT_TRUE(contains(message("texture.p1=0.1"), "p1"));
+    write_file(place / "ball.0003.ply", "ply\nformat ascii 1.0\nend_header\n");
+    EXPECT_TRUE(contains(message(), "ball.0003.ply")) << message();
+    place.write("plain.toml", splash("", "[texture]\nof = \"liquid\"\n"));
+    const RunResult plain = place.run({"run", "plain.toml", "-o", "plain"});
+    EXPECT_TRUE(contains(plain.err, "liquid.surface = \"tracked\"")) << plain.err;
+    // Examples.
+    Image image(20, 40);
+    for (size_t i = 0; i < image.pixels.size(); ++i) image.pixels[i] = Vec3f::Constant(i % 3 == 0 ? 0.0f : 1.0f);
+    write_image(place / "tiny.png", image);
+    write_image(place / "flat.exr", Image(64, 64));
+    write_file(place / "broken.png", "not a picture");
+    const auto of_example = [&](const std::string& file) {
+        const RunResult result = place.run({"texture", "ball.toml", "-o", "out", "--set", "texture.mode=example",
+                                            "--set", "texture.example_file=" + file});
+        EXPECT_EQ(result.code, 2) << result.err;
+        return result.err;
+    };
+    EXPECT_TRUE(contains(of_example("none.png"), "none.png"));
+    EXPECT_TRUE(contains(of_example("broken.png"), "broken.png"));
+    EXPECT_TRUE(contains(of_example("tiny.png"), "20 x 40 pixels"));
+    EXPECT_TRUE(contains(of_example("flat.exr"), "the same colour everywhere"));
+    // A mesh with a boundary has no inside, but can be textured.
+    write_ball(place, 5, [](Mesh& mesh) { mesh.triangles.resize(mesh.triangles.size() / 2); });
+    place.succeed({"texture", "ball.toml", "-o", "open"});
+}
+
+} // namespace spindrift

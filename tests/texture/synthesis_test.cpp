@@ -1,0 +1,286 @@
+#include "spindrift/texture/synthesis.h"
+
+#include "base/determinism.h"
+#include "spindrift/base/error.h"
+#include "spindrift/base/random.h"
+#include "spindrift/mesh/remesh.h"
+#include "spindrift/texture/directions.h"
+#include "spindrift/texture/texture.h"
+#include "texture/sequences.h"
+
+#include <gtest/gtest.h>
+
+namespace spindrift {
+
+namespace {
+
+constexpr float kTexel = 0.05f;
+
+Mesh ball_of_texels() { return remeshed(sphere_mesh({0, 0, 0}, 1, 4), 1.0746f * kTexel).mesh; }
+
+Exemplar spots()
+{
+    ExemplarParams params;
+    params.size = 64, params.feature = 8;
+    return make_exemplar(params);
+}
+
+// A window of the exemplar with noise on it.
+Window noisy_window(const Exemplar& exemplar, int size, int x, int y, float noise)
+{
+    Window window;
+    Random random(3, static_cast<uint64_t>(y * 1000 + x));
+    for (int j = 0; j < size; ++j)
+        for (int i = 0; i < size; ++i) {
+            window.colors.push_back(exemplar.at(x + i, y + j));
+            for (float& c : window.colors.back()) c += noise * random.uniform(-1, 1);
+            window.known.push_back(1);
+        }
+    return window;
+}
+
+// How far the colours around vertices are from anything in the exemplar: the mean energy of small patches.
+double unlike(const Mesh& mesh, const Exemplar& exemplar, const std::vector<Vec3f>& colors)
+{
+    std::vector<Vec3f> copy = colors;
+    Synthesis synthesis(exemplar, {.sizes = {9}, .iterations = 1});
+    synthesis.run(mesh, first_directions(mesh), kTexel, 1, std::vector<uint8_t>(colors.size(), 1), copy);
+    return synthesis.energy();
+}
+
+} // namespace
+
+TEST(Exemplar, WrapsAroundAndHasBothColours)
+{
+    using Kind = ExemplarParams::Kind;
+    for (const Kind kind : {Kind::checker, Kind::stripes, Kind::spots, Kind::crust, Kind::foam}) {
+        ExemplarParams params;
+        params.kind = kind, params.size = 96;
+        const Exemplar e = make_exemplar(params);
+        const auto step = [&](int left, int right) { // between two columns
+            double sum = 0;
+            for (int y = 0; y < e.height; ++y) sum += static_cast<double>((e.at(left, y) - e.at(right, y)).norm());
+            return sum;
+        };
+        double largest = 0, light = 0;
+        for (int x = 1; x < e.width; ++x) largest = std::max(largest, step(x - 1, x));
+        for (const Vec3f& c : e.pixels) light += static_cast<double>(c.x()) / (96 * 96);
+        EXPECT_GT(light, 0.1);
+        EXPECT_LT(light, 0.95);
+        EXPECT_LE(step(95, 0), 1.1 * largest);
+    }
+}
+
+// On a plane the distortion of a triangle is its scaling.
+TEST(Patches, DistortionIsTheLargestScaling)
+{
+    const Vec3f a(0, 0, 0), b(1, 0, 0), c(0, 1, 0);
+    const auto distortion = [&](float x, float y) { return distortion_of(a, b, c, {0, 0}, {x, 0}, {0.3f, y}, 1); };
+    EXPECT_NEAR(distortion_of(a, b, c, {0, 0}, {1, 0}, {0, 1}, 1), 1, 1e-5f);
+    EXPECT_NEAR(distortion_of(a, b, c, {5, 5}, {5, 6}, {4, 5}, 1), 1, 1e-5f); // turned and moved
+    EXPECT_NEAR(distortion_of(a, b, c, {0, 0}, {2, 0}, {0, 2}, 1), 2, 1e-5f);
+    EXPECT_NEAR(distortion_of(a, b, c, {0, 0}, {2, 0}, {0, 2}, 0.5f), 1, 1e-5f); // in texels of half the length
+    EXPECT_NEAR(distortion_of(a, b, c, {0, 0}, {1, 0}, {0, 0.25f}, 1), 4, 1e-4f);
+    EXPECT_EQ(distortion(1, -1), kInfinity);
+    EXPECT_EQ(distortion(1, 0), kInfinity);
+}
+
+TEST(Patches, CoverEveryVertexWithinTheirLimits)
+{
+    for (const bool align : {false, true})
+        for (const Mesh& mesh :
+             {ball_of_texels(), remeshed(box_mesh({0, 0, 0}, {1, 0.2f, 1}), 1.0746f * kTexel).mesh}) {
+            PatchSettings settings;
+            settings.size = 17, settings.texel = kTexel, settings.align = align;
+            const std::vector<Patch> patches = make_patches(mesh, MeshLinks(mesh), first_directions(mesh), settings, 1);
+            std::vector<int> covered(mesh.positions.size(), 0);
+            double area = 0;
+            for (const Patch& patch : patches) {
+                EXPECT_LT(patch.places.front().norm(), 1e-3f);
+                double own = 0;
+                for (const Vec3i& t : patch.triangles) {
+                    const auto x = [&](int k) { return mesh.positions[patch.vertices[t[k]]]; };
+                    const auto p = [&](int k) { return patch.places[t[k]]; };
+                    EXPECT_LE(distortion_of(x(0), x(1), x(2), p(0), p(1), p(2), kTexel), 2);
+                    const Vec2f ab = p(1) - p(0), ac = p(2) - p(0);
+                    own += static_cast<double>(ab.x() * ac.y() - ab.y() * ac.x()) / 2;
+                }
+                EXPECT_LT(own, 23.0 * 23.0); // nothing lies twice on the square and its margin
+                area += own;
+                for (const int vertex : patch.vertices) ++covered[vertex];
+            }
+            EXPECT_EQ(std::ranges::count(covered, 0), 0);
+            const double texels = static_cast<double>(mesh.positions.size());
+            EXPECT_GT(area / texels, 2); // patches overlap
+            EXPECT_LT(area / texels, 12);
+        }
+}
+
+TEST(Patches, AlignmentFollowsTheDirections)
+{
+    const Mesh mesh = ball_of_texels();
+    const std::vector<Vec3f> directions = first_directions(mesh);
+    PatchSettings settings;
+    settings.size = 33, settings.texel = kTexel;
+    double angle[2];
+    for (const bool align : {false, true}) {
+        settings.align = align;
+        double sum = 0, count = 0;
+        for (const Patch& patch : make_patches(mesh, MeshLinks(mesh), directions, settings, 1))
+            for (const Vec3i& t : patch.triangles) {
+                const auto p = [&](int k) { return patch.places[t[k]]; };
+                // The direction in which the first coordinate grows.
+                Eigen::Matrix2f to;
+                to.col(0) = p(1) - p(0), to.col(1) = p(2) - p(0);
+                const Vec2f c = to.inverse() * Vec2f(1, 0);
+                const auto x = [&](int k) { return mesh.positions[patch.vertices[t[k]]]; };
+                const Vec3f way = c.x() * (x(1) - x(0)) + c.y() * (x(2) - x(0));
+                const float cosine = way.normalized().dot(directions[patch.vertices[t[0]]]);
+                sum += std::acos(static_cast<double>(std::clamp(cosine, -1.0f, 1.0f))) * 180 / kPi, count += 1;
+            }
+        angle[align] = sum / count;
+    }
+    EXPECT_LT(angle[1], 0.9 * angle[0]) << angle[0]; // a ball has no field without places where it turns
+}
+
+TEST(Matcher, FastIsNearlyAsGoodAsExhaustive)
+{
+    const Exemplar exemplar = spots();
+    for (const int size : {17, 33}) {
+        const Matcher fast(exemplar, size, false), slow(exemplar, size, true);
+        double fast_energy = 0, slow_energy = 0;
+        for (int i = 0; i < 20; ++i) {
+            const int x = i % 5 * 6, y = i * 7 % 30;
+            Window window = noisy_window(exemplar, size, x, y, 0.1f);
+            if (i % 2) // holes
+                for (size_t k = 0; k < window.known.size(); k += 3) window.known[k] = 0;
+            if (i % 4 > 1) // a mixture of two places
+                for (size_t k = 0; k < window.colors.size(); ++k)
+                    window.colors[k] =
+                        0.5f * (window.colors[k] + exemplar.at(static_cast<int>(k) % size, static_cast<int>(k) / size));
+            const Matcher::Match found = fast.best(window), best = slow.best(window);
+            fast_energy += found.energy, slow_energy += best.energy;
+            if (i % 4 != 0) continue;
+            EXPECT_EQ(best.x, x);
+            EXPECT_EQ(best.y, y);
+            EXPECT_EQ(found.x, x);
+            EXPECT_EQ(found.y, y);
+        }
+        EXPECT_LE(fast_energy, 1.02 * slow_energy);
+    }
+}
+
+TEST(Synthesis, MakesTheSurfaceLikeTheExample)
+{
+    const Mesh mesh = ball_of_texels();
+    const Exemplar exemplar = spots();
+    std::vector<Vec3f> colors(mesh.positions.size());
+    Random random(7);
+    for (Vec3f& c : colors) c = Vec3f::Constant(random.uniform());
+    const double before = unlike(mesh, exemplar, colors);
+    Synthesis synthesis(exemplar, {});
+    synthesis.run(mesh, first_directions(mesh), kTexel, 1, std::vector<uint8_t>(colors.size(), 0), colors);
+    const double after = unlike(mesh, exemplar, colors);
+    EXPECT_LT(after, 0.2 * before);
+    double mean = 0, expected = 0;
+    for (const Vec3f& c : colors) mean += static_cast<double>(c.x()) / static_cast<double>(colors.size());
+    for (const Vec3f& c : exemplar.pixels)
+        expected += static_cast<double>(c.x()) / static_cast<double>(exemplar.pixels.size());
+    EXPECT_NEAR(mean, expected, 0.1);
+}
+
+// The matches of the same patches, of a texture that is noisy and has been turned around.
+TEST(Synthesis, FastSearchIsWithinTwoPercentOfTheEnergy)
+{
+    const Mesh mesh = ball_of_texels();
+    const std::vector<uint8_t> all(mesh.positions.size(), 1), none(mesh.positions.size(), 0);
+    std::vector<Vec3f> made(mesh.positions.size());
+    Synthesis(spots(), {}).run(mesh, first_directions(mesh), kTexel, 1, none, made);
+    Random random(7);
+    for (Vec3f& c : made) c += Vec3f::Constant(random.uniform(-0.2f, 0.2f));
+    for (const int size : {33, 17}) {
+        double energy[2];
+        for (const bool exhaustive : {false, true}) {
+            std::vector<Vec3f> colors = made;
+            Synthesis synthesis(spots(), {.sizes = {size}, .iterations = 1, .exhaustive = exhaustive});
+            synthesis.run(mesh, first_directions(mesh), kTexel, 2, all, colors);
+            energy[exhaustive] = synthesis.energy();
+        }
+        EXPECT_LT(energy[0], 1.02 * energy[1]) << energy[0] << " " << energy[1];
+        EXPECT_GE(energy[0], energy[1]);
+    }
+}
+
+TEST(Synthesis, GivesTheSameBitsForAnyNumberOfThreads)
+{
+    const auto run = [] {
+        const Mesh mesh = ball_of_texels();
+        std::vector<Vec3f> colors(mesh.positions.size(), Vec3f::Constant(0.5f));
+        Synthesis synthesis(spots(), {.iterations = 2});
+        synthesis.run(mesh, first_directions(mesh), kTexel, 1, std::vector<uint8_t>(colors.size(), 0), colors);
+        return colors;
+    };
+    EXPECT_TRUE(same_bits(with_threads(1, run), with_threads(4, run)));
+}
+
+// The texture of a turning ball moves along, and keeps its look, where advected colours lose it.
+TEST(Synthesis, StaysSharpAndCoherentInMotion)
+{
+    TextureParams params;
+    params.mode = TextureParams::Mode::example, params.size = 8 * kTexel, params.exemplar.feature = 8;
+    params.exemplar.size = 64;
+    TurningBall ball;
+    Texture texture(params);
+    texture.start(ball.frame(0, true)), texture.synthesize();
+    const auto colors_of = [](const Mesh& mesh) { return std::get<std::vector<Vec3f>>(mesh.attributes.at("color")); };
+    const Exemplar exemplar = spots();
+    const double first = unlike(texture.mesh(), exemplar, colors_of(texture.mesh()));
+    double change = 0, other = 0;
+    const int frames = 10;
+    for (int i = 1; i <= frames; ++i) {
+        const Mesh before = texture.mesh();
+        texture.carry(ball.frame(i, true), ball.seconds);
+        texture.synthesize();
+        const Mesh& now = texture.mesh();
+        const MeshDistance nearest(before);
+        const std::vector<Vec3f> was = colors_of(before), is = colors_of(now);
+        for (size_t k = 0; k < is.size(); ++k) {
+            const auto at = [&](const Vec3f& x) {
+                const MeshDistance::Nearest found = nearest.nearest(x);
+                return blended(was, before, {found.triangle, found.weights});
+            };
+            const double share = 1 / static_cast<double>(is.size()) / frames;
+            change += share * static_cast<double>((is[k] - at(ball.back(now.positions[k], 1))).norm());
+            other += share * static_cast<double>((is[k] - at(-now.positions[k])).norm()); // on the other side
+        }
+        EXPECT_EQ(texture.new_vertices(), 0);
+    }
+    EXPECT_LT(change, 0.35 * other);
+    EXPECT_LT(unlike(texture.mesh(), exemplar, colors_of(texture.mesh())), 1.5 * first);
+}
+
+TEST(Synthesis, ExamplesThatCannotWorkAreRefused)
+{
+    TextureParams params;
+    params.mode = TextureParams::Mode::example;
+    const auto message = [&](const Exemplar& exemplar) -> std::string {
+        try {
+            const Texture texture(params, true, exemplar);
+        } catch (const Error& e) {
+            return e.what();
+        }
+        return {};
+    };
+    Exemplar picture = spots();
+    EXPECT_EQ(message(picture), "");
+    Exemplar tiny = picture;
+    tiny.height = 20;
+    EXPECT_NE(message(tiny).find("64 x 20 pixels"), std::string::npos);
+    Exemplar constant = picture;
+    std::ranges::fill(constant.pixels, Vec3f(1, 0, 0));
+    EXPECT_NE(message(constant).find("same colour"), std::string::npos);
+    picture.pixels[77].y() = std::nanf("");
+    EXPECT_NE(message(picture).find("not finite"), std::string::npos);
+}
+
+} // namespace spindrift
