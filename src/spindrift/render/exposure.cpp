@@ -13,8 +13,8 @@ namespace {
 constexpr int kPilot = 4, kLeastPilot = 2;
 constexpr float kVisible = 0.01f; // relative error of a pixel that is not visible
 // A shared path reduces the squared error of a picture as much as this many that are not shared. 9/4 tents cover each,
-// but the paths of one pixel are spread more evenly. Fitted on one frame of the demo, and tested on two others.
-constexpr double kSharing = 2;
+// but the paths of one pixel are spread more evenly. Fitted on one frame of the demo, tested on others in bench/.
+constexpr double kSharing = 1.9;
 constexpr float kDark = 0.1f; // below this brightness, errors are relative to this value
 
 // Maps a uniform number to a tent distribution on [-1, 1].
