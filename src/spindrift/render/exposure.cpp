@@ -11,9 +11,11 @@ namespace {
 // Paths per pixel from which the number of further paths is estimated. Together with its neighbours, an eighth of the
 // samples suffices, but at least kLeastPilot: four fifths of the pixels of the demo need no more than two paths.
 constexpr int kPilot = 4, kLeastPilot = 2;
-constexpr float kVisible = 0.01f;       // relative error of a pixel that is not visible
-constexpr float kPathsPerSpread = 1.9f; // see paths_needed()
-constexpr float kDark = 0.1f;           // below this brightness, errors are relative to this value
+constexpr float kVisible = 0.01f; // relative error of a pixel that is not visible
+// A shared path reduces the squared error of a picture as much as this many that are not shared. 9/4 tents cover each,
+// but the paths of one pixel are spread more evenly. Fitted on one frame of the demo, tested on others in bench/.
+constexpr double kSharing = 1.9;
+constexpr float kDark = 0.1f; // below this brightness, errors are relative to this value
 
 // Maps a uniform number to a tent distribution on [-1, 1].
 float tent_sample(float u) { return u < 0.5f ? std::sqrt(2 * u) - 1 : 1 - std::sqrt(2 - 2 * u); }
@@ -171,24 +173,55 @@ void Exposure::trace_pilots(int x, int y)
     }
 }
 
-int Exposure::paths_needed(int x, int y, int samples) const
+// Of the pilot paths of a pixel and its neighbours.
+Exposure::Noise Exposure::noise_around(int x, int y, int samples) const
 {
-    if (!detailed_around(x, y) && !pixels_[number(x, y)].hazy) return pilots_;
-    // Standard deviation of the pilot paths of this pixel and its neighbours.
+    const bool detailed = detailed_around(x, y);
+    if (!detailed && !pixels_[number(x, y)].hazy) return {};
     float sum = 0, squares = 0, paths = 0;
     for (int j = std::max(y - 1, 0); j <= std::min(y + 1, height_ - 1); ++j)
         for (int i = std::max(x - 1, 0); i <= std::min(x + 1, width_ - 1); ++i) {
             const Pixel& pixel = pixels_[number(i, j)];
             sum += luminance(pixel.sum), squares += pixel.squares, paths += static_cast<float>(pixel.paths);
         }
-    // For a given total number of paths, the sum of squared errors is smallest if pixels get paths in proportion to
-    // their standard deviation. Errors are weighted by their visibility, which is lower where the picture is bright.
-    const float mean = sum / paths, spread = std::sqrt(std::max(0.0f, squares / paths - mean * mean));
-    const float visible = spread / ((mean + kDark) * (1 + mean));
-    int needed = pilots_;
-    while (needed < samples && static_cast<float>(needed) < kPathsPerSpread * static_cast<float>(samples) * visible)
-        needed += 2;
-    return std::min(needed, samples);
+    const float mean = sum / paths, variance = std::max(0.0f, squares / paths - mean * mean);
+    const float seen = kVisible * (mean + kDark);
+    const auto noisy = [&](int separate) { return variance > static_cast<float>(separate) * seen * seen; };
+    const int pilot = std::min(kPilot, samples), half = std::max(pilot, samples / 2);
+    const int separate = !detailed && !noisy(pilot) ? pilot : noisy(half) ? samples : half;
+    // Errors are weighted by their visibility, which is lower where the picture is bright.
+    return {std::sqrt(variance) / ((mean + kDark) * (1 + mean)), static_cast<float>(separate)};
+}
+
+// The number of paths of a pixel, `scale` for each unit of noise: for a given total, the sum of squared errors is
+// smallest if pixels get paths in proportion to their standard deviation.
+int Exposure::paths_for(const Noise& noise, float scale, int samples) const
+{
+    const float needed = std::min(scale * noise.deviation, static_cast<float>(samples));
+    const int more = static_cast<int>(std::ceil(0.5f * (needed - static_cast<float>(pilots_))));
+    return std::min(pilots_ + 2 * std::max(more, 0), samples);
+}
+
+// The smallest scale with which the expected error is that of separately().
+float Exposure::scale_of_paths(const std::vector<Noise>& noise, int samples) const
+{
+    const auto sum = [&](const auto& paths_of) {
+        return parallel_sum(
+            noise.size(),
+            [&](size_t i) {
+                const Noise& n = noise[i];
+                return static_cast<double>(n.deviation * n.deviation) / (n.deviation > 0 ? paths_of(n) : 1);
+            },
+            4096);
+    };
+    const double wanted = sum([](const Noise& n) { return static_cast<double>(n.separate_paths); });
+    float low = 0, high = 100 * static_cast<float>(samples);
+    for (int halving = 0; halving < 12; ++halving) {
+        const float middle = low > 0 ? std::sqrt(low * high) : 1e-3f * high;
+        const double error = sum([&](const Noise& n) { return kSharing * paths_for(n, middle, samples); });
+        (error <= wanted ? high : low) = middle;
+    }
+    return high;
 }
 
 void Exposure::expose(int x, int y, int paths, Film& film)
@@ -229,10 +262,11 @@ void Exposure::together(int samples)
     pilots_ = std::clamp(samples / 8, kLeastPilot, kPilot);
     pilot_values_.resize(pixels_.size() * pilots_ * (values_ + 2));
     for_each_pixel([&](int x, int y) { trace_pilots(x, y); });
-    std::vector<int> paths(pixels_.size());
-    for_each_pixel([&](int x, int y) { paths[number(x, y)] = paths_needed(x, y, samples); });
+    std::vector<Noise> noise(pixels_.size());
+    for_each_pixel([&](int x, int y) { noise[number(x, y)] = noise_around(x, y, samples); });
+    const float scale = scale_of_paths(noise, samples);
     Film film(width_, height_, static_cast<int>(values_));
-    for_each_pixel([&](int x, int y) { expose(x, y, paths[number(x, y)], film); });
+    for_each_pixel([&](int x, int y) { expose(x, y, paths_for(noise[number(x, y)], scale, samples), film); });
     for_each_pixel([&](int x, int y) { develop(x, y, film); });
 }
 

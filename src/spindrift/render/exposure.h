@@ -54,7 +54,14 @@ class Exposure {
     [[gnu::noinline]] void trace_pilots(int x, int y);
     // Offset and values of a pilot path.
     float* pilot(int x, int y, int path) { return &pilot_values_[(number(x, y) * pilots_ + path) * (values_ + 2)]; }
-    [[gnu::noinline]] int paths_needed(int x, int y, int samples) const;
+    // Noise of a pixel, and the paths that separately() would trace for it.
+    struct Noise {
+        float deviation = 0; // of a path, relative to what is visible; 0 where pilot paths suffice
+        float separate_paths = 0;
+    };
+    [[gnu::noinline]] Noise noise_around(int x, int y, int samples) const;
+    int paths_for(const Noise& noise, float scale, int samples) const;
+    [[gnu::noinline]] float scale_of_paths(const std::vector<Noise>& noise, int samples) const;
     [[gnu::noinline]] void expose(int x, int y, int paths, Film& film);
     [[gnu::noinline]] void develop(int x, int y, const Film& film);
 
