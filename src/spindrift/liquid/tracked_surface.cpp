@@ -3,6 +3,8 @@
 #include "spindrift/liquid/free_surface.h"
 #include "spindrift/liquid/mac_flow.h"
 
+#include <utility>
+
 namespace spindrift {
 
 std::optional<Box3f> closed_sides(const DomainParams& domain)

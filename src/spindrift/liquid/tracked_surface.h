@@ -11,6 +11,8 @@
 #include "spindrift/liquid/params.h"
 #include "spindrift/liquid/surface_solids.h"
 
+#include <algorithm>
+
 namespace spindrift {
 
 // A shape as a source of a tracked surface at a time [frames]. The shape must outlive it.

@@ -13,6 +13,7 @@
 #include "spindrift/stages/tracker_state.h"
 
 #include <filesystem>
+#include <utility>
 
 namespace spindrift {
 
