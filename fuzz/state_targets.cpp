@@ -159,9 +159,10 @@ struct StageScene {
 const std::vector<StageScene>& stage_scenes()
 {
     static const std::vector<StageScene> all = {
-        {"liquid", kLiquid, "liquid"}, {"spray", kLiquid, "spray"},        {"ripples", kLiquid, "ripples"},
-        {"track", kLiquid, "track"},   {"texture", kLiquid, "texture"}, {"smoke", kSmoke, "smoke"},         {"sand", kSand, "sand"},
-        {"grains", kSand, "grains"},   {"fluid-sand", kFluidSand, "sand"}, {"crowd", kCrowd, "crowd"}};
+        {"liquid", kLiquid, "liquid"}, {"spray", kLiquid, "spray"},     {"ripples", kLiquid, "ripples"},
+        {"track", kLiquid, "track"},   {"texture", kLiquid, "texture"}, {"smoke", kSmoke, "smoke"},
+        {"sand", kSand, "sand"},       {"grains", kSand, "grains"},     {"fluid-sand", kFluidSand, "sand"},
+        {"crowd", kCrowd, "crowd"}};
     return all;
 }
 
