@@ -43,8 +43,9 @@ Window noisy_window(const Exemplar& exemplar, int size, int x, int y, float nois
 double unlike(const Mesh& mesh, const Exemplar& exemplar, const std::vector<Vec3f>& colors)
 {
     std::vector<Vec3f> copy = colors;
+    std::vector<int32_t> seeds;
     Synthesis synthesis(exemplar, {.sizes = {9}, .iterations = 1});
-    synthesis.run(mesh, first_directions(mesh), kTexel, 1, std::vector<uint8_t>(colors.size(), 1), copy);
+    synthesis.run(mesh, first_directions(mesh), kTexel, 1, std::vector<uint8_t>(colors.size(), 1), seeds, copy);
     return synthesis.energy();
 }
 
@@ -178,8 +179,9 @@ TEST(Synthesis, MakesTheSurfaceLikeTheExample)
     Random random(7);
     for (Vec3f& c : colors) c = Vec3f::Constant(random.uniform());
     const double before = unlike(mesh, exemplar, colors);
+    std::vector<int32_t> seeds;
     Synthesis synthesis(exemplar, {});
-    synthesis.run(mesh, first_directions(mesh), kTexel, 1, std::vector<uint8_t>(colors.size(), 0), colors);
+    synthesis.run(mesh, first_directions(mesh), kTexel, 1, std::vector<uint8_t>(colors.size(), 0), seeds, colors);
     const double after = unlike(mesh, exemplar, colors);
     EXPECT_LT(after, 0.2 * before);
     double mean = 0, expected = 0;
@@ -195,15 +197,17 @@ TEST(Synthesis, FastSearchIsWithinTwoPercentOfTheEnergy)
     const Mesh mesh = ball_of_texels();
     const std::vector<uint8_t> all(mesh.positions.size(), 1), none(mesh.positions.size(), 0);
     std::vector<Vec3f> made(mesh.positions.size());
-    Synthesis(spots(), {}).run(mesh, first_directions(mesh), kTexel, 1, none, made);
+    std::vector<int32_t> first_seeds;
+    Synthesis(spots(), {}).run(mesh, first_directions(mesh), kTexel, 1, none, first_seeds, made);
     Random random(7);
     for (Vec3f& c : made) c += Vec3f::Constant(random.uniform(-0.2f, 0.2f));
     for (const int size : {33, 17}) {
         double energy[2];
         for (const bool exhaustive : {false, true}) {
             std::vector<Vec3f> colors = made;
+            std::vector<int32_t> seeds;
             Synthesis synthesis(spots(), {.sizes = {size}, .iterations = 1, .exhaustive = exhaustive});
-            synthesis.run(mesh, first_directions(mesh), kTexel, 2, all, colors);
+            synthesis.run(mesh, first_directions(mesh), kTexel, 2, all, seeds, colors);
             energy[exhaustive] = synthesis.energy();
         }
         EXPECT_LT(energy[0], 1.02 * energy[1]) << energy[0] << " " << energy[1];
@@ -216,8 +220,9 @@ TEST(Synthesis, GivesTheSameBitsForAnyNumberOfThreads)
     const auto run = [] {
         const Mesh mesh = ball_of_texels();
         std::vector<Vec3f> colors(mesh.positions.size(), Vec3f::Constant(0.5f));
+        std::vector<int32_t> seeds;
         Synthesis synthesis(spots(), {.iterations = 2});
-        synthesis.run(mesh, first_directions(mesh), kTexel, 1, std::vector<uint8_t>(colors.size(), 0), colors);
+        synthesis.run(mesh, first_directions(mesh), kTexel, 1, std::vector<uint8_t>(colors.size(), 0), seeds, colors);
         return colors;
     };
     EXPECT_TRUE(same_bits(with_threads(1, run), with_threads(4, run)));

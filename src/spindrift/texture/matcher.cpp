@@ -8,7 +8,9 @@ namespace spindrift {
 
 namespace {
 
-constexpr int kComponents = 32, kCandidates = 24;
+// Squares are compared by few components first, the nearest of them by all, and the nearest of those pixel by pixel.
+constexpr int kFewComponents = 8, kComponents = 32;
+constexpr int kNear = 300, kCandidates = 24;
 constexpr size_t kMostSamples = 3000; // of squares that the components are computed from
 
 } // namespace
@@ -77,10 +79,11 @@ void Matcher::find_components()
     });
     const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(covariance); // ascending
     const int kept = std::min(kComponents, dimensions);
-    components_ = solver.eigenvectors().rightCols(kept).transpose().cast<float>();
+    components_ = solver.eigenvectors().rightCols(kept).rowwise().reverse().transpose().cast<float>();
     places_.resize(kept, static_cast<Eigen::Index>(count));
     parallel_for(
         count, [&](size_t i) { places_.col(static_cast<Eigen::Index>(i)) = components_ * (square(i) - mean_); }, 64);
+    first_ = places_.topRows(std::min(kFewComponents, kept)).transpose();
 }
 
 // Stops when it is more than `enough`.
@@ -99,6 +102,27 @@ double Matcher::energy(const Window& window, int x, int y, double enough) const
     return sum;
 }
 
+// The places whose components are nearest to the wanted ones, in ascending order of distance.
+std::vector<int> Matcher::candidates(const Eigen::VectorXf& wanted) const
+{
+    Eigen::ArrayXf distance = Eigen::ArrayXf::Zero(first_.rows());
+    for (Eigen::Index c = 0; c < first_.cols(); ++c) distance += (first_.col(c).array() - wanted[c]).square();
+    float limit = kInfinity;
+    if (distance.size() > kNear) {
+        std::vector<float> sorted(distance.begin(), distance.end());
+        std::nth_element(sorted.begin(), sorted.begin() + kNear, sorted.end());
+        limit = sorted[kNear];
+    }
+    std::vector<std::pair<float, int>> near;
+    for (Eigen::Index i = 0; i < distance.size(); ++i)
+        if (distance[i] <= limit) near.emplace_back((places_.col(i) - wanted).squaredNorm(), static_cast<int>(i));
+    const size_t kept = std::min<size_t>(kCandidates, near.size());
+    std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(kept), near.end());
+    std::vector<int> places;
+    for (size_t k = 0; k < kept; ++k) places.push_back(near[k].second);
+    return places;
+}
+
 Matcher::Match Matcher::best(const Window& window) const
 {
     const int across = places_across(), count = across * places_down();
@@ -113,13 +137,7 @@ Matcher::Match Matcher::best(const Window& window) const
         for (int place = 0; place < count; ++place) consider(place);
         return found;
     }
-    const Eigen::VectorXf wanted = components_ * (blocks_of(window) - mean_);
-    const Eigen::VectorXf distance = (places_.colwise() - wanted).colwise().squaredNorm();
-    std::vector<std::pair<float, int>> order(count);
-    for (int i = 0; i < count; ++i) order[i] = {distance[i], i};
-    const auto end = order.begin() + std::min(kCandidates, count);
-    std::partial_sort(order.begin(), end, order.end());
-    for (auto candidate = order.begin(); candidate != end; ++candidate) consider(candidate->second);
+    for (const int place : candidates(components_ * (blocks_of(window) - mean_))) consider(place);
     // The neighbours of the best, which differ by a pixel.
     for (bool better = true; better;) {
         const Match before = found;

@@ -34,6 +34,7 @@ class Matcher {
   private:
     double energy(const Window& window, int x, int y, double enough) const;
     Eigen::VectorXf blocks_of(const Window& window) const;
+    std::vector<int> candidates(const Eigen::VectorXf& wanted) const;
     void find_components();
     int places_across() const { return exemplar_.width - size_ + 1; }
     int places_down() const { return exemplar_.height - size_ + 1; }
@@ -46,6 +47,7 @@ class Matcher {
     Eigen::VectorXf mean_;
     Eigen::MatrixXf components_; // rows
     Eigen::MatrixXf places_;     // a column for each place in the exemplar
+    Eigen::MatrixXf first_;      // the first few components, a row for each place
 };
 
 } // namespace spindrift

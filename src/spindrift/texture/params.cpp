@@ -31,7 +31,8 @@ void TextureParams::visit(ParamVisitor& v)
     v("system", reaction.system, choices("spots", "gray_scott"),
       "The reaction of mode \"react\": Meinhardt's spots, or Gray and Scott's, whose spots divide.");
     v("start_steps", start_steps, unit::none, between(0, 1e6), "Steps of the reaction before the first frame.");
-    v("steps", steps, unit::none, between(0, 1e5), "Steps of the reaction in each later frame.");
+    v("steps", steps, unit::none, between(0, 1e5),
+      "Steps of the reaction in each later frame: more of them keep up with faster stretching.");
     v("speed", reaction.speed, unit::none, between(0.01, 2), "How far the reaction goes in a step.");
     v("p1", reaction.p1, unit::none, between(-1, 1), "Growth of the activator; negative: decay. Or an attribute.");
     v("p2", reaction.p2, unit::none, between(-1, 1), "Growth of the inhibitor; negative: decay. Or an attribute.");

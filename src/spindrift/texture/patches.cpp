@@ -338,11 +338,13 @@ void align(const Mesh& mesh, const std::vector<Vec3f>& directions, const PatchSe
 
 // --------------------------------------------------------------------------------------------------------------------
 
-// Vertices in a random order, each unless an earlier one is too near.
-std::vector<int> choose_seeds(const Mesh& mesh, const std::vector<int>& from, float apart, uint64_t seed)
+// Vertices in a random order, the preferred ones first, each unless an earlier one is too near.
+std::vector<int> choose_seeds(const Mesh& mesh, const std::vector<int>& from, float apart, uint64_t seed,
+                              const std::vector<uint8_t>& preferred)
 {
-    std::vector<std::pair<uint64_t, int>> order;
-    for (const int i : from) order.emplace_back(hash64(seed, static_cast<uint64_t>(i)), i);
+    std::vector<std::tuple<bool, uint64_t, int>> order;
+    for (const int i : from)
+        order.emplace_back(preferred.empty() || !preferred[i], hash64(seed, static_cast<uint64_t>(i)), i);
     std::sort(order.begin(), order.end());
     std::unordered_map<uint64_t, std::vector<int>> cells;
     const auto cell_of = [&](const Vec3f& x) { return Vec3i((x / apart).array().floor().cast<int>()); };
@@ -350,7 +352,7 @@ std::vector<int> choose_seeds(const Mesh& mesh, const std::vector<int>& from, fl
         return hash64(hash64(static_cast<uint32_t>(c.x()), static_cast<uint32_t>(c.y())), static_cast<uint32_t>(c.z()));
     };
     std::vector<int> seeds;
-    for (const auto& [hash, i] : order) {
+    for (const auto& [other_place, hash, i] : order) {
         const Vec3f& x = mesh.positions[i];
         const Vec3i cell = cell_of(x);
         bool free = true;
@@ -386,7 +388,7 @@ float distortion_of(const Vec3f& q1, const Vec3f& q2, const Vec3f& q3, const Vec
 }
 
 std::vector<Patch> make_patches(const Mesh& mesh, const MeshLinks& links, const std::vector<Vec3f>& directions,
-                                const PatchSettings& settings, uint64_t seed)
+                                const PatchSettings& settings, uint64_t seed, const std::vector<uint8_t>& preferred)
 {
     const float half = 0.5f * static_cast<float>(settings.size - 1);
     std::vector<int> bare; // vertices that are not covered yet
@@ -397,7 +399,7 @@ std::vector<Patch> make_patches(const Mesh& mesh, const MeshLinks& links, const 
     // First everywhere, then where patches did not grow as far as they should; at last every vertex by itself.
     for (float apart = settings.overlap * half; !bare.empty(); apart *= 0.5f) {
         const bool last = apart < 0.5f;
-        const std::vector<int> seeds = last ? bare : choose_seeds(mesh, bare, apart * settings.texel, seed);
+        const std::vector<int> seeds = last ? bare : choose_seeds(mesh, bare, apart * settings.texel, seed, preferred);
         const size_t first = patches.size();
         patches.resize(first + seeds.size());
         parallel_for(seeds.size(), [&](size_t i) {

@@ -28,8 +28,10 @@ float distortion_of(const Vec3f& q1, const Vec3f& q2, const Vec3f& q3, const Vec
                     const Vec2f& p3, float texel);
 
 // Every vertex that has a triangle which can be flattened is in a patch.
-// `mesh` has normals; `directions`, of unit length and tangent, become the first axis of the plane.
+// `mesh` has normals; `directions`, of unit length and tangent, become the first axis of the plane. Vertices in
+// `preferred`, if it is not empty, become seeds first, so that patches can stay where they were in an earlier frame.
 std::vector<Patch> make_patches(const Mesh& mesh, const MeshLinks& links, const std::vector<Vec3f>& directions,
-                                const PatchSettings& settings, uint64_t seed);
+                                const PatchSettings& settings, uint64_t seed,
+                                const std::vector<uint8_t>& preferred = {});
 
 } // namespace spindrift

@@ -3,6 +3,8 @@
 #include "spindrift/base/parallel.h"
 #include "spindrift/base/random.h"
 
+#include <utility>
+
 namespace spindrift {
 
 namespace {
@@ -154,15 +156,22 @@ Synthesis::Synthesis(Exemplar exemplar, const SynthesisParams& params) : exempla
 }
 
 void Synthesis::run(const Mesh& mesh, const std::vector<Vec3f>& directions, float texel, uint64_t seed,
-                    const std::vector<uint8_t>& advected, std::vector<Vec3f>& colors)
+                    const std::vector<uint8_t>& advected, std::vector<int32_t>& seeds, std::vector<Vec3f>& colors)
 {
     energy_ = 0, patches_ = 0;
     if (mesh.triangles.empty()) return;
     const MeshLinks links(mesh);
     const std::vector<Vec3f> carried = colors;
+    const std::vector<int32_t> before = std::exchange(seeds, std::vector<int32_t>(colors.size(), 0));
+    int bit = 1;
     for (const Matcher& matcher : matchers_) {
-        const std::vector<Patch> patches = make_patches(
-            mesh, links, directions, {.size = matcher.size(), .texel = texel, .distortion = params_.distortion}, seed);
+        std::vector<uint8_t> preferred(before.size());
+        for (size_t i = 0; i < before.size(); ++i) preferred[i] = (before[i] & bit) != 0;
+        const std::vector<Patch> patches =
+            make_patches(mesh, links, directions,
+                         {.size = matcher.size(), .texel = texel, .distortion = params_.distortion}, seed, preferred);
+        for (const Patch& patch : patches) seeds[patch.seed] |= bit;
+        bit *= 2;
         const Coverage coverage(colors.size(), patches);
         std::vector<Texels> texels(patches.size());
         parallel_for(patches.size(), [&](size_t p) { texels[p] = texels_of(patches[p], matcher.size()); });

@@ -29,8 +29,11 @@ class Synthesis {
 
     // `colors` are the advected ones, which it replaces. Where `advected` is zero there were none, and only what
     // patches agree on counts.
+    //
+    // `seeds` has a bit for each size at the vertices where a patch was seeded in the frame before, and then at those
+    // where one is now: patches that stay in place flicker less. Empty: none.
     void run(const Mesh& mesh, const std::vector<Vec3f>& directions, float texel, uint64_t seed,
-             const std::vector<uint8_t>& advected, std::vector<Vec3f>& colors);
+             const std::vector<uint8_t>& advected, std::vector<int32_t>& seeds, std::vector<Vec3f>& colors);
 
     double energy() const { return energy_; } // of the last matches, in the mean of a texel
     int patches() const { return patches_; }

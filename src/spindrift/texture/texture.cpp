@@ -20,6 +20,7 @@ constexpr const char* kPlace = "reference"; // on the first surface, as of track
 constexpr const char* kActivator = "morphogen_a";
 constexpr const char* kInhibitor = "morphogen_b";
 constexpr const char* kDirection = "direction"; // the first axis of the example
+constexpr const char* kSeeds = "patch_seeds";   // see Synthesis
 
 // The same type and number of values, all zero.
 AttributeArray zeros_like(const AttributeArray& array, size_t count)
@@ -96,7 +97,7 @@ std::vector<std::string> Texture::channels() const
     if (params_.mode == Mode::colors) names.push_back(kColor);
     if (params_.mode == Mode::parameters) names.push_back(kPlace);
     if (params_.mode == Mode::react) names.insert(names.end(), {kActivator, kInhibitor});
-    if (params_.mode == Mode::example) names.insert(names.end(), {kColor, kDirection});
+    if (params_.mode == Mode::example) names.insert(names.end(), {kColor, kDirection, kSeeds});
     return names;
 }
 
@@ -120,6 +121,7 @@ std::optional<AttributeArray> Texture::fresh(const std::string& channel, const M
         return channel == kActivator ? a : b;
     }
     if (params_.mode == Mode::example && channel == kDirection) return first_directions(surface);
+    if (params_.mode == Mode::example && channel == kSeeds) return std::vector<int32_t>(x.size(), 0);
     if (params_.mode == Mode::example && channel == kColor) return std::vector<Vec3f>(x.size(), params_.color); // any
     if (params_.mode == Mode::colors && channel == kColor && params_.pattern != TextureParams::Start::surface) {
         std::vector<Vec3f> colors(x.size());
@@ -213,10 +215,10 @@ void Texture::restore(Mesh mesh, Mesh surface)
     for (const std::string& channel : channels()) {
         const auto found = mesh.attributes.find(channel);
         const bool own = std::ranges::count(params_.carry, channel) == 0;
-        const bool vector = channel == kColor || channel == kPlace || channel == kDirection;
         if (!own) continue; // an expression may have made it or not
-        if (found == mesh.attributes.end() || (vector ? !std::holds_alternative<std::vector<Vec3f>>(found->second)
-                                                      : !std::holds_alternative<std::vector<float>>(found->second)))
+        const bool vector = channel == kColor || channel == kPlace || channel == kDirection;
+        const size_t type = vector ? 2 : channel == kSeeds ? 1 : 0; // in AttributeArray
+        if (found == mesh.attributes.end() || found->second.index() != type)
             bad_state("a texture has no \"{}\"", channel);
     }
     mesh_ = std::move(mesh), surface_ = std::move(surface);
@@ -259,7 +261,8 @@ void Texture::synthesize_example()
 {
     auto colors = std::get<std::vector<Vec3f>>(mesh_.attributes.at(kColor));
     const auto& directions = std::get<std::vector<Vec3f>>(mesh_.attributes.at(kDirection));
-    synthesis_->run(mesh_, directions, *texel_, static_cast<uint64_t>(params_.seed), advected_, colors);
+    auto& seeds = std::get<std::vector<int32_t>>(mesh_.attributes.at(kSeeds));
+    synthesis_->run(mesh_, directions, *texel_, static_cast<uint64_t>(params_.seed), advected_, seeds, colors);
     mesh_.attributes[kColor] = std::move(colors);
 }
 
