@@ -2,7 +2,6 @@
 
 #include "base/determinism.h"
 #include "mesh/test_meshes.h"
-#include "spindrift/base/random.h"
 #include "spindrift/mesh/distance.h"
 
 #include <Eigen/Geometry>
@@ -11,6 +10,8 @@
 namespace spindrift {
 
 namespace {
+
+constexpr float kPush = 0.63f; // of vertices: makes slivers
 
 struct Quality {
     double mean = 0, longest = 0, shortest = 1e9; // edge
@@ -37,24 +38,11 @@ Quality quality_of(const Mesh& mesh)
     return q;
 }
 
-// Vertices are pushed around along the sphere: slivers and all sizes.
-Mesh rough_sphere(int levels)
-{
-    Mesh mesh = sphere_mesh({0, 0, 0}, 1, levels);
-    const float edge = std::sqrt(25.0f / static_cast<float>(mesh.triangles.size()));
-    Random random(1);
-    for (Vec3f& x : mesh.positions) {
-        for (float& c : x) c += random.uniform(-0.45f, 0.45f) * edge;
-        x.normalize();
-    }
-    return mesh;
-}
-
 } // namespace
 
 TEST(Remesh, MakesEqualTrianglesOfAnySize)
 {
-    const Mesh mesh = rough_sphere(4);
+    const Mesh mesh = rough_ball(4, kPush);
     for (const float edge : {0.02f, 0.05f, 0.15f}) {
         const Remeshed out = remeshed(mesh, edge);
         EXPECT_TRUE(is_closed(out.mesh));
@@ -70,7 +58,7 @@ TEST(Remesh, MakesEqualTrianglesOfAnySize)
 
 TEST(Remesh, VerticesLieOnTheSurface)
 {
-    const Mesh mesh = rough_sphere(3);
+    const Mesh mesh = rough_ball(3, kPush);
     const Remeshed out = remeshed(mesh, 0.06f);
     ASSERT_EQ(out.triangle.size(), out.mesh.positions.size());
     for (size_t i = 0; i < out.triangle.size(); ++i) {
@@ -113,7 +101,7 @@ TEST(Remesh, KeepsHolesAndParts)
 
 TEST(Remesh, GivesTheSameBitsForAnyNumberOfThreads)
 {
-    const Mesh mesh = rough_sphere(4);
+    const Mesh mesh = rough_ball(4, kPush);
     const auto run = [&] { return remeshed(mesh, 0.05f).mesh.positions; };
     EXPECT_TRUE(same_bits(with_threads(1, run), with_threads(4, run)));
 }

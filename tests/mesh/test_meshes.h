@@ -1,6 +1,7 @@
 // Closed procedural meshes with known distance and volume.
 #pragma once
 
+#include "spindrift/base/random.h"
 #include "spindrift/mesh/mesh.h"
 
 #include <map>
@@ -38,6 +39,20 @@ inline Mesh sphere_mesh(const Vec3f& center, float radius, int levels)
         mesh.triangles = std::move(finer);
     }
     for (Vec3f& x : mesh.positions) x = center + radius * x;
+    return mesh;
+}
+
+// A ball of radius 1 whose vertices are pushed around along the surface, by up to `push` edges of a square as large as
+// a triangle: triangles of all shapes.
+inline Mesh rough_ball(int levels, float push = 0.45f)
+{
+    Mesh mesh = sphere_mesh({0, 0, 0}, 1, levels);
+    const float most = push * std::sqrt(12.6f / static_cast<float>(mesh.triangles.size()));
+    Random random(1);
+    for (Vec3f& x : mesh.positions) {
+        for (float& c : x) c += random.uniform(-most, most);
+        x.normalize();
+    }
     return mesh;
 }
 

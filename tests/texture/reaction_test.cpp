@@ -9,23 +9,6 @@
 
 namespace spindrift {
 
-namespace {
-
-// A ball whose vertices are pushed around along the surface: triangles of all shapes.
-Mesh rough_ball(int levels)
-{
-    Mesh mesh = sphere_mesh({0, 0, 0}, 1, levels);
-    const float edge = std::sqrt(12.6f / static_cast<float>(mesh.triangles.size()));
-    Random random(1);
-    for (Vec3f& x : mesh.positions) {
-        for (float& c : x) c += random.uniform(-0.45f, 0.45f) * edge;
-        x.normalize();
-    }
-    return mesh;
-}
-
-} // namespace
-
 TEST(SurfaceDiffusion, KeepsTheTotal)
 {
     const Mesh mesh = rough_ball(4);
