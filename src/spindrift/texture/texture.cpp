@@ -166,14 +166,19 @@ Mesh Texture::with_texels(const Mesh& surface, std::vector<SurfacePoint>& on_sur
 
 void Texture::start(Mesh surface)
 {
-    std::vector<SurfacePoint> on_surface;
-    Mesh mesh = texel_ ? with_texels(surface, on_surface) : std::move(surface);
+    Mesh mesh;
+    if (texel_) {
+        std::vector<SurfacePoint> on_surface;
+        mesh = with_texels(surface, on_surface);
+        surface_ = std::move(surface);
+    } else {
+        mesh = std::move(surface);
+    }
     for (const std::string& channel : channels())
         if (auto values = fresh(channel, mesh)) mesh.attributes[channel] = std::move(*values);
     new_vertices_ = static_cast<int>(mesh.positions.size());
     advected_.assign(mesh.positions.size(), 0);
     mesh_ = std::move(mesh);
-    if (texel_) surface_ = std::move(surface);
     first_ = true;
 }
 
