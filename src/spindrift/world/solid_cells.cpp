@@ -34,7 +34,6 @@ void find_closed_faces(const Solids& solids, const Vec3f& first_cell, float voxe
                 if (const float d = solids.distance(x) / voxel; d > 0) face.towards = d / (1 + d);
             out.closed_faces.push_back(face);
         }
-    out.closed_faces.shrink_to_fit(); // tiles are kept
 }
 
 // Distances [cells] at the centres of a tile's cells. Where a block of eight is far away, a common lower bound of the
