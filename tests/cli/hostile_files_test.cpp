@@ -305,7 +305,7 @@ TEST_F(ForgedStates, OfATextureAreDetected)
             {"fewer directions", "texture", [](StateFile& s) { s.fields["texture.v.direction"].resize(9); }},
             {"no surface", "texture", [](StateFile& s) { s.fields.erase("surface.P"); }},
             {"no such vertex", "texture", [](StateFile& s) { s.tiles["surface.triangles"][4] = 1 << 30; }},
-            {"fewer velocities", "texture", [](StateFile& s) { s.fields["surface.velocities"].resize(3); }},
+            {"fewer velocities", "texture", [](StateFile& s) { s.fields["surface.v"].resize(3); }},
             {"a frame before the first", "texture", [](StateFile& s) { s.numbers["frame"] = -5; }},
         });
 }

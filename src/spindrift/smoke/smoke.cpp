@@ -327,8 +327,8 @@ Field<Vec3f> Smoke::velocity_with_eddies() const
     return out;
 }
 
-// Each face gets the mean velocity change of its two cells.
-// Adds the change of velocity to `also` too, unless it is null.
+// Each face gets the mean velocity change of its two cells, or that of its only cell. The change is also added to
+// `also`, unless that is null.
 void Smoke::run(const SmokeHooks::Hook& hook, float dt, MacField* also)
 {
     Field<Vec3f> before = velocity_at_centers(), velocity;
@@ -342,8 +342,8 @@ void Smoke::run(const SmokeHooks::Hook& hook, float dt, MacField* also)
                 const auto [below_tile, below] = topology_->next_cell(tile, c, a, -1);
                 const auto change = [&](int t, int o) { return velocity.tile(t)[o][a] - before.tile(t)[o][a]; };
                 const bool outermost = below_tile == topology_->tile_count();
-                const float here = change(tile, c),
-                            added = outermost ? here : 0.5f * (here + change(below_tile, below));
+                const float here = change(tile, c);
+                const float added = outermost ? here : 0.5f * (here + change(below_tile, below));
                 velocity_.u[a].tile(tile)[c] += added;
                 if (also) also->u[a].tile(tile)[c] += added;
             }

@@ -66,6 +66,8 @@ Mesh load_mesh(const StateFile& file, const std::string& prefix)
     };
     mesh.positions = vectors_from(part(file.fields, ".P"));
     mesh.velocities = vectors_from(part(file.fields, ".v"));
+    if (!mesh.velocities.empty() && mesh.velocities.size() != mesh.positions.size())
+        bad_state("a surface has {} velocities for {} vertices", mesh.velocities.size(), mesh.positions.size());
     mesh.triangles = rows_of(part(file.tiles, ".triangles"), 0, static_cast<int64_t>(mesh.positions.size()) - 1);
     const auto name_of = [&](const std::string& key, const char* type) {
         const std::string start = prefix + type;

@@ -1,7 +1,6 @@
 #include "spindrift/stages/texture_stage.h"
 
 #include "spindrift/base/error.h"
-#include "spindrift/base/state_error.h"
 #include "spindrift/engine/cache.h"
 #include "spindrift/engine/graph.h"
 #include "spindrift/io/atomic_file.h"
@@ -222,12 +221,8 @@ StateFile TextureStage::save() const
 {
     StateFile file;
     file.numbers["frame"] = frame_;
-    const auto save = [&](const Mesh& mesh, const std::string& name) {
-        save_mesh(mesh, name, file);
-        file.fields[name + ".velocities"] = flat(mesh.velocities);
-    };
-    save(texture_->mesh(), kTexture);
-    if (texture_->has_texels()) save(texture_->surface(), kSurface);
+    save_mesh(texture_->mesh(), kTexture, file);
+    if (texture_->has_texels()) save_mesh(texture_->surface(), kSurface, file);
     return file;
 }
 
@@ -236,15 +231,7 @@ FrameReport TextureStage::restore(StateFile file)
     PhaseTimes times;
     times.measure("restore", [&] {
         frame_ = static_cast<int>(file.numbers["frame"]);
-        const auto load = [&](const std::string& name) {
-            Mesh mesh = load_mesh(file, name);
-            mesh.velocities = vectors_from(file.fields[name + ".velocities"]);
-            if (!mesh.velocities.empty() && mesh.velocities.size() != mesh.positions.size())
-                bad_state("{} velocities for {} vertices", mesh.velocities.size(), mesh.positions.size());
-            return mesh;
-        };
-        Mesh mesh = load(kTexture);
-        texture_->restore(std::move(mesh), texture_->has_texels() ? load(kSurface) : Mesh());
+        texture_->restore(load_mesh(file, kTexture), texture_->has_texels() ? load_mesh(file, kSurface) : Mesh());
     });
     return report(times);
 }
