@@ -72,20 +72,17 @@ format:
 format-check: packages-test
 	$(CODE) | xargs clang-format --dry-run -Werror
 
-# clang-tidy wants one command for each file.
-define configure_lint
-	@cmake -S . -B $(BUILD)-lint -G Ninja -DCMAKE_UNITY_BUILD=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON > /dev/null
-endef
+# Batches of files share the time that headers take; precompiled headers are those of GCC.
+LINT = cmake -S . -B $(BUILD)-lint -G Ninja -DSPINDRIFT_TESTS=OFF -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON > /dev/null && \
+    tools/lint.py $(BUILD)-lint $(JOBS)
 
 lint: packages-build packages-test format-check
-	$(configure_lint)
-	git ls-files 'src/*.cpp' | xargs -P $(JOBS) -n 4 clang-tidy -p $(BUILD)-lint --quiet
+	$(LINT)
 
 # The same for the files that differ from BASE: by default what changed in the last day.
 BASE ?= $(shell git rev-list -1 --before='1 day ago' HEAD)
 lint-changed: packages-build packages-test
-	$(configure_lint)
-	git diff --name-only --diff-filter=d $(BASE) -- 'src/*.cpp' | xargs -r -P $(JOBS) -n 1 clang-tidy -p $(BUILD)-lint --quiet
+	changed=$$(git diff --name-only --diff-filter=d $(BASE) -- 'src/*.cpp'); [ -z "$$changed" ] || { $(LINT) $$changed; }
 
 asan tsan: packages-build packages-test
 	cmake --preset $@
