@@ -1,5 +1,8 @@
 // Vector rows. A tile is 64 rows of 8 cells along z; a row fills one AVX register and is the unit of the hot kernels.
 // Written with the compiler's vector types, so the same source compiles for AVX2 and plain x86-64.
+//
+// Functions that pass rows by value are always inlined: how a row is passed depends on the instruction set, and a
+// program that is compiled for plain x86-64 may link a library that is compiled for AVX2.
 #pragma once
 
 #include "spindrift/field/tiles.h"
@@ -13,15 +16,15 @@ typedef double HalfRowd __attribute__((vector_size(32)));
 // Four floats: half a row.
 typedef float Quad __attribute__((vector_size(16)));
 
-inline Quad load_quad(const float* p)
+[[gnu::always_inline]] inline Quad load_quad(const float* p)
 {
     Quad q;
     std::memcpy(&q, p, sizeof q);
     return q;
 }
-inline void store_quad(float* p, Quad q) { std::memcpy(p, &q, sizeof q); }
+[[gnu::always_inline]] inline void store_quad(float* p, Quad q) { std::memcpy(p, &q, sizeof q); }
 // The pairs of floats at p and q.
-inline Quad load_pairs(const float* p, const float* q)
+[[gnu::always_inline]] inline Quad load_pairs(const float* p, const float* q)
 {
     typedef float Pair __attribute__((vector_size(8)));
     Pair a, b;
@@ -29,59 +32,59 @@ inline Quad load_pairs(const float* p, const float* q)
     return __builtin_shufflevector(a, b, 0, 1, 2, 3);
 }
 
-inline Row load_row(const float* p) { return *reinterpret_cast<const Row*>(p); }
-inline Row load_row_unaligned(const float* p)
+[[gnu::always_inline]] inline Row load_row(const float* p) { return *reinterpret_cast<const Row*>(p); }
+[[gnu::always_inline]] inline Row load_row_unaligned(const float* p)
 {
     Row r;
     std::memcpy(&r, p, sizeof r);
     return r;
 }
-inline void store_row(float* p, Row r) { *reinterpret_cast<Row*>(p) = r; }
-inline Row splat(float x) { return Row{x, x, x, x, x, x, x, x}; }
-inline Row mix(Row a, Row b, Row t) { return a + t * (b - a); }
-inline RowMask floor_int(Row x)
+[[gnu::always_inline]] inline void store_row(float* p, Row r) { *reinterpret_cast<Row*>(p) = r; }
+[[gnu::always_inline]] inline Row splat(float x) { return Row{x, x, x, x, x, x, x, x}; }
+[[gnu::always_inline]] inline Row mix(Row a, Row b, Row t) { return a + t * (b - a); }
+[[gnu::always_inline]] inline RowMask floor_int(Row x)
 {
     const RowMask i = __builtin_convertvector(x, RowMask);
     return i + (x < __builtin_convertvector(i, Row)); // a true comparison is -1
 }
-inline Row to_float(RowMask x) { return __builtin_convertvector(x, Row); }
-inline Row max(Row a, Row b) { return a > b ? a : b; }
-inline Row min(Row a, Row b) { return a < b ? a : b; }
-inline Row sqrt_row(Row r)
+[[gnu::always_inline]] inline Row to_float(RowMask x) { return __builtin_convertvector(x, Row); }
+[[gnu::always_inline]] inline Row max(Row a, Row b) { return a > b ? a : b; }
+[[gnu::always_inline]] inline Row min(Row a, Row b) { return a < b ? a : b; }
+[[gnu::always_inline]] inline Row sqrt_row(Row r)
 {
     Row out;
     for (int k = 0; k < kTileSize; ++k) out[k] = std::sqrt(r[k]);
     return out;
 }
-inline float largest(Row r)
+[[gnu::always_inline]] inline float largest(Row r)
 {
     return std::max(std::max(std::max(r[0], r[1]), std::max(r[2], r[3])),
                     std::max(std::max(r[4], r[5]), std::max(r[6], r[7])));
 }
 // 1/x, or 0 where x is 0.
-inline Row inverse_or_zero(Row x)
+[[gnu::always_inline]] inline Row inverse_or_zero(Row x)
 {
     const Row zero = splat(0);
     return x > zero ? splat(1) / (x > zero ? x : splat(1)) : zero;
 }
 
 // Each cell's neighbour below along z; `before` is the value below the row's first cell.
-inline Row shifted_from_below(Row r, float before)
+[[gnu::always_inline]] inline Row shifted_from_below(Row r, float before)
 {
     return __builtin_shufflevector(r, Row{before}, 8, 0, 1, 2, 3, 4, 5, 6);
 }
-inline Row shifted_from_above(Row r, float after)
+[[gnu::always_inline]] inline Row shifted_from_above(Row r, float after)
 {
     return __builtin_shufflevector(r, Row{after}, 1, 2, 3, 4, 5, 6, 7, 8);
 }
 
-inline HalfRowd low_half(Row r) { return HalfRowd{r[0], r[1], r[2], r[3]}; }
-inline HalfRowd high_half(Row r) { return HalfRowd{r[4], r[5], r[6], r[7]}; }
+[[gnu::always_inline]] inline HalfRowd low_half(Row r) { return HalfRowd{r[0], r[1], r[2], r[3]}; }
+[[gnu::always_inline]] inline HalfRowd high_half(Row r) { return HalfRowd{r[4], r[5], r[6], r[7]}; }
 
 // Accumulates products in double precision.
 class RowSum {
   public:
-    void add_product(Row a, Row b)
+    [[gnu::always_inline]] void add_product(Row a, Row b)
     {
         low_ += low_half(a) * low_half(b);
         high_ += high_half(a) * high_half(b);

@@ -20,7 +20,7 @@ inline float to_float(ShortFloat x) { return std::bit_cast<float>(static_cast<ui
 typedef uint16_t ShortRow __attribute__((vector_size(16)));
 typedef uint32_t RowBits __attribute__((vector_size(32)));
 
-inline Row load_row(const ShortFloat* p)
+[[gnu::always_inline]] inline Row load_row(const ShortFloat* p)
 {
     const ShortRow upper = *reinterpret_cast<const ShortRow*>(p);
 #ifdef __AVX2__ // the compiler generates four instructions for this one
@@ -31,7 +31,7 @@ inline Row load_row(const ShortFloat* p)
     return std::bit_cast<Row>(bits << 16);
 }
 // Rounds to nearest, ties away from zero.
-inline void store_row(ShortFloat* p, Row r)
+[[gnu::always_inline]] inline void store_row(ShortFloat* p, Row r)
 {
     const RowBits bits = (std::bit_cast<RowBits>(r) + 0x8000u) >> 16;
 #ifdef __AVX2__

@@ -23,7 +23,7 @@
 namespace spindrift {
 
 // a b + c.
-inline Row multiply_add(Row a, Row b, Row c)
+[[gnu::always_inline]] inline Row multiply_add(Row a, Row b, Row c)
 {
 #if defined(__FMA__)
     return _mm256_fmadd_ps(a, b, c);
@@ -41,7 +41,7 @@ inline Row3 cross(const Row3& a, const Row3& b)
 struct Phasor {
     Row cos, sin;
 };
-inline Phasor phasor(Row turns)
+[[gnu::always_inline]] inline Phasor phasor(Row turns)
 {
     constexpr auto kPi1 = static_cast<float>(kPi);
     // Power series of half the angle, between -pi/2 and pi/2.
