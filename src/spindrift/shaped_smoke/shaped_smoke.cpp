@@ -289,8 +289,7 @@ void ShapedSmoke::add_to_faces(const Field<float> (&centers)[3], bool first)
     });
 }
 
-// -----------------------------------------------------------------------------------------------------------
-// turbulence
+// ---------------------------------------------------------------------------------------------------------- turbulence
 
 void ShapedSmoke::update_vortices(float to, float dt, uint64_t key)
 {
@@ -317,8 +316,7 @@ void ShapedSmoke::update_vortices(float to, float dt, uint64_t key)
     add_to_faces(turbulence_, false);
 }
 
-// ---------------------------------------------------------------------------------------------------------------
-// motion
+// -------------------------------------------------------------------------------------------------------------- motion
 
 // (9) for markers and vortices. Expressions see the velocity before it moves the markers: the difference from a step
 // with this velocity alone is added first.

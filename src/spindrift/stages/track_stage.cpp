@@ -63,8 +63,7 @@ std::vector<Port> TrackStage::ports(const ShotGraph&) const
     return {of};
 }
 
-// ------------------------------------------------------------------------------------------------------------
-// preparing
+// ----------------------------------------------------------------------------------------------------------- preparing
 
 void TrackStage::prepare(const StageContext& context)
 {
@@ -166,8 +165,7 @@ double TrackStage::memory(const Forecast& forecast) const
            (liquid == forecast.end() ? 0 : kBytesPerParticle * liquid->second.number("particles"));
 }
 
-// --------------------------------------------------------------------------------------------------------------
-// running
+// ------------------------------------------------------------------------------------------------------------- running
 
 float TrackStage::file_frame(float frame) const
 {
@@ -374,8 +372,7 @@ void TrackStage::write(const std::string& path)
     write_mesh(path, mesh);
 }
 
-// ----------------------------------------------------------------------------------------------------------------
-// state
+// --------------------------------------------------------------------------------------------------------------- state
 
 StateFile TrackStage::save() const
 {
