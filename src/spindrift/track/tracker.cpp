@@ -67,10 +67,18 @@ class MeshFunction : public SurfaceFunction {
     MeshDistance distance_;
 };
 
+// Those that are there: expressions may make them later.
+template <class Body> void for_each_direction(const TrackSettings& settings,
+                                              std::map<std::string, AttributeArray>& attributes, const Body& body)
+{
+    for (const std::string& name : settings.directions)
+        if (const auto found = attributes.find(name); found != attributes.end())
+            if (auto* directions = std::get_if<std::vector<Vec3f>>(&found->second)) body(*directions);
+}
+
 } // namespace
 
-// ------------------------------------------------------------------------------------------------------------- the
-// step
+// ------------------------------------------------------------------------------------------------------------ the step
 
 // The new surface's function: the old surface's distance at the places that flow to the given points (3.2), united with
 // sources, continued beyond walls.
@@ -132,7 +140,7 @@ class SurfaceTracker::StepFunction : public SurfaceFunction {
         const Vec3f points[4] = {x, x + step * Vec3f::UnitX(), x + step * Vec3f::UnitY(), x + step * Vec3f::UnitZ()};
         const std::span<const Vec3f> from = trace_back(points);
         Mat3f back;
-        for (int a = 0; a < 3; ++a) back.col(a) = (from[static_cast<size_t>(a) + 1] - from[0]) / step;
+        for (int a = 0; a < 3; ++a) back.col(a) = (from[a + 1] - from[0]) / step;
         Mat3f forward;
         bool invertible = false;
         back.computeInverseWithCheck(forward, invertible, 1e-3f);
@@ -178,7 +186,7 @@ class SurfaceTracker::StepFunction : public SurfaceFunction {
                 added += filled(changed(points[i], before[i])) - filled(before[i]);
             return added;
         };
-        return parallel_sum(static_cast<size_t>(count.x()), in_slab, 1) * std::pow(static_cast<double>(h), 3);
+        return parallel_sum(count.x(), in_slab, 1) * std::pow(static_cast<double>(h), 3);
     }
 
     void advected(std::span<const Vec3f> points, std::span<float> values) const
@@ -316,16 +324,14 @@ void SurfaceTracker::take(ContouredMesh next, const Vec3f& origin, const Mesh& b
         new_frame_ = starts;
     });
     times_.measure("carry", [&] {
-        for (const std::string& name : settings_.directions)
-            if (auto* directions = std::get_if<std::vector<Vec3f>>(&attributes[name]); directions && !starts) {
+        if (!starts)
+            for_each_direction(settings_, attributes, [&](std::vector<Vec3f>& directions) {
                 parallel_for(
-                    directions->size(),
-                    [&](size_t i) { (*directions)[i] = function->carried(mesh().positions[i], (*directions)[i]); },
-                    256);
-                make_tangent(mesh().normals, *directions);
-            }
+                    directions.size(),
+                    [&](size_t i) { directions[i] = function->carried(mesh().positions[i], directions[i]); }, 256);
+            });
         if (settings_.reference) find_reference(starts, next.origin, attributes);
-        tree_->set_attributes(std::move(attributes));
+        set_attributes(std::move(attributes));
     });
 }
 
@@ -352,8 +358,14 @@ void SurfaceTracker::find_reference(bool starts, const std::vector<SurfacePoint>
 
 void SurfaceTracker::begin_frame() { new_frame_ = true; }
 
-// ------------------------------------------------------------------------------------------------ the map between
-// frames
+void SurfaceTracker::set_attributes(std::map<std::string, AttributeArray> attributes)
+{
+    for_each_direction(settings_, attributes,
+                       [&](std::vector<Vec3f>& directions) { make_tangent(mesh().normals, directions); });
+    tree_->set_attributes(std::move(attributes));
+}
+
+// ---------------------------------------------------------------------------------------------- the map between frames
 
 // Follows the places of the vertices on the mesh that the frame began with. Blended between vertices, they leave it by
 // a little, and are moved back.
@@ -391,8 +403,7 @@ std::vector<SurfacePoint> SurfaceTracker::origins() const
     return origins;
 }
 
-// ---------------------------------------------------------------------------------------------------------------
-// volume
+// -------------------------------------------------------------------------------------------------------------- volume
 
 double SurfaceTracker::volume(const TrackSolids* solids) const
 {
@@ -442,8 +453,7 @@ void clip_at_solids(Mesh& mesh, const TrackSolids& solids)
         256);
 }
 
-// ----------------------------------------------------------------------------------------------------------------
-// state
+// --------------------------------------------------------------------------------------------------------------- state
 
 SurfaceTracker::State SurfaceTracker::state() const
 {
