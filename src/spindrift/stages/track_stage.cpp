@@ -10,6 +10,7 @@
 #include "spindrift/scene/limits.h"
 #include "spindrift/stages/body_files.h"
 #include "spindrift/stages/scene_shapes.h"
+#include "spindrift/stages/smoke_stage.h"
 #include "spindrift/stages/tracker_state.h"
 
 #include <filesystem>
@@ -85,6 +86,14 @@ void TrackStage::prepare(const StageContext& context)
     if (!extent.empty() && !extent.size().allFinite())
         bad_input("{}: a source is infinite; give the liquid a domain, or use another shape",
                   scene.where(param("source")));
+    if (!input_.empty()) {
+        const auto first = static_cast<int>(file_frame(static_cast<float>(range_.first)));
+        const Box3f moved = volume_at(first)->bounds();
+        if (Box3f{moved.min.cwiseMax(extent.min), moved.max.cwiseMin(extent.max)}.empty())
+            warnings_.push_back(fmt::format("{}: no velocity of the first file reaches the surface, which stands still",
+                                            scene.where(param("input"))));
+        volumes_.clear();
+    }
     if (facts->extent.empty()) facts->extent = extent, facts->bounded = false;
     facts_ = facts;
 
@@ -115,6 +124,11 @@ void TrackStage::prepare_velocities(const StageContext& context)
             obstacles_ = std::make_unique<Obstacles>(*liquid_, fps_, *voxel_, *particle_flow_);
         dependencies_ += mesh_files_of(liquid_->params.colliders, scene);
         return;
+    }
+    if (const auto smoke = context.inputs.facts<SmokeFacts>("of")) {
+        if (!smoke->has_velocity)
+            bad_input("{}: {} writes no velocities; set {}.write_velocity", scene.where(name()), source_, source_);
+        if (!voxel_) voxel_ = 0.5f * smoke->voxel;
     }
     if (!voxel_) bad_input("{}: set {}, which has no default here", scene.where(name()), param("voxel"));
     if (input_.empty()) return;
