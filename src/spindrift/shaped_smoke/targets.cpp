@@ -5,6 +5,7 @@
 #include "spindrift/base/random.h"
 #include "spindrift/io/frame_path.h"
 #include "spindrift/io/mesh_file.h"
+#include "spindrift/mesh/faults.h"
 #include "spindrift/shaped_smoke/shape_points.h"
 
 namespace spindrift {
@@ -15,6 +16,16 @@ namespace {
 double density_of(size_t particles, double volume)
 {
     return std::min(static_cast<double>(particles) / std::max(volume, 1e-30), 1e30);
+}
+
+// Of the thickest part [m].
+float thickness(const Shape& shape, float frame, const std::string& where)
+{
+    constexpr size_t kSamples = 2000;
+    float deepest = 0;
+    for (const Vec3f& x : ShapePoints(shape, frame, where).take(kSamples, 1))
+        deepest = std::min(deepest, shape.distance(x, frame));
+    return -2 * deepest;
 }
 
 } // namespace
@@ -43,7 +54,19 @@ bool Targets::bends(size_t i) const
 void Targets::make_groups(int start)
 {
     std::map<int, std::vector<size_t>> by_frame;
-    for (size_t i = 0; i < params_.size(); ++i) by_frame[std::max(start, params_[i].frame)].push_back(i);
+    const int unset = TargetParams().frame;
+    for (size_t i = 0; i < params_.size(); ++i)
+        by_frame[params_[i].frame == unset ? start : params_[i].frame].push_back(i);
+    // Of those that began before the shot, only the last counts.
+    while (by_frame.size() > 1 && std::next(by_frame.begin())->first <= start) {
+        const auto past = by_frame.extract(by_frame.begin());
+        past_.insert(past_.end(), past.mapped().begin(), past.mapped().end());
+    }
+    if (!by_frame.empty() && by_frame.begin()->first < start) {
+        auto first = by_frame.extract(by_frame.begin());
+        first.key() = start;
+        by_frame.insert(std::move(first));
+    }
     for (const auto& [frame, members] : by_frame) {
         for (const size_t i : members)
             if (members.size() > 1 && !params_[i].share)
@@ -75,13 +98,18 @@ void Targets::check_sequence(size_t i) const
 std::vector<std::string> Targets::warnings(float voxel) const
 {
     std::vector<std::string> all;
+    for (const size_t i : past_)
+        all.push_back(
+            fmt::format("{}: the smoke never takes this shape, because the next target begins before the shot "
+                        "does",
+                        where_of(i)));
     for (const Group& group : groups_)
         for (const size_t i : group.members) {
             const auto frame = static_cast<float>(group.frame);
-            if (params_[i].shape == ShapeParams::Kind::mesh && volume_of(shapes_[i].mesh(frame)) < 0)
-                all.push_back(fmt::format("{}: the mesh is inside out; it is used as if its triangles faced outwards",
-                                          where_of(i)));
-            if (shapes_[i].bounds(frame).size().minCoeff() < voxel)
+            if (params_[i].shape == ShapeParams::Kind::mesh)
+                for (const std::string& odd : oddities(with_joined_vertices(shapes_[i].mesh(frame))))
+                    all.push_back(fmt::format("{}: {} {}", where_of(i), params_[i].file, odd));
+            if (thickness(shapes_[i], frame, where_of(i)) < voxel)
                 all.push_back(fmt::format("{}: the target is thinner than a cell of {} m, so smoke cannot resolve it; "
                                           "lower voxel",
                                           where_of(i), voxel));

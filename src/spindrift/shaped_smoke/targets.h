@@ -37,7 +37,7 @@ class Targets {
     // Target particles per volume [1/m3] at the time last placed: the mean of all shapes of the group, and, if there
     // are several, that in the shape of each particle.
     double density() const;
-    bool several() const { return group_ >= 0 && groups_[static_cast<size_t>(group_)].members.size() > 1; }
+    bool several() const { return group_ >= 0 && groups_[group_].members.size() > 1; }
     void find_densities(std::vector<float>& densities) const;
     // Signed distance to the union of the group's shapes, at the time last prepared.
     void prepare_distance(float frame);
@@ -71,6 +71,7 @@ class Targets {
     std::vector<Shape> shapes_;
     std::string where_;
     std::vector<Group> groups_; // in order of frames
+    std::vector<size_t> past_;  // targets that were over before the shot began
     int group_ = -1;
     float prepared_ = 0;
     std::vector<Amount> amounts_; // of each target
