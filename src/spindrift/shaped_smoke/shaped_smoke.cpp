@@ -350,7 +350,7 @@ void ShapedSmoke::find_shape_density()
     for_each_tile(*topology_, [&](int tile) {
         for (int c = 0; c < kTileCells; ++c)
             for (size_t i = control_index_.cell_begin(tile, c), end = control_index_.cell_end(tile, c); i < end; ++i)
-                shape_density_.tile(tile)[c] += cell * densities[static_cast<size_t>(target[i])];
+                shape_density_.tile(tile)[c] += cell * densities[target[i]];
     });
     blur(shape_density_, Tent(params_.control_radius), scratch_);
     for_each_tile(*topology_, [&](int tile) {
