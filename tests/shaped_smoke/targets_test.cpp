@@ -18,9 +18,16 @@ Shape shape_with(const ShapeParams& params)
     return shape;
 }
 
+std::vector<std::string> places_of(const std::vector<TargetParams>& params)
+{
+    std::vector<std::string> places;
+    for (size_t i = 0; i < params.size(); ++i) places.push_back(fmt::format("target[{}]", i));
+    return places;
+}
+
 Targets targets_of(const std::vector<TargetParams>& params)
 {
-    return Targets(params, shapes_of(params, "target"), "target", 1);
+    return Targets(params, shapes_of(params, "target"), places_of(params), 1);
 }
 
 std::string message_of(const std::vector<TargetParams>& params)
@@ -140,7 +147,7 @@ TEST(Targets, OfThosePastOnlyTheLastCounts)
 {
     std::vector<TargetParams> params(4, target_ball(Vec3f::Zero(), 1));
     for (size_t i = 0; i < params.size(); ++i) params[i].frame = std::array{1, 80, 20, 10}[i];
-    const Targets targets(params, shapes_of(params, "target"), "target", 50);
+    const Targets targets(params, shapes_of(params, "target"), places_of(params), 50);
     EXPECT_EQ(targets.group_count(), 2);
     EXPECT_EQ(targets.active(50), 0);
     EXPECT_EQ(targets.active(80), 1);
@@ -150,10 +157,10 @@ TEST(Targets, OfThosePastOnlyTheLastCounts)
     EXPECT_TRUE(warnings[1].starts_with("target[3]: the smoke never takes this shape"));
     params[2].frame = 10; // two at one frame, as before
     const std::string message =
-        error_of(ExitCode::bad_input, [&] { Targets(params, shapes_of(params, "target"), "target", 50); });
+        error_of(ExitCode::bad_input, [&] { Targets(params, shapes_of(params, "target"), places_of(params), 50); });
     EXPECT_TRUE(contains(message, "share")) << message;
     params[2].frame = TargetParams().frame; // the first frame of the shot
-    EXPECT_EQ(Targets(params, shapes_of(params, "target"), "target", 50).warnings(0.05f).size(), 2u);
+    EXPECT_EQ(Targets(params, shapes_of(params, "target"), places_of(params), 50).warnings(0.05f).size(), 2u);
 }
 
 TEST(Targets, MoveWithKeyframes)

@@ -18,7 +18,8 @@ class ClearanceGrid {
         if (!(at.x() >= 0 && at.y() >= 0 && at.x() < static_cast<float>(columns_) &&
               at.y() < static_cast<float>(rows_)))
             return false;
-        return distance < clearance_[static_cast<size_t>(at.y()) * columns_ + at.x()];
+        return distance <
+               clearance_[static_cast<size_t>(at.y()) * static_cast<size_t>(columns_) + static_cast<size_t>(at.x())];
     }
 
   private:

@@ -37,15 +37,17 @@ ShapedSmoke::ShapedSmoke(const ShapedSmokeParams& params, float fps)
 
 ShapedSmoke::ShapedSmoke(const ShapedSmokeParams& params, Shapes shapes, float fps, const std::string& where)
     : params_(params), sources_(std::move(shapes.sources)), point_sources_(std::move(shapes.particles)),
-      target_shapes_(std::move(shapes.targets)), where_(where), fps_(fps), vortices_(params.vortices),
-      correspondence_(hash64(static_cast<uint64_t>(params.seed), 1))
+      target_shapes_(std::move(shapes.targets)), where_(where), target_places_(std::move(shapes.target_places)),
+      fps_(fps), vortices_(params.vortices), correspondence_(hash64(static_cast<uint64_t>(params.seed), 1))
 {
     clear_controls();
 }
 
 void ShapedSmoke::check_targets(int first_frame)
 {
-    targets_ = std::make_unique<Targets>(params_.targets, target_shapes_, where_ + ".target", first_frame);
+    for (size_t i = target_places_.size(); i < params_.targets.size(); ++i)
+        target_places_.push_back(fmt::format("{}.target[{}]", where_, i));
+    targets_ = std::make_unique<Targets>(params_.targets, target_shapes_, target_places_, first_frame);
 }
 
 std::vector<std::string> ShapedSmoke::warnings() const

@@ -30,8 +30,9 @@ float thickness(const Shape& shape, float frame, const std::string& where)
 
 } // namespace
 
-Targets::Targets(const std::vector<TargetParams>& params, std::vector<Shape> shapes, std::string where, int start)
-    : params_(params), shapes_(std::move(shapes)), where_(std::move(where))
+Targets::Targets(const std::vector<TargetParams>& params, std::vector<Shape> shapes, std::vector<std::string> places,
+                 int start)
+    : params_(params), shapes_(std::move(shapes)), places_(std::move(places))
 {
     make_groups(start);
     for (size_t i = 0; i < params_.size(); ++i)
@@ -40,11 +41,9 @@ Targets::Targets(const std::vector<TargetParams>& params, std::vector<Shape> sha
     for (const Group& group : groups_)
         for (const size_t i : group.members) {
             shapes_[i].prepare(static_cast<float>(group.frame));
-            (void)ShapePoints(shapes_[i], static_cast<float>(group.frame), where_of(i));
+            (void)ShapePoints(shapes_[i], static_cast<float>(group.frame), places_[i]);
         }
 }
-
-std::string Targets::where_of(size_t i) const { return fmt::format("{}[{}]", where_, i); }
 
 bool Targets::bends(size_t i) const
 {
@@ -71,12 +70,12 @@ void Targets::make_groups(int start)
         for (const size_t i : members)
             if (members.size() > 1 && !params_[i].share)
                 bad_input("{}: {} targets begin at frame {}; give each a share of the smoke, or a frame of its own",
-                          where_of(i), members.size(), frame);
+                          places_[i], members.size(), frame);
         Group group{frame, kInfinity, members};
         for (const size_t i : members) {
             const float end = params_[i].let_go.value_or(kInfinity);
             if (i != members.front() && end != group.end)
-                bad_input("{}: targets with the same frame must also have the same let_go", where_of(i));
+                bad_input("{}: targets with the same frame must also have the same let_go", places_[i]);
             group.end = end;
         }
         if (!groups_.empty()) groups_.back().end = std::min(groups_.back().end, static_cast<float>(frame));
@@ -92,7 +91,7 @@ void Targets::check_sequence(size_t i) const
         if (const Mesh mesh = read_mesh(file);
             mesh.triangles != first.triangles || mesh.positions.size() != first.positions.size())
             bad_input("{}: {} has other triangles than {}; a target may bend, but its triangles must stay the same",
-                      where_of(i), file, files.front());
+                      places_[i], file, files.front());
 }
 
 std::vector<std::string> Targets::warnings(float voxel) const
@@ -102,17 +101,17 @@ std::vector<std::string> Targets::warnings(float voxel) const
         all.push_back(
             fmt::format("{}: the smoke never takes this shape, because the next target begins before the shot "
                         "does",
-                        where_of(i)));
+                        places_[i]));
     for (const Group& group : groups_)
         for (const size_t i : group.members) {
             const auto frame = static_cast<float>(group.frame);
             if (params_[i].shape == ShapeParams::Kind::mesh)
                 for (const std::string& odd : oddities(with_joined_vertices(shapes_[i].mesh(frame))))
-                    all.push_back(fmt::format("{}: {} {}", where_of(i), params_[i].file, odd));
-            if (thickness(shapes_[i], frame, where_of(i)) < voxel)
+                    all.push_back(fmt::format("{}: {} {}", places_[i], params_[i].file, odd));
+            if (thickness(shapes_[i], frame, places_[i]) < voxel)
                 all.push_back(fmt::format("{}: the target is thinner than a cell of {} m, so smoke cannot resolve it; "
                                           "lower voxel",
-                                          where_of(i), voxel));
+                                          places_[i], voxel));
         }
     return all;
 }
@@ -145,7 +144,7 @@ void Targets::add(size_t count, uint64_t seed)
         const bool last = i == group.members.back();
         const size_t until = last ? count : static_cast<size_t>(std::round(share_before * static_cast<double>(count)));
         shapes_[i].prepare(frame);
-        const ShapePoints sampler(shapes_[i], frame, where_of(i));
+        const ShapePoints sampler(shapes_[i], frame, places_[i]);
         amounts_[i].volume = sampler.volume(), amounts_[i].particles += until - given;
         Points points{i, sampler.take(until - given, hash64(seed, hash64(i, batches_.size()))), nullptr};
         if (bends(i)) {

@@ -88,7 +88,9 @@ void ShapedSmokeStage::prepare(const StageContext& context)
     }
     for (size_t i = 0; i < params_.targets.size(); ++i) {
         const TargetParams& target = params_.targets[i];
-        shapes.targets.push_back(load_shape(scene, target, fmt::format("{}[{}]", param("target"), i)));
+        const std::string where = fmt::format("{}[{}]", param("target"), i);
+        shapes.targets.push_back(load_shape(scene, target, where));
+        shapes.target_places.push_back(fmt::format("{}: {}", scene.where(where), where));
         dependencies_ += mesh_files_of(static_cast<const ShapeParams&>(target), scene);
         Shape& shape = shapes.targets.back();
         for (const int frame : {std::max(range.first, target.frame), range.last})

@@ -57,7 +57,8 @@ class TurbulentVelocity {
     std::span<const Waves> waves(size_t eddy, int first_octave, int end_octave) const
     {
         const size_t count = octaves_;
-        return {waves_.data() + eddy * count + first_octave, static_cast<size_t>(end_octave - first_octave)};
+        return {waves_.data() + eddy * count + static_cast<size_t>(first_octave),
+                static_cast<size_t>(end_octave - first_octave)};
     }
     Vec3f sample_point(const Vec3f& x, const std::vector<uint32_t>& near, const Distance* solid) const;
 
