@@ -44,6 +44,10 @@ color = [0, 1, 0]
 
 const std::string kTracked = splash("", R"([track]
 reference = true
+directions = ["along"]
+[[track.expression]]
+at = "after_advection"
+code = "if (vec3f@along == {0, 0, 0}) vec3f@along = {3, 4, 5};"
 [[track.expression]]
 at = "after_advection"
 code = "float@age += 1.0f;"
@@ -102,11 +106,14 @@ TEST(TrackStage, FollowsALiquidAndRunsExpressions)
     const auto& color = std::get<std::vector<Vec3f>>(mesh.attributes.at("color"));
     const auto& triangle = std::get<std::vector<int32_t>>(mesh.attributes.at("origin_triangle"));
     const auto& weights = std::get<std::vector<Vec3f>>(mesh.attributes.at("origin_weights"));
+    const auto& along = std::get<std::vector<Vec3f>>(mesh.attributes.at("along"));
     int red = 0, green = 0, mapped = 0;
     for (size_t i = 0; i < mesh.positions.size(); ++i) {
         EXPECT_NEAR(height[i] + 0.1f, mesh.positions[i].y(), 0.05f); // at walls the surface is clipped afterwards
         EXPECT_GE(age[i], 0);
         EXPECT_LE(age[i], 6.001f);
+        EXPECT_NEAR(along[i].norm(), 1, 1e-5f);
+        EXPECT_NEAR(along[i].dot(mesh.normals[i]), 0, 1e-3f);
         red += color[i].x() > 0.9f, green += color[i].y() > 0.9f;
         if (triangle[i] < 0) continue;
         ++mapped;

@@ -316,6 +316,10 @@ void TrackStage::change_attributes()
     Mesh mesh = tracker_->mesh();
     mesh.velocities = velocities_;
     expressions_.run_on_vertices(ExpressionParams::At::after_advection, mesh, frame_, name());
+    for (const std::string& name : params_.directions)
+        if (const auto found = mesh.attributes.find(name); found != mesh.attributes.end())
+            if (auto* directions = std::get_if<std::vector<Vec3f>>(&found->second))
+                make_tangent(mesh.normals, *directions);
     tracker_->set_attributes(std::move(mesh.attributes));
 }
 

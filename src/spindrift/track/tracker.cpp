@@ -67,15 +67,6 @@ class MeshFunction : public SurfaceFunction {
     MeshDistance distance_;
 };
 
-// Those that are there: expressions may make them later.
-template <class Body> void for_each_direction(const TrackSettings& settings,
-                                              std::map<std::string, AttributeArray>& attributes, const Body& body)
-{
-    for (const std::string& name : settings.directions)
-        if (const auto found = attributes.find(name); found != attributes.end())
-            if (auto* directions = std::get_if<std::vector<Vec3f>>(&found->second)) body(*directions);
-}
-
 } // namespace
 
 // ------------------------------------------------------------------------------------------------------------ the step
@@ -324,14 +315,20 @@ void SurfaceTracker::take(ContouredMesh next, const Vec3f& origin, const Mesh& b
         new_frame_ = starts;
     });
     times_.measure("carry", [&] {
-        if (!starts)
-            for_each_direction(settings_, attributes, [&](std::vector<Vec3f>& directions) {
-                parallel_for(
-                    directions.size(),
-                    [&](size_t i) { directions[i] = function->carried(mesh().positions[i], directions[i]); }, 256);
-            });
+        for (const std::string& name : settings_.directions)
+            if (const auto found = attributes.find(name); found != attributes.end())
+                if (auto* directions = std::get_if<std::vector<Vec3f>>(&found->second)) {
+                    if (!starts)
+                        parallel_for(
+                            directions->size(),
+                            [&](size_t i) {
+                                (*directions)[i] = function->carried(mesh().positions[i], (*directions)[i]);
+                            },
+                            256);
+                    make_tangent(mesh().normals, *directions);
+                }
         if (settings_.reference) find_reference(starts, next.origin, attributes);
-        set_attributes(std::move(attributes));
+        tree_->set_attributes(std::move(attributes));
     });
 }
 
@@ -357,13 +354,6 @@ void SurfaceTracker::find_reference(bool starts, const std::vector<SurfacePoint>
 }
 
 void SurfaceTracker::begin_frame() { new_frame_ = true; }
-
-void SurfaceTracker::set_attributes(std::map<std::string, AttributeArray> attributes)
-{
-    for_each_direction(settings_, attributes,
-                       [&](std::vector<Vec3f>& directions) { make_tangent(mesh().normals, directions); });
-    tree_->set_attributes(std::move(attributes));
-}
 
 // ---------------------------------------------------------------------------------------------- the map between frames
 

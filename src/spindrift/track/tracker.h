@@ -106,8 +106,11 @@ class SurfaceTracker {
     const DistanceTree& distance() const { return *tree_; }
     // Where each vertex was on the mesh when begin_frame() was called last; triangle -1 for vertices of a source.
     std::vector<SurfacePoint> origins() const;
-    // Changes attributes of the vertices. Directions are made tangent and of unit length.
-    void set_attributes(std::map<std::string, AttributeArray> attributes);
+    // Changes attributes of the vertices.
+    void set_attributes(std::map<std::string, AttributeArray> attributes)
+    {
+        tree_->set_attributes(std::move(attributes));
+    }
     const PhaseTimes& times() const { return times_; }
     const TrackSettings& settings() const { return settings_; }
     // Within the walls and outside of solids [m3].
