@@ -44,7 +44,7 @@ struct Weights {
 // Calls body(index, weight) for the four nodes around a point.
 template <class Body> void for_each_corner(const PaddedGrid& grid, Between x, Between y, const Body& body)
 {
-    const size_t at = grid.index(x.index, y.index), above = at + grid.stride();
+    const size_t at = grid.index(x.index, y.index), above = at + static_cast<size_t>(grid.stride());
     body(at, (1 - x.t) * (1 - y.t)), body(at + 1, x.t * (1 - y.t));
     body(above, (1 - x.t) * y.t), body(above + 1, x.t * y.t);
 }

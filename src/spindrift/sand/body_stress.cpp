@@ -102,7 +102,8 @@ void BodyStress::find_rows(size_t body, const SandGrid& grid, const RigidShares&
                 row += push.by * static_cast<double>(share) * lever(arm, push.axis);
             }
             if (!row.isZero(0))
-                found[p].push_back({static_cast<size_t>(dense_tile) * kTileCells + c, row.cast<float>()});
+                found[p].push_back(
+                    {static_cast<size_t>(dense_tile) * kTileCells + static_cast<size_t>(c), row.cast<float>()});
         }
     }
 }

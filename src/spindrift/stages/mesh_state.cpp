@@ -17,7 +17,7 @@ std::vector<Vec3i> rows_of(const std::vector<uint64_t>& from, int64_t least, int
     for (size_t i = 0; i + 2 < from.size(); i += 3) {
         Vec3i& row = rows.emplace_back();
         for (int k = 0; k < 3; ++k) {
-            const auto value = static_cast<int64_t>(from[i + k]);
+            const auto value = static_cast<int64_t>(from[i + static_cast<size_t>(k)]);
             if (value < least || value > most) bad_state("a surface has the index {}", value);
             row[k] = static_cast<int>(value);
         }

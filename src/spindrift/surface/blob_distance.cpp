@@ -31,7 +31,8 @@ struct TileBox {
     size_t number(const Vec3i& tile) const
     {
         const Vec3i at = tile - low, size = high - low + Vec3i::Ones();
-        return (static_cast<size_t>(at.x()) * size.y() + at.y()) * size.z() + at.z();
+        return (static_cast<size_t>(at.x()) * size.y() + at.y()) * static_cast<size_t>(size.z()) +
+               static_cast<size_t>(at.z());
     }
     static Vec3i floor_of(const Vec3f& x)
     {

@@ -59,14 +59,14 @@ void TurbulentVelocity::set(Particles& particles, const Cascade& cascade, const 
     const auto& energy = *particles.find<float>(kEddyEnergyAttribute);
     std::array<const std::vector<float>*, TurbulenceParams::kMaxOctaves> times{};
     for (int o = 0; o < octaves_; ++o) times[o] = particles.find<float>(eddy_time_attribute(o));
-    eddies_.resize(particles.size()), waves_.resize(particles.size() * octaves_);
+    eddies_.resize(particles.size()), waves_.resize(particles.size() * static_cast<size_t>(octaves_));
     const uint64_t seed = hash64(static_cast<uint64_t>(params.seed), 1);
     parallel_for(
         particles.size(),
         [&](size_t i) {
             eddies_[i] = {particles.P[i], presence[i], reach_};
             for (int o = 0; o < octaves_; ++o) {
-                Waves& w = waves_.data()[i * octaves_ + o];
+                Waves& w = waves_.data()[i * static_cast<size_t>(octaves_) + o];
                 const float speed = params.strength * std::sqrt(cascade.energy(o, energy[i]));
                 w.silent = !(speed > 0);
                 if (w.silent) continue;

@@ -71,7 +71,7 @@ Vec3f Filling::site(const Vec3i& cell, int number, uint64_t seed, Jitter jitter)
 size_t Filling::number_of(const Vec3i& cell) const
 {
     const auto at = [&](int a) { return static_cast<size_t>(cell[a] - first_[a]); };
-    return (at(0) * size_.y() + at(1)) * size_.z() + at(2);
+    return (at(0) * static_cast<size_t>(size_.y()) + at(1)) * static_cast<size_t>(size_.z()) + at(2);
 }
 
 std::vector<size_t> Filling::mark_taken(const Particles& particles, bool look_inside)
