@@ -7,6 +7,7 @@
 //     spindrift_validate track_liquid
 #include "checks.h"
 
+#include "mesh/manifold.h"
 #include "spindrift/base/random.h"
 #include "spindrift/liquid/liquid.h"
 #include "spindrift/surface/surface.h"
@@ -40,7 +41,7 @@ struct Distances {
 // Counts the steps after which the mesh is not closed, manifold and consistently oriented.
 struct Watch {
     int steps = 0, open = 0;
-    void look(const SurfaceTracker& tracker) { ++steps, open += !is_closed(tracker.mesh()); }
+    void look(const SurfaceTracker& tracker) { ++steps, open += !is_manifold(tracker.mesh()); }
 };
 
 void report_closed(const Watch& watch, const std::string& what, Figures& figures)

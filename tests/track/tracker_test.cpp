@@ -1,6 +1,7 @@
 #include "spindrift/track/tracker.h"
 
 #include "base/determinism.h"
+#include "mesh/manifold.h"
 #include "mesh/test_meshes.h"
 #include "track/flows.h"
 
@@ -34,7 +35,7 @@ TEST(Tracker, DeformedBallComesBackWithItsVolume)
         SurfaceTracker tracker({.voxel = voxel});
         tracker.start({ball_source(center, 0.15f)});
         int open = 0;
-        deform(tracker, voxel, 8, [&](int) { open += !is_closed(tracker.mesh()); });
+        deform(tracker, voxel, 8, [&](int) { open += !is_manifold(tracker.mesh()); });
         EXPECT_EQ(open, 0);
         const double exact = kBall * std::pow(0.15, 3);
         errors[cells == 128] = std::abs(volume_of(tracker.mesh()) / exact - 1);
@@ -60,7 +61,7 @@ TEST(Tracker, SlottedSphereTurnsInLongSteps)
     const SteadyFlow flow([](const Vec3f& x) { return Vec3f(0.5f - x.y(), x.x() - 0.5f, 0); }, 0.5f);
     constexpr int kSteps = 41; // of eight voxels
     for (int i = 0; i < kSteps; ++i) tracker.step(flow, static_cast<float>(2 * kPi / kSteps));
-    EXPECT_TRUE(is_closed(tracker.mesh()));
+    EXPECT_TRUE(is_manifold(tracker.mesh()));
     EXPECT_NEAR(volume_of(tracker.mesh()) / volume_of(before), 1, 0.01);
     const MeshDistance surface(before);
     double mean = 0;
@@ -185,7 +186,7 @@ TEST(Tracker, SmoothingWearsDownBumps)
         tracker.start({SurfaceTracker::Source{rough, {Vec3f::Constant(-0.35f), Vec3f::Constant(0.35f)}, {}}});
         for (int i = 0; i < 10; ++i) {
             tracker.step(still, 1);
-            EXPECT_TRUE(is_closed(tracker.mesh()));
+            EXPECT_TRUE(is_manifold(tracker.mesh()));
         }
         EXPECT_NEAR(volume_of(tracker.mesh()), kBall * 0.027, 0.02 * kBall * 0.027);
         double sum = 0;
@@ -221,7 +222,7 @@ TEST(Tracker, MergingAndPinchingStayClosed)
     const SteadyFlow together = stretching(-0.4f), apart = stretching(0.4f);
     for (int i = 0; i < 12; ++i) {
         tracker.step(together, 0.05f);
-        EXPECT_TRUE(is_closed(tracker.mesh())) << i;
+        EXPECT_TRUE(is_manifold(tracker.mesh())) << i;
     }
     EXPECT_EQ(parts(), 1);
     const auto& colors = std::get<std::vector<Vec3f>>(tracker.mesh().attributes.at("color"));
@@ -231,7 +232,7 @@ TEST(Tracker, MergingAndPinchingStayClosed)
     }
     for (int i = 0; i < 36 && !tracker.mesh().triangles.empty(); ++i) {
         tracker.step(apart, 0.05f);
-        EXPECT_TRUE(is_closed(tracker.mesh())) << i;
+        EXPECT_TRUE(is_manifold(tracker.mesh())) << i;
     }
     EXPECT_GT(parts(), 1);
 }
@@ -327,7 +328,7 @@ TEST(Tracker, ASurfaceThatVanishesIsEmptyAndCanReturn)
     for (int i = 0; i < 20; ++i) tracker.step(inwards, 0.1f);
     EXPECT_TRUE(tracker.mesh().triangles.empty());
     tracker.step(inwards, 0.1f, {ball_source({0.5f, 0.5f, 0.5f}, 0.3f)});
-    EXPECT_TRUE(is_closed(tracker.mesh()));
+    EXPECT_TRUE(is_manifold(tracker.mesh()));
     EXPECT_NEAR(volume_of(tracker.mesh()), kBall * 0.027, 0.1 * kBall * 0.027);
 }
 
@@ -337,7 +338,7 @@ TEST(Tracker, OverlappingAndInvertedMeshesAreUnited)
     const Mesh a = box_mesh({0, 0, 0}, {0.4f, 0.2f, 0.2f}), b = box_mesh({0.2f, 0, 0}, {0.6f, 0.2f, 0.2f});
     for (const Mesh& mesh : {joined(a, b), inside_out(joined(a, b))}) {
         tracker.start(mesh);
-        EXPECT_TRUE(is_closed(tracker.mesh()));
+        EXPECT_TRUE(is_manifold(tracker.mesh()));
         EXPECT_NEAR(volume_of(tracker.mesh()), 0.6 * 0.04, 0.02 * 0.024);
     }
 }
