@@ -61,4 +61,8 @@ TEST(MeshFaults, DescribeWhatIsOdd)
     const Mesh box = box_mesh({0, 0, 0}, {1, 1, 1});
     EXPECT_TRUE(oddities(joined(box, box_mesh({1, 0.2f, 0.3f}, {2, 0.8f, 0.7f}))).empty()) << "parts that touch";
     EXPECT_TRUE(oddities(joined(ball, sphere_mesh({0, 0, 0}, 0.7f, 3))).empty()) << "one within the other";
+    EXPECT_TRUE(oddities(joined(ball, inside_out(sphere_mesh({0, 0, 0}, 0.7f, 3)))).empty()) << "a cavity";
+    const Mesh lost = joined(ball, inside_out(sphere_mesh({2.5f, 0, 0}, 0.7f, 3)));
+    ASSERT_EQ(oddities(lost).size(), 1u);
+    EXPECT_TRUE(contains(oddities(lost)[0], "a part that is inside out, with triangle 512"));
 }

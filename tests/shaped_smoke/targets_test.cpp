@@ -18,9 +18,16 @@ Shape shape_with(const ShapeParams& params)
     return shape;
 }
 
+std::vector<std::string> places_of(const std::vector<TargetParams>& params)
+{
+    std::vector<std::string> places;
+    for (size_t i = 0; i < params.size(); ++i) places.push_back(fmt::format("target[{}]", i));
+    return places;
+}
+
 Targets targets_of(const std::vector<TargetParams>& params)
 {
-    return Targets(params, shapes_of(params, "target"), "target", 1);
+    return Targets(params, shapes_of(params, "target"), places_of(params), 1);
 }
 
 std::string message_of(const std::vector<TargetParams>& params)
@@ -135,6 +142,27 @@ TEST(Targets, GroupsFollowEachOtherAndLetGo)
     EXPECT_NEAR(static_cast<double>(right), 0.75 * 1001, 1);
 }
 
+// In a shot that begins at frame 50.
+TEST(Targets, OfThosePastOnlyTheLastCounts)
+{
+    std::vector<TargetParams> params(4, target_ball(Vec3f::Zero(), 1));
+    for (size_t i = 0; i < params.size(); ++i) params[i].frame = std::array{1, 80, 20, 10}[i];
+    const Targets targets(params, shapes_of(params, "target"), places_of(params), 50);
+    EXPECT_EQ(targets.group_count(), 2);
+    EXPECT_EQ(targets.active(50), 0);
+    EXPECT_EQ(targets.active(80), 1);
+    const std::vector<std::string> warnings = targets.warnings(0.05f);
+    ASSERT_EQ(warnings.size(), 2u);
+    EXPECT_TRUE(warnings[0].starts_with("target[0]: the smoke never takes this shape"));
+    EXPECT_TRUE(warnings[1].starts_with("target[3]: the smoke never takes this shape"));
+    params[2].frame = 10; // two at one frame, as before
+    const std::string message =
+        error_of(ExitCode::bad_input, [&] { Targets(params, shapes_of(params, "target"), places_of(params), 50); });
+    EXPECT_TRUE(contains(message, "share")) << message;
+    params[2].frame = TargetParams().frame; // the first frame of the shot
+    EXPECT_EQ(Targets(params, shapes_of(params, "target"), places_of(params), 50).warnings(0.05f).size(), 2u);
+}
+
 TEST(Targets, MoveWithKeyframes)
 {
     std::vector<TargetParams> params = {target_ball(Vec3f::Zero(), 1)};
@@ -195,6 +223,18 @@ TEST(Targets, RepairsAndDoubtsAreWarnings)
     const Targets thin = targets_of({target_mesh(folder / "thin.obj")});
     ASSERT_EQ(thin.warnings(0.05f).size(), 1u);
     EXPECT_TRUE(contains(thin.warnings(0.05f)[0], "thinner than a cell"));
+    EXPECT_TRUE(thin.warnings(0.009f).empty());
+    // However it is turned.
+    TargetParams turned = target_mesh(folder / "thin.obj");
+    turned.rotate = {{1, 1, 2, 3, 40}};
+    EXPECT_EQ(targets_of({turned}).warnings(0.05f).size(), 1u);
+    // Parts that overlap, and triangles without area.
+    Mesh odd = joined(sphere_mesh(Vec3f::Zero(), 1, 2), sphere_mesh(Vec3f::UnitX(), 1, 2));
+    odd.triangles.emplace_back(3, 3, 4);
+    write_mesh(folder / "odd.obj", odd);
+    const std::vector<std::string> of_odd = targets_of({target_mesh(folder / "odd.obj")}).warnings(0.05f);
+    ASSERT_EQ(of_odd.size(), 2u);
+    EXPECT_TRUE(contains(of_odd[0], "1 triangle without area") && contains(of_odd[1], "passes through itself"));
     EXPECT_TRUE(targets_of({target_ball(Vec3f::Zero(), 1)}).warnings(0.05f).empty());
 }
 

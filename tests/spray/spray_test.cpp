@@ -45,6 +45,29 @@ TEST(Spray, ManyCollisionsConserveMassAndMomentum)
         EXPECT_GT(met[static_cast<size_t>(o)], 300u) << static_cast<int>(o);
 }
 
+TEST(Spray, HooksRunWhereTheirNamesSay)
+{
+    SprayParams params;
+    params.drag = 0;
+    const auto spray = started_spray(params, one_droplet({0, 5, 0}, {1, 0, 0}, 1e-3f));
+    Vec3f place = spray->particles().P[0];
+    int steps = 0;
+    const auto after_forces = [&](Particles& droplets, float, float dt) {
+        EXPECT_LT((droplets.P[0] - place).norm(), 1e-6f) << "nothing has moved yet";
+        EXPECT_NEAR(droplets.v[0].y(), dt * params.gravity.y(), 1e-4f) << "gravity of this step";
+        droplets.v[0] = Vec3f(1, 0, 0);
+    };
+    const auto after_advection = [&](Particles& droplets, float, float dt) {
+        place += Vec3f(dt, 0, 0), ++steps;
+        EXPECT_LT((droplets.P[0] - place).norm(), 1e-6f) << "moved by what after_forces left";
+        place.z() += 0.5f, droplets.P[0] = place;
+    };
+    spray->set_hooks({after_forces, after_advection});
+    for (int frame = 0; frame < 3; ++frame) spray->advance();
+    EXPECT_EQ(steps, 3 * params.substeps);
+    EXPECT_LT((spray->particles().P[0] - place).norm(), 1e-6f);
+}
+
 TEST(Spray, SameBitsForAnyNumberOfThreads)
 {
     SprayParams params;

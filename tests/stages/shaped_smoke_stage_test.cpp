@@ -202,7 +202,9 @@ TEST(ShapedSmokeStage, BadScenesHaveOneMessage)
     EXPECT_TRUE(contains(warning("shaped_smoke.target[1].frame=4"), "target[1]: the smoke never takes this shape"));
     EXPECT_TRUE(contains(warning("shaped_smoke.target[0].let_go=1"), "target[0]: the smoke never takes this shape"));
     write_mesh(place / "walk.0003.obj", sphere_mesh(Vec3f::Zero(), 1, 1));
-    EXPECT_TRUE(contains(message({"shaped_smoke.seed=2"}), "triangles"));
+    EXPECT_TRUE(contains(message({"shaped_smoke.seed=2"}),
+                         "shaped.toml:20:1: shaped_smoke.target[0]: walk.0003.obj has other triangles"))
+        << message({"shaped_smoke.seed=2"});
 }
 
 // Points of a VDB file, as another shot or program writes them; and a file without points.

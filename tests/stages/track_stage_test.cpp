@@ -6,6 +6,7 @@
 #include "track/flows.h"
 
 #include <gtest/gtest.h>
+#include <sstream>
 
 namespace spindrift {
 
@@ -43,6 +44,10 @@ color = [0, 1, 0]
 
 const std::string kTracked = splash("", R"([track]
 reference = true
+directions = ["along"]
+[[track.expression]]
+at = "after_advection"
+code = "if (vec3f@along == {0, 0, 0}) vec3f@along = {3, 4, 5};"
 [[track.expression]]
 at = "after_advection"
 code = "float@age += 1.0f;"
@@ -101,11 +106,14 @@ TEST(TrackStage, FollowsALiquidAndRunsExpressions)
     const auto& color = std::get<std::vector<Vec3f>>(mesh.attributes.at("color"));
     const auto& triangle = std::get<std::vector<int32_t>>(mesh.attributes.at("origin_triangle"));
     const auto& weights = std::get<std::vector<Vec3f>>(mesh.attributes.at("origin_weights"));
+    const auto& along = std::get<std::vector<Vec3f>>(mesh.attributes.at("along"));
     int red = 0, green = 0, mapped = 0;
     for (size_t i = 0; i < mesh.positions.size(); ++i) {
         EXPECT_NEAR(height[i] + 0.1f, mesh.positions[i].y(), 0.05f); // at walls the surface is clipped afterwards
         EXPECT_GE(age[i], 0);
         EXPECT_LE(age[i], 6.001f);
+        EXPECT_NEAR(along[i].norm(), 1, 1e-5f);
+        EXPECT_NEAR(along[i].dot(mesh.normals[i]), 0, 1e-3f);
         red += color[i].x() > 0.9f, green += color[i].y() > 0.9f;
         if (triangle[i] < 0) continue;
         ++mapped;
@@ -119,6 +127,63 @@ TEST(TrackStage, FollowsALiquidAndRunsExpressions)
     EXPECT_GT(green, 10);
     EXPECT_GT(mapped, static_cast<int>(mesh.positions.size()) / 2);
     EXPECT_TRUE(mesh.attributes.contains("reference"));
+}
+
+// A reader that shares nothing with ours: it prints the mean place of the vertices in the frame before, by the map.
+TEST(TrackStage, AnotherReaderFollowsTheMap)
+{
+    const Workplace place;
+    place.write("splash.toml", kTracked);
+    place.succeed({"run", "splash.toml", "-o", "out"});
+    place.write("follow.py", R"(import struct, sys
+types = {"float": "f", "int": "i", "uchar": "B", "uint": "I"}
+def read(path):
+    head, body = open(path, "rb").read().split(b"end_header\n", 1)
+    elements, at, tables = [], 0, {}
+    for words in map(str.split, head.decode().splitlines()):
+        if words[0] == "format": assert words[1] == "binary_little_endian"
+        if words[0] == "element": elements.append((words[1], int(words[2]), []))
+        if words[0] == "property": elements[-1][2].append(words[1:])
+    def number(kind):
+        nonlocal at
+        value, = struct.unpack_from("<" + types[kind], body, at)
+        at += struct.calcsize(types[kind])
+        return value
+    for name, count, properties in elements:
+        tables[name] = [{p[-1]: [number(p[2]) for _ in range(number(p[1]))] if p[0] == "list" else number(p[0])
+                         for p in properties} for _ in range(count)]
+    assert at == len(body)
+    return tables["vertex"], tables["face"]
+before, faces = read(sys.argv[1])
+mapped = []
+for v in read(sys.argv[2])[0]:
+    if v["origin_triangle"] < 0: continue
+    corners, = faces[v["origin_triangle"]].values()
+    weights = [v["origin_weights_" + a] for a in "xyz"]
+    assert abs(sum(weights) - 1) < 1e-5 and min(weights) >= 0, weights
+    assert all(0 <= v["color_" + a] <= 1.001 for a in "xyz")
+    mapped.append([sum(w * before[c][a] for w, c in zip(weights, corners)) for a in "xyz"])
+print(len(mapped), *(sum(x[a] for x in mapped) / len(mapped) for a in range(3)))
+)");
+    const RunResult result =
+        Child({"python3", "follow.py", "out/track/track.0005.ply", "out/track/track.0006.ply"}, place.path()).wait();
+    ASSERT_EQ(result.code, 0) << result.err;
+    const Mesh before = read_mesh(place / "out/track/track.0005.ply"),
+               mesh = read_mesh(place / "out/track/track.0006.ply");
+    const auto& triangle = std::get<std::vector<int32_t>>(mesh.attributes.at("origin_triangle"));
+    const auto& weights = std::get<std::vector<Vec3f>>(mesh.attributes.at("origin_weights"));
+    Vec3d mean = Vec3d::Zero();
+    size_t count = 0;
+    for (size_t i = 0; i < triangle.size(); ++i)
+        if (triangle[i] >= 0)
+            mean += blended(before.positions, before, {triangle[i], weights[i]}).cast<double>(), ++count;
+    mean /= static_cast<double>(count);
+    std::istringstream printed(result.out);
+    size_t found = 0;
+    Vec3d where;
+    printed >> found >> where.x() >> where.y() >> where.z();
+    EXPECT_EQ(found, count);
+    EXPECT_LT((where - mean).norm(), 1e-6);
 }
 
 TEST(TrackStage, GivesTheSameFilesForAnyNumberOfThreadsAndAfterKills)
@@ -225,6 +290,43 @@ TEST(TrackStage, BadInputIsOneMessage)
     std::swap(turned.triangles[7][0], turned.triangles[7][1]);
     write_mesh(place / "ball.ply", turned);
     EXPECT_TRUE(contains(message(), "triangle 7 has in the same direction")) << message();
+}
+
+TEST(TrackStage, FollowsSmokeAtHalfItsVoxel)
+{
+    const Workplace place;
+    place.write("smoke.toml", R"([shot]
+frames = "1-4"
+[smoke]
+voxel = 0.1
+buoyancy = 0
+[[smoke.source]]
+shape = "sphere"
+radius = 0.6
+velocity = [1, 0, 0]
+[track]
+[[track.source]]
+shape = "sphere"
+radius = 0.3
+)");
+    place.succeed({"run", "smoke.toml", "-o", "out"});
+    const Mesh mesh = read_mesh(place / "out/track/track.0004.ply");
+    EXPECT_NEAR(bounds_of(mesh).center().x(), 3.0f / 24, 0.02f);
+    EXPECT_NEAR(static_cast<double>(mesh.triangles.size()), 8 * kPi * 36, 0.3 * 8 * kPi * 36); // two a cell of 5 cm
+    const RunResult still = place.run({"check", "smoke.toml", "--set", "smoke.write_velocity=false"});
+    EXPECT_NE(still.code, 0);
+    EXPECT_TRUE(contains(still.err, "smoke writes no velocities; set smoke.write_velocity")) << still.err;
+}
+
+TEST(TrackStage, WarnsOfASurfaceThatNothingMoves)
+{
+    const Workplace place;
+    place.write("carried.toml", kCarried);
+    write_mesh(place / "ball.ply", sphere_mesh({4, 0, 0}, 0.3f, 2)); // the velocities end at 1.6 m
+    for (int frame = 1; frame <= 5; ++frame) write_velocities(place / fmt::format("vel.{:04}.vdb", frame), {1, 0, 0});
+    const RunResult result = place.run({"track", "carried.toml", "-o", "out"});
+    EXPECT_EQ(result.code, 0);
+    EXPECT_TRUE(contains(result.out + result.err, "no velocity of the first file reaches the surface")) << result.err;
 }
 
 TEST(TrackStage, OddMeshesAreUsedWithAWarning)

@@ -1,5 +1,7 @@
 #include "spindrift/track/contouring.h"
 
+#include "mesh/manifold.h"
+#include "mesh/test_meshes.h"
 #include "spindrift/base/random.h"
 #include "track/flows.h"
 
@@ -37,6 +39,23 @@ struct NoiseFunction : SurfaceFunction {
 
 } // namespace
 
+// The check itself: two balls that share a vertex, or an edge, are closed but no surface there.
+TEST(Contouring, TheCheckOfManifoldsSeesSharedVertices)
+{
+    const Mesh ball = sphere_mesh({0, 0, 0}, 1, 2);
+    EXPECT_TRUE(is_manifold(ball));
+    EXPECT_TRUE(is_manifold(joined(ball, sphere_mesh({3, 0, 0}, 1, 2))));
+    Mesh pinched = joined(ball, sphere_mesh({3, 0, 0}, 1, 2));
+    const int second = static_cast<int>(ball.positions.size());
+    for (Vec3i& t : pinched.triangles)
+        for (int& corner : t)
+            if (corner == second) corner = 0;
+    EXPECT_TRUE(is_closed(pinched));
+    EXPECT_FALSE(is_manifold(pinched));
+    pinched.triangles.pop_back();
+    EXPECT_FALSE(is_manifold(pinched));
+}
+
 TEST(Contouring, AnythingIsClosedAndManifold)
 {
     for (uint64_t seed = 0; seed < 4; ++seed)
@@ -44,7 +63,7 @@ TEST(Contouring, AnythingIsClosedAndManifold)
             for (const float level : {0.2f, 0.5f, 0.8f}) {
                 const ContouredMesh result = contour(NoiseFunction(grain, level, seed), 0.05f, {0.01f, 0, 0});
                 ASSERT_GT(result.mesh.triangles.size(), 100u);
-                EXPECT_TRUE(is_closed(result.mesh)) << seed << " " << grain << " " << level;
+                EXPECT_TRUE(is_manifold(result.mesh)) << seed << " " << grain << " " << level;
             }
 }
 
@@ -53,7 +72,7 @@ TEST(Contouring, VerticesLieOnTheSurfaceAndTrianglesInTheirCells)
     const float voxel = 0.02f;
     const Vec3f origin(0.013f, 0.004f, 0.001f);
     const ContouredMesh ball = contour(BallFunction({0.1f, 0.2f, 0.3f}, 0.25f), voxel, origin);
-    EXPECT_TRUE(is_closed(ball.mesh));
+    EXPECT_TRUE(is_manifold(ball.mesh));
     EXPECT_NEAR(volume_of(ball.mesh), 4 * kPi / 3 * std::pow(0.25, 3), 1e-2 * 0.065);
     for (const Vec3f& x : ball.mesh.positions) EXPECT_NEAR((x - Vec3f(0.1f, 0.2f, 0.3f)).norm(), 0.25f, 2e-3f * voxel);
     ASSERT_EQ(ball.cells.size(), ball.mesh.triangles.size());

@@ -26,6 +26,24 @@ struct Deformation : TrackFlow {
     float max_speed() const override { return 2; }
 };
 
+// Where the deformation field takes a point from one time to another.
+inline Vec3f deformed(Vec3f x, double from, double to)
+{
+    constexpr int kParts = 64;
+    Deformation flow;
+    flow.seconds = (to - from) / kParts;
+    for (int i = 0; i < kParts; ++i) {
+        flow.begin = from + i * flow.seconds;
+        const auto dt = static_cast<float>(flow.seconds);
+        Vec3f first, middle;
+        flow.sample({&x, 1}, 0, {&first, 1});
+        const Vec3f half = x + 0.5f * dt * first;
+        flow.sample({&half, 1}, 0.5f, {&middle, 1});
+        x += dt * middle;
+    }
+    return x;
+}
+
 // A steady flow.
 struct SteadyFlow : TrackFlow {
     std::function<Vec3f(const Vec3f&)> velocity;
@@ -90,10 +108,16 @@ inline SurfaceTracker::Source box_source(const Box3f& box, GivenValues values = 
             box, std::move(values)};
 }
 
-// Forth and back in the deformation field, in steps of at most `cells` voxels on average. Calls after(step) after each.
+// Steps from t = 0 to 1 of at most `cells` voxels on average.
+inline int steps_forth(float voxel, float cells)
+{
+    return static_cast<int>(std::ceil(2 / kPi * 2 / static_cast<double>(cells * voxel)));
+}
+
+// Forth and back in the deformation field. Calls after(step) after each step.
 template <class After> void deform(SurfaceTracker& tracker, float voxel, float cells, const After& after)
 {
-    const int half = static_cast<int>(std::ceil(2 / kPi * 2 / static_cast<double>(cells * voxel)));
+    const int half = steps_forth(voxel, cells);
     Deformation flow;
     flow.seconds = 1.0 / half;
     for (int i = 0; i < 2 * half; ++i) {

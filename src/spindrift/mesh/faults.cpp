@@ -106,6 +106,50 @@ class Intersections {
     std::vector<int> order_;
 };
 
+// The first triangle of a part that is turned the other way round than the whole, and not within the bounds of a part
+// that is not.
+std::optional<int> inside_out_part(const Mesh& mesh)
+{
+    std::vector<int> parent(mesh.positions.size()); // of each vertex, towards one of its part
+    std::iota(parent.begin(), parent.end(), 0);
+    const auto root = [&](int v) {
+        while (parent[v] != v) v = parent[v] = parent[parent[v]];
+        return v;
+    };
+    for (const Vec3i& t : mesh.triangles) parent[root(t[1])] = parent[root(t[2])] = root(t[0]);
+    struct Part {
+        double volume = 0; // six times
+        Box3f box;
+        int triangle = -1;
+    };
+    std::map<int, Part> parts;
+    const Vec3d origin = bounds_of(mesh).center().cast<double>();
+    for (size_t i = 0; i < mesh.triangles.size(); ++i) {
+        const Vec3i& t = mesh.triangles[i];
+        Part& part = parts[root(t[0])];
+        if (part.triangle < 0) part.triangle = static_cast<int>(i);
+        Vec3d corner[3];
+        for (int k = 0; k < 3; ++k) {
+            part.box.add(mesh.positions[t[k]]);
+            corner[k] = mesh.positions[t[k]].cast<double>() - origin;
+        }
+        part.volume += corner[0].dot(corner[1].cross(corner[2]));
+    }
+    double whole = 0;
+    for (const auto& [vertex, part] : parts) whole += part.volume;
+    const auto turned = [&](const Part& part) { return part.volume * whole < 0; };
+    std::optional<int> first;
+    for (const auto& [vertex, part] : parts) {
+        const Box3f& box = part.box;
+        const auto holds = [&](const auto& other) {
+            return !turned(other.second) && other.second.box.contains(box.min) && other.second.box.contains(box.max);
+        };
+        if (turned(part) && (!first || part.triangle < *first) && std::none_of(parts.begin(), parts.end(), holds))
+            first = part.triangle;
+    }
+    return first;
+}
+
 } // namespace
 
 Mesh with_joined_vertices(const Mesh& mesh)
@@ -159,6 +203,11 @@ std::vector<std::string> oddities(const Mesh& mesh)
 {
     std::vector<std::string> found;
     if (volume_of(mesh) < 0) found.push_back("is inside out, and is used the other way round");
+    if (const std::optional<int> triangle = inside_out_part(mesh))
+        found.push_back(
+            fmt::format("has a part that is inside out, with triangle {}; it does not count, because it is no "
+                        "cavity in another part",
+                        *triangle));
     size_t flat = 0, first = 0;
     for (size_t t = mesh.triangles.size(); t-- > 0;) {
         Vec3d corner[3];

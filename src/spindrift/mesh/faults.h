@@ -17,8 +17,8 @@ Mesh with_joined_vertices(const Mesh& mesh);
 // directions, in words. Nothing if there is none. Triangles with fewer than three corners do not count.
 std::optional<std::string> open_edge(const Mesh& mesh);
 
-// What a closed mesh is used in spite of, in words: it is inside out, has triangles without area, or passes through
-// itself (not looked for in meshes of more than 300 thousand triangles).
+// What a closed mesh is used in spite of, in words: it is inside out, or a part of it that is no cavity is; it has
+// triangles without area, or passes through itself (not looked for in meshes of more than 300 thousand triangles).
 std::vector<std::string> oddities(const Mesh& mesh);
 
 } // namespace spindrift

@@ -11,7 +11,7 @@ namespace {
 void add_tent(Field<float>& density, int tile, const Vec3i& cell, const Tent& tent)
 {
     const Topology& topology = density.topology();
-    const auto weight = [&](int k) { return tent.weight[static_cast<size_t>(std::abs(k))]; };
+    const auto weight = [&](int k) { return tent.weight[std::abs(k)]; };
     const Vec3i first = topology.first_cell(tile);
     for (int dx = -tent.reach; dx <= tent.reach; ++dx)
         for (int dy = -tent.reach; dy <= tent.reach; ++dy)
@@ -29,10 +29,10 @@ std::vector<Vec3f> throw_controls(const DartThrow& darts, Field<float>& control_
 {
     constexpr double kDartsPerControl = 16;
     const Topology& topology = control_density.topology();
-    std::vector<std::vector<Vec3f>> placed(static_cast<size_t>(topology.tile_count()));
+    std::vector<std::vector<Vec3f>> placed(topology.tile_count());
     for_each_tile_by_colour(darts.index, topology, [&](int tile) {
         const size_t begin = darts.index.tile_begin(tile), count = darts.index.tile_end(tile) - begin;
-        Random random(darts.seed, topology.codes()[static_cast<size_t>(tile)]);
+        Random random(darts.seed, topology.codes()[tile]);
         // The share of the tile, rounded at random so that the sum is right; less those that are there.
         const size_t share =
             static_cast<size_t>(darts.ratio * static_cast<double>(count) + static_cast<double>(random.uniform()));
@@ -40,7 +40,7 @@ std::vector<Vec3f> throw_controls(const DartThrow& darts, Field<float>& control_
         const size_t wanted = share - std::min(share, there);
         const auto tries = static_cast<size_t>(std::ceil(kDartsPerControl * static_cast<double>(wanted)));
         const float* marker_density = darts.marker_density.tile(tile);
-        std::vector<Vec3f>& added = placed[static_cast<size_t>(tile)];
+        std::vector<Vec3f>& added = placed[tile];
         for (size_t d = 0; d < tries && added.size() < wanted; ++d) {
             const Vec3f& x = darts.markers.P[begin + random.bits() % count];
             const Vec3i cell = cell_of(x, 1 / darts.voxel);
@@ -62,7 +62,7 @@ void attract(Particles& controls, const MovingGoals& goals, std::span<const int3
     parallel_for(
         controls.size(),
         [&](size_t i) {
-            const auto goal = static_cast<size_t>(target[i]);
+            const int32_t goal = target[i];
             const Vec3f way = goals.now[goal] - controls.P[i];
             const float distance = way.norm();
             const float weight = clamp01((distance - params.arrival) / params.slowing); // w_a
@@ -84,10 +84,7 @@ double share_arrived(const Particles& controls, std::span<const Vec3f> goals, st
     if (controls.size() == 0) return 0;
     const double arrived = parallel_sum(
         controls.size(),
-        [&](size_t i) {
-            return (goals[static_cast<size_t>(target[i])] - controls.P[i]).squaredNorm() < near * near ? 1.0 : 0.0;
-        },
-        256);
+        [&](size_t i) { return (goals[target[i]] - controls.P[i]).squaredNorm() < near * near ? 1.0 : 0.0; }, 256);
     return arrived / static_cast<double>(controls.size());
 }
 

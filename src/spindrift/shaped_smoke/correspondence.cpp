@@ -101,7 +101,7 @@ void Correspondence::assign_in_groups(std::span<const Vec3f> P, std::span<const 
     parallel_for(
         groups,
         [&](size_t g) {
-            const auto member = [&](int k) { return order_[first + kGroup * g + static_cast<size_t>(k)].second; };
+            const auto member = [&](int k) { return order_[first + kGroup * g + k].second; };
             std::array<int32_t, kGroup> now;
             for (int k = 0; k < kGroup; ++k) now[k] = target[member(k)];
             std::array<std::array<float, kGroup>, kGroup> cost;

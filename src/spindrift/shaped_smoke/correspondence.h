@@ -6,8 +6,7 @@
 // kinds alternate:
 // - random pairs, as in algorithm 1;
 // - groups of 16 whose paths have neighbouring midpoints (consecutive along a Morton curve with a random origin),
-// within
-//   which targets are assigned optimally.
+//   within which targets are assigned optimally.
 // Pairs alone come to rest 15 to 18% above the optimal assignment on 500 points in a cube whose targets are in the same
 // cube, even after millions of tests: improving cycles are longer than two, and most random pairs are too far apart.
 // Groups reach a few percent, with fewer tests.

@@ -60,7 +60,7 @@ struct Tetrahedron {
 Eigen::Vector4f barycentric(const std::array<SurfacePoint, 4>& corners, const Vec3f& x)
 {
     Eigen::Matrix3d edges;
-    for (int k = 0; k < 3; ++k) edges.col(k) = (corners[static_cast<size_t>(k) + 1].x - corners[0].x).cast<double>();
+    for (int k = 0; k < 3; ++k) edges.col(k) = (corners[k + 1].x - corners[0].x).cast<double>();
     const double size = edges.colwise().norm().maxCoeff();
     if (!(std::abs(edges.determinant()) > 1e-9 * size * size * size)) return {1, 0, 0, 0};
     const Eigen::Vector3d b = edges.inverse() * (x - corners[0].x).cast<double>();

@@ -68,7 +68,7 @@ class WantedMarkers {
     {
         const Topology& topology = input.marker_density.topology();
         wanted_.reset_uninitialized(topology, 0);
-        const double sum = parallel_sum(static_cast<size_t>(topology.tile_count()), [&](size_t t) {
+        const double sum = parallel_sum(topology.tile_count(), [&](size_t t) {
             const auto tile = static_cast<int>(t);
             double in_tile = 0;
             for (int c = 0; c < kTileCells; ++c) {
@@ -129,7 +129,7 @@ class PlaceSampler {
         const double at = total() * static_cast<double>(random.bits() >> 11) * 0x1p-53;
         const auto found = std::upper_bound(until_tile_.begin(), until_tile_.end() - 1, at);
         const auto tile = static_cast<int>(found - until_tile_.begin());
-        const auto left = static_cast<float>(at - (tile > 0 ? until_tile_[static_cast<size_t>(tile) - 1] : 0));
+        const auto left = static_cast<float>(at - (tile > 0 ? until_tile_[tile - 1] : 0));
         const float* cells = until_cell_.tile(tile);
         // The first cell whose sum is above; that of the last cell with a weight may be rounded below.
         auto c = std::upper_bound(cells, cells + kTileCells, left) - cells;
@@ -161,7 +161,7 @@ float share_of_surplus(const RedistributionInput& input, const WantedMarkers& wa
     };
     const Topology& topology = input.marker_density.topology();
     const Sums all = parallel_reduce(
-        static_cast<size_t>(topology.tile_count()), Sums{},
+        topology.tile_count(), Sums{},
         [&](size_t t) {
             Sums in_tile;
             const auto tile = static_cast<int>(t);
@@ -193,11 +193,11 @@ MovedMarkers redistribute(const RedistributionInput& input, const Redistribution
     const WantedMarkers wanted(input, region);
     const PlaceSampler places(input, wanted, region, params.even);
     if (!(places.total() > 0)) return {};
-    MovedMarkers moved(static_cast<size_t>(topology.tile_count()));
+    MovedMarkers moved(topology.tile_count());
     const float surplus_share = input.surplus * params.even * share_of_surplus(input, wanted, region);
     for_each_tile(topology, [&](int tile) {
         if (input.index.tile_empty(tile)) return;
-        auto& out = moved[static_cast<size_t>(tile)];
+        auto& out = moved[tile];
         Sampler tested(topology), drawn(topology);
         for (int c = 0; c < kTileCells; ++c) {
             const float enough = wanted.density(tile, c), density = input.marker_density.tile(tile)[c];

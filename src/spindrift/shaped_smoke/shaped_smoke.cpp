@@ -37,15 +37,17 @@ ShapedSmoke::ShapedSmoke(const ShapedSmokeParams& params, float fps)
 
 ShapedSmoke::ShapedSmoke(const ShapedSmokeParams& params, Shapes shapes, float fps, const std::string& where)
     : params_(params), sources_(std::move(shapes.sources)), point_sources_(std::move(shapes.particles)),
-      target_shapes_(std::move(shapes.targets)), where_(where), fps_(fps), vortices_(params.vortices),
-      correspondence_(hash64(static_cast<uint64_t>(params.seed), 1))
+      target_shapes_(std::move(shapes.targets)), where_(where), target_places_(std::move(shapes.target_places)),
+      fps_(fps), vortices_(params.vortices), correspondence_(hash64(static_cast<uint64_t>(params.seed), 1))
 {
     clear_controls();
 }
 
 void ShapedSmoke::check_targets(int first_frame)
 {
-    targets_ = std::make_unique<Targets>(params_.targets, target_shapes_, where_ + ".target", first_frame);
+    for (size_t i = target_places_.size(); i < params_.targets.size(); ++i)
+        target_places_.push_back(fmt::format("{}.target[{}]", where_, i));
+    targets_ = std::make_unique<Targets>(params_.targets, target_shapes_, target_places_, first_frame);
 }
 
 std::vector<std::string> ShapedSmoke::warnings() const
@@ -289,8 +291,7 @@ void ShapedSmoke::add_to_faces(const Field<float> (&centers)[3], bool first)
     });
 }
 
-// -----------------------------------------------------------------------------------------------------------
-// turbulence
+// ---------------------------------------------------------------------------------------------------------- turbulence
 
 void ShapedSmoke::update_vortices(float to, float dt, uint64_t key)
 {
@@ -317,8 +318,7 @@ void ShapedSmoke::update_vortices(float to, float dt, uint64_t key)
     add_to_faces(turbulence_, false);
 }
 
-// ---------------------------------------------------------------------------------------------------------------
-// motion
+// -------------------------------------------------------------------------------------------------------------- motion
 
 // (9) for markers and vortices. Expressions see the velocity before it moves the markers: the difference from a step
 // with this velocity alone is added first.
@@ -352,7 +352,7 @@ void ShapedSmoke::find_shape_density()
     for_each_tile(*topology_, [&](int tile) {
         for (int c = 0; c < kTileCells; ++c)
             for (size_t i = control_index_.cell_begin(tile, c), end = control_index_.cell_end(tile, c); i < end; ++i)
-                shape_density_.tile(tile)[c] += cell * densities[static_cast<size_t>(target[i])];
+                shape_density_.tile(tile)[c] += cell * densities[target[i]];
     });
     blur(shape_density_, Tent(params_.control_radius), scratch_);
     for_each_tile(*topology_, [&](int tile) {

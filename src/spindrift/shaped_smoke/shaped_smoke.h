@@ -78,6 +78,7 @@ class ShapedSmoke {
     struct Shapes {
         std::vector<Shape> sources, targets;
         std::map<size_t, PointSource> particles;
+        std::vector<std::string> target_places = {}; // in the scene, for messages; or none
     };
     // Loads the shapes itself; see shapes_of() in scene/shapes.h. Sources of points need the other constructor.
     explicit ShapedSmoke(const ShapedSmokeParams& params, float fps = 24);
@@ -144,6 +145,7 @@ class ShapedSmoke {
     std::map<size_t, PointSource> point_sources_;
     std::vector<Shape> target_shapes_;
     std::string where_;
+    std::vector<std::string> target_places_;
     float fps_;
     ParticleHooks hooks_;
     int start_frame_ = 0, frame_ = 0, next_id_ = 0;

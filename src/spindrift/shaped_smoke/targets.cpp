@@ -5,6 +5,7 @@
 #include "spindrift/base/random.h"
 #include "spindrift/io/frame_path.h"
 #include "spindrift/io/mesh_file.h"
+#include "spindrift/mesh/faults.h"
 #include "spindrift/shaped_smoke/shape_points.h"
 
 namespace spindrift {
@@ -17,10 +18,21 @@ double density_of(size_t particles, double volume)
     return std::min(static_cast<double>(particles) / std::max(volume, 1e-30), 1e30);
 }
 
+// Of the thickest part [m].
+float thickness(const Shape& shape, float frame, const std::string& where)
+{
+    constexpr size_t kSamples = 2000;
+    float deepest = 0;
+    for (const Vec3f& x : ShapePoints(shape, frame, where).take(kSamples, 1))
+        deepest = std::min(deepest, shape.distance(x, frame));
+    return -2 * deepest;
+}
+
 } // namespace
 
-Targets::Targets(const std::vector<TargetParams>& params, std::vector<Shape> shapes, std::string where, int start)
-    : params_(params), shapes_(std::move(shapes)), where_(std::move(where))
+Targets::Targets(const std::vector<TargetParams>& params, std::vector<Shape> shapes, std::vector<std::string> places,
+                 int start)
+    : params_(params), shapes_(std::move(shapes)), places_(std::move(places))
 {
     make_groups(start);
     for (size_t i = 0; i < params_.size(); ++i)
@@ -29,11 +41,9 @@ Targets::Targets(const std::vector<TargetParams>& params, std::vector<Shape> sha
     for (const Group& group : groups_)
         for (const size_t i : group.members) {
             shapes_[i].prepare(static_cast<float>(group.frame));
-            (void)ShapePoints(shapes_[i], static_cast<float>(group.frame), where_of(i));
+            (void)ShapePoints(shapes_[i], static_cast<float>(group.frame), places_[i]);
         }
 }
-
-std::string Targets::where_of(size_t i) const { return fmt::format("{}[{}]", where_, i); }
 
 bool Targets::bends(size_t i) const
 {
@@ -43,17 +53,29 @@ bool Targets::bends(size_t i) const
 void Targets::make_groups(int start)
 {
     std::map<int, std::vector<size_t>> by_frame;
-    for (size_t i = 0; i < params_.size(); ++i) by_frame[std::max(start, params_[i].frame)].push_back(i);
+    const int unset = TargetParams().frame;
+    for (size_t i = 0; i < params_.size(); ++i)
+        by_frame[params_[i].frame == unset ? start : params_[i].frame].push_back(i);
+    // Of those that began before the shot, only the last counts.
+    while (by_frame.size() > 1 && std::next(by_frame.begin())->first <= start) {
+        const auto past = by_frame.extract(by_frame.begin());
+        past_.insert(past_.end(), past.mapped().begin(), past.mapped().end());
+    }
+    if (!by_frame.empty() && by_frame.begin()->first < start) {
+        auto first = by_frame.extract(by_frame.begin());
+        first.key() = start;
+        by_frame.insert(std::move(first));
+    }
     for (const auto& [frame, members] : by_frame) {
         for (const size_t i : members)
             if (members.size() > 1 && !params_[i].share)
                 bad_input("{}: {} targets begin at frame {}; give each a share of the smoke, or a frame of its own",
-                          where_of(i), members.size(), frame);
+                          places_[i], members.size(), frame);
         Group group{frame, kInfinity, members};
         for (const size_t i : members) {
             const float end = params_[i].let_go.value_or(kInfinity);
             if (i != members.front() && end != group.end)
-                bad_input("{}: targets with the same frame must also have the same let_go", where_of(i));
+                bad_input("{}: targets with the same frame must also have the same let_go", places_[i]);
             group.end = end;
         }
         if (!groups_.empty()) groups_.back().end = std::min(groups_.back().end, static_cast<float>(frame));
@@ -69,22 +91,27 @@ void Targets::check_sequence(size_t i) const
         if (const Mesh mesh = read_mesh(file);
             mesh.triangles != first.triangles || mesh.positions.size() != first.positions.size())
             bad_input("{}: {} has other triangles than {}; a target may bend, but its triangles must stay the same",
-                      where_of(i), file, files.front());
+                      places_[i], file, files.front());
 }
 
 std::vector<std::string> Targets::warnings(float voxel) const
 {
     std::vector<std::string> all;
+    for (const size_t i : past_)
+        all.push_back(
+            fmt::format("{}: the smoke never takes this shape, because the next target begins before the shot "
+                        "does",
+                        places_[i]));
     for (const Group& group : groups_)
         for (const size_t i : group.members) {
             const auto frame = static_cast<float>(group.frame);
-            if (params_[i].shape == ShapeParams::Kind::mesh && volume_of(shapes_[i].mesh(frame)) < 0)
-                all.push_back(fmt::format("{}: the mesh is inside out; it is used as if its triangles faced outwards",
-                                          where_of(i)));
-            if (shapes_[i].bounds(frame).size().minCoeff() < voxel)
+            if (params_[i].shape == ShapeParams::Kind::mesh)
+                for (const std::string& odd : oddities(with_joined_vertices(shapes_[i].mesh(frame))))
+                    all.push_back(fmt::format("{}: {} {}", places_[i], params_[i].file, odd));
+            if (thickness(shapes_[i], frame, places_[i]) < voxel)
                 all.push_back(fmt::format("{}: the target is thinner than a cell of {} m, so smoke cannot resolve it; "
                                           "lower voxel",
-                                          where_of(i), voxel));
+                                          places_[i], voxel));
         }
     return all;
 }
@@ -117,7 +144,7 @@ void Targets::add(size_t count, uint64_t seed)
         const bool last = i == group.members.back();
         const size_t until = last ? count : static_cast<size_t>(std::round(share_before * static_cast<double>(count)));
         shapes_[i].prepare(frame);
-        const ShapePoints sampler(shapes_[i], frame, where_of(i));
+        const ShapePoints sampler(shapes_[i], frame, places_[i]);
         amounts_[i].volume = sampler.volume(), amounts_[i].particles += until - given;
         Points points{i, sampler.take(until - given, hash64(seed, hash64(i, batches_.size()))), nullptr};
         if (bends(i)) {

@@ -14,9 +14,10 @@ namespace spindrift {
 
 class Targets {
   public:
-    // Throws bad_input("{where}[i]: ...") for targets that cannot be taken: two at one frame without shares, a sequence
-    // whose triangles change, a flat or empty shape. `start` is the first frame of the shot.
-    Targets(const std::vector<TargetParams>& params, std::vector<Shape> shapes, std::string where, int start);
+    // `places` are for messages. Throws bad_input("{place}: ...") for targets that cannot be taken: two at one frame
+    // without shares, a sequence whose triangles change, a flat or empty shape. `start` is the first frame of the shot.
+    Targets(const std::vector<TargetParams>& params, std::vector<Shape> shapes, std::vector<std::string> places,
+            int start);
 
     // What was repaired, or looks doubtful on a grid with this voxel.
     std::vector<std::string> warnings(float voxel) const;
@@ -37,7 +38,7 @@ class Targets {
     // Target particles per volume [1/m3] at the time last placed: the mean of all shapes of the group, and, if there
     // are several, that in the shape of each particle.
     double density() const;
-    bool several() const { return group_ >= 0 && groups_[static_cast<size_t>(group_)].members.size() > 1; }
+    bool several() const { return group_ >= 0 && groups_[group_].members.size() > 1; }
     void find_densities(std::vector<float>& densities) const;
     // Signed distance to the union of the group's shapes, at the time last prepared.
     void prepare_distance(float frame);
@@ -65,12 +66,12 @@ class Targets {
     void make_groups(int start);
     void check_sequence(size_t i) const;
     bool bends(size_t i) const;
-    std::string where_of(size_t i) const;
 
     std::vector<TargetParams> params_;
     std::vector<Shape> shapes_;
-    std::string where_;
+    std::vector<std::string> places_;
     std::vector<Group> groups_; // in order of frames
+    std::vector<size_t> past_;  // targets that were over before the shot began
     int group_ = -1;
     float prepared_ = 0;
     std::vector<Amount> amounts_; // of each target

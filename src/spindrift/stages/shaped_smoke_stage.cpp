@@ -88,13 +88,16 @@ void ShapedSmokeStage::prepare(const StageContext& context)
     }
     for (size_t i = 0; i < params_.targets.size(); ++i) {
         const TargetParams& target = params_.targets[i];
-        shapes.targets.push_back(load_shape(scene, target, fmt::format("{}[{}]", param("target"), i)));
+        const std::string where = fmt::format("{}[{}]", param("target"), i);
+        shapes.targets.push_back(load_shape(scene, target, where));
+        shapes.target_places.push_back(fmt::format("{}: {}", scene.where(where), where));
         dependencies_ += mesh_files_of(static_cast<const ShapeParams&>(target), scene);
         Shape& shape = shapes.targets.back();
         for (const int frame : {std::max(range.first, target.frame), range.last})
             shape.prepare(static_cast<float>(frame)), facts->extent.add(shape.bounds(static_cast<float>(frame)));
     }
     estimate_needs(scene, range, facts->extent);
+    const std::vector<std::string> odd_sources = odd_meshes(scene, shapes.sources, param("source"), first);
     expressions_.prepare(scene, name(), range, shot.fps, {});
     ShapedSmokeParams params = params_; // the record keeps the names as they are in the scene
     for (TargetParams& target : params.targets)
@@ -102,6 +105,7 @@ void ShapedSmokeStage::prepare(const StageContext& context)
     smoke_ = std::make_unique<ShapedSmoke>(params, std::move(shapes), shot.fps, name());
     smoke_->check_targets(range.first);
     warnings_ = smoke_->warnings();
+    warnings_.insert(warnings_.begin(), odd_sources.begin(), odd_sources.end());
     warn_of_unused_targets(range);
     smoke_->set_hooks(expressions_.hooks());
     facts_ = facts;

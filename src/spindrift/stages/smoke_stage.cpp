@@ -75,6 +75,7 @@ void SmokeStage::prepare(const StageContext& context)
     const SmokeParams& params = params_;
     const auto facts = std::make_shared<SmokeFacts>();
     facts->stage = name(), facts->bounded = params.domain.bounded();
+    facts->voxel = params.voxel, facts->has_velocity = write_velocity_;
     range_ = shot.range(), fps_ = shot.fps;
     if (params.sources.empty())
         bad_input("{}: the smoke has no source; add a [[{}]] with a shape", scene.where(name()), param("source"));

@@ -10,6 +10,8 @@
 namespace spindrift {
 
 struct SmokeFacts : DrawableFacts {
+    float voxel = 0;
+    bool has_velocity = false; // in its files
     void draw(const DrawnFrame& frame, DrawnScene& picture) const override;
     double memory(const Foreseen& foreseen) const override;
 };

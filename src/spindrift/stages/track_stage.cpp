@@ -10,6 +10,7 @@
 #include "spindrift/scene/limits.h"
 #include "spindrift/stages/body_files.h"
 #include "spindrift/stages/scene_shapes.h"
+#include "spindrift/stages/smoke_stage.h"
 #include "spindrift/stages/tracker_state.h"
 
 #include <filesystem>
@@ -63,8 +64,7 @@ std::vector<Port> TrackStage::ports(const ShotGraph&) const
     return {of};
 }
 
-// ------------------------------------------------------------------------------------------------------------
-// preparing
+// ----------------------------------------------------------------------------------------------------------- preparing
 
 void TrackStage::prepare(const StageContext& context)
 {
@@ -86,6 +86,12 @@ void TrackStage::prepare(const StageContext& context)
     if (!extent.empty() && !extent.size().allFinite())
         bad_input("{}: a source is infinite; give the liquid a domain, or use another shape",
                   scene.where(param("source")));
+    if (!input_.empty()) {
+        const Box3f moved = bounds_of_velocities(scene);
+        if (Box3f{moved.min.cwiseMax(extent.min), moved.max.cwiseMin(extent.max)}.empty())
+            warnings_.push_back(fmt::format("{}: no velocity of the first file reaches the surface, which stands still",
+                                            scene.where(param("input"))));
+    }
     if (facts->extent.empty()) facts->extent = extent, facts->bounded = false;
     facts_ = facts;
 
@@ -117,6 +123,11 @@ void TrackStage::prepare_velocities(const StageContext& context)
         dependencies_ += mesh_files_of(liquid_->params.colliders, scene);
         return;
     }
+    if (const auto smoke = context.inputs.facts<SmokeFacts>("of")) {
+        if (!smoke->has_velocity)
+            bad_input("{}: {} writes no velocities; set {}.write_velocity", scene.where(name()), source_, source_);
+        if (!voxel_) voxel_ = 0.5f * smoke->voxel;
+    }
     if (!voxel_) bad_input("{}: set {}, which has no default here", scene.where(name()), param("voxel"));
     if (input_.empty()) return;
     input_files_ = scene.resolve(input_);
@@ -132,13 +143,34 @@ void TrackStage::prepare_velocities(const StageContext& context)
                       where, file, range_.last, param("input_fps"));
 }
 
+// Of the first file, which is read once before anything is computed.
+Box3f TrackStage::bounds_of_velocities(const SceneFile& scene)
+{
+    try {
+        const Box3f bounds = volume_at(static_cast<int>(file_frame(static_cast<float>(range_.first))))->bounds();
+        volumes_.clear();
+        return bounds;
+    } catch (const Error& error) {
+        bad_input("{}: {}", scene.where(param("input")), error.what());
+    }
+}
+
 // Without sources of its own, the surface is that of the liquid's.
 void TrackStage::prepare_sources(const SceneFile& scene)
 {
     sources_.clear();
     if (!source_params_.empty()) {
         sources_ = load_shapes(scene, source_params_, param("source"));
-        warnings_ = odd_meshes(scene, sources_, param("source"), static_cast<float>(range_.first));
+        const auto first = static_cast<float>(range_.first);
+        warnings_ = odd_meshes(scene, sources_, param("source"), first);
+        for (size_t i = 0; i < sources_.size(); ++i) {
+            sources_[i].prepare(first);
+            if (sources_[i].bounds(first).size().minCoeff() < *voxel_)
+                warnings_.push_back(
+                    fmt::format("{}: the source is thinner than a voxel of {} m, so that its surface is "
+                                "lost; lower {}",
+                                scene.where(fmt::format("{}[{}]", param("source"), i)), *voxel_, param("voxel")));
+        }
         dependencies_ += mesh_files_of(source_params_, scene);
     } else if (liquid_) {
         for (const SourceParams& source : liquid_->params.sources) {
@@ -166,8 +198,7 @@ double TrackStage::memory(const Forecast& forecast) const
            (liquid == forecast.end() ? 0 : kBytesPerParticle * liquid->second.number("particles"));
 }
 
-// --------------------------------------------------------------------------------------------------------------
-// running
+// ------------------------------------------------------------------------------------------------------------- running
 
 float TrackStage::file_frame(float frame) const
 {
@@ -274,6 +305,11 @@ void TrackStage::follow_volumes(PhaseTimes& times)
     });
     const float ratio = input_fps_ ? *input_fps_ / fps_ : 1;
     const float speed = std::max(volume_at(first)->max_speed(), volume_at(first + 1)->max_speed());
+    if (const float voxels = speed / fps_ / *voxel_; voxels > kMostTrackSteps * params_.cells_per_step)
+        fail(
+            "{}: frame {}: velocities of up to {:.3g} m/s would move the surface by {:.3g} of its voxels; check {} and "
+            "{}",
+            name(), frame_ + 1, speed, voxels, param("scale"), param("voxel"));
     steps_ = std::max(steps_for(speed), static_cast<int>(std::ceil(ratio)));
     for (int s = 0; s < steps_; ++s) {
         const float begin = file_frame(frame + static_cast<float>(s) / static_cast<float>(steps_));
@@ -304,6 +340,10 @@ void TrackStage::change_attributes()
     Mesh mesh = tracker_->mesh();
     mesh.velocities = velocities_;
     expressions_.run_on_vertices(ExpressionParams::At::after_advection, mesh, frame_, name());
+    for (const std::string& name : params_.directions)
+        if (const auto found = mesh.attributes.find(name); found != mesh.attributes.end())
+            if (auto* directions = std::get_if<std::vector<Vec3f>>(&found->second))
+                make_tangent(mesh.normals, *directions);
     tracker_->set_attributes(std::move(mesh.attributes));
 }
 
@@ -374,8 +414,7 @@ void TrackStage::write(const std::string& path)
     write_mesh(path, mesh);
 }
 
-// ----------------------------------------------------------------------------------------------------------------
-// state
+// --------------------------------------------------------------------------------------------------------------- state
 
 StateFile TrackStage::save() const
 {

@@ -56,6 +56,7 @@ class TrackStage : public TimeStage {
     };
     void prepare_sources(const SceneFile& scene);
     void prepare_velocities(const StageContext& context);
+    Box3f bounds_of_velocities(const SceneFile& scene);
     void read_liquid(int frame, Particles& particles, std::vector<RigidMotion>& bodies) const;
     void place_at(int frame);
     const TrackSolids* cut() const { return obstacles_ ? &obstacles_->cut : nullptr; }

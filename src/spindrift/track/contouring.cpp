@@ -202,8 +202,7 @@ std::vector<Vec3i> Contouring::missing_parents() const
     return all;
 }
 
-// -------------------------------------------------------------------------------------------------------------
-// vertices
+// ------------------------------------------------------------------------------------------------------------ vertices
 
 void Contouring::find_cut_edges()
 {
@@ -295,8 +294,7 @@ void Contouring::place_vertices(size_t begin, size_t end)
     }
 }
 
-// ------------------------------------------------------------------------------------------------------------
-// triangles
+// ----------------------------------------------------------------------------------------------------------- triangles
 
 // The vertex on the edge from a corner, which is given relative to a tile's first, along an axis.
 int Contouring::vertex_on(int tile, const Vec3i& corner, int axis) const

@@ -24,7 +24,9 @@ void TrackParams::visit(ParamVisitor& v)
       "Take the surface between vertices as curved. Flat triangles cut off what bulges, and the surface shrinks.");
     v("jitter", jitter, "Move the grid from step to step, so that its pattern does not add up to creases.");
     v("smoothing", smoothing, unit::none, between(0, 1),
-      "Share of a smoother surface, interpolated on the grid, in the place of vertices.");
+      "Share of a smoother surface, interpolated on the grid, in the place of vertices. Wears down bumps of a few "
+      "voxels, "
+      "as jitter does too: with both on, it changes little.");
     v("seed", seed, unit::none, limits::seed(), "Seed of the jitter.");
 }
 

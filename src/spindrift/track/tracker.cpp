@@ -69,8 +69,7 @@ class MeshFunction : public SurfaceFunction {
 
 } // namespace
 
-// ------------------------------------------------------------------------------------------------------------- the
-// step
+// ------------------------------------------------------------------------------------------------------------ the step
 
 // The new surface's function: the old surface's distance at the places that flow to the given points (3.2), united with
 // sources, continued beyond walls.
@@ -132,7 +131,7 @@ class SurfaceTracker::StepFunction : public SurfaceFunction {
         const Vec3f points[4] = {x, x + step * Vec3f::UnitX(), x + step * Vec3f::UnitY(), x + step * Vec3f::UnitZ()};
         const std::span<const Vec3f> from = trace_back(points);
         Mat3f back;
-        for (int a = 0; a < 3; ++a) back.col(a) = (from[static_cast<size_t>(a) + 1] - from[0]) / step;
+        for (int a = 0; a < 3; ++a) back.col(a) = (from[a + 1] - from[0]) / step;
         Mat3f forward;
         bool invertible = false;
         back.computeInverseWithCheck(forward, invertible, 1e-3f);
@@ -178,7 +177,7 @@ class SurfaceTracker::StepFunction : public SurfaceFunction {
                 added += filled(changed(points[i], before[i])) - filled(before[i]);
             return added;
         };
-        return parallel_sum(static_cast<size_t>(count.x()), in_slab, 1) * std::pow(static_cast<double>(h), 3);
+        return parallel_sum(count.x(), in_slab, 1) * std::pow(static_cast<double>(h), 3);
     }
 
     void advected(std::span<const Vec3f> points, std::span<float> values) const
@@ -317,13 +316,17 @@ void SurfaceTracker::take(ContouredMesh next, const Vec3f& origin, const Mesh& b
     });
     times_.measure("carry", [&] {
         for (const std::string& name : settings_.directions)
-            if (auto* directions = std::get_if<std::vector<Vec3f>>(&attributes[name]); directions && !starts) {
-                parallel_for(
-                    directions->size(),
-                    [&](size_t i) { (*directions)[i] = function->carried(mesh().positions[i], (*directions)[i]); },
-                    256);
-                make_tangent(mesh().normals, *directions);
-            }
+            if (const auto found = attributes.find(name); found != attributes.end())
+                if (auto* directions = std::get_if<std::vector<Vec3f>>(&found->second)) {
+                    if (!starts)
+                        parallel_for(
+                            directions->size(),
+                            [&](size_t i) {
+                                (*directions)[i] = function->carried(mesh().positions[i], (*directions)[i]);
+                            },
+                            256);
+                    make_tangent(mesh().normals, *directions);
+                }
         if (settings_.reference) find_reference(starts, next.origin, attributes);
         tree_->set_attributes(std::move(attributes));
     });
@@ -352,8 +355,7 @@ void SurfaceTracker::find_reference(bool starts, const std::vector<SurfacePoint>
 
 void SurfaceTracker::begin_frame() { new_frame_ = true; }
 
-// ------------------------------------------------------------------------------------------------ the map between
-// frames
+// ---------------------------------------------------------------------------------------------- the map between frames
 
 // Follows the places of the vertices on the mesh that the frame began with. Blended between vertices, they leave it by
 // a little, and are moved back.
@@ -391,8 +393,7 @@ std::vector<SurfacePoint> SurfaceTracker::origins() const
     return origins;
 }
 
-// ---------------------------------------------------------------------------------------------------------------
-// volume
+// -------------------------------------------------------------------------------------------------------------- volume
 
 double SurfaceTracker::volume(const TrackSolids* solids) const
 {
@@ -442,8 +443,7 @@ void clip_at_solids(Mesh& mesh, const TrackSolids& solids)
         256);
 }
 
-// ----------------------------------------------------------------------------------------------------------------
-// state
+// --------------------------------------------------------------------------------------------------------------- state
 
 SurfaceTracker::State SurfaceTracker::state() const
 {
