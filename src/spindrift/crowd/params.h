@@ -37,9 +37,9 @@ struct CrowdParams {
 // speed.
 inline float weidmann_speed(float density)
 {
-    constexpr float kStandstill = 5.4f, kShape = 1.913f;
+    constexpr float kJamDensity = 5.4f, kShape = 1.913f;
     if (density <= 0) return 1;
-    return density < kStandstill ? 1 - std::exp(-kShape * (1 / density - 1 / kStandstill)) : 0;
+    return density < kJamDensity ? 1 - std::exp(-kShape * (1 / density - 1 / kJamDensity)) : 0;
 }
 
 } // namespace spindrift

@@ -68,9 +68,9 @@ void check_exemplar(const Exemplar& exemplar, int patch)
 
 std::vector<int> TextureParams::patch_sizes() const
 {
-    constexpr int kLeast = 7;
+    constexpr int kLeastEdge = 7;
     std::vector<int> sizes;
-    for (int edge = patch; edge >= kLeast && sizes.size() < 3; edge /= 2) sizes.push_back(edge | 1);
+    for (int edge = patch; edge >= kLeastEdge && sizes.size() < 3; edge /= 2) sizes.push_back(edge | 1);
     return sizes;
 }
 

@@ -44,8 +44,8 @@ Vec3f DistanceTree::position(const Vec3i& corner, int level) const
 
 Vec3i DistanceTree::cell_at(const Vec3f& x) const
 {
-    constexpr float kReach = static_cast<float>(kTileReach - 2) * kTileSize;
-    const Vec3f p = ((x - settings_.origin) / settings_.voxel).cwiseMax(-kReach).cwiseMin(kReach);
+    constexpr float kFarthest = static_cast<float>(kTileReach - 2) * kTileSize;
+    const Vec3f p = ((x - settings_.origin) / settings_.voxel).cwiseMax(-kFarthest).cwiseMin(kFarthest);
     return {floor_int(p.x()), floor_int(p.y()), floor_int(p.z())};
 }
 

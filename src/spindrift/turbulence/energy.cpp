@@ -139,10 +139,10 @@ void TurbulentEnergy::advect(const Flow& flow, float dt)
 void TurbulentEnergy::diffuse(float voxel, float eddy_size, float dt)
 {
     constexpr float kDeviation = 0.5f; // of the Gaussian, in eddy sizes: it covers about one eddy
-    constexpr int kSteps = 2;
+    constexpr int kSplits = 2;
     const float spread = kDeviation * eddy_size / voxel;
     next_.copy_from(energy_);
-    for (int s = 0; s < kSteps; ++s) diffusion_.step(next_, open_, 0.5f * spread * spread / kSteps);
+    for (int s = 0; s < kSplits; ++s) diffusion_.step(next_, open_, 0.5f * spread * spread / kSplits);
     for_each_tile(*topology_, [&](int tile) {
         float* blurred = next_.tile(tile);
         const float* open = open_.tile(tile);
