@@ -24,10 +24,10 @@ struct SynthesisParams {
 
 // Pictures of which each patch is matched with any, or, by label, with those of its label only.
 struct ExampleSet {
-    TexelLayout layout;
-    std::vector<Exemplar> pictures; // with layout.stride() channels
-    std::vector<int> labels;        // of the pictures, from 0 on; empty: patches choose among all
-    std::vector<std::string> extra; // names of the synthesized values after the three of a colour
+    TexelLayout layout = {};
+    std::vector<Exemplar> pictures;      // with layout.stride() channels
+    std::vector<int> labels = {};        // of the pictures, from 0 on; empty: patches choose among all
+    std::vector<std::string> extra = {}; // names of the synthesized values after the three of a colour
 };
 
 // What the texture of a frame starts from.

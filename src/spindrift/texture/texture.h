@@ -78,8 +78,8 @@ struct TextureParams {
 struct ExampleFiles {
     std::vector<Exemplar> frames; // none: made by code; one picture, or those of a video
     // The frames before each frame, without the motion of the whole: `history` for each, the most recent first.
-    std::vector<std::vector<Exemplar>> history;
-    std::optional<Exemplar> height, parameter; // of one channel, with the size of the pictures
+    std::vector<std::vector<Exemplar>> history = {};
+    std::optional<Exemplar> height = {}, parameter = {}; // of one channel, with the size of the pictures
 };
 // What synthesis matches with. `files` are those of params.all_examples(), or empty. Throws Error(bad_input).
 ExampleSet example_set(const TextureParams& params, std::vector<ExampleFiles> files);
