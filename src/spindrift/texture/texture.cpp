@@ -64,12 +64,13 @@ bool is_own(const std::string& channel, const std::string& name)
     return channel == name || channel.starts_with(name + "_");
 }
 
-// The components of a value of vertices.
-std::span<const float> components(const AttributeArray& values)
+// The components of an attribute.
+template <class Array> auto components(Array& values)
 {
-    if (const auto* vectors = std::get_if<std::vector<Vec3f>>(&values))
-        return {vectors->empty() ? nullptr : vectors->front().data(), 3 * vectors->size()};
-    return std::get<std::vector<float>>(values);
+    using Component = std::conditional_t<std::is_const_v<Array>, const float, float>;
+    if (auto* vectors = std::get_if<std::vector<Vec3f>>(&values))
+        return std::span<Component>(vectors->front().data(), 3 * vectors->size());
+    return std::span<Component>(std::get<std::vector<float>>(values));
 }
 
 } // namespace
@@ -308,25 +309,49 @@ void Texture::react_on_surface()
     mesh_.attributes[kColor] = std::move(colors);
 }
 
-// Values of all vertices side by side, as texels have them: those of some frames before, one after the other.
-void Texture::gather(int first_frame, int last_frame, int offset, int stride, std::vector<float>& out) const
+// The names of what texels hold of some frames, this one or before, one after the other.
+std::vector<std::string> Texture::texel_names(int first_frame, int last_frame) const
 {
-    const auto add = [&](const std::string& name) {
+    std::vector<std::string> names;
+    for (int frames = first_frame; frames <= last_frame; ++frames) {
+        names.push_back(frames_before(kColor, frames));
+        for (const std::string& name : extra_) names.push_back(frames_before(name, frames));
+    }
+    return names;
+}
+
+// Copies attributes of all vertices to texels side by side.
+void Texture::gather(const std::vector<std::string>& names, int stride, std::vector<float>& texels) const
+{
+    int offset = 0;
+    for (const std::string& name : names) {
         const std::span<const float> values = components(mesh_.attributes.at(name));
         const auto each = static_cast<int>(values.size() / mesh_.positions.size());
         parallel_for(
             mesh_.positions.size(),
             [&](size_t i) {
-                for (int c = 0; c < each; ++c) out[i * stride + offset + c] = values[i * each + c];
+                for (int c = 0; c < each; ++c) texels[i * stride + offset + c] = values[i * each + c];
             },
             kVerticesPerTexture);
         offset += each;
-    };
-    for (int frames = first_frame; frames <= last_frame; ++frames) {
-        add(frames_before(kColor, frames));
-        for (const std::string& name : extra_) add(frames_before(name, frames));
     }
-    if (first_frame > 0 && params_.select == TextureParams::Select::parameter) add(kParameter);
+}
+
+// The reverse.
+void Texture::scatter(const std::vector<std::string>& names, int stride, const std::vector<float>& texels)
+{
+    int offset = 0;
+    for (const std::string& name : names) {
+        const std::span<float> values = components(mesh_.attributes.at(name));
+        const auto each = static_cast<int>(values.size() / mesh_.positions.size());
+        parallel_for(
+            mesh_.positions.size(),
+            [&](size_t i) {
+                for (int c = 0; c < each; ++c) values[i * each + c] = texels[i * stride + offset + c];
+            },
+            kVerticesPerTexture);
+        offset += each;
+    }
 }
 
 void Texture::synthesize_example()
@@ -342,21 +367,14 @@ void Texture::synthesize_example()
                          .seed = static_cast<uint64_t>(params_.seed),
                          .advected = advected_,
                          .rest = std::vector<float>(count * rest)};
-    gather(0, 0, 0, layout.channels, values);
-    if (rest > 0) gather(1, layout.history, 0, rest, frame.rest);
+    const std::vector<std::string> now = texel_names(0, 0), earlier = texel_names(1, layout.history);
+    std::vector<std::string> others = earlier;
+    if (layout.guided) others.emplace_back(kParameter);
+    gather(now, layout.channels, values), gather(others, rest, frame.rest);
     if (params_.select == TextureParams::Select::label) frame.labels = labels();
     auto& seeds = std::get<std::vector<int32_t>>(mesh_.attributes.at(kSeeds));
     synthesis_->run(frame, seeds, values);
-    auto& colors = std::get<std::vector<Vec3f>>(mesh_.attributes.at(kColor));
-    parallel_for(
-        count,
-        [&](size_t i) {
-            const float* own = &values[i * layout.channels];
-            colors[i] = Eigen::Map<const Vec3f>(own);
-            for (size_t e = 0; e < extra_.size(); ++e)
-                std::get<std::vector<float>>(mesh_.attributes.at(extra_[e]))[i] = own[3 + e];
-        },
-        kVerticesPerTexture);
+    scatter(now, layout.channels, values), scatter(earlier, rest, frame.rest);
 }
 
 // Numbers of examples from 1 on; those that do not exist become the nearest that does.

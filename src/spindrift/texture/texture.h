@@ -120,7 +120,9 @@ class Texture {
     void react_on_surface();
     void synthesize_example();
     ReactionFields fields() const;
-    void gather(int first_frame, int last_frame, int offset, int stride, std::vector<float>& out) const;
+    std::vector<std::string> texel_names(int first_frame, int last_frame) const;
+    void gather(const std::vector<std::string>& names, int stride, std::vector<float>& texels) const;
+    void scatter(const std::vector<std::string>& names, int stride, const std::vector<float>& texels);
     std::vector<int32_t> labels() const;
 
     TextureParams params_;
