@@ -25,6 +25,14 @@ Exemplar spots()
     return make_exemplar(params);
 }
 
+// Values of colours.
+std::vector<float> values_of(const std::vector<Vec3f>& colors)
+{
+    return {colors.front().data(), colors.front().data() + 3 * colors.size()};
+}
+
+ExampleSet only(const Exemplar& exemplar) { return {.pictures = {exemplar}}; }
+
 // A window of the exemplar with noise on it.
 Window noisy_window(const Exemplar& exemplar, int size, int x, int y, float noise)
 {
@@ -32,21 +40,32 @@ Window noisy_window(const Exemplar& exemplar, int size, int x, int y, float nois
     Random random(3, static_cast<uint64_t>(y * 1000 + x));
     for (int j = 0; j < size; ++j)
         for (int i = 0; i < size; ++i) {
-            window.colors.push_back(exemplar.at(x + i, y + j));
-            for (float& c : window.colors.back()) c += noise * random.uniform(-1, 1);
-            window.known.push_back(1);
+            for (int c = 0; c < exemplar.channels; ++c)
+                window.values.push_back(exemplar.at(x + i, y + j)[c] + noise * random.uniform(-1, 1));
+            window.known.push_back(Window::kAll);
         }
     return window;
 }
 
 // How far the colours around vertices are from anything in the exemplar: the mean energy of small patches.
-double unlike(const Mesh& mesh, const Exemplar& exemplar, const std::vector<Vec3f>& colors)
+double unlike(const Mesh& mesh, const Exemplar& exemplar, std::vector<float> values)
 {
-    std::vector<Vec3f> copy = colors;
     std::vector<int32_t> seeds;
-    Synthesis synthesis(exemplar, {.sizes = {9}, .iterations = 1});
-    synthesis.run(mesh, first_directions(mesh), kTexel, 1, std::vector<uint8_t>(colors.size(), 1), seeds, copy);
+    Synthesis synthesis(only(exemplar), {.sizes = {9}, .iterations = 1});
+    const std::vector<uint8_t> advected(mesh.positions.size(), 1);
+    synthesis.run({.mesh = mesh, .directions = first_directions(mesh), .texel = kTexel, .advected = advected}, seeds,
+                  values);
     return synthesis.energy();
+}
+
+// A texture that starts from nothing.
+std::vector<float> made_anew(const Mesh& mesh, Synthesis synthesis, std::vector<float> values)
+{
+    std::vector<int32_t> seeds;
+    const std::vector<uint8_t> advected(mesh.positions.size(), 0);
+    synthesis.run({.mesh = mesh, .directions = first_directions(mesh), .texel = kTexel, .advected = advected}, seeds,
+                  values);
+    return values;
 }
 
 } // namespace
@@ -60,12 +79,13 @@ TEST(Exemplar, WrapsAroundAndHasBothColours)
         const Exemplar e = make_exemplar(params);
         const auto step = [&](int left, int right) { // between two columns
             double sum = 0;
-            for (int y = 0; y < e.height; ++y) sum += static_cast<double>((e.at(left, y) - e.at(right, y)).norm());
+            for (int y = 0; y < e.height; ++y)
+                sum += static_cast<double>((e.color(left, y) - e.color(right, y)).norm());
             return sum;
         };
         double largest = 0, light = 0;
         for (int x = 1; x < e.width; ++x) largest = std::max(largest, step(x - 1, x));
-        for (const Vec3f& c : e.pixels) light += static_cast<double>(c.x()) / (96 * 96);
+        for (size_t i = 0; i < e.values.size(); i += 3) light += static_cast<double>(e.values[i]) / (96 * 96);
         EXPECT_GT(light, 0.1);
         EXPECT_LT(light, 0.95);
         EXPECT_LE(step(95, 0), 1.1 * largest);
@@ -147,8 +167,9 @@ TEST(Patches, AlignmentFollowsTheDirections)
 TEST(Matcher, FastIsNearlyAsGoodAsExhaustive)
 {
     const Exemplar exemplar = spots();
+    const std::vector<Exemplar> pictures = {exemplar};
     for (const int size : {17, 33}) {
-        const Matcher fast(exemplar, size, false), slow(exemplar, size, true);
+        const Matcher fast(pictures, {}, size, false), slow(pictures, {}, size, true);
         double fast_energy = 0, slow_energy = 0;
         for (int i = 0; i < 20; ++i) {
             const int x = i % 5 * 6, y = i * 7 % 30;
@@ -156,9 +177,10 @@ TEST(Matcher, FastIsNearlyAsGoodAsExhaustive)
             if (i % 2) // holes
                 for (size_t k = 0; k < window.known.size(); k += 3) window.known[k] = 0;
             if (i % 4 > 1) // a mixture of two places
-                for (size_t k = 0; k < window.colors.size(); ++k)
-                    window.colors[k] =
-                        0.5f * (window.colors[k] + exemplar.at(static_cast<int>(k) % size, static_cast<int>(k) / size));
+                for (int k = 0; k < size * size; ++k)
+                    for (int c = 0; c < 3; ++c)
+                        window.values[3 * k + c] =
+                            0.5f * (window.values[3 * k + c] + exemplar.at(k % size, k / size)[c]);
             const Matcher::Match found = fast.best(window), best = slow.best(window);
             fast_energy += found.energy, slow_energy += best.energy;
             if (i % 4 != 0) continue;
@@ -175,39 +197,37 @@ TEST(Synthesis, MakesTheSurfaceLikeTheExample)
 {
     const Mesh mesh = ball_of_texels();
     const Exemplar exemplar = spots();
-    std::vector<Vec3f> colors(mesh.positions.size());
+    std::vector<float> values;
     Random random(7);
-    for (Vec3f& c : colors) c = Vec3f::Constant(random.uniform());
-    const double before = unlike(mesh, exemplar, colors);
-    std::vector<int32_t> seeds;
-    Synthesis synthesis(exemplar, {});
-    synthesis.run(mesh, first_directions(mesh), kTexel, 1, std::vector<uint8_t>(colors.size(), 0), seeds, colors);
-    const double after = unlike(mesh, exemplar, colors);
-    EXPECT_LT(after, 0.2 * before);
-    double mean = 0, expected = 0;
-    for (const Vec3f& c : colors) mean += static_cast<double>(c.x()) / static_cast<double>(colors.size());
-    for (const Vec3f& c : exemplar.pixels)
-        expected += static_cast<double>(c.x()) / static_cast<double>(exemplar.pixels.size());
-    EXPECT_NEAR(mean, expected, 0.1);
+    for (size_t i = 0; i < mesh.positions.size(); ++i) values.insert(values.end(), 3, random.uniform());
+    const double before = unlike(mesh, exemplar, values);
+    values = made_anew(mesh, Synthesis(only(exemplar), {}), values);
+    EXPECT_LT(unlike(mesh, exemplar, values), 0.2 * before);
+    const auto mean = [](const std::vector<float>& of) {
+        double sum = 0;
+        for (const float v : of) sum += static_cast<double>(v);
+        return sum / static_cast<double>(of.size());
+    };
+    EXPECT_NEAR(mean(values), mean(exemplar.values), 0.1);
 }
 
 // The matches of the same patches, of a texture that is noisy and has been turned around.
 TEST(Synthesis, FastSearchIsWithinTwoPercentOfTheEnergy)
 {
     const Mesh mesh = ball_of_texels();
-    const std::vector<uint8_t> all(mesh.positions.size(), 1), none(mesh.positions.size(), 0);
-    std::vector<Vec3f> made(mesh.positions.size());
-    std::vector<int32_t> first_seeds;
-    Synthesis(spots(), {}).run(mesh, first_directions(mesh), kTexel, 1, none, first_seeds, made);
+    const std::vector<uint8_t> all(mesh.positions.size(), 1);
+    std::vector<float> made = made_anew(mesh, Synthesis(only(spots()), {}), std::vector<float>(3 * all.size(), 0));
     Random random(7);
-    for (Vec3f& c : made) c += Vec3f::Constant(random.uniform(-0.2f, 0.2f));
-    for (const int size : {33, 17}) {
+    for (float& v : made) v += random.uniform(-0.2f, 0.2f);
+    for (const int size : {33, 17, 9}) {
         double energy[2];
         for (const bool exhaustive : {false, true}) {
-            std::vector<Vec3f> colors = made;
+            std::vector<float> values = made;
             std::vector<int32_t> seeds;
-            Synthesis synthesis(spots(), {.sizes = {size}, .iterations = 1, .exhaustive = exhaustive});
-            synthesis.run(mesh, first_directions(mesh), kTexel, 2, all, seeds, colors);
+            Synthesis synthesis(only(spots()), {.sizes = {size}, .iterations = 1, .exhaustive = exhaustive});
+            synthesis.run(
+                {.mesh = mesh, .directions = first_directions(mesh), .texel = kTexel, .seed = 2, .advected = all},
+                seeds, values);
             energy[exhaustive] = synthesis.energy();
         }
         EXPECT_LT(energy[0], 1.02 * energy[1]) << energy[0] << " " << energy[1];
@@ -219,11 +239,8 @@ TEST(Synthesis, GivesTheSameBitsForAnyNumberOfThreads)
 {
     const auto run = [] {
         const Mesh mesh = ball_of_texels();
-        std::vector<Vec3f> colors(mesh.positions.size(), Vec3f::Constant(0.5f));
-        std::vector<int32_t> seeds;
-        Synthesis synthesis(spots(), {.iterations = 2});
-        synthesis.run(mesh, first_directions(mesh), kTexel, 1, std::vector<uint8_t>(colors.size(), 0), seeds, colors);
-        return colors;
+        return made_anew(mesh, Synthesis(only(spots()), {.iterations = 2}),
+                         std::vector<float>(3 * mesh.positions.size(), 0.5f));
     };
     EXPECT_TRUE(same_bits(with_threads(1, run), with_threads(4, run)));
 }
@@ -239,7 +256,8 @@ TEST(Synthesis, StaysSharpAndCoherentInMotion)
     texture.start(ball.frame(0, true)), texture.synthesize();
     const auto colors_of = [](const Mesh& mesh) { return std::get<std::vector<Vec3f>>(mesh.attributes.at("color")); };
     const Exemplar exemplar = spots();
-    const double first = unlike(texture.mesh(), exemplar, colors_of(texture.mesh()));
+    const auto unlike_example = [&] { return unlike(texture.mesh(), exemplar, values_of(colors_of(texture.mesh()))); };
+    const double first = unlike_example();
     double change = 0, other = 0;
     const int frames = 10;
     for (int i = 1; i <= frames; ++i) {
@@ -261,7 +279,7 @@ TEST(Synthesis, StaysSharpAndCoherentInMotion)
         EXPECT_EQ(texture.new_vertices(), 0);
     }
     EXPECT_LT(change, 0.35 * other);
-    EXPECT_LT(unlike(texture.mesh(), exemplar, colors_of(texture.mesh())), 1.5 * first);
+    EXPECT_LT(unlike_example(), 1.5 * first);
 }
 
 TEST(Synthesis, ExamplesThatCannotWorkAreRefused)
@@ -270,7 +288,7 @@ TEST(Synthesis, ExamplesThatCannotWorkAreRefused)
     params.mode = TextureParams::Mode::example;
     const auto message = [&](const Exemplar& exemplar) -> std::string {
         try {
-            const Texture texture(params, true, exemplar);
+            const Texture texture(params, true, {{.frames = {exemplar}}});
         } catch (const Error& e) {
             return e.what();
         }
@@ -282,9 +300,9 @@ TEST(Synthesis, ExamplesThatCannotWorkAreRefused)
     tiny.height = 20;
     EXPECT_NE(message(tiny).find("64 x 20 pixels"), std::string::npos);
     Exemplar constant = picture;
-    std::ranges::fill(constant.pixels, Vec3f(1, 0, 0));
+    std::ranges::fill(constant.values, 0.3f);
     EXPECT_NE(message(constant).find("same colour"), std::string::npos);
-    picture.pixels[77].y() = std::nanf("");
+    picture.values[77] = std::nanf("");
     EXPECT_NE(message(picture).find("not finite"), std::string::npos);
 }
 

@@ -18,6 +18,30 @@ constexpr double kTextureBytesPerTriangle = 400;
 constexpr const char* kTexture = "texture"; // meshes in a state
 constexpr const char* kSurface = "surface";
 
+// Colours in linear light, and the opacity if there is one.
+Exemplar read_colors(const std::string& file)
+{
+    const Image image = read_image(file);
+    const ChannelImage channels = read_channels(file);
+    const ChannelImage::Channel* opacity = channels.find("A");
+    Exemplar out(image.width, image.height, opacity ? 4 : 3);
+    for (size_t i = 0; i < image.pixels.size(); ++i) {
+        float* pixel = &out.values[i * out.channels];
+        std::copy_n(image.pixels[i].data(), 3, pixel);
+        if (opacity) pixel[3] = opacity->values[i];
+    }
+    return out;
+}
+
+// Numbers as they are in the file.
+Exemplar read_first_channel(const std::string& file)
+{
+    ChannelImage channels = read_channels(file);
+    Exemplar out(channels.width, channels.height, 1);
+    out.values = std::move(channels.channels.front().values);
+    return out;
+}
+
 bool has_own_surface(const Stage& liquid) { return std::ranges::count(liquid.endings(), kSurfaceEnding) > 0; }
 
 } // namespace
@@ -108,7 +132,7 @@ void TextureStage::prepare(const StageContext& context)
     estimate_.disk += files_.disk(estimate_.cells) * range_.count();
     expressions_.prepare(scene, name(), range_, fps_, colliders);
     try {
-        texture_ = std::make_unique<Texture>(params_, /*motion=*/input_.empty(), exemplar(scene));
+        texture_ = std::make_unique<Texture>(params_, /*motion=*/input_.empty(), example_files(scene));
     } catch (const Error& e) {
         throw Error(e.code, fmt::format("{}: {}", scene.where(name()), e.what()));
     }
@@ -136,19 +160,30 @@ void TextureStage::prepare_input(const SceneFile& scene)
                  fmt::format("about {:.2g} triangles", triangles), "simplify the meshes", triangles};
 }
 
-// The picture that the scene names, if any.
-std::optional<Exemplar> TextureStage::exemplar(const SceneFile& scene)
+// Pictures that the scene names.
+std::vector<ExampleFiles> TextureStage::example_files(const SceneFile& scene)
 {
-    if (params_.exemplar_file.empty() || params_.mode != TextureParams::Mode::example) return {};
-    const std::string file = scene.resolve(params_.exemplar_file);
-    Image image;
-    try {
-        image = read_image(file);
-    } catch (const Error& e) {
-        bad_input("{}: {}", scene.where(param("example_file")), e.what());
+    std::vector<ExampleFiles> files;
+    if (params_.mode != TextureParams::Mode::example) return files;
+    for (const TextureParams::Example& example : params_.all_examples()) {
+        const std::string list = fmt::format("examples[{}].", files.size());
+        const auto read = [&](const std::string& key, const std::string& name, const auto& reader) {
+            const std::string file = scene.resolve(name);
+            try {
+                dependencies_ += fmt::format("example: {}\n", file_signature(file));
+                return reader(file);
+            } catch (const Error& e) {
+                bad_input("{}: {}", scene.where(param(params_.examples.empty() ? "example_file" : list + key)),
+                          e.what());
+            }
+        };
+        ExampleFiles& own = files.emplace_back();
+        if (!example.file.empty()) own.frames = {read("file", example.file, read_colors)};
+        if (!example.height_file.empty()) own.height = read("height_file", example.height_file, read_first_channel);
+        if (!example.parameter_file.empty())
+            own.parameter = read("parameter_file", example.parameter_file, read_first_channel);
     }
-    dependencies_ += fmt::format("example: {}\n", file_signature(file));
-    return Exemplar{image.width, image.height, image.pixels};
+    return files;
 }
 
 double TextureStage::memory(const Forecast& forecast) const

@@ -44,7 +44,7 @@ class TextureStage : public TimeStage {
 
   private:
     void prepare_input(const SceneFile& scene);
-    std::optional<Exemplar> exemplar(const SceneFile& scene);
+    std::vector<ExampleFiles> example_files(const SceneFile& scene);
     std::string file_at(int frame) const;
     Mesh read(int frame) const;
     void change_attributes();

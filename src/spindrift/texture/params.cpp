@@ -3,6 +3,27 @@
 
 namespace spindrift {
 
+void TextureParams::Example::visit(ParamVisitor& v)
+{
+    v("kind", kind, choices("checker", "stripes", "spots", "crust", "foam"), "The example, made by code.");
+    v("file", file, "A picture instead (PNG, EXR or JPEG); the folder is relative to the scene's.");
+    v("color", color, unit::none, between(0, 100), "First colour. Default: that of the texture.");
+    v("second_color", second_color, unit::none, between(0, 100), "Second colour. Default: that of the texture.");
+    v("height_file", height_file, "A picture of the same size whose red channel becomes the attribute \"height\".");
+    v("parameter", parameter, unit::none, between(-1000, 1000),
+      "Of select = \"parameter\": where on the surface the example belongs.");
+    v("parameter_file", parameter_file,
+      "A picture of the same size whose red channel is the parameter of each pixel, instead of `parameter`.");
+}
+
+std::vector<TextureParams::Example> TextureParams::all_examples() const
+{
+    if (!examples.empty()) return examples;
+    Example only;
+    only.kind = exemplar.kind, only.file = exemplar_file;
+    return {only};
+}
+
 void TextureParams::visit(ParamVisitor& v)
 {
     v("mode", mode, choices("colors", "parameters", "react", "example"),
@@ -54,8 +75,20 @@ void TextureParams::visit(ParamVisitor& v)
     v("patch", patch, unit::pixels, between(9, 129),
       "Size of the patches that are compared with the example; then those of half and a quarter of it. At least a "
       "feature.");
-    v("coherence", synthesis.coherence, unit::none, between(0, 0.99),
-      "Weight of the colours that have moved along against those of the example: higher values flicker less.");
+    v.list("examples", examples, "Several examples instead of `example`.");
+    v("select", select, choices("any", "label", "parameter"),
+      "How patches choose among several examples: \"any\", by their looks; \"label\", by the integer attribute "
+      "\"example\" of the surface, which moves along, 1 for the first; \"parameter\", by the attribute \"parameter\" "
+      "of the surface, which is compared with the parameter of examples.");
+    v("parameter_weight", parameter_weight, unit::none, between(0, 1000),
+      "Weight of differences of the parameter against those of colours.");
+    v("history", history, unit::none, between(0, 3),
+      "Frames of a video before the present one that a patch must match too, so that the texture goes on as the video "
+      "does.");
+    v("history_weight", history_weight, unit::none, between(0, 100), "Weight of those frames.");
+    v("coherence", coherence, unit::none, between(0, 0.99),
+      "Weight of the colours that have moved along against those of the example: higher values flicker less. Default: "
+      "0.5, or 0 with a history.");
     v("iterations", synthesis.iterations, unit::none, between(1, 100),
       "Matches of each patch in a frame, for each size.");
     v("distortion", synthesis.distortion, unit::none, between(1.1, 10),

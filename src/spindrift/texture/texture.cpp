@@ -7,6 +7,8 @@
 #include "spindrift/texture/directions.h"
 
 #include <Eigen/Geometry>
+#include <fmt/format.h>
+#include <span>
 
 namespace spindrift {
 
@@ -21,6 +23,8 @@ constexpr const char* kActivator = "morphogen_a";
 constexpr const char* kInhibitor = "morphogen_b";
 constexpr const char* kDirection = "direction"; // the first axis of the example
 constexpr const char* kSeeds = "patch_seeds";   // see Synthesis
+constexpr const char* kLabel = "example";       // the number of one
+constexpr const char* kParameter = "parameter"; // r of [Narain 2011, (2.8)]
 
 // The same type and number of values, all zero.
 AttributeArray zeros_like(const AttributeArray& array, size_t count)
@@ -49,19 +53,23 @@ void take_fresh(const std::vector<SurfacePoint>& from, const AttributeArray& fre
         carried);
 }
 
-void check_exemplar(const Exemplar& exemplar, int patch)
+// The name of a value some frames before; of this frame for 0.
+std::string frames_before(const std::string& name, int frames)
 {
-    if (std::min(exemplar.width, exemplar.height) < patch + 2)
-        bad_input(
-            "the example has {} x {} pixels, but a patch of {} must fit with room to move; use a larger picture, or "
-            "lower `patch`",
-            exemplar.width, exemplar.height, patch);
-    Vec3f least = exemplar.pixels.front(), most = least;
-    for (const Vec3f& c : exemplar.pixels) {
-        if (!c.allFinite()) bad_input("the example has pixels that are not finite");
-        least = least.cwiseMin(c), most = most.cwiseMax(c);
-    }
-    if ((most - least).maxCoeff() < 1e-4f) bad_input("the example has the same colour everywhere");
+    return frames == 0 ? name : fmt::format("{}_{}", name, frames);
+}
+
+bool is_own(const std::string& channel, const std::string& name)
+{
+    return channel == name || channel.starts_with(name + "_");
+}
+
+// The components of a value of vertices.
+std::span<const float> components(const AttributeArray& values)
+{
+    if (const auto* vectors = std::get_if<std::vector<Vec3f>>(&values))
+        return {vectors->empty() ? nullptr : vectors->front().data(), 3 * vectors->size()};
+    return std::get<std::vector<float>>(values);
 }
 
 } // namespace
@@ -74,20 +82,20 @@ std::vector<int> TextureParams::patch_sizes() const
     return sizes;
 }
 
-Texture::Texture(const TextureParams& params, bool motion, std::optional<Exemplar> exemplar)
+Texture::Texture(const TextureParams& params, bool motion, std::vector<ExampleFiles> files)
     : params_(params), motion_(motion), texel_(params.texel)
 {
     params_.reaction.spacing = params_.size;
     params_.reaction.seed = params_.seed;
     if (params.mode != Mode::example) return;
     if (!texel_) texel_ = params.size / params.exemplar.feature;
-    ExemplarParams made = params.exemplar;
-    made.color = params.color, made.second_color = params.second_color, made.seed = params.seed;
-    Exemplar example = exemplar ? std::move(*exemplar) : make_exemplar(made);
     SynthesisParams synthesis = params.synthesis;
     synthesis.sizes = params.patch_sizes();
-    check_exemplar(example, synthesis.sizes.front());
-    synthesis_ = std::make_unique<Synthesis>(std::move(example), synthesis);
+    // The frames before a frame of a video say how it goes on.
+    synthesis.coherence = params.coherence.value_or(params.history > 0 ? 0.0f : 0.5f);
+    ExampleSet examples = example_set(params, std::move(files));
+    extra_ = examples.extra;
+    synthesis_ = std::make_unique<Synthesis>(std::move(examples), synthesis);
 }
 
 // What is carried from frame to frame.
@@ -97,7 +105,15 @@ std::vector<std::string> Texture::channels() const
     if (params_.mode == Mode::colors) names.push_back(kColor);
     if (params_.mode == Mode::parameters) names.push_back(kPlace);
     if (params_.mode == Mode::react) names.insert(names.end(), {kActivator, kInhibitor});
-    if (params_.mode == Mode::example) names.insert(names.end(), {kColor, kDirection, kSeeds});
+    if (params_.mode == Mode::example) {
+        names.insert(names.end(), {kDirection, kSeeds});
+        for (int frames = 0; frames <= params_.history; ++frames) {
+            names.push_back(frames_before(kColor, frames));
+            for (const std::string& name : extra_) names.push_back(frames_before(name, frames));
+        }
+        if (params_.select == TextureParams::Select::label) names.emplace_back(kLabel);
+        if (params_.select == TextureParams::Select::parameter) names.emplace_back(kParameter);
+    }
     return names;
 }
 
@@ -120,9 +136,8 @@ std::optional<AttributeArray> Texture::fresh(const std::string& channel, const M
             x.size(), [&](size_t i) { start_reaction(params_.reaction, x[i], a[i], b[i]); }, kVerticesPerTexture);
         return channel == kActivator ? a : b;
     }
-    if (params_.mode == Mode::example && channel == kDirection) return first_directions(surface);
-    if (params_.mode == Mode::example && channel == kSeeds) return std::vector<int32_t>(x.size(), 0);
-    if (params_.mode == Mode::example && channel == kColor) return std::vector<Vec3f>(x.size(), params_.color); // any
+    if (params_.mode == Mode::example)
+        if (auto values = fresh_of_example(channel, surface)) return values;
     if (params_.mode == Mode::colors && channel == kColor && params_.pattern != TextureParams::Start::surface) {
         std::vector<Vec3f> colors(x.size());
         parallel_for(
@@ -131,6 +146,25 @@ std::optional<AttributeArray> Texture::fresh(const std::string& channel, const M
     }
     if (given != surface.attributes.end()) return given->second;
     if (channel == kColor) return std::vector<Vec3f>(x.size(), params_.color);
+    return {};
+}
+
+std::optional<AttributeArray> Texture::fresh_of_example(const std::string& channel, const Mesh& surface) const
+{
+    const size_t count = surface.positions.size();
+    const auto given = [&]<class T>(T otherwise) -> AttributeArray {
+        const auto found = surface.attributes.find(channel);
+        if (found != surface.attributes.end() && std::holds_alternative<std::vector<T>>(found->second))
+            return found->second;
+        return std::vector<T>(count, otherwise);
+    };
+    if (channel == kDirection) return first_directions(surface);
+    if (channel == kSeeds) return std::vector<int32_t>(count, 0);
+    if (is_own(channel, kColor)) return std::vector<Vec3f>(count, params_.color); // any
+    if (std::ranges::any_of(extra_, [&](const std::string& name) { return is_own(channel, name); }))
+        return std::vector<float>(count, 0);
+    if (channel == kLabel) return given(int32_t(0));
+    if (channel == kParameter) return given(0.0f);
     return {};
 }
 
@@ -204,8 +238,10 @@ void Texture::carry(Mesh surface, float seconds)
         const auto [at, added] = carried.try_emplace(channel, zeros_like(*values, from.size()));
         take_fresh(from, *values, at->second);
     }
-    if (params_.mode == Mode::example)
+    if (params_.mode == Mode::example) {
         turn_directions(before, mesh, from, std::get<std::vector<Vec3f>>(carried.at(kDirection)));
+        shift_history(carried);
+    }
     for (auto& [name, values] : carried) mesh.attributes[name] = std::move(values);
     new_vertices_ =
         static_cast<int>(std::ranges::count_if(from, [](const SurfacePoint& at) { return at.triangle < 0; }));
@@ -215,14 +251,24 @@ void Texture::carry(Mesh surface, float seconds)
     first_ = false;
 }
 
+// What was synthesized one frame ago becomes the first of the values of frames before.
+void Texture::shift_history(std::map<std::string, AttributeArray>& carried) const
+{
+    for (int frames = params_.history; frames > 0; --frames) {
+        carried.at(frames_before(kColor, frames)) = carried.at(frames_before(kColor, frames - 1));
+        for (const std::string& name : extra_)
+            carried.at(frames_before(name, frames)) = carried.at(frames_before(name, frames - 1));
+    }
+}
+
 void Texture::restore(Mesh mesh, Mesh surface)
 {
     for (const std::string& channel : channels()) {
         const auto found = mesh.attributes.find(channel);
         const bool own = std::ranges::count(params_.carry, channel) == 0;
         if (!own) continue; // an expression may have made it or not
-        const bool vector = channel == kColor || channel == kPlace || channel == kDirection;
-        const size_t type = vector ? 2 : channel == kSeeds ? 1 : 0; // in AttributeArray
+        const bool vector = is_own(channel, kColor) || channel == kPlace || channel == kDirection;
+        const size_t type = vector ? 2 : channel == kSeeds || channel == kLabel ? 1 : 0; // in AttributeArray
         if (found == mesh.attributes.end() || found->second.index() != type)
             bad_state("a texture has no \"{}\"", channel);
     }
@@ -262,13 +308,64 @@ void Texture::react_on_surface()
     mesh_.attributes[kColor] = std::move(colors);
 }
 
+// Values of all vertices side by side, as texels have them: those of some frames before, one after the other.
+void Texture::gather(int first_frame, int last_frame, int offset, int stride, std::vector<float>& out) const
+{
+    const auto add = [&](const std::string& name) {
+        const std::span<const float> values = components(mesh_.attributes.at(name));
+        const auto each = static_cast<int>(values.size() / mesh_.positions.size());
+        parallel_for(
+            mesh_.positions.size(),
+            [&](size_t i) {
+                for (int c = 0; c < each; ++c) out[i * stride + offset + c] = values[i * each + c];
+            },
+            kVerticesPerTexture);
+        offset += each;
+    };
+    for (int frames = first_frame; frames <= last_frame; ++frames) {
+        add(frames_before(kColor, frames));
+        for (const std::string& name : extra_) add(frames_before(name, frames));
+    }
+    if (first_frame > 0 && params_.select == TextureParams::Select::parameter) add(kParameter);
+}
+
 void Texture::synthesize_example()
 {
-    auto colors = std::get<std::vector<Vec3f>>(mesh_.attributes.at(kColor));
-    const auto& directions = std::get<std::vector<Vec3f>>(mesh_.attributes.at(kDirection));
+    const size_t count = mesh_.positions.size();
+    if (count == 0) return;
+    const TexelLayout& layout = synthesis_->layout();
+    const int rest = layout.stride() - layout.channels;
+    std::vector<float> values(count * layout.channels);
+    SynthesisFrame frame{.mesh = mesh_,
+                         .directions = std::get<std::vector<Vec3f>>(mesh_.attributes.at(kDirection)),
+                         .texel = *texel_,
+                         .seed = static_cast<uint64_t>(params_.seed),
+                         .advected = advected_,
+                         .rest = std::vector<float>(count * rest)};
+    gather(0, 0, 0, layout.channels, values);
+    if (rest > 0) gather(1, layout.history, 0, rest, frame.rest);
+    if (params_.select == TextureParams::Select::label) frame.labels = labels();
     auto& seeds = std::get<std::vector<int32_t>>(mesh_.attributes.at(kSeeds));
-    synthesis_->run(mesh_, directions, *texel_, static_cast<uint64_t>(params_.seed), advected_, seeds, colors);
-    mesh_.attributes[kColor] = std::move(colors);
+    synthesis_->run(frame, seeds, values);
+    auto& colors = std::get<std::vector<Vec3f>>(mesh_.attributes.at(kColor));
+    parallel_for(
+        count,
+        [&](size_t i) {
+            const float* own = &values[i * layout.channels];
+            colors[i] = Eigen::Map<const Vec3f>(own);
+            for (size_t e = 0; e < extra_.size(); ++e)
+                std::get<std::vector<float>>(mesh_.attributes.at(extra_[e]))[i] = own[3 + e];
+        },
+        kVerticesPerTexture);
+}
+
+// Numbers of examples from 1 on; those that do not exist become the nearest that does.
+std::vector<int32_t> Texture::labels() const
+{
+    std::vector<int32_t> labels = std::get<std::vector<int32_t>>(mesh_.attributes.at(kLabel));
+    const auto last = static_cast<int32_t>(params_.all_examples().size()) - 1;
+    for (int32_t& label : labels) label = std::clamp(label - 1, 0, last);
+    return labels;
 }
 
 void Texture::synthesize()

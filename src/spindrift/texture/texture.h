@@ -34,6 +34,18 @@ namespace spindrift {
 struct TextureParams {
     enum class Mode { colors, parameters, react, example };
     enum class Start { checker, stripes, spots, noise, surface }; // the first four as in Pattern
+    enum class Select { any, label, parameter };
+    // One of several examples.
+    struct Example {
+        ExemplarParams::Kind kind = ExemplarParams::Kind::spots;
+        std::string file; // instead of `kind`
+        std::optional<Vec3f> color, second_color;
+        std::string height_file;
+        float parameter = 0;
+        std::string parameter_file; // instead of `parameter`, for each pixel
+
+        void visit(ParamVisitor& v);
+    };
 
     Mode mode = Mode::colors;
     MapSource map = MapSource::best;
@@ -47,19 +59,36 @@ struct TextureParams {
     std::optional<float> texel; // [m]
     ExemplarParams exemplar;
     std::string exemplar_file;
+    std::vector<Example> examples; // instead of `exemplar` and its file
+    Select select = Select::any;
+    float parameter_weight = 1, history_weight = 1;
+    int history = 0; // frames of a video that a match compares besides the present one
+    std::optional<float> coherence;
     int patch = 33; // [texels], then half and a quarter of it
     SynthesisParams synthesis;
     int seed = 1;
 
     void visit(ParamVisitor& v);
     std::vector<int> patch_sizes() const;
+    // Those of `examples`, or the single one.
+    std::vector<Example> all_examples() const;
 };
+
+// What the files of an example hold. Pictures have three channels, or a fourth, the opacity.
+struct ExampleFiles {
+    std::vector<Exemplar> frames; // none: made by code; one picture, or those of a video
+    // The frames before each frame, without the motion of the whole: `history` for each, the most recent first.
+    std::vector<std::vector<Exemplar>> history = {};
+    std::optional<Exemplar> height = {}, parameter = {}; // of one channel, with the size of the pictures
+};
+// What synthesis matches with. `files` are those of params.all_examples(), or empty. Throws Error(bad_input).
+ExampleSet example_set(const TextureParams& params, std::vector<ExampleFiles> files);
 
 class Texture {
   public:
-    // `motion`: see FrameMapSettings. `exemplar`: that of mode example, instead of one made by code. Throws
-    // Error(bad_input) if it is smaller than a patch, or has no detail.
-    explicit Texture(const TextureParams& params, bool motion = true, std::optional<Exemplar> exemplar = {});
+    // `motion`: see FrameMapSettings. `files`: see example_set(). Throws Error(bad_input) if an example is smaller than
+    // a patch, or has no detail.
+    explicit Texture(const TextureParams& params, bool motion = true, std::vector<ExampleFiles> files = {});
 
     void start(Mesh surface);
     // To the next frame, that many seconds later. Throws Error(failed) if the frames have no map.
@@ -83,17 +112,22 @@ class Texture {
 
   private:
     std::vector<std::string> channels() const;
+    std::optional<AttributeArray> fresh_of_example(const std::string& channel, const Mesh& surface) const;
+    void shift_history(std::map<std::string, AttributeArray>& carried) const;
     std::optional<AttributeArray> fresh(const std::string& channel, const Mesh& surface) const;
     Vec3f pattern_color(const Vec3f& place) const;
     Mesh with_texels(const Mesh& surface, std::vector<SurfacePoint>& on_surface) const;
     void react_on_surface();
     void synthesize_example();
     ReactionFields fields() const;
+    void gather(int first_frame, int last_frame, int offset, int stride, std::vector<float>& out) const;
+    std::vector<int32_t> labels() const;
 
     TextureParams params_;
     bool motion_;
     std::optional<float> texel_;
     std::unique_ptr<Synthesis> synthesis_;
+    std::vector<std::string> extra_; // names of what is synthesized besides colours
     Mesh mesh_, surface_;
     std::vector<uint8_t> advected_; // vertices that are not new
     bool first_ = true;             // frame
