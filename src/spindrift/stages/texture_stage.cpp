@@ -55,6 +55,7 @@ void TextureStage::visit(ParamVisitor& v)
       "Meshes of another program, PLY or OBJ, e.g. \"water.####.ply\"; the folder is relative to the scene's. Default: "
       "those of `of`.");
     params_.visit(v);
+    files_.visit(v);
     expressions_.visit(v);
 }
 
@@ -71,6 +72,17 @@ std::vector<Port> TextureStage::ports(const ShotGraph& graph) const
     if (of_.empty() && tracked) of.stages = {liquids.front()->stage->name()};
     if (of_.empty() && !tracked) of.kinds.pop_back(); // a liquid has a [surface], if not one of its own
     return {of};
+}
+
+// Texels and pixels as much larger as the cells of the surface.
+std::vector<std::string> TextureStage::coarser(double k) const
+{
+    std::vector<std::string> sets;
+    std::optional<float> texel = params_.texel;
+    if (!texel && params_.mode == TextureParams::Mode::example) texel = params_.size / params_.exemplar.feature;
+    if (texel) sets.push_back(fmt::format("{}={}", param("texel"), k * static_cast<double>(*texel)));
+    if (files_.atlas > 0) sets.push_back(fmt::format("{}={}", param("atlas"), files_.coarser_atlas(k)));
+    return sets;
 }
 
 void TextureFacts::draw(const DrawnFrame& frame, DrawnScene& picture) const
@@ -92,6 +104,7 @@ void TextureStage::prepare(const StageContext& context)
 {
     const auto& [scene, shot, inputs] = context;
     fps_ = shot.fps, range_ = shot.range();
+    where_atlas_ = scene.where(param("atlas"));
     auto facts = std::make_shared<TextureFacts>();
     colliders_.clear(), container_.reset();
     if (const StageView* of = inputs.one("of")) {
@@ -114,6 +127,9 @@ void TextureStage::prepare(const StageContext& context)
     }
     facts->stage = name();
     facts_ = facts;
+    const double pixels = static_cast<double>(files_.atlas) * files_.atlas;
+    estimate_.memory += TextureFileParams::memory(pixels);
+    estimate_.disk += files_.disk(estimate_.cells) * range_.count();
     expressions_.prepare(scene, name(), range_, fps_, colliders_);
     try {
         texture_ = std::make_unique<Texture>(params_, /*motion=*/input_.empty(), example_files(scene));
@@ -173,7 +189,9 @@ std::vector<ExampleFiles> TextureStage::example_files(const SceneFile& scene)
 double TextureStage::memory(const Forecast& forecast) const
 {
     const auto found = forecast.find(name());
-    return found == forecast.end() ? estimate_.memory : kTextureBytesPerTriangle * found->second.number("triangles");
+    if (found == forecast.end()) return estimate_.memory;
+    return kTextureBytesPerTriangle * found->second.number("triangles") +
+           TextureFileParams::memory(found->second.number("atlas_pixels"));
 }
 
 // --------------------------------------------------------------------------------------------------------------
@@ -218,6 +236,7 @@ FrameReport TextureStage::report(PhaseTimes times) const
     FrameReport report;
     report.numbers = {{"triangles", static_cast<double>(texture_->mesh().triangles.size())},
                       {"new", texture_->new_vertices()}};
+    if (files_.atlas > 0) report.numbers.emplace_back("atlas_pixels", static_cast<double>(files_.atlas) * files_.atlas);
     if (params_.mode == TextureParams::Mode::react) report.numbers.emplace_back("iterations", texture_->iterations());
     if (const Synthesis* synthesis = texture_->synthesis())
         report.numbers.insert(report.numbers.end(),
@@ -263,7 +282,16 @@ void TextureStage::write(const std::string& path)
 {
     Mesh mesh = texture_->mesh();
     expressions_.run_on_vertices(ExpressionParams::At::before_writing, mesh, frame_, name());
-    write_mesh(path, mesh);
+    HeightOfColor height;
+    const bool own_colors =
+        params_.mode == TextureParams::Mode::colors && params_.pattern == TextureParams::Start::surface;
+    if (!own_colors && params_.exemplar_file.empty()) height.between.emplace(params_.color, params_.second_color);
+    try {
+        write_texture(path, std::move(mesh), texture_->surface(), files_, height);
+    } catch (const Error& e) {
+        if (e.code != ExitCode::bad_input) throw;
+        throw Error(e.code, fmt::format("{}: frame {}: {}", where_atlas_, frame_, e.what()));
+    }
 }
 
 // ----------------------------------------------------------------------------------------------------------------
