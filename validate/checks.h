@@ -22,6 +22,7 @@ void track(spindrift::Figures& figures);
 void track_shapes(spindrift::Figures& figures);
 void track_liquid(spindrift::Figures& figures);
 void texture(spindrift::Figures& figures);
+void texture_decay(spindrift::Figures& figures);
 void turbulence_spectrum(spindrift::Figures& figures);
 void crowd_circle(spindrift::Figures& figures);
 void crowd_streams(spindrift::Figures& figures);

@@ -35,6 +35,7 @@ int main(int argc, char** argv)
                                                                  {"track_shapes", track_shapes},
                                                                  {"track_liquid", track_liquid},
                                                                  {"texture", texture},
+                                                                 {"texture_decay", texture_decay},
                                                                  {"turbulence", turbulence_spectrum},
                                                                  {"crowd", crowd_circle},
                                                                  {"streams", crowd_streams},

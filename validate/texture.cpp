@@ -2,13 +2,16 @@
 // long synthesized and advected textures look like the example, and how much they change from frame to frame.
 //
 //     spindrift_validate texture
+//     spindrift_validate texture_decay    (200 frames)
 #include "checks.h"
 
 #include "spindrift/texture/directions.h"
 #include "spindrift/texture/texture.h"
+#include "spindrift/track/tracker.h"
 #include "texture/neighbourhoods.h"
 #include "texture/sequences.h"
 #include "texture/spots.h"
+#include "track/flows.h"
 
 #include <fmt/format.h>
 
@@ -119,11 +122,58 @@ void coherence()
     }
 }
 
+// Two balls meet, become one and part again, in a tracked surface.
+void merging(Figures& figures)
+{
+    SurfaceTracker tracker({.voxel = 0.02f});
+    tracker.start({ball_source({0.3f, 0.5f, 0.5f}, 0.12f), ball_source({0.7f, 0.5f, 0.5f}, 0.12f)});
+    TextureParams params = example();
+    params.size = 0.1f;
+    Texture texture(params);
+    texture.start(tracker.mesh()), texture.synthesize();
+    std::vector<double> changes;
+    const int frames = 40;
+    for (int i = 0; i < frames; ++i) {
+        tracker.begin_frame();
+        const float speed = i < frames / 2 ? -0.4f : 0.4f;
+        tracker.step(SteadyFlow(
+                         [speed](const Vec3f& x) {
+                             const float along = std::tanh((x.x() - 0.5f) / 0.1f), narrowing = 5 * (1 - along * along);
+                             return Vec3f(speed * Vec3f(along, narrowing * (0.5f - x.y()), narrowing * (0.5f - x.z())));
+                         },
+                         3 * std::abs(speed)),
+                     0.03f);
+        Mesh mesh = tracker.mesh();
+        std::vector<int32_t> triangles;
+        std::vector<Vec3f> weights;
+        for (const SurfacePoint& at : tracker.origins())
+            triangles.push_back(at.triangle), weights.push_back(at.weights);
+        mesh.attributes["origin_triangle"] = triangles, mesh.attributes["origin_weights"] = weights;
+        texture.carry(std::move(mesh), 0.03f);
+        const std::vector<Vec3f> advected = colors_of(texture.mesh());
+        texture.synthesize();
+        const std::vector<Vec3f>& made = colors_of(texture.mesh());
+        changes.push_back(
+            parallel_sum(made.size(), [&](size_t k) { return static_cast<double>((made[k] - advected[k]).norm()); }) /
+            static_cast<double>(made.size()));
+    }
+    std::vector<double> sorted = changes;
+    std::sort(sorted.begin(), sorted.end());
+    const double median = sorted[sorted.size() / 2], largest = sorted.back();
+    fmt::print(
+        "\nTwo balls merge and part: mean change of colour along the map in a frame, median {:.3f}, largest {:.3f} "
+        "in frame {}\n",
+        median, largest, std::max_element(changes.begin(), changes.end()) - changes.begin() + 1);
+    figures.require("texture: largest change of two balls that merge, over the median", largest / median, at_most(3));
+}
+
 } // namespace
 
 void texture(Figures& figures)
 {
     spots(figures);
-    decay(figures);
     coherence();
+    merging(figures);
 }
+
+void texture_decay(Figures& figures) { decay(figures); }

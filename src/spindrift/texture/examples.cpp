@@ -16,6 +16,7 @@ ExampleFiles made_by_code(const TextureParams& params, const TextureParams::Exam
     made.kind = example.kind, made.seed = params.seed;
     made.color = example.color.value_or(params.color);
     made.second_color = example.second_color.value_or(params.second_color);
+    made.amount = example.amount.value_or(made.amount);
     ExampleFiles files;
     files.frames = {make_exemplar(made)};
     return files;
@@ -31,14 +32,16 @@ void check_size(const std::string& what, const Exemplar& picture, int patch)
         if (!std::isfinite(value)) bad_input("{} has pixels that are not finite", what);
 }
 
-void check_detail(const std::string& what, const std::vector<Exemplar>& frames)
+// One of several examples may be plain.
+void check_detail(const std::string& what, const std::vector<ExampleFiles>& files)
 {
-    Vec3f least = frames.front().color(0, 0), most = least;
-    for (const Exemplar& frame : frames)
-        for (int y = 0; y < frame.height; ++y)
-            for (int x = 0; x < frame.width; ++x)
-                least = least.cwiseMin(frame.color(x, y)), most = most.cwiseMax(frame.color(x, y));
-    if ((most - least).maxCoeff() < 1e-4f) bad_input("{} has the same colour everywhere", what);
+    Vec3f least = files.front().frames.front().color(0, 0), most = least;
+    for (const ExampleFiles& own : files)
+        for (const Exemplar& frame : own.frames)
+            for (int y = 0; y < frame.height; ++y)
+                for (int x = 0; x < frame.width; ++x)
+                    least = least.cwiseMin(frame.color(x, y)), most = most.cwiseMax(frame.color(x, y));
+    if ((most - least).maxCoeff() < 1e-4f) bad_input("{} the same colour everywhere", what);
 }
 
 // Of a picture that belongs to another one.
@@ -90,13 +93,13 @@ ExampleSet example_set(const TextureParams& params, std::vector<ExampleFiles> fi
         if (files[i].frames.empty()) files[i] = made_by_code(params, examples[i]);
         const std::string what = examples.size() == 1 ? "the example" : fmt::format("example {}", i + 1);
         for (const Exemplar& frame : files[i].frames) check_size(what, frame, patch);
-        check_detail(what, files[i].frames);
         const Exemplar& first = files[i].frames.front();
         if (files[i].height) check_companion(what + "'s height", *files[i].height, first);
         if (files[i].parameter) check_companion(what + "'s parameter", *files[i].parameter, first);
         if (params.history > 0 && files[i].history.empty())
             bad_input("{} is a still picture, but `history` needs videos", what);
     }
+    check_detail(examples.size() == 1 ? "the example has" : "all examples have", files);
     const Values values(files);
     ExampleSet set;
     set.extra = values.names();

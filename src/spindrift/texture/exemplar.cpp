@@ -52,11 +52,12 @@ float share_at(const ExemplarParams& params, const Vec2f& x, int cells)
         const Nearby near = nearby_points(x, cells, 0.9f, seed);
         return std::max(step(0.08f - (near.second - near.first)), 0.25f * Random(seed + 1, near.cell).uniform());
     }
-    case Kind::foam: { // rims of bubbles of two sizes
-        const Nearby large = nearby_points(x, cells, 0.8f, seed),
-                     small = nearby_points(3 * x, 3 * cells, 0.8f, seed + 1);
-        const auto rim = [](const Nearby& n) { return std::exp(-12 * (n.second - n.first)); };
-        return clamp01(0.15f + 0.9f * rim(large) + 0.35f * rim(small));
+    case Kind::foam: { // bands of small bubbles between holes, which close as there is more of it
+        const Nearby holes = nearby_points(0.5f * x, cells / 2, 0.8f, seed),
+                     bubbles = nearby_points(3 * x, 3 * cells, 0.8f, seed + 1);
+        const float width = 0.8f * params.amount * params.amount, band = holes.second - holes.first;
+        const float covered = params.amount >= 1 ? 1 : clamp01((width - band) / 0.12f);
+        return covered * (0.65f + 0.35f * std::exp(-10 * (bubbles.second - bubbles.first)));
     }
     }
     return 0;

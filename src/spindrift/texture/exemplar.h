@@ -27,8 +27,9 @@ struct Exemplar {
 struct ExemplarParams {
     enum class Kind { checker, stripes, spots, crust, foam };
     Kind kind = Kind::spots;
-    int size = 128;     // pixels
-    float feature = 12; // size of a check, a stripe, a spot, a plate of crust or a bubble [pixels]
+    int size = 128;      // pixels
+    float feature = 12;  // size of a check, a stripe, a spot, a plate of crust or a bubble [pixels]
+    float amount = 0.6f; // of foam, 0 to 1
     Vec3f color = Vec3f::Ones(), second_color = Vec3f::Zero();
     int seed = 1;
 };

@@ -6,6 +6,7 @@ namespace spindrift {
 void TextureParams::Example::visit(ParamVisitor& v)
 {
     v("kind", kind, choices("checker", "stripes", "spots", "crust", "foam"), "The example, made by code.");
+    v("amount", amount, unit::none, between(0, 1), "Of foam: 0 for none, 1 where it covers everything. Default: 0.6.");
     v("file", file, "A picture instead (PNG, EXR or JPEG); the folder is relative to the scene's.");
     v("color", color, unit::none, between(0, 100), "First colour. Default: that of the texture.");
     v("second_color", second_color, unit::none, between(0, 100), "Second colour. Default: that of the texture.");

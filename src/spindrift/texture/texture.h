@@ -40,6 +40,7 @@ struct TextureParams {
     // One of several examples.
     struct Example {
         ExemplarParams::Kind kind = ExemplarParams::Kind::spots;
+        std::optional<float> amount;
         std::string file; // instead of `kind`
         std::optional<Vec3f> color, second_color;
         std::string height_file;
