@@ -61,7 +61,7 @@ Jet fit(const Mesh& mesh, const std::vector<Vec3f>& velocities, int vertex, cons
     const Vec3d origin = mesh.positions[vertex].cast<double>(), mean = velocity(vertex);
     add(Vec3d::Zero(), Vec3d::Zero());
     for (const int j : neighbours) add(mesh.positions[j].cast<double>() - origin, velocity(j) - mean);
-    return products.ldlt().solve(sums);
+    return products.llt().solve(sums);
 }
 
 // The metric of a fitted surface at its vertex, and what derivatives on it need.
