@@ -28,7 +28,8 @@ void TextureParams::visit(ParamVisitor& v)
       "the mesh. With mode \"react\" a float attribute "
       "\"size\" of the surface replaces it.");
     v("color", color, unit::none, between(0, 100), "First colour (linear RGB): the background.");
-    v("second_color", second_color, unit::none, between(0, 100), "Second colour: spots, and every other check.");
+    v("second_color", second_color, unit::none, between(0, 100),
+      "Second colour: spots, every other check, and where `parameter` is 1.");
     v("system", reaction.system, choices("spots", "gray_scott"),
       "The reaction of mode \"react\": Meinhardt's spots, or Gray and Scott's, whose spots divide.");
     v("start_steps", start_steps, unit::none, between(0, 1e6), "Steps of the reaction before the first frame.");
@@ -63,21 +64,22 @@ void TextureParams::visit(ParamVisitor& v)
       "Most that a patch may stretch or squeeze a triangle to flatten it.");
     v("exhaustive", synthesis.exhaustive, "Compare all places of the example pixel by pixel: slow, for comparison.");
     v("rule", rule, choices("none", "foam"),
-      "What changes the attribute `parameter`, a number that is carried along and guides the texture. \"foam\": it is "
-      "the density of foam, which appears where the surface is curved, gets denser where the surface shrinks, and "
-      "decays. \"none\": nothing but expressions.");
-    v.group("foam", foam, "Foam of `rule`.");
+      "What changes the vertex attribute `parameter`, which moves along and guides the texture: only expressions, or "
+      "\"foam\": it is the density of foam, which appears on crests and splashes, gets denser where the surface "
+      "shrinks, "
+      "and decays.");
+    v.group("foam", foam, "Foam, with rule = \"foam\".");
     v("features", features,
-      "Give each vertex the features of the flow as attributes for expressions: curvature (mean, positive on crests) "
-      "[1/m]; divergence, how fast the surface grows [1/s]; stretch and squash, the same along the direction in which "
-      "it "
-      "grows fastest and slowest; and viscous, the size of the surface Laplacian of the velocity [1/(m s)]. `rule` and "
-      "`orientation` switch this on by themselves.");
+      "Add features of the flow as vertex attributes, for expressions: curvature (mean; positive on crests) [1/m]; "
+      "divergence, how fast the area grows [1/s]; stretch and squash, how fast lengths grow in the directions in which "
+      "they do so fastest and slowest [1/s]; viscous, the size of the surface Laplacian of the velocity [1/(m s)]. "
+      "Surface that lies on a wall has none. `rule` and `orientation` also add them.");
     v("feature_smoothing", feature_smoothing, unit::metres, between(0, 1e6),
-      "Features leave out details of the surface that are smaller than this.");
+      "Smooth velocities and curvature by this length: for noisy meshes.");
     v("orientation", orientation, unit::none, between(0, 1000),
-      "How strongly the directions of the texture, the attribute `direction`, turn to where the flow stretches the "
-      "surface most. With 1 they turn as fast as a line on the surface does by itself; 0: they only move along.");
+      "Turn the directions of the texture (attribute `direction`) to where the flow stretches the surface most: with 1 "
+      "about as fast as the flow turns lines that it carries along, 10 follows it closely. 0: directions only move "
+      "along.");
     v("seed", seed, unit::none, limits::seed(), "Seed of the spots and the noise.");
     v.require(mode != Mode::parameters || pattern != Start::surface, "pattern",
               "mode \"parameters\" needs a pattern in space: checker, stripes, spots or noise");
