@@ -6,6 +6,8 @@
 #include "spindrift/io/atomic_file.h"
 #include "spindrift/io/image.h"
 #include "spindrift/io/mesh_file.h"
+#include "spindrift/mesh/faults.h"
+#include "spindrift/scene/limits.h"
 #include "spindrift/stages/mesh_state.h"
 
 #include <filesystem>
@@ -40,6 +42,43 @@ Exemplar read_first_channel(const std::string& file)
     Exemplar out(channels.width, channels.height, 1);
     out.values = std::move(channels.channels.front().values);
     return out;
+}
+
+// Throws Error(bad_input) if a number is beyond what a scene may have.
+void check_range(const std::string& file, const Mesh& mesh)
+{
+    const auto check = [&](const std::vector<Vec3f>& values, const Range& range, const char* what) {
+        for (size_t i = 0; i < values.size(); ++i)
+            if (!(static_cast<double>(values[i].cwiseAbs().maxCoeff()) <= range.high))
+                bad_input("{}: vertex {} {} ({:.3g}, {:.3g}, {:.3g}); at most {:g} is possible; units are metres and "
+                          "seconds",
+                          file, i, what, values[i].x(), values[i].y(), values[i].z(), range.high);
+    };
+    check(mesh.positions, limits::position(), "is at");
+    check(mesh.velocities, limits::velocity(), "has the velocity");
+}
+
+// What a mesh of another program is used in spite of.
+std::vector<std::string> faults_for_texture(const std::string& file, const Mesh& mesh)
+{
+    std::vector<std::string> found;
+    Mesh used = mesh; // not all vertices have triangles
+    std::vector<uint8_t> keep(mesh.positions.size(), 0);
+    for (const Vec3i& t : mesh.triangles)
+        for (const int vertex : t) keep[vertex] = 1;
+    keep_vertices(used, keep);
+    const Mesh joined = with_joined_vertices(used);
+    if (const size_t twice = used.positions.size() - joined.positions.size(); twice > 0)
+        found.push_back(
+            fmt::format("{}: {} of {} vertices are where another one is, and textures are cut between these; "
+                        "join them in the program that writes the meshes",
+                        file, twice, used.positions.size()));
+    if (const auto edge = open_edge(joined))
+        found.push_back(
+            fmt::format("{}: the surface is not closed: {}; textures end at such edges, and nothing diffuses "
+                        "across them",
+                        file, *edge));
+    return found;
 }
 
 bool has_own_surface(const Stage& liquid) { return std::ranges::count(liquid.endings(), kSurfaceEnding) > 0; }
@@ -123,7 +162,9 @@ void TextureStage::prepare(const StageContext& context)
                      "a surface like any other", "make the surface coarser", kTriangles};
     } else {
         prepare_input(scene);
-        facts->extent = bounds_of(read(range_.first)), facts->bounded = false;
+        const Mesh first = read(range_.first);
+        facts->extent = bounds_of(first), facts->bounded = false;
+        warnings_ = faults_for_texture(file_at(range_.first), first);
     }
     facts->stage = name();
     facts_ = facts;
@@ -204,7 +245,13 @@ std::string TextureStage::file_at(int frame) const
     return of_liquid_ ? std::filesystem::path(path).replace_extension(kSurfaceEnding).string() : path;
 }
 
-Mesh TextureStage::read(int frame) const { return read_mesh(file_at(frame)); }
+Mesh TextureStage::read(int frame) const
+{
+    const std::string file = file_at(frame);
+    Mesh mesh = read_mesh(file);
+    if (!input_.empty()) check_range(file, mesh);
+    return mesh;
+}
 
 // Expressions see vertices as points.
 void TextureStage::change_attributes()
