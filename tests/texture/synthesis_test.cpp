@@ -53,8 +53,9 @@ double unlike(const Mesh& mesh, const Exemplar& exemplar, std::vector<float> val
     std::vector<int32_t> seeds;
     Synthesis synthesis(only(exemplar), {.sizes = {9}, .iterations = 1});
     const std::vector<uint8_t> advected(mesh.positions.size(), 1);
-    synthesis.run({.mesh = mesh, .directions = first_directions(mesh), .texel = kTexel, .advected = advected}, seeds,
-                  values);
+    const std::vector<Vec3f> directions = first_directions(mesh);
+    SynthesisFrame frame{.mesh = mesh, .directions = directions, .texel = kTexel, .advected = advected};
+    synthesis.run(frame, seeds, values);
     return synthesis.energy();
 }
 
@@ -63,8 +64,9 @@ std::vector<float> made_anew(const Mesh& mesh, Synthesis synthesis, std::vector<
 {
     std::vector<int32_t> seeds;
     const std::vector<uint8_t> advected(mesh.positions.size(), 0);
-    synthesis.run({.mesh = mesh, .directions = first_directions(mesh), .texel = kTexel, .advected = advected}, seeds,
-                  values);
+    const std::vector<Vec3f> directions = first_directions(mesh);
+    SynthesisFrame frame{.mesh = mesh, .directions = directions, .texel = kTexel, .advected = advected};
+    synthesis.run(frame, seeds, values);
     return values;
 }
 
@@ -217,6 +219,7 @@ TEST(Synthesis, FastSearchIsWithinTwoPercentOfTheEnergy)
     const Mesh mesh = ball_of_texels();
     const std::vector<uint8_t> all(mesh.positions.size(), 1);
     std::vector<float> made = made_anew(mesh, Synthesis(only(spots()), {}), std::vector<float>(3 * all.size(), 0));
+    const std::vector<Vec3f> directions = first_directions(mesh);
     Random random(7);
     for (float& v : made) v += random.uniform(-0.2f, 0.2f);
     for (const int size : {33, 17, 9}) {
@@ -225,9 +228,8 @@ TEST(Synthesis, FastSearchIsWithinTwoPercentOfTheEnergy)
             std::vector<float> values = made;
             std::vector<int32_t> seeds;
             Synthesis synthesis(only(spots()), {.sizes = {size}, .iterations = 1, .exhaustive = exhaustive});
-            synthesis.run(
-                {.mesh = mesh, .directions = first_directions(mesh), .texel = kTexel, .seed = 2, .advected = all},
-                seeds, values);
+            SynthesisFrame frame{.mesh = mesh, .directions = directions, .texel = kTexel, .seed = 2, .advected = all};
+            synthesis.run(frame, seeds, values);
             energy[exhaustive] = synthesis.energy();
         }
         EXPECT_LT(energy[0], 1.02 * energy[1]) << energy[0] << " " << energy[1];
@@ -280,6 +282,114 @@ TEST(Synthesis, StaysSharpAndCoherentInMotion)
     }
     EXPECT_LT(change, 0.35 * other);
     EXPECT_LT(unlike_example(), 1.5 * first);
+}
+
+// Two examples, red and blue, above and below the equator of a ball.
+TEST(Synthesis, ExamplesAreChosenByLabelOrParameter)
+{
+    using Select = TextureParams::Select;
+    for (const Select select : {Select::label, Select::parameter}) {
+        TextureParams params;
+        params.mode = TextureParams::Mode::example, params.select = select, params.texel = 0.07f;
+        params.patch = 17, params.exemplar.size = 48, params.exemplar.feature = 8;
+        params.examples.resize(2);
+        params.examples[0].color = Vec3f(0.2f, 0, 0), params.examples[0].second_color = Vec3f(1, 0, 0);
+        params.examples[1].color = Vec3f(0, 0, 0.2f), params.examples[1].second_color = Vec3f(0, 0, 1);
+        params.examples[1].kind = ExemplarParams::Kind::stripes, params.examples[1].parameter = 1;
+        Mesh ball = sphere_mesh({0, 0, 0}, 1, 4);
+        std::vector<int32_t> labels;
+        std::vector<float> parameters;
+        for (const Vec3f& x : ball.positions) labels.push_back(x.y() > 0 ? 2 : 1), parameters.push_back(x.y() > 0);
+        ball.attributes["example"] = labels, ball.attributes["parameter"] = parameters;
+        Texture texture(params);
+        for (const bool first : {true, false}) {
+            first ? texture.start(ball) : texture.carry(ball, 0.1f);
+            texture.synthesize();
+            const auto& colors = std::get<std::vector<Vec3f>>(texture.mesh().attributes.at("color"));
+            double right = 0, clear = 0;
+            for (size_t i = 0; i < colors.size(); ++i) {
+                const float y = texture.mesh().positions[i].y();
+                if (std::abs(y) < 0.25f) continue; // patches meet
+                clear += 1, right += (colors[i].z() > colors[i].x()) == (y > 0);
+            }
+            EXPECT_GT(right / clear, select == Select::label ? 0.999 : 0.95) << first;
+        }
+    }
+}
+
+// Opacity and height belong to the colours.
+TEST(Synthesis, FurtherChannelsFollowTheColours)
+{
+    TextureParams params;
+    params.mode = TextureParams::Mode::example, params.texel = 0.07f, params.patch = 17;
+    Exemplar example(48, 48, 4), height(48, 48, 1);
+    const Exemplar colors = make_exemplar({.size = 48, .feature = 8});
+    for (int y = 0; y < 48; ++y)
+        for (int x = 0; x < 48; ++x) {
+            std::copy_n(colors.at(x, y), 3, example.at(x, y));
+            example.at(x, y)[3] = 1 - colors.at(x, y)[0], height.at(x, y)[0] = 3 * colors.at(x, y)[0];
+        }
+    ExampleFiles files{.frames = {example}};
+    files.height = height;
+    Texture texture(params, true, {files});
+    texture.start(sphere_mesh({0, 0, 0}, 1, 4)), texture.synthesize();
+    const auto& made = texture.mesh().attributes;
+    const auto& color = std::get<std::vector<Vec3f>>(made.at("color"));
+    for (size_t i = 0; i < color.size(); ++i) {
+        EXPECT_NEAR(std::get<std::vector<float>>(made.at("opacity"))[i], 1 - color[i].x(), 1e-4f);
+        EXPECT_NEAR(std::get<std::vector<float>>(made.at("height"))[i], 3 * color[i].x(), 1e-4f);
+    }
+}
+
+// The ground between spots goes through all hues in six frames, also on a ball that stands still.
+TEST(Synthesis, VideosGoOnAsTheyDo)
+{
+    constexpr int kPeriod = 6, kFrames = 3 * kPeriod;
+    ExampleFiles video;
+    const Exemplar spots_of_white = make_exemplar({.size = 40, .feature = 10});
+    for (int f = 0; f < 2 * kPeriod + 2; ++f) {
+        Exemplar frame = spots_of_white;
+        for (size_t i = 0; i < frame.values.size(); ++i)
+            frame.values[i] *=
+                static_cast<float>(0.5 + 0.5 * std::cos(2 * kPi * (f / 6.0 - static_cast<double>(i % 3) / 3)));
+        video.frames.push_back(frame);
+        video.history.emplace_back();
+        if (f > 1) video.history.back() = {video.frames[f - 1], video.frames[f - 2]};
+    }
+    // The variance of the colours of vertices over time, and the share of it that has the period.
+    const auto variation = [&](int history) {
+        TextureParams params;
+        params.mode = TextureParams::Mode::example, params.texel = 0.08f, params.patch = 17;
+        params.history = history;
+        Texture texture(params, true, {video});
+        const Mesh ball = sphere_mesh({0, 0, 0}, 1, 3);
+        texture.start(ball), texture.synthesize();
+        const size_t count = texture.mesh().positions.size();
+        std::vector<double> sum(count), squares(count), cosine(count), sine(count);
+        for (int f = 0; f < kFrames; ++f) {
+            texture.carry(ball, 0.1f), texture.synthesize();
+            const auto& colors = std::get<std::vector<Vec3f>>(texture.mesh().attributes.at("color"));
+            for (size_t i = 0; i < count; ++i) {
+                const auto v = static_cast<double>(colors[i].x());
+                sum[i] += v / kFrames, squares[i] += v * v / kFrames;
+                cosine[i] += v * std::cos(2 * kPi * f / kPeriod) * 2 / kFrames;
+                sine[i] += v * std::sin(2 * kPi * f / kPeriod) * 2 / kFrames;
+            }
+        }
+        double all = 0, periodic = 0;
+        for (size_t i = 0; i < count; ++i) {
+            all += (squares[i] - sum[i] * sum[i]) / static_cast<double>(count);
+            periodic += (cosine[i] * cosine[i] + sine[i] * sine[i]) / 2 / static_cast<double>(count);
+        }
+        return std::pair{all, periodic / all};
+    };
+    const auto [all, periodic] = variation(2);
+    EXPECT_GT(periodic, 0.8);
+    double light = 0; // mean square of the ground
+    for (const float v : spots_of_white.values)
+        light += static_cast<double>(v * v) / static_cast<double>(spots_of_white.values.size());
+    EXPECT_GT(all, 0.7 * light * 0.5 * 0.5 / 2);
+    EXPECT_LT(variation(0).first, 0.2 * all); // without a history nothing tells which frame comes next
 }
 
 TEST(Synthesis, ExamplesThatCannotWorkAreRefused)

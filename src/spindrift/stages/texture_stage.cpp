@@ -145,7 +145,7 @@ void TextureStage::prepare(const StageContext& context)
     fps_ = shot.fps, range_ = shot.range();
     where_atlas_ = scene.where(param("atlas"));
     auto facts = std::make_shared<TextureFacts>();
-    std::vector<Shape> colliders;
+    colliders_.clear(), container_.reset();
     if (const StageView* of = inputs.one("of")) {
         source_ = of->name, of_liquid_ = of->kind == "liquid";
         if (const auto liquid = of->as<LiquidFacts>();
@@ -156,7 +156,7 @@ void TextureStage::prepare(const StageContext& context)
                 scene.where(param("of")), source_, source_);
         if (const auto drawn = of->as<DrawableFacts>())
             facts->extent = drawn->extent, facts->bounded = drawn->bounded, facts->container = drawn->container,
-            colliders = drawn->colliders;
+            colliders_ = drawn->colliders, container_ = drawn->container;
         constexpr double kTriangles = 2e5; // nothing better is known before a rehearsal
         estimate_ = {kTextureBytesPerTriangle * kTriangles, 60 * kTriangles * range_.count(),
                      "a surface like any other", "make the surface coarser", kTriangles};
@@ -171,7 +171,7 @@ void TextureStage::prepare(const StageContext& context)
     const double pixels = static_cast<double>(files_.atlas) * files_.atlas;
     estimate_.memory += TextureFileParams::memory(pixels);
     estimate_.disk += files_.disk(estimate_.cells) * range_.count();
-    expressions_.prepare(scene, name(), range_, fps_, colliders);
+    expressions_.prepare(scene, name(), range_, fps_, colliders_);
     try {
         texture_ = std::make_unique<Texture>(params_, /*motion=*/input_.empty(), example_files(scene));
     } catch (const Error& e) {
@@ -253,6 +253,21 @@ Mesh TextureStage::read(int frame) const
     return mesh;
 }
 
+// Of the frame `frame_`.
+void TextureStage::set_walls()
+{
+    if (colliders_.empty() && !container_) return;
+    const auto frame = static_cast<float>(frame_);
+    for (Shape& shape : colliders_) shape.prepare(frame);
+    texture_->set_walls([this, frame](const Vec3f& x) {
+        float distance = kInfinity;
+        for (const Shape& shape : colliders_) distance = std::min(distance, shape.distance(x, frame));
+        if (container_)
+            distance = std::min({distance, (x - container_->min).minCoeff(), (container_->max - x).minCoeff()});
+        return distance;
+    });
+}
+
 // Expressions see vertices as points.
 void TextureStage::change_attributes()
 {
@@ -283,6 +298,7 @@ FrameReport TextureStage::start(int frame)
     frame_ = frame;
     Mesh mesh;
     times.measure("read", [&] { mesh = read(frame); });
+    set_walls();
     texture_->start(std::move(mesh));
     change_attributes();
     times.measure("texture", [&] { texture_->synthesize(); });
@@ -294,15 +310,16 @@ FrameReport TextureStage::advance()
     PhaseTimes times;
     Mesh mesh;
     times.measure("read", [&] { mesh = read(frame_ + 1); });
+    ++frame_;
+    set_walls();
     times.measure("carry", [&] {
         try {
             texture_->carry(std::move(mesh), 1 / fps_);
         } catch (const Error& e) {
             throw Error(input_.empty() ? e.code : ExitCode::bad_input,
-                        fmt::format("{}: {}", file_at(frame_ + 1), e.what()));
+                        fmt::format("{}: {}", file_at(frame_), e.what()));
         }
     });
-    ++frame_;
     change_attributes();
     times.measure("texture", [&] { texture_->synthesize(); });
     return report(times);

@@ -48,6 +48,7 @@ class TextureStage : public TimeStage {
     std::vector<ExampleFiles> example_files(const SceneFile& scene);
     std::string file_at(int frame) const;
     Mesh read(int frame) const;
+    void set_walls();
     void change_attributes();
     FrameReport report(PhaseTimes times) const;
 
@@ -59,6 +60,8 @@ class TextureStage : public TimeStage {
     std::string where_atlas_; // in the scene
     std::vector<std::string> warnings_;
     std::string source_, input_files_;
+    std::vector<Shape> colliders_;
+    std::optional<Box3f> container_;
     bool of_liquid_ = false; // a tracked one, whose surface is in a file of its own
     std::shared_ptr<const TextureFacts> facts_;
     std::string dependencies_;

@@ -108,6 +108,7 @@ ExampleSet example_set(const TextureParams& params, std::vector<ExampleFiles> fi
             if (params.history > 0 && files[i].history[f].empty()) continue; // the video begins here
             const Exemplar& frame = files[i].frames[f];
             Exemplar& picture = set.pictures.emplace_back(frame.width, frame.height, set.layout.stride());
+            picture.moment = static_cast<int>(f);
             for (int y = 0; y < frame.height; ++y)
                 for (int x = 0; x < frame.width; ++x) {
                     float* out = values.copy(files[i], frame, x, y, picture.at(x, y));

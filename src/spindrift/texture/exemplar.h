@@ -11,6 +11,7 @@ namespace spindrift {
 // A picture with any number of channels: three for colours, more for whatever belongs to them.
 struct Exemplar {
     int width = 0, height = 0, channels = 3;
+    int moment = 0;            // the frame of a video that it is
     std::vector<float> values; // row by row from the top, the channels of a pixel together; colours in linear light
 
     Exemplar() = default;

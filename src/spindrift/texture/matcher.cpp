@@ -53,6 +53,9 @@ void Matcher::index_places()
     for (int p = 0; p < static_cast<int>(pictures_.size()); ++p)
         for (int y = 0; y + size_ <= pictures_[p].height; y += step)
             for (int x = 0; x + size_ <= pictures_[p].width; x += step) places_.push_back({p, x, y, 0});
+    const int first = std::ranges::min(pictures_, {}, &Exemplar::moment).moment;
+    for (const Match& place : places_)
+        if (pictures_[place.picture].moment == first) first_places_.push_back(place);
 }
 
 bool Matcher::inside(const Match& place) const
@@ -261,7 +264,7 @@ Matcher::Match Matcher::any(const Window& window, uint64_t seed) const
     found.energy = std::numeric_limits<double>::infinity();
     Random random(seed);
     for (int k = 0; k < (layout_.guided ? kChoices : 1); ++k) {
-        Match place = places_[random.bits() % places_.size()];
+        Match place = first_places_[random.bits() % first_places_.size()];
         place.energy = energy(window, weights, place, found.energy);
         if (place.energy < found.energy) found = place;
     }

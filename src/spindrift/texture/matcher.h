@@ -46,7 +46,8 @@ class Matcher {
     const TexelLayout& layout() const { return layout_; }
     const Exemplar& picture(int number) const { return pictures_[number]; }
     float weight(int x, int y) const { return weight_[static_cast<size_t>(y) * size_ + x]; }
-    // One of all places, by chance; if there is a guide, the best of several for what the window knows.
+    // One of all places in the first frame, by chance; if there is a guide, the best of several for what the window
+    // knows. What is made of one frame of a video goes on as one.
     Match any(const Window& window, uint64_t seed) const;
 
   private:
@@ -70,6 +71,7 @@ class Matcher {
     std::vector<float> group_weight_; // of each value of a texel
     int block_, blocks_;              // pixels along the edge of a block, and blocks along that of the square
     std::vector<Match> places_; // that are compared: all, or every few pixels of many pictures; in order of clusters
+    std::vector<Match> first_places_; // those of the first frame
     Eigen::VectorXf mean_;
     Eigen::MatrixXf axes_;       // principal, rows
     Eigen::MatrixXf components_; // a column for each place

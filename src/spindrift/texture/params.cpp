@@ -26,13 +26,14 @@ std::vector<TextureParams::Example> TextureParams::all_examples() const
 
 void TextureParams::visit(ParamVisitor& v)
 {
-    v("mode", mode, choices("colors", "parameters", "react", "example"),
+    v("mode", mode, choices("colors", "parameters", "react", "example", "guide"),
       "\"colors\": those of the first frame move along, and blur; \"parameters\": each vertex remembers where it was "
       "in "
       "the first frame, and the pattern is looked up there, which stretches; \"react\": substances that react and "
       "diffuse form spots that keep their size; \"example\": each frame is made like an example again, starting from "
       "the "
-      "colours that have moved along.");
+      "colours that have moved along; \"guide\": the first colour where `parameter` is 0, and the second where it is "
+      "1.");
     v("map", map, choices("best", "origins", "velocities", "vertices"),
       "How vertices find their place in the frame before: by origin_triangle and origin_weights of the mesh; by "
       "stepping back along velocities; or because all frames have the same triangles. \"best\": the first of these "
@@ -94,6 +95,22 @@ void TextureParams::visit(ParamVisitor& v)
     v("distortion", synthesis.distortion, unit::none, between(1.1, 10),
       "Most that a patch may stretch or squeeze a triangle to flatten it.");
     v("exhaustive", synthesis.exhaustive, "Compare all places of the example pixel by pixel: slow, for comparison.");
+    v("rule", rule, choices("none", "foam"),
+      "What changes the attribute `parameter`, a number that is carried along and guides the texture. \"foam\": it is "
+      "the density of foam, which appears where the surface is curved, gets denser where the surface shrinks, and "
+      "decays. \"none\": nothing but expressions.");
+    v.group("foam", foam, "Foam of `rule`.");
+    v("features", features,
+      "Give each vertex the features of the flow as attributes for expressions: curvature (mean, positive on crests) "
+      "[1/m]; divergence, how fast the surface grows [1/s]; stretch and squash, the same along the direction in which "
+      "it "
+      "grows fastest and slowest; and viscous, the size of the surface Laplacian of the velocity [1/(m s)]. `rule` and "
+      "`orientation` switch this on by themselves.");
+    v("feature_smoothing", feature_smoothing, unit::metres, between(0, 1e6),
+      "Features leave out details of the surface that are smaller than this.");
+    v("orientation", orientation, unit::none, between(0, 1000),
+      "How strongly the directions of the texture, the attribute `direction`, turn to where the flow stretches the "
+      "surface most. With 1 they turn as fast as a line on the surface does by itself; 0: they only move along.");
     v("seed", seed, unit::none, limits::seed(), "Seed of the spots and the noise.");
     v.require(mode != Mode::parameters || pattern != Start::surface, "pattern",
               "mode \"parameters\" needs a pattern in space: checker, stripes, spots or noise");

@@ -127,8 +127,8 @@ std::vector<float> robust_weights(const std::vector<Match>& matches)
     return weights;
 }
 
-// Adds the values of a picture between pixels, times a weight.
-void add_sample(const Exemplar& picture, Vec2f at, int channels, float weight, float* sum)
+// Adds the values of some channels of a picture between pixels, times a weight.
+void add_sample(const Exemplar& picture, Vec2f at, int first, int count, float weight, float* sum)
 {
     at = at.cwiseMax(0.0f).cwiseMin(
         Vec2f(static_cast<float>(picture.width - 1), static_cast<float>(picture.height - 1)));
@@ -138,8 +138,8 @@ void add_sample(const Exemplar& picture, Vec2f at, int channels, float weight, f
     const float u = at.x() - static_cast<float>(i), v = at.y() - static_cast<float>(j);
     const float *a = picture.at(i, j), *b = picture.at(right, j), *c = picture.at(i, below),
                 *d = picture.at(right, below);
-    for (int k = 0; k < channels; ++k)
-        sum[k] += weight * ((1 - v) * ((1 - u) * a[k] + u * b[k]) + v * ((1 - u) * c[k] + u * d[k]));
+    for (int k = first; k < first + count; ++k)
+        sum[k - first] += weight * ((1 - v) * ((1 - u) * a[k] + u * b[k]) + v * ((1 - u) * c[k] + u * d[k]));
 }
 
 // The patches of one size, what they match, and what becomes of the vertices.
@@ -160,8 +160,8 @@ class Pass {
             auto& hints = thread_scratch<std::vector<Match>>();
             window_of(patches_[p], texels_[p], wanted, window);
             constexpr double kEnough = 0.1;
-            const auto known = static_cast<double>(
-                std::ranges::count_if(window.known, [](uint8_t k) { return (k & Window::kCurrent) != 0; }));
+            const auto known = static_cast<double>(std::ranges::count_if(
+                window.known, [](uint8_t k) { return (k & (Window::kCurrent | Window::kHistory)) != 0; }));
             const Matcher& matcher = matcher_of(p);
             if (at_first && known < kEnough * static_cast<double>(window.known.size())) {
                 matches_[p] = matcher.any(window, hash64(frame_.seed, static_cast<uint64_t>(patches_[p].seed)));
@@ -173,31 +173,23 @@ class Pass {
     }
 
     // Each vertex becomes the mean of what its patches found, weighted by the Gaussian.
-    void blend(std::vector<float>& values, std::vector<Source>& sources) const
+    void blend(std::vector<float>& values, std::vector<Source>& sources)
     {
-        const int channels = matchers_.front().layout().channels;
-        const Vec2f half = Vec2f::Constant(0.5f * static_cast<float>(size_ - 1));
-        const std::vector<float> weights = robust_weights(matches_);
+        weights_ = robust_weights(matches_);
+        const int channels = layout().channels;
         parallel_for(
-            sources.size(),
+            sources.size(), [&](size_t i) { blend(i, 0, channels, &values[i * channels], sources[i]); },
+            kVerticesPerBlend);
+    }
+    // The same for the frames before, of vertices that had none.
+    void blend_history(const std::vector<uint8_t>& advected, std::vector<float>& rest) const
+    {
+        const int count = layout().channels * layout().history, each = layout().stride() - layout().channels;
+        parallel_for(
+            count > 0 ? advected.size() : 0,
             [&](size_t i) {
-                auto& sum = thread_scratch<std::vector<float>>();
-                sum.assign(channels, 0);
-                float total = 0, most = 0;
-                for (int e = coverage_.first[i]; e < coverage_.first[i + 1]; ++e) {
-                    const auto& [p, k] = coverage_.patches[e];
-                    const Vec2f at = patches_[p].places[k] + half;
-                    const auto pixel = [this](float x) {
-                        return std::clamp(static_cast<int>(std::lround(x)), 0, size_ - 1);
-                    };
-                    const float g = weights[p] * matchers_.front().weight(pixel(at.x()), pixel(at.y()));
-                    const Vec2f from = at + Vec2f(static_cast<float>(matches_[p].x), static_cast<float>(matches_[p].y));
-                    add_sample(matcher_of(p).picture(matches_[p].picture), from, channels, g, sum.data());
-                    if (g > most) most = g, sources[i] = {matches_[p].picture, from};
-                    total += g;
-                }
-                if (total > 0)
-                    for (int c = 0; c < channels; ++c) values[i * channels + c] = sum[c] / total;
+                Source unused;
+                if (!advected[i]) blend(i, layout().channels, count, &rest[i * each], unused);
             },
             kVerticesPerBlend);
     }
@@ -219,6 +211,26 @@ class Pass {
     std::vector<Patch> take_patches() { return std::move(patches_); }
 
   private:
+    const TexelLayout& layout() const { return matchers_.front().layout(); }
+    // `count` channels of a vertex.
+    void blend(size_t vertex, int first, int count, float* values, Source& source) const
+    {
+        auto& sum = thread_scratch<std::vector<float>>();
+        sum.assign(count, 0);
+        float total = 0, most = 0;
+        for (int e = coverage_.first[vertex]; e < coverage_.first[vertex + 1]; ++e) {
+            const auto& [p, k] = coverage_.patches[e];
+            const Vec2f at = patches_[p].places[k] + Vec2f::Constant(0.5f * static_cast<float>(size_ - 1));
+            const auto pixel = [this](float x) { return std::clamp(static_cast<int>(std::lround(x)), 0, size_ - 1); };
+            const float g = weights_[p] * matchers_.front().weight(pixel(at.x()), pixel(at.y()));
+            const Vec2f from = at + Vec2f(static_cast<float>(matches_[p].x), static_cast<float>(matches_[p].y));
+            add_sample(matcher_of(p).picture(matches_[p].picture), from, first, count, g, sum.data());
+            if (g > most) most = g, source = {matches_[p].picture, from};
+            total += g;
+        }
+        if (total > 0)
+            for (int c = 0; c < count; ++c) values[c] = sum[c] / total;
+    }
     const Matcher& matcher_of(size_t patch) const
     {
         return frame_.labels.empty() ? matchers_.front() : matchers_[frame_.labels[patches_[patch].seed]];
@@ -231,6 +243,7 @@ class Pass {
     Coverage coverage_;
     std::vector<Texels> texels_;
     std::vector<Match> matches_;
+    std::vector<float> weights_; // of patches
 };
 
 } // namespace
@@ -248,7 +261,7 @@ Synthesis::Synthesis(ExampleSet examples, const SynthesisParams& params) : layou
     }
 }
 
-void Synthesis::run(const SynthesisFrame& frame, std::vector<int32_t>& seeds, std::vector<float>& values)
+void Synthesis::run(SynthesisFrame& frame, std::vector<int32_t>& seeds, std::vector<float>& values)
 {
     energy_ = 0, patches_ = 0;
     const size_t count = frame.mesh.positions.size();
@@ -271,6 +284,8 @@ void Synthesis::run(const SynthesisFrame& frame, std::vector<int32_t>& seeds, st
                   frame);
         for (const Patch& patch : pass.patches()) seeds[patch.seed] |= bit;
         for (int iteration = 0; iteration < params_.iterations; ++iteration) {
+            // At first the advected values are known: as those of this frame, or, of videos, as those of the one
+            // before.
             const bool at_first = s == 0 && iteration == 0;
             // |(1 - w) (c - b) + w (a - b)| is the distance from b to (1 - w) c + w a
             parallel_for(
@@ -283,12 +298,13 @@ void Synthesis::run(const SynthesisFrame& frame, std::vector<int32_t>& seeds, st
                     std::copy_n(frame.rest.begin() + static_cast<std::ptrdiff_t>(i * (stride - channels)),
                                 stride - channels, texel + channels);
                     wanted.known[i] = Window::kGuide;
-                    if (frame.advected[i]) wanted.known[i] |= Window::kHistory | Window::kCurrent;
-                    if (!at_first) wanted.known[i] |= Window::kCurrent;
+                    if (frame.advected[i]) wanted.known[i] |= layout_.history > 0 ? Window::kHistory : Window::kCurrent;
+                    if (!at_first) wanted.known[i] |= Window::kCurrent | Window::kHistory;
                 },
                 kVerticesPerBlend);
             pass.match(wanted, sources, at_first);
             pass.blend(values, sources);
+            pass.blend_history(frame.advected, frame.rest);
         }
         energy_ = pass.mean_energy();
         patches_ += static_cast<int>(pass.patches().size());

@@ -38,7 +38,9 @@ struct SynthesisFrame {
     uint64_t seed = 1;
     // Vertices whose values were advected. At the others only what patches agree on counts.
     const std::vector<uint8_t>& advected;
-    std::vector<float> rest = {}; // of each vertex, what follows the synthesized values in a texel: history and guide
+    // Of each vertex, what follows the synthesized values in a texel: history and guide. Vertices that were not
+    // advected are given a history.
+    std::vector<float> rest = {};
     std::vector<int32_t> labels = {}; // of vertices; empty: any
 };
 
@@ -51,7 +53,7 @@ class Synthesis {
     //
     // `seeds` has a bit for each size at the vertices where a patch was seeded in the frame before, and then at those
     // where one is now: patches that stay in place flicker less. Empty: none.
-    void run(const SynthesisFrame& frame, std::vector<int32_t>& seeds, std::vector<float>& values);
+    void run(SynthesisFrame& frame, std::vector<int32_t>& seeds, std::vector<float>& values);
 
     const TexelLayout& layout() const { return layout_; }
     double energy() const { return energy_; } // of the last matches, in the mean of a texel

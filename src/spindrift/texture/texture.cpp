@@ -5,6 +5,7 @@
 #include "spindrift/base/state_error.h"
 #include "spindrift/mesh/remesh.h"
 #include "spindrift/texture/directions.h"
+#include "spindrift/texture/features.h"
 
 #include <Eigen/Geometry>
 #include <fmt/format.h>
@@ -64,12 +65,13 @@ bool is_own(const std::string& channel, const std::string& name)
     return channel == name || channel.starts_with(name + "_");
 }
 
-// The components of a value of vertices.
-std::span<const float> components(const AttributeArray& values)
+// The components of an attribute.
+template <class Array> auto components(Array& values)
 {
-    if (const auto* vectors = std::get_if<std::vector<Vec3f>>(&values))
-        return {vectors->empty() ? nullptr : vectors->front().data(), 3 * vectors->size()};
-    return std::get<std::vector<float>>(values);
+    using Component = std::conditional_t<std::is_const_v<Array>, const float, float>;
+    if (auto* vectors = std::get_if<std::vector<Vec3f>>(&values))
+        return std::span<Component>(vectors->front().data(), 3 * vectors->size());
+    return std::span<Component>(std::get<std::vector<float>>(values));
 }
 
 } // namespace
@@ -106,14 +108,15 @@ std::vector<std::string> Texture::channels() const
     if (params_.mode == Mode::parameters) names.push_back(kPlace);
     if (params_.mode == Mode::react) names.insert(names.end(), {kActivator, kInhibitor});
     if (params_.mode == Mode::example) {
-        names.insert(names.end(), {kDirection, kSeeds});
+        names.emplace_back(kSeeds);
         for (int frames = 0; frames <= params_.history; ++frames) {
             names.push_back(frames_before(kColor, frames));
             for (const std::string& name : extra_) names.push_back(frames_before(name, frames));
         }
         if (params_.select == TextureParams::Select::label) names.emplace_back(kLabel);
-        if (params_.select == TextureParams::Select::parameter) names.emplace_back(kParameter);
     }
+    if (params_.turns()) names.emplace_back(kDirection);
+    if (params_.guided()) names.emplace_back(kParameter);
     return names;
 }
 
@@ -136,6 +139,7 @@ std::optional<AttributeArray> Texture::fresh(const std::string& channel, const M
             x.size(), [&](size_t i) { start_reaction(params_.reaction, x[i], a[i], b[i]); }, kVerticesPerTexture);
         return channel == kActivator ? a : b;
     }
+    if (params_.turns() && channel == kDirection) return first_directions(surface);
     if (params_.mode == Mode::example)
         if (auto values = fresh_of_example(channel, surface)) return values;
     if (params_.mode == Mode::colors && channel == kColor && params_.pattern != TextureParams::Start::surface) {
@@ -144,6 +148,8 @@ std::optional<AttributeArray> Texture::fresh(const std::string& channel, const M
             x.size(), [&](size_t i) { colors[i] = pattern_color(x[i]); }, kVerticesPerTexture);
         return colors;
     }
+    const bool number = given != surface.attributes.end() && std::holds_alternative<std::vector<float>>(given->second);
+    if (params_.guided() && channel == kParameter && !number) return std::vector<float>(x.size(), 0);
     if (given != surface.attributes.end()) return given->second;
     if (channel == kColor) return std::vector<Vec3f>(x.size(), params_.color);
     return {};
@@ -158,13 +164,11 @@ std::optional<AttributeArray> Texture::fresh_of_example(const std::string& chann
             return found->second;
         return std::vector<T>(count, otherwise);
     };
-    if (channel == kDirection) return first_directions(surface);
     if (channel == kSeeds) return std::vector<int32_t>(count, 0);
     if (is_own(channel, kColor)) return std::vector<Vec3f>(count, params_.color); // any
     if (std::ranges::any_of(extra_, [&](const std::string& name) { return is_own(channel, name); }))
         return std::vector<float>(count, 0);
     if (channel == kLabel) return given(int32_t(0));
-    if (channel == kParameter) return given(0.0f);
     return {};
 }
 
@@ -200,10 +204,12 @@ Mesh Texture::with_texels(const Mesh& surface, std::vector<SurfacePoint>& on_sur
 
 void Texture::start(Mesh surface)
 {
+    add_features(surface, {}, 0);
     Mesh mesh;
     if (texel_) {
         std::vector<SurfacePoint> on_surface;
         mesh = with_texels(surface, on_surface);
+        strain_of_texels(surface, on_surface);
         surface_ = std::move(surface);
     } else {
         mesh = std::move(surface);
@@ -213,6 +219,7 @@ void Texture::start(Mesh surface)
     new_vertices_ = static_cast<int>(mesh.positions.size());
     advected_.assign(mesh.positions.size(), 0);
     mesh_ = std::move(mesh);
+    guide({}, {}, 0);
     first_ = true;
 }
 
@@ -220,10 +227,12 @@ void Texture::carry(Mesh surface, float seconds)
 {
     std::vector<SurfacePoint> from =
         frame_map(this->surface(), surface, seconds, {params_.map, motion_, params_.reach});
+    add_features(surface, from, seconds);
     Mesh before = std::move(mesh_), mesh;
     if (texel_) {
         std::vector<SurfacePoint> on_surface;
         mesh = with_texels(surface, on_surface);
+        strain_of_texels(surface, on_surface);
         from = map_of_texels(before, *texel_, surface_, surface, from, on_surface);
         surface_ = std::move(surface);
     } else {
@@ -238,16 +247,14 @@ void Texture::carry(Mesh surface, float seconds)
         const auto [at, added] = carried.try_emplace(channel, zeros_like(*values, from.size()));
         take_fresh(from, *values, at->second);
     }
-    if (params_.mode == Mode::example) {
-        turn_directions(before, mesh, from, std::get<std::vector<Vec3f>>(carried.at(kDirection)));
-        shift_history(carried);
-    }
+    if (params_.mode == Mode::example) shift_history(carried);
     for (auto& [name, values] : carried) mesh.attributes[name] = std::move(values);
     new_vertices_ =
         static_cast<int>(std::ranges::count_if(from, [](const SurfacePoint& at) { return at.triangle < 0; }));
     advected_.resize(from.size());
     for (size_t i = 0; i < from.size(); ++i) advected_[i] = from[i].triangle >= 0;
     mesh_ = std::move(mesh);
+    guide(before, from, seconds);
     first_ = false;
 }
 
@@ -265,7 +272,7 @@ void Texture::restore(Mesh mesh, Mesh surface)
 {
     for (const std::string& channel : channels()) {
         const auto found = mesh.attributes.find(channel);
-        const bool own = std::ranges::count(params_.carry, channel) == 0;
+        const bool own = std::ranges::count(params_.carry, channel) == 0 || (params_.guided() && channel == kParameter);
         if (!own) continue; // an expression may have made it or not
         const bool vector = is_own(channel, kColor) || channel == kPlace || channel == kDirection;
         const size_t type = vector ? 2 : channel == kSeeds || channel == kLabel ? 1 : 0; // in AttributeArray
@@ -274,6 +281,69 @@ void Texture::restore(Mesh mesh, Mesh surface)
     }
     mesh_ = std::move(mesh), surface_ = std::move(surface);
     first_ = false;
+}
+
+// Features are those of the surface as it was given; texels interpolate them.
+void Texture::add_features(Mesh& surface, const std::vector<SurfacePoint>& from, float seconds)
+{
+    if (params_.turns() && surface.normals.empty()) compute_normals(surface);
+    if (!params_.needs_features()) return;
+    constexpr float kNearWalls = 0.75f; // [edges]
+    std::vector<Vec3f> velocities = surface.velocities;
+    if (velocities.empty() && !from.empty()) {
+        velocities.assign(from.size(), Vec3f::Zero());
+        for (size_t i = 0; i < from.size(); ++i)
+            if (from[i].triangle >= 0)
+                velocities[i] =
+                    (surface.positions[i] - blended(this->surface().positions, this->surface(), from[i])) / seconds;
+    }
+    std::vector<uint8_t> on_walls;
+    if (walls_) {
+        const float near = kNearWalls * static_cast<float>(mean_edge(surface));
+        on_walls.resize(surface.positions.size());
+        parallel_for(
+            on_walls.size(), [&](size_t i) { on_walls[i] = walls_(surface.positions[i]) < near; }, kVerticesPerTexture);
+    }
+    FlowFeatures features = flow_features(surface, velocities, params_.feature_smoothing, on_walls);
+    if (params_.orientation > 0) strain_ = std::move(features.strain);
+    add_attributes(std::move(features), surface);
+}
+
+void Texture::strain_of_texels(const Mesh& surface, const std::vector<SurfacePoint>& on_surface)
+{
+    if (strain_.empty()) return;
+    std::vector<Mat3f> strain(on_surface.size());
+    for (size_t i = 0; i < strain.size(); ++i) {
+        const Vec3i& t = surface.triangles[on_surface[i].triangle];
+        const Vec3f& w = on_surface[i].weights;
+        strain[i] = w[0] * strain_[t[0]] + w[1] * strain_[t[1]] + w[2] * strain_[t[2]];
+    }
+    strain_ = std::move(strain);
+}
+
+// Lets the flow change what has been carried: directions and the parameter.
+void Texture::guide(const Mesh& before, const std::vector<SurfacePoint>& from, float seconds)
+{
+    const bool first = from.empty();
+    if (params_.turns()) {
+        auto& directions = std::get<std::vector<Vec3f>>(mesh_.attributes.at(kDirection));
+        if (!first) turn_directions(before, mesh_, from, directions);
+        if (!strain_.empty() && !first)
+            turn_to_stretching(mesh_.normals, strain_, params_.orientation, seconds, directions);
+    }
+    if (params_.rule != TextureParams::Rule::foam) return;
+    auto& foam = std::get<std::vector<float>>(mesh_.attributes.at(kParameter));
+    if (!first) keep_total(before, std::get<std::vector<float>>(before.attributes.at(kParameter)), mesh_, from, foam);
+    change_foam(params_.foam, std::get<std::vector<float>>(mesh_.attributes.at(kCurvature)), seconds, foam);
+}
+
+void Texture::show_guide()
+{
+    const auto& guide = std::get<std::vector<float>>(mesh_.attributes.at(kParameter));
+    std::vector<Vec3f> colors(guide.size());
+    for (size_t i = 0; i < colors.size(); ++i)
+        colors[i] = params_.color + clamp01(guide[i]) * (params_.second_color - params_.color);
+    mesh_.attributes[kColor] = std::move(colors);
 }
 
 ReactionFields Texture::fields() const
@@ -308,25 +378,49 @@ void Texture::react_on_surface()
     mesh_.attributes[kColor] = std::move(colors);
 }
 
-// Values of all vertices side by side, as texels have them: those of some frames before, one after the other.
-void Texture::gather(int first_frame, int last_frame, int offset, int stride, std::vector<float>& out) const
+// The names of what texels hold of some frames, this one or before, one after the other.
+std::vector<std::string> Texture::texel_names(int first_frame, int last_frame) const
 {
-    const auto add = [&](const std::string& name) {
+    std::vector<std::string> names;
+    for (int frames = first_frame; frames <= last_frame; ++frames) {
+        names.push_back(frames_before(kColor, frames));
+        for (const std::string& name : extra_) names.push_back(frames_before(name, frames));
+    }
+    return names;
+}
+
+// Copies attributes of all vertices to texels side by side.
+void Texture::gather(const std::vector<std::string>& names, int stride, std::vector<float>& texels) const
+{
+    int offset = 0;
+    for (const std::string& name : names) {
         const std::span<const float> values = components(mesh_.attributes.at(name));
         const auto each = static_cast<int>(values.size() / mesh_.positions.size());
         parallel_for(
             mesh_.positions.size(),
             [&](size_t i) {
-                for (int c = 0; c < each; ++c) out[i * stride + offset + c] = values[i * each + c];
+                for (int c = 0; c < each; ++c) texels[i * stride + offset + c] = values[i * each + c];
             },
             kVerticesPerTexture);
         offset += each;
-    };
-    for (int frames = first_frame; frames <= last_frame; ++frames) {
-        add(frames_before(kColor, frames));
-        for (const std::string& name : extra_) add(frames_before(name, frames));
     }
-    if (first_frame > 0 && params_.select == TextureParams::Select::parameter) add(kParameter);
+}
+
+// The reverse.
+void Texture::scatter(const std::vector<std::string>& names, int stride, const std::vector<float>& texels)
+{
+    int offset = 0;
+    for (const std::string& name : names) {
+        const std::span<float> values = components(mesh_.attributes.at(name));
+        const auto each = static_cast<int>(values.size() / mesh_.positions.size());
+        parallel_for(
+            mesh_.positions.size(),
+            [&](size_t i) {
+                for (int c = 0; c < each; ++c) values[i * each + c] = texels[i * stride + offset + c];
+            },
+            kVerticesPerTexture);
+        offset += each;
+    }
 }
 
 void Texture::synthesize_example()
@@ -342,21 +436,14 @@ void Texture::synthesize_example()
                          .seed = static_cast<uint64_t>(params_.seed),
                          .advected = advected_,
                          .rest = std::vector<float>(count * rest)};
-    gather(0, 0, 0, layout.channels, values);
-    if (rest > 0) gather(1, layout.history, 0, rest, frame.rest);
+    const std::vector<std::string> now = texel_names(0, 0), earlier = texel_names(1, layout.history);
+    std::vector<std::string> others = earlier;
+    if (layout.guided) others.emplace_back(kParameter);
+    gather(now, layout.channels, values), gather(others, rest, frame.rest);
     if (params_.select == TextureParams::Select::label) frame.labels = labels();
     auto& seeds = std::get<std::vector<int32_t>>(mesh_.attributes.at(kSeeds));
     synthesis_->run(frame, seeds, values);
-    auto& colors = std::get<std::vector<Vec3f>>(mesh_.attributes.at(kColor));
-    parallel_for(
-        count,
-        [&](size_t i) {
-            const float* own = &values[i * layout.channels];
-            colors[i] = Eigen::Map<const Vec3f>(own);
-            for (size_t e = 0; e < extra_.size(); ++e)
-                std::get<std::vector<float>>(mesh_.attributes.at(extra_[e]))[i] = own[3 + e];
-        },
-        kVerticesPerTexture);
+    scatter(now, layout.channels, values), scatter(earlier, rest, frame.rest);
 }
 
 // Numbers of examples from 1 on; those that do not exist become the nearest that does.
@@ -372,6 +459,7 @@ void Texture::synthesize()
 {
     if (params_.mode == Mode::example) return synthesize_example();
     if (params_.mode == Mode::react) return react_on_surface();
+    if (params_.mode == Mode::guide) return show_guide();
     if (params_.mode == Mode::colors) return; // they are what is carried
     const auto& places = std::get<std::vector<Vec3f>>(mesh_.attributes.at(kPlace));
     std::vector<Vec3f> colors(places.size());
