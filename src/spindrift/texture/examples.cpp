@@ -27,8 +27,12 @@ void check_size(const std::string& what, const Exemplar& picture, int patch)
         bad_input("{} has {} x {} pixels, but a patch of {} must fit with room to move; use a larger picture, or "
                   "lower `patch`",
                   what, picture.width, picture.height, patch);
-    for (const float value : picture.values)
-        if (!std::isfinite(value)) bad_input("{} has pixels that are not finite", what);
+    constexpr float kLargest = 65504; // of a 16-bit float; squares of larger numbers overflow
+    const auto wrong = std::ranges::find_if(picture.values, [](float value) { return !(std::abs(value) <= kLargest); });
+    if (wrong == picture.values.end()) return;
+    const auto pixel = static_cast<int>(wrong - picture.values.begin()) / picture.channels;
+    bad_input("{} has the value {} in pixel ({}, {}), counted from the upper left; at most {} is possible", what,
+              *wrong, pixel % picture.width, pixel / picture.width, kLargest);
 }
 
 void check_detail(const std::string& what, const std::vector<Exemplar>& frames)
