@@ -91,7 +91,7 @@ void Matcher::weigh(const Window& window, Weights& weights) const
 }
 
 // Means of blocks, weighted so that squared differences are about those of the pixels. Unknown values do not count; a
-// block without any other is the mean of all.
+// block without any other is the mean of all, or, where nothing is known, that of the examples.
 void Matcher::blocks_of(const Window& window, Eigen::VectorXf& blocks) const
 {
     const int stride = layout_.stride(), count = blocks_ * blocks_;
@@ -122,9 +122,10 @@ void Matcher::blocks_of(const Window& window, Eigen::VectorXf& blocks) const
             float& value = blocks[static_cast<Eigen::Index>(b) * stride + c];
             const float total = known[static_cast<size_t>(b) * stride + c];
             const auto& [sum, weight] = mean[c];
-            value = std::sqrt(all[b] * group_weight_[c]) * (total > 0    ? value / total
-                                                            : weight > 0 ? sum / weight
-                                                                         : 0.0f);
+            if (total > 0 || weight > 0)
+                value = std::sqrt(all[b] * group_weight_[c]) * (total > 0 ? value / total : sum / weight);
+            else if (mean_.size() > 0)
+                value = mean_[static_cast<Eigen::Index>(b) * stride + c];
         }
 }
 
