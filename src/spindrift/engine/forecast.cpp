@@ -2,11 +2,14 @@
 
 #include "spindrift/base/child_process.h"
 #include "spindrift/base/error.h"
+#include "spindrift/base/frame_share.h"
+#include "spindrift/base/interrupt.h"
 #include "spindrift/base/memory.h"
 #include "spindrift/base/parallel.h"
 #include "spindrift/engine/cache.h"
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
 #include <filesystem>
 #include <sstream>
@@ -21,6 +24,8 @@ namespace fs = std::filesystem;
 // grid of a few tiles predicts little about a large one, so small shots are hardly coarsened.
 constexpr double kCellFrames = 1e7, kSeconds = 15, kSecondsCoarse = 5;
 constexpr double kLeastCoarser = 1.25, kMostCoarser = 256;
+// Multiple of that time after which a frame is not completed.
+constexpr double kPatience = 2;
 
 class TemporaryFolder {
   public:
@@ -99,7 +104,7 @@ Rehearsed read_rehearsal(const std::string& text)
     return rehearsed;
 }
 
-// Writes those lines; throws OutOfTime when the time limit is reached.
+// Writes those lines; throws OutOfTime at the end of the frame in which the time limit is reached.
 class Recorder : public Progress {
   public:
     struct OutOfTime {};
@@ -111,16 +116,29 @@ class Recorder : public Progress {
         fmt::print("frame {} disk {:.0f} seconds {}", frame, bytes_in(folder_), report.times.total());
         for (const auto& [name, value] : report.numbers) fmt::print(" {} {}", name, value);
         fmt::print("\n");
-        // CPU time of this process, independent of the load of the machine.
-        if (static_cast<double>(std::clock()) > time_ * CLOCKS_PER_SEC) throw OutOfTime();
+        ++frames_, last_frame_ = frame, last_time_ = Clock::now(), set_frame_share(0);
+        if (out_of_time()) throw OutOfTime();
+    }
+    // By the CPU time of this process, which is independent of the load of the machine.
+    bool out_of_time() const { return static_cast<double>(std::clock()) > time_ * CLOCKS_PER_SEC; }
+    // Of a frame that was cut short: the time that it would have taken, by the share of it that is done.
+    void frame_cut(float share) const
+    {
+        if (frames_ == 0 || !(share > 0)) return;
+        const std::chrono::duration<double> spent = Clock::now() - last_time_;
+        fmt::print("frame {} disk {:.0f} seconds {}\n", last_frame_ + 1, bytes_in(folder_) * (frames_ + 1) / frames_,
+                   spent.count() / static_cast<double>(share));
     }
     void stage_ends() override {}
     void say(const std::string&) override {}
     void warn(const std::string&) override {}
 
   private:
+    using Clock = std::chrono::steady_clock;
     std::string folder_;
     double time_; // CPU time limit of the stage, all threads together [s]
+    int frames_ = 0, last_frame_ = 0;
+    Clock::time_point last_time_;
 };
 
 // The first, a middle and the last frame.
@@ -223,9 +241,13 @@ void rehearse_stage(ShotOptions options, const StageKinds& kinds, double seconds
     options.rehearsal = true;
     Recorder recorder(options.folder + "/" + options.only, seconds);
     Shot shot(options, kinds);
+    interrupt_after(kPatience * seconds);
     try {
         shot.run(recorder);
     } catch (const Recorder::OutOfTime&) {
+    } catch (const Error& error) {
+        if (error.code != ExitCode::interrupted || !recorder.out_of_time()) throw;
+        recorder.frame_cut(frame_share());
     }
     fmt::print("memory {:.0f} kept {:.0f}\n", peak_memory(), held_memory());
 }
