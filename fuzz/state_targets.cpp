@@ -146,9 +146,11 @@ struct Ready {
         stage = node ? dynamic_cast<TimeStage*>(node->stage.get()) : nullptr;
         if (!stage) found("no stage " + name);
         if (const std::vector<std::string> read = node->read(); !read.empty()) input = read.front();
-        stage->read_from([folder](const std::string& from, int frame) {
-            return frame_path(folder + "/" + from + ".####.vdb", frame);
-        });
+        stage->read_from([this, folder](const std::string& from, int frame) { return file(from, folder, frame); });
+    }
+    std::string file(const std::string& of, const std::string& folder, int frame) const
+    {
+        return frame_path(folder + "/" + of + ".####." + graph->find(of)->stage->endings().front(), frame);
     }
 };
 
@@ -166,7 +168,21 @@ const std::vector<StageScene>& stage_scenes()
     return all;
 }
 
-// Frames 1 to 3 of a stage's input, made once per process beside the folder of the cases.
+// Frames 1 to 3 of a stage's input, and of what that one reads.
+void make_inputs(const std::string& scene, const std::string& stage, const std::string& folder)
+{
+    const std::string input = Ready(scene, stage, folder).input;
+    if (input.empty()) return;
+    make_inputs(scene, input, folder);
+    Ready ready(scene, input, folder);
+    ready.stage->start(1);
+    for (int frame = 1; frame <= 3; ++frame) {
+        if (frame > 1) ready.stage->advance();
+        ready.stage->write(ready.file(input, folder, frame));
+    }
+}
+
+// They are made once per process, beside the folder of the cases.
 const std::string& inputs_folder(const StageScene& about)
 {
     static std::map<std::string, std::string> folders;
@@ -174,14 +190,7 @@ const std::string& inputs_folder(const StageScene& about)
     if (!folder.empty()) return folder;
     folder = fmt::format("{}/spindrift_fuzz_{}_{}", scratch_folder(), about.name, ::getpid());
     std::filesystem::create_directories(folder);
-    const std::string input = Ready(about.scene, about.stage, folder).input;
-    if (input.empty()) return folder;
-    Ready ready(about.scene, input, folder);
-    ready.stage->start(1);
-    for (int frame = 1; frame <= 3; ++frame) {
-        if (frame > 1) ready.stage->advance();
-        ready.stage->write(frame_path(folder + "/" + input + ".####.vdb", frame));
-    }
+    make_inputs(about.scene, about.stage, folder);
     return folder;
 }
 

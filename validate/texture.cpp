@@ -105,7 +105,7 @@ void coherence()
     fmt::print("\n| w | mean change of colour a frame | energy of the last matches |\n|---|---|---|\n");
     for (const float w : {0.0f, 0.2f, 0.4f, 0.6f, 0.8f, 0.95f}) {
         TextureParams params = example();
-        params.synthesis.coherence = w;
+        params.coherence = w;
         Texture texture(params);
         texture.start(ball.frame(0)), texture.synthesize();
         double change = 0;

@@ -66,8 +66,10 @@ void write_ball(const Workplace& place, int frames, const std::function<void(Mes
 TEST(TextureStage, GivesTheSameFilesForAnyNumberOfThreadsAndAfterKills)
 {
     const Workplace place;
-    for (const std::string& scene : {splash("", "[track]\n" + kReacting), // the map of a tracked surface
-                                     splash("", "[texture]\nmode = \"parameters\"\n")}) { // velocities of [surface]
+    const std::string guided = "mode = \"guide\"\nrule = \"foam\"\norientation = 2\nfeature_smoothing = 0.1\n";
+    for (const std::string& scene : {splash("", "[track]\n" + kReacting),              // the map of a tracked surface
+                                     splash("", "[texture]\nmode = \"parameters\"\n"), // velocities of [surface]
+                                     splash("", "[track]\n[texture]\n" + guided)}) {
         place.write("splash.toml", scene);
         place.remove("out"), place.remove("one");
         const std::vector<std::string> run = {"run", "splash.toml", "-o", "out"};
@@ -94,6 +96,57 @@ TEST(TextureStage, CarriesAttributesAndRunsExpressions)
     const auto& age = std::get<std::vector<float>>(mesh.attributes.at("age"));
     EXPECT_NEAR(*std::ranges::max_element(age), 6, 0.01);
     EXPECT_GE(*std::ranges::min_element(age), 1);
+}
+
+// A ball falls into a pool, whose bottom and sides are walls.
+TEST(TextureStage, FoamAndFeaturesAreThoseOfTheFreeSurface)
+{
+    const Workplace place;
+    place.write("splash.toml",
+                splash("", "[surface]\n[texture]\nmode = \"guide\"\nrule = \"foam\"\nfoam.reach = 0.05\n"));
+    place.succeed({"run", "splash.toml", "-o", "out"});
+    const Mesh mesh = read_mesh(place / "out/texture/texture.0003.ply");
+    const auto values = [&](const char* name) { return std::get<std::vector<float>>(mesh.attributes.at(name)); };
+    const std::vector<float> foam = values("parameter"), curvature = values("curvature");
+    double ball = 0, balls = 0;
+    for (size_t i = 0; i < foam.size(); ++i) {
+        const Vec3f& x = mesh.positions[i];
+        const float wall = std::min({x.x(), x.y(), x.z(), 0.8f - x.x(), 0.8f - x.z()});
+        if (wall < 0.02f) {
+            EXPECT_EQ(curvature[i], 0) << x.transpose();
+        }
+        if (x.y() > 0.3f) ball += static_cast<double>(curvature[i]), balls += 1;
+    }
+    EXPECT_GT(balls, 20);
+    EXPECT_NEAR(ball / balls, 1 / 0.15, 2); // the radius of the ball
+    for (const char* name : {"divergence", "stretch", "squash", "viscous"}) EXPECT_EQ(values(name).size(), foam.size());
+}
+
+TEST(TextureStage, ExpressionsSetTheParameterFromFeatures)
+{
+    const Workplace place;
+    place.write("splash.toml", splash("", R"([track]
+[texture]
+mode = "guide"
+features = true
+color = [0, 0, 0]
+second_color = [1, 1, 1]
+[[texture.expression]]
+at = "after_advection"
+code = "float@parameter = max(float@parameter, 0.1f * float@curvature);"
+)"));
+    place.succeed({"run", "splash.toml", "-o", "out"});
+    const Mesh mesh = read_mesh(place / "out/texture/texture.0006.ply");
+    const auto& guide = std::get<std::vector<float>>(mesh.attributes.at("parameter"));
+    const auto& curvature = std::get<std::vector<float>>(mesh.attributes.at("curvature"));
+    const auto& colors = std::get<std::vector<Vec3f>>(mesh.attributes.at("color"));
+    int remembered = 0;
+    for (size_t i = 0; i < guide.size(); ++i) {
+        EXPECT_GE(guide[i], 0.1f * curvature[i] - 1e-5f);
+        EXPECT_NEAR(colors[i].x(), clamp01(guide[i]), 1e-5f);
+        remembered += guide[i] > 0.1f * curvature[i] + 0.1f;
+    }
+    EXPECT_GT(remembered, 20);
 }
 
 TEST(TextureStage, TexturesMeshesOfAnotherProgramAndShowsThem)
@@ -137,6 +190,8 @@ TEST(TextureStage, BadInputIsOneMessage)
     EXPECT_TRUE(contains(message("texture.input=ball.####.vdb"), "must end in .ply or .obj"));
     EXPECT_TRUE(contains(message("texture.mode=paint"), "example"));
     EXPECT_TRUE(contains(message("texture.p1=0.1"), "p1"));
+    EXPECT_TRUE(contains(message("texture.rule=bubbles"), "foam"));
+    EXPECT_TRUE(contains(message("texture.foam.life=0"), "foam.life"));
     write_file(place / "ball.0003.ply", "ply\nformat ascii 1.0\nend_header\n");
     EXPECT_TRUE(contains(message(), "ball.0003.ply")) << message();
     place.write("plain.toml", splash("", "[texture]\nof = \"liquid\"\n"));

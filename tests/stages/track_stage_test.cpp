@@ -312,7 +312,9 @@ radius = 0.3
     place.succeed({"run", "smoke.toml", "-o", "out"});
     const Mesh mesh = read_mesh(place / "out/track/track.0004.ply");
     EXPECT_NEAR(bounds_of(mesh).center().x(), 3.0f / 24, 0.02f);
-    EXPECT_NEAR(static_cast<double>(mesh.triangles.size()), 8 * kPi * 36, 0.3 * 8 * kPi * 36); // two a cell of 5 cm
+    // A sphere crosses 1.5 edges of cells per face of a cell of its area, and has two triangles for each vertex.
+    const double expected = 3 * 4 * kPi * 6 * 6; // radius of 6 cells of 5 cm
+    EXPECT_NEAR(static_cast<double>(mesh.triangles.size()), expected, 0.1 * expected);
     const RunResult still = place.run({"check", "smoke.toml", "--set", "smoke.write_velocity=false"});
     EXPECT_NE(still.code, 0);
     EXPECT_TRUE(contains(still.err, "smoke writes no velocities; set smoke.write_velocity")) << still.err;

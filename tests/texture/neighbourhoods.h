@@ -20,7 +20,7 @@ class Neighbourhoods {
         std::vector<Eigen::VectorXf> all;
         for (int y = kReach; y < exemplar.height - kReach; ++y)
             for (int x = kReach; x < exemplar.width - kReach; ++x)
-                all.push_back(square([&](int i, int j) { return exemplar.at(x + i, y + j); }));
+                all.push_back(square([&](int i, int j) { return exemplar.color(x + i, y + j); }));
         mean_ = Eigen::VectorXf::Zero(kDimensions);
         for (const auto& v : all) mean_ += v / static_cast<float>(all.size());
         Eigen::MatrixXf covariance = Eigen::MatrixXf::Zero(kDimensions, kDimensions);

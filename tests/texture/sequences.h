@@ -7,6 +7,29 @@
 
 namespace spindrift {
 
+// The square |x|, |z| <= half in the plane y = 0, with that many cells along an edge. Vertices inside are pushed around
+// differently for each seed.
+inline Mesh plane_mesh(float half, int cells, uint64_t seed)
+{
+    Mesh mesh;
+    Random random(seed);
+    const float cell = 2 * half / static_cast<float>(cells);
+    for (int j = 0; j <= cells; ++j)
+        for (int i = 0; i <= cells; ++i) {
+            const bool inside = i > 0 && i < cells && j > 0 && j < cells;
+            const float push = inside ? 0.3f : 0.0f, a = random.uniform(-push, push), b = random.uniform(-push, push);
+            mesh.positions.emplace_back(cell * (static_cast<float>(i) + a) - half, 0,
+                                        cell * (static_cast<float>(j) + b) - half);
+        }
+    for (int j = 0; j < cells; ++j)
+        for (int i = 0; i < cells; ++i) {
+            const int a = j * (cells + 1) + i, b = a + cells + 1;
+            mesh.triangles.emplace_back(a, b, a + 1), mesh.triangles.emplace_back(b, b + 1, a + 1);
+        }
+    compute_normals(mesh);
+    return mesh;
+}
+
 // A ball of radius 1 that turns about an axis. Consecutive frames have different triangles. Velocities are those of
 // the moment, or the motion since the frame before.
 struct TurningBall {

@@ -25,6 +25,14 @@ Exemplar spots()
     return make_exemplar(params);
 }
 
+// Values of colours.
+std::vector<float> values_of(const std::vector<Vec3f>& colors)
+{
+    return {colors.front().data(), colors.front().data() + 3 * colors.size()};
+}
+
+ExampleSet only(const Exemplar& exemplar) { return {.pictures = {exemplar}}; }
+
 // A window of the exemplar with noise on it.
 Window noisy_window(const Exemplar& exemplar, int size, int x, int y, float noise)
 {
@@ -32,21 +40,34 @@ Window noisy_window(const Exemplar& exemplar, int size, int x, int y, float nois
     Random random(3, static_cast<uint64_t>(y * 1000 + x));
     for (int j = 0; j < size; ++j)
         for (int i = 0; i < size; ++i) {
-            window.colors.push_back(exemplar.at(x + i, y + j));
-            for (float& c : window.colors.back()) c += noise * random.uniform(-1, 1);
-            window.known.push_back(1);
+            for (int c = 0; c < exemplar.channels; ++c)
+                window.values.push_back(exemplar.at(x + i, y + j)[c] + noise * random.uniform(-1, 1));
+            window.known.push_back(Window::kAll);
         }
     return window;
 }
 
 // How far the colours around vertices are from anything in the exemplar: the mean energy of small patches.
-double unlike(const Mesh& mesh, const Exemplar& exemplar, const std::vector<Vec3f>& colors)
+double unlike(const Mesh& mesh, const Exemplar& exemplar, std::vector<float> values)
 {
-    std::vector<Vec3f> copy = colors;
     std::vector<int32_t> seeds;
-    Synthesis synthesis(exemplar, {.sizes = {9}, .iterations = 1});
-    synthesis.run(mesh, first_directions(mesh), kTexel, 1, std::vector<uint8_t>(colors.size(), 1), seeds, copy);
+    Synthesis synthesis(only(exemplar), {.sizes = {9}, .iterations = 1});
+    const std::vector<uint8_t> advected(mesh.positions.size(), 1);
+    const std::vector<Vec3f> directions = first_directions(mesh);
+    SynthesisFrame frame{.mesh = mesh, .directions = directions, .texel = kTexel, .advected = advected};
+    synthesis.run(frame, seeds, values);
     return synthesis.energy();
+}
+
+// A texture that starts from nothing.
+std::vector<float> made_anew(const Mesh& mesh, Synthesis synthesis, std::vector<float> values)
+{
+    std::vector<int32_t> seeds;
+    const std::vector<uint8_t> advected(mesh.positions.size(), 0);
+    const std::vector<Vec3f> directions = first_directions(mesh);
+    SynthesisFrame frame{.mesh = mesh, .directions = directions, .texel = kTexel, .advected = advected};
+    synthesis.run(frame, seeds, values);
+    return values;
 }
 
 } // namespace
@@ -60,12 +81,13 @@ TEST(Exemplar, WrapsAroundAndHasBothColours)
         const Exemplar e = make_exemplar(params);
         const auto step = [&](int left, int right) { // between two columns
             double sum = 0;
-            for (int y = 0; y < e.height; ++y) sum += static_cast<double>((e.at(left, y) - e.at(right, y)).norm());
+            for (int y = 0; y < e.height; ++y)
+                sum += static_cast<double>((e.color(left, y) - e.color(right, y)).norm());
             return sum;
         };
         double largest = 0, light = 0;
         for (int x = 1; x < e.width; ++x) largest = std::max(largest, step(x - 1, x));
-        for (const Vec3f& c : e.pixels) light += static_cast<double>(c.x()) / (96 * 96);
+        for (size_t i = 0; i < e.values.size(); i += 3) light += static_cast<double>(e.values[i]) / (96 * 96);
         EXPECT_GT(light, 0.1);
         EXPECT_LT(light, 0.95);
         EXPECT_LE(step(95, 0), 1.1 * largest);
@@ -147,8 +169,9 @@ TEST(Patches, AlignmentFollowsTheDirections)
 TEST(Matcher, FastIsNearlyAsGoodAsExhaustive)
 {
     const Exemplar exemplar = spots();
+    const std::vector<Exemplar> pictures = {exemplar};
     for (const int size : {17, 33}) {
-        const Matcher fast(exemplar, size, false), slow(exemplar, size, true);
+        const Matcher fast(pictures, {}, size, false), slow(pictures, {}, size, true);
         double fast_energy = 0, slow_energy = 0;
         for (int i = 0; i < 20; ++i) {
             const int x = i % 5 * 6, y = i * 7 % 30;
@@ -156,9 +179,10 @@ TEST(Matcher, FastIsNearlyAsGoodAsExhaustive)
             if (i % 2) // holes
                 for (size_t k = 0; k < window.known.size(); k += 3) window.known[k] = 0;
             if (i % 4 > 1) // a mixture of two places
-                for (size_t k = 0; k < window.colors.size(); ++k)
-                    window.colors[k] =
-                        0.5f * (window.colors[k] + exemplar.at(static_cast<int>(k) % size, static_cast<int>(k) / size));
+                for (int k = 0; k < size * size; ++k)
+                    for (int c = 0; c < 3; ++c)
+                        window.values[3 * k + c] =
+                            0.5f * (window.values[3 * k + c] + exemplar.at(k % size, k / size)[c]);
             const Matcher::Match found = fast.best(window), best = slow.best(window);
             fast_energy += found.energy, slow_energy += best.energy;
             if (i % 4 != 0) continue;
@@ -175,39 +199,37 @@ TEST(Synthesis, MakesTheSurfaceLikeTheExample)
 {
     const Mesh mesh = ball_of_texels();
     const Exemplar exemplar = spots();
-    std::vector<Vec3f> colors(mesh.positions.size());
+    std::vector<float> values;
     Random random(7);
-    for (Vec3f& c : colors) c = Vec3f::Constant(random.uniform());
-    const double before = unlike(mesh, exemplar, colors);
-    std::vector<int32_t> seeds;
-    Synthesis synthesis(exemplar, {});
-    synthesis.run(mesh, first_directions(mesh), kTexel, 1, std::vector<uint8_t>(colors.size(), 0), seeds, colors);
-    const double after = unlike(mesh, exemplar, colors);
-    EXPECT_LT(after, 0.2 * before);
-    double mean = 0, expected = 0;
-    for (const Vec3f& c : colors) mean += static_cast<double>(c.x()) / static_cast<double>(colors.size());
-    for (const Vec3f& c : exemplar.pixels)
-        expected += static_cast<double>(c.x()) / static_cast<double>(exemplar.pixels.size());
-    EXPECT_NEAR(mean, expected, 0.1);
+    for (size_t i = 0; i < mesh.positions.size(); ++i) values.insert(values.end(), 3, random.uniform());
+    const double before = unlike(mesh, exemplar, values);
+    values = made_anew(mesh, Synthesis(only(exemplar), {}), values);
+    EXPECT_LT(unlike(mesh, exemplar, values), 0.2 * before);
+    const auto mean = [](const std::vector<float>& of) {
+        double sum = 0;
+        for (const float v : of) sum += static_cast<double>(v);
+        return sum / static_cast<double>(of.size());
+    };
+    EXPECT_NEAR(mean(values), mean(exemplar.values), 0.1);
 }
 
 // The matches of the same patches, of a texture that is noisy and has been turned around.
 TEST(Synthesis, FastSearchIsWithinTwoPercentOfTheEnergy)
 {
     const Mesh mesh = ball_of_texels();
-    const std::vector<uint8_t> all(mesh.positions.size(), 1), none(mesh.positions.size(), 0);
-    std::vector<Vec3f> made(mesh.positions.size());
-    std::vector<int32_t> first_seeds;
-    Synthesis(spots(), {}).run(mesh, first_directions(mesh), kTexel, 1, none, first_seeds, made);
+    const std::vector<uint8_t> all(mesh.positions.size(), 1);
+    std::vector<float> made = made_anew(mesh, Synthesis(only(spots()), {}), std::vector<float>(3 * all.size(), 0));
+    const std::vector<Vec3f> directions = first_directions(mesh);
     Random random(7);
-    for (Vec3f& c : made) c += Vec3f::Constant(random.uniform(-0.2f, 0.2f));
-    for (const int size : {33, 17}) {
+    for (float& v : made) v += random.uniform(-0.2f, 0.2f);
+    for (const int size : {33, 17, 9}) {
         double energy[2];
         for (const bool exhaustive : {false, true}) {
-            std::vector<Vec3f> colors = made;
+            std::vector<float> values = made;
             std::vector<int32_t> seeds;
-            Synthesis synthesis(spots(), {.sizes = {size}, .iterations = 1, .exhaustive = exhaustive});
-            synthesis.run(mesh, first_directions(mesh), kTexel, 2, all, seeds, colors);
+            Synthesis synthesis(only(spots()), {.sizes = {size}, .iterations = 1, .exhaustive = exhaustive});
+            SynthesisFrame frame{.mesh = mesh, .directions = directions, .texel = kTexel, .seed = 2, .advected = all};
+            synthesis.run(frame, seeds, values);
             energy[exhaustive] = synthesis.energy();
         }
         EXPECT_LT(energy[0], 1.02 * energy[1]) << energy[0] << " " << energy[1];
@@ -219,11 +241,8 @@ TEST(Synthesis, GivesTheSameBitsForAnyNumberOfThreads)
 {
     const auto run = [] {
         const Mesh mesh = ball_of_texels();
-        std::vector<Vec3f> colors(mesh.positions.size(), Vec3f::Constant(0.5f));
-        std::vector<int32_t> seeds;
-        Synthesis synthesis(spots(), {.iterations = 2});
-        synthesis.run(mesh, first_directions(mesh), kTexel, 1, std::vector<uint8_t>(colors.size(), 0), seeds, colors);
-        return colors;
+        return made_anew(mesh, Synthesis(only(spots()), {.iterations = 2}),
+                         std::vector<float>(3 * mesh.positions.size(), 0.5f));
     };
     EXPECT_TRUE(same_bits(with_threads(1, run), with_threads(4, run)));
 }
@@ -239,7 +258,8 @@ TEST(Synthesis, StaysSharpAndCoherentInMotion)
     texture.start(ball.frame(0, true)), texture.synthesize();
     const auto colors_of = [](const Mesh& mesh) { return std::get<std::vector<Vec3f>>(mesh.attributes.at("color")); };
     const Exemplar exemplar = spots();
-    const double first = unlike(texture.mesh(), exemplar, colors_of(texture.mesh()));
+    const auto unlike_example = [&] { return unlike(texture.mesh(), exemplar, values_of(colors_of(texture.mesh()))); };
+    const double first = unlike_example();
     double change = 0, other = 0;
     const int frames = 10;
     for (int i = 1; i <= frames; ++i) {
@@ -261,7 +281,115 @@ TEST(Synthesis, StaysSharpAndCoherentInMotion)
         EXPECT_EQ(texture.new_vertices(), 0);
     }
     EXPECT_LT(change, 0.35 * other);
-    EXPECT_LT(unlike(texture.mesh(), exemplar, colors_of(texture.mesh())), 1.5 * first);
+    EXPECT_LT(unlike_example(), 1.5 * first);
+}
+
+// Two examples, red and blue, above and below the equator of a ball.
+TEST(Synthesis, ExamplesAreChosenByLabelOrParameter)
+{
+    using Select = TextureParams::Select;
+    for (const Select select : {Select::label, Select::parameter}) {
+        TextureParams params;
+        params.mode = TextureParams::Mode::example, params.select = select, params.texel = 0.07f;
+        params.patch = 17, params.exemplar.size = 48, params.exemplar.feature = 8;
+        params.examples.resize(2);
+        params.examples[0].color = Vec3f(0.2f, 0, 0), params.examples[0].second_color = Vec3f(1, 0, 0);
+        params.examples[1].color = Vec3f(0, 0, 0.2f), params.examples[1].second_color = Vec3f(0, 0, 1);
+        params.examples[1].kind = ExemplarParams::Kind::stripes, params.examples[1].parameter = 1;
+        Mesh ball = sphere_mesh({0, 0, 0}, 1, 4);
+        std::vector<int32_t> labels;
+        std::vector<float> parameters;
+        for (const Vec3f& x : ball.positions) labels.push_back(x.y() > 0 ? 2 : 1), parameters.push_back(x.y() > 0);
+        ball.attributes["example"] = labels, ball.attributes["parameter"] = parameters;
+        Texture texture(params);
+        for (const bool first : {true, false}) {
+            first ? texture.start(ball) : texture.carry(ball, 0.1f);
+            texture.synthesize();
+            const auto& colors = std::get<std::vector<Vec3f>>(texture.mesh().attributes.at("color"));
+            double right = 0, clear = 0;
+            for (size_t i = 0; i < colors.size(); ++i) {
+                const float y = texture.mesh().positions[i].y();
+                if (std::abs(y) < 0.25f) continue; // patches meet
+                clear += 1, right += (colors[i].z() > colors[i].x()) == (y > 0);
+            }
+            EXPECT_GT(right / clear, select == Select::label ? 0.999 : 0.95) << first;
+        }
+    }
+}
+
+// Opacity and height belong to the colours.
+TEST(Synthesis, FurtherChannelsFollowTheColours)
+{
+    TextureParams params;
+    params.mode = TextureParams::Mode::example, params.texel = 0.07f, params.patch = 17;
+    Exemplar example(48, 48, 4), height(48, 48, 1);
+    const Exemplar colors = make_exemplar({.size = 48, .feature = 8});
+    for (int y = 0; y < 48; ++y)
+        for (int x = 0; x < 48; ++x) {
+            std::copy_n(colors.at(x, y), 3, example.at(x, y));
+            example.at(x, y)[3] = 1 - colors.at(x, y)[0], height.at(x, y)[0] = 3 * colors.at(x, y)[0];
+        }
+    ExampleFiles files{.frames = {example}};
+    files.height = height;
+    Texture texture(params, true, {files});
+    texture.start(sphere_mesh({0, 0, 0}, 1, 4)), texture.synthesize();
+    const auto& made = texture.mesh().attributes;
+    const auto& color = std::get<std::vector<Vec3f>>(made.at("color"));
+    for (size_t i = 0; i < color.size(); ++i) {
+        EXPECT_NEAR(std::get<std::vector<float>>(made.at("opacity"))[i], 1 - color[i].x(), 1e-4f);
+        EXPECT_NEAR(std::get<std::vector<float>>(made.at("height"))[i], 3 * color[i].x(), 1e-4f);
+    }
+}
+
+// The ground between spots goes through all hues in six frames, also on a ball that stands still.
+TEST(Synthesis, VideosGoOnAsTheyDo)
+{
+    constexpr int kPeriod = 6, kFrames = 3 * kPeriod;
+    ExampleFiles video;
+    const Exemplar spots_of_white = make_exemplar({.size = 40, .feature = 10});
+    for (int f = 0; f < 2 * kPeriod + 2; ++f) {
+        Exemplar frame = spots_of_white;
+        for (size_t i = 0; i < frame.values.size(); ++i)
+            frame.values[i] *=
+                static_cast<float>(0.5 + 0.5 * std::cos(2 * kPi * (f / 6.0 - static_cast<double>(i % 3) / 3)));
+        video.frames.push_back(frame);
+        video.history.emplace_back();
+        if (f > 1) video.history.back() = {video.frames[f - 1], video.frames[f - 2]};
+    }
+    // The variance of the colours of vertices over time, and the share of it that has the period.
+    const auto variation = [&](int history) {
+        TextureParams params;
+        params.mode = TextureParams::Mode::example, params.texel = 0.08f, params.patch = 17;
+        params.history = history;
+        Texture texture(params, true, {video});
+        const Mesh ball = sphere_mesh({0, 0, 0}, 1, 3);
+        texture.start(ball), texture.synthesize();
+        const size_t count = texture.mesh().positions.size();
+        std::vector<double> sum(count), squares(count), cosine(count), sine(count);
+        for (int f = 0; f < kFrames; ++f) {
+            texture.carry(ball, 0.1f), texture.synthesize();
+            const auto& colors = std::get<std::vector<Vec3f>>(texture.mesh().attributes.at("color"));
+            for (size_t i = 0; i < count; ++i) {
+                const auto v = static_cast<double>(colors[i].x());
+                sum[i] += v / kFrames, squares[i] += v * v / kFrames;
+                cosine[i] += v * std::cos(2 * kPi * f / kPeriod) * 2 / kFrames;
+                sine[i] += v * std::sin(2 * kPi * f / kPeriod) * 2 / kFrames;
+            }
+        }
+        double all = 0, periodic = 0;
+        for (size_t i = 0; i < count; ++i) {
+            all += (squares[i] - sum[i] * sum[i]) / static_cast<double>(count);
+            periodic += (cosine[i] * cosine[i] + sine[i] * sine[i]) / 2 / static_cast<double>(count);
+        }
+        return std::pair{all, periodic / all};
+    };
+    const auto [all, periodic] = variation(2);
+    EXPECT_GT(periodic, 0.8);
+    double light = 0; // mean square of the ground
+    for (const float v : spots_of_white.values)
+        light += static_cast<double>(v * v) / static_cast<double>(spots_of_white.values.size());
+    EXPECT_GT(all, 0.7 * light * 0.5 * 0.5 / 2);
+    EXPECT_LT(variation(0).first, 0.2 * all); // without a history nothing tells which frame comes next
 }
 
 TEST(Synthesis, ExamplesThatCannotWorkAreRefused)
@@ -270,7 +398,7 @@ TEST(Synthesis, ExamplesThatCannotWorkAreRefused)
     params.mode = TextureParams::Mode::example;
     const auto message = [&](const Exemplar& exemplar) -> std::string {
         try {
-            const Texture texture(params, true, exemplar);
+            const Texture texture(params, true, {{.frames = {exemplar}}});
         } catch (const Error& e) {
             return e.what();
         }
@@ -282,9 +410,9 @@ TEST(Synthesis, ExamplesThatCannotWorkAreRefused)
     tiny.height = 20;
     EXPECT_NE(message(tiny).find("64 x 20 pixels"), std::string::npos);
     Exemplar constant = picture;
-    std::ranges::fill(constant.pixels, Vec3f(1, 0, 0));
+    std::ranges::fill(constant.values, 0.3f);
     EXPECT_NE(message(constant).find("same colour"), std::string::npos);
-    picture.pixels[77].y() = std::nanf("");
+    picture.values[77] = std::nanf("");
     EXPECT_NE(message(picture).find("not finite"), std::string::npos);
 }
 

@@ -12,6 +12,7 @@
 #include <cctype>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
 
 namespace spindrift {
 
@@ -159,36 +160,48 @@ std::string ply_bytes(const Mesh& mesh)
 }
 
 // "v 1 2.5 -3", with the shortest digits that parse back to the same float.
-void append_vector(std::string& text, const char* keyword, const Vec3f& value)
+template <class Vector> void append_vector(std::string& text, const char* keyword, const Vector& value)
 {
     std::array<char, 80> line;
     char* out = line.data();
     for (const char* c = keyword; *c; ++c) *out++ = *c;
-    for (int axis = 0; axis < 3; ++axis) {
+    for (const float number : value) {
         *out++ = ' ';
-        out = std::to_chars(out, line.data() + line.size(), value[axis]).ptr;
+        out = std::to_chars(out, line.data() + line.size(), number).ptr;
     }
     *out++ = '\n';
     text.append(line.data(), out);
+}
+
+void append_number(std::string& text, int number)
+{
+    const fmt::format_int digits(number);
+    text.append(digits.data(), digits.size());
+}
+
+// `corners`: the texture coordinates of each triangle; null for none.
+void append_obj(std::string& text, const Mesh& mesh, const std::vector<Vec3i>* corners)
+{
+    for (const Vec3f& p : mesh.positions) append_vector(text, "v", p);
+    for (const Vec3f& n : mesh.normals) append_vector(text, "vn", n);
+    const bool normals = !mesh.normals.empty();
+    for (size_t t = 0; t < mesh.triangles.size(); ++t) {
+        text += 'f';
+        for (int k = 0; k < 3; ++k) {
+            const int index = mesh.triangles[t][k] + 1; // OBJ counts from one
+            append_number(text += ' ', index);
+            if (corners) append_number(text += '/', (*corners)[t][k] + 1);
+            if (normals) append_number(text += corners ? "/" : "//", index);
+        }
+        text += '\n';
+    }
 }
 
 std::string obj_bytes(const Mesh& mesh)
 {
     std::string text = "# Spindrift\n";
     text.reserve(mesh.positions.size() * (mesh.normals.empty() ? 36 : 72) + mesh.triangles.size() * 48);
-    for (const Vec3f& p : mesh.positions) append_vector(text, "v", p);
-    for (const Vec3f& n : mesh.normals) append_vector(text, "vn", n);
-    const bool normals = !mesh.normals.empty();
-    for (const Vec3i& triangle : mesh.triangles) {
-        text += 'f';
-        for (int corner = 0; corner < 3; ++corner) {
-            const fmt::format_int index(triangle[corner] + 1); // OBJ counts from one
-            text += ' ';
-            text.append(index.data(), index.size());
-            if (normals) text.append("//").append(index.data(), index.size());
-        }
-        text += '\n';
-    }
+    append_obj(text, mesh, nullptr);
     return text;
 }
 
@@ -213,6 +226,22 @@ void write_mesh(const std::string& path, const Mesh& mesh)
     const Format format = format_of(path);
     check_arrays(path, mesh);
     write_file(path, format == Format::ply ? ply_bytes(mesh) : obj_bytes(mesh));
+}
+
+void write_textured_mesh(const std::string& path, const Mesh& mesh, const std::vector<Vec2f>& places,
+                         const std::vector<Vec3i>& triangles, const std::string& picture)
+{
+    check_arrays(path, mesh);
+    const std::filesystem::path material = std::filesystem::path(path).replace_extension("mtl");
+    const std::string name = std::filesystem::path(path).stem().string();
+    write_file(material.string(),
+               fmt::format("# Spindrift\nnewmtl {}\nKd 1 1 1\nKs 0 0 0\nillum 1\nmap_Kd {}\n", name, picture));
+    std::string text = fmt::format("# Spindrift\nmtllib {}\n", material.filename().string());
+    text.reserve(mesh.positions.size() * 72 + places.size() * 28 + mesh.triangles.size() * 72);
+    for (const Vec2f& p : places) append_vector(text, "vt", p);
+    text += "usemtl " + name + "\n";
+    append_obj(text, mesh, &triangles);
+    write_file(path, text);
 }
 
 } // namespace spindrift

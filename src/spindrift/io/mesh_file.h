@@ -20,5 +20,9 @@ Mesh read_mesh(const std::string& path);
 // c_y c_z) if the mesh has them; or OBJ, with normals only. A colour is also written as sRGB bytes red, green, blue,
 // the only colours that Blender and MeshLab read. Atomic.
 void write_mesh(const std::string& path, const Mesh& mesh);
+// Writes an OBJ whose material shows a picture, and the material to an MTL file beside it. `picture` is a name in the
+// same folder; corner k of triangle t is at places[triangles[t][k]] of it, (0, 0) being the lower left. Each is atomic.
+void write_textured_mesh(const std::string& path, const Mesh& mesh, const std::vector<Vec2f>& places,
+                         const std::vector<Vec3i>& triangles, const std::string& picture);
 
 } // namespace spindrift

@@ -1,9 +1,11 @@
 #include "spindrift/mesh/remesh.h"
 
 #include "spindrift/base/parallel.h"
+#include "spindrift/field/tiles.h"
 #include "spindrift/mesh/distance.h"
 
 #include <Eigen/Geometry>
+#include <tbb/parallel_sort.h>
 
 namespace spindrift {
 
@@ -343,12 +345,48 @@ Mesh EdgeMesh::result() const
     return mesh;
 }
 
+// The same mesh with what is near in space near in memory, which makes large meshes several times as fast to work on.
+Mesh in_spatial_order(const Mesh& mesh, float cell, std::vector<int>& old_triangle)
+{
+    std::vector<std::pair<uint64_t, int>> order(mesh.positions.size());
+    parallel_for(
+        order.size(),
+        [&](size_t i) {
+            constexpr float kFarthest = 1 << 19; // cells
+            const Vec3f place = (mesh.positions[i] / cell).cwiseMax(-kFarthest).cwiseMin(kFarthest);
+            order[i] = {morton_of_tile(place.array().floor().cast<int>()), static_cast<int>(i)};
+        },
+        kVerticesPerRemesh);
+    tbb::parallel_sort(order.begin(), order.end()); // entries differ, so their order is unique
+    Mesh sorted;
+    std::vector<int> number(order.size());
+    for (size_t i = 0; i < order.size(); ++i) {
+        number[order[i].second] = static_cast<int>(i);
+        sorted.positions.push_back(mesh.positions[order[i].second]);
+    }
+    std::vector<std::pair<int, int>> first(mesh.triangles.size());
+    for (size_t t = 0; t < first.size(); ++t) {
+        const Vec3i& c = mesh.triangles[t];
+        first[t] = {std::min({number[c[0]], number[c[1]], number[c[2]]}), static_cast<int>(t)};
+    }
+    tbb::parallel_sort(first.begin(), first.end());
+    old_triangle.resize(first.size());
+    for (size_t t = 0; t < first.size(); ++t) {
+        old_triangle[t] = first[t].second;
+        const Vec3i& c = mesh.triangles[first[t].second];
+        sorted.triangles.emplace_back(number[c[0]], number[c[1]], number[c[2]]);
+    }
+    return sorted;
+}
+
 } // namespace
 
-Remeshed remeshed(const Mesh& mesh, float edge, int passes)
+Remeshed remeshed(const Mesh& given, float edge, int passes)
 {
     Remeshed out;
-    if (mesh.triangles.empty()) return out;
+    if (given.triangles.empty()) return out;
+    std::vector<int> old_triangle, unused;
+    const Mesh mesh = in_spatial_order(given, edge, old_triangle);
     const MeshDistance surface(mesh, is_closed(mesh));
     EdgeMesh edges(mesh, edge);
     const auto place_of = [&](const MeshDistance::Nearest& at) {
@@ -363,7 +401,7 @@ Remeshed remeshed(const Mesh& mesh, float edge, int passes)
             moved.size(), [&](size_t i) { moved[i] = place_of(surface.nearest(moved[i])); }, kVerticesPerRemesh);
         edges.positions() = std::move(moved);
     }
-    out.mesh = edges.result();
+    out.mesh = in_spatial_order(edges.result(), edge, unused);
     const size_t count = out.mesh.positions.size();
     out.triangle.resize(count), out.weights.resize(count);
     parallel_for(
@@ -371,7 +409,7 @@ Remeshed remeshed(const Mesh& mesh, float edge, int passes)
         [&](size_t i) {
             const MeshDistance::Nearest at = surface.nearest(out.mesh.positions[i]);
             out.mesh.positions[i] = place_of(at);
-            out.triangle[i] = at.triangle, out.weights[i] = at.weights;
+            out.triangle[i] = old_triangle[at.triangle], out.weights[i] = at.weights;
         },
         kVerticesPerRemesh);
     compute_normals(out.mesh);

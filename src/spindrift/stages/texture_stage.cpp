@@ -18,6 +18,30 @@ constexpr double kTextureBytesPerTriangle = 400;
 constexpr const char* kTexture = "texture"; // meshes in a state
 constexpr const char* kSurface = "surface";
 
+// Colours in linear light, and the opacity if there is one.
+Exemplar read_colors(const std::string& file)
+{
+    const Image image = read_image(file);
+    const ChannelImage channels = read_channels(file);
+    const ChannelImage::Channel* opacity = channels.find("A");
+    Exemplar out(image.width, image.height, opacity ? 4 : 3);
+    for (size_t i = 0; i < image.pixels.size(); ++i) {
+        float* pixel = &out.values[i * out.channels];
+        std::copy_n(image.pixels[i].data(), 3, pixel);
+        if (opacity) pixel[3] = opacity->values[i];
+    }
+    return out;
+}
+
+// Numbers as they are in the file.
+Exemplar read_first_channel(const std::string& file)
+{
+    ChannelImage channels = read_channels(file);
+    Exemplar out(channels.width, channels.height, 1);
+    out.values = std::move(channels.channels.front().values);
+    return out;
+}
+
 bool has_own_surface(const Stage& liquid) { return std::ranges::count(liquid.endings(), kSurfaceEnding) > 0; }
 
 } // namespace
@@ -31,6 +55,7 @@ void TextureStage::visit(ParamVisitor& v)
       "Meshes of another program, PLY or OBJ, e.g. \"water.####.ply\"; the folder is relative to the scene's. Default: "
       "those of `of`.");
     params_.visit(v);
+    files_.visit(v);
     expressions_.visit(v);
 }
 
@@ -47,6 +72,17 @@ std::vector<Port> TextureStage::ports(const ShotGraph& graph) const
     if (of_.empty() && tracked) of.stages = {liquids.front()->stage->name()};
     if (of_.empty() && !tracked) of.kinds.pop_back(); // a liquid has a [surface], if not one of its own
     return {of};
+}
+
+// Texels and pixels as much larger as the cells of the surface.
+std::vector<std::string> TextureStage::coarser(double k) const
+{
+    std::vector<std::string> sets;
+    std::optional<float> texel = params_.texel;
+    if (!texel && params_.mode == TextureParams::Mode::example) texel = params_.size / params_.exemplar.feature;
+    if (texel) sets.push_back(fmt::format("{}={}", param("texel"), k * static_cast<double>(*texel)));
+    if (files_.atlas > 0) sets.push_back(fmt::format("{}={}", param("atlas"), files_.coarser_atlas(k)));
+    return sets;
 }
 
 void TextureFacts::draw(const DrawnFrame& frame, DrawnScene& picture) const
@@ -68,8 +104,9 @@ void TextureStage::prepare(const StageContext& context)
 {
     const auto& [scene, shot, inputs] = context;
     fps_ = shot.fps, range_ = shot.range();
+    where_atlas_ = scene.where(param("atlas"));
     auto facts = std::make_shared<TextureFacts>();
-    std::vector<Shape> colliders;
+    colliders_.clear(), container_.reset();
     if (const StageView* of = inputs.one("of")) {
         source_ = of->name, of_liquid_ = of->kind == "liquid";
         if (const auto liquid = of->as<LiquidFacts>();
@@ -80,7 +117,7 @@ void TextureStage::prepare(const StageContext& context)
                 scene.where(param("of")), source_, source_);
         if (const auto drawn = of->as<DrawableFacts>())
             facts->extent = drawn->extent, facts->bounded = drawn->bounded, facts->container = drawn->container,
-            colliders = drawn->colliders;
+            colliders_ = drawn->colliders, container_ = drawn->container;
         constexpr double kTriangles = 2e5; // nothing better is known before a rehearsal
         estimate_ = {kTextureBytesPerTriangle * kTriangles, 60 * kTriangles * range_.count(),
                      "a surface like any other", "make the surface coarser", kTriangles};
@@ -90,9 +127,12 @@ void TextureStage::prepare(const StageContext& context)
     }
     facts->stage = name();
     facts_ = facts;
-    expressions_.prepare(scene, name(), range_, fps_, colliders);
+    const double pixels = static_cast<double>(files_.atlas) * files_.atlas;
+    estimate_.memory += TextureFileParams::memory(pixels);
+    estimate_.disk += files_.disk(estimate_.cells) * range_.count();
+    expressions_.prepare(scene, name(), range_, fps_, colliders_);
     try {
-        texture_ = std::make_unique<Texture>(params_, /*motion=*/input_.empty(), exemplar(scene));
+        texture_ = std::make_unique<Texture>(params_, /*motion=*/input_.empty(), example_files(scene));
     } catch (const Error& e) {
         throw Error(e.code, fmt::format("{}: {}", scene.where(name()), e.what()));
     }
@@ -120,25 +160,38 @@ void TextureStage::prepare_input(const SceneFile& scene)
                  fmt::format("about {:.2g} triangles", triangles), "simplify the meshes", triangles};
 }
 
-// The picture that the scene names, if any.
-std::optional<Exemplar> TextureStage::exemplar(const SceneFile& scene)
+// Pictures that the scene names.
+std::vector<ExampleFiles> TextureStage::example_files(const SceneFile& scene)
 {
-    if (params_.exemplar_file.empty() || params_.mode != TextureParams::Mode::example) return {};
-    const std::string file = scene.resolve(params_.exemplar_file);
-    Image image;
-    try {
-        image = read_image(file);
-    } catch (const Error& e) {
-        bad_input("{}: {}", scene.where(param("example_file")), e.what());
+    std::vector<ExampleFiles> files;
+    if (params_.mode != TextureParams::Mode::example) return files;
+    for (const TextureParams::Example& example : params_.all_examples()) {
+        const std::string list = fmt::format("examples[{}].", files.size());
+        const auto read = [&](const std::string& key, const std::string& name, const auto& reader) {
+            const std::string file = scene.resolve(name);
+            try {
+                dependencies_ += fmt::format("example: {}\n", file_signature(file));
+                return reader(file);
+            } catch (const Error& e) {
+                bad_input("{}: {}", scene.where(param(params_.examples.empty() ? "example_file" : list + key)),
+                          e.what());
+            }
+        };
+        ExampleFiles& own = files.emplace_back();
+        if (!example.file.empty()) own.frames = {read("file", example.file, read_colors)};
+        if (!example.height_file.empty()) own.height = read("height_file", example.height_file, read_first_channel);
+        if (!example.parameter_file.empty())
+            own.parameter = read("parameter_file", example.parameter_file, read_first_channel);
     }
-    dependencies_ += fmt::format("example: {}\n", file_signature(file));
-    return Exemplar{image.width, image.height, image.pixels};
+    return files;
 }
 
 double TextureStage::memory(const Forecast& forecast) const
 {
     const auto found = forecast.find(name());
-    return found == forecast.end() ? estimate_.memory : kTextureBytesPerTriangle * found->second.number("triangles");
+    if (found == forecast.end()) return estimate_.memory;
+    return kTextureBytesPerTriangle * found->second.number("triangles") +
+           TextureFileParams::memory(found->second.number("atlas_pixels"));
 }
 
 // --------------------------------------------------------------------------------------------------------------
@@ -152,6 +205,21 @@ std::string TextureStage::file_at(int frame) const
 }
 
 Mesh TextureStage::read(int frame) const { return read_mesh(file_at(frame)); }
+
+// Of the frame `frame_`.
+void TextureStage::set_walls()
+{
+    if (colliders_.empty() && !container_) return;
+    const auto frame = static_cast<float>(frame_);
+    for (Shape& shape : colliders_) shape.prepare(frame);
+    texture_->set_walls([this, frame](const Vec3f& x) {
+        float distance = kInfinity;
+        for (const Shape& shape : colliders_) distance = std::min(distance, shape.distance(x, frame));
+        if (container_)
+            distance = std::min({distance, (x - container_->min).minCoeff(), (container_->max - x).minCoeff()});
+        return distance;
+    });
+}
 
 // Expressions see vertices as points.
 void TextureStage::change_attributes()
@@ -168,6 +236,7 @@ FrameReport TextureStage::report(PhaseTimes times) const
     FrameReport report;
     report.numbers = {{"triangles", static_cast<double>(texture_->mesh().triangles.size())},
                       {"new", texture_->new_vertices()}};
+    if (files_.atlas > 0) report.numbers.emplace_back("atlas_pixels", static_cast<double>(files_.atlas) * files_.atlas);
     if (params_.mode == TextureParams::Mode::react) report.numbers.emplace_back("iterations", texture_->iterations());
     if (const Synthesis* synthesis = texture_->synthesis())
         report.numbers.insert(report.numbers.end(),
@@ -182,6 +251,7 @@ FrameReport TextureStage::start(int frame)
     frame_ = frame;
     Mesh mesh;
     times.measure("read", [&] { mesh = read(frame); });
+    set_walls();
     texture_->start(std::move(mesh));
     change_attributes();
     times.measure("texture", [&] { texture_->synthesize(); });
@@ -193,15 +263,16 @@ FrameReport TextureStage::advance()
     PhaseTimes times;
     Mesh mesh;
     times.measure("read", [&] { mesh = read(frame_ + 1); });
+    ++frame_;
+    set_walls();
     times.measure("carry", [&] {
         try {
             texture_->carry(std::move(mesh), 1 / fps_);
         } catch (const Error& e) {
             throw Error(input_.empty() ? e.code : ExitCode::bad_input,
-                        fmt::format("{}: {}", file_at(frame_ + 1), e.what()));
+                        fmt::format("{}: {}", file_at(frame_), e.what()));
         }
     });
-    ++frame_;
     change_attributes();
     times.measure("texture", [&] { texture_->synthesize(); });
     return report(times);
@@ -211,7 +282,16 @@ void TextureStage::write(const std::string& path)
 {
     Mesh mesh = texture_->mesh();
     expressions_.run_on_vertices(ExpressionParams::At::before_writing, mesh, frame_, name());
-    write_mesh(path, mesh);
+    HeightOfColor height;
+    const bool own_colors =
+        params_.mode == TextureParams::Mode::colors && params_.pattern == TextureParams::Start::surface;
+    if (!own_colors && params_.exemplar_file.empty()) height.between.emplace(params_.color, params_.second_color);
+    try {
+        write_texture(path, std::move(mesh), texture_->surface(), files_, height);
+    } catch (const Error& e) {
+        if (e.code != ExitCode::bad_input) throw;
+        throw Error(e.code, fmt::format("{}: frame {}: {}", where_atlas_, frame_, e.what()));
+    }
 }
 
 // ----------------------------------------------------------------------------------------------------------------

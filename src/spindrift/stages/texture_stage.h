@@ -1,9 +1,11 @@
 // Runs Texture (texture/texture.h) as a stage: textures the surface of a tracked surface, of a liquid or of another
-// program. Writes it to texture.####.ply with colours and the values that make them.
+// program. Writes it to texture.####.ply with colours and the values that make them, and, with `atlas`, the surface
+// with texture coordinates to texture.####.obj and .mtl, and its colours to texture.####.png or .exr.
 #pragma once
 
 #include "spindrift/stages/stage_expressions.h"
 #include "spindrift/stages/surface_stage.h"
+#include "spindrift/stages/texture_files.h"
 #include "spindrift/texture/texture.h"
 
 namespace spindrift {
@@ -19,7 +21,7 @@ class TextureStage : public TimeStage {
     using TimeStage::TimeStage;
     std::vector<Port> ports(const ShotGraph& graph) const override;
     std::string input_files() const override { return input_files_; }
-    std::vector<std::string> endings() const override { return {"ply"}; }
+    std::vector<std::string> endings() const override { return files_.endings(); }
     void visit(ParamVisitor& v) override;
     void prepare(const StageContext& context) override;
     std::shared_ptr<const StageFacts> facts() const override { return facts_; }
@@ -29,6 +31,7 @@ class TextureStage : public TimeStage {
     // Meshes of another program cannot be made coarser.
     Rehearsal rehearsal() const override { return input_.empty() ? Rehearsal::all_frames : Rehearsal::none; }
     Growth growth() const override { return {2, 2.6}; }
+    std::vector<std::string> coarser(double k) const override;
     double memory(const Forecast& forecast) const override;
     std::string dependencies() const override { return dependencies_ + expressions_.dependencies(); }
 
@@ -41,17 +44,22 @@ class TextureStage : public TimeStage {
 
   private:
     void prepare_input(const SceneFile& scene);
-    std::optional<Exemplar> exemplar(const SceneFile& scene);
+    std::vector<ExampleFiles> example_files(const SceneFile& scene);
     std::string file_at(int frame) const;
     Mesh read(int frame) const;
+    void set_walls();
     void change_attributes();
     FrameReport report(PhaseTimes times) const;
 
     std::string of_, input_;
     TextureParams params_;
+    TextureFileParams files_;
     StageExpressions expressions_;
 
+    std::string where_atlas_; // in the scene
     std::string source_, input_files_;
+    std::vector<Shape> colliders_;
+    std::optional<Box3f> container_;
     bool of_liquid_ = false; // a tracked one, whose surface is in a file of its own
     std::shared_ptr<const TextureFacts> facts_;
     std::string dependencies_;

@@ -20,6 +20,7 @@ class SurfaceDiffusion {
     int spread(float t, std::vector<float>& x);
     double total(const std::vector<float>& x) const;
     double area() const { return total_area_; }
+    const std::vector<float>& areas() const { return area_; } // of the vertices
     size_t bytes() const;
 
   private:

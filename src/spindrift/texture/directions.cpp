@@ -2,6 +2,7 @@
 
 #include "spindrift/base/parallel.h"
 #include "spindrift/mesh/links.h"
+#include "spindrift/texture/features.h"
 
 #include <Eigen/Dense>
 
@@ -77,6 +78,29 @@ void turn_directions(const Mesh& before, const Mesh& now, const std::vector<Surf
         kVerticesPerTurn);
     directions = std::move(turned);
     make_tangent(now.normals, directions);
+}
+
+void turn_to_stretching(const std::vector<Vec3f>& normals, const std::vector<Mat3f>& strain, float strength,
+                        float seconds, std::vector<Vec3f>& directions)
+{
+    parallel_for(
+        directions.size(),
+        [&](size_t i) {
+            const Stretching flow = stretching(strain[i], normals[i]);
+            Vec3f& d = directions[i];
+            const Vec3f v = d.dot(flow.direction) < 0 ? Vec3f(-flow.direction) : flow.direction;
+            // The angle a between d and v obeys da/dt = -lambda sin(a): tan(a / 2) decays exponentially.
+            const float lambda = strength * flow.gap() * flow.stability();
+            const float half = 0.5f * std::atan2(d.cross(v).norm(), d.dot(v));
+            const float turned = 2 * std::atan(std::tan(half) * std::exp(-lambda * seconds));
+            const Vec3f across = v - d.dot(v) * d;
+            const float length = across.norm();
+            if (!(length > 0)) return;
+            const float by = 2 * half - turned;
+            d = std::cos(by) * d + std::sin(by) / length * across;
+        },
+        kVerticesPerTurn);
+    make_tangent(normals, directions);
 }
 
 std::vector<SurfacePoint> map_of_texels(const Mesh& texels_before, float texel, const Mesh& surface_before,

@@ -64,21 +64,9 @@ float share_at(const ExemplarParams& params, const Vec2f& x, int cells)
 
 } // namespace
 
-Vec3f Exemplar::sample(float x, float y) const
-{
-    x = std::clamp(x, 0.0f, static_cast<float>(width - 1)), y = std::clamp(y, 0.0f, static_cast<float>(height - 1));
-    const int i = std::min(static_cast<int>(x), std::max(width - 2, 0)),
-              j = std::min(static_cast<int>(y), std::max(height - 2, 0));
-    const int right = std::min(i + 1, width - 1), below = std::min(j + 1, height - 1);
-    const float u = x - static_cast<float>(i), v = y - static_cast<float>(j);
-    return (1 - v) * ((1 - u) * at(i, j) + u * at(right, j)) + v * ((1 - u) * at(i, below) + u * at(right, below));
-}
-
 Exemplar make_exemplar(const ExemplarParams& params)
 {
-    Exemplar out;
-    out.width = out.height = params.size;
-    out.pixels.resize(static_cast<size_t>(params.size) * params.size);
+    Exemplar out(params.size, params.size);
     // A whole number of features, even for checks and stripes, so that the edges fit.
     const int cells =
         std::max(2, 2 * static_cast<int>(std::lround(static_cast<float>(params.size) / (2 * params.feature))));
@@ -87,7 +75,8 @@ Exemplar make_exemplar(const ExemplarParams& params)
         for (int x = 0; x < params.size; ++x) {
             const Vec2f place = (Vec2f(static_cast<float>(x), static_cast<float>(y)).array() + 0.5f) * scale;
             const float share = share_at(params, place, cells);
-            out.at(x, static_cast<int>(y)) = params.color + share * (params.second_color - params.color);
+            Eigen::Map<Vec3f>(out.at(x, static_cast<int>(y))) =
+                params.color + share * (params.second_color - params.color);
         }
     });
     return out;

@@ -8,14 +8,20 @@
 
 namespace spindrift {
 
+// A picture with any number of channels: three for colours, more for whatever belongs to them.
 struct Exemplar {
-    int width = 0, height = 0;
-    std::vector<Vec3f> pixels; // row by row from the top, linear light
+    int width = 0, height = 0, channels = 3;
+    int moment = 0;            // the frame of a video that it is
+    std::vector<float> values; // row by row from the top, the channels of a pixel together; colours in linear light
 
-    const Vec3f& at(int x, int y) const { return pixels[static_cast<size_t>(y) * width + x]; }
-    Vec3f& at(int x, int y) { return pixels[static_cast<size_t>(y) * width + x]; }
-    // Bilinear; clamped to the picture.
-    Vec3f sample(float x, float y) const;
+    Exemplar() = default;
+    Exemplar(int w, int h, int c = 3)
+        : width(w), height(h), channels(c), values(static_cast<size_t>(w) * h * static_cast<size_t>(c), 0)
+    {
+    }
+    const float* at(int x, int y) const { return &values[(static_cast<size_t>(y) * width + x) * channels]; }
+    float* at(int x, int y) { return &values[(static_cast<size_t>(y) * width + x) * channels]; }
+    Vec3f color(int x, int y) const { return Eigen::Map<const Vec3f>(at(x, y)); }
 };
 
 struct ExemplarParams {

@@ -1,22 +1,29 @@
 #include "spindrift/texture/matcher.h"
 
 #include "spindrift/base/parallel.h"
+#include "spindrift/base/random.h"
+#include "spindrift/base/scratch.h"
 
 #include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <numeric>
 
 namespace spindrift {
 
 namespace {
 
-// Squares are compared by few components first, the nearest of them by all, and the nearest of those pixel by pixel.
-constexpr int kFewComponents = 8, kComponents = 32;
-constexpr int kNear = 300, kCandidates = 24;
-constexpr size_t kMostSamples = 3000; // of squares that the components are computed from
+constexpr int kComponents = 24;
+constexpr int kNear = 500, kCandidates = 20; // places whose components are compared, and whose pixels are
+constexpr size_t kMostPlaces = 50000, kMostSamples = 3000;
 
 } // namespace
 
-Matcher::Matcher(const Exemplar& exemplar, int size, bool exhaustive)
-    : exemplar_(exemplar), size_(size), exhaustive_(exhaustive), block_(std::max(2, size / 11)),
+struct Matcher::Weights {
+    std::vector<float> values;
+};
+
+Matcher::Matcher(const std::vector<Exemplar>& pictures, const TexelLayout& layout, int size, bool exhaustive)
+    : pictures_(pictures), layout_(layout), size_(size), exhaustive_(exhaustive), block_(std::max(2, size / 11)),
       blocks_((size + block_ - 1) / block_)
 {
     const float middle = 0.5f * static_cast<float>(size - 1), width = 0.3f * static_cast<float>(size);
@@ -25,51 +32,118 @@ Matcher::Matcher(const Exemplar& exemplar, int size, bool exhaustive)
             const float dx = static_cast<float>(x) - middle, dy = static_cast<float>(y) - middle;
             weight_.push_back(std::exp(-(dx * dx + dy * dy) / (2 * width * width)));
         }
-    if (!exhaustive) find_components();
+    for (int c = 0; c < layout.stride(); ++c)
+        group_weight_.push_back(c < layout.channels                          ? 1
+                                : c < layout.channels * (1 + layout.history) ? layout.history_weight
+                                                                             : layout.guide_weight);
+    index_places();
+    if (exhaustive) return;
+    find_components();
+    cluster();
 }
 
-// Means of blocks, weighted so that squared differences are about those of the pixels. Unknown pixels do not count; a
-// block without any other is the mean of all.
-Eigen::VectorXf Matcher::blocks_of(const Window& window) const
+// All places, or, where there are too many, every few pixels: a search ends with steps of a pixel.
+void Matcher::index_places()
 {
-    Eigen::Matrix<float, 3, Eigen::Dynamic> sums = Eigen::Matrix<float, 3, Eigen::Dynamic>::Zero(3, blocks_ * blocks_);
-    std::vector<float> known(static_cast<size_t>(blocks_) * blocks_, 0), all(known);
-    Vec3f mean = Vec3f::Zero();
-    float total = 0;
+    size_t all = 0;
+    for (const Exemplar& e : pictures_)
+        all += static_cast<size_t>(e.width - size_ + 1) * static_cast<size_t>(e.height - size_ + 1);
+    int step = 1;
+    while (!exhaustive_ && all / static_cast<size_t>(step * step) > kMostPlaces) ++step;
+    for (int p = 0; p < static_cast<int>(pictures_.size()); ++p)
+        for (int y = 0; y + size_ <= pictures_[p].height; y += step)
+            for (int x = 0; x + size_ <= pictures_[p].width; x += step) places_.push_back({p, x, y, 0});
+    const int first = std::ranges::min(pictures_, {}, &Exemplar::moment).moment;
+    for (const Match& place : places_)
+        if (pictures_[place.picture].moment == first) first_places_.push_back(place);
+}
+
+bool Matcher::inside(const Match& place) const
+{
+    const Exemplar& e = pictures_[place.picture];
+    return place.x >= 0 && place.y >= 0 && place.x + size_ <= e.width && place.y + size_ <= e.height;
+}
+
+void Matcher::window_at(const Match& place, Window& window) const
+{
+    const Exemplar& e = pictures_[place.picture];
+    const size_t row = static_cast<size_t>(size_) * layout_.stride();
+    window.known.assign(weight_.size(), Window::kAll);
+    window.values.resize(row * size_);
+    for (int y = 0; y < size_; ++y)
+        std::copy_n(e.at(place.x, place.y + y), row, window.values.begin() + static_cast<std::ptrdiff_t>(y * row));
+}
+
+void Matcher::weigh(const Window& window, Weights& weights) const
+{
+    const int stride = layout_.stride(), history = layout_.channels * (1 + layout_.history);
+    weights.values.resize(window.values.size());
+    float* out = weights.values.data();
+    for (size_t i = 0; i < weight_.size(); ++i) {
+        const uint8_t known = window.known[i];
+        for (int c = 0; c < stride; ++c) {
+            const uint8_t bit = c < layout_.channels ? Window::kCurrent
+                                : c < history        ? Window::kHistory
+                                                     : Window::kGuide;
+            *out++ = known & bit ? weight_[i] * group_weight_[c] : 0;
+        }
+    }
+}
+
+// Means of blocks, weighted so that squared differences are about those of the pixels. Unknown values do not count; a
+// block without any other is the mean of all.
+void Matcher::blocks_of(const Window& window, Eigen::VectorXf& blocks) const
+{
+    const int stride = layout_.stride(), count = blocks_ * blocks_;
+    auto& weights = thread_scratch<Weights>();
+    weigh(window, weights);
+    auto& known = thread_scratch<std::vector<float>>();
+    auto& all = thread_scratch<std::vector<float>>();
+    auto& mean = thread_scratch<std::vector<std::pair<float, float>>>(); // weighted sum, and weight, of each value
+    blocks.setZero(static_cast<Eigen::Index>(count) * stride);
+    known.assign(static_cast<size_t>(count) * stride, 0), all.assign(count, 0), mean.assign(stride, {0, 0});
     for (int y = 0; y < size_; ++y)
         for (int x = 0; x < size_; ++x) {
             const size_t pixel = static_cast<size_t>(y) * size_ + x;
             const int block = y / block_ * blocks_ + x / block_;
-            const float w = weight_[pixel];
-            all[block] += w;
-            if (!window.known[pixel]) continue;
-            sums.col(block) += w * window.colors[pixel], known[block] += w;
-            mean += w * window.colors[pixel], total += w;
+            all[block] += weight_[pixel];
+            const float *w = &weights.values[pixel * stride], *v = &window.values[pixel * stride];
+            float *sum = &blocks[static_cast<Eigen::Index>(block) * stride],
+                  *total = &known[static_cast<size_t>(block) * stride];
+            for (int c = 0; c < stride; ++c) sum[c] += w[c] * v[c], total[c] += w[c];
         }
-    if (total > 0) mean /= total;
-    Eigen::VectorXf out(3 * blocks_ * blocks_);
-    for (int b = 0; b < blocks_ * blocks_; ++b)
-        out.segment<3>(3 * b) = std::sqrt(all[b]) * (known[b] > 0 ? Vec3f(sums.col(b) / known[b]) : mean);
-    return out;
+    for (int b = 0; b < count; ++b)
+        for (int c = 0; c < stride; ++c) {
+            mean[c].first += blocks[static_cast<Eigen::Index>(b) * stride + c];
+            mean[c].second += known[static_cast<size_t>(b) * stride + c];
+        }
+    for (int b = 0; b < count; ++b)
+        for (int c = 0; c < stride; ++c) {
+            float& value = blocks[static_cast<Eigen::Index>(b) * stride + c];
+            const float total = known[static_cast<size_t>(b) * stride + c];
+            const auto& [sum, weight] = mean[c];
+            value = std::sqrt(all[b] * group_weight_[c]) * (total > 0    ? value / total
+                                                            : weight > 0 ? sum / weight
+                                                                         : 0.0f);
+        }
 }
 
-// Principal components of all squares of the exemplar, from some of them, and the place of each square in their space.
+// Principal components of all squares of the examples, from some of them, and those of each place.
 void Matcher::find_components()
 {
-    const size_t count = static_cast<size_t>(places_across()) * places_down();
-    const int dimensions = 3 * blocks_ * blocks_;
+    const int dimensions = layout_.stride() * blocks_ * blocks_;
     const auto square = [&](size_t place) {
-        const int left = static_cast<int>(place) % places_across(), top = static_cast<int>(place) / places_across();
-        Window window;
-        window.known.assign(weight_.size(), 1);
-        for (int y = 0; y < size_; ++y)
-            for (int x = 0; x < size_; ++x) window.colors.push_back(exemplar_.at(left + x, top + y));
-        return blocks_of(window);
+        auto& window = thread_scratch<Window>();
+        window_at(places_[place], window);
+        Eigen::VectorXf blocks;
+        blocks_of(window, blocks);
+        return blocks;
     };
-    const size_t step = std::max<size_t>(1, count / kMostSamples), samples = (count + step - 1) / step;
-    Eigen::MatrixXf sampled(dimensions, samples);
+    const size_t count = places_.size(), step = std::max<size_t>(1, count / kMostSamples);
+    Eigen::MatrixXf sampled(dimensions, static_cast<Eigen::Index>((count + step - 1) / step));
     parallel_for(
-        samples, [&](size_t i) { sampled.col(static_cast<Eigen::Index>(i)) = square(i * step); }, 16);
+        static_cast<size_t>(sampled.cols()),
+        [&](size_t i) { sampled.col(static_cast<Eigen::Index>(i)) = square(i * step); }, 16);
     mean_ = sampled.rowwise().mean();
     sampled.colwise() -= mean_;
     Eigen::MatrixXd covariance = Eigen::MatrixXd::Zero(dimensions, dimensions);
@@ -79,74 +153,147 @@ void Matcher::find_components()
     });
     const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(covariance); // ascending
     const int kept = std::min(kComponents, dimensions);
-    components_ = solver.eigenvectors().rightCols(kept).rowwise().reverse().transpose().cast<float>();
-    places_.resize(kept, static_cast<Eigen::Index>(count));
+    axes_ = solver.eigenvectors().rightCols(kept).rowwise().reverse().transpose().cast<float>();
+    components_.resize(kept, static_cast<Eigen::Index>(count));
     parallel_for(
-        count, [&](size_t i) { places_.col(static_cast<Eigen::Index>(i)) = components_ * (square(i) - mean_); }, 64);
-    first_ = places_.topRows(std::min(kFewComponents, kept)).transpose();
+        count, [&](size_t i) { components_.col(static_cast<Eigen::Index>(i)).noalias() = axes_ * (square(i) - mean_); },
+        64);
+}
+
+// Groups places by their components (Lloyd's iteration), and puts them in the order of their groups.
+void Matcher::cluster()
+{
+    constexpr int kPasses = 6;
+    const auto count = static_cast<Eigen::Index>(places_.size());
+    const auto clusters = std::max<Eigen::Index>(1, static_cast<Eigen::Index>(std::sqrt(static_cast<double>(count))));
+    centres_.resize(components_.rows(), clusters);
+    for (Eigen::Index c = 0; c < clusters; ++c) centres_.col(c) = components_.col(c * count / clusters);
+    std::vector<int> group(places_.size());
+    const auto assign = [&] {
+        parallel_for(
+            places_.size(),
+            [&](size_t i) {
+                (centres_.colwise() - components_.col(static_cast<Eigen::Index>(i)))
+                    .colwise()
+                    .squaredNorm()
+                    .minCoeff(&group[i]);
+            },
+            64);
+    };
+    for (int pass = 0; pass < kPasses; ++pass) {
+        assign();
+        Eigen::MatrixXf sums = Eigen::MatrixXf::Zero(components_.rows(), clusters);
+        Eigen::VectorXf members = Eigen::VectorXf::Zero(clusters);
+        for (Eigen::Index i = 0; i < count; ++i) sums.col(group[i]) += components_.col(i), members[group[i]] += 1;
+        for (Eigen::Index c = 0; c < clusters; ++c)
+            if (members[c] > 0) centres_.col(c) = sums.col(c) / members[c];
+    }
+    assign();
+    std::vector<int> order(places_.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, {}, [&](int i) { return group[i]; });
+    const std::vector<Match> places = places_;
+    const Eigen::MatrixXf components = components_;
+    first_.assign(static_cast<size_t>(clusters) + 1, 0);
+    for (size_t k = 0; k < order.size(); ++k) {
+        places_[k] = places[order[k]];
+        components_.col(static_cast<Eigen::Index>(k)) = components.col(order[k]);
+        ++first_[group[order[k]] + 1];
+    }
+    std::partial_sum(first_.begin(), first_.end(), first_.begin());
 }
 
 // Stops when it is more than `enough`.
-double Matcher::energy(const Window& window, int x, int y, double enough) const
+double Matcher::energy(const Window& window, const Weights& weights, const Match& place, double enough) const
 {
+    const Exemplar& e = pictures_[place.picture];
+    const int row = size_ * layout_.stride();
+    using Row = Eigen::Map<const Eigen::ArrayXf>;
     double sum = 0;
-    for (int j = 0; j < size_ && sum <= enough; ++j) {
-        float row = 0;
-        const size_t first = static_cast<size_t>(j) * size_;
-        const Vec3f* colors = &exemplar_.at(x, y + j);
-        for (int i = 0; i < size_; ++i)
-            if (window.known[first + i])
-                row += weight_[first + i] * (colors[i] - window.colors[first + i]).squaredNorm();
-        sum += static_cast<double>(row);
+    for (int y = 0; y < size_ && sum <= enough; ++y) {
+        const size_t first = static_cast<size_t>(y) * row;
+        const Row given(e.at(place.x, place.y + y), row), wanted(&window.values[first], row),
+            weight(&weights.values[first], row);
+        sum += static_cast<double>((weight * (given - wanted).square()).sum());
     }
     return sum;
 }
 
-// The places whose components are nearest to the wanted ones, in ascending order of distance.
-std::vector<int> Matcher::candidates(const Eigen::VectorXf& wanted) const
+// The places whose components are nearest to the wanted ones among those in the nearest clusters.
+void Matcher::candidates(const Eigen::VectorXf& wanted, std::vector<int>& places) const
 {
-    Eigen::ArrayXf distance = Eigen::ArrayXf::Zero(first_.rows());
-    for (Eigen::Index c = 0; c < first_.cols(); ++c) distance += (first_.col(c).array() - wanted[c]).square();
-    float limit = kInfinity;
-    if (distance.size() > kNear) {
-        std::vector<float> sorted(distance.begin(), distance.end());
-        std::nth_element(sorted.begin(), sorted.begin() + kNear, sorted.end());
-        limit = sorted[kNear];
+    auto& clusters = thread_scratch<std::vector<std::pair<float, int>>>();
+    auto& near = thread_scratch<std::vector<std::pair<float, int>>>();
+    clusters.clear(), near.clear();
+    for (Eigen::Index c = 0; c < centres_.cols(); ++c)
+        clusters.emplace_back((centres_.col(c) - wanted).squaredNorm(), static_cast<int>(c));
+    const size_t probed = std::min<size_t>(clusters.size(), 24);
+    std::partial_sort(clusters.begin(), clusters.begin() + static_cast<std::ptrdiff_t>(probed), clusters.end());
+    for (size_t k = 0; k < probed && near.size() < kNear; ++k) {
+        const int cluster = clusters[k].second;
+        for (int i = first_[cluster]; i < first_[cluster + 1]; ++i)
+            near.emplace_back((components_.col(i) - wanted).squaredNorm(), i);
     }
-    std::vector<std::pair<float, int>> near;
-    for (Eigen::Index i = 0; i < distance.size(); ++i)
-        if (distance[i] <= limit) near.emplace_back((places_.col(i) - wanted).squaredNorm(), static_cast<int>(i));
     const size_t kept = std::min<size_t>(kCandidates, near.size());
     std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(kept), near.end());
-    std::vector<int> places;
+    places.clear();
     for (size_t k = 0; k < kept; ++k) places.push_back(near[k].second);
-    return places;
 }
 
-Matcher::Match Matcher::best(const Window& window) const
+// To a neighbour, which differs by a pixel, as long as that is better.
+void Matcher::descend(const Window& window, const Weights& weights, Match& found) const
 {
-    const int across = places_across(), count = across * places_down();
-    Match found;
-    found.energy = std::numeric_limits<double>::infinity();
-    const auto consider = [&](int place) {
-        const int x = place % across, y = place / across;
-        const double e = energy(window, x, y, found.energy);
-        if (e < found.energy) found = {x, y, e};
-    };
-    if (exhaustive_) {
-        for (int place = 0; place < count; ++place) consider(place);
-        return found;
-    }
-    for (const int place : candidates(components_ * (blocks_of(window) - mean_))) consider(place);
-    // The neighbours of the best, which differ by a pixel.
     for (bool better = true; better;) {
         const Match before = found;
         for (const auto& [dx, dy] : {std::pair{1, 0}, {-1, 0}, {0, 1}, {0, -1}}) {
-            const int x = before.x + dx, y = before.y + dy;
-            if (x >= 0 && y >= 0 && x < across && y < places_down()) consider(y * across + x);
+            Match next = {before.picture, before.x + dx, before.y + dy, 0};
+            if (!inside(next)) continue;
+            next.energy = energy(window, weights, next, found.energy);
+            if (next.energy < found.energy) found = next;
         }
         better = found.energy < before.energy;
     }
+}
+
+Matcher::Match Matcher::any(const Window& window, uint64_t seed) const
+{
+    constexpr int kChoices = 40;
+    auto& weights = thread_scratch<Weights>();
+    weigh(window, weights);
+    Match found;
+    found.energy = std::numeric_limits<double>::infinity();
+    Random random(seed);
+    for (int k = 0; k < (layout_.guided ? kChoices : 1); ++k) {
+        Match place = first_places_[random.bits() % first_places_.size()];
+        place.energy = energy(window, weights, place, found.energy);
+        if (place.energy < found.energy) found = place;
+    }
+    return found;
+}
+
+Matcher::Match Matcher::best(const Window& window, std::span<const Match> hints) const
+{
+    auto& weights = thread_scratch<Weights>();
+    weigh(window, weights);
+    Match found;
+    found.energy = std::numeric_limits<double>::infinity();
+    const auto consider = [&](Match place) {
+        place.energy = energy(window, weights, place, found.energy);
+        if (place.energy < found.energy) found = place;
+    };
+    if (exhaustive_) {
+        for (const Match& place : places_) consider(place);
+        return found;
+    }
+    for (const Match& hint : hints)
+        if (inside(hint)) consider(hint);
+    auto& blocks = thread_scratch<Eigen::VectorXf>();
+    auto& near = thread_scratch<std::vector<int>>();
+    blocks_of(window, blocks);
+    blocks -= mean_;
+    candidates(axes_ * blocks, near);
+    for (const int place : near) consider(places_[place]);
+    descend(window, weights, found);
     return found;
 }
 

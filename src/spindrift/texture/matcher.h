@@ -1,53 +1,82 @@
-// Finds the square of an exemplar that is most like a square of wanted colours, weighted by a Gaussian about its centre
-// [Kwatra 2005].
+// Finds the square of an example that is most like a square of wanted texels, weighted by a Gaussian about its centre
+// [Kwatra 2005]. An example is one picture or several, such as the frames of a video.
 //
-// fast: both are averaged over blocks of a few pixels and projected onto their principal components, where all places
-// are compared; the best few are then compared exactly. exhaustive: all places are, pixel by pixel.
+// fast: squares are averaged over blocks of a few pixels and projected onto their principal components. Places of the
+// examples lie there in clusters; those in the clusters nearest to the wanted square are compared by their components,
+// the best few pixel by pixel. exhaustive: all places are compared pixel by pixel.
 #pragma once
 
 #include "spindrift/texture/exemplar.h"
 
 #include <Eigen/Core>
+#include <span>
 
 namespace spindrift {
 
-// Wanted colours of a square of texels, row by row, and which of them are known.
+// What a texel consists of, in this order: `channels` values that are synthesized, the same of `history` frames before,
+// the most recent first, and a guide value [Narain 2011, (2.8), (2.9)].
+struct TexelLayout {
+    int channels = 3, history = 0;
+    bool guided = false;
+    float history_weight = 1, guide_weight = 1; // of squared differences
+
+    int stride() const { return channels * (1 + history) + (guided ? 1 : 0); }
+};
+
+// Wanted values of a square of texels, row by row, and which of them are known.
 struct Window {
-    std::vector<Vec3f> colors;
-    std::vector<uint8_t> known;
+    static constexpr uint8_t kCurrent = 1, kHistory = 2, kGuide = 4;
+    static constexpr uint8_t kAll = kCurrent | kHistory | kGuide;
+    std::vector<float> values;
+    std::vector<uint8_t> known; // bits
 };
 
 class Matcher {
   public:
-    // `size`: edge of the square [pixels], odd, at most that of the exemplar.
-    Matcher(const Exemplar& exemplar, int size, bool exhaustive);
+    // `size`: edge of the square [pixels], odd, at most that of each picture; these have `layout.stride()` channels.
+    Matcher(const std::vector<Exemplar>& pictures, const TexelLayout& layout, int size, bool exhaustive);
 
     struct Match {
-        int x = 0, y = 0;  // of the corner in the exemplar
-        double energy = 0; // weighted sum of squared differences
+        int picture = 0, x = 0, y = 0; // of the corner
+        double energy = 0;             // weighted sum of squared differences
     };
-    Match best(const Window& window) const;
+    // `hints` are places that are compared too; they may be outside of the pictures.
+    Match best(const Window& window, std::span<const Match> hints = {}) const;
     int size() const { return size_; }
-    const Exemplar& exemplar() const { return exemplar_; }
+    const TexelLayout& layout() const { return layout_; }
+    const Exemplar& picture(int number) const { return pictures_[number]; }
     float weight(int x, int y) const { return weight_[static_cast<size_t>(y) * size_ + x]; }
+    // One of all places in the first frame, by chance; if there is a guide, the best of several for what the window
+    // knows. What is made of one frame of a video goes on as one.
+    Match any(const Window& window, uint64_t seed) const;
 
   private:
-    double energy(const Window& window, int x, int y, double enough) const;
-    Eigen::VectorXf blocks_of(const Window& window) const;
-    std::vector<int> candidates(const Eigen::VectorXf& wanted) const;
+    struct Weights; // of the values of a window
+    double energy(const Window& window, const Weights& weights, const Match& place, double enough) const;
+    void weigh(const Window& window, Weights& weights) const;
+    void blocks_of(const Window& window, Eigen::VectorXf& blocks) const;
+    void window_at(const Match& place, Window& window) const;
+    void index_places();
     void find_components();
-    int places_across() const { return exemplar_.width - size_ + 1; }
-    int places_down() const { return exemplar_.height - size_ + 1; }
+    void cluster();
+    void candidates(const Eigen::VectorXf& wanted, std::vector<int>& places) const;
+    bool inside(const Match& place) const;
+    void descend(const Window& window, const Weights& weights, Match& found) const;
 
-    const Exemplar& exemplar_;
+    const std::vector<Exemplar>& pictures_;
+    TexelLayout layout_;
     int size_;
     bool exhaustive_;
     std::vector<float> weight_;
-    int block_, blocks_; // pixels along the edge of a block, and blocks along that of the square
+    std::vector<float> group_weight_; // of each value of a texel
+    int block_, blocks_;              // pixels along the edge of a block, and blocks along that of the square
+    std::vector<Match> places_; // that are compared: all, or every few pixels of many pictures; in order of clusters
+    std::vector<Match> first_places_; // those of the first frame
     Eigen::VectorXf mean_;
-    Eigen::MatrixXf components_; // rows
-    Eigen::MatrixXf places_;     // a column for each place in the exemplar
-    Eigen::MatrixXf first_;      // the first few components, a row for each place
+    Eigen::MatrixXf axes_;       // principal, rows
+    Eigen::MatrixXf components_; // a column for each place
+    Eigen::MatrixXf centres_;    // of clusters, columns
+    std::vector<int> first_;     // place of each cluster
 };
 
 } // namespace spindrift

@@ -3,15 +3,37 @@
 
 namespace spindrift {
 
+void TextureParams::Example::visit(ParamVisitor& v)
+{
+    v("kind", kind, choices("checker", "stripes", "spots", "crust", "foam"), "The example, made by code.");
+    v("file", file, "A picture instead (PNG, EXR or JPEG); the folder is relative to the scene's.");
+    v("color", color, unit::none, between(0, 100), "First colour. Default: that of the texture.");
+    v("second_color", second_color, unit::none, between(0, 100), "Second colour. Default: that of the texture.");
+    v("height_file", height_file, "A picture of the same size whose red channel becomes the attribute \"height\".");
+    v("parameter", parameter, unit::none, between(-1000, 1000),
+      "Of select = \"parameter\": where on the surface the example belongs.");
+    v("parameter_file", parameter_file,
+      "A picture of the same size whose red channel is the parameter of each pixel, instead of `parameter`.");
+}
+
+std::vector<TextureParams::Example> TextureParams::all_examples() const
+{
+    if (!examples.empty()) return examples;
+    Example only;
+    only.kind = exemplar.kind, only.file = exemplar_file;
+    return {only};
+}
+
 void TextureParams::visit(ParamVisitor& v)
 {
-    v("mode", mode, choices("colors", "parameters", "react", "example"),
+    v("mode", mode, choices("colors", "parameters", "react", "example", "guide"),
       "\"colors\": those of the first frame move along, and blur; \"parameters\": each vertex remembers where it was "
       "in "
       "the first frame, and the pattern is looked up there, which stretches; \"react\": substances that react and "
       "diffuse form spots that keep their size; \"example\": each frame is made like an example again, starting from "
       "the "
-      "colours that have moved along.");
+      "colours that have moved along; \"guide\": the first colour where `parameter` is 0, and the second where it is "
+      "1.");
     v("map", map, choices("best", "origins", "velocities", "vertices"),
       "How vertices find their place in the frame before: by origin_triangle and origin_weights of the mesh; by "
       "stepping back along velocities; or because all frames have the same triangles. \"best\": the first of these "
@@ -54,13 +76,41 @@ void TextureParams::visit(ParamVisitor& v)
     v("patch", patch, unit::pixels, between(9, 129),
       "Size of the patches that are compared with the example; then those of half and a quarter of it. At least a "
       "feature.");
-    v("coherence", synthesis.coherence, unit::none, between(0, 0.99),
-      "Weight of the colours that have moved along against those of the example: higher values flicker less.");
+    v.list("examples", examples, "Several examples instead of `example`.");
+    v("select", select, choices("any", "label", "parameter"),
+      "How patches choose among several examples: \"any\", by their looks; \"label\", by the integer attribute "
+      "\"example\" of the surface, which moves along, 1 for the first; \"parameter\", by the attribute \"parameter\" "
+      "of the surface, which is compared with the parameter of examples.");
+    v("parameter_weight", parameter_weight, unit::none, between(0, 1000),
+      "Weight of differences of the parameter against those of colours.");
+    v("history", history, unit::none, between(0, 3),
+      "Frames of a video before the present one that a patch must match too, so that the texture goes on as the video "
+      "does.");
+    v("history_weight", history_weight, unit::none, between(0, 100), "Weight of those frames.");
+    v("coherence", coherence, unit::none, between(0, 0.99),
+      "Weight of the colours that have moved along against those of the example: higher values flicker less. Default: "
+      "0.5, or 0 with a history.");
     v("iterations", synthesis.iterations, unit::none, between(1, 100),
       "Matches of each patch in a frame, for each size.");
     v("distortion", synthesis.distortion, unit::none, between(1.1, 10),
       "Most that a patch may stretch or squeeze a triangle to flatten it.");
     v("exhaustive", synthesis.exhaustive, "Compare all places of the example pixel by pixel: slow, for comparison.");
+    v("rule", rule, choices("none", "foam"),
+      "What changes the attribute `parameter`, a number that is carried along and guides the texture. \"foam\": it is "
+      "the density of foam, which appears where the surface is curved, gets denser where the surface shrinks, and "
+      "decays. \"none\": nothing but expressions.");
+    v.group("foam", foam, "Foam of `rule`.");
+    v("features", features,
+      "Give each vertex the features of the flow as attributes for expressions: curvature (mean, positive on crests) "
+      "[1/m]; divergence, how fast the surface grows [1/s]; stretch and squash, the same along the direction in which "
+      "it "
+      "grows fastest and slowest; and viscous, the size of the surface Laplacian of the velocity [1/(m s)]. `rule` and "
+      "`orientation` switch this on by themselves.");
+    v("feature_smoothing", feature_smoothing, unit::metres, between(0, 1e6),
+      "Features leave out details of the surface that are smaller than this.");
+    v("orientation", orientation, unit::none, between(0, 1000),
+      "How strongly the directions of the texture, the attribute `direction`, turn to where the flow stretches the "
+      "surface most. With 1 they turn as fast as a line on the surface does by itself; 0: they only move along.");
     v("seed", seed, unit::none, limits::seed(), "Seed of the spots and the noise.");
     v.require(mode != Mode::parameters || pattern != Start::surface, "pattern",
               "mode \"parameters\" needs a pattern in space: checker, stripes, spots or noise");

@@ -2,9 +2,11 @@
 
 #include "spindrift/base/parallel.h"
 #include "spindrift/base/random.h"
+#include "spindrift/base/scratch.h"
 
 #include <Eigen/Geometry>
 #include <queue>
+#include <tbb/parallel_sort.h>
 #include <unordered_map>
 
 namespace spindrift {
@@ -338,38 +340,153 @@ void align(const Mesh& mesh, const std::vector<Vec3f>& directions, const PatchSe
 
 // --------------------------------------------------------------------------------------------------------------------
 
-// Vertices in a random order, the preferred ones first, each unless an earlier one is too near.
-std::vector<int> choose_seeds(const Mesh& mesh, const std::vector<int>& from, float apart, uint64_t seed,
-                              const std::vector<uint8_t>& preferred)
-{
-    std::vector<std::tuple<bool, uint64_t, int>> order;
-    for (const int i : from)
-        order.emplace_back(preferred.empty() || !preferred[i], hash64(seed, static_cast<uint64_t>(i)), i);
-    std::sort(order.begin(), order.end());
-    std::unordered_map<uint64_t, std::vector<int>> cells;
-    const auto cell_of = [&](const Vec3f& x) { return Vec3i((x / apart).array().floor().cast<int>()); };
-    const auto key = [](const Vec3i& c) {
-        return hash64(hash64(static_cast<uint32_t>(c.x()), static_cast<uint32_t>(c.y())), static_cast<uint32_t>(c.z()));
+// Chooses seeds at least `apart` from each other until none can be added, the preferred ones first. Vertices are
+// visited by cells of that edge, in 27 groups of cells that are far enough from each other to be visited in parallel
+// [Wei 2008], and in a random order within a cell.
+class SeedChoice {
+  public:
+    SeedChoice(const Mesh& mesh, const std::vector<int>& from, float apart, uint64_t seed);
+    std::vector<int> choose(const std::vector<uint8_t>& preferred);
+
+  private:
+    struct Visit {
+        uint64_t cell, order;
+        int vertex;
     };
-    std::vector<int> seeds;
-    for (const auto& [other_place, hash, i] : order) {
-        const Vec3f& x = mesh.positions[i];
-        const Vec3i cell = cell_of(x);
-        bool free = true;
-        for (int dx = -1; dx <= 1 && free; ++dx)
-            for (int dy = -1; dy <= 1 && free; ++dy)
-                for (int dz = -1; dz <= 1 && free; ++dz) {
-                    const auto found = cells.find(key(cell + Vec3i(dx, dy, dz)));
-                    if (found == cells.end()) continue;
-                    for (const int other : found->second) // the other side of a sheet is somewhere else
-                        free &=
-                            (mesh.positions[other] - x).norm() > apart || mesh.normals[other].dot(mesh.normals[i]) < 0;
-                }
-        if (!free) continue;
-        cells[key(cell)].push_back(i);
-        seeds.push_back(i);
+    Vec3i cell_of(const Vec3f& x) const { return (x / apart_).array().floor().cast<int>(); }
+    static uint64_t key(const Vec3i& c)
+    {
+        const auto part = [](int i) { return static_cast<uint64_t>(static_cast<uint32_t>(i) & 0x1fffff); };
+        return part(c.x()) << 42 | part(c.y()) << 21 | part(c.z());
     }
+    void visit(size_t cell, const std::vector<uint8_t>& preferred, bool first);
+    bool free(int vertex) const;
+
+    const Mesh& mesh_;
+    const float apart_;
+    std::vector<Visit> visits_;              // by cell
+    std::vector<size_t> begin_;              // of each cell's visits
+    std::unordered_map<uint64_t, int> cell_; // by key
+    std::vector<std::vector<int>> chosen_;   // by cell
+    std::vector<std::vector<size_t>> groups_;
+};
+
+SeedChoice::SeedChoice(const Mesh& mesh, const std::vector<int>& from, float apart, uint64_t seed)
+    : mesh_(mesh), apart_(apart), visits_(from.size()), groups_(27)
+{
+    parallel_for(
+        from.size(),
+        [&](size_t i) {
+            visits_[i] = {key(cell_of(mesh.positions[from[i]])), hash64(seed, static_cast<uint64_t>(from[i])), from[i]};
+        },
+        1024);
+    tbb::parallel_sort(visits_.begin(), visits_.end(), [](const Visit& a, const Visit& b) {
+        return std::tie(a.cell, a.order, a.vertex) < std::tie(b.cell, b.order, b.vertex);
+    });
+    for (size_t i = 0; i < visits_.size(); ++i) {
+        if (i > 0 && visits_[i].cell == visits_[i - 1].cell) continue;
+        const Vec3i c = cell_of(mesh.positions[visits_[i].vertex]);
+        const auto third = [](int k) { return (k % 3 + 3) % 3; };
+        groups_[third(c.x()) * 9 + third(c.y()) * 3 + third(c.z())].push_back(begin_.size());
+        cell_[visits_[i].cell] = static_cast<int>(begin_.size());
+        begin_.push_back(i);
+    }
+    chosen_.resize(begin_.size());
+    begin_.push_back(visits_.size());
+}
+
+bool SeedChoice::free(int vertex) const
+{
+    const Vec3f& x = mesh_.positions[vertex];
+    const Vec3i cell = cell_of(x);
+    for (int dx = -1; dx <= 1; ++dx)
+        for (int dy = -1; dy <= 1; ++dy)
+            for (int dz = -1; dz <= 1; ++dz) {
+                const auto found = cell_.find(key(cell + Vec3i(dx, dy, dz)));
+                if (found == cell_.end()) continue;
+                for (const int other : chosen_[found->second]) // the other side of a sheet is somewhere else
+                    if ((mesh_.positions[other] - x).norm() <= apart_ &&
+                        mesh_.normals[other].dot(mesh_.normals[vertex]) >= 0)
+                        return false;
+            }
+    return true;
+}
+
+void SeedChoice::visit(size_t cell, const std::vector<uint8_t>& preferred, bool first)
+{
+    for (size_t i = begin_[cell]; i < begin_[cell + 1]; ++i) {
+        const int vertex = visits_[i].vertex;
+        if ((preferred[vertex] != 0) == first && free(vertex)) chosen_[cell].push_back(vertex);
+    }
+}
+
+std::vector<int> SeedChoice::choose(const std::vector<uint8_t>& preferred)
+{
+    const bool any = std::ranges::any_of(preferred, [](uint8_t p) { return p != 0; });
+    const std::vector<uint8_t> none(any ? 0 : mesh_.positions.size(), 0);
+    for (const bool first : {true, false}) {
+        if (first && !any) continue;
+        for (const std::vector<size_t>& group : groups_)
+            parallel_for(
+                group.size(), [&](size_t k) { visit(group[k], any ? preferred : none, first); }, 8);
+    }
+    std::vector<int> seeds;
+    for (const std::vector<int>& own : chosen_) seeds.insert(seeds.end(), own.begin(), own.end());
     return seeds;
+}
+
+// --------------------------------------------------------------------------------------------------------------------
+
+// Seeds patches until every vertex is covered: first everywhere, then where patches did not reach as far as they
+// should; at last every vertex by itself. `make` returns the patch of a seed.
+template <class Make> std::vector<Patch> covering_patches(const Mesh& mesh, const MeshLinks& links,
+                                                          const PatchSettings& settings, uint64_t seed,
+                                                          const std::vector<uint8_t>& preferred, const Make& make)
+{
+    const float half = 0.5f * static_cast<float>(settings.size - 1);
+    std::vector<int> bare; // vertices that are not covered yet
+    for (int i = 0; i < static_cast<int>(mesh.positions.size()); ++i)
+        if (!links.triangles_at(i).empty()) bare.push_back(i);
+    std::vector<Patch> patches;
+    std::vector<uint8_t> covered(mesh.positions.size(), 0);
+    for (float apart = settings.overlap * half; !bare.empty(); apart *= 0.5f) {
+        const bool last = apart < 0.5f;
+        const std::vector<int> seeds =
+            last ? bare : SeedChoice(mesh, bare, apart * settings.texel, seed).choose(preferred);
+        const size_t first = patches.size();
+        patches.resize(first + seeds.size());
+        parallel_for(seeds.size(), [&](size_t i) { patches[first + i] = make(seeds[i]); });
+        const float inner = std::max(last ? 2 * half : std::min(1.1f * settings.overlap, 1.0f) * half, 1.0f);
+        for (size_t i = first; i < patches.size(); ++i)
+            for (size_t k = 0; k < patches[i].vertices.size(); ++k)
+                if (patches[i].places[k].cwiseAbs().maxCoeff() <= inner) covered[patches[i].vertices[k]] = 1;
+        std::erase_if(bare, [&](int i) { return covered[i] != 0; });
+        if (last) break; // vertices of degenerate triangles alone
+    }
+    std::erase_if(patches, [](const Patch& patch) { return patch.triangles.empty(); });
+    return patches;
+}
+
+// The part of a patch around one of its vertices.
+Patch cut_out(const Patch& large, int vertex, float half)
+{
+    const Vec2f origin = large.places[vertex];
+    auto& number = thread_scratch<std::vector<int>>(); // in the part; -1: not there
+    number.assign(large.vertices.size(), -1);
+    Patch part;
+    const auto add = [&](int i) {
+        number[i] = static_cast<int>(part.vertices.size());
+        part.vertices.push_back(large.vertices[i]), part.places.emplace_back(large.places[i] - origin);
+    };
+    part.seed = large.vertices[vertex];
+    add(vertex);
+    for (int i = 0; i < static_cast<int>(large.vertices.size()); ++i)
+        if (i != vertex && (large.places[i] - origin).cwiseAbs().maxCoeff() <= half + 1.5f) add(i);
+    for (const Vec3i& t : large.triangles) {
+        const Vec3i own(number[t[0]], number[t[1]], number[t[2]]);
+        if (own.minCoeff() >= 0) part.triangles.push_back(own);
+    }
+    return part;
 }
 
 } // namespace
@@ -390,33 +507,33 @@ float distortion_of(const Vec3f& q1, const Vec3f& q2, const Vec3f& q3, const Vec
 std::vector<Patch> make_patches(const Mesh& mesh, const MeshLinks& links, const std::vector<Vec3f>& directions,
                                 const PatchSettings& settings, uint64_t seed, const std::vector<uint8_t>& preferred)
 {
+    return covering_patches(mesh, links, settings, seed, preferred, [&](int vertex) {
+        Patch patch = Growth(mesh, links, settings).grow(vertex, directions[vertex]);
+        if (settings.align && patch.triangles.size() > 1) align(mesh, directions, settings, patch);
+        return patch;
+    });
+}
+
+std::vector<Patch> smaller_patches(const Mesh& mesh, const MeshLinks& links, const std::vector<Patch>& large,
+                                   const PatchSettings& settings, uint64_t seed, const std::vector<uint8_t>& preferred)
+{
+    // The patch of each vertex where it is nearest to the middle.
+    struct Home {
+        float off = kInfinity;
+        int patch = -1, vertex = -1;
+    };
+    std::vector<Home> home(mesh.positions.size());
+    for (size_t p = 0; p < large.size(); ++p)
+        for (size_t k = 0; k < large[p].vertices.size(); ++k) {
+            Home& best = home[large[p].vertices[k]];
+            const float off = large[p].places[k].cwiseAbs().maxCoeff();
+            if (off < best.off) best = {off, static_cast<int>(p), static_cast<int>(k)};
+        }
     const float half = 0.5f * static_cast<float>(settings.size - 1);
-    std::vector<int> bare; // vertices that are not covered yet
-    for (int i = 0; i < static_cast<int>(mesh.positions.size()); ++i)
-        if (!links.triangles_at(i).empty()) bare.push_back(i);
-    std::vector<Patch> patches;
-    std::vector<uint8_t> covered(mesh.positions.size(), 0);
-    // First everywhere, then where patches did not grow as far as they should; at last every vertex by itself.
-    for (float apart = settings.overlap * half; !bare.empty(); apart *= 0.5f) {
-        const bool last = apart < 0.5f;
-        const std::vector<int> seeds = last ? bare : choose_seeds(mesh, bare, apart * settings.texel, seed, preferred);
-        const size_t first = patches.size();
-        patches.resize(first + seeds.size());
-        parallel_for(seeds.size(), [&](size_t i) {
-            Patch patch = Growth(mesh, links, settings).grow(seeds[i], directions[seeds[i]]);
-            if (settings.align && patch.triangles.size() > 1) align(mesh, directions, settings, patch);
-            patches[first + i] = std::move(patch);
-        });
-        const float inner = last ? 2 * half : std::min(1.1f * settings.overlap, 1.0f) * half;
-        for (size_t i = first; i < patches.size(); ++i)
-            for (size_t k = 0; k < patches[i].vertices.size(); ++k)
-                if (patches[i].places[k].cwiseAbs().maxCoeff() <= std::max(inner, 1.0f))
-                    covered[patches[i].vertices[k]] = 1;
-        std::erase_if(bare, [&](int i) { return covered[i] != 0; });
-        if (last) break; // vertices of degenerate triangles alone
-    }
-    std::erase_if(patches, [](const Patch& patch) { return patch.triangles.empty(); });
-    return patches;
+    return covering_patches(mesh, links, settings, seed, preferred, [&](int vertex) {
+        const Home& at = home[vertex];
+        return at.patch >= 0 ? cut_out(large[at.patch], at.vertex, half) : Patch();
+    });
 }
 
 } // namespace spindrift

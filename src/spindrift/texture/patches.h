@@ -33,5 +33,9 @@ float distortion_of(const Vec3f& q1, const Vec3f& q2, const Vec3f& q3, const Vec
 std::vector<Patch> make_patches(const Mesh& mesh, const MeshLinks& links, const std::vector<Vec3f>& directions,
                                 const PatchSettings& settings, uint64_t seed,
                                 const std::vector<uint8_t>& preferred = {});
+// Smaller patches as parts of larger ones, which is faster than to grow them.
+std::vector<Patch> smaller_patches(const Mesh& mesh, const MeshLinks& links, const std::vector<Patch>& large,
+                                   const PatchSettings& settings, uint64_t seed,
+                                   const std::vector<uint8_t>& preferred = {});
 
 } // namespace spindrift

@@ -2,6 +2,7 @@
 
 #include "spindrift/base/parallel.h"
 #include "spindrift/base/random.h"
+#include "spindrift/base/scratch.h"
 
 #include <utility>
 
@@ -10,6 +11,7 @@ namespace spindrift {
 namespace {
 
 constexpr size_t kVerticesPerBlend = 1024;
+using Match = Matcher::Match;
 
 // The texels of a patch: where on it each is.
 struct Texels {
@@ -64,142 +66,249 @@ struct Coverage {
     }
 };
 
-// `only`, if given, are the vertices whose colours are known.
-Window window_of(const Patch& patch, const Texels& texels, const std::vector<Vec3f>& colors,
-                 const std::vector<uint8_t>* only)
+// The texels that are wanted: those of vertices, and which of them are known (bits of Window).
+struct Wanted {
+    const TexelLayout& layout;
+    std::vector<float> texels;
+    std::vector<uint8_t> known;
+};
+
+void window_of(const Patch& patch, const Texels& texels, const Wanted& wanted, Window& window)
 {
-    Window window;
-    window.colors.assign(texels.triangle.size(), Vec3f::Zero()), window.known.assign(texels.triangle.size(), 0);
+    const int stride = wanted.layout.stride();
+    window.values.assign(texels.triangle.size() * stride, 0), window.known.assign(texels.triangle.size(), 0);
     for (size_t i = 0; i < texels.triangle.size(); ++i) {
         if (texels.triangle[i] < 0) continue;
         const Vec3i& t = patch.triangles[texels.triangle[i]];
-        bool known = true;
+        uint8_t known = Window::kAll;
+        float* out = &window.values[i * stride];
         for (int k = 0; k < 3; ++k) {
             const int vertex = patch.vertices[t[k]];
-            window.colors[i] += texels.weights[i][k] * colors[vertex];
-            known &= !only || (*only)[vertex];
+            const float* in = &wanted.texels[static_cast<size_t>(vertex) * stride];
+            for (int c = 0; c < stride; ++c) out[c] += texels.weights[i][k] * in[c];
+            known &= wanted.known[vertex];
         }
         window.known[i] = known;
     }
-    return window;
 }
 
-// Any place of the exemplar, for a patch about which nothing is known.
-Matcher::Match any_match(const Matcher& matcher, uint64_t seed, int vertex)
-{
-    Random random(seed, static_cast<uint64_t>(vertex));
-    const auto choose = [&](int count) { return static_cast<int>(random.uniform() * static_cast<float>(count)); };
-    return {choose(matcher.exemplar().width - matcher.size() + 1),
-            choose(matcher.exemplar().height - matcher.size() + 1), 0};
-}
+// Where in the examples the value of a vertex came from.
+struct Source {
+    int picture = -1;
+    Vec2f at = Vec2f::Zero();
+};
 
-// Of a texel.
-double mean_energy(const Matcher& matcher, const std::vector<Texels>& texels,
-                   const std::vector<Matcher::Match>& matches)
+// Places that continue what vertices of a patch came from.
+void hints_of(const Patch& patch, const std::vector<Source>& sources, int size, std::vector<Match>& hints)
 {
-    double energy = 0, weight = 0;
-    for (size_t p = 0; p < matches.size(); ++p) {
-        energy += matches[p].energy;
-        for (int y = 0; y < matcher.size(); ++y)
-            for (int x = 0; x < matcher.size(); ++x)
-                if (texels[p].triangle[static_cast<size_t>(y) * matcher.size() + x] >= 0)
-                    weight += static_cast<double>(matcher.weight(x, y));
+    constexpr size_t kHints = 5;
+    hints.clear();
+    const Vec2f half = Vec2f::Constant(0.5f * static_cast<float>(size - 1));
+    const size_t count = patch.vertices.size();
+    for (size_t h = 0; h < std::min(kHints, count); ++h) {
+        const size_t k = h * count / kHints; // the first is the seed
+        const Source& source = sources[patch.vertices[k]];
+        if (source.picture < 0) continue;
+        const Vec2f corner = source.at - patch.places[k] - half;
+        hints.push_back(
+            {source.picture, static_cast<int>(std::lround(corner.x())), static_cast<int>(std::lround(corner.y())), 0});
     }
-    return weight > 0 ? energy / weight : 0;
 }
 
 // Weights of patches that make the mean robust: it minimises the sum of |c - b|^0.8 instead of squares, so that patches
 // that fit badly do not blur those that fit well [Kwatra 2005].
-std::vector<float> robust_weights(const std::vector<Matcher::Match>& matches)
+std::vector<float> robust_weights(const std::vector<Match>& matches)
 {
     double mean = 0;
-    for (const Matcher::Match& match : matches) mean += match.energy / static_cast<double>(matches.size());
+    for (const Match& match : matches) mean += match.energy / static_cast<double>(matches.size());
     std::vector<float> weights;
-    for (const Matcher::Match& match : matches)
+    for (const Match& match : matches)
         weights.push_back(mean > 0 ? static_cast<float>(std::pow(match.energy / mean + 0.01, -0.6)) : 1.0f);
     return weights;
 }
 
-// Each vertex becomes the mean of what its patches found, weighted by the Gaussian.
-void blend(const Matcher& matcher, const std::vector<Patch>& patches, const Coverage& coverage,
-           const std::vector<Matcher::Match>& matches, std::vector<Vec3f>& colors)
+// Adds the values of some channels of a picture between pixels, times a weight.
+void add_sample(const Exemplar& picture, Vec2f at, int first, int count, float weight, float* sum)
 {
-    const int size = matcher.size();
-    const float half = 0.5f * static_cast<float>(size - 1);
-    const std::vector<float> weights = robust_weights(matches);
-    parallel_for(
-        colors.size(),
-        [&](size_t i) {
-            Vec3f sum = Vec3f::Zero();
-            float total = 0;
-            for (int e = coverage.first[i]; e < coverage.first[i + 1]; ++e) {
-                const auto& [p, k] = coverage.patches[e];
-                const Vec2f at = patches[p].places[k] + Vec2f::Constant(half);
-                const auto pixel = [size](float x) {
-                    return std::clamp(static_cast<int>(std::lround(x)), 0, size - 1);
-                };
-                const float g = weights[p] * matcher.weight(pixel(at.x()), pixel(at.y()));
-                sum += g * matcher.exemplar().sample(static_cast<float>(matches[p].x) + at.x(),
-                                                     static_cast<float>(matches[p].y) + at.y());
-                total += g;
-            }
-            if (total > 0) colors[i] = sum / total;
-        },
-        kVerticesPerBlend);
+    at = at.cwiseMax(0.0f).cwiseMin(
+        Vec2f(static_cast<float>(picture.width - 1), static_cast<float>(picture.height - 1)));
+    const int i = std::min(static_cast<int>(at.x()), std::max(picture.width - 2, 0)),
+              j = std::min(static_cast<int>(at.y()), std::max(picture.height - 2, 0));
+    const int right = std::min(i + 1, picture.width - 1), below = std::min(j + 1, picture.height - 1);
+    const float u = at.x() - static_cast<float>(i), v = at.y() - static_cast<float>(j);
+    const float *a = picture.at(i, j), *b = picture.at(right, j), *c = picture.at(i, below),
+                *d = picture.at(right, below);
+    for (int k = first; k < first + count; ++k)
+        sum[k - first] += weight * ((1 - v) * ((1 - u) * a[k] + u * b[k]) + v * ((1 - u) * c[k] + u * d[k]));
 }
+
+// The patches of one size, what they match, and what becomes of the vertices.
+class Pass {
+  public:
+    Pass(const std::vector<Matcher>& matchers, std::vector<Patch> patches, const SynthesisFrame& frame)
+        : matchers_(matchers), frame_(frame), size_(matchers.front().size()), patches_(std::move(patches)),
+          coverage_(frame.mesh.positions.size(), patches_), texels_(patches_.size()), matches_(patches_.size())
+    {
+        parallel_for(patches_.size(), [&](size_t p) { texels_[p] = texels_of(patches_[p], size_); });
+    }
+
+    // At first little is known: patches of which less than a tenth is get any place that suits the guide.
+    void match(const Wanted& wanted, const std::vector<Source>& sources, bool at_first)
+    {
+        parallel_for(patches_.size(), [&](size_t p) {
+            auto& window = thread_scratch<Window>();
+            auto& hints = thread_scratch<std::vector<Match>>();
+            window_of(patches_[p], texels_[p], wanted, window);
+            constexpr double kEnough = 0.1;
+            const auto known = static_cast<double>(std::ranges::count_if(
+                window.known, [](uint8_t k) { return (k & (Window::kCurrent | Window::kHistory)) != 0; }));
+            const Matcher& matcher = matcher_of(p);
+            if (at_first && known < kEnough * static_cast<double>(window.known.size())) {
+                matches_[p] = matcher.any(window, hash64(frame_.seed, static_cast<uint64_t>(patches_[p].seed)));
+                return;
+            }
+            hints_of(patches_[p], sources, size_, hints);
+            matches_[p] = matcher.best(window, hints);
+        });
+    }
+
+    // Each vertex becomes the mean of what its patches found, weighted by the Gaussian.
+    void blend(std::vector<float>& values, std::vector<Source>& sources)
+    {
+        weights_ = robust_weights(matches_);
+        const int channels = layout().channels;
+        parallel_for(
+            sources.size(), [&](size_t i) { blend(i, 0, channels, &values[i * channels], sources[i]); },
+            kVerticesPerBlend);
+    }
+    // The same for the frames before, of vertices that had none.
+    void blend_history(const std::vector<uint8_t>& advected, std::vector<float>& rest) const
+    {
+        const int count = layout().channels * layout().history, each = layout().stride() - layout().channels;
+        parallel_for(
+            count > 0 ? advected.size() : 0,
+            [&](size_t i) {
+                Source unused;
+                if (!advected[i]) blend(i, layout().channels, count, &rest[i * each], unused);
+            },
+            kVerticesPerBlend);
+    }
+
+    double mean_energy() const // of a texel
+    {
+        const double energy = parallel_sum(matches_.size(), [&](size_t p) { return matches_[p].energy; });
+        const double weight = parallel_sum(matches_.size(), [&](size_t p) {
+            double own = 0;
+            for (int y = 0; y < size_; ++y)
+                for (int x = 0; x < size_; ++x)
+                    if (texels_[p].triangle[static_cast<size_t>(y) * size_ + x] >= 0)
+                        own += static_cast<double>(matchers_.front().weight(x, y));
+            return own;
+        });
+        return weight > 0 ? energy / weight : 0;
+    }
+    const std::vector<Patch>& patches() const { return patches_; }
+    std::vector<Patch> take_patches() { return std::move(patches_); }
+
+  private:
+    const TexelLayout& layout() const { return matchers_.front().layout(); }
+    // `count` channels of a vertex.
+    void blend(size_t vertex, int first, int count, float* values, Source& source) const
+    {
+        auto& sum = thread_scratch<std::vector<float>>();
+        sum.assign(count, 0);
+        float total = 0, most = 0;
+        for (int e = coverage_.first[vertex]; e < coverage_.first[vertex + 1]; ++e) {
+            const auto& [p, k] = coverage_.patches[e];
+            const Vec2f at = patches_[p].places[k] + Vec2f::Constant(0.5f * static_cast<float>(size_ - 1));
+            const auto pixel = [this](float x) { return std::clamp(static_cast<int>(std::lround(x)), 0, size_ - 1); };
+            const float g = weights_[p] * matchers_.front().weight(pixel(at.x()), pixel(at.y()));
+            const Vec2f from = at + Vec2f(static_cast<float>(matches_[p].x), static_cast<float>(matches_[p].y));
+            add_sample(matcher_of(p).picture(matches_[p].picture), from, first, count, g, sum.data());
+            if (g > most) most = g, source = {matches_[p].picture, from};
+            total += g;
+        }
+        if (total > 0)
+            for (int c = 0; c < count; ++c) values[c] = sum[c] / total;
+    }
+    const Matcher& matcher_of(size_t patch) const
+    {
+        return frame_.labels.empty() ? matchers_.front() : matchers_[frame_.labels[patches_[patch].seed]];
+    }
+
+    const std::vector<Matcher>& matchers_; // by label
+    const SynthesisFrame& frame_;
+    int size_;
+    std::vector<Patch> patches_;
+    Coverage coverage_;
+    std::vector<Texels> texels_;
+    std::vector<Match> matches_;
+    std::vector<float> weights_; // of patches
+};
 
 } // namespace
 
-Synthesis::Synthesis(Exemplar exemplar, const SynthesisParams& params) : exemplar_(std::move(exemplar)), params_(params)
+Synthesis::Synthesis(ExampleSet examples, const SynthesisParams& params) : layout_(examples.layout), params_(params)
 {
-    for (const int size : params.sizes) matchers_.emplace_back(exemplar_, size, params.exhaustive);
+    if (examples.labels.empty()) examples.labels.assign(examples.pictures.size(), 0);
+    pictures_.resize(static_cast<size_t>(std::ranges::max(examples.labels)) + 1);
+    for (size_t i = 0; i < examples.pictures.size(); ++i)
+        pictures_[examples.labels[i]].push_back(std::move(examples.pictures[i]));
+    for (const int size : params.sizes) {
+        matchers_.emplace_back();
+        for (const std::vector<Exemplar>& own : pictures_)
+            matchers_.back().emplace_back(own, layout_, size, params.exhaustive);
+    }
 }
 
-void Synthesis::run(const Mesh& mesh, const std::vector<Vec3f>& directions, float texel, uint64_t seed,
-                    const std::vector<uint8_t>& advected, std::vector<int32_t>& seeds, std::vector<Vec3f>& colors)
+void Synthesis::run(SynthesisFrame& frame, std::vector<int32_t>& seeds, std::vector<float>& values)
 {
     energy_ = 0, patches_ = 0;
-    if (mesh.triangles.empty()) return;
-    const MeshLinks links(mesh);
-    const std::vector<Vec3f> carried = colors;
-    const std::vector<int32_t> before = std::exchange(seeds, std::vector<int32_t>(colors.size(), 0));
-    int bit = 1;
-    for (const Matcher& matcher : matchers_) {
+    const size_t count = frame.mesh.positions.size();
+    if (frame.mesh.triangles.empty()) return;
+    const int stride = layout_.stride(), channels = layout_.channels;
+    const MeshLinks links(frame.mesh);
+    const std::vector<float> carried = values;
+    const std::vector<int32_t> before = std::exchange(seeds, std::vector<int32_t>(count, 0));
+    Wanted wanted{layout_, std::vector<float>(count * stride), std::vector<uint8_t>(count)};
+    std::vector<Source> sources(count);
+    std::vector<Patch> larger;
+    for (size_t s = 0; s < matchers_.size(); ++s) {
+        const int bit = 1 << s;
         std::vector<uint8_t> preferred(before.size());
         for (size_t i = 0; i < before.size(); ++i) preferred[i] = (before[i] & bit) != 0;
-        const std::vector<Patch> patches =
-            make_patches(mesh, links, directions,
-                         {.size = matcher.size(), .texel = texel, .distortion = params_.distortion}, seed, preferred);
-        for (const Patch& patch : patches) seeds[patch.seed] |= bit;
-        bit *= 2;
-        const Coverage coverage(colors.size(), patches);
-        std::vector<Texels> texels(patches.size());
-        parallel_for(patches.size(), [&](size_t p) { texels[p] = texels_of(patches[p], matcher.size()); });
-        std::vector<Matcher::Match> matches(patches.size());
-        std::vector<Vec3f> wanted(colors.size());
+        const PatchSettings settings{.size = params_.sizes[s], .texel = frame.texel, .distortion = params_.distortion};
+        Pass pass(matchers_[s],
+                  s == 0 ? make_patches(frame.mesh, links, frame.directions, settings, frame.seed, preferred)
+                         : smaller_patches(frame.mesh, links, larger, settings, frame.seed, preferred),
+                  frame);
+        for (const Patch& patch : pass.patches()) seeds[patch.seed] |= bit;
         for (int iteration = 0; iteration < params_.iterations; ++iteration) {
+            // At first the advected values are known: as those of this frame, or, of videos, as those of the one
+            // before.
+            const bool at_first = s == 0 && iteration == 0;
             // |(1 - w) (c - b) + w (a - b)| is the distance from b to (1 - w) c + w a
             parallel_for(
-                colors.size(),
+                count,
                 [&](size_t i) {
-                    const float w = advected[i] ? params_.coherence : 0;
-                    wanted[i] = (1 - w) * colors[i] + w * carried[i];
+                    const float w = frame.advected[i] ? params_.coherence : 0;
+                    float* texel = &wanted.texels[i * stride];
+                    for (int c = 0; c < channels; ++c)
+                        texel[c] = (1 - w) * values[i * channels + c] + w * carried[i * channels + c];
+                    std::copy_n(frame.rest.begin() + static_cast<std::ptrdiff_t>(i * (stride - channels)),
+                                stride - channels, texel + channels);
+                    wanted.known[i] = Window::kGuide;
+                    if (frame.advected[i]) wanted.known[i] |= layout_.history > 0 ? Window::kHistory : Window::kCurrent;
+                    if (!at_first) wanted.known[i] |= Window::kCurrent | Window::kHistory;
                 },
                 kVerticesPerBlend);
-            // At first only advected colours are known.
-            const bool begins = iteration == 0 && &matcher == &matchers_.front();
-            parallel_for(patches.size(), [&](size_t p) {
-                const Window window = window_of(patches[p], texels[p], wanted, begins ? &advected : nullptr);
-                constexpr double kEnough = 0.1; // of the texels
-                const auto known = static_cast<double>(std::ranges::count(window.known, 1));
-                matches[p] = begins && known < kEnough * static_cast<double>(window.known.size())
-                                 ? any_match(matcher, seed, patches[p].seed)
-                                 : matcher.best(window);
-            });
-            blend(matcher, patches, coverage, matches, colors);
+            pass.match(wanted, sources, at_first);
+            pass.blend(values, sources);
+            pass.blend_history(frame.advected, frame.rest);
         }
-        energy_ = mean_energy(matcher, texels, matches);
-        patches_ += static_cast<int>(patches.size());
+        energy_ = pass.mean_energy();
+        patches_ += static_cast<int>(pass.patches().size());
+        if (s == 0) larger = pass.take_patches();
     }
 }
 

@@ -1,16 +1,16 @@
-// Texture synthesis on a surface by optimisation [Bargteil 2006, 4.4.3]: for each patch, the colours of the surface are
-// mapped to the plane, the square of the exemplar that fits best is found, and the colours of the surface become the
+// Texture synthesis on a surface by optimisation [Bargteil 2006, 4.4.3]: for each patch, the values of the surface are
+// mapped to the plane, the square of the examples that fits best is found, and the values of the surface become the
 // mean of what their patches found. The energy that a match minimises is
 //
-//     sum g |(1 - w) (c - b) + w (a - b)|^2
+//     sum g (|(1 - w) (c - b) + w (a - b)|^2 + sum_i w_i |s_i - b_i|^2 + w_r |r - r_b|^2)
 //
-// of the current colours c, the advected ones a, the exemplar's b and a Gaussian g. Large patches first, then small.
+// of the current values c, the advected ones a, those of the frames before s_i, and the guide r, the example's b, b_i
+// and r_b, and a Gaussian g. The first term is that of still pictures; with the history of videos [Narain 2011, (2.9)]
+// and a guide [Narain 2011, (2.8)] come the others. Large patches first, then small.
 #pragma once
 
 #include "spindrift/texture/matcher.h"
 #include "spindrift/texture/patches.h"
-
-#include <optional>
 
 namespace spindrift {
 
@@ -19,29 +19,51 @@ struct SynthesisParams {
     float coherence = 0.5f;               // w
     int iterations = 3;                   // for each size
     float distortion = 2;
-    bool exhaustive = false; // compare all places of the exemplar
+    bool exhaustive = false; // compare all places of the examples
+};
+
+// Pictures of which each patch is matched with any, or, by label, with those of its label only.
+struct ExampleSet {
+    TexelLayout layout = {};
+    std::vector<Exemplar> pictures;      // with layout.stride() channels
+    std::vector<int> labels = {};        // of the pictures, from 0 on; empty: patches choose among all
+    std::vector<std::string> extra = {}; // names of the synthesized values after the three of a colour
+};
+
+// What the texture of a frame starts from.
+struct SynthesisFrame {
+    const Mesh& mesh;
+    const std::vector<Vec3f>& directions;
+    float texel = 1; // [m]
+    uint64_t seed = 1;
+    // Vertices whose values were advected. At the others only what patches agree on counts.
+    const std::vector<uint8_t>& advected;
+    // Of each vertex, what follows the synthesized values in a texel: history and guide. Vertices that were not
+    // advected are given a history.
+    std::vector<float> rest = {};
+    std::vector<int32_t> labels = {}; // of vertices; empty: any
 };
 
 class Synthesis {
   public:
-    // The exemplar must be at least as large as the largest patch.
-    Synthesis(Exemplar exemplar, const SynthesisParams& params);
+    // Pictures must be at least as large as the largest patch.
+    Synthesis(ExampleSet examples, const SynthesisParams& params);
 
-    // `colors` are the advected ones, which it replaces. Where `advected` is zero there were none, and only what
-    // patches agree on counts.
+    // `values`, layout.channels for each vertex, are the advected ones, which it replaces.
     //
     // `seeds` has a bit for each size at the vertices where a patch was seeded in the frame before, and then at those
     // where one is now: patches that stay in place flicker less. Empty: none.
-    void run(const Mesh& mesh, const std::vector<Vec3f>& directions, float texel, uint64_t seed,
-             const std::vector<uint8_t>& advected, std::vector<int32_t>& seeds, std::vector<Vec3f>& colors);
+    void run(SynthesisFrame& frame, std::vector<int32_t>& seeds, std::vector<float>& values);
 
+    const TexelLayout& layout() const { return layout_; }
     double energy() const { return energy_; } // of the last matches, in the mean of a texel
     int patches() const { return patches_; }
 
   private:
-    Exemplar exemplar_;
+    TexelLayout layout_;
+    std::vector<std::vector<Exemplar>> pictures_; // by label
     SynthesisParams params_;
-    std::vector<Matcher> matchers_; // by size
+    std::vector<std::vector<Matcher>> matchers_; // by size, and by label
     double energy_ = 0;
     int patches_ = 0;
 };

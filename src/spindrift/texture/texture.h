@@ -6,6 +6,7 @@
 //     parameters  the place on the first surface, where a solid pattern is looked up, which stretches [4.2]
 //     react       two substances that react and diffuse, and keep their scale [4.3]
 //     example     the colours of the frame before, made like an example again [4.4]
+//     guide       two colours, mixed by the parameter that guides other textures (texture/guide.h)
 //
 //     Texture texture(params);
 //     texture.start(mesh);                  // texture.carry(mesh, 1 / fps) for each frame after the first
@@ -23,6 +24,7 @@
 
 #include "spindrift/scene/params.h"
 #include "spindrift/texture/frame_map.h"
+#include "spindrift/texture/guide.h"
 #include "spindrift/texture/pattern.h"
 #include "spindrift/texture/reaction.h"
 #include "spindrift/texture/synthesis.h"
@@ -32,8 +34,22 @@
 namespace spindrift {
 
 struct TextureParams {
-    enum class Mode { colors, parameters, react, example };
+    enum class Mode { colors, parameters, react, example, guide };
     enum class Start { checker, stripes, spots, noise, surface }; // the first four as in Pattern
+    enum class Select { any, label, parameter };
+    // One of several examples.
+    struct Example {
+        ExemplarParams::Kind kind = ExemplarParams::Kind::spots;
+        std::string file; // instead of `kind`
+        std::optional<Vec3f> color, second_color;
+        std::string height_file;
+        float parameter = 0;
+        std::string parameter_file; // instead of `parameter`, for each pixel
+
+        void visit(ParamVisitor& v);
+    };
+
+    enum class Rule { none, foam };
 
     Mode mode = Mode::colors;
     MapSource map = MapSource::best;
@@ -47,19 +63,49 @@ struct TextureParams {
     std::optional<float> texel; // [m]
     ExemplarParams exemplar;
     std::string exemplar_file;
+    std::vector<Example> examples; // instead of `exemplar` and its file
+    Select select = Select::any;
+    float parameter_weight = 1, history_weight = 1;
+    int history = 0; // frames of a video that a match compares besides the present one
+    std::optional<float> coherence;
     int patch = 33; // [texels], then half and a quarter of it
     SynthesisParams synthesis;
+    Rule rule = Rule::none;
+    FoamParams foam;
+    bool features = false;
+    float feature_smoothing = 0; // [m]
+    float orientation = 0;
     int seed = 1;
 
     void visit(ParamVisitor& v);
     std::vector<int> patch_sizes() const;
+    // Those of `examples`, or the single one.
+    std::vector<Example> all_examples() const;
+    bool chosen_by(Select by) const { return mode == Mode::example && select == by; }
+    bool guided() const { return rule != Rule::none || mode == Mode::guide || chosen_by(Select::parameter); }
+    bool turns() const { return mode == Mode::example || orientation > 0; }
+    bool needs_features() const { return features || rule != Rule::none || orientation > 0; }
 };
+
+// What the files of an example hold. Pictures have three channels, or a fourth, the opacity.
+struct ExampleFiles {
+    std::vector<Exemplar> frames; // none: made by code; one picture, or those of a video
+    // The frames before each frame, without the motion of the whole: `history` for each, the most recent first.
+    std::vector<std::vector<Exemplar>> history = {};
+    std::optional<Exemplar> height = {}, parameter = {}; // of one channel, with the size of the pictures
+};
+// What synthesis matches with. `files` are those of params.all_examples(), or empty. Throws Error(bad_input).
+ExampleSet example_set(const TextureParams& params, std::vector<ExampleFiles> files);
 
 class Texture {
   public:
-    // `motion`: see FrameMapSettings. `exemplar`: that of mode example, instead of one made by code. Throws
-    // Error(bad_input) if it is smaller than a patch, or has no detail.
-    explicit Texture(const TextureParams& params, bool motion = true, std::optional<Exemplar> exemplar = {});
+    // `motion`: see FrameMapSettings. `files`: see example_set(). Throws Error(bad_input) if an example is smaller than
+    // a patch, or has no detail.
+    explicit Texture(const TextureParams& params, bool motion = true, std::vector<ExampleFiles> files = {});
+
+    // Where walls are: features of the flow leave out the surface that lies on them. Before each frame, if they move.
+    using Distance = std::function<float(const Vec3f&)>;
+    void set_walls(Distance distance) { walls_ = std::move(distance); }
 
     void start(Mesh surface);
     // To the next frame, that many seconds later. Throws Error(failed) if the frames have no map.
@@ -83,18 +129,31 @@ class Texture {
 
   private:
     std::vector<std::string> channels() const;
+    std::optional<AttributeArray> fresh_of_example(const std::string& channel, const Mesh& surface) const;
+    void shift_history(std::map<std::string, AttributeArray>& carried) const;
     std::optional<AttributeArray> fresh(const std::string& channel, const Mesh& surface) const;
     Vec3f pattern_color(const Vec3f& place) const;
     Mesh with_texels(const Mesh& surface, std::vector<SurfacePoint>& on_surface) const;
+    void add_features(Mesh& surface, const std::vector<SurfacePoint>& from, float seconds);
+    void strain_of_texels(const Mesh& surface, const std::vector<SurfacePoint>& on_surface);
+    void guide(const Mesh& before, const std::vector<SurfacePoint>& from, float seconds);
     void react_on_surface();
+    void show_guide();
     void synthesize_example();
     ReactionFields fields() const;
+    std::vector<std::string> texel_names(int first_frame, int last_frame) const;
+    void gather(const std::vector<std::string>& names, int stride, std::vector<float>& texels) const;
+    void scatter(const std::vector<std::string>& names, int stride, const std::vector<float>& texels);
+    std::vector<int32_t> labels() const;
 
     TextureParams params_;
     bool motion_;
+    Distance walls_;
     std::optional<float> texel_;
     std::unique_ptr<Synthesis> synthesis_;
+    std::vector<std::string> extra_; // names of what is synthesized besides colours
     Mesh mesh_, surface_;
+    std::vector<Mat3f> strain_;     // of the vertices; empty unless directions follow it
     std::vector<uint8_t> advected_; // vertices that are not new
     bool first_ = true;             // frame
     int new_vertices_ = 0;

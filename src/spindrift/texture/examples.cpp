@@ -1,0 +1,125 @@
+// The pictures that synthesis matches with, from examples and their files.
+#include "spindrift/base/error.h"
+#include "spindrift/texture/texture.h"
+
+#include <fmt/format.h>
+
+namespace spindrift {
+
+namespace {
+
+constexpr int kColors = 3, kWithOpacity = 4;
+
+ExampleFiles made_by_code(const TextureParams& params, const TextureParams::Example& example)
+{
+    ExemplarParams made = params.exemplar;
+    made.kind = example.kind, made.seed = params.seed;
+    made.color = example.color.value_or(params.color);
+    made.second_color = example.second_color.value_or(params.second_color);
+    ExampleFiles files;
+    files.frames = {make_exemplar(made)};
+    return files;
+}
+
+void check_size(const std::string& what, const Exemplar& picture, int patch)
+{
+    if (std::min(picture.width, picture.height) < patch + 2)
+        bad_input("{} has {} x {} pixels, but a patch of {} must fit with room to move; use a larger picture, or "
+                  "lower `patch`",
+                  what, picture.width, picture.height, patch);
+    for (const float value : picture.values)
+        if (!std::isfinite(value)) bad_input("{} has pixels that are not finite", what);
+}
+
+void check_detail(const std::string& what, const std::vector<Exemplar>& frames)
+{
+    Vec3f least = frames.front().color(0, 0), most = least;
+    for (const Exemplar& frame : frames)
+        for (int y = 0; y < frame.height; ++y)
+            for (int x = 0; x < frame.width; ++x)
+                least = least.cwiseMin(frame.color(x, y)), most = most.cwiseMax(frame.color(x, y));
+    if ((most - least).maxCoeff() < 1e-4f) bad_input("{} has the same colour everywhere", what);
+}
+
+// Of a picture that belongs to another one.
+void check_companion(const std::string& what, const Exemplar& picture, const Exemplar& main)
+{
+    if (picture.width != main.width || picture.height != main.height)
+        bad_input("{} has {} x {} pixels, its picture {} x {}", what, picture.width, picture.height, main.width,
+                  main.height);
+}
+
+// Colours, then opacity and height where any example has them.
+class Values {
+  public:
+    explicit Values(const std::vector<ExampleFiles>& all)
+    {
+        for (const ExampleFiles& files : all) {
+            opacity_ |= files.frames.front().channels >= kWithOpacity;
+            height_ |= files.height.has_value();
+        }
+    }
+    int count() const { return kColors + opacity_ + height_; }
+    std::vector<std::string> names() const
+    {
+        std::vector<std::string> names;
+        if (opacity_) names.emplace_back("opacity");
+        if (height_) names.emplace_back("height");
+        return names;
+    }
+    float* copy(const ExampleFiles& files, const Exemplar& from, int x, int y, float* out) const
+    {
+        out = std::copy_n(from.at(x, y), kColors, out);
+        if (opacity_) *out++ = from.channels >= kWithOpacity ? from.at(x, y)[kColors] : 1;
+        if (height_) *out++ = files.height ? files.height->at(x, y)[0] : 0;
+        return out;
+    }
+
+  private:
+    bool opacity_ = false, height_ = false;
+};
+
+} // namespace
+
+ExampleSet example_set(const TextureParams& params, std::vector<ExampleFiles> files)
+{
+    const std::vector<TextureParams::Example> examples = params.all_examples();
+    files.resize(examples.size());
+    const int patch = params.patch_sizes().front();
+    for (size_t i = 0; i < examples.size(); ++i) {
+        if (files[i].frames.empty()) files[i] = made_by_code(params, examples[i]);
+        const std::string what = examples.size() == 1 ? "the example" : fmt::format("example {}", i + 1);
+        for (const Exemplar& frame : files[i].frames) check_size(what, frame, patch);
+        check_detail(what, files[i].frames);
+        const Exemplar& first = files[i].frames.front();
+        if (files[i].height) check_companion(what + "'s height", *files[i].height, first);
+        if (files[i].parameter) check_companion(what + "'s parameter", *files[i].parameter, first);
+        if (params.history > 0 && files[i].history.empty())
+            bad_input("{} is a still picture, but `history` needs videos", what);
+    }
+    const Values values(files);
+    ExampleSet set;
+    set.extra = values.names();
+    set.layout.channels = values.count(), set.layout.history = params.history;
+    set.layout.guided = params.select == TextureParams::Select::parameter;
+    set.layout.history_weight = params.history_weight, set.layout.guide_weight = params.parameter_weight;
+    for (size_t i = 0; i < examples.size(); ++i)
+        for (size_t f = 0; f < files[i].frames.size(); ++f) {
+            if (params.history > 0 && files[i].history[f].empty()) continue; // the video begins here
+            const Exemplar& frame = files[i].frames[f];
+            Exemplar& picture = set.pictures.emplace_back(frame.width, frame.height, set.layout.stride());
+            picture.moment = static_cast<int>(f);
+            for (int y = 0; y < frame.height; ++y)
+                for (int x = 0; x < frame.width; ++x) {
+                    float* out = values.copy(files[i], frame, x, y, picture.at(x, y));
+                    for (int h = 0; h < params.history; ++h)
+                        out = values.copy(files[i], files[i].history[f][h], x, y, out);
+                    if (set.layout.guided)
+                        *out = files[i].parameter ? files[i].parameter->at(x, y)[0] : examples[i].parameter;
+                }
+            if (params.select == TextureParams::Select::label) set.labels.push_back(static_cast<int>(i));
+        }
+    return set;
+}
+
+} // namespace spindrift
