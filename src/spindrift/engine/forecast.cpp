@@ -2,14 +2,12 @@
 
 #include "spindrift/base/child_process.h"
 #include "spindrift/base/error.h"
-#include "spindrift/base/frame_share.h"
 #include "spindrift/base/interrupt.h"
 #include "spindrift/base/memory.h"
 #include "spindrift/base/parallel.h"
 #include "spindrift/engine/cache.h"
 
 #include <algorithm>
-#include <chrono>
 #include <ctime>
 #include <filesystem>
 #include <sstream>
@@ -26,6 +24,7 @@ constexpr double kCellFrames = 1e7, kSeconds = 15, kSecondsCoarse = 5;
 constexpr double kLeastCoarser = 1.25, kMostCoarser = 256;
 // Multiple of that time after which a frame is not completed.
 constexpr double kPatience = 2;
+constexpr const char* kCutShort = "cut_short"; // a number of a stage that could not complete the frame after the last
 
 class TemporaryFolder {
   public:
@@ -99,7 +98,9 @@ Rehearsed read_rehearsal(const std::string& text)
             else
                 now.most[name] = std::max(now.most[name], value);
         }
-        if (line.starts_with("frame")) rehearsed.frames.push_back(std::move(now));
+        if (!line.starts_with("frame")) continue;
+        if (now.most.contains(kCutShort)) rehearsed.frames.pop_back(); // said once more
+        rehearsed.frames.push_back(std::move(now));
     }
     return rehearsed;
 }
@@ -116,29 +117,24 @@ class Recorder : public Progress {
         fmt::print("frame {} disk {:.0f} seconds {}", frame, bytes_in(folder_), report.times.total());
         for (const auto& [name, value] : report.numbers) fmt::print(" {} {}", name, value);
         fmt::print("\n");
-        ++frames_, last_frame_ = frame, last_time_ = Clock::now(), set_frame_share(0);
+        ++frames_, last_frame_ = frame;
         if (out_of_time()) throw OutOfTime();
     }
     // By the CPU time of this process, which is independent of the load of the machine.
     bool out_of_time() const { return static_cast<double>(std::clock()) > time_ * CLOCKS_PER_SEC; }
-    // Of a frame that was cut short: the time that it would have taken, by the share of it that is done.
-    void frame_cut(float share) const
+    // The frame after the last was not completed.
+    void frame_cut() const
     {
-        if (frames_ == 0 || !(share > 0)) return;
-        const std::chrono::duration<double> spent = Clock::now() - last_time_;
-        fmt::print("frame {} disk {:.0f} seconds {}\n", last_frame_ + 1, bytes_in(folder_) * (frames_ + 1) / frames_,
-                   spent.count() / static_cast<double>(share));
+        if (frames_ > 0) fmt::print("frame {} disk {:.0f} {} 1\n", last_frame_, bytes_in(folder_), kCutShort);
     }
     void stage_ends() override {}
     void say(const std::string&) override {}
     void warn(const std::string&) override {}
 
   private:
-    using Clock = std::chrono::steady_clock;
     std::string folder_;
     double time_; // CPU time limit of the stage, all threads together [s]
     int frames_ = 0, last_frame_ = 0;
-    Clock::time_point last_time_;
 };
 
 // The first, a middle and the last frame.
@@ -221,6 +217,8 @@ Reached completed(const Rehearsed& run, const Rehearsed& coarser, const FrameRan
 
 } // namespace
 
+bool is_cut_short(const Foreseen& foreseen) { return foreseen.number(kCutShort) > 0; }
+
 double extrapolated(double fine, double coarse, double k1, const Growth& growth)
 {
     if (!(fine > 0)) return 0;
@@ -247,7 +245,7 @@ void rehearse_stage(ShotOptions options, const StageKinds& kinds, double seconds
     } catch (const Recorder::OutOfTime&) {
     } catch (const Error& error) {
         if (error.code != ExitCode::interrupted || !recorder.out_of_time()) throw;
-        recorder.frame_cut(frame_share());
+        recorder.frame_cut();
     }
     fmt::print("memory {:.0f} kept {:.0f}\n", peak_memory(), held_memory());
 }
