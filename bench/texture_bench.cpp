@@ -2,11 +2,14 @@
 // 200 to 500 s.
 #include "bench.h"
 
+#include "spindrift/base/memory.h"
 #include "spindrift/mesh/remesh.h"
+#include "spindrift/texture/bake.h"
 #include "spindrift/texture/texture.h"
 #include "texture/sequences.h"
 
 #include <fmt/format.h>
+#include <fstream>
 
 namespace spindrift {
 
@@ -38,10 +41,41 @@ double seconds_of_frame(Mode mode, int vertices)
     return best;
 }
 
+// A ball as its atlas, and a finer ball's colours baked into that [s].
+struct AtlasTimes {
+    double atlas, baking;
+
+    AtlasTimes(const Mesh& surface, const Mesh& fine, int size)
+    {
+        const std::vector<Vec3f> colors(fine.positions.size(), Vec3f::Ones());
+        Atlas made;
+        atlas = seconds_of([&] { made = make_atlas(surface, size); });
+        baking = seconds_of([&] { baked_from_nearest(made, surface, fine, colors); });
+    }
+};
+
+void bench_atlas(BenchTable& table)
+{
+    const Mesh small = rough_ball(6, 0.2f), large = rough_ball(8, 0.2f), fine = sphere_mesh({0, 0, 0}, 1, 8);
+    const AtlasTimes few(small, fine, 1024), many(large, fine, 2048), pixels(small, fine, 4096);
+    const double triangles = static_cast<double>(large.triangles.size()),
+                 more = triangles / static_cast<double>(small.triangles.size());
+    table.add(fmt::format("texture, atlas of {:.0f} thousand triangles", triangles / 1000),
+              fmt::format("{:.2f} s a frame", many.atlas), many.atlas, at_most(1, " s"));
+    table.add(fmt::format("  time a triangle, {:.0f} times as many", more),
+              fmt::format("{:.2f} times", many.atlas / few.atlas / more), many.atlas / few.atlas / more,
+              at_most(1.3, " times"));
+    table.add("  baking, 2048 x 2048 pixels from a million triangles", fmt::format("{:.2f} s a frame", many.baking),
+              many.baking, at_most(3, " s"));
+    table.add("  time a pixel, 16 times as many", fmt::format("{:.2f} times", pixels.baking / few.baking / 16),
+              pixels.baking / few.baking / 16, at_most(1.3, " times"));
+}
+
 } // namespace
 
 void bench_texture(BenchTable& table)
 {
+    bench_atlas(table);
     struct Case {
         Mode mode;
         const char* name;
@@ -50,12 +84,17 @@ void bench_texture(BenchTable& table)
     };
     for (const Case& c :
          {Case{Mode::parameters, "parameters", 0.5, 1000000}, Case{Mode::react, "react, four steps", 0.5, 1000000},
-          Case{Mode::example, "example", 5.0, 200000}}) {
+          Case{Mode::example, "example", 5.0, 1000000}}) {
+        std::ofstream("/proc/self/clear_refs") << 5; // the peak counts from here
         const double seconds = seconds_of_frame(c.mode, 200000);
+        const double peak = peak_memory();
         table.add(fmt::format("texture, {}, 200 thousand vertices", c.name), fmt::format("{:.2f} s a frame", seconds),
                   seconds, at_most(c.most, " s"));
+        if (c.mode == Mode::example)
+            table.add("  peak memory of the process", fmt::format("{:.0f} MB", peak / 1e6), peak,
+                      at_most(2e9, " bytes"));
         const double few = seconds_of_frame(c.mode, 50000);
-        const double many = c.vertices == 200000 ? seconds : seconds_of_frame(c.mode, c.vertices);
+        const double many = seconds_of_frame(c.mode, c.vertices);
         const double ratio = many / few / (c.vertices / 50000.0);
         table.add(fmt::format("  time a vertex, {} against 50 thousand", c.vertices),
                   fmt::format("{:.2f} times", ratio), ratio, at_most(1.3, " times"));

@@ -10,6 +10,7 @@
 #include "spindrift/io/atomic_file.h"
 #include "spindrift/io/frame_path.h"
 
+#include <fmt/format.h>
 #include <regex>
 #include <sstream>
 
@@ -87,7 +88,7 @@ std::string script_for(const Block& block, const Workplace& place)
     }
     if (std::system("command -v blender > /dev/null 2>&1") != 0) return {};
     place.write(name + ".py", block.text);
-    return "blender --background --factory-startup --python-exit-code 3 --python " + name + ".py\n";
+    return fmt::format("{}\n", fmt::join(blender_command(name + ".py"), " "));
 }
 
 TEST(Docs, BlocksAreFoundAsMarked)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "figures.h"
+#include "spindrift/io/plot.h"
 
 #include <string>
 
@@ -42,3 +43,5 @@ void floating_bodies(spindrift::Figures& figures);
 
 // Path of a file in out/validation, which is created if needed.
 std::string output_path(const std::string& name);
+// To output_path(name).
+void write_plot(const std::string& name, const spindrift::Plot& plot);

@@ -5,14 +5,24 @@
 //     spindrift_validate [check]     spindrift_validate --list prints their names
 #include "checks.h"
 
+#include "spindrift/io/atomic_file.h"
+
 #include <exception>
 #include <filesystem>
+#include <fmt/format.h>
 
 std::string output_path(const std::string& name)
 {
     const std::filesystem::path folder = "out/validation";
     std::filesystem::create_directories(folder);
     return (folder / name).string();
+}
+
+void write_plot(const std::string& name, const spindrift::Plot& plot)
+{
+    const std::string path = output_path(name);
+    spindrift::write_file(path, spindrift::svg_of(plot));
+    fmt::print("{}\n", path);
 }
 
 int main(int argc, char** argv)

@@ -17,13 +17,6 @@ using namespace spindrift;
 
 namespace {
 
-void write_plot(const std::string& name, const Plot& plot)
-{
-    const std::string path = output_path(name);
-    write_file(path, svg_of(plot));
-    fmt::print("{}\n", path);
-}
-
 // -------------------------------------------------------------------------------------------------------- matching
 
 void matching(Figures& figures)

@@ -105,6 +105,7 @@ void decay(Figures& figures)
 void coherence()
 {
     const TwistingBall ball;
+    PlotSeries changes{.name = "change of colour", .points = {}}, energies{.name = "energy x 10", .points = {}};
     fmt::print("\n| w | mean change of colour a frame | energy of the last matches |\n|---|---|---|\n");
     for (const float w : {0.0f, 0.2f, 0.4f, 0.6f, 0.8f, 0.95f}) {
         TextureParams params = example();
@@ -119,7 +120,12 @@ void coherence()
             change += mean_change(ball, before, texture.mesh()) / frames;
         }
         fmt::print("| {:.2f} | {:.4f} | {:.5f} |\n", w, change, texture.synthesis()->energy());
+        changes.points.emplace_back(w, change), energies.points.emplace_back(w, 10 * texture.synthesis()->energy());
     }
+    write_plot("texture_coherence.svg", {"Change of colour along the map in a frame, and energy of the matches",
+                                         "coherence w",
+                                         "mean of a vertex",
+                                         {changes, energies}});
 }
 
 // Two balls meet, become one and part again, in a tracked surface.

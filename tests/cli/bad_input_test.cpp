@@ -147,7 +147,7 @@ TEST_F(BadInput, CommandLineErrorsAreOneMessage)
     rejected({},
              {"give a command: run, liquid, spray, surface, ripples, shaped_smoke, smoke, track, texture, crowd, sand, "
               "grains, render, check, graph, describe, "
-              "versions, ax, info, new; see: spindrift --help"});
+              "versions, ax, footage, transfer, enlarge, info, new; see: spindrift --help"});
     rejected({"rum", "small.toml"}, {"there is no command 'rum'; did you mean 'run'?"});
     rejected({"explode"}, {"there is no command 'explode'; see: spindrift --help"});
     rejected({"--fast"}, {"spindrift has no option --fast"});

@@ -22,6 +22,18 @@ struct RunResult {
     std::string out, err;
 };
 
+// Runs a Python script in Blender, which must find the system's Python before any other: it takes its modules.
+inline std::vector<std::string> blender_command(const std::string& script,
+                                                const std::vector<std::string>& arguments = {})
+{
+    std::vector<std::string> command = {
+        "env", "PATH=/usr/bin:/bin", "blender", "--background", "--factory-startup", "--python-exit-code",
+        "3",   "--python",           script};
+    if (!arguments.empty()) command.emplace_back("--");
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return command;
+}
+
 // A child process whose output is captured. Never outlives this object.
 class Child {
   public:

@@ -167,6 +167,7 @@ struct DeclaredNumber {
     int components = 1; // 3 for a vector
     int columns = 0;    // of rows
     bool integer = false;
+    std::string unit = {};
 };
 
 // Collects all numbers of a stage, for the first item of each list.
@@ -203,7 +204,12 @@ class NumberCollector : public ParamVisitor {
     }
 
   private:
-    DeclaredNumber& add(const ParamInfo& i) { return numbers_.emplace_back(path_ + "." + i.name, i.range); }
+    DeclaredNumber& add(const ParamInfo& i)
+    {
+        DeclaredNumber& number = numbers_.emplace_back(path_ + "." + i.name, i.range);
+        number.unit = i.unit;
+        return number;
+    }
     std::string path_;
     std::vector<DeclaredNumber>& numbers_;
 };

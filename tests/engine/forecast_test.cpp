@@ -179,6 +179,25 @@ velocity = [0, 1, 0]
 
 TEST(Forecast, MatchesSmoke) { expect_forecast_matches(kSmoke, {{"smoke", "smoke"}}); }
 
+// Smoke moves 417 cells a frame, which takes minutes.
+TEST(Forecast, DoesNotWaitForAFrameThatTakesLong)
+{
+    const Workplace place;
+    place.write("fast.toml", R"([shot]
+frames = "1-3"
+[smoke]
+voxel = 0.1
+[[smoke.source]]
+shape = "sphere"
+radius = 0.3
+velocity = [1000, 1000, 1000]
+)");
+    const RunResult result = place.succeed(
+        {"rehearse", "fast.toml", "-o", "out", "--stage", "smoke", "--seconds", "0.5", "--frames", "1-3", "-j", "2"});
+    EXPECT_TRUE(contains(result.out, "\nframe 1 disk ") && contains(result.out, " cut_short 1\n")) << result.out;
+    EXPECT_FALSE(contains(result.out, "frame 2")) << result.out;
+}
+
 // An earlier version forecast 3.6 MB of memory and 9 MB of files for a run that took 1.8 GB and 616 MB.
 TEST(Forecast, MatchesTurbulentSmoke)
 {

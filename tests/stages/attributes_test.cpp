@@ -291,9 +291,7 @@ for loop in mesh.loops:
     assert all(abs(a - b) < 0.01 for a, b in zip(color, wanted)), tuple(color)
 print("CORNERS", len(mesh.loops))
 )");
-    Child blender({"blender", "--background", "--factory-startup", "--python-exit-code", "3", "--python",
-                   place / "look.py", "--", place / "mesh.ply"},
-                  place.path());
+    Child blender(blender_command(place / "look.py", {place / "mesh.ply"}), place.path());
     ASSERT_TRUE(blender.ends_within(120));
     const RunResult result = blender.wait();
     EXPECT_EQ(result.code, 0) << result.out << result.err;

@@ -202,9 +202,7 @@ for grid in volume.grids:
     assert grid.load()
     print("GRID", grid.name, grid.data_type, grid.channels)
 )");
-    Child blender({"blender", "--background", "--factory-startup", "--python-exit-code", "3", "--python",
-                   place / "look.py", "--", place / "out/smoke/smoke.0005.vdb"},
-                  place.path());
+    Child blender(blender_command(place / "look.py", {place / "out/smoke/smoke.0005.vdb"}), place.path());
     ASSERT_TRUE(blender.ends_within(120));
     const RunResult result = blender.wait();
     EXPECT_EQ(result.code, 0) << result.err;

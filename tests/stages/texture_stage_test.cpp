@@ -1,4 +1,5 @@
 #include "cli/program.h"
+#include "spindrift/io/atomic_file.h"
 #include "spindrift/io/image.h"
 #include "spindrift/io/mesh_file.h"
 #include "texture/sequences.h"
@@ -216,6 +217,121 @@ TEST(TextureStage, BadInputIsOneMessage)
     // A mesh with a boundary has no inside, but can be textured.
     write_ball(place, 5, [](Mesh& mesh) { mesh.triangles.resize(mesh.triangles.size() / 2); });
     place.succeed({"texture", "ball.toml", "-o", "open"});
+}
+
+// Meshes that are used in spite of something, and frames without any.
+TEST(TextureStage, OpenAndUntidyMeshesWork)
+{
+    const Workplace place;
+    place.write("ball.toml", kTurning);
+    const std::vector<std::string> run = {"texture", "ball.toml", "-o", "out", "--set", "texture.atlas=128"};
+    const auto warnings = [&](const std::function<void(Mesh&)>& change) {
+        write_ball(place, 5, change);
+        place.remove("out");
+        const RunResult result = place.succeed(run);
+        EXPECT_EQ(read_mesh(place / "out/texture/texture.0005.obj").triangles.size(),
+                  read_mesh(place / "ball.0005.ply").triangles.size());
+        return result.out + result.err;
+    };
+    EXPECT_FALSE(contains(warnings([](Mesh&) {}), "not closed"));
+    const std::string open = warnings([](Mesh& mesh) { mesh.triangles.resize(mesh.triangles.size() / 2); });
+    EXPECT_TRUE(contains(open, "ball.0001.ply") && contains(open, "no other triangle has")) << open;
+    const std::string cut = warnings([](Mesh& mesh) {
+        Mesh soup;
+        for (const Vec3i& t : mesh.triangles) {
+            const auto first = static_cast<int>(soup.positions.size());
+            for (const int vertex : t)
+                soup.positions.push_back(mesh.positions[vertex]), soup.velocities.push_back(mesh.velocities[vertex]);
+            soup.triangles.emplace_back(first, first + 1, first + 2);
+        }
+        mesh = soup;
+    });
+    EXPECT_TRUE(contains(cut, "vertices are where another one is")) << cut;
+    const std::string fins = warnings([](Mesh& mesh) {
+        const Vec3i t = mesh.triangles.front();
+        mesh.triangles.emplace_back(t[0], t[1], mesh.triangles.back()[0]); // a third triangle at an edge
+        mesh.triangles.emplace_back(t[0], t[0], t[1]);                     // and one without area
+    });
+    EXPECT_TRUE(contains(fins, "3 triangles have")) << fins;
+    // Without triangles in the middle of the shot: it begins afresh.
+    for (const bool moves : {true, false}) {
+        write_ball(place, 5);
+        Mesh same = TurningBall().frame(1, false);
+        if (!moves) same.velocities.clear();
+        for (int frame = 1; frame <= 5; ++frame)
+            write_mesh(place / fmt::format("ball.{:04}.ply", frame), frame == 3 ? Mesh() : same);
+        place.remove("out");
+        place.succeed(run);
+        EXPECT_TRUE(read_mesh(place / "out/texture/texture.0003.ply").positions.empty());
+        const Mesh first = read_mesh(place / "out/texture/texture.0001.ply"),
+                   after = read_mesh(place / "out/texture/texture.0004.ply");
+        EXPECT_EQ(std::get<std::vector<Vec3f>>(after.attributes.at("color")),
+                  std::get<std::vector<Vec3f>>(first.attributes.at("color")));
+    }
+}
+
+TEST(TextureStage, MeshesBeyondAllMeasureAreRefused)
+{
+    const Workplace place;
+    place.write("ball.toml", kTurning);
+    const auto message = [&](const std::function<void(Mesh&)>& change) {
+        write_ball(place, 5);
+        Mesh mesh = TurningBall().frame(4, false);
+        change(mesh);
+        write_mesh(place / "ball.0004.ply", mesh);
+        const RunResult result = place.run({"texture", "ball.toml", "-o", "out"});
+        EXPECT_EQ(result.code, 2) << result.err;
+        return result.err;
+    };
+    const std::string far = message([](Mesh& mesh) { mesh.positions[7].x() = 1e20f; });
+    EXPECT_TRUE(contains(far, "ball.0004.ply: vertex 7 is at")) << far;
+    const std::string fast = message([](Mesh& mesh) { mesh.velocities[9].y() = -1e30f; });
+    EXPECT_TRUE(contains(fast, "ball.0004.ply: vertex 9 has the velocity")) << fast;
+    write_ball(place, 5);
+    std::string bytes = read_file(place / "ball.0004.ply");
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    std::memcpy(&bytes[bytes.find("end_header\n") + 11], &nan, sizeof nan);
+    write_file(place / "ball.0004.ply", bytes);
+    const RunResult result = place.run({"texture", "ball.toml", "-o", "out"});
+    EXPECT_EQ(result.code, 2);
+    EXPECT_TRUE(contains(result.err, "ball.0004.ply") && contains(result.err, "vertex 0 is not finite")) << result.err;
+}
+
+// Of any shape, depth and channels.
+TEST(TextureStage, ExamplesOfManyKindsWork)
+{
+    const Workplace place;
+    place.write("ball.toml", kTurning);
+    write_ball(place, 5);
+    using Precision = ChannelImage::Precision;
+    const auto write = [&](const std::string& name, const std::vector<std::string>& channels, Precision precision,
+                           float scale) {
+        ChannelImage image(60, 40);
+        for (const std::string& channel : channels) {
+            std::vector<float>& values = image.add(channel, precision).values;
+            for (size_t i = 0; i < values.size(); ++i) values[i] = scale * static_cast<float>(i / 5 % 2);
+        }
+        write_image(place / name, image);
+    };
+    const auto brightest = [&](const std::string& file) {
+        place.remove("out");
+        place.succeed({"texture", "ball.toml", "-o", "out", "--frames", "1-1", "--set", "texture.mode=example", "--set",
+                       "texture.patch=17", "--set", "texture.feature=5", "--set", "texture.example_file=" + file});
+        const Mesh mesh = read_mesh(place / "out/texture/texture.0001.ply");
+        Vec3f most = Vec3f::Zero();
+        for (const Vec3f& c : std::get<std::vector<Vec3f>>(mesh.attributes.at("color"))) most = most.cwiseMax(c);
+        return most;
+    };
+    write("grey.exr", {"Y"}, Precision::full, 0.5f);
+    write("color.exr", {"R", "G", "B"}, Precision::half, 0.5f);
+    write("more.exr", {"R", "G", "B", "Z", "u"}, Precision::full, 0.5f);
+    for (const char* file : {"grey.exr", "color.exr", "more.exr"})
+        EXPECT_LT((brightest(file) - Vec3f::Constant(0.5f)).norm(), 0.1f) << file;
+    write("huge.exr", {"R", "G", "B"}, Precision::full, 1e30f);
+    const RunResult huge = place.run({"texture", "ball.toml", "-o", "out", "--set", "texture.mode=example", "--set",
+                                      "texture.example_file=huge.exr", "--set", "texture.patch=17"});
+    EXPECT_EQ(huge.code, 2);
+    EXPECT_TRUE(contains(huge.err, "in pixel (5, 0)")) << huge.err;
 }
 
 } // namespace spindrift

@@ -69,6 +69,27 @@ Mesh turned_ball(int number)
     return mesh;
 }
 
+// On a ball. The strain in the tangent plane is that of diag(-2, 0, 2), but for an isotropic part.
+Vec3f strain_of_ball(const Vec3f& x)
+{
+    const Vec3f u(-2 * x.x(), 0, 2 * x.z());
+    return u - x.dot(u) * x;
+}
+
+Stretching exact_stretching(const Vec3f& place)
+{
+    const Vec3f x = place.normalized();
+    Mat3f strain = Mat3f::Zero();
+    strain(0, 0) = -2, strain(2, 2) = 2;
+    return stretching(strain - x.dot(strain * x) * Mat3f::Identity(), x);
+}
+
+bool is_anisotropic(const Vec3f& x)
+{
+    const Stretching exact = exact_stretching(x);
+    return exact.gap() * exact.stability() > 1;
+}
+
 } // namespace
 
 // da/dt = -lambda sin(a) with lambda = strength * gap = 2 * 2: integrated by small steps here.
@@ -122,29 +143,45 @@ TEST(Orientation, DoesNothingWhereTheFlowIsIsotropic)
 
 TEST(Orientation, FollowsTheFlowOnASphere)
 {
-    // Its strain in the tangent plane is that of diag(-2, 0, 2), but for an isotropic part.
-    const auto velocity = [](const Vec3f& x) {
-        const Vec3f u(-2 * x.x(), 0, 2 * x.z());
-        return Vec3f(u - x.dot(u) * x);
-    };
-    const SteadyFlow flow = {[](int i) { return turned_ball(i); }, velocity};
+    const SteadyFlow flow = {[](int i) { return turned_ball(i); }, strain_of_ball};
     const auto measure = [&](float orientation) {
         const Texture texture = turned(flow, 20, orientation);
         double sum = 0, count = 0;
         for (size_t i = 0; i < directions_of(texture).size(); ++i) {
-            const Vec3f x = texture.mesh().positions[i].normalized();
-            Mat3f strain = Mat3f::Zero();
-            strain(0, 0) = -2, strain(2, 2) = 2;
-            strain -= x.dot(strain * x) * Mat3f::Identity();
-            const Stretching exact = stretching(strain, x);
-            if (exact.gap() * exact.stability() < 1) continue;
-            sum += angle_between(directions_of(texture)[i], exact.direction), count += 1;
+            const Vec3f& x = texture.mesh().positions[i];
+            if (!is_anisotropic(x)) continue;
+            sum += angle_between(directions_of(texture)[i], exact_stretching(x).direction), count += 1;
         }
         EXPECT_GT(count, 0.5 * static_cast<double>(directions_of(texture).size()));
         return sum / count;
     };
     EXPECT_LT(measure(20), 5);
     EXPECT_GT(measure(kNoControl), 15);
+}
+
+// A texture of stripes on a sphere, made anew in each frame. The mean angle between stripes and the direction in which
+// the flow stretches least, where it is strongly anisotropic.
+TEST(Orientation, TheTextureThatIsSynthesizedFollowsTheFlow)
+{
+    const auto measure = [&](float orientation) {
+        TextureParams params;
+        params.mode = TextureParams::Mode::example, params.orientation = orientation;
+        params.exemplar.kind = ExemplarParams::Kind::stripes, params.exemplar.size = 64, params.exemplar.feature = 6;
+        params.size = 0.3f, params.patch = 17;
+        params.color = Vec3f::Zero(), params.second_color = Vec3f::Ones();
+        Texture texture(params, /*motion=*/false);
+        const SteadyFlow flow = {[](int i) { return turned_ball(i); }, strain_of_ball, 0.04f};
+        texture.start(flow.frame(0)), texture.synthesize();
+        for (int i = 1; i <= 8; ++i) texture.carry(flow.frame(i), flow.seconds), texture.synthesize();
+        const Mesh& mesh = texture.mesh();
+        std::vector<Vec3f> across;
+        for (size_t i = 0; i < mesh.positions.size(); ++i)
+            across.push_back(exact_stretching(mesh.positions[i]).direction.cross(mesh.normals[i]));
+        return mean_angle(mesh, std::get<std::vector<Vec3f>>(mesh.attributes.at("color")), across, 3,
+                          [&](size_t i) { return is_anisotropic(mesh.positions[i]); });
+    };
+    EXPECT_LT(measure(20), 15);
+    EXPECT_GT(measure(kNoControl), 30);
 }
 
 TEST(DominantDirection, IsThatOfStripes)

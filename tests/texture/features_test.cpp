@@ -1,5 +1,6 @@
 #include "spindrift/texture/features.h"
 
+#include "spindrift/mesh/remesh.h"
 #include "texture/sequences.h"
 
 #include <Eigen/Eigenvalues>
@@ -201,14 +202,35 @@ TEST(FlowFeatures, BadMeshesGiveFiniteValues)
     EXPECT_TRUE(flow_features(Mesh(), none).curvature.empty());
     Mesh mesh = box_mesh({0, 0, 0}, {1, 1, 1}); // creases
     mesh = joined(mesh, sphere_mesh({3, 0, 0}, 0.01f, 0));
+    Mesh pinched = sphere_mesh({6, 0, 0}, 0.1f, 3); // edges of no length, or hardly any
+    for (size_t t = 0; t < pinched.triangles.size(); t += 9)
+        pinched.positions[pinched.triangles[t][0]] =
+            pinched.positions[pinched.triangles[t][1]] + Vec3f(0, t % 2 == 0 ? 1e-8f : 0, 0);
+    mesh = joined(mesh, pinched);
     mesh.positions.insert(mesh.positions.end(), 5, Vec3f(9, 9, 9)); // an isolated vertex, and a triangle without area
     const int last = static_cast<int>(mesh.positions.size()) - 1;
     mesh.triangles.emplace_back(last - 2, last - 1, last);
     mesh.triangles.emplace_back(0, 0, 1);
-    const FlowFeatures features = flow_features(mesh, velocities(mesh, [](const Vec3f& x) { return x; }), 0.1f);
-    for (const auto* values :
-         {&features.curvature, &features.divergence, &features.stretch, &features.squash, &features.viscous})
-        for (const float v : *values) EXPECT_TRUE(std::isfinite(v));
+    std::vector<uint8_t> left_out(mesh.positions.size()); // all around some vertices
+    for (size_t i = 0; i < left_out.size(); ++i) left_out[i] = i % 11 != 0;
+    const auto u = velocities(mesh, [](const Vec3f& x) { return x; });
+    for (const FlowFeatures& features :
+         {flow_features(mesh, u), flow_features(mesh, u, 0.1f), flow_features(mesh, u, 0, left_out)})
+        for (const auto* values :
+             {&features.curvature, &features.divergence, &features.stretch, &features.squash, &features.viscous})
+            for (const float v : *values) EXPECT_TRUE(std::isfinite(v));
+}
+
+TEST(FlowFeatures, LeaveOutWhatLiesOnWalls)
+{
+    Mesh mesh = box_mesh({-1, -1, -1}, {1, 1, 1});
+    mesh = remeshed(mesh, 0.15f).mesh; // the top is the liquid's surface, the rest is on walls
+    std::vector<uint8_t> left_out;
+    for (const Vec3f& x : mesh.positions) left_out.push_back(x.y() < 0.9999f);
+    const std::vector<float> all = flow_features(mesh, {}).curvature,
+                             own = flow_features(mesh, {}, 0, left_out).curvature;
+    EXPECT_GT(*std::ranges::max_element(all), 2);
+    EXPECT_LT(largest(own, 0), 1e-3);
 }
 
 TEST(Stretching, FindsTheEigenvectorInTheTangentPlane)

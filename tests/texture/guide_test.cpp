@@ -1,5 +1,6 @@
 #include "spindrift/texture/guide.h"
 
+#include "spindrift/base/state_error.h"
 #include "spindrift/texture/texture.h"
 #include "texture/sequences.h"
 
@@ -281,6 +282,18 @@ TEST(Foam, AppearsOnCrestsAndIsGoneAfterItsTime)
     for (int i = 3; i <= 22; ++i) texture.carry(surface.frame(i), kFrame);
     EXPECT_LT(mean(0), 1.2 * std::exp(-2 / 0.5) * asked); // 2 s later
     EXPECT_GT(mean(0), 0.5 * std::exp(-2 / 0.5) * asked);
+}
+
+TEST(Foam, AStateWithoutItIsRefused)
+{
+    Texture texture(only_carried()), other(only_carried());
+    texture.start(sphere_mesh({0, 0, 0}, 1, 2)), texture.synthesize();
+    EXPECT_NO_THROW(other.restore(texture.mesh(), Mesh()));
+    Mesh mesh = texture.mesh();
+    mesh.attributes["parameter"] = std::vector<int32_t>(mesh.positions.size(), 0); // of another type
+    EXPECT_THROW(other.restore(mesh, Mesh()), StateError);
+    mesh.attributes.erase("parameter");
+    EXPECT_THROW(other.restore(mesh, Mesh()), StateError);
 }
 
 TEST(Foam, IsShownInTheSecondColour)

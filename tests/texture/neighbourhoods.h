@@ -15,7 +15,7 @@ namespace spindrift {
 // bins that hold equally many neighbourhoods of the example in each component.
 class Neighbourhoods {
   public:
-    explicit Neighbourhoods(const Exemplar& exemplar)
+    explicit Neighbourhoods(const Raster& exemplar)
     {
         std::vector<Eigen::VectorXf> all;
         for (int y = kReach; y < exemplar.height - kReach; ++y)

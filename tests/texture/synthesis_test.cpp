@@ -18,7 +18,7 @@ constexpr float kTexel = 0.05f;
 
 Mesh ball_of_texels() { return remeshed(sphere_mesh({0, 0, 0}, 1, 4), 1.0746f * kTexel).mesh; }
 
-Exemplar spots()
+Raster spots()
 {
     ExemplarParams params;
     params.size = 64, params.feature = 8;
@@ -31,10 +31,10 @@ std::vector<float> values_of(const std::vector<Vec3f>& colors)
     return {colors.front().data(), colors.front().data() + 3 * colors.size()};
 }
 
-ExampleSet only(const Exemplar& exemplar) { return {.pictures = {exemplar}}; }
+ExampleSet only(const Raster& exemplar) { return {.pictures = {exemplar}}; }
 
 // A window of the exemplar with noise on it.
-Window noisy_window(const Exemplar& exemplar, int size, int x, int y, float noise)
+Window noisy_window(const Raster& exemplar, int size, int x, int y, float noise)
 {
     Window window;
     Random random(3, static_cast<uint64_t>(y * 1000 + x));
@@ -48,7 +48,7 @@ Window noisy_window(const Exemplar& exemplar, int size, int x, int y, float nois
 }
 
 // How far the colours around vertices are from anything in the exemplar: the mean energy of small patches.
-double unlike(const Mesh& mesh, const Exemplar& exemplar, std::vector<float> values)
+double unlike(const Mesh& mesh, const Raster& exemplar, std::vector<float> values)
 {
     std::vector<int32_t> seeds;
     Synthesis synthesis(only(exemplar), {.sizes = {9}, .iterations = 1});
@@ -72,13 +72,13 @@ std::vector<float> made_anew(const Mesh& mesh, Synthesis synthesis, std::vector<
 
 } // namespace
 
-TEST(Exemplar, WrapsAroundAndHasBothColours)
+TEST(Raster, WrapsAroundAndHasBothColours)
 {
     using Kind = ExemplarParams::Kind;
     for (const Kind kind : {Kind::checker, Kind::stripes, Kind::spots, Kind::crust, Kind::foam}) {
         ExemplarParams params;
         params.kind = kind, params.size = 96;
-        const Exemplar e = make_exemplar(params);
+        const Raster e = make_exemplar(params);
         const auto step = [&](int left, int right) { // between two columns
             double sum = 0;
             for (int y = 0; y < e.height; ++y)
@@ -168,8 +168,8 @@ TEST(Patches, AlignmentFollowsTheDirections)
 
 TEST(Matcher, FastIsNearlyAsGoodAsExhaustive)
 {
-    const Exemplar exemplar = spots();
-    const std::vector<Exemplar> pictures = {exemplar};
+    const Raster exemplar = spots();
+    const std::vector<Raster> pictures = {exemplar};
     for (const int size : {17, 33}) {
         const Matcher fast(pictures, {}, size, false), slow(pictures, {}, size, true);
         double fast_energy = 0, slow_energy = 0;
@@ -198,7 +198,7 @@ TEST(Matcher, FastIsNearlyAsGoodAsExhaustive)
 TEST(Synthesis, MakesTheSurfaceLikeTheExample)
 {
     const Mesh mesh = ball_of_texels();
-    const Exemplar exemplar = spots();
+    const Raster exemplar = spots();
     std::vector<float> values;
     Random random(7);
     for (size_t i = 0; i < mesh.positions.size(); ++i) values.insert(values.end(), 3, random.uniform());
@@ -257,7 +257,7 @@ TEST(Synthesis, StaysSharpAndCoherentInMotion)
     Texture texture(params);
     texture.start(ball.frame(0, true)), texture.synthesize();
     const auto colors_of = [](const Mesh& mesh) { return std::get<std::vector<Vec3f>>(mesh.attributes.at("color")); };
-    const Exemplar exemplar = spots();
+    const Raster exemplar = spots();
     const auto unlike_example = [&] { return unlike(texture.mesh(), exemplar, values_of(colors_of(texture.mesh()))); };
     const double first = unlike_example();
     double change = 0, other = 0;
@@ -322,8 +322,8 @@ TEST(Synthesis, FurtherChannelsFollowTheColours)
 {
     TextureParams params;
     params.mode = TextureParams::Mode::example, params.texel = 0.07f, params.patch = 17;
-    Exemplar example(48, 48, 4), height(48, 48, 1);
-    const Exemplar colors = make_exemplar({.size = 48, .feature = 8});
+    Raster example(48, 48, 4), height(48, 48, 1);
+    const Raster colors = make_exemplar({.size = 48, .feature = 8});
     for (int y = 0; y < 48; ++y)
         for (int x = 0; x < 48; ++x) {
             std::copy_n(colors.at(x, y), 3, example.at(x, y));
@@ -346,9 +346,9 @@ TEST(Synthesis, VideosGoOnAsTheyDo)
 {
     constexpr int kPeriod = 6, kFrames = 3 * kPeriod;
     ExampleFiles video;
-    const Exemplar spots_of_white = make_exemplar({.size = 40, .feature = 10});
+    const Raster spots_of_white = make_exemplar({.size = 40, .feature = 10});
     for (int f = 0; f < 2 * kPeriod + 2; ++f) {
-        Exemplar frame = spots_of_white;
+        Raster frame = spots_of_white;
         for (size_t i = 0; i < frame.values.size(); ++i)
             frame.values[i] *=
                 static_cast<float>(0.5 + 0.5 * std::cos(2 * kPi * (f / 6.0 - static_cast<double>(i % 3) / 3)));
@@ -396,7 +396,7 @@ TEST(Synthesis, ExamplesThatCannotWorkAreRefused)
 {
     TextureParams params;
     params.mode = TextureParams::Mode::example;
-    const auto message = [&](const Exemplar& exemplar) -> std::string {
+    const auto message = [&](const Raster& exemplar) -> std::string {
         try {
             const Texture texture(params, true, {{.frames = {exemplar}}});
         } catch (const Error& e) {
@@ -404,16 +404,16 @@ TEST(Synthesis, ExamplesThatCannotWorkAreRefused)
         }
         return {};
     };
-    Exemplar picture = spots();
+    Raster picture = spots();
     EXPECT_EQ(message(picture), "");
-    Exemplar tiny = picture;
+    Raster tiny = picture;
     tiny.height = 20;
     EXPECT_NE(message(tiny).find("64 x 20 pixels"), std::string::npos);
-    Exemplar constant = picture;
+    Raster constant = picture;
     std::ranges::fill(constant.values, 0.3f);
     EXPECT_NE(message(constant).find("same colour"), std::string::npos);
     picture.values[77] = std::nanf("");
-    EXPECT_NE(message(picture).find("not finite"), std::string::npos);
+    EXPECT_NE(message(picture).find("has the value nan in pixel (25, 0)"), std::string::npos);
 }
 
 } // namespace spindrift

@@ -102,6 +102,37 @@ TEST(Tracker, RigidMotionCarriesColours)
     EXPECT_LT(fine, 1e-3);
 }
 
+// Two halves of a ball, by number: blended, their border blurs; as labels or integers, nothing lies between them.
+TEST(Tracker, LabelsAndIntegersAreCopiedFromTheNearestVertex)
+{
+    const float voxel = 0.02f;
+    const Vec3f middle = Vec3f::Constant(0.5f);
+    SurfaceTracker tracker({.voxel = voxel, .cells_per_part = kInfinity, .labels = {"label"}});
+    Mesh ball = sphere_mesh(middle, 0.3f, 6);
+    std::vector<float> half;
+    for (const Vec3f& x : ball.positions) half.push_back(x.x() < middle.x() ? 3 : 5);
+    ball.attributes["blend"] = half, ball.attributes["label"] = half;
+    ball.attributes["piece"] = std::vector<int32_t>(half.begin(), half.end());
+    tracker.start(ball);
+    const RigidFlow flow(Eigen::AngleAxisf(static_cast<float>(kPi / 20), Vec3f::UnitZ()), middle, Vec3f::Zero());
+    for (int i = 0; i < 10; ++i) tracker.step(flow, 1); // a quarter turn: the halves are now below and above
+    const Mesh& mesh = tracker.mesh();
+    const auto& blend = std::get<std::vector<float>>(mesh.attributes.at("blend"));
+    const auto& label = std::get<std::vector<float>>(mesh.attributes.at("label"));
+    const auto& piece = std::get<std::vector<int32_t>>(mesh.attributes.at("piece"));
+    int between = 0;
+    for (size_t i = 0; i < mesh.positions.size(); ++i) {
+        const float y = mesh.positions[i].y() - middle.y();
+        between += blend[i] > 3.01f && blend[i] < 4.99f;
+        EXPECT_TRUE(label[i] == 3 || label[i] == 5) << label[i];
+        EXPECT_TRUE(piece[i] == 3 || piece[i] == 5) << piece[i];
+        if (std::abs(y) < 4 * voxel) continue;
+        EXPECT_EQ(label[i], y < 0 ? 3 : 5);
+        EXPECT_EQ(piece[i], y < 0 ? 3 : 5);
+    }
+    EXPECT_GT(between, 100);
+}
+
 TEST(Tracker, ReferenceCoordinatesReturnWithTheDeformedBall)
 {
     const float voxel = 1.0f / 64;

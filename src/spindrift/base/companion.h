@@ -1,5 +1,5 @@
-// Finding the files that belong to the library but are not linked into it: the expression compiler, the picture codec
-// and the program that reads foreign VDB files.
+// Finding the files that belong to the library but are not linked into it: the expression compiler, the picture codec,
+// optical flow and the program that reads foreign VDB files.
 #pragma once
 
 #include <string>

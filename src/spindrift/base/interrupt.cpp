@@ -4,8 +4,10 @@
 
 #include <atomic>
 #include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <poll.h>
+#include <sys/time.h>
 
 namespace spindrift {
 
@@ -33,6 +35,14 @@ void catch_interrupts()
 void check_interrupt()
 {
     if (interrupted) throw Error(ExitCode::interrupted, "interrupted");
+}
+
+void interrupt_after(double seconds)
+{
+    std::signal(SIGPROF, on_signal);
+    const double whole = std::floor(seconds);
+    const itimerval timer = {{0, 0}, {static_cast<time_t>(whole), static_cast<suseconds_t>(1e6 * (seconds - whole))}};
+    ::setitimer(ITIMER_PROF, &timer, nullptr);
 }
 
 void wait_for_input(int descriptor)

@@ -8,6 +8,8 @@ namespace spindrift {
 void catch_interrupts();
 // Throws Error(interrupted) if the flag is set. Cheap; may be called in parallel loops.
 void check_interrupt();
+// Sets the flag when this process has used this much CPU time, all threads together [s].
+void interrupt_after(double seconds);
 // Waits until a pipe or socket can be read, or has been closed; throws as check_interrupt() does. Reading alone would
 // not end on an interrupt: the system restarts it after the handler.
 void wait_for_input(int descriptor);

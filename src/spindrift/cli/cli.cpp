@@ -9,6 +9,7 @@
 #include "spindrift/cli/ax_command.h"
 #include "spindrift/cli/file_info.h"
 #include "spindrift/cli/scene_template.h"
+#include "spindrift/cli/video_commands.h"
 #include "spindrift/engine/forecast.h"
 #include "spindrift/engine/shot.h"
 #include "spindrift/engine/versions.h"
@@ -247,6 +248,7 @@ void add_commands(CLI::App& app, Options& options, std::function<void()>& action
     command->callback([&] { action = [&] { versions(options); }; });
 
     add_ax_command(app, options, action);
+    add_video_commands(app, action, options.threads);
 
     command = app.add_subcommand("info", "Print the contents of a cache file: VDB, PLY, OBJ, PNG, EXR");
     command->add_option("file", options.file, "The file, or a pattern like splash.####.vdb")->required();

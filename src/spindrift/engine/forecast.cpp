@@ -2,6 +2,7 @@
 
 #include "spindrift/base/child_process.h"
 #include "spindrift/base/error.h"
+#include "spindrift/base/interrupt.h"
 #include "spindrift/base/memory.h"
 #include "spindrift/base/parallel.h"
 #include "spindrift/engine/cache.h"
@@ -21,6 +22,9 @@ namespace fs = std::filesystem;
 // grid of a few tiles predicts little about a large one, so small shots are hardly coarsened.
 constexpr double kCellFrames = 1e7, kSeconds = 15, kSecondsCoarse = 5;
 constexpr double kLeastCoarser = 1.25, kMostCoarser = 256;
+// Multiple of that time after which a frame is not completed.
+constexpr double kPatience = 2;
+constexpr const char* kCutShort = "cut_short"; // a number of a stage that could not complete the frame after the last
 
 class TemporaryFolder {
   public:
@@ -94,12 +98,14 @@ Rehearsed read_rehearsal(const std::string& text)
             else
                 now.most[name] = std::max(now.most[name], value);
         }
-        if (line.starts_with("frame")) rehearsed.frames.push_back(std::move(now));
+        if (!line.starts_with("frame")) continue;
+        if (now.most.contains(kCutShort)) rehearsed.frames.pop_back(); // said once more
+        rehearsed.frames.push_back(std::move(now));
     }
     return rehearsed;
 }
 
-// Writes those lines; throws OutOfTime when the time limit is reached.
+// Writes those lines; throws OutOfTime at the end of the frame in which the time limit is reached.
 class Recorder : public Progress {
   public:
     struct OutOfTime {};
@@ -111,8 +117,15 @@ class Recorder : public Progress {
         fmt::print("frame {} disk {:.0f} seconds {}", frame, bytes_in(folder_), report.times.total());
         for (const auto& [name, value] : report.numbers) fmt::print(" {} {}", name, value);
         fmt::print("\n");
-        // CPU time of this process, independent of the load of the machine.
-        if (static_cast<double>(std::clock()) > time_ * CLOCKS_PER_SEC) throw OutOfTime();
+        ++frames_, last_frame_ = frame;
+        if (out_of_time()) throw OutOfTime();
+    }
+    // By the CPU time of this process, which is independent of the load of the machine.
+    bool out_of_time() const { return static_cast<double>(std::clock()) > time_ * CLOCKS_PER_SEC; }
+    // The frame after the last was not completed.
+    void frame_cut() const
+    {
+        if (frames_ > 0) fmt::print("frame {} disk {:.0f} {} 1\n", last_frame_, bytes_in(folder_), kCutShort);
     }
     void stage_ends() override {}
     void say(const std::string&) override {}
@@ -121,6 +134,7 @@ class Recorder : public Progress {
   private:
     std::string folder_;
     double time_; // CPU time limit of the stage, all threads together [s]
+    int frames_ = 0, last_frame_ = 0;
 };
 
 // The first, a middle and the last frame.
@@ -203,6 +217,8 @@ Reached completed(const Rehearsed& run, const Rehearsed& coarser, const FrameRan
 
 } // namespace
 
+bool is_cut_short(const Foreseen& foreseen) { return foreseen.number(kCutShort) > 0; }
+
 double extrapolated(double fine, double coarse, double k1, const Growth& growth)
 {
     if (!(fine > 0)) return 0;
@@ -223,9 +239,13 @@ void rehearse_stage(ShotOptions options, const StageKinds& kinds, double seconds
     options.rehearsal = true;
     Recorder recorder(options.folder + "/" + options.only, seconds);
     Shot shot(options, kinds);
+    interrupt_after(kPatience * seconds);
     try {
         shot.run(recorder);
     } catch (const Recorder::OutOfTime&) {
+    } catch (const Error& error) {
+        if (error.code != ExitCode::interrupted || !recorder.out_of_time()) throw;
+        recorder.frame_cut();
     }
     fmt::print("memory {:.0f} kept {:.0f}\n", peak_memory(), held_memory());
 }

@@ -12,6 +12,9 @@ namespace spindrift {
 // Rehearses these stages of a shot, each after those it reads. The result omits stages that could not be rehearsed.
 Forecast rehearse(const ShotOptions& options, const std::vector<const Stage*>& stages, const FrameRange& frames);
 
+// Whether a frame took so long that the rehearsal was stopped within it: the stage may need much more than foreseen.
+bool is_cut_short(const Foreseen& foreseen);
+
 // Runs one stage, `options.only`, in a process of its own so that its memory can be measured, for up to this CPU time
 // of all threads together. Prints the results to standard output.
 void rehearse_stage(ShotOptions options, const StageKinds& kinds, double seconds);

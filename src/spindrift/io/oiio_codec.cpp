@@ -64,7 +64,9 @@ bool is_linear(const OIIO::ImageSpec& spec, const std::string& format)
 
 std::string decode(const std::string& path, RawPicture& picture)
 {
-    const auto reader = OIIO::ImageInput::open(path);
+    OIIO::ImageSpec config;
+    config.attribute("oiio:UnassociatedAlpha", 1); // colours of PNG as they are, not multiplied with their opacity
+    const auto reader = OIIO::ImageInput::open(path, &config);
     if (!reader) return OIIO::geterror();
     const OIIO::ImageSpec& spec = reader->spec();
     if (spec.width <= 0 || spec.height <= 0 || spec.width > kLargestEdge || spec.height > kLargestEdge ||

@@ -43,6 +43,7 @@ std::vector<Vec3f> vectors_from(const std::vector<float>& all)
 void save_mesh(const Mesh& mesh, const std::string& prefix, StateFile& file)
 {
     file.fields[prefix + ".P"] = flat(mesh.positions);
+    file.fields[prefix + ".N"] = flat(mesh.normals);
     file.fields[prefix + ".v"] = flat(mesh.velocities);
     put_rows(file.tiles[prefix + ".triangles"], mesh.triangles);
     for (const auto& [name, array] : mesh.attributes) {
@@ -68,6 +69,9 @@ Mesh load_mesh(const StateFile& file, const std::string& prefix)
     mesh.velocities = vectors_from(part(file.fields, ".v"));
     if (!mesh.velocities.empty() && mesh.velocities.size() != mesh.positions.size())
         bad_state("a surface has {} velocities for {} vertices", mesh.velocities.size(), mesh.positions.size());
+    mesh.normals = vectors_from(part(file.fields, ".N"));
+    if (!mesh.normals.empty() && mesh.normals.size() != mesh.positions.size())
+        bad_state("a surface has {} normals for {} vertices", mesh.normals.size(), mesh.positions.size());
     mesh.triangles = rows_of(part(file.tiles, ".triangles"), 0, static_cast<int64_t>(mesh.positions.size()) - 1);
     const auto name_of = [&](const std::string& key, const char* type) {
         const std::string start = prefix + type;

@@ -12,8 +12,8 @@ std::vector<Vec3i> rows_of(const std::vector<uint64_t>& from, int64_t least, int
 std::vector<float> flat(const std::vector<Vec3f>& vectors);
 std::vector<Vec3f> vectors_from(const std::vector<float>& all);
 
-// Positions, velocities, triangles and attributes under names that begin with a prefix. Throws StateError if they do
-// not fit together.
+// Positions, normals, velocities, triangles and attributes under names that begin with a prefix. Throws StateError if
+// they do not fit together.
 void save_mesh(const Mesh& mesh, const std::string& prefix, StateFile& file);
 Mesh load_mesh(const StateFile& file, const std::string& prefix);
 

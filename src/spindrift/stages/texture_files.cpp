@@ -50,7 +50,7 @@ void write_atlas(const std::string& path, const Mesh& mesh, const std::vector<Ve
         same ? baked_from_vertices(atlas, surface, colors) : baked_from_nearest(atlas, surface, mesh, colors);
     const std::filesystem::path picture = std::filesystem::path(path).replace_extension(ending_of(params.atlas_format));
     write_image(picture.string(), image);
-    compute_normals(surface); // states have none
+    if (surface.normals.empty()) compute_normals(surface);
     write_textured_mesh(std::filesystem::path(path).replace_extension("obj").string(), surface, atlas.places,
                         atlas.triangles, picture.filename().string());
 }

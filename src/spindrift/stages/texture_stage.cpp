@@ -6,7 +6,10 @@
 #include "spindrift/io/atomic_file.h"
 #include "spindrift/io/image.h"
 #include "spindrift/io/mesh_file.h"
+#include "spindrift/mesh/faults.h"
+#include "spindrift/scene/limits.h"
 #include "spindrift/stages/mesh_state.h"
+#include "spindrift/video/video_patches.h"
 
 #include <filesystem>
 
@@ -19,12 +22,12 @@ constexpr const char* kTexture = "texture"; // meshes in a state
 constexpr const char* kSurface = "surface";
 
 // Colours in linear light, and the opacity if there is one.
-Exemplar read_colors(const std::string& file)
+Raster read_colors(const std::string& file)
 {
     const Image image = read_image(file);
     const ChannelImage channels = read_channels(file);
     const ChannelImage::Channel* opacity = channels.find("A");
-    Exemplar out(image.width, image.height, opacity ? 4 : 3);
+    Raster out(image.width, image.height, opacity ? 4 : 3);
     for (size_t i = 0; i < image.pixels.size(); ++i) {
         float* pixel = &out.values[i * out.channels];
         std::copy_n(image.pixels[i].data(), 3, pixel);
@@ -34,12 +37,77 @@ Exemplar read_colors(const std::string& file)
 }
 
 // Numbers as they are in the file.
-Exemplar read_first_channel(const std::string& file)
+Raster read_first_channel(const std::string& file)
 {
     ChannelImage channels = read_channels(file);
-    Exemplar out(channels.width, channels.height, 1);
+    Raster out(channels.width, channels.height, 1);
     out.values = std::move(channels.channels.front().values);
     return out;
+}
+
+bool is_video(const std::string& file) { return has_frame_pattern(file) || is_film(file); }
+
+// The frames of a video with those before them, without the motion of the whole.
+ExampleFiles read_video_example(const std::string& file, const TextureParams& params)
+{
+    const Video video = read_video(file);
+    const MotionRemoval removal{.history = params.history,
+                                .smoothing = std::max(params.motion, 1.0f),
+                                .still = params.motion == 0 || params.history == 0};
+    const int channels = video.frames.front().channels;
+    ExampleFiles files;
+    for (const Raster& patch : video_patches(video, removal)) {
+        const auto part = [&](int first, int count) {
+            Raster out(patch.width, patch.height, count);
+            for (int y = 0; y < patch.height; ++y)
+                for (int x = 0; x < patch.width; ++x) std::copy_n(patch.at(x, y) + first, count, out.at(x, y));
+            return out;
+        };
+        files.frames.push_back(part(0, channels));
+        files.history.emplace_back();
+        for (int i = 1; i <= params.history; ++i) files.history.back().push_back(part(i * channels, channels));
+        if (patch.channels > channels * (1 + params.history))
+            files.frames.back().guide = part(patch.channels - 1, 1).values;
+    }
+    if (channels < 3) bad_input("a video needs three channels, but \"{}\" has {}", file, channels);
+    return files;
+}
+
+// Throws Error(bad_input) if a number is beyond what a scene may have.
+void check_range(const std::string& file, const Mesh& mesh)
+{
+    const auto check = [&](const std::vector<Vec3f>& values, const Range& range, const char* what) {
+        for (size_t i = 0; i < values.size(); ++i)
+            if (!(static_cast<double>(values[i].cwiseAbs().maxCoeff()) <= range.high))
+                bad_input("{}: vertex {} {} ({:.3g}, {:.3g}, {:.3g}); at most {:g} is possible; units are metres and "
+                          "seconds",
+                          file, i, what, values[i].x(), values[i].y(), values[i].z(), range.high);
+    };
+    check(mesh.positions, limits::position(), "is at");
+    check(mesh.velocities, limits::velocity(), "has the velocity");
+}
+
+// What a mesh of another program is used in spite of.
+std::vector<std::string> faults_for_texture(const std::string& file, const Mesh& mesh)
+{
+    std::vector<std::string> found;
+    Mesh used = mesh; // not all vertices have triangles
+    std::vector<uint8_t> keep(mesh.positions.size(), 0);
+    for (const Vec3i& t : mesh.triangles)
+        for (const int vertex : t) keep[vertex] = 1;
+    keep_vertices(used, keep);
+    const Mesh joined = with_joined_vertices(used);
+    if (const size_t twice = used.positions.size() - joined.positions.size(); twice > 0)
+        found.push_back(
+            fmt::format("{}: {} of {} vertices are where another one is, and textures are cut between these; "
+                        "join them in the program that writes the meshes",
+                        file, twice, used.positions.size()));
+    if (const auto edge = open_edge(joined))
+        found.push_back(
+            fmt::format("{}: the surface is not closed: {}; textures end at such edges, and nothing diffuses "
+                        "across them",
+                        file, *edge));
+    return found;
 }
 
 bool has_own_surface(const Stage& liquid) { return std::ranges::count(liquid.endings(), kSurfaceEnding) > 0; }
@@ -123,7 +191,9 @@ void TextureStage::prepare(const StageContext& context)
                      "a surface like any other", "make the surface coarser", kTriangles};
     } else {
         prepare_input(scene);
-        facts->extent = bounds_of(read(range_.first)), facts->bounded = false;
+        const Mesh first = read(range_.first);
+        facts->extent = bounds_of(first), facts->bounded = false;
+        warnings_ = faults_for_texture(file_at(range_.first), first);
     }
     facts->stage = name();
     facts_ = facts;
@@ -169,19 +239,33 @@ std::vector<ExampleFiles> TextureStage::example_files(const SceneFile& scene)
         const std::string list = fmt::format("examples[{}].", files.size());
         const auto read = [&](const std::string& key, const std::string& name, const auto& reader) {
             const std::string file = scene.resolve(name);
+            const std::string where = scene.where(param(params_.examples.empty() ? "example_file" : list + key));
             try {
-                dependencies_ += fmt::format("example: {}\n", file_signature(file));
+                dependencies_ += has_frame_pattern(file) ? FilesOfFrames(file, where).signature("example")
+                                                         : fmt::format("example: {}\n", file_signature(file));
                 return reader(file);
             } catch (const Error& e) {
-                bad_input("{}: {}", scene.where(param(params_.examples.empty() ? "example_file" : list + key)),
-                          e.what());
+                const std::string what = e.what();
+                bad_input("{}", what.starts_with(where) ? what : fmt::format("{}: {}", where, what));
             }
         };
         ExampleFiles& own = files.emplace_back();
-        if (!example.file.empty()) own.frames = {read("file", example.file, read_colors)};
+        if (is_video(example.file))
+            own =
+                read("file", example.file, [&](const std::string& file) { return read_video_example(file, params_); });
+        else if (!example.file.empty())
+            own.frames = {read("file", example.file, read_colors)};
         if (!example.height_file.empty()) own.height = read("height_file", example.height_file, read_first_channel);
         if (!example.parameter_file.empty())
-            own.parameter = read("parameter_file", example.parameter_file, read_first_channel);
+            read("parameter_file", example.parameter_file, [&](const std::string& file) {
+                if (own.frames.size() != 1) bad_input("{} is the parameter of a picture, but there is none", file);
+                Raster parameter = read_first_channel(file);
+                if (parameter.width != own.frames[0].width || parameter.height != own.frames[0].height)
+                    bad_input("{} has {} x {} pixels, its picture {} x {}", file, parameter.width, parameter.height,
+                              own.frames[0].width, own.frames[0].height);
+                own.frames[0].guide = std::move(parameter.values);
+                return 0;
+            });
     }
     return files;
 }
@@ -204,7 +288,13 @@ std::string TextureStage::file_at(int frame) const
     return of_liquid_ ? std::filesystem::path(path).replace_extension(kSurfaceEnding).string() : path;
 }
 
-Mesh TextureStage::read(int frame) const { return read_mesh(file_at(frame)); }
+Mesh TextureStage::read(int frame) const
+{
+    const std::string file = file_at(frame);
+    Mesh mesh = read_mesh(file);
+    if (!input_.empty()) check_range(file, mesh);
+    return mesh;
+}
 
 // Of the frame `frame_`.
 void TextureStage::set_walls()

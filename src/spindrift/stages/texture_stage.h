@@ -27,6 +27,7 @@ class TextureStage : public TimeStage {
     std::shared_ptr<const StageFacts> facts() const override { return facts_; }
     bool drawable() const override { return true; }
     std::string stands_for() const override { return "of"; }
+    std::vector<std::string> warnings() const override { return warnings_; }
     Estimate estimate() const override { return estimate_; }
     // Meshes of another program cannot be made coarser.
     Rehearsal rehearsal() const override { return input_.empty() ? Rehearsal::all_frames : Rehearsal::none; }
@@ -57,6 +58,7 @@ class TextureStage : public TimeStage {
     StageExpressions expressions_;
 
     std::string where_atlas_; // in the scene
+    std::vector<std::string> warnings_;
     std::string source_, input_files_;
     std::vector<Shape> colliders_;
     std::optional<Box3f> container_;

@@ -98,12 +98,17 @@ void take_particles(const FilledSurface& surface, int tile, Field<float>& shares
 std::vector<uint8_t> tiles_near(const Topology& topology, float spacing, const std::vector<Vec3f>& positions)
 {
     std::vector<uint8_t> tiles(topology.tile_count() + 1, 0); // and one entry for missing tiles
-    Vec3i last = Vec3i::Constant(std::numeric_limits<int>::max());
+    Vec3i last = Vec3i::Constant(std::numeric_limits<int>::max()), known = last;
     for (const Vec3f& x : positions) {
         const Vec3i low = cell_of(x - Vec3f::Constant(0.5f * spacing), 1 / spacing);
         if (low == last) continue;
         last = low;
         // From one cell below the eight samples to one above them, which is less than a tile.
+        const Vec3i tile = tile_of_cell(low - Vec3i::Ones());
+        if (tile == tile_of_cell(low + 2 * Vec3i::Ones())) {
+            if (tile != known) tiles[topology.find(tile)] = 1, known = tile;
+            continue;
+        }
         for (int c = 0; c < 8; ++c) {
             const Vec3i corner = low + 3 * Corners::step(c) - Vec3i::Ones();
             tiles[topology.find(tile_of_cell(corner))] = 1;
@@ -119,6 +124,13 @@ float sample_trilinear(const Field<float>& field, const Vec3f& x)
 {
     const Corners corners(x);
     float sum = 0;
+    const Vec3i tile = tile_of_cell(corners.low);
+    if (tile == tile_of_cell(corners.low + Vec3i::Ones())) {
+        const float* at = field.tile(field.topology().find(tile)) + offset_of_cell(corners.low);
+        for (int c = 0; c < 8; ++c)
+            if (const float w = corners.weight(c); w > 0) sum += w * at[offset_in_tile(c >> 2, c >> 1 & 1, c & 1)];
+        return sum;
+    }
     for (int c = 0; c < 8; ++c)
         if (const float w = corners.weight(c); w > 0) sum += w * field.at(corners.low + Corners::step(c));
     return sum;

@@ -1,5 +1,6 @@
 // The pictures that synthesis matches with, from examples and their files.
 #include "spindrift/base/error.h"
+#include "spindrift/texture/made_videos.h"
 #include "spindrift/texture/texture.h"
 
 #include <fmt/format.h>
@@ -10,6 +11,25 @@ namespace {
 
 constexpr int kColors = 3, kWithOpacity = 4;
 
+// A video in two colours.
+ExampleFiles made_ripples(const ExemplarParams& made, int history)
+{
+    const Video video = make_video(
+        {.width = made.size, .height = made.size, .feature = made.feature, .drift = Vec2f::Zero(), .seed = made.seed});
+    ExampleFiles files;
+    for (const Raster& frame : video.frames) {
+        Raster& colored = files.frames.emplace_back(frame.width, frame.height, kColors);
+        const std::vector<float> light = brightness(frame);
+        for (size_t i = 0; i < light.size(); ++i)
+            Eigen::Map<Vec3f>(&colored.values[kColors * i]) =
+                made.color + clamp01(light[i]) * (made.second_color - made.color);
+    }
+    files.history.resize(files.frames.size());
+    for (size_t f = static_cast<size_t>(history); f < files.frames.size(); ++f)
+        for (int i = 1; i <= history; ++i) files.history[f].push_back(files.frames[f - static_cast<size_t>(i)]);
+    return files;
+}
+
 ExampleFiles made_by_code(const TextureParams& params, const TextureParams::Example& example)
 {
     ExemplarParams made = params.exemplar;
@@ -17,19 +37,24 @@ ExampleFiles made_by_code(const TextureParams& params, const TextureParams::Exam
     made.color = example.color.value_or(params.color);
     made.second_color = example.second_color.value_or(params.second_color);
     made.amount = example.amount.value_or(made.amount);
+    if (made.kind == ExemplarParams::Kind::ripples) return made_ripples(made, params.history);
     ExampleFiles files;
     files.frames = {make_exemplar(made)};
     return files;
 }
 
-void check_size(const std::string& what, const Exemplar& picture, int patch)
+void check_size(const std::string& what, const Raster& picture, int patch)
 {
     if (std::min(picture.width, picture.height) < patch + 2)
         bad_input("{} has {} x {} pixels, but a patch of {} must fit with room to move; use a larger picture, or "
                   "lower `patch`",
                   what, picture.width, picture.height, patch);
-    for (const float value : picture.values)
-        if (!std::isfinite(value)) bad_input("{} has pixels that are not finite", what);
+    constexpr float kLargest = 65504; // of a 16-bit float; squares of larger numbers overflow
+    const auto wrong = std::ranges::find_if(picture.values, [](float value) { return !(std::abs(value) <= kLargest); });
+    if (wrong == picture.values.end()) return;
+    const auto pixel = static_cast<int>(wrong - picture.values.begin()) / picture.channels;
+    bad_input("{} has the value {} in pixel ({}, {}), counted from the upper left; at most {} is possible", what,
+              *wrong, pixel % picture.width, pixel / picture.width, kLargest);
 }
 
 // One of several examples may be plain.
@@ -37,7 +62,7 @@ void check_detail(const std::string& what, const std::vector<ExampleFiles>& file
 {
     Vec3f least = files.front().frames.front().color(0, 0), most = least;
     for (const ExampleFiles& own : files)
-        for (const Exemplar& frame : own.frames)
+        for (const Raster& frame : own.frames)
             for (int y = 0; y < frame.height; ++y)
                 for (int x = 0; x < frame.width; ++x)
                     least = least.cwiseMin(frame.color(x, y)), most = most.cwiseMax(frame.color(x, y));
@@ -45,7 +70,7 @@ void check_detail(const std::string& what, const std::vector<ExampleFiles>& file
 }
 
 // Of a picture that belongs to another one.
-void check_companion(const std::string& what, const Exemplar& picture, const Exemplar& main)
+void check_companion(const std::string& what, const Raster& picture, const Raster& main)
 {
     if (picture.width != main.width || picture.height != main.height)
         bad_input("{} has {} x {} pixels, its picture {} x {}", what, picture.width, picture.height, main.width,
@@ -70,7 +95,7 @@ class Values {
         if (height_) names.emplace_back("height");
         return names;
     }
-    float* copy(const ExampleFiles& files, const Exemplar& from, int x, int y, float* out) const
+    float* copy(const ExampleFiles& files, const Raster& from, int x, int y, float* out) const
     {
         out = std::copy_n(from.at(x, y), kColors, out);
         if (opacity_) *out++ = from.channels >= kWithOpacity ? from.at(x, y)[kColors] : 1;
@@ -92,10 +117,9 @@ ExampleSet example_set(const TextureParams& params, std::vector<ExampleFiles> fi
     for (size_t i = 0; i < examples.size(); ++i) {
         if (files[i].frames.empty()) files[i] = made_by_code(params, examples[i]);
         const std::string what = examples.size() == 1 ? "the example" : fmt::format("example {}", i + 1);
-        for (const Exemplar& frame : files[i].frames) check_size(what, frame, patch);
-        const Exemplar& first = files[i].frames.front();
+        for (const Raster& frame : files[i].frames) check_size(what, frame, patch);
+        const Raster& first = files[i].frames.front();
         if (files[i].height) check_companion(what + "'s height", *files[i].height, first);
-        if (files[i].parameter) check_companion(what + "'s parameter", *files[i].parameter, first);
         if (params.history > 0 && files[i].history.empty())
             bad_input("{} is a still picture, but `history` needs videos", what);
     }
@@ -109,16 +133,15 @@ ExampleSet example_set(const TextureParams& params, std::vector<ExampleFiles> fi
     for (size_t i = 0; i < examples.size(); ++i)
         for (size_t f = 0; f < files[i].frames.size(); ++f) {
             if (params.history > 0 && files[i].history[f].empty()) continue; // the video begins here
-            const Exemplar& frame = files[i].frames[f];
-            Exemplar& picture = set.pictures.emplace_back(frame.width, frame.height, set.layout.stride());
-            picture.moment = static_cast<int>(f);
+            const Raster& frame = files[i].frames[f];
+            Raster& picture = set.pictures.emplace_back(frame.width, frame.height, set.layout.stride());
             for (int y = 0; y < frame.height; ++y)
                 for (int x = 0; x < frame.width; ++x) {
                     float* out = values.copy(files[i], frame, x, y, picture.at(x, y));
                     for (int h = 0; h < params.history; ++h)
                         out = values.copy(files[i], files[i].history[f][h], x, y, out);
                     if (set.layout.guided)
-                        *out = files[i].parameter ? files[i].parameter->at(x, y)[0] : examples[i].parameter;
+                        *out = frame.guide.empty() ? examples[i].parameter : frame.guide[frame.pixel(x, y)];
                 }
             if (params.select == TextureParams::Select::label) set.labels.push_back(static_cast<int>(i));
         }

@@ -59,15 +59,17 @@ float share_at(const ExemplarParams& params, const Vec2f& x, int cells)
         const float covered = params.amount >= 1 ? 1 : clamp01((width - band) / 0.12f);
         return covered * (0.65f + 0.35f * std::exp(-10 * (bubbles.second - bubbles.first)));
     }
+    case Kind::ripples:
+        break;
     }
     return 0;
 }
 
 } // namespace
 
-Exemplar make_exemplar(const ExemplarParams& params)
+Raster make_exemplar(const ExemplarParams& params)
 {
-    Exemplar out(params.size, params.size);
+    Raster out(params.size, params.size, 3);
     // A whole number of features, even for checks and stripes, so that the edges fit.
     const int cells =
         std::max(2, 2 * static_cast<int>(std::lround(static_cast<float>(params.size) / (2 * params.feature))));

@@ -5,6 +5,7 @@
 #include "spindrift/texture/diffusion.h"
 
 #include <Eigen/Dense>
+#include <optional>
 
 namespace spindrift {
 
@@ -42,7 +43,7 @@ void find_neighbours(const Mesh& mesh, const MeshLinks& links, const std::vector
     if (found.size() < kFew) found = ring; // a splinter
 }
 
-// In units of `length`, across the axes u, v and n.
+// In units of `length`, the distance of neighbours, along the axes u, v and n.
 Jet fit(const Mesh& mesh, const std::vector<Vec3f>& velocities, int vertex, const std::vector<int>& neighbours,
         const Eigen::Matrix3d& axes, double length)
 {
@@ -61,7 +62,7 @@ Jet fit(const Mesh& mesh, const std::vector<Vec3f>& velocities, int vertex, cons
     const Vec3d origin = mesh.positions[vertex].cast<double>(), mean = velocity(vertex);
     add(Vec3d::Zero(), Vec3d::Zero());
     for (const int j : neighbours) add(mesh.positions[j].cast<double>() - origin, velocity(j) - mean);
-    return products.ldlt().solve(sums);
+    return products.llt().solve(sums);
 }
 
 // The metric of a fitted surface at its vertex, and what derivatives on it need.
@@ -169,16 +170,17 @@ FlowFeatures flow_features(const Mesh& mesh, const std::vector<Vec3f>& velocitie
             if (!left_out.empty() && left_out[i]) continue;
             find_neighbours(mesh, links, normals, vertex, ring, neighbours);
             if (!left_out.empty()) std::erase_if(neighbours, [&](int j) { return left_out[j] != 0; });
-            double length = 0; // of the edges here, in the mean
-            for (const int j : ring)
-                length += static_cast<double>((mesh.positions[j] - mesh.positions[i]).norm()) /
-                          static_cast<double>(ring.size());
+            double square = 0;
+            for (const int j : neighbours)
+                square += static_cast<double>((mesh.positions[j] - mesh.positions[i]).squaredNorm());
+            const double length = std::sqrt(square / static_cast<double>(neighbours.size()));
             const Vec3f u = normals[i].unitOrthogonal();
             if (!(length > 0) || !u.allFinite()) continue;
             Eigen::Matrix3d axes;
             axes << u.transpose().cast<double>(), normals[i].cross(u).transpose().cast<double>(),
                 normals[i].transpose().cast<double>();
-            take_features(fit(mesh, smooth, vertex, neighbours, axes, length), axes, length, i, out);
+            const Jet jet = fit(mesh, smooth, vertex, neighbours, axes, length);
+            if (jet.allFinite()) take_features(jet, axes, length, i, out);
         }
     });
     if (diffusion) diffusion->spread(time, out.curvature);

@@ -52,7 +52,6 @@ std::vector<SurfacePoint> map_of_velocities(const Mesh& before, const Mesh& now,
                                             const FrameMapSettings& settings)
 {
     std::vector<SurfacePoint> from(now.positions.size());
-    if (before.triangles.empty()) return from;
     const MeshDistance surface(before, is_closed(before));
     const float reach = settings.reach.value_or(4 * static_cast<float>(mean_edge(before)));
     const bool curved = !settings.motion && before.velocities.size() == before.positions.size();
@@ -99,6 +98,7 @@ std::vector<SurfacePoint> frame_map(const Mesh& before, const Mesh& now, float s
     if (now.positions.empty()) return {};
     if (source == MapSource::origins && !has_origins(now)) fail("there are no origin_triangle and origin_weights");
     if (source == MapSource::origins) return map_of_origins(before, now);
+    if (before.triangles.empty()) return std::vector<SurfacePoint>(now.positions.size());
     if (source == MapSource::velocities && !moves) fail("there are no velocities vx, vy, vz");
     if (source == MapSource::velocities) return map_of_velocities(before, now, seconds, settings);
     if (before.positions.size() != now.positions.size() || before.triangles != now.triangles)

@@ -30,7 +30,8 @@ struct FrameMapSettings {
     std::optional<float> reach = {};
 };
 
-// Triangle -1 for vertices that are new. Throws Error(failed) if there is no map, or if it does not fit `before`.
+// Triangle -1 for vertices that are new, as all are after a frame without triangles. Throws Error(failed) if there is
+// no map, or if it does not fit `before`.
 std::vector<SurfacePoint> frame_map(const Mesh& before, const Mesh& now, float seconds,
                                     const FrameMapSettings& settings);
 

@@ -22,7 +22,7 @@ struct Matcher::Weights {
     std::vector<float> values;
 };
 
-Matcher::Matcher(const std::vector<Exemplar>& pictures, const TexelLayout& layout, int size, bool exhaustive)
+Matcher::Matcher(const std::vector<Raster>& pictures, const TexelLayout& layout, int size, bool exhaustive)
     : pictures_(pictures), layout_(layout), size_(size), exhaustive_(exhaustive), block_(std::max(2, size / 11)),
       blocks_((size + block_ - 1) / block_)
 {
@@ -46,27 +46,26 @@ Matcher::Matcher(const std::vector<Exemplar>& pictures, const TexelLayout& layou
 void Matcher::index_places()
 {
     size_t all = 0;
-    for (const Exemplar& e : pictures_)
+    for (const Raster& e : pictures_)
         all += static_cast<size_t>(e.width - size_ + 1) * static_cast<size_t>(e.height - size_ + 1);
     int step = 1;
     while (!exhaustive_ && all / static_cast<size_t>(step * step) > kMostPlaces) ++step;
     for (int p = 0; p < static_cast<int>(pictures_.size()); ++p)
         for (int y = 0; y + size_ <= pictures_[p].height; y += step)
             for (int x = 0; x + size_ <= pictures_[p].width; x += step) places_.push_back({p, x, y, 0});
-    const int first = std::ranges::min(pictures_, {}, &Exemplar::moment).moment;
     for (const Match& place : places_)
-        if (pictures_[place.picture].moment == first) first_places_.push_back(place);
+        if (layout_.history == 0 || place.picture == 0) first_places_.push_back(place);
 }
 
 bool Matcher::inside(const Match& place) const
 {
-    const Exemplar& e = pictures_[place.picture];
+    const Raster& e = pictures_[place.picture];
     return place.x >= 0 && place.y >= 0 && place.x + size_ <= e.width && place.y + size_ <= e.height;
 }
 
 void Matcher::window_at(const Match& place, Window& window) const
 {
-    const Exemplar& e = pictures_[place.picture];
+    const Raster& e = pictures_[place.picture];
     const size_t row = static_cast<size_t>(size_) * layout_.stride();
     window.known.assign(weight_.size(), Window::kAll);
     window.values.resize(row * size_);
@@ -91,7 +90,7 @@ void Matcher::weigh(const Window& window, Weights& weights) const
 }
 
 // Means of blocks, weighted so that squared differences are about those of the pixels. Unknown values do not count; a
-// block without any other is the mean of all.
+// block without any other is the mean of all, or, where nothing is known, that of the examples.
 void Matcher::blocks_of(const Window& window, Eigen::VectorXf& blocks) const
 {
     const int stride = layout_.stride(), count = blocks_ * blocks_;
@@ -122,9 +121,10 @@ void Matcher::blocks_of(const Window& window, Eigen::VectorXf& blocks) const
             float& value = blocks[static_cast<Eigen::Index>(b) * stride + c];
             const float total = known[static_cast<size_t>(b) * stride + c];
             const auto& [sum, weight] = mean[c];
-            value = std::sqrt(all[b] * group_weight_[c]) * (total > 0    ? value / total
-                                                            : weight > 0 ? sum / weight
-                                                                         : 0.0f);
+            if (total > 0 || weight > 0)
+                value = std::sqrt(all[b] * group_weight_[c]) * (total > 0 ? value / total : sum / weight);
+            else if (mean_.size() > 0)
+                value = mean_[static_cast<Eigen::Index>(b) * stride + c];
         }
 }
 
@@ -206,7 +206,7 @@ void Matcher::cluster()
 // Stops when it is more than `enough`.
 double Matcher::energy(const Window& window, const Weights& weights, const Match& place, double enough) const
 {
-    const Exemplar& e = pictures_[place.picture];
+    const Raster& e = pictures_[place.picture];
     const int row = size_ * layout_.stride();
     using Row = Eigen::Map<const Eigen::ArrayXf>;
     double sum = 0;

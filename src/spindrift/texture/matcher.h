@@ -34,7 +34,7 @@ struct Window {
 class Matcher {
   public:
     // `size`: edge of the square [pixels], odd, at most that of each picture; these have `layout.stride()` channels.
-    Matcher(const std::vector<Exemplar>& pictures, const TexelLayout& layout, int size, bool exhaustive);
+    Matcher(const std::vector<Raster>& pictures, const TexelLayout& layout, int size, bool exhaustive);
 
     struct Match {
         int picture = 0, x = 0, y = 0; // of the corner
@@ -44,10 +44,10 @@ class Matcher {
     Match best(const Window& window, std::span<const Match> hints = {}) const;
     int size() const { return size_; }
     const TexelLayout& layout() const { return layout_; }
-    const Exemplar& picture(int number) const { return pictures_[number]; }
+    const Raster& picture(int number) const { return pictures_[number]; }
     float weight(int x, int y) const { return weight_[static_cast<size_t>(y) * size_ + x]; }
-    // One of all places in the first frame, by chance; if there is a guide, the best of several for what the window
-    // knows. What is made of one frame of a video goes on as one.
+    // One of all places by chance, of a video in its first picture, so that it goes on as one; if there is a guide, the
+    // best of several for what the window knows.
     Match any(const Window& window, uint64_t seed) const;
 
   private:
@@ -63,7 +63,7 @@ class Matcher {
     bool inside(const Match& place) const;
     void descend(const Window& window, const Weights& weights, Match& found) const;
 
-    const std::vector<Exemplar>& pictures_;
+    const std::vector<Raster>& pictures_;
     TexelLayout layout_;
     int size_;
     bool exhaustive_;
@@ -71,7 +71,7 @@ class Matcher {
     std::vector<float> group_weight_; // of each value of a texel
     int block_, blocks_;              // pixels along the edge of a block, and blocks along that of the square
     std::vector<Match> places_; // that are compared: all, or every few pixels of many pictures; in order of clusters
-    std::vector<Match> first_places_; // those of the first frame
+    std::vector<Match> first_places_; // where any() may be
     Eigen::VectorXf mean_;
     Eigen::MatrixXf axes_;       // principal, rows
     Eigen::MatrixXf components_; // a column for each place

@@ -5,9 +5,12 @@ namespace spindrift {
 
 void TextureParams::Example::visit(ParamVisitor& v)
 {
-    v("kind", kind, choices("checker", "stripes", "spots", "crust", "foam"), "The example, made by code.");
+    v("kind", kind, choices("checker", "stripes", "spots", "crust", "foam", "ripples"),
+      "The example, made by code; \"ripples\" is a video, for use with a history.");
     v("amount", amount, unit::none, between(0, 1), "Of foam: 0 for none, 1 where it covers everything. Default: 0.6.");
-    v("file", file, "A picture instead (PNG, EXR or JPEG); the folder is relative to the scene's.");
+    v("file", file,
+      "A picture instead (PNG, EXR or JPEG), or a video: pictures with numbers, such as \"river.####.png\", or a film. "
+      "The folder is relative to the scene's.");
     v("color", color, unit::none, between(0, 100), "First colour. Default: that of the texture.");
     v("second_color", second_color, unit::none, between(0, 100), "Second colour. Default: that of the texture.");
     v("height_file", height_file, "A picture of the same size whose red channel becomes the attribute \"height\".");
@@ -23,6 +26,81 @@ std::vector<TextureParams::Example> TextureParams::all_examples() const
     Example only;
     only.kind = exemplar.kind, only.file = exemplar_file;
     return {only};
+}
+
+void TextureParams::visit_reaction(ParamVisitor& v)
+{
+    v("system", reaction.system, choices("spots", "gray_scott"),
+      "The reaction of mode \"react\": Meinhardt's spots, or Gray and Scott's, whose spots divide.");
+    v("start_steps", start_steps, unit::none, between(0, 1e6), "Steps of the reaction before the first frame.");
+    v("steps", steps, unit::none, between(0, 1e5),
+      "Steps of the reaction in each later frame: more of them keep up with faster stretching.");
+    v("speed", reaction.speed, unit::none, between(0.01, 2), "How far the reaction goes in a step.");
+    v("p1", reaction.p1, unit::none, between(-1, 1), "Growth of the activator; negative: decay. Or an attribute.");
+    v("p2", reaction.p2, unit::none, between(-1, 1), "Growth of the inhibitor; negative: decay. Or an attribute.");
+    v("p3", reaction.p3, unit::none, between(0, 1), "Source of the activator. Or an attribute.");
+    v("substrate", reaction.substrate, unit::none, between(0.01, 1000),
+      "Lower values make larger spots. Or an attribute.");
+    v("feed", reaction.feed, unit::none, between(0, 1), "Of Gray and Scott's system. Or an attribute.");
+    v("kill", reaction.kill, unit::none, between(0, 1), "Of Gray and Scott's system. Or an attribute.");
+}
+
+void TextureParams::visit_examples(ParamVisitor& v)
+{
+    v("example", exemplar.kind, choices("checker", "stripes", "spots", "crust", "foam", "ripples"),
+      "The example, made by code in the two colours; \"ripples\" is a video, for use with a history.");
+    v("example_file", exemplar_file,
+      "A picture (PNG, EXR or JPEG) as the example, or a video: pictures with numbers, such as \"river.####.png\", or "
+      "a "
+      "film. The folder is relative to the scene's. Default: `example`.");
+    v("feature", exemplar.feature, unit::pixels, between(2, 1000),
+      "Size of a feature of the example, such as a spot, which becomes `size` on the surface.");
+    v("example_size", exemplar.size, unit::pixels, between(16, 1024), "Edge of the example that is made by code.");
+    v("patch", patch, unit::pixels, between(9, 129),
+      "Size of the patches that are compared with the example; then those of half and a quarter of it. At least a "
+      "feature.");
+    v.list("examples", examples, "Several examples instead of `example`.");
+    v("select", select, choices("any", "label", "parameter"),
+      "How patches choose among several examples: \"any\", by their looks; \"label\", by the integer attribute "
+      "\"example\" of the surface, which moves along, 1 for the first; \"parameter\", by the attribute \"parameter\" "
+      "of the surface, which is compared with the parameter of examples.");
+    v("parameter_weight", parameter_weight, unit::none, between(0, 1000),
+      "Weight of differences of the parameter against those of colours.");
+    v("history", history, unit::none, between(0, 3),
+      "Frames of a video before the present one that a patch must match too, so that the texture goes on as the video "
+      "does.");
+    v("motion", motion, unit::pixels, between(0, 1000),
+      "Details of the motion in a video that are finer than this belong to the texture; the rest is removed. 0: it has "
+      "no motion of the whole.");
+    v("history_weight", history_weight, unit::none, between(0, 100), "Weight of those frames.");
+    v("coherence", coherence, unit::none, between(0, 0.99),
+      "Weight of the colours that have moved along against those of the example: higher values flicker less. Default: "
+      "0.5, or 0 with a history.");
+    v("iterations", synthesis.iterations, unit::none, between(1, 100),
+      "Matches of each patch in a frame, for each size.");
+    v("distortion", synthesis.distortion, unit::none, between(1.1, 10),
+      "Most that a patch may stretch or squeeze a triangle to flatten it.");
+    v("exhaustive", synthesis.exhaustive, "Compare all places of the example pixel by pixel: slow, for comparison.");
+}
+
+void TextureParams::visit_flow(ParamVisitor& v)
+{
+    v("rule", rule, choices("none", "foam"),
+      "What changes the vertex attribute `parameter`, which moves along and guides the texture: only expressions, or "
+      "\"foam\": it is the density of foam, which appears on crests and splashes, gets denser where the surface "
+      "shrinks, and decays.");
+    v.group("foam", foam, "Foam, with rule = \"foam\".");
+    v("features", features,
+      "Add features of the flow as vertex attributes, for expressions: curvature (mean; positive on crests) [1/m]; "
+      "divergence, how fast the area grows [1/s]; stretch and squash, how fast lengths grow in the directions in which "
+      "they do so fastest and slowest [1/s]; viscous, the size of the surface Laplacian of the velocity [1/(m s)]. "
+      "Surface that lies on a wall has none. `rule` and `orientation` also add them.");
+    v("feature_smoothing", feature_smoothing, unit::metres, between(0, 1e6),
+      "Smooth velocities and curvature by this length: for noisy meshes.");
+    v("orientation", orientation, unit::none, between(0, 1000),
+      "Turn the directions of the texture (attribute `direction`) to where the flow stretches the surface most: with 1 "
+      "about as fast as the flow turns lines that it carries along, 10 follows it closely. 0: directions only move "
+      "along.");
 }
 
 void TextureParams::visit(ParamVisitor& v)
@@ -47,71 +125,16 @@ void TextureParams::visit(ParamVisitor& v)
       "What the texture starts from: a pattern in space, or the colours that the surface has (mode \"colors\").");
     v("size", size, unit::metres, limits::size(),
       "Edge of a check, width of a stripe, or the distance between spots: of those that react at least eight edges of "
-      "the mesh. With mode \"react\" a float attribute "
-      "\"size\" of the surface replaces it.");
+      "the mesh. With mode \"react\" a float attribute \"size\" of the surface replaces it.");
     v("color", color, unit::none, between(0, 100), "First colour (linear RGB): the background.");
-    v("second_color", second_color, unit::none, between(0, 100), "Second colour: spots, and every other check.");
-    v("system", reaction.system, choices("spots", "gray_scott"),
-      "The reaction of mode \"react\": Meinhardt's spots, or Gray and Scott's, whose spots divide.");
-    v("start_steps", start_steps, unit::none, between(0, 1e6), "Steps of the reaction before the first frame.");
-    v("steps", steps, unit::none, between(0, 1e5),
-      "Steps of the reaction in each later frame: more of them keep up with faster stretching.");
-    v("speed", reaction.speed, unit::none, between(0.01, 2), "How far the reaction goes in a step.");
-    v("p1", reaction.p1, unit::none, between(-1, 1), "Growth of the activator; negative: decay. Or an attribute.");
-    v("p2", reaction.p2, unit::none, between(-1, 1), "Growth of the inhibitor; negative: decay. Or an attribute.");
-    v("p3", reaction.p3, unit::none, between(0, 1), "Source of the activator. Or an attribute.");
-    v("substrate", reaction.substrate, unit::none, between(0.01, 1000),
-      "Lower values make larger spots. Or an attribute.");
-    v("feed", reaction.feed, unit::none, between(0, 1), "Of Gray and Scott's system. Or an attribute.");
-    v("kill", reaction.kill, unit::none, between(0, 1), "Of Gray and Scott's system. Or an attribute.");
+    v("second_color", second_color, unit::none, between(0, 100),
+      "Second colour: spots, every other check, and where `parameter` is 1.");
+    visit_reaction(v);
     v("texel", texel, unit::metres, limits::size(),
       "Remesh the surface of each frame into triangles with a vertex for each texel. Default: the mesh stays as it is; "
       "mode \"example\": `size` over `feature`.");
-    v("example", exemplar.kind, choices("checker", "stripes", "spots", "crust", "foam"),
-      "The example, made by code in the two colours.");
-    v("example_file", exemplar_file,
-      "A picture (PNG, EXR or JPEG) as the example; the folder is relative to the scene's. Default: `example`.");
-    v("feature", exemplar.feature, unit::pixels, between(2, 1000),
-      "Size of a feature of the example, such as a spot, which becomes `size` on the surface.");
-    v("example_size", exemplar.size, unit::pixels, between(16, 1024), "Edge of the example that is made by code.");
-    v("patch", patch, unit::pixels, between(9, 129),
-      "Size of the patches that are compared with the example; then those of half and a quarter of it. At least a "
-      "feature.");
-    v.list("examples", examples, "Several examples instead of `example`.");
-    v("select", select, choices("any", "label", "parameter"),
-      "How patches choose among several examples: \"any\", by their looks; \"label\", by the integer attribute "
-      "\"example\" of the surface, which moves along, 1 for the first; \"parameter\", by the attribute \"parameter\" "
-      "of the surface, which is compared with the parameter of examples.");
-    v("parameter_weight", parameter_weight, unit::none, between(0, 1000),
-      "Weight of differences of the parameter against those of colours.");
-    v("history", history, unit::none, between(0, 3),
-      "Frames of a video before the present one that a patch must match too, so that the texture goes on as the video "
-      "does.");
-    v("history_weight", history_weight, unit::none, between(0, 100), "Weight of those frames.");
-    v("coherence", coherence, unit::none, between(0, 0.99),
-      "Weight of the colours that have moved along against those of the example: higher values flicker less. Default: "
-      "0.5, or 0 with a history.");
-    v("iterations", synthesis.iterations, unit::none, between(1, 100),
-      "Matches of each patch in a frame, for each size.");
-    v("distortion", synthesis.distortion, unit::none, between(1.1, 10),
-      "Most that a patch may stretch or squeeze a triangle to flatten it.");
-    v("exhaustive", synthesis.exhaustive, "Compare all places of the example pixel by pixel: slow, for comparison.");
-    v("rule", rule, choices("none", "foam"),
-      "What changes the attribute `parameter`, a number that is carried along and guides the texture. \"foam\": it is "
-      "the density of foam, which appears where the surface is curved, gets denser where the surface shrinks, and "
-      "decays. \"none\": nothing but expressions.");
-    v.group("foam", foam, "Foam of `rule`.");
-    v("features", features,
-      "Give each vertex the features of the flow as attributes for expressions: curvature (mean, positive on crests) "
-      "[1/m]; divergence, how fast the surface grows [1/s]; stretch and squash, the same along the direction in which "
-      "it "
-      "grows fastest and slowest; and viscous, the size of the surface Laplacian of the velocity [1/(m s)]. `rule` and "
-      "`orientation` switch this on by themselves.");
-    v("feature_smoothing", feature_smoothing, unit::metres, between(0, 1e6),
-      "Features leave out details of the surface that are smaller than this.");
-    v("orientation", orientation, unit::none, between(0, 1000),
-      "How strongly the directions of the texture, the attribute `direction`, turn to where the flow stretches the "
-      "surface most. With 1 they turn as fast as a line on the surface does by itself; 0: they only move along.");
+    visit_examples(v);
+    visit_flow(v);
     v("seed", seed, unit::none, limits::seed(), "Seed of the spots and the noise.");
     v.require(mode != Mode::parameters || pattern != Start::surface, "pattern",
               "mode \"parameters\" needs a pattern in space: checker, stripes, spots or noise");

@@ -128,7 +128,7 @@ std::vector<float> robust_weights(const std::vector<Match>& matches)
 }
 
 // Adds the values of some channels of a picture between pixels, times a weight.
-void add_sample(const Exemplar& picture, Vec2f at, int first, int count, float weight, float* sum)
+void add_sample(const Raster& picture, Vec2f at, int first, int count, float weight, float* sum)
 {
     at = at.cwiseMax(0.0f).cwiseMin(
         Vec2f(static_cast<float>(picture.width - 1), static_cast<float>(picture.height - 1)));
@@ -256,7 +256,7 @@ Synthesis::Synthesis(ExampleSet examples, const SynthesisParams& params) : layou
         pictures_[examples.labels[i]].push_back(std::move(examples.pictures[i]));
     for (const int size : params.sizes) {
         matchers_.emplace_back();
-        for (const std::vector<Exemplar>& own : pictures_)
+        for (const std::vector<Raster>& own : pictures_)
             matchers_.back().emplace_back(own, layout_, size, params.exhaustive);
     }
 }

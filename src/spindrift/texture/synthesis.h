@@ -25,7 +25,7 @@ struct SynthesisParams {
 // Pictures of which each patch is matched with any, or, by label, with those of its label only.
 struct ExampleSet {
     TexelLayout layout = {};
-    std::vector<Exemplar> pictures;      // with layout.stride() channels
+    std::vector<Raster> pictures;        // with layout.stride() channels
     std::vector<int> labels = {};        // of the pictures, from 0 on; empty: patches choose among all
     std::vector<std::string> extra = {}; // names of the synthesized values after the three of a colour
 };
@@ -61,7 +61,7 @@ class Synthesis {
 
   private:
     TexelLayout layout_;
-    std::vector<std::vector<Exemplar>> pictures_; // by label
+    std::vector<std::vector<Raster>> pictures_; // by label
     SynthesisParams params_;
     std::vector<std::vector<Matcher>> matchers_; // by size, and by label
     double energy_ = 0;

@@ -270,10 +270,10 @@ void Texture::shift_history(std::map<std::string, AttributeArray>& carried) cons
 
 void Texture::restore(Mesh mesh, Mesh surface)
 {
-    for (const std::string& channel : channels()) {
+    const std::vector<std::string> names = channels();
+    for (size_t i = params_.carry.size(); i < names.size(); ++i) { // an expression may have made the others or not
+        const std::string& channel = names[i];
         const auto found = mesh.attributes.find(channel);
-        const bool own = std::ranges::count(params_.carry, channel) == 0 || (params_.guided() && channel == kParameter);
-        if (!own) continue; // an expression may have made it or not
         const bool vector = is_own(channel, kColor) || channel == kPlace || channel == kDirection;
         const size_t type = vector ? 2 : channel == kSeeds || channel == kLabel ? 1 : 0; // in AttributeArray
         if (found == mesh.attributes.end() || found->second.index() != type)

@@ -67,7 +67,8 @@ struct TextureParams {
     std::vector<Example> examples; // instead of `exemplar` and its file
     Select select = Select::any;
     float parameter_weight = 1, history_weight = 1;
-    int history = 0; // frames of a video that a match compares besides the present one
+    int history = 0;   // frames of a video that a match compares besides the present one
+    float motion = 24; // of videos: see MotionRemoval::smoothing; 0 for none [pixels]
     std::optional<float> coherence;
     int patch = 33; // [texels], then half and a quarter of it
     SynthesisParams synthesis;
@@ -86,14 +87,20 @@ struct TextureParams {
     bool guided() const { return rule != Rule::none || mode == Mode::guide || chosen_by(Select::parameter); }
     bool turns() const { return mode == Mode::example || orientation > 0; }
     bool needs_features() const { return features || rule != Rule::none || orientation > 0; }
+
+  private:
+    void visit_reaction(ParamVisitor& v);
+    void visit_examples(ParamVisitor& v);
+    void visit_flow(ParamVisitor& v);
 };
 
-// What the files of an example hold. Pictures have three channels, or a fourth, the opacity.
+// What the files of an example hold. Pictures have three channels, or a fourth, the opacity; their guide is the
+// parameter.
 struct ExampleFiles {
-    std::vector<Exemplar> frames; // none: made by code; one picture, or those of a video
+    std::vector<Raster> frames; // none: made by code; one picture, or those of a video
     // The frames before each frame, without the motion of the whole: `history` for each, the most recent first.
-    std::vector<std::vector<Exemplar>> history = {};
-    std::optional<Exemplar> height = {}, parameter = {}; // of one channel, with the size of the pictures
+    std::vector<std::vector<Raster>> history = {};
+    std::optional<Raster> height = {}; // of one channel, with the size of the pictures
 };
 // What synthesis matches with. `files` are those of params.all_examples(), or empty. Throws Error(bad_input).
 ExampleSet example_set(const TextureParams& params, std::vector<ExampleFiles> files);
