@@ -56,7 +56,7 @@ TEST(Fairing, ChebyshevSumEqualsRepeatedSteps)
         for (size_t i = 0; i < count; ++i) lost[i] = x[i] - smooth[i];
         lost = stepped(contour.mesh, lost, steps);
 
-        fair(contour, std::vector<float>(count, 1), {.passes = 1, .steps = steps});
+        fair(contour, MeshLinks(contour.mesh), std::vector<float>(count, 1), {.passes = 1, .steps = steps});
         for (size_t i = 0; i < count; ++i) {
             const Vec3d expected = smooth[i] + 1.1 * lost[i];
             EXPECT_LT((contour.mesh.positions[i].cast<double>() - expected).norm(), 0.02 * kNoise);
@@ -68,7 +68,7 @@ TEST(Fairing, VerticesWithoutStrengthStay)
 {
     Contour contour = bumpy_ball();
     const Mesh before = contour.mesh;
-    fair(contour, std::vector<float>(before.positions.size(), 0), {});
+    fair(contour, MeshLinks(before), std::vector<float>(before.positions.size(), 0), {});
     EXPECT_EQ(contour.mesh.positions, before.positions);
     for (size_t i = 0; i < before.normals.size(); ++i)
         EXPECT_LT((contour.mesh.normals[i] - before.normals[i]).norm(), 1e-6f);

@@ -1,6 +1,7 @@
 // Smooths a mesh along itself, so that the two sides of a thin sheet do not affect each other.
 #pragma once
 
+#include "spindrift/mesh/links.h"
 #include "spindrift/surface/contour.h"
 
 namespace spindrift {
@@ -14,9 +15,9 @@ struct Fairing {
 };
 // `strength` in [0, 1] is how far each vertex follows. The waterline is smoothed along itself, walls are unchanged.
 // Call update_normals() afterwards.
-void fair(Contour& contour, const std::vector<float>& strength, const Fairing& fairing);
+void fair(Contour& contour, const MeshLinks& links, const std::vector<float>& strength, const Fairing& fairing);
 // Recomputes normals of moved vertices from adjacent faces. Faces on a wall are ignored, and at a wall the surface is
 // mirrored: the free surface is shaded as smoothly at its edge as elsewhere.
-void update_normals(Contour& contour, const std::vector<float>& strength);
+void update_normals(Contour& contour, const MeshLinks& links, const std::vector<float>& strength);
 
 } // namespace spindrift

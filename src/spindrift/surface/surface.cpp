@@ -332,9 +332,11 @@ void surface_from_centres(Particles& particles, float spacing, const SurfacePara
     times.measure("mesh", [&] { mesh = contour(surface.phi, scale.voxel, container); });
     if (walls && params.sdf) walls->cut(particles, nearest_particle(), scale.voxel, surface.phi);
     times.measure("fair", [&] {
+        if (params.smoothing == 0) return;
         const std::vector<float> strength = strengths(mesh.mesh.positions, thickness, scale);
-        fair(mesh, strength, fairing_of(scale.spacing, params));
-        if (params.smoothing > 0) update_normals(mesh, strength);
+        const MeshLinks links(mesh.mesh);
+        fair(mesh, links, strength, fairing_of(scale.spacing, params));
+        update_normals(mesh, links, strength);
     });
     times.measure("settle", [&] {
         const std::vector<uint32_t> nearest = settle_vertices(particles, index, *surface.topology, scale, mesh);
@@ -515,10 +517,13 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
     times.measure("mesh", [&] { mesh = contour(grid.phi, surface.voxel, container); });
     std::vector<uint32_t> nearest;
     std::vector<float> strength;
+    std::optional<MeshLinks> links; // until the mesh is smooth
     times.measure("fair", [&] {
         nearest = nearest_blobs(mesh.mesh.positions, blobs, grid, surface.voxel);
         take_from_nearest(nearest, blobs, particles, strength, mesh.mesh.velocities);
-        fair(mesh, strength, fairing_of(spacing_in_cells, params));
+        if (params.smoothing == 0) return;
+        links.emplace(mesh.mesh);
+        fair(mesh, *links, strength, fairing_of(spacing_in_cells, params));
     });
     times.measure("calm", [&] {
         if (params.smoothing == 0) return;
@@ -533,7 +538,8 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
             }
             flatten_calm_water(mesh, strength, excess, {surface.voxel, spacing}, container);
         }
-        update_normals(mesh, strength);
+        update_normals(mesh, *links, strength);
+        links.reset();
     });
     if (walls && params.sdf) walls->cut(particles, nearest_particle(), surface.voxel, grid.phi);
     times.measure("settle", [&] {

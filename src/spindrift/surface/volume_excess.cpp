@@ -4,6 +4,8 @@
 #include "spindrift/field/block.h"
 #include "spindrift/points/splat.h"
 
+#include <atomic>
+
 namespace spindrift {
 
 namespace {
@@ -98,22 +100,25 @@ void take_particles(const FilledSurface& surface, int tile, Field<float>& shares
 std::vector<uint8_t> tiles_near(const Topology& topology, float spacing, const std::vector<Vec3f>& positions)
 {
     std::vector<uint8_t> tiles(topology.tile_count() + 1, 0); // and one entry for missing tiles
-    Vec3i last = Vec3i::Constant(std::numeric_limits<int>::max()), known = last;
-    for (const Vec3f& x : positions) {
-        const Vec3i low = cell_of(x - Vec3f::Constant(0.5f * spacing), 1 / spacing);
-        if (low == last) continue;
-        last = low;
-        // From one cell below the eight samples to one above them, which is less than a tile.
-        const Vec3i tile = tile_of_cell(low - Vec3i::Ones());
-        if (tile == tile_of_cell(low + 2 * Vec3i::Ones())) {
-            if (tile != known) tiles[topology.find(tile)] = 1, known = tile;
-            continue;
+    const auto mark = [&](const Vec3i& tile) {
+        std::atomic_ref(tiles[topology.find(tile)]).store(1, std::memory_order_relaxed);
+    };
+    constexpr size_t kPositionsPerTask = 4096;
+    parallel_chunks(positions.size(), kPositionsPerTask, [&](size_t begin, size_t end) {
+        Vec3i last = Vec3i::Constant(std::numeric_limits<int>::max()), known = last;
+        for (size_t i = begin; i < end; ++i) {
+            const Vec3i low = cell_of(positions[i] - Vec3f::Constant(0.5f * spacing), 1 / spacing);
+            if (low == last) continue;
+            last = low;
+            // From one cell below the eight samples to one above them, which is less than a tile.
+            const Vec3i tile = tile_of_cell(low - Vec3i::Ones());
+            if (tile == tile_of_cell(low + 2 * Vec3i::Ones())) {
+                if (tile != known) mark(tile), known = tile;
+                continue;
+            }
+            for (int c = 0; c < 8; ++c) mark(tile_of_cell(low + 3 * Corners::step(c) - Vec3i::Ones()));
         }
-        for (int c = 0; c < 8; ++c) {
-            const Vec3i corner = low + 3 * Corners::step(c) - Vec3i::Ones();
-            tiles[topology.find(tile_of_cell(corner))] = 1;
-        }
-    }
+    });
     tiles.pop_back();
     return tiles;
 }
@@ -131,8 +136,17 @@ float sample_trilinear(const Field<float>& field, const Vec3f& x)
             if (const float w = corners.weight(c); w > 0) sum += w * at[offset_in_tile(c >> 2, c >> 1 & 1, c & 1)];
         return sum;
     }
-    for (int c = 0; c < 8; ++c)
-        if (const float w = corners.weight(c); w > 0) sum += w * field.at(corners.low + Corners::step(c));
+    // The samples lie in up to eight tiles.
+    const Topology& topology = field.topology();
+    const int lowest = topology.find(tile);
+    for (int c = 0; c < 8; ++c) {
+        const float w = corners.weight(c);
+        if (!(w > 0)) continue;
+        const Vec3i cell = corners.low + Corners::step(c), step = tile_of_cell(cell) - tile;
+        const bool known = lowest < topology.tile_count();
+        const int at = known ? topology.neighbour(lowest, step.x(), step.y(), step.z()) : topology.find(tile + step);
+        sum += w * field.tile(at)[offset_of_cell(cell)];
+    }
     return sum;
 }
 
