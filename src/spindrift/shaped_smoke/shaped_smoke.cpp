@@ -16,8 +16,6 @@ namespace spindrift {
 
 namespace {
 
-// A tile takes about 40 kB in all fields.
-constexpr int kMostTiles = 400000;
 // Smoke thinner than this share of its mean density has no vortices; new ones need more.
 constexpr float kThinSmoke = 0.05f, kVortexSmoke = 0.25f;
 // Fill of control particles below which a marker is lost, while they are under way.
@@ -186,10 +184,7 @@ void ShapedSmoke::follow_smoke(float dt)
     };
     if (controls_.size() > 0) add_around_controls(0), add_around_controls(dt);
     auto topology = std::make_unique<Topology>(std::move(codes));
-    if (topology->tile_count() > kMostTiles)
-        fail("{}: smoke has spread over {:.3g} cells; at most {:.3g} are possible; raise {}.voxel, or delete markers "
-             "that are far away with an expression",
-             where_, static_cast<double>(topology->cell_count()), static_cast<double>(kMostTiles) * kTileCells, where_);
+    limit_spread(*topology, where_ + ".voxel");
     topology_ = std::move(topology);
     sort_by_tile(markers_, *topology_, params_.voxel, marker_index_);
     count_particles(marker_index_, *topology_, marker_density_);

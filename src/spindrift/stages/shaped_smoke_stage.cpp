@@ -219,8 +219,9 @@ void ShapedSmokeStage::write(const std::string& path)
     Particles markers = smoke_->markers();
     const float voxel = volume_voxel();
     const double in_cell = smoke_->reference_density() * std::pow(static_cast<double>(voxel), 3);
-    const DensityVolume volume(markers, voxel, density_radius_, static_cast<float>(1 / in_cell));
-    std::vector<float>& density = markers.attribute<float>("density");
+    const DensityVolume volume(markers, voxel, density_radius_, static_cast<float>(1 / in_cell),
+                               param(density_voxel_ ? "density_voxel" : "voxel"));
+    std::vector<float> density(markers.size());
     parallel_for(
         markers.size(), [&](size_t i) { density[i] = volume.density.at(cell_of(markers.P[i], 1 / voxel)); }, 4096);
     expressions_.run(ExpressionParams::At::before_writing, markers, static_cast<float>(smoke_->frame()), 1 / fps_);
