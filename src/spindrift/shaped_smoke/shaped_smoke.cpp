@@ -50,7 +50,7 @@ void ShapedSmoke::check_targets(int first_frame)
 
 std::vector<std::string> ShapedSmoke::warnings() const
 {
-    return targets_ ? targets_->warnings(params_.voxel) : std::vector<std::string>();
+    return targets_ ? targets_->warnings(params_) : std::vector<std::string>();
 }
 
 void ShapedSmoke::start(int frame)
