@@ -88,7 +88,7 @@ void add_frame(BenchTable& table, const char* name, const Measured& m, double mo
         if (seconds > 1e-4) table.add("  " + phase, fmt::format("{:.1f} ms", 1e3 * seconds));
 }
 
-// Shadows and picture of a ball of 10 million markers.
+// Shadows and picture of a ball of markers.
 double seconds_of_picture(size_t count)
 {
     Particles sorted; // as the files of the stage are
@@ -101,13 +101,15 @@ double seconds_of_picture(size_t count)
     sorted.resize(count);
     ParticleIndex index;
     sort_by_tile(sorted, tiles_around(sorted, 0.01f, 1), 0.01f, index);
-    RenderMarkers markers{std::move(sorted.P), std::move(sorted.id), {}, 0.005f, Vec3f::Ones()};
+    RenderMarkers markers{0, std::move(sorted.P), {}, std::move(sorted.id), {}, 0.005f, Vec3f::Ones()};
+    const RenderMarkers* cloud = &markers;
     const Camera camera(CameraParams{}, {Vec3f(-1, -1, -1), Vec3f(1, 1, 1)}, 960, 540);
-    Image picture(960, 540);
-    std::vector<float> alpha(picture.pixels.size());
+    Picture picture;
+    picture.color = Image(960, 540), picture.alpha.resize(picture.color.pixels.size());
+    const std::vector<MarkerFrame> frames(kBlendedFrames, {markers.P, markers.id}); // as the stage does
     return best_seconds(3, [&] {
-        markers.shadow = marker_shadows(markers.P, markers.id, Vec3f(0.3f, 1, 0.2f), {}, 1);
-        draw_markers(markers, {}, camera, {}, picture, alpha);
+        markers.shadow = blended_shadows(frames, Vec3f(0.3f, 1, 0.2f), {}, 1);
+        draw_markers({&cloud, 1}, {}, {}, camera, {}, picture);
     });
 }
 

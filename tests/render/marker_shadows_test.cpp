@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <numeric>
 
 namespace spindrift {
 
@@ -48,57 +49,93 @@ double counted_shadow(const MarkerCloud& cloud, size_t i, const LightPlane& plan
 
 const Vec3f kToward(0.3f, 1, 0.2f);
 
+Picture empty_picture(int width, int height)
+{
+    Picture picture;
+    picture.color = Image(width, height), picture.alpha.resize(picture.color.pixels.size());
+    return picture;
+}
+
+// A still cloud in the frames that a picture blends.
+std::vector<float> shadows_of(const MarkerCloud& cloud, int frame)
+{
+    return blended_shadows(std::vector<MarkerFrame>(kBlendedFrames, {cloud.P, cloud.id}), kToward, {}, frame);
+}
+
+double mean_difference(const std::vector<float>& a, const std::vector<float>& b)
+{
+    double sum = 0;
+    for (size_t i = 0; i < a.size(); ++i) sum += static_cast<double>(std::abs(a[i] - b[i]));
+    return sum / static_cast<double>(a.size());
+}
+
 TEST(MarkerShadows, AgreeWithTheNumberOfMarkersTowardsTheLight)
 {
     const MarkerCloud cloud = ball_of_markers(40000);
     const MarkerShadowParams params;
     const LightPlane plane(kToward, cloud.P, params);
-    std::vector<float> shadow = marker_shadows(cloud.P, cloud.id, kToward, params, 0);
-    for (uint64_t pass = 1; pass < 8; ++pass) { // eight frames of a still cloud
-        const std::vector<float> before = shadow;
-        shadow = marker_shadows(cloud.P, cloud.id, kToward, params, pass);
-        blend_shadows(shadow, cloud.id, before, cloud.id, params.blend);
+    std::vector<float> drawn, counted;
+    const std::vector<float> shadow = shadows_of(cloud, 1);
+    double mean = 0;
+    for (size_t i = 0; i < cloud.P.size(); i += 41) {
+        drawn.push_back(shadow[i]);
+        counted.push_back(static_cast<float>(counted_shadow(cloud, i, plane, params.kernel)));
+        mean += static_cast<double>(counted.back());
     }
-    double error = 0, mean = 0;
-    size_t tested = 0;
-    for (size_t i = 0; i < cloud.P.size(); i += 41, ++tested) {
-        const double counted = counted_shadow(cloud, i, plane, params.kernel);
-        error += std::abs(static_cast<double>(shadow[i]) - counted), mean += counted;
-    }
-    RecordProperty("error", fmt::format("{:.4f}", error / static_cast<double>(tested)));
-    EXPECT_GT(mean / static_cast<double>(tested), 0.3); // there are shadows
-    EXPECT_LT(mean / static_cast<double>(tested), 0.9); // and light
-    EXPECT_LE(error / static_cast<double>(tested), 0.05);
+    mean /= static_cast<double>(counted.size());
+    const double error = mean_difference(drawn, counted);
+    RecordProperty("error", fmt::format("{:.4f}", error));
+    EXPECT_GT(mean, 0.3); // there are shadows
+    EXPECT_LT(mean, 0.9); // and light
+    EXPECT_LE(error, 0.05);
 }
 
 TEST(MarkerShadows, BlendingReducesFlicker)
 {
     const MarkerCloud cloud = ball_of_markers(20000);
-    const MarkerShadowParams params;
-    double flicker[2] = {0, 0};
-    std::vector<float> plain, blended;
-    for (uint64_t frame = 0; frame < 12; ++frame) {
-        const std::vector<float> now = marker_shadows(cloud.P, cloud.id, kToward, params, frame);
-        std::vector<float> mixed = now;
-        if (frame > 0) blend_shadows(mixed, cloud.id, blended, cloud.id, params.blend);
-        for (size_t i = 0; i < now.size() && frame >= 6; ++i) {
-            flicker[0] += static_cast<double>(std::abs(now[i] - plain[i])) / static_cast<double>(6 * now.size());
-            flicker[1] += static_cast<double>(std::abs(mixed[i] - blended[i])) / static_cast<double>(6 * now.size());
-        }
-        plain = now, blended = mixed;
+    MarkerShadowParams one_pass;
+    one_pass.passes = 1;
+    const auto plain = [&](uint64_t frame) { return marker_shadows(cloud.P, cloud.id, kToward, one_pass, frame); };
+    double flicker = 0, plain_flicker = 0;
+    for (const int frame : {10, 11, 12, 13}) {
+        flicker += mean_difference(shadows_of(cloud, frame), shadows_of(cloud, frame + 1)) / 4;
+        plain_flicker += mean_difference(plain(frame), plain(frame + 1)) / 4;
     }
-    RecordProperty("flicker", fmt::format("{:.4f} and {:.4f}", flicker[0], flicker[1]));
-    EXPECT_GT(flicker[0], 0.02);
-    EXPECT_LT(flicker[1], 0.35 * flicker[0]);
+    RecordProperty("flicker", fmt::format("{:.4f} and {:.4f}", plain_flicker, flicker));
+    EXPECT_GT(plain_flicker, 0.02);
+    EXPECT_LT(flicker, 0.35 * plain_flicker);
 }
 
-TEST(MarkerShadows, NewMarkersAreNotBlended)
+// All frames count as much, and a marker that appears has the shadow of its own frame.
+TEST(MarkerShadows, TheMeanIsOverTheFramesThatHaveAMarker)
 {
-    std::vector<float> shadow = {1, 1, 1};
-    const std::vector<int32_t> id = {5, 7, 9}, id_before = {7, 2};
-    const std::vector<float> before = {0, 0.5f};
-    blend_shadows(shadow, id, before, id_before, 0.25f);
-    EXPECT_EQ(shadow, (std::vector<float>{1, 0.25f, 1}));
+    const MarkerCloud cloud = ball_of_markers(20000);
+    MarkerCloud fewer = cloud;
+    fewer.P.resize(10000), fewer.id.resize(10000);
+    const auto alone = [&](const MarkerCloud& c, uint64_t frame) {
+        return marker_shadows(c.P, c.id, kToward, {}, hash64(frame));
+    };
+    const std::vector<MarkerFrame> frames = {{cloud.P, cloud.id}, {fewer.P, fewer.id}, {cloud.P, cloud.id}};
+    const std::vector<float> shadow = blended_shadows(frames, kToward, {}, 5);
+    const std::vector<float> first = alone(cloud, 3), second = alone(fewer, 4), third = alone(cloud, 5);
+    for (size_t i = 0; i < cloud.P.size(); ++i) {
+        const float mean = i < second.size() ? (first[i] + second[i] + third[i]) / 3 : (first[i] + third[i]) / 2;
+        ASSERT_NEAR(shadow[i], mean, 1e-6f) << i;
+    }
+}
+
+// The texels are as large as those of the cloud without it.
+TEST(MarkerShadows, AMarkerFarAwayChangesNothing)
+{
+    MarkerCloud cloud = ball_of_markers(20000);
+    const auto mean_shadow = [&] {
+        const std::vector<float> shadow = shadows_of(cloud, 1);
+        return std::accumulate(shadow.begin(), shadow.end(), 0.0) / static_cast<double>(shadow.size());
+    };
+    const double before = mean_shadow();
+    cloud.P.emplace_back(1000, 0, 0), cloud.id.push_back(20000);
+    EXPECT_GT(before, 0.3);
+    EXPECT_NEAR(mean_shadow() / before, 1, 0.01);
 }
 
 TEST(MarkerPicture, NearMarkersHideFarOnesAndSolidsHideBoth)
@@ -111,17 +148,62 @@ TEST(MarkerPicture, NearMarkersHideFarOnesAndSolidsHideBoth)
     std::vector<float> shadow;
     for (int i = 0; i < 2000; ++i)
         cloud.P.emplace_back(0, 0, i < 1000 ? 1.0f : -1.0f), cloud.id.push_back(i), shadow.push_back(i < 1000 ? 0 : 1);
-    const RenderMarkers markers{cloud.P, cloud.id, shadow, 0.1f, Vec3f::Ones()};
+    const RenderMarkers markers{0, cloud.P, {}, cloud.id, shadow, 0.1f, Vec3f::Ones()};
+    const RenderMarkers* clouds[] = {&markers};
     const MarkerLight light{0.5f, Vec3f::Ones(), Vec3f::Zero()};
-    Image picture(9, 9), behind(9, 9);
-    std::vector<float> alpha(81), alpha_behind(81);
-    draw_markers(markers, light, camera, {}, picture, alpha);
-    EXPECT_NEAR(picture.at(4, 4).x(), 1, 1e-3f); // the near, lit ones
-    EXPECT_NEAR(alpha[40], 1, 1e-3f);
-    EXPECT_EQ(picture.at(0, 0).x(), 0);
-    draw_markers(markers, light, camera, std::vector<float>(81, 2.0f), behind, alpha_behind);
-    EXPECT_EQ(behind.at(4, 4).x(), 0);
-    EXPECT_EQ(alpha_behind[40], 0);
+    Picture picture = empty_picture(9, 9), behind = empty_picture(9, 9);
+    draw_markers(clouds, {}, light, camera, {}, picture);
+    EXPECT_NEAR(picture.color.at(4, 4).x(), 1, 1e-3f); // the near, lit ones
+    EXPECT_NEAR(picture.alpha[40], 1, 1e-3f);
+    EXPECT_EQ(picture.color.at(0, 0).x(), 0);
+    draw_markers(clouds, {}, light, camera, std::vector<float>(81, 2.0f), behind);
+    EXPECT_EQ(behind.color.at(4, 4).x(), 0);
+    EXPECT_EQ(behind.alpha[40], 0);
+}
+
+// A red cloud in front of a green one that comes first in the scene, each opaque.
+TEST(MarkerPicture, CloudsOfSeveralLayersAreOneDepthSort)
+{
+    using Mode = RenderLayer::Mode;
+    CameraParams params;
+    params.position = Vec3f(0, 0, 5), params.target = Vec3f(0, 0, 0);
+    const Camera camera(params, {Vec3f(-1, -1, -1), Vec3f(1, 1, 1)}, 9, 9);
+    const auto cloud_at = [](float z, const Vec3f& color, int layer) {
+        RenderMarkers markers;
+        markers.layer = layer, markers.radius = 0.1f, markers.color = color;
+        markers.P.assign(1000, Vec3f(0, 0, z)), markers.v.assign(1000, Vec3f(z, 0, 0));
+        for (int i = 0; i < 1000; ++i) markers.id.push_back(i);
+        markers.shadow.assign(1000, 0);
+        return markers;
+    };
+    const RenderMarkers near = cloud_at(1, Vec3f(1, 0, 0), 1), far = cloud_at(-1, Vec3f(0, 1, 0), 0);
+    const RenderMarkers* clouds[] = {&near, &far};
+    const RenderMarkers* reversed[] = {&far, &near};
+    const MarkerLight light{0.5f, Vec3f::Ones(), Vec3f::Zero()};
+    const auto draw = [&](std::span<const RenderMarkers* const> of, Mode mode_of_near) {
+        Picture picture = empty_picture(9, 9);
+        picture.depth.assign(81, kNoDepth);
+        picture.normal.assign(81, Vec3f::UnitX()), picture.velocity.assign(81, Vec3f::Zero());
+        picture.masks.assign(2, std::vector<float>(81));
+        draw_markers(of, std::vector<Mode>{Mode::shown, mode_of_near}, light, camera, {}, picture);
+        return picture;
+    };
+    const Picture shown = draw(clouds, Mode::shown), swapped = draw(reversed, Mode::shown);
+    EXPECT_NEAR(shown.color.at(4, 4).x(), 1, 1e-3f);
+    EXPECT_NEAR(shown.color.at(4, 4).y(), 0, 1e-3f);
+    EXPECT_NEAR(swapped.color.at(4, 4).x(), 1, 1e-3f);
+    EXPECT_NEAR(shown.masks[1][40], 1, 1e-3f);
+    EXPECT_NEAR(shown.masks[0][40], 0, 1e-3f);
+    EXPECT_NEAR(shown.depth[40], 4, 1e-3f);
+    EXPECT_EQ(shown.normal[40], Vec3f(0, 0, 0));
+    EXPECT_EQ(shown.velocity[40], Vec3f(1, 0, 0));
+    EXPECT_EQ(shown.depth[0], kNoDepth);
+    const Picture matte = draw(clouds, Mode::matte);
+    EXPECT_NEAR(matte.color.at(4, 4).y(), 1, 1e-3f);
+    const Picture holdout = draw(clouds, Mode::holdout);
+    EXPECT_NEAR(holdout.color.at(4, 4).norm(), 0, 1e-3f); // hides the far cloud too
+    EXPECT_NEAR(holdout.alpha[40], 0, 1e-3f);
+    EXPECT_NEAR(holdout.masks[1][40], 1, 1e-3f);
 }
 
 TEST(MarkerPicture, SameBitsForAnyNumberOfThreads)
@@ -130,11 +212,11 @@ TEST(MarkerPicture, SameBitsForAnyNumberOfThreads)
     const Camera camera(CameraParams{}, {Vec3f(-1, -1, -1), Vec3f(1, 1, 1)}, 32, 24);
     const auto draw = [&](int threads) {
         return with_threads(threads, [&] {
-            const std::vector<float> shadow = marker_shadows(cloud.P, cloud.id, kToward, {}, 1);
-            Image picture(32, 24);
-            std::vector<float> alpha(32 * 24);
-            draw_markers({cloud.P, cloud.id, shadow, 0.01f, Vec3f::Ones()}, {}, camera, {}, picture, alpha);
-            return picture.pixels;
+            const RenderMarkers markers{0, cloud.P, {}, cloud.id, shadows_of(cloud, 1), 0.01f, Vec3f::Ones()};
+            const RenderMarkers* clouds[] = {&markers};
+            Picture picture = empty_picture(32, 24);
+            draw_markers(clouds, {}, {}, camera, {}, picture);
+            return picture.color.pixels;
         });
     };
     const auto one = draw(1);

@@ -43,11 +43,43 @@ TEST(Correspondence, EnergyNeverRisesAndTargetsStayAPermutation)
     for (int k = 0; k < 100; ++k) {
         round = correspondence.improve(matched.P, matched.goals, matched.target, 500, round);
         const double now = matched.energy();
-        ASSERT_LE(now, before * (1 + 1e-12));
+        ASSERT_LE(now, before * (1 + 1e-15));
         before = now;
     }
     EXPECT_TRUE(is_permutation(matched.target));
     EXPECT_LT(before, 0.6 * RandomMatching(3000, 0.5f, 3).energy());
+}
+
+// Of few tests, few targets change: each pair changes two, each group of 16 at most 16.
+TEST(Correspondence, KeepsToASmallBudget)
+{
+    RandomMatching matched(20000, 1, 3);
+    Correspondence correspondence(9);
+    uint64_t round = 0;
+    for (const size_t budget : {1u, 100u, 500u, 1000u}) {
+        const std::vector<int32_t> before = matched.target;
+        const uint64_t rounds_before = round;
+        round = correspondence.improve(matched.P, matched.goals, matched.target, budget, round);
+        size_t changed = 0;
+        for (size_t i = 0; i < before.size(); ++i) changed += before[i] != matched.target[i];
+        const bool groups = rounds_before % 2 == 1;
+        EXPECT_LE(changed, groups ? 16 * (1 + budget / 120) : 2 * budget) << budget;
+        EXPECT_GT(changed, 0u) << budget;
+    }
+}
+
+// Far from the origin, where squared distances are large and sums of floats are rounded.
+TEST(Correspondence, EnergyNeverRisesFarFromTheGoals)
+{
+    RandomMatching matched(4000, 30, 3);
+    Correspondence correspondence(9);
+    uint64_t round = 0;
+    for (double before = matched.energy(); round < 200;) {
+        round = correspondence.improve(matched.P, matched.goals, matched.target, 2000, round);
+        const double now = matched.energy();
+        ASSERT_LE(now, before * (1 + 1e-15));
+        before = now;
+    }
 }
 
 // Shift 0 is the hardest case: the optimal paths are short, and any other matching is much longer.

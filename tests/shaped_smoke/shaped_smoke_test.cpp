@@ -33,6 +33,13 @@ ShapedSmokeParams small_smoke()
     return params;
 }
 
+Vec3d mean_place(const ShapedSmoke& smoke)
+{
+    Vec3d sum = Vec3d::Zero();
+    for (const Vec3f& x : smoke.markers().P) sum += x.cast<double>();
+    return sum / static_cast<double>(smoke.markers().size());
+}
+
 struct MatchCase {
     const char* name;
     Mesh mesh;
@@ -313,11 +320,7 @@ TEST(ShapedSmoke, LetGoSmokeIsBlownAwayAndReforms)
     params.wind = {{1, 1.5f, 0, 0}};
     ShapedSmoke smoke(params, 24);
     smoke.start(1);
-    const auto mean_x = [&] {
-        double sum = 0;
-        for (const Vec3f& x : smoke.markers().P) sum += static_cast<double>(x.x());
-        return sum / static_cast<double>(smoke.markers().size());
-    };
+    const auto mean_x = [&] { return mean_place(smoke).x(); };
     run(smoke, 11);
     EXPECT_NEAR(mean_x(), 0, 0.1);
     run(smoke, 24);
@@ -343,6 +346,25 @@ TEST(ShapedSmoke, HooksSeeVelocitiesAndMoveMarkers)
     EXPECT_EQ(pushed.markers().size(), plain.markers().size() - 1);
     EXPECT_GT(pushed.markers().P[0].z(), 3.0f);
     pushed.advance();
+}
+
+// In still air, a velocity that an expression sets in each step moves a marker by as much in each frame.
+TEST(ShapedSmoke, AVelocityOfAnExpressionMovesMarkersEvenly)
+{
+    ShapedSmokeParams params = small_smoke();
+    params.vortices.count = 0, params.wind = {}, params.targets.resize(1);
+    params.targets[0].let_go = 1;
+    ShapedSmoke smoke(params, 24);
+    smoke.set_hooks({[](Particles& p, float, float) { std::fill(p.v.begin(), p.v.end(), Vec3f(0, 1, 0)); }, {}});
+    smoke.start(1);
+    double before = mean_place(smoke).y();
+    for (int frame = 0; frame < 4; ++frame) {
+        smoke.advance();
+        EXPECT_EQ(smoke.controls().size(), 0u);
+        const double now = mean_place(smoke).y();
+        EXPECT_NEAR(24 * (now - before), 1, 1e-4) << frame;
+        before = now;
+    }
 }
 
 TEST(ShapedSmoke, PointsOfACacheBecomeMarkers)

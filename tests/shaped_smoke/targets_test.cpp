@@ -35,6 +35,13 @@ std::string message_of(const std::vector<TargetParams>& params)
     return error_of(ExitCode::bad_input, [&] { targets_of(params); });
 }
 
+std::vector<std::string> warnings_of(const Targets& targets, float voxel, int controls = 10000000)
+{
+    ShapedSmokeParams smoke;
+    smoke.voxel = voxel, smoke.controls = controls;
+    return targets.warnings(smoke);
+}
+
 TEST(ShapePoints, AreInsideAndExactlyAsManyAsAskedFor)
 {
     const Shape ball = shape_with(target_ball(Vec3f(1, 2, 3), 0.4f));
@@ -61,7 +68,7 @@ TEST(ShapePoints, ThinPartsGetTheirShare)
     std::array<int, 5> along{};
     for (const Vec3f& x : all)
         if (x.x() > 1) ++in_rod, ++along[static_cast<size_t>((x.x() - 1) / 5)];
-    EXPECT_NEAR(in_rod, 0.01 / 1.01 * static_cast<double>(count), 12);
+    EXPECT_NEAR(in_rod, 0.01 / 1.01 * static_cast<double>(count), 3);
     for (const int in_part : along) EXPECT_GT(in_part, 1);
 }
 
@@ -107,6 +114,7 @@ TEST(Embedding, PointsStayInsideAsTheMeshWalks)
     const std::vector<Vec3f> points = ShapePoints(shape, 1, "target").take(4000, 1);
     const Embedding embedding(rest, points);
     std::vector<Vec3f> placed(points.size());
+    double most_outside = 0;
     for (const float time : {0.15f, 0.3f, 0.6f, 0.85f}) {
         const Mesh bent = creature_mesh(time);
         const MeshDistance distance(bent);
@@ -117,9 +125,12 @@ TEST(Embedding, PointsStayInsideAsTheMeshWalks)
             const float d = distance.distance(x);
             outside += d > 0, farthest = std::max(farthest, d);
         }
-        EXPECT_LT(static_cast<double>(outside), 0.01 * static_cast<double>(points.size())) << time;
+        const double share = static_cast<double>(outside) / static_cast<double>(points.size());
+        most_outside = std::max(most_outside, share);
+        EXPECT_LT(share, 0.01) << time;
         EXPECT_LT(farthest, 0.02f) << time;
     }
+    RecordProperty("outside", fmt::format("{:.4f}", most_outside));
 }
 
 TEST(Targets, GroupsFollowEachOtherAndLetGo)
@@ -151,7 +162,7 @@ TEST(Targets, OfThosePastOnlyTheLastCounts)
     EXPECT_EQ(targets.group_count(), 2);
     EXPECT_EQ(targets.active(50), 0);
     EXPECT_EQ(targets.active(80), 1);
-    const std::vector<std::string> warnings = targets.warnings(0.05f);
+    const std::vector<std::string> warnings = warnings_of(targets, 0.05f);
     ASSERT_EQ(warnings.size(), 2u);
     EXPECT_TRUE(warnings[0].starts_with("target[0]: the smoke never takes this shape"));
     EXPECT_TRUE(warnings[1].starts_with("target[3]: the smoke never takes this shape"));
@@ -160,7 +171,7 @@ TEST(Targets, OfThosePastOnlyTheLastCounts)
         error_of(ExitCode::bad_input, [&] { Targets(params, shapes_of(params, "target"), places_of(params), 50); });
     EXPECT_TRUE(contains(message, "share")) << message;
     params[2].frame = TargetParams().frame; // the first frame of the shot
-    EXPECT_EQ(Targets(params, shapes_of(params, "target"), places_of(params), 50).warnings(0.05f).size(), 2u);
+    EXPECT_EQ(warnings_of(Targets(params, shapes_of(params, "target"), places_of(params), 50), 0.05f).size(), 2u);
 }
 
 TEST(Targets, MoveWithKeyframes)
@@ -189,6 +200,8 @@ TEST(Targets, BadOnesAreNamed)
     EXPECT_TRUE(contains(message_of({mesh_target(flat, "flat.obj")}), "no volume"));
     EXPECT_TRUE(contains(message_of({target_ball(Vec3f::Zero(), 1), target_ball(Vec3f::Zero(), 1)}), "share"));
     EXPECT_TRUE(contains(message_of({target_mesh(folder / "none.obj")}), "none.obj"));
+    const std::string of_empty = message_of({mesh_target(Mesh(), "empty.obj")});
+    EXPECT_TRUE(contains(of_empty, "empty.obj")) << of_empty;
 
     write_mesh(folder / "changes.0001.obj", sphere_mesh(Vec3f::Zero(), 1, 1));
     write_mesh(folder / "changes.0002.obj", sphere_mesh(Vec3f::Zero(), 1, 2));
@@ -208,34 +221,54 @@ TEST(Targets, PartsThatTouchAreFilled)
     EXPECT_NEAR(static_cast<double>(right), 500, 5);
 }
 
+// A warning names a number of control particles, and a voxel, with which there is none.
+TEST(Targets, TooFewControlParticlesForAShapeAreAWarning)
+{
+    const Targets ball = targets_of({target_ball(Vec3f(0, 0.5f, 0), 0.5f)});
+    EXPECT_TRUE(warnings_of(ball, 0.03f, 10000).empty());
+    const std::vector<std::string> few = warnings_of(ball, 0.02f, 10000);
+    ASSERT_EQ(few.size(), 1u);
+    EXPECT_TRUE(contains(few[0], "target[0]: about 10000 control particles are too few")) << few[0];
+    EXPECT_TRUE(contains(few[0], "raise controls to 16")) << few[0];
+    EXPECT_TRUE(warnings_of(ball, 0.02f, 16900).empty());
+    EXPECT_TRUE(contains(few[0], "voxel to 0.024")) << few[0];
+    EXPECT_TRUE(warnings_of(ball, 0.024f, 10000).empty());
+    // Of two shapes, the one with the smaller share for its volume.
+    std::vector<TargetParams> two = {target_ball(Vec3f(-1, 0, 0), 0.5f), target_ball(Vec3f(1, 0, 0), 0.1f)};
+    two[0].share = 1, two[1].share = 1;
+    const std::vector<std::string> of_two = warnings_of(targets_of(two), 0.03f, 8000);
+    ASSERT_EQ(of_two.size(), 1u);
+    EXPECT_TRUE(of_two[0].starts_with("target[0]: about 4000")) << of_two[0];
+}
+
 TEST(Targets, RepairsAndDoubtsAreWarnings)
 {
     const TempFolder folder;
     write_mesh(folder / "inverted.obj", inside_out(sphere_mesh(Vec3f::Zero(), 1, 2)));
     write_mesh(folder / "thin.obj", box_mesh(Vec3f(0, 0, 0), Vec3f(1, 1, 0.01f)));
     Targets inverted = targets_of({target_mesh(folder / "inverted.obj")});
-    ASSERT_EQ(inverted.warnings(0.05f).size(), 1u);
-    EXPECT_TRUE(contains(inverted.warnings(0.05f)[0], "inside out"));
+    ASSERT_EQ(warnings_of(inverted, 0.05f).size(), 1u);
+    EXPECT_TRUE(contains(warnings_of(inverted, 0.05f)[0], "inside out"));
     inverted.begin(0), inverted.add(500, 1);
     std::vector<Vec3f> places;
     inverted.place(1, places);
     for (const Vec3f& x : places) EXPECT_LT(x.norm(), 1.0f);
     const Targets thin = targets_of({target_mesh(folder / "thin.obj")});
-    ASSERT_EQ(thin.warnings(0.05f).size(), 1u);
-    EXPECT_TRUE(contains(thin.warnings(0.05f)[0], "thinner than a cell"));
-    EXPECT_TRUE(thin.warnings(0.009f).empty());
+    ASSERT_EQ(warnings_of(thin, 0.05f).size(), 1u);
+    EXPECT_TRUE(contains(warnings_of(thin, 0.05f)[0], "thinner than a cell"));
+    EXPECT_TRUE(warnings_of(thin, 0.009f).empty());
     // However it is turned.
     TargetParams turned = target_mesh(folder / "thin.obj");
     turned.rotate = {{1, 1, 2, 3, 40}};
-    EXPECT_EQ(targets_of({turned}).warnings(0.05f).size(), 1u);
+    EXPECT_EQ(warnings_of(targets_of({turned}), 0.05f).size(), 1u);
     // Parts that overlap, and triangles without area.
     Mesh odd = joined(sphere_mesh(Vec3f::Zero(), 1, 2), sphere_mesh(Vec3f::UnitX(), 1, 2));
     odd.triangles.emplace_back(3, 3, 4);
     write_mesh(folder / "odd.obj", odd);
-    const std::vector<std::string> of_odd = targets_of({target_mesh(folder / "odd.obj")}).warnings(0.05f);
+    const std::vector<std::string> of_odd = warnings_of(targets_of({target_mesh(folder / "odd.obj")}), 0.05f);
     ASSERT_EQ(of_odd.size(), 2u);
     EXPECT_TRUE(contains(of_odd[0], "1 triangle without area") && contains(of_odd[1], "passes through itself"));
-    EXPECT_TRUE(targets_of({target_ball(Vec3f::Zero(), 1)}).warnings(0.05f).empty());
+    EXPECT_TRUE(warnings_of(targets_of({target_ball(Vec3f::Zero(), 1)}), 0.05f).empty());
 }
 
 } // namespace

@@ -67,35 +67,81 @@ template <class Marker> RowsOfMarkers::RowsOfMarkers(size_t count, int width, in
 
 } // namespace
 
-void draw_markers(const RenderMarkers& markers, const MarkerLight& light, const Camera& camera,
-                  std::span<const float> distance, Image& picture, std::vector<float>& alpha)
+void draw_markers(std::span<const RenderMarkers* const> clouds, std::span<const RenderLayer::Mode> modes,
+                  const MarkerLight& light, const Camera& camera, std::span<const float> distance, Picture& picture)
 {
+    using Mode = RenderLayer::Mode;
+    const int width = picture.color.width, height = picture.color.height;
+    std::vector<size_t> first{0}; // of each cloud, among the markers of all
+    for (const RenderMarkers* cloud : clouds) first.push_back(first.back() + cloud->P.size());
+    const auto cloud_of = [&](size_t i) {
+        return static_cast<size_t>(std::upper_bound(first.begin() + 1, first.end(), i) - first.begin() - 1);
+    };
     const auto seen_as = [&](size_t i) {
         PixelMarker marker{kNoPixel, 0, static_cast<uint32_t>(i)};
-        const Vec3f at = camera.project(markers.P[i]);
-        Random random(7, static_cast<uint64_t>(markers.id[i]));
+        const size_t c = cloud_of(i);
+        const RenderMarkers& cloud = *clouds[c];
+        const Vec3f& place = cloud.P[i - first[c]];
+        const Vec3f at = camera.project(place);
+        Random random(hash64(7, c), static_cast<uint64_t>(cloud.id[i - first[c]]));
         const float x = at.x() + random.uniform(-0.5f, 0.5f), y = at.y() + random.uniform(-0.5f, 0.5f);
-        const bool seen = at.z() > 0 && x >= 0 && y >= 0 && x < static_cast<float>(picture.width) &&
-                          y < static_cast<float>(picture.height);
+        const bool seen =
+            at.z() > 0 && x >= 0 && y >= 0 && x < static_cast<float>(width) && y < static_cast<float>(height);
         if (!seen) return marker;
-        const auto pixel = static_cast<uint32_t>(floor_int(y) * picture.width + floor_int(x));
-        if (!distance.empty() && (markers.P[i] - camera.position()).norm() > distance[pixel]) return marker;
+        const auto pixel = static_cast<uint32_t>(floor_int(y) * width + floor_int(x));
+        if (!distance.empty() && (place - camera.position()).norm() > distance[pixel]) return marker;
         marker.pixel = pixel, marker.depth = at.z();
         return marker;
     };
-    const RowsOfMarkers rows(markers.P.size(), picture.width, picture.height, seen_as);
+    const RowsOfMarkers rows(first.back(), width, height, seen_as);
     // Area of a marker in pixels at a distance of one, times its opacity.
-    const float across = markers.radius / camera.pixel_size();
-    const float area = light.opacity * static_cast<float>(kPi) * across * across;
-    const auto blend = [&](const PixelMarker& marker) {
-        const float covered = std::min(1.0f, area / (marker.depth * marker.depth));
-        const Vec3f lit = light.ambient + (1 - markers.shadow[marker.index]) * light.key;
-        Vec3f& pixel = picture.pixels[marker.pixel];
-        pixel += covered * (markers.color.cwiseProduct(lit) - pixel);
-        alpha[marker.pixel] += covered * (1 - alpha[marker.pixel]);
+    std::vector<float> area;
+    for (const RenderMarkers* cloud : clouds) {
+        const float across = cloud->radius / camera.pixel_size();
+        area.push_back(light.opacity * static_cast<float>(kPi) * across * across);
+    }
+    const auto covered_by = [&](const PixelMarker& marker) {
+        return std::min(1.0f, area[cloud_of(marker.index)] / (marker.depth * marker.depth));
     };
-    parallel_for(picture.height, [&](size_t row) {
-        for (size_t k = rows.first[row]; k < rows.first[row + 1]; ++k) blend(rows.all[k]);
+    const auto blend = [&](const PixelMarker& marker) {
+        const size_t c = cloud_of(marker.index);
+        const RenderMarkers& cloud = *clouds[c];
+        const Mode mode = modes.empty() ? Mode::shown : modes[cloud.layer];
+        const float covered = covered_by(marker);
+        Vec3f color = Vec3f::Constant(mode == Mode::matte ? 1 : 0);
+        if (mode == Mode::shown)
+            color = cloud.color.cwiseProduct(
+                Vec3f(light.ambient + (1 - cloud.shadow[marker.index - first[c]]) * light.key));
+        Vec3f& pixel = picture.color.pixels[marker.pixel];
+        float& alpha = picture.alpha[marker.pixel];
+        pixel += covered * (color - pixel);
+        alpha += covered * ((mode == Mode::holdout ? 0.0f : 1.0f) - alpha);
+        for (size_t layer = 0; layer < picture.masks.size(); ++layer) {
+            float& mask = picture.masks[layer][marker.pixel];
+            mask += covered * ((static_cast<int>(layer) == cloud.layer ? 1.0f : 0.0f) - mask);
+        }
+    };
+    // From the nearest of the markers of a pixel on.
+    const auto find_depth = [&](std::span<const PixelMarker> markers) {
+        const uint32_t pixel = markers.front().pixel;
+        float through = 1;
+        for (size_t k = markers.size(); k-- > 0;) {
+            through *= 1 - covered_by(markers[k]);
+            if (through >= 0.5f) continue;
+            const size_t c = cloud_of(markers[k].index);
+            picture.depth[pixel] = markers[k].depth, picture.normal[pixel].setZero();
+            picture.velocity[pixel].setZero();
+            if (!clouds[c]->v.empty()) picture.velocity[pixel] = clouds[c]->v[markers[k].index - first[c]];
+            return;
+        }
+    };
+    parallel_for(height, [&](size_t row) {
+        const std::span<const PixelMarker> all(&rows.all[0] + rows.first[row], rows.first[row + 1] - rows.first[row]);
+        for (const PixelMarker& marker : all) blend(marker);
+        for (size_t begin = 0, end = 0; begin < all.size() && !picture.depth.empty(); begin = end) {
+            while (end < all.size() && all[end].pixel == all[begin].pixel) ++end;
+            find_depth(all.subspan(begin, end - begin));
+        }
     });
 }
 

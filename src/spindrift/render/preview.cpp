@@ -36,6 +36,7 @@ void check(const RenderScene& scene, const RenderParams& params)
         if (spheres) expect(spheres->layer);
     for (const RenderSmoke* smoke : scene.smokes)
         if (smoke) expect(smoke->layer);
+    for (const RenderMarkers* markers : scene.markers) expect(markers->layer);
 }
 
 // The bounds of everything in a scene, for scenes without an extent.
@@ -147,8 +148,7 @@ Picture draw(const RenderScene& scene, const RenderParams& params, bool channels
     // A marker scatters light uniformly, and is lit by half of the sky; smoke occludes the other half.
     const MarkerLight light{params.smoke.marker_opacity, sky.key_irradiance() / static_cast<float>(2 * kPi),
                             0.5f * sky.ambient()};
-    for (const RenderMarkers* markers : scene.markers)
-        draw_markers(*markers, light, camera.middle(), exposure.nearest, picture.color, picture.alpha);
+    if (!scene.markers.empty()) draw_markers(scene.markers, modes, light, camera.middle(), exposure.nearest, picture);
     return std::move(picture);
 }
 

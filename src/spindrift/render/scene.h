@@ -75,7 +75,9 @@ struct RenderSmoke {
 };
 // Smoke as points, see render/marker_picture.h.
 struct RenderMarkers {
+    int layer = 0;
     std::vector<Vec3f> P;
+    std::vector<Vec3f> v = {}; // [m/s], for the velocity channel; empty if they stand still
     std::vector<int32_t> id;
     std::vector<float> shadow; // share of the key light that does not reach each
     float radius = 0;          // [m]

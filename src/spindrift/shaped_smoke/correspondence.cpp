@@ -47,8 +47,9 @@ uint64_t Correspondence::improve(std::span<const Vec3f> P, std::span<const Vec3f
             exchange_pairs(P, goals, target, pairs, key);
             tested += pairs;
         } else {
-            assign_in_groups(P, goals, target, key);
-            tested += count / kGroup * kPairsInGroup;
+            const size_t groups = std::min(count / kGroup, (budget - tested + kPairsInGroup - 1) / kPairsInGroup);
+            assign_in_groups(P, goals, target, groups, key);
+            tested += groups * kPairsInGroup;
         }
     }
     return round;
@@ -58,7 +59,8 @@ void Correspondence::exchange_pairs(std::span<const Vec3f> P, std::span<const Ve
                                     size_t pairs, uint64_t key) const
 {
     const Shuffle shuffle(P.size(), key);
-    const auto cost = [&](size_t i, int32_t goal) { return (P[i] - goals[goal]).squaredNorm(); };
+    // Sums of floats would be rounded, and an exchange could raise the energy.
+    const auto cost = [&](size_t i, int32_t goal) { return static_cast<double>((P[i] - goals[goal]).squaredNorm()); };
     parallel_for(
         pairs,
         [&](size_t pair) {
@@ -70,7 +72,7 @@ void Correspondence::exchange_pairs(std::span<const Vec3f> P, std::span<const Ve
 }
 
 void Correspondence::assign_in_groups(std::span<const Vec3f> P, std::span<const Vec3f> goals, std::span<int32_t> target,
-                                      uint64_t key)
+                                      size_t groups, uint64_t key)
 {
     const size_t count = P.size();
     // Random axes and a random origin, so that the curve's jumps are elsewhere in each round.
@@ -97,10 +99,12 @@ void Correspondence::assign_in_groups(std::span<const Vec3f> P, std::span<const 
         },
         kPairGrain);
     tbb::parallel_sort(order_.begin(), order_.end()); // entries differ, so their order is unique
-    const size_t first = random.bits() % kGroup, groups = (count - std::min(count, first)) / kGroup;
+    const size_t first = random.bits() % kGroup, all_groups = (count - std::min(count, first)) / kGroup;
+    const size_t first_group = random.bits() % std::max<size_t>(1, all_groups);
     parallel_for(
-        groups,
-        [&](size_t g) {
+        std::min(groups, all_groups),
+        [&](size_t n) {
+            const size_t g = (first_group + n) % all_groups;
             const auto member = [&](int k) { return order_[first + kGroup * g + k].second; };
             std::array<int32_t, kGroup> now;
             for (int k = 0; k < kGroup; ++k) now[k] = target[member(k)];

@@ -23,16 +23,17 @@ class Correspondence {
   public:
     explicit Correspondence(uint64_t seed = 0) : seed_(seed) {}
 
-    // Tests about `budget` pairs; in a group, each two of its members count. target[i] is the index in `goals` for
-    // P[i], and is a permutation. `round` is the number of earlier rounds; returns the number after these.
+    // Tests `budget` pairs, or up to a group more; in a group, each two of its members count. target[i] is the index in
+    // `goals` for P[i], and is a permutation. `round` is the number of earlier rounds; returns the number after these.
     uint64_t improve(std::span<const Vec3f> P, std::span<const Vec3f> goals, std::span<int32_t> target, size_t budget,
                      uint64_t round);
 
   private:
     void exchange_pairs(std::span<const Vec3f> P, std::span<const Vec3f> goals, std::span<int32_t> target, size_t pairs,
                         uint64_t key) const;
+    // In this many groups that follow each other along the curve, from a random one on.
     void assign_in_groups(std::span<const Vec3f> P, std::span<const Vec3f> goals, std::span<int32_t> target,
-                          uint64_t key);
+                          size_t groups, uint64_t key);
 
     uint64_t seed_;
     std::vector<std::pair<uint64_t, uint32_t>> order_; // working memory

@@ -1,5 +1,6 @@
 #include "spindrift/shaped_smoke/density.h"
 
+#include "spindrift/base/error.h"
 #include "spindrift/field/row.h"
 
 #include <atomic>
@@ -71,11 +72,23 @@ void blur_rows(const Field<float>& from, int axis, const Tent& tent, Field<float
 
 } // namespace
 
+void limit_spread(const Topology& topology, const std::string& parameter)
+{
+    constexpr int kMostTiles = 400000; // a tile takes about 40 kB in all fields
+    if (topology.tile_count() > kMostTiles)
+        fail(
+            "{}: smoke has spread over {:.3g} cells; at most {:.3g} are possible; raise it, or delete markers that are "
+            "far away with an expression",
+            parameter, static_cast<double>(topology.cell_count()), static_cast<double>(kMostTiles) * kTileCells);
+}
+
 // Sums are of integers, which do not depend on the order in which threads add them. Velocities are in units of
 // 2^-20 m/s: a cell can hold a hundred thousand markers of 10^7 m/s.
-DensityVolume::DensityVolume(const Particles& particles, float voxel, float radius, float scale)
+DensityVolume::DensityVolume(const Particles& particles, float voxel, float radius, float scale,
+                             const std::string& parameter)
     : topology(std::make_unique<Topology>(tiles_around(particles, voxel, Tent(radius).reach)))
 {
+    limit_spread(*topology, parameter);
     constexpr double kUnit = 0x1p-20;
     const Tent tent(radius);
     Field<float> scratch, count, momentum[3];

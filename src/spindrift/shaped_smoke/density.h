@@ -31,10 +31,13 @@ struct ParticleRegion {
 void find_region(const ParticleIndex& index, const Topology& topology, const Tent& tent, ParticleRegion& region,
                  Field<float>& scratch);
 
+// Throws if a grid has more cells than fit into memory; `parameter` is its voxel, for the message.
+void limit_spread(const Topology& topology, const std::string& parameter);
+
 // Density and mean velocity of particles on a grid of any voxel, for files. The density is the number in a cell times
 // `scale`; both are blurred over `radius` cells. The same bits for any order of the particles.
 struct DensityVolume {
-    DensityVolume(const Particles& particles, float voxel, float radius, float scale);
+    DensityVolume(const Particles& particles, float voxel, float radius, float scale, const std::string& parameter);
     std::unique_ptr<Topology> topology;
     Field<float> density;
     Field<Vec3f> velocity; // [m/s], at cell centres

@@ -16,8 +16,6 @@ namespace spindrift {
 
 namespace {
 
-// A tile takes about 40 kB in all fields.
-constexpr int kMostTiles = 400000;
 // Smoke thinner than this share of its mean density has no vortices; new ones need more.
 constexpr float kThinSmoke = 0.05f, kVortexSmoke = 0.25f;
 // Fill of control particles below which a marker is lost, while they are under way.
@@ -52,7 +50,7 @@ void ShapedSmoke::check_targets(int first_frame)
 
 std::vector<std::string> ShapedSmoke::warnings() const
 {
-    return targets_ ? targets_->warnings(params_.voxel) : std::vector<std::string>();
+    return targets_ ? targets_->warnings(params_) : std::vector<std::string>();
 }
 
 void ShapedSmoke::start(int frame)
@@ -186,10 +184,7 @@ void ShapedSmoke::follow_smoke(float dt)
     };
     if (controls_.size() > 0) add_around_controls(0), add_around_controls(dt);
     auto topology = std::make_unique<Topology>(std::move(codes));
-    if (topology->tile_count() > kMostTiles)
-        fail("{}: smoke has spread over {:.3g} cells; at most {:.3g} are possible; raise {}.voxel, or delete markers "
-             "that are far away with an expression",
-             where_, static_cast<double>(topology->cell_count()), static_cast<double>(kMostTiles) * kTileCells, where_);
+    limit_spread(*topology, where_ + ".voxel");
     topology_ = std::move(topology);
     sort_by_tile(markers_, *topology_, params_.voxel, marker_index_);
     count_particles(marker_index_, *topology_, marker_density_);
@@ -320,25 +315,25 @@ void ShapedSmoke::update_vortices(float to, float dt, uint64_t key)
 
 // -------------------------------------------------------------------------------------------------------------- motion
 
-// (9) for markers and vortices. Expressions see the velocity before it moves the markers: the difference from a step
-// with this velocity alone is added first.
+// (9) for markers and vortices. Expressions may change the velocity before it moves the markers: only the part with the
+// previous velocity is added before they run, so that (9) holds for the velocities that they leave.
 void ShapedSmoke::advect(float to, float dt, bool first, uint64_t key)
 {
     const auto phase = [&](const char* name, const auto& body) { report_.times.measure(name, body); };
     const bool expressions = static_cast<bool>(hooks_.after_forces);
-    const float before = first ? 0 : 0.5f;
+    const float before = first ? 0 : 0.5f, now = 1 + before;
     phase("advection", [&] {
-        move_by_flow(dt, (expressions ? 0 : 1) + before, before);
+        move_by_flow(dt, expressions ? 0 : now, before);
         if (params_.vortices.count > 0) vortices_.move(velocity_, params_.voxel, dt);
         const std::vector<Vec3f>& steps = controls_.attribute<Vec3f>(kStepAttribute);
         parallel_for(
             controls_.size(), [&](size_t i) { controls_.P[i] += dt * steps[i]; }, 1024);
     });
     if (controls_.size() > 0 && params_.redistribution.rate > 0)
-        phase("redistribution", [&] { redistribute_markers(dt, key); });
+        phase("redistribution", [&] { redistribute_markers(dt, expressions ? now * dt : 0, key); });
     if (!expressions) return;
     phase("expressions", [&] { hooks_.after_forces(markers_, to, dt); });
-    move_by_velocity(dt);
+    move_by_velocity(now * dt);
 }
 
 // The density of the shape that each control particle is bound for, averaged over those around a cell.
@@ -363,7 +358,8 @@ void ShapedSmoke::find_shape_density()
     });
 }
 
-void ShapedSmoke::redistribute_markers(float dt, uint64_t key)
+// Markers are still to be moved by `left` seconds with their velocity.
+void ShapedSmoke::redistribute_markers(float dt, float left, uint64_t key)
 {
     const double cell = std::pow(static_cast<double>(params_.voxel), 3);
     const auto arrived = static_cast<float>(arrived_ * arrived_);
@@ -372,8 +368,6 @@ void ShapedSmoke::redistribute_markers(float dt, uint64_t key)
     if (targets_->several()) find_shape_density();
     find_controls(control_region_after_);
     const float share = params_.redistribution.rate / static_cast<float>(params_.substeps);
-    // With expressions, markers are still to be moved by their velocity.
-    const float left = hooks_.after_forces ? dt : 0;
     const Tent marker_tent(params_.marker_radius);
     const RedistributionInput input{marker_index_,
                                     marker_density_,

@@ -131,7 +131,7 @@ class ShapedSmoke {
     void find_control_velocity(float frame);
     void update_vortices(float to, float dt, uint64_t key);
     void advect(float to, float dt, bool first, uint64_t key);
-    void redistribute_markers(float dt, uint64_t key);
+    void redistribute_markers(float dt, float left, uint64_t key);
     // Helpers.
     void clear_controls();
     void find_controls(ParticleRegion& region);

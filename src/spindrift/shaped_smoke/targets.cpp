@@ -19,12 +19,11 @@ double density_of(size_t particles, double volume)
 }
 
 // Of the thickest part [m].
-float thickness(const Shape& shape, float frame, const std::string& where)
+float thickness(const Shape& shape, float frame, const ShapePoints& points)
 {
     constexpr size_t kSamples = 2000;
     float deepest = 0;
-    for (const Vec3f& x : ShapePoints(shape, frame, where).take(kSamples, 1))
-        deepest = std::min(deepest, shape.distance(x, frame));
+    for (const Vec3f& x : points.take(kSamples, 1)) deepest = std::min(deepest, shape.distance(x, frame));
     return -2 * deepest;
 }
 
@@ -94,7 +93,23 @@ void Targets::check_sequence(size_t i) const
                       places_[i], file, files.front());
 }
 
-std::vector<std::string> Targets::warnings(float voxel) const
+// Too few control particles make a shape uneven, and its smoke less than its share. 10 thousand in a ball of 1 m with
+// cells of 2 cm are too few: 1.2 in a cube as large as the control radius. With 2.1 and more, balls are even, and get
+// their shares.
+std::string Targets::few_controls(size_t i, double share, double volume, const ShapedSmokeParams& smoke) const
+{
+    constexpr double kLeast = 2;
+    const double cube = std::pow(static_cast<double>(smoke.control_radius * smoke.voxel), 3);
+    const double in_cube = share * smoke.controls * cube / volume;
+    if (in_cube >= kLeast) return {};
+    const double more = kLeast / in_cube;
+    return fmt::format("{}: about {:.0f} control particles are too few for this shape, so its smoke will be uneven; "
+                       "raise controls to {:.0f}, or voxel to {:.2g}",
+                       places_[i], share * smoke.controls, 100 * std::ceil(more * smoke.controls / 100),
+                       1.01 * std::cbrt(more) * static_cast<double>(smoke.voxel));
+}
+
+std::vector<std::string> Targets::warnings(const ShapedSmokeParams& smoke) const
 {
     std::vector<std::string> all;
     for (const size_t i : past_)
@@ -102,17 +117,23 @@ std::vector<std::string> Targets::warnings(float voxel) const
             fmt::format("{}: the smoke never takes this shape, because the next target begins before the shot "
                         "does",
                         places_[i]));
-    for (const Group& group : groups_)
+    for (const Group& group : groups_) {
+        double shares = 0;
+        for (const size_t i : group.members) shares += share_of(i);
         for (const size_t i : group.members) {
             const auto frame = static_cast<float>(group.frame);
             if (params_[i].shape == ShapeParams::Kind::mesh)
                 for (const std::string& odd : oddities(with_joined_vertices(shapes_[i].mesh(frame))))
                     all.push_back(fmt::format("{}: {} {}", places_[i], params_[i].file, odd));
-            if (thickness(shapes_[i], frame, places_[i]) < voxel)
+            const ShapePoints points(shapes_[i], frame, places_[i]);
+            if (thickness(shapes_[i], frame, points) < smoke.voxel)
                 all.push_back(fmt::format("{}: the target is thinner than a cell of {} m, so smoke cannot resolve it; "
                                           "lower voxel",
-                                          places_[i], voxel));
+                                          places_[i], smoke.voxel));
+            else if (std::string few = few_controls(i, share_of(i) / shares, points.volume(), smoke); !few.empty())
+                all.push_back(std::move(few));
         }
+    }
     return all;
 }
 
@@ -135,12 +156,12 @@ void Targets::add(size_t count, uint64_t seed)
     const Group& group = groups_[group_];
     const auto frame = static_cast<float>(group.frame);
     double shares = 0;
-    for (const size_t i : group.members) shares += static_cast<double>(params_[i].share.value_or(1));
+    for (const size_t i : group.members) shares += share_of(i);
     double share_before = 0;
     size_t given = 0;
     for (const size_t i : group.members) {
         // Rounding the running sum makes the total exact.
-        share_before += static_cast<double>(params_[i].share.value_or(1)) / shares;
+        share_before += share_of(i) / shares;
         const bool last = i == group.members.back();
         const size_t until = last ? count : static_cast<size_t>(std::round(share_before * static_cast<double>(count)));
         shapes_[i].prepare(frame);

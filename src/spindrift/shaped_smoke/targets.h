@@ -19,8 +19,8 @@ class Targets {
     Targets(const std::vector<TargetParams>& params, std::vector<Shape> shapes, std::vector<std::string> places,
             int start);
 
-    // What was repaired, or looks doubtful on a grid with this voxel.
-    std::vector<std::string> warnings(float voxel) const;
+    // What was repaired, or looks doubtful with the voxel and the number of control particles of these parameters.
+    std::vector<std::string> warnings(const ShapedSmokeParams& smoke) const;
     // Index of the group that is active at a time in frames, or -1.
     int active(float frame) const;
     int group_count() const { return static_cast<int>(groups_.size()); }
@@ -66,6 +66,8 @@ class Targets {
     void make_groups(int start);
     void check_sequence(size_t i) const;
     bool bends(size_t i) const;
+    double share_of(size_t i) const { return static_cast<double>(params_[i].share.value_or(1)); }
+    std::string few_controls(size_t i, double share, double volume, const ShapedSmokeParams& smoke) const;
 
     std::vector<TargetParams> params_;
     std::vector<Shape> shapes_;

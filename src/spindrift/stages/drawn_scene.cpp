@@ -1,7 +1,6 @@
 #include "spindrift/stages/drawn_scene.h"
 
 #include "spindrift/base/error.h"
-#include "spindrift/base/random.h"
 #include "spindrift/render/marker_shadows.h"
 #include "spindrift/render/sky.h"
 
@@ -91,22 +90,13 @@ void DrawnScene::add_smoke(const std::string& path)
 
 void DrawnScene::add_markers(ParticleFile now, const std::vector<ParticleFile>& before)
 {
-    const Vec3f toward = Sky(params_).key_direction();
-    const MarkerShadowParams shadow_params;
-    const auto shadows = [&](const Particles& p, size_t frames_ago) {
-        return marker_shadows(p.P, p.id, toward, shadow_params, hash64(static_cast<uint64_t>(frame_) - frames_ago));
-    };
-    std::vector<float> blended;
-    const std::vector<int32_t>* ids = nullptr;
-    const auto blend_in = [&](const Particles& p, size_t frames_ago) {
-        std::vector<float> shadow = shadows(p, frames_ago);
-        if (ids) blend_shadows(shadow, p.id, blended, *ids, shadow_params.blend);
-        blended = std::move(shadow), ids = &p.id;
-    };
-    for (size_t k = 0; k < before.size(); ++k) blend_in(before[k].particles, before.size() - k);
-    blend_in(now.particles, 0);
+    std::vector<MarkerFrame> frames;
+    for (const ParticleFile& file : before) frames.push_back({file.particles.P, file.particles.id});
+    frames.push_back({now.particles.P, now.particles.id});
+    std::vector<float> shadow = blended_shadows(frames, Sky(params_).key_direction(), {}, frame_);
     count("markers", now.particles.size());
-    markers_.push_back({std::move(now.particles.P), std::move(now.particles.id), std::move(blended), now.pscale,
+    markers_.push_back({layer_index(), std::move(now.particles.P), std::move(now.particles.v),
+                        std::move(now.particles.id), std::move(shadow), now.pscale,
                         layer_.color.value_or(params_.smoke.color)});
 }
 

@@ -3,6 +3,7 @@
 #include "spindrift/base/state_error.h"
 #include "spindrift/engine/files_of_frames.h"
 #include "spindrift/io/point_file.h"
+#include "spindrift/render/marker_shadows.h"
 #include "spindrift/scene/limits.h"
 #include "spindrift/shaped_smoke/controls.h"
 #include "spindrift/stages/scene_shapes.h"
@@ -150,17 +151,16 @@ void ShapedSmokeFacts::draw(const DrawnFrame& frame, DrawnScene& picture) const
 {
     const std::string path = frame.input(stage, frame.frame);
     if (!picture.params().smoke.markers) return picture.add_smoke(density_file_of(path));
-    constexpr int kBlended = 2; // earlier frames
     std::vector<ParticleFile> before;
-    for (int f = std::max(first_frame, frame.frame - kBlended); f < frame.frame; ++f)
+    for (int f = std::max(first_frame, frame.frame - kBlendedFrames + 1); f < frame.frame; ++f)
         before.push_back(read_particles(frame.input(stage, f)));
     picture.add_markers(read_particles(path), before);
 }
 
 double ShapedSmokeFacts::memory(const Foreseen& foreseen) const
 {
-    // As a volume, or as points of three frames, with their order.
-    constexpr double kBytesPerDrawnMarker = 3 * 32 + 16;
+    // As a volume, or as points of several frames, with their order.
+    constexpr double kBytesPerDrawnMarker = kBlendedFrames * 32 + 16;
     return std::max(DrawnScene::kBytesPerSmokeCell * kTileCells * foreseen.number("volume_tiles"),
                     kBytesPerDrawnMarker * foreseen.number("markers"));
 }
@@ -219,8 +219,9 @@ void ShapedSmokeStage::write(const std::string& path)
     Particles markers = smoke_->markers();
     const float voxel = volume_voxel();
     const double in_cell = smoke_->reference_density() * std::pow(static_cast<double>(voxel), 3);
-    const DensityVolume volume(markers, voxel, density_radius_, static_cast<float>(1 / in_cell));
-    std::vector<float>& density = markers.attribute<float>("density");
+    const DensityVolume volume(markers, voxel, density_radius_, static_cast<float>(1 / in_cell),
+                               param(density_voxel_ ? "density_voxel" : "voxel"));
+    std::vector<float> density(markers.size());
     parallel_for(
         markers.size(), [&](size_t i) { density[i] = volume.density.at(cell_of(markers.P[i], 1 / voxel)); }, 4096);
     expressions_.run(ExpressionParams::At::before_writing, markers, static_cast<float>(smoke_->frame()), 1 / fps_);
