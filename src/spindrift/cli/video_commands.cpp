@@ -136,8 +136,12 @@ class UnfinishedVideo {
           next_(range.first)
     {
         const std::filesystem::path pattern(out.pattern);
-        path_ = (pattern.parent_path() / ("." + pattern.filename().string() + ".state")).string();
-        remove_leftovers(pattern.has_parent_path() ? pattern.parent_path().string() : ".");
+        const std::string folder = pattern.has_parent_path() ? pattern.parent_path().string() : ".",
+                          name = pattern.filename().string(), own = "." + name + ".state";
+        path_ = folder + "/" + own;
+        remove_leftovers(folder, own);
+        if (const std::string frames = name.substr(0, name.find('#')); !frames.empty())
+            remove_leftovers(folder, frames);
         try {
             continues_ = !out.force && read_state(path_, fingerprint_, state_);
         } catch (const StateError&) {
