@@ -242,11 +242,12 @@ void TextureStage::prepare(const StageContext& context)
     estimate_.disk += files_.disk(estimate_.cells) * range_.count();
     expressions_.prepare(scene, name(), range_, fps_, colliders_);
     constexpr auto kAfter = ExpressionParams::At::after_advection;
-    if (params_.rule == TextureParams::Rule::automatic &&
+    TextureParams params = params_;
+    if (params.rule == TextureParams::Rule::automatic &&
         (expressions_.writes(kAfter, "parameter") || expressions_.writes(kAfter, "parameter_rate")))
-        params_.rule = TextureParams::Rule::none;
+        params.rule = TextureParams::Rule::none;
     try {
-        texture_ = std::make_unique<Texture>(params_, /*motion=*/input_.empty(), example_files(scene));
+        texture_ = std::make_unique<Texture>(params, /*motion=*/input_.empty(), example_files(scene));
     } catch (const Error& e) {
         throw Error(e.code, fmt::format("{}: {}", scene.where(name()), e.what()));
     }
