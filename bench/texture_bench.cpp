@@ -3,13 +3,17 @@
 #include "bench.h"
 
 #include "spindrift/base/memory.h"
+#include "spindrift/io/mesh_file.h"
 #include "spindrift/mesh/remesh.h"
+#include "spindrift/stages/texture_files.h"
 #include "spindrift/texture/bake.h"
 #include "spindrift/texture/texture.h"
 #include "texture/sequences.h"
 
+#include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <functional>
 
 namespace spindrift {
 
@@ -17,14 +21,19 @@ namespace {
 
 using Mode = TextureParams::Mode;
 
-// The time of a frame after the first [s], the best of two. The ball has about as many vertices as texels.
-double seconds_of_frame(Mode mode, int vertices)
+// What a case changes of the parameters of its mode.
+using Change = std::function<void(TextureParams&)>;
+
+// The time of a frame after the first [s], the best of two. The ball has about as many vertices as texels. With files,
+// frames are read from a file, and textured ones written to another.
+double seconds_of_frame(Mode mode, int vertices, const Change& change = {}, bool files = false)
 {
     TextureParams params;
     params.mode = mode, params.start_steps = 10;
     params.exemplar.feature = 10;
     const float texel = std::sqrt(4 * static_cast<float>(kPi) / static_cast<float>(vertices));
     params.size = texel * params.exemplar.feature;
+    if (change) change(params);
     TurningBall ball;
     ball.levels = 7;
     std::vector<Mesh> frames;
@@ -35,9 +44,20 @@ double seconds_of_frame(Mode mode, int vertices)
     }
     Texture texture(params);
     texture.start(frames[0]), texture.synthesize();
+    const std::string folder = std::filesystem::temp_directory_path() / "spindrift_texture_bench";
+    if (files) std::filesystem::create_directories(folder);
     double best = 1e9;
-    for (int i = 1; i < 3; ++i)
-        best = std::min(best, seconds_of([&] { texture.carry(frames[i], ball.seconds), texture.synthesize(); }));
+    for (int i = 1; i < 3; ++i) {
+        if (files) write_mesh(folder + "/surface.ply", frames[i]);
+        best = std::min(best, seconds_of([&] {
+                            texture.carry(files ? read_mesh(folder + "/surface.ply") : frames[i], ball.seconds);
+                            texture.synthesize();
+                            if (files)
+                                write_texture(folder + "/texture.ply", texture.mesh(), texture.surface(), {}, {});
+                        }));
+    }
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
     return best;
 }
 
@@ -71,11 +91,43 @@ void bench_atlas(BenchTable& table)
               pixels.baking / few.baking / 16, at_most(1.3, " times"));
 }
 
+// Further cases with 200 thousand vertices.
+void bench_cases(BenchTable& table)
+{
+    struct Case {
+        const char* name;
+        Mode mode;
+        double most; // s
+        Change change = {};
+        bool files = false;
+    };
+    const auto two = [](TextureParams& p) {
+        p.examples.resize(2);
+        p.examples[1].kind = ExemplarParams::Kind::foam, p.examples[1].parameter = 1;
+    };
+    const auto foam = [&](TextureParams& p) {
+        two(p);
+        p.select = TextureParams::Select::parameter, p.orientation = 5;
+    };
+    const auto ripples = [](TextureParams& p) { p.exemplar.kind = ExemplarParams::Kind::ripples, p.history = 1; };
+    for (const Case& c : {Case{"colors", Mode::colors, 0.5},
+                          Case{"react, 60 steps", Mode::react, 0.5, [](TextureParams& p) { p.steps = 60; }},
+                          Case{"example, two of them", Mode::example, 5, two},
+                          Case{"example, foam and orientation", Mode::example, 5, foam},
+                          Case{"example, ripples with a history", Mode::example, 5, ripples},
+                          Case{"example, with its files", Mode::example, 5, {}, true}}) {
+        const double seconds = seconds_of_frame(c.mode, 200000, c.change, c.files);
+        table.add(fmt::format("texture, {}, 200 thousand vertices", c.name), fmt::format("{:.2f} s a frame", seconds),
+                  seconds, at_most(c.most, " s"));
+    }
+}
+
 } // namespace
 
 void bench_texture(BenchTable& table)
 {
     bench_atlas(table);
+    bench_cases(table);
     struct Case {
         Mode mode;
         const char* name;

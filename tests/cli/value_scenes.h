@@ -140,6 +140,11 @@ voxel = 0.05
 max = [0.5, 0.4, 0.6]
 )";
     scenes["texture"] = shot + kLiquidTables + "[texture]\nmode = \"react\"\nstart_steps = 20\n";
+    const std::string example =
+        shot + kLiquidTables + "[texture]\nmode = \"example\"\ntexel = 0.1\npatch = 9\nexample_size = 32\n";
+    scenes["texture_history"] = example + "example = \"ripples\"\nhistory = 1\norientation = 1\n";
+    scenes["texture_guided"] = example + "select = \"parameter\"\n[[texture.examples]]\n" +
+                               "[[texture.examples]]\nkind = \"foam\"\nparameter = 1\n";
     scenes["ripples"] = shot + kLiquidTables + "[ripples]\n";
     scenes["surface"] = shot + kLiquidTables + "[surface]\nsdf = true\nfilter.smooth = 1\n";
     scenes["sand"] = shot + kSandTables + R"(mode = "flow"

@@ -78,15 +78,16 @@ bool needs_shorter_frames(const DeclaredNumber& number, const RunResult& outcome
     return moves && (outcome.code == -SIGKILL || outcome.code == -SIGALRM);
 }
 
-// Tries the extremes of all numbers of a stage. SPINDRIFT_SWEEP=2/5 takes the second of every five.
-void sweep(const std::string& stage)
+// Tries the extremes of all numbers of a stage, in one of its scenes. SPINDRIFT_SWEEP=2/5 takes the second of every
+// five.
+void sweep(const std::string& stage, const std::string& scene)
 {
     const char* chosen = std::getenv("SPINDRIFT_SWEEP");
     if (!chosen) GTEST_SKIP() << "takes minutes; make sweep runs it";
     size_t part = 0, parts = 1, count = 0;
     std::sscanf(chosen, "%zu/%zu", &part, &parts);
     const Workplace place;
-    place.write("tiny.toml", value_scenes().at(stage));
+    place.write("tiny.toml", value_scenes().at(scene));
     ASSERT_EQ(complaint(run_with_limits(place, {"run", "tiny.toml", "-o", "out"})), "");
     const std::vector<DeclaredNumber> numbers = declared_numbers().at(stage); // must outlive the loop
     for (DeclaredNumber number : numbers) {
@@ -111,6 +112,8 @@ void sweep(const std::string& stage)
     }
 }
 
+void sweep(const std::string& stage) { sweep(stage, stage); }
+
 TEST(ValuesSweep, Shot) { sweep("shot"); }
 TEST(ValuesSweep, Liquid) { sweep("liquid"); }
 TEST(ValuesSweep, Spray) { sweep("spray"); }
@@ -118,6 +121,8 @@ TEST(ValuesSweep, Smoke) { sweep("smoke"); }
 TEST(ValuesSweep, ShapedSmoke) { sweep("shaped_smoke"); }
 TEST(ValuesSweep, Track) { sweep("track"); }
 TEST(ValuesSweep, Texture) { sweep("texture"); }
+TEST(ValuesSweep, TextureOfAVideo) { sweep("texture", "texture_history"); }
+TEST(ValuesSweep, TextureByAParameter) { sweep("texture", "texture_guided"); }
 TEST(ValuesSweep, Ripples) { sweep("ripples"); }
 TEST(ValuesSweep, Surface) { sweep("surface"); }
 TEST(ValuesSweep, Sand) { sweep("sand"); }

@@ -83,6 +83,37 @@ TEST(VideoCommands, EnlargeWritesAllChannelsAVolumeAndAMesh)
     EXPECT_NEAR(volume_of(mesh) / (0.02 * 0.02 * 0.02 * inside), 1, 0.05);
 }
 
+TEST(VideoCommands, GoOnAfterKills)
+{
+    const Workplace place;
+    place.succeed({"footage", "clouds", "--size", "64x48", "--frames", "1-6", "-o", "clouds.####.png"});
+    place.succeed({"footage", "fire", "--size", "56x48", "--frames", "11-15", "-o", "fire.####.png"});
+    place.succeed({"footage", "boiling", "--size", "32x32", "--frames", "1-5", "-o", "boiling.####.exr"});
+    write_image(place / "heat.exr", Image(40, 40));
+    const std::vector<std::vector<std::string>> commands = {
+        {"transfer", "--texture", "clouds.####.png", "--onto", "fire.####.png", "--patch", "17", "--history", "2", "-o",
+         "out/made.####.jpg"},
+        {"enlarge", "boiling.####.exr", "--guide", "heat.exr", "--patch", "17", "--still", "--frames", "1-4", "-o",
+         "out/made.####.exr", "--mesh", "out/made.####.ply"}};
+    for (const std::vector<std::string>& command : commands) {
+        place.remove("out");
+        place.succeed(command);
+        const Files expected = results_in(place / "out");
+        EXPECT_GT(expected.size(), 3u);
+        EXPECT_FALSE(place.has("out/.made.####.jpg.state") || place.has("out/.made.####.exr.state"));
+        expect_same_after_kills(place, command, "out", expected);
+        const RunResult again = place.run(command); // it is complete
+        EXPECT_TRUE(says(again, "exists already")) << again.err;
+        // Frames of other settings are not continued.
+        place.remove("out");
+        Child(program_that_kills_itself("KILL_AT_CALL", 20, command), place.path()).wait();
+        std::vector<std::string> other = command;
+        other.insert(other.end(), {"--seed", "7"});
+        const RunResult mixed = place.run(other);
+        EXPECT_TRUE(mixed.code == 0 || says(mixed, "exists already")) << mixed.err;
+    }
+}
+
 TEST(VideoCommands, RefuseBadOptionsBeforeTheyWork)
 {
     const Workplace place;

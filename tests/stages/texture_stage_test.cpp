@@ -41,6 +41,20 @@ at = "after_advection"
 code = "float@age += 1.0f; float@substrate = vec3f@P.y > 0.2f ? 6.0f : 20.0f;"
 )";
 
+const std::string kExample = "[texture]\nmode = \"example\"\ntexel = 0.05\npatch = 17\nexample_size = 48\n";
+const std::string kTwoExamples = R"([[texture.examples]]
+kind = "spots"
+[[texture.examples]]
+kind = "foam"
+parameter = 1
+)";
+const std::string kLabelled = kExample + "select = \"label\"\n" + kTwoExamples + R"([[texture.expression]]
+at = "after_advection"
+code = "i@example = vec3f@P.x > 0.4f ? 2 : 1;"
+)";
+const std::string kRippling = kExample + "example = \"ripples\"\nhistory = 1\n";
+const std::string kFoaming = kExample + "select = \"parameter\"\nrule = \"foam\"\norientation = 3\n" + kTwoExamples;
+
 constexpr const char* kTurning = R"([shot]
 frames = "1-5"
 fps = 10
@@ -70,7 +84,8 @@ TEST(TextureStage, GivesTheSameFilesForAnyNumberOfThreadsAndAfterKills)
     const std::string guided = "mode = \"guide\"\nrule = \"foam\"\norientation = 2\nfeature_smoothing = 0.1\n";
     for (const std::string& scene : {splash("", "[track]\n" + kReacting),              // the map of a tracked surface
                                      splash("", "[texture]\nmode = \"parameters\"\n"), // velocities of [surface]
-                                     splash("", "[track]\n[texture]\n" + guided)}) {
+                                     splash("", "[track]\n[texture]\n" + guided), splash("", "[track]\n" + kLabelled),
+                                     splash("", "[track]\n" + kRippling), splash("", "[track]\n" + kFoaming)}) {
         place.write("splash.toml", scene);
         place.remove("out"), place.remove("one");
         const std::vector<std::string> run = {"run", "splash.toml", "-o", "out"};
@@ -148,6 +163,69 @@ code = "float@parameter = max(float@parameter, 0.1f * float@curvature);"
         remembered += guide[i] > 0.1f * curvature[i] + 0.1f;
     }
     EXPECT_GT(remembered, 20);
+}
+
+// The surface of a pool flows away from x = 0, towards x = 1 and x = -1. A rate by an expression makes foam where it
+// converges and only there, as much at any number of frames a second.
+TEST(TextureStage, FoamByARateAppearsWhereTheSurfaceConverges)
+{
+    const Workplace place;
+    constexpr float kSpeed = 0.1f; // [m/s]
+    const auto pi = static_cast<float>(kPi);
+    for (const int fps : {10, 20}) {
+        place.write("pool.toml", fmt::format(R"([shot]
+frames = "1-{}"
+fps = {}
+[texture]
+input = "pool.####.ply"
+mode = "guide"
+features = true
+[[texture.expression]]
+at = "after_advection"
+code = "f@parameter_rate = 0.5f * max(-f@divergence, 0.0f);"
+)",
+                                             fps / 2 + 1, fps));
+        for (int frame = 1; frame <= fps / 2 + 1; ++frame) {
+            Mesh mesh = plane_mesh(1, 40, static_cast<uint64_t>(frame));
+            for (const Vec3f& x : mesh.positions) mesh.velocities.emplace_back(kSpeed * std::sin(pi * x.x()), 0, 0);
+            write_mesh(place / fmt::format("pool.{:04}.ply", frame), mesh);
+        }
+        place.remove("out");
+        place.succeed({"texture", "pool.toml", "-o", "out"});
+        const Mesh mesh = read_mesh(place / fmt::format("out/texture/texture.{:04}.ply", fps / 2 + 1));
+        const auto& foam = std::get<std::vector<float>>(mesh.attributes.at("parameter"));
+        for (size_t i = 0; i < foam.size(); ++i) {
+            const Vec3f& x = mesh.positions[i];
+            if (std::abs(x.z()) > 0.9f || std::abs(x.x()) > 0.9f) continue; // no features at the boundary
+            // With r' = (k + r) |div|, r = k (exp(|div| t) - 1) at x = 1 and x = -1.
+            const bool converges = std::abs(x.x()) > 0.85f, diverges = std::abs(x.x()) < 0.45f;
+            const float expected = converges ? 0.5f * std::expm1(kSpeed * pi * 0.5f) : 0;
+            if (converges || diverges) {
+                EXPECT_NEAR(foam[i], expected, converges ? 0.02f : 1e-3f) << x.transpose();
+            }
+        }
+    }
+}
+
+// Nobody has to know the rule's name to see foam.
+TEST(TextureStage, FoamIsTheRuleUnlessAnExpressionHasAnother)
+{
+    const Workplace place;
+    write_mesh(place / "ball.ply", sphere_mesh({0, 0, 0}, 0.1f, 3));
+    const auto foam = [&](const std::string& expression) {
+        place.write("ball.toml",
+                    "[shot]\nframes = \"1\"\n[texture]\ninput = \"ball.ply\"\nmode = \"guide\"\n" + expression);
+        place.remove("out");
+        place.succeed({"texture", "ball.toml", "-o", "out"});
+        const Mesh mesh = read_mesh(place / "out/texture/texture.0001.ply");
+        return std::get<std::vector<float>>(mesh.attributes.at("parameter")).front();
+    };
+    const std::string at = "[[texture.expression]]\nat = \"after_advection\"\ncode = ";
+    EXPECT_NEAR(foam(""), 0.02 * 10, 0.02);
+    EXPECT_NEAR(foam(at + "\"f@other = 1.0f;\"\n"), 0.02 * 10, 0.02);
+    EXPECT_EQ(foam(at + "\"f@parameter_rate = 1.0f;\"\n"), 0);
+    EXPECT_EQ(foam("rule = \"none\"\n"), 0);
+    EXPECT_EQ(foam(at + "\"f@parameter = 0.5f;\"\n"), 0.5f);
 }
 
 TEST(TextureStage, TexturesMeshesOfAnotherProgramAndShowsThem)
@@ -327,11 +405,119 @@ TEST(TextureStage, ExamplesOfManyKindsWork)
     write("more.exr", {"R", "G", "B", "Z", "u"}, Precision::full, 0.5f);
     for (const char* file : {"grey.exr", "color.exr", "more.exr"})
         EXPECT_LT((brightest(file) - Vec3f::Constant(0.5f)).norm(), 0.1f) << file;
+    // Further channels become attributes, and equal the colours here.
+    place.write("ball.toml", std::string(kTurning));
+    brightest("more.exr");
+    const Mesh more = read_mesh(place / "out/texture/texture.0001.ply");
+    const auto& colors = std::get<std::vector<Vec3f>>(more.attributes.at("color"));
+    for (const char* name : {"Z", "u"})
+        for (size_t i = 0; i < colors.size(); ++i)
+            EXPECT_NEAR(std::get<std::vector<float>>(more.attributes.at(name))[i], colors[i].x(), 1e-3f);
+    // Other pictures that ffmpeg writes: 16 bits, a palette, black and white, grey with opacity.
+    Image stripes(60, 40);
+    for (size_t i = 0; i < stripes.pixels.size(); ++i)
+        stripes.pixels[i] = Vec3f::Constant(static_cast<float>(i / 5 % 2));
+    write_image(place / "plain.png", stripes), write_image(place / "lossy.jpg", stripes);
+    EXPECT_LT((brightest("lossy.jpg") - Vec3f::Ones()).norm(), 0.1f);
+    for (const std::string format : {"rgb48be", "gray16be", "pal8", "monob", "ya8", "gray"}) {
+        const std::string file = format + ".png";
+        const std::string command = "ffmpeg -nostdin -loglevel error -y -i " + (place / "plain.png") + " -pix_fmt " +
+                                    format + " " + (place / file);
+        ASSERT_EQ(std::system(command.c_str()), 0) << command;
+        EXPECT_LT((brightest(file) - Vec3f::Ones()).norm(), 0.1f) << file;
+        const Mesh mesh = read_mesh(place / "out/texture/texture.0001.ply");
+        EXPECT_EQ(mesh.attributes.contains("opacity"), format == "ya8");
+    }
+    write("depths.exr", {"a", "b", "c", "d"}, Precision::full, 1);
+    write("odd.exr", {"R", "G", "B", "parameter"}, Precision::full, 1);
+    const auto refused = [&](const std::string& file) {
+        const RunResult result = place.run({"texture", "ball.toml", "-o", "out", "--set", "texture.mode=example",
+                                            "--set", "texture.example_file=" + file, "--set", "texture.patch=17"});
+        EXPECT_EQ(result.code, 2);
+        return result.err;
+    };
+    EXPECT_TRUE(contains(refused("depths.exr"), "depths.exr has no colours")) << refused("depths.exr");
+    EXPECT_TRUE(contains(refused("odd.exr"), "the channel \"parameter\"")) << refused("odd.exr");
     write("huge.exr", {"R", "G", "B"}, Precision::full, 1e30f);
     const RunResult huge = place.run({"texture", "ball.toml", "-o", "out", "--set", "texture.mode=example", "--set",
                                       "texture.example_file=huge.exr", "--set", "texture.patch=17"});
     EXPECT_EQ(huge.code, 2);
-    EXPECT_TRUE(contains(huge.err, "in pixel (5, 0)")) << huge.err;
+    EXPECT_TRUE(contains(huge.err, "huge.exr has the value 1e+30 in pixel (5, 0)")) << huge.err;
+}
+
+// One picture, black on its left and white on its right, with a parameter and a height for each pixel: the upper half
+// of a ball, where the parameter is 1, is white and high. Vertices move by that height, not by their colour.
+TEST(TextureStage, PicturesOfTheParameterAndTheHeightBelongToAnExample)
+{
+    const Workplace place;
+    place.write("ball.toml", R"([shot]
+frames = "1-2"
+[texture]
+input = "ball.ply"
+mode = "example"
+texel = 0.06
+patch = 9
+select = "parameter"
+rule = "none"
+parameter_weight = 20
+displace = 0.2
+atlas = 128
+atlas_format = "exr"
+[[texture.examples]]
+file = "halves.png"
+parameter_file = "parameter.exr"
+height_file = "height.exr"
+)");
+    Mesh ball = sphere_mesh({0, 0, 0}, 1, 4);
+    std::vector<float> above;
+    for (const Vec3f& x : ball.positions) above.push_back(x.y() > 0);
+    ball.attributes["parameter"] = above;
+    write_mesh(place / "ball.ply", ball);
+    constexpr int kWidth = 60, kHeight = 40;
+    Image halves(kWidth, kHeight);
+    ChannelImage parameter(kWidth, kHeight), height(kWidth, kHeight);
+    const auto write_channel = [&](const std::string& file, ChannelImage& picture, float low, float high) {
+        picture.channels.clear();
+        std::vector<float>& values = picture.add("Y", ChannelImage::Precision::full).values;
+        for (int i = 0; i < kWidth * kHeight; ++i) values[i] = i % kWidth < kWidth / 2 ? low : high;
+        write_image(place / file, picture);
+    };
+    for (int i = 0; i < kWidth * kHeight; ++i)
+        halves.pixels[i] = Vec3f::Constant(i % kWidth < kWidth / 2 ? 0.0f : 1.0f);
+    write_image(place / "halves.png", halves);
+    write_channel("parameter.exr", parameter, 0, 1), write_channel("height.exr", height, 0.25f, 0.75f);
+    place.succeed({"texture", "ball.toml", "-o", "out"});
+    const Mesh mesh = read_mesh(place / "out/texture/texture.0002.ply");
+    const auto& colors = std::get<std::vector<Vec3f>>(mesh.attributes.at("color"));
+    const auto& heights = std::get<std::vector<float>>(mesh.attributes.at("height"));
+    double right = 0, clear = 0;
+    for (size_t i = 0; i < colors.size(); ++i) {
+        EXPECT_NEAR(heights[i], 0.25f + 0.5f * colors[i].x(), 0.02f);
+        EXPECT_NEAR(mesh.positions[i].norm(), 1 + 0.2f * (heights[i] - 0.5f), 0.02f);
+        const float y = mesh.positions[i].y();
+        if (std::abs(y) > 0.3f) clear += 1, right += (colors[i].x() > 0.5f) == (y > 0);
+    }
+    EXPECT_GT(right / clear, 0.95);
+    const ChannelImage atlas = read_channels(place / "out/texture/texture.0002.exr");
+    ASSERT_TRUE(atlas.find("height") && atlas.find("R"));
+    const std::vector<float>&red = atlas.find("R")->values, &high = atlas.find("height")->values;
+    for (size_t i = 0; i < red.size(); ++i) EXPECT_NEAR(high[i], 0.25f + 0.5f * red[i], 0.02f);
+    // Numbers that would make the search random.
+    for (const std::string file : {"parameter.exr", "height.exr"}) {
+        write_channel(file, parameter, 0, 1e30f);
+        const RunResult result = place.run({"texture", "ball.toml", "-o", "bad"});
+        EXPECT_EQ(result.code, 2);
+        EXPECT_TRUE(contains(result.err, file + " has the value 1e+30 in pixel (30, 0)") &&
+                    contains(result.err, "ball.toml:"))
+            << result.err;
+        write_channel(file, parameter, 0, 1);
+    }
+    write_image(place / "halves.0001.png", halves), write_image(place / "halves.0002.png", Image(60, 40));
+    const RunResult video =
+        place.run({"texture", "ball.toml", "-o", "bad", "--set", "texture.select=any", "--set",
+                   "texture.examples=[{file = \"halves.####.png\", height_file = \"height.exr\"}]"});
+    EXPECT_EQ(video.code, 2);
+    EXPECT_TRUE(contains(video.err, "height")) << video.err;
 }
 
 } // namespace spindrift

@@ -2,6 +2,7 @@
 #include "cli/program.h"
 #include "mesh/test_meshes.h"
 #include "spindrift/io/frame_path.h"
+#include "spindrift/io/image.h"
 #include "spindrift/io/mesh_file.h"
 
 namespace spindrift {
@@ -43,6 +44,52 @@ TEST(TextureVideo, ItsFramesFollowEachOtherOnTheSurface)
     }
     EXPECT_GT(change, 0.05 * other);
     EXPECT_LT(change, 0.8 * other);
+}
+
+// A film, and pictures with an opacity, which is 1 where they are bright.
+TEST(TextureVideo, FilmsAndPicturesWithOpacityWork)
+{
+    const Workplace place;
+    write_mesh(place / "ball.ply", sphere_mesh({0, 0, 0}, 0.5f, 3));
+    place.succeed({"footage", "ripples", "--size", "64x64", "--frames", "1-8", "-o", "ripples.####.png"});
+    place.write("ball.toml", kScene);
+    std::vector<std::string> pictures;
+    for (int f = 1; f <= 8; ++f) {
+        pictures.push_back(frame_path(place / "ripples.####.png", f));
+        const Image image = read_image(pictures.back());
+        ChannelImage with(image.width, image.height);
+        for (const char* name : {"R", "G", "B", "A"}) {
+            std::vector<float>& values = with.add(name, ChannelImage::Precision::full).values;
+            for (size_t i = 0; i < values.size(); ++i) {
+                const float opacity = 0.25f + 0.5f * clamp01(image.pixels[i].x());
+                values[i] = name[0] == 'A' ? opacity : opacity * image.pixels[i].x();
+            }
+        }
+        write_image(frame_path(place / "glass.####.exr", f), with);
+    }
+    write_movie(place / "ripples.mp4", pictures, 24);
+    const auto change = [&](const std::string& file) {
+        place.remove("out");
+        place.succeed({"texture", "ball.toml", "-o", "out", "--set", "texture.example_file=" + file});
+        const Mesh a = read_mesh(place / "out/texture/texture.0003.ply"),
+                   b = read_mesh(place / "out/texture/texture.0004.ply");
+        const auto &before = std::get<std::vector<Vec3f>>(a.attributes.at("color")),
+                   &after = std::get<std::vector<Vec3f>>(b.attributes.at("color"));
+        double sum = 0;
+        for (size_t i = 0; i < before.size(); ++i) sum += static_cast<double>((after[i] - before[i]).norm());
+        return sum / static_cast<double>(before.size());
+    };
+    const double expected = change("ripples.####.png");
+    EXPECT_GT(expected, 0.005);
+    EXPECT_NEAR(change("ripples.mp4"), expected, 0.3 * expected);
+    EXPECT_NEAR(change("glass.####.exr"), expected, 0.5 * expected);
+    const Mesh mesh = read_mesh(place / "out/texture/texture.0004.ply");
+    const auto& colors = std::get<std::vector<Vec3f>>(mesh.attributes.at("color"));
+    const auto& opacity = std::get<std::vector<float>>(mesh.attributes.at("opacity"));
+    for (size_t i = 0; i < colors.size(); ++i) EXPECT_NEAR(opacity[i], 0.25f + 0.5f * colors[i].x(), 0.02f);
+    place.remove("out");
+    const RunResult still = place.succeed({"texture", "ball.toml", "-o", "out", "--set", "texture.history=0"});
+    EXPECT_NE((still.out + still.err).find("set texture.history = 1"), std::string::npos) << still.out << still.err;
 }
 
 TEST(TextureVideo, BadOnesAreOneMessage)

@@ -85,6 +85,32 @@ TEST(FrameMap, WhatAppearsFarAwayIsNew)
     for (size_t i = 0; i < from.size(); ++i) EXPECT_EQ(from[i].triangle < 0, i >= count);
 }
 
+// A sheet moves along its normal by five times its thickness, and velocities are wrong by three quarters of it. The
+// same sheet inside out has the same sides.
+TEST(FrameMap, SidesOfAThinSheetAreNotMixedUp)
+{
+    constexpr float kThickness = 0.02f;
+    const auto sheet = [](float height, uint64_t seed) {
+        Mesh top = plane_mesh(1, 20, seed), bottom = inside_out(plane_mesh(1, 20, seed + 1));
+        for (Vec3f& x : top.positions) x.y() = height + kThickness;
+        for (Vec3f& x : bottom.positions) x.y() = height;
+        return joined(top, bottom);
+    };
+    for (const float error : {-0.75f, 0.0f, 0.75f})
+        for (const bool turned : {false, true}) {
+            Mesh before = sheet(0, 1), now = sheet(5 * kThickness, 7);
+            if (turned) before = inside_out(before), now = inside_out(now);
+            now.velocities.assign(now.positions.size(), Vec3f(0, (5 + error) * kThickness, 0));
+            const auto from = frame_map(before, now, 1, {});
+            for (size_t i = 0; i < from.size(); ++i) {
+                ASSERT_GE(from[i].triangle, 0);
+                const Vec3f was = blended(before.positions, before, from[i]);
+                EXPECT_NEAR(was.y(), now.positions[i].y() - 5 * kThickness, 1e-6f);
+                EXPECT_LT(std::hypot(was.x() - now.positions[i].x(), was.z() - now.positions[i].z()), 1e-5f);
+            }
+        }
+}
+
 TEST(FrameMap, VerticesThatStayTheSameNeedNoVelocities)
 {
     const Mesh before = sphere_mesh({0, 0, 0}, 1, 2), now = sphere_mesh({9, 0, 0}, 3, 2);

@@ -197,6 +197,21 @@ TEST(Foam, UniformFoamStaysSoWhereTheSurfaceOnlySlides)
               0.005);
 }
 
+// Without the rule of foam too, and with a parameter that is negative somewhere.
+TEST(Foam, TotalOfAParameterThatExpressionsChangeIsKept)
+{
+    TextureParams params = only_carried();
+    params.rule = TextureParams::Rule::none;
+    EXPECT_LT(largest_change(
+                  Swelling::surface(), 25, [](const Vec3f& x) { return 0.2f * (1 + x.y()); }, params),
+              0.001);
+    EXPECT_LT(largest_change(
+                  Swinging::surface(), 25, [](const Vec3f&) { return 0.25f; }, params),
+              0.001);
+    const auto start = [](const Vec3f& x) { return x.y() > 0 ? 5.0f : -3.0f; };
+    EXPECT_LT(largest_change(Swelling::surface(), 25, start, params), 0.01);
+}
+
 // Finer than the mesh.
 TEST(Foam, TotalIsKeptOnTexels)
 {

@@ -81,6 +81,31 @@ TEST(Reaction, AnAttributeReplacesAParameter)
     EXPECT_GT(spots_of(lower, params, below), 2.5 * spots_of(upper, params, above));
 }
 
+// Where everything is even, both systems go to the steady state of the attributes, not to that of the parameters.
+TEST(Reaction, AttributesSetTheSteadyState)
+{
+    const Mesh mesh = sphere_mesh({0, 0, 0}, 1, 2);
+    const size_t count = mesh.positions.size();
+    const auto all = [count](float value) { return std::vector<float>(count, value); };
+    ReactionParams params;
+    params.spacing = 1000;
+    const std::vector<float> p1 = all(-0.025f), p2 = all(-0.06f), p3 = all(0.01f), substrate = all(3);
+    Morphogens spots{all(1), all(1)};
+    react(mesh, params, {.p1 = &p1, .p2 = &p2, .p3 = &p3, .substrate = &substrate}, 3000, spots);
+    EXPECT_NEAR(spots.a[7], (0.06 + 0.01) / 0.025, 0.01); // of p1 a - p2 + p3 = 0
+    EXPECT_NEAR(spots.b[7], 0.01 * 3 * 2.8 * 2.8 / 0.06, 0.05);
+
+    params.system = ReactionParams::System::gray_scott;
+    const std::vector<float> feed = all(0.06f), kill = all(0.03f);
+    Morphogens fed{all(0.5f), all(0.3f)}, starved = fed;
+    react(mesh, params, {.feed = &feed, .kill = &kill}, 3000, fed);
+    const double food = 0.5 * (1 - std::sqrt(1 - 4 * 0.09 * 0.09 / 0.06)); // of a b = feed + kill
+    EXPECT_NEAR(fed.b[7], food, 0.002);
+    EXPECT_NEAR(fed.a[7], 0.09 / food, 0.005);
+    react(mesh, params, {}, 3000, starved);
+    EXPECT_LT(starved.a[7], 1e-3);
+}
+
 TEST(Reaction, GivesTheSameBitsForAnyNumberOfThreads)
 {
     const auto run = [] {

@@ -329,7 +329,7 @@ TEST(Synthesis, FurtherChannelsFollowTheColours)
             std::copy_n(colors.at(x, y), 3, example.at(x, y));
             example.at(x, y)[3] = 1 - colors.at(x, y)[0], height.at(x, y)[0] = 3 * colors.at(x, y)[0];
         }
-    ExampleFiles files{.frames = {example}};
+    ExampleFiles files{.frames = {example}, .attributes = {"opacity"}};
     files.height = height;
     Texture texture(params, true, {files});
     texture.start(sphere_mesh({0, 0, 0}, 1, 4)), texture.synthesize();

@@ -139,6 +139,47 @@ TEST(Texture, NewSurfaceStartsAfresh)
     }
 }
 
+// A ball appears beside another in the middle of the shot, or alone after a frame without surface. It has as many spots
+// at once as if it had been there from the start, and a cap that appears on a ball joins the spots that are there.
+TEST(Texture, SpotsGrowOnSurfaceThatAppears)
+{
+    TextureParams params;
+    params.mode = TextureParams::Mode::react, params.size = 0.5f, params.start_steps = 1500;
+    const Mesh ball = sphere_mesh({0, 0, 0}, 1, 5), other = sphere_mesh({5, 0, 0}, 1, 5);
+    const auto still = [](Mesh mesh) {
+        mesh.velocities.assign(mesh.positions.size(), Vec3f::Zero());
+        return mesh;
+    };
+    const auto spots_on = [&](const Mesh& mesh, size_t begin, size_t end) {
+        const auto value = [&](const char* name) { return std::get<std::vector<float>>(mesh.attributes.at(name)); };
+        Morphogens values = {value("morphogen_a"), value("morphogen_b")};
+        for (size_t i = 0; i < values.a.size(); ++i)
+            if (i < begin || i >= end) values.a[i] = 0, values.b[i] = 1;
+        return spots_of(mesh, params.reaction, values);
+    };
+    Texture from_start(params);
+    from_start.start(still(other)), from_start.synthesize();
+    const size_t count = ball.positions.size();
+    const int expected = spots_on(from_start.mesh(), 0, count);
+    EXPECT_GT(expected, 20);
+    for (const bool alone : {false, true}) {
+        Texture texture(params);
+        texture.start(alone ? Mesh() : still(ball)), texture.synthesize();
+        texture.carry(still(alone ? other : joined(ball, other)), 0.1f), texture.synthesize();
+        const Mesh& mesh = texture.mesh();
+        EXPECT_NEAR(spots_on(mesh, mesh.positions.size() - count, mesh.positions.size()), expected, 0.15 * expected)
+            << alone;
+    }
+    Mesh open = still(ball), whole = still(ball);
+    std::erase_if(open.triangles, [&](const Vec3i& t) { return ball.positions[t[0]].y() > 0.3f; });
+    params.reach = 0.05f;
+    Texture texture(params);
+    texture.start(open), texture.synthesize();
+    texture.carry(whole, 0.1f), texture.synthesize();
+    EXPECT_GT(texture.new_vertices(), 500);
+    EXPECT_NEAR(spots_on(texture.mesh(), 0, count), expected, 0.15 * expected);
+}
+
 // As the surface is stretched its area grows to 1.71 times, and the number of spots follows. Meinhardt's move apart
 // instead.
 TEST(Texture, SpotsThatReactDivideWhereTheSurfaceStretches)

@@ -87,6 +87,15 @@ TEST_F(Videos, OfFilmsThatCannotBeReadAreRefusedWithAReason)
     const std::string bytes = read_file(write_film("long", 120));
     write_file(folder / "cut.mp4", std::string_view(bytes).substr(0, bytes.size() * 9 / 10));
     refused(folder / "cut.mp4", "cut.mp4 is damaged after frame");
+    // The message says how to go on.
+    try {
+        read_video(folder / "cut.mp4");
+    } catch (const Error& error) {
+        const std::string message = error.what();
+        const std::string command = message.substr(message.find("ffmpeg -i"));
+        ASSERT_EQ(std::system(("cd " + folder.path() + " && " + command + " 2> log < /dev/null").c_str()), 0);
+        EXPECT_GT(read_video(folder / "shorter.mp4").frames.size(), 50u);
+    }
     write_file(folder / "noise.mp4", std::string(5000, 'x'));
     refused(folder / "noise.mp4", "cannot be read as a film");
     write_file(folder / "empty.mp4", "");

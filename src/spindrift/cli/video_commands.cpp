@@ -4,9 +4,13 @@
 #include "spindrift/base/interrupt.h"
 #include "spindrift/base/parallel.h"
 #include "spindrift/base/printable.h"
+#include "spindrift/base/state_error.h"
+#include "spindrift/engine/cache.h"
+#include "spindrift/engine/files_of_frames.h"
 #include "spindrift/engine/progress.h"
 #include "spindrift/io/atomic_file.h"
 #include "spindrift/io/mesh_file.h"
+#include "spindrift/io/state_file.h"
 #include "spindrift/io/vdb.h"
 #include "spindrift/surface/contour.h"
 #include "spindrift/texture/grid_synthesis.h"
@@ -14,6 +18,7 @@
 #include "spindrift/video/video_patches.h"
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 
 namespace spindrift {
@@ -80,13 +85,13 @@ std::optional<FrameRange> range_of(const std::string& frames)
 }
 
 void check_output(const std::string& option, const std::string& pattern, const std::vector<std::string>& endings,
-                  const FrameRange& range, bool force)
+                  const FrameRange& range, int first_made, bool force)
 {
     if (!has_frame_pattern(pattern)) bad_input("{} {} has no frame number pattern such as ####", option, pattern);
     const auto fits = [&](const std::string& ending) { return pattern.ends_with(ending); };
     if (std::none_of(endings.begin(), endings.end(), fits))
         bad_input("{} {} must end in {}", option, pattern, fmt::join(endings, " or "));
-    for (int frame = range.first; frame <= range.last && !force; ++frame)
+    for (int frame = first_made; frame <= range.last && !force; ++frame)
         if (file_exists(frame_path(pattern, frame)))
             bad_input("{} exists already; add --force to overwrite it", frame_path(pattern, frame));
 }
@@ -96,27 +101,90 @@ void expect_other_files(const std::string& output, const std::string& input)
     if (output == input) bad_input("{} is the input; write to other files", output);
 }
 
-void check_pictures(const VideoOutput& out, const FrameRange& range)
+void check_pictures(const VideoOutput& out, const FrameRange& range, int first_made)
 {
-    check_output("--output", out.pattern, {".png", ".exr", ".jpg"}, range, out.force);
+    check_output("--output", out.pattern, {".png", ".exr", ".jpg"}, range, first_made, out.force);
 }
 
-// Runs make(frame) for each frame in order, and reports progress.
-void make_frames(const std::string& name, const VideoOutput& out, const FrameRange& range,
+// Runs make(frame) for each frame in order, the frames before `first_made` are there already, and reports progress.
+void make_frames(const std::string& name, const VideoOutput& out, const FrameRange& range, int first_made,
                  const std::function<void(int)>& make)
 {
     catch_interrupts();
     const bool watched = Progress::suitable() == Progress::Style::terminal;
     Progress progress(watched ? Progress::Style::terminal : Progress::Style::quiet);
-    progress.stage_starts(name, range, range.count());
-    for (int frame = range.first; frame <= range.last; ++frame) {
+    progress.stage_starts(name, range, range.last - first_made + 1);
+    for (int frame = first_made; frame <= range.last; ++frame) {
         check_interrupt();
         FrameReport report;
         report.times.measure("make", [&] { make(frame); });
         progress.frame_done(frame, report);
     }
     progress.stage_ends();
-    fmt::print("wrote {} frame{} to {}\n", range.count(), range.count() == 1 ? "" : "s", printable(out.pattern));
+    const int count = range.last - first_made + 1;
+    fmt::print("wrote {} frame{} to {}\n", count, count == 1 ? "" : "s", printable(out.pattern));
+}
+
+// A command that was stopped goes on after the last frame that it wrote: a hidden file beside the frames has what the
+// next one depends on, until all are there. --force begins anew.
+class UnfinishedVideo {
+  public:
+    // `made_from`: all options and input files.
+    UnfinishedVideo(const VideoOutput& out, const FrameRange& range, const std::string& made_from)
+        : fingerprint_(fingerprint_of(
+              fmt::format("{} {} {} {}\n{}", out.pattern, range.first, range.last, out.seed, made_from))),
+          next_(range.first)
+    {
+        const std::filesystem::path pattern(out.pattern);
+        const std::string folder = pattern.has_parent_path() ? pattern.parent_path().string() : ".",
+                          name = pattern.filename().string(), own = "." + name + ".state";
+        path_ = folder + "/" + own;
+        remove_leftovers(folder, own);
+        if (const std::string frames = name.substr(0, name.find('#')); !frames.empty())
+            remove_leftovers(folder, frames);
+        try {
+            continues_ = !out.force && read_state(path_, fingerprint_, state_);
+        } catch (const StateError&) {
+            bad_input("{} is damaged, from which this run would go on; add --force to begin anew", path_);
+        }
+        const int done = continues_ ? static_cast<int>(state_.numbers["done"]) : range.first - 1;
+        for (int frame = range.first; frame <= done; ++frame) continues_ &= file_exists(frame_path(out.pattern, frame));
+        if (continues_) next_ = done + 1;
+    }
+    int next() const { return next_; }
+    // The first frame of which no file may exist: the run may have been stopped while it wrote one.
+    int first_free() const { return continues_ ? next_ + 1 : next_; }
+    void begin(GridSynthesis& synthesis) const
+    {
+        if (continues_ && !state_.fields.empty()) return synthesis.restore(state_);
+        done(next_ - 1, synthesis);
+    }
+    // A frame is complete.
+    void done(int frame, const GridSynthesis& synthesis) const
+    {
+        StateFile state = synthesis.save();
+        state.numbers["done"] = frame;
+        write_state(path_, fingerprint_, state);
+    }
+    void finished() const
+    {
+        std::error_code ignored;
+        std::filesystem::remove(path_, ignored);
+    }
+
+  private:
+    std::string path_, fingerprint_;
+    StateFile state_;
+    bool continues_ = false;
+    int next_;
+};
+
+// What a video or a picture is, for comparison.
+std::string signature_of(const std::string& path)
+{
+    if (path.empty()) return "none\n";
+    return has_frame_pattern(path) ? FilesOfFrames(path, path).signature("video")
+                                   : fmt::format("video: {}\n", file_signature(path));
 }
 
 // ---------------------------------------------------------------------------------------------------- synthesis ------
@@ -125,6 +193,11 @@ void make_frames(const std::string& name, const VideoOutput& out, const FrameRan
 void change_tones(Raster& frame, bool seen)
 {
     for (float& v : frame.values) v = seen ? std::sqrt(std::max(v, 0.0f)) : std::max(v, 0.0f) * std::max(v, 0.0f);
+}
+
+std::string made_from(const SynthesisOptions& o)
+{
+    return fmt::format("{} {} {} {} {} {}\n", o.history, o.patch, o.guide_weight, o.history_weight, o.motion, o.still);
 }
 
 std::vector<int> square_sizes(int patch, const Video& video, const std::string& path)
@@ -185,7 +258,7 @@ void make_footage(const FootageOptions& options)
     const std::map<std::string, Kind> kinds = {
         {"ripples", Kind::ripples}, {"fire", Kind::fire}, {"clouds", Kind::clouds}, {"boiling", Kind::boiling}};
     const FrameRange range = range_of(options.out.frames).value_or(FrameRange{1, 48, 1});
-    check_pictures(options.out, range);
+    check_pictures(options.out, range, range.first);
     if (options.kind == "boiling" && !options.out.pattern.ends_with(".exr"))
         bad_input("--output {}: boiling has a distance for each of 20 heights, which only .exr can hold",
                   options.out.pattern);
@@ -198,7 +271,7 @@ void make_footage(const FootageOptions& options)
     expect_video_fits(options.out.pattern, params.width, params.height, options.kind == "boiling" ? 21 : 3,
                       static_cast<size_t>(range.count()));
     const Video video = make_video(params);
-    make_frames("footage", options.out, range, [&](int frame) {
+    make_frames("footage", options.out, range, range.first, [&](int frame) {
         write_video_frame(options.out.pattern, frame, video.frames[frame - range.first], video.channels);
     });
 }
@@ -209,7 +282,11 @@ void transfer(const TransferOptions& options)
     for (const std::string* input : {&options.texture, &options.onto}) expect_other_files(out.pattern, *input);
     Video target = read_video(options.onto, range_of(out.frames));
     const FrameRange range{target.first, target.first + static_cast<int>(target.frames.size()) - 1, 1};
-    check_pictures(out, range);
+    const UnfinishedVideo unfinished(out, range,
+                                     fmt::format("{}{} {}\n{}{}", made_from(options.synthesis), options.guide_blur,
+                                                 options.flow_blur, signature_of(options.texture),
+                                                 signature_of(options.onto)));
+    check_pictures(out, range, unfinished.first_free());
     Video texture = read_video(options.texture);
     for (Video* video : {&texture, &target}) {
         for (Raster& frame : video->frames) change_tones(frame, true);
@@ -218,13 +295,16 @@ void transfer(const TransferOptions& options)
     const std::vector<OpticalFlow> flows = flows_back(target, options.flow_blur);
     const std::unique_ptr<GridSynthesis> synthesis = start_synthesis(texture, options.texture, options.synthesis);
     square_sizes(options.synthesis.patch, target, options.onto); // which the output is as large as
-    make_frames("transfer", out, range, [&](int frame) {
+    unfinished.begin(*synthesis);
+    make_frames("transfer", out, range, unfinished.next(), [&](int frame) {
         const size_t i = frame - range.first;
         const Raster& like = target.frames[i];
         Raster made = synthesis->next(like.width, like.height, like.guide, i > 0 ? &flows[i - 1] : nullptr);
         change_tones(made, false);
         write_video_frame(out.pattern, frame, made, {});
+        unfinished.done(frame, *synthesis);
     });
+    unfinished.finished();
 }
 
 // The channels are distances [cells] at successive heights, the lowest first. In the volume y is up, x to the right of
@@ -275,13 +355,19 @@ void enlarge(const EnlargeOptions& options)
 {
     const VideoOutput& out = options.synthesis.out;
     const FrameRange range = range_of(out.frames).value_or(FrameRange{1, 48, 1});
-    check_pictures(out, range);
+    check_pictures(out, range, range.last + 1); // the name; the files once the input is known
     expect_other_files(out.pattern, options.example);
-    if (!options.volume.empty()) check_output("--volume", options.volume, {".vdb"}, range, out.force);
-    if (!options.mesh.empty()) check_output("--mesh", options.mesh, {".ply", ".obj"}, range, out.force);
     if (options.guide.empty() == options.size.empty())
         bad_input("enlarge: give either --guide, a picture of the size that is wanted, or --size");
     Video example = read_video(options.example);
+    const UnfinishedVideo unfinished(out, range,
+                                     fmt::format("{}{} {} {} {}\n{}{}", made_from(options.synthesis), options.size,
+                                                 options.volume, options.mesh, options.voxel,
+                                                 signature_of(options.example), signature_of(options.guide)));
+    const int free = unfinished.first_free();
+    check_pictures(out, range, free);
+    if (!options.volume.empty()) check_output("--volume", options.volume, {".vdb"}, range, free, out.force);
+    if (!options.mesh.empty()) check_output("--mesh", options.mesh, {".ply", ".obj"}, range, free, out.force);
     const bool has_guide = !example.frames.front().guide.empty();
     if (has_guide && options.guide.empty())
         bad_input("{} has a channel \"guide\": give the wanted values with --guide", options.example);
@@ -302,7 +388,8 @@ void enlarge(const EnlargeOptions& options)
         bad_input("{} x {} pixels are smaller than a square of {}; use --patch", size.width, size.height,
                   options.synthesis.patch);
     const std::unique_ptr<GridSynthesis> synthesis = start_synthesis(example, options.example, options.synthesis);
-    make_frames("enlarge", out, range, [&](int frame) {
+    unfinished.begin(*synthesis);
+    make_frames("enlarge", out, range, unfinished.next(), [&](int frame) {
         const std::vector<float> none;
         const std::vector<float>& guide =
             guides.empty() ? none : guides[guides.size() == 1 ? 0 : static_cast<size_t>(frame - range.first)];
@@ -310,7 +397,9 @@ void enlarge(const EnlargeOptions& options)
         if (colors) change_tones(made, false);
         write_video_frame(out.pattern, frame, made, example.channels);
         if (!(options.volume.empty() && options.mesh.empty())) write_surface(options, frame, made);
+        unfinished.done(frame, *synthesis);
     });
+    unfinished.finished();
 }
 
 // --------------------------------------------------------------------------------------------------- the parser ------

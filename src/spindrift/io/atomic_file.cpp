@@ -156,12 +156,13 @@ void write_atomically(const std::string& path, const std::function<void(const st
     flush_folder(folder);
 }
 
-void remove_leftovers(const std::string& folder)
+void remove_leftovers(const std::string& folder, const std::string& prefix)
 {
     std::error_code error;
     std::vector<fs::path> leftovers;
     for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
-        if (is_temporary(it->path().filename().string())) leftovers.push_back(it->path());
+        if (const std::string name = it->path().filename().string(); is_temporary(name) && name.starts_with(prefix))
+            leftovers.push_back(it->path());
     for (const fs::path& path : leftovers) ::unlink(path.c_str());
 }
 

@@ -15,8 +15,9 @@ namespace spindrift {
 // disk", "the folder is read-only", ...). Temporary names end in ".tmp", so that files left by a kill can be
 // recognised.
 void write_atomically(const std::string& path, const std::function<void(const std::string& temporary)>& write);
-// Removes temporary files that killed processes left in a folder, and nothing else.
-void remove_leftovers(const std::string& folder);
+// Removes temporary files that killed processes left in a folder, and nothing else; only those of files whose names
+// begin with `prefix` where other processes may be writing too.
+void remove_leftovers(const std::string& folder, const std::string& prefix = {});
 void write_file(const std::string& path, std::string_view bytes);
 std::string read_file(const std::string& path); // throws Error(failed) naming the file
 bool file_exists(const std::string& path);

@@ -120,6 +120,15 @@ bool StageExpressions::any(At at) const
     return std::ranges::any_of(loaded_, [&](const Loaded& l) { return l.at == at; });
 }
 
+bool StageExpressions::writes(At at, const std::string& attribute) const
+{
+    return std::ranges::any_of(loaded_, [&](const Loaded& l) {
+        return l.at == at && std::ranges::any_of(l.expression.kernel().attributes(), [&](const KernelName& name) {
+                   return name.written && name.name == attribute;
+               });
+    });
+}
+
 ExpressionContext StageExpressions::context(const Loaded& loaded, float frame, float dt,
                                             const ExpressionContext& fields) const
 {

@@ -87,6 +87,8 @@ class StageExpressions {
     std::string dependencies() const { return dependencies_; }
 
     bool any(At at) const;
+    // True if one of that kind writes the attribute.
+    bool writes(At at, const std::string& attribute) const;
     // Throws bad_input if an expression reads an attribute or volume that does not exist. `fields` are the stage's own
     // volumes, which are available after advection.
     void check(const Particles& particles, const ExpressionContext& fields = {}) const;

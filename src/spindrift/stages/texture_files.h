@@ -22,14 +22,18 @@ struct TextureFileParams {
     double disk(double triangles_of_surface) const;
 };
 
-// How high a colour is, from 0 to 1: between two colours, or by its brightness.
-struct HeightOfColor {
-    std::optional<std::pair<Vec3f, Vec3f>> between;
-    float operator()(const Vec3f& color) const;
+// How vertices look besides their attribute "color".
+struct TextureLook {
+    std::vector<std::string> values = {}; // float attributes that belong to the colours: "height", "opacity" and others
+    // How high a colour is without "height", from 0 to 1: between two colours, or by its brightness.
+    std::optional<std::pair<Vec3f, Vec3f>> between = {};
+
+    bool has(const std::string& value) const { return std::ranges::count(values, value) > 0; }
+    float height(const Vec3f& color) const;
 };
 
 // `mesh` has the attribute "color"; `surface` is what its texture is shown on, which may be the same.
 void write_texture(const std::string& path, Mesh mesh, const Mesh& surface, const TextureFileParams& params,
-                   const HeightOfColor& height);
+                   const TextureLook& look);
 
 } // namespace spindrift

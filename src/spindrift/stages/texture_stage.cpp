@@ -12,6 +12,7 @@
 #include "spindrift/video/video_patches.h"
 
 #include <filesystem>
+#include <set>
 
 namespace spindrift {
 
@@ -21,19 +22,56 @@ constexpr double kTextureBytesPerTriangle = 400;
 constexpr const char* kTexture = "texture"; // meshes in a state
 constexpr const char* kSurface = "surface";
 
-// Colours in linear light, and the opacity if there is one.
-Raster read_colors(const std::string& file)
+// The attributes that channels of a picture become, besides red, green and blue.
+std::vector<std::string> attributes_of(const std::string& file, const std::vector<std::string>& channels)
 {
-    const Image image = read_image(file);
-    const ChannelImage channels = read_channels(file);
-    const ChannelImage::Channel* opacity = channels.find("A");
-    Raster out(image.width, image.height, opacity ? 4 : 3);
-    for (size_t i = 0; i < image.pixels.size(); ++i) {
-        float* pixel = &out.values[i * out.channels];
-        std::copy_n(image.pixels[i].data(), 3, pixel);
-        if (opacity) pixel[3] = opacity->values[i];
+    // By what else vertices have, in memory and in PLY.
+    const std::set<std::string> taken = {"x",
+                                         "y",
+                                         "z",
+                                         "nx",
+                                         "ny",
+                                         "nz",
+                                         "vx",
+                                         "vy",
+                                         "vz",
+                                         "color",
+                                         "direction",
+                                         "example",
+                                         "parameter",
+                                         "parameter_rate",
+                                         "patch_seeds",
+                                         "opacity",
+                                         "curvature",
+                                         "divergence",
+                                         "stretch",
+                                         "squash",
+                                         "viscous",
+                                         "origin_weights",
+                                         "origin_triangle"};
+    std::vector<std::string> names;
+    for (size_t c = 3; c < channels.size(); ++c) {
+        std::string name = channels[c];
+        std::ranges::replace(name, '.', '_'); // of a layer
+        const bool plain = std::ranges::all_of(name, [](unsigned char l) { return std::isalnum(l) || l == '_'; }) &&
+                           !name.starts_with("color_");
+        if (!plain || taken.contains(name))
+            bad_input("{}: the channel \"{}\" would become an attribute of that name, which is not possible; give it "
+                      "another name, of letters and digits",
+                      file, shortened(channels[c]));
+        names.push_back(name == "A" ? "opacity" : name);
     }
-    return out;
+    return names;
+}
+
+ExampleFiles read_picture(const std::string& file)
+{
+    ExampleFiles files;
+    std::vector<std::string> channels;
+    files.frames = {read_video_frame(file, ChannelsRead::all, channels)};
+    check_values(file, files.frames[0]);
+    files.attributes = attributes_of(file, channels);
+    return files;
 }
 
 // Numbers as they are in the file.
@@ -42,6 +80,7 @@ Raster read_first_channel(const std::string& file)
     ChannelImage channels = read_channels(file);
     Raster out(channels.width, channels.height, 1);
     out.values = std::move(channels.channels.front().values);
+    check_values(file, out);
     return out;
 }
 
@@ -50,12 +89,13 @@ bool is_video(const std::string& file) { return has_frame_pattern(file) || is_fi
 // The frames of a video with those before them, without the motion of the whole.
 ExampleFiles read_video_example(const std::string& file, const TextureParams& params)
 {
-    const Video video = read_video(file);
+    const Video video = read_video(file, {}, ChannelsRead::all);
     const MotionRemoval removal{.history = params.history,
                                 .smoothing = std::max(params.motion, 1.0f),
                                 .still = params.motion == 0 || params.history == 0};
     const int channels = video.frames.front().channels;
     ExampleFiles files;
+    files.attributes = attributes_of(file, video.channels);
     for (const Raster& patch : video_patches(video, removal)) {
         const auto part = [&](int first, int count) {
             Raster out(patch.width, patch.height, count);
@@ -69,7 +109,6 @@ ExampleFiles read_video_example(const std::string& file, const TextureParams& pa
         if (patch.channels > channels * (1 + params.history))
             files.frames.back().guide = part(patch.channels - 1, 1).values;
     }
-    if (channels < 3) bad_input("a video needs three channels, but \"{}\" has {}", file, channels);
     return files;
 }
 
@@ -174,6 +213,7 @@ void TextureStage::prepare(const StageContext& context)
     fps_ = shot.fps, range_ = shot.range();
     where_atlas_ = scene.where(param("atlas"));
     auto facts = std::make_shared<TextureFacts>();
+    warnings_.clear();
     colliders_.clear(), container_.reset();
     if (const StageView* of = inputs.one("of")) {
         source_ = of->name, of_liquid_ = of->kind == "liquid";
@@ -201,8 +241,13 @@ void TextureStage::prepare(const StageContext& context)
     estimate_.memory += TextureFileParams::memory(pixels);
     estimate_.disk += files_.disk(estimate_.cells) * range_.count();
     expressions_.prepare(scene, name(), range_, fps_, colliders_);
+    constexpr auto kAfter = ExpressionParams::At::after_advection;
+    TextureParams params = params_;
+    if (params.rule == TextureParams::Rule::automatic &&
+        (expressions_.writes(kAfter, "parameter") || expressions_.writes(kAfter, "parameter_rate")))
+        params.rule = TextureParams::Rule::none;
     try {
-        texture_ = std::make_unique<Texture>(params_, /*motion=*/input_.empty(), example_files(scene));
+        texture_ = std::make_unique<Texture>(params, /*motion=*/input_.empty(), example_files(scene));
     } catch (const Error& e) {
         throw Error(e.code, fmt::format("{}: {}", scene.where(name()), e.what()));
     }
@@ -254,7 +299,12 @@ std::vector<ExampleFiles> TextureStage::example_files(const SceneFile& scene)
             own =
                 read("file", example.file, [&](const std::string& file) { return read_video_example(file, params_); });
         else if (!example.file.empty())
-            own.frames = {read("file", example.file, read_colors)};
+            own = read("file", example.file, read_picture);
+        if (is_video(example.file) && params_.history == 0)
+            warnings_.push_back(
+                fmt::format("{} is a video, but with history = 0 the texture does not change as it does; "
+                            "set {} = 1 for that",
+                            example.file, param("history")));
         if (!example.height_file.empty()) own.height = read("height_file", example.height_file, read_first_channel);
         if (!example.parameter_file.empty())
             read("parameter_file", example.parameter_file, [&](const std::string& file) {
@@ -311,14 +361,15 @@ void TextureStage::set_walls()
     });
 }
 
-// Expressions see vertices as points.
-void TextureStage::change_attributes()
+// Expressions see vertices as points. `seconds` have gone by since the frame before.
+void TextureStage::change_attributes(float seconds)
 {
     constexpr auto kAfter = ExpressionParams::At::after_advection;
     if (!expressions_.any(kAfter)) return;
     Mesh mesh = texture_->mesh();
     expressions_.run_on_vertices(kAfter, mesh, frame_, name());
     texture_->set_attributes(std::move(mesh.attributes));
+    texture_->change_parameter(seconds);
 }
 
 FrameReport TextureStage::report(PhaseTimes times) const
@@ -343,7 +394,7 @@ FrameReport TextureStage::start(int frame)
     times.measure("read", [&] { mesh = read(frame); });
     set_walls();
     texture_->start(std::move(mesh));
-    change_attributes();
+    change_attributes(0);
     times.measure("texture", [&] { texture_->synthesize(); });
     return report(times);
 }
@@ -363,7 +414,7 @@ FrameReport TextureStage::advance()
                         fmt::format("{}: {}", file_at(frame_), e.what()));
         }
     });
-    change_attributes();
+    change_attributes(1 / fps_);
     times.measure("texture", [&] { texture_->synthesize(); });
     return report(times);
 }
@@ -372,12 +423,14 @@ void TextureStage::write(const std::string& path)
 {
     Mesh mesh = texture_->mesh();
     expressions_.run_on_vertices(ExpressionParams::At::before_writing, mesh, frame_, name());
-    HeightOfColor height;
-    const bool own_colors =
-        params_.mode == TextureParams::Mode::colors && params_.pattern == TextureParams::Start::surface;
-    if (!own_colors && params_.exemplar_file.empty()) height.between.emplace(params_.color, params_.second_color);
+    TextureLook look{texture_->attributes_of_colors()};
+    bool own_colors = params_.mode == TextureParams::Mode::colors && params_.pattern == TextureParams::Start::surface;
+    if (params_.mode == TextureParams::Mode::example)
+        for (const TextureParams::Example& example : params_.all_examples())
+            own_colors |= !example.file.empty() || example.color || example.second_color;
+    if (!own_colors) look.between.emplace(params_.color, params_.second_color);
     try {
-        write_texture(path, std::move(mesh), texture_->surface(), files_, height);
+        write_texture(path, std::move(mesh), texture_->surface(), files_, look);
     } catch (const Error& e) {
         if (e.code != ExitCode::bad_input) throw;
         throw Error(e.code, fmt::format("{}: frame {}: {}", where_atlas_, frame_, e.what()));

@@ -49,7 +49,7 @@ class TextureStage : public TimeStage {
     std::string file_at(int frame) const;
     Mesh read(int frame) const;
     void set_walls();
-    void change_attributes();
+    void change_attributes(float seconds);
     FrameReport report(PhaseTimes times) const;
 
     std::string of_, input_;

@@ -10,7 +10,6 @@ namespace {
 
 constexpr size_t kRowsPerTask = 2048;
 constexpr int kMostIterations = 500;
-constexpr double kResidual = 1e-6; // relative to the first
 
 double dot(const std::vector<float>& a, const std::vector<float>& b)
 {
@@ -115,7 +114,7 @@ void SurfaceDiffusion::find_weights(const Mesh& mesh, const std::vector<float>& 
         kRowsPerTask);
 }
 
-int SurfaceDiffusion::spread(float t, std::vector<float>& x)
+int SurfaceDiffusion::spread(float t, std::vector<float>& x, double residual)
 {
     const size_t count = x.size();
     const double before = total(x);
@@ -128,7 +127,7 @@ int SurfaceDiffusion::spread(float t, std::vector<float>& x)
     const auto relax = [&](size_t i) { z_[i] = r_[i] / (area_[i] + t * diagonal_[i]); };
     rows([&](size_t i) { r_[i] = -t * flow_out(x, i), relax(i), p_[i] = z_[i]; });
     double rho = dot(r_, z_);
-    const double enough = kResidual * kResidual * rho;
+    const double enough = residual * residual * rho;
     int iterations = 0;
     while (rho > enough && rho > 0 && iterations < kMostIterations) {
         ++iterations;

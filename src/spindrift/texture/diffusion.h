@@ -16,8 +16,9 @@ class SurfaceDiffusion {
     // `factors`, one per vertex or none, scale how fast values spread around each vertex.
     explicit SurfaceDiffusion(const Mesh& mesh, const std::vector<float>& factors = {});
 
-    // Spreads values for t = diffusivity times duration [m2]. Returns the number of iterations.
-    int spread(float t, std::vector<float>& x);
+    // Spreads values for t = diffusivity times duration [m2], until what is left of the equations is `residual` times
+    // that at the start. Returns the number of iterations.
+    int spread(float t, std::vector<float>& x, double residual = 1e-6);
     double total(const std::vector<float>& x) const;
     double area() const { return total_area_; }
     const std::vector<float>& areas() const { return area_; } // of the vertices

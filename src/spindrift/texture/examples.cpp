@@ -9,7 +9,8 @@ namespace spindrift {
 
 namespace {
 
-constexpr int kColors = 3, kWithOpacity = 4;
+constexpr int kColors = 3;
+constexpr const char *kOpacity = "opacity", *kHeight = "height";
 
 // A video in two colours.
 ExampleFiles made_ripples(const ExemplarParams& made, int history)
@@ -49,12 +50,6 @@ void check_size(const std::string& what, const Raster& picture, int patch)
         bad_input("{} has {} x {} pixels, but a patch of {} must fit with room to move; use a larger picture, or "
                   "lower `patch`",
                   what, picture.width, picture.height, patch);
-    constexpr float kLargest = 65504; // of a 16-bit float; squares of larger numbers overflow
-    const auto wrong = std::ranges::find_if(picture.values, [](float value) { return !(std::abs(value) <= kLargest); });
-    if (wrong == picture.values.end()) return;
-    const auto pixel = static_cast<int>(wrong - picture.values.begin()) / picture.channels;
-    bad_input("{} has the value {} in pixel ({}, {}), counted from the upper left; at most {} is possible", what,
-              *wrong, pixel % picture.width, pixel / picture.width, kLargest);
 }
 
 // One of several examples may be plain.
@@ -69,45 +64,78 @@ void check_detail(const std::string& what, const std::vector<ExampleFiles>& file
     if ((most - least).maxCoeff() < 1e-4f) bad_input("{} the same colour everywhere", what);
 }
 
-// Of a picture that belongs to another one.
-void check_companion(const std::string& what, const Raster& picture, const Raster& main)
+// Its size and numbers.
+void check_height(const std::string& what, const ExampleFiles& files)
 {
-    if (picture.width != main.width || picture.height != main.height)
-        bad_input("{} has {} x {} pixels, its picture {} x {}", what, picture.width, picture.height, main.width,
-                  main.height);
+    if (!files.height) return;
+    const Raster &height = *files.height, &picture = files.frames.front();
+    if (files.frames.size() > 1)
+        bad_input("{} is a video, and its height one picture; give each frame a channel of its own, as EXR", what);
+    if (height.width != picture.width || height.height != picture.height)
+        bad_input("{}'s height has {} x {} pixels, its picture {} x {}", what, height.width, height.height,
+                  picture.width, picture.height);
+    check_values(what + "'s height", height);
 }
 
-// Colours, then opacity and height where any example has them.
+// Colours, then all attributes that any example has.
 class Values {
   public:
     explicit Values(const std::vector<ExampleFiles>& all)
     {
+        const auto add = [this](const std::string& name) {
+            if (std::ranges::count(names_, name) == 0) names_.push_back(name);
+        };
         for (const ExampleFiles& files : all) {
-            opacity_ |= files.frames.front().channels >= kWithOpacity;
-            height_ |= files.height.has_value();
+            for (const std::string& name : files.attributes) add(name);
+            if (files.height) add(kHeight);
+        }
+        for (const ExampleFiles& files : all) {
+            std::vector<int>& channels = channels_.emplace_back();
+            for (const std::string& name : names_) {
+                const auto found = std::ranges::find(files.attributes, name);
+                channels.push_back(found == files.attributes.end()
+                                       ? -1
+                                       : kColors + static_cast<int>(found - files.attributes.begin()));
+            }
         }
     }
-    int count() const { return kColors + opacity_ + height_; }
-    std::vector<std::string> names() const
+    int count() const { return kColors + static_cast<int>(names_.size()); }
+    const std::vector<std::string>& names() const { return names_; }
+    // Of a pixel of that example; `from` is its picture, or one of a frame before.
+    float* copy(size_t example, const ExampleFiles& files, const Raster& from, int x, int y, float* out) const
     {
-        std::vector<std::string> names;
-        if (opacity_) names.emplace_back("opacity");
-        if (height_) names.emplace_back("height");
-        return names;
-    }
-    float* copy(const ExampleFiles& files, const Raster& from, int x, int y, float* out) const
-    {
-        out = std::copy_n(from.at(x, y), kColors, out);
-        if (opacity_) *out++ = from.channels >= kWithOpacity ? from.at(x, y)[kColors] : 1;
-        if (height_) *out++ = files.height ? files.height->at(x, y)[0] : 0;
+        const float* pixel = from.at(x, y);
+        out = std::copy_n(pixel, kColors, out);
+        for (size_t i = 0; i < names_.size(); ++i) {
+            const int channel = channels_[example][i];
+            if (files.height && names_[i] == kHeight)
+                *out++ = files.height->at(x, y)[0];
+            else
+                *out++ = channel >= 0 ? pixel[channel] : names_[i] == kOpacity ? 1.0f : 0.0f;
+        }
         return out;
     }
 
   private:
-    bool opacity_ = false, height_ = false;
+    std::vector<std::string> names_;
+    std::vector<std::vector<int>> channels_; // of each example: that of each name, or -1
 };
 
 } // namespace
+
+void check_values(const std::string& what, const Raster& picture)
+{
+    constexpr float kLargest = 65504; // of a 16-bit float; squares of larger numbers overflow
+    const auto check = [&](const std::vector<float>& values, int channels) {
+        const auto wrong = std::ranges::find_if(values, [](float value) { return !(std::abs(value) <= kLargest); });
+        if (wrong == values.end()) return;
+        const auto pixel = static_cast<int>((wrong - values.begin()) / channels);
+        bad_input("{} has the value {} in pixel ({}, {}), counted from the upper left; at most {} is possible: change "
+                  "the picture",
+                  what, *wrong, pixel % picture.width, pixel / picture.width, kLargest);
+    };
+    check(picture.values, picture.channels), check(picture.guide, 1);
+}
 
 ExampleSet example_set(const TextureParams& params, std::vector<ExampleFiles> files)
 {
@@ -117,9 +145,8 @@ ExampleSet example_set(const TextureParams& params, std::vector<ExampleFiles> fi
     for (size_t i = 0; i < examples.size(); ++i) {
         if (files[i].frames.empty()) files[i] = made_by_code(params, examples[i]);
         const std::string what = examples.size() == 1 ? "the example" : fmt::format("example {}", i + 1);
-        for (const Raster& frame : files[i].frames) check_size(what, frame, patch);
-        const Raster& first = files[i].frames.front();
-        if (files[i].height) check_companion(what + "'s height", *files[i].height, first);
+        for (const Raster& frame : files[i].frames) check_size(what, frame, patch), check_values(what, frame);
+        check_height(what, files[i]);
         if (params.history > 0 && files[i].history.empty())
             bad_input("{} is a still picture, but `history` needs videos", what);
     }
@@ -137,9 +164,9 @@ ExampleSet example_set(const TextureParams& params, std::vector<ExampleFiles> fi
             Raster& picture = set.pictures.emplace_back(frame.width, frame.height, set.layout.stride());
             for (int y = 0; y < frame.height; ++y)
                 for (int x = 0; x < frame.width; ++x) {
-                    float* out = values.copy(files[i], frame, x, y, picture.at(x, y));
+                    float* out = values.copy(i, files[i], frame, x, y, picture.at(x, y));
                     for (int h = 0; h < params.history; ++h)
-                        out = values.copy(files[i], files[i].history[f][h], x, y, out);
+                        out = values.copy(i, files[i], files[i].history[f][h], x, y, out);
                     if (set.layout.guided)
                         *out = frame.guide.empty() ? examples[i].parameter : frame.guide[frame.pixel(x, y)];
                 }

@@ -2,6 +2,9 @@
 
 #include "spindrift/base/error.h"
 #include "spindrift/base/parallel.h"
+#include "spindrift/mesh/links.h"
+
+#include <Eigen/Geometry>
 
 namespace spindrift {
 
@@ -48,6 +51,26 @@ std::vector<SurfacePoint> map_of_vertices(const Mesh& mesh)
     return from;
 }
 
+// The nearest point that does not face away from `normal`, if there is one within reach, or else the nearest.
+SurfacePoint nearest_alike(const MeshDistance& surface, const Mesh& mesh, const Vec3f& place, const Vec3f& normal,
+                           float reach)
+{
+    const auto nearest = [&](const Vec3f& x) {
+        const MeshDistance::Nearest found = surface.nearest(x);
+        return SurfacePoint{found.triangle, found.weights};
+    };
+    const auto faces_away = [&](const SurfacePoint& at) { return triangle_normal(mesh, at.triangle).dot(normal) < 0; };
+    const SurfacePoint first = nearest(place);
+    if (!faces_away(first)) return first;
+    // The right side of the sheet is in front of this one, or behind it where the mesh is inside out.
+    for (float step = reach / 16; step <= reach; step *= 2)
+        for (const float way : {step, -step}) {
+            const SurfacePoint other = nearest(place + way * normal);
+            if (!faces_away(other) && (blended(mesh.positions, mesh, other) - place).norm() <= reach) return other;
+        }
+    return first;
+}
+
 std::vector<SurfacePoint> map_of_velocities(const Mesh& before, const Mesh& now, float seconds,
                                             const FrameMapSettings& settings)
 {
@@ -55,13 +78,13 @@ std::vector<SurfacePoint> map_of_velocities(const Mesh& before, const Mesh& now,
     const MeshDistance surface(before, is_closed(before));
     const float reach = settings.reach.value_or(4 * static_cast<float>(mean_edge(before)));
     const bool curved = !settings.motion && before.velocities.size() == before.positions.size();
+    const std::vector<Vec3f> normals = angle_weighted_normals(now, MeshLinks(now));
     parallel_for(
         from.size(),
         [&](size_t i) {
             const auto nearest = [&](const Vec3f& velocity, Vec3f& place) {
                 place = now.positions[i] - seconds * velocity;
-                const MeshDistance::Nearest found = surface.nearest(place);
-                return SurfacePoint{found.triangle, found.weights};
+                return nearest_alike(surface, before, place, normals[i], reach);
             };
             const Vec3f& v = now.velocities[i];
             Vec3f place;

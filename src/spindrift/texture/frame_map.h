@@ -4,7 +4,10 @@
 // needs velocities: each vertex steps back along them to where it was, and takes the nearest point of the earlier
 // surface. Meshes whose triangles stay the same need neither.
 //
-// Limits: the nearest point of a sheet thinner than the error of the path may be on its other side.
+// The two sides of a thin sheet are told apart by their normals.
+//
+// Limits: the nearest point may be on another part of the surface that faces the same way, if that is nearer than the
+// error of the path.
 #pragma once
 
 #include "spindrift/mesh/distance.h"

@@ -4,8 +4,10 @@
 #include "spindrift/base/parallel.h"
 #include "spindrift/base/random.h"
 #include "spindrift/base/scratch.h"
+#include "spindrift/base/state_error.h"
 
 #include <Eigen/Eigenvalues>
+#include <fmt/format.h>
 #include <utility>
 
 namespace spindrift {
@@ -256,6 +258,60 @@ Raster GridSynthesis::make_frame(int width, int height, const std::vector<float>
     made_.push_front(current);
     if (made_.size() > static_cast<size_t>(std::max(1, layout_.history))) made_.pop_back();
     return current;
+}
+
+StateFile GridSynthesis::save() const
+{
+    StateFile file;
+    file.numbers["frame"] = frame_;
+    if (!made_.empty()) file.numbers["width"] = made_[0].width, file.numbers["height"] = made_[0].height;
+    for (size_t i = 0; i < made_.size(); ++i) file.fields[fmt::format("made_{}", i)] = made_[i].values;
+    for (size_t i = 0; i < flows_.size(); ++i) {
+        std::vector<float>& values = file.fields[fmt::format("flow_{}", i)];
+        for (const Vec2f& v : flows_[i].vectors) values.insert(values.end(), {v.x(), v.y()});
+    }
+    for (size_t s = 0; s < last_matches_.size(); ++s) {
+        if (last_matches_[s].empty()) continue; // nothing is made yet
+        std::vector<float>& places = file.fields[fmt::format("matches_{}", s)];
+        for (const Matcher::Match& m : last_matches_[s])
+            for (const int number : {m.picture, m.x, m.y}) places.push_back(static_cast<float>(number));
+    }
+    return file;
+}
+
+void GridSynthesis::restore(const StateFile& file)
+{
+    const auto number = [&](const char* name) {
+        const auto found = file.numbers.find(name);
+        if (found == file.numbers.end()) bad_state("a video has no \"{}\"", name);
+        return static_cast<int>(found->second);
+    };
+    const auto field = [&](const std::string& name) -> const std::vector<float>* {
+        const auto found = file.fields.find(name);
+        return found == file.fields.end() ? nullptr : &found->second;
+    };
+    frame_ = number("frame");
+    const int width = number("width"), height = number("height");
+    made_.clear(), flows_.clear();
+    while (const auto* values = field(fmt::format("made_{}", made_.size()))) {
+        Raster& frame = made_.emplace_back(width, height, channels_);
+        if (values->size() != frame.values.size()) bad_state("a frame of a video has another size");
+        frame.values = *values;
+    }
+    while (const auto* values = field(fmt::format("flow_{}", flows_.size()))) {
+        OpticalFlow& flow = flows_.emplace_back(width, height);
+        if (values->size() != 2 * flow.vectors.size()) bad_state("the motion of a video has another size");
+        for (size_t i = 0; i < flow.vectors.size(); ++i) flow.vectors[i] = {(*values)[2 * i], (*values)[2 * i + 1]};
+    }
+    for (size_t s = 0; s < last_matches_.size(); ++s) {
+        const auto* places = field(fmt::format("matches_{}", s));
+        if (!places || places->size() % 3 != 0) bad_state("a video has no matches");
+        last_matches_[s].clear();
+        for (size_t i = 0; i < places->size(); i += 3)
+            last_matches_[s].push_back({.picture = static_cast<int>((*places)[i]),
+                                        .x = static_cast<int>((*places)[i + 1]),
+                                        .y = static_cast<int>((*places)[i + 2])});
+    }
 }
 
 } // namespace spindrift

@@ -15,6 +15,7 @@
 // Results are bit-identical for any number of threads.
 #pragma once
 
+#include "spindrift/io/state_file.h"
 #include "spindrift/texture/matcher.h"
 #include "spindrift/video/optical_flow.h"
 
@@ -43,6 +44,10 @@ class GridSynthesis {
     // The next frame, at least as large as the largest square. `guide`: a value for each pixel, empty without. `back`:
     // where each pixel was in the frame before; null if nothing moves.
     Raster next(int width, int height, const std::vector<float>& guide, const OpticalFlow* back);
+
+    // What the next frame depends on besides its arguments. restore() throws StateError if that is of another video.
+    StateFile save() const;
+    void restore(const StateFile& file);
 
     double energy() const { return energy_; } // of the last matches, in the mean of a pixel
     int compared_channels() const { return layout_.channels; }

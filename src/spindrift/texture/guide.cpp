@@ -95,17 +95,18 @@ void keep_total(const Mesh& before, const std::vector<float>& values_before, con
     // What vertices have received from each place of the surface before, as a density there.
     SurfaceDiffusion nearby(before);
     const std::vector<float> areas = areas_of_vertices(now);
-    std::vector<float> given(before.positions.size(), 0);
+    std::vector<float> given(before.positions.size(), 0), around = given;
     for (size_t i = 0; i < values.size(); ++i)
         for (int k = 0; k < 3 && from[i].triangle >= 0; ++k) {
             const int corner = before.triangles[from[i].triangle][k];
-            given[corner] += from[i].weights[k] * values[i] * areas[i] / nearby.areas()[corner];
+            const float share = from[i].weights[k] * areas[i] / nearby.areas()[corner];
+            given[corner] += share * values[i], around[corner] += share * std::abs(values[i]);
         }
     // What is missing, m - g, is given to all that is around: with the symmetric smoothing K, each place l gets the
-    // share g_l K_lj / (K g)_j of what is missing at j, so that nothing is left over.
+    // share |g_l| K_lj / (K |g|)_j of what is missing at j, so that nothing is left over.
     constexpr float kEdges = 8, kLittle = 1e-4f, kMost = 0.2f;
     const float length = kEdges * static_cast<float>(mean_edge(before)), time = 0.5f * length * length;
-    std::vector<float> around = given, missing(given.size());
+    std::vector<float> missing(given.size());
     nearby.spread(time, around);
     for (size_t j = 0; j < missing.size(); ++j)
         missing[j] = (values_before[j] - given[j]) / (std::max(around[j], 0.0f) + kLittle);
@@ -114,7 +115,7 @@ void keep_total(const Mesh& before, const std::vector<float>& values_before, con
         if (from[i].triangle < 0) continue;
         const Vec3i& t = before.triangles[from[i].triangle];
         const float more = from[i].weights.dot(Vec3f(missing[t[0]], missing[t[1]], missing[t[2]]));
-        values[i] *= 1 + std::clamp(more, -kMost, kMost);
+        values[i] += std::abs(values[i]) * std::clamp(more, -kMost, kMost);
     }
 }
 

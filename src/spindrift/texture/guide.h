@@ -3,11 +3,12 @@
 //
 //     Dr/Dt = k max(rho H - r, 0) - r / tau - r div_t u
 //
-// The last term keeps the total, the integral of r over the surface, as the surface stretches and shrinks. It is not
+// or any other rate by an expression. The last term, which all of them have, keeps the total, the integral of r over
+// the surface, as the surface stretches and shrinks. It is not
 // integrated from the divergence: values are divided by how much the area around each vertex has really grown along
 // the map between the frames. What interpolation between the meshes still changes is put back nearby.
 //
-// Limits: r stays within 0 and 1, so that foam which is pushed together to more than 1 is lost; so is foam on surface
+// Limits: foam stays within 0 and 1, so that what is pushed together to more than 1 is lost; so is foam on surface
 // that vanishes, where liquids merge.
 #pragma once
 

@@ -10,14 +10,16 @@ void TextureParams::Example::visit(ParamVisitor& v)
     v("amount", amount, unit::none, between(0, 1), "Of foam: 0 for none, 1 where it covers everything. Default: 0.6.");
     v("file", file,
       "A picture instead (PNG, EXR or JPEG), or a video: pictures with numbers, such as \"river.####.png\", or a film. "
-      "The folder is relative to the scene's.");
+      "Its opacity becomes the attribute \"opacity\", and further channels of EXR become attributes of their names, "
+      "which are compared as colours are; its channel \"guide\" is the parameter of each pixel. The folder is relative "
+      "to the scene's.");
     v("color", color, unit::none, between(0, 100), "First colour. Default: that of the texture.");
     v("second_color", second_color, unit::none, between(0, 100), "Second colour. Default: that of the texture.");
-    v("height_file", height_file, "A picture of the same size whose red channel becomes the attribute \"height\".");
+    v("height_file", height_file, "A picture of the same size whose first channel becomes the attribute \"height\".");
     v("parameter", parameter, unit::none, between(-1000, 1000),
       "Of select = \"parameter\": where on the surface the example belongs.");
     v("parameter_file", parameter_file,
-      "A picture of the same size whose red channel is the parameter of each pixel, instead of `parameter`.");
+      "A picture of the same size whose first channel is the parameter of each pixel, instead of `parameter`.");
 }
 
 std::vector<TextureParams::Example> TextureParams::all_examples() const
@@ -32,7 +34,8 @@ void TextureParams::visit_reaction(ParamVisitor& v)
 {
     v("system", reaction.system, choices("spots", "gray_scott"),
       "The reaction of mode \"react\": Meinhardt's spots, or Gray and Scott's, whose spots divide.");
-    v("start_steps", start_steps, unit::none, between(0, 1e6), "Steps of the reaction before the first frame.");
+    v("start_steps", start_steps, unit::none, between(0, 1e6),
+      "Steps of the reaction before the first frame, and on surface that appears later.");
     v("steps", steps, unit::none, between(0, 1e5),
       "Steps of the reaction in each later frame: more of them keep up with faster stretching.");
     v("speed", reaction.speed, unit::none, between(0.01, 2), "How far the reaction goes in a step.");
@@ -85,11 +88,13 @@ void TextureParams::visit_examples(ParamVisitor& v)
 
 void TextureParams::visit_flow(ParamVisitor& v)
 {
-    v("rule", rule, choices("none", "foam"),
-      "What changes the vertex attribute `parameter`, which moves along and guides the texture: only expressions, or "
-      "\"foam\": it is the density of foam, which appears on crests and splashes, gets denser where the surface "
-      "shrinks, and decays.");
-    v.group("foam", foam, "Foam, with rule = \"foam\".");
+    v("rule", rule, choices("automatic", "none", "foam"),
+      "What changes the vertex attribute `parameter`, which moves along and guides the texture. It gets denser where "
+      "the surface shrinks, so that its total stays the same. \"none\": besides, only expressions change it, at "
+      "once, or by the attribute `parameter_rate`, its change in a second. \"foam\": it is the density of foam, which "
+      "appears on crests and splashes, and decays. \"automatic\": \"none\" if an expression writes one of these "
+      "attributes, or else \"foam\" where `parameter` is used.");
+    v.group("foam", foam, "Foam, by its rule.");
     v("features", features,
       "Add features of the flow as vertex attributes, for expressions: curvature (mean; positive on crests) [1/m]; "
       "divergence, how fast the area grows [1/s]; stretch and squash, how fast lengths grow in the directions in which "

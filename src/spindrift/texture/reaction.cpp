@@ -13,6 +13,7 @@ using System = ReactionParams::System;
 constexpr float kProduction = 0.01f;    // of (4.1)
 constexpr float kDiffusivityRatio = 20; // Db / Da of spots; patterns form above 7.8 for the default decay
 constexpr float kLeast = 1e-6f;         // of the inhibitor, which is a divisor
+constexpr double kResidual = 0.001;     // of a step's diffusion, far less than the step itself is wrong by
 constexpr size_t kVerticesPerReaction = 4096;
 
 struct Diffusivities {
@@ -99,13 +100,16 @@ double react(const Mesh& mesh, const ReactionParams& params, const ReactionField
     SurfaceDiffusion diffusion(mesh, factors);
     const Diffusivities spread = diffusivities(params);
     const float dt = params.speed;
+    const Morphogens start = fields.held ? values : Morphogens();
     int iterations = 0;
     for (int step = 0; step < steps; ++step) {
         if (params.system == System::spots)
             react_spots(params, fields, dt, values);
         else
             react_gray_scott(params, fields, dt, values);
-        iterations += diffusion.spread(spread.a, values.a) + diffusion.spread(spread.b, values.b);
+        iterations += diffusion.spread(spread.a, values.a, kResidual) + diffusion.spread(spread.b, values.b, kResidual);
+        for (size_t i = 0; i < start.a.size(); ++i)
+            if ((*fields.held)[i]) values.a[i] = start.a[i], values.b[i] = start.b[i];
     }
     return iterations / (2.0 * steps);
 }

@@ -33,6 +33,7 @@ struct ReactionParams {
 struct ReactionFields {
     const std::vector<float>*p1 = nullptr, *p2 = nullptr, *p3 = nullptr, *substrate = nullptr;
     const std::vector<float>*feed = nullptr, *kill = nullptr, *spacing = nullptr;
+    const std::vector<uint8_t>* held = nullptr; // not zero where both substances stay as they are
 };
 
 struct Morphogens {

@@ -26,6 +26,7 @@ constexpr const char* kDirection = "direction"; // the first axis of the example
 constexpr const char* kSeeds = "patch_seeds";   // see Synthesis
 constexpr const char* kLabel = "example";       // the number of one
 constexpr const char* kParameter = "parameter"; // r of [Narain 2011, (2.8)]
+constexpr const char* kRate = "parameter_rate"; // f of Dr/Dt = f(q, r)
 
 // The same type and number of values, all zero.
 AttributeArray zeros_like(const AttributeArray& array, size_t count)
@@ -52,6 +53,12 @@ void take_fresh(const std::vector<SurfacePoint>& from, const AttributeArray& fre
                 if (from[i].triangle < 0) values[i] = (*given)[i];
         },
         carried);
+}
+
+Morphogens morphogens(const Mesh& mesh)
+{
+    return {std::get<std::vector<float>>(mesh.attributes.at(kActivator)),
+            std::get<std::vector<float>>(mesh.attributes.at(kInhibitor))};
 }
 
 // The name of a value some frames before; of this frame for 0.
@@ -220,7 +227,6 @@ void Texture::start(Mesh surface)
     advected_.assign(mesh.positions.size(), 0);
     mesh_ = std::move(mesh);
     guide({}, {}, 0);
-    first_ = true;
 }
 
 void Texture::carry(Mesh surface, float seconds)
@@ -255,7 +261,6 @@ void Texture::carry(Mesh surface, float seconds)
     for (size_t i = 0; i < from.size(); ++i) advected_[i] = from[i].triangle >= 0;
     mesh_ = std::move(mesh);
     guide(before, from, seconds);
-    first_ = false;
 }
 
 // What was synthesized one frame ago becomes the first of the values of frames before.
@@ -280,7 +285,6 @@ void Texture::restore(Mesh mesh, Mesh surface)
             bad_state("a texture has no \"{}\"", channel);
     }
     mesh_ = std::move(mesh), surface_ = std::move(surface);
-    first_ = false;
 }
 
 // Features are those of the surface as it was given; texels interpolate them.
@@ -331,10 +335,22 @@ void Texture::guide(const Mesh& before, const std::vector<SurfacePoint>& from, f
         if (!strain_.empty() && !first)
             turn_to_stretching(mesh_.normals, strain_, params_.orientation, seconds, directions);
     }
-    if (params_.rule != TextureParams::Rule::foam) return;
-    auto& foam = std::get<std::vector<float>>(mesh_.attributes.at(kParameter));
-    if (!first) keep_total(before, std::get<std::vector<float>>(before.attributes.at(kParameter)), mesh_, from, foam);
-    change_foam(params_.foam, std::get<std::vector<float>>(mesh_.attributes.at(kCurvature)), seconds, foam);
+    if (!params_.guided()) return;
+    auto& parameter = std::get<std::vector<float>>(mesh_.attributes.at(kParameter));
+    if (!first)
+        keep_total(before, std::get<std::vector<float>>(before.attributes.at(kParameter)), mesh_, from, parameter);
+    if (params_.foams())
+        change_foam(params_.foam, std::get<std::vector<float>>(mesh_.attributes.at(kCurvature)), seconds, parameter);
+}
+
+void Texture::change_parameter(float seconds)
+{
+    const auto found = mesh_.attributes.find(kRate);
+    if (!params_.guided() || found == mesh_.attributes.end()) return;
+    const auto* rate = std::get_if<std::vector<float>>(&found->second);
+    if (!rate) bad_input("the attribute \"{}\" must be a float", kRate);
+    auto& parameter = std::get<std::vector<float>>(mesh_.attributes.at(kParameter));
+    for (size_t i = 0; i < parameter.size(); ++i) parameter[i] += seconds * (*rate)[i];
 }
 
 void Texture::show_guide()
@@ -346,11 +362,11 @@ void Texture::show_guide()
     mesh_.attributes[kColor] = std::move(colors);
 }
 
-ReactionFields Texture::fields() const
+ReactionFields Texture::fields(const Mesh& mesh) const
 {
     const auto field = [&](const char* name) -> const std::vector<float>* {
-        const auto found = mesh_.attributes.find(name);
-        return found == mesh_.attributes.end() ? nullptr : std::get_if<std::vector<float>>(&found->second);
+        const auto found = mesh.attributes.find(name);
+        return found == mesh.attributes.end() ? nullptr : std::get_if<std::vector<float>>(&found->second);
     };
     if (params_.reaction.system == ReactionParams::System::spots)
         return {.p1 = field("p1"),
@@ -361,11 +377,34 @@ ReactionFields Texture::fields() const
     return {.feed = field("feed"), .kill = field("kill"), .spacing = field("size")};
 }
 
+// A pattern takes many steps to grow. On surface that is new it does so at once, next to the pattern of the surface
+// around, which is held meanwhile.
+void Texture::react_on_new_surface()
+{
+    std::vector<uint8_t> taken(mesh_.positions.size(), 0), held;
+    for (const Vec3i& t : mesh_.triangles)
+        if (std::ranges::any_of(t, [&](int i) { return !advected_[i]; }))
+            for (const int i : t) taken[i] = 1;
+    Mesh part = mesh_;
+    keep_vertices(part, taken);
+    for (size_t i = 0; i < taken.size(); ++i)
+        if (taken[i]) held.push_back(advected_[i]);
+    Morphogens values = morphogens(part);
+    ReactionFields local = fields(part);
+    if (std::ranges::count(held, 1) > 0) local.held = &held;
+    iterations_ = react(part, params_.reaction, local, params_.start_steps, values);
+    auto &a = std::get<std::vector<float>>(mesh_.attributes.at(kActivator)),
+         &b = std::get<std::vector<float>>(mesh_.attributes.at(kInhibitor));
+    for (size_t i = 0, k = 0; i < taken.size(); ++i)
+        if (taken[i]) a[i] = values.a[k], b[i] = values.b[k], ++k;
+}
+
 void Texture::react_on_surface()
 {
-    Morphogens values = {std::get<std::vector<float>>(mesh_.attributes.at(kActivator)),
-                         std::get<std::vector<float>>(mesh_.attributes.at(kInhibitor))};
-    iterations_ = react(mesh_, params_.reaction, fields(), first_ ? params_.start_steps : params_.steps, values);
+    if (new_vertices_ > 0) react_on_new_surface();
+    Morphogens values = morphogens(mesh_);
+    if (static_cast<size_t>(new_vertices_) < values.a.size())
+        iterations_ = react(mesh_, params_.reaction, fields(mesh_), params_.steps, values);
     std::vector<Vec3f> colors(mesh_.positions.size());
     parallel_for(
         colors.size(),

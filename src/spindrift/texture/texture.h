@@ -50,7 +50,7 @@ struct TextureParams {
         void visit(ParamVisitor& v);
     };
 
-    enum class Rule { none, foam };
+    enum class Rule { automatic, none, foam }; // automatic: foam, if anything is guided
 
     Mode mode = Mode::colors;
     MapSource map = MapSource::best;
@@ -72,7 +72,7 @@ struct TextureParams {
     std::optional<float> coherence;
     int patch = 33; // [texels], then half and a quarter of it
     SynthesisParams synthesis;
-    Rule rule = Rule::none;
+    Rule rule = Rule::automatic;
     FoamParams foam;
     bool features = false;
     float feature_smoothing = 0; // [m]
@@ -84,9 +84,10 @@ struct TextureParams {
     // Those of `examples`, or the single one.
     std::vector<Example> all_examples() const;
     bool chosen_by(Select by) const { return mode == Mode::example && select == by; }
-    bool guided() const { return rule != Rule::none || mode == Mode::guide || chosen_by(Select::parameter); }
+    bool guided() const { return rule == Rule::foam || mode == Mode::guide || chosen_by(Select::parameter); }
+    bool foams() const { return rule != Rule::none && guided(); }
     bool turns() const { return mode == Mode::example || orientation > 0; }
-    bool needs_features() const { return features || rule != Rule::none || orientation > 0; }
+    bool needs_features() const { return features || foams() || orientation > 0; }
 
   private:
     void visit_reaction(ParamVisitor& v);
@@ -94,14 +95,19 @@ struct TextureParams {
     void visit_flow(ParamVisitor& v);
 };
 
-// What the files of an example hold. Pictures have three channels, or a fourth, the opacity; their guide is the
-// parameter.
+// What the files of an example hold. Pictures have colours, and further channels that become attributes; their guide is
+// the parameter.
 struct ExampleFiles {
     std::vector<Raster> frames; // none: made by code; one picture, or those of a video
+    // The attributes of channels after the first three; `opacity` is 1 for other examples, the rest 0.
+    std::vector<std::string> attributes = {};
     // The frames before each frame, without the motion of the whole: `history` for each, the most recent first.
     std::vector<std::vector<Raster>> history = {};
     std::optional<Raster> height = {}; // of one channel, with the size of the pictures
 };
+// Throws Error(bad_input) if a value of the picture is not finite, or too large for its square. `what`: for the
+// message.
+void check_values(const std::string& what, const Raster& picture);
 // What synthesis matches with. `files` are those of params.all_examples(), or empty. Throws Error(bad_input).
 ExampleSet example_set(const TextureParams& params, std::vector<ExampleFiles> files);
 
@@ -118,6 +124,8 @@ class Texture {
     void start(Mesh surface);
     // To the next frame, that many seconds later. Throws Error(failed) if the frames have no map.
     void carry(Mesh surface, float seconds);
+    // Changes the parameter by its attribute "parameter_rate" [1/s], if there is one, for that many seconds.
+    void change_parameter(float seconds);
     // Makes the colours of the frame.
     void synthesize();
 
@@ -133,6 +141,8 @@ class Texture {
 
     int new_vertices() const { return new_vertices_; } // of the last frame: without a place on the one before
     double iterations() const { return iterations_; }  // of the solves of the last frame, in the mean
+    // What is synthesized besides colours.
+    const std::vector<std::string>& attributes_of_colors() const { return extra_; }
     const Synthesis* synthesis() const { return synthesis_.get(); } // null in other modes
 
   private:
@@ -145,10 +155,11 @@ class Texture {
     void add_features(Mesh& surface, const std::vector<SurfacePoint>& from, float seconds);
     void strain_of_texels(const Mesh& surface, const std::vector<SurfacePoint>& on_surface);
     void guide(const Mesh& before, const std::vector<SurfacePoint>& from, float seconds);
+    void react_on_new_surface();
     void react_on_surface();
     void show_guide();
     void synthesize_example();
-    ReactionFields fields() const;
+    ReactionFields fields(const Mesh& mesh) const;
     std::vector<std::string> texel_names(int first_frame, int last_frame) const;
     void gather(const std::vector<std::string>& names, int stride, std::vector<float>& texels) const;
     void scatter(const std::vector<std::string>& names, int stride, const std::vector<float>& texels);
@@ -163,7 +174,6 @@ class Texture {
     Mesh mesh_, surface_;
     std::vector<Mat3f> strain_;     // of the vertices; empty unless directions follow it
     std::vector<uint8_t> advected_; // vertices that are not new
-    bool first_ = true;             // frame
     int new_vertices_ = 0;
     double iterations_ = 0;
 };

@@ -118,7 +118,8 @@ class FilmReader {
         std::string line = ffmpeg_.last_error_line();
         if (line.empty()) line = "it ended, or took too much time or memory";
         if (count_ <= 1) bad_input("{} cannot be read as a film: ffmpeg: {}", path_, line);
-        bad_input("{} is damaged after frame {}: ffmpeg: {}; name the frames before that", path_, count_ - 1, line);
+        bad_input("{} is damaged after frame {}: ffmpeg: {}; cut it there: ffmpeg -i {} -frames:v {} shorter.mp4",
+                  path_, count_ - 1, line, path_, count_ - 1);
     }
 
     // "P6\n<width> <height>\n255\n"

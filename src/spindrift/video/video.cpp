@@ -37,10 +37,41 @@ std::optional<Raster> read_channel_frame(const std::string& path, std::vector<st
     return frame;
 }
 
-Raster read_frame(const std::string& path, std::vector<std::string>& names)
+// Red, green and blue, then everything else.
+Raster read_all_channels(const std::string& path, std::vector<std::string>& names)
+{
+    const Image colors = read_image(path);
+    const ChannelImage picture = read_channels(path);
+    const bool grey = picture.find("Y") != nullptr;
+    const auto is_part = [grey](const std::string& name) {
+        return grey ? name == "Y" : name == "R" || name == "G" || name == "B";
+    };
+    if (std::ranges::count_if(picture.channels, [&](const auto& c) { return is_part(c.name); }) != (grey ? 1 : 3) ||
+        !is_part(picture.channels.front().name))
+        bad_input("{} has no colours, which are channels R, G and B, or Y; name three of its {} channels so", path,
+                  picture.channels.size());
+    std::vector<const ChannelImage::Channel*> others;
+    names = {"R", "G", "B"};
+    for (const ChannelImage::Channel& c : picture.channels)
+        if (!is_part(c.name) && c.name != kGuideName) others.push_back(&c), names.push_back(c.name);
+    Raster frame(picture.width, picture.height, static_cast<int>(names.size()));
+    const ChannelImage::Channel* opacity = path.ends_with(".exr") ? picture.find("A") : nullptr;
+    for (size_t i = 0; i < frame.pixels(); ++i) {
+        float* out = &frame.values[i * names.size()];
+        // EXR has colours that are multiplied with the opacity.
+        const float share = opacity && opacity->values[i] > 0 ? opacity->values[i] : 1;
+        for (int c = 0; c < 3; ++c) out[c] = colors.pixels[i][c] / share;
+        for (size_t c = 0; c < others.size(); ++c) out[3 + c] = others[c]->values[i];
+    }
+    if (const ChannelImage::Channel* guide = picture.find(kGuideName)) frame.guide = guide->values;
+    return frame;
+}
+
+Raster read_frame(const std::string& path, ChannelsRead channels, std::vector<std::string>& names)
 {
     names.clear();
     try {
+        if (channels == ChannelsRead::all) return read_all_channels(path, names);
         if (path.ends_with(".exr"))
             if (std::optional<Raster> frame = read_channel_frame(path, names)) return std::move(*frame);
         names.clear();
@@ -64,7 +95,7 @@ void expect_frame(const std::string& path, const Raster& frame, const Raster& fi
     if (!finite(frame.values) || !finite(frame.guide)) bad_input("{} has pixels that are not finite numbers", path);
 }
 
-Video read_sequence(const std::string& pattern, const std::optional<FrameRange>& wanted)
+Video read_sequence(const std::string& pattern, const std::optional<FrameRange>& wanted, ChannelsRead channels)
 {
     const std::vector<int> found = frames_on_disk(pattern);
     if (found.empty()) bad_input("no file matches {}", pattern);
@@ -77,7 +108,7 @@ Video read_sequence(const std::string& pattern, const std::optional<FrameRange>&
             bad_input("{} is missing: the sequence has frames {} to {}, and motion is followed from frame to frame",
                       path, found.front(), found.back());
         std::vector<std::string> names;
-        video.frames.push_back(read_frame(path, names));
+        video.frames.push_back(read_frame(path, channels, names));
         const Raster& frame = video.frames.back();
         expect_frame(path, frame, video.frames.front());
         if (number == range.first) {
@@ -130,9 +161,9 @@ void expect_video_fits(const std::string& path, int width, int height, int chann
                   path, frames, width, height, channels, bytes * 1e-9, kShare * available_memory() * 1e-9);
 }
 
-Video read_video(const std::string& path, const std::optional<FrameRange>& frames)
+Video read_video(const std::string& path, const std::optional<FrameRange>& frames, ChannelsRead channels)
 {
-    if (has_frame_pattern(path)) return read_sequence(path, frames);
+    if (has_frame_pattern(path)) return read_sequence(path, frames, channels);
     if (!is_film(path))
         bad_input("{} is neither an image sequence, such as waves.####.png, nor a film (.mp4, .mov, .mkv, .webm, .avi)",
                   path);
@@ -149,9 +180,14 @@ Video read_video(const std::string& path, const std::optional<FrameRange>& frame
 Raster read_video_frame(const std::string& path)
 {
     std::vector<std::string> names;
-    Raster frame = read_frame(path, names);
+    Raster frame = read_frame(path, ChannelsRead::colors, names);
     expect_frame(path, frame, frame);
     return frame;
+}
+
+Raster read_video_frame(const std::string& path, ChannelsRead channels, std::vector<std::string>& names)
+{
+    return read_frame(path, channels, names);
 }
 
 void write_video_frame(const std::string& pattern, int number, const Raster& frame,
