@@ -86,9 +86,18 @@ class StrainedStage : public TimeStage {
     void prepare(const StageContext&) override {}
     Estimate estimate() const override { return {}; }
     FrameReport start(int frame) override { return reach(frame); }
-    FrameReport restore(StateFile state) override { return reach(static_cast<int>(state.numbers["frame"])); }
+    FrameReport restore(StateFile state) override
+    {
+        frame_ = static_cast<int>(state.numbers["frame"]);
+        return {};
+    }
     FrameReport advance() override { return reach(frame_ + 1); }
-    void write(const std::string& path) override { write_file(path, std::to_string(frame_)); }
+    void write(const std::string& path) override
+    {
+        if (frame_ == ends_before_writing) fail("ended before frame {} was written", frame_);
+        write_file(path, std::to_string(frame_));
+    }
+    static inline int ends_before_writing = 0; // a frame at which the run ends, as a kill would
     StateFile save() const override
     {
         StateFile state;
@@ -304,6 +313,21 @@ TEST_F(Graph, ReportsSolvesThatDidNotConverge)
     Shot(options, number_kinds()).run(again);
     EXPECT_TRUE(again.unconverged.empty());
     EXPECT_EQ(again.warnings, std::vector<std::string>{expected});
+}
+
+TEST_F(Graph, ARunThatEndsBeforeAFrameIsWrittenStillReportsItsSolves)
+{
+    ShotOptions options;
+    options.scene = write("[shot]\nframes = \"1-4\"\n[strained]\n"), options.folder = folder_ / "out";
+    Listener listener;
+    StrainedStage::ends_before_writing = 2;
+    EXPECT_THROW(Shot(options, number_kinds()).run(listener), Error);
+    StrainedStage::ends_before_writing = 0;
+    Shot(options, number_kinds()).run(listener);
+    EXPECT_EQ(listener.unconverged, (std::map<int, int>{{1, 0}, {2, 2}, {3, 1}, {4, 0}}));
+    ASSERT_EQ(listener.warnings.size(), 1u);
+    EXPECT_TRUE(listener.warnings[0].starts_with("strained: 3 solves in 2 frames from 2 to 3 "))
+        << listener.warnings[0];
 }
 
 TEST_F(Graph, IsDrawnAsSvg)

@@ -182,7 +182,7 @@ void Shot::expect_room() const
     for (const Link& link : links_) {
         if (!link.runs) continue;
         const Estimate estimate = estimate_of(*link.stage, foreseen);
-        expect_memory(estimate.memory, link.stage->name().c_str(), estimate.remedy.c_str());
+        expect_memory(estimate.memory, link.stage->name(), estimate.remedy);
         disk += estimate.disk * missing_fraction(link);
         if (space > 0 && disk > space)
             fail("{} needs about {} on disk, and {} has {} free; free some, choose another folder with -o, or {}",
@@ -249,6 +249,16 @@ StageCache Shot::cache_of(const Link& link) const
 
 namespace {
 
+// Of the solves of the frame that a state has reached: the frame may be written only after a restart.
+constexpr const char* kUnconverged = "unconverged solves";
+
+void save_state(const TimeStage& stage, const StageCache& cache, const FrameReport& report)
+{
+    StateFile state = stage.save();
+    if (report.unconverged > 0) state.numbers[kUnconverged] = report.unconverged;
+    write_state(cache.state_path(), cache.fingerprint(), state);
+}
+
 // Restores the saved state and returns its frame. Returns nothing if there is no state, if it is damaged or does not
 // fit, or if it is outside `range`: a state later than the first missing frame cannot produce that frame.
 std::optional<int> resume(TimeStage& stage, const StageCache& cache, const FrameRange& range, FrameReport& report,
@@ -258,9 +268,11 @@ std::optional<int> resume(TimeStage& stage, const StageCache& cache, const Frame
         StateFile state;
         if (!read_state(cache.state_path(), cache.fingerprint(), state)) return std::nullopt;
         const int64_t frame = state.numbers["frame"];
+        const auto unconverged = static_cast<int>(state.numbers[kUnconverged]);
         if (frame > range.last) return std::nullopt;
         if (frame < range.first) bad_state("its frame {} is before the first", frame);
         report = stage.restore(std::move(state));
+        report.unconverged = unconverged;
         return static_cast<int>(frame);
     } catch (const StateError& error) {
         progress.say(fmt::format("{}: cannot resume from {}: {}", stage.name(), cache.state_path(), error.what()));
@@ -425,7 +437,7 @@ void Shot::run_time_stage(TimeStage& stage, StageCache& cache, Progress& progres
     for (bool is_saved = resumed.has_value();; is_saved = false) {
         report.times.measure("write", [&] {
             write_finite(stage, frame, [&] {
-                if (!is_saved) write_state(cache.state_path(), cache.fingerprint(), stage.save());
+                if (!is_saved) save_state(stage, cache, report);
                 if (cache.has(frame)) return;
                 cache.begin(frame);
                 stage.write(cache.path(frame));
