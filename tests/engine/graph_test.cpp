@@ -249,6 +249,46 @@ TEST_F(Graph, ReportsErrorsWithTheirPosition)
               "files of another program as render.input");
 }
 
+TEST_F(Graph, ReportsLayersOfARenderWithTheirPosition)
+{
+    const std::string scene = std::string(kTwoLiquids) + "[milk_skin]\nkind = \"surface\"\nof = \"milk\"\n" +
+                              "[coffee_skin]\nkind = \"surface\"\nof = \"coffee\"\n[beauty]\nkind = \"render\"\n";
+    const auto render = [&](const std::string& text) { return error(scene + text); };
+    EXPECT_EQ(render("[[beauty.layer]]\nof = \"milk_skin\"\n[[beauty.layer]]\nof = \"cofee_skin\"\n"),
+              "scene.toml:22:6: beauty.layer[1].of is \"cofee_skin\", but the scene has no such stage; did you mean "
+              "'coffee_skin'?");
+    EXPECT_EQ(render("show = [\"milk_skin\", \"coffee_skin\"]\n[[beauty.layer]]\nof = \"cofee_skin\"\n"),
+              "scene.toml:21:6: beauty.layer[0].of is \"cofee_skin\", which beauty.show does not name; did you mean "
+              "'coffee_skin'?");
+    EXPECT_EQ(render("[[beauty.layer]]\nof = \"milk_skin\"\n[[beauty.layer]]\nmode = \"matte\"\n"),
+              "scene.toml:21:1: beauty.layer[1] does not say what it draws; name a stage, as in of = \"surface\"");
+}
+
+TEST_F(Graph, RefusesAStageThatIsNamedTwice)
+{
+    EXPECT_EQ(error("[liquid]\n[[liquid.source]]\n[render]\nshow = [\"surface\", \"surface\"]\n"),
+              "scene.toml:4:8: render.show names \"surface\" a second time; name each stage once");
+    EXPECT_EQ(error("[liquid]\n[[liquid.source]]\n[spray]\nliquid = [\"liquid\", \"liquid\"]\n"
+                    "whitewater.trapped_air = 1\n"),
+              "scene.toml:4:10: spray.liquid names \"liquid\" a second time; name each stage once");
+    for (const char* show : {"", "show = \"surface\"\n"}) {
+        const std::string message = error(std::string("[liquid]\n[[liquid.source]]\n[render]\n") + show +
+                                          "[[render.layer]]\nof = \"surface\"\n[[render.layer]]\nof = \"surface\"\n");
+        EXPECT_TRUE(
+            message.ends_with(":6: render.layer[1].of is \"surface\", and an earlier layer draws that stage; remove "
+                              "one of them"))
+            << message;
+    }
+}
+
+TEST_F(Graph, FramesOfBodiesThatAPictureHidesAreNotRead)
+{
+    const std::string scene = "[liquid]\n[[liquid.source]]\n[[liquid.body]]\n[render]\nshow = \"surface\"\n";
+    EXPECT_TRUE(text_of(scene).ends_with("render <- show: surface, bodies: liquid\n")) << text_of(scene);
+    EXPECT_TRUE(
+        text_of(scene + "solids = \"hidden\"\n").ends_with("render <- show: surface, solids: liquid (no frames)\n"));
+}
+
 TEST_F(Graph, RefusesCycles)
 {
     EXPECT_EQ(error("[a]\nkind = \"number\"\nfrom = \"a\"\n", number_kinds()),
