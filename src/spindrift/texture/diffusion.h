@@ -18,6 +18,8 @@ class SurfaceDiffusion {
 
     // Spreads values for t = diffusivity times duration [m2]. Returns the number of iterations.
     int spread(float t, std::vector<float>& x);
+    // Calls of spread() that ended above the tolerance, after the most iterations.
+    int unconverged() const { return unconverged_; }
     double total(const std::vector<float>& x) const;
     double area() const { return total_area_; }
     const std::vector<float>& areas() const { return area_; } // of the vertices
@@ -32,6 +34,7 @@ class SurfaceDiffusion {
     std::vector<int> first_, neighbour_; // compressed rows of L without its diagonal
     std::vector<float> weight_, diagonal_;
     std::vector<float> r_, z_, p_, q_;
+    int unconverged_ = 0;
 };
 
 } // namespace spindrift

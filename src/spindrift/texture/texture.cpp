@@ -365,7 +365,7 @@ void Texture::react_on_surface()
 {
     Morphogens values = {std::get<std::vector<float>>(mesh_.attributes.at(kActivator)),
                          std::get<std::vector<float>>(mesh_.attributes.at(kInhibitor))};
-    iterations_ = react(mesh_, params_.reaction, fields(), first_ ? params_.start_steps : params_.steps, values);
+    reaction_ = react(mesh_, params_.reaction, fields(), first_ ? params_.start_steps : params_.steps, values);
     std::vector<Vec3f> colors(mesh_.positions.size());
     parallel_for(
         colors.size(),
