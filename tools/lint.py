@@ -17,30 +17,41 @@ from pathlib import Path
 
 build, jobs = Path(sys.argv[1]), int(sys.argv[2])
 root = Path(__file__).resolve().parent.parent
-source = root / "src"
+source, tests = root / "src", root / "tests"
+folders = source, tests, root / "examples"
 sample = int(sys.argv[4][-8:], 16) % 16 if sys.argv[3:4] == ["--sample"] else None
 wanted = set() if sample is not None else {Path(name).resolve() for name in sys.argv[3:]}
 
 
 def sources_of(unit):
     """The files of ours that are compiled with it: those that a batch includes, or itself."""
-    if any(root / folder in unit.parents for folder in ("src", "tests", "examples")):
+    if any(folder in unit.parents for folder in folders):
         return {unit}
     if "Unity" not in unit.parts:
         return set()
-    return {Path(name) for name in re.findall(r'#include "([^"]+)"', unit.read_text()) if source in Path(name).parents}
+    included = {Path(name) for name in re.findall(r'#include "([^"]+)"', unit.read_text())}
+    return {path for path in included if any(folder in path.parents for folder in folders)}
 
 
 units = {Path(command["file"]) for command in json.loads((build / "compile_commands.json").read_text())}
 
 
 def including(header):
-    """The batches with a file that includes a header, that of the same name first."""
-    folder = next(root / name for name in ("src", "tests") if root / name in header.parents)
-    line = f'#include "{header.relative_to(folder)}"'
-    same = lambda unit: header.with_suffix(".cpp") not in sources_of(unit)
-    return sorted((unit for unit in units if any(line in path.read_text() for path in sources_of(unit))),
-                  key=lambda unit: (same(unit), unit))
+    """The batches that include a header, directly or through other headers; that of the same name first."""
+    includers = {}
+    for folder in folders:
+        for path in list(folder.rglob("*.h")) + list(folder.rglob("*.cpp")):
+            for name in re.findall(r'#include "([^"]+)"', path.read_text()):
+                includers.setdefault(name, []).append(path)
+    reached, new = set(), [header]
+    while new:
+        path = new.pop()
+        name = str(path.relative_to(source if source in path.parents else tests))
+        found = [user for user in includers.get(name, []) if user not in reached]
+        reached.update(found)
+        new += [user for user in found if user.suffix == ".h"]
+    return sorted((unit for unit in units if sources_of(unit) & reached),
+                  key=lambda unit: (header.with_suffix(".cpp") not in sources_of(unit), unit))
 
 
 def batches_of(files):

@@ -37,7 +37,8 @@ class DrawnScene {
   public:
     // Measured.
     static constexpr double kBytesPerPixel = 180, kBytesPerTriangle = 300, kBytesPerSphere = 150;
-    static constexpr double kBytesPerSmokeCell = 30, kBytesPerMovingSmokeCell = 40; // the second more with velocities
+    static constexpr double kBytesPerSmokeCell = 30;
+    static constexpr double kBytesPerMovingSmokeCell = 40; // for velocities: a field of them, and motions for rays
 
     DrawnScene(const RenderParams& params, const ShotParams& shot, int frame);
 
