@@ -86,9 +86,18 @@ class StrainedStage : public TimeStage {
     void prepare(const StageContext&) override {}
     Estimate estimate() const override { return {}; }
     FrameReport start(int frame) override { return reach(frame); }
-    FrameReport restore(StateFile state) override { return reach(static_cast<int>(state.numbers["frame"])); }
+    FrameReport restore(StateFile state) override
+    {
+        frame_ = static_cast<int>(state.numbers["frame"]);
+        return {};
+    }
     FrameReport advance() override { return reach(frame_ + 1); }
-    void write(const std::string& path) override { write_file(path, std::to_string(frame_)); }
+    void write(const std::string& path) override
+    {
+        if (frame_ == ends_before_writing) fail("ended before frame {} was written", frame_);
+        write_file(path, std::to_string(frame_));
+    }
+    static inline int ends_before_writing = 0; // a frame at which the run ends, as a kill would
     StateFile save() const override
     {
         StateFile state;
@@ -240,6 +249,46 @@ TEST_F(Graph, ReportsErrorsWithTheirPosition)
               "files of another program as render.input");
 }
 
+TEST_F(Graph, ReportsLayersOfARenderWithTheirPosition)
+{
+    const std::string scene = std::string(kTwoLiquids) + "[milk_skin]\nkind = \"surface\"\nof = \"milk\"\n" +
+                              "[coffee_skin]\nkind = \"surface\"\nof = \"coffee\"\n[beauty]\nkind = \"render\"\n";
+    const auto render = [&](const std::string& text) { return error(scene + text); };
+    EXPECT_EQ(render("[[beauty.layer]]\nof = \"milk_skin\"\n[[beauty.layer]]\nof = \"cofee_skin\"\n"),
+              "scene.toml:22:6: beauty.layer[1].of is \"cofee_skin\", but the scene has no such stage; did you mean "
+              "'coffee_skin'?");
+    EXPECT_EQ(render("show = [\"milk_skin\", \"coffee_skin\"]\n[[beauty.layer]]\nof = \"cofee_skin\"\n"),
+              "scene.toml:21:6: beauty.layer[0].of is \"cofee_skin\", which beauty.show does not name; did you mean "
+              "'coffee_skin'?");
+    EXPECT_EQ(render("[[beauty.layer]]\nof = \"milk_skin\"\n[[beauty.layer]]\nmode = \"matte\"\n"),
+              "scene.toml:21:1: beauty.layer[1] does not say what it draws; name a stage, as in of = \"surface\"");
+}
+
+TEST_F(Graph, RefusesAStageThatIsNamedTwice)
+{
+    EXPECT_EQ(error("[liquid]\n[[liquid.source]]\n[render]\nshow = [\"surface\", \"surface\"]\n"),
+              "scene.toml:4:8: render.show names \"surface\" a second time; name each stage once");
+    EXPECT_EQ(error("[liquid]\n[[liquid.source]]\n[spray]\nliquid = [\"liquid\", \"liquid\"]\n"
+                    "whitewater.trapped_air = 1\n"),
+              "scene.toml:4:10: spray.liquid names \"liquid\" a second time; name each stage once");
+    for (const char* show : {"", "show = \"surface\"\n"}) {
+        const std::string message = error(std::string("[liquid]\n[[liquid.source]]\n[render]\n") + show +
+                                          "[[render.layer]]\nof = \"surface\"\n[[render.layer]]\nof = \"surface\"\n");
+        EXPECT_TRUE(
+            message.ends_with(":6: render.layer[1].of is \"surface\", and an earlier layer draws that stage; remove "
+                              "one of them"))
+            << message;
+    }
+}
+
+TEST_F(Graph, FramesOfBodiesThatAPictureHidesAreNotRead)
+{
+    const std::string scene = "[liquid]\n[[liquid.source]]\n[[liquid.body]]\n[render]\nshow = \"surface\"\n";
+    EXPECT_TRUE(text_of(scene).ends_with("render <- show: surface, bodies: liquid\n")) << text_of(scene);
+    EXPECT_TRUE(
+        text_of(scene + "solids = \"hidden\"\n").ends_with("render <- show: surface, solids: liquid (no frames)\n"));
+}
+
 TEST_F(Graph, RefusesCycles)
 {
     EXPECT_EQ(error("[a]\nkind = \"number\"\nfrom = \"a\"\n", number_kinds()),
@@ -304,6 +353,21 @@ TEST_F(Graph, ReportsSolvesThatDidNotConverge)
     Shot(options, number_kinds()).run(again);
     EXPECT_TRUE(again.unconverged.empty());
     EXPECT_EQ(again.warnings, std::vector<std::string>{expected});
+}
+
+TEST_F(Graph, ARunThatEndsBeforeAFrameIsWrittenStillReportsItsSolves)
+{
+    ShotOptions options;
+    options.scene = write("[shot]\nframes = \"1-4\"\n[strained]\n"), options.folder = folder_ / "out";
+    Listener listener;
+    StrainedStage::ends_before_writing = 2;
+    EXPECT_THROW(Shot(options, number_kinds()).run(listener), Error);
+    StrainedStage::ends_before_writing = 0;
+    Shot(options, number_kinds()).run(listener);
+    EXPECT_EQ(listener.unconverged, (std::map<int, int>{{1, 0}, {2, 2}, {3, 1}, {4, 0}}));
+    ASSERT_EQ(listener.warnings.size(), 1u);
+    EXPECT_TRUE(listener.warnings[0].starts_with("strained: 3 solves in 2 frames from 2 to 3 "))
+        << listener.warnings[0];
 }
 
 TEST_F(Graph, IsDrawnAsSvg)

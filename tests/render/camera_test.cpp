@@ -2,6 +2,7 @@
 #include "spindrift/render/camera.h"
 
 #include "mesh/test_meshes.h"
+#include "render/smoke_samples.h"
 #include "spindrift/base/parallel.h"
 #include "spindrift/render/preview.h"
 #include "spindrift/render/sampler.h"
@@ -211,6 +212,40 @@ TEST(MotionBlur, StreaksHaveTheLengthOfTheMotionWhileTheShutterIsOpen)
     const Shade still = shade_of(render(scene, params));
     const double length = blur_of(params);
     EXPECT_NEAR(solid.variance.x() - still.variance.x(), length * length / 12, 0.05 * length * length / 12);
+}
+
+// A thin disc of smoke, so that its opacity is small and adds up as the darkness of the other objects does. Velocities
+// reach farther than the smoke, as in files of simulations.
+TEST(MotionBlur, SmokeIsBlurredByItsVelocity)
+{
+    constexpr float kVoxel = 0.04f;
+    const TestSmoke puff({-40, -12, -4}, {40, 12, 4}, kVoxel,
+                         [](const Vec3f& x) { return clamp01((0.3f - x.norm()) / 0.1f); });
+    RenderParams params = outlines();
+    params.smoke.density = 0.5f;
+    params.background = false, params.floor = false;
+    RenderSmoke smoke = puff.smoke;
+    RenderScene scene;
+    scene.extent = kCube, scene.fps = 24, scene.smokes = {&smoke};
+    const auto shade = [&] {
+        const Picture picture = render_picture(scene, params);
+        Image coverage = picture.color;
+        for (size_t i = 0; i < coverage.pixels.size(); ++i) coverage.pixels[i].setConstant(1 - picture.alpha[i]);
+        return shade_of(coverage);
+    };
+    const Shade still = shade();
+    params.camera.shutter = 180;
+    const Shade unmoved = shade(); // without velocities
+    EXPECT_NEAR(unmoved.variance.x(), still.variance.x(), 0.01 * still.variance.x());
+    Field<Vec3f> velocity(*puff.topology, Vec3f(20, 0, 0));
+    smoke.velocity = {&velocity, kVoxel, smoke.density.origin};
+    const Shade moving = shade();
+    const double length = blur_of(params), wider = length * length / 12;
+    EXPECT_GT(wider, 3) << "a test that could fail";
+    EXPECT_NEAR(moving.variance.x() - still.variance.x(), wider, 0.05 * wider);
+    EXPECT_NEAR(moving.variance.y(), still.variance.y(), 0.02 * still.variance.y() + 0.05);
+    EXPECT_NEAR(moving.mean.x(), still.mean.x(), 0.15);
+    EXPECT_NEAR(moving.amount / still.amount, 1, 0.02);
 }
 
 TEST(MotionBlur, MovingCameraBlursStaticObjects)

@@ -25,6 +25,27 @@ TEST(SurfaceDiffusion, KeepsTheTotal)
     EXPECT_NEAR(diffusion.total(x) / before, 1, 1e-5);
 }
 
+// Each iteration carries values to the next vertices only: from one end of a long strip to the other takes more of them
+// than are allowed.
+TEST(SurfaceDiffusion, CountsSolvesThatDoNotReachTheirTolerance)
+{
+    Mesh strip;
+    constexpr int kLength = 5000;
+    for (int i = 0; i < kLength; ++i) {
+        strip.positions.emplace_back(static_cast<float>(i), 0, 0);
+        strip.positions.emplace_back(static_cast<float>(i), 1, 0);
+        if (i > 0) strip.triangles.emplace_back(2 * i - 2, 2 * i, 2 * i - 1);
+        if (i > 0) strip.triangles.emplace_back(2 * i - 1, 2 * i, 2 * i + 1);
+    }
+    SurfaceDiffusion diffusion(strip);
+    std::vector<float> x(strip.positions.size(), 0.0f);
+    x[0] = 1;
+    diffusion.spread(1, x);
+    EXPECT_EQ(diffusion.unconverged(), 0);
+    diffusion.spread(1e8f, x);
+    EXPECT_EQ(diffusion.unconverged(), 1);
+}
+
 // The functions x, y and z on the unit sphere are eigenfunctions with eigenvalue 2.
 TEST(SurfaceDiffusion, DecaysAsOnASphere)
 {

@@ -63,7 +63,7 @@ void limit_memory()
 #endif
 }
 
-void expect_memory(double bytes, const char* what, const char* remedy)
+void expect_memory(double bytes, const std::string& what, const std::string& remedy)
 {
     const double available = available_memory();
     if (!(bytes <= available))

@@ -19,6 +19,6 @@ double peak_memory();
 
 // Throws Error(failed) if `bytes` exceeds available_memory(): "<what> needs about 40 GB of memory, and there are 16 GB;
 // <remedy>".
-void expect_memory(double bytes, const char* what, const char* remedy);
+void expect_memory(double bytes, const std::string& what, const std::string& remedy);
 
 } // namespace spindrift

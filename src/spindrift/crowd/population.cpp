@@ -15,8 +15,9 @@ namespace spindrift {
 namespace {
 
 // One cell of margin around the floor, so that the continuum sees where it ends.
-CrowdGrid grid_around(const FloorPlan& plan, float cell)
+CrowdGrid grid_around(const FloorPlan& plan, const PopulationParams& params)
 {
+    const float cell = params.cell;
     Vec2d low = Vec2d::Constant(std::numeric_limits<double>::infinity()), high = -low;
     for (const PlanPolygon& floor : plan.boundary)
         for (const Vec2d& p : floor.shape.outer) low = low.cwiseMin(p), high = high.cwiseMax(p);
@@ -24,8 +25,8 @@ CrowdGrid grid_around(const FloorPlan& plan, float cell)
     constexpr double kRounding = 1e-3; // of a cell, so that 100 m are 50 cells of 2 m and not 51
     const Vec2d cells = ((high - low).array() / static_cast<double>(cell) - kRounding).ceil() + 2;
     if (!(cells.x() * cells.y() <= kMostCells))
-        bad_input("crowd.cell is {} m, which makes {:.3g} x {:.3g} cells; raise crowd.cell", cell, cells.x(),
-                  cells.y());
+        bad_input("{0}.cell is {1} m, which makes {2:.3g} x {3:.3g} cells; raise {0}.cell", params.name, cell,
+                  cells.x(), cells.y());
     return {(low.array() - static_cast<double>(cell)).cast<float>(), cell, static_cast<int>(cells.x()),
             static_cast<int>(cells.y())};
 }
@@ -155,7 +156,7 @@ Population::Population(const PopulationParams& params, FloorPlan plan, float fps
     : params_(params), plan_(completed(std::move(plan), params)), fps_(fps),
       navigator_(std::make_unique<Navigator>(plan_, static_cast<double>(params.largest_radius()))),
       planner_(std::make_unique<Planner>(*this)), walls_(std::make_unique<Walls>(*navigator_)),
-      crowd_(params, grid_around(plan_, params.cell))
+      crowd_(params, grid_around(plan_, params))
 {
     place_groups(group_places);
     check(group_places);
@@ -185,8 +186,8 @@ void Population::place_groups(const std::vector<std::string>& group_places)
             for (size_t e = 0; e < plan_.entrances.size(); ++e)
                 if (plan_.entrances[e].name == p.entrance) group.entrance = static_cast<int>(e);
             if (group.entrance < 0)
-                bad_input("{}: there is no entrance '{}'; add a [[crowd.entrance]] of this name", group_places[g],
-                          p.entrance);
+                bad_input("{}: there is no entrance '{}'; add a [[{}.entrance]] of this name", group_places[g],
+                          p.entrance, params_.name);
             if (doors_[group.entrance].empty())
                 bad_input("{}: the entrance '{}' has no room for an agent", group_places[g], p.entrance);
         }

@@ -7,7 +7,7 @@ void VisitParams::visit(ParamVisitor& v)
 {
     v("goal", goal, "Name of a goal.");
     v("from", from, unit::seconds, between(0, 1e6), "Time before which they wait where they are.");
-    v.require(!goal.empty(), "goal", "is missing: give the name of a [[crowd.goal]]");
+    v.require(!goal.empty(), "goal", "is missing: give the name of one of the goals");
 }
 
 void GroupParams::visit(ParamVisitor& v)

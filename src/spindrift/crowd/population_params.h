@@ -34,6 +34,7 @@ struct GroupParams : PlanShapeParams {
 };
 
 struct PopulationParams : CrowdParams {
+    std::string name = "crowd"; // of the stage, for messages
     float cell = 2;
     float longest_step = 0.05f;
     float rate = 1;

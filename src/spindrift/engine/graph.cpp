@@ -141,9 +141,10 @@ std::vector<std::string> ShotGraph::unnamed(const Node& node, const Port& port)
 
 // Checks that a port may read the stage `name`, which exists or is of a kind that needs no table. Throws bad_input
 // otherwise.
-std::string ShotGraph::required(const Node& node, const Port& port, const std::string& name) const
+void ShotGraph::expect_readable(const Node& node, const Port& port, const std::string& name,
+                                const std::string& param_name) const
 {
-    const std::string where = scene_.where(node.stage->param(port.name)), param = node.stage->param(port.name);
+    const std::string param = node.stage->param(param_name), where = scene_.where(param);
     const Node* found = find(name);
     const StageKind* kind = found ? kind_named(found->stage->kind()) : kind_named(name);
     if (!kind || (!found && !kind->needs_no_table)) {
@@ -157,7 +158,6 @@ std::string ShotGraph::required(const Node& node, const Port& port, const std::s
     if (std::ranges::count(port.kinds, kind->name) == 0)
         bad_input("{}: {} is \"{}\", a stage of the kind \"{}\"; it must be of the kind {}", where, param, name,
                   kind->name, quoted_list(port.kinds));
-    return name;
 }
 
 void ShotGraph::find_inputs(const std::string& name)
@@ -171,8 +171,12 @@ void ShotGraph::find_inputs(const std::string& name)
         if (stages.size() > 1 && !port.many)
             bad_input("{}: {} names {} stages, and only one can be read", scene_.where(node().stage->param(port.name)),
                       node().stage->param(port.name), stages.size());
-        for (const std::string& stage : stages) {
-            required(node(), port, stage);
+        for (size_t i = 0; i < stages.size(); ++i) {
+            const std::string& stage = stages[i];
+            expect_readable(node(), port, stage, port.param(i));
+            if (const std::string param = node().stage->param(port.param(i));
+                std::ranges::count(stages.begin(), stages.begin() + static_cast<long>(i), stage) > 0)
+                bad_input("{}: {} names \"{}\" a second time; name each stage once", scene_.where(param), param, stage);
             if (!find(stage)) {
                 add_stage(*kind_named(stage), stage, false);
                 find_inputs(stage);

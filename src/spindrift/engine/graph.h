@@ -46,7 +46,8 @@ class ShotGraph {
     void add_stage(const StageKind& kind, const std::string& name, bool in_scene);
     void find_inputs(const std::string& name);
     std::vector<std::string> unnamed(const Node& node, const Port& port);
-    std::string required(const Node& node, const Port& port, const std::string& name) const;
+    void expect_readable(const Node& node, const Port& port, const std::string& name,
+                         const std::string& param_name) const;
     void sort();
     const StageKind* kind_named(const std::string& name) const;
 

@@ -68,6 +68,7 @@ class Shot {
     std::string unconverged_note(const Link& link) const;
     ShotPaths paths_of_version(const Link& link, const std::string& made_from) const;
 
+    // Needs (shot_needs.cpp).
     void expect_enough_memory() const;
     Forecast forecast() const;
     Estimate estimate_of(const Stage& stage, const Forecast& forecast) const;
@@ -75,6 +76,7 @@ class Shot {
     double missing_fraction(const Link& link) const;
     void expect_room() const;
     void expect_input_files() const;
+    std::string done_note(const Link& link) const;
 
     void run_stage(Link& link, Progress& progress);
     void run_time_stage(TimeStage& stage, StageCache& cache, Progress& progress);
@@ -82,7 +84,6 @@ class Shot {
     std::vector<std::string> input_paths(const Link& link, int frame) const;
     std::vector<int> missing_frames(const Link& link, const StageCache& cache) const;
     std::string replaced_note(const Link& link) const;
-    std::string done_note(const Link& link) const;
     FrameRange frames_of(const Stage& stage) const;
     const Link& find(const std::string& stage) const;
     StageCache cache_of(const Link& link) const;

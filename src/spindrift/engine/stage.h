@@ -110,6 +110,9 @@ struct Port {
     bool optional = false;    // may be empty
     std::string missing = {}; // remedy if it is empty, for people: "add [liquid]"
     bool frames = true;       // false: only facts are used
+    // The parameters that name each of `stages`, if it is not one for all.
+    std::vector<std::string> params = {};
+    const std::string& param(size_t i) const { return i < params.size() ? params[i] : name; }
 };
 
 // The `stages` of a port that reads at most one; empty text means none.

@@ -156,8 +156,8 @@ LiquidReport Liquid::advance()
         speed_ = std::max(speed_, largest_component(particles_.v));
     };
     report_.substeps = for_each_substep(
-        frame_, fps_, fmt::format("the {}", name_).c_str(),
-        fmt::format("Check velocities of sources and colliders, or raise {}.voxel", name_).c_str(),
+        frame_, fps_, params_.name,
+        fmt::format("Check velocities of sources and colliders, or raise {}.voxel", params_.name),
         [&](float frames) { set_time(frames); }, [&] { return largest_step(); }, step);
     ++frame_;
     if (tracked_) {

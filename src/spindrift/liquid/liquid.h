@@ -86,11 +86,11 @@ class Liquid {
     Liquid(const LiquidParams& params, Shapes shapes, float fps);
 
     void set_hooks(ParticleHooks hooks) { hooks_ = std::move(hooks); }
-    // Turns the liquid into another material, which has friction at the domain's closed sides too. `name` is its table
-    // in the scene. The material must outlive the liquid.
-    void set_material(Material& material, float wall_friction, const char* name)
+    // Turns the liquid into another material, which has friction at the domain's closed sides too. The material must
+    // outlive the liquid.
+    void set_material(Material& material, float wall_friction)
     {
-        material_ = &material, name_ = name;
+        material_ = &material;
         solids_.set_wall_friction(wall_friction);
     }
     // Of the last step, for hooks after advection: the distance to the surface [cells], negative inside, clamped a few
@@ -182,7 +182,6 @@ class Liquid {
     ParticleHooks hooks_;
     SlidingFriction sliding_friction_;
     Material* material_ = nullptr; // if it is not a liquid
-    const char* name_ = "liquid";
     std::vector<Shape> sources_, sinks_;
     float fps_;
     int frame_ = 0, next_id_ = 0;

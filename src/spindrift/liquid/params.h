@@ -42,6 +42,7 @@ struct TrackedParams : TrackParams {
 };
 
 struct LiquidParams {
+    std::string name = "liquid"; // of the stage, for messages
     float voxel = 0.02f;
     Transfer transfer = Transfer::flip;
     float flip = 0.97f;

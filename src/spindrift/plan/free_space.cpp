@@ -60,8 +60,7 @@ Region walkable_region(const FloorPlan& plan, std::vector<std::string>& warnings
     std::vector<Region> floors, solids;
     for (const PlanPolygon& floor : plan.boundary) floors.push_back(repaired(floor, warnings));
     const Region floor = Region::joined(floors);
-    if (floor.empty())
-        bad_input("the floor plan has no floor: give it a boundary, e.g. [[crowd.boundary]] box = [[0, 0], [20, 10]]");
+    if (floor.empty()) bad_input("the floor plan has no floor: give it a boundary, e.g. with box = [[0, 0], [20, 10]]");
     for (const PlanPolygon& obstacle : plan.obstacles) {
         solids.push_back(repaired(obstacle, warnings));
         if (!solids.back().empty() && !solids.back().touches(floor))

@@ -119,7 +119,7 @@ GoalId Navigator::goal(const std::string& name) const
               !nearest.empty() ? fmt::format("; did you mean '{}'?", nearest)
               : !names.empty()
                   ? fmt::format("; it has: {}", fmt::join(names, ", "))
-                  : fmt::format("; add a [[crowd.goal]], or mark it in the drawing: id=\"goal-{0}\" in SVG, "
+                  : fmt::format("; add a goal of this name, or mark it in the drawing: id=\"goal-{0}\" in SVG, "
                                 "\"type\": \"goal\" and \"name\": \"{0}\" in GeoJSON",
                                 name));
 }

@@ -149,7 +149,7 @@ void add_drawn_shapes(FloorPlan& plan, const std::vector<DrawnShape>& drawn, con
     if (unknown > 0)
         plan.warnings.push_back(fmt::format(
             "{}{} ignored, because {} no role, such as class=\"wall\" in SVG or \"type\": \"wall\" in GeoJSON; "
-            "see crowd.plan in: spindrift describe crowd",
+            "see `plan` in: spindrift describe crowd",
             first_unknown, unknown == 1 ? " was" : fmt::format(" and {} more shapes were", unknown - 1),
             unknown == 1 ? "it has" : "they have"));
 }

@@ -84,9 +84,11 @@ struct RenderParams {
     Sky sky = Sky::studio;
     bool floor = true; // at the lower end of the extent, fading into the background
     Vec3f solid_color = Vec3f(0.60f, 0.57f, 0.53f);
+    std::optional<Vec3f> body_color;
     bool background = true; // off: floor and sky light the picture but the camera does not see them; alpha is 0 there
     bool edges = true;      // thin lines along the container's edges, part of the background
     float exposure = 0;     // stops; PNG only, EXR stays linear
+    bool shows_velocity() const { return format == Format::exr || camera.shutter > 0; } // in a channel, or as blur
     void visit(ParamVisitor& v);
 };
 

@@ -119,7 +119,7 @@ Picture draw(const RenderScene& scene, const RenderParams& params, bool channels
     const Box3f view = scene.view.empty() ? extent : usable_extent(scene.view);
     const MovingCamera camera(params.camera, scene.frame, view, params.width, params.height);
     const Sky sky(params);
-    Volumes smoke(scene.smokes, params, extent);
+    Volumes smoke(scene.smokes, params, extent, params.camera.shutter / 360 / scene.fps);
     const RayScene rays(scene, smoke, params, extent);
     const Floor floor(rays, sky, extent, params.floor, camera.has_shutter(), params.quality);
     smoke.light(rays, sky, floor);

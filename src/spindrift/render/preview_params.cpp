@@ -129,9 +129,9 @@ void RenderParams::visit(ParamVisitor& v)
       "separately.");
     v("samples", samples, unit::none, between(1, 65536), "Paths per pixel at full quality; preferably a power of two.");
     v("color_by", color_by,
-      "Attribute that colours particles or droplets: speed, id, or any other; color and Cd of three numbers are shown "
-      "as they are, others from their lowest to their highest value. Default: particles by speed, droplets in "
-      "spray_color.");
+      "Attribute that colours particles, people, and droplets or grains that are drawn alone: speed, id, or any other; "
+      "color and Cd of three numbers are shown as they are, others from their lowest to their highest value. Default: "
+      "particles by speed, droplets in spray_color, people by group, grains in the colour of their material.");
     v("spray_look", spray_look, choices("matte", "water"),
       "Droplets as matte white spheres, or as clear water, for pictures in which they are larger than a few pixels.");
     v("spray_color", spray_color, unit::none, between(0, 1), "Colour of droplets (linear RGB).");
@@ -148,7 +148,9 @@ void RenderParams::visit(ParamVisitor& v)
     v("sky", sky, choices("studio", "daylight", "uniform"),
       "Surroundings: a bright studio, a clear day, or uniform white.");
     v("floor", floor, "Put the scene on a floor that fades into the background.");
-    v("solid_color", solid_color, unit::none, between(0, 1), "Colour of solid bodies (linear RGB).");
+    v("solid_color", solid_color, unit::none, between(0, 1), "Colour of colliders (linear RGB).");
+    v("body_color", body_color, unit::none, between(0, 1),
+      "Colour of bodies (linear RGB). Default: each in a colour of its own.");
     v("background", background,
       "Draw the floor and the sky. Off: they light the scene, but the picture is transparent where only they are "
       "visible.");

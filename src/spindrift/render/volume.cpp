@@ -92,6 +92,28 @@ template <class T> T sample(const PlacedField<T>& from, const Vec3f& place)
     return sum;
 }
 
+// Adds the tiles that smoke reaches from its tiles in a time [s], before or after.
+void add_reached_tiles(const RenderSmoke& smoke, float seconds, std::vector<uint64_t>& codes)
+{
+    constexpr float kFarthest = 8 * kTileSize; // cells, against one wild value
+    const Topology topology(codes);
+    for (int t = 0; t < topology.tile_count(); ++t) {
+        const Vec3i first = topology.first_cell(t);
+        Vec3f reach = Vec3f::Zero();
+        for (int i = 0; i < 27; ++i) {
+            const Vec3i cell = first + 4 * Vec3i(i / 9, i / 3 % 3, i % 3);
+            const Vec3f v = sample(smoke.velocity, smoke.density.origin + smoke.density.voxel * cell.cast<float>());
+            if (v.allFinite()) reach = reach.cwiseMax(v.cwiseAbs());
+        }
+        reach = (seconds / smoke.density.voxel * reach).cwiseMin(kFarthest);
+        const Vec3i cells = reach.array().ceil().cast<int>();
+        const Vec3i low = tile_of_cell(first - cells), high = tile_of_cell(first + Vec3i::Constant(kTileSize) + cells);
+        for (int x = low.x(); x <= high.x(); ++x)
+            for (int y = low.y(); y <= high.y(); ++y)
+                for (int z = low.z(); z <= high.z(); ++z) codes.push_back(morton_of_tile({x, y, z}));
+    }
+}
+
 } // namespace
 
 Box3f bounds_of(const RenderSmoke& smoke, const RenderParams& params)
@@ -120,7 +142,7 @@ float default_extinction(const Box3f& extent, float voxel)
     return 3 / std::max(0.06f * size.maxCoeff(), 1e-9f);
 }
 
-Volume::Volume(const RenderSmoke* smoke, const RenderParams& params, const Box3f& extent)
+Volume::Volume(const RenderSmoke* smoke, const RenderParams& params, const Box3f& extent, float open)
     : look_(smoke && smoke->look ? *smoke->look : params.smoke),
       fire_(smoke && smoke->fire ? *smoke->fire : params.fire), albedo_(luminance(look_.color))
 {
@@ -128,10 +150,10 @@ Volume::Volume(const RenderSmoke* smoke, const RenderParams& params, const Box3f
     if (!smoke || !smoke->density.field) return;
     layer_ = smoke->layer, velocity_ = smoke->velocity;
     extinction_ = look_.density.value_or(default_extinction(extent, smoke->density.voxel));
-    make_density(*smoke, fire_);
+    make_density(*smoke, fire_, open);
 }
 
-void Volume::make_density(const RenderSmoke& smoke, const FireLook& fire)
+void Volume::make_density(const RenderSmoke& smoke, const FireLook& fire, float open)
 {
     const PlacedField<float>& density = smoke.density;
     const bool burns = smoke.temperature.field && fire.intensity > 0;
@@ -142,6 +164,8 @@ void Volume::make_density(const RenderSmoke& smoke, const FireLook& fire)
     if (burns)
         add_tiles(
             smoke.temperature, smoke, [&](float value) { return usable(value) > fire.low; }, codes);
+    const bool moves = velocity_.field && open > 0;
+    if (moves) add_reached_tiles(smoke, 0.5f * open, codes);
     grids_[0] = SparseSampleGrid(Topology(std::move(codes)), density.voxel, density.origin);
     if (grids_[0].tiles_across() > kLongest)
         fail("{}: smoke reaches over {} cells, and {} are the most; is there a stray cell far from the others?",
@@ -175,13 +199,34 @@ void Volume::make_density(const RenderSmoke& smoke, const FireLook& fire)
             [&](const Vec3i& cell) { return usable(sample(smoke.temperature, grids_[0].position(cell))); });
     }
     if (smoke.color.field) {
-        colors_ = SparseSamples<Color>(grids_[0]);
+        colors_ = SparseSamples<Triple>(grids_[0]);
         colors_.fill([&](const Vec3i& cell) {
             const Vec3f c = sample(smoke.color, grids_[0].position(cell));
             const auto share = [](float x) { return std::min(usable(x), 1.0f); };
-            return Color{share(c.x()), share(c.y()), share(c.z()), 0};
+            return Triple{share(c.x()), share(c.y()), share(c.z()), 0};
         });
     }
+    if (moves) {
+        motion_ = SparseSamples<Triple>(grids_[0]);
+        motion_.fill([&](const Vec3i& cell) {
+            const Vec3f way = open / density.voxel * velocity(grids_[0].position(cell));
+            return Triple{way.x(), way.y(), way.z(), 0};
+        });
+    }
+}
+
+// Moves a position to where its smoke was at the middle of the exposure; false if there is none. `late` is the time
+// since then, as a share of the exposure.
+bool Volume::trace_back(float late, int& tile, Vec3f& in_tile) const
+{
+    const Triple* motion = motion_.tile(tile);
+    const Quad way = Between(in_tile).mean([motion](int k) { return load_quad(&motion[k].x); });
+    in_tile -= late * Vec3f(way[0], way[1], way[2]);
+    const Vec3i across = tile_of_cell(Vec3i(floor_int(in_tile.x()), floor_int(in_tile.y()), floor_int(in_tile.z())));
+    if (across == Vec3i::Zero()) return true;
+    tile = grids_[0].tile_at(tile_of_cell(grids_[0].topology().first_cell(tile)) + across);
+    in_tile -= static_cast<float>(kTileSize) * across.cast<float>();
+    return tile < grids_[0].tile_count();
 }
 
 float Volume::march(int level, const Ray& ray, float near, float far) const
@@ -252,20 +297,23 @@ Volume::Passage Volume::pass(const Ray& ray, float far, float shift, float near)
         return s[from_key] * lights[from_key] + s[from_key_again] * lights[from_key_again] +
                s[from_above] * lights[from_above] + s[from_below] * lights[from_below];
     };
-    grids_[0].walk(ray, near, far, [&](int tile, Vec3f p, const Vec3f& change, float from, float to) {
-        const Point* points = points_.tile(tile);
-        const float* temperatures = temperature_.empty() ? nullptr : temperature_.tile(tile);
-        const int steps = steps_between(from, to, longest_step_[tile]);
+    const float late = motion_.empty() ? 0 : ray.time - 0.5f;
+    grids_[0].walk(ray, near, far, [&](int walked, Vec3f p, const Vec3f& change, float from, float to) {
+        const int steps = steps_between(from, to, longest_step_[walked]);
         const float length = (to - from) / static_cast<float>(steps);
         const Vec3f step = length * change;
         p += shift * step;
         for (int i = 0; i < steps; ++i, p += step) {
-            const Between at(p);
+            int tile = walked;
+            Vec3f in_tile = p;
+            if (late != 0 && !trace_back(late, tile, in_tile)) continue;
+            const Point* points = points_.tile(tile);
+            const Between at(in_tile);
             const Quad here = at.mean([points](int k) { return load_quad(&points[k].extinction); });
             const float left = std::exp(-length * here[0]), after = out.through * left;
-            if (temperatures)
+            if (!temperature_.empty())
                 out.light += 0.5f * (out.through + after) * length *
-                             glow(at.mean([temperatures](int k) { return temperatures[k]; }));
+                             glow(at.mean([values = temperature_.tile(tile)](int k) { return values[k]; }));
             if (left == 1) continue;
             // Smoke that occludes the sky scatters light itself: as much, times the share that it keeps.
             const float hidden = 1 - 0.5f * (here[2] + here[3]), more = 1 / (1 - kept * hidden);
@@ -275,8 +323,8 @@ Volume::Passage Volume::pass(const Ray& ray, float far, float shift, float near)
             if (colors_.empty()) {
                 shares += arrives;
             } else {
-                const Color* colors = colors_.tile(tile);
-                const Quad color = at.mean([colors](int k) { return load_quad(&colors[k].r); });
+                const Triple* colors = colors_.tile(tile);
+                const Quad color = at.mean([colors](int k) { return load_quad(&colors[k].x); });
                 out.light += Vec3f(color[0], color[1], color[2]).cwiseProduct(mixed(arrives));
             }
             out.through = after;

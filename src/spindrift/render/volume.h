@@ -4,7 +4,10 @@
 // Camera rays then integrate, in steps of at most a voxel, the light scattered towards them (Max 1995), and skip empty
 // tiles. Single scattering is exact up to the resolution of the grid; multiple scattering is estimated from how much of
 // the sky the surrounding smoke occludes.
-// Limits: light of the dome is scattered uniformly; fire does not illuminate anything.
+// Motion blur: a point at the time of a ray shows the smoke that was at that point minus its velocity times the time
+// since the middle of the exposure, in the light that it has there.
+// Limits: light of the dome is scattered uniformly; fire does not illuminate anything; shadows are not blurred by
+// motion, and smoke is blurred only as far as its file has velocities.
 #pragma once
 
 #include "spindrift/render/scene.h"
@@ -22,7 +25,7 @@ class RayScene;
 
 class Volume {
   public:
-    Volume(const RenderSmoke* smoke, const RenderParams& params, const Box3f& extent);
+    Volume(const RenderSmoke* smoke, const RenderParams& params, const Box3f& extent, float open);
     Volume(const Volume&) = delete;
     Volume& operator=(const Volume&) = delete;
 
@@ -68,7 +71,8 @@ class Volume {
         friend Openness operator*(float s, const Openness& a) { return {s * a.above, s * a.below}; }
     };
 
-    void make_density(const RenderSmoke& smoke, const FireLook& fire);
+    void make_density(const RenderSmoke& smoke, const FireLook& fire, float open);
+    bool trace_back(float late, int& tile, Vec3f& in_tile) const;
     // Optical depth between two distances on one level, and from the origin on increasingly coarse levels.
     float march(int level, const Ray& ray, float near, float far) const;
     float depth(const Ray& ray, float far, int level) const;
@@ -98,10 +102,11 @@ class Volume {
     SparseSamples<Point> points_;
     std::vector<float> longest_step_;  // of a ray in each tile
     SparseSamples<float> temperature_; // empty without fire
-    struct alignas(16) Color {
-        float r, g, b, unused;
+    struct alignas(16) Triple {
+        float x, y, z, unused;
     };
-    SparseSamples<Color> colors_; // empty if all have the same
+    SparseSamples<Triple> colors_; // empty if all have the same
+    SparseSamples<Triple> motion_; // while the shutter is open, in voxels; empty if smoke does not move
 };
 
 // Default extinction of smoke of density 1 [1/m].

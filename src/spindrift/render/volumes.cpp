@@ -25,11 +25,12 @@ Span span_of(const Volume& volume, const Ray& ray, float far)
 
 } // namespace
 
-Volumes::Volumes(const std::vector<const RenderSmoke*>& smokes, const RenderParams& params, const Box3f& extent)
+Volumes::Volumes(const std::vector<const RenderSmoke*>& smokes, const RenderParams& params, const Box3f& extent,
+                 float open)
 {
     int filled = 0;
     for (const RenderSmoke* smoke : smokes) {
-        volumes_.push_back(std::make_unique<Volume>(smoke, params, extent));
+        volumes_.push_back(std::make_unique<Volume>(smoke, params, extent, open));
         if (volumes_.back()->empty()) continue;
         color_ += volumes_.back()->color(), ++filled;
     }

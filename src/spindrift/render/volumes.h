@@ -13,7 +13,9 @@ namespace spindrift {
 
 class Volumes {
   public:
-    Volumes(const std::vector<const RenderSmoke*>& smokes, const RenderParams& params, const Box3f& extent);
+    // `open` is the time that the shutter is open [s].
+    Volumes(const std::vector<const RenderSmoke*>& smokes, const RenderParams& params, const Box3f& extent,
+            float open = 0);
 
     bool empty() const { return empty_; }
     size_t size() const { return volumes_.size(); }

@@ -76,7 +76,7 @@ void GranularSand::meet_bodies()
                 if (body.least_distance(x) >= gap) continue;
                 const float d = body.distance(x);
                 if (d >= 0.5f * gap) continue;
-                const Vec3f n = normal_of(body, x, 0.1f * voxel);
+                const Vec3f n = normal_of(body, x, SandTuning::normal_width * voxel);
                 x += (gap - d) * n;
                 const Vec3f relative = particles_.v[i] - body.velocity(x);
                 const float into = -relative.dot(n), sliding = (relative + into * n).norm();

@@ -25,12 +25,13 @@ FluidSand::FluidSand(const SandParams& params, std::vector<Shape> sources, std::
     : params_(params), friction_({tangent_of(params), params.cohesion / material_of(params).density, fps}),
       liquid_(liquid_of(params), {std::move(sources), {}, std::move(colliders), {}}, fps)
 {
-    liquid_.set_material(friction_, params.wall_friction.value_or(tangent_of(params)), "sand");
+    liquid_.set_material(friction_, params.wall_friction.value_or(tangent_of(params)));
 }
 
 LiquidParams FluidSand::liquid_of(const SandParams& sand)
 {
     LiquidParams liquid;
+    liquid.name = sand.name;
     liquid.voxel = sand.voxel, liquid.gravity = sand.gravity, liquid.seed = sand.seed;
     liquid.density = material_of(sand).density;
     liquid.flip = SandTuning::flip;

@@ -288,9 +288,9 @@ void Stress::solve_friction(float dt, MacField& flux, StressReport& report)
     const bool carries = bodies_ && bodies_->lies_on_sand(slow_speed());
     const int iterations = carries ? SandTuning::friction_iterations_under_bodies : SandTuning::friction_iterations;
     const double accuracy = carries ? SandTuning::friction_tolerance_under_bodies : SandTuning::friction_tolerance;
-    // Tolerance: a share of the speed that sand gains by falling in a step, or of a cell per step.
+    // Tolerance: a share of the speed that sand gains by falling in a step, or of slow creep.
     const double tolerance = accuracy * static_cast<double>(settings_.tolerance) *
-                             static_cast<double>(settings_.gravity.norm() * dt + 0.01f * grid_->voxel / dt);
+                             static_cast<double>(settings_.gravity.norm() * dt + SandTuning::creep * grid_->voxel / dt);
     find_limits(dt);
     report.friction = 0;
     for (const FrictionComponent& component : friction_components()) {

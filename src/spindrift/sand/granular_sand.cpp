@@ -66,7 +66,7 @@ GranularSand::GranularSand(const SandParams& params, Shapes shapes, float fps)
     : params_(with_materials(params)), sources_(std::move(shapes.sources)), fps_(fps),
       solids_(params.domain, shapes.colliders, fps, params.colliders),
       bodies_(params.bodies, shapes.bodies, params.domain, shapes.colliders, fps),
-      shapes_(particle_radius(), masses_of(params)),
+      ellipsoids_(particle_radius(), masses_of(params)),
       stress_({params.projections, params.isotropic, params.tolerance, params.gravity, params.wall_friction,
                same_friction(params), sticky(params), fps})
 {
@@ -157,7 +157,8 @@ SandReport GranularSand::advance()
     for (const SandImpulseParams& impulse : params_.impulses)
         if (impulse.frame == frame_) explode(impulse);
     report_.substeps = for_each_substep(
-        frame_, fps_, "the sand", "Check velocities of sources, colliders, bodies and impulses, or raise sand.voxel",
+        frame_, fps_, params_.name,
+        fmt::format("Check velocities of sources, colliders, bodies and impulses, or raise {}.voxel", params_.name),
         [&](float frames) { set_time(frames); }, [&] { return largest_step(); }, step);
     put_on_grid(0, SandGrid::Splat::volumes);
     ++frame_;
@@ -201,11 +202,11 @@ void GranularSand::substep(float dt)
         collide(dt);
     });
     if (params_.shapes && step_++ % SandTuning::steps_to_merge == 0)
-        phase("merge", [&] { report_.merges += shapes_.merge(particles_, grid_.index, grid_.topology, &solids_); });
+        phase("merge", [&] { report_.merges += ellipsoids_.merge(particles_, grid_.index, grid_.topology, &solids_); });
     if (params_.shapes)
         phase("split", [&] { // line 6 d
             const size_t first = particles_.size();
-            std::vector<size_t> parents = shapes_.split(particles_, marks_, flow_at_splits_, next_id_);
+            std::vector<size_t> parents = ellipsoids_.split(particles_, marks_, flow_at_splits_, next_id_);
             report_.splits += parents.size();
             if (solids_.has_sheets()) keep_halves_together(parents, first);
             // Velocities stay: the next step finds the impacts, and gives bodies their share.

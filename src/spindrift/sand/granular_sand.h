@@ -149,7 +149,7 @@ class GranularSand {
     Particles particles_;
     Solids solids_;
     Bodies bodies_;
-    ParticleShapes shapes_;
+    ParticleShapes ellipsoids_;
     std::vector<float> wall_friction_; // of a wall as rough as each material
     std::vector<uint8_t> marks_;       // of particles whose shape must be checked for a split or merge
     std::vector<FlowAtSplit> flow_at_splits_;

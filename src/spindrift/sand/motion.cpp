@@ -105,9 +105,9 @@ void GranularSand::move(float dt)
             if (!params_.shapes) return;
             ShapeRows shape = ParticleShapes::load(diagonal + begin, shear + begin, count);
             shape.stretch(J);
-            shape.relax(rounding * dense, shapes_.round(mass + begin, material + begin, count));
+            shape.relax(rounding * dense, ellipsoids_.round(mass + begin, material + begin, count));
             ParticleShapes::store(shape, diagonal + begin, shear + begin, count);
-            const RowMask sound = shapes_.sound(shape);
+            const RowMask sound = ellipsoids_.sound(shape);
             bool all_sound = true;
             for (size_t i = 0; i < count; ++i)
                 marks_[begin + i] = sound[static_cast<int>(i)] == 0, all_sound &= marks_[begin + i] == 0;
@@ -180,7 +180,7 @@ void GranularSand::displace(const SolidCells& room)
         grid_.for_particles(tile, [&](size_t all, size_t end) {
             for (size_t begin = all; begin < end; begin += kTileSize) {
                 const size_t count = std::min<size_t>(kTileSize, end - begin);
-                constexpr float kMargin = 0.999f;
+                constexpr float kMargin = SandTuning::beside_tile;
                 const auto inside = [](Row p) { return min(max(p, splat(-kMargin)), splat(kTileSize + kMargin)); };
                 const Row3 p = places_in_tile(&particles_.P[begin], count, 1 / params_.voxel, first);
                 const MacBlock<2>::Places places({inside(p.x), inside(p.y), inside(p.z)});
@@ -259,7 +259,7 @@ void GranularSand::stop_at_sheets(size_t particle)
     if (!contact) return;
     Vec3f& v = particles_.v[particle];
     particles_.P[particle] = *contact;
-    const Vec3f n = solids_.normal(*contact, 0.1f * voxel);
+    const Vec3f n = solids_.normal(*contact, SandTuning::normal_width * voxel);
     v -= std::min(0.0f, (v - solids_.velocity(*contact)).dot(n)) * n;
 }
 

@@ -62,11 +62,11 @@ void SandParams::visit(ParamVisitor& v)
     v.list("collider", colliders, "Solid obstacles.");
     v.list("body", bodies, "Rigid bodies, coupled two-way with the sand. Grains only.");
     v.require(model == Model::grains || materials.size() <= 1, "material",
-              "the model \"fluid\" has one material; remove the others, or set sand.model to \"grains\"");
+              "the model \"fluid\" has one material; remove the others, or set model to \"grains\"");
     v.require(model == Model::grains || impulses.empty(), "impulse",
-              "the model \"fluid\" has no impulses; remove them, or set sand.model to \"grains\"");
+              "the model \"fluid\" has no impulses; remove them, or set model to \"grains\"");
     v.require(model == Model::grains || bodies.empty(), "body",
-              "the model \"fluid\" has no bodies; remove them, or set sand.model to \"grains\"");
+              "the model \"fluid\" has no bodies; remove them, or set model to \"grains\"");
     const auto kinds = static_cast<int>(std::max<size_t>(materials.size(), 1));
     for (const SandSourceParams& source : sources)
         v.require(source.material < kinds, "source",

@@ -29,6 +29,7 @@ struct SandImpulseParams {
 
 struct SandParams {
     enum class Model { grains, fluid };
+    std::string name = "sand"; // of the stage, for messages
     Model model = Model::grains;
     float voxel = 0.02f;
     Vec3f gravity = Vec3f(0, -9.81f, 0);

@@ -48,7 +48,7 @@ void Stress::set_frame_velocity(int tile)
         for (int k = 0; k < 8; ++k) {
             const Vec3f arm = half * Vec3f(k & 1 ? 1 : -1, k & 2 ? 1 : -1, k & 4 ? 1 : -1);
             const Vec3f velocity = solids_->velocity_of(nearest, middle + arm);
-            if ((velocity - at_middle - gradient * arm).norm() > 1e-3f * velocity.norm()) return false;
+            if ((velocity - at_middle - gradient * arm).norm() > SandTuning::linear * velocity.norm()) return false;
         }
         return true;
     };

@@ -218,7 +218,7 @@ StressReport Stress::spread(MacField& displacement)
 }
 
 // Moving particles by face displacements and splatting them again both blur: less than half of the excess of a single
-// cell would go. Add what the blur removes: twice, since it acts twice, and a little more, since particles are few.
+// cell would go. Add a multiple of what the blur removes.
 void Stress::sharpen_excess()
 {
     Field<float>& sharp = lower_; // scratch: spread() sets lower_ afterwards
@@ -228,7 +228,7 @@ void Stress::sharpen_excess()
         for_each_row([&](int x, int y, int o) {
             const Row e = load_row(b_.tile(d) + o);
             const Row taken = max(splat(0), e - shared_out(excess, x, y));
-            store_row(sharp.tile(d) + o, e > splat(0) ? e + 2.25f * taken : e);
+            store_row(sharp.tile(d) + o, e > splat(0) ? e + SandTuning::sharpening * taken : e);
         });
     });
     std::swap(b_, sharp);

@@ -41,6 +41,12 @@ struct SandTuning {
     // floor, or in a corner, could not leave it. Chosen.
     static constexpr float push_off_solids = 0.25f;
 
+    // Multiple, added to the excess of a cell, of what the blur of a push takes from it: 2, since moving particles by
+    // face displacements and splatting them again both blur, and a little more, since particles are few. Chosen.
+    static constexpr float sharpening = 2.25f;
+    // How far outside its tile a particle may look up its displacement [cells]: the copied cells reach a cell farther.
+    static constexpr float beside_tile = 0.999f;
+
     // Sand is not compressed further once less than this share of its capacity is free. With 0, particle noise let a
     // pile settle and creep for ever.
     static constexpr float loose = 0.05f;
@@ -53,6 +59,10 @@ struct SandTuning {
     // body, whose weight is passed on across many cells; with so few iterations it would sink for ever.
     static constexpr int friction_iterations = 4, friction_iterations_under_bodies = 12;
     static constexpr double friction_tolerance = 5, friction_tolerance_under_bodies = 2;
+    // Cells per step: tolerances of friction are relative to this motion where sand gains no speed by falling. Chosen.
+    static constexpr float creep = 0.01f;
+    // Relative error below which the motion of a collider across a tile counts as linear. Chosen.
+    static constexpr float linear = 1e-3f;
     // Sand is at rest on what is below if it is slower than this share of the speed that it gains by falling half a
     // cell. Chosen.
     static constexpr float slow = 0.25f;
@@ -86,6 +96,8 @@ struct SandTuning {
     // Distance of a contact's cell from a solid [cells].
     static constexpr float next_to = 1;
 
+    // Half the width of the differences that give the normal of a solid [cells]; of both models. Chosen.
+    static constexpr float normal_width = 0.1f;
     // Friction of `stick = 1`, "infinite": of both models.
     static constexpr float clings = 1e3f;
 

@@ -18,8 +18,8 @@ void WallFriction::find(const FlowStep& flow, const Field<float>& wet)
         for (int c = 0; c < kTileCells; ++c) {
             if (!(wet.tile(tile)[c] > 0) || !(solid.distance[c] < SandTuning::next_to)) continue;
             const Vec3f at = (corner + cell_in_tile(c).cast<float>()) * flow.voxel;
-            found[k].push_back(
-                {tile, c, flow.solids.normal(at, 0.1f * flow.voxel), flow.solids.velocity(at), flow.solids.grip(at)});
+            found[k].push_back({tile, c, flow.solids.normal(at, SandTuning::normal_width * flow.voxel),
+                                flow.solids.velocity(at), flow.solids.grip(at)});
         }
     });
     contacts_.clear();

@@ -8,12 +8,18 @@ namespace {
 
 // Bytes per cell needed in a step, for the flow and for a finer grid.
 constexpr double kFlowBytes = 150, kFineBytes = 40;
-constexpr const char* kRemedy = "raise smoke.voxel or smoke.threshold, set a smaller smoke.domain, or lower the "
-                                "velocities, temperatures, buoyancy or forces";
 
-void expect_memory_for(const Topology& topology, double bytes)
+void expect_memory_for(double bytes, const std::string& name)
 {
-    expect_memory(bytes * static_cast<double>(topology.cell_count()), "the smoke, which spreads too far,", kRemedy);
+    expect_memory(bytes, name + ", which spreads too far,",
+                  fmt::format("raise {0}.voxel or {0}.threshold, set a smaller {0}.domain, or lower the velocities, "
+                              "temperatures, buoyancy or forces",
+                              name));
+}
+
+void expect_memory_for(const Topology& topology, double bytes, const std::string& name)
+{
+    expect_memory_for(bytes * static_cast<double>(topology.cell_count()), name);
 }
 
 // A box of cells, both ends included.
@@ -51,7 +57,7 @@ CellBox smoke_in_tile(const std::vector<SmokeScalar>& scalars, const Topology& t
 
 // Tiles within `pad` cells of the boxes, clipped to [lowest, highest].
 std::vector<uint64_t> tiles_around(const std::vector<CellBox>& boxes, int pad, const Vec3i& lowest,
-                                   const Vec3i& highest)
+                                   const Vec3i& highest, const std::string& name)
 {
     const auto tiles_of = [&](const CellBox& box) {
         return CellBox{tile_of_cell((box.low - Vec3i::Constant(pad)).cwiseMax(lowest)),
@@ -63,7 +69,7 @@ std::vector<uint64_t> tiles_around(const std::vector<CellBox>& boxes, int pad, c
         const CellBox tiles = tiles_of(box);
         count += (tiles.high - tiles.low + Vec3i::Ones()).cast<double>().cwiseMax(0.0).prod();
     }
-    expect_memory(static_cast<double>(sizeof(uint64_t)) * count, "the smoke, which spreads too far,", kRemedy);
+    expect_memory_for(static_cast<double>(sizeof(uint64_t)) * count, name);
     std::vector<uint64_t> codes;
     for (const CellBox& box : boxes) {
         if (box.empty()) continue;
@@ -124,12 +130,12 @@ void Smoke::follow_smoke(float dt)
                 box.low[a] = floor_div(box.low[a], refine), box.high[a] = floor_div(box.high[a], refine);
         }
     const auto next = [&] {
-        if (params_.sparse) return Topology(tiles_around(coarse, params_.padding, lowest, highest));
+        if (params_.sparse) return Topology(tiles_around(coarse, params_.padding, lowest, highest, params_.name));
         return Topology::covering(lowest, highest + Vec3i::Ones());
     };
     if (params_.sparse || topology_->tile_count() == 0)
         if (Topology followed = next(); followed.codes() != topology_->codes()) {
-            expect_memory_for(followed, kFlowBytes);
+            expect_memory_for(followed, kFlowBytes, params_.name);
             move_to(std::make_shared<Topology>(std::move(followed)));
         }
     solid_cells_.update(*topology_, solids_, params_.voxel);
@@ -137,8 +143,8 @@ void Smoke::follow_smoke(float dt)
 
     const float way = (largest_component(velocity_) + eddy_speed()) * dt / params_.fine_voxel();
     const int pad = std::clamp(static_cast<int>(std::ceil(way)) + 1, 2, params_.padding * refine);
-    Topology followed(tiles_around(boxes, pad, lowest * refine, finest));
-    expect_memory_for(followed, kFineBytes);
+    Topology followed(tiles_around(boxes, pad, lowest * refine, finest, params_.name));
+    expect_memory_for(followed, kFineBytes, params_.name);
     if (followed.codes() != fine.codes()) carried_.move_to(std::make_shared<Topology>(std::move(followed)));
     fine_solid_cells_.update(carried_.topology(), solids_, params_.fine_voxel());
 }

@@ -54,6 +54,7 @@ struct SmokeTurbulenceParams : TurbulenceParams {
 struct SmokeColliderParams : ShapeParams {};
 
 struct SmokeParams {
+    std::string name = "smoke"; // of the stage, for messages
     float voxel = 0.05f;
     Advection advection = Advection::maccormack;
     float cfl = 2;

@@ -69,9 +69,10 @@ SmokeReport Smoke::advance()
 {
     report_ = {};
     report_.substeps = for_each_substep(
-        frame_, fps_, "the smoke",
-        "Check the velocities and temperatures of sources, buoyancy, forces and confinement, or raise smoke.voxel or "
-        "smoke.cfl",
+        frame_, fps_, params_.name,
+        fmt::format("Check the velocities and temperatures of sources, buoyancy, forces and confinement, or raise "
+                    "{0}.voxel or {0}.cfl",
+                    params_.name),
         [&](float frames) { set_time(frames); }, [&] { return largest_step(); }, [&](float dt) { substep(dt); });
     ++frame_;
     report_.tiles = topology_->tile_count();

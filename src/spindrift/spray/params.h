@@ -47,6 +47,7 @@ struct SprayDomainParams {
 
 struct SprayParams : CollisionRules {
     enum class Drag { newton, stokes };
+    std::string name = "spray"; // of the stage, for messages
     Vec3f gravity = Vec3f(0, -9.81f, 0);
     float drag = 1e-4f;
     Drag drag_law = Drag::newton;

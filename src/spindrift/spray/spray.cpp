@@ -321,9 +321,9 @@ size_t Spray::append(size_t count)
 {
     const size_t first = droplets_.size();
     if (count > static_cast<size_t>(std::numeric_limits<int32_t>::max() - next_id_))
-        fail("frame {}: the spray has emitted more than {} droplets and runs out of ids. Lower the rates of its "
-             "emitters or spray.max_satellites",
-             frame_ + 1, std::numeric_limits<int32_t>::max());
+        fail("frame {}: {} has emitted more than {} droplets and runs out of ids. Lower the rates of its "
+             "emitters or {}.max_satellites",
+             frame_ + 1, params_.name, std::numeric_limits<int32_t>::max(), params_.name);
     droplets_.for_each_array([&](const std::string&, auto& array) { // grow by an eighth instead of doubling
         if (array.capacity() < first + count) array.reserve(first + count + (first + count) / 8);
     });

@@ -122,6 +122,7 @@ void CrowdStage::visit(ParamVisitor& v)
 void CrowdStage::prepare(const StageContext& context)
 {
     const auto& [scene, shot, inputs] = context;
+    params_.name = name();
     fps_ = shot.fps;
     constexpr double kMostSteps = 10000;
     const double steps = 1 / (static_cast<double>(fps_) * static_cast<double>(params_.longest_step));
@@ -168,8 +169,10 @@ void CrowdFacts::draw(const DrawnFrame& frame, DrawnScene& picture) const
         capsules.ends.push_back(people.P[i] + (kHeight - r) * Vec3f::UnitY());
         capsules.radii.push_back(r);
     }
-    if (const std::string color_by = picture.color_by(); !color_by.empty() && color_by != "group") {
-        capsules.colors = colors_of(people, color_by, path);
+    const std::string color_by = picture.color_by("group");
+    if (color_by != "group") {
+        capsules.colors = color_by.empty() ? std::vector<Vec3f>(people.size(), *picture.layer().color)
+                                           : colors_of(people, color_by, path);
         return picture.add_spheres(std::move(capsules));
     }
     const Vec3f colors[] = {{0.62f, 0.12f, 0.07f}, {0.06f, 0.22f, 0.50f}, {0.60f, 0.40f, 0.05f}, {0.08f, 0.33f, 0.14f},

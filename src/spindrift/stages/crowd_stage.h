@@ -9,6 +9,7 @@ namespace spindrift {
 
 struct CrowdFacts : DrawableFacts {
     Mesh obstacles; // for pictures
+    Looks looks() const override { return {.color = true, .color_by = true}; }
     void draw(const DrawnFrame& frame, DrawnScene& picture) const override;
 };
 

@@ -33,8 +33,7 @@ std::vector<Vec3f> colors_of(const Particles& particles, const std::string& attr
     else {
         std::string known = "speed, id";
         for (const auto& [name, array] : particles.attributes) known += ", " + name;
-        fail("{}: particles have no attribute '{}' to colour by (render.color_by); they have {}", file, attribute,
-             known);
+        fail("{}: particles have no attribute '{}' to colour by (color_by); they have {}", file, attribute, known);
     }
     // The ends of the map are the 1st and 99th percentile, so that outliers do not determine it.
     std::vector<float> sorted = values;
@@ -59,8 +58,9 @@ void add_particles(const ParticleFile& file, const std::string& path, const std:
     const auto* radius = particles.find<float>("radius");
     RenderSpheres spheres;
     for (size_t i = 0; i < particles.size(); ++i) spheres.radii.push_back(radius ? scale * (*radius)[i] : file.pscale);
+    const Vec3f plain = picture.layer().color.value_or(plain_color);
     spheres.colors =
-        color_by.empty() ? std::vector<Vec3f>(particles.size(), plain_color) : colors_of(particles, color_by, path);
+        color_by.empty() ? std::vector<Vec3f>(particles.size(), plain) : colors_of(particles, color_by, path);
     spheres.water = water;
     spheres.centers = particles.P, spheres.velocities = particles.v;
     picture.add_spheres(std::move(spheres));
@@ -89,7 +89,8 @@ void add_bodies(const DrawableFacts& facts, const std::string& file_of_frame, Dr
             const Vec3f place = (now.position + time * now.velocity).cast<float>();
             for (Vec3f& x : mesh.positions) x = turn * x + place;
             for (Vec3f& n : mesh.normals) n = turn * n;
-            mesh.attributes["color"] = std::vector<Vec3f>(mesh.positions.size(), colors[b % std::size(colors)]);
+            const Vec3f& color = picture.params().body_color.value_or(colors[b % std::size(colors)]);
+            mesh.attributes["color"] = std::vector<Vec3f>(mesh.positions.size(), color);
             moments.push_back(std::move(mesh));
         }
         picture.add_solid(std::move(moments), false);

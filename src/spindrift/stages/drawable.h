@@ -26,6 +26,11 @@ struct DrawableFacts : StageFacts {
     std::string collider_text;     // everything that their look depends on: pictures are made again when it changes
     std::vector<Mesh> body_meshes; // around the centre of mass; their motion is in the stage's frames
 
+    // The parameters of a layer that apply to this kind; a layer that sets another one is refused.
+    struct Looks {
+        bool look = false, color = false, color_by = false;
+    };
+    virtual Looks looks() const { return {}; }
     // Memory of a picture [bytes], from the numbers that rehearsals found.
     virtual double memory(const Foreseen& foreseen) const { return (void)foreseen, 0; }
     // Adds the frame of the stage. Some kinds only have solids, and draw nothing themselves.
@@ -35,7 +40,8 @@ struct DrawableFacts : StageFacts {
 // A colour for each particle: that of a colour attribute, or else from the colour map, scaled to the attribute's
 // smallest and largest value. `file` is for messages.
 std::vector<Vec3f> colors_of(const Particles& particles, const std::string& attribute, const std::string& file);
-// Adds particles as spheres of one radius, or of individual radii times a scale; clear as water, or in colours.
+// Adds particles as spheres of one radius, or of individual radii times a scale; clear as water, or in the colour of
+// the layer, if it has one, or of an attribute, or else in a plain colour.
 void add_particles(const ParticleFile& file, const std::string& path, const std::string& color_by,
                    const Vec3f& plain_color, float scale, DrawnScene& picture, bool water = false);
 // Adds the bodies of a frame, each in its own colour, and colliders.

@@ -15,16 +15,49 @@ void LayerParams::visit(ParamVisitor& v)
     v("mode", mode, choices("shown", "matte", "holdout"),
       "shown: drawn with its look. matte: flat white, without shading. holdout: hides what is behind it, with "
       "colour and alpha 0.");
-    v("look", look, choices("as_picture", "water", "paint"), "Look of a surface. as_picture: `look` of the render.");
+    v("look", look, choices("as_picture", "water", "paint"),
+      "Look of a surface or of droplets. as_picture: `look` or `spray_look` of the render.");
     v("color", color, unit::none, between(0, 1),
-      "Colour of paint, droplets or smoke; of water, that of white light after its depth. Default: that of the "
-      "render.");
+      "Colour of paint, particles or smoke; of water, that of white light after its depth. Default: that of the "
+      "render, or of the stage.");
     v("color_by", color_by,
-      "Colour particles by an attribute: \"speed\", \"id\", or any other. Default: `color_by` of the render.");
+      "Colour particles by an attribute: \"speed\", \"id\", or any other; before `color`. Default: `color_by` of the "
+      "render.");
 }
 
-SmokeFrame::SmokeFrame(const std::string& path) : fields(read_fields(path, {"density"}, {"temperature", "Cd"}))
+namespace {
+
+std::vector<std::string> optional_grids(bool velocity)
 {
+    std::vector<std::string> names = {"temperature", "Cd"};
+    if (velocity) names.emplace_back("vel");
+    return names;
+}
+
+// Replaces velocities on the lower faces of cells by those at the centres. Cells beside the last tile take zero for the
+// missing face, which is where smoke and velocity end.
+void move_to_centers(FieldFileOf<Vec3f>& file)
+{
+    const Topology& topology = *file.topology;
+    Field<Vec3f> centers(topology, Vec3f::Zero());
+    for_each_tile(topology, [&](int t) {
+        for (int c = 0; c < kTileCells; ++c) {
+            const Vec3i cell = topology.first_cell(t) + cell_in_tile(c);
+            for (int a = 0; a < 3; ++a)
+                centers.tile(t)[c][a] = 0.5f * (file.field.tile(t)[c][a] + file.field.at(cell + Vec3i::Unit(a))[a]);
+        }
+    });
+    file.field = std::move(centers);
+    file.staggered = false;
+}
+
+} // namespace
+
+SmokeFrame::SmokeFrame(const std::string& path, bool velocity)
+    : fields(read_fields(path, {"density"}, optional_grids(velocity)))
+{
+    if (const auto found = fields.vectors.find("vel"); found != fields.vectors.end() && found->second.staggered)
+        move_to_centers(found->second);
     const auto place = [&](const auto& among, const char* name, auto& placed) {
         const auto found = among.find(name);
         if (found == among.end()) return;
@@ -36,7 +69,17 @@ SmokeFrame::SmokeFrame(const std::string& path) : fields(read_fields(path, {"den
     place(fields.numbers, "density", smoke.density);
     place(fields.numbers, "temperature", smoke.temperature);
     place(fields.vectors, "Cd", smoke.color);
+    place(fields.vectors, "vel", smoke.velocity);
     if (!smoke.density.field) fail("grid \"density\" of {} holds vectors, not one number per cell", path);
+}
+
+std::string layer_channel(const std::string& stage)
+{
+    std::string channel = stage;
+    for (char& c : channel)
+        if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+    if (channel.empty() || !std::isalpha(static_cast<unsigned char>(channel.front()))) channel = "layer_" + channel;
+    return channel;
 }
 
 DrawnScene::DrawnScene(const RenderParams& params, const ShotParams& shot, int frame)
@@ -56,12 +99,14 @@ std::vector<float> DrawnScene::moments(int count) const
 
 void DrawnScene::begin_layer(const std::string& name, const LayerParams& layer, bool alone)
 {
-    std::string channel = name; // which is part of a channel's name: letters, digits and _, starting with a letter
-    for (char& c : channel)
-        if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
-    if (channel.empty() || !std::isalpha(static_cast<unsigned char>(channel.front()))) channel = "layer_" + channel;
-    layers_.push_back({channel, layer.mode});
+    layers_.push_back({layer_channel(name), layer.mode});
     layer_ = layer, alone_ = alone;
+}
+
+std::string DrawnScene::color_by(const std::string& usual) const
+{
+    if (!layer_.color_by.empty() || layer_.color) return layer_.color_by;
+    return params_.color_by.empty() ? usual : params_.color_by;
 }
 
 void DrawnScene::add_surface(Mesh mesh, LayerParams::Look look)
@@ -79,7 +124,7 @@ void DrawnScene::add_spheres(RenderSpheres spheres)
 
 void DrawnScene::add_smoke(const std::string& path)
 {
-    SmokeFrame& frame = smokes_.emplace_back(path);
+    SmokeFrame& frame = smokes_.emplace_back(path, params_.shows_velocity());
     frame.smoke.layer = layer_index();
     if (layer_.color) {
         frame.smoke.look = params_.smoke;

@@ -14,25 +14,31 @@ struct LayerParams {
     enum class Look { as_picture, water, paint };
     std::string of; // a stage
     RenderLayer::Mode mode = RenderLayer::Mode::shown;
-    Look look = Look::as_picture; // of a surface
-    std::optional<Vec3f> color;   // of water, paint, droplets or smoke
+    Look look = Look::as_picture; // of a surface or of droplets
+    std::optional<Vec3f> color;   // of water, paint, particles or smoke
     std::string color_by;         // an attribute of particles
     void visit(ParamVisitor& v);
 };
 
-// Smoke of a file, ours or another program's: a grid "density", and perhaps "temperature", "Cd" and "vel".
+// Smoke of a file, ours or another program's: a grid "density", and perhaps "temperature", "Cd", and, if `velocity` is
+// wanted, "vel".
 struct SmokeFrame {
     FieldSet fields;
     RenderSmoke smoke;
-    explicit SmokeFrame(const std::string& path);
+    explicit SmokeFrame(const std::string& path, bool velocity = false);
     size_t cells() const { return smoke.density.field->topology().cell_count(); }
 };
+
+// The name of a stage's layer in a picture, which is part of channel names: letters, digits and _, starting with a
+// letter.
+std::string layer_channel(const std::string& stage);
 
 class DrawnScene {
   public:
     // Measured.
     static constexpr double kBytesPerPixel = 180, kBytesPerTriangle = 300, kBytesPerSphere = 150;
     static constexpr double kBytesPerSmokeCell = 30;
+    static constexpr double kBytesPerMovingSmokeCell = 40; // for velocities: a field of them, and motions for rays
 
     DrawnScene(const RenderParams& params, const ShotParams& shot, int frame);
 
@@ -46,9 +52,9 @@ class DrawnScene {
     void begin_layer(const std::string& name, const LayerParams& layer, bool alone);
     const LayerParams& layer() const { return layer_; }
     bool alone() const { return alone_; }
-    // The attribute that colours the particles of this layer: the layer's own, or else the picture's. In
-    // `own_color_by` the picture's counts only for its only layer.
-    std::string color_by() const { return layer_.color_by.empty() ? params_.color_by : layer_.color_by; }
+    // The attribute that colours the particles of this layer: the layer's own, or else none if the layer has a colour,
+    // or else the picture's, or else `usual`. In `own_color_by` the picture's counts only for its only layer.
+    std::string color_by(const std::string& usual = {}) const;
     std::string own_color_by() const { return alone_ ? color_by() : layer_.color_by; }
 
     // `look`, if the layer does not set one.

@@ -45,11 +45,13 @@ void GrainsStage::prepare(const StageContext& context)
     facts_ = facts;
 }
 
-// Varies the colour of each grain slightly and shades it by its normal.
+// Varies the colour of each grain slightly and shades it by its normal. An attribute of the layer colours grains, or
+// that of the render, if they are drawn alone.
 void GrainsFacts::draw(const DrawnFrame& frame, DrawnScene& picture) const
 {
     constexpr float kVariety = 0.25f; // variation around the material's colour
-    const ParticleFile file = read_particles(frame.input(stage, frame.frame));
+    const std::string path = frame.input(stage, frame.frame), color_by = picture.own_color_by();
+    const ParticleFile file = read_particles(path);
     const Particles& grains = file.particles;
     const auto* material = grains.find<int32_t>(kMaterial);
     const auto* normal = grains.find<Vec3f>(kNormal);
@@ -61,10 +63,12 @@ void GrainsFacts::draw(const DrawnFrame& frame, DrawnScene& picture) const
         [&](size_t i) {
             Random random(0, static_cast<uint64_t>(grains.id[i]));
             const size_t kind = material ? std::min(static_cast<size_t>((*material)[i]), materials.size() - 1) : 0;
-            spheres.colors[i] = materials[kind].color * (1 + kVariety * random.uniform(-1, 1));
+            spheres.colors[i] =
+                picture.layer().color.value_or(materials[kind].color) * (1 + kVariety * random.uniform(-1, 1));
             spheres.normals[i] = normal ? (*normal)[i] : Vec3f::Zero().eval();
         },
         4096);
+    if (!color_by.empty()) spheres.colors = colors_of(grains, color_by, path);
     picture.count("grains", grains.size());
     picture.add_spheres(std::move(spheres));
 }

@@ -9,6 +9,7 @@ namespace spindrift {
 
 struct GrainsFacts : DrawableFacts {
     std::vector<SandMaterialParams> materials;
+    Looks looks() const override { return {.color = true, .color_by = true}; }
     void draw(const DrawnFrame& frame, DrawnScene& picture) const override;
     double memory(const Foreseen& foreseen) const override;
 };

@@ -66,6 +66,7 @@ void LiquidStage::load_shapes_of(const SceneFile& scene, float first_frame, Liqu
 void LiquidStage::prepare(const StageContext& context)
 {
     const auto& [scene, shot, inputs] = context;
+    params_.name = name();
     const LiquidParams& params = params_;
     if (params.sources.empty() && params.bodies.empty())
         bad_input("{}: the liquid has no source; add a [[{}]] with a shape", scene.where(name()), param("source"));
@@ -106,7 +107,22 @@ void LiquidStage::prepare(const StageContext& context)
     facts_ = facts;
 }
 
-// Draws the tracked surface, or particles, coloured by speed unless the render says otherwise.
+std::string LiquidFacts::text_of_walls(const SceneFile& scene) const
+{
+    LiquidParams copy = params;
+    return mesh_files_of(copy.colliders, scene) + canonical_text([&](ParamVisitor& v) {
+               v.list("liquid_collider", copy.colliders, "");
+               v.group("liquid_domain", copy.domain, "");
+           });
+}
+
+DrawableFacts::Looks LiquidFacts::looks() const
+{
+    const bool tracked = params.surface == LiquidParams::Surface::tracked;
+    return {.look = tracked, .color = true, .color_by = !tracked};
+}
+
+// Draws the tracked surface, or particles, coloured by speed unless the render or its layer says otherwise.
 void LiquidFacts::draw(const DrawnFrame& frame, DrawnScene& picture) const
 {
     const std::string path = frame.input(stage, frame.frame);
@@ -118,8 +134,7 @@ void LiquidFacts::draw(const DrawnFrame& frame, DrawnScene& picture) const
     ParticleFile file = read_particles(path);
     frame.taken.leave_out_taken(stage, frame.frame, frame.input, file.particles);
     picture.count("particles", file.particles.size());
-    const std::string color_by = picture.color_by();
-    add_particles(file, path, color_by.empty() ? "speed" : color_by, Vec3f::Ones(), 1, picture);
+    add_particles(file, path, picture.color_by("speed"), Vec3f::Ones(), 1, picture);
 }
 
 double LiquidFacts::memory(const Foreseen& foreseen) const

@@ -12,6 +12,9 @@ struct LiquidFacts : DrawableFacts {
     LiquidParams params;
     std::vector<Shape> sources, sinks; // in the order of params
     std::vector<Bodies::Shapes> bodies;
+    // Colliders and domain, for the records of stages that use them without reading frames.
+    std::string text_of_walls(const SceneFile& scene) const;
+    Looks looks() const override;
     void draw(const DrawnFrame& frame, DrawnScene& picture) const override;
     double memory(const Foreseen& foreseen) const override;
 };

@@ -30,6 +30,9 @@ void RenderStage::visit(ParamVisitor& v)
 
 namespace {
 
+// Names of layers that are not a stage's.
+constexpr const char *kInputLayer = "input", *kSolidsLayer = "solids";
+
 bool has_bodies(const Stage& stage) { return std::ranges::count(stage.endings(), kBodiesEnding) > 0; }
 
 } // namespace
@@ -61,9 +64,30 @@ std::vector<std::string> RenderStage::shown_stages(const ShotGraph& graph) const
     return ends;
 }
 
+// Each layer names one of the stages that are drawn, and no two the same.
+void RenderStage::expect_layers_of_stages(const SceneFile& scene) const
+{
+    for (size_t i = 0; i < layer_params_.size(); ++i) {
+        const std::string layer = param(fmt::format("layer[{}]", i)), &of = layer_params_[i].of;
+        if (of.empty())
+            bad_input("{}: {} does not say what it draws; name a stage, as in of = \"surface\"", scene.where(layer),
+                      layer);
+        const auto names_same = [&](const LayerParams& other) { return other.of == of; };
+        if (std::ranges::count_if(layer_params_, names_same) > 1 && &layer_of(of) != &layer_params_[i])
+            bad_input("{}: {}.of is \"{}\", and an earlier layer draws that stage; remove one of them",
+                      scene.where(layer + ".of"), layer, shortened(of));
+        if (!show_.empty() && std::ranges::count(show_, of) == 0)
+            bad_input("{}: {}.of is \"{}\", which {} does not name{}", scene.where(layer + ".of"), layer, shortened(of),
+                      param("show"), did_you_mean(of, show_, "it names"));
+    }
+}
+
 std::vector<Port> RenderStage::ports(const ShotGraph& graph) const
 {
+    expect_layers_of_stages(graph.scene());
     Port show{"show", {}, shown_stages(graph), Port::Unnamed::none};
+    if (show_.empty())
+        for (size_t i = 0; i < layer_params_.size(); ++i) show.params.push_back(fmt::format("layer[{}].of", i));
     show.many = true, show.optional = !input_.empty();
     show.missing = fmt::format("there is nothing to draw; add a table such as [liquid], or name the files of another "
                                "program as {}",
@@ -71,21 +95,16 @@ std::vector<Port> RenderStage::ports(const ShotGraph& graph) const
     for (const StageKind& kind : graph.kinds())
         if (kind.make({kind.name, kind.name})->drawable()) show.kinds.push_back(kind.name);
 
-    // Solids of all stages of the shot. Only bodies have files for each frame.
+    // Solids of all stages of the shot. Only bodies that are drawn are read from files of each frame.
     Port solids{"solids", show.kinds, {}, Port::Unnamed::none, /*many=*/true, /*optional=*/true, {}, false};
     Port bodies{"bodies", show.kinds, {}, Port::Unnamed::none, true, true, {}, true};
     for (const StageKind& kind : graph.kinds())
         for (const ShotGraph::Node* node : graph.of_kind(kind.name))
             if (node->stage->drawable() && node->stage->stands_for().empty())
-                (has_bodies(*node->stage) ? bodies : solids).stages.push_back(node->stage->name());
+                (has_bodies(*node->stage) && solids_ != Solids::hidden ? bodies : solids)
+                    .stages.push_back(node->stage->name());
 
-    std::vector<Port> ports = {show, solids, bodies};
-    Port handover{"handover", {"spray"}, {}, Port::Unnamed::none, true, true, {}, true};
-    for (const std::string& name : show.stages)
-        for (const std::string& spray : handover_port(graph, name).stages)
-            if (std::ranges::count(handover.stages, spray) == 0) handover.stages.push_back(spray);
-    ports.push_back(handover);
-    return ports;
+    return {show, solids, bodies, handover_port(graph, show.stages)};
 }
 
 const LayerParams& RenderStage::layer_of(const std::string& stage) const
@@ -93,6 +112,45 @@ const LayerParams& RenderStage::layer_of(const std::string& stage) const
     static const LayerParams plain;
     const auto found = std::ranges::find(layer_params_, stage, &LayerParams::of);
     return found == layer_params_.end() ? plain : *found;
+}
+
+void RenderStage::expect_looks_that_apply(const SceneFile& scene) const
+{
+    for (size_t i = 0; i < layer_params_.size(); ++i) {
+        const LayerParams& layer = layer_params_[i];
+        const auto drawn = std::ranges::find(layers_, layer.of, [](const Layer& l) { return l.facts->stage; });
+        const DrawableFacts::Looks looks = drawn->facts->looks();
+        std::string known = "mode";
+        if (looks.look) known += ", look";
+        if (looks.color) known += ", color";
+        if (looks.color_by) known += ", color_by";
+        const auto expect = [&](bool applies, bool set, const char* name) {
+            const std::string place = param(fmt::format("layer[{}].{}", i, name));
+            if (set && !applies)
+                bad_input("{}: {} does not apply to \"{}\"; a layer of that stage has: {}", scene.where(place), place,
+                          layer.of, known);
+        };
+        expect(looks.look, layer.look != LayerParams::Look::as_picture, "look");
+        expect(looks.color, layer.color.has_value(), "color");
+        expect(looks.color_by, !layer.color_by.empty(), "color_by");
+    }
+}
+
+// The channel names of layers consist of letters, digits and _, so different stages may get the same.
+void RenderStage::expect_distinct_channels(const SceneFile& scene) const
+{
+    std::map<std::string, std::string> used; // channel, and the layer that it is of
+    if (!input_files_.empty()) used[kInputLayer] = param("input");
+    if (solids_ != Solids::hidden) used[kSolidsLayer] = "colliders and bodies";
+    for (const Layer& layer : layers_) {
+        const std::string &stage = layer.facts->stage, channel = layer_channel(stage);
+        const auto [other, is_new] = used.emplace(channel, fmt::format("[{}]", stage));
+        if (!is_new)
+            bad_input(
+                "{}: the layers of [{}] and of {} would both have the name \"{}\" in pictures of [{}]; rename the "
+                "stage",
+                scene.where_named(stage), stage, other->second, channel, name());
+    }
 }
 
 void RenderStage::prepare(const StageContext& context)
@@ -109,6 +167,8 @@ void RenderStage::prepare(const StageContext& context)
     }
     for (const StageView& stage : inputs.all("show"))
         layers_.push_back({layer_of(stage.name), stage.as<DrawableFacts>()});
+    expect_looks_that_apply(scene);
+    expect_distinct_channels(scene);
     for (const char* port : {"bodies", "solids"})
         for (const StageView& stage : inputs.all(port))
             if (auto facts = stage.as<DrawableFacts>()) around_.push_back(std::move(facts));
@@ -124,11 +184,19 @@ Estimate RenderStage::estimate() const
             fmt::format("lower {} and {}", param("width"), param("height"))};
 }
 
-// Colliders are drawn whether or not the frames of their stage are read.
+// Colliders and containers are drawn, and extents framed, whether or not the frames of their stage are read.
 std::string RenderStage::dependencies() const
 {
     std::string text;
     for (const auto& facts : around_) text += facts->collider_text;
+    const auto add = [&](const char* what, const DrawableFacts& facts, const std::optional<Box3f>& box) {
+        if (!box || box->empty()) return;
+        const Vec3f &a = box->min, &b = box->max;
+        text +=
+            fmt::format("{} of {}: {} {} {} {} {} {}\n", what, facts.stage, a.x(), a.y(), a.z(), b.x(), b.y(), b.z());
+    };
+    for (const auto& facts : around_) add("container", *facts, facts->container);
+    for (const Layer& layer : layers_) add("extent", *layer.facts, layer.facts->extent);
     return text;
 }
 
@@ -156,6 +224,7 @@ double RenderStage::memory(const Forecast& forecast) const
         if (const auto found = forecast.find(layer.facts->stage); found != forecast.end())
             bytes += layer.facts->memory(found->second);
     if (!input_.empty()) bytes += DrawnScene::kBytesPerSmokeCell * number("smoke_cells");
+    if (params_.shows_velocity()) bytes += DrawnScene::kBytesPerMovingSmokeCell * number("smoke_cells");
     return bytes;
 }
 
@@ -204,7 +273,7 @@ void RenderStage::draw(int frame, const InputPath& input, DrawnScene& picture) c
         layer.facts->draw(drawn, picture);
     }
     if (!input_files_.empty()) {
-        picture.begin_layer("input", {}, layers_.empty());
+        picture.begin_layer(kInputLayer, {}, layers_.empty());
         const std::string path = frame_path(input_files_, frame);
         if (input_is_mesh_)
             picture.add_surface(read_mesh(path));
@@ -214,7 +283,7 @@ void RenderStage::draw(int frame, const InputPath& input, DrawnScene& picture) c
     if (solids_ == Solids::hidden) return;
     LayerParams solids;
     solids.mode = static_cast<RenderLayer::Mode>(solids_);
-    picture.begin_layer("solids", solids, false);
+    picture.begin_layer(kSolidsLayer, solids, false);
     for (const auto& facts : around_)
         if (!facts->body_meshes.empty()) add_bodies(*facts, input(facts->stage, frame), picture);
     for (const auto& facts : around_) add_colliders(*facts, picture);

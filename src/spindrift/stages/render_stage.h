@@ -35,6 +35,9 @@ class RenderStage : public FrameStage {
     };
     std::vector<std::string> shown_stages(const ShotGraph& graph) const;
     const LayerParams& layer_of(const std::string& stage) const;
+    void expect_layers_of_stages(const SceneFile& scene) const;
+    void expect_looks_that_apply(const SceneFile& scene) const;
+    void expect_distinct_channels(const SceneFile& scene) const;
     Box3f extent_of_shot();
     Box3f extent_of_input();
     void draw(int frame, const InputPath& input, DrawnScene& picture) const;

@@ -79,6 +79,7 @@ std::vector<std::string> SandStage::endings() const
 void SandStage::prepare(const StageContext& context)
 {
     const auto& [scene, shot, inputs] = context;
+    params_.name = name();
     const SandParams& params = params_;
     if (params.sources.empty())
         bad_input("{}: the sand has no source; add a [[{}]] with a shape", scene.where(name()), param("source"));
@@ -127,8 +128,7 @@ void SandFacts::draw(const DrawnFrame& frame, DrawnScene& picture) const
     const std::string path = frame.input(stage, frame.frame);
     const ParticleFile file = read_particles(path);
     picture.count("particles", file.particles.size());
-    const std::string color_by = picture.color_by();
-    add_particles(file, path, color_by.empty() ? "speed" : color_by, Vec3f::Ones(), 1, picture);
+    add_particles(file, path, picture.color_by("speed"), Vec3f::Ones(), 1, picture);
 }
 
 std::vector<std::string> SandStage::coarser(double k) const

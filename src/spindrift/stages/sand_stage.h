@@ -14,6 +14,7 @@ struct SandFacts : DrawableFacts {
     std::vector<Shape> sources; // in the order of params
     std::vector<Bodies::Shapes> bodies;
     double particles = 0; // expected number
+    Looks looks() const override { return {.color = true, .color_by = true}; }
     void draw(const DrawnFrame& frame, DrawnScene& picture) const override;
 };
 

@@ -72,6 +72,7 @@ void SmokeStage::prepare(const StageContext& context)
 {
     const SceneFile& scene = context.scene;
     const ShotParams& shot = context.shot;
+    params_.name = name();
     const SmokeParams& params = params_;
     const auto facts = std::make_shared<SmokeFacts>();
     facts->stage = name(), facts->bounded = params.domain.bounded();

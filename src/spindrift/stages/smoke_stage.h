@@ -12,6 +12,7 @@ namespace spindrift {
 struct SmokeFacts : DrawableFacts {
     float voxel = 0;
     bool has_velocity = false; // in its files
+    Looks looks() const override { return {.color = true}; }
     void draw(const DrawnFrame& frame, DrawnScene& picture) const override;
     double memory(const Foreseen& foreseen) const override;
 };

@@ -86,6 +86,7 @@ std::vector<Port> SprayStage::ports(const ShotGraph&) const
 void SprayStage::prepare(const StageContext& context)
 {
     const auto& [scene, shot, inputs] = context;
+    params_.name = name();
     fps_ = shot.fps;
     const FrameRange range = shot.range();
     first_frame_ = range.first;
@@ -149,11 +150,8 @@ void SprayStage::prepare(const StageContext& context)
 void SprayStage::add_liquid_colliders(const StageContext& context, SprayParams& params, Spray::Shapes& shapes)
 {
     for (const auto& liquid : liquids_) {
-        LiquidParams their = liquid->params;
-        dependencies_ += mesh_files_of(their.colliders, context.scene) + canonical_text([&](ParamVisitor& v) {
-                             v.list("liquid_collider", their.colliders, "");
-                             v.group("liquid_domain", their.domain, "");
-                         });
+        const LiquidParams& their = liquid->params;
+        dependencies_ += liquid->text_of_walls(context.scene);
         for (size_t i = 0; i < liquid->colliders.size(); ++i) {
             SprayColliderParams collider;
             static_cast<ShapeParams&>(collider) = their.colliders[i];
@@ -167,17 +165,18 @@ void SprayStage::add_liquid_colliders(const StageContext& context, SprayParams& 
     }
 }
 
-// Draws each droplet enlarged by the render's scale. If spray is drawn alone, droplets may look like water or be
-// coloured by an attribute.
+// Draws each droplet enlarged by the render's scale. The render's attribute colours droplets only if spray is drawn
+// alone.
 void SprayFacts::draw(const DrawnFrame& frame, DrawnScene& picture) const
 {
     const std::string path = frame.input(stage, frame.frame);
     const ParticleFile file = read_particles(path);
     const RenderParams& params = picture.params();
     picture.count("droplets", file.particles.size());
-    const bool water = picture.alone() && params.spray_look == RenderParams::SprayLook::water;
-    add_particles(file, path, picture.own_color_by(), picture.layer().color.value_or(params.spray_color),
-                  params.spray_scale, picture, water);
+    const LayerParams::Look look = picture.layer().look;
+    const bool water = look == LayerParams::Look::as_picture ? params.spray_look == RenderParams::SprayLook::water
+                                                             : look == LayerParams::Look::water;
+    add_particles(file, path, picture.own_color_by(), params.spray_color, params.spray_scale, picture, water);
 }
 
 double SprayFacts::memory(const Foreseen& foreseen) const

@@ -11,6 +11,7 @@ namespace spindrift {
 struct SprayFacts : DrawableFacts {
     // The liquids whose isolated particles become droplets: stage names, or a file pattern. Empty without handover.
     std::vector<std::string> taken_from;
+    Looks looks() const override { return {.look = true, .color = true, .color_by = true}; }
     void draw(const DrawnFrame& frame, DrawnScene& picture) const override;
     double memory(const Foreseen& foreseen) const override;
 };

@@ -56,13 +56,13 @@ std::vector<Port> SurfaceStage::ports(const ShotGraph& graph) const
     Port around{"liquid", {"liquid"}, {}};
     around.frames = false, around.optional = true;
     if (liquids.size() > 1) around.unnamed = Port::Unnamed::none;
-    if (!input_.empty()) return {around, handover_port(graph, graph.scene().resolve(input_))};
+    if (!input_.empty()) return {around, handover_port(graph, {graph.scene().resolve(input_)})};
     of.missing =
         "there are no particles to mesh; add [liquid], or name the files of another program as " + param("input");
     const std::string from = of_.empty() && liquids.size() == 1 ? liquids.front()->stage->name() : of_;
     const ShotGraph::Node* source = graph.find(from);
     if (source && source->stage->kind() == "spray") return {of, around};
-    return {of, handover_port(graph, from)};
+    return {of, handover_port(graph, {from})};
 }
 
 std::shared_ptr<SurfaceFacts> SurfaceFacts::around(const std::string& stage, const LiquidFacts* liquid)
@@ -125,6 +125,7 @@ std::vector<std::string> SurfaceStage::endings() const
 void SurfaceStage::prepare(const StageContext& context)
 {
     const auto& [scene, shot, inputs] = context;
+    params_.name = name();
     range_ = shot.range();
     if (const StageView* of = inputs.one("of")) source_ = of->name, of_spray_ = of->kind == "spray";
     liquid_ = inputs.facts<LiquidFacts>(inputs.one("liquid") ? "liquid" : "of");
@@ -132,6 +133,7 @@ void SurfaceStage::prepare(const StageContext& context)
     facts_ = SurfaceFacts::around(name(), liquid_.get());
     prepare_expressions(scene, shot);
     if (liquid_) container_ = closed_sides(liquid_->params.domain);
+    if (liquid_ && inputs.one("liquid")) walls_around_ = liquid_->text_of_walls(scene);
     if (!input_.empty()) return prepare_input(scene);
     if (of_spray_) return;
     if (spacing_) {
@@ -215,10 +217,10 @@ std::vector<std::string> SurfaceStage::inputs_on_disk() const
 // The spacing, which all frames share, is estimated from the first of them.
 std::string SurfaceStage::dependencies() const
 {
-    if (input_.empty() || spacing_) return expression_files_;
+    const std::string text = expression_files_ + walls_around_;
+    if (input_.empty() || spacing_) return text;
     const std::vector<std::string> inputs = inputs_on_disk();
-    return expression_files_ +
-           (inputs.empty() ? "" : fmt::format("first frame of the input: {}\n", file_signature(inputs.front())));
+    return text + (inputs.empty() ? "" : fmt::format("first frame of the input: {}\n", file_signature(inputs.front())));
 }
 
 float SurfaceStage::spacing_of(const ParticleFile& file)

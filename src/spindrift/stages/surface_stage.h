@@ -17,6 +17,7 @@ namespace spindrift {
 struct SurfaceFacts : DrawableFacts {
     // `liquid` tells where the surface is; it may be null.
     static std::shared_ptr<SurfaceFacts> around(const std::string& stage, const LiquidFacts* liquid);
+    Looks looks() const override { return {.look = true, .color = true}; }
     void draw(const DrawnFrame& frame, DrawnScene& picture) const override;
     double memory(const Foreseen& foreseen) const override;
 };
@@ -72,6 +73,7 @@ class SurfaceStage : public FrameStage {
     FrameRange range_;
     SurfaceParams params_;
     std::optional<Box3f> container_; // its closed sides hold the liquid
+    std::string walls_around_;       // closed sides and colliders of a liquid whose frames are not read, as text
     ThinColliders walls_;
     Estimate estimate_;
 

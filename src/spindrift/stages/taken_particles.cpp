@@ -34,16 +34,17 @@ void TakenParticles::leave_out_taken(const std::string& liquid, int frame, const
     }
 }
 
-Port handover_port(const ShotGraph& graph, const std::string& liquid)
+Port handover_port(const ShotGraph& graph, const std::vector<std::string>& liquids)
 {
     Port port{"handover", {"spray"}, {}, Port::Unnamed::none, /*many=*/true, /*optional=*/true, {}, true};
     for (const ShotGraph::Node* node : graph.of_kind("spray")) {
         const auto& spray = dynamic_cast<const SprayStage&>(*node->stage);
         if (!spray.takes_over()) continue;
         const std::string files = spray.liquid_files(graph.scene());
+        const auto shown = [&](const std::string& liquid) { return std::ranges::count(liquids, liquid) > 0; };
         const bool reads =
-            !files.empty() ? files == liquid : std::ranges::any_of(node->inputs, [&](const ShotGraph::Input& input) {
-                return input.frames && input.stage == liquid;
+            !files.empty() ? shown(files) : std::ranges::any_of(node->inputs, [&](const ShotGraph::Input& input) {
+                return input.frames && shown(input.stage);
             });
         if (reads) port.stages.push_back(node->stage->name());
     }

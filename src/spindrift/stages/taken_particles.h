@@ -25,7 +25,7 @@ class TakenParticles {
     std::vector<StageView> sprays_;
 };
 
-// The sprays of a shot that take over particles of a liquid, as a port of a stage that shows it.
-Port handover_port(const ShotGraph& graph, const std::string& liquid);
+// The sprays of a shot that take over particles of any of these liquids, as a port of a stage that shows them.
+Port handover_port(const ShotGraph& graph, const std::vector<std::string>& liquids);
 
 } // namespace spindrift

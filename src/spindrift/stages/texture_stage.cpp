@@ -378,10 +378,12 @@ FrameReport TextureStage::report(PhaseTimes times) const
     report.numbers = {{"triangles", static_cast<double>(texture_->mesh().triangles.size())},
                       {"new", texture_->new_vertices()}};
     if (files_.atlas > 0) report.numbers.emplace_back("atlas_pixels", static_cast<double>(files_.atlas) * files_.atlas);
-    if (params_.mode == TextureParams::Mode::react) report.numbers.emplace_back("iterations", texture_->iterations());
+    if (params_.mode == TextureParams::Mode::react)
+        report.numbers.emplace_back("iterations", texture_->reaction().iterations);
     if (const Synthesis* synthesis = texture_->synthesis())
         report.numbers.insert(report.numbers.end(),
                               {{"patches", synthesis->patches()}, {"energy", synthesis->energy()}});
+    report.unconverged = texture_->reaction().unconverged;
     report.times = std::move(times);
     return report;
 }

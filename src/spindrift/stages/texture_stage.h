@@ -12,6 +12,7 @@ namespace spindrift {
 
 // Drawn as paint, in the colours of the texture, unless the picture says otherwise.
 struct TextureFacts : DrawableFacts {
+    Looks looks() const override { return {.look = true, .color = true}; }
     void draw(const DrawnFrame& frame, DrawnScene& picture) const override;
     double memory(const Foreseen& foreseen) const override;
 };

@@ -15,6 +15,9 @@ namespace spindrift {
 
 class ThinWalls;
 
+// Drops are sampled at least this large [cells], so that they do not fall between samples.
+constexpr float kLeastDrop = 1.0f;
+
 // The points x with |G (x - centre)| = 1, G symmetric.
 struct Blob {
     Vec3f centre;     // [m]

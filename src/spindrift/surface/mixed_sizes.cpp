@@ -10,7 +10,7 @@ namespace {
 constexpr int kMostReach = kTileSize; // cells of the search grid
 
 // Half-axes in voxels: thinner sheets would have holes between samples, smaller drops would fall between them.
-constexpr float kThinnest = 0.87f, kLeastDrop = 1.0f;
+constexpr float kThinnest = 0.87f;
 
 } // namespace
 

@@ -48,6 +48,7 @@ class Solids;
 enum class SurfaceMode { spheres, averaged, ellipsoids, corrected };
 
 struct SurfaceParams {
+    std::string name = "surface"; // of the stage, for messages
     SurfaceMode mode = SurfaceMode::ellipsoids;
     std::optional<float> voxel;  // [m]; default: the particle spacing
     std::optional<float> radius; // of influence, in spacings; default: 3 for ellipsoids, 2.5 for weighted centres

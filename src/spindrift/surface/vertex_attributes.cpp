@@ -7,7 +7,7 @@
 
 namespace spindrift {
 
-void keep_attributes(Particles& particles, const std::string& names)
+void keep_attributes(Particles& particles, const std::string& names, const std::string& stage)
 {
     std::istringstream words(names);
     std::map<std::string, AttributeArray> kept;
@@ -18,14 +18,14 @@ void keep_attributes(Particles& particles, const std::string& names)
             kept[name] = particles.id;
         } else if (found != particles.attributes.end()) {
             if (const size_t bad = count_non_finite(found->second))
-                bad_input("the attribute \"{}\" of {} of {} particles is not finite; set it at the source or with a "
-                          "[[surface.expression]], or remove it from surface.attributes",
-                          name, bad, particles.size());
+                bad_input("the attribute \"{0}\" of {1} of {2} particles is not finite; set it at the source or with a "
+                          "[[{3}.expression]], or remove it from {3}.attributes",
+                          name, bad, particles.size(), stage);
             kept[name] = std::move(found->second);
         } else {
             std::string known = "id";
             for (const auto& [other, array] : particles.attributes) known += ", " + other;
-            bad_input("surface.attributes names \"{}\", but the particles have only: {}", name, known);
+            bad_input("{}.attributes names \"{}\", but the particles have only: {}", stage, name, known);
         }
     }
     particles.attributes = std::move(kept);

@@ -10,7 +10,7 @@ namespace spindrift {
 
 // Keeps the attributes with these names, separated by spaces, and drops the others. Throws Error(bad_input) if one is
 // missing; "id" always exists.
-void keep_attributes(Particles& particles, const std::string& names);
+void keep_attributes(Particles& particles, const std::string& names, const std::string& stage);
 
 // A particle that contributes to a vertex, and its weight.
 struct VertexWeight {

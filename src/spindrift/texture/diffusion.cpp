@@ -139,6 +139,7 @@ int SurfaceDiffusion::spread(float t, std::vector<float>& x, double residual)
         rows([&](size_t i) { p_[i] = z_[i] + beta * p_[i]; });
         rho = next;
     }
+    unconverged_ += !(rho <= enough);
     // What rounding and the tolerance have changed.
     const auto lost = static_cast<float>((before - total(x)) / total_area_);
     rows([&](size_t i) { x[i] += lost; });

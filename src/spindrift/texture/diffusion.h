@@ -19,6 +19,8 @@ class SurfaceDiffusion {
     // Spreads values for t = diffusivity times duration [m2], until what is left of the equations is `residual` times
     // that at the start. Returns the number of iterations.
     int spread(float t, std::vector<float>& x, double residual = 1e-6);
+    // Calls of spread() that ended above the residual, after the most iterations.
+    int unconverged() const { return unconverged_; }
     double total(const std::vector<float>& x) const;
     double area() const { return total_area_; }
     const std::vector<float>& areas() const { return area_; } // of the vertices
@@ -33,6 +35,7 @@ class SurfaceDiffusion {
     std::vector<int> first_, neighbour_; // compressed rows of L without its diagonal
     std::vector<float> weight_, diagonal_;
     std::vector<float> r_, z_, p_, q_;
+    int unconverged_ = 0;
 };
 
 } // namespace spindrift

@@ -87,10 +87,10 @@ void start_reaction(const ReactionParams& params, const Vec3f& place, float& a, 
     b = std::max(kProduction * params.substrate * decay_b / (decay_a * decay_a), kLeast);
 }
 
-double react(const Mesh& mesh, const ReactionParams& params, const ReactionFields& fields, int steps,
-             Morphogens& values)
+ReactionReport react(const Mesh& mesh, const ReactionParams& params, const ReactionFields& fields, int steps,
+                     Morphogens& values)
 {
-    if (values.a.empty() || steps == 0) return 0;
+    if (values.a.empty() || steps == 0) return {};
     std::vector<float> factors;
     if (fields.spacing)
         for (const float spacing : *fields.spacing) {
@@ -111,7 +111,7 @@ double react(const Mesh& mesh, const ReactionParams& params, const ReactionField
         for (size_t i = 0; i < start.a.size(); ++i)
             if ((*fields.held)[i]) values.a[i] = start.a[i], values.b[i] = start.b[i];
     }
-    return iterations / (2.0 * steps);
+    return {iterations / (2.0 * steps), diffusion.unconverged()};
 }
 
 float spot_share(const ReactionParams& params, float a, float b)

@@ -43,9 +43,13 @@ struct Morphogens {
 // The state from which patterns grow at a place, a steady one with some noise. Its smallest detail is that of the
 // pattern, so that all meshes that resolve the pattern start alike.
 void start_reaction(const ReactionParams& params, const Vec3f& place, float& a, float& b);
-// Steps of time 1. Returns the mean number of iterations of the solves.
-double react(const Mesh& mesh, const ReactionParams& params, const ReactionFields& fields, int steps,
-             Morphogens& values);
+// Steps of time 1.
+struct ReactionReport {
+    double iterations = 0; // of a solve, in the mean
+    int unconverged = 0;   // solves that ended above their tolerance
+};
+ReactionReport react(const Mesh& mesh, const ReactionParams& params, const ReactionFields& fields, int steps,
+                     Morphogens& values);
 // How much a vertex belongs to a spot, 0 to 1.
 float spot_share(const ReactionParams& params, float a, float b);
 

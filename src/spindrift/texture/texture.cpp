@@ -392,7 +392,7 @@ void Texture::react_on_new_surface()
     Morphogens values = morphogens(part);
     ReactionFields local = fields(part);
     if (std::ranges::count(held, 1) > 0) local.held = &held;
-    iterations_ = react(part, params_.reaction, local, params_.start_steps, values);
+    reaction_ = react(part, params_.reaction, local, params_.start_steps, values);
     auto &a = std::get<std::vector<float>>(mesh_.attributes.at(kActivator)),
          &b = std::get<std::vector<float>>(mesh_.attributes.at(kInhibitor));
     for (size_t i = 0, k = 0; i < taken.size(); ++i)
@@ -401,10 +401,13 @@ void Texture::react_on_new_surface()
 
 void Texture::react_on_surface()
 {
-    if (new_vertices_ > 0) react_on_new_surface();
+    int unconverged = 0; // on new surface
+    if (new_vertices_ > 0) react_on_new_surface(), unconverged = reaction_.unconverged;
     Morphogens values = morphogens(mesh_);
-    if (static_cast<size_t>(new_vertices_) < values.a.size())
-        iterations_ = react(mesh_, params_.reaction, fields(mesh_), params_.steps, values);
+    if (static_cast<size_t>(new_vertices_) < values.a.size()) {
+        reaction_ = react(mesh_, params_.reaction, fields(mesh_), params_.steps, values);
+        reaction_.unconverged += unconverged;
+    }
     std::vector<Vec3f> colors(mesh_.positions.size());
     parallel_for(
         colors.size(),

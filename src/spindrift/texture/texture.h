@@ -139,8 +139,8 @@ class Texture {
     void restore(Mesh mesh, Mesh surface);
     bool has_texels() const { return texel_.has_value(); }
 
-    int new_vertices() const { return new_vertices_; } // of the last frame: without a place on the one before
-    double iterations() const { return iterations_; }  // of the solves of the last frame, in the mean
+    int new_vertices() const { return new_vertices_; }           // of the last frame: without a place on the one before
+    const ReactionReport& reaction() const { return reaction_; } // of the last frame
     // What is synthesized besides colours.
     const std::vector<std::string>& attributes_of_colors() const { return extra_; }
     const Synthesis* synthesis() const { return synthesis_.get(); } // null in other modes
@@ -175,7 +175,7 @@ class Texture {
     std::vector<Mat3f> strain_;     // of the vertices; empty unless directions follow it
     std::vector<uint8_t> advected_; // vertices that are not new
     int new_vertices_ = 0;
-    double iterations_ = 0;
+    ReactionReport reaction_;
 };
 
 } // namespace spindrift

@@ -21,7 +21,7 @@ inline float time_to_move(float distance, float speed, float acceleration)
 // set_time() at its end and step(dt); times are in frames. Returns the number of steps. Throws Error above 500
 // substeps; `what` names what moves and `remedy` what to check.
 template <class SetTime, class LargestStep, class Step>
-int for_each_substep(int frame, float fps, const char* what, const char* remedy, const SetTime& set_time,
+int for_each_substep(int frame, float fps, const std::string& what, const std::string& remedy, const SetTime& set_time,
                      const LargestStep& largest_step, const Step& step)
 {
     constexpr float kMaxSubsteps = 500;
