@@ -59,6 +59,7 @@ void Matcher::index_places()
 
 bool Matcher::inside(const Match& place) const
 {
+    if (place.picture < 0 || place.picture >= static_cast<int>(pictures_.size())) return false;
     const Raster& e = pictures_[place.picture];
     return place.x >= 0 && place.y >= 0 && place.x + size_ <= e.width && place.y + size_ <= e.height;
 }

@@ -94,12 +94,12 @@ void window_of(const Patch& patch, const Texels& texels, const Wanted& wanted, W
 
 // Where in the examples the value of a vertex came from.
 struct Source {
-    int picture = -1;
+    int label = 0, picture = -1; // of that label
     Vec2f at = Vec2f::Zero();
 };
 
-// Places that continue what vertices of a patch came from.
-void hints_of(const Patch& patch, const std::vector<Source>& sources, int size, std::vector<Match>& hints)
+// Places of the pictures of a label that continue what vertices of a patch came from.
+void hints_of(const Patch& patch, const std::vector<Source>& sources, int label, int size, std::vector<Match>& hints)
 {
     constexpr size_t kHints = 5;
     hints.clear();
@@ -108,7 +108,7 @@ void hints_of(const Patch& patch, const std::vector<Source>& sources, int size, 
     for (size_t h = 0; h < std::min(kHints, count); ++h) {
         const size_t k = h * count / kHints; // the first is the seed
         const Source& source = sources[patch.vertices[k]];
-        if (source.picture < 0) continue;
+        if (source.picture < 0 || source.label != label) continue;
         const Vec2f corner = source.at - patch.places[k] - half;
         hints.push_back(
             {source.picture, static_cast<int>(std::lround(corner.x())), static_cast<int>(std::lround(corner.y())), 0});
@@ -162,12 +162,12 @@ class Pass {
             constexpr double kEnough = 0.1;
             const auto known = static_cast<double>(std::ranges::count_if(
                 window.known, [](uint8_t k) { return (k & (Window::kCurrent | Window::kHistory)) != 0; }));
-            const Matcher& matcher = matcher_of(p);
+            const Matcher& matcher = matchers_[label_of(p)];
             if (at_first && known < kEnough * static_cast<double>(window.known.size())) {
                 matches_[p] = matcher.any(window, hash64(frame_.seed, static_cast<uint64_t>(patches_[p].seed)));
                 return;
             }
-            hints_of(patches_[p], sources, size_, hints);
+            hints_of(patches_[p], sources, label_of(p), size_, hints);
             matches_[p] = matcher.best(window, hints);
         });
     }
@@ -224,17 +224,14 @@ class Pass {
             const auto pixel = [this](float x) { return std::clamp(static_cast<int>(std::lround(x)), 0, size_ - 1); };
             const float g = weights_[p] * matchers_.front().weight(pixel(at.x()), pixel(at.y()));
             const Vec2f from = at + Vec2f(static_cast<float>(matches_[p].x), static_cast<float>(matches_[p].y));
-            add_sample(matcher_of(p).picture(matches_[p].picture), from, first, count, g, sum.data());
-            if (g > most) most = g, source = {matches_[p].picture, from};
+            add_sample(matchers_[label_of(p)].picture(matches_[p].picture), from, first, count, g, sum.data());
+            if (g > most) most = g, source = {label_of(p), matches_[p].picture, from};
             total += g;
         }
         if (total > 0)
             for (int c = 0; c < count; ++c) values[c] = sum[c] / total;
     }
-    const Matcher& matcher_of(size_t patch) const
-    {
-        return frame_.labels.empty() ? matchers_.front() : matchers_[frame_.labels[patches_[patch].seed]];
-    }
+    int label_of(size_t patch) const { return frame_.labels.empty() ? 0 : frame_.labels[patches_[patch].seed]; }
 
     const std::vector<Matcher>& matchers_; // by label
     const SynthesisFrame& frame_;
