@@ -3,7 +3,7 @@
 
 #include "spindrift/base/error.h"
 #include "spindrift/points/particles.h"
-#include "spindrift/points/spacing.h"
+#include "spindrift/surface/mixed_sizes.h"
 
 #include <algorithm>
 
