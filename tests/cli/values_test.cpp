@@ -78,18 +78,20 @@ bool needs_shorter_frames(const DeclaredNumber& number, const RunResult& outcome
     return moves && (outcome.code == -SIGKILL || outcome.code == -SIGALRM);
 }
 
-// Tries the extremes of all numbers of a stage. SPINDRIFT_SWEEP=2/5 takes the second of every five.
-void sweep(const std::string& stage)
+// Tries the extremes of all numbers of a stage, or of one of its tables. SPINDRIFT_SWEEP=2/5 takes the second of every
+// five.
+void sweep(const std::string& stage, const std::string& table, const std::string& scene)
 {
     const char* chosen = std::getenv("SPINDRIFT_SWEEP");
     if (!chosen) GTEST_SKIP() << "takes minutes; make sweep runs it";
     size_t part = 0, parts = 1, count = 0;
     std::sscanf(chosen, "%zu/%zu", &part, &parts);
     const Workplace place;
-    place.write("tiny.toml", value_scenes().at(stage));
+    place.write("tiny.toml", value_scenes().at(scene));
     ASSERT_EQ(complaint(run_with_limits(place, {"run", "tiny.toml", "-o", "out"})), "");
     const std::vector<DeclaredNumber> numbers = declared_numbers().at(stage); // must outlive the loop
     for (DeclaredNumber number : numbers) {
+        if (!number.path.starts_with(table + ".")) continue;
         number.range.high = std::min(number.range.high, most_tried(number.path));
         for (const std::string& value : extremes_of(number)) {
             if (count++ % parts != part % parts) continue;
@@ -111,8 +113,11 @@ void sweep(const std::string& stage)
     }
 }
 
+void sweep(const std::string& stage) { sweep(stage, stage, stage); }
+
 TEST(ValuesSweep, Shot) { sweep("shot"); }
 TEST(ValuesSweep, Liquid) { sweep("liquid"); }
+TEST(ValuesSweep, TrackedLiquid) { sweep("liquid", "liquid.tracked", "tracked liquid"); }
 TEST(ValuesSweep, Spray) { sweep("spray"); }
 TEST(ValuesSweep, Smoke) { sweep("smoke"); }
 TEST(ValuesSweep, ShapedSmoke) { sweep("shaped_smoke"); }
