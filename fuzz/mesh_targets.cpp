@@ -1,12 +1,17 @@
-// Meshes and points: PLY in its three encodings, OBJ.
+// Meshes and points: PLY in its three encodings, OBJ. Pictures: PNG, EXR, JPEG.
 #include "fuzz/targets.h"
 #include "spindrift/base/error.h"
+#include "spindrift/io/atomic_file.h"
+#include "spindrift/io/image.h"
 #include "spindrift/io/mesh_file.h"
 #include "spindrift/io/point_file.h"
 #include "spindrift/mesh/mesh.h"
 
 #include <bit>
 #include <cmath>
+#include <filesystem>
+#include <fmt/format.h>
+#include <unistd.h>
 
 namespace spindrift::fuzz {
 
@@ -151,6 +156,45 @@ std::string mutate_ply(const std::string& seed, Random& random)
     return mutate_text(seed.substr(0, end), words, random) + seed.substr(end);
 }
 
+// Small pictures of each format, as an example of a texture reads them.
+template <class Make> std::string bytes_of_picture(const std::string& ending, const Make& make)
+{
+    const std::string path = fmt::format("{}/spindrift_fuzz_{}.{}", scratch_folder(), ::getpid(), ending);
+    make(path);
+    std::string bytes = read_file(path);
+    std::filesystem::remove(path);
+    return bytes;
+}
+
+Image gradient()
+{
+    Image image(9, 7);
+    for (int i = 0; i < 63; ++i) image.pixels[i] = Vec3f(0.1f, 0.01f * static_cast<float>(i), 0.9f);
+    return image;
+}
+
+void read_picture(const std::string& bytes, const std::string& folder, const std::string& ending)
+{
+    const std::string path = folder + "/case." + ending;
+    put_file(path, bytes);
+    const Image image = read_image(path);
+    if (image.pixels.size() != static_cast<size_t>(image.width) * image.height) found("pixels are missing");
+    for (const ChannelImage::Channel& channel : read_channels(path).channels)
+        if (channel.values.size() != image.pixels.size()) found("the channel " + channel.name + " has a wrong length");
+}
+
+Target pictures(const std::string& ending)
+{
+    const auto seeds = [ending] {
+        return std::vector<std::string>{
+            bytes_of_picture(ending, [](const std::string& path) { write_image(path, gradient()); })};
+    };
+    const auto run = [ending](const std::string& bytes, const std::string& folder) {
+        read_picture(bytes, folder, ending);
+    };
+    return {ending, ending, seeds, mutate_bytes, run};
+}
+
 } // namespace
 
 std::vector<Target> mesh_targets()
@@ -160,7 +204,10 @@ std::vector<Target> mesh_targets()
         return mutate_text(seed, {"v", "f", "f 1 2 3", "vn", "1//", "1/2/3", "-1", "\\\n", "g", "l", "p"}, random);
     };
     return {{"ply", "ply", ply_seeds, mutate_ply, read_ply_file},
-            {"obj", "obj", [] { return std::vector<std::string>{kObj}; }, mutate_obj, read_obj_file}};
+            {"obj", "obj", [] { return std::vector<std::string>{kObj}; }, mutate_obj, read_obj_file},
+            pictures("png"),
+            pictures("exr"),
+            pictures("jpg")};
 }
 
 } // namespace spindrift::fuzz

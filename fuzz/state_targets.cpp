@@ -126,6 +126,28 @@ entrance = "door"
 visit = [{ goal = "exit" }]
 )";
 
+constexpr const char* kShapedSmoke = R"([shot]
+frames = "1-9"
+[shaped_smoke]
+voxel = 0.1
+markers = 3000
+controls = 200
+contain = true
+project = true
+[shaped_smoke.vortices]
+radius = 0.15
+[[shaped_smoke.source]]
+shape = "sphere"
+radius = 0.4
+[[shaped_smoke.target]]
+min = [-0.5, -0.2, -0.2]
+max = [0.5, 0.2, 0.2]
+[[shaped_smoke.target]]
+frame = 2
+shape = "sphere"
+radius = 0.3
+)";
+
 // A stage of a scene, ready to start or to restore a state. The frames that it reads are in the folder.
 struct Ready {
     std::unique_ptr<SceneFile> scene;
@@ -160,11 +182,17 @@ struct StageScene {
 
 const std::vector<StageScene>& stage_scenes()
 {
-    static const std::vector<StageScene> all = {
-        {"liquid", kLiquid, "liquid"}, {"spray", kLiquid, "spray"},     {"ripples", kLiquid, "ripples"},
-        {"track", kLiquid, "track"},   {"texture", kLiquid, "texture"}, {"smoke", kSmoke, "smoke"},
-        {"sand", kSand, "sand"},       {"grains", kSand, "grains"},     {"fluid-sand", kFluidSand, "sand"},
-        {"crowd", kCrowd, "crowd"}};
+    static const std::vector<StageScene> all = {{"liquid", kLiquid, "liquid"},
+                                                {"spray", kLiquid, "spray"},
+                                                {"ripples", kLiquid, "ripples"},
+                                                {"track", kLiquid, "track"},
+                                                {"texture", kLiquid, "texture"},
+                                                {"smoke", kSmoke, "smoke"},
+                                                {"sand", kSand, "sand"},
+                                                {"grains", kSand, "grains"},
+                                                {"fluid-sand", kFluidSand, "sand"},
+                                                {"crowd", kCrowd, "crowd"},
+                                                {"shaped-smoke", kShapedSmoke, "shaped_smoke"}};
     return all;
 }
 

@@ -183,11 +183,11 @@ void cloud()
         for (size_t i = 0; i < state.particles.size(); ++i) state.particles.v[i] = up + kSpread * state.particles.P[i];
         state.speed = 4;
         sand->restore(std::move(state));
-        GrainPoints grains(scene.params, {});
-        grains.start(sand->particles());
+        GrainPoints grains(scene.params, {}, kFps);
+        grains.start(sand->particles(), 0);
         for (int f = 1; f <= 12; ++f) {
             sand->advance();
-            grains.advance(sand->particles(), 1 / kFps);
+            grains.advance(sand->particles());
             if (f % 4 != 0) continue;
             const float t = static_cast<float>(f) / kFps, size = 1 + kSpread * t;
             const Vec3f middle = t * up + 0.5f * t * t * gravity;

@@ -97,19 +97,14 @@ TEST(New, EveryTemplateRuns)
     const Workplace place;
     const std::string list = place.succeed({"new", "--list"}).out;
     // Overrides that make each template small: coarse cells, few droplets and people.
-    const std::map<std::string, std::vector<std::string>> smaller = {{"splash", {"liquid.voxel=0.1"}},
-                                                                     {"spray", {"liquid.voxel=0.08"}},
-                                                                     {"fountain", {"spray.gusts.size=0.3"}},
-                                                                     {"ripples", {"liquid.voxel=0.1"}},
-                                                                     {"bodies", {"liquid.voxel=0.1"}},
-                                                                     {"honey", {"liquid.voxel=0.008"}},
-                                                                     {"jelly", {"liquid.voxel=0.06"}},
-                                                                     {"smoke", {"smoke.voxel=0.08"}},
-                                                                     {"fire", {"smoke.voxel=0.08"}},
-                                                                     {"shaped_smoke", {"shaped_smoke.markers=5000"}},
-                                                                     {"tracked", {"liquid.voxel=0.12"}},
-                                                                     {"sand", {"sand.voxel=0.06"}},
-                                                                     {"crowd", {"crowd.cell=2"}}};
+    const std::map<std::string, std::vector<std::string>> smaller = {
+        {"splash", {"liquid.voxel=0.1"}},       {"spray", {"liquid.voxel=0.08"}},
+        {"fountain", {"spray.gusts.size=0.3"}}, {"ripples", {"liquid.voxel=0.1"}},
+        {"bodies", {"liquid.voxel=0.1"}},       {"honey", {"liquid.voxel=0.008"}},
+        {"jelly", {"liquid.voxel=0.06"}},       {"smoke", {"smoke.voxel=0.08"}},
+        {"fire", {"smoke.voxel=0.08"}},         {"shaped_smoke", {"shaped_smoke.markers=5000"}},
+        {"tracked", {"liquid.voxel=0.12"}},     {"texture", {"liquid.voxel=0.12", "pebbles.size=0.5"}},
+        {"sand", {"sand.voxel=0.06"}},          {"crowd", {"crowd.cell=2"}}};
     EXPECT_EQ(lines_of(list).size(), smaller.size());
     for (const std::string& line : lines_of(list)) {
         const std::string effect = line.substr(0, line.find(' ')), scene = "my_" + effect;
@@ -183,6 +178,34 @@ TEST(Check, WarnsAboutSolidsThinnerThanTheGrid)
         warnings("[[liquid.collider]]\nshape = \"capsule\"\nstart = [0.6, 0.2, 0.1]\nend = [0.6, 0.2, 0.3]\n"
                  "radius = 0.005\n");
     EXPECT_TRUE(contains(rod, "liquid.collider[0] is a rod or ball of 0.01 m, thinner than liquid.voxel")) << rod;
+    const std::string box = "[[liquid.collider]]\nmin = [0.6, 0.2, 0.1]\nmax = [0.8, 0.4, 0.3]\n";
+    const std::string squeezed = warnings(box + "scale = [[1, 1, 1, 1], [3, 1, 0.01, 0.01]]\n");
+    EXPECT_TRUE(contains(squeezed, "liquid.collider[0] is a rod or ball of 0.002 m")) << squeezed;
+    EXPECT_FALSE(contains(warnings("[[liquid.collider]]\nmin = [0.6, 0.2, 0.1]\nmax = [0.601, 0.201, 0.101]\n"
+                                   "scale = [[1, 200, 200, 200]]\n"),
+                          "may pass through"));
+    // Two chambers with a wall of 4 mm, and an open sheet whose triangles change.
+    const std::string chamber = "v 0.1 0.1 0.1\nv 0.1 0.1 0.3\nv 0.1 0.3 0.1\nv 0.1 0.3 0.3\n";
+    const auto moved = [&](std::string text, const char* x) {
+        for (size_t at = 0; (at = text.find("v 0.1", at)) != std::string::npos; ++at) text.replace(at + 2, 3, x);
+        return text;
+    };
+    std::string tank;
+    for (const char* x : {"0.1", "0.3", "0.304", "0.5"}) tank += moved(chamber, x);
+    for (const int first : {0, 8})
+        for (const auto& q :
+             {std::array{1, 2, 4, 3}, {5, 7, 8, 6}, {1, 5, 6, 2}, {3, 4, 8, 7}, {1, 3, 7, 5}, {2, 6, 8, 4}})
+            tank += fmt::format("f {} {} {} {}\n", q[0] + first, q[1] + first, q[2] + first, q[3] + first);
+    place.write("tank.obj", tank);
+    const std::string divided = warnings("[[liquid.collider]]\nshape = \"mesh\"\nfile = \"tank.obj\"\ninvert = true\n");
+    EXPECT_TRUE(contains(divided, "liquid.collider[0] has walls between its chambers that are thinner than"))
+        << divided;
+    for (int frame = 1; frame <= 6; ++frame)
+        place.write(fmt::format("sheet.{}.obj", frame),
+                    "v 0.6 0.2 0.1\nv 0.8 0.2 0.1\nv 0.8 0.2 0.3\nv 0.6 0.2 0.3\n" +
+                        std::string(frame % 2 ? "f 1 2 3\nf 1 3 4\n" : "f 1 2 4\nf 2 3 4\n"));
+    const std::string sheet = warnings("[[liquid.collider]]\nshape = \"mesh\"\nfile = \"sheet.#.obj\"\n");
+    EXPECT_TRUE(contains(sheet, "the triangles of liquid.collider[0] change from frame to frame")) << sheet;
 }
 
 TEST(Describe, ExplainsTheLabelsAndOrientationOfDrawings)

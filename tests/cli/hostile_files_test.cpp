@@ -46,6 +46,9 @@ TEST_F(HostileFiles, PipesAndDevicesAreRefused)
     refused({"check", "scene.toml"}, {"scene.toml:25:8: ", "zero.obj: it is a pipe or a device"});
     place.write("scene.toml", small_scene() + "[[liquid.collider]]\nshape = \"mesh\"\nfile = \"pipe.ply\"\n");
     refused({"check", "scene.toml"}, {"scene.toml:25:8: ", "pipe.ply: it is a pipe or a device"});
+    ASSERT_EQ(::mkfifo((place / "pipe.png").c_str(), 0600), 0);
+    place.write("scene.toml", small_scene() + "[texture]\nmode = \"example\"\nexample_file = \"pipe.png\"\n");
+    refused({"check", "scene.toml"}, {"scene.toml:", "pipe.png: it is a pipe, a device or a folder, not a picture"});
     place.write("scene.toml",
                 "[crowd]\nplan.file = \"zero.svg\"\n[[crowd.group]]\ncount = 1\nbox = [[0, 0], [1, 1]]\n");
     refused({"check", "scene.toml"}, {"scene.toml:2:", "zero.svg: it is a pipe or a device"});
@@ -211,6 +214,22 @@ center = [0, 0.5, 0]
 radius = 0.2
 )";
 
+const char* const kShapedSmoke = R"([shot]
+frames = "1-3"
+[shaped_smoke]
+voxel = 0.1
+markers = 3000
+controls = 200
+[shaped_smoke.vortices]
+radius = 0.15
+[[shaped_smoke.source]]
+shape = "sphere"
+radius = 0.4
+[[shaped_smoke.target]]
+min = [-0.5, -0.2, -0.2]
+max = [0.5, 0.2, 0.2]
+)";
+
 const char* const kCrowd = R"([shot]
 frames = "1-3"
 [crowd]
@@ -307,6 +326,65 @@ TEST_F(ForgedStates, OfATextureAreDetected)
             {"no such vertex", "texture", [](StateFile& s) { s.tiles["surface.triangles"][4] = 1 << 30; }},
             {"fewer velocities", "texture", [](StateFile& s) { s.fields["surface.v"].resize(3); }},
             {"a frame before the first", "texture", [](StateFile& s) { s.numbers["frame"] = -5; }},
+        });
+}
+
+TEST_F(ForgedStates, OfShapedSmokeAreDetected)
+{
+    expect_detected(
+        kShapedSmoke,
+        {
+            {"nowhere", "shaped_smoke", [](StateFile& s) { s.particles.P[0].x() = std::nanf(""); }},
+            {"no such target", "shaped_smoke", [](StateFile& s) { s.tiles["targets"][0] = 1 << 30; }},
+            {"fewer targets", "shaped_smoke", [](StateFile& s) { s.tiles["targets"].resize(3); }},
+            {"controls far away", "shaped_smoke", [](StateFile& s) { s.fields["control.P"][0] = 1e30f; }},
+            {"fewer steps", "shaped_smoke", [](StateFile& s) { s.fields["control.step"].resize(9); }},
+            {"a vortex without size", "shaped_smoke", [](StateFile& s) { s.fields["vortex.sigma"][0] = 0; }},
+            {"half a vector", "shaped_smoke", [](StateFile& s) { s.fields["vortex.omega"].pop_back(); }},
+            {"an odd density", "shaped_smoke", [](StateFile& s) { s.numbers["reference_bits"] = 0x7ff0000000000000; }},
+            {"no such group", "shaped_smoke", [](StateFile& s) { s.numbers["group"] = 77; }},
+            {"a frame before the first", "shaped_smoke", [](StateFile& s) { s.numbers["frame"] = -5; }},
+        });
+}
+
+// Of a track, and of a liquid that tracks its surface.
+TEST_F(ForgedStates, OfTrackedSurfacesAreDetected)
+{
+    std::string text = small_scene();
+    text = text.substr(0, text.find("[surface]"));
+    text.replace(text.find("1-6"), 3, "1-3");
+    const auto forgeries = [](const std::string& stage) {
+        return std::vector<Forgery>{
+            {"no vertices", stage, [](StateFile& s) { s.fields.erase("surface.now.P"); }},
+            {"a vertex nowhere", stage, [](StateFile& s) { s.fields["surface.now.P"][0] = std::nanf(""); }},
+            {"no such vertex", stage, [](StateFile& s) { s.tiles["surface.now.triangles"][4] = 1 << 30; }},
+            {"fewer velocities", stage, [](StateFile& s) { s.fields["surface.now.v"].resize(3); }},
+            {"a grid of two numbers", stage, [](StateFile& s) { s.fields["surface.grid"].resize(2); }},
+            {"cells far away", stage, [](StateFile& s) { s.tiles["surface.cells"][0] = 1ull << 40; }},
+            {"fewer origins", stage, [](StateFile& s) { s.tiles["surface.origin_triangles"].resize(3); }},
+            {"an odd volume", stage, [](StateFile& s) { s.numbers["surface.volume_bits"] = 0x7ff0000000000000; }},
+            {"a frame before the first", stage, [](StateFile& s) { s.numbers["frame"] = -5; }},
+        };
+    };
+    expect_detected(text + "[track]\n", forgeries("track"));
+    text.replace(text.find("voxel = 0.05"), 12, "voxel = 0.05\nsurface = \"tracked\"");
+    expect_detected(text, forgeries("liquid"));
+}
+
+TEST_F(ForgedStates, OfRipplesAreDetected)
+{
+    std::string text = small_scene();
+    text = text.substr(0, text.find("[surface]"));
+    text.replace(text.find("1-6"), 3, "1-3");
+    expect_detected(
+        text + "[ripples]\n",
+        {
+            {"too few heights", "ripples", [](StateFile& s) { s.fields["ripples.difference"].resize(7); }},
+            {"too few distances", "ripples", [](StateFile& s) { s.fields["ripples.distance"].resize(7); }},
+            {"tiles in disorder", "ripples", [](StateFile& s) { std::ranges::reverse(s.tiles["ripples"]); }},
+            {"no cells", "ripples", [](StateFile& s) { s.numbers["ripples.voxel_bits"] = 0; }},
+            {"no energy", "ripples", [](StateFile& s) { s.fields.erase("ripples.turbulence.energy"); }},
+            {"a frame before the first", "ripples", [](StateFile& s) { s.numbers["frame"] = -5; }},
         });
 }
 

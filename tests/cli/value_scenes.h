@@ -83,7 +83,7 @@ entrance = "door"
 visit = [{ goal = "exit" }]
 )";
 
-// By the name of the stage whose parameters are varied.
+// By the name of the stage whose parameters are varied, or of a variant.
 inline std::map<std::string, std::string> value_scenes()
 {
     const std::string shot = "[shot]\nframes = \"1-3\"\n\n";
@@ -101,6 +101,9 @@ center = [0.7, 0, 0.3]
 radius = 0.2
 )" + with(kForceTables, "liquid") +
                        with(kBodyTables, "liquid") + "[liquid.turbulence]\non = true\n";
+    scenes["tracked liquid"] = shot + kLiquidTables + "[liquid.tracked]\nvoxel = 0.05\n";
+    scenes["tracked liquid"].replace(scenes["tracked liquid"].find("voxel = 0.1"), 11,
+                                     "voxel = 0.1\nsurface = \"tracked\"");
     scenes["spray"] = shot + kLiquidTables + R"([spray.whitewater]
 trapped_air = 10
 wave_crests = 10

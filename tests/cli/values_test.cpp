@@ -78,9 +78,9 @@ bool needs_shorter_frames(const DeclaredNumber& number, const RunResult& outcome
     return moves && (outcome.code == -SIGKILL || outcome.code == -SIGALRM);
 }
 
-// Tries the extremes of all numbers of a stage, in one of its scenes. SPINDRIFT_SWEEP=2/5 takes the second of every
-// five.
-void sweep(const std::string& stage, const std::string& scene)
+// Tries the extremes of all numbers of a stage, or of one of its tables, in one of its scenes. SPINDRIFT_SWEEP=2/5 takes
+// the second of every five.
+void sweep(const std::string& stage, const std::string& table, const std::string& scene)
 {
     const char* chosen = std::getenv("SPINDRIFT_SWEEP");
     if (!chosen) GTEST_SKIP() << "takes minutes; make sweep runs it";
@@ -91,6 +91,7 @@ void sweep(const std::string& stage, const std::string& scene)
     ASSERT_EQ(complaint(run_with_limits(place, {"run", "tiny.toml", "-o", "out"})), "");
     const std::vector<DeclaredNumber> numbers = declared_numbers().at(stage); // must outlive the loop
     for (DeclaredNumber number : numbers) {
+        if (!number.path.starts_with(table + ".")) continue;
         number.range.high = std::min(number.range.high, most_tried(number.path));
         for (const std::string& value : extremes_of(number)) {
             if (count++ % parts != part % parts) continue;
@@ -112,10 +113,12 @@ void sweep(const std::string& stage, const std::string& scene)
     }
 }
 
+void sweep(const std::string& stage, const std::string& scene) { sweep(stage, stage, scene); }
 void sweep(const std::string& stage) { sweep(stage, stage); }
 
 TEST(ValuesSweep, Shot) { sweep("shot"); }
 TEST(ValuesSweep, Liquid) { sweep("liquid"); }
+TEST(ValuesSweep, TrackedLiquid) { sweep("liquid", "liquid.tracked", "tracked liquid"); }
 TEST(ValuesSweep, Spray) { sweep("spray"); }
 TEST(ValuesSweep, Smoke) { sweep("smoke"); }
 TEST(ValuesSweep, ShapedSmoke) { sweep("shaped_smoke"); }

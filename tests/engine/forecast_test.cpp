@@ -196,6 +196,9 @@ velocity = [1000, 1000, 1000]
         {"rehearse", "fast.toml", "-o", "out", "--stage", "smoke", "--seconds", "0.5", "--frames", "1-3", "-j", "2"});
     EXPECT_TRUE(contains(result.out, "\nframe 1 disk ") && contains(result.out, " cut_short 1\n")) << result.out;
     EXPECT_FALSE(contains(result.out, "frame 2")) << result.out;
+    const RunResult sooner = place.succeed({"rehearse", "fast.toml", "-o", "none", "--stage", "smoke", "--seconds",
+                                            "0.001", "--frames", "1-3", "-j", "2"});
+    EXPECT_TRUE(sooner.out.starts_with("cut_short 1\nmemory ")) << sooner.out; // not a single frame
 }
 
 // An earlier version forecast 3.6 MB of memory and 9 MB of files for a run that took 1.8 GB and 616 MB.
@@ -204,6 +207,94 @@ TEST(Forecast, MatchesTurbulentSmoke)
     std::string scene = kSmoke;
     scene.replace(scene.find("0.03"), 4, "0.06");
     expect_forecast_matches(scene + "[smoke.turbulence]\non = true\n", {{"smoke", "smoke"}});
+}
+
+TEST(Forecast, MatchesShapedSmoke)
+{
+    expect_forecast_matches(R"([shot]
+frames = "1-6"
+[shaped_smoke]
+voxel = 0.03
+markers = 300000
+controls = 6000
+[shaped_smoke.vortices]
+radius = 0.15
+speed = 0.3
+[[shaped_smoke.source]]
+shape = "sphere"
+center = [0, 0.5, 0]
+radius = 0.4
+[[shaped_smoke.target]]
+shape = "capsule"
+start = [-0.6, 0.5, 0]
+end = [0.6, 0.5, 0]
+radius = 0.2
+)",
+                            {{"shaped_smoke", "shaped_smoke"}});
+}
+
+const char* const kFallingBall = R"([shot]
+frames = "1-6"
+[liquid]
+voxel = 0.04
+[liquid.domain]
+min = [0, 0, 0]
+max = [1.6, 1.2, 0.8]
+[[liquid.source]]
+max = [1.6, 0.3, 0.8]
+[[liquid.source]]
+shape = "sphere"
+center = [0.8, 0.6, 0.4]
+radius = 0.18
+velocity = [0, -3, 0]
+)";
+
+TEST(Forecast, MatchesALiquidThatTracksItsSurface)
+{
+    std::string scene = kFallingBall;
+    scene.replace(scene.find("voxel = 0.04"), 12, "voxel = 0.04\nsurface = \"tracked\"");
+    expect_forecast_matches(scene + "[liquid.tracked]\nvoxel = 0.013\n", {{"liquid", "liquid"}});
+}
+
+TEST(Forecast, MatchesATrackAndItsTexture)
+{
+    expect_forecast_matches(std::string(kFallingBall) + R"([track]
+voxel = 0.016
+[texture]
+of = "track"
+mode = "example"
+size = 0.2
+)",
+                            {{"liquid", "liquid"}, {"track", "track"}, {"texture", "texture"}});
+}
+
+TEST(Forecast, MatchesATextureOfMeshesOfAnotherProgram)
+{
+    const Workplace place;
+    place.write("other.toml", std::string(kFallingBall) + "[track]\nvoxel = 0.02\n");
+    place.succeed({"run", "other.toml", "-o", "other"});
+    expect_forecast_matches(fmt::format("[shot]\nframes = \"1-6\"\n[texture]\ninput = \"{}\"\nmode = \"react\"\n"
+                                        "size = 0.2\nsteps = 40\n",
+                                        place / "other/track/track.####.ply"),
+                            {{"texture", "texture"}});
+}
+
+TEST(Forecast, MatchesFluidSand)
+{
+    expect_forecast_matches(R"([shot]
+frames = "1-4"
+[sand]
+voxel = 0.02
+model = "fluid"
+[sand.domain]
+min = [-0.6, 0, -0.6]
+max = [0.6, 1, 0.6]
+[[sand.source]]
+shape = "sphere"
+center = [0, 0.4, 0]
+radius = 0.3
+)",
+                            {{"sand", "sand"}});
 }
 
 TEST(Forecast, MatchesSandAndItsGrains)

@@ -147,6 +147,29 @@ TEST(ImageFile, TruncatedOrForeignFilesAreErrors)
     }
 }
 
+// The headers of these files announce more than the files hold: memory is not spent on the announcement.
+TEST(ImageFile, PicturesThatAnnounceTooManyPixelsAreRefused)
+{
+    const TempFolder folder;
+    write_image(folder / "large.png", gradient(16, 16));
+    std::string bytes = read_file(folder / "large.png");
+    ASSERT_EQ(bytes.substr(12, 4), "IHDR");
+    const auto put = [&](size_t at, uint32_t value) { // big-endian
+        for (int k = 0; k < 4; ++k) bytes[at + k] = static_cast<char>(value >> (24 - 8 * k) & 255);
+    };
+    put(16, 60000), put(20, 60000);
+    uint32_t sum = 0xffffffff; // CRC-32 of type and data
+    for (size_t i = 12; i < 29; ++i) {
+        sum ^= static_cast<uint8_t>(bytes[i]);
+        for (int bit = 0; bit < 8; ++bit) sum = sum & 1 ? sum >> 1 ^ 0xedb88320 : sum >> 1;
+    }
+    put(29, ~sum);
+    write_file(folder / "large.png", bytes);
+    const std::string message = error_of(ExitCode::failed, [&] { read_image(folder / "large.png"); });
+    EXPECT_TRUE(contains(message, "large.png: a picture of 60000 x 60000 pixels with 3 channels is too large"))
+        << message;
+}
+
 TEST(Resize, ShrinkingAveragesInLinearLight)
 {
     Image image(4, 2);

@@ -2,6 +2,7 @@
 #include "io/temp_folder.h"
 #include "liquid/scenes.h"
 #include "mesh/test_meshes.h"
+#include "spindrift/liquid/particle_flow.h"
 
 #include <fstream>
 #include <gtest/gtest.h>
@@ -148,6 +149,39 @@ TEST(Sheets, SeparateThePressureOfTheirTwoSides)
     }
 }
 
+// What [track] reads of a liquid: water that flows in opposite directions along both sides of a thin wall
+// keeps its velocity up to the wall.
+TEST(Sheets, PartTheFlowThatTracksFollow)
+{
+    constexpr float kVoxel = 0.05f;
+    for (const float x : {0.5f, 0.512f, 0.527f}) {
+        Particles water;
+        for (float px = 0.0125f; px < 1; px += 0.5f * kVoxel)
+            for (float py = 0.0125f; py < 0.5f; py += 0.5f * kVoxel)
+                for (float pz = 0.0125f; pz < 0.5f; pz += 0.5f * kVoxel)
+                    if (std::abs(px - x) > 0.001f) water.P.push_back(Vec3f(px, py, pz));
+        water.resize(water.P.size());
+        for (size_t i = 0; i < water.size(); ++i)
+            water.v[i] = Vec3f(0, 0, water.P[i].x() < x ? 1 : -1), water.id[i] = static_cast<int32_t>(i);
+        ColliderParams wall;
+        wall.min = Vec3f(x - 0.0005f, -1, -1), wall.max = Vec3f(x + 0.0005f, 2, 2);
+        ParticleFlow flow(DomainParams(), {Shape(wall, "a test")}, kFps, kVoxel);
+        flow.solids().find_sheets(kVoxel);
+        flow.set(water, 0);
+        const Field<float>& along = flow.flow().velocity.u[2];
+        const Topology& topology = flow.topology();
+        size_t tested = 0;
+        for (int tile = 0; tile < topology.tile_count(); ++tile)
+            for (int c = 0; c < kTileCells; ++c) {
+                const Vec3f at = kVoxel * (topology.first_cell(tile).cast<float>() + face_in_tile(c, 2));
+                if (!Box3f{Vec3f(0.3f, 0.05f, 0.05f), Vec3f(0.7f, 0.45f, 0.45f)}.contains(at)) continue;
+                EXPECT_NEAR(along.tile(tile)[c], at.x() < x ? 1 : -1, 1e-5f) << at.transpose() << ", wall at " << x;
+                ++tested;
+            }
+        EXPECT_GT(tested, 300u);
+    }
+}
+
 // Honey at two heights on both sides of a thin wall. Regression: viscosity reached through the wall and let low honey
 // climb it, at 6 cm/s.
 TEST(Sheets, DoNotLetHoneyClimb)
@@ -190,8 +224,37 @@ TEST(Sheets, HoldHoneyAsThickPlatesDo)
     EXPECT_NEAR(speed_on(0.003f) / thick, 1, 0.1);
 }
 
-// A plate that is lowered into a pool, and one that lifts water.
-TEST(Sheets, PushAndLiftWater)
+// Plates of 2 mm in cells of 4 cm that rise with the water on them, or turn below it.
+TEST(Sheets, LiftAndTurnWater)
+{
+    struct Motion {
+        float degrees, rise, turn; // at first; [m] and [deg] a frame
+    };
+    for (const Transfer transfer : {Transfer::flip, Transfer::apic})
+        for (const Motion& m : {Motion{0, 0.01f, 0}, Motion{20, 0.01f, 0}, Motion{0, 0, 1.5f}}) {
+            PlateScene scene(0.002f, 0.04f, m.degrees, transfer);
+            scene.params.sources[0].center.y() = 0.62f;
+            ColliderParams& plate = scene.params.colliders[0];
+            plate.rotate = {{0, 0, 0, 1, m.degrees}, {100, 0, 0, 1, m.degrees + 100 * m.turn}};
+            plate.translate = {{0, 0, 0, 0}, {100, 0, 100 * m.rise, 0}};
+            const Shape shape(plate, "a test");
+            const auto liquid = started_liquid(scene.params);
+            const size_t count = liquid->particles().size();
+            for (int frame = 1; frame <= 24; ++frame) {
+                liquid->advance();
+                const auto now = static_cast<float>(frame);
+                const Vec3f at = shape.placed(scene.middle, now);
+                const Vec3f above = shape.placed(scene.middle + Vec3f::UnitY(), now) - at;
+                for (const Vec3f& x : liquid->particles().P)
+                    ASSERT_GT((x - at).dot(above), 0)
+                        << m.rise << " m and " << m.turn << " degrees a frame, frame " << frame;
+            }
+            EXPECT_EQ(liquid->particles().size(), count);
+        }
+}
+
+// A piston that pushes water through a tank.
+TEST(Sheets, PushWater)
 {
     LiquidParams p;
     p.voxel = 0.05f;
@@ -224,11 +287,15 @@ TEST(Sheets, MayBeOpenMeshes)
     sheet.shape = ShapeParams::Kind::mesh, sheet.file = file;
     EXPECT_THROW(Shape(sheet, "a test"), Error);
     scene.params.colliders = {};
-    Liquid liquid(scene.params, {shapes_of(scene.params.sources), {}, {Shape(sheet, "a test", nullptr, true)}}, kFps);
-    liquid.start(0);
-    for (int frame = 0; frame < 30; ++frame) {
-        liquid.advance();
-        for (const Vec3f& x : liquid.particles().P) ASSERT_GT(x.y(), 0.3f + 0.1f * x.x());
+    for (const Transfer transfer : {Transfer::flip, Transfer::apic}) {
+        scene.params.transfer = transfer;
+        Liquid liquid(scene.params, {shapes_of(scene.params.sources), {}, {Shape(sheet, "a test", nullptr, true)}},
+                      kFps);
+        liquid.start(0);
+        for (int frame = 0; frame < 30; ++frame) {
+            liquid.advance();
+            for (const Vec3f& x : liquid.particles().P) ASSERT_GT(x.y(), 0.3f + 0.1f * x.x());
+        }
     }
 }
 

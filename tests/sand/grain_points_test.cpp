@@ -59,8 +59,8 @@ GrainPoints points_of(const Particles& sand)
 {
     SandParams params;
     params.voxel = kVoxel, params.gravity = Vec3f::Zero();
-    GrainPoints points(params, {});
-    points.start(sand);
+    GrainPoints points(params, {}, 1);
+    points.start(sand, 1);
     return points;
 }
 
@@ -96,7 +96,7 @@ TEST(GrainPoints, FollowTheFlow)
     for (const AffineFlow& flow : {fall, shear, turn, spread}) {
         GrainPoints points = points_of(flow.start(sand));
         const Particles before = points.points();
-        const GrainReport report = points.advance(flow.move(sand), 1);
+        const GrainReport report = points.advance(flow.move(sand));
         EXPECT_GT(before.size(), 15000u);
         EXPECT_EQ(report.made, 0u);
         EXPECT_EQ(report.given_up, 0u);
@@ -118,7 +118,7 @@ TEST(GrainPoints, MoveToTheHalvesOfASplitParticle)
     ASSERT_EQ(next.size(), 2 * sand.size());
     GrainPoints points = points_of(flow.start(sand));
     const Particles before = points.points();
-    const GrainReport report = points.advance(next, 1);
+    const GrainReport report = points.advance(next);
     const Errors errors(before, points.points(), flow);
     EXPECT_EQ(report.given_up, 0u);
     EXPECT_NEAR(static_cast<double>(points.points().size()), static_cast<double>(before.size()),
@@ -151,7 +151,7 @@ TEST(GrainPoints, MoveToTheMergedParticle)
     ASSERT_EQ(next.size(), sand.size() / 2);
     GrainPoints points = points_of(flow.start(sand));
     const Particles before = points.points();
-    const GrainReport report = points.advance(next, 1);
+    const GrainReport report = points.advance(next);
     const Errors errors(before, points.points(), flow);
     EXPECT_EQ(points.points().size(), before.size());
     EXPECT_EQ(report.made, 0u);
@@ -170,12 +170,12 @@ TEST(GrainPoints, ExistOnlyWhereVisible)
     // Broken apart: inner particles get their points where they would have been.
     AffineFlow flow;
     flow.map *= 1.3f;
-    const GrainReport report = points.advance(flow.move(sand), 1);
+    const GrainReport report = points.advance(flow.move(sand));
     EXPECT_NEAR(static_cast<double>(points.points().size()), 24 * 1728, 0.01 * 24 * 1728);
     EXPECT_EQ(static_cast<double>(report.made), static_cast<double>(points.points().size()) - shown);
 
     // And back.
-    points.advance(sand, 1);
+    points.advance(sand);
     EXPECT_NEAR(static_cast<double>(points.points().size()), shown, 0.01 * shown);
 }
 
@@ -219,7 +219,7 @@ TEST(GrainPoints, NormalsVaryFromGrainToGrain)
     EXPECT_GT(mean.y(), 0.8);
     EXPECT_NEAR(spread.x(), 0.5 / std::sqrt(3.0), 0.05); // uniform between -0.5 and 0.5
     EXPECT_NEAR(spread.z(), 0.5 / std::sqrt(3.0), 0.05);
-    points.advance(lattice(1), 1);
+    points.advance(lattice(1));
     for (const auto& [id, n] : bumps())
         if (before.contains(id)) {
             EXPECT_LT((n - before.at(id)).norm(), 0.05f);
@@ -236,7 +236,7 @@ TEST(GrainPoints, VelocitiesMatchTheirDisplacements)
         GrainPoints points = points_of(flow.start(sand));
         std::map<int32_t, Vec3f> before;
         for (size_t i = 0; i < points.points().size(); ++i) before[points.points().id[i]] = points.points().P[i];
-        points.advance(flow.move(sand), 1);
+        points.advance(flow.move(sand));
         float worst = 0;
         for (size_t i = 0; i < points.points().size(); ++i)
             if (const auto found = before.find(points.points().id[i]); found != before.end())
@@ -256,14 +256,14 @@ TEST(GrainPoints, KeepTheirNumberInAnExpandingCloud)
     state.speed = 1;
     sand->restore(std::move(state));
     SandParams params = scene.params;
-    GrainPoints points(params, {});
-    points.start(sand->particles());
+    GrainPoints points(params, {}, kFps);
+    points.start(sand->particles(), 1);
     size_t splits = 0;
     double all = 0, good = 0, lost = 0;
     for (int f = 0; f < 8; ++f) {
         splits += sand->advance().splits;
         const Particles before = points.points();
-        lost += static_cast<double>(points.advance(sand->particles(), 1 / kFps).given_up);
+        lost += static_cast<double>(points.advance(sand->particles()).given_up);
         // All velocities are proportional to the distance from the falling centre at all times: a map by (1 + 4 t).
         const float t = static_cast<float>(f) / kFps, s = t + 1 / kFps;
         const auto fallen = [](float at) { return Vec3f(0, -0.5f * 9.81f * at * at, 0); };
@@ -288,19 +288,25 @@ TEST(GrainPoints, BitIdenticalForAnyNumberOfThreadsAndAfterResuming)
     std::vector<Particles> frames;
     SandScene scene(0.4f, Vec3f(-0.4f, 0, -0.4f), Vec3f(0.4f, 0.6f, 0.4f));
     scene.fill_box(Vec3f(-0.1f, 0, -0.1f), Vec3f(0.1f, 0.3f, 0.1f));
+    ColliderParams plate; // that rises
+    plate.min = Vec3f(-0.4f, 0.1f, -0.4f), plate.max = Vec3f(0.4f, 0.102f, 0.4f);
+    plate.translate = {{1, 0, 0, 0}, {11, 0, 0.1f, 0}};
+    scene.params.colliders = {plate};
     const auto sand = scene.start();
     for (int f = 0; f < 5; ++f, sand->advance()) frames.push_back(sand->particles());
     const auto run = [&](int threads, size_t resumed) {
         return with_threads(threads, [&] {
-            auto points = std::make_unique<GrainPoints>(scene.params, GrainParams());
-            points->start(frames[0]);
+            auto points =
+                std::make_unique<GrainPoints>(scene.params, GrainParams(), kFps, shapes_of(scene.params.colliders));
+            points->start(frames[0], 1);
             for (size_t f = 1; f < frames.size(); ++f) {
                 if (f == resumed) {
                     GrainPoints::State state = points->state();
-                    points = std::make_unique<GrainPoints>(scene.params, GrainParams());
-                    points->restore(std::move(state), frames[f - 1]);
+                    points = std::make_unique<GrainPoints>(scene.params, GrainParams(), kFps,
+                                                           shapes_of(scene.params.colliders));
+                    points->restore(std::move(state), frames[f - 1], static_cast<int>(f));
                 }
-                points->advance(frames[f], 1 / kFps);
+                points->advance(frames[f]);
             }
             return points->points();
         });
@@ -318,7 +324,7 @@ TEST(GrainPoints, NoSandGivesNoPoints)
 {
     GrainPoints points = points_of({});
     EXPECT_EQ(points.points().size(), 0u);
-    EXPECT_EQ(points.advance({}, 1).points, 0u);
-    EXPECT_GT(points.advance(lattice(1), 1).points, 0u);
-    EXPECT_EQ(points.advance({}, 1).points, 0u);
+    EXPECT_EQ(points.advance({}).points, 0u);
+    EXPECT_GT(points.advance(lattice(1)).points, 0u);
+    EXPECT_EQ(points.advance({}).points, 0u);
 }

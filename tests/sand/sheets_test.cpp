@@ -2,6 +2,7 @@
 #include "sand/sands.h"
 
 #include "io/temp_folder.h"
+#include "spindrift/sand/grain_points.h"
 
 #include <gtest/gtest.h>
 
@@ -89,6 +90,35 @@ TEST(SandSheets, HoldSandWhileTheyMove)
     }
 }
 
+// Sand that lands on plates of 4 mm in cells of 4 cm: level, tilted, and one that rises and turns. Each grain stays on
+// the side of its particle, although ellipsoids reach through the plate.
+TEST(SandSheets, HoldGrainsForRendering)
+{
+    struct Motion {
+        float degrees, rise, turn; // at first; [m] and [deg] a frame
+    };
+    for (const Motion& m : {Motion{0, 0, 0}, Motion{20, 0, 0}, Motion{5, 0.01f, 1}}) {
+        SandScene scene = sand_above_a_plate(0);
+        ColliderParams& plate = scene.params.colliders[0];
+        plate.rotate = {{1, 0, 0, 1, m.degrees}, {101, 0, 0, 1, m.degrees + 100 * m.turn}};
+        plate.translate = {{1, 0, 0, 0}, {101, 0, 100 * m.rise, 0}};
+        const Shape shape(plate, "a test");
+        const auto sand = scene.start();
+        GrainPoints grains(scene.params, {}, kFps, {shape});
+        grains.start(sand->particles(), 1);
+        const size_t at_first = grains.points().size();
+        for (int frame = 2; frame <= 18; ++frame) {
+            sand->advance();
+            const GrainReport report = grains.advance(sand->particles());
+            EXPECT_LT(report.given_up, at_first / 100) << "frame " << frame;
+            const auto now = static_cast<float>(frame);
+            const Vec3f at = shape.placed(Vec3f(0, 0.4f, 0), now), above = shape.placed(Vec3f(0, 1.4f, 0), now);
+            for (const Vec3f& x : grains.points().P)
+                ASSERT_GT((x - at).dot(above - at), 0) << m.degrees << " degrees, frame " << frame;
+        }
+    }
+}
+
 // An open mesh that tips about an axis along no edge of the grid. Regression: sand in the parts that it cuts off cells
 // was splatted to cells below the tray, which could not push it back.
 TEST(SandSheets, DoNotCompressSandInATippingTray)
@@ -168,6 +198,31 @@ TEST(SandSheets, SplattingStaysOnOneSide)
     double again = 0;
     for (const float filled : grid.filled.values()) again += static_cast<double>(filled);
     EXPECT_NEAR(again, sum, 1e-5 * sum);
+}
+
+// A sheet of two triangles, which has no inside, below either model.
+TEST(SandSheets, MayBeOpenMeshes)
+{
+    const TempFolder folder;
+    const std::string file = folder / "sheet.obj";
+    std::ofstream(file) << "v -1 0.3 -1\nv 1 0.5 -1\nv 1 0.5 1\nv -1 0.3 1\nf 1 2 3\nf 1 3 4\n";
+    ShapeParams sheet;
+    sheet.shape = ShapeParams::Kind::mesh, sheet.file = file;
+    const Shape shape(sheet, "a test", nullptr, true);
+    SandScene scene = sand_above_a_plate(0);
+    scene.params.colliders = {};
+    GranularSand grains(scene.params, {shapes_of(scene.params.sources), {shape}, {}}, kFps);
+    FluidSand fluid(scene.params, shapes_of(scene.params.sources), {shape}, kFps);
+    const auto hold = [](auto& sand, const char* model) {
+        sand.start(1);
+        for (int frame = 2; frame <= 20; ++frame) {
+            sand.advance();
+            for (const Vec3f& x : sand.particles().P)
+                ASSERT_GT(x.y(), 0.4f + 0.1f * x.x()) << model << ", frame " << frame;
+        }
+    };
+    hold(grains, "grains");
+    hold(fluid, "fluid");
 }
 
 TEST(SandSheets, HoldFluidSand)

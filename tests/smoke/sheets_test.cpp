@@ -1,7 +1,8 @@
 // Smoke at colliders thinner than a cell.
+#include "io/temp_folder.h"
 #include "smoke/smokes.h"
 
-#include <gtest/gtest.h>
+#include <fstream>
 
 namespace spindrift {
 
@@ -54,6 +55,28 @@ TEST_P(SmokeSheets, LetNoSmokeThrough)
     EXPECT_LT(share_behind(*smoke, p.fine_voxel(), middle, normal), 1e-3);
     // It accumulates below the plate instead.
     EXPECT_GT(share_behind(*smoke, p.fine_voxel(), middle - 0.25f * normal, normal), 0.3);
+}
+
+// An open mesh of two triangles, which has no inside.
+TEST(SmokeAtSheets, OpenMeshesLetNoSmokeThrough)
+{
+    const TempFolder folder;
+    const std::string file = folder / "sheet.obj";
+    std::ofstream(file) << "v -1 0.41 -1\nv 2 1.01 -1\nv 2 1.01 2\nv -1 0.41 2\nf 1 2 3\nf 1 3 4\n";
+    SmokeParams p;
+    p.voxel = 0.05f;
+    p.domain.min = Vec3f(0, 0, 0), p.domain.max = Vec3f(1, 1.5f, 1);
+    close_all_sides(p.domain);
+    p.sources = {ball_source(Vec3f(0.5f, 0.25f, 0.5f), 0.15f, 150)};
+    p.sources[0].velocity = Vec3f(0, 2, 0);
+    ShapeParams sheet;
+    sheet.shape = ShapeParams::Kind::mesh, sheet.file = file;
+    Smoke smoke(p, {shapes_of(p.sources), {Shape(sheet, "a test", nullptr, true)}, {}}, 24);
+    smoke.start(1);
+    for (int frame = 0; frame < 24; ++frame) smoke.advance();
+    const Vec3f middle(0.5f, 0.71f, 0.5f), normal = Vec3f(-0.2f, 1, 0).normalized();
+    EXPECT_LT(share_behind(smoke, p.fine_voxel(), middle, normal), 1e-3);
+    EXPECT_GT(share_behind(smoke, p.fine_voxel(), middle - 0.25f * normal, normal), 0.3);
 }
 
 INSTANTIATE_TEST_SUITE_P(Plates, SmokeSheets,

@@ -1,4 +1,7 @@
+#include "io/temp_folder.h"
 #include "spray/sprays.h"
+
+#include <fstream>
 
 namespace spindrift {
 
@@ -84,6 +87,35 @@ TEST(SprayColliders, NothingPassesAMovingThinPlate)
                             << frame;
                 }
             }
+}
+
+// An open mesh of two triangles, which has no inside, in the path of fast droplets from both sides.
+TEST(SprayColliders, NothingPassesAnOpenMesh)
+{
+    const TempFolder folder;
+    const std::string file = folder / "sheet.obj";
+    std::ofstream(file) << "v -20 -2 -20\nv 20 2 -20\nv 20 2 20\nv -20 -2 20\nf 1 2 3\nf 1 3 4\n";
+    SprayColliderParams sheet;
+    sheet.shape = ShapeParams::Kind::mesh, sheet.file = file;
+    const auto height = [](const Vec3f& x) { return x.y() - 0.1f * x.x(); };
+    Particles p = random_droplets(4000, 0.5f, 20, 6e-3f, 20, 1);
+    std::erase_if(p.P, [&](const Vec3f& x) { return std::abs(height(x)) < 0.01f; });
+    const size_t count = p.P.size();
+    p.v.resize(count), p.id.resize(count), p.attribute<float>(kRadiusAttribute).resize(count);
+    for (size_t i = 0; i < count; ++i) p.id[i] = static_cast<int32_t>(i);
+    std::vector<bool> above;
+    for (const Vec3f& x : p.P) above.push_back(height(x) > 0);
+    SprayParams params = with(sheet);
+    params.collisions = false;
+    Spray spray(params, {{}, {Shape(sheet, "a test", nullptr, true)}}, 24);
+    spray.start(0);
+    spray.add(std::move(p));
+    for (int frame = 1; frame <= 8; ++frame) {
+        spray.advance();
+        ASSERT_EQ(spray.particles().size(), count);
+        for (size_t i = 0; i < count; ++i)
+            ASSERT_EQ(height(spray.particles().P[i]) > 0, above[spray.particles().id[i]]) << "frame " << frame;
+    }
 }
 
 TEST(SprayColliders, BounceFollowsRestitutionAndFriction)

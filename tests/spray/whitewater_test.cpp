@@ -209,6 +209,47 @@ TEST(Whitewater, StaysOnItsSideOfAThinPlate)
     }
 }
 
+// Water that flows along one side of a thin wall, or against it, traps no air of the still water on the other side.
+TEST(Whitewater, LiquidBehindAThinWallTrapsNoAir)
+{
+    const Vec3f low(0, 0, 0), middle(0.5f, 1, 1), middle_low(0.5f, 0, 0), high(1, 1, 1);
+    const LiquidView liquid(both(block(low, middle, Vec3f(3, 0, 2)), block(middle_low, high, Vec3f::Zero(), 100000)),
+                            kSpacing);
+    SprayColliderParams wall;
+    wall.min = Vec3f(0.4999f, -9, -9), wall.max = Vec3f(0.5001f, 9, 9);
+    const SprayColliders colliders(shapes_of(std::vector{wall}), {wall}, 24);
+    const auto trapped = [&](const Barriers& barriers) {
+        double sum = 0;
+        for (const Potentials& p : find_potentials(liquid, air_only(), barriers))
+            sum += static_cast<double>(p.trapped_air);
+        return sum;
+    };
+    EXPECT_GT(trapped({}), 10);
+    EXPECT_EQ(trapped(colliders.barriers(0)), 0);
+}
+
+// Droplets just above a thin lid over water, which is at rest or sinks, stay droplets.
+TEST(Whitewater, DropletsAboveALidAreNotFoam)
+{
+    for (const float speed : {0.0f, -0.005f}) { // [m/frame]
+        SprayParams params;
+        params.whitewater.handover = true; // makes the spray read the liquid
+        params.gravity = Vec3f::Zero();
+        SprayColliderParams lid;
+        lid.min = Vec3f(-9, 0.5f, -9), lid.max = Vec3f(9, 0.501f, 9);
+        lid.translate = {{0, 0, 0, 0}, {100, 0, 100 * speed, 0}};
+        params.colliders = {lid};
+        const LiquidView pool(block(Vec3f(0, 0, 0), Vec3f(1, 0.47f, 1), Vec3f::Zero()), kSpacing);
+        auto spray = started_spray(params, one_droplet(Vec3f(0.5f, 0.504f, 0.5f), Vec3f::Zero(), 1e-3f));
+        for (int frame = 1; frame <= 4; ++frame) {
+            spray->advance(pool, pool);
+            ASSERT_EQ(spray->particles().size(), 1u);
+            EXPECT_EQ((*spray->particles().find<int32_t>(kKindAttribute))[0], static_cast<int>(WaterKind::spray))
+                << "frame " << frame;
+        }
+    }
+}
+
 // The volume balance holds for droplets that merge, break up, leave, and hold water that never was the liquid's.
 TEST(Whitewater, TheLandedVolumeIsGivenBack)
 {

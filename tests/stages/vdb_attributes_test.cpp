@@ -347,6 +347,28 @@ TEST_F(AxCarries, GroupsOfTheFileAreGroupsOfTheExpression)
     EXPECT_GT(both, 10u);
 }
 
+// Regression: a leaf of another program whose lists are shorter than those of the first leaf was read beyond its end.
+TEST_F(AxCarries, NoPointsWhoseLeavesHaveListsOfDifferentLengths)
+{
+    const auto leaf_of = [](float x, openvdb::Index length) {
+        const std::vector<openvdb::Vec3f> places = {{x, 0, 0}, {x + 0.3f, 0.2f, 0}};
+        const auto transform = openvdb::math::Transform::createLinearTransform(1.0);
+        auto grid = points::createPointDataGrid<points::NullCodec, PointDataGrid>(places, *transform);
+        points::appendAttribute<float>(grid->tree(), "list", 1.0f, length);
+        return grid;
+    };
+    const auto grid = leaf_of(0, 3), other = leaf_of(100, 2);
+    grid->tree().addLeaf(new PointDataGrid::TreeType::LeafNodeType(*other->tree().cbeginLeaf()));
+    grid->setName("points");
+    openvdb::io::File(place / "lists.vdb").write({grid});
+    for (const char* code : {"@depth = 1;", "vec3f@P += {0.3f, 0, 0};", "if (vec3f@P.x > 0.2f) deletepoint();"}) {
+        const RunResult refused = place.run({"ax", code, "--in", "lists.vdb", "--out", "out.vdb"});
+        EXPECT_EQ(refused.code, 1) << refused.out;
+        EXPECT_TRUE(contains(refused.err, "lists.vdb cannot be changed: its leaves have different attributes"))
+            << refused.err;
+    }
+}
+
 TEST_F(AxCarries, AndReportsValuesThatAnExpressionCannotHold)
 {
     const auto refused = [&](const std::string& code, const std::string& words) {

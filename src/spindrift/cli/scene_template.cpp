@@ -316,6 +316,38 @@ of = "liquid"
 look = "paint"
 )";
 
+constexpr const char* kTexture = R"([shot]
+frames = "1-48"
+fps = 24
+
+[liquid]
+voxel = 0.04              # metres
+viscosity = 100           # pascal seconds: goop
+
+[liquid.domain]
+min = [0, 0, 0]
+max = [1.2, 1.2, 0.8]
+
+[[liquid.source]]
+min = [0.1, 0.6, 0.2]
+max = [0.6, 1, 0.6]
+
+[[liquid.collider]]
+min = [0, 0.4, 0]
+max = [0.45, 0.5, 0.8]
+
+[track]                   # a surface that knows where each of its points was
+
+[pebbles]
+kind = "texture"
+mode = "example"          # a texture that looks like the example in each frame; or "colors" and "react"
+example = "pebbles"       # or example_file, a picture
+size = 0.12               # metres: of the features of the example
+
+[render]
+show = "pebbles"
+)";
+
 constexpr const char* kFire = R"([shot]
 frames = "1-48"
 fps = 24
@@ -417,6 +449,7 @@ const std::vector<SceneTemplate>& scene_templates()
         {"shaped_smoke", "Smoke takes one shape, then another, and is let go.", kShapedSmoke},
         {"fire", "Hot smoke glows as flames and cools as it rises.", kFire},
         {"tracked", "A coloured ball falls into a pool whose surface remembers its colours.", kTracked},
+        {"texture", "Goop slides off a shelf with pebbles on its surface.", kTexture},
         {"sand", "A column of sand collapses into a pile.", kSand},
         {"crowd", "People leave a room through a door and are counted there.", kCrowd},
     };

@@ -69,12 +69,15 @@ struct Rehearsed {
     // Memory of the process [bytes]: the peak of the run, what is still held after it, and the peak including process
     // exit, where libraries clean up.
     double memory = 0, kept = 0, whole = 0;
+    bool cut = false; // in the first frame already, so that there are none
 };
 using Run = std::map<std::string, Rehearsed>; // by stage name
 
 // The output of rehearse_stage(): a line per frame, then one for the memory.
 //     frame 12 disk 34567 seconds 0.12 particles 1000 tiles 20
 //     memory 4000000 kept 3000000
+// A last frame that is said again with cut_short 1 was followed by one that took too long; without any frame there is
+// only a line "cut_short 1".
 Rehearsed read_rehearsal(const std::string& text)
 {
     Rehearsed rehearsed;
@@ -87,6 +90,8 @@ Rehearsed read_rehearsal(const std::string& text)
         while (words >> name >> value) {
             if (name == "memory")
                 rehearsed.memory = value;
+            else if (name == kCutShort && rehearsed.frames.empty())
+                rehearsed.cut = true;
             else if (name == "kept")
                 rehearsed.kept = value;
             else if (name == "frame")
@@ -125,7 +130,8 @@ class Recorder : public Progress {
     // The frame after the last was not completed.
     void frame_cut() const
     {
-        if (frames_ > 0) fmt::print("frame {} disk {:.0f} {} 1\n", last_frame_, bytes_in(folder_), kCutShort);
+        if (frames_ > 0) fmt::print("frame {} disk {:.0f} ", last_frame_, bytes_in(folder_));
+        fmt::print("{} 1\n", kCutShort);
     }
     void stage_ends() override {}
     void say(const std::string&) override {}
@@ -168,8 +174,11 @@ Run run_coarsely(const ShotOptions& options, const std::vector<const Stage*>& st
         const ProgramResult rehearsal = run_this_program(command);
         Rehearsed found = read_rehearsal(rehearsal.output);
         found.whole = rehearsal.memory;
-        if (found.frames.empty()) break; // cannot run this coarse, so neither can its readers
-        if (all) {                       // complete, including files written at the end
+        if (found.frames.empty()) { // cannot run this coarse, or not in time, so neither can its readers
+            if (found.cut) run[stage->name()] = std::move(found);
+            break;
+        }
+        if (all) { // complete, including files written at the end
             reached.last = found.frames.back().frame;
             found.frames.back().disk = bytes_in(folder.path() + "/" + stage->name());
         } else if (found.frames.back().frame < wanted.last) {
@@ -260,6 +269,11 @@ Forecast rehearse(const ShotOptions& options, const std::vector<const Stage*>& s
     Forecast forecast, shown, shown_coarsely; // at the scene's resolution, and in both runs
     for (const Stage* stage : stages) {
         const auto f = fine.find(stage->name()), c = coarse.find(stage->name());
+        if ((f != fine.end() && f->second.cut) || (c != coarse.end() && c->second.cut)) {
+            const Estimate rough = stage->estimate();
+            forecast[stage->name()] = {{{kCutShort, 1}}, rough.disk, rough.memory + held_memory(), 0};
+            continue;
+        }
         if (f == fine.end() || c == coarse.end()) continue;
         const bool all_frames = stage->rehearsal() == Stage::Rehearsal::all_frames;
         const Reached at = completed(f->second, c->second, frames, all_frames);
@@ -298,7 +312,7 @@ Forecast rehearse(const ShotOptions& options, const std::vector<const Stage*>& s
     }
     for (const Stage* stage : stages) {
         const auto foreseen = forecast.find(stage->name());
-        if (foreseen == forecast.end()) continue;
+        if (foreseen == forecast.end() || !shown.contains(stage->name())) continue;
         const Rehearsed &f = fine.at(stage->name()), &c = coarse.at(stage->name());
         // Start from the measured memory of the finer run and add the growth that the stage predicts from its numbers,
         // scaled by how well that prediction matched the measured difference between the two runs. Differences within

@@ -127,8 +127,10 @@ std::string Shot::needs() const
         memory = std::max(memory, e.memory), disk += e.disk;
         text += fmt::format("{:<8} memory {:>8}   disk {:>8}   {}\n", link.stage->name(), size_text(e.memory),
                             size_text(e.disk), e.note);
-        if (const auto found = foreseen.find(link.stage->name());
-            found != foreseen.end() && is_cut_short(found->second))
+        const auto found = foreseen.find(link.stage->name());
+        if (found == foreseen.end() && link.stage->rehearsal() != Stage::Rehearsal::none)
+            text += fmt::format("{:<8} could not be rehearsed: these are rough estimates\n", "");
+        else if (found != foreseen.end() && is_cut_short(found->second))
             text +=
                 fmt::format("{:<8} a frame takes minutes even on a coarser grid: the shot may need much more\n", "");
         for (const std::string& warning : warnings_of(*link.stage)) text += fmt::format("{:<8} {}\n", "", warning);

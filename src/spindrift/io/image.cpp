@@ -8,6 +8,7 @@
 #include "spindrift/io/picture_codec.h"
 
 #include <cctype>
+#include <filesystem>
 
 namespace spindrift {
 
@@ -43,7 +44,10 @@ void encode(const std::string& path, const RawPicture& picture)
 
 RawPicture decode(const std::string& path)
 {
-    if (!file_exists(path)) fail("cannot read {}: there is no such file", path);
+    std::error_code none;
+    if (!std::filesystem::exists(path, none)) fail("cannot read {}: there is no such file", path);
+    if (!file_exists(path)) // opening a pipe would block until another process writes to it
+        fail("cannot read {}: it is a pipe, a device or a folder, not a picture", path);
     RawPicture picture;
     const std::string error = codec().decode(path, picture);
     if (!error.empty()) fail("cannot read {}: {}", path, error);

@@ -72,6 +72,9 @@ std::string decode(const std::string& path, RawPicture& picture)
     if (spec.width <= 0 || spec.height <= 0 || spec.width > kLargestEdge || spec.height > kLargestEdge ||
         spec.nchannels < 1)
         return "a picture of " + std::to_string(spec.width) + " x " + std::to_string(spec.height) + " pixels";
+    if (static_cast<double>(spec.width) * spec.height * spec.nchannels > kMostNumbers)
+        return "a picture of " + std::to_string(spec.width) + " x " + std::to_string(spec.height) + " pixels with " +
+               std::to_string(spec.nchannels) + " channels is too large; make it smaller";
     picture.width = spec.width, picture.height = spec.height;
     picture.linear = is_linear(spec, reader->format_name());
     picture.channels = spec.channelnames;

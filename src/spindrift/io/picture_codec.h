@@ -9,7 +9,8 @@
 namespace spindrift {
 
 enum class PictureFormat { png, exr, jpg };
-constexpr int kLargestEdge = 1 << 16; // of a picture [pixels]
+constexpr int kLargestEdge = 1 << 16;    // of a picture [pixels]
+constexpr double kMostNumbers = 1 << 29; // of a picture that is read: pixels times channels; 2 GB as floats
 
 struct RawPicture {
     int width = 0, height = 0;

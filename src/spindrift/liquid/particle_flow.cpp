@@ -92,7 +92,8 @@ void ParticleFlow::set(Particles particles, float frame)
 
 void ParticleFlow::find_velocity()
 {
-    to_grid(particles_, index_, topology_, voxel_, Transfer::pic, velocity_, weight_);
+    const Sight* sight = solid_cells_.sight();
+    to_grid(particles_, index_, topology_, voxel_, Transfer::pic, velocity_, weight_, sight);
     const auto for_each_closed_face = [&](const auto& body) {
         const std::vector<int>& near = solid_cells_.near();
         parallel_for(near.size(), [&](size_t k) {
@@ -103,7 +104,7 @@ void ParticleFlow::find_velocity()
         });
     };
     for_each_closed_face([&](int tile, int a, int c) { weight_.u[a].tile(tile)[c] = 0; });
-    extrapolate(velocity_, weight_, kLayers);
+    extrapolate(velocity_, weight_, kLayers, sight);
     smooth_velocity();
     for_each_closed_face([&](int tile, int a, int c) {
         const Vec3f face = topology_.first_cell(tile).cast<float>() + face_in_tile(c, a);
@@ -111,22 +112,31 @@ void ParticleFlow::find_velocity()
     });
 }
 
-// Applies a binomial filter along each axis.
+// Applies a binomial filter along each axis, but not across sheets.
 void ParticleFlow::smooth_velocity()
 {
+    const Sight* sight = solid_cells_.sight();
     smoothed_.reset(topology_, 0);
     for (int axis = 0; axis < 3; ++axis) {
         for_each_tile(topology_, [&](int tile) {
             auto& block = thread_scratch<MacBlock<1>>();
             block.gather(velocity_, tile, Margin::nearest);
             const Vec3i up = Vec3i::Unit(axis);
-            for (int a = 0; a < 3; ++a)
+            for (int a = 0; a < 3; ++a) {
+                const uint8_t* links = sight ? sight->links(tile, a) : nullptr;
                 for_each_row([&](int x, int y, int o) {
                     const auto row = [&](int side) {
                         return load_row_unaligned(&block.u[a].at(x + side * up.x(), y + side * up.y(), side * up.z()));
                     };
-                    store_row(smoothed_.u[a].tile(tile) + o, 0.25f * (row(-1) + row(1)) + 0.5f * row(0));
+                    const Row here = row(0);
+                    Row below = row(-1), above = row(1);
+                    for (int k = 0; links && k < kTileSize; ++k) {
+                        if (!(links[o + k] >> (2 * axis) & 1)) below[k] = here[k];
+                        if (!(links[o + k] >> (2 * axis + 1) & 1)) above[k] = here[k];
+                    }
+                    store_row(smoothed_.u[a].tile(tile) + o, 0.25f * (below + above) + 0.5f * here);
                 });
+            }
         });
         for (int a = 0; a < 3; ++a) std::swap(velocity_.u[a], smoothed_.u[a]);
     }

@@ -18,6 +18,7 @@ namespace {
 
 constexpr int32_t kNowhere = -1;
 constexpr uint64_t kBumps = 1; // a stream of random numbers
+constexpr int kTries = 8;      // to place a new grain beside a collider
 
 Vec3f in_ball(Random& random)
 {
@@ -121,8 +122,8 @@ struct GrainPoints::Frame {
                 body(i);
         }
     }
-    // The particle that contains a position most deeply, kNowhere for none.
-    int32_t home_of(const Vec3f& x, int32_t kind) const
+    // The particle that contains a position most deeply and is on its side of all sheets, kNowhere for none.
+    int32_t home_of(const Vec3f& x, int32_t kind, const Solids& solids) const
     {
         const auto& material = required<int32_t>(particles, kMaterial);
         int32_t best = kNowhere;
@@ -130,7 +131,8 @@ struct GrainPoints::Frame {
         for_each_in(cell_of(x - Vec3f::Constant(0.5f * grid.voxel), 1 / grid.voxel), 2, [&](size_t i) {
             if (material[i] != kind) return;
             const float distance = in_axes(roots[i], x - particles.P[i]).squaredNorm();
-            if (distance < nearest) nearest = distance, best = static_cast<int32_t>(i);
+            if (distance < nearest && !solids.parted(particles.P[i], x))
+                nearest = distance, best = static_cast<int32_t>(i);
         });
         return best;
     }
@@ -142,12 +144,14 @@ struct GrainPoints::Flow {
     std::vector<Vec3f> shift;
 };
 
-GrainPoints::GrainPoints(const SandParams& sand, const GrainParams& params)
-    : sand_(sand), each_(params.each), whole_(sand.voxel * sand.voxel * sand.voxel / 8),
-      radius_(
-          std::cbrt(SandTuning::packing * whole_ * 3 / (4 * static_cast<float>(kPi) * static_cast<float>(params.each))))
+GrainPoints::GrainPoints(const SandParams& sand, const GrainParams& params, float fps, std::vector<Shape> colliders)
+    : sand_(sand), each_(params.each), seconds_(1 / fps), whole_(sand.voxel * sand.voxel * sand.voxel / 8),
+      radius_(std::cbrt(SandTuning::packing * whole_ * 3 /
+                        (4 * static_cast<float>(kPi) * static_cast<float>(params.each)))),
+      solids_(DomainParams(), std::move(colliders), fps)
 {
     if (sand_.materials.empty()) sand_.materials.emplace_back();
+    solids_.find_sheets(sand.voxel);
 }
 
 GrainPoints::GrainPoints(GrainPoints&&) noexcept = default;
@@ -201,6 +205,31 @@ size_t GrainPoints::wanted(const Frame& frame, size_t particle) const
                                Random(static_cast<uint64_t>(sand_.seed) + 1, id).uniform());
 }
 
+void GrainPoints::set_frame(int frame)
+{
+    frame_number_ = frame;
+    solids_.set_frame(static_cast<float>(frame));
+}
+
+bool GrainPoints::beside(const Stand& from, const Vec3f& x) const
+{
+    if ((x - from.place).norm() <= from.distance - radius_) return true;
+    return solids_.collider_distance(x) >= std::min(radius_, from.distance) && !solids_.parted(from.place, x);
+}
+
+Vec3f GrainPoints::held(const Stand& from, const Vec3f& x) const
+{
+    if (beside(from, x)) return x;
+    constexpr int kHalvings = 10;
+    const auto at = [&](float share) -> Vec3f { return from.place + share * (x - from.place); };
+    float free = 0, hit = 1;
+    for (int halving = 0; halving < kHalvings; ++halving) {
+        const float middle = 0.5f * (free + hit);
+        (beside(from, at(middle)) ? free : hit) = middle;
+    }
+    return at(free);
+}
+
 // Sorts points by the particles of a frame. Particles that are to be filled and have no points get new ones.
 template <class Fills> void GrainPoints::regroup(const Frame& frame, const Fills& fills, GrainReport& report)
 {
@@ -230,13 +259,19 @@ template <class Fills> void GrainPoints::regroup(const Frame& frame, const Fills
     parallel_for(
         count,
         [&](size_t i) {
+            if (first_[i] == first_[i + 1]) return;
             const int32_t id = frame.particles.id[i];
+            const Stand from = stand(frame.particles.P[i]);
             Random random(static_cast<uint64_t>(sand_.seed), static_cast<uint64_t>(id));
             for (size_t k = first_[i]; k < first_[i + 1]; ++k) {
                 parent[k] = id, kind[k] = material[i];
                 if (k < place[i]) continue;
-                grouped.P[k] = frame.particles.P[i] + SandTuning::filling * frame.roots[i] * in_ball(random);
-                grouped.v[k] = frame.particles.v[i];
+                const auto any_place = [&]() -> Vec3f {
+                    return from.place + SandTuning::filling * frame.roots[i] * in_ball(random);
+                };
+                Vec3f x = any_place();
+                for (int tries = 1; tries < kTries && !beside(from, x); ++tries) x = any_place();
+                grouped.P[k] = held(from, x), grouped.v[k] = frame.particles.v[i];
             }
         },
         256);
@@ -244,8 +279,9 @@ template <class Fills> void GrainPoints::regroup(const Frame& frame, const Fills
     report.points = points_.size();
 }
 
-GrainReport GrainPoints::start(Particles sand)
+GrainReport GrainPoints::start(Particles sand, int frame)
 {
+    set_frame(frame);
     next_id_ = 0;
     points_ = {};
     home_.clear();
@@ -257,8 +293,9 @@ GrainReport GrainPoints::start(Particles sand)
     return report;
 }
 
-void GrainPoints::restore(State state, Particles sand)
+void GrainPoints::restore(State state, Particles sand, int frame)
 {
+    set_frame(frame);
     check_state(state.points, sand_.voxel);
     check_state_attribute<int32_t>(state.points, kParent);
     check_state_number(state.next_id, 0, std::numeric_limits<int>::max(), "next_id");
@@ -276,13 +313,14 @@ void GrainPoints::restore(State state, Particles sand)
     std::partial_sum(first_.begin(), first_.end(), first_.begin());
 }
 
-GrainReport GrainPoints::advance(Particles sand, float seconds)
+GrainReport GrainPoints::advance(Particles sand)
 {
     GrainReport report;
     auto next = prepared(std::move(sand));
-    const Flow flow = flow_to(*next, seconds);
+    const Flow flow = flow_to(*next);
     expose(flow, *next, report);
-    carry(flow, *next, seconds, report);
+    set_frame(frame_number_ + 1);
+    carry(flow, *next, report);
     // Sand from a source, or that has lost all of its points. Small particles may have none by chance.
     const auto empty = [&](size_t i) { return !next->hidden[i] && 4 * wanted(*next, i) >= static_cast<size_t>(each_); };
     regroup(*next, empty, report);
@@ -293,7 +331,7 @@ GrainReport GrainPoints::advance(Particles sand, float seconds)
 
 // The displacement of a particle present in both frames is known. One that split or merged has jumped: its displacement
 // follows from its velocity, which is exact in flight.
-GrainPoints::Flow GrainPoints::flow_to(const Frame& next, float seconds) const
+GrainPoints::Flow GrainPoints::flow_to(const Frame& next) const
 {
     const Particles& now = frame_->particles;
     Flow flow;
@@ -306,11 +344,11 @@ GrainPoints::Flow GrainPoints::flow_to(const Frame& next, float seconds) const
             const int32_t j = registry.find(now.id[i]);
             const bool whole = j != kNowhere && next_mass[j] == mass[i];
             flow.successor[i] = whole ? j : kNowhere;
-            const Vec3f later = j != kNowhere ? next.particles.v[j] : now.v[i] + seconds * sand_.gravity;
+            const Vec3f later = j != kNowhere ? next.particles.v[j] : now.v[i] + seconds_ * sand_.gravity;
             if (whole)
                 flow.shift[i] = next.particles.P[j] - now.P[i];
             else
-                flow.shift[i] = 0.5f * seconds * (now.v[i] + later);
+                flow.shift[i] = 0.5f * seconds_ * (now.v[i] + later);
         },
         4096);
     return flow;
@@ -357,7 +395,10 @@ void GrainPoints::expose(const Flow& flow, const Frame& next, GrainReport& repor
 // a rotation, which is taken from the flow: points keep their place in the ellipsoid. A point's velocity is its
 // displacement since the last frame, as for a liquid. Adding half of the velocity that sand gained in the frame would
 // give the instantaneous velocity in flight, but be wrong where sand strikes sand and where a point changes particles.
-void GrainPoints::carry(const Flow& flow, const Frame& next, float seconds, GrainReport& report)
+//
+// At colliders, a point of a particle that is in both frames stays on that particle's side. Any other ends where its
+// way, in the frame of reference of the nearest sheet, meets a collider.
+void GrainPoints::carry(const Flow& flow, const Frame& next, GrainReport& report)
 {
     const Frame& now = *frame_;
     const auto& material = required<int32_t>(now.particles, kMaterial);
@@ -377,11 +418,13 @@ void GrainPoints::carry(const Flow& flow, const Frame& next, float seconds, Grai
                 map = after * rotation_of(inverse(after) * map * L) * inverse(L);
             }
             const Vec3f to = now.particles.P[i] + flow.shift[i];
+            const Stand middle = stand(to); // of the successor, if there is one
             for (size_t k = first_[i]; k < first_[i + 1]; ++k) {
                 Vec3f& x = points_.P[k];
                 const Vec3f from = x;
                 x = to + map * (x - now.particles.P[i]);
-                const int32_t j = successor != kNowhere ? successor : next.home_of(x, material[i]);
+                if (successor == kNowhere) x = held(stand(solids_.moved_with_sheet(from)), x);
+                const int32_t j = successor != kNowhere ? successor : next.home_of(x, material[i], solids_);
                 if (j == kNowhere) {
                     ++lost[i];
                     continue;
@@ -391,7 +434,8 @@ void GrainPoints::carry(const Flow& flow, const Frame& next, float seconds, Grai
                 if (const float out = u.norm(); out > SandTuning::filling)
                     x = next.particles.P[j] +
                         next.roots[j] * (mix(1, SandTuning::filling / out, SandTuning::drawn_in) * u);
-                points_.v[k] = (x - from) / seconds;
+                if (successor != kNowhere) x = held(middle, x);
+                points_.v[k] = (x - from) / seconds_;
                 home_[k] = j;
                 handed[i] += next.particles.id[j] != now.particles.id[i];
             }

@@ -54,8 +54,10 @@ MeshSequence::MeshSequence(std::string name, const std::string& where, bool may_
                 bad_input("{}: {} is missing between frames {} and {}; every frame needs a file", where,
                           frame_path(name_, first_ + static_cast<int>(i)), first_, last_);
     }
+    Mesh before;
     for (int frame = first_; frame <= last_; ++frame) {
         const Mesh loaded = load(frame), mesh = welded(loaded);
+        triangles_change_ |= frame > first_ && !same_triangles(before, loaded);
         const std::string file = frame_path(name_, frame);
         if (mesh.triangles.empty()) bad_input("{}: {} has no triangles", where, file);
         for (const Vec3f& x : mesh.positions)
@@ -72,6 +74,7 @@ MeshSequence::MeshSequence(std::string name, const std::string& where, bool may_
                 "{}: {} is not closed, so it has no inside: {}; each edge must belong to two triangles that agree "
                 "which side is out",
                 where, file, open_edge(with_joined_vertices(loaded)).value_or("it has no volume"));
+        before = loaded;
     }
 }
 
@@ -119,15 +122,19 @@ float MeshSequence::Moment::distance(const Vec3f& x) const
     return next_ ? mix(d, next_->distance(x), share_) : d;
 }
 
-float MeshSequence::Moment::thickness(float most) const
+float MeshSequence::Moment::thickness(float most, bool outside) const
 {
     const float skin = 1e-4f * most;
+    const auto depth = [&](const Vec3f& x) {
+        const float d = distance_.distance(x, most);
+        return outside ? d : -d;
+    };
     // Walk from a point on a triangle into the mesh, whichever way its normals point, to where it ends.
     const auto through = [&](const Vec3f& place, Vec3f normal) {
-        if (distance_.distance(place - skin * normal, most) > 0) normal = -normal;
+        if (depth(place - skin * normal) < 0) normal = -normal;
         float way = skin;
         while (way < most) {
-            const float inside = -distance_.distance(place - way * normal, most);
+            const float inside = depth(place - way * normal);
             if (inside < 0) return way;
             way += std::max(inside, skin);
         }
@@ -168,6 +175,22 @@ Vec3f MeshSequence::Moment::velocity(const Vec3f& x) const
     Vec3f sum = Vec3f::Zero();
     for (int k = 0; k < 3; ++k) sum += weights[k] * mesh_.velocities[corners[k]];
     return sum;
+}
+
+bool MeshSequence::is_thinner(float thickness, bool outside) const
+{
+    constexpr size_t kMostTriangles = 500000, kMostFrames = 32, kLeastFrames = 3;
+    const size_t size = recent(first_)->triangles.size();
+    const auto frames =
+        static_cast<int>(std::clamp(kMostTriangles / std::max<size_t>(size, 1), kLeastFrames, kMostFrames));
+    const int parts = std::min(last_ - first_, frames - 1);
+    for (int part = 0; part <= parts; ++part) {
+        const int frame = parts == 0 ? first_ : first_ + static_cast<int>(int64_t(last_ - first_) * part / parts);
+        if (Moment(static_cast<float>(frame), welded(*recent(frame)), closed_).thickness(thickness, outside) <
+            thickness)
+            return true;
+    }
+    return false;
 }
 
 std::shared_ptr<const MeshSequence::Moment> MeshSequence::at(float frame) const

@@ -23,6 +23,11 @@ class MeshSequence {
     bool still() const { return first_ == last_; }
     // True if every file is closed, so that the mesh has an inside.
     bool closed() const { return closed_; }
+    // True if not all files have the same triangles.
+    bool triangles_change() const { return triangles_change_; }
+    // True if a part is thinner than `thickness` in one of the files: a part of the mesh, or of what is outside. Tests
+    // at most 32 files, and fewer large ones, evenly spread.
+    bool is_thinner(float thickness, bool outside) const;
 
     // The mesh at one time, prepared for queries.
     class Moment {
@@ -38,8 +43,9 @@ class MeshSequence {
         {
             return (next_ && share_ > 0.5f ? *next_ : distance_).meets(from, to);
         }
-        // Smallest thickness along the normals, sampled on the triangles; `most` if it is larger.
-        float thickness(float most) const;
+        // Smallest thickness along the normals, sampled on the triangles, of the mesh or of what is outside; `most` if
+        // it is larger.
+        float thickness(float most, bool outside) const;
         // Velocity of the nearest surface point [m/frame]; only its normal component where triangles differ.
         Vec3f velocity(const Vec3f& x) const;
         // The largest component of any velocity [m/frame].
@@ -63,7 +69,7 @@ class MeshSequence {
     std::shared_ptr<const Mesh> recent(int frame) const;
     std::string name_, where_;
     int first_ = 0, last_ = 0;
-    bool closed_ = true;
+    bool closed_ = true, triangles_change_ = false;
     // Cache of recent frames: a simulation step is shorter than a frame.
     mutable std::mutex mutex_;
     mutable std::map<int, std::shared_ptr<const Mesh>> recent_;

@@ -98,6 +98,18 @@ Motion::Pose Motion::own(float frame) const
     return pose;
 }
 
+std::vector<float> Motion::scale_frames() const
+{
+    constexpr int kParts = 8; // of the time between two keys
+    std::vector<float> frames = parent_ ? parent_->scale_frames() : std::vector<float>();
+    for (size_t k = 0; k < scale_.size(); ++k) {
+        const float from = scale_[k][0], to = k + 1 < scale_.size() ? scale_[k + 1][0] : from;
+        for (int part = 0; part < (from < to ? kParts : 1); ++part)
+            frames.push_back(from + (to - from) * static_cast<float>(part) / kParts);
+    }
+    return frames;
+}
+
 Motion::Pose Motion::at(float frame) const
 {
     Pose pose = own(frame);

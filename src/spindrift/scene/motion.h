@@ -53,6 +53,8 @@ class Motion {
         Vec3d growth = Vec3d::Zero();     // rate of the scale, relative to it [1/frame]
     };
     Pose at(float frame) const;
+    // Frames that show the smallest scales: the keys, its parents' too, and some in between, where curves overshoot.
+    std::vector<float> scale_frames() const;
 
   private:
     Pose own(float frame) const;

@@ -3,6 +3,7 @@
 
 #include "spindrift/base/error.h"
 
+#include <Eigen/Eigenvalues>
 #include <Eigen/Geometry>
 
 namespace spindrift {
@@ -124,6 +125,13 @@ Vec3f Shape::rate(const Vec3f& x, const Pose& at) const
 
 namespace {
 
+float least_of(const std::vector<Vec3f>& scales)
+{
+    float least = kInfinity;
+    for (const Vec3f& scale : scales) least = std::min(least, scale.minCoeff());
+    return least;
+}
+
 float distance_to_line(const Vec3f& x, const Vec3f& start, const Vec3f& end)
 {
     const Vec3f along = end - start;
@@ -181,25 +189,76 @@ float Shape::distance(const Vec3f& x, float frame) const
 
 bool Shape::is_wall_below(float thickness) const
 {
-    if (params_.invert) return false;
-    Vec3f scale = Vec3f::Ones();
-    if (motion_.scales()) { // minimum along each axis: at its keys, or held before and after those of its parents
-        constexpr float kLongAway = 1e6f;
-        scale = pose(-kLongAway).scale.cwiseMin(pose(kLongAway).scale);
-        for (const auto& key : params_.scale) scale = scale.cwiseMin(pose(key[0]).scale);
+    if (params_.invert || params_.shape == ShapeParams::Kind::half_space) return false;
+    if (mesh_) return !mesh_->closed() || mesh_->is_thinner(thickness / least_of(scales()), false);
+    return std::ranges::any_of(scales(), [&](const Vec3f& scale) {
+        const Vec3f size = sizes(scale);
+        return size[0] < thickness && size[1] >= 0.5f * thickness;
+    });
+}
+
+bool Shape::is_divided_below(float thickness) const
+{
+    return mesh_ && params_.invert && mesh_->is_thinner(thickness / least_of(scales()), true);
+}
+
+float Shape::width() const
+{
+    if (params_.invert || params_.shape == ShapeParams::Kind::half_space) return kInfinity;
+    float least = kInfinity;
+    for (const Vec3f& scale : scales()) least = std::min(least, sizes(scale)[1]);
+    return least;
+}
+
+std::vector<Vec3f> Shape::scales() const
+{
+    const std::vector<float> frames = motion_.scale_frames();
+    if (frames.empty()) return {Vec3f::Ones()};
+    std::vector<Vec3f> scales;
+    for (const float frame : frames) scales.push_back(pose(frame).scale);
+    return scales;
+}
+
+namespace {
+
+// The cross-section of a capsule that is scaled along the axes of space: an ellipse, seen along the capsule. That of a
+// sphere, which has no length, is an ellipsoid. Eigenvalues are the squares of its semi-axes.
+Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d> cross_section(const Vec3d& along, float radius, const Vec3f& scale)
+{
+    Eigen::Matrix3d squares = (radius * scale).cast<double>().cwiseAbs2().asDiagonal();
+    if (along.norm() > 0) {
+        const Vec3d way = along.normalized();
+        const Eigen::Matrix3d across = Eigen::Matrix3d::Identity() - way * way.transpose();
+        squares = across * squares * across;
     }
-    if (mesh_) {
-        if (!mesh_->closed()) return true;
-        const float least = thickness / scale.minCoeff();
-        if (now_->thickness(least) < least) return true;
-        return !mesh_->still() &&
-               (mesh_->at(-kInfinity)->thickness(least) < least || mesh_->at(kInfinity)->thickness(least) < least);
+    return Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d>(squares);
+}
+
+} // namespace
+
+Vec3f Shape::sizes(const Vec3f& scale) const
+{
+    Vec3f size;
+    if (mesh_ || params_.shape == ShapeParams::Kind::box) {
+        size = (mesh_ ? now_->bounds().size() : Vec3f(params_.max - params_.min)).cwiseProduct(scale);
+    } else {
+        const bool capsule = params_.shape == ShapeParams::Kind::capsule;
+        const Vec3f along = capsule ? Vec3f(scale.cwiseProduct(params_.end - params_.start)) : Vec3f::Zero();
+        const Vec3d squares = cross_section(along.cast<double>(), params_.radius, scale).eigenvalues();
+        size = 2 * squares.cwiseMax(0).cwiseSqrt().cast<float>();
+        if (!along.isZero(0)) size[0] = along.norm() + size[2]; // instead of zero: the length
     }
-    const bool box = params_.shape == ShapeParams::Kind::box;
-    if (!box && params_.shape != ShapeParams::Kind::sphere) return false;
-    Vec3f size = (box ? Vec3f(params_.max - params_.min) : Vec3f::Constant(2 * params_.radius)).cwiseProduct(scale);
     std::sort(size.begin(), size.end());
-    return size[0] < thickness && size[1] > 0.5f * thickness;
+    return size;
+}
+
+Vec3f Shape::thin_direction(const Vec3f& scale) const
+{
+    const bool capsule = params_.shape == ShapeParams::Kind::capsule;
+    const Vec3f along = capsule ? Vec3f(scale.cwiseProduct(params_.end - params_.start)) : Vec3f::Zero();
+    const auto section = cross_section(along.cast<double>(), params_.radius, scale);
+    const Vec3f thin = section.eigenvectors().col(along.isZero(0) ? 0 : 1).cast<float>();
+    return thin.cwiseProduct(scale).normalized();
 }
 
 bool Shape::meets(const Vec3f& from, const Vec3f& to, float frame) const
@@ -207,14 +266,16 @@ bool Shape::meets(const Vec3f& from, const Vec3f& to, float frame) const
     const Pose at = pose(frame);
     const Vec3f start = at_rest(from, at), end = at_rest(to, at), way = end - start;
     if (mesh_) return moment(frame).meets(start, end);
+    if (params_.invert || params_.shape == ShapeParams::Kind::half_space) return false;
     int thin = 0;
-    if (params_.shape == ShapeParams::Kind::sphere) { // flattened
-        at.scale.minCoeff(&thin);
-        const float before = start[thin] - middle_[thin], after = end[thin] - middle_[thin];
+    if (params_.shape != ShapeParams::Kind::box) { // a flattened sphere or capsule
+        const Vec3f normal = thin_direction(at.scale);
+        const float before = (start - middle_).dot(normal), after = (end - middle_).dot(normal);
         if ((before > 0) == (after > 0) && before != 0 && after != 0) return false;
-        Vec3f met = start - middle_ + (before == after ? 0 : before / (before - after)) * way;
-        met[thin] = 0;
-        return met.norm() <= params_.radius;
+        const Vec3f met = start + (before == after ? 0 : before / (before - after)) * way;
+        const bool capsule = params_.shape == ShapeParams::Kind::capsule;
+        const float off = capsule ? distance_to_line(met, params_.start, params_.end) : (met - middle_).norm();
+        return off <= params_.radius;
     }
     (params_.max - params_.min).cwiseProduct(at.scale).minCoeff(&thin);
     const auto share_in = [&](const Vec3f& low, const Vec3f& high) { // interval of the segment within a box

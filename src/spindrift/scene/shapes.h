@@ -50,11 +50,19 @@ class Shape {
     // Signed distance [m] at a time in (fractional) frames. For non-uniformly scaled shapes other than boxes and
     // half-spaces it is the distance times the smallest scale: correct in sign and a lower bound.
     float distance(const Vec3f& x, float frame) const;
-    // True for a wall that is thinner than `thickness` somewhere, but not a rod: a flat box, a mesh with thin parts, an
-    // open mesh.
+    // True for a wall that is thinner than `thickness` somewhere at some time, but not a rod: a flat box, sphere or
+    // capsule, a mesh with thin parts, an open mesh. False for inverted shapes.
     bool is_wall_below(float thickness) const;
-    // True if the segment crosses a wall: it intersects the mesh or the mid-plane of a box across its thinnest side, or
-    // passes through the box.
+    // True for an inverted mesh that a part thinner than `thickness` divides.
+    bool is_divided_below(float thickness) const;
+    // The smaller dimension of the shape seen from its thinnest side, at the time when it is smallest: the thickness of
+    // a rod, the width of a plate. Infinite for half-spaces and inverted shapes.
+    float width() const;
+    // True for a mesh sequence whose triangles change, so that its motion between frames is unknown.
+    bool triangles_change() const { return mesh_ && mesh_->triangles_change(); }
+    // True if the segment crosses a wall: it intersects the mesh or the plane through the middle of another shape
+    // across its thinnest side, or passes through the box. Never true for half-spaces and inverted shapes that are no
+    // mesh.
     bool meets(const Vec3f& from, const Vec3f& to, float frame) const;
     // Velocity [m/s] of the material point at x. At a keyframe it is that of the following segment, zero at the last
     // one.
@@ -87,6 +95,10 @@ class Shape {
     Vec3f placed(const Vec3f& X, const Pose& at) const;
     Vec3f rate(const Vec3f& x, const Pose& at) const; // of keyframes alone [m/frame]
     float distance_at_rest(const Vec3f& x, float frame) const;
+    std::vector<Vec3f> scales() const;     // 1, or those that include the smallest at any time
+    Vec3f sizes(const Vec3f& scale) const; // ascending
+    // Normal of the plane through the middle of a flattened sphere or capsule, at rest.
+    Vec3f thin_direction(const Vec3f& scale) const;
     float scaled_distance(const Vec3f& x, const Pose& at) const;
     const MeshSequence::Moment& moment(float frame) const;
 

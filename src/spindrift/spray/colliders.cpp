@@ -30,6 +30,24 @@ bool SprayColliders::contains(const Vec3f& x) const
     return std::ranges::any_of(shapes_, [&](const Shape& shape) { return shape.distance(x, frame_) < 0; });
 }
 
+Barriers SprayColliders::barriers(float since) const
+{
+    if (shapes_.empty()) return {};
+    const auto distance = [this, since](const Vec3f& x) {
+        float least = kInfinity;
+        for (const Shape& shape : shapes_)
+            least = std::min(least, shape.distance(in_frame_of(shape, x, since, 1), frame_));
+        return least;
+    };
+    const auto part = [this, since](const Vec3f& a, const Vec3f& b) {
+        return std::ranges::any_of(shapes_, [&](const Shape& shape) {
+            const Vec3f from = in_frame_of(shape, a, since, 1), to = in_frame_of(shape, b, since, 1);
+            return shape.distance(from, frame_) > 0 && shape.distance(to, frame_) > 0 && shape.meets(from, to, frame_);
+        });
+    };
+    return {distance, part};
+}
+
 Vec3f SprayColliders::normal(size_t collider, const Vec3f& x, float radius) const
 {
     const float step = 0.1f * radius + 1e-5f * (1 + x.cwiseAbs().maxCoeff());

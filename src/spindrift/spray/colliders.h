@@ -29,6 +29,9 @@ class SprayColliders {
     // True if a solid lies between two places.
     bool separate(const Vec3f& a, const Vec3f& b) const;
     bool contains(const Vec3f& x) const;
+    // Solids as they were at frame `since`, for LiquidView. Those that contain one of two places do not part them:
+    // liquid may have solids of its own.
+    Barriers barriers(float since) const;
     // Moves a stuck droplet along with its solid.
     void carry(Vec3f& x, Vec3f& v) const;
 

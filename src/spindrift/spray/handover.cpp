@@ -8,7 +8,7 @@ namespace spindrift {
 
 float radius_of_share(float spacing) { return spacing * static_cast<float>(std::cbrt(3 / (4 * kPi))); }
 
-void Handover::inspect(const LiquidView& liquid, float isolated_share)
+void Handover::inspect(const LiquidView& liquid, float isolated_share, const Barriers& barriers)
 {
     enum What : uint8_t { part_of_liquid, newly_isolated, taken_and_isolated, taken_and_rejoined };
     const Particles& p = liquid.particles();
@@ -16,7 +16,7 @@ void Handover::inspect(const LiquidView& liquid, float isolated_share)
     parallel_for(
         p.size(),
         [&](size_t i) {
-            const bool isolated = liquid.around(p.P[i]).share < isolated_share;
+            const bool isolated = liquid.around(p.P[i], barriers).share < isolated_share;
             const bool taken = std::ranges::binary_search(taken_, p.id[i]);
             what[i] = taken ? (isolated ? taken_and_isolated : taken_and_rejoined)
                             : (isolated ? newly_isolated : part_of_liquid);

@@ -29,7 +29,7 @@ class Handover {
 
     // Finds isolated and rejoined particles of a frame. A particle is isolated if it has less than `isolated_share` of
     // the neighbours of full liquid.
-    void inspect(const LiquidView& liquid, float isolated_share);
+    void inspect(const LiquidView& liquid, float isolated_share, const Barriers& barriers = {});
     // Gives particles back for droplets of which `landed` [m3] of `all` [m3] is in the liquid, and removes them from
     // taken(). Returns the volume of landed droplets to remove [m3].
     double give_back(double landed, double all, double particle_volume);

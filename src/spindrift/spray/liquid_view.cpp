@@ -9,12 +9,12 @@ LiquidView::LiquidView(Particles particles, float spacing, float late_by)
     sort_by_tile(particles_, topology_, reach_, index_);
 }
 
-LiquidView::Around LiquidView::around(const Vec3f& x) const
+LiquidView::Around LiquidView::around(const Vec3f& x, const Barriers& barriers) const
 {
     constexpr auto kFull = static_cast<float>(4.0 / 3 * kPi * 8); // particles in a ball with a radius of two spacings
     Around result;
     float count = 0, weights = 0;
-    for_each_near(x, [&](size_t i, float distance) {
+    for_each_near(x, barriers, [&](size_t i, float distance) {
         const float w = weight(distance);
         ++count, weights += w;
         result.velocity += w * particles_.v[i];

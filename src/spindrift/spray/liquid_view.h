@@ -4,7 +4,15 @@
 
 #include "spindrift/points/sort.h"
 
+#include <functional>
+
 namespace spindrift {
+
+// Solids that hide liquid from a place on their other side; without functions there are none.
+struct Barriers {
+    std::function<float(const Vec3f& x)> distance; // to the nearest [m]
+    std::function<bool(const Vec3f& a, const Vec3f& b)> part;
+};
 
 class LiquidView {
   public:
@@ -34,6 +42,14 @@ class LiquidView {
                             f(i, std::sqrt(d2));
                 }
     }
+    // The same for those that no barrier hides.
+    template <class F> void for_each_near(const Vec3f& x, const Barriers& barriers, const F& f) const
+    {
+        const bool open = !barriers.part || barriers.distance(x) > reach_;
+        for_each_near(x, [&](size_t i, float distance) {
+            if (open || !barriers.part(x, particles_.P[i])) f(i, distance);
+        });
+    }
     // Weight of a particle at a distance: one at zero, zero at the reach.
     float weight(float distance) const { return 1 - distance / reach_; }
 
@@ -41,7 +57,7 @@ class LiquidView {
         float share = 0; // number of particles over that of full liquid
         Vec3f velocity = Vec3f::Zero();
     };
-    Around around(const Vec3f& x) const;
+    Around around(const Vec3f& x, const Barriers& barriers = {}) const;
 
   private:
     float spacing_, reach_, late_by_;

@@ -423,11 +423,12 @@ SprayReport Spray::advance(const LiquidView& before, const LiquidView& now)
     const int32_t first_id = next_id_; // the number of droplets does not tell, since some are given back
     report.times.measure("whitewater", [&] {
         if (water.emits())
-            add(emit_whitewater(before, water, 1 / fps_,
-                                hash64(static_cast<uint64_t>(params_.seed), static_cast<uint64_t>(frame_)),
-                                [this](const Vec3f& from, const Vec3f& to, float radius) {
-                                    return colliders_.stopped(from, to, radius, static_cast<float>(frame_ - 1));
-                                }));
+            add(emit_whitewater(
+                before, water, 1 / fps_, hash64(static_cast<uint64_t>(params_.seed), static_cast<uint64_t>(frame_)),
+                [this](const Vec3f& from, const Vec3f& to, float radius) {
+                    return colliders_.stopped(from, to, radius, static_cast<float>(frame_ - 1));
+                },
+                colliders_.barriers(static_cast<float>(frame_ - 1))));
         if (water.handover) exchange_with_liquid(now);
     });
     report.emitted += next_id_ - first_id;
@@ -442,6 +443,8 @@ void Spray::settle(const LiquidView& before, const LiquidView& now)
     auto& kinds = droplets_.attribute<int32_t>(kKindAttribute);
     auto& life = droplets_.attribute<float>(kLifeAttribute);
     const Arrays a = arrays();
+    const Barriers then = colliders_.barriers(static_cast<float>(frame_ - 1)),
+                   here = colliders_.barriers(static_cast<float>(frame_));
     std::vector<uint8_t> keep(droplets_.size(), 1);
     parallel_for(
         droplets_.size(),
@@ -450,12 +453,12 @@ void Spray::settle(const LiquidView& before, const LiquidView& now)
             const bool was_afloat = a.is(Outcome::afloat, i);
             auto kind = static_cast<WaterKind>(kinds[i]);
             if (was_afloat) {
-                drift(a.x[i], a.v[i], kind, before, water, params_.gravity, 1 / fps_);
+                drift(a.x[i], a.v[i], kind, before, water, params_.gravity, 1 / fps_, then);
                 colliders_.slide(a.x[i], a.v[i], a.radius[i], static_cast<float>(frame_ - 1), 1 / fps_);
                 if (kind == WaterKind::foam && !a.from_liquid(i)) life[i] -= 1 / fps_;
                 keep[i] = (life[i] > 0 || a.from_liquid(i)) && !outside(a.x[i]);
             }
-            kind = kind_of(now.around(a.x[i]), water);
+            kind = kind_of(now.around(a.x[i], here), water);
             if (kind == WaterKind::bubble && a.from_liquid(i))
                 kind = WaterKind::foam; // water of the liquid does not rise
             kinds[i] = static_cast<int32_t>(kind);
@@ -487,7 +490,7 @@ void Spray::exchange_with_liquid(const LiquidView& liquid)
         if (!a.is(Outcome::afloat, i)) continue;
         afloat.push_back(static_cast<uint32_t>(i)), landed += ball_volume(a.radius[i]);
     }
-    handover_.inspect(liquid, params_.whitewater.isolated_share);
+    handover_.inspect(liquid, params_.whitewater.isolated_share, colliders_.barriers(static_cast<float>(frame_)));
     remove_volume(afloat, handover_.give_back(landed, all, std::pow(static_cast<double>(liquid.spacing()), 3)));
     add(handover_.take(liquid, params_.gravity,
                        [this](const Vec3f& x) { return !outside(x) && !colliders_.contains(x); }));

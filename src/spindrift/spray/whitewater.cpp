@@ -23,7 +23,7 @@ Vec3f any_normal_to(const Vec3f& unit)
 }
 
 // Unit normals of the surface, pointing outwards; zero inside the liquid.
-std::vector<Vec3f> find_normals(const LiquidView& liquid)
+std::vector<Vec3f> find_normals(const LiquidView& liquid, const Barriers& barriers)
 {
     const Particles& p = liquid.particles();
     std::vector<Vec3f> normals(p.size());
@@ -32,7 +32,7 @@ std::vector<Vec3f> find_normals(const LiquidView& liquid)
         [&](size_t i) {
             Vec3f sum = Vec3f::Zero();
             float weights = 0;
-            liquid.for_each_near(p.P[i], [&](size_t j, float distance) {
+            liquid.for_each_near(p.P[i], barriers, [&](size_t j, float distance) {
                 const float w = liquid.weight(distance);
                 sum += w * (p.P[i] - p.P[j]), weights += w;
             });
@@ -85,12 +85,13 @@ void WhitewaterParams::visit(ParamVisitor& v)
     v.require(foam_share <= bubble_share, "bubble_share", "must not be below foam_share");
 }
 
-std::vector<Potentials> find_potentials(const LiquidView& liquid, const WhitewaterParams& params)
+std::vector<Potentials> find_potentials(const LiquidView& liquid, const WhitewaterParams& params,
+                                        const Barriers& barriers)
 {
     const Particles& p = liquid.particles();
     std::vector<Potentials> potentials(p.size());
     std::vector<Vec3f> normals;
-    if (params.wave_crests > 0) normals = find_normals(liquid);
+    if (params.wave_crests > 0) normals = find_normals(liquid, barriers);
     parallel_for(
         p.size(),
         [&](size_t i) {
@@ -102,7 +103,7 @@ std::vector<Potentials> find_potentials(const LiquidView& liquid, const Whitewat
             const bool crest =
                 params.wave_crests > 0 && normals[i].dot(v) >= kOutward * v.norm() && !normals[i].isZero();
             float approach = 0, weights = 0, bend = 0, surface = 0;
-            liquid.for_each_near(p.P[i], [&](size_t j, float distance) {
+            liquid.for_each_near(p.P[i], barriers, [&](size_t j, float distance) {
                 if (j == i) return;
                 const float w = liquid.weight(distance);
                 weights += w;
@@ -120,10 +121,10 @@ std::vector<Potentials> find_potentials(const LiquidView& liquid, const Whitewat
 }
 
 Particles emit_whitewater(const LiquidView& liquid, const WhitewaterParams& params, float seconds, uint64_t key,
-                          const StoppedPlace& stopped)
+                          const StoppedPlace& stopped, const Barriers& barriers)
 {
     const Particles& p = liquid.particles();
-    const std::vector<Potentials> potentials = find_potentials(liquid, params);
+    const std::vector<Potentials> potentials = find_potentials(liquid, params, barriers);
     const auto wanted = [&](size_t i) {
         const Potentials& q = potentials[i];
         return q.energy * (params.trapped_air * q.trapped_air + params.wave_crests * q.wave_crest) * seconds;
@@ -171,9 +172,9 @@ WaterKind kind_of(const LiquidView::Around& around, const WhitewaterParams& para
 }
 
 void drift(const Vec3f& x, Vec3f& v, WaterKind kind, const LiquidView& liquid, const WhitewaterParams& params,
-           const Vec3f& gravity, float seconds)
+           const Vec3f& gravity, float seconds, const Barriers& barriers)
 {
-    const LiquidView::Around around = liquid.around(x);
+    const LiquidView::Around around = liquid.around(x, barriers);
     if (!(around.share > 0)) // the liquid has receded: fall
         v += seconds * gravity;
     else if (kind == WaterKind::foam)

@@ -48,19 +48,20 @@ struct Potentials {
 };
 
 // For every particle of the view, in its order.
-std::vector<Potentials> find_potentials(const LiquidView& liquid, const WhitewaterParams& params);
+std::vector<Potentials> find_potentials(const LiquidView& liquid, const WhitewaterParams& params,
+                                        const Barriers& barriers = {});
 
 // New droplets of a frame with P, v, radius and life. The same for any number of threads. `stopped`, if given, returns
 // the position of a droplet of this radius on its path from one place to another, with solids in between.
 using StoppedPlace = std::function<Vec3f(const Vec3f& from, const Vec3f& to, float radius)>;
 Particles emit_whitewater(const LiquidView& liquid, const WhitewaterParams& params, float seconds, uint64_t key,
-                          const StoppedPlace& stopped = {});
+                          const StoppedPlace& stopped = {}, const Barriers& barriers = {});
 
 // Kind of a droplet, from the liquid around it.
 WaterKind kind_of(const LiquidView::Around& around, const WhitewaterParams& params);
 
 // Updates the velocity of a floating droplet for the next frame, from the liquid at its beginning.
 void drift(const Vec3f& x, Vec3f& v, WaterKind kind, const LiquidView& liquid, const WhitewaterParams& params,
-           const Vec3f& gravity, float seconds);
+           const Vec3f& gravity, float seconds, const Barriers& barriers = {});
 
 } // namespace spindrift

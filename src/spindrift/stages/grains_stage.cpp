@@ -34,11 +34,10 @@ void GrainsStage::prepare(const StageContext& context)
 {
     const auto& [scene, shot, inputs] = context;
     sand_ = inputs.facts<SandFacts>("of");
-    fps_ = shot.fps;
     const double grains = kSeen * sand_->particles * params_.each;
     estimate_ = {kBytesPerGrain * grains, kFileBytesPerGrain * grains * shot.range().count(),
                  fmt::format("about {:.3g} grains", grains), "lower " + param("each")};
-    grains_ = std::make_unique<GrainPoints>(sand_->params, params_);
+    grains_ = std::make_unique<GrainPoints>(sand_->params, params_, shot.fps, sand_->colliders);
     const auto facts = std::make_shared<GrainsFacts>();
     facts->stage = name(), facts->extent = sand_->extent, facts->materials = sand_->params.materials;
     if (facts->materials.empty()) facts->materials.emplace_back();
@@ -104,20 +103,22 @@ FrameReport GrainsStage::made(int frame, const std::function<GrainReport(Particl
 
 FrameReport GrainsStage::start(int frame)
 {
-    return made(frame, [this](Particles sand) { return grains_->start(std::move(sand)); });
+    return made(frame, [&](Particles sand) { return grains_->start(std::move(sand), frame); });
 }
 
 FrameReport GrainsStage::restore(StateFile state)
 {
-    return made(static_cast<int>(state.numbers["frame"]), [&](Particles sand) {
-        grains_->restore({static_cast<int>(state.numbers["next_id"]), std::move(state.particles)}, std::move(sand));
+    const int frame = static_cast<int>(state.numbers["frame"]);
+    return made(frame, [&](Particles sand) {
+        grains_->restore({static_cast<int>(state.numbers["next_id"]), std::move(state.particles)}, std::move(sand),
+                         frame);
         return GrainReport();
     });
 }
 
 FrameReport GrainsStage::advance()
 {
-    return made(frame_ + 1, [this](Particles sand) { return grains_->advance(std::move(sand), 1 / fps_); });
+    return made(frame_ + 1, [this](Particles sand) { return grains_->advance(std::move(sand)); });
 }
 
 void GrainsStage::write(const std::string& path)

@@ -46,7 +46,6 @@ class GrainsStage : public TimeStage {
     std::unique_ptr<GrainPoints> grains_;
     InputPath input_path_;
     int frame_ = 0;
-    float fps_ = 24;
     Estimate estimate_;
 };
 

@@ -74,7 +74,7 @@ void LiquidStage::prepare(const StageContext& context)
     const auto facts = std::make_shared<LiquidFacts>();
     facts->stage = name(), facts->params = params;
     load_shapes_of(scene, first_frame, *facts);
-    warnings_ = thin_solids(scene, name(), params.voxel, facts->colliders, facts->bodies, first_frame);
+    warnings_ = thin_solids(scene, name(), params.voxel, facts->colliders, facts->bodies);
     if (tracked())
         for (std::string& odd : odd_meshes(scene, facts->sources, param("source"), first_frame))
             warnings_.push_back(std::move(odd));

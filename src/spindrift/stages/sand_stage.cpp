@@ -94,7 +94,7 @@ void SandStage::prepare(const StageContext& context)
         for (Shape& shape : *shapes) shape.prepare(first_frame);
     facts->extent = extent_of(params.domain, {&facts->sources, &facts->colliders}, first_frame);
     facts_ = facts;
-    warnings_ = thin_solids(scene, name(), params.voxel, facts->colliders, facts->bodies, first_frame);
+    warnings_ = thin_solids(scene, name(), params.voxel, facts->colliders, facts->bodies);
     mesh_files_ = mesh_files_of(params.sources, scene) + mesh_files_of(params.colliders, scene);
     for (const BodyParams& body : params.bodies)
         mesh_files_ += mesh_files_of(body, scene) + mesh_files_of(body.parts, scene);

@@ -109,7 +109,7 @@ void SmokeStage::prepare(const StageContext& context)
     for (Shape& shape : shapes.colliders) shape.prepare(first);
     facts->colliders = colliders_ = shapes.colliders;
     facts->collider_text = text_of_shapes(param("collider"), params.colliders, scene);
-    warnings_ = thin_solids(scene, name(), params.voxel, colliders_, {}, static_cast<float>(shot.range().first));
+    warnings_ = thin_solids(scene, name(), params.voxel, colliders_, {});
 
     Box3f expected = extent; // where the smoke will be
     if (!extent.empty()) {

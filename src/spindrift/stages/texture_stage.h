@@ -30,8 +30,9 @@ class TextureStage : public TimeStage {
     std::string stands_for() const override { return "of"; }
     std::vector<std::string> warnings() const override { return warnings_; }
     Estimate estimate() const override { return estimate_; }
-    // Meshes of another program cannot be made coarser.
-    Rehearsal rehearsal() const override { return input_.empty() ? Rehearsal::all_frames : Rehearsal::none; }
+    Rehearsal rehearsal() const override { return Rehearsal::all_frames; }
+    // Meshes of another program cannot be made coarser: rehearses at full resolution.
+    double coarseness(double k) const override { return input_.empty() ? k : 1; }
     Growth growth() const override { return {2, 2.6}; }
     std::vector<std::string> coarser(double k) const override;
     double memory(const Forecast& forecast) const override;

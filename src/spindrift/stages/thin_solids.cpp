@@ -4,38 +4,32 @@
 
 namespace spindrift {
 
-namespace {
-
-// The smaller dimension of a shape seen from its thinnest side: the thickness of a rod, the width of a plate.
-float width_of(const Shape& shape, float frame)
-{
-    const ShapeParams& params = shape.params();
-    if (params.invert || params.shape == ShapeParams::Kind::half_space) return kInfinity;
-    Vec3f size = Vec3f::Constant(2 * params.radius); // of a capsule, whose third dimension is its length
-    if (params.shape == ShapeParams::Kind::box) size = params.max - params.min;
-    if (params.shape == ShapeParams::Kind::mesh) size = bounds_of(shape.mesh(frame)).size();
-    std::sort(size.begin(), size.end());
-    return size[1];
-}
-
-} // namespace
-
 std::vector<std::string> thin_solids(const SceneFile& scene, const std::string& stage, float voxel,
-                                     const std::vector<Shape>& colliders, const std::vector<Bodies::Shapes>& bodies,
-                                     float frame)
+                                     const std::vector<Shape>& colliders, const std::vector<Bodies::Shapes>& bodies)
 {
     std::vector<std::string> warnings;
     for (size_t i = 0; i < colliders.size(); ++i) {
         const std::string name = fmt::format("{}.collider[{}]", stage, i);
-        if (const float width = width_of(colliders[i], frame); width < voxel)
+        const std::string place = scene.where(name);
+        if (const float width = colliders[i].width(); width < voxel)
             warnings.push_back(fmt::format("{}: {} is a rod or ball of {:.3g} m, thinner than {}.voxel ({:.3g} m), and "
                                            "material may pass through it; make it thicker, or lower {}.voxel",
-                                           scene.where(name), name, width, stage, voxel, stage));
+                                           place, name, width, stage, voxel, stage));
+        if (colliders[i].is_divided_below(voxel))
+            warnings.push_back(
+                fmt::format("{}: {} has walls between its chambers that are thinner than {}.voxel ({:.3g} "
+                            "m), and material may pass through them; make them thicker, lower {}.voxel, "
+                            "or make them colliders of their own",
+                            place, name, stage, voxel, stage));
+        if (colliders[i].triangles_change() && colliders[i].is_wall_below(2 * voxel))
+            warnings.push_back(
+                fmt::format("{}: the triangles of {} change from frame to frame, so its motion in between "
+                            "is unknown, and material may pass through its thin parts; keep the "
+                            "triangles and move their vertices",
+                            place, name));
     }
     for (size_t b = 0; b < bodies.size(); ++b) {
-        const auto is_thin = [&](const Shape& part) {
-            return part.is_wall_below(voxel) || width_of(part, frame) < voxel;
-        };
+        const auto is_thin = [&](const Shape& part) { return part.is_wall_below(voxel) || part.width() < voxel; };
         const std::string name = fmt::format("{}.body[{}]", stage, b);
         if (std::any_of(bodies[b].begin(), bodies[b].end(), is_thin))
             warnings.push_back(fmt::format("{}: {} is thinner than {}.voxel ({:.3g} m) in places, where material may "

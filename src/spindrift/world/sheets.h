@@ -3,8 +3,8 @@
 // A cell belongs to the side of the sheet that its centre is on. Faces between cells on different sides are closed, and
 // everything that samples neighbouring cells (particles, extrapolation, advection of smoke, filling with sand) asks a
 // `Sight` which neighbours are on its own side. Particles never pass: their paths are cut at the sheet, for any
-// thickness and for open meshes too. The surface mesh of a liquid also ends at sheets (surface/thin_walls.h). Rods and
-// rigid bodies are not sheets; `spindrift check` reports those thinner than a cell.
+// thickness and for open meshes too. The surface mesh of a liquid also ends at sheets (surface/thin_walls.h). Rods,
+// rigid bodies and walls within inverted meshes are not sheets; `spindrift check` reports those thinner than a cell.
 //
 // Differences from [Guendelman 2005]:
 // - Faces between cells on the same side are partly open, as far as the sheet leaves them free.
