@@ -71,7 +71,7 @@ TEST(SmokeAtSheets, OpenMeshesLetNoSmokeThrough)
     p.sources[0].velocity = Vec3f(0, 2, 0);
     ShapeParams sheet;
     sheet.shape = ShapeParams::Kind::mesh, sheet.file = file;
-    Smoke smoke(p, {shapes_of(p.sources), {Shape(sheet, "a test", nullptr, true)}, {}}, 24);
+    Smoke smoke(p, {{Shape(p.sources[0], "a test")}, {Shape(sheet, "a test", nullptr, true)}, {}}, 24);
     smoke.start(1);
     for (int frame = 0; frame < 24; ++frame) smoke.advance();
     const Vec3f middle(0.5f, 0.71f, 0.5f), normal = Vec3f(-0.2f, 1, 0).normalized();

@@ -217,7 +217,7 @@ TEST(Whitewater, LiquidBehindAThinWallTrapsNoAir)
                             kSpacing);
     SprayColliderParams wall;
     wall.min = Vec3f(0.4999f, -9, -9), wall.max = Vec3f(0.5001f, 9, 9);
-    const SprayColliders colliders(shapes_of(std::vector{wall}), {wall}, 24);
+    const SprayColliders colliders({Shape(wall, "a test")}, {wall}, 24);
     const auto trapped = [&](const Barriers& barriers) {
         double sum = 0;
         for (const Potentials& p : find_potentials(liquid, air_only(), barriers))
