@@ -16,8 +16,8 @@ namespace spindrift {
 namespace {
 
 constexpr const char* kDensityEnding = "density.vdb";
-// Bytes of a marker in memory, measured at the peak: 44 in the solver, and those of the state while it is saved; on disk,
-// less compression.
+// Bytes of a marker in memory, measured at the peak: 44 in the solver, and those of the state while it is saved; on
+// disk, less compression.
 constexpr double kBytesPerMarker = 130, kFileBytesPerMarker = 26;
 // Bytes of a cell of the grid, and of the volume that is written; of such a cell on disk.
 constexpr double kBytesPerShapedCell = 80, kBytesPerVolumeCell = 70, kFileBytesPerVolumeCell = 8;
