@@ -21,7 +21,7 @@ namespace {
 
 struct Measured {
     double seconds = 0, cpu = 0; // medians a frame
-    double vortices = 0, bytes = 0;
+    double controls = 0, vortices = 0, bytes = 0;
     std::map<std::string, double> phases; // means a frame
 };
 
@@ -56,6 +56,7 @@ Measured run_shot(int markers, int warm_up, int frames)
         seconds.push_back(seconds_of([&] { report = smoke.advance(); }));
         cpu.push_back(cpu_seconds() - cpu_before);
         for (const auto& [name, time] : report.times.phases()) result.phases[name] += time / frames;
+        result.controls = static_cast<double>(report.controls);
         result.vortices = std::max(result.vortices, static_cast<double>(report.vortices));
     }
     result.seconds = median_of(seconds), result.cpu = median_of(cpu);
@@ -70,7 +71,8 @@ Measured measure(const std::string& program, int markers, int warm_up, int frame
     Measured m;
     const std::string command = fmt::format("{} --shaped-smoke-child {} {} {}", program, markers, warm_up, frames);
     if (FILE* pipe = ::popen(command.c_str(), "r")) {
-        if (std::fscanf(pipe, "%lf %lf %lf %lf", &m.seconds, &m.cpu, &m.vortices, &m.bytes) != 4) m.seconds = 0;
+        if (std::fscanf(pipe, "%lf %lf %lf %lf %lf", &m.seconds, &m.cpu, &m.controls, &m.vortices, &m.bytes) != 5)
+            m.seconds = 0;
         char phase[64];
         for (double seconds = 0; std::fscanf(pipe, "%lf %63[^\n]", &seconds, phase) == 2;) m.phases[phase] = seconds;
         ::pclose(pipe);
@@ -81,7 +83,7 @@ Measured measure(const std::string& program, int markers, int warm_up, int frame
 
 void add_frame(BenchTable& table, const char* name, const Measured& m, double most)
 {
-    table.add(fmt::format("shaped smoke, {} markers, {:.0f} vortices", name, m.vortices),
+    table.add(fmt::format("shaped smoke, {} markers, {:.0f} controls, {:.0f} vortices", name, m.controls, m.vortices),
               fmt::format("{:.0f} ms a frame, {:.0f} ms CPU", 1e3 * m.seconds, 1e3 * m.cpu), 1e3 * m.seconds,
               at_most(most, " ms a frame"));
     for (const auto& [phase, seconds] : m.phases)
@@ -116,13 +118,13 @@ double seconds_of_picture(size_t count)
 } // namespace
 
 // Arguments: markers, frames before those that are timed, frames. Prints seconds and processor seconds a frame,
-// vortices, peak bytes above the start, and a line for each phase.
+// control particles, vortices, peak bytes above the start, and a line for each phase.
 int run_shaped_smoke_child(int argc, char** argv)
 {
     if (argc < 5) return 2;
     return_freed_memory();
     const Measured m = run_shot(std::atoi(argv[2]), std::atoi(argv[3]), std::atoi(argv[4]));
-    fmt::print("{} {} {} {}\n", m.seconds, m.cpu, m.vortices, m.bytes);
+    fmt::print("{} {} {} {} {}\n", m.seconds, m.cpu, m.controls, m.vortices, m.bytes);
     for (const auto& [phase, seconds] : m.phases) fmt::print("{} {}\n", seconds, phase);
     return 0;
 }

@@ -6,6 +6,7 @@
 #include "spindrift/base/state_error.h"
 #include "spindrift/shaped_smoke/controls.h"
 
+#include <Eigen/Geometry>
 #include <gtest/gtest.h>
 
 namespace spindrift {
@@ -275,7 +276,8 @@ TEST(ShapedSmoke, RestoredSmokeContinuesWithTheSameBits)
     TargetParams walk = target_mesh(write_walk(folder.path(), 12, 2));
     walk.frame = 3;
     params.targets.insert(params.targets.begin() + 1, walk);
-    for (const int saved : {2, 5, 7, 9}) { // gathering, walking, let go, two shapes
+    for (const int saved : {2, 5, 7, 9, 10}) { // gathering, walking, let go, two shapes, and with all of each step
+        params.substeps = saved == 10 ? 2 : 1, params.place_every_frame = saved == 10;
         ShapedSmoke whole(params, 24), resumed(params, 24);
         whole.start(1);
         run(whole, saved - 1);
@@ -365,6 +367,36 @@ TEST(ShapedSmoke, AVelocityOfAnExpressionMovesMarkersEvenly)
         EXPECT_NEAR(24 * (now - before), 1, 1e-4) << frame;
         before = now;
     }
+}
+
+// (9) is of second order: in a rotating field, half the step leaves a quarter of the error.
+TEST(ShapedSmoke, MarkersFollowARotatingFieldToSecondOrder)
+{
+    const auto turn = [](const Vec3f& x) { return Vec3f(-2 * x.y(), 2 * x.x(), 0); }; // 2 rad/s about z
+    const auto error_with = [&](int substeps) {
+        ShapedSmokeParams params = small_smoke();
+        params.vortices.count = 0, params.wind = {}, params.targets.resize(1), params.targets[0].let_go = 1;
+        params.markers = 2000, params.substeps = substeps;
+        ShapedSmoke smoke(params, 24);
+        smoke.set_hooks({[&](Particles& p, float, float) {
+                             for (size_t i = 0; i < p.size(); ++i) p.v[i] = turn(p.P[i]);
+                         },
+                         {}});
+        smoke.start(1);
+        std::vector<Vec3f> start(smoke.markers().size());
+        for (size_t i = 0; i < start.size(); ++i) start[smoke.markers().id[i]] = smoke.markers().P[i];
+        run(smoke, 12);
+        const Eigen::AngleAxisd exact(2 * 0.5, Vec3d::UnitZ());
+        double squares = 0;
+        for (size_t i = 0; i < start.size(); ++i)
+            squares += (exact * start[smoke.markers().id[i]].cast<double>() - smoke.markers().P[i].cast<double>())
+                           .squaredNorm();
+        return std::sqrt(squares / static_cast<double>(start.size()));
+    };
+    const double coarse = error_with(1), middle = error_with(2), fine = error_with(4);
+    EXPECT_LT(coarse, 0.01);
+    EXPECT_NEAR(coarse / middle, 4, 0.8);
+    EXPECT_NEAR(middle / fine, 4, 0.8);
 }
 
 TEST(ShapedSmoke, PointsOfACacheBecomeMarkers)

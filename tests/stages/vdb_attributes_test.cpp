@@ -460,4 +460,54 @@ temperature = 50
     EXPECT_EQ(file.grids.at("Cd")->getVectorType(), openvdb::VEC_INVARIANT);
 }
 
+// Markers that all have one velocity. Their number in the volume does not depend on its voxel.
+TEST(Attributes, VolumesOfShapedSmokeHaveClassTypeAndTheMassAndVelocityOfItsMarkers)
+{
+    const Workplace place;
+    place.write("shapes.toml", R"([shot]
+frames = "1-2"
+
+[shaped_smoke]
+markers = 20000
+controls = 1000
+
+[[shaped_smoke.source]]
+shape = "sphere"
+radius = 0.5
+
+[[shaped_smoke.target]]
+shape = "sphere"
+radius = 0.5
+
+[[shaped_smoke.expression]]
+at = "after_forces"
+code = "vec3f@v = {1, 2, 3};"
+)");
+    double mass[2];
+    for (const int k : {0, 1}) {
+        const double voxel = k == 0 ? 0.04 : 0.07;
+        const std::string folder = k == 0 ? "fine" : "coarse";
+        place.succeed(
+            {"run", "shapes.toml", "-o", folder, "--set", fmt::format("shaped_smoke.density_voxel={}", voxel)});
+        const Contents file(place / (folder + "/shaped_smoke/shaped_smoke.0002.density.vdb"));
+        const auto& density = static_cast<const openvdb::FloatGrid&>(*file.grids.at("density"));
+        const auto& vel = static_cast<const openvdb::Vec3SGrid&>(*file.grids.at("vel"));
+        EXPECT_EQ(density.getGridClass(), openvdb::GRID_FOG_VOLUME);
+        EXPECT_EQ(density.getCreator(), "Spindrift");
+        EXPECT_EQ(vel.getGridClass(), openvdb::GRID_UNKNOWN);
+        EXPECT_EQ(vel.getVectorType(), openvdb::VEC_CONTRAVARIANT_RELATIVE);
+        EXPECT_NEAR(density.voxelSize().x(), voxel, 1e-6);
+        EXPECT_EQ(file.metadata.metaValue<std::string>("frame"), "2");
+        mass[k] = 0;
+        for (auto value = density.cbeginValueOn(); value; ++value) {
+            mass[k] += static_cast<double>(*value) * voxel * voxel * voxel;
+            if (*value > 0) {
+                ASSERT_LT((vel.tree().getValue(value.getCoord()) - openvdb::Vec3s(1, 2, 3)).length(), 1e-4f);
+            }
+        }
+    }
+    EXPECT_NEAR(mass[0], 4 * kPi / 3 * 0.125, 0.05); // a density of one at the start, in the ball
+    EXPECT_NEAR(mass[1] / mass[0], 1, 1e-3);
+}
+
 } // namespace spindrift

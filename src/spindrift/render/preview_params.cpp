@@ -105,7 +105,7 @@ void SmokeLook::visit(ParamVisitor& v)
       "Share of multiply scattered light that is kept: 0 for soot, black inside; 1 for a white cloud.");
     v("markers", markers,
       "Draw shaped smoke as millions of points that shade each other, instead of a volume. They cast no shadows on "
-      "other objects.");
+      "other objects, and volumes of other smoke hide them only where those have absorbed half of the light.");
     v("marker_opacity", marker_opacity, unit::none, between(0, 1), "Opacity of the area of a point.");
 }
 

@@ -24,6 +24,9 @@ constexpr float kLostFill = 0.1f;
 // they are under way, and in the end, when smoke should be even.
 constexpr float kFullUnderWay = 3, kFullArrived = 0.2f;
 
+// Velocity of markers in the step before, while an expression may change that of this step.
+constexpr const char* kVelocityBefore = "_v_before";
+
 const std::vector<int32_t>& targets_of(const Particles& controls) { return *controls.find<int32_t>(kTargetAttribute); }
 
 } // namespace
@@ -315,25 +318,30 @@ void ShapedSmoke::update_vortices(float to, float dt, uint64_t key)
 
 // -------------------------------------------------------------------------------------------------------------- motion
 
-// (9) for markers and vortices. Expressions may change the velocity before it moves the markers: only the part with the
-// previous velocity is added before they run, so that (9) holds for the velocities that they leave.
+// (9) for markers and vortices. Expressions may change the velocity of the markers before it moves them, from where
+// they are at the beginning of the step; the velocity of the step before is kept meanwhile.
 void ShapedSmoke::advect(float to, float dt, bool first, uint64_t key)
 {
     const auto phase = [&](const char* name, const auto& body) { report_.times.measure(name, body); };
     const bool expressions = static_cast<bool>(hooks_.after_forces);
     const float before = first ? 0 : 0.5f, now = 1 + before;
     phase("advection", [&] {
-        move_by_flow(dt, expressions ? 0 : now, before);
+        if (expressions) {
+            markers_.attribute<Vec3f>(kVelocityBefore) = markers_.v;
+            move_by_flow(dt, 0, 0); // only finds v
+        } else {
+            move_by_flow(dt, now, before);
+        }
         if (params_.vortices.count > 0) vortices_.move(velocity_, params_.voxel, dt);
         const std::vector<Vec3f>& steps = controls_.attribute<Vec3f>(kStepAttribute);
         parallel_for(
             controls_.size(), [&](size_t i) { controls_.P[i] += dt * steps[i]; }, 1024);
     });
     if (controls_.size() > 0 && params_.redistribution.rate > 0)
-        phase("redistribution", [&] { redistribute_markers(dt, expressions ? now * dt : 0, key); });
+        phase("redistribution", [&] { redistribute_markers(dt, expressions, key); });
     if (!expressions) return;
     phase("expressions", [&] { hooks_.after_forces(markers_, to, dt); });
-    move_by_velocity(now * dt);
+    move_by_velocity(dt, now, before);
 }
 
 // The density of the shape that each control particle is bound for, averaged over those around a cell.
@@ -358,9 +366,10 @@ void ShapedSmoke::find_shape_density()
     });
 }
 
-// Markers are still to be moved by `left` seconds with their velocity.
-void ShapedSmoke::redistribute_markers(float dt, float left, uint64_t key)
+// `before_move`: markers are still to be moved in this step.
+void ShapedSmoke::redistribute_markers(float dt, bool before_move, uint64_t key)
 {
+    const float left = before_move ? dt : 0;
     const double cell = std::pow(static_cast<double>(params_.voxel), 3);
     const auto arrived = static_cast<float>(arrived_ * arrived_);
     const float least = std::max(kLostFill, arrived * params_.redistribution.threshold);
@@ -389,6 +398,7 @@ void ShapedSmoke::redistribute_markers(float dt, float left, uint64_t key)
         for (const auto& [index, place] : moves[tile]) {
             const Vec3f u = sampler.velocity(velocity_, place / params_.voxel);
             markers_.v[index] = u, markers_.P[index] = place + (dt - left) * u;
+            if (before_move) markers_.attribute<Vec3f>(kVelocityBefore)[index] = u;
         }
     });
     for (const auto& in_tile : moves) report_.moved += in_tile.size();
@@ -420,10 +430,13 @@ void ShapedSmoke::move_by_flow(float dt, float now, float before)
     report_.kinetic = 0.5 * sum / static_cast<double>(std::max<size_t>(1, markers_.size()));
 }
 
-void ShapedSmoke::move_by_velocity(float dt)
+// The same with v and the velocity of the step before.
+void ShapedSmoke::move_by_velocity(float dt, float now, float before)
 {
+    const std::vector<Vec3f>& v_before = markers_.attribute<Vec3f>(kVelocityBefore);
     parallel_for(
-        markers_.size(), [&](size_t i) { markers_.P[i] += dt * markers_.v[i]; }, 4096);
+        markers_.size(), [&](size_t i) { markers_.P[i] += dt * (now * markers_.v[i] - before * v_before[i]); }, 4096);
+    markers_.attributes.erase(kVelocityBefore);
 }
 
 // --------------------------------------------------------------------------------------------------------------- state
@@ -440,6 +453,16 @@ ShapedSmoke::State ShapedSmoke::state() const
             markers_,
             controls_,
             vortices_.particles()};
+}
+
+void ShapedSmoke::show_with(const std::string& attribute, std::vector<float> values,
+                            const std::function<void(const Particles&)>& body)
+{
+    auto own = markers_.attributes.extract(attribute); // of an expression
+    markers_.attributes[attribute] = std::move(values);
+    body(markers_);
+    markers_.attributes.erase(attribute);
+    markers_.attributes.insert(std::move(own));
 }
 
 void ShapedSmoke::restore(State state)

@@ -40,7 +40,8 @@
 //   lags behind and is redistributed: it vanishes there and appears in the shape.
 // - The control velocity has divergence, unless it is projected; it must have, where a shape has another volume.
 //
-// Markers are stored as P, v and id: 28 bytes, and 16 for sorting. Time and memory are linear in their number.
+// Markers are stored as P, v and id: 28 bytes, and 16 for sorting; expressions after forces take another 12. Time and
+// memory are linear in their number.
 #pragma once
 
 #include "spindrift/base/timing.h"
@@ -96,13 +97,17 @@ class ShapedSmoke {
 
     int frame() const { return frame_; }
     const Particles& markers() const { return markers_; }
+    // Calls `body` with the markers, which have another attribute meanwhile: without a copy of them.
+    void show_with(const std::string& attribute, std::vector<float> values,
+                   const std::function<void(const Particles&)>& body);
     const Particles& controls() const { return controls_; }
     const Particles& vortices() const { return vortices_.particles(); }
     const std::vector<Vec3f>& goals() const { return goals_; }
     // The velocity that moved the markers in the last step, and its grid; empty before the first.
     const Topology& topology() const { return *topology_; }
     const MacField& velocity() const { return velocity_; }
-    // The part of it that comes from control particles, before and after projection: RMS divergence [1/s].
+    // The part of it that comes from control particles and wind, and its RMS divergence after projection [1/s].
+    const Field<float> (&control_velocity() const)[3] { return control_.components(); } // at cell centres
     double control_divergence() const { return divergence_; }
     void measure_divergence(bool on) { measure_divergence_ = on; }
     // Density of smoke at the start [markers / m3]: a density of one in files.
@@ -131,14 +136,14 @@ class ShapedSmoke {
     void find_control_velocity(float frame);
     void update_vortices(float to, float dt, uint64_t key);
     void advect(float to, float dt, bool first, uint64_t key);
-    void redistribute_markers(float dt, float left, uint64_t key);
+    void redistribute_markers(float dt, bool before_move, uint64_t key);
     // Helpers.
     void clear_controls();
     void find_controls(ParticleRegion& region);
     void find_shape_density();
     void add_to_faces(const Field<float> (&centers)[3], bool first);
     void move_by_flow(float dt, float now, float before);
-    void move_by_velocity(float dt);
+    void move_by_velocity(float dt, float now, float before);
 
     ShapedSmokeParams params_;
     std::vector<Shape> sources_;
