@@ -75,6 +75,7 @@ class Shot {
     double missing_fraction(const Link& link) const;
     void expect_room() const;
     void expect_input_files() const;
+    void expect_input_file(const Stage& stage, int frame) const;
 
     void run_stage(Link& link, Progress& progress);
     void run_time_stage(TimeStage& stage, StageCache& cache, Progress& progress);
