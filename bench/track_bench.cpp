@@ -93,9 +93,9 @@ class EmbreeDistance {
     const Mesh& mesh_;
 };
 
-void queries(BenchTable& table, const SurfaceTracker& tracker, float voxel)
+// Points within a cell of the surface, in the order of its vertices.
+std::vector<Vec3f> points_near(const Mesh& mesh, float voxel)
 {
-    const Mesh& mesh = tracker.mesh();
     constexpr size_t kCount = 2'000'000;
     Random random(1);
     std::vector<Vec3f> points(kCount);
@@ -103,24 +103,57 @@ void queries(BenchTable& table, const SurfaceTracker& tracker, float voxel)
         const Vec3f aside(random.uniform(-1, 1), random.uniform(-1, 1), random.uniform(-1, 1));
         points[i] = mesh.positions[i * mesh.positions.size() / kCount] + 0.57f * voxel * aside;
     }
-    std::vector<float> ours(kCount), theirs(kCount);
+    return points;
+}
+
+void shuffle(std::vector<Vec3f>& points)
+{
+    Random random(2);
+    for (size_t i = points.size(); i-- > 1;)
+        std::swap(points[i], points[std::min(i, static_cast<size_t>(random.uniform() * static_cast<float>(i + 1)))]);
+}
+
+// `wanted`: whether the rate has a limit.
+void queries(BenchTable& table, const SurfaceTracker& tracker, float voxel, const std::vector<Vec3f>& points,
+             const char* order, bool wanted)
+{
+    const Mesh& mesh = tracker.mesh();
+    std::vector<float> ours(points.size()), theirs(points.size());
     std::vector<double> seconds[2];
     const EmbreeDistance embree(mesh);
     for (int run = 0; run < 3; ++run) {
         seconds[0].push_back(seconds_of([&] {
             parallel_for(
-                kCount, [&](size_t i) { ours[i] = tracker.distance().distance(points[i]); }, 4096);
+                points.size(), [&](size_t i) { ours[i] = tracker.distance().distance(points[i]); }, 4096);
         }));
         seconds[1].push_back(seconds_of([&] {
             parallel_for(
-                kCount, [&](size_t i) { theirs[i] = embree.distance(points[i], 2 * voxel); }, 4096);
+                points.size(), [&](size_t i) { theirs[i] = embree.distance(points[i], 2 * voxel); }, 4096);
         }));
     }
     for (auto& runs : seconds) std::nth_element(runs.begin(), runs.begin() + 1, runs.end());
-    const double rate = kCount / seconds[0][1], other = kCount / seconds[1][1];
-    table.add("  signed distance within a cell", fmt::format("{:.1f} M/s", rate / 1e6), rate, at_least(3e6, "/s"));
+    const auto count = static_cast<double>(points.size()), rate = count / seconds[0][1], other = count / seconds[1][1];
+    const std::string name = fmt::format("  signed distance within a cell, {}", order);
+    if (wanted)
+        table.add(name, fmt::format("{:.1f} M/s", rate / 1e6), rate, at_least(3e6, "/s"));
+    else
+        table.add(name, fmt::format("{:.1f} M/s", rate / 1e6));
     table.add("  Embree's point query, without a sign",
               fmt::format("{:.1f} M/s, ours {:.1f}x", other / 1e6, rate / other));
+}
+
+// The slope of the line through the logarithms, by least squares.
+double fitted_exponent(const std::vector<Eigen::Vector2d>& points)
+{
+    Eigen::Vector2d mean = Eigen::Vector2d::Zero();
+    for (const Eigen::Vector2d& point : points)
+        mean += point.array().log().matrix() / static_cast<double>(points.size());
+    double xy = 0, xx = 0;
+    for (const Eigen::Vector2d& point : points) {
+        const Eigen::Vector2d away = point.array().log().matrix() - mean;
+        xy += away.x() * away.y(), xx += away.x() * away.x();
+    }
+    return xy / xx;
 }
 
 } // namespace
@@ -145,10 +178,15 @@ void bench_track(BenchTable& table)
         const double peak = peak_memory();
         table.add("  peak memory of the process, with steps", fmt::format("{:.0f} MB", peak / 1e6), peak,
                   at_most(1.5e9, " bytes"));
-        queries(table, *tracker, 1.0f / static_cast<float>(cells));
+        const float voxel = 1.0f / static_cast<float>(cells);
+        std::vector<Vec3f> points = points_near(tracker->mesh(), voxel);
+        queries(table, *tracker, voxel, points, "in the order of vertices", true);
+        shuffle(points);
+        queries(table, *tracker, voxel, points, "in random order", false);
     }
-    const double exponent = std::log(costs[2].y() / costs[0].y()) / std::log(costs[2].x() / costs[0].x());
-    table.add("  exponent of time over cells log cells", fmt::format("{:.2f}", exponent));
+    const double exponent = fitted_exponent(costs);
+    table.add("  exponent of time over cells log cells, fit", fmt::format("{:.2f}", exponent), exponent,
+              at_most(1.1, ""));
 }
 
 } // namespace spindrift

@@ -42,7 +42,25 @@ struct Distances {
 struct Watch {
     int steps = 0, open = 0;
     void look(const SurfaceTracker& tracker) { ++steps, open += !is_manifold(tracker.mesh()); }
+    void look(const Liquid& liquid) { ++steps, open += !is_manifold(liquid.surface()); }
 };
+
+// Of points that cover a ball evenly, about one a cell of its area, from a mesh.
+double farthest_from_mesh(const Mesh& mesh, const Vec3f& center, float radius, int cells)
+{
+    const MeshDistance surface(mesh);
+    const auto count = static_cast<size_t>(4 * kPi * std::pow(static_cast<double>(radius) * cells, 2));
+    return parallel_reduce(
+        count, 0.0,
+        [&](size_t i) {
+            const double z = 1 - 2 * (static_cast<double>(i) + 0.5) / static_cast<double>(count),
+                         r = std::sqrt(1 - z * z);
+            const double turn = 2.399963 * static_cast<double>(i); // the golden angle
+            const Vec3f out = Vec3d(r * std::cos(turn), r * std::sin(turn), z).cast<float>();
+            return std::abs(static_cast<double>(surface.distance(center + radius * out)));
+        },
+        [](double a, double b) { return std::max(a, b); }, 256);
+}
 
 void report_closed(const Watch& watch, const std::string& what, Figures& figures)
 {
@@ -64,7 +82,8 @@ void deformation(Figures& figures)
         const Distances distances(mesh, from_ball);
         const std::string order = last > 0 ? fmt::format("{:.1f}", std::log2(last / distances.mean)) : "";
         fmt::print("| {} | {} | {} | {:+.2f}% | {} | {:.3f} | {:.2f} |\n", name, cells, steps, volume, order,
-                   distances.mean * cells, distances.most * cells);
+                   distances.mean * cells,
+                   std::max(distances.most, farthest_from_mesh(mesh, kBallCenter, kBallRadius, cells)) * cells);
         last = distances.mean;
         return std::abs(volume);
     };
@@ -113,7 +132,7 @@ void ears(Figures& figures)
         "\n| a head with thin ears, cells | ear's thickness [cells] | volume | mean distance [cells] | Hausdorff "
         "distance [cells] |\n|---|---|---|---|---|\n");
     Watch watch;
-    for (const int cells : {64, 128, 256}) {
+    for (const int cells : {64, 128, 256, 512}) {
         const float voxel = 1.0f / static_cast<float>(cells);
         SurfaceTracker tracker({.voxel = voxel});
         tracker.start(head_with_ears());
@@ -205,10 +224,12 @@ void map_between_frames(Figures& figures)
     constexpr int kFrame = 8;
     const double forth = steps_forth(voxel, kCellsPerStep);
     double off = 0, astray = 0;
+    Watch watch;
     size_t vertices = 0;
     Mesh before = tracker.mesh();
     tracker.begin_frame();
     deform(tracker, voxel, kCellsPerStep, [&](int step) {
+        watch.look(tracker);
         if (step % kFrame != kFrame - 1) return;
         const MeshDistance surface(before);
         const std::vector<SurfacePoint> origins = tracker.origins();
@@ -234,6 +255,7 @@ void map_between_frames(Figures& figures)
                "{:.3f} |\n",
                astray);
     fmt::print("| reference coordinates, forth and back: mean distance [cells] | 1 | {:.3f} |\n", mean);
+    report_closed(watch, "the map", figures);
     figures.require("track: distance of origins from the old surface", off, at_most(1e-6));
     figures.require("track: return of reference coordinates [cells]", mean, at_most(1));
 }
@@ -253,11 +275,13 @@ void flicker(Figures& figures)
     tracker.start({SurfaceTracker::Source{bumpy, {Vec3f::Constant(-0.4f), Vec3f::Constant(0.4f)}, {}}});
     const SteadyFlow flow([&](const Vec3f&) { return shift; }, shift.norm());
     double tracked = 0;
+    Watch watch;
     constexpr int kFrames = 24;
     for (int frame = 0; frame < kFrames; ++frame) {
         tracker.begin_frame();
         const Mesh before = tracker.mesh();
         tracker.step(flow, 1);
+        watch.look(tracker);
         const std::vector<SurfacePoint> origins = tracker.origins();
         for (size_t i = 0; i < origins.size(); ++i)
             tracked += angle(tracker.mesh().normals[i], blended(before.normals, before, origins[i])) /
@@ -291,6 +315,7 @@ void flicker(Figures& figures)
     }
     fmt::print("\n| change of normals of a bumpy ball in a frame, mean, 38 cells across | degrees |\n|---|---|\n");
     fmt::print("| tracked | {:.2f} |\n| meshed from particles | {:.2f} |\n", tracked, meshed);
+    report_closed(watch, "the bumpy ball", figures);
     figures.require("track: flicker [degrees]", tracked, at_most(1));
 }
 
@@ -332,7 +357,7 @@ void solids(Figures& figures)
     }
 }
 
-void sloshing(Figures&)
+void sloshing(Figures& figures)
 {
     fmt::print("\n| frames of sloshing | volume of the mesh, kept | not kept |\n|---|---|---|\n");
     const auto liquid_of = [](bool keep) {
@@ -348,12 +373,15 @@ void sloshing(Figures&)
     };
     const auto kept = liquid_of(true), free = liquid_of(false);
     for (auto* liquid : {kept.get(), free.get()}) liquid->start(1);
+    Watch watch;
     for (int frame = 0; frame <= 500; ++frame) {
+        for (auto* liquid : {kept.get(), free.get()}) watch.look(*liquid);
         if (frame % 100 == 0 || frame == 10 || frame == 30)
             fmt::print("| {} | {:+.2f}% | {:+.2f}% |\n", frame, percent(volume_of(kept->surface()), 0.15),
                        percent(volume_of(free->surface()), 0.15));
         kept->advance(), free->advance();
     }
+    report_closed(watch, "the sloshing liquid, frames", figures);
 }
 
 } // namespace

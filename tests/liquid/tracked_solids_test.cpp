@@ -111,4 +111,44 @@ TEST(TrackedSolids, FloatingBodyIsCutOut)
     }
 }
 
+TEST(TrackedLiquid, ASinkThatTakesAllLiquidTakesItsSurface)
+{
+    LiquidParams params = tracked_pool(0.4f);
+    SinkParams sink;
+    sink.min = Vec3f(-1, -1, -1), sink.max = Vec3f(2, 2, 2), sink.first_frame = 2;
+    params.sinks = {sink};
+    const auto liquid = started_liquid(params);
+    for (int frame = 0; frame < 6; ++frame) liquid->advance();
+    EXPECT_EQ(liquid->particles().size(), 0u);
+    EXPECT_TRUE(liquid->surface().triangles.empty());
+    EXPECT_EQ(liquid->state().surface.volume, 0) << "nothing to make up for";
+}
+
+// A pool whose height is no multiple of half a cell: particles tell it to about a tenth of a cell, the mesh much
+// better.
+TEST(TrackedLiquid, PressureSolveTakesTheSurfaceFromTheMesh)
+{
+    const float height = 0.417f;
+    const auto error = [&](LiquidParams::Surface surface) { // of the distance next to the surface [cells]
+        LiquidParams params = tracked_pool(height);
+        params.surface = surface;
+        const auto liquid = started_liquid(params);
+        liquid->advance();
+        const Field<float>& phi = liquid->surface_distance();
+        const Topology& topology = phi.topology();
+        float most = 0;
+        for (int tile = 0; tile < topology.tile_count(); ++tile)
+            for (int c = 0; c < kTileCells; ++c) {
+                const Vec3f x =
+                    kVoxel * ((topology.first_cell(tile) + cell_in_tile(c)).cast<float>() + Vec3f::Constant(0.5f));
+                const float expected = (x.y() - height) / kVoxel;
+                if (Box3f{Vec3f(0.2f, 0, 0.2f), Vec3f(0.8f, 1, 0.4f)}.contains(x) && std::abs(expected) < 1)
+                    most = std::max(most, std::abs(phi.tile(tile)[c] - expected));
+            }
+        return most;
+    };
+    EXPECT_LT(error(LiquidParams::Surface::tracked), 0.02f);
+    EXPECT_GT(error(LiquidParams::Surface::particles), 0.05f);
+}
+
 } // namespace spindrift

@@ -1,8 +1,11 @@
 #include "cli/program.h"
 #include "mesh/test_meshes.h"
+#include "spindrift/engine/graph.h"
+#include "spindrift/io/image.h"
 #include "spindrift/io/mesh_file.h"
 #include "spindrift/io/vdb.h"
 #include "spindrift/mesh/faults.h"
+#include "spindrift/stages/all_stages.h"
 #include "track/flows.h"
 
 #include <gtest/gtest.h>
@@ -72,12 +75,26 @@ density = 500
 voxel = 0.05
 )");
 
-// Velocities of a uniform flow, as another program would write them.
-void write_velocities(const std::string& path, const Vec3f& velocity)
+// Velocities of a uniform flow, as another program would write them: everywhere, or only where `covered` says.
+void write_velocities(const std::string& path, const Vec3f& velocity,
+                      const std::function<bool(const Vec3f&)>& covered = {})
 {
+    constexpr float kEdge = 0.1f;
     const Topology topology = Topology::covering({-16, -16, -16}, {16, 16, 16});
-    const Field<Vec3f> field(topology, velocity, Vec3f::Zero());
-    write_fields(path, {}, 0.1f, {}, {{"vel", &field}});
+    Field<Vec3f> field(topology, velocity, Vec3f::Zero());
+    for (int tile = 0; covered && tile < topology.tile_count(); ++tile)
+        for (int c = 0; c < kTileCells; ++c) {
+            const Vec3i cell = topology.first_cell(tile) + cell_in_tile(c);
+            if (!covered(kEdge * (cell.cast<float>() + Vec3f::Constant(0.5f)))) field.tile(tile)[c] = Vec3f::Zero();
+        }
+    write_fields(path, {}, kEdge, {}, {{"vel", &field}});
+}
+
+float speed_along_x(const Mesh& mesh)
+{
+    double sum = 0;
+    for (const Vec3f& v : mesh.velocities) sum += static_cast<double>(v.x());
+    return static_cast<float>(sum / static_cast<double>(mesh.velocities.size()));
 }
 
 constexpr const char* kCarried = R"([shot]
@@ -255,6 +272,175 @@ TEST(TrackStage, FollowsVelocitiesOfAnotherProgram)
     EXPECT_NEAR(bounds_of(mesh).center().x(), 0.4f, 0.005f);
 }
 
+// Half a file a frame: frames 1 to 5 need the files 1 to 3.
+TEST(TrackStage, FollowsFilesOfHalfTheFrameRate)
+{
+    const Workplace place;
+    place.write("carried.toml", kCarried);
+    write_mesh(place / "ball.ply", sphere_mesh({0, 0, 0}, 0.3f, 4));
+    for (int frame = 1; frame <= 3; ++frame)
+        write_velocities(place / fmt::format("vel.{:04}.vdb", frame), {1.2f * static_cast<float>(frame), 0, 0});
+    const std::vector<std::string> run = {"track", "carried.toml", "-o", "out", "--set", "track.input_fps=12"};
+    place.succeed(run);
+    // Over the shot the velocity rises from 1.2 to 3.6 m/s; over the last frame it is 3.3 m/s in the mean.
+    const Mesh mesh = read_mesh(place / "out/track/track.0005.ply");
+    EXPECT_NEAR(bounds_of(mesh).center().x(), 2.4f * 4 / 24, 0.005f);
+    EXPECT_NEAR(speed_along_x(mesh), 3.3f, 0.02f);
+    place.remove("vel.0003.vdb"), place.remove("out");
+    const RunResult result = place.run(run);
+    EXPECT_NE(result.code, 0);
+    EXPECT_TRUE(contains(result.err, "vel.0003.vdb is missing")) << result.err;
+}
+
+TEST(TrackStage, WarnsOfFilesThatGoOnAfterTheShot)
+{
+    const Workplace place;
+    place.write("carried.toml", kCarried);
+    write_mesh(place / "ball.ply", sphere_mesh({0, 0, 0}, 0.3f, 2));
+    for (int frame = 1; frame <= 10; ++frame) write_velocities(place / fmt::format("vel.{:04}.vdb", frame), {1, 0, 0});
+    const RunResult result = place.run({"check", "carried.toml"});
+    EXPECT_EQ(result.code, 0);
+    EXPECT_TRUE(contains(result.out + result.err, "vel.0010.vdb, after the shot's last frame 5")) << result.out;
+    EXPECT_TRUE(contains(result.out + result.err, "set track.input_fps")) << result.out;
+}
+
+TEST(TrackStage, FollowsVelocitiesThatCoverOnlyTheirLiquid)
+{
+    const Workplace place;
+    place.write("carried.toml", kCarried);
+    write_mesh(place / "ball.ply", sphere_mesh({0, 0, 0}, 0.3f, 4));
+    for (int frame = 1; frame <= 5; ++frame) {
+        const Vec3f center(0.1f * static_cast<float>(frame - 1), 0, 0);
+        write_velocities(place / fmt::format("vel.{:04}.vdb", frame), {2.4f, 0, 0},
+                         [&](const Vec3f& x) { return (x - center).norm() < 0.3f; });
+    }
+    place.succeed({"track", "carried.toml", "-o", "out"});
+    const Mesh mesh = read_mesh(place / "out/track/track.0005.ply");
+    EXPECT_LT((bounds_of(mesh).center() - Vec3f(0.4f, 0, 0)).norm(), 0.005f) << bounds_of(mesh).center();
+    EXPECT_LT((bounds_of(mesh).size() - Vec3f::Constant(0.6f)).norm(), 0.01f) << bounds_of(mesh).size();
+}
+
+TEST(TrackStage, StartsWithTheAttributesOfTheUsersMesh)
+{
+    const Workplace place;
+    place.write("carried.toml", kCarried);
+    Mesh ball = sphere_mesh({0, 0, 0}, 0.3f, 6);
+    ball.attributes["uv"] = ball.positions;
+    std::vector<Vec3f> color;
+    for (const Vec3f& x : ball.positions) color.push_back(x.y() > 0 ? Vec3f(1, 0, 0) : Vec3f(0, 0, 1));
+    ball.attributes["color"] = color;
+    write_mesh(place / "ball.ply", ball);
+    for (int frame = 1; frame <= 5; ++frame)
+        write_velocities(place / fmt::format("vel.{:04}.vdb", frame), {2.4f, 0, 0});
+    for (const bool reference : {false, true}) {
+        place.remove("out");
+        place.succeed({"track", "carried.toml", "-o", "out", "--set", fmt::format("track.reference={}", reference)});
+        for (const int frame : {1, 5}) {
+            const Mesh mesh = read_mesh(place / fmt::format("out/track/track.{:04}.ply", frame));
+            const auto& uv = std::get<std::vector<Vec3f>>(mesh.attributes.at("uv"));
+            const auto& now = std::get<std::vector<Vec3f>>(mesh.attributes.at("color"));
+            const Vec3f moved(0.1f * static_cast<float>(frame - 1), 0, 0);
+            for (size_t i = 0; i < uv.size(); ++i) {
+                const Vec3f x = mesh.positions[i] - moved;
+                EXPECT_LT((uv[i] - x).norm(), 0.01f) << frame;
+                EXPECT_TRUE(std::abs(x.y()) < 0.06f || now[i][x.y() > 0 ? 0 : 2] > 0.99f) << frame;
+            }
+        }
+    }
+}
+
+TEST(TrackStage, LiquidsSurfaceHasExpressionsAndVelocitiesFromTheFirstFrameOn)
+{
+    const Workplace place;
+    place.write("own.toml", splash("surface = \"tracked\"\n", R"([[liquid.surface_expression]]
+at = "after_advection"
+code = "float@age += 1.0f;"
+[[liquid.surface_expression]]
+code = "vec3f@Cd = { vec3f@P.y, 0, 0 };"
+)"));
+    place.succeed({"run", "own.toml", "-o", "out"});
+    const Mesh first = read_mesh(place / "out/liquid/liquid.0001.surface.ply"),
+               mesh = read_mesh(place / "out/liquid/liquid.0006.surface.ply");
+    int falling = 0;
+    for (size_t i = 0; i < first.positions.size(); ++i) {
+        const float ball = (first.positions[i] - Vec3f(0.4f, 0.45f, 0.4f)).norm();
+        if (ball < 0.17f && first.positions[i].y() > 0.4f) {
+            EXPECT_LT((first.velocities[i] - Vec3f(0, -2, 0)).norm(), 0.1f);
+            ++falling;
+        }
+        if (first.positions[i].y() < 0.15f) {
+            EXPECT_LT(first.velocities[i].norm(), 0.1f);
+        }
+    }
+    EXPECT_GT(falling, 50);
+    const auto& age = std::get<std::vector<float>>(mesh.attributes.at("age"));
+    EXPECT_NEAR(*std::ranges::max_element(age), 6, 1e-3f);
+    const auto& shown = std::get<std::vector<Vec3f>>(mesh.attributes.at("Cd"));
+    for (size_t i = 0; i < shown.size(); ++i) EXPECT_EQ(shown[i].x(), mesh.positions[i].y());
+    const RunResult none = place.run({"check", "own.toml", "--set", "liquid.surface=particles"});
+    EXPECT_NE(none.code, 0);
+    EXPECT_TRUE(contains(none.err, "there is no tracked surface; set liquid.surface = \"tracked\"")) << none.err;
+}
+
+TEST(TrackStage, SurfacesThatAreMuchTooFineAreRefused)
+{
+    const Workplace place;
+    place.write("own.toml", splash("surface = \"tracked\"\ntracked.voxel = 2e-6\n", ""));
+    RunResult result = place.run({"check", "own.toml"});
+    EXPECT_NE(result.code, 0);
+    EXPECT_TRUE(contains(result.err, "raise liquid.tracked.voxel")) << result.err;
+    result = place.run({"check", "own.toml", "--set", "liquid.tracked.voxel=1e-8"});
+    EXPECT_NE(result.code, 0);
+    EXPECT_TRUE(contains(result.err, "voxels across")) << result.err;
+}
+
+TEST(TrackStage, RehearsalsCoarsenTheLiquidsSurfaceToo)
+{
+    const Workplace place;
+    place.write("own.toml", splash("surface = \"tracked\"\ntracked.voxel = 0.02\n", ""));
+    const SceneFile scene(place / "own.toml");
+    const ShotGraph graph(scene, all_stages());
+    const std::vector<std::string> coarser = graph.nodes().front().stage->coarser(4);
+    EXPECT_NE(std::ranges::find(coarser, "liquid.tracked.voxel=0.08"), coarser.end())
+        << fmt::format("{}", coarser.back());
+}
+
+TEST(TrackStage, FollowsShapedSmokeAndCanBeRendered)
+{
+    const Workplace place;
+    place.write("smoke.toml", R"([shot]
+frames = "1-4"
+[shaped_smoke]
+voxel = 0.1
+buoyancy = 0
+[[shaped_smoke.source]]
+shape = "sphere"
+radius = 0.6
+velocity = [1, 0, 0]
+[track]
+[[track.source]]
+shape = "sphere"
+radius = 0.3
+color = [1, 0, 0]
+[render]
+width = 48
+height = 48
+samples = 2
+show = "track"
+)");
+    place.succeed({"run", "smoke.toml", "-o", "out"});
+    const Mesh mesh = read_mesh(place / "out/track/track.0004.ply");
+    EXPECT_GT(bounds_of(mesh).center().x(), 0.05f);
+    const Image picture = read_image(place / "out/render/render.0004.png");
+    int red = 0;
+    for (int y = 0; y < picture.height; ++y)
+        for (int x = 0; x < picture.width; ++x) {
+            const Vec3f c = picture.at(x, y);
+            red += c.x() > 2 * c.y() && c.x() > 0.05f;
+        }
+    EXPECT_GT(red, 50) << "the ball is in the picture";
+}
+
 TEST(TrackStage, BadInputIsOneMessage)
 {
     const Workplace place;
@@ -272,6 +458,14 @@ TEST(TrackStage, BadInputIsOneMessage)
     EXPECT_TRUE(contains(message(), "vel.0005.vdb is missing")); // the velocities end before the shot
     write_velocities(place / "vel.0005.vdb", {1, 0, 0});
     EXPECT_TRUE(contains(message("track.grid=wind"), "wind"));
+    for (int frame = 6; frame <= 17; ++frame) write_velocities(place / fmt::format("vel.{:04}.vdb", frame), {1, 0, 0});
+    write_velocities(place / "vel.0003.vdb", {1e5f, 0, 0}); // the third of the five files of a frame
+    EXPECT_TRUE(contains(message("track.input_fps=96"), "velocities of up to 1e+05 m/s")) << message();
+    write_velocities(place / "vel.0003.vdb", {1, 0, 0});
+    const std::string whole = place.read("vel.0004.vdb");
+    place.write("vel.0004.vdb", whole.substr(0, whole.size() / 2));
+    EXPECT_TRUE(contains(message(), "vel.0004.vdb")) << message();
+    place.write("vel.0004.vdb", whole);
     EXPECT_TRUE(contains(message("track.source[0].shape=half_space"), "infinite"));
     EXPECT_TRUE(contains(message("track.source[0].file=none.ply"), "none.ply"));
     Mesh open = sphere_mesh({0, 0, 0}, 0.3f, 2);
@@ -315,6 +509,9 @@ radius = 0.3
     // A sphere crosses 1.5 edges of cells per face of a cell of its area, and has two triangles for each vertex.
     const double expected = 3 * 4 * kPi * 6 * 6; // radius of 6 cells of 5 cm
     EXPECT_NEAR(static_cast<double>(mesh.triangles.size()), expected, 0.1 * expected);
+    const RunResult rate = place.run({"check", "smoke.toml", "--set", "track.input_fps=12"});
+    EXPECT_NE(rate.code, 0);
+    EXPECT_TRUE(contains(rate.err, "remove track.input_fps")) << rate.err;
     const RunResult still = place.run({"check", "smoke.toml", "--set", "smoke.write_velocity=false"});
     EXPECT_NE(still.code, 0);
     EXPECT_TRUE(contains(still.err, "smoke writes no velocities; set smoke.write_velocity")) << still.err;

@@ -76,6 +76,7 @@ class Shot {
     double missing_fraction(const Link& link) const;
     void expect_room() const;
     void expect_input_files() const;
+    void expect_input_file(const Stage& stage, int frame) const;
     std::string done_note(const Link& link) const;
 
     void run_stage(Link& link, Progress& progress);

@@ -30,18 +30,24 @@ void Shot::expect_input_files() const
         const Stage* stage = link.stage;
         if (!link.runs || stage->input_files().empty()) continue;
         const StageCache cache = cache_of(link);
-        const std::string pattern = stage->input_files();
-        for (int frame = wanted_.first; frame <= wanted_.last; frame += wanted_.step) {
-            if (file_exists(frame_path(pattern, frame)) || (!cache.outdated() && cache.complete(frame))) continue;
-            const std::string where = scene_.where(stage->name() + ".input");
-            if (!has_frame_pattern(pattern)) bad_input("{}: there is no file {}", where, pattern);
-            const std::vector<int> frames = frames_on_disk(pattern);
-            if (frames.empty())
-                bad_input("{}: no file matches {}; the folder is relative to the scene's", where, pattern);
-            bad_input("{}: {} is missing; there are frames from {} to {} (see shot.frames)", where,
-                      frame_path(pattern, frame), frames.front(), frames.back());
+        const FrameRange range = frames_of(*stage);
+        for (int frame = range.first; frame <= range.last; frame += range.step) {
+            if (!cache.outdated() && cache.complete(frame)) continue;
+            for (const int file : stage->input_frames(frame)) expect_input_file(*stage, file);
         }
     }
+}
+
+void Shot::expect_input_file(const Stage& stage, int frame) const
+{
+    const std::string pattern = stage.input_files();
+    if (file_exists(frame_path(pattern, frame))) return;
+    const std::string where = scene_.where(stage.name() + ".input");
+    if (!has_frame_pattern(pattern)) bad_input("{}: there is no file {}", where, pattern);
+    const std::vector<int> frames = frames_on_disk(pattern);
+    if (frames.empty()) bad_input("{}: no file matches {}; the folder is relative to the scene's", where, pattern);
+    bad_input("{}: {} is missing; there are frames from {} to {} (see shot.frames)", where, frame_path(pattern, frame),
+              frames.front(), frames.back());
 }
 
 Forecast Shot::forecast() const

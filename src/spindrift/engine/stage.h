@@ -180,6 +180,8 @@ class Stage {
     virtual std::vector<Port> ports(const ShotGraph& graph) const { return (void)graph, std::vector<Port>(); }
     // The frame pattern of files of another program, from the parameter `input`; empty if there are none.
     virtual std::string input_files() const { return {}; }
+    // The frames of those files that a frame needs.
+    virtual std::vector<int> input_frames(int frame) const { return {frame}; }
     // File name endings of a frame's files; other stages read the first.
     virtual std::vector<std::string> endings() const = 0;
     // Loads what the scene refers to; throws bad_input if it cannot run. Called after prepare() of all inputs, before

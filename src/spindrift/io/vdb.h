@@ -6,6 +6,7 @@
 #include "spindrift/field/tiles.h"
 #include "spindrift/points/particles.h"
 
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
@@ -68,9 +69,11 @@ template <class T> struct FieldFileOf {
     bool corners = false;         // the origin is zero: values lie at cell corners
     bool is_level_set = false;
     bool staggered = false; // each component lies on the cell's lower face along its axis
+    std::vector<std::array<uint64_t, kTileCells / 64>> active; // by tile, a bit for each cell that the file sets
+    bool has(int tile, int offset) const { return active[tile][offset / 64] >> (offset % 64) & 1; }
 };
 using FieldFile = FieldFileOf<float>;
-// A scalar grid, float or double.
+// A scalar grid, float or double. (Vector grids may hold either, too.)
 FieldFile read_field(const std::string& path, const std::string& name);
 // Several scalar and vector grids of a file, which is read once. Throws if one of `names` is missing; grids of `any`
 // are optional.

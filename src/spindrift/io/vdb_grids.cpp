@@ -119,6 +119,7 @@ template <class T> void read_transform(const openvdb::GridBase& grid, const std:
 
 float converted(float value) { return value; }
 float converted(double value) { return static_cast<float>(value); }
+Vec3f converted(const openvdb::Vec3d& value) { return Vec3d(value.x(), value.y(), value.z()).cast<float>(); }
 Vec3f converted(const openvdb::Vec3f& value) { return {value.x(), value.y(), value.z()}; }
 
 // x - x is zero or NaN.
@@ -174,10 +175,14 @@ template <class Grid, class T> void read_values(Grid& grid, const std::string& p
     for (const auto& region : regions) for_each_tile_of(region, add);
     file.topology = std::make_unique<Topology>(std::move(codes));
     file.field.reset_uninitialized(*file.topology, converted(grid.background()));
+    file.active.assign(file.topology->tile_count(), {});
     std::atomic<size_t> bad = 0;
     parallel_for(leaves.size(), [&](size_t l) {
         const auto* values = leaves[l]->buffer().data();
-        T* out = file.field.tile(file.topology->find(tile_at(leaves[l]->origin())));
+        const int tile = file.topology->find(tile_at(leaves[l]->origin()));
+        for (uint32_t word = 0; word < kTileCells / 64; ++word)
+            file.active[tile][word] = leaves[l]->valueMask().template getWord<uint64_t>(word);
+        T* out = file.field.tile(tile);
         size_t finite = 0;
         for (int i = 0; i < kTileCells; ++i) out[i] = converted(values[i]), finite += is_finite(out[i]);
         if (finite != size_t(kTileCells)) bad += size_t(kTileCells) - finite;
@@ -185,7 +190,9 @@ template <class Grid, class T> void read_values(Grid& grid, const std::string& p
     parallel_for(regions.size(), [&](size_t r) {
         if (!is_finite(regions[r].value)) bad += regions[r].cells.volume();
         for_each_tile_of(regions[r], [&](const Vec3i& tile) {
-            std::fill_n(file.field.tile(file.topology->find(tile)), kTileCells, regions[r].value);
+            const int index = file.topology->find(tile);
+            file.active[index].fill(~uint64_t(0));
+            std::fill_n(file.field.tile(index), kTileCells, regions[r].value);
         });
     });
     if (bad > 0 || !is_finite(converted(grid.background())))
@@ -209,6 +216,8 @@ void add_field(openvdb::GridBase& grid, const std::string& path, FieldSet& set)
         add_field<openvdb::DoubleGrid>(grid, path, set.numbers);
     else if (grid.isType<openvdb::Vec3SGrid>())
         add_field<openvdb::Vec3SGrid>(grid, path, set.vectors);
+    else if (grid.isType<openvdb::Vec3DGrid>())
+        add_field<openvdb::Vec3DGrid>(grid, path, set.vectors);
     else
         fail("grid \"{}\" of {} holds {} values, not one number per cell", grid.getName(), path, grid.valueType());
 }

@@ -62,7 +62,7 @@ size_t Liquid::bytes() const
            before_.bytes() + weight_.bytes() + phi_.bytes() + crowding_.bytes() + belonging_.bytes() +
            curvature_.bytes() + sliding_friction_.bytes() + projection_.bytes() + viscosity_.bytes() +
            cell_viscosity_.bytes() + strain_.bytes() + heat_.bytes() + stirred_.bytes() +
-           (ripples_ ? ripples_->bytes() : 0);
+           (ripples_ ? ripples_->bytes() + flow_->bytes() : 0) + (tracked_ ? tracked_->bytes() : 0);
 }
 
 void Liquid::start(int frame)
@@ -78,10 +78,26 @@ void Liquid::start(int frame)
     emit(time_, true);
     particles_.attribute<Vec3f>(kMotion) = particles_.v;
     speed_ = largest_component(particles_.v);
-    if (tracked_) tracked_->start(sources_, time_, solids_of_surface());
+    if (tracked_) {
+        tracked_->start(sources_, time_, solids_of_surface());
+        find_velocities_at_start();
+    }
     if (!ripples_) return;
     ripples_ = std::make_unique<Ripples>(params_.turbulence);
     ripple(0);
+}
+
+// At the vertices of the tracked surface, before there is a step.
+void Liquid::find_velocities_at_start()
+{
+    if (particles_.size() == 0) return;
+    Particles sorted = particles_;
+    topology_ = tiles_around(sorted, params_.voxel, kReach);
+    sort_by_tile(sorted, topology_, params_.voxel, index_);
+    to_grid(sorted, index_, topology_, params_.voxel, params_.transfer, velocity_, weight_);
+    extrapolate(velocity_, weight_, kReach);
+    tracked_->find_velocities(velocity_, fps_);
+    index_ = {};
 }
 
 void Liquid::set_time(float frames)
@@ -161,7 +177,10 @@ LiquidReport Liquid::advance()
         [&](float frames) { set_time(frames); }, [&] { return largest_step(); }, step);
     ++frame_;
     if (tracked_) {
-        tracked_->find_velocities(topology_.tile_count() > 0 ? &velocity_ : nullptr);
+        if (particles_.size() > 0)
+            tracked_->find_velocities(velocity_, fps_);
+        else
+            tracked_->clear();
         set_time(static_cast<float>(frame_)); // exactly, for cutting the surface at solids
     }
     std::vector<Vec3f>& motion = particles_.attribute<Vec3f>(kMotion);
@@ -215,6 +234,7 @@ void Liquid::substep(float dt)
     bodies_.accelerate(params_.gravity, dt);
     if (particles_.size() == 0) {
         remember_places();
+        if (tracked_) tracked_->clear();
         bodies_.move(time_, dt);
         return;
     }

@@ -128,6 +128,11 @@ class Liquid {
     const Ripples* ripples() const { return ripples_.get(); } // with turbulence, at the last frame
     // The tracked surface at the last frame, with velocities; only with params.surface = tracked.
     Mesh surface() const { return tracked_->mesh(solids_of_surface()); }
+    void set_surface_attributes(std::map<std::string, AttributeArray> attributes)
+    {
+        tracked_->set_attributes(std::move(attributes));
+    }
+    size_t surface_triangles() const { return tracked_->tracker().mesh().triangles.size(); }
     // Radius of a ball of a particle's volume [m].
     float particle_radius() const;
     // Volume of one particle [m3]: an eighth of a cell.
@@ -149,6 +154,7 @@ class Liquid {
 
   private:
     void set_time(float frames);
+    void find_velocities_at_start();
     void remember_places();
     void run_hook(const ParticleHook& hook, float dt);
     void substep(float dt);

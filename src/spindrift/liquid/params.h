@@ -69,6 +69,8 @@ struct LiquidParams {
     std::vector<ForceParams> forces;
 
     void visit(ParamVisitor& v);
+    // Edge of the finest cells of the tracked surface [m].
+    float surface_voxel() const { return tracked.voxel.value_or(0.5f * voxel); }
     // Whether some of the liquid has a viscosity or elasticity, and whether viscosity varies between sources.
     bool viscous() const;
     bool viscosity_varies() const;

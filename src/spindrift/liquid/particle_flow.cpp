@@ -48,6 +48,12 @@ Particles particles_between(const Particles& before, const Particles& after, flo
     return out;
 }
 
+size_t ParticleFlow::bytes() const
+{
+    return particles_.bytes() + topology_.bytes() + index_.bytes() + solid_cells_.bytes() + velocity_.bytes() +
+           weight_.bytes() + smoothed_.bytes() + solid_distance_.bytes() + surface_distance_.bytes();
+}
+
 void extend_into_solids(const Field<float>& solid_distance, int layers, Field<float>& value)
 {
     const Topology& topology = value.topology();

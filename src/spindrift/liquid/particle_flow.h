@@ -28,6 +28,7 @@ class ParticleFlow {
     // solids.
     Flow flow() const { return {velocity_, voxel_, solids_.none() ? nullptr : &solid_distance_, &surface_distance_}; }
 
+    size_t bytes() const;
     // For adding bodies, and for finding sheets, which then part the flow.
     Solids& solids() { return solids_; }
     const SolidCells& solid_cells() const { return solid_cells_; }

@@ -26,25 +26,38 @@ SurfaceTracker::Source surface_source(const Shape& shape, float frame, const std
     return {[&shape, frame](const Vec3f& x) { return shape.distance(x, frame); }, box, std::move(values)};
 }
 
+std::shared_ptr<const Mesh> mesh_with_attributes(const Shape& shape, float frame)
+{
+    if (shape.params().shape != ShapeParams::Kind::mesh) return nullptr;
+    Mesh mesh = shape.mesh(frame);
+    return mesh.attributes.empty() ? nullptr : std::make_shared<const Mesh>(std::move(mesh));
+}
+
 void add_origins(const std::vector<SurfacePoint>& origins, Mesh& mesh)
 {
     std::vector<int32_t> triangles(origins.size());
     std::vector<Vec3f> weights(origins.size());
     for (size_t i = 0; i < origins.size(); ++i)
         triangles[i] = std::max(origins[i].triangle, -1), weights[i] = origins[i].weights;
-    mesh.attributes["origin_triangle"] = std::move(triangles), mesh.attributes["origin_weights"] = std::move(weights);
+    mesh.attributes[kOriginTriangle] = std::move(triangles), mesh.attributes[kOriginWeights] = std::move(weights);
 }
 
 TrackedSurface::TrackedSurface(const LiquidParams& params)
     : params_(params), walls_(closed_sides(params.domain)),
-      tracker_(params.tracked.settings(params.tracked.voxel.value_or(0.5f * params.voxel), params.voxel, walls_))
+      tracker_(params.tracked.settings(params.surface_voxel(), params.voxel, walls_))
 {
 }
 
 void TrackedSurface::start(std::vector<Shape>& shapes, float frame, const TrackSolids* solids)
 {
     tracker_.start(active_sources(params_.sources, shapes, frame, FillingParams::Mode::initial, walls_), solids);
-    find_velocities(nullptr);
+    velocities_.assign(tracker_.mesh().positions.size(), Vec3f::Zero());
+}
+
+void TrackedSurface::clear()
+{
+    tracker_.start(std::vector<SurfaceTracker::Source>());
+    velocities_.clear();
 }
 
 void TrackedSurface::step(const MacField& velocity, float dt, std::vector<Shape>& shapes,
@@ -71,15 +84,9 @@ void TrackedSurface::distance(const Topology& topology, const TrackSolids* solid
     });
 }
 
-void TrackedSurface::find_velocities(const MacField* field)
+void TrackedSurface::find_velocities(const MacField& field, float fps)
 {
-    const std::vector<Vec3f>& x = tracker_.mesh().positions;
-    velocities_.assign(x.size(), Vec3f::Zero());
-    if (!field) return;
-    const MacFlow flow(*field, params_.voxel);
-    parallel_chunks(x.size(), 1024, [&](size_t begin, size_t end) {
-        flow.sample(std::span(x).subspan(begin, end - begin), 1, std::span(velocities_).subspan(begin, end - begin));
-    });
+    velocities_ = tracker_.velocities(MacFlow(field, params_.voxel), fps);
 }
 
 Mesh TrackedSurface::mesh(const TrackSolids* solids) const

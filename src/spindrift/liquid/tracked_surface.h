@@ -18,8 +18,10 @@ namespace spindrift {
 // A shape as a source of a tracked surface at a time [frames]. The shape must outlive it.
 SurfaceTracker::Source surface_source(const Shape& shape, float frame, const std::optional<Box3f>& walls,
                                       GivenValues values);
+// The mesh of a shape that is one, if its vertices have attributes; otherwise null.
+std::shared_ptr<const Mesh> mesh_with_attributes(const Shape& shape, float frame);
 // Those of a mode that are active at a time, with their colours; the shapes are prepared for it. `Params` has what
-// FillingParams has, and an optional color.
+// FillingParams has, and an optional color. The surface of the start takes the attributes of meshes.
 template <class Params> std::vector<SurfaceTracker::Source> active_sources(const std::vector<Params>& params,
                                                                            std::vector<Shape>& shapes, float frame,
                                                                            FillingParams::Mode mode,
@@ -31,8 +33,12 @@ template <class Params> std::vector<SurfaceTracker::Source> active_sources(const
         if (params[i].mode != mode || (mode == FillingParams::Mode::flow && !params[i].contains(frame))) continue;
         shapes[i].prepare(frame);
         GivenValues values;
-        if (colored) values["color"] = params[i].color.value_or(Vec3f::Ones());
+        std::shared_ptr<const Mesh> mesh;
+        if (mode == FillingParams::Mode::initial) mesh = mesh_with_attributes(shapes[i], frame);
+        const bool own_color = mesh && !params[i].color && mesh->attributes.contains("color");
+        if (colored && !own_color) values["color"] = params[i].color.value_or(Vec3f::Ones());
         active.push_back(surface_source(shapes[i], frame, walls, std::move(values)));
+        active.back().mesh = std::move(mesh), active.back().id = static_cast<int>(i);
     }
     return active;
 }
@@ -50,11 +56,18 @@ class TrackedSurface {
     // image.
     void distance(const Topology& topology, const TrackSolids* solids, Field<float>& phi) const;
 
-    // Finds the velocities of the vertices at the end of a frame; without a field, nothing moves.
-    void find_velocities(const MacField* field);
+    void set_attributes(std::map<std::string, AttributeArray> attributes)
+    {
+        tracker_.set_attributes(std::move(attributes));
+    }
+    // Without liquid, there is no surface.
+    void clear();
+    // Finds the velocities of the vertices at the end of a frame, or at the start.
+    void find_velocities(const MacField& field, float fps);
     // Clipped at walls and solids, with velocities, and where each vertex was a frame ago: "origin_triangle" and
     // "origin_weights".
     Mesh mesh(const TrackSolids* solids) const;
+    size_t bytes() const { return tracker_.bytes() + velocities_.capacity() * sizeof(Vec3f); }
     float voxel() const { return tracker_.settings().voxel; }
     const SurfaceTracker& tracker() const { return tracker_; }
     SurfaceTracker::State state() const;

@@ -10,6 +10,7 @@
 #include "spindrift/stages/scene_shapes.h"
 #include "spindrift/stages/taken_particles.h"
 #include "spindrift/stages/thin_solids.h"
+#include "spindrift/stages/tracked_surfaces.h"
 #include "spindrift/stages/tracker_state.h"
 
 #include <bit>
@@ -27,18 +28,6 @@ constexpr ParticleCosts kLiquidCosts{.bytes_per_particle = 90,
                                      .file_bytes_per_particle = 20,
                                      .most_particles = 2e9};
 
-FrameReport report_of(const LiquidReport& liquid)
-{
-    FrameReport report;
-    report.numbers = {{"particles", static_cast<double>(liquid.particles)},
-                      {"tiles", static_cast<double>(liquid.tiles)},
-                      {"substeps", liquid.substeps},
-                      {"iterations", liquid.iterations}};
-    report.unconverged = liquid.unconverged;
-    report.times = liquid.times;
-    return report;
-}
-
 } // namespace
 
 std::vector<std::string> LiquidStage::endings() const
@@ -48,6 +37,15 @@ std::vector<std::string> LiquidStage::endings() const
     if (!params_.bodies.empty()) endings.push_back(kBodiesEnding);
     if (tracked()) endings.push_back(kSurfaceEnding);
     return endings;
+}
+
+void LiquidStage::visit(ParamVisitor& v)
+{
+    params_.visit(v), expressions_.visit(v);
+    surface_expressions_.visit(
+        v, "surface_expression",
+        "Expressions on the vertices of the tracked surface, after advection of a frame or before "
+        "writing it.");
 }
 
 void LiquidStage::load_shapes_of(const SceneFile& scene, float first_frame, LiquidFacts& facts) const
@@ -92,6 +90,13 @@ void LiquidStage::prepare(const StageContext& context)
                             static_cast<double>(shot.fps)};
     const double volume = filled_volume(scene, filling, params.sources, facts->sources);
     estimate_ = estimate_of_particles(scene, param("voxel"), params.voxel, volume, shot.range(), kLiquidCosts);
+    if (tracked()) {
+        const Estimate surface = estimate_of_surface(
+            scene, param(params.tracked.voxel ? "tracked.voxel" : "voxel"), params.surface_voxel(),
+            extent_of_surface(facts->sources, first_frame, closed_sides(params.domain)), shot.range());
+        if (surface.memory > estimate_.memory) estimate_.note = surface.note, estimate_.remedy = surface.remedy;
+        estimate_.memory += surface.memory, estimate_.disk += surface.disk;
+    }
     liquid_ = std::make_unique<Liquid>(
         params, Liquid::Shapes{facts->sources, facts->sinks, facts->colliders, facts->bodies}, shot.fps);
     std::vector<std::string> places;
@@ -101,6 +106,10 @@ void LiquidStage::prepare(const StageContext& context)
     for (const RigidSolid& body : liquid_->bodies().solids()) facts->body_meshes.push_back(body.mesh());
     fps_ = shot.fps;
     expressions_.prepare(scene, name(), shot.range(), shot.fps, facts->colliders);
+    surface_expressions_.prepare(scene, name(), shot.range(), shot.fps, facts->colliders);
+    if (!tracked() && surface_expressions_.any())
+        bad_input("{}: there is no tracked surface; set {} = \"tracked\"", scene.where(param("surface_expression[0]")),
+                  param("surface"));
     expressions_.set_radii(
         [this](const Particles& all) { return std::vector<float>(all.size(), liquid_->particle_radius()); });
     liquid_->set_hooks(expressions_.hooks([this] { return fields(); }));
@@ -163,13 +172,30 @@ ExpressionContext LiquidStage::fields() const
 
 std::vector<std::string> LiquidStage::coarser(double k) const
 {
-    return {fmt::format("{}={}", param("voxel"), k * static_cast<double>(params_.voxel))};
+    std::vector<std::string> settings = {fmt::format("{}={}", param("voxel"), k * static_cast<double>(params_.voxel))};
+    if (const std::optional<float> own = params_.tracked.voxel; tracked() && own)
+        settings.push_back(fmt::format("{}={}", param("tracked.voxel"), std::min(k * static_cast<double>(*own), 1e4)));
+    return settings;
 }
 
 double LiquidStage::memory(const Forecast& forecast) const
 {
     const Foreseen& liquid = forecast.at(name());
-    return kLiquidCosts.memory(liquid.number("particles"), kTileCells * liquid.number("tiles"));
+    return kLiquidCosts.memory(liquid.number("particles"), kTileCells * liquid.number("tiles")) +
+           memory_of_surface(liquid);
+}
+
+FrameReport LiquidStage::report_of(const LiquidReport& liquid) const
+{
+    FrameReport report;
+    report.numbers = {{"particles", static_cast<double>(liquid.particles)},
+                      {"tiles", static_cast<double>(liquid.tiles)},
+                      {"substeps", liquid.substeps},
+                      {"iterations", liquid.iterations}};
+    if (tracked()) report.numbers.emplace_back("triangles", static_cast<double>(liquid_->surface_triangles()));
+    report.unconverged = liquid.unconverged;
+    report.times = liquid.times;
+    return report;
 }
 
 FrameReport LiquidStage::start(int frame)
@@ -180,6 +206,7 @@ FrameReport LiquidStage::start(int frame)
     fields.volumes["surface"] = [](const Vec3f&) { return 0.0f; };
     fields.vector_volumes["vel"] = [](const Vec3f&) { return Vec3f::Zero().eval(); };
     expressions_.check(liquid_->particles(), fields);
+    change_surface();
     report.particles = liquid_->particles().size();
     return report_of(report);
 }
@@ -204,7 +231,26 @@ FrameReport LiquidStage::restore(StateFile state)
     return report_of(report);
 }
 
-FrameReport LiquidStage::advance() { return report_of(liquid_->advance()); }
+FrameReport LiquidStage::advance()
+{
+    const LiquidReport report = liquid_->advance();
+    change_surface();
+    return report_of(report);
+}
+
+void LiquidStage::change_surface()
+{
+    if (!surface_expressions_.any(ExpressionParams::At::after_advection)) return;
+    liquid_->set_surface_attributes(attributes_after_advection(liquid_->surface(), surface_expressions_,
+                                                               params_.tracked.directions, liquid_->frame(), name()));
+}
+
+Mesh LiquidStage::surface_to_write()
+{
+    Mesh mesh = liquid_->surface();
+    surface_expressions_.run_on_vertices(ExpressionParams::At::before_writing, mesh, liquid_->frame(), name());
+    return mesh;
+}
 
 void LiquidStage::write(const std::string& path)
 {
@@ -224,7 +270,7 @@ void LiquidStage::write(const std::string& path)
                      {{kRipplesGrid, &ripples->difference()}, {kRipplesBefore, &ripples->difference_before()}},
                      ripples->voxel(), metadata);
     if (tracked())
-        write_mesh(std::filesystem::path(path).replace_extension(kSurfaceEnding).string(), liquid_->surface());
+        write_mesh(std::filesystem::path(path).replace_extension(kSurfaceEnding).string(), surface_to_write());
     if (!liquid_->bodies().empty())
         write_bodies(std::filesystem::path(path).replace_extension(kBodiesEnding).string(), liquid_->bodies(),
                      liquid_->frame());

@@ -31,7 +31,7 @@ class LiquidStage : public TimeStage {
   public:
     using TimeStage::TimeStage;
     std::vector<std::string> endings() const override;
-    void visit(ParamVisitor& v) override { params_.visit(v), expressions_.visit(v); }
+    void visit(ParamVisitor& v) override;
     void prepare(const StageContext& context) override;
     std::shared_ptr<const StageFacts> facts() const override { return facts_; }
     bool drawable() const override { return true; }
@@ -42,7 +42,10 @@ class LiquidStage : public TimeStage {
     std::vector<std::string> coarser(double k) const override;
     Growth growth() const override { return {2.5, 3}; }
     double memory(const Forecast& forecast) const override;
-    std::string dependencies() const override { return mesh_files_ + expressions_.dependencies(); }
+    std::string dependencies() const override
+    {
+        return mesh_files_ + expressions_.dependencies() + surface_expressions_.dependencies();
+    }
 
     FrameReport start(int frame) override;
     FrameReport restore(StateFile state) override;
@@ -58,14 +61,17 @@ class LiquidStage : public TimeStage {
   private:
     bool tracked() const { return params_.surface == LiquidParams::Surface::tracked; }
     ExpressionContext fields() const;
+    void change_surface();
+    Mesh surface_to_write();
     void load_shapes_of(const SceneFile& scene, float first_frame, LiquidFacts& facts) const;
 
     LiquidParams params_;
     std::shared_ptr<const LiquidFacts> facts_;
     std::string mesh_files_; // named by the scene, with a hash of their contents
-    StageExpressions expressions_;
+    StageExpressions expressions_, surface_expressions_;
     std::unique_ptr<Liquid> liquid_;
     float fps_ = 24;
+    FrameReport report_of(const LiquidReport& liquid) const;
     Estimate estimate_;
     std::vector<std::string> warnings_;
 };

@@ -65,6 +65,7 @@ void ShapedSmokeStage::prepare(const StageContext& context)
     const FrameRange range = shot.range();
     const auto facts = std::make_shared<ShapedSmokeFacts>();
     facts->stage = name(), facts->bounded = false, facts->first_frame = range.first;
+    facts->voxel = volume_voxel();
     if (params_.sources.empty())
         bad_input("{}: the smoke has no source; add a [[{}]] with a shape", scene.where(name()), param("source"));
     if (params_.targets.empty())

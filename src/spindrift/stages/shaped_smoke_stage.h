@@ -14,6 +14,7 @@ std::string density_file_of(const std::string& path);
 
 struct ShapedSmokeFacts : DrawableFacts {
     int first_frame = 0;
+    float voxel = 0; // of its volumes
     Looks looks() const override { return {.color = true}; }
     void draw(const DrawnFrame& frame, DrawnScene& picture) const override;
     double memory(const Foreseen& foreseen) const override;

@@ -100,7 +100,11 @@ ExpressionSource::Loaded ExpressionSource::load(const SceneFile& scene, const st
     return loaded;
 }
 
-void StageExpressions::visit(ParamVisitor& v) { v.list("expression", params_, "Expressions on the particles."); }
+void StageExpressions::visit(ParamVisitor& v, const char* list, const char* help)
+{
+    list_ = list;
+    v.list(list, params_, help);
+}
 
 void StageExpressions::prepare(const SceneFile& scene, const std::string& stage, const FrameRange& range, float fps,
                                const std::vector<Shape>& colliders)
@@ -108,7 +112,7 @@ void StageExpressions::prepare(const SceneFile& scene, const std::string& stage,
     colliders_ = colliders, range_ = range, fps_ = fps;
     loaded_.clear(), dependencies_.clear();
     for (size_t i = 0; i < params_.size(); ++i) {
-        ExpressionSource::Loaded loaded = params_[i].load(scene, fmt::format("{}.expression[{}]", stage, i));
+        ExpressionSource::Loaded loaded = params_[i].load(scene, fmt::format("{}.{}[{}]", stage, list_, i));
         dependencies_ += loaded.dependencies;
         loaded_.push_back({params_[i].at, Expression(loaded.label, std::move(loaded.text), loaded.options),
                            std::move(loaded.volumes)});

@@ -75,7 +75,8 @@ class StageExpressions {
   public:
     using At = ExpressionParams::At;
 
-    void visit(ParamVisitor& v);
+    // `list`: their name in the scene, which must outlive this object.
+    void visit(ParamVisitor& v, const char* list = "expression", const char* help = "Expressions on the particles.");
     // Compiles the expressions. Throws bad_input that names the position in the scene or file.
     void prepare(const SceneFile& scene, const std::string& stage, const FrameRange& range, float fps,
                  const std::vector<Shape>& colliders);
@@ -86,6 +87,7 @@ class StageExpressions {
     // What the expressions depend on besides their parameters.
     std::string dependencies() const { return dependencies_; }
 
+    bool any() const { return !loaded_.empty(); }
     bool any(At at) const;
     // True if one of that kind writes the attribute.
     bool writes(At at, const std::string& attribute) const;
@@ -110,6 +112,7 @@ class StageExpressions {
     enum class Radius { as_it_is, read, written };
     Radius radius_needed(const Loaded& loaded, const Particles& particles) const;
 
+    const char* list_ = "expression";
     std::vector<ExpressionParams> params_;
     std::vector<Loaded> loaded_;
     std::vector<Shape> colliders_;

@@ -10,7 +10,9 @@
 #include "spindrift/scene/limits.h"
 #include "spindrift/stages/body_files.h"
 #include "spindrift/stages/scene_shapes.h"
+#include "spindrift/stages/shaped_smoke_stage.h"
 #include "spindrift/stages/smoke_stage.h"
+#include "spindrift/stages/tracked_surfaces.h"
 #include "spindrift/stages/tracker_state.h"
 
 #include <filesystem>
@@ -20,8 +22,6 @@ namespace spindrift {
 
 namespace {
 
-// Of the surface and its tree, with those of the last frame; of a triangle in the file.
-constexpr double kTrackBytesPerTriangle = 700, kTrackFileBytesPerTriangle = 60;
 constexpr int kMostTrackSteps = 200; // in a frame: anything faster is a mistake
 
 } // namespace
@@ -36,30 +36,39 @@ void TrackStage::SourceOfSurface::visit(ParamVisitor& v)
 void TrackStage::visit(ParamVisitor& v)
 {
     v("of", of_,
-      "The liquid or smoke whose velocities move the surface. Default: the only liquid of the scene, or, without any, "
-      "its only smoke.");
+      "The liquid, smoke or shaped smoke whose velocities move the surface. Default: the only liquid of the scene, or, "
+      "without any, its only smoke, or its only shaped smoke.");
     v("input", input_,
       "Velocities of another program, VDB volumes, e.g. \"vel.####.vdb\"; the folder is relative to the scene's. "
       "Default: those of `of`.");
-    v("grid", grid_, "Name of the velocity grid in the volumes.");
+    v("grid", grid_,
+      "Name of the velocity grid in the volumes: one of vectors, or three of numbers, \"vel.x\", \"vel.y\" and "
+      "\"vel.z\". "
+      "Where it has no values, velocities are continued for a few cells.");
     v("scale", scale_, unit::none, between(-1e6, 1e6), "Factor from the velocities of the volumes to m/s.");
     v("input_fps", input_fps_, unit::per_second, between(0.01, 1e4),
-      "Frame rate of `input`. Default: that of the shot, whose frames are then those of the files.");
+      "Frame rate of `input`, whose first file is that of the shot's first frame. Default: that of the shot, whose "
+      "frames "
+      "are then those of the files.");
     v("voxel", voxel_, unit::metres, limits::voxel(),
       "Edge of the finest cells, which need not be those of the solver. Default: half of those of the liquid or "
       "smoke.");
+    v("cells_per_step", cells_per_step_, unit::cells, between(0.1, 20),
+      "How far the surface may move in a step. Each step blurs detail a little, so that long steps keep more; but they "
+      "see less of how the flow changes with time, and sources flow in less evenly.");
     params_.visit(v);
     v.list("source", source_params_,
            "Shapes that the surface starts from (mode \"initial\") or that are kept filled (\"flow\"). Default: the "
            "sources of the liquid.");
-    expressions_.visit(v);
+    expressions_.visit(v, "expression", "Expressions on the vertices of the surface.");
 }
 
 std::vector<Port> TrackStage::ports(const ShotGraph&) const
 {
     if (!input_.empty()) return {};
-    Port of{"of", {"liquid", "smoke"}, named(of_)};
-    of.missing = "nothing moves the surface; add [liquid] or [smoke], or name the velocities of another program as " +
+    Port of{"of", {"liquid", "smoke", "shaped_smoke"}, named(of_)};
+    of.missing = "nothing moves the surface; add [liquid], [smoke] or [shaped_smoke], or name the velocities of "
+                 "another program as " +
                  param("input");
     return {of};
 }
@@ -73,16 +82,14 @@ void TrackStage::prepare(const StageContext& context)
     dependencies_.clear(), warnings_.clear();
     liquid_ = inputs.facts<LiquidFacts>("of");
     if (const StageView* of = inputs.one("of")) source_ = of->name;
+    if (input_fps_ && input_.empty())
+        bad_input("{}: only files have a frame rate of their own; set {}, or remove {}",
+                  scene.where(param("input_fps")), param("input"), param("input_fps"));
     prepare_velocities(context);
     prepare_sources(scene);
 
     auto facts = SurfaceFacts::around(name(), liquid_.get());
-    Box3f extent;
-    for (Shape& shape : sources_) {
-        shape.prepare(static_cast<float>(range_.first));
-        const Box3f box = shape.bounds(static_cast<float>(range_.first));
-        extent.add(walls_ ? Box3f{box.min.cwiseMax(walls_->min), box.max.cwiseMin(walls_->max)} : box);
-    }
+    const Box3f extent = extent_of_surface(sources_, static_cast<float>(range_.first), walls_);
     if (!extent.empty() && !extent.size().allFinite())
         bad_input("{}: a source is infinite; give the liquid a domain, or use another shape",
                   scene.where(param("source")));
@@ -95,16 +102,7 @@ void TrackStage::prepare(const StageContext& context)
     if (facts->extent.empty()) facts->extent = extent, facts->bounded = false;
     facts_ = facts;
 
-    const Vec3d size = extent.empty() ? Vec3d(Vec3d::Zero()) : Vec3d(extent.size().cast<double>());
-    const double h = static_cast<double>(*voxel_);
-    constexpr double kMostCells = 1e6; // across
-    if (size.maxCoeff() / h > kMostCells)
-        bad_input("{}: {:.3g} voxels across; at most {:.0e} are possible; raise {}", scene.where(param("voxel")),
-                  size.maxCoeff() / h, kMostCells, param("voxel"));
-    // A liquid in motion has about twice the surface of its box, and two triangles a cell.
-    const double triangles = 2 * 2 * 2 * (size.x() * size.y() + size.y() * size.z() + size.z() * size.x()) / (h * h);
-    estimate_ = {kTrackBytesPerTriangle * triangles, kTrackFileBytesPerTriangle * triangles * range_.count(),
-                 fmt::format("about {:.2g} triangles", triangles), fmt::format("raise {}", param("voxel")), triangles};
+    estimate_ = estimate_of_surface(scene, param("voxel"), *voxel_, extent, range_);
     expressions_.prepare(scene, name(), range_, fps_, liquid_ ? liquid_->colliders : std::vector<Shape>());
     tracker_ = std::make_unique<SurfaceTracker>(params_.settings(*voxel_, liquid_ ? liquid_->params.voxel : 0, walls_));
 }
@@ -128,19 +126,36 @@ void TrackStage::prepare_velocities(const StageContext& context)
             bad_input("{}: {} writes no velocities; set {}.write_velocity", scene.where(name()), source_, source_);
         if (!voxel_) voxel_ = 0.5f * smoke->voxel;
     }
+    if (const auto smoke = context.inputs.facts<ShapedSmokeFacts>("of")) {
+        of_shaped_smoke_ = true;
+        if (!voxel_) voxel_ = 0.5f * smoke->voxel;
+    }
     if (!voxel_) bad_input("{}: set {}, which has no default here", scene.where(name()), param("voxel"));
-    if (input_.empty()) return;
+    if (!input_.empty()) prepare_files(scene);
+}
+
+void TrackStage::prepare_files(const SceneFile& scene)
+{
     input_files_ = scene.resolve(input_);
     const std::string where = scene.where(param("input"));
     dependencies_ += FilesOfFrames(input_files_, where).signature("velocities");
-    if (!has_frame_pattern(input_files_)) return; // a steady flow
-    // Velocities must not end before the shot: a surface that stands still is a mistake nobody sees.
-    const auto last = static_cast<int>(std::ceil(file_frame(static_cast<float>(range_.last)) - 1e-4f));
-    for (int frame = range_.first; frame <= last; ++frame)
-        if (const std::string file = frame_path(input_files_, frame); !std::filesystem::exists(file))
-            bad_input("{}: {} is missing, which the shot needs up to frame {}; make the shot shorter, or set {} if the "
-                      "files have another frame rate",
-                      where, file, range_.last, param("input_fps"));
+    if (!has_frame_pattern(input_files_) || input_fps_) return;
+    if (const int last = frames_on_disk(input_files_).back(); last > range_.last)
+        warnings_.push_back(
+            fmt::format("{}: the files go on to {}, after the shot's last frame {}; if they have another "
+                        "frame rate, set {}",
+                        where, frame_path(input_files_, last), range_.last, param("input_fps")));
+}
+
+// A frame needs the files from that at the frame before, or just before it, to that at its end or just after it.
+std::vector<int> TrackStage::input_frames(int frame) const
+{
+    const auto first =
+        static_cast<int>(std::floor(file_frame(static_cast<float>(std::max(frame - 1, range_.first))) + 1e-4f));
+    const auto last = static_cast<int>(std::ceil(file_frame(static_cast<float>(frame)) - 1e-4f));
+    std::vector<int> frames;
+    for (int f = first; f <= last; ++f) frames.push_back(f);
+    return frames;
 }
 
 // Of the first file, which is read once before anything is computed.
@@ -162,7 +177,8 @@ void TrackStage::prepare_sources(const SceneFile& scene)
     if (!source_params_.empty()) {
         sources_ = load_shapes(scene, source_params_, param("source"));
         const auto first = static_cast<float>(range_.first);
-        warnings_ = odd_meshes(scene, sources_, param("source"), first);
+        for (std::string& odd : odd_meshes(scene, sources_, param("source"), first))
+            warnings_.push_back(std::move(odd));
         for (size_t i = 0; i < sources_.size(); ++i) {
             sources_[i].prepare(first);
             if (sources_[i].bounds(first).size().minCoeff() < *voxel_)
@@ -194,7 +210,7 @@ double TrackStage::memory(const Forecast& forecast) const
 {
     constexpr double kBytesPerParticle = 150;
     const auto liquid = liquid_ ? forecast.find(liquid_->stage) : forecast.end();
-    return kTrackBytesPerTriangle * forecast.at(name()).number("triangles") +
+    return memory_of_surface(forecast.at(name())) +
            (liquid == forecast.end() ? 0 : kBytesPerParticle * liquid->second.number("particles"));
 }
 
@@ -206,22 +222,24 @@ float TrackStage::file_frame(float frame) const
     return input_fps_ ? first + (frame - first) * *input_fps_ / fps_ : frame;
 }
 
+std::string TrackStage::volume_file(int frame) const
+{
+    if (!input_.empty()) return has_frame_pattern(input_files_) ? frame_path(input_files_, frame) : input_files_;
+    const std::string path = input_path_(source_, frame);
+    return of_shaped_smoke_ ? density_file_of(path) : path;
+}
+
 std::shared_ptr<const VelocityVolume> TrackStage::volume_at(int frame)
 {
     auto& volume = volumes_[frame];
-    if (!volume) {
-        const std::string path = input_.empty()                    ? input_path_(source_, frame)
-                                 : has_frame_pattern(input_files_) ? frame_path(input_files_, frame)
-                                                                   : input_files_;
-        volume = std::make_shared<const VelocityVolume>(path, grid_, scale_);
-    }
+    if (!volume) volume = std::make_shared<const VelocityVolume>(volume_file(frame), grid_, scale_);
     return volume;
 }
 
-int TrackStage::steps_for(float max_speed) const
+// For a move of so many cells.
+int TrackStage::steps_for(float cells) const
 {
-    const float cells = max_speed / fps_ / *voxel_;
-    return std::clamp(static_cast<int>(std::ceil(std::min(cells / params_.cells_per_step, 1e6f))), 1, kMostTrackSteps);
+    return std::clamp(static_cast<int>(std::ceil(std::min(cells / cells_per_step_, 1e6f))), 1, kMostTrackSteps);
 }
 
 void TrackStage::step(const TrackFlow& flow, float seconds, float frame, PhaseTimes& times)
@@ -274,7 +292,7 @@ void TrackStage::follow_liquid(PhaseTimes& times)
     float speed = 0;
     for (const Vec3f& v : next.v) speed = std::max(speed, v.norm());
     for (const Vec3f& v : particles_.v) speed = std::max(speed, v.norm());
-    steps_ = steps_for(speed);
+    steps_ = steps_for(speed / fps_ / *voxel_);
     const float seconds = 1 / fps_;
     for (int s = 0; s < steps_; ++s) {
         const float middle = (static_cast<float>(s) + 0.5f) / static_cast<float>(steps_);
@@ -295,56 +313,53 @@ void TrackStage::follow_liquid(PhaseTimes& times)
     find_velocities(MacFlow(particle_flow_->flow().velocity, liquid_->params.voxel));
 }
 
-void TrackStage::follow_volumes(PhaseTimes& times)
+void TrackStage::expect_speed(float speed) const
 {
-    const auto frame = static_cast<float>(frame_);
-    const auto first = static_cast<int>(std::floor(file_frame(frame) + 1e-4f));
-    times.measure("read", [&] {
-        std::erase_if(volumes_, [&](const auto& read) { return read.first < first; });
-        volume_at(first), volume_at(first + 1);
-    });
-    const float ratio = input_fps_ ? *input_fps_ / fps_ : 1;
-    const float speed = std::max(volume_at(first)->max_speed(), volume_at(first + 1)->max_speed());
-    if (const float voxels = speed / fps_ / *voxel_; voxels > kMostTrackSteps * params_.cells_per_step)
+    const float voxels = speed / fps_ / *voxel_;
+    if (voxels > kMostTrackSteps * cells_per_step_)
         fail(
             "{}: frame {}: velocities of up to {:.3g} m/s would move the surface by {:.3g} of its voxels; check {} and "
             "{}",
             name(), frame_ + 1, speed, voxels, param("scale"), param("voxel"));
-    steps_ = std::max(steps_for(speed), static_cast<int>(std::ceil(ratio)));
-    for (int s = 0; s < steps_; ++s) {
-        const float begin = file_frame(frame + static_cast<float>(s) / static_cast<float>(steps_));
-        const float end = file_frame(frame + static_cast<float>(s + 1) / static_cast<float>(steps_));
-        const auto before = static_cast<int>(std::floor(0.5f * (begin + end)));
-        const auto from = static_cast<float>(before);
+}
+
+// From file to file, as far as they lie within the frame. Only the two around the current time are in memory.
+void TrackStage::follow_volumes(PhaseTimes& times)
+{
+    constexpr float kRounding = 1e-4f;
+    const auto frame = static_cast<float>(frame_);
+    const float start = file_frame(frame), end = file_frame(frame + 1);
+    steps_ = 0;
+    for (float from = start; from < end;) {
+        const auto before = static_cast<int>(std::floor(from + kRounding));
+        const auto file = static_cast<float>(before);
+        const float to = file + 1 + kRounding < end ? file + 1 : end;
+        times.measure("read", [&] {
+            std::erase_if(volumes_, [&](const auto& read) { return read.first < before; });
+            volume_at(before), volume_at(before + 1);
+        });
         const auto low = volume_at(before), high = volume_at(before + 1);
-        const VolumeFlow flow(*low, *high, clamp01(begin - from), clamp01(end - from));
-        step(flow, 1 / (fps_ * static_cast<float>(steps_)),
-             frame + static_cast<float>(s + 1) / static_cast<float>(steps_), times);
-        if (s + 1 == steps_) find_velocities(VolumeFlow(*low, *high, clamp01(end - from), clamp01(end - from)));
+        const float speed = std::max(low->max_speed(), high->max_speed()), share = (to - from) / (end - start);
+        expect_speed(speed);
+        const int steps = steps_for(share * speed / fps_ / *voxel_);
+        const auto time = [&](int s) { return from + (to - from) * static_cast<float>(s) / static_cast<float>(steps); };
+        for (int s = 0; s < steps; ++s) {
+            const VolumeFlow flow(*low, *high, clamp01(time(s) - file), clamp01(time(s + 1) - file));
+            step(flow, share / (fps_ * static_cast<float>(steps)), frame + (time(s + 1) - start) / (end - start),
+                 times);
+        }
+        steps_ += steps, from = to;
+        if (to == end) find_velocities(VolumeFlow(*low, *high, clamp01(end - file), clamp01(end - file)));
     }
 }
 
-void TrackStage::find_velocities(const TrackFlow& flow)
-{
-    const std::vector<Vec3f>& x = tracker_->mesh().positions;
-    velocities_.resize(x.size());
-    parallel_chunks(x.size(), 1024, [&](size_t begin, size_t end) {
-        flow.sample(std::span(x).subspan(begin, end - begin), 1, std::span(velocities_).subspan(begin, end - begin));
-    });
-}
-
-// What expressions change after advection is carried on; the surface itself stays.
 void TrackStage::change_attributes()
 {
     if (!expressions_.any(ExpressionParams::At::after_advection)) return;
     Mesh mesh = tracker_->mesh();
     mesh.velocities = velocities_;
-    expressions_.run_on_vertices(ExpressionParams::At::after_advection, mesh, frame_, name());
-    for (const std::string& name : params_.directions)
-        if (const auto found = mesh.attributes.find(name); found != mesh.attributes.end())
-            if (auto* directions = std::get_if<std::vector<Vec3f>>(&found->second))
-                make_tangent(mesh.normals, *directions);
-    tracker_->set_attributes(std::move(mesh.attributes));
+    tracker_->set_attributes(
+        attributes_after_advection(std::move(mesh), expressions_, params_.directions, frame_, name()));
 }
 
 FrameReport TrackStage::report(PhaseTimes times) const

@@ -18,6 +18,7 @@ class TrackStage : public TimeStage {
     using TimeStage::TimeStage;
     std::vector<Port> ports(const ShotGraph& graph) const override;
     std::string input_files() const override { return input_files_; }
+    std::vector<int> input_frames(int frame) const override;
     std::vector<std::string> endings() const override { return {"ply"}; }
     void visit(ParamVisitor& v) override;
     void prepare(const StageContext& context) override;
@@ -56,28 +57,32 @@ class TrackStage : public TimeStage {
     };
     void prepare_sources(const SceneFile& scene);
     void prepare_velocities(const StageContext& context);
+    void prepare_files(const SceneFile& scene);
     Box3f bounds_of_velocities(const SceneFile& scene);
     void read_liquid(int frame, Particles& particles, std::vector<RigidMotion>& bodies) const;
     void place_at(int frame);
     const TrackSolids* cut() const { return obstacles_ ? &obstacles_->cut : nullptr; }
     float file_frame(float frame) const;
+    std::string volume_file(int file_frame) const;
     std::shared_ptr<const VelocityVolume> volume_at(int file_frame);
-    int steps_for(float max_speed) const;
+    int steps_for(float cells) const;
     void follow_liquid(PhaseTimes& times);
     void follow_volumes(PhaseTimes& times);
+    void expect_speed(float max_speed) const;
     void step(const TrackFlow& flow, float seconds, float frame, PhaseTimes& times);
-    void find_velocities(const TrackFlow& flow);
+    void find_velocities(const TrackFlow& flow) { velocities_ = tracker_->velocities(flow, fps_); }
     void change_attributes();
     FrameReport report(PhaseTimes times) const;
 
     std::string of_, input_, grid_ = "vel";
-    float scale_ = 1;
+    float scale_ = 1, cells_per_step_ = 8;
     std::optional<float> voxel_, input_fps_;
     TrackParams params_;
     std::vector<SourceOfSurface> source_params_;
     StageExpressions expressions_;
 
     std::shared_ptr<const LiquidFacts> liquid_; // null if the velocities are in volumes
+    bool of_shaped_smoke_ = false;
     std::string source_, input_files_;
     std::shared_ptr<const SurfaceFacts> facts_;
     std::vector<Shape> sources_; // in the order of source_params_

@@ -1,40 +1,15 @@
 #include "spindrift/surface/parts.h"
 
+#include "spindrift/mesh/parts.h"
+
 #include <Eigen/Geometry>
-#include <numeric>
 
 namespace spindrift {
 
 namespace {
 
-// Union-find of vertices, joined by triangles.
-class Parts {
-  public:
-    explicit Parts(const Mesh& mesh) : parent_(mesh.positions.size())
-    {
-        std::iota(parent_.begin(), parent_.end(), 0);
-        for (const Vec3i& t : mesh.triangles) join(t[0], t[1]), join(t[1], t[2]);
-    }
-    // The same index for all vertices of a part.
-    size_t of(int vertex) { return static_cast<size_t>(root(vertex)); }
-
-  private:
-    int& parent(int i) { return parent_[i]; }
-    int root(int i)
-    {
-        for (; parent(i) != i; i = parent(i)) parent(i) = parent(parent(i));
-        return i;
-    }
-    void join(int i, int j)
-    {
-        const int a = root(i), b = root(j);
-        parent(std::max(a, b)) = std::min(a, b);
-    }
-    std::vector<int> parent_;
-};
-
 // Six times the volume that each part encloses, at the part's index; negative for air.
-std::vector<double> six_volumes(const Mesh& mesh, Parts& parts)
+std::vector<double> six_volumes(const Mesh& mesh, MeshParts& parts)
 {
     std::vector<double> volumes(mesh.positions.size(), 0);
     for (const Vec3i& t : mesh.triangles) {
@@ -51,7 +26,7 @@ std::vector<double> six_volumes(const Mesh& mesh, Parts& parts)
 
 void remove_parts(Mesh& mesh, double low, double high)
 {
-    Parts parts(mesh);
+    MeshParts parts(mesh);
     const std::vector<double> volumes = six_volumes(mesh, parts);
     std::vector<uint8_t> keep(volumes.size());
     for (size_t i = 0; i < keep.size(); ++i) {

@@ -321,6 +321,7 @@ DistanceTree::Nearest DistanceTree::find(const Vec3f& x, bool exact) const
 
 float DistanceTree::smooth_distance(const Vec3f& x) const
 {
+    if (levels_.empty()) return distance(x);
     const Vec3i cell = cell_at(x);
     const Level& finest = levels_[0];
     const int tile = finest.cells.topology->find(tile_of_cell(cell));

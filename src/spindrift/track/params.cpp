@@ -6,16 +6,13 @@ namespace spindrift {
 
 void TrackParams::visit(ParamVisitor& v)
 {
-    v("cells_per_step", cells_per_step, unit::cells, between(0.1, 20),
-      "How far the surface may move in a step. Each step blurs detail a little, so that long steps keep more; but they "
-      "see less of how the flow changes with time, and sources flow in less evenly.");
     v("keep_volume", keep_volume,
       "Move the surface evenly to make up for lost volume, such as that of sheets thinner than a voxel. Sources add to "
       "the volume that is kept.");
     v("reference", reference,
-      "Carry \"reference\": where each vertex was on the first surface. Other attributes are then taken from there, "
-      "and "
-      "stay sharp.");
+      "Carry \"reference\": where each vertex was on the first surface, and \"reference_piece\": on which connected "
+      "part of "
+      "it, or from which source it came later. Other attributes are then taken from there, and stay sharp.");
     v("labels", labels,
       "Attributes that are copied from the nearest vertex in each step; all others but integers are blended.");
     v("directions", directions,

@@ -8,7 +8,7 @@ namespace spindrift {
 
 struct TrackParams {
     bool curved = true, jitter = true, keep_volume = true, reference = false;
-    float smoothing = 0, cells_per_step = 8;
+    float smoothing = 0;
     std::vector<std::string> labels, directions;
     int seed = 1;
 

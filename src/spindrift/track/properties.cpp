@@ -103,19 +103,50 @@ void make_tangent(const std::vector<Vec3f>& normals, std::vector<Vec3f>& directi
         kVerticesPerTask);
 }
 
-std::vector<SurfacePoint> snap(const MeshDistance& surface, const Mesh& mesh, float reach, std::vector<Vec3f>& points)
+void keep_to_one_piece(const Mesh& before, const std::vector<int32_t>& piece, std::vector<SurfacePoint>& from)
+{
+    parallel_for(
+        from.size(),
+        [&](size_t i) {
+            if (from[i].triangle < 0) return;
+            const Vec3i& corners = before.triangles[from[i].triangle];
+            Vec3f& weights = from[i].weights;
+            int largest = 0;
+            weights.maxCoeff(&largest);
+            bool mixed = false;
+            for (int k = 0; k < 3; ++k)
+                if (piece[corners[k]] != piece[corners[largest]]) weights[k] = 0, mixed = true;
+            if (mixed) weights /= weights.sum();
+        },
+        kVerticesPerTask);
+}
+
+std::vector<SurfacePoint> snap(const MeshDistance& surface, const Mesh& mesh, const std::vector<int32_t>& piece,
+                               std::vector<Vec3f>& points)
 {
     std::vector<SurfacePoint> found(points.size());
+    if (mesh.triangles.empty()) return found;
     parallel_for(
         points.size(),
         [&](size_t i) {
+            if (piece[i] < 0) return;
             const MeshDistance::Nearest nearest = surface.nearest(points[i]);
-            const SurfacePoint at{nearest.triangle, nearest.weights};
-            const Vec3f on = blended(mesh.positions, mesh, at);
-            if ((on - points[i]).squaredNorm() < reach * reach) points[i] = on, found[i] = at;
+            found[i] = {nearest.triangle, nearest.weights};
+            points[i] = blended(mesh.positions, mesh, found[i]);
         },
         kVerticesPerTask);
     return found;
+}
+
+void replace(const std::vector<SurfacePoint>& on_mesh, const AttributeArray& known, AttributeArray& values)
+{
+    std::visit(
+        [&](auto& to) {
+            const auto& from = std::get<std::decay_t<decltype(to)>>(known);
+            for (size_t i = 0; i < on_mesh.size(); ++i)
+                if (on_mesh[i].triangle >= 0) to[i] = from[i];
+        },
+        values);
 }
 
 } // namespace spindrift

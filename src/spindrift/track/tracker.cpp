@@ -1,7 +1,9 @@
 #include "spindrift/track/tracker.h"
 
+#include "spindrift/base/error.h"
 #include "spindrift/base/random.h"
 #include "spindrift/base/scratch.h"
+#include "spindrift/mesh/parts.h"
 
 #include <Eigen/Geometry>
 #include <Eigen/LU>
@@ -34,38 +36,41 @@ Vec3f mirrored_as(const Vec3f& x, const Vec3f& y, const Box3f& walls)
     return z;
 }
 
-// Takes the values of points that are on the start's surface from there.
-void replace(const std::vector<SurfacePoint>& on_start, AttributeArray known, AttributeArray& values)
+template <class T>
+std::vector<T>& array_of(const char* name, size_t count, std::map<std::string, AttributeArray>& attributes)
 {
-    std::visit(
-        [&](auto& from) {
-            auto& to = std::get<std::decay_t<decltype(from)>>(values);
-            for (size_t i = 0; i < on_start.size(); ++i)
-                if (on_start[i].triangle >= 0) to[i] = from[i];
-        },
-        known);
+    AttributeArray& array = attributes[name];
+    if (!std::holds_alternative<std::vector<T>>(array)) array = std::vector<T>(count);
+    return std::get<std::vector<T>>(array);
 }
 
-// The distance to a mesh that may intersect itself.
-class MeshFunction : public SurfaceFunction {
-  public:
-    explicit MeshFunction(const Mesh& mesh) : distance_(mesh) {}
-    void estimate(std::span<const Vec3f> points, std::span<float> values) const override
-    {
-        for (size_t i = 0; i < points.size(); ++i) values[i] = distance_.distance(points[i]);
-    }
-    void evaluate(std::span<const Vec3f> points, std::span<DistanceTree::Nearest> results) const override
-    {
-        for (size_t i = 0; i < points.size(); ++i) {
-            const MeshDistance::Nearest nearest = distance_.nearest(points[i]);
-            results[i] = {{nearest.triangle, nearest.weights}, distance_.distance(points[i])};
+// Vertices of a source with a mesh take its attributes from the nearest point there.
+void take_from_meshes(const std::vector<SurfaceTracker::Source>& sources, const std::vector<SurfacePoint>& from,
+                      const std::vector<Vec3f>& positions, const std::vector<std::string>& labels,
+                      std::map<std::string, AttributeArray>& attributes)
+{
+    for (size_t s = 0; s < sources.size(); ++s) {
+        const SurfaceTracker::Source& source = sources[s];
+        if (!source.mesh) continue;
+        const MeshDistance surface(*source.mesh);
+        std::vector<SurfacePoint> at(from.size());
+        parallel_for(
+            at.size(),
+            [&](size_t i) {
+                if (from[i].triangle != from_source(s)) return;
+                const MeshDistance::Nearest nearest = surface.nearest(positions[i]);
+                at[i] = {nearest.triangle, nearest.weights};
+            },
+            256);
+        for (auto& [name, known] : carried_attributes(*source.mesh, at, labels, {})) {
+            if (source.values.contains(name)) continue;
+            AttributeArray& values = attributes.try_emplace(name, known).first->second;
+            if (values.index() != known.index())
+                bad_input("two sources give the attribute \"{}\" with different types; rename one of them", name);
+            replace(at, known, values);
         }
     }
-    Box3f bounds() const override { return distance_.bounds(); }
-
-  private:
-    MeshDistance distance_;
-};
+}
 
 } // namespace
 
@@ -263,11 +268,9 @@ Vec3f SurfaceTracker::next_grid()
 
 void SurfaceTracker::start(const Mesh& mesh)
 {
-    steps_ = 0, offset_ = 0;
-    tree_.reset(), frame_start_.reset();
-    const Vec3f origin = next_grid();
-    take(contour(MeshFunction(mesh), settings_.voxel, origin), origin, mesh, nullptr, {});
-    volume_ = volume();
+    const MeshDistance surface(mesh);
+    start({Source{
+        [&](const Vec3f& x) { return surface.distance(x); }, surface.bounds(), {}, std::make_shared<Mesh>(mesh)}});
 }
 
 void SurfaceTracker::start(const std::vector<Source>& sources, const TrackSolids* solids)
@@ -277,7 +280,7 @@ void SurfaceTracker::start(const std::vector<Source>& sources, const TrackSolids
     const Vec3f origin = next_grid();
     const std::vector<Source> no_sinks;
     const StepFunction function(settings_, nullptr, nullptr, 0, 0, sources, no_sinks, solids);
-    take(contour(function, settings_.voxel, origin), origin, {}, &function, sources);
+    take(contour(function, settings_.voxel, origin), origin, {}, function, sources);
     volume_ = volume(solids);
 }
 
@@ -285,26 +288,24 @@ void SurfaceTracker::step(const TrackFlow& flow, float seconds, const std::vecto
                           const std::vector<Source>& sinks, const TrackSolids* solids)
 {
     const Vec3f origin = next_grid();
-    const StepFunction function(settings_, tree_.get(), &flow, seconds, offset_, sources, sinks, solids);
+    const DistanceTree* before = mesh().triangles.empty() ? nullptr : tree_.get();
+    const StepFunction function(settings_, before, &flow, seconds, offset_, sources, sinks, solids);
     ContouredMesh next;
     times_.measure("contour", [&] { next = contour(function, settings_.voxel, origin); });
     if (settings_.keep_volume) times_.measure("volume", [&] { volume_ += function.added_volume(); });
-    take(std::move(next), origin, tree_->mesh(), &function, sources);
+    take(std::move(next), origin, tree_->mesh(), function, sources);
     if (settings_.keep_volume) times_.measure("volume", [&] { correct_volume(solids); });
 }
 
 // Makes a contoured mesh the surface, with the properties of the one before.
-void SurfaceTracker::take(ContouredMesh next, const Vec3f& origin, const Mesh& before, const StepFunction* function,
+void SurfaceTracker::take(ContouredMesh next, const Vec3f& origin, const Mesh& before, const StepFunction& function,
                           const std::vector<Source>& sources)
 {
     const bool starts = !tree_;
     restored_origins_.clear();
     std::map<std::string, AttributeArray> attributes;
     times_.measure("carry", [&] {
-        std::vector<GivenValues> given;
-        for (const Source& source : sources) given.push_back(source.values);
-        if (!starts) adopt_origins(next.mesh, next.origin);
-        attributes = carried_attributes(before, next.origin, settings_.labels, given);
+        attributes = attributes_of(next, before, sources);
         if (!starts) carry_places(before, next.origin);
     });
     times_.measure("distance", [&] {
@@ -322,34 +323,58 @@ void SurfaceTracker::take(ContouredMesh next, const Vec3f& origin, const Mesh& b
                         parallel_for(
                             directions->size(),
                             [&](size_t i) {
-                                (*directions)[i] = function->carried(mesh().positions[i], (*directions)[i]);
+                                (*directions)[i] = function.carried(mesh().positions[i], (*directions)[i]);
                             },
                             256);
                     make_tangent(mesh().normals, *directions);
                 }
-        if (settings_.reference) find_reference(starts, next.origin, attributes);
+        if (settings_.reference && starts) start_reference(attributes);
+        if (settings_.reference && !starts) find_reference(next.origin, sources, attributes);
         tree_->set_attributes(std::move(attributes));
     });
 }
 
-void SurfaceTracker::find_reference(bool starts, const std::vector<SurfacePoint>& from,
+std::map<std::string, AttributeArray> SurfaceTracker::attributes_of(ContouredMesh& next, const Mesh& before,
+                                                                    const std::vector<Source>& sources)
+{
+    std::vector<GivenValues> given;
+    for (const Source& source : sources) given.push_back(source.values);
+    adopted_.resize(next.origin.size());
+    for (size_t i = 0; i < adopted_.size(); ++i) adopted_[i] = next.origin[i].triangle == -1;
+    if (tree_) adopt_origins(next.mesh, next.origin);
+    std::vector<SurfacePoint> from = next.origin;
+    if (const auto piece = before.attributes.find(kReferencePiece);
+        settings_.reference && piece != before.attributes.end())
+        keep_to_one_piece(before, std::get<std::vector<int32_t>>(piece->second), from);
+    auto attributes = carried_attributes(before, from, settings_.labels, given);
+    take_from_meshes(sources, from, next.mesh.positions, settings_.labels, attributes);
+    return attributes;
+}
+
+void SurfaceTracker::start_reference(std::map<std::string, AttributeArray>& attributes)
+{
+    attributes[kReferencePiece] = MeshParts(mesh()).numbers();
+    start_ = {mesh().positions, mesh().triangles, {}, {}, attributes};
+    start_surface_ = std::make_unique<MeshDistance>(start_);
+    attributes[kReference] = mesh().positions;
+}
+
+void SurfaceTracker::find_reference(const std::vector<SurfacePoint>& from, const std::vector<Source>& sources,
                                     std::map<std::string, AttributeArray>& attributes)
 {
-    if (starts) {
-        start_ = {mesh().positions, mesh().triangles, {}, {}, attributes};
-        start_surface_ = std::make_unique<MeshDistance>(start_);
-        attributes[kReference] = mesh().positions;
-        return;
+    auto& reference = array_of<Vec3f>(kReference, from.size(), attributes);
+    auto& piece = array_of<int32_t>(kReferencePiece, from.size(), attributes);
+    for (size_t i = 0; i < from.size(); ++i) { // what a source adds refers to where it came in
+        const int triangle = from[i].triangle;
+        if (triangle >= 0) continue;
+        reference[i] = mesh().positions[i];
+        piece[i] = triangle == -1 ? -1 : from_source(sources[source_of(triangle)].id);
     }
-    if (start_.triangles.empty()) return; // there was no surface
-    auto& reference = std::get<std::vector<Vec3f>>(attributes[kReference]);
-    for (size_t i = 0; i < from.size(); ++i) // what a source adds refers to where it came in
-        if (from[i].triangle < 0) reference[i] = mesh().positions[i];
-    const std::vector<SurfacePoint> on_start = snap(*start_surface_, start_, settings_.voxel, reference);
-    for (auto& [name, known] : carried_attributes(start_, on_start, settings_.labels, {})) {
+    const std::vector<SurfacePoint> on_start = snap(*start_surface_, start_, piece, reference);
+    for (const auto& [name, known] : carried_attributes(start_, on_start, settings_.labels, {})) {
         const bool direction =
             std::find(settings_.directions.begin(), settings_.directions.end(), name) != settings_.directions.end();
-        if (!direction) replace(on_start, std::move(known), attributes[name]);
+        if (!direction) replace(on_start, known, attributes[name]);
     }
 }
 
@@ -362,12 +387,14 @@ void SurfaceTracker::begin_frame() { new_frame_ = true; }
 void SurfaceTracker::carry_places(const Mesh& before, const std::vector<SurfacePoint>& from)
 {
     const std::vector<Vec3f> last = std::exchange(places_, std::vector<Vec3f>(from.size()));
+    const std::vector<uint8_t> guessed = std::exchange(guessed_, adopted_);
     const std::vector<Vec3f>& old = new_frame_ ? before.positions : last;
     parallel_for(
         from.size(),
         [&](size_t i) {
             places_[i] = from[i].triangle < 0 ? Vec3f(Vec3f::Constant(kInfinity)) : blended(old, before, from[i]);
             if (new_frame_ || !places_[i].allFinite()) return;
+            for (const int corner : before.triangles[from[i].triangle]) guessed_[i] |= guessed[corner];
             if (const DistanceTree::Nearest at = frame_start_->nearest(places_[i]); at.triangle >= 0)
                 places_[i] = blended(frame_start_->mesh().positions, frame_start_->mesh(), at);
         },
@@ -391,6 +418,23 @@ std::vector<SurfacePoint> SurfaceTracker::origins() const
         },
         1024);
     return origins;
+}
+
+std::vector<Vec3f> SurfaceTracker::velocities(const TrackFlow& flow, float per_second) const
+{
+    const std::vector<Vec3f>& now = mesh().positions;
+    std::vector<Vec3f> velocities(now.size());
+    parallel_chunks(now.size(), 1024, [&](size_t begin, size_t end) {
+        flow.sample(std::span(now).subspan(begin, end - begin), 1, std::span(velocities).subspan(begin, end - begin));
+        for (size_t i = begin; i < end && !new_frame_; ++i) {
+            if (guessed_[i] || !places_[i].allFinite()) continue;
+            Vec3f from = places_[i], to = now[i];
+            if (settings_.walls)
+                for (Vec3f* x : {&from, &to}) *x = x->cwiseMax(settings_.walls->min).cwiseMin(settings_.walls->max);
+            velocities[i] = per_second * (to - from);
+        }
+    });
+    return velocities;
 }
 
 // -------------------------------------------------------------------------------------------------------------- volume

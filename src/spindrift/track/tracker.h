@@ -19,6 +19,13 @@
 //   many short ones.
 // - Distances are those to a curved surface (track/distance_tree.h). With flat triangles the sphere in the deformation
 //   field of [LeVeque 1996] loses 15% of its volume at 128 cells, with curved ones 0.4%.
+// - Cells are split where the distance is less than kSplit = 3 edges, the factor that the text settles on for (3.8),
+// and
+//   into the finest where it is less than kReach = 3.46 voxels (track/contouring.cpp). Far distances come from a single
+//   pass of the eikonal equation, layer by layer (track/distance_tree.h), instead of from fast marching.
+// - With `reference`, corners that belong to another part of the first surface are left out when references are
+// blended.
+//   Places between two drops that have merged lie on neither.
 // - Sources are united with the surface, and at the walls of a tank and at solids the surface is mirrored, so that it
 //   meets them at a right angle.
 // - Directions are turned and stretched with the flow, not only copied.
@@ -68,16 +75,14 @@ struct TrackSettings {
     float smoothing = 0;      // share of the interpolated distance in the place of vertices, 0 to 1
     bool keep_volume = false; // of the start, and of what sources add
     float cells_per_part = 2; // paths are traced in equal parts of at most this length [voxels]
-    // Carry "reference", where each vertex was on the surface of the start, and take the other attributes from there:
-    // they do not blur, as they do if they are blended between vertices in each step.
+    // Carry kReference and kReferencePiece, and take the other attributes from the surface of the start: they do not
+    // blur, as they do if they are blended between vertices in each step.
     bool reference = false;
     std::vector<std::string> labels = {};     // attributes that are copied from the nearest vertex, not blended
     std::vector<std::string> directions = {}; // attributes that stay tangent to the surface and of unit length
     std::optional<Box3f> walls = {};          // of a tank
     uint64_t seed = 1;                        // of the jitter
 };
-
-constexpr const char* kReference = "reference";
 
 class SurfaceTracker {
   public:
@@ -86,11 +91,14 @@ class SurfaceTracker {
         std::function<float(const Vec3f&)> distance; // negative inside [m]
         Box3f bounds;
         GivenValues values;
+        std::shared_ptr<const Mesh> mesh = nullptr; // whose attributes its vertices take, if `values` lacks them
+        int id = 0;                                 // see kReferencePiece
     };
 
     explicit SurfaceTracker(const TrackSettings& settings) : settings_(settings) {}
 
-    // Contours a mesh, which must be closed but may intersect itself: parts that overlap are united.
+    // Contours a mesh, which must be closed but may intersect itself: parts that overlap are united. Attributes are
+    // kept.
     void start(const Mesh& mesh);
     // Contours the union of the sources.
     void start(const std::vector<Source>& sources, const TrackSolids* solids = nullptr);
@@ -106,6 +114,9 @@ class SurfaceTracker {
     const DistanceTree& distance() const { return *tree_; }
     // Where each vertex was on the mesh when begin_frame() was called last; triangle -1 for vertices of a source.
     std::vector<SurfacePoint> origins() const;
+    // The velocities of the vertices: their motion since begin_frame() times `per_second`, or, of those without an
+    // origin of their own and before the first step, that of the flow at its end.
+    std::vector<Vec3f> velocities(const TrackFlow& flow, float per_second) const;
     // Changes attributes of the vertices.
     void set_attributes(std::map<std::string, AttributeArray> attributes)
     {
@@ -134,9 +145,12 @@ class SurfaceTracker {
   private:
     class StepFunction;
     Vec3f next_grid();
-    void take(ContouredMesh next, const Vec3f& origin, const Mesh& before, const StepFunction* function,
+    void take(ContouredMesh next, const Vec3f& origin, const Mesh& before, const StepFunction& function,
               const std::vector<Source>& sources);
-    void find_reference(bool starts, const std::vector<SurfacePoint>& from,
+    std::map<std::string, AttributeArray> attributes_of(ContouredMesh& next, const Mesh& before,
+                                                        const std::vector<Source>& sources);
+    void start_reference(std::map<std::string, AttributeArray>& attributes);
+    void find_reference(const std::vector<SurfacePoint>& from, const std::vector<Source>& sources,
                         std::map<std::string, AttributeArray>& attributes);
     void carry_places(const Mesh& before, const std::vector<SurfacePoint>& from);
     void correct_volume(const TrackSolids* solids);
@@ -149,6 +163,7 @@ class SurfaceTracker {
     bool new_frame_ = false;                      // no step since begin_frame()
     std::unique_ptr<DistanceTree> frame_start_;   // otherwise, the surface at begin_frame()
     std::vector<Vec3f> places_;                   // of the vertices on it; infinite for vertices of a source
+    std::vector<uint8_t> adopted_, guessed_;      // whether its origin is a neighbour's: in this step, in this frame
     std::vector<SurfacePoint> restored_origins_;  // until the next step
     int64_t steps_ = 0;
     double volume_ = 0;
