@@ -24,6 +24,7 @@ void track_shapes(spindrift::Figures& figures);
 void track_liquid(spindrift::Figures& figures);
 void texture(spindrift::Figures& figures);
 void texture_decay(spindrift::Figures& figures);
+void texture_stretch(spindrift::Figures& figures);
 void turbulence_spectrum(spindrift::Figures& figures);
 void crowd_circle(spindrift::Figures& figures);
 void crowd_streams(spindrift::Figures& figures);

@@ -46,6 +46,7 @@ int main(int argc, char** argv)
                                                                  {"track_liquid", track_liquid},
                                                                  {"texture", texture},
                                                                  {"texture_decay", texture_decay},
+                                                                 {"texture_stretch", texture_stretch},
                                                                  {"turbulence", turbulence_spectrum},
                                                                  {"crowd", crowd_circle},
                                                                  {"streams", crowd_streams},

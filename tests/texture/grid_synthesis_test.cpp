@@ -154,6 +154,25 @@ TEST(GridSynthesis, IsCarriedByTheFlow)
     EXPECT_LT(moved, 0.2 * stayed);
 }
 
+// Without a history nothing tells how a video goes on: frames begin anew, or, if there is a flow, with the one before.
+TEST(GridSynthesis, FramesWithoutAHistoryDifferAndFollowTheFlow)
+{
+    GridSynthesis synthesis(video_patches(ripples(1), {.history = 0, .still = true}), {.channels = 3}, small_squares());
+    const Raster first = synthesis.next(72, 56, {}, nullptr), second = synthesis.next(72, 56, {}, nullptr);
+    const double different = change(first, second);
+    EXPECT_GT(different, 0.05);
+    OpticalFlow back(72, 56);
+    for (Vec2f& v : back.vectors) v = {-3, 2};
+    const Raster third = synthesis.next(72, 56, {}, &back);
+    double moved = 0, stayed = 0;
+    for (int y = 8; y < 46; ++y)
+        for (int x = 8; x < 64; ++x) {
+            moved += std::abs(static_cast<double>(third.at(x, y)[1] - second.at(x - 3, y + 2)[1]));
+            stayed += std::abs(static_cast<double>(third.at(x, y)[1] - second.at(x, y)[1]));
+        }
+    EXPECT_LT(moved, 0.4 * stayed);
+}
+
 TEST(GridSynthesis, FollowsTheGuide)
 {
     Video video = ripples(6);

@@ -8,6 +8,8 @@
 #include "spindrift/texture/texture.h"
 #include "texture/sequences.h"
 
+#include <Eigen/Geometry>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace spindrift {
@@ -45,6 +47,45 @@ Window noisy_window(const Raster& exemplar, int size, int x, int y, float noise)
             window.known.push_back(Window::kAll);
         }
     return window;
+}
+
+// A bowl with a crown and thin walls, as a splash has.
+Mesh thin_crown()
+{
+    Mesh mesh = sphere_mesh({0, 0, 0}, 1, 5);
+    for (Vec3f& x : mesh.positions) {
+        const float r = std::hypot(x.x(), x.z()), angle = std::atan2(x.z(), x.x());
+        x.y() = 0.08f * x.y() + r * r * (0.6f + 0.25f * r * r * std::cos(7 * angle));
+    }
+    return remeshed(mesh, 1.0746f * kTexel).mesh;
+}
+
+// Whether triangles have more than edges in common: no line along an edge of either separates them.
+bool overlap(const std::array<Vec2f, 3>& a, const std::array<Vec2f, 3>& b)
+{
+    constexpr float kTouch = 2e-3f; // texels
+    for (const auto& [s, t] : {std::pair{&a, &b}, {&b, &a}})
+        for (int k = 0; k < 3; ++k) {
+            const Vec2f edge = (*s)[(k + 1) % 3] - (*s)[k];
+            float most = -kInfinity;
+            for (const Vec2f& x : *t) {
+                const Vec2f d = x - (*s)[k];
+                most = std::max(most, edge.x() * d.y() - edge.y() * d.x());
+            }
+            if (most <= kTouch * edge.norm()) return false;
+        }
+    return true;
+}
+
+int overlaps(const Patch& patch)
+{
+    int count = 0;
+    const auto corners = [&](const Vec3i& t) {
+        return std::array<Vec2f, 3>{patch.places[t[0]], patch.places[t[1]], patch.places[t[2]]};
+    };
+    for (size_t i = 0; i < patch.triangles.size(); ++i)
+        for (size_t k = 0; k < i; ++k) count += overlap(corners(patch.triangles[i]), corners(patch.triangles[k]));
+    return count;
 }
 
 // How far the colours around vertices are from anything in the exemplar: the mean energy of small patches.
@@ -166,6 +207,39 @@ TEST(Patches, AlignmentFollowsTheDirections)
     EXPECT_LT(angle[1], 0.9 * angle[0]) << angle[0]; // a ball has no field without places where it turns
 }
 
+TEST(Patches, NoTwoTrianglesOfAPatchOverlap)
+{
+    for (const Mesh& mesh :
+         {ball_of_texels(), remeshed(box_mesh({0, 0, 0}, {1, 0.06f, 1}), 1.0746f * kTexel).mesh, thin_crown()}) {
+        const MeshLinks links(mesh);
+        // Directions that whirl, so that alignment bends patches.
+        std::vector<Vec3f> directions = first_directions(mesh);
+        for (size_t i = 0; i < directions.size(); ++i)
+            directions[i] = Eigen::AngleAxisf(6 * mesh.positions[i].x() + 4 * mesh.positions[i].z(), mesh.normals[i]) *
+                            directions[i];
+        const PatchSettings large{.size = 33, .texel = kTexel};
+        const std::vector<Patch> patches = make_patches(mesh, links, directions, large, 1);
+        for (const int size : {33, 17, 9}) {
+            const PatchSettings settings{.size = size, .texel = kTexel};
+            int found = 0;
+            for (const Patch& patch : size == 33 ? patches : smaller_patches(mesh, links, patches, settings, 1))
+                found += overlaps(patch);
+            EXPECT_EQ(found, 0) << size;
+        }
+    }
+}
+
+TEST(Matcher, HintsThatAreInNoPictureAreLeftOut)
+{
+    const std::vector<Raster> pictures = {spots()};
+    const Matcher matcher(pictures, {}, 17, false);
+    const std::vector<Matcher::Match> hints = {{1000000, 3, 3, 0}, {-1, 3, 3, 0}, {0, 60, 3, 0}};
+    const Matcher::Match found = matcher.best(noisy_window(pictures[0], 17, 20, 30, 0.1f), hints);
+    EXPECT_EQ(found.picture, 0);
+    EXPECT_EQ(found.x, 20);
+    EXPECT_EQ(found.y, 30);
+}
+
 TEST(Matcher, FastIsNearlyAsGoodAsExhaustive)
 {
     const Raster exemplar = spots();
@@ -216,24 +290,52 @@ TEST(Synthesis, MakesTheSurfaceLikeTheExample)
 // The matches of the same patches, of a texture that is noisy and has been turned around.
 TEST(Synthesis, FastSearchIsWithinTwoPercentOfTheEnergy)
 {
+    using Kind = ExemplarParams::Kind;
+    const auto one = [](Kind kind) {
+        TextureParams params;
+        params.mode = TextureParams::Mode::example, params.exemplar.size = 64, params.exemplar.feature = 8;
+        params.exemplar.kind = kind;
+        return params;
+    };
+    TextureParams guided = one(Kind::spots), two = one(Kind::spots);
+    guided.select = TextureParams::Select::parameter;
+    guided.examples.resize(2), guided.examples[1].kind = Kind::foam, guided.examples[1].parameter = 1;
+    two.examples.resize(2), two.examples[1].kind = Kind::stripes;
     const Mesh mesh = ball_of_texels();
-    const std::vector<uint8_t> all(mesh.positions.size(), 1);
-    std::vector<float> made = made_anew(mesh, Synthesis(only(spots()), {}), std::vector<float>(3 * all.size(), 0));
+    const std::vector<uint8_t> none(mesh.positions.size(), 0), all(mesh.positions.size(), 1);
     const std::vector<Vec3f> directions = first_directions(mesh);
-    Random random(7);
-    for (float& v : made) v += random.uniform(-0.2f, 0.2f);
-    for (const int size : {33, 17, 9}) {
-        double energy[2];
-        for (const bool exhaustive : {false, true}) {
-            std::vector<float> values = made;
-            std::vector<int32_t> seeds;
-            Synthesis synthesis(only(spots()), {.sizes = {size}, .iterations = 1, .exhaustive = exhaustive});
-            SynthesisFrame frame{.mesh = mesh, .directions = directions, .texel = kTexel, .seed = 2, .advected = all};
-            synthesis.run(frame, seeds, values);
-            energy[exhaustive] = synthesis.energy();
+    for (const auto& [name, params] : {std::pair{"spots", one(Kind::spots)},
+                                       {"crust", one(Kind::crust)},
+                                       {"foam", one(Kind::foam)},
+                                       {"checker", one(Kind::checker)},
+
+                                       {"guide", guided},
+                                       {"two", two}}) {
+        const ExampleSet set = example_set(params, {});
+        const TexelLayout& layout = set.layout;
+        const int rest = layout.stride() - layout.channels;
+        SynthesisFrame first{.mesh = mesh, .directions = directions, .texel = kTexel, .advected = none};
+        for (const Vec3f& x : mesh.positions) first.rest.insert(first.rest.end(), rest, x.y() > 0 ? 1.0f : 0.0f);
+        std::vector<float> made(all.size() * layout.channels, 0);
+        std::vector<int32_t> no_seeds;
+        Synthesis(set, {}).run(first, no_seeds, made);
+        Random random(7);
+        for (float& v : made) v += random.uniform(-0.2f, 0.2f);
+        for (const int size : {33, 17, 9}) {
+            double energy[2];
+            for (const bool exhaustive : {false, true}) {
+                std::vector<float> values = made;
+                std::vector<int32_t> seeds;
+                Synthesis synthesis(set, {.sizes = {size}, .iterations = 1, .exhaustive = exhaustive});
+                SynthesisFrame frame{
+                    .mesh = mesh, .directions = directions, .texel = kTexel, .seed = 2, .advected = all};
+                frame.rest = first.rest;
+                synthesis.run(frame, seeds, values);
+                energy[exhaustive] = synthesis.energy();
+            }
+            EXPECT_LT(energy[0], 1.02 * energy[1]) << name << " " << size << ": " << energy[0] << " " << energy[1];
+            EXPECT_GE(energy[0], energy[1]);
         }
-        EXPECT_LT(energy[0], 1.02 * energy[1]) << energy[0] << " " << energy[1];
-        EXPECT_GE(energy[0], energy[1]);
     }
 }
 
@@ -285,10 +387,10 @@ TEST(Synthesis, StaysSharpAndCoherentInMotion)
 }
 
 // Two examples, red and blue, above and below the equator of a ball.
-TEST(Synthesis, ExamplesAreChosenByLabelOrParameter)
+TEST(Synthesis, ExamplesAreChosenByLabelOrParameterOrKeptWhereTheyBegan)
 {
     using Select = TextureParams::Select;
-    for (const Select select : {Select::label, Select::parameter}) {
+    for (const Select select : {Select::label, Select::parameter, Select::any}) {
         TextureParams params;
         params.mode = TextureParams::Mode::example, params.select = select, params.texel = 0.07f;
         params.patch = 17, params.exemplar.size = 48, params.exemplar.feature = 8;
@@ -303,7 +405,7 @@ TEST(Synthesis, ExamplesAreChosenByLabelOrParameter)
         ball.attributes["example"] = labels, ball.attributes["parameter"] = parameters;
         Texture texture(params);
         for (const bool first : {true, false}) {
-            first ? texture.start(ball) : texture.carry(ball, 0.1f);
+            first ? texture.start(ball) : texture.carry(sphere_mesh({0, 0, 0}, 1, 4), 0.1f);
             texture.synthesize();
             const auto& colors = std::get<std::vector<Vec3f>>(texture.mesh().attributes.at("color"));
             double right = 0, clear = 0;
@@ -313,6 +415,55 @@ TEST(Synthesis, ExamplesAreChosenByLabelOrParameter)
                 clear += 1, right += (colors[i].z() > colors[i].x()) == (y > 0);
             }
             EXPECT_GT(right / clear, select == Select::label ? 0.999 : 0.95) << first;
+        }
+    }
+}
+
+// Patches of which nothing is known begin in the first picture of any video, or in any place of any picture.
+TEST(Matcher, EveryVideoBegins)
+{
+    const std::vector<Raster> stills(6, Raster(24, 24, 3)), videos(6, Raster(24, 24, 6));
+    const std::vector<int> examples = {0, 0, 0, 1, 1, 1};
+    constexpr int kTimes = 600;
+    for (const int history : {0, 1}) {
+        const TexelLayout layout{.channels = 3, .history = history};
+        const Matcher matcher(history > 0 ? videos : stills, layout, 17, /*exhaustive=*/true, examples);
+        Window window;
+        window.values.assign(static_cast<size_t>(17 * 17 * layout.stride()), 0), window.known.assign(17 * 17, 0);
+        std::vector<int> times(6, 0);
+        for (int i = 0; i < kTimes; ++i) ++times[matcher.any(window, hash64(static_cast<uint64_t>(i))).picture];
+        for (int picture = 0; picture < 6; ++picture) {
+            const double expected = history == 0 ? kTimes / 6.0 : picture % 3 == 0 ? kTimes / 2.0 : 0;
+            EXPECT_NEAR(times[picture], expected, 0.3 * expected) << history << " " << picture;
+        }
+        for (int i = 0; i < 50; ++i) EXPECT_GE(matcher.any(window, hash64(static_cast<uint64_t>(i)), 1).picture, 3);
+    }
+}
+
+// Vertices near the border of a label came from a picture whose number the other label does not have.
+TEST(Synthesis, LabelsMayHaveDifferentNumbersOfPictures)
+{
+    TextureParams params;
+    params.mode = TextureParams::Mode::example, params.select = TextureParams::Select::label, params.texel = 0.07f;
+    params.patch = 17, params.exemplar.size = 48, params.exemplar.feature = 8;
+    params.examples.resize(2);
+    params.examples[0].kind = ExemplarParams::Kind::ripples; // 48 pictures
+    params.examples[0].color = Vec3f(0.2f, 0, 0), params.examples[0].second_color = Vec3f(1, 0, 0);
+    params.examples[1].color = Vec3f(0, 0, 0.2f), params.examples[1].second_color = Vec3f(0, 0, 1);
+    Mesh ball = sphere_mesh({0, 0, 0}, 1, 4);
+    std::vector<int32_t> labels;
+    for (const Vec3f& x : ball.positions) labels.push_back(x.y() > 0 ? 2 : 1);
+    ball.attributes["example"] = labels;
+    Texture texture(params);
+    for (int frame = 0; frame < 3; ++frame) {
+        frame == 0 ? texture.start(ball) : texture.carry(ball, 0.1f);
+        texture.synthesize();
+        const auto& colors = std::get<std::vector<Vec3f>>(texture.mesh().attributes.at("color"));
+        for (size_t i = 0; i < colors.size(); ++i) {
+            EXPECT_TRUE((colors[i].array() >= 0).all() && (colors[i].array() <= 1).all()) << colors[i].transpose();
+            const float y = texture.mesh().positions[i].y();
+            if (std::abs(y) < 0.25f) continue; // patches meet
+            EXPECT_EQ(colors[i].z() > colors[i].x(), y > 0);
         }
     }
 }
@@ -390,6 +541,61 @@ TEST(Synthesis, VideosGoOnAsTheyDo)
         light += static_cast<double>(v * v) / static_cast<double>(spots_of_white.values.size());
     EXPECT_GT(all, 0.7 * light * 0.5 * 0.5 / 2);
     EXPECT_LT(variation(0).first, 0.2 * all); // without a history nothing tells which frame comes next
+}
+
+// Contrast, and the mean change from frame to frame where the surface goes, are those of the example.
+TEST(Synthesis, VideosOnAMovingSurfaceChangeAsTheExampleDoes)
+{
+    TextureParams params;
+    params.mode = TextureParams::Mode::example, params.history = 1, params.texel = kTexel;
+    params.exemplar.kind = ExemplarParams::Kind::ripples, params.exemplar.size = 64;
+    params.color = Vec3f::Zero(), params.second_color = Vec3f::Ones();
+    const ExampleSet set = example_set(params, {});
+    const auto moments = [](const std::vector<float>& values) { // the standard deviation
+        double sum = 0, squares = 0;
+        for (const float v : values)
+            sum += static_cast<double>(v), squares += static_cast<double>(v) * static_cast<double>(v);
+        const auto n = static_cast<double>(values.size());
+        return std::sqrt(squares / n - sum / n * sum / n);
+    };
+    double example_change = 0, example_contrast = 0;
+    for (const Raster& picture : set.pictures) {
+        std::vector<float> values;
+        double change = 0;
+        for (size_t i = 0; i < picture.pixels(); ++i) {
+            const float* texel = &picture.values[i * picture.channels];
+            values.push_back(texel[0]), change += static_cast<double>(std::abs(texel[0] - texel[3]));
+        }
+        const auto n = static_cast<double>(set.pictures.size());
+        example_contrast += moments(values) / n;
+        example_change += change / static_cast<double>(picture.pixels()) / n;
+    }
+    const TurningBall ball;
+    Texture texture(params);
+    texture.start(ball.frame(0, true)), texture.synthesize();
+    double change = 0, contrast = 0;
+    constexpr int kUnseen = 4, kFrames = 12;
+    for (int i = 1; i <= kFrames; ++i) {
+        const Mesh before = texture.mesh();
+        texture.carry(ball.frame(i, true), ball.seconds), texture.synthesize();
+        if (i <= kUnseen) continue;
+        const Mesh& now = texture.mesh();
+        const MeshDistance nearest(before);
+        std::vector<float> values;
+        double own = 0;
+        for (size_t k = 0; k < now.positions.size(); ++k) {
+            const MeshDistance::Nearest at = nearest.nearest(ball.back(now.positions[k], 1));
+            const auto& was = std::get<std::vector<Vec3f>>(before.attributes.at("color"));
+            values.push_back(std::get<std::vector<Vec3f>>(now.attributes.at("color"))[k].x());
+            own += static_cast<double>(std::abs(values.back() - blended(was, before, {at.triangle, at.weights}).x()));
+        }
+        change += own / static_cast<double>(values.size()) / (kFrames - kUnseen);
+        contrast += moments(values) / (kFrames - kUnseen);
+    }
+    fmt::print("change {:.4f} of {:.4f}, contrast {:.4f} of {:.4f}\n", change, example_change, contrast,
+               example_contrast);
+    EXPECT_NEAR(change / example_change, 1, 0.3);
+    EXPECT_NEAR(contrast / example_contrast, 1, 0.2);
 }
 
 TEST(Synthesis, ExamplesThatCannotWorkAreRefused)

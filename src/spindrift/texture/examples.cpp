@@ -155,6 +155,7 @@ ExampleSet example_set(const TextureParams& params, std::vector<ExampleFiles> fi
     ExampleSet set;
     set.extra = values.names();
     set.layout.channels = values.count(), set.layout.history = params.history;
+    set.by_label = params.select == TextureParams::Select::label;
     set.layout.guided = params.select == TextureParams::Select::parameter;
     set.layout.history_weight = params.history_weight, set.layout.guide_weight = params.parameter_weight;
     for (size_t i = 0; i < examples.size(); ++i)
@@ -170,7 +171,7 @@ ExampleSet example_set(const TextureParams& params, std::vector<ExampleFiles> fi
                     if (set.layout.guided)
                         *out = frame.guide.empty() ? examples[i].parameter : frame.guide[frame.pixel(x, y)];
                 }
-            if (params.select == TextureParams::Select::label) set.labels.push_back(static_cast<int>(i));
+            set.examples.push_back(static_cast<int>(i));
         }
     return set;
 }

@@ -168,7 +168,8 @@ void GridSynthesis::match(size_t size, const Grid& grid, const Wanted& wanted, i
                 if (layout_.guided) values[stride - 1] = wanted.guide[pixel];
             }
         if (wanted.begins) {
-            matches[square] = matcher.any(window, hash64(static_cast<uint64_t>(params_.seed), square));
+            const uint64_t seed = static_cast<uint64_t>(params_.seed) + (static_cast<uint64_t>(frame_ - 1) << 32);
+            matches[square] = matcher.any(window, hash64(seed, square));
             return;
         }
         // What it was in the iteration before; or the example goes on where it was in the frame before.
@@ -230,10 +231,14 @@ Raster GridSynthesis::make_frame(int width, int height, const std::vector<float>
     const bool first = frame_++ == 0;
     Raster current(width, height, channels_);
     std::vector<uint8_t> inside(current.pixels(), 0);
-    Wanted wanted{{}, {}, std::vector<uint8_t>(current.pixels()), guide, first || layout_.history == 0};
-    if (!first && layout_.history > 0)
+    // Without a history, a frame begins with the one before where the flow carries it, or else anew.
+    const bool remembers = layout_.history > 0, carried = !first && !remembers && back;
+    Wanted wanted{{}, {}, std::vector<uint8_t>(current.pixels()), guide, first || !(remembers || carried)};
+    if (!first && remembers)
         for (const Raster& frame : carried_history(back, inside)) wanted.history.push_back(compared(frame, 1));
+    if (carried) current = warped(made_.front(), *back, inside);
     const uint8_t guided = layout_.guided ? Window::kGuide : 0;
+    const uint8_t before = remembers ? Window::kHistory : Window::kCurrent;
     uint8_t made = 0; // in the first iteration, only what was before is known
     for (size_t s = 0; s < matchers_.size(); ++s) {
         const Matcher& matcher = matchers_[s];
@@ -242,7 +247,7 @@ Raster GridSynthesis::make_frame(int width, int height, const std::vector<float>
         const int iterations = first ? params_.first_iterations : params_.iterations;
         for (int iteration = 0; iteration < iterations; ++iteration) {
             for (size_t i = 0; i < inside.size(); ++i)
-                wanted.known[i] = static_cast<uint8_t>(guided | made | (inside[i] ? Window::kHistory : 0));
+                wanted.known[i] = static_cast<uint8_t>(guided | made | (inside[i] ? before : 0));
             wanted.current = compared(current, 1);
             match(s, grid, wanted, iteration, matches);
             blend(matcher, grid, matches, s + 1 == matchers_.size() && iteration + 1 == iterations, current);

@@ -22,7 +22,8 @@ struct Matcher::Weights {
     std::vector<float> values;
 };
 
-Matcher::Matcher(const std::vector<Raster>& pictures, const TexelLayout& layout, int size, bool exhaustive)
+Matcher::Matcher(const std::vector<Raster>& pictures, const TexelLayout& layout, int size, bool exhaustive,
+                 const std::vector<int>& examples)
     : pictures_(pictures), layout_(layout), size_(size), exhaustive_(exhaustive), block_(std::max(2, size / 11)),
       blocks_((size + block_ - 1) / block_)
 {
@@ -36,14 +37,15 @@ Matcher::Matcher(const std::vector<Raster>& pictures, const TexelLayout& layout,
         group_weight_.push_back(c < layout.channels                          ? 1
                                 : c < layout.channels * (1 + layout.history) ? layout.history_weight
                                                                              : layout.guide_weight);
-    index_places();
+    index_places(examples);
+    find_least_contrast();
     if (exhaustive) return;
     find_components();
     cluster();
 }
 
 // All places, or, where there are too many, every few pixels: a search ends with steps of a pixel.
-void Matcher::index_places()
+void Matcher::index_places(const std::vector<int>& examples)
 {
     size_t all = 0;
     for (const Raster& e : pictures_)
@@ -53,8 +55,54 @@ void Matcher::index_places()
     for (int p = 0; p < static_cast<int>(pictures_.size()); ++p)
         for (int y = 0; y + size_ <= pictures_[p].height; y += step)
             for (int x = 0; x + size_ <= pictures_[p].width; x += step) places_.push_back({p, x, y, 0});
-    for (const Match& place : places_)
-        if (layout_.history == 0 || place.picture == 0) first_places_.push_back(place);
+    const auto example = [&](int picture) { return examples.empty() ? 0 : examples[picture]; };
+    first_of_ = {0};
+    for (const Match& place : places_) {
+        const int own = example(place.picture);
+        first_of_.resize(std::max(first_of_.size(), static_cast<size_t>(own) + 1), first_places_.size());
+        const bool begins = place.picture == 0 || example(place.picture - 1) != own;
+        if (layout_.history == 0 || begins) first_places_.push_back(place);
+    }
+    first_of_.push_back(first_places_.size());
+}
+
+double Matcher::contrast(const Window& window) const
+{
+    double variance = 0;
+    for (int c = 0; c < layout_.channels; ++c) {
+        double sum = 0, squares = 0, total = 0;
+        for (size_t i = 0; i < weight_.size(); ++i) {
+            if (!(window.known[i] & Window::kCurrent)) continue;
+            const auto g = static_cast<double>(weight_[i]);
+            const auto value = static_cast<double>(window.values[i * layout_.stride() + c]);
+            sum += g * value, squares += g * value * value, total += g;
+        }
+        if (total > 0) variance += squares / total - sum / total * sum / total;
+    }
+    return variance;
+}
+
+void Matcher::find_least_contrast()
+{
+    const size_t step = std::max<size_t>(1, places_.size() / kMostSamples);
+    std::vector<double> contrasts((places_.size() + step - 1) / step);
+    parallel_for(
+        contrasts.size(),
+        [&](size_t i) {
+            auto& window = thread_scratch<Window>();
+            window_at(places_[i * step], window);
+            contrasts[i] = contrast(window);
+        },
+        16);
+    least_contrast_ = std::ranges::min(contrasts);
+}
+
+float Matcher::relative_contrast(const Window& window) const
+{
+    constexpr double kPlain = 1e-6;
+    if (least_contrast_ < kPlain) return 1;
+    if (std::ranges::none_of(window.known, [](uint8_t known) { return (known & Window::kCurrent) != 0; })) return 1;
+    return static_cast<float>(std::min(1.0, contrast(window) / least_contrast_));
 }
 
 bool Matcher::inside(const Match& place) const
@@ -256,7 +304,7 @@ void Matcher::descend(const Window& window, const Weights& weights, Match& found
     }
 }
 
-Matcher::Match Matcher::any(const Window& window, uint64_t seed) const
+Matcher::Match Matcher::any(const Window& window, uint64_t seed, int example) const
 {
     constexpr int kChoices = 40;
     auto& weights = thread_scratch<Weights>();
@@ -264,15 +312,17 @@ Matcher::Match Matcher::any(const Window& window, uint64_t seed) const
     Match found;
     found.energy = std::numeric_limits<double>::infinity();
     Random random(seed);
+    const size_t first = example < 0 ? 0 : first_of_[example],
+                 count = (example < 0 ? first_places_.size() : first_of_[example + 1]) - first;
     for (int k = 0; k < (layout_.guided ? kChoices : 1); ++k) {
-        Match place = first_places_[random.bits() % first_places_.size()];
+        Match place = first_places_[first + random.bits() % count];
         place.energy = energy(window, weights, place, found.energy);
         if (place.energy < found.energy) found = place;
     }
     return found;
 }
 
-Matcher::Match Matcher::best(const Window& window, std::span<const Match> hints) const
+Matcher::Match Matcher::best(const Window& window, std::span<const Match> hints, bool near_hints) const
 {
     auto& weights = thread_scratch<Weights>();
     weigh(window, weights);
@@ -282,12 +332,17 @@ Matcher::Match Matcher::best(const Window& window, std::span<const Match> hints)
         place.energy = energy(window, weights, place, found.energy);
         if (place.energy < found.energy) found = place;
     };
+    if (!exhaustive_ || near_hints)
+        for (const Match& hint : hints)
+            if (inside(hint)) consider(hint);
+    if (near_hints && std::isfinite(found.energy)) {
+        descend(window, weights, found);
+        return found;
+    }
     if (exhaustive_) {
         for (const Match& place : places_) consider(place);
         return found;
     }
-    for (const Match& hint : hints)
-        if (inside(hint)) consider(hint);
     auto& blocks = thread_scratch<Eigen::VectorXf>();
     auto& near = thread_scratch<std::vector<int>>();
     blocks_of(window, blocks);

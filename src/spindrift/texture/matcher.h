@@ -34,21 +34,28 @@ struct Window {
 class Matcher {
   public:
     // `size`: edge of the square [pixels], odd, at most that of each picture; these have `layout.stride()` channels.
-    Matcher(const std::vector<Raster>& pictures, const TexelLayout& layout, int size, bool exhaustive);
+    // `examples`: to which example each picture belongs, in order; empty: all to one.
+    Matcher(const std::vector<Raster>& pictures, const TexelLayout& layout, int size, bool exhaustive,
+            const std::vector<int>& examples = {});
 
     struct Match {
         int picture = 0, x = 0, y = 0; // of the corner
         double energy = 0;             // weighted sum of squared differences
     };
-    // `hints` are places that are compared too; they may be outside of the pictures.
-    Match best(const Window& window, std::span<const Match> hints = {}) const;
+    // `hints` are places that are compared too; they may be outside of the pictures. With `near_hints`, other places
+    // are compared only if all of them are.
+    Match best(const Window& window, std::span<const Match> hints = {}, bool near_hints = false) const;
+    // The variance of the current values of a window, weighted by the Gaussian, against the least of all squares of the
+    // pictures; at most 1, and 1 if one of these is plain or nothing is known.
+    float relative_contrast(const Window& window) const;
     int size() const { return size_; }
     const TexelLayout& layout() const { return layout_; }
     const Raster& picture(int number) const { return pictures_[number]; }
+    const std::vector<float>& weights() const { return weight_; }
     float weight(int x, int y) const { return weight_[static_cast<size_t>(y) * size_ + x]; }
-    // One of all places by chance, of a video in its first picture, so that it goes on as one; if there is a guide, the
-    // best of several for what the window knows.
-    Match any(const Window& window, uint64_t seed) const;
+    // One of all places of an example, or of all for -1, by chance, of a video in its first picture, so that it goes on
+    // as one; if there is a guide, the best of several for what the window knows.
+    Match any(const Window& window, uint64_t seed, int example = -1) const;
 
   private:
     struct Weights; // of the values of a window
@@ -56,7 +63,9 @@ class Matcher {
     void weigh(const Window& window, Weights& weights) const;
     void blocks_of(const Window& window, Eigen::VectorXf& blocks) const;
     void window_at(const Match& place, Window& window) const;
-    void index_places();
+    double contrast(const Window& window) const;
+    void find_least_contrast();
+    void index_places(const std::vector<int>& examples);
     void find_components();
     void cluster();
     void candidates(const Eigen::VectorXf& wanted, std::vector<int>& places) const;
@@ -71,7 +80,9 @@ class Matcher {
     std::vector<float> group_weight_; // of each value of a texel
     int block_, blocks_;              // pixels along the edge of a block, and blocks along that of the square
     std::vector<Match> places_; // that are compared: all, or every few pixels of many pictures; in order of clusters
-    std::vector<Match> first_places_; // where any() may be
+    std::vector<Match> first_places_; // where any() may be, by example
+    std::vector<size_t> first_of_;    // the first of each example there
+    double least_contrast_ = 0;
     Eigen::VectorXf mean_;
     Eigen::MatrixXf axes_;       // principal, rows
     Eigen::MatrixXf components_; // a column for each place

@@ -60,11 +60,12 @@ void TextureParams::visit_examples(ParamVisitor& v)
       "Size of a feature of the example, such as a spot, which becomes `size` on the surface.");
     v("example_size", exemplar.size, unit::pixels, between(16, 1024), "Edge of the example that is made by code.");
     v("patch", patch, unit::pixels, between(9, 129),
-      "Size of the patches that are compared with the example; then those of half and a quarter of it. At least a "
-      "feature.");
+      "Size of the patches that are compared with the example; then those of half and a quarter of it. At least two "
+      "features, or features are lost where the surface stretches.");
     v.list("examples", examples, "Several examples instead of `example`.");
     v("select", select, choices("any", "label", "parameter"),
-      "How patches choose among several examples: \"any\", by their looks; \"label\", by the integer attribute "
+      "How patches choose among several examples: \"any\", by their looks, from the second frame on if the surface has "
+      "the attribute \"example\" in the first; \"label\", by the integer attribute "
       "\"example\" of the surface, which moves along, 1 for the first; \"parameter\", by the attribute \"parameter\" "
       "of the surface, which is compared with the parameter of examples.");
     v("parameter_weight", parameter_weight, unit::none, between(0, 1000),

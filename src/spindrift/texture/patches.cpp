@@ -320,7 +320,18 @@ void Alignment::solve(std::vector<Vec2f>& places) const
     for (Vec2f& place : places) place -= origin;
 }
 
-// Moves towards the aligned places as far as no triangle is distorted too much or flips.
+bool has_overlaps(const Patch& patch, float half)
+{
+    PlaneIndex plane(half);
+    return std::ranges::any_of(patch.triangles, [&](const Vec3i& t) {
+        const PlaneIndex::Triangle triangle = {patch.places[t[0]], patch.places[t[1]], patch.places[t[2]]};
+        if (plane.overlaps(triangle)) return true;
+        plane.add(triangle);
+        return false;
+    });
+}
+
+// Moves towards the aligned places as far as no triangle is distorted too much, flips, or covers another.
 void align(const Mesh& mesh, const std::vector<Vec3f>& directions, const PatchSettings& settings, Patch& patch)
 {
     const std::vector<Vec2f> grown = patch.places;
@@ -334,7 +345,7 @@ void align(const Mesh& mesh, const std::vector<Vec3f>& directions, const PatchSe
                                  patch.places[t[0]], patch.places[t[1]], patch.places[t[2]],
                                  settings.texel) < settings.distortion;
         });
-        if (fits) return;
+        if (fits && !has_overlaps(patch, 0.5f * static_cast<float>(settings.size - 1))) return;
     }
 }
 

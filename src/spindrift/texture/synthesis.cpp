@@ -145,34 +145,42 @@ void add_sample(const Raster& picture, Vec2f at, int first, int count, float wei
 // The patches of one size, what they match, and what becomes of the vertices.
 class Pass {
   public:
-    Pass(const std::vector<Matcher>& matchers, std::vector<Patch> patches, const SynthesisFrame& frame)
-        : matchers_(matchers), frame_(frame), size_(matchers.front().size()), patches_(std::move(patches)),
-          coverage_(frame.mesh.positions.size(), patches_), texels_(patches_.size()), matches_(patches_.size())
+    Pass(const std::vector<Matcher>& matchers, bool by_label, std::vector<Patch> patches, const SynthesisFrame& frame)
+        : matchers_(matchers), by_label_(by_label), frame_(frame), size_(matchers.front().size()),
+          patches_(std::move(patches)), coverage_(frame.mesh.positions.size(), patches_), texels_(patches_.size()),
+          matches_(patches_.size()), contrast_(patches_.size(), 1)
     {
+        // The Gaussian of matches would blur what patches found that disagree, and blurred values fit plain places.
+        constexpr float kSharper = 16;
+        for (int y = 0; y < size_; ++y)
+            for (int x = 0; x < size_; ++x) sharp_.push_back(std::pow(matchers.front().weight(x, y), kSharper));
         parallel_for(patches_.size(), [&](size_t p) { texels_[p] = texels_of(patches_[p], size_); });
     }
 
     // At first little is known: patches of which less than a tenth is get any place that suits the guide.
-    void match(const Wanted& wanted, const std::vector<Source>& sources, bool at_first)
+    void match(const Wanted& wanted, const std::vector<Source>& sources, bool at_first, bool near_hints)
     {
         parallel_for(patches_.size(), [&](size_t p) {
             auto& window = thread_scratch<Window>();
             auto& hints = thread_scratch<std::vector<Match>>();
             window_of(patches_[p], texels_[p], wanted, window);
+            if (at_first) contrast_[p] = matchers_[label_of(p)].relative_contrast(window);
             constexpr double kEnough = 0.1;
             const auto known = static_cast<double>(std::ranges::count_if(
                 window.known, [](uint8_t k) { return (k & (Window::kCurrent | Window::kHistory)) != 0; }));
             const Matcher& matcher = matchers_[label_of(p)];
             if (at_first && known < kEnough * static_cast<double>(window.known.size())) {
-                matches_[p] = matcher.any(window, hash64(frame_.seed, static_cast<uint64_t>(patches_[p].seed)));
+                const int seed = patches_[p].seed,
+                          example = by_label_ || frame_.labels.empty() ? -1 : frame_.labels[seed];
+                matches_[p] = matcher.any(window, hash64(frame_.seed, static_cast<uint64_t>(seed)), example);
                 return;
             }
             hints_of(patches_[p], sources, label_of(p), size_, hints);
-            matches_[p] = matcher.best(window, hints);
+            matches_[p] = matcher.best(window, hints, near_hints);
         });
     }
 
-    // Each vertex becomes the mean of what its patches found, weighted by the Gaussian.
+    // Each vertex becomes the mean of what its patches found, nearly that of the patch whose middle is nearest.
     void blend(std::vector<float>& values, std::vector<Source>& sources)
     {
         weights_ = robust_weights(matches_);
@@ -194,6 +202,24 @@ class Pass {
             kVerticesPerBlend);
     }
 
+    // The contrast around each vertex at first, relative to the least that the example has; at most 1.
+    std::vector<float> contrast() const
+    {
+        std::vector<float> mean(coverage_.first.size() - 1, 1);
+        parallel_for(
+            mean.size(),
+            [&](size_t i) {
+                float sum = 0, total = 0;
+                for (int e = coverage_.first[i]; e < coverage_.first[i + 1]; ++e) {
+                    const float g = weight_at(coverage_.patches[e], matchers_.front().weights());
+                    sum += g * contrast_[coverage_.patches[e].first], total += g;
+                }
+                if (total > 0) mean[i] = sum / total;
+            },
+            kVerticesPerBlend);
+        return mean;
+    }
+
     double mean_energy() const // of a texel
     {
         const double energy = parallel_sum(matches_.size(), [&](size_t p) { return matches_[p].energy; });
@@ -212,6 +238,17 @@ class Pass {
 
   private:
     const TexelLayout& layout() const { return matchers_.front().layout(); }
+    // Of a vertex in the square of a patch, in texels from its corner.
+    Vec2f place_in(int patch, int vertex) const
+    {
+        return patches_[patch].places[vertex] + Vec2f::Constant(0.5f * static_cast<float>(size_ - 1));
+    }
+    float weight_at(std::pair<int, int> patch_and_vertex, const std::vector<float>& weights) const
+    {
+        const Vec2f at = place_in(patch_and_vertex.first, patch_and_vertex.second);
+        const auto pixel = [this](float x) { return std::clamp(static_cast<int>(std::lround(x)), 0, size_ - 1); };
+        return weights[static_cast<size_t>(pixel(at.y())) * size_ + pixel(at.x())];
+    }
     // `count` channels of a vertex.
     void blend(size_t vertex, int first, int count, float* values, Source& source) const
     {
@@ -220,10 +257,9 @@ class Pass {
         float total = 0, most = 0;
         for (int e = coverage_.first[vertex]; e < coverage_.first[vertex + 1]; ++e) {
             const auto& [p, k] = coverage_.patches[e];
-            const Vec2f at = patches_[p].places[k] + Vec2f::Constant(0.5f * static_cast<float>(size_ - 1));
-            const auto pixel = [this](float x) { return std::clamp(static_cast<int>(std::lround(x)), 0, size_ - 1); };
-            const float g = weights_[p] * matchers_.front().weight(pixel(at.x()), pixel(at.y()));
-            const Vec2f from = at + Vec2f(static_cast<float>(matches_[p].x), static_cast<float>(matches_[p].y));
+            const float g = weights_[p] * weight_at({p, k}, sharp_);
+            const Vec2f from =
+                place_in(p, k) + Vec2f(static_cast<float>(matches_[p].x), static_cast<float>(matches_[p].y));
             add_sample(matchers_[label_of(p)].picture(matches_[p].picture), from, first, count, g, sum.data());
             if (g > most) most = g, source = {label_of(p), matches_[p].picture, from};
             total += g;
@@ -231,30 +267,35 @@ class Pass {
         if (total > 0)
             for (int c = 0; c < count; ++c) values[c] = sum[c] / total;
     }
-    int label_of(size_t patch) const { return frame_.labels.empty() ? 0 : frame_.labels[patches_[patch].seed]; }
+    int label_of(size_t patch) const { return by_label_ ? frame_.labels[patches_[patch].seed] : 0; }
 
     const std::vector<Matcher>& matchers_; // by label
+    bool by_label_;
     const SynthesisFrame& frame_;
     int size_;
     std::vector<Patch> patches_;
     Coverage coverage_;
     std::vector<Texels> texels_;
     std::vector<Match> matches_;
-    std::vector<float> weights_; // of patches
+    std::vector<float> contrast_; // of the first windows, relative to the example
+    std::vector<float> weights_;  // of patches
+    std::vector<float> sharp_;    // of texels in a blend
 };
 
 } // namespace
 
-Synthesis::Synthesis(ExampleSet examples, const SynthesisParams& params) : layout_(examples.layout), params_(params)
+Synthesis::Synthesis(ExampleSet set, const SynthesisParams& params)
+    : layout_(set.layout), by_label_(set.by_label), params_(params)
 {
-    if (examples.labels.empty()) examples.labels.assign(examples.pictures.size(), 0);
-    pictures_.resize(static_cast<size_t>(std::ranges::max(examples.labels)) + 1);
-    for (size_t i = 0; i < examples.pictures.size(); ++i)
-        pictures_[examples.labels[i]].push_back(std::move(examples.pictures[i]));
+    if (set.examples.empty()) set.examples.assign(set.pictures.size(), 0);
+    pictures_.resize(by_label_ ? static_cast<size_t>(std::ranges::max(set.examples)) + 1 : 1);
+    for (size_t i = 0; i < set.pictures.size(); ++i)
+        pictures_[by_label_ ? set.examples[i] : 0].push_back(std::move(set.pictures[i]));
+    const std::vector<int> examples = by_label_ ? std::vector<int>() : set.examples;
     for (const int size : params.sizes) {
         matchers_.emplace_back();
         for (const std::vector<Raster>& own : pictures_)
-            matchers_.back().emplace_back(own, layout_, size, params.exhaustive);
+            matchers_.back().emplace_back(own, layout_, size, params.exhaustive, examples);
     }
 }
 
@@ -270,12 +311,14 @@ void Synthesis::run(SynthesisFrame& frame, std::vector<int32_t>& seeds, std::vec
     Wanted wanted{layout_, std::vector<float>(count * stride), std::vector<uint8_t>(count)};
     std::vector<Source> sources(count);
     std::vector<Patch> larger;
+    // Advected values that have blurred, or lost features as the surface stretched, count less.
+    std::vector<float> trust(count, 1.0f);
     for (size_t s = 0; s < matchers_.size(); ++s) {
         const int bit = 1 << s;
         std::vector<uint8_t> preferred(before.size());
         for (size_t i = 0; i < before.size(); ++i) preferred[i] = (before[i] & bit) != 0;
         const PatchSettings settings{.size = params_.sizes[s], .texel = frame.texel, .distortion = params_.distortion};
-        Pass pass(matchers_[s],
+        Pass pass(matchers_[s], by_label_,
                   s == 0 ? make_patches(frame.mesh, links, frame.directions, settings, frame.seed, preferred)
                          : smaller_patches(frame.mesh, links, larger, settings, frame.seed, preferred),
                   frame);
@@ -288,7 +331,7 @@ void Synthesis::run(SynthesisFrame& frame, std::vector<int32_t>& seeds, std::vec
             parallel_for(
                 count,
                 [&](size_t i) {
-                    const float w = frame.advected[i] ? params_.coherence : 0;
+                    const float w = frame.advected[i] ? params_.coherence * trust[i] : 0;
                     float* texel = &wanted.texels[i * stride];
                     for (int c = 0; c < channels; ++c)
                         texel[c] = (1 - w) * values[i * channels + c] + w * carried[i * channels + c];
@@ -299,7 +342,8 @@ void Synthesis::run(SynthesisFrame& frame, std::vector<int32_t>& seeds, std::vec
                     if (!at_first) wanted.known[i] |= Window::kCurrent | Window::kHistory;
                 },
                 kVerticesPerBlend);
-            pass.match(wanted, sources, at_first);
+            pass.match(wanted, sources, at_first, /*near_hints=*/s > 1);
+            if (at_first) trust = pass.contrast();
             pass.blend(values, sources);
             pass.blend_history(frame.advected, frame.rest);
         }

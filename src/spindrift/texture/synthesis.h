@@ -6,7 +6,11 @@
 //
 // of the current values c, the advected ones a, those of the frames before s_i, and the guide r, the example's b, b_i
 // and r_b, and a Gaussian g. The first term is that of still pictures; with the history of videos [Narain 2011, (2.9)]
-// and a guide [Narain 2011, (2.8)] come the others. Large patches first, then small.
+// and a guide [Narain 2011, (2.8)] come the others. Large patches first, then small. The third size and those after it
+// only take places that continue what their vertices came from: among all places of the example they would find the
+// plain ones between features, and lose these. The mean is weighted by the Gaussian to a power, so that it hardly
+// blurs; and w falls where the advected values have less contrast than any square of the examples, as where a surface
+// stretches fast.
 #pragma once
 
 #include "spindrift/texture/matcher.h"
@@ -22,11 +26,12 @@ struct SynthesisParams {
     bool exhaustive = false; // compare all places of the examples
 };
 
-// Pictures of which each patch is matched with any, or, by label, with those of its label only.
+// Pictures of which each patch is matched with any, or, by label, with those of the example of its label only.
 struct ExampleSet {
     TexelLayout layout = {};
-    std::vector<Raster> pictures;        // with layout.stride() channels
-    std::vector<int> labels = {};        // of the pictures, from 0 on; empty: patches choose among all
+    std::vector<Raster> pictures;   // with layout.stride() channels
+    std::vector<int> examples = {}; // of the pictures, from 0 on, in order; empty: all belong to one
+    bool by_label = false;
     std::vector<std::string> extra = {}; // names of the synthesized values after the three of a colour
 };
 
@@ -41,13 +46,15 @@ struct SynthesisFrame {
     // Of each vertex, what follows the synthesized values in a texel: history and guide. Vertices that were not
     // advected are given a history.
     std::vector<float> rest = {};
-    std::vector<int32_t> labels = {}; // of vertices; empty: any
+    // Examples of vertices: by label, all they are matched with; otherwise where patches begin of which nothing is
+    // known. Empty: any.
+    std::vector<int32_t> labels = {};
 };
 
 class Synthesis {
   public:
     // Pictures must be at least as large as the largest patch.
-    Synthesis(ExampleSet examples, const SynthesisParams& params);
+    Synthesis(ExampleSet set, const SynthesisParams& params);
 
     // `values`, layout.channels for each vertex, are the advected ones, which it replaces.
     //
@@ -61,6 +68,7 @@ class Synthesis {
 
   private:
     TexelLayout layout_;
+    bool by_label_;
     std::vector<std::vector<Raster>> pictures_; // by label
     SynthesisParams params_;
     std::vector<std::vector<Matcher>> matchers_; // by size, and by label

@@ -482,7 +482,11 @@ void Texture::synthesize_example()
     std::vector<std::string> others = earlier;
     if (layout.guided) others.emplace_back(kParameter);
     gather(now, layout.channels, values), gather(others, rest, frame.rest);
-    if (params_.select == TextureParams::Select::label) frame.labels = labels();
+    // Among examples that patches choose by their looks, objects of the first frame may say where they begin.
+    const auto given = mesh_.attributes.find(kLabel);
+    const bool begins = params_.select == TextureParams::Select::any && first_ && given != mesh_.attributes.end() &&
+                        std::holds_alternative<std::vector<int32_t>>(given->second);
+    if (begins || params_.select == TextureParams::Select::label) frame.labels = labels();
     auto& seeds = std::get<std::vector<int32_t>>(mesh_.attributes.at(kSeeds));
     synthesis_->run(frame, seeds, values);
     scatter(now, layout.channels, values), scatter(earlier, rest, frame.rest);
