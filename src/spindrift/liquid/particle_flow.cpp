@@ -121,31 +121,35 @@ void ParticleFlow::find_velocity()
 // Applies a binomial filter along each axis, but not across sheets.
 void ParticleFlow::smooth_velocity()
 {
-    const Sight* sight = solid_cells_.sight();
     smoothed_.reset(topology_, 0);
     for (int axis = 0; axis < 3; ++axis) {
         for_each_tile(topology_, [&](int tile) {
             auto& block = thread_scratch<MacBlock<1>>();
             block.gather(velocity_, tile, Margin::nearest);
-            const Vec3i up = Vec3i::Unit(axis);
-            for (int a = 0; a < 3; ++a) {
-                const uint8_t* links = sight ? sight->links(tile, a) : nullptr;
-                for_each_row([&](int x, int y, int o) {
-                    const auto row = [&](int side) {
-                        return load_row_unaligned(&block.u[a].at(x + side * up.x(), y + side * up.y(), side * up.z()));
-                    };
-                    const Row here = row(0);
-                    Row below = row(-1), above = row(1);
-                    for (int k = 0; links && k < kTileSize; ++k) {
-                        if (!(links[o + k] >> (2 * axis) & 1)) below[k] = here[k];
-                        if (!(links[o + k] >> (2 * axis + 1) & 1)) above[k] = here[k];
-                    }
-                    store_row(smoothed_.u[a].tile(tile) + o, 0.25f * (below + above) + 0.5f * here);
-                });
-            }
+            for (int a = 0; a < 3; ++a) smooth_component(block.u[a], tile, a, axis);
         });
         for (int a = 0; a < 3; ++a) std::swap(velocity_.u[a], smoothed_.u[a]);
     }
+}
+
+// Filters component a along an axis.
+void ParticleFlow::smooth_component(const Block<float, 1>& u, int tile, int a, int axis)
+{
+    const Sight* sight = solid_cells_.sight();
+    const uint8_t* links = sight ? sight->links(tile, a) : nullptr;
+    const Vec3i up = Vec3i::Unit(axis);
+    for_each_row([&](int x, int y, int o) {
+        const auto row = [&](int side) {
+            return load_row_unaligned(&u.at(x + side * up.x(), y + side * up.y(), side * up.z()));
+        };
+        const Row here = row(0);
+        Row below = row(-1), above = row(1);
+        for (int k = 0; links && k < kTileSize; ++k) {
+            if (!(links[o + k] >> (2 * axis) & 1)) below[k] = here[k];
+            if (!(links[o + k] >> (2 * axis + 1) & 1)) above[k] = here[k];
+        }
+        store_row(smoothed_.u[a].tile(tile) + o, 0.25f * (below + above) + 0.5f * here);
+    });
 }
 
 void ParticleFlow::find_solid_distance()

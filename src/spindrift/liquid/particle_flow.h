@@ -40,6 +40,7 @@ class ParticleFlow {
   private:
     void find_velocity();
     void smooth_velocity();
+    void smooth_component(const Block<float, 1>& u, int tile, int a, int axis);
     void find_solid_distance();
     void find_surface_distance();
 
