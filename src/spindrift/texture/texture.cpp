@@ -484,7 +484,8 @@ void Texture::synthesize_example()
     gather(now, layout.channels, values), gather(others, rest, frame.rest);
     // Among examples that patches choose by their looks, objects of the first frame may say where they begin.
     const auto given = mesh_.attributes.find(kLabel);
-    const bool begins = params_.select == TextureParams::Select::any && first_ && given != mesh_.attributes.end() &&
+    const bool all_new = static_cast<size_t>(new_vertices_) == count;
+    const bool begins = params_.select == TextureParams::Select::any && all_new && given != mesh_.attributes.end() &&
                         std::holds_alternative<std::vector<int32_t>>(given->second);
     if (begins || params_.select == TextureParams::Select::label) frame.labels = labels();
     auto& seeds = std::get<std::vector<int32_t>>(mesh_.attributes.at(kSeeds));
