@@ -16,21 +16,18 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 build, jobs = Path(sys.argv[1]), int(sys.argv[2])
-root = Path(__file__).resolve().parent.parent
-source, tests = root / "src", root / "tests"
-folders = source, tests, root / "examples"
+source = Path(__file__).resolve().parent.parent / "src"
 sample = int(sys.argv[4][-8:], 16) % 16 if sys.argv[3:4] == ["--sample"] else None
 wanted = set() if sample is not None else {Path(name).resolve() for name in sys.argv[3:]}
 
 
 def sources_of(unit):
     """The files of ours that are compiled with it: those that a batch includes, or itself."""
-    if any(folder in unit.parents for folder in folders):
+    if source in unit.parents:
         return {unit}
     if "Unity" not in unit.parts:
         return set()
-    included = {Path(name) for name in re.findall(r'#include "([^"]+)"', unit.read_text())}
-    return {path for path in included if any(folder in path.parents for folder in folders)}
+    return {Path(name) for name in re.findall(r'#include "([^"]+)"', unit.read_text()) if source in Path(name).parents}
 
 
 units = {Path(command["file"]) for command in json.loads((build / "compile_commands.json").read_text())}
@@ -39,14 +36,12 @@ units = {Path(command["file"]) for command in json.loads((build / "compile_comma
 def including(header):
     """The batches that include a header, directly or through other headers; that of the same name first."""
     includers = {}
-    for folder in folders:
-        for path in list(folder.rglob("*.h")) + list(folder.rglob("*.cpp")):
-            for name in re.findall(r'#include "([^"]+)"', path.read_text()):
-                includers.setdefault(name, []).append(path)
+    for path in list(source.rglob("*.h")) + list(source.rglob("*.cpp")):
+        for name in re.findall(r'#include "([^"]+)"', path.read_text()):
+            includers.setdefault(name, []).append(path)
     reached, new = set(), [header]
     while new:
-        path = new.pop()
-        name = str(path.relative_to(source if source in path.parents else tests))
+        name = str(new.pop().relative_to(source))
         found = [user for user in includers.get(name, []) if user not in reached]
         reached.update(found)
         new += [user for user in found if user.suffix == ".h"]
@@ -72,7 +67,7 @@ def batches_of(files):
 if wanted:
     chosen = batches_of(wanted)
 else:
-    chosen = sorted(unit for unit in units if any(source in path.parents for path in sources_of(unit)))
+    chosen = sorted(unit for unit in units if sources_of(unit))
     if sample is not None:
         chosen = chosen[sample::16]
 
