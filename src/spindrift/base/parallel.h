@@ -1,5 +1,8 @@
 // Parallel loops whose results do not depend on the number of threads. A loop body may write only data that belongs to
 // its index; reductions add partial results of fixed chunks in index order.
+//
+//     parallel_for(v.size(), [&](size_t i) { v[i] += dt * g; });
+//     const double sum = parallel_reduce(m.size(), 0.0, [&](size_t i) { return m[i]; }, std::plus<>());
 #pragma once
 
 #include <cstddef>

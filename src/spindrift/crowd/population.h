@@ -3,6 +3,14 @@
 //     Population population(params, plan, 24, group_places);
 //     population.start(first_frame);
 //     population.advance();            // to the next frame
+//
+// Agents walk to their goals along the shortest paths in the free space of the plan (plan/navigator.h), avoid each
+// other [van den Berg 2011], and are slowed down and pushed apart by a continuum where they are dense [Narain 2011,
+// chapter 4]: see crowd.h. Entrances let in agents at a rate, whenever one has room; exits are goals at which a group
+// leaves.
+//
+// Limits: one floor, and a plan that does not change during the shot. All agents see all of the plan. Agents are discs;
+// they do not queue in order, and do not fall.
 #pragma once
 
 #include "spindrift/crowd/crowd.h"

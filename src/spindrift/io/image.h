@@ -1,5 +1,9 @@
 // Images: linear RGB floats in memory; PNG (sRGB), EXR (linear half) and JPEG on disk; contact sheets and MP4 films of
 // sequences.
+//
+//     Image image(640, 360);
+//     image.at(320, 180) = Vec3f(1, 0.5f, 0);
+//     write_image("dot.png", image);
 #pragma once
 
 #include "spindrift/base/math.h"

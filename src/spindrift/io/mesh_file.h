@@ -1,4 +1,7 @@
 // Mesh files: PLY (binary or text) and OBJ.
+//
+//     Mesh mesh = read_mesh("ship.obj");
+//     write_mesh("ship.ply", mesh);
 #pragma once
 
 #include "spindrift/mesh/mesh.h"

@@ -1,5 +1,9 @@
 // Exact state of a time stage between two frames, in a binary format of our own: named numbers, a particle set and
 // fields, bit for bit, with a checksum. Read only by this program, and only to resume; data for other programs is VDB.
+//
+//     write_state("run.state", fingerprint, {{{"frame", 12}}, particles});
+//     StateFile state;
+//     if (read_state("run.state", fingerprint, state)) resume_at(state.numbers["frame"], state.particles);
 #pragma once
 
 #include "spindrift/points/particles.h"

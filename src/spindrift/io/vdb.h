@@ -1,6 +1,10 @@
 // VDB files: particle sets as VDB points, fields as float or vector grids, with the names that Houdini and Blender
 // expect. This header does not include OpenVDB. Identical content gives identical bytes: the random id that OpenVDB
 // writes into every file is replaced by one derived from the content.
+//
+//     write_particles("water.0001.vdb", particles, voxel, radius);
+//     const Particles read = read_particles("water.0001.vdb").particles;
+//     write_fields("smoke.0001.vdb", {{"density", &density}}, voxel);
 #pragma once
 
 #include "spindrift/field/tiles.h"

@@ -11,6 +11,10 @@
 //
 // Results are bit-identical for any number of threads.
 //
+// Limits: the air has no mass, so bubbles do not push back. One density for the whole liquid; viscosity may vary,
+// surface tension may not. A sheet of liquid thinner than a cell breaks up into drops, and whatever is smaller than a
+// cell flies ballistically. At most 500 substeps a frame.
+//
 // Differences from [Jones 2018]:
 //
 // - The first layer of air around the liquid is made divergence-free too (`Projection::close_surface`). The surface

@@ -1,5 +1,7 @@
 // Estimates the spacing of particle sets that do not store it.
 //
+//     const std::optional<float> spacing = find_spacing(particles.P);
+//
 // A full liquid has one particle per cube of the spacing. The estimate uses the distance to the eighth neighbour of
 // some thousand particles, which hardly depends on whether particles form a lattice, are jittered or are random. Where
 // density varies, the result is the median over the volume, not over the particles, most of which lie in dense parts: a

@@ -1,5 +1,9 @@
 // A scene: a TOML file plus `--set` overrides. Keeps the location of every value, so that each error is one message
 // "file:line:column: what is wrong; what is allowed; did you mean ...".
+//
+//     const SceneFile scene("splash.toml", {"liquid.voxel=0.05"});
+//     LiquidParams params;
+//     scene.read("liquid", [&](ParamVisitor& v) { params.visit(v); });
 #pragma once
 
 #include "spindrift/scene/params.h"

@@ -5,14 +5,17 @@
 //     smoke.start(first_frame);
 //     smoke.advance();                  // once per frame
 //
+// Limits: the gas is incompressible and of one density but for buoyancy (Boussinesq), so smoke that is much hotter than
+// the air does not expand. Pressure is zero outside the grid of smoke without a domain. The smoke does not move its
+// colliders. At most 500 substeps a frame.
+//
 // Differences from the sources:
 // - The grid follows the smoke (following.cpp). New tiles hold air at rest: the irrotational flow around smoke follows
 //   from the pressure, which is zero outside the grid.
 // - Buoyancy and pressure act in two halves, at both ends of a step's path (pushed_velocity()); with pressure alone
-// this
-//   is the reflection of [Zehnder 2018]. Pressure only at the end takes energy from vortices in every step, with any
-//   advection scheme: a vortex that should be steady lost 6% per second at 32 cells, and now less than 0.1%. This needs
-//   no second solve.
+//   this is the reflection of [Zehnder 2018]. Pressure only at the end takes energy from vortices in every step, with
+//   any advection scheme: a vortex that should be steady lost 6% per second at 32 cells, and now less than 0.1%. This
+//   needs no second solve.
 // - Advection errors in the sum of each scalar are corrected (CarriedValues::restore_sum()), within the range of values
 //   that each cell interpolated from. Without this, the sum in a closed box was off by a third to twice after 200
 //   frames. The correction is off for smoke that leaves through an open side.

@@ -17,6 +17,9 @@
 // substep() is Algorithm 2 of [Jones 2018]. Its time and memory are linear in the number of droplets, whatever their
 // distribution in space and size.
 //
+// Limits: droplets do not act on the air or on the liquid that they leave, except that captured ones are given back.
+// Collisions are between two droplets at a time. Ids are 31 bits: a shot has at most two thousand million droplets.
+//
 // Differences from [Jones 2018]; details are in the headers named:
 // - The search for collisions is centred on the midpoint of displacements and finds fast droplets (pairing.h). The grid
 //   has levels for droplet sizes, and its cell size adapts to the droplets (cells.h): giants, strays and dense nozzles

@@ -74,8 +74,7 @@ class Contouring {
     ContouredMesh out_;
 };
 
-// ------------------------------------------------------------------------------------------------------------- the
-// grid
+// ------------------------------------------------------------------------------------------------------------ the grid
 
 std::vector<float> Contouring::values_at_centers(const std::vector<Vec3i>& cells, float edge) const
 {

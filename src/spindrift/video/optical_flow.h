@@ -31,7 +31,7 @@ OpticalFlow optical_flow(const Raster& from, const Raster& to);
 OpticalFlow smoothed(const OpticalFlow& flow, float sigma);
 // Gaussian mean of one value a pixel; pixels beyond the edge do not count.
 std::vector<float> smoothed(const std::vector<float>& values, int width, int height, float sigma);
-// First `first`, then `then` from where that leads.
+// The flow along `first`, continued along `then` from where `first` ends.
 OpticalFlow composed(const OpticalFlow& first, const OpticalFlow& then);
 
 // The values and the guide where the flow leads, cubic in between. `known` becomes 0 where that is outside the frame.
