@@ -433,6 +433,9 @@ width = 48
 height = 48
 samples = 2
 show = "track"
+[[render.layer]]
+of = "track"
+look = "paint"
 )");
     place.succeed({"run", "smoke.toml", "-o", "out"});
     const Mesh mesh = read_mesh(place / "out/track/track.0006.ply");
