@@ -2,6 +2,8 @@
 #include "spindrift/base/memory.h"
 #include "spindrift/smoke/smoke.h"
 
+#include <fmt/format.h>
+
 namespace spindrift {
 
 namespace {

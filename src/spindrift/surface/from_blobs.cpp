@@ -210,10 +210,10 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
             blobs = make_mixed_blobs(mixed_shape(params.mode), particles, radii, index, search, interior,
                                      {spacing, surface.voxel, scale.size / spacing, scale.search / spacing,
                                       scale.flattest, scale.droplet, scale.centring});
+        else if (params.mode == SurfaceMode::spheres)
+            blobs = make_spheres(particles, index, search, interior, scale);
         else
-            blobs = params.mode == SurfaceMode::spheres
-                        ? make_spheres(particles, index, search, interior, scale)
-                        : make_ellipsoids(particles, index, search, interior, scale, walls);
+            blobs = make_ellipsoids(particles, index, search, interior, scale, walls);
         note_scales(blobs, surface);
     });
     BlobGrid grid;
@@ -258,11 +258,9 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
     });
     if (walls && params.sdf) walls->cut(particles, nearest_particle(), surface.voxel, grid.phi);
     times.measure("settle", [&] {
-        const auto drop = [&](uint32_t particle) {
-            if (radii.empty())
-                return filtered_drop(params.drop * spacing, params, surface.voxel) + kFacets * surface.voxel;
-            const float radius = filtered_drop(radii[particle], params, surface.voxel);
-            return radius + facets_of(radius, surface.voxel);
+        const auto drop = [&](uint32_t i) {
+            const float radius = filtered_drop(radii.empty() ? params.drop * spacing : radii[i], params, surface.voxel);
+            return radius + (radii.empty() ? kFacets * surface.voxel : facets_of(radius, surface.voxel));
         };
         if (params.mode == SurfaceMode::ellipsoids || !radii.empty()) settle_drops(blobs, nearest, drop, mesh);
         nearest = particles_of(std::move(nearest), blobs);
