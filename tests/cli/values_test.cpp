@@ -78,8 +78,8 @@ bool needs_shorter_frames(const DeclaredNumber& number, const RunResult& outcome
     return moves && (outcome.code == -SIGKILL || outcome.code == -SIGALRM);
 }
 
-// Tries the extremes of all numbers of a stage, or of one of its tables, in one of its scenes. SPINDRIFT_SWEEP=2/5 takes
-// the second of every five.
+// Tries the extremes of all numbers of a stage, or of one of its tables, in one of its scenes. SPINDRIFT_SWEEP=2/5
+// takes the second of every five.
 void sweep(const std::string& stage, const std::string& table, const std::string& scene)
 {
     const char* chosen = std::getenv("SPINDRIFT_SWEEP");

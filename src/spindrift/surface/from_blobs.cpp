@@ -178,6 +178,13 @@ void take_from_nearest(const std::vector<uint32_t>& nearest, const Blobs& blobs,
         kSurfaceVerticesPerTask);
 }
 
+Blobs make_equal_blobs(SurfaceMode mode, const Particles& particles, const ParticleIndex& index, const Topology& search,
+                       const Interior& interior, const BlobScale& scale, const ThinWalls* walls)
+{
+    return mode == SurfaceMode::spheres ? make_spheres(particles, index, search, interior, scale)
+                                        : make_ellipsoids(particles, index, search, interior, scale, walls);
+}
+
 void note_scales(const Blobs& blobs, Surface& surface)
 {
     surface.least_scale = blobs.least_scale, surface.mean_scale = blobs.mean_scale;
@@ -206,14 +213,10 @@ void surface_from_blobs(Particles& particles, float spacing, const SurfaceParams
     const Interior interior(index, search, 1, radii.empty() ? nullptr : &volumes);
     Blobs blobs;
     times.measure("blobs", [&] {
-        if (!radii.empty())
-            blobs = make_mixed_blobs(mixed_shape(params.mode), particles, radii, index, search, interior,
-                                     {spacing, surface.voxel, scale.size / spacing, scale.search / spacing,
-                                      scale.flattest, scale.droplet, scale.centring});
-        else if (params.mode == SurfaceMode::spheres)
-            blobs = make_spheres(particles, index, search, interior, scale);
-        else
-            blobs = make_ellipsoids(particles, index, search, interior, scale, walls);
+        blobs = radii.empty() ? make_equal_blobs(params.mode, particles, index, search, interior, scale, walls)
+                              : make_mixed_blobs(mixed_shape(params.mode), particles, radii, index, search, interior,
+                                                 {spacing, surface.voxel, scale.size / spacing, scale.search / spacing,
+                                                  scale.flattest, scale.droplet, scale.centring});
         note_scales(blobs, surface);
     });
     BlobGrid grid;
