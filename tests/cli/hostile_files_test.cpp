@@ -140,6 +140,7 @@ class ForgedStates : public HostileFiles {
     // start again, and give the result of an undisturbed run.
     void expect_detected(const std::string& text, const std::vector<Forgery>& forgeries)
     {
+        for (const char* folder : {"good", "half"}) place.remove(folder); // of another scene
         place.write("scene.toml", text);
         place.succeed({"run", "scene.toml", "-o", "good"});
         const Files good = results_in(place / "good");

@@ -338,14 +338,14 @@ max = [0.45, 0.5, 0.8]
 
 [track]                   # a surface that knows where each of its points was
 
-[pebbles]
+[spots]
 kind = "texture"
 mode = "example"          # a texture that looks like the example in each frame; or "colors" and "react"
-example = "pebbles"       # or example_file, a picture
+example = "spots"         # or example_file, a picture
 size = 0.12               # metres: of the features of the example
 
 [render]
-show = "pebbles"
+show = "spots"
 )";
 
 constexpr const char* kFire = R"([shot]

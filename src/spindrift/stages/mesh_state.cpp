@@ -60,6 +60,10 @@ void save_mesh(const Mesh& mesh, const std::string& prefix, StateFile& file)
 Mesh load_mesh(const StateFile& file, const std::string& prefix)
 {
     Mesh mesh;
+    for (const auto& [key, values] : file.fields)
+        if (key.starts_with(prefix + "."))
+            for (const float value : values)
+                if (!std::isfinite(value)) bad_state("\"{}\" of a surface has the value {}", key, value);
     const auto part = [&](const auto& parts, const std::string& name) {
         const auto found = parts.find(prefix + name);
         if (found == parts.end()) bad_state("\"{}{}\" is missing", prefix, name);
