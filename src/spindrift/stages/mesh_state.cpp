@@ -2,6 +2,8 @@
 
 #include "spindrift/base/state_error.h"
 
+#include <cmath>
+
 namespace spindrift {
 
 void put_rows(std::vector<uint64_t>& out, const std::vector<Vec3i>& rows)
