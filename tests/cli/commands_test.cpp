@@ -103,7 +103,7 @@ TEST(New, EveryTemplateRuns)
         {"bodies", {"liquid.voxel=0.1"}},       {"honey", {"liquid.voxel=0.008"}},
         {"jelly", {"liquid.voxel=0.06"}},       {"smoke", {"smoke.voxel=0.08"}},
         {"fire", {"smoke.voxel=0.08"}},         {"shaped_smoke", {"shaped_smoke.markers=5000"}},
-        {"tracked", {"liquid.voxel=0.12"}},     {"texture", {"liquid.voxel=0.12", "pebbles.size=0.5"}},
+        {"tracked", {"liquid.voxel=0.12"}},     {"texture", {"liquid.voxel=0.12", "spots.size=0.5"}},
         {"sand", {"sand.voxel=0.06"}},          {"crowd", {"crowd.cell=2"}}};
     EXPECT_EQ(lines_of(list).size(), smaller.size());
     for (const std::string& line : lines_of(list)) {

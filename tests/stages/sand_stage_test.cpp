@@ -163,7 +163,7 @@ TEST(SandStage, ErrorsOfTheFluidModelNameSand)
     place.write("sand.toml", scene);
     const RunResult result = place.run(kRun);
     EXPECT_EQ(result.code, 1);
-    EXPECT_NE(result.err.find("the sand would need"), std::string::npos) << result.err;
+    EXPECT_NE(result.err.find("sand would need"), std::string::npos) << result.err;
     EXPECT_NE(result.err.find("raise sand.voxel"), std::string::npos) << result.err;
 }
 

@@ -449,7 +449,7 @@ const std::vector<SceneTemplate>& scene_templates()
         {"shaped_smoke", "Smoke takes one shape, then another, and is let go.", kShapedSmoke},
         {"fire", "Hot smoke glows as flames and cools as it rises.", kFire},
         {"tracked", "A coloured ball falls into a pool whose surface remembers its colours.", kTracked},
-        {"texture", "Goop slides off a shelf with pebbles on its surface.", kTexture},
+        {"texture", "Goop slides off a shelf with spots on its surface.", kTexture},
         {"sand", "A column of sand collapses into a pile.", kSand},
         {"crowd", "People leave a room through a door and are counted there.", kCrowd},
     };
