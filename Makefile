@@ -79,10 +79,10 @@ LINT = cmake -S . -B $(BUILD)-lint -G Ninja -DSPINDRIFT_TESTS=OFF -DCMAKE_DISABL
 lint: packages-build packages-test format-check
 	$(LINT)
 
-# The same for the files that differ from BASE: by default the tenth commit before HEAD, a merge counted as one. Dates would choose
-# nothing after a quiet day, and a number of commits that is known bounds the time. A clone without that commit has nothing to
-# compare with: it checks one batch in sixteen, other ones for each commit, so that lint never passes without looking at a file.
-BASE ?= $(shell git rev-list -1 --first-parent --skip=10 HEAD)
+# The same for the files that differ from BASE: by default the last commit that is a day older than HEAD, whatever the time now. A
+# clone without such a commit has nothing to compare with: it checks one batch in sixteen, other ones for each commit, so that lint
+# never passes without looking at a file.
+BASE ?= $(shell git rev-list -1 --before=@$$(( $$(git show -s --format=%ct HEAD) - 86400 )) HEAD)
 lint-changed: packages-build packages-test
 	if [ -z "$(BASE)" ]; then $(LINT) --sample $$(git rev-parse HEAD); exit; fi; \
 	changed=$$(git diff --name-only --diff-filter=d $(BASE) -- 'src/*.cpp' 'src/*.h'); \
