@@ -136,7 +136,8 @@ void draw_markers(std::span<const RenderMarkers* const> clouds, std::span<const 
         }
     };
     parallel_for(height, [&](size_t row) {
-        const std::span<const PixelMarker> all(&rows.all[0] + rows.first[row], rows.first[row + 1] - rows.first[row]);
+        const std::span<const PixelMarker> all(rows.all.data() + rows.first[row],
+                                               rows.first[row + 1] - rows.first[row]);
         for (const PixelMarker& marker : all) blend(marker);
         for (size_t begin = 0, end = 0; begin < all.size() && !picture.depth.empty(); begin = end) {
             while (end < all.size() && all[end].pixel == all[begin].pixel) ++end;
